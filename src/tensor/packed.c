@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Packing and unpacking of weights; the layouts are drawn in the header. */
+#include "tensor/packed.h"
+
+#include "base/mem.h"
+#include "tensor/convert.h"
+#include "tensor/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t round_up(size_t n, size_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+/* K as stored: I8 goes in groups of four. */
+static size_t stored_k(const struct dg_packed *packed)
+{
+    return packed->type == DG_PACKED_I8 ? round_up(packed->K, 4) : packed->K;
+}
+
+bool dg_packed_sizes(const struct dg_packed *packed, size_t *data_bytes, size_t *channel_bytes)
+{
+    size_t channels = round_up(packed->N, packed->panel), count, bytes, channel;
+    const size_t element = packed->type == DG_PACKED_I8 ? 1 : sizeof(float);
+    if (channels < packed->N || !dg_mul(channels, stored_k(packed), &count) ||
+        !dg_mul(count, element, &bytes) || !dg_add(bytes, 63, &bytes) ||
+        !dg_mul(channels, sizeof(float), &channel) || !dg_add(channel, 63, &channel))
+        return false;
+    *data_bytes = bytes & ~(size_t)63;
+    *channel_bytes = channel & ~(size_t)63;
+    return true;
+}
+
+/* Index of element (n, k) in `data`. */
+static size_t at(const struct dg_packed *packed, size_t n, size_t k)
+{
+    const size_t panel = packed->panel, start = n / panel * panel * stored_k(packed), column = n % panel;
+    if (packed->type == DG_PACKED_I8)
+        return start + (k / 4) * panel * 4 + column * 4 + k % 4;
+    return start + k * panel + column;
+}
+
+static void put_f32(struct dg_packed *packed, size_t n, const float *row)
+{
+    float *data = (float *)packed->data + at(packed, n, 0);
+    for (size_t k = 0; k < packed->K; k++)
+        data[k * packed->panel] = row[k];
+}
+
+static void put_i8(struct dg_packed *packed, size_t n, const int8_t *row, float scale)
+{
+    int8_t *data = (int8_t *)packed->data + at(packed, n, 0);
+    const size_t stride = packed->panel * 4;
+    int32_t sum = 0;
+    for (size_t k = 0; k < packed->K; k++) {
+        int8_t q = row[k] == -128 ? -127 : row[k];
+        data[k / 4 * stride + k % 4] = q;
+        sum += q;
+    }
+    packed->scale[n] = scale;
+    packed->sum[n] = sum;
+}
+
+/* Symmetric quantisation of one channel: scale = max|w| / 127. The bytes replace the floats. */
+static void quantize_and_put(struct dg_packed *packed, size_t n, float *row)
+{
+    float most = 0.0f;
+    for (size_t k = 0; k < packed->K; k++)
+        most = fabsf(row[k]) > most ? fabsf(row[k]) : most;
+    const float scale = most > 0.0f && most < INFINITY ? most / 127.0f : 1.0f;
+    int8_t *q = (int8_t *)row; /* element k's byte lies at or before its float: never ahead of reading */
+    for (size_t k = 0; k < packed->K; k++) {
+        float value = row[k] / scale;
+        q[k] = (int8_t)(value >= 127.0f ? 127 : value > -127.0f ? (int)nearbyintf(value) : -127);
+    }
+    put_i8(packed, n, q, scale);
+}
+
+void dg_packed_put_rows(struct dg_packed *packed, size_t first, const struct dg_tensor *rows,
+                        float *scratch)
+{
+    const size_t K = packed->K;
+    for (size_t i = 0; i < rows->shape[0]; i++) {
+        if (packed->type == DG_PACKED_I8 && rows->dtype == DG_DTYPE_I8) {
+            put_i8(packed, first + i, (const int8_t *)rows->data + i * K, rows->scale[i]);
+            continue;
+        }
+        dg_convert_tensor(scratch, rows, i * K, K);
+        if (packed->type == DG_PACKED_I8)
+            quantize_and_put(packed, first + i, scratch);
+        else
+            put_f32(packed, first + i, scratch);
+    }
+}
+
+void dg_packed_put_bias(struct dg_packed *packed, size_t first, const struct dg_tensor *bias)
+{
+    dg_convert_tensor(packed->bias + first, bias, 0, dg_tensor_count(bias));
+}
+
+void dg_packed_row(const struct dg_packed *packed, size_t n, float *out)
+{
+    const size_t K = packed->K;
+    if (packed->type == DG_PACKED_F32) {
+        const float *data = (const float *)packed->data + at(packed, n, 0);
+        for (size_t k = 0; k < K; k++)
+            out[k] = data[k * packed->panel];
+        return;
+    }
+    const int8_t *data = (const int8_t *)packed->data + at(packed, n, 0);
+    const float scale = packed->scale[n];
+    for (size_t k = 0; k < K; k++)
+        out[k] = scale * (float)data[(k / 4) * packed->panel * 4 + k % 4];
+}
+
+void dg_packed_copy_channel(struct dg_packed *to, size_t to_n, const struct dg_packed *from,
+                            size_t from_n)
+{
+    if (from->type == DG_PACKED_F32) {
+        float *out = (float *)to->data + at(to, to_n, 0);
+        const float *in = (const float *)from->data + at(from, from_n, 0);
+        for (size_t k = 0; k < from->K; k++)
+            out[k * to->panel] = in[k * from->panel];
+    } else {
+        int8_t *out = (int8_t *)to->data + at(to, to_n, 0);
+        const int8_t *in = (const int8_t *)from->data + at(from, from_n, 0);
+        for (size_t k = 0; k < stored_k(from); k += 4)
+            memcpy(out + k * to->panel, in + k * from->panel, 4);
+        to->scale[to_n] = from->scale[from_n];
+        to->sum[to_n] = from->sum[from_n];
+    }
+    if (from->bias)
+        to->bias[to_n] = from->bias[from_n];
+}
+
+void dg_packed_clear_tail(struct dg_packed *packed)
+{
+    const size_t element = packed->type == DG_PACKED_I8 ? 1 : sizeof(float);
+    for (size_t n = packed->N; n < round_up(packed->N, packed->panel); n++) {
+        for (size_t k = 0; k < stored_k(packed); k++)
+            memset((char *)packed->data + at(packed, n, k) * element, 0, element);
+        if (packed->bias)
+            packed->bias[n] = 0.0f;
+        if (packed->scale) {
+            packed->scale[n] = 0.0f;
+            packed->sum[n] = 0;
+        }
+    }
+}
+
+size_t dg_packed_scratch(const struct dg_packed *packed, size_t M)
+{
+    if (packed->type == DG_PACKED_F32)
+        return round_up(DG_OPS_BLAS_ROWS * packed->K * sizeof(float), 64);
+    return round_up(M * round_up(packed->K, 64), 64) + round_up(M * sizeof(float), 64);
+}
