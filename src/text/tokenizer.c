@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Encoding and decoding through either layout. What differs between the two is only how piece ids
+ * become vocabulary ids and back; opening is in tokenizer_open.c. */
+#include "text/tokenizer.h"
+
+#include "base/mem.h"
+#include "text/spm_encode.h"
+#include "text/spm_int.h"
+#include "text/tokenizer_int.h"
+
+#include <stdio.h>
+
+struct dg_tokenizer_work {
+    struct dg_spm_work *spm;
+    struct dg_token *tokens; /* owned */
+    uint32_t *pieces;        /* owned; for each token its index among the spm tokens, or NO_PIECE */
+    size_t n, tokens_cap, pieces_cap;
+};
+
+enum { NO_PIECE = UINT32_MAX };
+
+/* ---- Questions ---------------------------------------------------------------------------------
+ */
+
+static struct dg_tokenizer_side side_of(const struct dg_spm *spm,
+                                        const struct dg_marian_vocab *vocab)
+{
+    if (vocab)
+        return (struct dg_tokenizer_side){vocab->size, vocab->unk, -1, vocab->eos, vocab->pad};
+    return (struct dg_tokenizer_side){dg_spm_size(spm), dg_spm_unk(spm), dg_spm_bos(spm),
+                                      dg_spm_eos(spm), dg_spm_pad(spm)};
+}
+
+struct dg_tokenizer_side dg_tokenizer_source(const struct dg_tokenizer *tokenizer)
+{
+    return side_of(tokenizer->source, tokenizer->is_marian ? &tokenizer->source_vocab : NULL);
+}
+
+struct dg_tokenizer_side dg_tokenizer_target(const struct dg_tokenizer *tokenizer)
+{
+    return side_of(tokenizer->target, tokenizer->is_marian ? &tokenizer->target_vocab : NULL);
+}
+
+static int32_t find_plain(const struct dg_spm *spm, struct dg_span piece)
+{
+    uint32_t id = dg_spm_find(spm, piece);
+    return dg_span_eq(dg_spm_piece(spm, id), piece) ? (int32_t)id : -1;
+}
+
+int32_t dg_tokenizer_find(const struct dg_tokenizer *tokenizer, struct dg_span piece)
+{
+    return tokenizer->is_marian ? dg_marian_vocab_find(&tokenizer->source_vocab, piece)
+                                : find_plain(tokenizer->source, piece);
+}
+
+int32_t dg_tokenizer_find_target(const struct dg_tokenizer *tokenizer, struct dg_span piece)
+{
+    return tokenizer->is_marian ? dg_marian_vocab_find(&tokenizer->target_vocab, piece)
+                                : find_plain(tokenizer->target, piece);
+}
+
+struct dg_span dg_tokenizer_target_piece(const struct dg_tokenizer *tokenizer, int32_t id)
+{
+    if (tokenizer->is_marian)
+        return dg_marian_vocab_piece(&tokenizer->target_vocab, id).text;
+    if (id < 0 || (uint32_t)id >= dg_spm_size(tokenizer->target))
+        return (struct dg_span){0};
+    return dg_spm_piece(tokenizer->target, (uint32_t)id);
+}
+
+bool dg_tokenizer_has_language_tokens(const struct dg_tokenizer *tokenizer)
+{
+    return tokenizer->has_language_tokens;
+}
+
+const struct dg_spm *dg_tokenizer_source_spm(const struct dg_tokenizer *tokenizer)
+{
+    return tokenizer->source;
+}
+
+const struct dg_spm *dg_tokenizer_target_spm(const struct dg_tokenizer *tokenizer)
+{
+    return tokenizer->target;
+}
+
+size_t dg_tokenizer_memory(const struct dg_tokenizer *tokenizer)
+{
+    size_t bytes = sizeof *tokenizer + dg_spm_memory(tokenizer->source);
+    if (tokenizer->target != tokenizer->source)
+        bytes += dg_spm_memory(tokenizer->target);
+    if (tokenizer->is_marian)
+        bytes += dg_marian_vocab_memory(&tokenizer->source_vocab) +
+                 dg_marian_vocab_memory(&tokenizer->target_vocab);
+    return bytes;
+}
+
+/* ---- Encoding ----------------------------------------------------------------------------------
+ */
+
+struct dg_tokenizer_work *dg_tokenizer_work_new(void)
+{
+    struct dg_tokenizer_work *work = dg_xcalloc(1, sizeof *work);
+    work->spm = dg_spm_work_new();
+    return work;
+}
+
+void dg_tokenizer_work_free(struct dg_tokenizer_work *work)
+{
+    if (!work)
+        return;
+    dg_spm_work_free(work->spm);
+    dg_free(work->tokens);
+    dg_free(work->pieces);
+    dg_free(work);
+}
+
+/* The caller has reserved. */
+static void put_token(struct dg_tokenizer_work *work, int32_t id, size_t begin, size_t end,
+                      uint32_t piece)
+{
+    work->pieces[work->n] = piece;
+    work->tokens[work->n++] = (struct dg_token){id, (uint32_t)begin, (uint32_t)end};
+}
+
+/* The vocabulary id of an spm token. An unknown piece of the model may still be in the vocabulary,
+ * which is shared with the other side. */
+static int32_t id_of(const struct dg_tokenizer *tokenizer, const struct dg_spm_work *work,
+                     const struct dg_spm_token *token)
+{
+    if (!tokenizer->is_marian)
+        return (int32_t)token->id;
+    const struct dg_marian_vocab *vocab = &tokenizer->source_vocab;
+    if (token->id != tokenizer->source->unk)
+        return dg_marian_vocab_from_piece(vocab, token->id);
+    int32_t id = dg_marian_vocab_find(vocab, dg_spm_token_piece(tokenizer->source, work, token));
+    return id < 0 ? vocab->unk : id;
+}
+
+/* The known ">>xxx<<" at the start of the text: its bytes (0: none) and its id. */
+static size_t parse_language(const struct dg_tokenizer *tokenizer, struct dg_span text, int32_t *id)
+{
+    if (!tokenizer->is_marian || !dg_span_starts(text, DG_SPAN(">>")))
+        return 0;
+    for (size_t at = 2; at + 2 <= text.len && at < DG_PIECES_LEN_MAX; at++) {
+        if (text.ptr[at] != '<' || text.ptr[at + 1] != '<')
+            continue;
+        *id = dg_marian_vocab_find(&tokenizer->source_vocab, dg_span_sub(text, 0, at + 2));
+        return *id < 0 ? 0 : at + 2;
+    }
+    return 0;
+}
+
+static enum dg_err find_language(const struct dg_tokenizer *tokenizer, struct dg_span language,
+                                 struct dg_why *why, int32_t *id)
+{
+    char name[64];
+    int len =
+        language.len < 32 ? snprintf(name, sizeof name, ">>%.*s<<", DG_SPAN_FMT(language)) : 0;
+    *id = dg_tokenizer_find(tokenizer, dg_span_make(name, (size_t)len));
+    return *id >= 0 ? DG_OK
+                    : dg_why_set(why, DG_ERR_NOT_FOUND,
+                                 "the model's vocabulary has no token for the "
+                                 "target language that was asked for");
+}
+
+static enum dg_err put_tokens(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_work *work,
+                              size_t offset, size_t more)
+{
+    size_t n_spm;
+    const struct dg_spm_token *spm_tokens = dg_spm_tokens(work->spm, &n_spm);
+    enum dg_err err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n_spm + work->n + more,
+                                          sizeof *work->tokens);
+    if (!err)
+        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, n_spm + work->n + more,
+                                  sizeof *work->pieces);
+    for (size_t i = 0; !err && i < n_spm; i++)
+        put_token(work, id_of(tokenizer, work->spm, &spm_tokens[i]), offset + spm_tokens[i].begin,
+                  offset + spm_tokens[i].end, (uint32_t)i);
+    return err;
+}
+
+enum dg_err dg_tokenizer_encode(const struct dg_tokenizer *tokenizer,
+                                struct dg_tokenizer_work *work, struct dg_span text,
+                                const struct dg_tokenizer_opts *opts, struct dg_why *why,
+                                const struct dg_token **tokens, size_t *n)
+{
+    int32_t language = -1;
+    size_t skip = 0;
+    enum dg_err err = DG_OK;
+    work->n = 0;
+    if (opts->language.len)
+        err = find_language(tokenizer, opts->language, why, &language);
+    else if (opts->parse_language)
+        skip = parse_language(tokenizer, text, &language);
+    if (err)
+        return err;
+    err = dg_spm_encode(tokenizer->source, work->spm, dg_span_sub(text, skip, text.len));
+    if (!err)
+        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, 2, sizeof *work->tokens);
+    if (!err)
+        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, 2, sizeof *work->pieces);
+    if (!err && language >= 0)
+        put_token(work, language, 0, skip, NO_PIECE);
+    if (!err)
+        err = put_tokens(tokenizer, work, skip, 1);
+    if (err)
+        return dg_why_set(why, err, "a text of %zu bytes cannot be encoded: %s", text.len,
+                          dg_err_sentence(err));
+    int32_t eos = dg_tokenizer_source(tokenizer).eos;
+    if (opts->add_eos && eos >= 0 && !tokenizer->source_is_bare)
+        put_token(work, eos, text.len, text.len, NO_PIECE);
+    *tokens = work->tokens;
+    *n = work->n;
+    return DG_OK;
+}
+
+struct dg_span dg_tokenizer_token_piece(const struct dg_tokenizer *tokenizer,
+                                        const struct dg_tokenizer_work *work, size_t i)
+{
+    size_t n;
+    const struct dg_spm_token *spm_tokens = dg_spm_tokens(work->spm, &n);
+    if (work->pieces[i] != NO_PIECE)
+        return dg_spm_token_piece(tokenizer->source, work->spm, &spm_tokens[work->pieces[i]]);
+    int32_t id = work->tokens[i].id;
+    return tokenizer->is_marian ? dg_marian_vocab_piece(&tokenizer->source_vocab, id).text
+                                : dg_spm_piece(tokenizer->source, (uint32_t)id);
+}
+
+/* ---- Decoding ----------------------------------------------------------------------------------
+ */
+
+enum dg_err dg_tokenizer_decode(const struct dg_tokenizer *tokenizer, const int32_t *ids, size_t n,
+                                struct dg_buf *out)
+{
+    struct dg_tokenizer_stream stream;
+    struct dg_span delta;
+    enum dg_err err = DG_OK;
+    dg_tokenizer_stream_init(&stream, tokenizer, out->max);
+    for (size_t i = 0; i < n && !err; i++) {
+        err = dg_tokenizer_stream_push(&stream, ids[i], &delta);
+        if (!err)
+            err = dg_buf_append_span(out, delta);
+    }
+    if (!err)
+        err = dg_tokenizer_stream_finish(&stream, &delta);
+    if (!err)
+        err = dg_buf_append_span(out, delta);
+    dg_tokenizer_stream_deinit(&stream);
+    return err;
+}
+
+void dg_tokenizer_stream_init(struct dg_tokenizer_stream *stream,
+                              const struct dg_tokenizer *tokenizer, size_t max)
+{
+    stream->tokenizer = tokenizer;
+    dg_spm_stream_init(&stream->spm, tokenizer->target, max);
+    dg_spm_stream_trim(&stream->spm, tokenizer->is_marian);
+}
+
+void dg_tokenizer_stream_deinit(struct dg_tokenizer_stream *stream)
+{
+    dg_spm_stream_deinit(&stream->spm);
+}
+
+void dg_tokenizer_stream_reset(struct dg_tokenizer_stream *stream)
+{
+    dg_spm_stream_reset(&stream->spm);
+}
+
+static bool is_special(const struct dg_marian_vocab *vocab, int32_t id, struct dg_span text)
+{
+    return id == vocab->eos || id == vocab->unk || id == vocab->pad ||
+           (dg_span_starts(text, DG_SPAN(">>")) && dg_span_ends(text, DG_SPAN("<<")) &&
+            text.len > 4);
+}
+
+enum dg_err dg_tokenizer_stream_push(struct dg_tokenizer_stream *stream, int32_t id,
+                                     struct dg_span *delta)
+{
+    const struct dg_tokenizer *tokenizer = stream->tokenizer;
+    if (id < 0)
+        return DG_ERR_RANGE;
+    if (!tokenizer->is_marian)
+        return dg_spm_stream_push(&stream->spm, (uint32_t)id, delta);
+    const struct dg_marian_vocab *vocab = &tokenizer->target_vocab;
+    if ((uint32_t)id >= vocab->size)
+        return DG_ERR_RANGE;
+    struct dg_marian_piece piece = dg_marian_vocab_piece(vocab, id);
+    if (is_special(vocab, id, piece.text)) {
+        *delta = (struct dg_span){0};
+        return DG_OK;
+    }
+    return piece.model == 0 ? dg_spm_stream_push(&stream->spm, piece.id, delta)
+                            : dg_spm_stream_push_text(&stream->spm, piece.text, delta);
+}
+
+enum dg_err dg_tokenizer_stream_push_piece(struct dg_tokenizer_stream *stream, struct dg_span piece,
+                                           struct dg_span *delta)
+{
+    const struct dg_tokenizer *tokenizer = stream->tokenizer;
+    int32_t id = tokenizer->is_marian ? dg_marian_vocab_find(&tokenizer->target_vocab, piece) : -1;
+    return id >= 0 ? dg_tokenizer_stream_push(stream, id, delta)
+                   : dg_spm_stream_push_piece(&stream->spm, piece, delta);
+}
+
+enum dg_err dg_tokenizer_stream_finish(struct dg_tokenizer_stream *stream, struct dg_span *delta)
+{
+    return dg_spm_stream_finish(&stream->spm, delta);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The tokenizer's insides, for tokenizer.c and tokenizer_open.c only. */
+#ifndef DG_TEXT_TOKENIZER_INT_H
+#define DG_TEXT_TOKENIZER_INT_H
+
+#include "text/marian_vocab.h"
+#include "text/spm.h"
+
+#include <stdbool.h>
+
+struct dg_tokenizer {
+    struct dg_spm *source; /* owned */
+    struct dg_spm *target; /* owned, or the same as source */
+    bool is_marian;
+    bool has_language_tokens;
+    bool source_is_bare; /* the network was trained without an end token behind the source */
+    struct dg_marian_vocab source_vocab; /* with is_marian; asks source, then target */
+    struct dg_marian_vocab target_vocab; /* with is_marian; asks target, then source */
+};
+
+#endif
