@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Binds the tensors of a safetensors file to the weights a blueprint asks for.
+ *
+ * Every fault is collected before anything is said: missing tensors, tensors that nothing asks for,
+ * wrong shapes, wrong types, missing scales. Names that other writers use for tied matrices are
+ * understood, and copies of tied matrices or stored sinusoid tables are passed over. */
+#ifndef DG_MODEL_BIND_H
+#define DG_MODEL_BIND_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/why.h"
+#include "model/blueprint.h"
+#include "model/layout.h"
+#include "model/safetensors.h"
+#include "model/weights.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* `weights` was made by dg_layout_weights_init. Tensors whose bytes are misaligned for their type are
+ * copied into `copies`; all others point into the file. `bp` is corrected in one point: output_bias
+ * becomes false when the file has no such tensor. */
+enum dg_err dg_bind_weights(struct dg_weights *weights, struct dg_blueprint *bp,
+                            const struct dg_safetensors *file, struct dg_arena *copies,
+                            struct dg_why *why) DG_MUST_CHECK;
+
+/* ---- The matching alone, for importers ----------------------------------------------------------- */
+
+/* What is known of a tensor before its bytes are looked at. */
+struct dg_tensor_info {
+    const char *name; /* borrowed; canonical */
+    enum dg_dtype dtype;
+    unsigned rank;
+    size_t shape[DG_TENSOR_RANK_MAX]; /* dimensions past the rank are 1 */
+};
+
+enum { DG_BIND_NO_SCALE = -1 };
+
+/* `index` is the tensor for `item`; `scale` the one with its scales, or DG_BIND_NO_SCALE. */
+typedef enum dg_err (*dg_bind_fn)(void *ctx, const struct dg_layout_item *item, size_t index,
+                                  long scale);
+
+struct dg_bind_table {
+    const struct dg_tensor_info *infos; /* [n] sorted by name (strcmp) */
+    size_t n;
+    /* A foreign file: F64 will do, and what I8 tensors are scaled by is the importer's to know. */
+    bool foreign;
+};
+
+/* Calls `fn` for each weight of the blueprint that the table has, and says all that is wrong. */
+enum dg_err dg_bind_match(struct dg_weights *weights, struct dg_blueprint *bp,
+                          const struct dg_bind_table *table, dg_bind_fn fn, void *ctx,
+                          struct dg_why *why) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Checks a blueprint and names its enumerations. The limits are far above any translation model that
+ * exists and far below what could make a size overflow. */
+#include "model/blueprint.h"
+#include "base/buf.h"
+#include "model/weights.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum {
+    WIDTH_MAX = 1 << 16,
+    LAYERS_MAX = 64,
+    VOCABULARY_MAX = 1 << 24,
+    LEN_MAX = 1 << 20,
+    BEAMS_MAX = 256,
+};
+
+/* Collects every fault into one sentence; what does not fit is left out. */
+static void fault(struct dg_buf *faults, const char *fmt, ...) DG_PRINTF(2, 3);
+
+static void fault(struct dg_buf *faults, const char *fmt, ...)
+{
+    if (faults->len && dg_buf_append_cstr(faults, "; "))
+        return;
+    va_list args;
+    va_start(args, fmt);
+    enum dg_err err = dg_buf_vprintf(faults, fmt, args);
+    va_end(args);
+    if (err && faults->len >= 2)
+        dg_buf_truncate(faults, faults->len - 2);
+}
+
+static void check_range(struct dg_buf *faults, const char *name, size_t value, size_t min, size_t max)
+{
+    if (value < min || value > max)
+        fault(faults, "%s is %zu, expected %zu to %zu", name, value, min, max);
+}
+
+static void check_id(struct dg_buf *faults, const char *name, int32_t id, size_t V, bool needed)
+{
+    if (id == DG_ID_NONE && !needed)
+        return;
+    if (id < 0 || (size_t)id >= V)
+        fault(faults, "%s is %" PRId32 ", expected 0 to %zu", name, id, V ? V - 1 : 0);
+}
+
+static void check_stack(struct dg_buf *faults, const char *name, const struct dg_stack *stack, size_t D)
+{
+    const struct {
+        const char *field;
+        size_t value, max;
+    } rows[] = {{"layers", stack->n_layers, LAYERS_MAX},
+                {"attention heads", stack->H, WIDTH_MAX},
+                {"feed-forward width", stack->F, WIDTH_MAX},
+                {"vocabulary size", stack->V, VOCABULARY_MAX}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].value < 1 || rows[i].value > rows[i].max)
+            fault(faults, "%s %s is %zu, expected 1 to %zu", name, rows[i].field, rows[i].value,
+                  rows[i].max);
+    if (stack->H && D % stack->H)
+        fault(faults, "%s attention heads is %zu, which does not divide the model width %zu", name,
+              stack->H, D);
+}
+
+static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
+{
+    check_range(faults, "model width", bp->D, 1, WIDTH_MAX);
+    check_stack(faults, "encoder", &bp->encoder, bp->D);
+    check_stack(faults, "decoder", &bp->decoder, bp->D);
+    if (bp->decoder_kind == DG_DECODER_AAN) {
+        check_range(faults, "aan depth", bp->aan_depth, 1, DG_AAN_DEPTH_MAX);
+        check_range(faults, "aan width", bp->aan_F, 1, WIDTH_MAX);
+    }
+    bool sinusoids = bp->positions != DG_POS_NONE && bp->positions != DG_POS_LEARNED;
+    if (sinusoids && bp->D % 2)
+        fault(faults, "model width is %zu, expected an even number for sinusoidal positions", bp->D);
+    if (bp->positions == DG_POS_HALVES_CLOSED && bp->D < 4)
+        fault(faults, "model width is %zu, expected at least 4 for these positions", bp->D);
+    if (bp->positions == DG_POS_LEARNED)
+        check_range(faults, "number of positions", bp->n_positions, bp->position_offset + 1, LEN_MAX);
+    check_range(faults, "position offset", bp->position_offset, 0, LEN_MAX);
+}
+
+static void check_tokens(struct dg_buf *faults, const struct dg_blueprint *bp)
+{
+    size_t V = bp->decoder.V;
+    check_id(faults, "eos token id", bp->eos_id, V, true);
+    check_id(faults, "pad token id", bp->pad_id, V, false);
+    check_id(faults, "bos token id", bp->bos_id, V, false);
+    check_id(faults, "unk token id", bp->unk_id, V, false);
+    check_id(faults, "decoder start token id", bp->start_id, V, bp->start == DG_START_TOKEN);
+    check_id(faults, "forced bos token id", bp->forced_bos_id, V, false);
+    check_id(faults, "forced eos token id", bp->forced_eos_id, V, false);
+    if (bp->eos_id >= 0 && (size_t)bp->eos_id >= bp->encoder.V)
+        fault(faults, "eos token id is %" PRId32 ", expected less than the source vocabulary's %zu",
+              bp->eos_id, bp->encoder.V);
+    check_range(faults, "number of suppressed tokens", bp->n_suppress, 0, DG_BLUEPRINT_SUPPRESS_MAX);
+    for (size_t i = 0; i < bp->n_suppress && i < DG_BLUEPRINT_SUPPRESS_MAX; i++) {
+        check_id(faults, "suppressed token id", bp->suppress[i], V, true);
+        if (bp->suppress[i] == bp->eos_id)
+            fault(faults, "the eos token %" PRId32 " is suppressed: no sentence could end",
+                  bp->eos_id);
+    }
+}
+
+enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_why *why)
+{
+    struct dg_buf faults;
+    dg_buf_init(&faults, DG_WHY_CAP - 64);
+    check_sizes(&faults, bp);
+    check_tokens(&faults, bp);
+    if (!(isfinite(bp->norm_epsilon) && bp->norm_epsilon > 0 && bp->norm_epsilon < 1))
+        fault(&faults, "norm epsilon is %g, expected more than 0 and less than 1",
+              (double)bp->norm_epsilon);
+    if (!(isfinite(bp->embedding_scale) && bp->embedding_scale > 0))
+        fault(&faults, "embedding scale is %g, expected a positive number",
+              (double)bp->embedding_scale);
+    if (!(isfinite(bp->length_penalty) && fabsf(bp->length_penalty) <= 10))
+        fault(&faults, "length penalty is %g, expected -10 to 10", (double)bp->length_penalty);
+    if (bp->tie_source_target && bp->encoder.V != bp->decoder.V)
+        fault(&faults, "source and target share one embedding but have %zu and %zu words",
+              bp->encoder.V, bp->decoder.V);
+    check_range(&faults, "longest source", bp->source_len_max, 2, LEN_MAX);
+    check_range(&faults, "longest target", bp->target_len_max, 2, LEN_MAX);
+    check_range(&faults, "number of beams", bp->n_beams, 1, BEAMS_MAX);
+    enum dg_err err = DG_OK;
+    if (faults.len)
+        err = dg_why_set(why, DG_ERR_INVALID, "%s", faults.ptr);
+    dg_buf_deinit(&faults);
+    return err;
+}
+
+const char *dg_activation_name(enum dg_activation activation)
+{
+    switch (activation) {
+    case DG_ACT_RELU:
+        return "relu";
+    case DG_ACT_SILU:
+        return "silu";
+    case DG_ACT_GELU_ERF:
+        return "gelu";
+    case DG_ACT_GELU_TANH:
+        return "gelu_pytorch_tanh";
+    case DG_ACT_GELU_QUICK:
+        return "quick_gelu";
+    }
+    return "?";
+}
+
+const char *dg_decoder_kind_name(enum dg_decoder_kind kind)
+{
+    switch (kind) {
+    case DG_DECODER_ATTENTION:
+        return "attention";
+    case DG_DECODER_SSRU:
+        return "ssru";
+    case DG_DECODER_AAN:
+        return "aan";
+    }
+    return "?";
+}
+
+const char *dg_positions_name(enum dg_positions positions)
+{
+    switch (positions) {
+    case DG_POS_NONE:
+        return "none";
+    case DG_POS_HALVES:
+        return "halves";
+    case DG_POS_HALVES_CLOSED:
+        return "halves-closed";
+    case DG_POS_INTERLEAVED:
+        return "interleaved";
+    case DG_POS_LEARNED:
+        return "learned";
+    }
+    return "?";
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The blueprint: everything about a network that is not a weight. It is filled from each format's own
+ * configuration (config.json here; importers translate theirs), checked once, and read by everyone.
+ *
+ * It is a plain value: copy it freely. The letters are the project's: D model width, F feed-forward
+ * width, H heads, V vocabulary. `encoder` and `decoder` describe the two stacks.
+ *
+ *     const struct dg_blueprint *bp = dg_model_blueprint(model);
+ *     size_t dh = bp->D / bp->decoder.H; */
+#ifndef DG_MODEL_BLUEPRINT_H
+#define DG_MODEL_BLUEPRINT_H
+
+#include "base/err.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The kind of network. Recurrent encoder-decoders and single stacks become further families, with
+ * weight structs of their own. */
+enum dg_family {
+    DG_FAMILY_TRANSFORMER, /* encoder-decoder; struct dg_transformer of weights.h */
+};
+
+/* What stands in the decoder where the paper has masked self-attention. */
+enum dg_decoder_kind {
+    DG_DECODER_ATTENTION,
+    DG_DECODER_SSRU, /* c_t = f_t*c_{t-1} + (1-f_t)*(W x_t), f_t = sigmoid(Wf x_t + bf); y = relu(c_t) */
+    DG_DECODER_AAN,  /* running mean of the inputs, a small feed-forward net, two gates */
+};
+
+enum dg_activation {
+    DG_ACT_RELU,
+    DG_ACT_SILU,      /* x * sigmoid(x); "swish" */
+    DG_ACT_GELU_ERF,  /* 0.5 x (1 + erf(x / sqrt 2)) */
+    DG_ACT_GELU_TANH, /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+    DG_ACT_GELU_QUICK /* x * sigmoid(1.702 x) */
+};
+
+enum dg_norm_place {
+    DG_NORM_POST, /* x = norm(x + f(x)) */
+    DG_NORM_PRE,  /* x = x + f(norm(x)) */
+};
+
+enum dg_norm_kind {
+    DG_NORM_LAYER, /* gain * (x - mean) / sqrt(var + eps) + bias, biased variance */
+    DG_NORM_RMS,   /* gain * x / sqrt(mean(x^2) + eps) */
+};
+
+/* Angle of pair k at position p is p * freq_k. "Halves": all sines, then all cosines. */
+enum dg_positions {
+    DG_POS_NONE,
+    DG_POS_HALVES,        /* freq_k = 10000^(-k / (D/2)):     Hugging Face's Marian */
+    DG_POS_HALVES_CLOSED, /* freq_k = 10000^(-k / (D/2 - 1)): Marian itself, M2M100, NLLB */
+    DG_POS_INTERLEAVED,   /* freq_k = 10000^(-k / (D/2)), sine and cosine alternating: the paper */
+    DG_POS_LEARNED,       /* rows of a stored table; past its end the last row is used */
+};
+
+/* What the decoder reads at step 0. */
+enum dg_start {
+    DG_START_TOKEN, /* the embedding of `start_id` */
+    DG_START_ZERO,  /* a zero vector in place of an embedding (Marian); position 0 is still added */
+};
+
+/* How the languages of a multilingual model are named in its input. */
+enum dg_lang_rule {
+    DG_LANG_NONE,         /* no rule of the network; OPUS-MT's >>fra<< tokens are words of its vocabulary */
+    DG_LANG_SOURCE_FIRST, /* [source language] text [eos]; target language forced first (M2M100, NLLB) */
+    DG_LANG_SOURCE_LAST,  /* text [eos] [source language]; target language forced first (older NLLB) */
+};
+
+enum { DG_ID_NONE = -1 }; /* "there is no such token" */
+
+enum { DG_BLUEPRINT_SUPPRESS_MAX = 8 };
+
+/* One stack. */
+struct dg_stack {
+    size_t n_layers; /* 1 to 64 */
+    size_t H;        /* heads; divides D */
+    size_t F;        /* feed-forward width */
+    size_t V;        /* rows of this side's embedding */
+};
+
+struct dg_blueprint {
+    enum dg_family family;
+    enum dg_decoder_kind decoder_kind;
+
+    /* Sizes */
+    size_t D;
+    struct dg_stack encoder; /* V: source vocabulary */
+    struct dg_stack decoder; /* V: target vocabulary */
+    size_t aan_depth;        /* AAN only: its matrices, 1 to 8; 0 otherwise */
+    size_t aan_F;            /* AAN only: its inner width */
+    bool aan_gate;           /* AAN only: has the two gates */
+
+    /* Mathematics */
+    enum dg_activation activation;
+    enum dg_norm_place norm_place;
+    enum dg_norm_kind norm_kind;
+    float norm_epsilon;
+    bool embedding_norm; /* a norm after embedding + position, on both sides */
+    bool final_norm;     /* a norm after each stack */
+    enum dg_positions positions;
+    size_t position_offset; /* the first token stands at this position (M2M100: 2) */
+    size_t n_positions;     /* learned: rows of the table; otherwise 0 (no limit) */
+    float embedding_scale;  /* 1 or sqrt(D) */
+
+    /* Ties */
+    bool tie_source_target; /* one embedding matrix for both sides */
+    bool tie_output;        /* the output matrix is the target embedding */
+    bool output_bias;
+
+    /* Tokens; DG_ID_NONE where there is none */
+    int32_t pad_id;
+    int32_t eos_id;
+    int32_t bos_id;
+    int32_t unk_id; /* Hugging Face's config.json does not say it: then the vocabulary does */
+    enum dg_start start;
+    int32_t start_id;      /* DG_START_TOKEN only */
+    int32_t forced_bos_id; /* the first generated token must be this one */
+    int32_t forced_eos_id; /* the last one, when the length limit is reached */
+    int32_t suppress[DG_BLUEPRINT_SUPPRESS_MAX]; /* never generated; excluded before the softmax */
+    size_t n_suppress;
+    enum dg_lang_rule lang_rule;
+
+    /* Habits of the model's makers; a request may ask otherwise */
+    size_t source_len_max; /* tokens with eos; longer input is cut into pieces before it comes here */
+    size_t target_len_max; /* generated tokens with eos */
+    size_t n_beams;
+    float length_penalty; /* score = log-probability / length^penalty */
+};
+
+/* Refuses what cannot be a network: zero or absurd sizes, heads that do not divide D, ids outside the
+ * vocabulary, an odd D with sinusoids. The sentence names every field that is wrong. */
+enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_why *why) DG_MUST_CHECK;
+
+/* Names for people and for config.json ("relu", "post", ...). Never NULL. */
+const char *dg_activation_name(enum dg_activation activation);
+const char *dg_decoder_kind_name(enum dg_decoder_kind kind);
+const char *dg_positions_name(enum dg_positions positions);
+
+#endif

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One function per model type fills the blueprint; small readers fetch fields, so that each row below
+ * reads as "key, default, range". The first failure is kept and ends the rest. */
+#include "model/config.h"
+#include "base/json.h"
+#include "base/map_file.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    CONFIG_MAX_BYTES = 4 << 20, /* NLLB's tokenizer_config.json is some 600 kB */
+    SIZE_MAX_FIELD = 1 << 24,
+    LEN_DEFAULT = 512,
+};
+
+/* A JSON object being read, and what went wrong with it first. */
+struct fields {
+    const struct dg_json *object; /* NULL: an absent file, every field absent */
+    struct dg_why *why;
+    enum dg_err err;
+};
+
+/* ---- Fields ------------------------------------------------------------------------------------ */
+
+static size_t size_of(struct fields *f, const char *name, size_t otherwise, enum dg_json_need need)
+{
+    int64_t value = (int64_t)otherwise;
+    if (!f->err && f->object)
+        f->err = dg_json_get_int(f->object, name, need, 0, SIZE_MAX_FIELD, f->why, &value);
+    return (size_t)value;
+}
+
+static size_t need_size(struct fields *f, const char *name)
+{
+    return size_of(f, name, 0, DG_JSON_REQUIRED);
+}
+
+static bool flag_of(struct fields *f, const char *name, bool otherwise)
+{
+    bool value = otherwise;
+    if (!f->err && f->object)
+        f->err = dg_json_get_bool(f->object, name, DG_JSON_OPTIONAL, f->why, &value);
+    return value;
+}
+
+static float real_of(struct fields *f, const char *name, float otherwise)
+{
+    double value = (double)otherwise;
+    if (!f->err && f->object)
+        f->err = dg_json_get_real(f->object, name, DG_JSON_OPTIONAL, -1e6, 1e6, f->why, &value);
+    return (float)value;
+}
+
+/* A token id, null for none, or (newer files) a list whose first is the one. */
+static int32_t id_of(struct fields *f, const char *name, int32_t otherwise)
+{
+    const struct dg_json *value = f->object ? dg_json_get(f->object, name) : NULL;
+    if (f->err || !value)
+        return otherwise;
+    if (dg_json_type(value) == DG_JSON_NULL)
+        return DG_ID_NONE;
+    if (dg_json_type(value) == DG_JSON_ARRAY && dg_json_len(value) > 0)
+        value = dg_json_at(value, 0);
+    int64_t id = otherwise;
+    f->err = dg_json_int(value, dg_span_cstr(name), 0, SIZE_MAX_FIELD, f->why, &id);
+    return (int32_t)id;
+}
+
+/* The index of the field's text among `choices` (ended by NULL). */
+static int choice_of(struct fields *f, const char *name, const char *const *choices, int otherwise)
+{
+    int choice = otherwise;
+    if (!f->err && f->object)
+        f->err = dg_json_get_choice(f->object, name, DG_JSON_OPTIONAL, choices, f->why, &choice);
+    return choice;
+}
+
+static enum dg_activation activation_of(struct fields *f)
+{
+    static const char *const names[] = {"relu",     "silu",              "swish",      "gelu",
+                                        "gelu_new", "gelu_pytorch_tanh", "quick_gelu", NULL};
+    static const enum dg_activation values[] = {
+        DG_ACT_RELU,      DG_ACT_SILU,      DG_ACT_SILU,      DG_ACT_GELU_ERF,
+        DG_ACT_GELU_TANH, DG_ACT_GELU_TANH, DG_ACT_GELU_QUICK};
+    if (!f->err && !dg_json_get(f->object, "activation_function"))
+        f->err = dg_why_set(f->why, DG_ERR_NOT_FOUND, "field 'activation_function' is missing");
+    return values[choice_of(f, "activation_function", names, 0)];
+}
+
+static void suppress(struct fields *f, struct dg_blueprint *bp, int32_t id)
+{
+    if (id == DG_ID_NONE || f->err)
+        return;
+    for (size_t i = 0; i < bp->n_suppress; i++)
+        if (bp->suppress[i] == id)
+            return;
+    if (bp->n_suppress == DG_BLUEPRINT_SUPPRESS_MAX)
+        f->err = dg_why_set(f->why, DG_ERR_LIMIT, "more than %d tokens are to be suppressed",
+                            DG_BLUEPRINT_SUPPRESS_MAX);
+    else
+        bp->suppress[bp->n_suppress++] = id;
+}
+
+/* bad_words_ids: a list of sequences; those of one token are the ones that a network has. */
+static void read_bad_words(struct fields *f, struct dg_blueprint *bp)
+{
+    const struct dg_json *list = f->object ? dg_json_get(f->object, "bad_words_ids") : NULL;
+    if (!list || dg_json_type(list) == DG_JSON_NULL)
+        return;
+    for (size_t i = 0; i < dg_json_len(list) && !f->err; i++) {
+        const struct dg_json *word = dg_json_at(list, i);
+        int64_t id;
+        if (dg_json_len(word) != 1)
+            continue;
+        f->err = dg_json_at_int(word, "bad_words_ids", 0, 0, SIZE_MAX_FIELD, f->why, &id);
+        if (!f->err)
+            suppress(f, bp, (int32_t)id);
+    }
+}
+
+/* ---- Hugging Face ------------------------------------------------------------------------------ */
+
+static void read_stacks(struct fields *f, struct dg_blueprint *bp)
+{
+    bp->D = need_size(f, "d_model");
+    bp->encoder.n_layers = need_size(f, "encoder_layers");
+    bp->decoder.n_layers = need_size(f, "decoder_layers");
+    bp->encoder.H = need_size(f, "encoder_attention_heads");
+    bp->decoder.H = need_size(f, "decoder_attention_heads");
+    bp->encoder.F = need_size(f, "encoder_ffn_dim");
+    bp->decoder.F = need_size(f, "decoder_ffn_dim");
+    bp->encoder.V = need_size(f, "vocab_size");
+    bp->decoder.V = size_of(f, "decoder_vocab_size", bp->encoder.V, DG_JSON_OPTIONAL);
+    bp->activation = activation_of(f);
+    bp->tie_source_target = flag_of(f, "share_encoder_decoder_embeddings", true);
+    bp->tie_output = flag_of(f, "tie_word_embeddings", true);
+}
+
+static void read_tokens(struct fields *f, struct dg_blueprint *bp)
+{
+    bp->pad_id = id_of(f, "pad_token_id", bp->pad_id);
+    bp->eos_id = id_of(f, "eos_token_id", bp->eos_id);
+    bp->bos_id = id_of(f, "bos_token_id", bp->bos_id);
+    bp->unk_id = id_of(f, "unk_token_id", bp->unk_id);
+    bp->start_id = id_of(f, "decoder_start_token_id", bp->start_id);
+    bp->forced_bos_id = id_of(f, "forced_bos_token_id", bp->forced_bos_id);
+    bp->forced_eos_id = id_of(f, "forced_eos_token_id", bp->forced_eos_id);
+}
+
+/* What config.json may say and generation_config.json says again, with the last word. */
+static void read_generation(struct fields *f, struct dg_blueprint *bp)
+{
+    read_tokens(f, bp);
+    read_bad_words(f, bp);
+    /* Hugging Face counts the start token. */
+    size_t max_length = size_of(f, "max_length", bp->target_len_max + 1, DG_JSON_OPTIONAL);
+    bp->target_len_max = max_length ? max_length - 1 : 0;
+    bp->n_beams = size_of(f, "num_beams", bp->n_beams, DG_JSON_OPTIONAL);
+    bp->length_penalty = real_of(f, "length_penalty", bp->length_penalty);
+}
+
+/* model_max_length is the longest source; some files write 1e30 for "unknown". */
+static void read_source_len(const struct dg_json *tokenizer, struct dg_blueprint *bp)
+{
+    const struct dg_json *value = tokenizer ? dg_json_get(tokenizer, "model_max_length") : NULL;
+    int64_t len;
+    if (value && dg_json_type(value) == DG_JSON_INT &&
+        dg_json_int(value, DG_SPAN("model_max_length"), 2, 1 << 20, NULL, &len) == DG_OK)
+        bp->source_len_max = (size_t)len;
+}
+
+static void read_marian(struct fields *f, struct dg_blueprint *bp)
+{
+    read_stacks(f, bp);
+    bp->positions = DG_POS_HALVES;
+    if (!flag_of(f, "static_position_embeddings", true) && !f->err)
+        f->err = dg_why_set(f->why, DG_ERR_UNSUPPORTED,
+                            "field 'static_position_embeddings' is false, expected true");
+    if (flag_of(f, "normalize_embedding", false) && !f->err)
+        f->err = dg_why_set(f->why, DG_ERR_UNSUPPORTED,
+                            "field 'normalize_embedding' is true, expected false");
+    bool scaled = flag_of(f, "scale_embedding", false);
+    bp->embedding_scale = scaled ? sqrtf((float)bp->D) : 1;
+}
+
+static void read_m2m(struct fields *f, struct dg_blueprint *bp, const struct dg_json *tokenizer)
+{
+    read_stacks(f, bp);
+    bp->norm_place = DG_NORM_PRE;
+    bp->final_norm = true;
+    bp->positions = DG_POS_HALVES_CLOSED;
+    int32_t pad = id_of(f, "pad_token_id", 1);
+    bp->position_offset = (size_t)(pad == DG_ID_NONE ? 1 : pad) + 1;
+    bp->embedding_scale = flag_of(f, "scale_embedding", true) ? sqrtf((float)bp->D) : 1;
+    struct fields t = {.object = tokenizer, .why = f->why, .err = f->err};
+    bp->lang_rule =
+        flag_of(&t, "legacy_behaviour", false) ? DG_LANG_SOURCE_LAST : DG_LANG_SOURCE_FIRST;
+    f->err = t.err;
+}
+
+/* ---- Ours -------------------------------------------------------------------------------------- */
+
+static const char *const decoder_names[] = {"attention", "ssru", "aan", NULL};
+static const char *const place_names[] = {"post", "pre", NULL};
+static const char *const kind_names[] = {"layer", "rms", NULL};
+static const char *const start_names[] = {"token", "zero", NULL};
+static const char *const lang_names[] = {"none", "source-first", "source-last", NULL};
+static const char *const position_names[] = {"none",        "halves",  "halves-closed",
+                                             "interleaved", "learned", NULL};
+
+static void read_suppressed(struct fields *f, struct dg_blueprint *bp)
+{
+    const struct dg_json *list = NULL;
+    if (!f->err)
+        f->err = dg_json_get_array(f->object, "suppress_token_ids", DG_JSON_OPTIONAL, f->why, &list);
+    for (size_t i = 0; list && i < dg_json_len(list) && !f->err; i++) {
+        int64_t id;
+        f->err = dg_json_at_int(list, "suppress_token_ids", i, 0, SIZE_MAX_FIELD, f->why, &id);
+        if (!f->err)
+            suppress(f, bp, (int32_t)id);
+    }
+}
+
+static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
+{
+    read_stacks(f, bp);
+    bp->decoder_kind = (enum dg_decoder_kind)choice_of(f, "decoder_kind", decoder_names, 0);
+    bp->norm_place = (enum dg_norm_place)choice_of(f, "norm_place", place_names, 0);
+    bp->norm_kind = (enum dg_norm_kind)choice_of(f, "norm_kind", kind_names, 0);
+    bp->norm_epsilon = real_of(f, "norm_epsilon", bp->norm_epsilon);
+    bp->embedding_norm = flag_of(f, "embedding_norm", false);
+    bp->final_norm = flag_of(f, "final_norm", false);
+    bp->positions = (enum dg_positions)choice_of(f, "positions", position_names, DG_POS_HALVES);
+    bp->position_offset = size_of(f, "position_offset", 0, DG_JSON_OPTIONAL);
+    bp->n_positions = size_of(f, "n_positions", 0, DG_JSON_OPTIONAL);
+    bp->embedding_scale = real_of(f, "embedding_scale", 1);
+    bp->aan_depth = size_of(f, "aan_depth", 0, DG_JSON_OPTIONAL);
+    bp->aan_F = size_of(f, "aan_ffn_dim", 0, DG_JSON_OPTIONAL);
+    bp->aan_gate = flag_of(f, "aan_gate", false);
+    bp->start = (enum dg_start)choice_of(f, "decoder_start", start_names, 0);
+    bp->lang_rule = (enum dg_lang_rule)choice_of(f, "language_rule", lang_names, 0);
+    bp->source_len_max = size_of(f, "max_source_length", bp->source_len_max, DG_JSON_OPTIONAL);
+    read_suppressed(f, bp);
+}
+
+/* ---- The three files --------------------------------------------------------------------------- */
+
+static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
+                        const struct dg_json *generation, const struct dg_json *tokenizer,
+                        struct dg_why *why, const char **about)
+{
+    static const char *const types[] = {"marian", "m2m_100", "dragoman", NULL};
+    struct fields f = {.object = config, .why = why};
+    int type = 0;
+    f.err = dg_json_get_choice(config, "model_type", DG_JSON_REQUIRED, types, why, &type);
+    if (f.err)
+        return f.err;
+    *bp = (struct dg_blueprint){.norm_epsilon = 1e-5f,
+                                .output_bias = true,
+                                .pad_id = DG_ID_NONE,
+                                .eos_id = DG_ID_NONE,
+                                .bos_id = DG_ID_NONE,
+                                .unk_id = DG_ID_NONE,
+                                .start_id = DG_ID_NONE,
+                                .forced_bos_id = DG_ID_NONE,
+                                .forced_eos_id = DG_ID_NONE,
+                                .source_len_max = LEN_DEFAULT,
+                                .target_len_max = LEN_DEFAULT - 1,
+                                .n_beams = 4,
+                                .length_penalty = 1};
+    if (type == 0)
+        read_marian(&f, bp);
+    else if (type == 1)
+        read_m2m(&f, bp, tokenizer);
+    else
+        read_dragoman(&f, bp);
+    read_generation(&f, bp);
+    if (!f.err && generation) {
+        *about = "generation_config.json";
+        f.object = generation;
+        read_generation(&f, bp);
+    }
+    read_source_len(tokenizer, bp);
+    /* The converter gives pad a zero row and a zero bias: left in, it would hold much of the mass. */
+    if (type == 0)
+        suppress(&f, bp, bp->pad_id);
+    return f.err ? f.err : dg_blueprint_check(bp, why);
+}
+
+static enum dg_err parse_one(struct dg_span text, struct dg_why *why, struct dg_json **json)
+{
+    const struct dg_json_limits limits = {
+        .max_bytes = CONFIG_MAX_BYTES, .max_depth = 32, .max_values = 100 * 1000};
+    enum dg_err err = text.len ? dg_json_parse(text, &limits, why, json) : DG_OK;
+    if (!err && *json && dg_json_type(*json) != DG_JSON_OBJECT)
+        err = dg_why_set(why, DG_ERR_FORMAT, "read %s, expected an object",
+                         dg_json_type_name(dg_json_type(*json)));
+    return err;
+}
+
+enum dg_err dg_config_parse(struct dg_blueprint *bp, struct dg_span config, struct dg_span generation,
+                            struct dg_span tokenizer, const char *name, struct dg_why *why)
+{
+    struct dg_json *parsed[3] = {NULL, NULL, NULL};
+    struct dg_blueprint filled;
+    const char *about = name;
+    enum dg_err err = config.len ? DG_OK : dg_why_set(why, DG_ERR_TRUNCATED, "the file is empty");
+    if (!err)
+        err = parse_one(config, why, &parsed[0]);
+    if (!err) {
+        about = "generation_config.json";
+        err = parse_one(generation, why, &parsed[1]);
+    }
+    if (!err) {
+        about = "tokenizer_config.json";
+        err = parse_one(tokenizer, why, &parsed[2]);
+    }
+    if (!err) {
+        about = name;
+        err = fill(&filled, parsed[0], parsed[1], parsed[2], why, &about);
+    }
+    if (!err)
+        *bp = filled;
+    for (size_t i = 0; i < 3; i++)
+        dg_json_free(parsed[i]);
+    return err ? dg_why_wrap(why, err, "%s", about) : DG_OK;
+}
+
+/* Maps DIR/name; an absent file is empty. */
+static enum dg_err map(struct dg_map_file *file, const char *dir, const char *name,
+                       struct dg_why *why)
+{
+    char path[4096];
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path)
+        return dg_why_set(why, DG_ERR_LIMIT, "the path of %s is too long", name);
+    return dg_map_file_open(file, path, CONFIG_MAX_BYTES, why);
+}
+
+enum dg_err dg_config_read(struct dg_blueprint *bp, const char *dir, struct dg_why *why)
+{
+    static const char *const names[] = {"config.json", "generation_config.json",
+                                        "tokenizer_config.json"};
+    struct dg_map_file files[3] = {{0}};
+    struct dg_span texts[3] = {{0}};
+    char path[4096];
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < 3 && !err; i++) {
+        struct dg_why missing = DG_WHY_NONE;
+        err = map(&files[i], dir, names[i], &missing);
+        if (i > 0 && err == DG_ERR_NOT_FOUND)
+            err = DG_OK;
+        else if (err)
+            dg_why_set(why, err, "%s", missing.text);
+        else
+            texts[i] = dg_span_make((const char *)files[i].bytes, files[i].len);
+    }
+    snprintf(path, sizeof path, "%s/%s", dir, names[0]);
+    if (!err)
+        err = dg_config_parse(bp, texts[0], texts[1], texts[2], path, why);
+    for (size_t i = 0; i < 3; i++)
+        if (files[i].bytes)
+            dg_map_file_close(&files[i]);
+    return err;
+}
+
+/* ---- Writing ----------------------------------------------------------------------------------- */
+
+static enum dg_err print_id(struct dg_buf *out, const char *name, int32_t id)
+{
+    if (id == DG_ID_NONE)
+        return dg_buf_printf(out, "  \"%s\": null,\n", name);
+    return dg_buf_printf(out, "  \"%s\": %d,\n", name, (int)id);
+}
+
+static enum dg_err print_sizes(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    return dg_buf_printf(
+        out,
+        "{\n  \"model_type\": \"dragoman\",\n  \"decoder_kind\": \"%s\",\n  \"d_model\": %zu,\n"
+        "  \"encoder_layers\": %zu,\n  \"decoder_layers\": %zu,\n"
+        "  \"encoder_attention_heads\": %zu,\n  \"decoder_attention_heads\": %zu,\n"
+        "  \"encoder_ffn_dim\": %zu,\n  \"decoder_ffn_dim\": %zu,\n"
+        "  \"vocab_size\": %zu,\n  \"decoder_vocab_size\": %zu,\n",
+        decoder_names[bp->decoder_kind], bp->D, bp->encoder.n_layers, bp->decoder.n_layers,
+        bp->encoder.H, bp->decoder.H, bp->encoder.F, bp->decoder.F, bp->encoder.V, bp->decoder.V);
+}
+
+static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    enum dg_err err = DG_OK;
+    if (bp->decoder_kind == DG_DECODER_AAN)
+        err = dg_buf_printf(out,
+                            "  \"aan_depth\": %zu,\n  \"aan_ffn_dim\": %zu,\n  \"aan_gate\": %s,\n",
+                            bp->aan_depth, bp->aan_F, bp->aan_gate ? "true" : "false");
+    if (err)
+        return err;
+    return dg_buf_printf(
+        out,
+        "  \"activation_function\": \"%s\",\n  \"norm_place\": \"%s\",\n  \"norm_kind\": \"%s\",\n"
+        "  \"norm_epsilon\": %.9g,\n  \"embedding_norm\": %s,\n  \"final_norm\": %s,\n"
+        "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n"
+        "  \"embedding_scale\": %.9g,\n  \"share_encoder_decoder_embeddings\": %s,\n"
+        "  \"tie_word_embeddings\": %s,\n",
+        dg_activation_name(bp->activation), place_names[bp->norm_place], kind_names[bp->norm_kind],
+        (double)bp->norm_epsilon, bp->embedding_norm ? "true" : "false",
+        bp->final_norm ? "true" : "false", position_names[bp->positions], bp->position_offset,
+        bp->n_positions, (double)bp->embedding_scale, bp->tie_source_target ? "true" : "false",
+        bp->tie_output ? "true" : "false");
+}
+
+static enum dg_err print_tokens(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    const struct {
+        const char *name;
+        int32_t id;
+    } rows[] = {{"pad_token_id", bp->pad_id},
+                {"eos_token_id", bp->eos_id},
+                {"bos_token_id", bp->bos_id},
+                {"unk_token_id", bp->unk_id},
+                {"decoder_start_token_id", bp->start_id},
+                {"forced_bos_token_id", bp->forced_bos_id},
+                {"forced_eos_token_id", bp->forced_eos_id}};
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !err; i++)
+        err = print_id(out, rows[i].name, rows[i].id);
+    if (!err)
+        err = dg_buf_append_cstr(out, "  \"suppress_token_ids\": [");
+    for (size_t i = 0; i < bp->n_suppress && !err; i++)
+        err = dg_buf_printf(out, "%s%d", i ? ", " : "", (int)bp->suppress[i]);
+    return err ? err : dg_buf_append_cstr(out, "],\n");
+}
+
+enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    enum dg_err err = print_sizes(bp, out);
+    if (!err)
+        err = print_mathematics(bp, out);
+    if (!err)
+        err = print_tokens(bp, out);
+    if (!err)
+        err = dg_buf_printf(out,
+                            "  \"decoder_start\": \"%s\",\n  \"language_rule\": \"%s\",\n"
+                            "  \"max_source_length\": %zu,\n  \"max_length\": %zu,\n"
+                            "  \"num_beams\": %zu,\n  \"length_penalty\": %.9g\n}\n",
+                            start_names[bp->start], lang_names[bp->lang_rule], bp->source_len_max,
+                            bp->target_len_max + 1, bp->n_beams, (double)bp->length_penalty);
+    return err;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* CTranslate2's models as imports, wherever their files lie: in a directory of their own, or in the model/
+ * folder of an Argos package. import_ct2.c has the network, ct2_vocab.c the words and their rules. */
+#ifndef DG_MODEL_CT2_H
+#define DG_MODEL_CT2_H
+
+#include "model/ct2_file.h"
+#include "model/import_int.h"
+#include "model/pack.h"
+
+struct dg_ct2_import {
+    struct dg_pack pack;      /* owned */
+    const char *folder;       /* "" or "model/", before every name of CTranslate2's */
+    struct dg_pack_data data; /* of model.bin */
+    struct dg_ct2 file;
+};
+
+/* True when the folder of the pack holds CTranslate2's files. */
+bool dg_ct2_detect(const struct dg_pack *pack, const char *folder);
+
+/* Opens the model; import->ctx becomes a struct dg_ct2_import, released by import->close. */
+enum dg_err dg_ct2_open(struct dg_import *import, const char *path, const char *folder,
+                        struct dg_why *why) DG_MUST_CHECK;
+
+/* Reads vocabularies and token rules into the blueprint, whose sizes are known, and adds vocab.json and
+ * what else the tokenizer needs to the files. */
+enum dg_err dg_ct2_vocabulary(struct dg_import *import, struct dg_why *why) DG_MUST_CHECK;
+
+/* The value of a scalar variable; false when it is not there or not a scalar. */
+bool dg_ct2_scalar(const struct dg_ct2 *file, const char *name, double *value);
+
+#endif

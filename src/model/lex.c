@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Six numbers, a table of offsets, a table of ids; the sizes of both must give the file's. */
+#include "model/lex.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+
+enum { HEADER_BYTES = 48, COVERED_FROM = 16 };
+
+static const uint64_t MAGIC = 0xf11a48d5013417f5;
+
+static uint64_t u64_at(const uint8_t *bytes)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++)
+        value |= (uint64_t)bytes[i] << (8 * i);
+    return value;
+}
+
+bool dg_lex_is(const uint8_t *bytes, size_t len)
+{
+    return len >= 8 && u64_at(bytes) == MAGIC;
+}
+
+/* Over all whole words behind the checksum itself. */
+static uint64_t checksum(const uint8_t *bytes, size_t len)
+{
+    uint64_t hash = 0;
+    for (size_t at = COVERED_FROM; at + 8 <= len; at += 8)
+        hash ^= u64_at(bytes + at) + 0x9e3779b9 + (hash << 6) + (hash >> 2);
+    return hash;
+}
+
+static enum dg_err read_header(struct dg_lex *lex, const uint8_t *bytes, size_t len, const char *name,
+                               struct dg_why *why)
+{
+    if (len < HEADER_BYTES)
+        return dg_why_set(why, DG_ERR_TRUNCATED,
+                          "%s: offset 0: the file has %zu bytes, expected at least %d", name, len,
+                          HEADER_BYTES);
+    if (!dg_lex_is(bytes, len))
+        return dg_why_set(why, DG_ERR_FORMAT,
+                          "%s: offset 0: field 'magic' is 0x%" PRIx64 ", expected 0x%" PRIx64, name,
+                          u64_at(bytes), MAGIC);
+    uint64_t n_offsets = u64_at(bytes + 32), n_targets = u64_at(bytes + 40);
+    size_t size, more;
+    if (!dg_mul(n_offsets, 8, &size) || !dg_mul(n_targets, 4, &more) || !dg_add(size, more, &size) ||
+        !dg_add(size, HEADER_BYTES, &size) || size != len || n_offsets < 1)
+        return dg_why_set(why, DG_ERR_FORMAT,
+                          "%s: offset 32: fields 'offsets' and 'targets' are %" PRIu64 " and %" PRIu64
+                          ", which a file of %zu bytes does not have; it may be cut off",
+                          name, n_offsets, n_targets, len);
+    *lex = (struct dg_lex){.n_frequent = u64_at(bytes + 16),
+                           .n_best = u64_at(bytes + 24),
+                           .n_words = n_offsets - 1,
+                           .n_targets = n_targets,
+                           .offsets = bytes + HEADER_BYTES,
+                           .targets = bytes + HEADER_BYTES + 8 * n_offsets};
+    return DG_OK;
+}
+
+/* Words without a list at the end point to the end, which the original refuses and we do not. */
+static enum dg_err check_lists(const struct dg_lex *lex, const char *name, size_t n_target,
+                               struct dg_why *why)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i <= lex->n_words; i++) {
+        uint64_t at = u64_at(lex->offsets + 8 * i);
+        if (at < last || at > lex->n_targets || (i == 0 && at) || (i == lex->n_words && at != lex->n_targets))
+            return dg_why_set(why, DG_ERR_FORMAT,
+                              "%s: offset %zu: the list of source id %zu begins at %" PRIu64
+                              ", which is out of order",
+                              name, HEADER_BYTES + 8 * i, i, at);
+        last = at;
+    }
+    for (size_t i = 0; i < lex->n_targets; i++)
+        if (dg_lex_target(lex, i) >= n_target)
+            return dg_why_set(why, DG_ERR_RANGE,
+                              "%s: offset %zu: target id %" PRIu32 ", but the vocabulary has %zu", name,
+                              HEADER_BYTES + 8 * (lex->n_words + 1) + 4 * i, dg_lex_target(lex, i),
+                              n_target);
+    return DG_OK;
+}
+
+enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, const char *name,
+                         size_t n_source, size_t n_target, struct dg_why *why)
+{
+    struct dg_lex parsed;
+    enum dg_err err = read_header(&parsed, bytes, len, name, why);
+    if (err)
+        return err;
+    if (parsed.n_words != n_source || parsed.n_frequent > n_target)
+        return dg_why_set(why, DG_ERR_FORMAT,
+                          "%s: offset 16: it is for %zu source words and %" PRIu64
+                          " frequent ones, but the model has %zu source and %zu target words",
+                          name, parsed.n_words, parsed.n_frequent, n_source, n_target);
+    if (u64_at(bytes + 8) != checksum(bytes, len))
+        return dg_why_set(why, DG_ERR_INTEGRITY,
+                          "%s: offset 8: field 'checksum' is 0x%" PRIx64 ", expected 0x%" PRIx64
+                          " by the content: the file is damaged",
+                          name, u64_at(bytes + 8), checksum(bytes, len));
+    err = check_lists(&parsed, name, n_target, why);
+    if (!err)
+        *lex = parsed;
+    return err;
+}
+
+struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source)
+{
+    size_t first = u64_at(lex->offsets + 8 * source);
+    return (struct dg_lex_list){first, u64_at(lex->offsets + 8 * (source + 1)) - first};
+}
+
+uint32_t dg_lex_target(const struct dg_lex *lex, size_t at)
+{
+    const uint8_t *bytes = lex->targets + 4 * at;
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A lexical shortlist (lex.*.bin): for every source id the target ids that it may become, and how many of
+ * the most frequent target ids are always allowed. Used in place.
+ *
+ *     struct dg_lex lex;
+ *     err = dg_lex_parse(&lex, bytes, len, "lex.bin", n_source, n_target, &why);  borrows the bytes
+ *     struct dg_lex_list list = dg_lex_list(&lex, source_id);
+ *     for (size_t i = 0; i < list.n; i++)
+ *         ... dg_lex_target(&lex, list.first + i) ...
+ *
+ * After parsing every id and every list is known to be in range. Immutable; any thread. */
+#ifndef DG_MODEL_LEX_H
+#define DG_MODEL_LEX_H
+
+#include "base/err.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_lex {
+    uint64_t n_frequent;     /* target ids 0 to n_frequent - 1 are always allowed */
+    uint64_t n_best;         /* how many its maker kept for each source word */
+    size_t n_words;          /* source ids */
+    size_t n_targets;        /* entries of all lists */
+    const uint8_t *offsets;  /* [n_words + 1] u64, borrowed */
+    const uint8_t *targets;  /* [n_targets] u32, borrowed */
+};
+
+struct dg_lex_list {
+    size_t first, n;
+};
+
+/* True when a file begins like one. */
+bool dg_lex_is(const uint8_t *bytes, size_t len);
+
+/* Checks size, checksum, order of the lists, and every id against the sizes of the vocabularies. */
+enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, const char *name,
+                         size_t n_source, size_t n_target, struct dg_why *why) DG_MUST_CHECK;
+
+/* The list of a source id below n_words. */
+struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source);
+
+/* The target id at a place below n_targets. */
+uint32_t dg_lex_target(const struct dg_lex *lex, size_t at);
+
+#endif

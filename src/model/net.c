@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Packs a model's weights for the kernels: one block, two walks (count, then place and fill).
+ *
+ * Matrices that read the same input are fused into one product: queries, keys and values; the keys and
+ * values of cross-attention; candidate and forget gate of the SSRU. Tied embeddings exist once, as the
+ * packed output matrix, and are looked up there. */
+#include "model/net_int.h"
+
+#include "base/mem.h"
+#include "tensor/convert.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+
+void *dg_net_carve(struct net_carve *carve, size_t n, size_t size)
+{
+    size_t bytes, used;
+    if (!dg_mul(n, size, &bytes) || !dg_add(bytes, 63, &bytes) ||
+        !dg_add(carve->used, bytes & ~(size_t)63, &used)) {
+        carve->overflow = true;
+        return NULL;
+    }
+    void *part = carve->base ? carve->base + carve->used : NULL;
+    carve->used = used;
+    return part;
+}
+
+/* ---- Packing ------------------------------------------------------------------------------------ */
+
+struct packer {
+    struct dg_net *net;
+    struct net_carve carve;
+    float *scratch; /* one row of the widest matrix */
+    uint64_t random; /* not 0: the weights have shapes only, and their values come from this generator */
+};
+
+/* Carves a layer of N outputs and K inputs. `panel` 0: the kernels' own. */
+static void carve_packed(struct packer *packer, struct dg_packed *packed, size_t N, size_t K,
+                         size_t panel, bool has_bias)
+{
+    const struct dg_net *net = packer->net;
+    packed->type = net->type;
+    packed->N = N;
+    packed->K = K;
+    packed->panel = panel                        ? panel
+                    : net->type == DG_PACKED_I8 ? net->kernels->panel_i8
+                                                 : net->kernels->panel;
+    size_t data_bytes = 0, channel_bytes = 0;
+    if (!dg_packed_sizes(packed, &data_bytes, &channel_bytes))
+        packer->carve.overflow = true;
+    packed->data = dg_net_carve(&packer->carve, data_bytes, 1);
+    if (has_bias)
+        packed->bias = dg_net_carve(&packer->carve, channel_bytes, 1);
+    if (net->type == DG_PACKED_I8) {
+        packed->scale = dg_net_carve(&packer->carve, channel_bytes, 1);
+        packed->sum = dg_net_carve(&packer->carve, channel_bytes, 1);
+    }
+    if (!packer->carve.base)
+        return;
+    memset(packed->data, 0, data_bytes);
+    if (packed->bias)
+        memset(packed->bias, 0, channel_bytes);
+    if (packed->scale) {
+        memset(packed->scale, 0, channel_bytes);
+        memset(packed->sum, 0, channel_bytes);
+    }
+}
+
+/* Rows of a matrix, or values of a vector, from the model or from the generator. */
+static void put_rows(struct packer *packer, struct dg_packed *packed, size_t first,
+                     const struct dg_tensor *rows)
+{
+    if (!packer->random) {
+        dg_packed_put_rows(packed, first, rows, packer->scratch);
+        return;
+    }
+    const float spread = 1.0f / sqrtf((float)packed->K);
+    for (size_t n = 0; n < rows->shape[0]; n++) {
+        float *row = packer->scratch + packed->K;
+        for (size_t k = 0; k < packed->K; k++)
+            row[k] = spread * dg_net_random_next(&packer->random);
+        const struct dg_tensor one = {.data = row, .shape = {1, packed->K, 1, 1}, .rank = 2,
+                                      .dtype = DG_DTYPE_F32};
+        dg_packed_put_rows(packed, first + n, &one, packer->scratch);
+    }
+}
+
+static void put_vector(struct packer *packer, float *out, const struct dg_tensor *vector, float middle)
+{
+    const size_t n = dg_tensor_count(vector);
+    if (!packer->random)
+        dg_convert_tensor(out, vector, 0, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i] = middle + 0.1f * dg_net_random_next(&packer->random);
+}
+
+/* One layer out of `n` matrices that read the same input, one below the other. */
+static void pack_fused(struct packer *packer, struct dg_packed *packed,
+                       const struct dg_linear_weights *const *parts, size_t n)
+{
+    size_t N = 0, first = 0;
+    bool has_bias = false;
+    for (size_t i = 0; i < n; i++) {
+        N += parts[i]->weight.shape[0];
+        has_bias = has_bias || dg_tensor_present(&parts[i]->bias);
+    }
+    carve_packed(packer, packed, N, parts[0]->weight.shape[1], 0, has_bias);
+    for (size_t i = 0; packer->carve.base && i < n; i++) {
+        put_rows(packer, packed, first, &parts[i]->weight);
+        if (dg_tensor_present(&parts[i]->bias))
+            put_vector(packer, packed->bias + first, &parts[i]->bias, 0.0f);
+        first += parts[i]->weight.shape[0];
+    }
+}
+
+static void pack(struct packer *packer, struct dg_packed *packed, const struct dg_linear_weights *w)
+{
+    pack_fused(packer, packed, &w, 1);
+}
+
+static float *place_vector(struct packer *packer, const struct dg_tensor *tensor, float middle)
+{
+    if (!dg_tensor_present(tensor))
+        return NULL;
+    const size_t n = dg_tensor_count(tensor);
+    float *out = dg_net_carve(&packer->carve, n, sizeof *out);
+    if (packer->carve.base)
+        put_vector(packer, out, tensor, middle);
+    return out;
+}
+
+static void place_norm(struct packer *packer, struct net_norm *norm, const struct dg_norm_weights *w)
+{
+    norm->gain = place_vector(packer, &w->gain, 1.0f);
+    norm->bias = place_vector(packer, &w->bias, 0.0f);
+}
+
+static void pack_ffn(struct packer *packer, struct net_ffn *ffn, const struct dg_ffn_weights *w)
+{
+    pack(packer, &ffn->fc1, &w->fc1);
+    pack(packer, &ffn->fc2, &w->fc2);
+    place_norm(packer, &ffn->norm, &w->norm);
+}
+
+static void pack_encoder(struct packer *packer, const struct dg_transformer_weights *w)
+{
+    struct dg_net *net = packer->net;
+    for (size_t i = 0; i < net->bp.encoder.n_layers; i++) {
+        const struct dg_attention_weights *self = &w->encoder_layers[i].self;
+        struct net_encoder_layer *layer = &net->encoder_layers[i];
+        pack_fused(packer, &layer->qkv,
+                   (const struct dg_linear_weights *[]){&self->q, &self->k, &self->v}, 3);
+        pack(packer, &layer->o, &self->o);
+        place_norm(packer, &layer->self_norm, &self->norm);
+        pack_ffn(packer, &layer->ffn, &w->encoder_layers[i].ffn);
+    }
+    place_norm(packer, &net->encoder_norm, &w->encoder_norm);
+}
+
+static void pack_autoregression(struct packer *packer, struct net_decoder_layer *layer,
+                                const struct dg_decoder_layer *w)
+{
+    const struct dg_blueprint *bp = &packer->net->bp;
+    switch (bp->decoder_kind) {
+    case DG_DECODER_ATTENTION:
+        pack_fused(packer, &layer->qkv,
+                   (const struct dg_linear_weights *[]){&w->self.q, &w->self.k, &w->self.v}, 3);
+        pack(packer, &layer->o, &w->self.o);
+        place_norm(packer, &layer->self_norm, &w->self.norm);
+        break;
+    case DG_DECODER_SSRU:
+        pack_fused(packer, &layer->qkv,
+                   (const struct dg_linear_weights *[]){&w->ssru.candidate, &w->ssru.forget}, 2);
+        place_norm(packer, &layer->self_norm, &w->ssru.norm);
+        break;
+    case DG_DECODER_AAN:
+        for (size_t i = 0; i < bp->aan_depth; i++)
+            pack(packer, &layer->aan_fc[i], &w->aan.fc[i]);
+        if (bp->aan_gate) {
+            pack(packer, &layer->aan_input_gate, &w->aan.input_gate);
+            pack(packer, &layer->aan_forget_gate, &w->aan.forget_gate);
+        }
+        place_norm(packer, &layer->self_norm, &w->aan.norm);
+        break;
+    }
+}
+
+static void pack_decoder(struct packer *packer, const struct dg_transformer_weights *w)
+{
+    struct dg_net *net = packer->net;
+    for (size_t i = 0; i < net->bp.decoder.n_layers; i++) {
+        const struct dg_decoder_layer *from = &w->decoder_layers[i];
+        struct net_decoder_layer *layer = &net->decoder_layers[i];
+        pack_autoregression(packer, layer, from);
+        pack(packer, &layer->cross_q, &from->cross.q);
+        pack_fused(packer, &layer->cross_kv,
+                   (const struct dg_linear_weights *[]){&from->cross.k, &from->cross.v}, 2);
+        pack(packer, &layer->cross_o, &from->cross.o);
+        place_norm(packer, &layer->cross_norm, &from->cross.norm);
+        pack_ffn(packer, &layer->ffn, &from->ffn);
+    }
+    place_norm(packer, &net->decoder_norm, &w->decoder_norm);
+}
+
+/* An embedding of its own is kept row-major: rows are only looked up, never multiplied. */
+static void pack_embedding(struct packer *packer, struct dg_packed *rows, const struct dg_tensor *table)
+{
+    carve_packed(packer, rows, table->shape[0], packer->net->bp.D, 1, false);
+    if (packer->carve.base)
+        put_rows(packer, rows, 0, table);
+}
+
+/* Which matrix the ids of each side are looked up in. */
+static void pack_embeddings(struct packer *packer, const struct dg_transformer_weights *w)
+{
+    struct dg_net *net = packer->net;
+    pack(packer, &net->output,
+         &(struct dg_linear_weights){.weight = w->output, .bias = w->output_bias});
+    net->target.rows = &net->output;
+    if (w->target_embedding.data != w->output.data) {
+        pack_embedding(packer, &net->target_rows, &w->target_embedding);
+        net->target.rows = &net->target_rows;
+    }
+    net->source.rows = net->target.rows;
+    if (w->source_embedding.data != w->target_embedding.data) {
+        pack_embedding(packer, &net->source_rows, &w->source_embedding);
+        net->source.rows = &net->source_rows;
+    }
+    net->source.positions = place_vector(packer, &w->source_positions, 0.0f);
+    net->target.positions = place_vector(packer, &w->target_positions, 0.0f);
+    place_norm(packer, &net->source.norm, &w->source_embedding_norm);
+    place_norm(packer, &net->target.norm, &w->target_embedding_norm);
+}
+
+/* freq_k = 10000^(-k / n), n = D/2 or, closed, D/2 - 1 (so that the last one is 1/10000). */
+static void place_frequencies(struct packer *packer)
+{
+    struct dg_net *net = packer->net;
+    const size_t half = net->bp.D / 2;
+    net->frequencies = dg_net_carve(&packer->carve, half ? half : 1, sizeof *net->frequencies);
+    if (!packer->carve.base)
+        return;
+    const bool closed = net->bp.positions == DG_POS_HALVES_CLOSED;
+    const double n = closed && half > 1 ? (double)half - 1.0 : (double)half;
+    for (size_t k = 0; k < half; k++)
+        net->frequencies[k] = pow(10000.0, -(double)k / n);
+}
+
+static void walk(struct packer *packer, const struct dg_transformer_weights *w)
+{
+    struct dg_net *net = packer->net;
+    const struct dg_blueprint *bp = &net->bp;
+    size_t widest = bp->D > bp->encoder.F ? bp->D : bp->encoder.F;
+    widest = widest > bp->decoder.F ? widest : bp->decoder.F;
+    widest = widest > bp->aan_F ? widest : bp->aan_F;
+    packer->scratch = dg_net_carve(&packer->carve, widest, 2 * sizeof(float));
+    pack_embeddings(packer, w);
+    pack_encoder(packer, w);
+    pack_decoder(packer, w);
+    place_frequencies(packer);
+}
+
+/* ---- The object --------------------------------------------------------------------------------- */
+
+static enum dg_op_act op_act(enum dg_activation activation)
+{
+    switch (activation) {
+    case DG_ACT_RELU:
+        return DG_OP_RELU;
+    case DG_ACT_SILU:
+        return DG_OP_SILU;
+    case DG_ACT_GELU_ERF:
+        return DG_OP_GELU_ERF;
+    case DG_ACT_GELU_TANH:
+        return DG_OP_GELU_TANH;
+    case DG_ACT_GELU_QUICK:
+        return DG_OP_GELU_QUICK;
+    }
+    return DG_OP_NONE;
+}
+
+/* Which type the packed matrices have. */
+static enum dg_packed_type choose_type(const struct dg_transformer_weights *w, enum dg_net_type type)
+{
+    if (type == DG_NET_AUTO)
+        type = w->encoder_layers[0].ffn.fc1.weight.dtype == DG_DTYPE_I8 ? DG_NET_I8 : DG_NET_F32;
+    return type == DG_NET_I8 ? DG_PACKED_I8 : DG_PACKED_F32;
+}
+
+/* Large blocks of weights are read front to back for ever: huge pages spare the translation of addresses. A
+ * wish only; refused, all is the same but slower. */
+static void wish_huge_pages(void *block, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t huge = (uintptr_t)2 << 20;
+    uintptr_t from = ((uintptr_t)block + huge - 1) & ~(huge - 1);
+    uintptr_t to = ((uintptr_t)block + bytes) & ~(huge - 1);
+    if (to > from)
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+#else
+    (void)block, (void)bytes;
+#endif
+}
+
+static enum dg_err refuse_unsupported(const struct dg_blueprint *bp, struct dg_why *why)
+{
+    if (bp->family != DG_FAMILY_TRANSFORMER)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "only transformer models can be run");
+    if (bp->encoder.F > DG_PACKED_K_MAX || bp->decoder.F > DG_PACKED_K_MAX)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "a feed-forward width above %d is not supported",
+                          (int)DG_PACKED_K_MAX);
+    return DG_OK;
+}
+
+enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp,
+                         const struct dg_transformer_weights *w, const struct dg_net_opts *opts,
+                         uint64_t random, struct dg_why *why)
+{
+    struct dg_net *net = NULL;
+    enum dg_err err = refuse_unsupported(bp, why);
+    if (err)
+        return err;
+    const struct dg_kernels *kernels = opts ? opts->kernels : NULL;
+    if (!kernels && (err = dg_kernels_default(&kernels, why)))
+        return err;
+    err = DG_ERR_NOMEM;
+    net = dg_try_calloc(1, sizeof *net);
+    if (!net)
+        goto out;
+    net->bp = *bp;
+    net->kernels = kernels;
+    net->type = choose_type(w, opts ? opts->type : DG_NET_AUTO);
+    net->act = op_act(bp->activation);
+    net->encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *net->encoder_layers);
+    net->decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *net->decoder_layers);
+    if (!net->encoder_layers || !net->decoder_layers)
+        goto out;
+    struct packer packer = {.net = net, .random = random};
+    walk(&packer, w);
+    if (packer.carve.overflow) {
+        err = DG_ERR_RANGE;
+        goto out;
+    }
+    net->block_bytes = packer.carve.used;
+    net->block = dg_try_aligned(net->block_bytes);
+    if (!net->block)
+        goto out;
+    wish_huge_pages(net->block, net->block_bytes);
+    packer = (struct packer){.net = net, .carve = {.base = net->block}, .random = random};
+    walk(&packer, w);
+    *out = net;
+    return DG_OK;
+out:
+    dg_net_free(net);
+    return dg_why_set(why, err, "packing the model's weights: %s", dg_err_sentence(err));
+}
+
+enum dg_err dg_net_new(struct dg_net **net, const struct dg_blueprint *bp,
+                       const struct dg_weights *weights, const struct dg_net_opts *opts,
+                       struct dg_why *why)
+{
+    return dg_net_build(net, bp, &weights->transformer, opts, 0, why);
+}
+
+void dg_net_free(struct dg_net *net)
+{
+    if (!net)
+        return;
+    dg_free(net->encoder_layers);
+    dg_free(net->decoder_layers);
+    dg_free(net->block);
+    dg_free(net);
+}
+
+const struct dg_blueprint *dg_net_blueprint(const struct dg_net *net)
+{
+    return &net->bp;
+}
+
+const struct dg_kernels *dg_net_kernels(const struct dg_net *net)
+{
+    return net->kernels;
+}
+
+size_t dg_net_bytes(const struct dg_net *net)
+{
+    return net->block_bytes;
+}
+
+int32_t dg_net_start_token(const struct dg_net *net)
+{
+    return net->bp.start == DG_START_ZERO ? DG_ID_NONE : net->bp.start_id;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The blocks that encoder and decoder share: embedding, norms, the feed-forward layer.
+ *
+ * The stream is state->x [M, D]. A sub-layer f is entered and left so:
+ *
+ *     post-norm:  in = x            x = norm(x + f(in))
+ *     pre-norm:   in = y = norm(x)  x = x + f(in)
+ *
+ * and the last product of f adds the residual itself. */
+#include "model/net_int.h"
+
+#include <math.h>
+#include <string.h>
+
+void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, float *out,
+                 const float *x, size_t M)
+{
+    const struct dg_net *net = state->net;
+    const float *bias = net->bp.norm_kind == DG_NORM_RMS ? NULL : norm->bias;
+    net->kernels->norm(out, x, norm->gain, bias, M, net->bp.D, net->bp.norm_epsilon);
+}
+
+const float *dg_net_enter(struct dg_net_state *state, const struct net_norm *norm, size_t M)
+{
+    if (state->net->bp.norm_place == DG_NORM_POST)
+        return state->x;
+    dg_net_norm(state, norm, state->y, state->x, M);
+    return state->y;
+}
+
+void dg_net_leave(struct dg_net_state *state, const struct net_norm *norm, size_t M)
+{
+    if (state->net->bp.norm_place == DG_NORM_POST)
+        dg_net_norm(state, norm, state->x, state->x, M);
+}
+
+void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const float *x, size_t ld_x,
+                   size_t M, const struct dg_packed *w, enum dg_op_act act, const float *residual)
+{
+    state->net->kernels->linear(out, ld_out, x, ld_x, M, w, act, residual, state->net->bp.D,
+                                state->scratch);
+}
+
+/* The vector of a position: a stored row, or a sinusoid. NULL without positions. */
+static const float *position_row(const struct dg_net_state *state, const struct net_embedding *embedding,
+                                 size_t position)
+{
+    const struct dg_blueprint *bp = &state->net->bp;
+    if (bp->positions == DG_POS_NONE)
+        return NULL;
+    if (!embedding->positions)
+        return state->positions + position * bp->D;
+    size_t row = position + bp->position_offset;
+    row = row < bp->n_positions ? row : bp->n_positions - 1;
+    return embedding->positions + row * bp->D;
+}
+
+void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedding, float *x, int32_t id,
+                  size_t position)
+{
+    const struct dg_net *net = state->net;
+    const size_t D = net->bp.D;
+    float *row = state->z; /* free at this point: nothing has been computed yet */
+    if (id == DG_ID_NONE)
+        memset(row, 0, D * sizeof *row);
+    else
+        dg_packed_row(embedding->rows, (size_t)id, row);
+    net->kernels->embed(x, row, net->bp.embedding_scale, position_row(state, embedding, position), D);
+    if (embedding->norm.gain)
+        dg_net_norm(state, &embedding->norm, x, x, 1);
+}
+
+/* ---- Cached keys and values ------------------------------------------------------------------------- */
+
+static void *kv_at(const struct dg_net_state *state, size_t layer, size_t at)
+{
+    return state->kv + (layer * state->limits.kv_tokens + at) * state->kv_bytes;
+}
+
+void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const float *from)
+{
+    const size_t n = 2 * state->net->bp.D;
+    if (state->limits.kv == DG_NET_KV_F16)
+        state->net->kernels->store_f16(kv_at(state, layer, at), from, n);
+    else
+        memcpy(kv_at(state, layer, at), from, n * sizeof *from);
+}
+
+void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q, const uint32_t *at,
+                   size_t n)
+{
+    const struct dg_net *net = state->net;
+    const size_t D = net->bp.D, H = net->bp.decoder.H, dh = D / H;
+    const float scale = 1.0f / sqrtf((float)dh);
+    const void *kv = kv_at(state, layer, 0);
+    if (state->limits.kv == DG_NET_KV_F16)
+        net->kernels->attend_f16(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores);
+    else
+        net->kernels->attend(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores);
+}
+
+/* ---- Feed-forward ----------------------------------------------------------------------------------- */
+
+void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M)
+{
+    const struct dg_net *net = state->net;
+    const size_t D = net->bp.D, F = ffn->fc1.N;
+    const float *in = dg_net_enter(state, &ffn->norm, M);
+    for (size_t m = 0; m < M; m += state->ffn_rows) {
+        const size_t n = M - m < state->ffn_rows ? M - m : state->ffn_rows;
+        dg_net_linear(state, state->wide, F, in + m * D, D, n, &ffn->fc1, net->act, NULL);
+        dg_net_linear(state, state->x + m * D, D, state->wide, F, n, &ffn->fc2, DG_OP_NONE,
+                      state->x + m * D);
+    }
+    dg_net_leave(state, &ffn->norm, M);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the folder: what a network and a worker's state look like, shared by the files net*.c.
+ *
+ * Both are built the same way: one function walks over every array and takes its part of a block
+ * (`struct net_carve`). The first walk has no block and only counts; the second one places. */
+#ifndef DG_MODEL_NET_INT_H
+#define DG_MODEL_NET_INT_H
+
+#include "model/net.h"
+
+/* ---- Carving one block ----------------------------------------------------------------------------- */
+
+struct net_carve {
+    char *base;  /* NULL while counting */
+    size_t used; /* bytes taken so far, a multiple of 64 */
+    bool overflow;
+};
+
+/* Takes n * size bytes at a multiple of 64; NULL while counting. */
+void *dg_net_carve(struct net_carve *carve, size_t n, size_t size);
+
+/* ---- The network -------------------------------------------------------------------------------- */
+
+struct net_norm {
+    float *gain; /* [D]; NULL: there is no such norm */
+    float *bias; /* [D]; NULL: RMS */
+};
+
+struct net_ffn {
+    struct dg_packed fc1; /* [F, D] */
+    struct dg_packed fc2; /* [D, F] */
+    struct net_norm norm;
+};
+
+struct net_encoder_layer {
+    struct dg_packed qkv; /* [3D, D]: queries, keys, values fused */
+    struct dg_packed o;   /* [D, D] */
+    struct net_norm self_norm;
+    struct net_ffn ffn;
+};
+
+struct net_decoder_layer {
+    struct dg_packed qkv;   /* attention: [3D, D]; SSRU: [2D, D] candidate and forget gate */
+    struct dg_packed o;     /* attention: [D, D] */
+    struct dg_packed aan_fc[DG_AAN_DEPTH_MAX];
+    struct dg_packed aan_input_gate, aan_forget_gate; /* [D, D] */
+    struct net_norm self_norm;
+    struct dg_packed cross_q;  /* [D, D] */
+    struct dg_packed cross_kv; /* [2D, D] */
+    struct dg_packed cross_o;  /* [D, D] */
+    struct net_norm cross_norm;
+    struct net_ffn ffn;
+};
+
+/* One side's way from an id to a vector. */
+struct net_embedding {
+    const struct dg_packed *rows; /* [V, D]; the output matrix where they are tied */
+    const float *positions;       /* [n_positions, D] learned; NULL otherwise */
+    struct net_norm norm;
+};
+
+struct dg_net {
+    struct dg_blueprint bp;
+    const struct dg_kernels *kernels;
+    enum dg_packed_type type;
+    enum dg_op_act act;
+
+    struct net_embedding source, target;
+    struct dg_packed source_rows; /* used when the source embedding is not tied */
+    struct dg_packed target_rows; /* used when the output matrix is not the target embedding */
+    struct net_encoder_layer *encoder_layers; /* [encoder.n_layers] */
+    struct net_norm encoder_norm;
+    struct net_decoder_layer *decoder_layers; /* [decoder.n_layers] */
+    struct net_norm decoder_norm;
+    struct dg_packed output; /* [V, D] */
+    double *frequencies;     /* [D/2] of the sinusoids */
+
+    void *block;
+    size_t block_bytes;
+};
+
+/* What dg_net_new does; `random` not 0: values come from a generator, and of `w` only shapes count. */
+enum dg_err dg_net_build(struct dg_net **net, const struct dg_blueprint *bp,
+                         const struct dg_transformer_weights *w, const struct dg_net_opts *opts,
+                         uint64_t random, struct dg_why *why) DG_MUST_CHECK;
+
+/* The generator's next value, -1 to 1; never leaves its state at 0. */
+float dg_net_random_next(uint64_t *random);
+
+/* ---- A worker's state ----------------------------------------------------------------------------- */
+
+/* A sentence. Its lanes' histories are lists of cached positions, twice: a step reads those of `turn` and
+ * writes those of the other. */
+struct net_slot {
+    bool is_open, is_encoded;
+    bool is_named; /* a mark while a step is checked */
+    uint32_t n_source, n_lanes, target_len;
+    unsigned turn;        /* 0 or 1 */
+    uint32_t *source_at;  /* [source_len] cached positions of the source */
+    uint32_t *history[2]; /* [lanes][target_len] */
+    uint32_t *length[2];  /* [lanes]; 0: a dead lane, or one that has not begun */
+};
+
+struct dg_net_state {
+    const struct dg_net *net;
+    struct dg_net_limits limits;
+    size_t work_rows; /* rows of the workspace: the larger of a step's and the encoder's */
+    size_t ffn_rows;  /* rows that go through a feed-forward layer together */
+
+    struct net_slot *slots; /* [slots] */
+
+    /* The pool of cached positions. kv is [n_layers][kv_tokens][2D]: key, then value; F32 or F16. */
+    char *kv;
+    size_t kv_bytes; /* of one position in one layer */
+    uint32_t *free_at; /* [kv_tokens] a stack */
+    size_t n_free;
+    size_t n_promised; /* sum of the open slots' needs */
+    uint32_t *refs;    /* [kv_tokens] lanes that refer to it */
+
+    /* Cells of SSRU and AAN decoders: [2 turns][n_layers][slots][lanes][D]. */
+    float *cells;
+
+    /* Workspace. */
+    float *positions;  /* [longest][D] sinusoids */
+    float *x, *y, *z;  /* [work_rows][D] the stream, a sub-layer's input, its output befor-------- */
+    float *wide;       /* [work_rows][3D], [ffn_rows][F], or two rows of the widest inner layer */
+    size_t wide_len;
+    float *scores;     /* [H][longest] */
+    float *logits;     /* [logits_rows][ld_logits] */
+    size_t ld_logits;
+    float *attention;  /* [rows][source_len] */
+    uint32_t *row_logits; /* [rows] index into logits, or NONE */
+    const uint32_t **row_at; /* [rows] the row's history */
+    void *scratch;     /* of products */
+
+    size_t n_rows;         /* of the last step */
+    size_t n_logits;
+    bool has_attention;
+    size_t n_encoded;      /* sentences whose output is still in x */
+    size_t *encoded_first; /* [slots] first row of each */
+
+    struct dg_packed shortlist; /* N 0: none is set */
+    size_t shortlist_n;
+
+    void *block;
+    size_t block_bytes;
+};
+
+enum { NET_NONE = UINT32_MAX };
+
+/* A free cached position with one reference (one must have been promised), and the mirror. */
+uint32_t dg_net_take_position(struct dg_net_state *state);
+void dg_net_drop_position(struct dg_net_state *state, uint32_t at);
+
+/* Drops a lane's references and forgets the lane. */
+void dg_net_drop_history(struct dg_net_state *state, struct net_slot *slot, unsigned turn, size_t lane);
+
+/* ---- Blocks shared by encoder and decoder (net_block.c)
+ * ------------------------------------------------ */
+
+/* x[m] = embedding(ids[m]) * scale + position(at[m]), then the embedding's norm. */
+void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedding, float *x,
+                  int32_t id, size_t position);
+
+/* The input of a sub-layer: x itself (post-norm), or its norm, written to y. */
+const float *dg_net_enter(struct dg_net_state *state, const struct net_norm *norm, size_t M);
+
+/* x = norm(x) after a sub-layer of a post-norm network, whose residual is already added. */
+void dg_net_leave(struct dg_net_state *state, const struct net_norm *norm, size_t M);
+
+void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, float *out,
+                 const float *x, size_t M);
+
+/* out[M][N] = x[M][K] * W^T + bias, with what the kernels' table can fuse. */
+void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const float *x, size_t ld_x,
+                   size_t M, const struct dg_packed *w, enum dg_op_act act, const float *residual);
+
+/* Stores key and value [2D] of a cached position. */
+void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const float *from);
+
+/* Attention of one query [D] over the cached positions that `at` lists; probabilities stay in
+ * state->scores. */
+void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q, const uint32_t *at,
+                   size_t n);
+
+/* The recurrent sub-layer of SSRU and AAN decoders (net_cell.c), in place on x[M][D]. */
+void dg_net_cell(struct dg_net_state *state, const struct net_decoder_layer *layer,
+                 const struct dg_net_step *step, size_t at_layer);
+
+/* The feed-forward sub-layer with its norm and residual, in place on x[M][D]. */
+void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M);
+
+#endif
