@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The automaton behind "the target must contain these phrases": one small state per hypothesis.
+ *
+ * A state knows which constraints are met, and how far into which form of which constraint the
+ * hypothesis is. Taking a token that does not continue the phrase in progress abandons it (the tokens
+ * stay, the constraint is open again), except for copies, which are finished once begun.
+ *
+ *     struct dg_constrain at = DG_CONSTRAIN_START;
+ *     n = dg_constrain_next(&at, opts, ids, cap);         ids that would make progress
+ *     at = dg_constrain_take(at, opts, id);               any id, helpful or not
+ *     if (dg_constrain_is_met(&at, opts)) ...             the end token may come
+ *
+ * Pure functions; the constraints are those of the options (opts.h). */
+#ifndef DG_DECODE_CONSTRAIN_H
+#define DG_DECODE_CONSTRAIN_H
+
+#include "decode/opts.h"
+
+struct dg_constrain {
+    uint32_t met;      /* bit i: constraint i is met */
+    int16_t item;      /* constraint in progress, -1: none */
+    int16_t form;      /* ... its form */
+    int16_t pos;       /* ... tokens of it already said */
+    int32_t n_said;    /* tokens of all constraints said so far, those in progress included */
+};
+
+#define DG_CONSTRAIN_START ((struct dg_constrain){.item = -1})
+
+/* Ids that would begin or continue a phrase, each once; at most `cap`. Returns how many. */
+size_t dg_constrain_next(const struct dg_constrain *at, const struct dg_search_opts *opts,
+                         int32_t *ids, size_t cap);
+
+/* The state after `id`. */
+struct dg_constrain dg_constrain_take(struct dg_constrain at, const struct dg_search_opts *opts,
+                                      int32_t id);
+
+/* True when every constraint is met. */
+bool dg_constrain_is_met(const struct dg_constrain *at, const struct dg_search_opts *opts);
+
+/* True while a copy is in progress: only its next token may follow. */
+bool dg_constrain_is_bound(const struct dg_constrain *at, const struct dg_search_opts *opts);
+
+/* Tokens still needed at least, were every open constraint said in its shortest form. */
+size_t dg_constrain_n_missing(const struct dg_constrain *at, const struct dg_search_opts *opts);
+
+#endif

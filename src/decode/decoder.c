@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Continuous decoding: slots, each with one sentence's search, over one worker's network state.
+ *
+ * A step gathers one row per live hypothesis of every slot, runs the network once, and hands each
+ * search its rows. Hypothesis i of a search is lane i of the network's slot; a beam reorders by naming
+ * parents, so nothing is copied. Slots are dense in no particular order: row order does not matter,
+ * because no row's arithmetic depends on another's. */
+#include "decode/decoder.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+struct slot {
+    bool is_used;
+    uint16_t generation; /* tells handles of former sentences apart */
+    struct dg_search *search;
+    struct dg_decode_job job;
+    struct dg_search_opts opts; /* the job's, completed by what the model demands */
+    int32_t *words;             /* owned; forced prefix, then the shortlist, of `opts` */
+    struct dg_search_move moves[DG_BEAM_MAX];
+    int n_rows;
+    size_t position;
+    size_t n_told;     /* tokens that on_tokens has told */
+    size_t width;      /* rows reserved */
+    bool is_stopped;   /* cancelled from inside a callback */
+    float *alignment;  /* owned; [cap, width, n_src] or NULL */
+};
+
+struct dg_decoder {
+    const struct dg_net *net;
+    const struct dg_blueprint *bp;
+    struct dg_net_state *state;
+    struct dg_search_scratch *scratch;
+    struct dg_decoder_limits limits;
+    struct slot *slots;       /* [limits.sentences] */
+    struct dg_net_row *rows;  /* [limits.rows] */
+    size_t capacity; /* cached positions when nothing is under way */
+    size_t n_sentences;
+    size_t n_reserved; /* rows that the sentences under way may come to need */
+    bool is_stepping;
+};
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+static struct dg_net_limits net_limits(const struct dg_decoder_limits *limits)
+{
+    return (struct dg_net_limits){
+        .slots = limits->sentences,
+        .lanes = limits->rows < DG_BEAM_MAX ? limits->rows : DG_BEAM_MAX,
+        .rows = limits->rows,
+        .source_len = limits->source_max,
+        .target_len = limits->target_max,
+        .kv_tokens = limits->kv_tokens,
+    };
+}
+
+static enum dg_err check_limits(const struct dg_decoder_limits *limits, struct dg_why *why)
+{
+    if (limits->sentences == 0 || limits->sentences > UINT16_MAX || limits->rows == 0 ||
+        limits->source_max == 0 || limits->target_max == 0 ||
+        limits->target_max > DG_TARGET_MAX || limits->batch_tokens < limits->source_max)
+        return dg_why_set(why, DG_ERR_RANGE,
+                          "decoder limits: %zu sentences, %zu rows, sources of %zu, targets of %zu, "
+                          "batches of %zu tokens; expected 1 to 65535 sentences, 1 or more of all, "
+                          "targets of at most %d and batches of at least one source",
+                          limits->sentences, limits->rows, limits->source_max, limits->target_max,
+                          limits->batch_tokens, DG_TARGET_MAX);
+    return DG_OK;
+}
+
+enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net,
+                           const struct dg_decoder_limits *limits, struct dg_why *why)
+{
+    enum dg_err err = check_limits(limits, why);
+    if (err)
+        return err;
+    struct dg_decoder *made = dg_try_calloc(1, sizeof *made);
+    if (!made)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a decoder");
+    made->net = net;
+    made->bp = dg_net_blueprint(net);
+    made->limits = *limits;
+    struct dg_net_limits wanted = net_limits(limits);
+    const struct dg_stack *stack = &made->bp->decoder;
+    if (limits->alignment_layer > stack->n_layers || limits->alignment_head > stack->H)
+        err = dg_why_set(why, DG_ERR_RANGE,
+                         "alignment by layer %zu, head %zu was asked for; the decoder has %zu layers of "
+                         "%zu heads",
+                         limits->alignment_layer, limits->alignment_head, stack->n_layers, stack->H);
+    if (!err)
+        err = dg_net_state_new(&made->state, net, &wanted, why);
+    if (err)
+        goto out;
+    made->capacity = dg_net_room(made->state);
+    made->scratch = dg_search_scratch_new(dg_net_kernels(net), made->bp->decoder.V);
+    made->slots = dg_try_calloc(limits->sentences, sizeof *made->slots);
+    made->rows = dg_try_calloc(limits->rows, sizeof *made->rows);
+    bool is_whole = made->scratch && made->slots && made->rows;
+    for (size_t i = 0; is_whole && i < limits->sentences; i++)
+        is_whole = (made->slots[i].search = dg_search_new()) != NULL;
+    if (!is_whole)
+        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a decoder of %zu sentences",
+                         limits->sentences);
+out:
+    if (err) {
+        dg_decoder_free(made);
+        return err;
+    }
+    *decoder = made;
+    return DG_OK;
+}
+
+/* Returns a slot and all it holds. */
+static void release(struct dg_decoder *decoder, struct slot *slot)
+{
+    dg_net_close(decoder->state, (size_t)(slot - decoder->slots));
+    dg_free(slot->words);
+    dg_free(slot->alignment);
+    slot->words = NULL;
+    slot->alignment = NULL;
+    slot->is_used = false;
+    slot->generation++;
+    decoder->n_sentences--;
+    decoder->n_reserved -= slot->width;
+}
+
+void dg_decoder_free(struct dg_decoder *decoder)
+{
+    if (!decoder)
+        return;
+    for (size_t i = 0; decoder->slots && i < decoder->limits.sentences; i++) {
+        if (decoder->slots[i].is_used)
+            release(decoder, &decoder->slots[i]);
+        dg_search_free(decoder->slots[i].search);
+    }
+    dg_free(decoder->slots);
+    dg_free(decoder->rows);
+    dg_search_scratch_free(decoder->scratch);
+    dg_net_state_free(decoder->state);
+    dg_free(decoder);
+}
+
+enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
+                            size_t *bytes, struct dg_why *why)
+{
+    enum dg_err err = check_limits(limits, why);
+    if (err)
+        return err;
+    struct dg_net_limits wanted = net_limits(limits);
+    size_t state_bytes;
+    err = dg_net_state_size(net, &wanted, &state_bytes, why);
+    if (err)
+        return err;
+    /* Token paths: at most two live generations and the kept answers of every row. */
+    size_t per_row = 3 * limits->target_max * (2 * sizeof(int32_t) + sizeof(int16_t));
+    *bytes = state_bytes + limits->rows * (per_row + sizeof(struct dg_net_row)) +
+             limits->sentences * sizeof(struct slot) + 8 * dg_net_blueprint(net)->decoder.V;
+    return DG_OK;
+}
+
+/* ---- Adding sentences --------------------------------------------------------------------------- */
+
+static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decode_job *job)
+{
+    size_t cap = (size_t)dg_search_opts_cap(job->opts, job->n_src);
+    return cap < decoder->limits.target_max ? cap : decoder->limits.target_max;
+}
+
+enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_decode_job *job,
+                             struct dg_why *why)
+{
+    if (job->n_src == 0 || job->n_src > decoder->limits.source_max)
+        return dg_why_set(why, DG_ERR_RANGE, "the source has %zu tokens, expected 1 to %zu",
+                          job->n_src, decoder->limits.source_max);
+    for (size_t i = 0; i < job->n_src; i++)
+        if (job->src[i] < 0 || (size_t)job->src[i] >= decoder->bp->encoder.V)
+            return dg_why_set(why, DG_ERR_RANGE, "source id %zu is %ld, expected 0 to %zu", i,
+                              (long)job->src[i], decoder->bp->encoder.V - 1);
+    if ((size_t)dg_search_width(job->opts) > decoder->limits.rows)
+        return dg_why_set(why, DG_ERR_LIMIT, "%d hypotheses were asked for, expected at most %zu",
+                          dg_search_width(job->opts), decoder->limits.rows);
+    enum dg_err err = dg_search_opts_check(job->opts, decoder->bp->decoder.V, why);
+    if (err)
+        return err;
+    size_t cap = target_cap(decoder, job);
+    size_t need = dg_net_need(decoder->state, job->n_src, (size_t)dg_search_width(job->opts),
+                              cap ? cap : 1);
+    if (need > decoder->capacity)
+        return dg_why_set(why, DG_ERR_LIMIT,
+                          "a source of %zu tokens with %d hypotheses of up to %zu needs %zu cached "
+                          "positions, there are %zu; ask for a smaller beam or a shorter target",
+                          job->n_src, dg_search_width(job->opts), cap, need, decoder->capacity);
+    return DG_OK;
+}
+
+size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
+                            size_t n)
+{
+    size_t n_slots = decoder->limits.sentences - decoder->n_sentences;
+    size_t n_rows = decoder->limits.rows - decoder->n_reserved;
+    size_t n_tokens = decoder->limits.batch_tokens;
+    size_t room = dg_net_room(decoder->state);
+    size_t fitting = 0;
+    for (; fitting < n && fitting < n_slots; fitting++) {
+        const struct dg_decode_job *job = &jobs[fitting];
+        size_t width = (size_t)dg_search_width(job->opts), cap = target_cap(decoder, job);
+        size_t need = dg_net_need(decoder->state, job->n_src, width, cap ? cap : 1);
+        if (width > n_rows || job->n_src > n_tokens || need > room)
+            break;
+        n_rows -= width;
+        n_tokens -= job->n_src;
+        room -= need;
+    }
+    return fitting;
+}
+
+/* Adds an id to an ascending list that has room for it. */
+static size_t insert_id(int32_t *ids, size_t n, int32_t id)
+{
+    size_t at = n;
+    while (at > 0 && ids[at - 1] >= id)
+        at--;
+    if (at < n && ids[at] == id)
+        return n;
+    memmove(ids + at + 1, ids + at, (n - at) * sizeof *ids);
+    ids[at] = id;
+    return n + 1;
+}
+
+static size_t n_constraint_ids(const struct dg_search_opts *opts)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < opts->n_constraints; i++)
+        for (size_t f = 0; f < opts->constraints[i].n_forms; f++)
+            n += opts->constraints[i].forms[f].n_ids;
+    return n;
+}
+
+/* Completes the options by what the model demands (a first token that names the language), and the
+ * shortlist by the words that must be sayable: the end, the forced ones, those of constraints. */
+static enum dg_err complete_opts(const struct dg_decoder *decoder, struct slot *slot)
+{
+    struct dg_search_opts *opts = &slot->opts;
+    *opts = *slot->job.opts;
+    size_t n_forced = decoder->bp->forced_bos_id != DG_ID_NONE ? 1 : 0;
+    if (n_forced && opts->n_prefix && opts->prefix[0] == decoder->bp->forced_bos_id)
+        n_forced = 0;
+    size_t n_prefix = opts->n_prefix + n_forced;
+    size_t n_most = n_prefix + opts->n_shortlist + 1 + n_prefix + n_constraint_ids(opts);
+    if (n_forced == 0 && opts->n_shortlist == 0)
+        return DG_OK;
+    slot->words = dg_try_calloc(n_most, sizeof *slot->words);
+    if (!slot->words)
+        return DG_ERR_NOMEM;
+    int32_t *prefix = slot->words, *shortlist = slot->words + n_prefix;
+    if (n_forced)
+        prefix[0] = decoder->bp->forced_bos_id;
+    if (opts->n_prefix)
+        memcpy(prefix + n_forced, opts->prefix, opts->n_prefix * sizeof *prefix);
+    opts->prefix = prefix;
+    opts->n_prefix = n_prefix;
+    if (opts->n_shortlist == 0)
+        return DG_OK;
+    size_t n = opts->n_shortlist;
+    memcpy(shortlist, opts->shortlist, n * sizeof *shortlist);
+    n = insert_id(shortlist, n, decoder->bp->eos_id);
+    for (size_t i = 0; i < n_prefix; i++)
+        n = insert_id(shortlist, n, prefix[i]);
+    for (size_t i = 0; i < opts->n_constraints; i++)
+        for (size_t f = 0; f < opts->constraints[i].n_forms; f++)
+            for (size_t k = 0; k < opts->constraints[i].forms[f].n_ids; k++)
+                n = insert_id(shortlist, n, opts->constraints[i].forms[f].ids[k]);
+    opts->shortlist = shortlist;
+    opts->n_shortlist = n;
+    return DG_OK;
+}
+
+/* One row at position 0 that reads the start token. */
+static void begin(const struct dg_decoder *decoder, struct slot *slot)
+{
+    slot->position = 0;
+    slot->n_rows = 1;
+    slot->moves[0] = (struct dg_search_move){0, dg_net_start_token(decoder->net)};
+}
+
+/* Gives `job` the free slot; on failure the slot is free again. */
+static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
+                          const struct dg_decode_job *job)
+{
+    const struct dg_blueprint *bp = decoder->bp;
+    size_t cap = target_cap(decoder, job), width = (size_t)dg_search_width(job->opts);
+    enum dg_err err = dg_net_open(decoder->state, (size_t)(slot - decoder->slots), job->n_src, width,
+                                  cap ? cap : 1);
+    if (err)
+        return err;
+    slot->is_used = true;
+    slot->is_stopped = false;
+    slot->job = *job;
+    slot->n_told = 0;
+    slot->width = width;
+    decoder->n_sentences++;
+    decoder->n_reserved += width;
+    err = complete_opts(decoder, slot);
+    if (err)
+        goto out;
+    struct dg_search_words words = {bp->decoder.V, bp->eos_id, bp->unk_id, bp->suppress,
+                                    bp->n_suppress};
+    struct dg_columns columns = {NULL, bp->decoder.V};
+    if (slot->opts.n_shortlist)
+        columns = (struct dg_columns){slot->opts.shortlist, slot->opts.n_shortlist};
+    err = dg_search_start(slot->search, &slot->opts, &words, columns, job->src, job->n_src, cap);
+    if (!err && slot->opts.want_alignment) {
+        size_t n;
+        if (!dg_mul(cap ? cap : 1, width, &n) || !dg_mul(n, job->n_src, &n) ||
+            !dg_mul(n, sizeof(float), &n) || !(slot->alignment = dg_try_malloc(n)))
+            err = DG_ERR_NOMEM;
+    }
+out:
+    if (err)
+        release(decoder, slot);
+    else
+        begin(decoder, slot);
+    return err;
+}
+
+static struct slot *free_slot(struct dg_decoder *decoder)
+{
+    for (size_t i = 0; i < decoder->limits.sentences; i++)
+        if (!decoder->slots[i].is_used)
+            return &decoder->slots[i];
+    return NULL;
+}
+
+enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_job *jobs, size_t n,
+                           uint32_t *handles, struct dg_why *why)
+{
+    struct dg_net_source sources[DG_DECODER_ADD_MAX];
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < n; i++)
+        if ((err = dg_decoder_check(decoder, &jobs[i], why)))
+            return err;
+    if (n > DG_DECODER_ADD_MAX || dg_decoder_n_fitting(decoder, jobs, n) < n)
+        return dg_why_set(why, DG_ERR_BUSY, "no room for %zu more sentences beside %zu", n,
+                          decoder->n_sentences);
+    size_t n_taken = 0;
+    for (; n_taken < n; n_taken++) {
+        struct slot *slot = free_slot(decoder);
+        err = occupy(decoder, slot, &jobs[n_taken]);
+        if (err)
+            break;
+        sources[n_taken] =
+            (struct dg_net_source){(size_t)(slot - decoder->slots), jobs[n_taken].src};
+        if (handles)
+            handles[n_taken] = (uint32_t)slot->generation << 16 | (uint32_t)sources[n_taken].slot;
+    }
+    if (!err && n)
+        err = dg_net_encode(decoder->state, sources, n);
+    if (err) {
+        while (n_taken > 0)
+            release(decoder, &decoder->slots[sources[--n_taken].slot]);
+        return dg_why_set(why, err, "%zu sentences could not be begun: %s", n, dg_err_sentence(err));
+    }
+    return DG_OK;
+}
+
+/* ---- Steps -------------------------------------------------------------------------------------- */
+
+static bool needs_attention(const struct slot *slot)
+{
+    return slot->alignment || slot->opts.coverage_penalty > 0;
+}
+
+/* Lists the rows of all slots; returns how many. */
+static size_t gather(struct dg_decoder *decoder, bool *attention)
+{
+    size_t n = 0;
+    *attention = false;
+    for (size_t s = 0; s < decoder->limits.sentences; s++) {
+        struct slot *slot = &decoder->slots[s];
+        if (!slot->is_used || dg_search_state(slot->search) != DG_SEARCH_RUNNING)
+            continue;
+        for (int i = 0; i < slot->n_rows; i++)
+            decoder->rows[n++] = (struct dg_net_row){
+                .slot = (uint32_t)s,
+                .lane = (uint32_t)i,
+                .parent = (uint32_t)slot->moves[i].from,
+                .position = (uint32_t)slot->position,
+                .token = slot->moves[i].token,
+                .want_logits = true,
+            };
+        *attention = *attention || needs_attention(slot);
+    }
+    return n;
+}
+
+/* Keeps, of a full row of logits, the columns of the shortlist: ids ascend, so in place works. */
+static void keep_columns(float *logits, const struct dg_search_opts *opts)
+{
+    for (size_t c = 0; c < opts->n_shortlist; c++)
+        logits[c] = logits[opts->shortlist[c]];
+}
+
+/* Tells what became final since the last time. */
+static void tell_tokens(struct slot *slot)
+{
+    const int32_t *ids;
+    const float *logprobs;
+    size_t n = dg_search_shown(slot->search, &ids, &logprobs);
+    size_t at = slot->n_told;
+    slot->n_told = n;
+    if (n > at && slot->job.events->on_tokens)
+        slot->job.events->on_tokens(slot->job.ctx, at, ids + at, logprobs + at, n - at);
+}
+
+static void finish(struct dg_decoder *decoder, struct slot *slot)
+{
+    tell_tokens(slot);
+    slot->job.events->on_done(slot->job.ctx, slot->search);
+    release(decoder, slot);
+}
+
+/* Hands the rows beginning at `row` to one sentence's search. */
+static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
+{
+    float *logits[DG_BEAM_MAX];
+    const float *attention[DG_BEAM_MAX];
+    size_t n_src = slot->job.n_src;
+    for (int i = 0; i < slot->n_rows; i++) {
+        size_t at = row + (size_t)i;
+        logits[i] = dg_net_logits(decoder->state, at);
+        attention[i] = needs_attention(slot) ? dg_net_attention(decoder->state, at) : NULL;
+        if (slot->opts.n_shortlist)
+            keep_columns(logits[i], &slot->opts);
+        if (slot->alignment)
+            memcpy(slot->alignment + (slot->position * slot->width + (size_t)i) * n_src,
+                   attention[i], n_src * sizeof(float));
+    }
+    int n = dg_search_advance(slot->search, decoder->scratch, logits, attention, slot->moves);
+    slot->n_rows = n;
+    slot->position++;
+    if (dg_search_state(slot->search) == DG_SEARCH_RESTART) {
+        dg_search_restarted(slot->search);
+        begin(decoder, slot);
+    }
+    tell_tokens(slot);
+}
+
+/* Ends what is over: searches that are done, and those stopped from inside a callback. */
+static void sweep(struct dg_decoder *decoder)
+{
+    for (size_t s = 0; s < decoder->limits.sentences; s++) {
+        struct slot *slot = &decoder->slots[s];
+        if (slot->is_used && slot->is_stopped)
+            dg_search_stop(slot->search, DG_FINISH_CANCELLED);
+        if (slot->is_used && dg_search_state(slot->search) == DG_SEARCH_DONE)
+            finish(decoder, slot);
+    }
+}
+
+size_t dg_decoder_step(struct dg_decoder *decoder)
+{
+    decoder->is_stepping = true;
+    struct dg_net_step step = {
+        .rows = decoder->rows,
+        .attention_layer = decoder->limits.alignment_layer ? decoder->limits.alignment_layer - 1
+                                                           : decoder->bp->decoder.n_layers - 1,
+        .attention_head = (int32_t)decoder->limits.alignment_head - 1,
+    };
+    step.n_rows = gather(decoder, &step.attention);
+    enum dg_err err = step.n_rows ? dg_net_step(decoder->state, &step) : DG_OK;
+    for (size_t row = 0; row < step.n_rows;) {
+        struct slot *slot = &decoder->slots[decoder->rows[row].slot];
+        size_t n_rows = (size_t)slot->n_rows;
+        if (err)
+            dg_search_stop(slot->search, DG_FINISH_FAILED);
+        else
+            advance(decoder, slot, row);
+        row += n_rows;
+    }
+    sweep(decoder);
+    decoder->is_stepping = false;
+    return step.n_rows;
+}
+
+bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle)
+{
+    size_t s = handle & 0xFFFF;
+    if (s >= decoder->limits.sentences)
+        return false;
+    struct slot *slot = &decoder->slots[s];
+    if (!slot->is_used || slot->generation != handle >> 16 || slot->is_stopped)
+        return false;
+    if (decoder->is_stepping) {
+        slot->is_stopped = true;
+        return true;
+    }
+    dg_search_stop(slot->search, DG_FINISH_CANCELLED);
+    finish(decoder, slot);
+    return true;
+}
+
+size_t dg_decoder_n_sentences(const struct dg_decoder *decoder)
+{
+    return decoder->n_sentences;
+}
+
+size_t dg_decoder_n_rows(const struct dg_decoder *decoder)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < decoder->limits.sentences; s++)
+        if (decoder->slots[s].is_used)
+            n += (size_t)decoder->slots[s].n_rows;
+    return n;
+}
+
+const float *dg_decoder_alignment(const struct dg_decoder *decoder, const struct dg_search *search,
+                                  size_t index, size_t t)
+{
+    for (size_t s = 0; s < decoder->limits.sentences; s++) {
+        const struct slot *slot = &decoder->slots[s];
+        if (!slot->is_used || slot->search != search || !slot->alignment)
+            continue;
+        struct dg_answer answer = dg_search_answer(search, index);
+        if (t >= answer.n_ids)
+            return NULL;
+        return slot->alignment +
+               (t * slot->width + (size_t)answer.row_of[t]) * slot->job.n_src;
+    }
+    return NULL;
+}

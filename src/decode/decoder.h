@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Many searches over one network: what a worker drives. Ids in, ids out.
+ *
+ * Sentences are added in batches whenever there is room, also while others are under way; each
+ * step advances every live row of every sentence by one token; a sentence that is done leaves at once
+ * and its rows are free for the next.
+ *
+ *     struct dg_decoder *decoder;
+ *     err = dg_decoder_new(&decoder, net, &limits, &why);
+ *     while (work) {
+ *         if (dg_decoder_n_fitting(decoder, &job, 1) == 1)
+ *             err = dg_decoder_add(decoder, &job, 1, &handle, &why);    runs the encoder
+ *         dg_decoder_step(decoder);                                     events come from inside
+ *     }
+ *     dg_decoder_free(decoder);
+ *
+ * A sentence's answer does not depend, to the bit, on what runs beside it. Nothing is allocated per
+ * token. One thread at a time. */
+#ifndef DG_DECODE_DECODER_H
+#define DG_DECODE_DECODER_H
+
+#include "base/err.h"
+#include "base/why.h"
+#include "decode/opts.h"
+#include "decode/search.h"
+#include "model/net.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DG_DECODER_ADD_MAX = 256 }; /* sentences that one dg_decoder_add may bring */
+
+/* Pools, all allocated at start. */
+struct dg_decoder_limits {
+    size_t sentences;    /* under way at once */
+    size_t rows;         /* live hypotheses at once, of all sentences; at least the widest beam used */
+    size_t source_max;   /* tokens of a source, end token included */
+    size_t target_max;   /* tokens of a target, end token included */
+    size_t batch_tokens; /* source tokens that one dg_decoder_add may bring; at least source_max */
+    size_t kv_tokens;    /* cached positions of all together; 0: enough for all at their largest */
+    size_t alignment_layer; /* decoder layer whose attention is kept, from 1; 0: the last one */
+    size_t alignment_head;  /* ... its head, from 1; 0: the mean of all */
+};
+
+/* What happens to a sentence. Functions are called from inside step and cancel, never later. */
+struct dg_decode_events {
+    /* `n` more tokens of the answer are final, from position `at` on. May be NULL. */
+    void (*on_tokens)(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n);
+    /* It is over. The search holds the answers until this returns; `alignment` (search.h's row_of
+     * resolved) is asked for through dg_decoder_alignment. */
+    void (*on_done)(void *ctx, const struct dg_search *search);
+};
+
+/* One sentence. Everything pointed to is borrowed until on_done. */
+struct dg_decode_job {
+    const int32_t *src; /* with its end token */
+    size_t n_src;
+    const struct dg_search_opts *opts; /* checked by dg_search_opts_check */
+    const struct dg_decode_events *events;
+    void *ctx;
+};
+
+struct dg_decoder;
+
+/* `net` is borrowed and must outlive the decoder. */
+enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net,
+                           const struct dg_decoder_limits *limits,
+                           struct dg_why *why) DG_MUST_CHECK;
+void dg_decoder_free(struct dg_decoder *decoder); /* sentences under way end without events */
+
+/* Bytes that such a decoder takes. */
+enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
+                            size_t *bytes, struct dg_why *why) DG_MUST_CHECK;
+
+/* Refuses, with a sentence, a job that this decoder could never take. */
+enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_decode_job *job,
+                             struct dg_why *why) DG_MUST_CHECK;
+
+/* How many of the first `n` jobs may be added together now. */
+size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
+                            size_t n);
+
+/* Encodes `n` sentences as one batch and gives them slots. DG_ERR_BUSY without room; on any
+ * failure none was added. `handles[i]` names sentence i for cancel (may be NULL). */
+enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_job *jobs, size_t n,
+                           uint32_t *handles, struct dg_why *why) DG_MUST_CHECK;
+
+/* One token for every live row; a no-op when idle. Returns rows computed. */
+size_t dg_decoder_step(struct dg_decoder *decoder);
+
+/* Ends a sentence (on_done is called, finish CANCELLED): now, or, from inside a callback, at the end of
+ * the step under way. False when it has ended already. */
+bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle);
+
+size_t dg_decoder_n_sentences(const struct dg_decoder *decoder);
+size_t dg_decoder_n_rows(const struct dg_decoder *decoder);
+
+/* Inside on_done of a sentence whose options want alignment: attention of answer `index`'s token `t`
+ * over the source, [n_src], averaged over the alignment heads. NULL when none was kept. */
+const float *dg_decoder_alignment(const struct dg_decoder *decoder, const struct dg_search *search,
+                                  size_t index, size_t t);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Repetition at the end of a sequence: for every period p, count how far back ids[i] == ids[i - p]
+ * holds. The period that explains the longest run wins, the shorter one on a tie. */
+#include "decode/loop.h"
+
+enum {
+    RUN_LEAST = 16,   /* a run shorter than this is never called a loop */
+    COPIES_SHORT = 4, /* copies that a phrase of up to PERIOD_SHORT tokens must show */
+    COPIES_LONG = 3,
+    PERIOD_SHORT = 4,
+};
+
+struct dg_loop dg_loop_tail(const int32_t *ids, size_t n_ids)
+{
+    if (n_ids > DG_LOOP_WINDOW) {
+        ids += n_ids - DG_LOOP_WINDOW;
+        n_ids = DG_LOOP_WINDOW;
+    }
+    struct dg_loop best = {0, 0};
+    for (int period = 1; period <= DG_LOOP_PERIOD_MAX && (size_t)period * 2 <= n_ids; period++) {
+        size_t matched = 0;
+        while (matched + (size_t)period < n_ids &&
+               ids[n_ids - 1 - matched] == ids[n_ids - 1 - matched - (size_t)period])
+            matched++;
+        int run = (int)matched + period;
+        if (run >= 2 * period && run > best.run)
+            best = (struct dg_loop){period, run};
+    }
+    return best;
+}
+
+int dg_loop_allowance(const int32_t *ids, size_t n_ids)
+{
+    int most = 0;
+    for (size_t end = 2; end <= n_ids; end++) {
+        struct dg_loop tail = dg_loop_tail(ids, end);
+        if (tail.run >= 3 * tail.period && tail.run > most)
+            most = tail.run;
+    }
+    return most;
+}
+
+bool dg_loop_is_hopeless(const struct dg_loop *tail, int allowance)
+{
+    if (tail->period == 0)
+        return false;
+    int copies = tail->period <= PERIOD_SHORT ? COPIES_SHORT : COPIES_LONG;
+    int least = 2 * allowance + 8;
+    if (least < RUN_LEAST)
+        least = RUN_LEAST;
+    return tail->run >= least && tail->run >= copies * tail->period;
+}
+
+size_t dg_loop_held_back(const int32_t *ids, size_t n_ids)
+{
+    struct dg_loop tail = dg_loop_tail(ids, n_ids);
+    int shown = 2 * tail.period;
+    return tail.run > shown ? (size_t)(tail.run - shown) : 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Finds text that goes in circles. Neural models sometimes repeat a phrase until they are stopped;
+ * this tells such a tail from repetition that a person would write.
+ *
+ *     struct dg_loop tail = dg_loop_tail(ids, n_ids);      "a b c b c b c": period 2, run 6
+ *     if (dg_loop_is_hopeless(&tail, allowance)) ...
+ *
+ * Pure functions over ids, a few hundred comparisons each. */
+#ifndef DG_DECODE_LOOP_H
+#define DG_DECODE_LOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    DG_LOOP_PERIOD_MAX = 16, /* longest phrase whose repetition is recognised */
+    DG_LOOP_WINDOW = 256,    /* tokens from the end that are looked at */
+};
+
+struct dg_loop {
+    int period; /* tokens of the phrase that repeats; 0: the tail does not repeat */
+    int run;    /* tokens at the end that repeat it, the first occurrence included */
+};
+
+/* The longest repetition that the sequence ends with (at least two whole copies). */
+struct dg_loop dg_loop_tail(const int32_t *ids, size_t n_ids);
+
+/* How much repetition a source of its own calls for: the longest run within it. "ha ha ha ha ha" may
+ * be answered in kind. */
+int dg_loop_allowance(const int32_t *ids, size_t n_ids);
+
+/* True when the tail repeats itself beyond reason, given what the source allows. */
+bool dg_loop_is_hopeless(const struct dg_loop *tail, int allowance);
+
+/* Tokens at the end that are one copy too many to be shown already: everything past the second copy of
+ * a phrase. They are held back from streaming until the circle is broken, because the repair would
+ * have to take them back. */
+size_t dg_loop_held_back(const int32_t *ids, size_t n_ids);
+
+#endif

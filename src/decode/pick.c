@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Candidates from a row of logits.
+ *
+ * Drawing: with top_k, the pool is the k likeliest, best first; without, the whole row is walked in
+ * column order, which needs no sorting. */
+#include "decode/pick.h"
+#include "base/mem.h"
+#include "decode/opts.h"
+
+#include <math.h>
+#include <string.h>
+
+struct dg_pick {
+    const struct dg_kernels *kernels;
+    struct dg_top top[DG_TOP_K_MAX];
+    struct dg_choice pool[DG_TOP_K_MAX]; /* candidates of a draw with top_k */
+    double *weight;                      /* [n_columns_max] */
+};
+
+/* ---- Random numbers ----------------------------------------------------------------------------- */
+
+/* Splitmix64 (Steele, Lea, Flood 2014): spreads a seed over the state. */
+static uint64_t spread(uint64_t *x)
+{
+    uint64_t z = *x += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+void dg_rng_init(struct dg_rng *rng, uint64_t seed, uint64_t lane)
+{
+    uint64_t x = seed;
+    uint64_t mixed = spread(&x) ^ lane * 0xD1342543DE82EF95u;
+    for (int i = 0; i < 4; i++)
+        rng->state[i] = spread(&mixed);
+}
+
+static uint64_t rotate(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+/* Xoshiro256** (Blackman, Vigna 2018). */
+double dg_rng_uniform(struct dg_rng *rng)
+{
+    uint64_t *s = rng->state;
+    uint64_t result = rotate(s[1] * 5, 7) * 9;
+    uint64_t t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate(s[3], 45);
+    return (double)(result >> 11) * 0x1.0p-53;
+}
+
+/* ---- The likeliest ------------------------------------------------------------------------------ */
+
+struct dg_pick *dg_pick_new(const struct dg_kernels *kernels, size_t n_columns_max)
+{
+    struct dg_pick *pick = dg_try_calloc(1, sizeof *pick);
+    if (!pick)
+        return NULL;
+    pick->kernels = kernels;
+    pick->weight = dg_try_calloc(n_columns_max > DG_TOP_K_MAX ? n_columns_max : DG_TOP_K_MAX,
+                                 sizeof *pick->weight);
+    if (!pick->weight) {
+        dg_free(pick);
+        return NULL;
+    }
+    return pick;
+}
+
+void dg_pick_free(struct dg_pick *pick)
+{
+    if (!pick)
+        return;
+    dg_free(pick->weight);
+    dg_free(pick);
+}
+
+size_t dg_pick_top(struct dg_pick *pick, const float *logits, size_t n, size_t k,
+                   struct dg_choice *out, float *lse)
+{
+    size_t n_top = 0;
+    *lse = pick->kernels->log_sum_exp_top(logits, n, k, pick->top, &n_top);
+    if (!isfinite(*lse))
+        return 0;
+    for (size_t i = 0; i < n_top; i++)
+        out[i] = (struct dg_choice){(int32_t)pick->top[i].index, pick->top[i].value - *lse};
+    return n_top;
+}
+
+/* ---- Drawing ------------------------------------------------------------------------------------ */
+
+/* Walks weights in order until `at` of their sum is reached; rounding leaves the last one. */
+static size_t walk(const double *weight, size_t n, double at)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (weight[i] <= 0)
+            continue;
+        last = i;
+        at -= weight[i];
+        if (at < 0)
+            return i;
+    }
+    return last;
+}
+
+/* Unnormalised weight of a logit: 1 for the largest of the row. */
+static double weigh(float logit, float largest, float temperature)
+{
+    return logit > -INFINITY ? exp(((double)logit - (double)largest) / (double)temperature) : 0.0;
+}
+
+/* Fills pick->weight for the `top_k` likeliest, listed in pick->pool, and cuts off those past the mass
+ * top_p of them. Returns how many are left. */
+static size_t weigh_pool(struct dg_pick *pick, const float *logits, size_t n, float temperature,
+                         size_t top_k, float top_p)
+{
+    float lse;
+    size_t n_pool = dg_pick_top(pick, logits, n, top_k, pick->pool, &lse);
+    double total = 0, mass = 0;
+    for (size_t i = 0; i < n_pool; i++) {
+        pick->weight[i] = weigh(pick->pool[i].logprob, pick->pool[0].logprob, temperature);
+        total += pick->weight[i];
+    }
+    for (size_t i = 0; i < n_pool; i++) {
+        mass += pick->weight[i];
+        if (mass >= (double)top_p * total)
+            return i + 1;
+    }
+    return n_pool;
+}
+
+/* Fills pick->weight for every column; those outside the mass top_p get 0. The border is found by
+ * halving, because sorting the whole vocabulary would cost more than the rest of the step. */
+static void weigh_row(struct dg_pick *pick, const float *logits, size_t n, float temperature,
+                      float top_p)
+{
+    enum { HALVINGS = 52 };
+    float largest = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        if (logits[i] > largest)
+            largest = logits[i];
+    double total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += pick->weight[i] = weigh(logits[i], largest, temperature);
+    if (top_p >= 1.0f)
+        return;
+    double low = 0, high = 1; /* the border: weights of at least `low` hold the mass, of `high` not */
+    for (int halving = 0; halving < HALVINGS; halving++) {
+        double mid = low + (high - low) / 2, mass = 0;
+        for (size_t i = 0; i < n; i++)
+            mass += pick->weight[i] >= mid ? pick->weight[i] : 0;
+        if (mass >= (double)top_p * total)
+            low = mid;
+        else
+            high = mid;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (pick->weight[i] < low)
+            pick->weight[i] = 0;
+}
+
+size_t dg_pick_draw(struct dg_pick *pick, const float *logits, size_t n, float temperature, int top_k,
+                    float top_p, struct dg_rng *rng, struct dg_choice *out)
+{
+    float lse;
+    dg_pick_top(pick, logits, n, 0, NULL, &lse);
+    if (!isfinite(lse))
+        return 0;
+    size_t n_pool = n;
+    if (top_k > 0)
+        n_pool = weigh_pool(pick, logits, n, temperature, (size_t)top_k, top_p);
+    else
+        weigh_row(pick, logits, n, temperature, top_p);
+    double sum = 0;
+    for (size_t i = 0; i < n_pool; i++)
+        sum += pick->weight[i];
+    size_t drawn = walk(pick->weight, n_pool, dg_rng_uniform(rng) * sum);
+    size_t column = top_k > 0 ? (size_t)pick->pool[drawn].column : drawn;
+    *out = (struct dg_choice){(int32_t)column, logits[column] - lse};
+    return 1;
+}

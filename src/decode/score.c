@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Scoring in stretches of positions, so that the memory for logits stays small however long the target. */
+#include "decode/score.h"
+#include "base/mem.h"
+#include "decode/pick.h"
+
+#include <math.h>
+
+enum { STRETCH = 32 }; /* positions of one pass */
+
+struct dg_scorer {
+    const struct dg_net *net;
+    const struct dg_blueprint *bp;
+    struct dg_net_state *state;
+    struct dg_pick *pick;
+};
+
+enum dg_err dg_scorer_new(struct dg_scorer **out, const struct dg_net *net, size_t source_max,
+                          size_t target_max, struct dg_why *why)
+{
+    struct dg_scorer *scorer = dg_try_calloc(1, sizeof *scorer);
+    if (!scorer)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a scorer");
+    scorer->net = net;
+    scorer->bp = dg_net_blueprint(net);
+    struct dg_net_limits limits = {.slots = 1, .lanes = 1, .rows = STRETCH, .source_len = source_max,
+                                   .target_len = target_max};
+    enum dg_err err = dg_net_state_new(&scorer->state, net, &limits, why);
+    if (!err && !(scorer->pick = dg_pick_new(dg_net_kernels(net), scorer->bp->decoder.V)))
+        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a scorer");
+    if (err) {
+        dg_scorer_free(scorer);
+        return err;
+    }
+    *out = scorer;
+    return DG_OK;
+}
+
+void dg_scorer_free(struct dg_scorer *scorer)
+{
+    if (!scorer)
+        return;
+    dg_pick_free(scorer->pick);
+    dg_net_state_free(scorer->state);
+    dg_free(scorer);
+}
+
+static enum dg_err check(const struct dg_scorer *scorer, const int32_t *src, size_t n_src,
+                         const int32_t *tgt, size_t n_tgt, struct dg_why *why)
+{
+    const struct dg_net_limits *limits = dg_net_state_limits(scorer->state);
+    if (n_src == 0 || n_src > limits->source_len || n_tgt == 0 || n_tgt > limits->target_len)
+        return dg_why_set(why, DG_ERR_RANGE,
+                          "source of %zu and target of %zu tokens, expected 1 to %zu and 1 to %zu",
+                          n_src, n_tgt, limits->source_len, limits->target_len);
+    for (size_t i = 0; i < n_src; i++)
+        if (src[i] < 0 || (size_t)src[i] >= scorer->bp->encoder.V)
+            return dg_why_set(why, DG_ERR_RANGE, "source id %zu is %ld, expected 0 to %zu", i,
+                              (long)src[i], scorer->bp->encoder.V - 1);
+    for (size_t i = 0; i < n_tgt; i++)
+        if (tgt[i] < 0 || (size_t)tgt[i] >= scorer->bp->decoder.V)
+            return dg_why_set(why, DG_ERR_RANGE, "target id %zu is %ld, expected 0 to %zu", i,
+                              (long)tgt[i], scorer->bp->decoder.V - 1);
+    return DG_OK;
+}
+
+/* Log-probability of `id` in a row of logits, padding left out. */
+static float logprob_of(const struct dg_scorer *scorer, float *logits, int32_t id)
+{
+    float lse;
+    for (size_t i = 0; i < scorer->bp->n_suppress; i++)
+        logits[scorer->bp->suppress[i]] = -INFINITY;
+    dg_pick_top(scorer->pick, logits, scorer->bp->decoder.V, 0, NULL, &lse);
+    return logits[id] - lse;
+}
+
+/* Positions [at, at + n) in one pass. */
+static enum dg_err run_stretch(struct dg_scorer *scorer, const int32_t *tgt, size_t at, size_t n,
+                               float *logprobs)
+{
+    struct dg_net_row rows[STRETCH];
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct dg_net_row){
+            .position = (uint32_t)(at + i),
+            .token = at + i == 0 ? dg_net_start_token(scorer->net) : tgt[at + i - 1],
+            .want_logits = true,
+        };
+    struct dg_net_step step = {.rows = rows, .n_rows = n};
+    enum dg_err err = dg_net_step(scorer->state, &step);
+    for (size_t i = 0; !err && i < n; i++)
+        logprobs[at + i] = logprob_of(scorer, dg_net_logits(scorer->state, i), tgt[at + i]);
+    return err;
+}
+
+enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
+                          const int32_t *tgt, size_t n_tgt, float *logprobs, struct dg_why *why)
+{
+    enum dg_err err = check(scorer, src, n_src, tgt, n_tgt, why);
+    if (err)
+        return err;
+    err = dg_net_open(scorer->state, 0, n_src, 1, n_tgt);
+    struct dg_net_source source = {0, src};
+    if (!err)
+        err = dg_net_encode(scorer->state, &source, 1);
+    for (size_t at = 0; !err && at < n_tgt; at += STRETCH)
+        err = run_stretch(scorer, tgt, at, n_tgt - at < STRETCH ? n_tgt - at : STRETCH, logprobs);
+    dg_net_close(scorer->state, 0);
+    return err ? dg_why_set(why, err, "the target could not be scored: %s", dg_err_sentence(err))
+               : DG_OK;
+}

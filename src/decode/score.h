@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* How likely a given target is: one teacher-forced pass under the look-ahead mask, without search.
+ *
+ *     struct dg_scorer *scorer;
+ *     err = dg_scorer_new(&scorer, net, 512, 512, &why);
+ *     float logprobs[n_tgt];
+ *     err = dg_scorer_run(scorer, src, n_src, tgt, n_tgt, logprobs, &why);
+ *
+ * The values are, to the bit, those that the search would have summed up had it said these words. */
+#ifndef DG_DECODE_SCORE_H
+#define DG_DECODE_SCORE_H
+
+#include "base/err.h"
+#include "base/why.h"
+#include "model/net.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_scorer; /* one thread at a time */
+
+/* `net` is borrowed and must outlive the scorer. */
+enum dg_err dg_scorer_new(struct dg_scorer **scorer, const struct dg_net *net, size_t source_max,
+                          size_t target_max, struct dg_why *why) DG_MUST_CHECK;
+void dg_scorer_free(struct dg_scorer *scorer); /* NULL is fine */
+
+/* Log-probability of each target token (the end token among them, if it is there) given the source and
+ * the tokens before it; words that the model never says (padding) are left out of the distribution, and
+ * have -infinity themselves. */
+enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
+                          const int32_t *tgt, size_t n_tgt, float *logprobs,
+                          struct dg_why *why) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One step's choice of words:
+ *
+ *     propose   every live hypothesis offers candidates (the likeliest words, plus words that further a
+ *               constraint; or the one word it is forced to say; or one drawn word)
+ *     choose    best candidates first: those that end are set aside, the first `width` others live on
+ *
+ * When sampling, every lane draws for itself. */
+#include "decode/search_int.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+struct dg_search_scratch *dg_search_scratch_new(const struct dg_kernels *kernels, size_t n_vocab)
+{
+    struct dg_search_scratch *scratch = dg_try_calloc(1, sizeof *scratch);
+    if (scratch && !(scratch->pick = dg_pick_new(kernels, n_vocab))) {
+        dg_free(scratch);
+        return NULL;
+    }
+    return scratch;
+}
+
+void dg_search_scratch_free(struct dg_search_scratch *scratch)
+{
+    if (!scratch)
+        return;
+    dg_pick_free(scratch->pick);
+    dg_free(scratch);
+}
+
+/* ---- Propose ------------------------------------------------------------------------------------ */
+
+static void add_candidate(struct dg_search *search, int from, int32_t id, float logprob)
+{
+    const struct hyp *hyp = &search->live[from];
+    for (int i = search->tmp->n_candidates; i-- > 0 && search->tmp->candidates[i].hyp == from;)
+        if (search->tmp->candidates[i].id == id)
+            return;
+    struct candidate *candidate = &search->tmp->candidates[search->tmp->n_candidates++];
+    *candidate = (struct candidate){hyp->sum + (double)logprob, from, id, logprob, 0};
+    if (search->opts->n_constraints)
+        candidate->bank = dg_constrain_take(hyp->at, search->opts, id).n_said;
+}
+
+/* Offers the words that further a constraint. */
+static void propose_constraints(struct dg_search *search, int from, const float *logits, float lse)
+{
+    int32_t ids[NEXT_MAX];
+    size_t n = dg_constrain_next(&search->live[from].at, search->opts, ids, NEXT_MAX);
+    for (size_t i = 0; i < n; i++) {
+        long column = dg_columns_find(&search->columns, ids[i]);
+        if (column >= 0 && isfinite(logits[column]))
+            add_candidate(search, from, ids[i], logits[column] - lse);
+    }
+}
+
+/* True when nothing but a constraint's next word may follow: inside a copy; when there is just room
+ * enough left; and, with a single hypothesis, once a phrase is begun or the sentence wants to end. */
+static bool must_serve_constraint(const struct dg_search *search, const struct hyp *hyp,
+                                  bool wants_to_end)
+{
+    if (search->opts->n_constraints == 0 || dg_constrain_is_met(&hyp->at, search->opts))
+        return false;
+    if (dg_constrain_is_bound(&hyp->at, search->opts))
+        return true;
+    if (search->cap - hyp->n <= dg_constrain_n_missing(&hyp->at, search->opts) + 1)
+        return true;
+    return search->width == 1 && (wants_to_end || hyp->at.item >= 0);
+}
+
+static bool is_best(const struct dg_search *search, const float *logits, int32_t id)
+{
+    long column = dg_columns_find(&search->columns, id);
+    if (column < 0)
+        return false;
+    for (size_t i = 0; i < search->columns.n; i++)
+        if (logits[i] > logits[column])
+            return false;
+    return true;
+}
+
+/* Prepares the row of live hypothesis `from`; returns false when its next word was forced or
+ * constrained and has been offered already. */
+static bool prepare_row(struct dg_search *search, int from, float *logits)
+{
+    float lse;
+    struct hyp *hyp = &search->live[from];
+    bool is_open = search->opts->n_constraints && !dg_constrain_is_met(&hyp->at, search->opts);
+    bool wants_to_end = is_open && is_best(search, logits, search->words.eos_id);
+    struct dg_rules rules = {
+        .opts = search->opts,
+        .columns = search->columns,
+        .eos_id = search->words.eos_id,
+        .unk_id = search->words.unk_id,
+        .never = search->words.never,
+        .n_never = search->words.n_never,
+        .no_repeat_ngram = search->no_repeat_ngram,
+        .forbid_end = is_open,
+    };
+    if (hyp->n < search->n_prefix) {
+        int32_t forced = search->prefix[hyp->n];
+        /* The other rules do not count here, but log-probabilities never include what is never said. */
+        for (size_t i = 0; i < search->words.n_never; i++) {
+            long never = dg_columns_find(&search->columns, search->words.never[i]);
+            if (never >= 0 && search->words.never[i] != forced)
+                logits[never] = -INFINITY;
+        }
+        long column = dg_columns_find(&search->columns, forced);
+        float wanted = column < 0 ? -INFINITY : logits[column];
+        dg_pick_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
+        if (isfinite(wanted) && isfinite(lse))
+            add_candidate(search, from, forced, wanted - lse);
+        return false;
+    }
+    dg_rules_apply(&rules, hyp->ids, hyp->n, logits);
+    if (must_serve_constraint(search, hyp, wants_to_end)) {
+        dg_pick_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
+        propose_constraints(search, from, logits, lse);
+        return false;
+    }
+    return true;
+}
+
+static void propose(struct dg_search *search, float *const *logits)
+{
+    struct dg_choice *choices = search->tmp->choices;
+    for (int i = 0; i < search->n_live; i++) {
+        float lse;
+        if (!prepare_row(search, i, logits[i]))
+            continue;
+        size_t n = dg_pick_top(search->tmp->pick, logits[i], search->columns.n,
+                               (size_t)(2 * search->width), choices, &lse);
+        for (size_t c = 0; c < n; c++)
+            add_candidate(search, i, dg_columns_id(&search->columns, (size_t)choices[c].column),
+                          choices[c].logprob);
+        if (search->opts->n_constraints && search->width > 1 && isfinite(lse))
+            propose_constraints(search, i, logits[i], lse);
+    }
+}
+
+/* ---- Choose ------------------------------------------------------------------------------------- */
+
+/* The best candidate not taken yet, of one bank (or any: -1); NULL when there is none. */
+static struct candidate *best_candidate(struct dg_search *search, int bank)
+{
+    struct candidate *best = NULL;
+    for (int i = 0; i < search->tmp->n_candidates; i++) {
+        struct candidate *candidate = &search->tmp->candidates[i];
+        if (candidate->id >= 0 && (bank < 0 || candidate->bank == bank) &&
+            (!best || candidate->sum > best->sum))
+            best = candidate;
+    }
+    return best;
+}
+
+static void take(struct dg_search *search, struct candidate *candidate,
+                 const float *const *attention)
+{
+    int32_t id = candidate->id;
+    candidate->id = -1;
+    dg_search_follow(search, candidate->hyp, id, candidate->logprob, attention);
+}
+
+/* With constraints, every stage of fulfilment gets a share of the beam first, so that hypotheses that
+ * have said an unlikely phrase are not crowded out by those that have not begun. */
+static void choose_by_bank(struct dg_search *search, const float *const *attention)
+{
+    int most = 0;
+    bool is_there[4 * DG_TARGET_MAX / 64 + 1];
+    memset(is_there, 0, sizeof is_there);
+    int n_banks = 0;
+    for (int i = 0; i < search->tmp->n_candidates; i++) {
+        int bank = search->tmp->candidates[i].bank;
+        if (bank >= (int)sizeof is_there)
+            bank = search->tmp->candidates[i].bank = (int)sizeof is_there - 1;
+        if (!is_there[bank]) {
+            is_there[bank] = true;
+            n_banks++;
+        }
+        if (bank > most)
+            most = bank;
+    }
+    int share = n_banks > 0 && search->width / n_banks > 0 ? search->width / n_banks : 1;
+    for (int bank = most; bank >= 0; bank--) {
+        int end = search->n_next + share < search->width ? search->n_next + share : search->width;
+        while (is_there[bank] && search->n_next < end) {
+            struct candidate *candidate = best_candidate(search, bank);
+            if (!candidate)
+                break;
+            take(search, candidate, attention);
+        }
+    }
+}
+
+static void choose(struct dg_search *search, const float *const *attention)
+{
+    if (search->opts->n_constraints && search->width > 1)
+        choose_by_bank(search, attention);
+    while (search->n_next < search->width) {
+        struct candidate *candidate = best_candidate(search, -1);
+        if (!candidate)
+            break;
+        take(search, candidate, attention);
+    }
+}
+
+/* Sampling: every lane draws for itself. The lanes part at the first word that is not forced. */
+static void draw(struct dg_search *search, float *const *logits, const float *const *attention)
+{
+    const struct dg_search_opts *opts = search->opts;
+    bool is_forced = search->n_step < search->n_prefix;
+    int n_lanes = search->is_split || is_forced ? search->n_live : search->width;
+    for (int lane = 0, prepared = -1; lane < n_lanes; lane++) {
+        int from = search->is_split || is_forced ? lane : 0;
+        search->tmp->n_candidates = 0;
+        if (prepared != from && !prepare_row(search, from, logits[from])) {
+            choose(search, attention);
+            continue;
+        }
+        prepared = from;
+        struct dg_rng rng = search->live[from].rng;
+        if (!search->is_split)
+            dg_rng_init(&rng, opts->seed, (uint64_t)lane);
+        struct dg_choice choice;
+        if (dg_pick_draw(search->tmp->pick, logits[from], search->columns.n, opts->temperature,
+                         opts->top_k, opts->top_p, &rng, &choice)) {
+            struct hyp *child = &search->next[search->n_next];
+            dg_search_follow(search, from, dg_columns_id(&search->columns, (size_t)choice.column),
+                             choice.logprob, attention);
+            child->rng = rng;
+        }
+    }
+    if (!is_forced)
+        search->is_split = true;
+}
+
+void dg_search_choose(struct dg_search *search, float *const *logits, const float *const *attention)
+{
+    search->tmp->n_candidates = 0;
+    if (search->opts->sample) {
+        draw(search, logits, attention);
+    } else {
+        propose(search, logits);
+        choose(search, attention);
+    }
+}

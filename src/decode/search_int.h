@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the search: its state, and what its two halves ask of each other. search.c has a sentence's life
+ * (start, guard, settle, results), search_choose.c one step's choice of words. */
+#ifndef DG_DECODE_SEARCH_INT_H
+#define DG_DECODE_SEARCH_INT_H
+
+#include "decode/constrain.h"
+#include "decode/search.h"
+
+enum {
+    NEXT_MAX = 64,                                       /* constraint words tried per hypothesis */
+    CANDIDATES_MAX = DG_BEAM_MAX * (2 * DG_BEAM_MAX + NEXT_MAX),
+};
+
+struct hyp {
+    int32_t *ids;     /* [cap] */
+    float *logprobs;  /* [cap] */
+    int16_t *row_of;  /* [cap] */
+    float *coverage;  /* [n_src] attention received so far; NULL without a coverage penalty */
+    size_t n;
+    double sum;
+    double score; /* set when it is finished */
+    struct dg_constrain at;
+    struct dg_rng rng;
+    int from; /* row it continues */
+    enum dg_finish finish;
+};
+
+struct candidate {
+    double sum;
+    int hyp;
+    int32_t id; /* -1: taken */
+    float logprob;
+    int bank; /* constraint tokens said with it */
+};
+
+struct dg_search {
+    const struct dg_search_opts *opts;
+    struct dg_search_words words;
+    struct dg_columns columns;
+    size_t n_src;
+    size_t cap;    /* tokens at most, the end token counted */
+    size_t n_step; /* tokens that live hypotheses have */
+    int width;
+    int n_keep;
+    enum dg_search_state state;
+
+    struct hyp *live, *next; /* [width] */
+    struct hyp *kept;        /* [n_keep] finished, best first */
+    struct hyp stuck;        /* the first that went in circles */
+    int n_live, n_next, n_kept, n_finished, n_stuck;
+    bool is_split; /* sampling: the lanes have parted */
+
+    int32_t *shown_ids; /* [cap] */
+    float *shown_logprobs;
+    size_t n_shown;
+    size_t n_prefix;      /* forced tokens: the first ones of `prefix` */
+    const int32_t *prefix;
+    int no_repeat_ngram;
+    int allowance; /* repetition that the source calls for */
+    bool was_repaired;
+    enum dg_finish empty_finish; /* of an answer without a hypothesis */
+
+    struct hyp hyps[3 * DG_BEAM_MAX + 1];
+    struct dg_search_scratch *tmp; /* borrowed, during a step only */
+
+    unsigned char *memory; /* owned; all arrays above */
+    size_t memory_cap;
+};
+
+struct dg_search_scratch {
+    struct dg_pick *pick;
+    struct candidate candidates[CANDIDATES_MAX];
+    int n_candidates;
+    struct dg_choice choices[2 * DG_BEAM_MAX];
+};
+
+/* Fills search->next with what lives on and search->kept with what ended; counts them. */
+void dg_search_choose(struct dg_search *search, float *const *logits, const float *const *attention);
+
+/* Candidate `id` of live hypothesis `from` becomes a live or a finished hypothesis. */
+void dg_search_follow(struct dg_search *search, int from, int32_t id, float logprob,
+                      const float *const *attention);
+
+#endif
