@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The engine: text in, text out, for many at once.
+ *
+ *     struct dg_engine *engine;
+ *     err = dg_engine_new(&(struct dg_engine_opts){.wake = wake_loop, .wake_arg = loop}, &why, &engine);
+ *     err = dg_engine_load(engine, "fr-en", "models/fr-en", NULL, NULL, &why);
+ *
+ *     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
+ *     request.text = DG_SPAN("Bonjour le monde. Comment allez-vous ?");
+ *     request.target = "en";
+ *     err = dg_engine_submit(engine, &request, &events, ctx, &why, &retry_ms, &id);
+ *
+ *     after every wake-up:  dg_engine_poll(engine);                  calls the events
+ *
+ * A text is cut into sentences and what stands between them (text/segment.h); each sentence becomes a
+ * ticket; answers are put back in place, so that everything that is no sentence returns byte for byte.
+ * Sentences of nothing but addresses, placeholders and the like are no sentences either. ALL CAPS and
+ * Title Case are translated in ordinary case and put back (text/casing.h); such sentences come in one piece.
+ * Deltas come in the order of the text: joined, they are the result.
+ *
+ * One thread (the consumer) calls everything here and gets the events; `wake` is called by workers. */
+#ifndef DG_ENGINE_ENGINE_H
+#define DG_ENGINE_ENGINE_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "base/why.h"
+#include "decode/opts.h"
+#include "sched/sched.h"
+#include "text/tokenizer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_engine_opts {
+    size_t n_threads;     /* workers; 0: one for each core we may use */
+    size_t max_sentences; /* waiting and under way together; 0: 10,000 */
+    size_t slots;         /* sentences under way in each worker; 0: 32 */
+    size_t rows;          /* hypotheses under way in each worker; 0: 4 for each slot */
+    size_t source_max;    /* tokens of a sentence; longer ones are cut and rejoined; 0: 256 */
+    size_t target_max;    /* 0: 512 */
+    size_t kv_tokens;     /* cached positions in each worker; 0: 256 for each slot */
+    uint64_t batch_delay_ns;
+    size_t cache_bytes;   /* of the sentence cache; 0: none */
+    const char *langid_path; /* data of language identification; NULL: languages are not detected */
+    size_t alignment_layer, alignment_head; /* as in dg_decoder_limits */
+    struct dg_clock *clock; /* borrowed; NULL: the machine's */
+    void (*wake)(void *arg);
+    void *wake_arg;
+};
+
+/* One answer for one sentence, as text. */
+struct dg_engine_answer {
+    struct dg_span text;
+    double logprob, score;
+    enum dg_finish finish;
+    bool repaired;         /* the loop guard had to begin again */
+    const int32_t *ids;    /* [n_ids] */
+    const float *logprobs; /* [n_ids] */
+    size_t n_ids;
+    const float *alignment; /* [n_ids, n_source] or NULL */
+};
+
+/* One sentence of a request. Everything is borrowed until the event returns. */
+struct dg_engine_sentence {
+    size_t index;                 /* among the sentences, from 0 */
+    size_t at, len;               /* bytes of the original text */
+    bool was_cut;                 /* part of a sentence that was too long for the model */
+    const struct dg_token *source; /* [n_source] its tokens, with offsets into the original text */
+    size_t n_source;
+    const struct dg_engine_answer *answers; /* best first */
+    size_t n_answers;
+    enum dg_err err;              /* TIMEOUT, CANCELLED, ...: the answer is partial or missing */
+};
+
+struct dg_engine_result {
+    enum dg_err err; /* OK, or why the text is not whole */
+    struct dg_span text;
+    enum dg_finish finish; /* the worst of all sentences: eos < loop < length < cancelled, failed */
+    bool repaired;
+    size_t n_sentences, n_cuts;
+    size_t n_cached; /* sentences whose answer was there */
+    const char *model, *source, *target;
+    const char *detected; /* the text's language, when it had to be found out; else NULL */
+    float confidence;     /* of that, 0 to 1; 0 also when no model's language was recognised */
+    size_t n_tokens_in, n_tokens_out, n_characters;
+    uint64_t queue_ns, first_ns, total_ns; /* longest wait of a sentence; to the first token; in all */
+};
+
+/* Any may be NULL but on_done, which is called exactly once for every accepted request. */
+struct dg_engine_events {
+    void (*on_delta)(void *ctx, struct dg_span text);
+    void (*on_sentence)(void *ctx, const struct dg_engine_sentence *sentence);
+    void (*on_done)(void *ctx, const struct dg_engine_result *result);
+};
+
+struct dg_engine_request {
+    struct dg_span text;            /* valid UTF-8; copied */
+    const char *model;              /* by name; or NULL and: */
+    const char *source, *target;    /* language tags in any spelling; source NULL, "" or "auto": what the
+                                     * text is in, of the languages that lead to the target */
+    struct dg_search_opts search;   /* what it points to lives until on_done */
+    enum dg_priority priority;
+    uint64_t timeout_ms;            /* 0: none */
+    bool keep_lines_whole;          /* every line is one sentence */
+    bool join_lines;                /* hard-wrapped lines of a paragraph are one text */
+    bool usual_beam;                /* search.beam is not said: as wide as the model's makers have it */
+    bool no_cache;                  /* neither read nor kept */
+    bool keep_case;                 /* ALL CAPS and Title Case go to the model as they are; so they do
+                                     * where text is demanded */
+
+    /* Text that is demanded of the translation; copied. It replaces what `search` says of the same. */
+    struct dg_span prefix;          /* its first sentence begins with this, whatever it costs */
+    const struct dg_span *must;     /* [n_must] each of its sentences contains these phrases */
+    size_t n_must;                  /* at most DG_CONSTRAINTS_MAX */
+};
+
+#define DG_ENGINE_REQUEST_DEFAULT                                                                  \
+    {                                                                                              \
+        .search = DG_SEARCH_OPTS_DEFAULT, .priority = DG_PRIORITY_NORMAL                           \
+    }
+
+struct dg_engine;
+
+enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
+                          struct dg_engine **engine) DG_MUST_CHECK;
+
+/* Requests that are not over end without events. NULL is fine. */
+void dg_engine_free(struct dg_engine *engine);
+
+/* Loads a model directory under `name`, in place of one that has it (which finishes what it has begun),
+ * after a translation of its own has shown that it works. `source` and `target` NULL: from the name. */
+enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const char *path,
+                           const char *source, const char *target, struct dg_why *why) DG_MUST_CHECK;
+
+/* The same in two steps: opening takes its time and may run on any thread; publishing is quick and is
+ * the consumer's. What was opened and is not published is closed (consumer thread). */
+struct dg_loaded;
+enum dg_err dg_engine_open(struct dg_engine *engine, const char *name, const char *path,
+                           const char *source, const char *target, struct dg_why *why,
+                           struct dg_loaded **loaded) DG_MUST_CHECK;
+enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_loaded *loaded,
+                              struct dg_why *why) DG_MUST_CHECK; /* takes `loaded`, also on failure */
+void dg_engine_close(struct dg_loaded *loaded);                  /* mirror of open */
+
+enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name,
+                             struct dg_why *why) DG_MUST_CHECK;
+
+struct dg_engine_model_info {
+    const char *name, *source, *target; /* borrowed until the next load or unload */
+    size_t bytes;                       /* memory it takes */
+    size_t n_source_words, n_target_words, n_parameters_bytes;
+    size_t n_beams;                     /* its makers' habit */
+    size_t source_max, target_max;
+};
+
+size_t dg_engine_n_models(const struct dg_engine *engine);
+struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index);
+
+/* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_BUSY: full (*retry_ms says when to try again);
+ * DG_ERR_UTF8, DG_ERR_RANGE, ...: with a sentence. *id names the request for cancel. */
+enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *request,
+                             const struct dg_engine_events *events, void *ctx, struct dg_why *why,
+                             uint64_t *retry_ms, uint64_t *id) DG_MUST_CHECK;
+
+/* Asks for the end of a request; on_done comes (err CANCELLED) from a later poll. False: it is over. */
+bool dg_engine_cancel(struct dg_engine *engine, uint64_t id);
+
+/* Handles all news; returns how many requests are under way. */
+size_t dg_engine_poll(struct dg_engine *engine);
+
+/* The likeliest languages of a text, best first, at most `max`; *n is 0 for a text without letters. Among
+ * all that the data knows, not only the models' languages. DG_ERR_UNSUPPORTED: there is no data. */
+struct dg_langid_guess;
+enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text,
+                             struct dg_langid_guess *guesses, size_t max, struct dg_why *why,
+                             size_t *n) DG_MUST_CHECK;
+
+/* Counters of the sentence cache; all zero when there is none. */
+struct dg_engine_cache_stats {
+    uint64_t n_hits, n_joined, n_misses, n_evicted; /* joined: somebody was translating it already */
+    size_t n_entries, bytes, bytes_max;
+};
+void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine_cache_stats *stats);
+
+void dg_engine_read_stats(struct dg_engine *engine, struct dg_sched_stats *stats);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A sentence made ready for the tokenizer. */
+#include "engine/prepare.h"
+#include "text/segment.h"
+
+/* True when every character of one text stands where one stands in the other. */
+static bool is_aligned(struct dg_span a, struct dg_span b)
+{
+    bool same = a.len == b.len;
+    for (size_t i = 0; same && i < a.len; i++)
+        same = ((unsigned char)a.ptr[i] & 0xC0) == 0x80
+                   ? ((unsigned char)b.ptr[i] & 0xC0) == 0x80
+                   : ((unsigned char)b.ptr[i] & 0xC0) != 0x80;
+    return same;
+}
+
+enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
+                       const struct dg_prepare_opts *opts)
+{
+    enum dg_err err = DG_OK;
+    *prepared = (struct dg_prepared){.text = text, .casing = DG_CASING_PLAIN, .in_place = true};
+    dg_buf_init(&prepared->flat, 2 * text.len + 1);
+    dg_buf_init(&prepared->lowered, 6 * text.len + 16); /* folding lengthens a character threefold at most */
+    if (opts->joined) {
+        err = dg_segment_flatten(text, &prepared->flat);
+        prepared->text = dg_buf_span(&prepared->flat);
+        prepared->in_place = false;
+    }
+    if (err || opts->keep_case)
+        return err;
+    prepared->casing = dg_casing_find(prepared->text, opts->language);
+    if (prepared->casing == DG_CASING_PLAIN)
+        return DG_OK;
+    err = dg_casing_lower(prepared->text, prepared->casing, opts->language, &prepared->lowered);
+    if (err)
+        return err;
+    prepared->in_place =
+        prepared->in_place && is_aligned(prepared->text, dg_buf_span(&prepared->lowered));
+    prepared->text = dg_buf_span(&prepared->lowered);
+    return DG_OK;
+}
+
+void dg_prepared_deinit(struct dg_prepared *prepared)
+{
+    dg_buf_deinit(&prepared->flat);
+    dg_buf_deinit(&prepared->lowered);
+}

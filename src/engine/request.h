@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the engine: one request on its way. Its text is cut into parts; sentences among them become
+ * tickets, a window of them at a time; what comes back is put in place and shown in order.
+ *
+ *     begun ->  1 2 3 4 5 6 | 7 8 ...      parts; 1-6 have tickets, 7 waits for the window
+ *     shown ->  1 2 3_                     3 streams, 4-6 collect behind it                          */
+#ifndef DG_ENGINE_REQUEST_H
+#define DG_ENGINE_REQUEST_H
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "engine/cache.h"
+#include "engine/demands.h"
+#include "engine/engine.h"
+#include "engine/loaded.h"
+#include "engine/way.h"
+#include "text/casing.h"
+#include "text/protect.h"
+#include "text/segment.h"
+
+/* A sentence that was begun. */
+struct dg_sentence {
+    struct dg_request *request;
+    size_t part;
+    struct dg_flight *flight;    /* a reference; NULL while it has to be begun again */
+    struct dg_list link;         /* in the flight, while it waits for news */
+    struct dg_token *tokens;     /* owned; [n_tokens], offsets into the request's text */
+    size_t n_tokens;
+    struct dg_tokenizer_stream stream;
+    struct dg_buf text;          /* what was detokenised, */
+    size_t n_told;               /* of which this much was shown */
+    size_t n_fed;                /* tokens detokenised */
+    enum dg_casing casing;       /* to restore; not plain: nothing is shown before the end */
+    bool is_over;
+    bool is_first;               /* of its request */
+};
+
+struct dg_request {
+    struct dg_list link; /* in the engine's list */
+    uint64_t id;
+    struct dg_engine_request asked; /* `text` is our own copy; strings are not kept */
+    const struct dg_engine_events *events;
+    void *ctx;
+    struct dg_loaded *loaded; /* a reference */
+    const char *detected;     /* borrowed from the engine; NULL: not detected */
+    float confidence;
+    bool is_copy;             /* in no language that could be translated */
+    struct dg_flow flow;
+    struct dg_demands demands;
+    bool has_begun;                 /* the first sentence */
+    char *text;                     /* owned */
+    struct dg_segment *parts;       /* owned; [n_parts] */
+    struct dg_sentence **sentences; /* owned; [n_parts], NULL for separators and what is not begun */
+    size_t n_parts, n_sentences, n_cuts;
+    size_t n_begun;     /* parts before this are begun */
+    size_t n_shown;     /* parts before this are shown whole */
+    size_t n_told;      /* sentences told */
+    size_t n_open;      /* sentences that wait for a ticket, their own or another's */
+    size_t n_orphans;   /* sentences that lost the ticket they waited for */
+    size_t n_cached;
+    struct dg_buf result;
+    enum dg_err err;
+    enum dg_finish finish;
+    bool repaired;
+    size_t n_tokens_in, n_tokens_out;
+    uint64_t began_ns, deadline_ns, first_ns, queue_ns;
+};
+
+/* What requests share: scratch of the consumer thread. */
+struct dg_request_tools {
+    struct dg_sched *sched;
+    struct dg_segmenter *segmenter;
+    struct dg_tokenizer_work *work;
+    struct dg_protect_list protected;
+    struct dg_clock *clock;
+    struct dg_cache *cache; /* NULL: none */
+};
+
+/* Cuts the text. The way's model is referenced. */
+enum dg_err dg_request_new(struct dg_request **request, struct dg_request_tools *tools,
+                           const struct dg_way *way, const struct dg_engine_request *asked,
+                           struct dg_why *why) DG_MUST_CHECK;
+void dg_request_free(struct dg_request *request); /* no ticket may be open */
+
+/* Begins sentences up to the window. DG_ERR_BUSY when the scheduler is full (try again after news); any
+ * other error is recorded in the request, which then only waits for its open tickets. */
+enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools *tools,
+                            struct dg_why *why, uint64_t *retry_ms) DG_MUST_CHECK;
+
+/* News of a ticket, for every sentence that waits for it. */
+void dg_request_take(struct dg_request_tools *tools, struct dg_ticket *ticket, bool is_over);
+
+/* Shows what is in order: for a text that has no sentence, or ends with a separator. */
+void dg_request_show(struct dg_request *request, struct dg_request_tools *tools);
+
+/* Stops it: nothing is begun any more, open tickets are cancelled. */
+void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools,
+                     enum dg_err err);
+
+/* True when nothing is left to do; then dg_request_finish calls on_done. */
+bool dg_request_is_over(const struct dg_request *request);
+void dg_request_finish(struct dg_request *request, struct dg_request_tools *tools);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* From what a request says about languages to a model. */
+#include "engine/way.h"
+
+#include <string.h>
+
+/* What a request wants; a side that is not named fits everything. */
+struct want {
+    const struct dg_way_map *map;
+    struct dg_langtag source, target;
+    bool has_source, has_target;
+};
+
+static enum dg_err read_tag(const char *text, const char *side, struct dg_langtag *tag, bool *has,
+                            struct dg_why *why)
+{
+    *has = text && *text;
+    if (!*has)
+        return DG_OK;
+    enum dg_err err = dg_langtag_parse(dg_span_cstr(text), tag, why);
+    return err ? dg_why_wrap(why, err, "%s", side) : DG_OK;
+}
+
+static enum dg_langtag_fit fit(bool has, const struct dg_langtag *want, const struct dg_langtag *offered)
+{
+    return has ? dg_langtag_compare(want, offered) : DG_LANGTAG_SAME;
+}
+
+static bool leads_to_target(const struct want *want, const struct dg_loaded *model)
+{
+    return fit(want->has_target, &want->target, &model->target_tag) != DG_LANGTAG_NONE;
+}
+
+static bool reads_source(const struct want *want, const struct dg_loaded *model)
+{
+    return fit(want->has_source, &want->source, &model->source_tag) != DG_LANGTAG_NONE;
+}
+
+/* Narrows `picked` [*n] to those whose tag on one side is the best match of `wanted`. */
+static void narrow(const struct dg_langtag *wanted, bool by_target, struct dg_loaded **picked, size_t *n)
+{
+    struct dg_langtag offered[DG_SCHED_MODELS_MAX];
+    size_t best = 0, kept = 0;
+    for (size_t i = 0; i < *n; i++)
+        offered[i] = by_target ? picked[i]->target_tag : picked[i]->source_tag;
+    if (dg_langtag_match(wanted, offered, *n, &best) == DG_LANGTAG_NONE)
+        return;
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp(offered[i].text, offered[best].text) == 0)
+            picked[kept++] = picked[i];
+    *n = kept;
+}
+
+/* The model that fits best, target before source; the first loaded of equals. NULL when none fits. */
+static struct dg_loaded *best_of(const struct want *want)
+{
+    struct dg_loaded *picked[DG_SCHED_MODELS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < want->map->n_models; i++)
+        if (reads_source(want, want->map->models[i]) && leads_to_target(want, want->map->models[i]))
+            picked[n++] = want->map->models[i];
+    if (n > 1 && want->has_target)
+        narrow(&want->target, true, picked, &n);
+    if (n > 1 && want->has_source)
+        narrow(&want->source, false, picked, &n);
+    return n ? picked[0] : NULL;
+}
+
+/* True when the models that lead to the target read more than one language. */
+static bool is_ambiguous(const struct want *want)
+{
+    const struct dg_loaded *first = NULL;
+    for (size_t i = 0; i < want->map->n_models; i++) {
+        const struct dg_loaded *model = want->map->models[i];
+        if (!leads_to_target(want, model))
+            continue;
+        if (first && strcmp(first->source_tag.language, model->source_tag.language) != 0)
+            return true;
+        first = model;
+    }
+    return false;
+}
+
+/* Names the source by what the text is written in, among the languages that lead to the target. */
+static enum dg_err detect(struct want *want, struct dg_span text, const char *target,
+                          struct dg_why *why, struct dg_way *way)
+{
+    const struct dg_langid *langid = want->map->langid;
+    struct dg_langid_set set;
+    struct dg_langid_guess guess;
+    if (!langid)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED,
+                          "models of several languages lead to %s; name the source language, because %s",
+                          target && *target ? target : "the target", want->map->langid_why);
+    dg_langid_set_clear(&set);
+    for (size_t i = 0; i < want->map->n_models; i++)
+        if (leads_to_target(want, want->map->models[i]))
+            dg_langid_set_add(langid, &set, want->map->models[i]->source_tag.text);
+    if (dg_langid_detect(langid, text, &set, &guess, 1) == 0) {
+        way->is_copy = true;
+        return DG_OK;
+    }
+    way->detected = guess.tag;
+    way->confidence = guess.confidence;
+    return read_tag(guess.tag, "the detected language", &want->source, &want->has_source, why);
+}
+
+static enum dg_err by_name(const struct dg_way_map *map, const char *name, struct dg_why *why,
+                           struct dg_way *way)
+{
+    for (size_t i = 0; i < map->n_models; i++) {
+        if (strcmp(map->models[i]->name, name) == 0) {
+            way->model = map->models[i];
+            return DG_OK;
+        }
+    }
+    return dg_why_set(why, DG_ERR_NOT_FOUND, "no model is called %s", name);
+}
+
+enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
+                        struct dg_why *why, struct dg_way *way)
+{
+    struct want want = {.map = map};
+    *way = (struct dg_way){.model = NULL};
+    if (request->model)
+        return by_name(map, request->model, why, way);
+    const char *source = request->source;
+    if (source && strcmp(source, "auto") == 0)
+        source = NULL;
+    enum dg_err err = read_tag(source, "source", &want.source, &want.has_source, why);
+    if (!err)
+        err = read_tag(request->target, "target", &want.target, &want.has_target, why);
+    if (!err && !want.has_source && is_ambiguous(&want))
+        err = detect(&want, request->text, request->target, why, way);
+    if (err)
+        return err;
+    way->model = best_of(&want);
+    if (!way->model)
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "no model translates from %s to %s",
+                          want.has_source ? want.source.text : "any language",
+                          want.has_target ? want.target.text : "any language");
+    return DG_OK;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Which model serves a request: by name, or by the languages, or by the language that the text is in.
+ *
+ *     const struct dg_way_map map = {engine->models, engine->n_models, engine->langid};
+ *     err = dg_way_find(&map, request, &why, &way);
+ *     way.legs[0] ... the model; way.detected ... "fr", or NULL when nothing had to be detected
+ *
+ * Languages are compared as tags (text/langtag.h): of several models the one that fits best, target before
+ * source. Where the source is not named and models of several source languages lead to the target, the
+ * text decides among those languages. Any thread that may read the models. */
+#ifndef DG_ENGINE_WAY_H
+#define DG_ENGINE_WAY_H
+
+#include "engine/engine.h"
+#include "engine/loaded.h"
+#include "text/langid.h"
+
+struct dg_way_map {
+    struct dg_loaded *const *models; /* [n_models] */
+    size_t n_models;
+    const struct dg_langid *langid; /* NULL: languages cannot be detected, */
+    const char *langid_why;         /* because of this */
+};
+
+struct dg_way {
+    struct dg_loaded *model; /* borrowed */
+    const char *detected;    /* tag; borrowed from the language identification */
+    float confidence;        /* 0 when nothing was detected */
+    bool is_copy;            /* no candidate's language: the text is returned as it is */
+};
+
+/* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_INVALID: no language tag; DG_ERR_UNSUPPORTED: the source
+ * must be named, because languages cannot be detected. */
+enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
+                        struct dg_why *why, struct dg_way *way) DG_MUST_CHECK;
+
+#endif

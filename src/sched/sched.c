@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The scheduler: models, workers, and the turn that a worker takes again and again:
+ *
+ *     for every model with work:   take tickets that fit  (under the lock)
+ *                                  encode them            (no lock)
+ *                                  end what was cancelled or is late
+ *                                  one decoding step      (no lock; tokens and ends become news)
+ *
+ * One lock guards queues, states and counters; it is held for list operations only. News crosses to the
+ * consumer through one bounded queue: a ticket is in it at most once for tokens (is_noted) and once for
+ * its end, so the bound is never reached, and a consumer that sleeps costs nothing but latency. */
+#include "sched/sched.h"
+#include "base/mem.h"
+#include "base/mpsc.h"
+#include "sched/queue.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    ENCODE_BUSY = 256,      /* source tokens encoded in a turn beside live rows */
+    RETRY_LEAST_MS = 100,
+    RETRY_MOST_MS = 60000,
+};
+
+/* One worker's share of one model. */
+struct lane {
+    struct dg_sched_model *model;
+    struct worker *worker;
+    struct dg_decoder *decoder;
+    struct dg_list running; /* tickets; the worker's own */
+    size_t n_running;       /* the same, guarded by the lock, for other workers to see */
+};
+
+struct worker {
+    struct dg_sched *sched;
+    size_t index;
+    pthread_t thread;
+    uint64_t turn_began_ns;       /* 0: between turns; guarded by the lock */
+    struct dg_sched_stats counts; /* of the present turn; added to the scheduler's at its end */
+    uint64_t n_served_tokens;     /* likewise: source tokens of tickets that ended */
+    struct dg_sched_model *active[DG_SCHED_MODELS_MAX];
+    struct dg_decode_job jobs[DG_DECODER_ADD_MAX];
+    struct dg_ticket *tickets[DG_DECODER_ADD_MAX];
+    uint32_t handles[DG_DECODER_ADD_MAX];
+};
+
+struct dg_sched_model {
+    struct dg_sched *sched;
+    const struct dg_net *net;
+    struct dg_decoder_limits limits;
+    struct dg_queue queue;
+    struct lane *lanes; /* [n_workers] owned */
+    size_t n_users;     /* workers looking at it just now */
+};
+
+struct dg_sched {
+    struct dg_sched_opts opts;
+    struct dg_clock own_clock;
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* something to do, or stopping */
+    pthread_cond_t idle; /* a worker let go of a model */
+    bool is_stopping;
+    struct worker *workers; /* [n_workers] owned */
+    size_t n_threads;
+    struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
+    size_t n_models;
+    struct dg_mpsc *news;
+    struct dg_sched_stats stats;
+    uint64_t served_tokens, busy_ns; /* for the estimate of when there is room */
+};
+
+struct news {
+    struct dg_ticket *ticket;
+    bool is_over;
+};
+
+static uint64_t now_ns(const struct dg_sched *sched)
+{
+    return dg_clock_now(sched->opts.clock);
+}
+
+/* ---- News --------------------------------------------------------------------------------------- */
+
+static void note(struct dg_sched *sched, struct dg_ticket *ticket, bool is_over)
+{
+    if (!is_over && atomic_exchange(&ticket->is_noted, true))
+        return;
+    struct news news = {ticket, is_over};
+    enum dg_err err = dg_mpsc_push(sched->news, &news);
+    (void)err; /* two places are reserved for every ticket that was accepted */
+}
+
+bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_over)
+{
+    struct news news;
+    if (!dg_mpsc_pop(sched->news, &news))
+        return false;
+    if (!news.is_over)
+        atomic_store(&news.ticket->is_noted, false);
+    *ticket = news.ticket;
+    *is_over = news.is_over;
+    return true;
+}
+
+void dg_sched_listen(struct dg_sched *sched)
+{
+    dg_mpsc_listen(sched->news);
+}
+
+/* ---- Counting ----------------------------------------------------------------------------------- */
+
+/* The bucket of `value` among 1, 2, 3-4, 5-8, ... (or below 1, 2, 4, ...). */
+static size_t bucket(uint64_t value)
+{
+    size_t b = 0;
+    while (b + 1 < DG_HISTOGRAM && value > (uint64_t)1 << b)
+        b++;
+    return b;
+}
+
+static void count_end(struct worker *worker, const struct dg_ticket *ticket)
+{
+    struct dg_sched_stats *counts = &worker->counts;
+    if (ticket->err == DG_ERR_CANCELLED)
+        counts->n_cancelled++;
+    else if (ticket->err == DG_ERR_TIMEOUT)
+        counts->n_timed_out++;
+    else if (ticket->err)
+        counts->n_failed++;
+    else
+        counts->n_done++;
+    worker->n_served_tokens += ticket->n_src;
+    counts->n_tokens_in += ticket->n_src;
+    counts->n_tokens_out += dg_ticket_shown(ticket);
+    if (ticket->err)
+        return;
+    uint64_t wait = ticket->started_ns - ticket->queued_ns;
+    uint64_t first = ticket->first_ns ? ticket->first_ns - ticket->queued_ns : 0;
+    counts->wait_ns += wait;
+    counts->first_ns += first;
+    counts->total_ns += ticket->ended_ns - ticket->queued_ns;
+    counts->wait_ms[bucket(wait / DG_CLOCK_MS + 1)]++;
+    counts->first_ms[bucket(first / DG_CLOCK_MS + 1)]++;
+}
+
+/* Adds a turn's counts to the sums and clears them. Every field up to n_waiting is a counter. */
+static void add_counts(struct dg_sched_stats *sum, struct dg_sched_stats *counts)
+{
+    uint64_t *to = (uint64_t *)(void *)sum, *from = (uint64_t *)(void *)counts;
+    for (size_t i = 0; i < offsetof(struct dg_sched_stats, n_waiting) / sizeof *to; i++)
+        to[i] += from[i];
+    memset(counts, 0, sizeof *counts);
+}
+
+/* ---- The end of a ticket ------------------------------------------------------------------------ */
+
+/* Copies one answer out of the search. */
+static enum dg_err copy_answer(const struct lane *lane, const struct dg_ticket *ticket,
+                               const struct dg_search *search, size_t index,
+                               struct dg_ticket_answer *to)
+{
+    struct dg_answer from = dg_search_answer(search, index);
+    *to = (struct dg_ticket_answer){
+        .n_ids = from.n_ids,
+        .logprob = from.logprob,
+        .score = from.score,
+        .finish = from.finish,
+        .repaired = from.repaired,
+    };
+    to->ids = dg_try_malloc(from.n_ids * (sizeof *to->ids + sizeof *to->logprobs));
+    if (!to->ids)
+        return DG_ERR_NOMEM;
+    to->logprobs = (float *)(void *)(to->ids + from.n_ids);
+    if (from.n_ids) {
+        memcpy(to->ids, from.ids, from.n_ids * sizeof *to->ids);
+        memcpy(to->logprobs, from.logprobs, from.n_ids * sizeof *to->logprobs);
+    }
+    if (!ticket->opts.want_alignment)
+        return DG_OK;
+    to->alignment = dg_try_calloc(from.n_ids ? from.n_ids : 1, ticket->n_src * sizeof(float));
+    if (!to->alignment)
+        return DG_ERR_NOMEM;
+    for (size_t t = 0; t < from.n_ids; t++)
+        memcpy(to->alignment + t * ticket->n_src,
+               dg_decoder_alignment(lane->decoder, search, index, t),
+               ticket->n_src * sizeof(float));
+    return DG_OK;
+}
+
+static enum dg_err copy_answers(const struct lane *lane, struct dg_ticket *ticket,
+                                const struct dg_search *search)
+{
+    size_t n = dg_search_n_answers(search);
+    ticket->answers = dg_try_calloc(n, sizeof *ticket->answers);
+    if (!ticket->answers)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        ticket->n_answers = i + 1;
+        enum dg_err err = copy_answer(lane, ticket, search, i, &ticket->answers[i]);
+        if (err)
+            return err;
+    }
+    return DG_OK;
+}
+
+/* The last thing that a worker does with a running ticket. */
+static void end_running(struct lane *lane, struct dg_ticket *ticket)
+{
+    struct dg_sched *sched = lane->worker->sched;
+    ticket->ended_ns = now_ns(sched);
+    count_end(lane->worker, ticket);
+    dg_list_unlink(&ticket->link);
+    pthread_mutex_lock(&sched->lock);
+    ticket->state = DG_TICKET_ENDED;
+    lane->n_running--;
+    sched->stats.n_running--;
+    pthread_mutex_unlock(&sched->lock);
+    note(sched, ticket, true);
+}
+
+/* Ends a waiting ticket; the lock is held. */
+static void end_waiting(struct dg_sched *sched, struct dg_ticket *ticket, enum dg_err err)
+{
+    dg_queue_remove(&ticket->model->queue, ticket);
+    ticket->state = DG_TICKET_ENDED;
+    ticket->err = err;
+    ticket->ended_ns = now_ns(sched);
+    sched->stats.n_waiting--;
+    sched->stats.n_tokens_waiting -= ticket->n_src;
+    if (err == DG_ERR_TIMEOUT)
+        sched->stats.n_timed_out++;
+    else
+        sched->stats.n_cancelled++;
+    note(sched, ticket, true);
+}
+
+/* ---- What the decoder tells --------------------------------------------------------------------- */
+
+static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n)
+{
+    struct dg_ticket *ticket = ctx;
+    struct lane *lane = ticket->worker;
+    if (at + n > ticket->shown_cap)
+        return; /* cannot be: the search keeps to the cap */
+    memcpy(ticket->shown_ids + at, ids, n * sizeof *ids);
+    memcpy(ticket->shown_logprobs + at, logprobs, n * sizeof *logprobs);
+    if (ticket->first_ns == 0)
+        ticket->first_ns = now_ns(lane->worker->sched);
+    atomic_store_explicit(&ticket->n_shown, at + n, memory_order_release);
+    if (!ticket->is_quiet)
+        note(lane->worker->sched, ticket, false);
+}
+
+static void on_done(void *ctx, const struct dg_search *search)
+{
+    struct dg_ticket *ticket = ctx;
+    struct lane *lane = ticket->worker;
+    enum dg_err err = copy_answers(lane, ticket, search);
+    enum dg_finish finish = dg_search_answer(search, 0).finish;
+    if (ticket->err == DG_OK)
+        ticket->err = err ? err : finish == DG_FINISH_CANCELLED ? DG_ERR_CANCELLED : DG_OK;
+    end_running(lane, ticket);
+}
+
+static const struct dg_decode_events events = {on_tokens, on_done};
+
+/* ---- A turn ------------------------------------------------------------------------------------- */
+
+static size_t n_idle_lanes(const struct dg_sched *sched, const struct dg_sched_model *model)
+{
+    size_t n = 0;
+    for (size_t w = 0; w < sched->opts.n_workers; w++)
+        n += model->lanes[w].n_running == 0;
+    return n;
+}
+
+/* How many tickets this lane should take at most: an equal share, so that one request on an idle
+ * machine uses all cores; never so many bulk sentences that the others find no slot. */
+static size_t fair_share(const struct lane *lane)
+{
+    const struct dg_sched *sched = lane->worker->sched;
+    size_t waiting = dg_queue_len(&lane->model->queue);
+    size_t n_lanes = lane->n_running == 0 ? n_idle_lanes(sched, lane->model) : 1;
+    size_t share = (waiting + n_lanes - 1) / (n_lanes ? n_lanes : 1);
+    return share < DG_DECODER_ADD_MAX ? share : DG_DECODER_ADD_MAX;
+}
+
+/* The lowest priority that may take one more slot: a quarter of them is kept from bulk work. */
+static enum dg_priority lowest_welcome(const struct lane *lane, size_t n_taken)
+{
+    size_t n = dg_decoder_n_sentences(lane->decoder) + n_taken;
+    size_t n_kept = lane->model->limits.sentences / 4;
+    return n + n_kept >= lane->model->limits.sentences ? DG_PRIORITY_NORMAL : DG_PRIORITY_BULK;
+}
+
+/* Ends the ticket at the head of the queue if nobody wants it any more; true when it did. */
+static bool is_dropped(struct dg_sched *sched, struct dg_ticket *ticket, uint64_t now)
+{
+    if (ticket->deadline_ns == 0 || now < ticket->deadline_ns)
+        return false;
+    end_waiting(sched, ticket, DG_ERR_TIMEOUT);
+    return true;
+}
+
+static bool waits_for_company(const struct lane *lane, const struct dg_ticket *ticket, uint64_t now)
+{
+    const struct dg_sched *sched = lane->worker->sched;
+    return sched->opts.batch_delay_ns > 0 && dg_list_is_empty(&lane->running) &&
+           dg_queue_len(&lane->model->queue) < lane->model->limits.sentences &&
+           now - ticket->queued_ns < sched->opts.batch_delay_ns;
+}
+
+/* Takes what fits from the queue into worker->jobs; the lock is held. */
+static size_t take(struct lane *lane)
+{
+    struct worker *worker = lane->worker;
+    struct dg_sched *sched = worker->sched;
+    struct dg_queue *queue = &lane->model->queue;
+    uint64_t now = now_ns(sched);
+    size_t share = fair_share(lane), n = 0, n_tokens = 0;
+    bool is_busy = !dg_list_is_empty(&lane->running);
+    while (n < share) {
+        struct dg_ticket *ticket = dg_queue_peek(queue, lowest_welcome(lane, n));
+        if (!ticket || (n == 0 && waits_for_company(lane, ticket, now)))
+            break;
+        if (is_dropped(sched, ticket, now))
+            continue;
+        worker->jobs[n] = (struct dg_decode_job){ticket->src, ticket->n_src, &ticket->opts, &events,
+                                                 ticket};
+        if ((is_busy && n > 0 && n_tokens + ticket->n_src > sched->opts.encode_busy) ||
+            dg_decoder_n_fitting(lane->decoder, worker->jobs, n + 1) <= n)
+            break;
+        dg_queue_serve(queue, ticket);
+        ticket->state = DG_TICKET_RUNNING;
+        ticket->worker = lane;
+        ticket->started_ns = now;
+        n_tokens += ticket->n_src;
+        worker->tickets[n++] = ticket;
+        sched->stats.n_waiting--;
+        sched->stats.n_tokens_waiting -= ticket->n_src;
+        sched->stats.n_running++;
+        lane->n_running++;
+    }
+    return n;
+}
+
+/* Encodes `n` tickets that were taken. */
+static void begin(struct lane *lane, size_t n)
+{
+    struct worker *worker = lane->worker;
+    enum dg_err err = dg_decoder_add(lane->decoder, worker->jobs, n, worker->handles, NULL);
+    worker->counts.n_encodes++;
+    worker->counts.n_encoded += n;
+    for (size_t i = 0; i < n; i++) {
+        struct dg_ticket *ticket = worker->tickets[i];
+        ticket->handle = worker->handles[i];
+        dg_list_link_last(&lane->running, &ticket->link);
+        if (err) {
+            ticket->err = err;
+            end_running(lane, ticket);
+        }
+    }
+}
+
+/* Ends running tickets that were cancelled or are late. */
+static void sweep(struct lane *lane)
+{
+    uint64_t now = now_ns(lane->worker->sched);
+    for (struct dg_list *at = lane->running.next, *next; at != &lane->running; at = next) {
+        next = at->next;
+        struct dg_ticket *ticket = DG_LIST_ITEM(at, struct dg_ticket, link);
+        bool is_late = ticket->deadline_ns && now >= ticket->deadline_ns;
+        if (!is_late && !atomic_load(&ticket->is_unwanted))
+            continue;
+        ticket->err = is_late ? DG_ERR_TIMEOUT : DG_ERR_CANCELLED;
+        dg_decoder_cancel(lane->decoder, ticket->handle);
+    }
+}
+
+static bool work_on(struct lane *lane)
+{
+    struct worker *worker = lane->worker;
+    struct dg_sched *sched = worker->sched;
+    pthread_mutex_lock(&sched->lock);
+    size_t n = take(lane);
+    pthread_mutex_unlock(&sched->lock);
+    if (n)
+        begin(lane, n);
+    sweep(lane);
+    if (dg_list_is_empty(&lane->running))
+        return n > 0;
+    for (struct dg_list *at = lane->running.next; at != &lane->running; at = at->next)
+        DG_LIST_ITEM(at, struct dg_ticket, link)->n_steps++;
+    size_t n_rows = dg_decoder_step(lane->decoder);
+    worker->counts.n_steps++;
+    worker->counts.n_rows += n_rows;
+    if (n_rows)
+        worker->counts.batch_rows[bucket(n_rows)]++;
+    return true;
+}
+
+/* Lists the models that have work for this worker and holds on to them. */
+static size_t grab_models(struct worker *worker)
+{
+    struct dg_sched *sched = worker->sched;
+    size_t n = 0;
+    pthread_mutex_lock(&sched->lock);
+    worker->turn_began_ns = now_ns(sched);
+    for (size_t i = 0; i < sched->n_models; i++) {
+        struct dg_sched_model *model = sched->models[i];
+        if (dg_queue_len(&model->queue) || !dg_list_is_empty(&model->lanes[worker->index].running)) {
+            model->n_users++;
+            worker->active[n++] = model;
+        }
+    }
+    pthread_mutex_unlock(&sched->lock);
+    return n;
+}
+
+static bool turn(struct worker *worker)
+{
+    struct dg_sched *sched = worker->sched;
+    size_t n = grab_models(worker);
+    bool was_useful = false;
+    for (size_t i = 0; i < n; i++)
+        was_useful |= work_on(&worker->active[i]->lanes[worker->index]);
+    pthread_mutex_lock(&sched->lock);
+    for (size_t i = 0; i < n; i++)
+        if (--worker->active[i]->n_users == 0)
+            pthread_cond_broadcast(&sched->idle);
+    if (was_useful) {
+        worker->counts.n_turns++;
+        sched->busy_ns += now_ns(sched) - worker->turn_began_ns;
+        sched->served_tokens += worker->n_served_tokens;
+        worker->n_served_tokens = 0;
+        add_counts(&sched->stats, &worker->counts);
+    }
+    worker->turn_began_ns = 0;
+    pthread_mutex_unlock(&sched->lock);
+    return was_useful;
+}
+
+bool dg_sched_turn(struct dg_sched *sched, size_t worker)
+{
+    return turn(&sched->workers[worker]);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------ */
+
+/* Sleeps until there may be work; the lock is held. With a batching delay a worker looks again soon,
+ * because what it left waiting becomes due without anybody's signal. */
+static void sleep_until_work(struct dg_sched *sched)
+{
+    if (sched->opts.batch_delay_ns == 0 || sched->stats.n_waiting == 0) {
+        pthread_cond_wait(&sched->work, &sched->lock);
+        return;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    uint64_t ns = (uint64_t)until.tv_nsec + sched->opts.batch_delay_ns;
+    until.tv_sec += (time_t)(ns / DG_CLOCK_S);
+    until.tv_nsec = (long)(ns % DG_CLOCK_S);
+    pthread_cond_timedwait(&sched->work, &sched->lock, &until);
+}
+
+static bool has_work(const struct dg_sched *sched, const struct worker *worker)
+{
+    for (size_t i = 0; i < sched->n_models; i++)
+        if (!dg_list_is_empty(&sched->models[i]->lanes[worker->index].running))
+            return true;
+    return false;
+}
+
+static void *run_worker(void *arg)
+{
+    struct worker *worker = arg;
+    struct dg_sched *sched = worker->sched;
+    for (;;) {
+        pthread_mutex_lock(&sched->lock);
+        uint64_t n_seen = sched->stats.n_accepted;
+        pthread_mutex_unlock(&sched->lock);
+        bool was_useful = turn(worker);
+        pthread_mutex_lock(&sched->lock);
+        /* Sleeps only if nothing has come since before the turn; what that turn left waiting is for
+         * workers that have room. */
+        if (!was_useful && !sched->is_stopping && sched->stats.n_accepted == n_seen &&
+            !has_work(sched, worker))
+            sleep_until_work(sched);
+        bool is_stopping = sched->is_stopping;
+        pthread_mutex_unlock(&sched->lock);
+        if (is_stopping)
+            return NULL;
+    }
+}
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+static void init_locks(struct dg_sched *sched)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&sched->lock, NULL);
+    pthread_cond_init(&sched->work, &attr);
+    pthread_cond_init(&sched->idle, NULL);
+    pthread_condattr_destroy(&attr);
+}
+
+enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_why *why,
+                         struct dg_sched **out)
+{
+    if (opts->n_workers == 0 || opts->n_workers > DG_SCHED_WORKERS_MAX || opts->max_tickets == 0)
+        return dg_why_set(why, DG_ERR_RANGE,
+                          "%zu workers and %zu tickets, expected 1 to %d workers and 1 or more tickets",
+                          opts->n_workers, opts->max_tickets, DG_SCHED_WORKERS_MAX);
+    struct dg_sched *sched = dg_try_calloc(1, sizeof *sched);
+    if (!sched)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a scheduler");
+    sched->opts = *opts;
+    sched->own_clock = (struct dg_clock)DG_CLOCK_REAL;
+    if (!sched->opts.clock)
+        sched->opts.clock = &sched->own_clock;
+    if (sched->opts.encode_busy == 0)
+        sched->opts.encode_busy = ENCODE_BUSY;
+    init_locks(sched);
+    sched->workers = dg_try_calloc(opts->n_workers, sizeof *sched->workers);
+    enum dg_err err = sched->workers ? DG_OK : DG_ERR_NOMEM;
+    if (!err)
+        err = dg_mpsc_new(2 * opts->max_tickets + 1, sizeof(struct news), opts->wake, opts->wake_arg,
+                          &sched->news);
+    for (size_t w = 0; !err && w < opts->n_workers; w++) {
+        sched->workers[w].sched = sched;
+        sched->workers[w].index = w;
+        if (opts->manual)
+            continue;
+        err = dg_err_from_errno(
+            pthread_create(&sched->workers[w].thread, NULL, run_worker, &sched->workers[w]));
+        if (!err)
+            sched->n_threads++;
+    }
+    if (err) {
+        dg_sched_free(sched);
+        return dg_why_set(why, err, "cannot start %zu workers: %s", opts->n_workers,
+                          dg_err_sentence(err));
+    }
+    *out = sched;
+    return DG_OK;
+}
+
+size_t dg_sched_n_workers(const struct dg_sched *sched)
+{
+    return sched->opts.n_workers;
+}
+
+static void free_model(struct dg_sched_model *model)
+{
+    for (size_t w = 0; model->lanes && w < model->sched->opts.n_workers; w++)
+        dg_decoder_free(model->lanes[w].decoder);
+    dg_free(model->lanes);
+    dg_free(model);
+}
+
+void dg_sched_free(struct dg_sched *sched)
+{
+    if (!sched)
+        return;
+    pthread_mutex_lock(&sched->lock);
+    sched->is_stopping = true;
+    pthread_cond_broadcast(&sched->work);
+    pthread_mutex_unlock(&sched->lock);
+    for (size_t w = 0; w < sched->n_threads; w++)
+        pthread_join(sched->workers[w].thread, NULL);
+    for (size_t i = 0; i < sched->n_models; i++)
+        free_model(sched->models[i]);
+    dg_mpsc_free(sched->news);
+    dg_free(sched->workers);
+    pthread_mutex_destroy(&sched->lock);
+    pthread_cond_destroy(&sched->work);
+    pthread_cond_destroy(&sched->idle);
+    dg_free(sched);
+}
+
+/* ---- Models ------------------------------------------------------------------------------------- */
+
+enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
+                            const struct dg_decoder_limits *limits, struct dg_why *why,
+                            struct dg_sched_model **out)
+{
+    struct dg_sched_model *model = dg_try_calloc(1, sizeof *model);
+    if (!model)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a model");
+    model->sched = sched;
+    model->net = net;
+    model->limits = *limits;
+    dg_queue_init(&model->queue);
+    model->lanes = dg_try_calloc(sched->opts.n_workers, sizeof *model->lanes);
+    enum dg_err err = model->lanes ? DG_OK : DG_ERR_NOMEM;
+    for (size_t w = 0; !err && w < sched->opts.n_workers; w++) {
+        model->lanes[w].model = model;
+        model->lanes[w].worker = &sched->workers[w];
+        dg_list_init(&model->lanes[w].running);
+        err = dg_decoder_new(&model->lanes[w].decoder, net, limits, why);
+    }
+    if (!err) {
+        pthread_mutex_lock(&sched->lock);
+        if (sched->n_models < DG_SCHED_MODELS_MAX)
+            sched->models[sched->n_models++] = model;
+        else
+            err = dg_why_set(why, DG_ERR_LIMIT, "%d models are loaded, which is the most",
+                             DG_SCHED_MODELS_MAX);
+        pthread_mutex_unlock(&sched->lock);
+    }
+    if (err) {
+        free_model(model);
+        return err;
+    }
+    *out = model;
+    return DG_OK;
+}
+
+void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model)
+{
+    pthread_mutex_lock(&sched->lock);
+    for (size_t i = 0; i < sched->n_models; i++)
+        if (sched->models[i] == model) {
+            sched->models[i] = sched->models[--sched->n_models];
+            break;
+        }
+    while (model->n_users > 0)
+        pthread_cond_wait(&sched->idle, &sched->lock);
+    pthread_mutex_unlock(&sched->lock);
+    free_model(model);
+}
+
+enum dg_err dg_sched_check(const struct dg_sched_model *model, const int32_t *src, size_t n_src,
+                           const struct dg_search_opts *opts, struct dg_why *why)
+{
+    struct dg_decode_job job = {src, n_src, opts, &events, NULL};
+    return dg_decoder_check(model->lanes[0].decoder, &job, why);
+}
+
+/* ---- Tickets ------------------------------------------------------------------------------------ */
+
+/* When there should be room, from the rate at which source tokens have been served. */
+static uint64_t estimate_retry_ms(const struct dg_sched *sched)
+{
+    if (sched->served_tokens == 0)
+        return RETRY_LEAST_MS;
+    double ms_per_token = (double)sched->busy_ns / (double)DG_CLOCK_MS / (double)sched->served_tokens /
+                          (double)sched->opts.n_workers;
+    double ms = ms_per_token * (double)sched->stats.n_tokens_waiting / 2;
+    return ms < RETRY_LEAST_MS ? RETRY_LEAST_MS : ms > RETRY_MOST_MS ? RETRY_MOST_MS : (uint64_t)ms;
+}
+
+enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct dg_ticket *ticket,
+                            uint64_t *retry_ms)
+{
+    enum dg_err err = DG_OK;
+    pthread_mutex_lock(&sched->lock);
+    struct dg_sched_stats *stats = &sched->stats;
+    if (sched->is_stopping)
+        err = DG_ERR_CLOSED;
+    else if (stats->n_waiting + stats->n_running >= sched->opts.max_tickets ||
+             (sched->opts.max_tokens && stats->n_waiting &&
+              stats->n_tokens_waiting + ticket->n_src > sched->opts.max_tokens))
+        err = DG_ERR_BUSY;
+    if (err) {
+        stats->n_refused++;
+        if (retry_ms)
+            *retry_ms = estimate_retry_ms(sched);
+    } else {
+        ticket->state = DG_TICKET_QUEUED;
+        ticket->queued_ns = now_ns(sched);
+        dg_queue_push(&ticket->model->queue, flow, ticket);
+        stats->n_accepted++;
+        stats->n_waiting++;
+        stats->n_tokens_waiting += ticket->n_src;
+        pthread_cond_broadcast(&sched->work);
+    }
+    pthread_mutex_unlock(&sched->lock);
+    return err;
+}
+
+void dg_sched_cancel(struct dg_sched *sched, struct dg_ticket *ticket)
+{
+    pthread_mutex_lock(&sched->lock);
+    if (ticket->state == DG_TICKET_QUEUED)
+        end_waiting(sched, ticket, DG_ERR_CANCELLED);
+    else if (ticket->state == DG_TICKET_RUNNING)
+        atomic_store(&ticket->is_unwanted, true);
+    pthread_mutex_unlock(&sched->lock);
+}
+
+void dg_sched_read_stats(struct dg_sched *sched, struct dg_sched_stats *stats)
+{
+    pthread_mutex_lock(&sched->lock);
+    *stats = sched->stats;
+    uint64_t now = now_ns(sched);
+    for (size_t w = 0; w < sched->opts.n_workers; w++) {
+        uint64_t began = sched->workers[w].turn_began_ns;
+        if (began && now - began > stats->stalled_ns)
+            stats->stalled_ns = now - began;
+    }
+    pthread_mutex_unlock(&sched->lock);
+}

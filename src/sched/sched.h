@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The scheduler: many users' sentences, a few workers, continuous batching.
+ *
+ *     struct dg_sched *sched;
+ *     err = dg_sched_new(&(struct dg_sched_opts){.n_workers = 2, .max_tickets = 10000,
+ *                                                .wake = wake_the_loop, .wake_arg = &async},
+ *                        &why, &sched);
+ *     err = dg_sched_attach(sched, net, &limits, &why, &model);      a decoder for every worker
+ *
+ *     ticket = dg_ticket_new(model, ids, n_ids, &opts, cap);
+ *     err = dg_sched_submit(sched, &flow, ticket, &retry_ms);        DG_ERR_BUSY: full, try again later
+ *     ...
+ *     on wake-up, on the one consuming thread:
+ *         dg_sched_listen(sched);
+ *         while (dg_sched_next(sched, &ticket, &is_over)) {
+ *             n = dg_ticket_shown(ticket);                            tokens up to here are final
+ *             if (is_over) ... answers ... dg_ticket_free(ticket);
+ *         }
+ *
+ * A worker that can take work takes it at once, in the order of queue.h, as one encoder batch; every step
+ * then decodes all its live rows together; finished rows leave and are replaced at the next step. While
+ * rows are live, a turn encodes only so many new tokens that the streams do not stall (`encode_busy`).
+ * Encoder batches lie end to end without padding, so lengths need not be matched.
+ *
+ * Threads: submit and cancel from any; next and listen from one; workers are the scheduler's own. With
+ * `manual` there are none: the caller runs dg_sched_turn, in virtual time if it likes (tests do). */
+#ifndef DG_SCHED_SCHED_H
+#define DG_SCHED_SCHED_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/why.h"
+#include "decode/decoder.h"
+#include "sched/ticket.h"
+
+enum { DG_SCHED_MODELS_MAX = 256, DG_SCHED_WORKERS_MAX = 256, DG_HISTOGRAM = 12 };
+
+struct dg_sched_opts {
+    size_t n_workers;   /* 1 to DG_SCHED_WORKERS_MAX */
+    size_t max_tickets; /* waiting and running together */
+    size_t max_tokens;  /* source tokens waiting; 0: no bound of its own */
+    size_t encode_busy; /* source tokens that one turn may encode beside live rows; 0: 256 */
+    uint64_t batch_delay_ns; /* how long an idle worker waits for company; 0: never */
+    bool manual;
+    struct dg_clock *clock; /* borrowed; NULL: the machine's */
+    void (*wake)(void *arg); /* called by workers when there is news; may be NULL */
+    void *wake_arg;
+};
+
+/* Counters since the start, for operators. */
+struct dg_sched_stats {
+    uint64_t n_accepted, n_refused, n_done, n_cancelled, n_timed_out, n_failed;
+    uint64_t n_tokens_in, n_tokens_out;
+    uint64_t n_turns, n_steps, n_rows; /* rows / steps: mean batch */
+    uint64_t n_encodes, n_encoded;     /* encoder batches, sentences in them */
+    uint64_t wait_ns, first_ns, total_ns; /* sums over done tickets: queue, to first token, to the end */
+    uint64_t batch_rows[DG_HISTOGRAM];    /* steps by rows: 1, 2, 3-4, 5-8, ... */
+    uint64_t wait_ms[DG_HISTOGRAM];       /* tickets by queue time: <1 ms, <2, <4, ... */
+    uint64_t first_ms[DG_HISTOGRAM];      /* tickets by time to first token */
+    /* Now */
+    size_t n_waiting, n_running, n_tokens_waiting;
+    uint64_t stalled_ns; /* longest time that a worker has been in its present turn */
+};
+
+struct dg_sched;
+struct dg_sched_model;
+
+enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_why *why,
+                         struct dg_sched **sched) DG_MUST_CHECK;
+
+/* Stops the workers after their present turn. Tickets that have not ended are cancelled and delivered
+ * by no one: end or drain first if that matters. NULL is fine. */
+void dg_sched_free(struct dg_sched *sched);
+
+size_t dg_sched_n_workers(const struct dg_sched *sched);
+
+/* Makes `net` servable: one decoder with these limits for every worker. `net` is borrowed until detach. */
+enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
+                            const struct dg_decoder_limits *limits, struct dg_why *why,
+                            struct dg_sched_model **model) DG_MUST_CHECK;
+
+/* Mirror of attach. All its tickets must have ended. Waits for workers that are just looking at it. */
+void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model);
+
+/* A decoder's view of the model's limits, for checks before a ticket is made. */
+enum dg_err dg_sched_check(const struct dg_sched_model *model, const int32_t *src, size_t n_src,
+                           const struct dg_search_opts *opts, struct dg_why *why) DG_MUST_CHECK;
+
+/* Queues the ticket behind the others of its flow. DG_ERR_BUSY: full; *retry_ms (may be NULL) is when
+ * there should be room, from the measured rate. DG_ERR_CLOSED: stopping. On failure the ticket stays
+ * the caller's. */
+enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct dg_ticket *ticket,
+                            uint64_t *retry_ms) DG_MUST_CHECK;
+
+/* Asks for the end of an accepted ticket; it comes through dg_sched_next as always. */
+void dg_sched_cancel(struct dg_sched *sched, struct dg_ticket *ticket);
+
+/* News: a ticket with more shown, or (is_over) at its end, delivered exactly once, as its last. */
+bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_over);
+void dg_sched_listen(struct dg_sched *sched);
+
+/* One turn of a worker; false when it found nothing to do. `manual` only. */
+bool dg_sched_turn(struct dg_sched *sched, size_t worker);
+
+void dg_sched_read_stats(struct dg_sched *sched, struct dg_sched_stats *stats);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Tickets: one block for the ticket, its source and what will be shown; the answers come at the end. */
+#include "sched/ticket.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+struct dg_ticket *dg_ticket_new(struct dg_sched_model *model, const int32_t *src, size_t n_src,
+                                const struct dg_search_opts *opts, size_t target_cap)
+{
+    size_t n_ids, bytes;
+    if (!dg_add(n_src, target_cap, &n_ids) || !dg_mul(n_ids, 2 * sizeof(int32_t), &bytes) ||
+        !dg_add(bytes, sizeof(struct dg_ticket), &bytes))
+        return NULL;
+    struct dg_ticket *ticket = dg_try_malloc(bytes);
+    if (!ticket)
+        return NULL;
+    *ticket = (struct dg_ticket){.model = model, .opts = *opts, .n_src = n_src};
+    ticket->src = (int32_t *)(void *)(ticket + 1);
+    ticket->shown_ids = ticket->src + n_src;
+    ticket->shown_logprobs = (float *)(void *)(ticket->shown_ids + target_cap);
+    ticket->shown_cap = target_cap;
+    if (n_src)
+        memcpy(ticket->src, src, n_src * sizeof *src);
+    dg_list_init(&ticket->link);
+    return ticket;
+}
+
+void dg_ticket_free(struct dg_ticket *ticket)
+{
+    if (!ticket)
+        return;
+    for (size_t i = 0; i < ticket->n_answers; i++) {
+        dg_free(ticket->answers[i].ids);
+        dg_free(ticket->answers[i].alignment);
+    }
+    dg_free(ticket->answers);
+    dg_free(ticket);
+}
