@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Dispatch: finds the route of a request and calls it; answers OPTIONS, 404 and 405 itself; turns what
+ * the HTTP machine refuses into the api's error shape; writes the access log. */
+#include "api/api.h"
+#include "api/api_int.h"
+#include "api/job.h"
+#include "base/mem.h"
+
+#include <sodium.h>
+#include <stdio.h>
+
+enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struct dg_why *why,
+                       struct dg_api **api)
+{
+    if (sodium_init() < 0)
+        return dg_why_set(why, DG_ERR_IO, "the system gives no random numbers (libsodium)");
+    struct dg_api *made = dg_xcalloc(1, sizeof *made);
+    made->opts = *opts;
+    made->log = log;
+    dg_list_init(&made->jobs);
+    made->random_used = sizeof made->random;
+    made->started_ns = dg_clock_now(&made->clock);
+    *api = made;
+    return DG_OK;
+}
+
+void dg_api_free(struct dg_api *api)
+{
+    if (!api)
+        return;
+    dg_job_free_all(&api->jobs);
+    dg_free(api);
+}
+
+void dg_api_set_server(struct dg_api *api, struct dg_server *server)
+{
+    api->server = server;
+}
+
+void dg_api_set_engine(struct dg_api *api, struct dg_engine *engine)
+{
+    api->engine = engine;
+}
+
+/* ---- The end of a call ------------------------------------------------------------------------- */
+
+static void log_call(const struct dg_call *call, int status)
+{
+    struct dg_api *api = call->api;
+    dg_metrics_count(&api->metrics, call->route ? (size_t)(call->route - dg_routes(NULL)) : DG_METRICS_NO_ROUTE,
+                     status, dg_clock_now(&api->clock) - call->started_ns);
+    if (!api->opts.access_log || !dg_log_wants(api->log, DG_LOG_INFO))
+        return;
+    /* The route's name, not the path: paths are what users write. */
+    dg_log_event(api->log, DG_LOG_INFO, "access",
+                 DG_LOG_FIELDS(dg_log_request(dg_span_cstr(call->id)), dg_log_int("status", status),
+                               dg_log_str("method", dg_http_method_name(call->req->method)),
+                               dg_log_str("route", call->route ? call->route->name : "-"),
+                               dg_log_span("client", call->req->client),
+                               dg_log_uint("bytes_in", call->req->body.len),
+                               dg_log_uint("bytes_out", dg_http_reply_bytes(call->req)),
+                               dg_log_uint("tokens_in", call->tokens_in),
+                               dg_log_uint("tokens_out", call->tokens_out),
+                               dg_log_uint("queue_us", call->queue_us),
+                               dg_log_uint("compute_us", call->compute_us)),
+                 "request");
+}
+
+static void on_done(void *owner)
+{
+    struct dg_call *call = owner;
+    log_call(call, dg_http_reply_status(call->req));
+}
+
+/* The client left before its answer was complete: 499, as others log it. */
+static void on_gone(void *owner)
+{
+    struct dg_call *call = owner;
+    if (call->on_gone)
+        call->on_gone(call->work);
+    log_call(call, 499);
+}
+
+/* ---- Dispatch ---------------------------------------------------------------------------------- */
+
+static bool takes(const struct dg_route *route, enum dg_http_method method)
+{
+    return route->method == method || (route->method == DG_HTTP_GET && method == DG_HTTP_HEAD);
+}
+
+/* The route of a path and method; *path_known when another method would have had one. */
+static const struct dg_route *find_route(const struct dg_http_req *req, bool *path_known)
+{
+    size_t n;
+    const struct dg_route *routes = dg_routes(&n);
+    *path_known = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!dg_span_eq(req->path, dg_span_cstr(routes[i].path)))
+            continue;
+        *path_known = true;
+        if (takes(&routes[i], req->method))
+            return &routes[i];
+    }
+    return NULL;
+}
+
+/* "GET, HEAD, OPTIONS": what the path takes. */
+static void add_methods(struct dg_http_req *req, const char *header)
+{
+    char text[64];
+    size_t n, len = 0;
+    const struct dg_route *routes = dg_routes(&n);
+    for (size_t i = 0; i < n; i++)
+        if (dg_span_eq(req->path, dg_span_cstr(routes[i].path)))
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s, ",
+                                    routes[i].method == DG_HTTP_GET
+                                        ? "GET, HEAD"
+                                        : dg_http_method_name(routes[i].method));
+    len += (size_t)snprintf(text + len, sizeof text - len, "OPTIONS");
+    dg_http_reply_header(req, header, dg_span_make(text, len));
+}
+
+/* OPTIONS of a known path: what a browser asks before it sends a request from another origin. */
+static void answer_options(struct dg_call *call)
+{
+    add_methods(call->req, "Allow");
+    if (call->api->opts.cors_origin && *call->api->opts.cors_origin) {
+        add_methods(call->req, "Access-Control-Allow-Methods");
+        dg_http_reply_header(call->req, "Access-Control-Allow-Headers",
+                             DG_SPAN("Authorization, Content-Type, X-Request-Id"));
+        dg_http_reply_header(call->req, "Access-Control-Max-Age", DG_SPAN("86400"));
+    }
+    dg_call_text(call, 204, (struct dg_span){NULL, 0});
+}
+
+static void on_head(void *user, struct dg_http_req *req)
+{
+    struct dg_call *call = dg_call_new(user, req);
+    if (!call) {
+        dg_http_reply(req, 503, NULL, (struct dg_span){NULL, 0});
+        return;
+    }
+    req->owner = call;
+    req->on_done = on_done;
+    req->on_gone = on_gone;
+    bool path_known;
+    call->route = find_route(req, &path_known);
+    if (call->route)
+        return;
+    if (req->method == DG_HTTP_OPTIONS && (path_known || dg_span_eq(req->path, DG_SPAN("*")))) {
+        answer_options(call);
+    } else if (path_known) {
+        add_methods(req, "Allow");
+        dg_call_fail(call, (struct dg_failure){.status = 405, .code = "method_not_allowed",
+                                               .message = "This path does not take that method."});
+    } else {
+        dg_call_fail(call, (struct dg_failure){.status = 404, .code = "not_found",
+                                               .message = "There is nothing at this path."});
+    }
+}
+
+static void on_request(void *user, struct dg_http_req *req)
+{
+    struct dg_call *call = req->owner;
+    call->route->handle(call);
+}
+
+static const char *code_of_status(int status)
+{
+    switch (status) {
+    case 408: return "timeout";
+    case 413: return "body_too_large";
+    case 414: return "url_too_long";
+    case 417: return "expectation_failed";
+    case 431: return "headers_too_large";
+    case 501: return "not_implemented";
+    case 503: return "overloaded";
+    case 505: return "http_version";
+    default: return "bad_request";
+    }
+}
+
+static void on_refused(void *user, struct dg_http_req *req, int status, const char *reason)
+{
+    struct dg_call *call = req->owner ? req->owner : dg_call_new(user, req);
+    if (!call)
+        return; /* the machine answers by itself */
+    req->owner = call;
+    req->on_done = on_done;
+    char message[256];
+    snprintf(message, sizeof message, "The request was refused: %s.", reason);
+    dg_call_fail(call, (struct dg_failure){
+                           .status = status, .code = code_of_status(status), .message = message,
+                           .limit = (int64_t)req->body_max, .has_limit = status == 413});
+}
+
+const struct dg_server_handler *dg_api_handler(void)
+{
+    static const struct dg_server_handler handler = {
+        .on_head = on_head, .on_request = on_request, .on_refused = on_refused};
+    return &handler;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What requests mean: routes, wire formats, errors, health, metrics. Give its handler to a server:
+ *
+ *     struct dg_api_opts opts = DG_API_OPTS_DEFAULT;
+ *     err = dg_api_new(&opts, log, &why, &api);
+ *     err = dg_server_new(loop, &server_opts, dg_api_handler(), api, log, &why, &server);
+ *     dg_api_set_server(api, server);                for /readyz, /metrics and drain
+ *     ...
+ *     dg_api_free(api);                              after the server and the engine are freed
+ *
+ * One thread: the loop's. */
+#ifndef DG_API_API_H
+#define DG_API_API_H
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/why.h"
+#include "net/loop/server.h"
+
+struct dg_api;
+struct dg_engine;
+
+struct dg_api_opts {
+    const char *version;    /* of the program; borrowed */
+    bool access_log;        /* one line at level info for each request */
+    const char *cors_origin; /* "*", one origin, or "" for no CORS headers; borrowed */
+    size_t texts_max;        /* texts of one request */
+};
+
+#define DG_API_OPTS_DEFAULT                                                                        \
+    {                                                                                              \
+        .version = "", .access_log = true, .cors_origin = "*", .texts_max = 1000                   \
+    }
+
+/* `opts` is copied; `log` is borrowed and may be NULL. */
+enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struct dg_why *why,
+                       struct dg_api **api) DG_MUST_CHECK;
+void dg_api_free(struct dg_api *api);
+
+/* Its `user` is the struct dg_api. */
+const struct dg_server_handler *dg_api_handler(void);
+
+void dg_api_set_server(struct dg_api *api, struct dg_server *server);
+
+/* Who translates; borrowed until the server is closed. Until it is set, /readyz says 503. Somebody has
+ * to call dg_engine_poll on the loop's thread when the engine wakes. */
+void dg_api_set_engine(struct dg_api *api, struct dg_engine *engine);
+
+#endif

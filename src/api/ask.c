@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One table row per option: name, type, range, where it goes. */
+#include "api/ask.h"
+
+#include <stddef.h>
+
+enum type { BOOL, INT, REAL, SEED, TEXT, TIMEOUT };
+
+struct row {
+    const char *name;
+    enum type type;
+    size_t offset; /* into struct dg_ask */
+    double min, max;
+};
+
+#define SEARCH(field) offsetof(struct dg_ask, request.search.field)
+
+static const struct row rows[] = {
+    {"model", TEXT, offsetof(struct dg_ask, request.model), 0, 0},
+    {"source", TEXT, offsetof(struct dg_ask, request.source), 0, 0},
+    {"target", TEXT, offsetof(struct dg_ask, request.target), 0, 0},
+    {"beam", INT, SEARCH(beam), 1, DG_BEAM_MAX},
+    {"alternatives", INT, offsetof(struct dg_ask, alternatives), 0, DG_BEAM_MAX - 1},
+    {"length_penalty", REAL, SEARCH(length_penalty), 0, 10},
+    {"coverage_penalty", REAL, SEARCH(coverage_penalty), 0, 10},
+    {"patience", REAL, SEARCH(patience), 0.1, 16},
+    {"early_stop", BOOL, SEARCH(early_stop), 0, 0},
+    {"sample", BOOL, SEARCH(sample), 0, 0},
+    {"temperature", REAL, SEARCH(temperature), 0.001, 100},
+    {"top_k", INT, SEARCH(top_k), 0, DG_TOP_K_MAX},
+    {"top_p", REAL, SEARCH(top_p), 0.001, 1},
+    {"seed", SEED, SEARCH(seed), 0, 0},
+    {"min_length", INT, SEARCH(min_len), 0, DG_TARGET_MAX},
+    {"max_length", INT, SEARCH(max_len), 0, DG_TARGET_MAX},
+    {"max_ratio", REAL, SEARCH(max_ratio), 0, 100},
+    {"repetition_penalty", REAL, SEARCH(repetition_penalty), 1, 10},
+    {"no_repeat_ngram", INT, SEARCH(no_repeat_ngram), 0, 16},
+    {"suppress_unknown", BOOL, SEARCH(suppress_unk), 0, 0},
+    {"loop_guard", BOOL, SEARCH(loop_guard), 0, 0},
+    {"keep_case", BOOL, offsetof(struct dg_ask, request.keep_case), 0, 0},
+    {"timeout_ms", TIMEOUT, offsetof(struct dg_ask, request.timeout_ms), 1, 3600 * 1000},
+    {"stream", BOOL, offsetof(struct dg_ask, stream), 0, 0},
+    {"scores", BOOL, offsetof(struct dg_ask, want_scores), 0, 0},
+    {"tokens", BOOL, offsetof(struct dg_ask, want_tokens), 0, 0},
+    {"alignment", BOOL, offsetof(struct dg_ask, want_alignment), 0, 0},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static const char *const format_words[] = {"text", NULL};
+static const char *const line_words[] = {"sentences", "whole", "join", NULL};
+static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
+static const char *const other_fields[] = {"text", "prefix", "format", "lines", "priority", "cache", "type", "id"};
+enum { N_OTHERS = sizeof other_fields / sizeof *other_fields };
+
+/* ---- Failures ---------------------------------------------------------------------------------- */
+
+static int status_of(enum dg_err err)
+{
+    switch (err) {
+    case DG_ERR_NOMEM:
+    case DG_ERR_BUSY:
+    case DG_ERR_CANCELLED:
+    case DG_ERR_CLOSED:
+        return 503;
+    case DG_ERR_TIMEOUT:
+        return 504;
+    case DG_ERR_NOT_FOUND:
+        return 404;
+    case DG_ERR_IO:
+    case DG_ERR_INTERNAL:
+    case DG_ERR_INTEGRITY:
+        return 500;
+    default:
+        return 400;
+    }
+}
+
+static const char *code_of(enum dg_err err)
+{
+    switch (err) {
+    case DG_ERR_NOMEM:
+    case DG_ERR_BUSY: return "overloaded";
+    case DG_ERR_CANCELLED: return "cancelled";
+    case DG_ERR_TIMEOUT: return "timeout";
+    case DG_ERR_NOT_FOUND: return "no_such_model";
+    case DG_ERR_RANGE: return "out_of_range";
+    case DG_ERR_LIMIT: return "limit_reached";
+    case DG_ERR_UTF8: return "invalid_utf8";
+    case DG_ERR_UNSUPPORTED: return "unsupported";
+    case DG_ERR_FORMAT: return "invalid_json";
+    case DG_ERR_INTERNAL:
+    case DG_ERR_IO: return "internal";
+    default: return "invalid_value";
+    }
+}
+
+struct dg_failure dg_ask_failure(struct dg_arena *arena, enum dg_err err, const struct dg_why *why,
+                                 const char *field)
+{
+    struct dg_span text = dg_arena_copy(arena, dg_span_cstr(dg_why_text(why, err)));
+    return (struct dg_failure){
+        .status = status_of(err),
+        .code = code_of(err),
+        .message = text.ptr ? text.ptr : dg_err_sentence(err),
+        .field = field,
+        .retry_after_s = err == DG_ERR_BUSY || err == DG_ERR_NOMEM ? 1 : 0,
+    };
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+enum dg_err dg_ask_parse(struct dg_span body, size_t max_values, struct dg_arena *arena,
+                         struct dg_failure *failure, struct dg_json **json)
+{
+    const struct dg_json_limits limits = {
+        .max_bytes = body.len + 1, .max_depth = 16, .max_values = max_values};
+    struct dg_why why = DG_WHY_NONE;
+    enum dg_err err = dg_json_parse(body, &limits, &why, json);
+    if (err) {
+        *failure = dg_ask_failure(arena, err, &why, NULL);
+        return err;
+    }
+    if (dg_json_type(*json) != DG_JSON_OBJECT) {
+        dg_why_set(&why, DG_ERR_INVALID, "read %s, expected a JSON object",
+                   dg_json_type_name(dg_json_type(*json)));
+        *failure = dg_ask_failure(arena, DG_ERR_INVALID, &why, NULL);
+        dg_json_free(*json);
+        return DG_ERR_INVALID;
+    }
+    return DG_OK;
+}
+
+/* A string field, copied with a NUL; "auto" and "" leave NULL, which means the engine's choice. */
+static enum dg_err read_text(const struct dg_json *json, const char *name, struct dg_arena *arena,
+                             struct dg_why *why, const char **out)
+{
+    struct dg_span text = {NULL, 0};
+    enum dg_err err = dg_json_get_string(json, name, DG_JSON_OPTIONAL, why, &text);
+    if (err || text.len == 0 || dg_span_eq(text, DG_SPAN("auto")))
+        return err;
+    if (text.len > 200 || memchr(text.ptr, '\0', text.len))
+        return dg_why_set(why, DG_ERR_INVALID, "field '%s': read %zu bytes, expected a short name", name,
+                          text.len);
+    struct dg_span copy = dg_arena_copy(arena, text);
+    if (!copy.ptr)
+        return DG_ERR_NOMEM;
+    *out = copy.ptr;
+    return DG_OK;
+}
+
+static enum dg_err read_row(const struct row *row, const struct dg_json *json, struct dg_arena *arena,
+                            struct dg_why *why, struct dg_ask *ask)
+{
+    void *field = (char *)ask + row->offset;
+    int64_t number = 0;
+    double real = 0;
+    enum dg_err err = DG_OK;
+    if (dg_json_type(dg_json_get(json, row->name)) == DG_JSON_NULL)
+        return DG_OK;
+    switch (row->type) {
+    case BOOL:
+        return dg_json_get_bool(json, row->name, DG_JSON_OPTIONAL, why, field);
+    case TEXT:
+        return read_text(json, row->name, arena, why, field);
+    case REAL:
+        err = dg_json_get_real(json, row->name, DG_JSON_OPTIONAL, row->min, row->max, why, &real);
+        if (!err)
+            *(float *)field = (float)real;
+        return err;
+    case SEED:
+        err = dg_json_get_int(json, row->name, DG_JSON_OPTIONAL, 0, INT64_MAX, why, &number);
+        break;
+    default:
+        err = dg_json_get_int(json, row->name, DG_JSON_OPTIONAL, (int64_t)row->min, (int64_t)row->max, why,
+                              &number);
+        break;
+    }
+    if (err)
+        return err;
+    if (row->type == INT)
+        *(int *)field = (int)number;
+    else
+        *(uint64_t *)field = (uint64_t)number;
+    return DG_OK;
+}
+
+static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, const char **field,
+                                struct dg_ask *ask)
+{
+    int format = 0, lines = 0, priority = DG_PRIORITY_NORMAL;
+    bool cache = true;
+    *field = "format";
+    enum dg_err err = dg_json_get_choice(json, "format", DG_JSON_OPTIONAL, format_words, why, &format);
+    if (!err) {
+        *field = "lines";
+        err = dg_json_get_choice(json, "lines", DG_JSON_OPTIONAL, line_words, why, &lines);
+    }
+    if (!err) {
+        *field = "priority";
+        err = dg_json_get_choice(json, "priority", DG_JSON_OPTIONAL, priority_words, why, &priority);
+    }
+    if (!err) {
+        *field = "cache";
+        err = dg_json_get_bool(json, "cache", DG_JSON_OPTIONAL, why, &cache);
+    }
+    if (err)
+        return err;
+    ask->request.no_cache = !cache;
+    ask->request.keep_lines_whole = lines == 1;
+    ask->request.join_lines = lines == 2;
+    ask->request.priority = (enum dg_priority)priority;
+    return DG_OK;
+}
+
+static enum dg_err copy_text(struct dg_arena *arena, struct dg_span text, struct dg_span *out)
+{
+    *out = dg_arena_copy(arena, text);
+    return out->ptr ? DG_OK : DG_ERR_NOMEM;
+}
+
+static enum dg_err read_texts(const struct dg_json *json, struct dg_arena *arena,
+                              const struct dg_ask_limits *limits, struct dg_why *why, struct dg_ask *ask)
+{
+    const struct dg_json *text = dg_json_get(json, "text");
+    enum dg_json_type type = dg_json_type(text);
+    if (type != DG_JSON_STRING && type != DG_JSON_ARRAY)
+        return dg_why_set(why, text ? DG_ERR_INVALID : DG_ERR_NOT_FOUND,
+                          text ? "field 'text': read %s, expected a string or an array of strings"
+                               : "field 'text' is missing",
+                          dg_json_type_name(type));
+    ask->is_array = type == DG_JSON_ARRAY;
+    size_t n = ask->is_array ? dg_json_len(text) : 1;
+    if (n == 0 || n > limits->texts)
+        return dg_why_set(why, n ? DG_ERR_LIMIT : DG_ERR_INVALID,
+                          "field 'text': read %zu texts, expected 1 to %zu", n, limits->texts);
+    ask->texts = dg_arena_calloc(arena, n, sizeof *ask->texts);
+    if (!ask->texts)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        struct dg_span one;
+        enum dg_err err = ask->is_array ? dg_json_at_string(text, "text", i, why, &one)
+                                        : dg_json_get_string(json, "text", DG_JSON_REQUIRED, why, &one);
+        if (!err)
+            err = copy_text(arena, one, &ask->texts[i]);
+        if (err)
+            return err;
+    }
+    ask->n_texts = n;
+    return DG_OK;
+}
+
+/* What the translation shall begin with: of one text only. */
+static enum dg_err read_prefix(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
+                               struct dg_ask *ask)
+{
+    struct dg_span text = {NULL, 0};
+    enum dg_err err = dg_json_get_string(json, "prefix", DG_JSON_OPTIONAL, why, &text);
+    if (err || text.len == 0)
+        return err;
+    if (ask->n_texts != 1)
+        return dg_why_set(why, DG_ERR_INVALID, "field 'prefix': read with %zu texts, expected one text",
+                          ask->n_texts);
+    return copy_text(arena, text, &ask->request.prefix);
+}
+
+/* The first field that nobody here knows, so that a misspelt option is not silently ignored. */
+static enum dg_err check_names(const struct dg_json *json, struct dg_why *why)
+{
+    const char *known[N_ROWS + N_OTHERS + 1] = {NULL};
+    for (size_t i = 0; i < N_ROWS; i++)
+        known[i] = rows[i].name;
+    for (size_t i = 0; i < N_OTHERS; i++)
+        known[N_ROWS + i] = other_fields[i];
+    return dg_json_check_fields(json, known, why);
+}
+
+enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
+                        const struct dg_ask_limits *limits, struct dg_failure *failure,
+                        struct dg_ask *ask)
+{
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_ask found = {.request = DG_ENGINE_REQUEST_DEFAULT};
+    const char *field = NULL;
+    const struct row *row = NULL;
+    enum dg_err err = check_names(json, &why);
+    for (size_t i = 0; i < N_ROWS && !err; i++) {
+        row = &rows[i];
+        field = row->name;
+        err = read_row(row, json, arena, &why, &found);
+    }
+    if (!err) {
+        row = NULL;
+        err = read_choices(json, &why, &field, &found);
+    }
+    if (!err) {
+        field = "text";
+        err = read_texts(json, arena, limits, &why, &found);
+    }
+    if (!err) {
+        field = "prefix";
+        err = read_prefix(json, arena, &why, &found);
+    }
+    if (!err && !found.request.model && !found.request.target) {
+        field = "target";
+        err = dg_why_set(&why, DG_ERR_INVALID, "either 'target' or 'model' is needed");
+    }
+    if (err) {
+        *failure = dg_ask_failure(arena, err, &why, field);
+        if (failure->status == 404) { /* of a field, not of a model */
+            failure->status = 400;
+            failure->code = "missing_field";
+        }
+        failure->has_limit = err == DG_ERR_LIMIT || (err == DG_ERR_RANGE && row && row->max > 0);
+        failure->limit = err == DG_ERR_LIMIT ? (int64_t)limits->texts : row ? (int64_t)row->max : 0;
+        return err;
+    }
+    found.has_beam = dg_json_type(dg_json_get(json, "beam")) == DG_JSON_INT;
+    found.request.search.n_best = found.alternatives + 1;
+    found.request.search.want_alignment = found.want_alignment;
+    *ask = found;
+    return DG_OK;
+}

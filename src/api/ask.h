@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What a client asks for when it asks for a translation: the JSON of POST /v1/translate and of the
+ * stream's "translate" message, read into a C struct. JSON goes no further than this.
+ *
+ *     err = dg_ask_read(json, &arena, &limits, &failure, &ask);
+ *     if (err) dg_call_fail(call, failure);              names the field and the limit
+ *
+ * Texts and strings live in the arena. */
+#ifndef DG_API_ASK_H
+#define DG_API_ASK_H
+
+#include "api/call.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "engine/engine.h"
+
+struct dg_ask_limits {
+    size_t texts; /* items of `text` */
+};
+
+struct dg_ask {
+    struct dg_span *texts; /* [n_texts] */
+    size_t n_texts;
+    bool is_array; /* `text` was one */
+    struct dg_engine_request request; /* everything but the text */
+    struct dg_span prefix; /* translated text to put before the (only) text's; not from JSON */
+    bool has_beam;
+    int alternatives;
+    bool stream;
+    bool want_scores, want_tokens, want_alignment;
+};
+
+/* The failure's strings live in the arena or forever. */
+enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
+                        const struct dg_ask_limits *limits, struct dg_failure *failure,
+                        struct dg_ask *ask) DG_MUST_CHECK;
+
+/* Parses a body as JSON; a failure says at which byte it stopped being some. */
+enum dg_err dg_ask_parse(struct dg_span body, size_t max_values, struct dg_arena *arena,
+                         struct dg_failure *failure, struct dg_json **json) DG_MUST_CHECK;
+
+/* A failure from an error and its sentence, which is copied into the arena. `field` may be NULL. */
+struct dg_failure dg_ask_failure(struct dg_arena *arena, enum dg_err err, const struct dg_why *why,
+                                 const char *field);
+
+#endif

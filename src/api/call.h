@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A call: one request on its way through the api, from the moment its headers are known until its
+ * answer is complete. It lives in the request's arena. It gives the request an id, remembers who waits
+ * for it, and shapes answers and errors alike for every route.
+ *
+ *     static void on_models(struct dg_call *call)
+ *     {
+ *         ... dg_call_json(call, 200, dg_buf_span(&buf));
+ *     }
+ *     return dg_call_fail(call, (struct dg_failure){.status = 400, .code = "bad_value",
+ *                         .field = "beam", .message = why.text});
+ *
+ * Errors are {"error":{"code":...,"message":...,"field":...,"limit":...},"request_id":...}, the last
+ * two of the inner object only where they mean something. Codes are stable; sentences are for people.
+ * One thread: the loop's. */
+#ifndef DG_API_CALL_H
+#define DG_API_CALL_H
+
+#include "api/api.h"
+#include "base/buf.h"
+#include "net/proto/http.h"
+#include "net/proto/http_reply.h"
+
+struct dg_route;
+
+enum { DG_CALL_ID_MAX = 64 };
+
+struct dg_call {
+    struct dg_api *api;
+    struct dg_http_req *req;
+    const struct dg_route *route; /* NULL when there is none */
+    char id[DG_CALL_ID_MAX + 1];
+
+    /* For a route that answers later. on_gone is called when the client has left; the call must not be
+     * touched after it returns. */
+    void *work;
+    void (*on_gone)(void *work);
+
+    uint64_t started_ns;
+    bool has_headers; /* the common ones are in the answer */
+
+    /* For the access log. */
+    uint64_t tokens_in, tokens_out;
+    uint64_t queue_us, compute_us;
+};
+
+struct dg_failure {
+    int status;
+    const char *code;     /* stable: "invalid_json", "missing_field", ... */
+    const char *message;  /* a sentence */
+    const char *field;    /* which field of the request; NULL for none */
+    int64_t limit;        /* what would have been accepted; with has_limit */
+    bool has_limit;
+    unsigned retry_after_s; /* 0: no Retry-After */
+};
+
+/* Makes the call of a request; NULL when its arena is full. */
+struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req);
+
+/* A whole JSON answer. */
+void dg_call_json(struct dg_call *call, int status, struct dg_span json);
+void dg_call_text(struct dg_call *call, int status, struct dg_span text);
+void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg_span body);
+void dg_call_fail(struct dg_call *call, struct dg_failure failure);
+
+/* Adds the headers that every answer has, for answers that are not made by the functions above. */
+void dg_call_add_headers(struct dg_call *call);
+
+/* Begins a streamed answer with the headers that every answer has. */
+void dg_call_begin_stream(struct dg_call *call, const char *type);
+
+/* The error object alone, appended to buf (for streams and WebSockets). */
+enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *failure,
+                               struct dg_span request_id) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* GET /healthz: the loop turns, nothing more; a supervisor restarts what does not answer it.
+ * GET /readyz: may a balancer send work here? Not while draining, and not without a model (each has
+ * translated something by the time it is there). */
+#include "api/api_int.h"
+#include "engine/engine.h"
+
+void dg_api_healthz(struct dg_call *call)
+{
+    dg_call_json(call, 200, DG_SPAN("{\"status\":\"ok\"}\n"));
+}
+
+void dg_api_readyz(struct dg_call *call)
+{
+    struct dg_api *api = call->api;
+    if (api->server && dg_server_is_draining(api->server))
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "draining", .retry_after_s = 1,
+                                               .message = "This server is shutting down."});
+    else if (!api->engine || dg_engine_n_models(api->engine) == 0)
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model", .retry_after_s = 1,
+                                               .message = "No model is loaded."});
+    else
+        dg_call_json(call, 200, DG_SPAN("{\"status\":\"ready\"}\n"));
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* At most WINDOW texts of a job are with the engine at once: a long array neither fills the engine's
+ * queue at one go nor has to wait for its slowest item. Handing a text over means cutting it into
+ * sentences on the loop's thread, so that one turn hands over little: some short texts or two long
+ * ones; each that is done makes room for more. */
+#include "api/job.h"
+#include "base/json_out.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+
+enum { WINDOW = 64, TURN_BYTES = 4096, TURN_TEXTS = 2, JSON_MAX = 256 << 20 };
+
+enum dg_err dg_job_new(struct dg_engine *engine, struct dg_list *all, size_t arena_max, struct dg_job **job)
+{
+    struct dg_job *made = dg_try_calloc(1, sizeof *made);
+    if (!made)
+        return DG_ERR_NOMEM;
+    made->engine = engine;
+    dg_list_link_last(all, &made->link);
+    dg_arena_init(&made->arena, arena_max);
+    *job = made;
+    return DG_OK;
+}
+
+static void free_item(struct dg_job_item *item)
+{
+    dg_buf_deinit(&item->json);
+    dg_buf_deinit(&item->sentences);
+    for (size_t k = 0; k < DG_BEAM_MAX; k++)
+        dg_buf_deinit(&item->alternatives[k]);
+}
+
+static void free_job(struct dg_job *job)
+{
+    for (size_t i = 0; job->items && i < job->ask.n_texts; i++)
+        free_item(&job->items[i]);
+    dg_list_unlink(&job->link);
+    dg_arena_deinit(&job->arena);
+    dg_free(job);
+}
+
+void dg_job_free_all(struct dg_list *all)
+{
+    while (!dg_list_is_empty(all))
+        free_job(DG_LIST_ITEM(all->next, struct dg_job, link));
+}
+
+/* ---- Sentences and items as JSON ---------------------------------------------------------------- */
+
+/* For each target token the bytes of the source that it looks at most: [[start, length], ...]. */
+static void put_alignment(struct dg_json_out *out, const struct dg_engine_sentence *sentence)
+{
+    const struct dg_engine_answer *best = &sentence->answers[0];
+    dg_json_out_key(out, "alignment");
+    dg_json_out_open(out, '[');
+    for (size_t t = 0; best->alignment && t < best->n_ids; t++) {
+        const float *row = best->alignment + t * sentence->n_source;
+        size_t top = 0;
+        for (size_t s = 1; s < sentence->n_source; s++)
+            top = row[s] > row[top] ? s : top;
+        if (sentence->n_source == 0)
+            continue;
+        dg_json_out_open(out, '[');
+        dg_json_out_uint(out, sentence->source[top].begin);
+        dg_json_out_uint(out, sentence->source[top].end - sentence->source[top].begin);
+        dg_json_out_close(out, ']');
+    }
+    dg_json_out_close(out, ']');
+}
+
+static void put_tokens(struct dg_json_out *out, const struct dg_engine_answer *answer)
+{
+    dg_json_out_key(out, "tokens");
+    dg_json_out_open(out, '[');
+    for (size_t t = 0; t < answer->n_ids; t++) {
+        dg_json_out_open(out, '{');
+        dg_json_out_key(out, "id");
+        dg_json_out_int(out, answer->ids[t]);
+        if (answer->logprobs) {
+            dg_json_out_key(out, "logprob");
+            dg_json_out_real(out, answer->logprobs[t], 6);
+        }
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
+static enum dg_err put_sentence(struct dg_job_item *item, const struct dg_engine_sentence *sentence)
+{
+    const struct dg_ask *ask = &item->job->ask;
+    struct dg_json_out out;
+    if (item->sentences.len && dg_buf_append_byte(&item->sentences, ',') != DG_OK)
+        return DG_ERR_NOMEM;
+    dg_json_out_init(&out, &item->sentences);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "start");
+    dg_json_out_uint(&out, sentence->at);
+    dg_json_out_key(&out, "length");
+    dg_json_out_uint(&out, sentence->len);
+    if (sentence->n_answers > 0) {
+        const struct dg_engine_answer *best = &sentence->answers[0];
+        dg_json_out_key(&out, "text");
+        dg_json_out_string(&out, best->text);
+        dg_json_out_key(&out, "finish");
+        dg_json_out_cstr(&out, dg_finish_name(best->finish));
+        dg_json_out_key(&out, "logprob");
+        dg_json_out_real(&out, best->logprob, 8);
+        dg_json_out_key(&out, "score");
+        dg_json_out_real(&out, best->score, 8);
+        if (ask->want_tokens)
+            put_tokens(&out, best);
+        if (ask->want_alignment)
+            put_alignment(&out, sentence);
+    }
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+/* Alternative k of a text is made of each sentence's answer k (its last one where there are fewer). */
+static enum dg_err gather_alternatives(struct dg_job_item *item, const struct dg_engine_sentence *sentence)
+{
+    struct dg_span text = item->job->ask.texts[item->index];
+    struct dg_span gap = dg_span_sub(text, item->source_at, sentence->at - item->source_at);
+    enum dg_err err = DG_OK;
+    for (int k = 1; k <= item->job->ask.alternatives && !err; k++) {
+        struct dg_buf *into = &item->alternatives[k];
+        size_t at = (size_t)k < sentence->n_answers ? (size_t)k : sentence->n_answers - 1;
+        err = dg_buf_append_span(into, gap);
+        if (!err && sentence->n_answers > 0)
+            err = dg_buf_append_span(into, sentence->answers[at].text);
+    }
+    item->source_at = sentence->at + sentence->len;
+    return err;
+}
+
+static void put_alternatives(struct dg_json_out *out, struct dg_job_item *item, struct dg_span best)
+{
+    struct dg_span text = item->job->ask.texts[item->index];
+    struct dg_span tail = dg_span_sub(text, item->source_at, text.len);
+    dg_json_out_key(out, "alternatives");
+    dg_json_out_open(out, '[');
+    for (int k = 1; k <= item->job->ask.alternatives; k++) {
+        struct dg_buf *one = &item->alternatives[k];
+        if (dg_buf_append_span(one, tail) != DG_OK)
+            continue;
+        bool is_new = !dg_span_eq(dg_buf_span(one), best);
+        for (int j = 1; j < k && is_new; j++)
+            is_new = !dg_span_eq(dg_buf_span(one), dg_buf_span(&item->alternatives[j]));
+        if (is_new)
+            dg_json_out_string(out, dg_buf_span(one));
+    }
+    dg_json_out_close(out, ']');
+}
+
+/* The translation, behind what the asker had already. */
+static void put_text(struct dg_json_out *out, struct dg_job_item *item, struct dg_span text)
+{
+    struct dg_span prefix = item->job->ask.prefix;
+    struct dg_buf joined;
+    if (prefix.len == 0) {
+        dg_json_out_string(out, text);
+        return;
+    }
+    dg_buf_init(&joined, JSON_MAX);
+    if (dg_buf_append_span(&joined, prefix) == DG_OK && dg_buf_append_span(&joined, text) == DG_OK)
+        dg_json_out_string(out, dg_buf_span(&joined));
+    else
+        out->err = DG_ERR_NOMEM;
+    dg_buf_deinit(&joined);
+}
+
+static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_result *result)
+{
+    const struct dg_ask *ask = &item->job->ask;
+    struct dg_json_out out;
+    dg_json_out_init(&out, &item->json);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "text");
+    put_text(&out, item, result->text);
+    dg_json_out_key(&out, "source");
+    dg_json_out_cstr(&out, result->source && *result->source ? result->source : NULL);
+    if (result->detected) {
+        dg_json_out_key(&out, "detected");
+        dg_json_out_open(&out, '{');
+        dg_json_out_key(&out, "language");
+        dg_json_out_cstr(&out, result->detected);
+        dg_json_out_key(&out, "confidence");
+        dg_json_out_real(&out, (double)result->confidence, 4);
+        dg_json_out_close(&out, '}');
+    }
+    dg_json_out_key(&out, "finish");
+    dg_json_out_cstr(&out, dg_finish_name(result->finish));
+    if (result->repaired) {
+        dg_json_out_key(&out, "repaired");
+        dg_json_out_bool(&out, true);
+    }
+    if (ask->alternatives > 0)
+        put_alternatives(&out, item, result->text);
+    if (ask->want_scores || ask->want_tokens || ask->want_alignment) {
+        dg_json_out_key(&out, "sentences");
+        dg_json_out_open(&out, '[');
+        if (item->sentences.len)
+            dg_json_out_raw(&out, dg_buf_span(&item->sentences));
+        dg_json_out_close(&out, ']');
+    }
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+static void put_millis(struct dg_json_out *out, const char *key, uint64_t ns)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_real(out, (double)(ns / 1000) / 1000.0, 9);
+}
+
+static void put_usage(struct dg_json_out *out, const struct dg_job *job)
+{
+    dg_json_out_key(out, "usage");
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "characters");
+    dg_json_out_uint(out, job->n_characters);
+    dg_json_out_key(out, "sentences");
+    dg_json_out_uint(out, job->n_sentences);
+    dg_json_out_key(out, "input_tokens");
+    dg_json_out_uint(out, job->n_tokens_in);
+    dg_json_out_key(out, "output_tokens");
+    dg_json_out_uint(out, job->n_tokens_out);
+    dg_json_out_close(out, '}');
+}
+
+enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf)
+{
+    struct dg_buf text;
+    struct dg_json_out out;
+    dg_buf_init(&text, 4096);
+    dg_json_out_init(&out, &text);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "model");
+    dg_json_out_cstr(&out, job->model);
+    put_usage(&out, job);
+    dg_json_out_key(&out, "timing");
+    dg_json_out_open(&out, '{');
+    put_millis(&out, "queue_ms", job->queue_ns);
+    put_millis(&out, "first_token_ms", job->first_ns);
+    put_millis(&out, "total_ms", job->total_ns);
+    dg_json_out_close(&out, '}');
+    dg_json_out_close(&out, '}');
+    enum dg_err err = dg_json_out_end(&out);
+    if (!err)
+        err = dg_buf_append_span(buf, dg_span_sub(dg_buf_span(&text), 1, text.len - 2));
+    dg_buf_deinit(&text);
+    return err;
+}
+
+enum dg_err dg_job_answer(const struct dg_job *job, struct dg_buf *buf)
+{
+    enum dg_err err = dg_buf_append_cstr(buf, "{\"translations\":[");
+    for (size_t i = 0; i < job->ask.n_texts && !err; i++) {
+        err = i ? dg_buf_append_byte(buf, ',') : DG_OK;
+        if (!err)
+            err = dg_buf_append_span(buf, dg_buf_span(&job->items[i].json));
+    }
+    if (!err)
+        err = dg_buf_append_cstr(buf, "],");
+    if (!err)
+        err = dg_job_totals(job, buf);
+    return err ? err : dg_buf_append_cstr(buf, "}");
+}
+
+/* ---- Under way ---------------------------------------------------------------------------------- */
+
+static void cancel_open(struct dg_job *job)
+{
+    for (size_t i = 0; i < job->n_begun; i++)
+        if (job->items[i].is_open)
+            dg_engine_cancel(job->engine, job->items[i].id);
+}
+
+/* Records the first failure; what is under way is not worth finishing. */
+static void fail(struct dg_job *job, enum dg_err err, const struct dg_why *why)
+{
+    if (job->err)
+        return;
+    job->err = err;
+    if (why)
+        job->why = *why;
+    cancel_open(job);
+}
+
+static void on_delta(void *ctx, struct dg_span text)
+{
+    struct dg_job_item *item = ctx;
+    struct dg_job *job = item->job;
+    if (job->listener && job->listener->on_delta && !job->err)
+        job->listener->on_delta(job->owner, item, text);
+}
+
+static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
+{
+    struct dg_job_item *item = ctx;
+    struct dg_job *job = item->job;
+    if (!job->listener || job->err)
+        return;
+    enum dg_err err = DG_OK;
+    if (job->ask.want_scores || job->ask.want_tokens || job->ask.want_alignment)
+        err = put_sentence(item, sentence);
+    if (!err && job->ask.alternatives > 0)
+        err = gather_alternatives(item, sentence);
+    if (err)
+        fail(job, err, NULL);
+    else if (job->listener->on_sentence)
+        job->listener->on_sentence(job->owner, item, sentence);
+}
+
+static enum dg_err pump(struct dg_job *job, struct dg_why *why, uint64_t *retry_ms);
+
+/* Tells the end when there is nothing more to come; frees a job that nobody listens to. */
+static void settle(struct dg_job *job)
+{
+    if (job->n_open > 0 || job->is_pumping)
+        return;
+    if (!job->listener) {
+        free_job(job);
+        return;
+    }
+    if (job->is_over || (!job->err && job->n_done < job->ask.n_texts))
+        return;
+    job->is_over = true;
+    job->listener->on_over(job->owner, job);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void on_done(void *ctx, const struct dg_engine_result *result)
+{
+    struct dg_job_item *item = ctx;
+    struct dg_job *job = item->job;
+    item->is_open = false;
+    job->n_open--;
+    job->n_tokens_in += result->n_tokens_in;
+    job->n_tokens_out += result->n_tokens_out;
+    job->n_characters += result->n_characters;
+    job->n_sentences += result->n_sentences;
+    job->queue_ns = larger(job->queue_ns, result->queue_ns);
+    job->first_ns = larger(job->first_ns, result->first_ns);
+    job->total_ns = larger(job->total_ns, result->total_ns);
+    if (job->listener && !job->err) {
+        enum dg_err err = result->err;
+        if (result->model)
+            snprintf(job->model, sizeof job->model, "%s", result->model);
+        if (!err)
+            err = put_item(item, result);
+        if (err)
+            fail(job, err, NULL);
+        item->is_done = !err;
+        job->n_done++;
+    }
+    struct dg_why why = DG_WHY_NONE;
+    uint64_t retry_ms = 0;
+    enum dg_err err = job->listener && !job->err ? pump(job, &why, &retry_ms) : DG_OK;
+    if (err)
+        fail(job, err, &why);
+    settle(job);
+}
+
+static const struct dg_engine_events engine_events = {
+    .on_delta = on_delta, .on_sentence = on_sentence, .on_done = on_done};
+
+/* Gives texts to the engine while the window and the engine have room. */
+static enum dg_err pump(struct dg_job *job, struct dg_why *why, uint64_t *retry_ms)
+{
+    enum dg_err err = DG_OK;
+    size_t n_bytes = 0;
+    job->is_pumping = true;
+    for (size_t n = 0; job->n_begun < job->ask.n_texts && job->n_open < WINDOW; n++) {
+        if (n >= TURN_TEXTS && n_bytes > TURN_BYTES)
+            break;
+        struct dg_job_item *item = &job->items[job->n_begun];
+        n_bytes += job->ask.texts[job->n_begun].len;
+        job->ask.request.text = job->ask.texts[job->n_begun];
+        err = dg_engine_submit(job->engine, &job->ask.request, &engine_events, item, why, retry_ms,
+                               &item->id);
+        if (err)
+            break;
+        item->is_open = true;
+        job->n_begun++;
+        job->n_open++;
+    }
+    job->is_pumping = false;
+    return err == DG_ERR_BUSY && job->n_open > 0 ? DG_OK : err;
+}
+
+enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *listener, void *owner,
+                         struct dg_why *why, uint64_t *retry_ms)
+{
+    job->items = dg_arena_calloc(&job->arena, job->ask.n_texts, sizeof *job->items);
+    if (!job->items)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < job->ask.n_texts; i++) {
+        struct dg_job_item *item = &job->items[i];
+        item->job = job;
+        item->index = i;
+        dg_buf_init(&item->json, JSON_MAX);
+        dg_buf_init(&item->sentences, JSON_MAX);
+        for (size_t k = 0; k < DG_BEAM_MAX; k++)
+            dg_buf_init(&item->alternatives[k], JSON_MAX);
+    }
+    job->ask.request.usual_beam = !job->ask.has_beam;
+    job->listener = listener;
+    job->owner = owner;
+    return pump(job, why, retry_ms);
+}
+
+void dg_job_drop(struct dg_job *job)
+{
+    if (!job)
+        return;
+    job->listener = NULL;
+    if (job->n_open > 0)
+        cancel_open(job);
+    else if (!job->is_pumping)
+        free_job(job);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A job: one asked-for translation of one or more texts, from the api's side. It gives the texts to the
+ * engine, a few at a time, writes the item of each as JSON when it is done, and tells its listener.
+ *
+ *     err = dg_job_new(engine, &job);
+ *     err = dg_ask_read(json, dg_job_arena(job), ..., &job->ask);
+ *     err = dg_job_start(job, &listener, owner, &why, &retry_ms);
+ *     ... on_delta, on_item, on_over; in on_over: dg_job_answer(job, &buf), then dg_job_drop(job) ...
+ *     dg_job_drop(job);                         at any time: cancels what is under way
+ *
+ * The job outlives its listener until the engine has let go of it. One thread: the loop's. */
+#ifndef DG_API_JOB_H
+#define DG_API_JOB_H
+
+#include "api/ask.h"
+#include "base/list.h"
+
+struct dg_job;
+
+struct dg_job_item {
+    struct dg_job *job;
+    size_t index;
+    uint64_t id; /* the engine's, while under way */
+    bool is_open, is_done;
+    struct dg_buf json;      /* the finished item */
+    struct dg_buf sentences; /* JSON of its sentences, as they come */
+    struct dg_buf alternatives[DG_BEAM_MAX]; /* texts, from 1 on */
+    size_t source_at;        /* bytes of the source that alternatives have covered */
+};
+
+struct dg_job_listener {
+    void (*on_delta)(void *owner, struct dg_job_item *item, struct dg_span text);
+    void (*on_sentence)(void *owner, struct dg_job_item *item, const struct dg_engine_sentence *sentence);
+    void (*on_over)(void *owner, struct dg_job *job); /* all items are done, or the job failed */
+};
+
+struct dg_job {
+    struct dg_list link;
+    struct dg_engine *engine;
+    struct dg_arena arena;
+    struct dg_ask ask;
+    const struct dg_job_listener *listener; /* NULL after drop */
+    void *owner;
+    struct dg_job_item *items; /* [ask.n_texts], in the arena */
+    size_t n_begun, n_open, n_done;
+    bool is_over;        /* on_over was called */
+    bool is_pumping;
+    enum dg_err err;     /* the first failure */
+    struct dg_why why;
+    char model[128];     /* the one that was used */
+    size_t n_tokens_in, n_tokens_out, n_characters, n_sentences;
+    uint64_t queue_ns, first_ns, total_ns; /* the longest of all items */
+};
+
+/* The job is linked into `all` as long as it lives. DG_ERR_NOMEM. */
+enum dg_err dg_job_new(struct dg_engine *engine, struct dg_list *all, size_t arena_max,
+                       struct dg_job **job) DG_MUST_CHECK;
+
+/* Frees the jobs of a list whose engine is gone and will not tell their end. */
+void dg_job_free_all(struct dg_list *all);
+
+/* On failure nothing is under way; the job is still to be dropped. */
+enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *listener, void *owner,
+                         struct dg_why *why, uint64_t *retry_ms) DG_MUST_CHECK;
+
+/* Lets go: cancels what is under way; frees, now or when the engine has delivered. NULL is fine. */
+void dg_job_drop(struct dg_job *job);
+
+/* "model":...,"usage":{...},"timing":{...}: the members that follow the items, without braces. */
+enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;
+
+/* The whole answer of a job that is over and did not fail. */
+enum dg_err dg_job_answer(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* GET /v1/stream: a WebSocket, sub-protocol dragoman.v1, on which many translations run at once, each
+ * under an id of the client's choice.
+ *
+ *   in    {"type":"translate","id":"1","text":"...", options as for POST /v1/translate}
+ *         {"type":"update","id":"1","text":"..."}      new text, same options
+ *         {"type":"cancel","id":"1"}
+ *   out   accepted, token (its texts joined are the final text), sentence, done, cancelled, error
+ *
+ * A strand is one id. After "done" it stays, so that the text can be updated: sentences at its beginning
+ * that did not change keep their translation (`known`), and only the rest goes to the engine. Where a
+ * sentence ends depends on what follows it, so one counts as unchanged only when the whole word after it
+ * is unchanged too. An update starts the text of the id anew: its first token is what was kept. */
+#include "api/api_int.h"
+#include "api/job.h"
+#include "base/json_out.h"
+#include "base/list.h"
+#include "base/mem.h"
+
+enum {
+    STRANDS_MAX = 1024, /* ids remembered; the oldest idle one makes room */
+    RUNNING_MAX = 256,  /* translations under way on one socket */
+    ID_MAX = 128,
+    VALUES_MAX = 200,
+    MESSAGE_MAX = 64 << 20
+};
+
+/* A sentence whose translation is known. */
+struct known {
+    size_t at, len;           /* of the source */
+    size_t text_at, text_len; /* of `strand->translations` */
+};
+
+struct strand {
+    struct dg_list link;
+    struct stream *stream;
+    char id[ID_MAX + 1];
+    size_t id_len;
+    struct dg_job *job;         /* NULL while nothing runs */
+    struct dg_buf source;       /* the text as it is now */
+    size_t n_kept;              /* known sentences in the head */
+    size_t head;                /* bytes of it that the running job does not see */
+    struct dg_buf head_text;    /* their translation */
+    struct dg_buf known;        /* of struct known */
+    struct dg_buf translations; /* what they point into */
+    struct dg_buf options;      /* the "translate" message, for updates */
+};
+
+struct stream {
+    struct dg_api *api;
+    struct dg_ws *ws;
+    struct dg_list strands; /* oldest first */
+    size_t n_strands, n_running;
+};
+
+/* ---- Messages out ------------------------------------------------------------------------------- */
+
+static struct dg_span id_of(const struct strand *strand)
+{
+    return dg_span_make(strand->id, strand->id_len);
+}
+
+static void begin_message(struct dg_json_out *out, struct dg_buf *buf, const char *type, struct dg_span id)
+{
+    dg_buf_init(buf, MESSAGE_MAX);
+    dg_json_out_init(out, buf);
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "type");
+    dg_json_out_cstr(out, type);
+    if (id.ptr) {
+        dg_json_out_key(out, "id");
+        dg_json_out_string(out, id);
+    }
+}
+
+/* Sends it; a socket that cannot take it is closing by itself. */
+static void end_message(struct stream *stream, struct dg_json_out *out, struct dg_buf *buf)
+{
+    dg_json_out_close(out, '}');
+    if (dg_json_out_end(out) == DG_OK)
+        (void)!dg_ws_send(stream->ws, dg_buf_span(buf));
+    dg_buf_deinit(buf);
+}
+
+static void send_plain(struct stream *stream, const char *type, struct dg_span id)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    begin_message(&out, &buf, type, id);
+    end_message(stream, &out, &buf);
+}
+
+static void send_token(struct strand *strand, struct dg_span text)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    begin_message(&out, &buf, "token", id_of(strand));
+    dg_json_out_key(&out, "text");
+    dg_json_out_string(&out, text);
+    end_message(strand->stream, &out, &buf);
+}
+
+static void send_error(struct stream *stream, struct dg_span id, const struct dg_failure *failure)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    begin_message(&out, &buf, "error", id);
+    dg_json_out_key(&out, "code");
+    dg_json_out_cstr(&out, failure->code);
+    dg_json_out_key(&out, "message");
+    dg_json_out_cstr(&out, failure->message);
+    if (failure->field) {
+        dg_json_out_key(&out, "field");
+        dg_json_out_cstr(&out, failure->field);
+    }
+    if (failure->has_limit) {
+        dg_json_out_key(&out, "limit");
+        dg_json_out_int(&out, failure->limit);
+    }
+    end_message(stream, &out, &buf);
+}
+
+static void send_simple_error(struct stream *stream, struct dg_span id, const char *code,
+                              const char *message)
+{
+    send_error(stream, id, &(struct dg_failure){.code = code, .message = message});
+}
+
+/* ---- Strands ------------------------------------------------------------------------------------ */
+
+static struct strand *find(struct stream *stream, struct dg_span id)
+{
+    for (struct dg_list *at = stream->strands.next; at != &stream->strands; at = at->next) {
+        struct strand *strand = DG_LIST_ITEM(at, struct strand, link);
+        if (dg_span_eq(id_of(strand), id))
+            return strand;
+    }
+    return NULL;
+}
+
+/* Stops what runs under it. */
+static void halt(struct strand *strand)
+{
+    if (!strand->job)
+        return;
+    dg_job_drop(strand->job);
+    strand->job = NULL;
+    strand->stream->n_running--;
+}
+
+static void forget(struct strand *strand)
+{
+    halt(strand);
+    dg_list_unlink(&strand->link);
+    strand->stream->n_strands--;
+    dg_buf_deinit(&strand->source);
+    dg_buf_deinit(&strand->head_text);
+    dg_buf_deinit(&strand->known);
+    dg_buf_deinit(&strand->translations);
+    dg_buf_deinit(&strand->options);
+    dg_free(strand);
+}
+
+static void make_room(struct stream *stream)
+{
+    struct dg_list *at = stream->strands.next;
+    while (stream->n_strands >= STRANDS_MAX && at != &stream->strands) {
+        struct strand *strand = DG_LIST_ITEM(at, struct strand, link);
+        at = at->next;
+        if (!strand->job)
+            forget(strand);
+    }
+}
+
+static struct strand *add(struct stream *stream, struct dg_span id)
+{
+    make_room(stream);
+    struct strand *strand = dg_try_calloc(1, sizeof *strand);
+    if (!strand)
+        return NULL;
+    strand->stream = stream;
+    memcpy(strand->id, id.ptr, id.len);
+    strand->id_len = id.len;
+    dg_buf_init(&strand->source, MESSAGE_MAX);
+    dg_buf_init(&strand->head_text, MESSAGE_MAX);
+    dg_buf_init(&strand->known, MESSAGE_MAX);
+    dg_buf_init(&strand->translations, MESSAGE_MAX);
+    dg_buf_init(&strand->options, MESSAGE_MAX);
+    dg_list_link_last(&stream->strands, &strand->link);
+    stream->n_strands++;
+    return strand;
+}
+
+/* ---- What did not change ------------------------------------------------------------------------ */
+
+static size_t n_known(const struct strand *strand)
+{
+    return strand->known.len / sizeof(struct known);
+}
+
+static struct known known_at(const struct strand *strand, size_t i)
+{
+    struct known known;
+    memcpy(&known, strand->known.ptr + i * sizeof known, sizeof known);
+    return known;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Where the word that follows `at` ends, and where it starts; false when nothing follows. */
+static bool next_word(struct dg_span text, size_t at, size_t *start, size_t *end)
+{
+    while (at < text.len && is_blank(text.ptr[at]))
+        at++;
+    *start = at;
+    while (at < text.len && !is_blank(text.ptr[at]))
+        at++;
+    *end = at;
+    return *start < text.len;
+}
+
+/* How many of the known sentences the new text begins with, and where what follows them starts. */
+static size_t count_kept(const struct strand *strand, struct dg_span text, size_t *head)
+{
+    struct dg_span old = dg_buf_span(&strand->source);
+    size_t common = 0, kept = 0;
+    while (common < old.len && common < text.len && old.ptr[common] == text.ptr[common])
+        common++;
+    *head = 0;
+    for (size_t i = 0; i < n_known(strand); i++) {
+        struct known known = known_at(strand, i);
+        size_t start, end, old_start, old_end;
+        if (!next_word(text, known.at + known.len, &start, &end) ||
+            !next_word(old, known.at + known.len, &old_start, &old_end) || end != old_end || end > common)
+            break;
+        kept = i + 1;
+        *head = start;
+    }
+    return kept;
+}
+
+/* Puts the translation of the kept sentences and what stands between them into head_text. */
+static enum dg_err keep(struct strand *strand, struct dg_span text, size_t kept, size_t head)
+{
+    size_t at = 0;
+    enum dg_err err = DG_OK;
+    dg_buf_clear(&strand->head_text);
+    for (size_t i = 0; i < kept && !err; i++) {
+        struct known known = known_at(strand, i);
+        err = dg_buf_append_span(&strand->head_text, dg_span_sub(text, at, known.at - at));
+        if (!err)
+            err = dg_buf_append(&strand->head_text, strand->translations.ptr + known.text_at, known.text_len);
+        at = known.at + known.len;
+    }
+    if (!err && head > at)
+        err = dg_buf_append_span(&strand->head_text, dg_span_sub(text, at, head - at));
+    dg_buf_truncate(&strand->known, kept * sizeof(struct known));
+    strand->n_kept = kept;
+    strand->head = head;
+    return err;
+}
+
+/* A sentence is done: remembers it, unless one before it is missing. */
+static void remember(struct strand *strand, const struct dg_engine_sentence *sentence)
+{
+    struct known known = {.at = strand->head + sentence->at, .len = sentence->len,
+                          .text_at = strand->translations.len};
+    if (sentence->n_answers == 0 || sentence->err || sentence->was_cut ||
+        n_known(strand) != strand->n_kept + sentence->index)
+        return;
+    known.text_len = sentence->answers[0].text.len;
+    if (dg_buf_append_span(&strand->translations, sentence->answers[0].text) == DG_OK)
+        (void)!dg_buf_append(&strand->known, &known, sizeof known); /* not remembered is only slower */
+}
+
+/* ---- What the job tells ------------------------------------------------------------------------- */
+
+static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
+{
+    send_token(owner, text);
+}
+
+static void on_sentence(void *owner, struct dg_job_item *item, const struct dg_engine_sentence *sentence)
+{
+    struct strand *strand = owner;
+    struct dg_buf buf;
+    struct dg_json_out out;
+    remember(strand, sentence);
+    begin_message(&out, &buf, "sentence", id_of(strand));
+    dg_json_out_key(&out, "start");
+    dg_json_out_uint(&out, strand->head + sentence->at);
+    dg_json_out_key(&out, "length");
+    dg_json_out_uint(&out, sentence->len);
+    if (sentence->n_answers > 0) {
+        dg_json_out_key(&out, "text");
+        dg_json_out_string(&out, sentence->answers[0].text);
+        dg_json_out_key(&out, "finish");
+        dg_json_out_cstr(&out, dg_finish_name(sentence->answers[0].finish));
+    }
+    end_message(strand->stream, &out, &buf);
+}
+
+/* {"type":"done","id":...,  the members of the item  ,  model, usage, timing} */
+static enum dg_err build_done(struct strand *strand, struct dg_job *job, struct dg_buf *buf)
+{
+    struct dg_span item = dg_buf_span(&job->items[0].json);
+    enum dg_err err = dg_buf_append_cstr(buf, "{\"type\":\"done\",\"id\":");
+    if (!err)
+        err = dg_json_out_quote(buf, id_of(strand));
+    if (!err)
+        err = dg_buf_append_byte(buf, ',');
+    if (!err)
+        err = dg_buf_append_span(buf, dg_span_sub(item, 1, item.len - 2));
+    if (!err)
+        err = dg_buf_append_byte(buf, ',');
+    if (!err)
+        err = dg_job_totals(job, buf);
+    return err ? err : dg_buf_append_byte(buf, '}');
+}
+
+static void on_over(void *owner, struct dg_job *job)
+{
+    struct strand *strand = owner;
+    struct dg_buf buf;
+    dg_buf_init(&buf, MESSAGE_MAX);
+    if (!job->err && build_done(strand, job, &buf) == DG_OK) {
+        (void)!dg_ws_send(strand->stream->ws, dg_buf_span(&buf));
+    } else {
+        struct dg_failure failure = dg_ask_failure(&job->arena, job->err, &job->why, NULL);
+        send_error(strand->stream, id_of(strand), &failure);
+    }
+    dg_buf_deinit(&buf);
+    halt(strand);
+}
+
+static const struct dg_job_listener listener = {
+    .on_delta = on_delta, .on_sentence = on_sentence, .on_over = on_over};
+
+/* ---- Messages in -------------------------------------------------------------------------------- */
+
+static enum dg_err read_ask(struct strand *strand, struct dg_job *job, struct dg_failure *failure)
+{
+    struct dg_json *json;
+    const struct dg_ask_limits limits = {.texts = 1};
+    enum dg_err err =
+        dg_ask_parse(dg_buf_span(&strand->options), VALUES_MAX, &job->arena, failure, &json);
+    if (err)
+        return err;
+    err = dg_ask_read(json, &job->arena, &limits, failure, &job->ask);
+    dg_json_free(json);
+    return err;
+}
+
+/* Starts a job over the strand's text (past its head) with the options of its "translate". */
+static enum dg_err run(struct strand *strand, struct dg_failure *failure)
+{
+    struct stream *stream = strand->stream;
+    struct dg_why why = DG_WHY_NONE;
+    uint64_t retry_ms = 0;
+    struct dg_job *job;
+    *failure = (struct dg_failure){.code = "overloaded", .message = "There is no memory."};
+    size_t arena_max = (strand->options.len + strand->source.len) * 4 + (4 << 20);
+    enum dg_err err = dg_job_new(stream->api->engine, &stream->api->jobs, arena_max, &job);
+    if (err)
+        return err;
+    err = read_ask(strand, job, failure);
+    if (!err && (job->ask.alternatives || job->ask.want_scores || job->ask.want_tokens || job->ask.want_alignment))
+        err = keep(strand, dg_buf_span(&strand->source), 0, 0); /* what is known has no such details */
+    if (!err) {
+        job->ask.prefix = dg_buf_span(&strand->head_text);
+        job->ask.texts[0] = dg_span_sub(dg_buf_span(&strand->source), strand->head, strand->source.len);
+        err = dg_job_start(job, &listener, strand, &why, &retry_ms);
+        if (err)
+            *failure = dg_ask_failure(&job->arena, err, &why, NULL);
+    }
+    if (err) {
+        send_error(stream, id_of(strand), failure);
+        dg_job_drop(job);
+        return err;
+    }
+    /* Its first event comes from the engine's next poll, so after these. */
+    send_plain(stream, "accepted", id_of(strand));
+    if (strand->head_text.len)
+        send_token(strand, dg_buf_span(&strand->head_text));
+    strand->job = job;
+    stream->n_running++;
+    return DG_OK;
+}
+
+static void on_translate(struct stream *stream, struct dg_span id, struct dg_span text, struct dg_span message)
+{
+    struct dg_failure failure;
+    struct strand *strand = find(stream, id);
+    if (strand && strand->job) {
+        send_simple_error(stream, id, "id_in_use", "A translation with this id is under way.");
+        return;
+    }
+    if (stream->n_running >= RUNNING_MAX) {
+        send_error(stream, id, &(struct dg_failure){.code = "too_many", .limit = RUNNING_MAX, .has_limit = true,
+                                                    .message = "Too many translations are under way here."});
+        return;
+    }
+    if (strand)
+        forget(strand);
+    strand = add(stream, id);
+    if (!strand || dg_buf_append_span(&strand->options, message) != DG_OK ||
+        dg_buf_append_span(&strand->source, text) != DG_OK) {
+        send_simple_error(stream, id, "overloaded", "There is no memory.");
+        if (strand)
+            forget(strand);
+    } else if (run(strand, &failure) != DG_OK) {
+        forget(strand);
+    }
+}
+
+static void on_update(struct stream *stream, struct dg_span id, struct dg_span text)
+{
+    struct dg_failure failure;
+    struct strand *strand = find(stream, id);
+    if (!strand) {
+        send_simple_error(stream, id, "no_such_id", "There is no translation with this id to update.");
+        return;
+    }
+    if (!strand->job && stream->n_running >= RUNNING_MAX) {
+        send_simple_error(stream, id, "too_many", "Too many translations are under way here.");
+        return;
+    }
+    halt(strand);
+    size_t head, kept = count_kept(strand, text, &head);
+    enum dg_err err = keep(strand, text, kept, head);
+    dg_buf_clear(&strand->source);
+    if (!err)
+        err = dg_buf_append_span(&strand->source, text);
+    if (err) {
+        send_simple_error(stream, id, "overloaded", "There is no memory.");
+        forget(strand);
+    } else if (run(strand, &failure) != DG_OK) {
+        forget(strand);
+    }
+}
+
+static void on_cancel(struct stream *stream, struct dg_span id)
+{
+    struct strand *strand = find(stream, id);
+    if (!strand) {
+        send_simple_error(stream, id, "no_such_id", "There is no translation with this id to cancel.");
+        return;
+    }
+    forget(strand);
+    send_plain(stream, "cancelled", id);
+}
+
+/* What a message is about, before its kind is acted on. */
+struct request {
+    struct dg_span id, text;
+    int type;
+};
+
+static enum dg_err read_message(const struct dg_json *json, struct request *request, const char **field,
+                                struct dg_why *why)
+{
+    static const char *const types[] = {"translate", "update", "cancel", NULL};
+    static const char *const update_fields[] = {"type", "id", "text", NULL};
+    *field = "id";
+    enum dg_err err = dg_json_get_string(json, "id", DG_JSON_REQUIRED, why, &request->id);
+    if (!err && (request->id.len == 0 || request->id.len > ID_MAX)) {
+        err = dg_why_set(why, DG_ERR_RANGE, "field 'id': read %zu bytes, expected 1 to %d", request->id.len, ID_MAX);
+        request->id.ptr = NULL;
+    }
+    if (err)
+        return err;
+    *field = "type";
+    err = dg_json_get_choice(json, "type", DG_JSON_REQUIRED, types, why, &request->type);
+    if (!err && request->type > 0) {
+        *field = NULL;
+        err = dg_json_check_fields(json, update_fields, why);
+    }
+    if (!err && request->type < 2) {
+        *field = "text";
+        err = dg_json_get_string(json, "text", DG_JSON_REQUIRED, why, &request->text);
+    }
+    return err;
+}
+
+static void act(struct stream *stream, const struct request *request, struct dg_span message)
+{
+    if (request->type == 0)
+        on_translate(stream, request->id, request->text, message);
+    else if (request->type == 1)
+        on_update(stream, request->id, request->text);
+    else
+        on_cancel(stream, request->id);
+}
+
+static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_span message)
+{
+    struct stream *stream = owner;
+    struct dg_arena arena;
+    struct dg_json *json;
+    struct dg_failure failure;
+    if (!is_text) {
+        dg_ws_close(ws, DG_WS_UNSUPPORTED, DG_SPAN("messages are JSON texts"));
+        return;
+    }
+    dg_arena_init(&arena, 64 << 10);
+    if (dg_ask_parse(message, VALUES_MAX, &arena, &failure, &json) != DG_OK) {
+        send_error(stream, (struct dg_span){NULL, 0}, &failure);
+    } else {
+        struct dg_why why = DG_WHY_NONE;
+        struct request request = {.type = 0};
+        const char *field = NULL;
+        enum dg_err err = read_message(json, &request, &field, &why);
+        if (err) {
+            failure = dg_ask_failure(&arena, err, &why, field);
+            if (err == DG_ERR_NOT_FOUND)
+                failure.code = "missing_field";
+            send_error(stream, request.id, &failure);
+        } else {
+            act(stream, &request, message);
+        }
+        dg_json_free(json);
+    }
+    dg_arena_deinit(&arena);
+}
+
+static void on_gone(void *owner)
+{
+    struct stream *stream = owner;
+    while (stream->strands.next != &stream->strands)
+        forget(DG_LIST_ITEM(stream->strands.next, struct strand, link));
+    dg_free(stream);
+}
+
+static const struct dg_server_socket socket_handler = {.on_message = on_message, .on_gone = on_gone};
+
+void dg_api_v1_stream(struct dg_call *call)
+{
+    static const char *const protocols[] = {"dragoman.v1", NULL};
+    static const struct dg_ws_limits limits = DG_WS_LIMITS_DEFAULT;
+    const char *reason = "this server has no model";
+    struct stream *stream = dg_try_calloc(1, sizeof *stream);
+    int status = 503;
+    if (stream && call->api->engine) {
+        stream->api = call->api;
+        dg_list_init(&stream->strands);
+        dg_call_add_headers(call);
+        status = dg_server_websocket(call->req, protocols, &limits, &socket_handler, stream, &stream->ws, &reason);
+    }
+    if (status == 101)
+        return;
+    dg_free(stream);
+    char message[256];
+    snprintf(message, sizeof message, "The WebSocket was refused: %s.", reason);
+    dg_call_fail(call, (struct dg_failure){.status = status, .code = "websocket", .message = message});
+}

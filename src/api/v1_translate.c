@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* POST /v1/translate: the whole answer as JSON or, with "stream": true, server-sent events:
+ *
+ *     event: token      {"index":0,"text":" wor"}        joined per index, these are the final text
+ *     event: sentence   {"index":0,"start":0,"length":12,"finish":"eos"}
+ *     event: done       the answer that would have come without "stream"
+ *     event: error      the error object; nothing follows */
+#include "api/api_int.h"
+#include "api/job.h"
+#include "base/json_out.h"
+#include "base/mem.h"
+#include "net/proto/sse.h"
+
+enum { ANSWER_MAX = 512 << 20, JSON_VALUES_MAX = 200 * 1000 };
+
+static void log_totals(struct dg_call *call, const struct dg_job *job)
+{
+    call->tokens_in = job->n_tokens_in;
+    call->tokens_out = job->n_tokens_out;
+    call->queue_us = job->queue_ns / 1000;
+    call->compute_us = (job->total_ns - job->queue_ns) / 1000;
+}
+
+static struct dg_failure failure_of(struct dg_job *job)
+{
+    return dg_ask_failure(&job->arena, job->err, &job->why, NULL);
+}
+
+/* ---- Server-sent events ------------------------------------------------------------------------- */
+
+static void send_event(struct dg_call *call, const char *event, struct dg_span json)
+{
+    struct dg_buf buf;
+    dg_buf_init(&buf, ANSWER_MAX);
+    /* A client that is gone is told by on_gone; there is nothing to do about it here. */
+    if (dg_sse_event(&buf, event, json) == DG_OK)
+        (void)!dg_http_reply_write(call->req, dg_buf_span(&buf));
+    dg_buf_deinit(&buf);
+}
+
+static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
+{
+    struct dg_call *call = owner;
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "index");
+    dg_json_out_uint(&out, item->index);
+    dg_json_out_key(&out, "text");
+    dg_json_out_string(&out, text);
+    dg_json_out_close(&out, '}');
+    if (dg_json_out_end(&out) == DG_OK)
+        send_event(call, "token", dg_buf_span(&buf));
+    dg_buf_deinit(&buf);
+}
+
+static void on_sentence(void *owner, struct dg_job_item *item, const struct dg_engine_sentence *sentence)
+{
+    struct dg_call *call = owner;
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, 4096);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "index");
+    dg_json_out_uint(&out, item->index);
+    dg_json_out_key(&out, "start");
+    dg_json_out_uint(&out, sentence->at);
+    dg_json_out_key(&out, "length");
+    dg_json_out_uint(&out, sentence->len);
+    if (sentence->n_answers > 0) {
+        dg_json_out_key(&out, "finish");
+        dg_json_out_cstr(&out, dg_finish_name(sentence->answers[0].finish));
+    }
+    dg_json_out_close(&out, '}');
+    if (dg_json_out_end(&out) == DG_OK)
+        send_event(call, "sentence", dg_buf_span(&buf));
+    dg_buf_deinit(&buf);
+}
+
+static void on_stream_over(void *owner, struct dg_job *job)
+{
+    struct dg_call *call = owner;
+    struct dg_buf buf;
+    dg_buf_init(&buf, ANSWER_MAX);
+    log_totals(call, job);
+    if (!job->err && dg_job_answer(job, &buf) == DG_OK) {
+        send_event(call, "done", dg_buf_span(&buf));
+    } else {
+        struct dg_failure failure = failure_of(job);
+        dg_buf_clear(&buf);
+        if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
+            send_event(call, "error", dg_buf_span(&buf));
+    }
+    dg_buf_deinit(&buf);
+    call->on_gone = NULL;
+    dg_job_drop(job);
+    dg_http_reply_end(call->req);
+}
+
+static const struct dg_job_listener stream_listener = {
+    .on_delta = on_delta, .on_sentence = on_sentence, .on_over = on_stream_over};
+
+/* ---- Whole answers ------------------------------------------------------------------------------ */
+
+static void on_over(void *owner, struct dg_job *job)
+{
+    struct dg_call *call = owner;
+    struct dg_buf buf;
+    dg_buf_init(&buf, ANSWER_MAX);
+    log_totals(call, job);
+    call->on_gone = NULL;
+    enum dg_err err = job->err ? job->err : dg_job_answer(job, &buf);
+    if (!err)
+        dg_call_json(call, 200, dg_buf_span(&buf));
+    else
+        dg_call_fail(call, job->err ? failure_of(job) : dg_ask_failure(&job->arena, err, NULL, NULL));
+    dg_buf_deinit(&buf);
+    dg_job_drop(job);
+}
+
+static const struct dg_job_listener whole_listener = {.on_over = on_over};
+
+/* ---- The request -------------------------------------------------------------------------------- */
+
+static void on_gone(void *work)
+{
+    dg_job_drop(work);
+}
+
+static enum dg_err read_request(struct dg_call *call, struct dg_job *job, struct dg_failure *failure)
+{
+    struct dg_json *json;
+    const struct dg_ask_limits limits = {.texts = call->api->opts.texts_max};
+    enum dg_err err = dg_ask_parse(call->req->body, JSON_VALUES_MAX, &job->arena, failure, &json);
+    if (err)
+        return err;
+    err = dg_ask_read(json, &job->arena, &limits, failure, &job->ask);
+    dg_json_free(json);
+    return err;
+}
+
+static enum dg_err start(struct dg_call *call, struct dg_job *job, struct dg_failure *failure)
+{
+    struct dg_why why = DG_WHY_NONE;
+    uint64_t retry_ms = 0;
+    enum dg_err err =
+        dg_job_start(job, job->ask.stream ? &stream_listener : &whole_listener, call, &why, &retry_ms);
+    if (err)
+        *failure = dg_ask_failure(&job->arena, err, &why, NULL);
+    if (err == DG_ERR_BUSY)
+        failure->retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+    return err;
+}
+
+void dg_api_v1_translate(struct dg_call *call)
+{
+    struct dg_job *job = NULL;
+    struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                 .retry_after_s = 1};
+    if (!call->api->engine) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
+                                               .message = "This server has no model."});
+        return;
+    }
+    enum dg_err err = dg_job_new(call->api->engine, &call->api->jobs, call->req->body.len * 4 + (4 << 20), &job);
+    if (!err)
+        err = read_request(call, job, &failure);
+    if (!err)
+        err = start(call, job, &failure);
+    if (err) {
+        dg_call_fail(call, failure);
+        dg_job_drop(job);
+        return;
+    }
+    call->work = job;
+    call->on_gone = on_gone;
+    if (job->ask.stream)
+        dg_call_begin_stream(call, "text/event-stream");
+}

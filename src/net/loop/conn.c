@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One connection: a libuv stream around an HTTP machine, or, after a handshake, a WebSocket machine.
+ *
+ * Reading goes through the server's one buffer. Writing is tried at once; what the kernel does not take
+ * goes into one uv_write at a time, and its completion flushes what has gathered since. Closing: when
+ * the machine wishes it and everything is written, the sending side is shut down and the peer gets
+ * LINGER_MS to close its own (whoever closes with unread input sends a reset, which can destroy the
+ * answer on its way). The memory goes in the handle's close callback and nowhere else. */
+#include "base/mem.h"
+#include "net/loop/forwarded.h"
+#include "net/loop/server_int.h"
+#include "net/proto/http_reply.h"
+#include "net/proto/ws_handshake.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINGER_MS = 2000 };
+
+/* ---- Whichever machine there is ---------------------------------------------------------------- */
+
+static struct dg_span output(const struct dg_conn *conn)
+{
+    return conn->http ? dg_http_output(conn->http) : dg_ws_output(conn->ws);
+}
+
+static void written(struct dg_conn *conn, size_t len)
+{
+    if (conn->http)
+        dg_http_written(conn->http, len);
+    else
+        dg_ws_written(conn->ws, len);
+}
+
+static void take_output(struct dg_conn *conn)
+{
+    if (conn->http)
+        dg_http_take_output(conn->http, &conn->writing);
+    else
+        dg_ws_take_output(conn->ws, &conn->writing);
+}
+
+static bool wants_input(const struct dg_conn *conn)
+{
+    return conn->http ? dg_http_wants_input(conn->http) : dg_ws_wants_input(conn->ws);
+}
+
+static bool wants_close(const struct dg_conn *conn, bool *at_once)
+{
+    return conn->http ? dg_http_wants_close(conn->http, at_once) : dg_ws_wants_close(conn->ws, at_once);
+}
+
+static uint64_t machine_deadline(const struct dg_conn *conn)
+{
+    return conn->http ? dg_http_deadline(conn->http) : dg_ws_deadline(conn->ws);
+}
+
+/* After the handshake, when its answer and whatever came before are out of HTTP's hands: the WebSocket
+ * takes over, with the bytes that HTTP has not looked at. */
+static void switch_machines(struct dg_conn *conn)
+{
+    if (!conn->http || !conn->ws || conn->write_busy)
+        return;
+    struct dg_http *http = conn->http;
+    struct dg_buf out;
+    dg_buf_init(&out, SIZE_MAX / 2);
+    dg_http_take_output(http, &out);
+    dg_ws_prepend(conn->ws, &out);
+    dg_buf_deinit(&out);
+    conn->http = NULL;
+    struct dg_span rest = dg_http_rest(http);
+    dg_ws_feed(conn->ws, rest.ptr, rest.len);
+    dg_http_free(http);
+}
+
+/* ---- Closing ----------------------------------------------------------------------------------- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct dg_conn *conn = handle->data;
+    struct dg_server *server = conn->server;
+    if (conn->ws) {
+        conn->socket->on_gone(conn->socket_owner);
+        server->stats.websockets--;
+    }
+    dg_http_free(conn->http);
+    dg_ws_free(conn->ws);
+    *conn->link = conn->next;
+    if (conn->next)
+        conn->next->link = conn->link;
+    if (conn->dirty) {
+        struct dg_conn **at = &server->dirty;
+        while (*at != conn)
+            at = &(*at)->dirty_next;
+        *at = conn->dirty_next;
+    }
+    dg_buf_deinit(&conn->writing);
+    dg_free(conn);
+    server->stats.connections--;
+    dg_server_on_conn_gone(server);
+}
+
+void dg_conn_close(struct dg_conn *conn)
+{
+    if (conn->closing)
+        return;
+    conn->closing = true;
+    dg_wheel_unfile(conn);
+    uv_close(&conn->h.handle, on_closed);
+}
+
+/* Closes a connection whose peer does not read: with a reset, so that the kernel does not keep on
+ * trying to deliver what is in its buffers. */
+static void cut_off(struct dg_conn *conn)
+{
+    const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+    int fd;
+    if (uv_fileno(&conn->h.handle, &fd) == 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    conn->server->stats.stalled++;
+    dg_conn_close(conn);
+}
+
+/* ---- Writing ----------------------------------------------------------------------------------- */
+
+static void on_written(uv_write_t *write, int status)
+{
+    struct dg_conn *conn = write->data;
+    conn->write_busy = false;
+    if (conn->closing)
+        return;
+    dg_server_touch(conn->server);
+    if (status != 0) {
+        dg_conn_close(conn);
+        return;
+    }
+    conn->write_since = conn->server->shared.now_ms;
+    written(conn, conn->writing.len);
+    dg_buf_deinit(&conn->writing);
+    dg_conn_flush(conn);
+}
+
+/* Writes what the kernel takes at once; hands the rest to libuv. False when the connection broke. */
+static bool write_out(struct dg_conn *conn)
+{
+    struct dg_span out = output(conn);
+    if (conn->write_busy || out.len == 0)
+        return true;
+    uv_buf_t piece = uv_buf_init((char *)out.ptr, out.len > UINT32_MAX / 2 ? UINT32_MAX / 2 : (unsigned)out.len);
+    int n = uv_try_write(&conn->h.stream, &piece, 1);
+    if (n < 0 && n != UV_EAGAIN)
+        return false;
+    conn->write_since = conn->server->shared.now_ms;
+    if (n > 0) {
+        conn->server->stats.bytes_out += (unsigned)n;
+        written(conn, (size_t)n);
+    }
+    if (output(conn).len == 0)
+        return true;
+    take_output(conn);
+    conn->server->stats.bytes_out += conn->writing.len;
+    conn->write.data = conn;
+    piece = uv_buf_init(conn->writing.ptr, (unsigned)conn->writing.len);
+    conn->write_busy = true;
+    return uv_write(&conn->write, &conn->h.stream, &piece, 1, on_written) == 0;
+}
+
+/* Everything is written and the machine has had enough. */
+static void finish(struct dg_conn *conn)
+{
+    if (!wants_input(conn) || conn->server->closing) {
+        dg_conn_close(conn);
+        return;
+    }
+    if (conn->shut)
+        return;
+    conn->shut = true;
+    conn->linger_until = conn->server->shared.now_ms + LINGER_MS;
+    int fd;
+    if (uv_fileno(&conn->h.handle, &fd) != 0 || shutdown(fd, SHUT_WR) != 0)
+        dg_conn_close(conn);
+}
+
+static uint64_t deadline_of(const struct dg_conn *conn)
+{
+    uint64_t deadline = conn->shut ? conn->linger_until : machine_deadline(conn);
+    if (conn->write_busy) {
+        uint64_t write_until = conn->write_since + conn->server->shared.limits.write_ms;
+        deadline = write_until < deadline ? write_until : deadline;
+    }
+    return deadline;
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct dg_conn *conn = handle->data;
+    *buf = uv_buf_init(conn->server->read_bytes, DG_READ_BYTES);
+}
+
+/* Reads while the machine wants input. */
+static void set_reading(struct dg_conn *conn)
+{
+    bool wanted = wants_input(conn);
+    if (wanted == conn->reading)
+        return;
+    conn->reading = wanted;
+    if (wanted)
+        uv_read_start(&conn->h.stream, on_alloc, on_read);
+    else
+        uv_read_stop(&conn->h.stream);
+}
+
+void dg_conn_flush(struct dg_conn *conn)
+{
+    if (conn->closing)
+        return;
+    switch_machines(conn);
+    bool at_once;
+    bool close_wanted = wants_close(conn, &at_once);
+    if ((close_wanted && at_once) || !write_out(conn)) {
+        if (close_wanted && at_once && conn->write_busy)
+            cut_off(conn);
+        dg_conn_close(conn);
+        return;
+    }
+    if (close_wanted && !conn->write_busy)
+        finish(conn);
+    if (conn->closing)
+        return;
+    set_reading(conn);
+    dg_wheel_file(conn, deadline_of(conn));
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct dg_conn *conn = stream->data;
+    if (n == 0 || conn->closing)
+        return;
+    dg_server_touch(conn->server);
+    if (n > 0) {
+        conn->server->stats.bytes_in += (size_t)n;
+        if (conn->http)
+            dg_http_feed(conn->http, buf->base, (size_t)n);
+        else
+            dg_ws_feed(conn->ws, buf->base, (size_t)n);
+    } else if (n == UV_EOF) {
+        if (conn->http)
+            dg_http_eof(conn->http);
+        else
+            dg_ws_eof(conn->ws);
+    } else {
+        dg_conn_close(conn);
+        return;
+    }
+    dg_conn_flush(conn);
+}
+
+/* ---- Time -------------------------------------------------------------------------------------- */
+
+static void expire(struct dg_conn *conn)
+{
+    if (!conn->http) {
+        bool at_once;
+        dg_ws_expire(conn->ws);
+        conn->server->stats.expired += wants_close(conn, &at_once);
+        return;
+    }
+    conn->server->stats.expired++;
+    bool was_idle = dg_http_is_idle(conn->http);
+    dg_http_expire(conn->http);
+    if (was_idle)
+        dg_conn_close(conn); /* nobody is waiting for a last word */
+}
+
+void dg_conn_check_deadline(struct dg_conn *conn)
+{
+    struct dg_server *server = conn->server;
+    uint64_t now = server->shared.now_ms;
+    if (conn->write_busy && now >= conn->write_since + server->shared.limits.write_ms) {
+        cut_off(conn);
+    } else if (conn->shut && now >= conn->linger_until) {
+        dg_conn_close(conn);
+    } else if (!conn->shut && now >= machine_deadline(conn)) {
+        expire(conn);
+    }
+    dg_conn_flush(conn);
+}
+
+void dg_conn_wind_down(struct dg_conn *conn)
+{
+    if (conn->closing)
+        return;
+    if (conn->ws)
+        dg_ws_close(conn->ws, DG_WS_GOING_AWAY, DG_SPAN("the server is shutting down"));
+    else
+        dg_http_close_soon(conn->http);
+    dg_conn_flush(conn);
+}
+
+/* ---- What the machine tells -------------------------------------------------------------------- */
+
+/* Cuts the prefix off the path; a path outside of it becomes empty, which no route has. */
+static struct dg_span below_prefix(struct dg_span path, struct dg_span prefix)
+{
+    if (!dg_span_starts(path, prefix))
+        return (struct dg_span){"", 0};
+    path = dg_span_sub(path, prefix.len, path.len);
+    if (path.len == 0)
+        return DG_SPAN("/");
+    return path.ptr[0] == '/' ? path : (struct dg_span){"", 0};
+}
+
+static void on_head(void *user, struct dg_http_req *req)
+{
+    struct dg_conn *conn = user;
+    const struct dg_server *server = conn->server;
+    dg_forwarded(req, dg_span_cstr(conn->client), server->opts.trusted, server->opts.n_trusted,
+                 &req->client, &req->secure);
+    if (server->opts.url_prefix && *server->opts.url_prefix)
+        req->path = below_prefix(req->path, dg_span_cstr(server->opts.url_prefix));
+    if (server->handler->on_head)
+        server->handler->on_head(server->user, req);
+}
+
+static void on_request(void *user, struct dg_http_req *req)
+{
+    struct dg_conn *conn = user;
+    conn->server->handler->on_request(conn->server->user, req);
+}
+
+static void on_refused(void *user, struct dg_http_req *req, int status, const char *reason)
+{
+    struct dg_conn *conn = user;
+    if (!req->client.len)
+        req->client = dg_span_cstr(conn->client);
+    const struct dg_server_handler *handler = conn->server->handler;
+    if (handler->on_refused)
+        handler->on_refused(conn->server->user, req, status, reason);
+}
+
+/* Output from elsewhere than a read of this connection: written before the loop sleeps. */
+static void on_output(void *user)
+{
+    struct dg_conn *conn = user;
+    if (conn->dirty || conn->closing)
+        return;
+    conn->dirty = true;
+    conn->dirty_next = conn->server->dirty;
+    conn->server->dirty = conn;
+}
+
+static const struct dg_http_events machine_events = {
+    .on_head = on_head,
+    .on_request = on_request,
+    .on_refused = on_refused,
+    .on_output = on_output,
+};
+
+/* ---- WebSockets -------------------------------------------------------------------------------- */
+
+static void on_ws_message(void *user, struct dg_ws *ws, bool is_text, struct dg_span message)
+{
+    struct dg_conn *conn = user;
+    conn->socket->on_message(conn->socket_owner, ws, is_text, message);
+}
+
+static const struct dg_ws_events ws_events = {.on_message = on_ws_message, .on_output = on_output};
+
+int dg_server_websocket(struct dg_http_req *req, const char *const *protocols,
+                        const struct dg_ws_limits *limits, const struct dg_server_socket *handler,
+                        void *owner, struct dg_ws **ws, const char **reason)
+{
+    struct dg_conn *conn = dg_http_user(req->http);
+    const char *chosen = NULL;
+    if (conn->server->draining) {
+        *reason = "the server is shutting down";
+        return 503;
+    }
+    int status = dg_ws_handshake(req, protocols, &chosen, reason);
+    if (status != 101)
+        return status;
+    conn->ws = dg_ws_new(&conn->server->shared, limits, &ws_events, conn);
+    if (!conn->ws) {
+        *reason = "there is no memory for another WebSocket";
+        return 503;
+    }
+    conn->socket = handler;
+    conn->socket_owner = owner;
+    conn->server->stats.websockets++;
+    *ws = conn->ws;
+    dg_http_upgrade(req);
+    on_output(conn);
+    return 101;
+}
+
+/* ---- Accepting --------------------------------------------------------------------------------- */
+
+static void name_client(struct dg_conn *conn)
+{
+    struct sockaddr_storage peer;
+    int len = sizeof peer;
+    memcpy(conn->client, "unix:", sizeof "unix:");
+    if (conn->is_unix || uv_tcp_getpeername(&conn->h.tcp, (struct sockaddr *)&peer, &len) != 0)
+        return;
+    if (peer.ss_family == AF_INET6)
+        inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&peer)->sin6_addr, conn->client, sizeof conn->client);
+    else
+        inet_ntop(AF_INET, &((struct sockaddr_in *)&peer)->sin_addr, conn->client, sizeof conn->client);
+}
+
+static bool is_over_limit(struct dg_server *server, const struct dg_conn *conn)
+{
+    if (server->stats.connections > server->opts.connections_max)
+        return true;
+    unsigned max = server->opts.connections_per_client_max;
+    if (max == 0 || conn->is_unix)
+        return false;
+    unsigned same = 0;
+    for (const struct dg_conn *other = server->conns; other; other = other->next)
+        same += strcmp(other->client, conn->client) == 0;
+    return same > max;
+}
+
+static void turn_away(struct dg_conn *conn)
+{
+    static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\n"
+                               "Content-Length: 27\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
+                               "There are too many clients\n";
+    uv_buf_t piece = uv_buf_init((char *)text, sizeof text - 1);
+    conn->server->stats.refused++;
+    uv_try_write(&conn->h.stream, &piece, 1);
+    dg_conn_close(conn);
+}
+
+void dg_conn_accept(struct dg_listener *listener)
+{
+    struct dg_server *server = listener->server;
+    dg_server_touch(server);
+    struct dg_conn *conn = dg_xcalloc(1, sizeof *conn);
+    conn->server = server;
+    conn->is_unix = listener->is_unix;
+    dg_buf_init(&conn->writing, SIZE_MAX / 2);
+    if (conn->is_unix)
+        uv_pipe_init(server->loop, &conn->h.pipe, 0);
+    else
+        uv_tcp_init(server->loop, &conn->h.tcp);
+    conn->h.handle.data = conn;
+    conn->next = server->conns;
+    conn->link = &server->conns;
+    if (conn->next)
+        conn->next->link = &conn->next;
+    server->conns = conn;
+    server->stats.connections++;
+    server->stats.accepted++;
+    int code = uv_accept(&listener->h.stream, &conn->h.stream);
+    conn->http = code == 0 ? dg_http_new(&server->shared, &machine_events, conn) : NULL;
+    if (!conn->http) {
+        dg_conn_close(conn);
+        return;
+    }
+    name_client(conn);
+    if (is_over_limit(server, conn)) {
+        turn_away(conn);
+        return;
+    }
+    if (!conn->is_unix)
+        uv_tcp_nodelay(&conn->h.tcp, 1);
+    dg_server_keep_time(server);
+    dg_conn_flush(conn);
+}

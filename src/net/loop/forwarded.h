@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Who is the client, when proxies stand between? The peer, unless it is a trusted proxy: then the last
+ * address in X-Forwarded-For (or, without that, in Forwarded, RFC 7239) that is not itself a trusted
+ * proxy. Whatever stands left of it could have been written by anybody.
+ *
+ *     dg_forwarded(req, peer, trusted, n_trusted, &client, &secure);
+ *
+ * Pure; any thread. */
+#ifndef DG_NET_LOOP_FORWARDED_H
+#define DG_NET_LOOP_FORWARDED_H
+
+#include "net/loop/address.h"
+#include "net/proto/http.h"
+
+/* *client borrows from `peer` or from the request; *secure says that the nearest proxy was reached over
+ * TLS (X-Forwarded-Proto, or Forwarded's proto). */
+void dg_forwarded(const struct dg_http_req *req, struct dg_span peer, const struct dg_network *trusted,
+                  size_t n_trusted, struct dg_span *client, bool *secure);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The inside of the server, shared by server.c (listeners, time) and conn.c (connections). */
+#ifndef DG_NET_LOOP_SERVER_INT_H
+#define DG_NET_LOOP_SERVER_INT_H
+
+#include "net/loop/server.h"
+
+#include <netinet/in.h>
+
+struct dg_conn;
+
+/* A ring of lists: a connection with a deadline is filed under the tick at which it must be looked at,
+ * at the latest. Moving a deadline later costs nothing: the connection is found too early and filed
+ * again. */
+enum { DG_WHEEL_SLOTS = 512, DG_WHEEL_TICK_MS = 200, DG_READ_BYTES = 64 * 1024 };
+
+struct dg_listener {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } h;
+    struct dg_server *server;
+    struct dg_listener *next;
+    bool is_unix;
+    char text[DG_ADDRESS_TEXT];
+};
+
+struct dg_server {
+    uv_loop_t *loop;
+    struct dg_server_opts opts;
+    const struct dg_server_handler *handler;
+    void *user;
+    struct dg_log *log;
+    struct dg_http_shared shared;
+    uint64_t date_s; /* loop seconds for which shared.date was made */
+
+    struct dg_listener *listeners; /* newest first */
+    size_t n_listeners;
+    struct dg_conn *conns; /* all of them */
+    struct dg_conn *dirty; /* with output to write before the loop sleeps */
+    struct dg_conn *wheel[DG_WHEEL_SLOTS];
+    uint64_t wheel_tick; /* the last one that was worked off */
+    struct dg_server_stats stats;
+
+    uv_timer_t ticker;   /* runs while there are connections */
+    uv_prepare_t flusher;
+    bool closing;
+    bool draining;
+    uint64_t drain_until_ms;
+    void (*on_drained)(void *user);
+    void *drained_user;
+
+    char read_bytes[DG_READ_BYTES]; /* one connection is read at a time */
+};
+
+/* A connection; lives until its handle's close callback. */
+struct dg_conn {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } h;
+    struct dg_server *server;
+    struct dg_conn *next, **link;             /* of server->conns */
+    struct dg_conn *dirty_next;               /* of server->dirty */
+    struct dg_conn *wheel_next, **wheel_link; /* of a wheel slot; link NULL when not filed */
+    uint64_t wheel_at;                        /* the tick it is filed under */
+    struct dg_http *http;                     /* owned; NULL once it is a WebSocket */
+    struct dg_ws *ws;                         /* owned; NULL until then */
+    const struct dg_server_socket *socket;    /* borrowed */
+    void *socket_owner;
+    uv_write_t write;
+    struct dg_buf writing;                    /* owned; in flight while write_busy */
+    uint64_t write_since;                     /* of the last progress in writing */
+    uint64_t linger_until;                    /* after our last byte: how long we listen for the peer's */
+    bool write_busy, dirty, closing, shut, reading, is_unix;
+    char client[INET6_ADDRSTRLEN];            /* the peer's address; "unix:" */
+};
+
+/* Brings shared.now_ms and the date up to now. Called first by everything that the loop calls. */
+void dg_server_touch(struct dg_server *server);
+
+/* There is a connection: the wheel must turn. */
+void dg_server_keep_time(struct dg_server *server);
+
+/* Accepts one connection from the listener. */
+void dg_conn_accept(struct dg_listener *listener);
+
+/* Writes what is to be written, closes if that is wanted, files the next deadline. */
+void dg_conn_flush(struct dg_conn *conn);
+
+/* The wheel found it: acts if its deadline has really passed. */
+void dg_conn_check_deadline(struct dg_conn *conn);
+
+/* Lets go of the connection when its current request is done; at once if it is idle. */
+void dg_conn_wind_down(struct dg_conn *conn);
+
+/* Closes without another byte. */
+void dg_conn_close(struct dg_conn *conn);
+
+void dg_wheel_file(struct dg_conn *conn, uint64_t deadline_ms);
+void dg_wheel_unfile(struct dg_conn *conn);
+
+/* A connection has gone; the drain may be over. */
+void dg_server_on_conn_gone(struct dg_server *server);
+
+#endif

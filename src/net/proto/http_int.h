@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The inside of struct dg_http, shared by http.c (reading) and http_reply.c (answering). */
+#ifndef DG_NET_PROTO_HTTP_INT_H
+#define DG_NET_PROTO_HTTP_INT_H
+
+#include "net/proto/guard.h"
+#include "net/proto/http.h"
+
+#include <llhttp.h>
+
+enum dg_http_phase {
+    DG_HTTP_PHASE_IDLE,     /* between requests; nothing of the next one has come */
+    DG_HTTP_PHASE_HEAD,     /* in `in`: the beginning of a head */
+    DG_HTTP_PHASE_BODY,     /* reading the body (or throwing it away: see `discard`) */
+    DG_HTTP_PHASE_ANSWER,   /* the request is with its handler */
+    DG_HTTP_PHASE_UPGRADED, /* another protocol now */
+    DG_HTTP_PHASE_ENDED,    /* input is ignored; what is left of the output is still to be written */
+};
+
+struct dg_http {
+    const struct dg_http_shared *shared;
+    const struct dg_http_events *events;
+    void *user;
+
+    uint8_t phase;         /* enum dg_http_phase */
+    bool processing;       /* inside process(): answers must not start another round */
+    bool keep;             /* the connection survives the current answer */
+    bool peer_done;        /* the peer sent its last byte */
+    bool dead;             /* out of memory or stream limit: close without writing the rest */
+    bool expects_continue; /* "100 Continue" is owed when the body is wanted */
+    bool chunked_in;       /* the body comes in chunks */
+    bool message_complete; /* llhttp said so */
+    bool discard;          /* answered before the body was read: the rest of it is thrown away */
+    bool skipped_line;     /* the empty line that may stand before a request was there */
+
+    /* The answer. */
+    bool has_req;     /* req is filled in and on_done/on_gone is still owed */
+    bool begun;       /* status line written */
+    bool finished;    /* the answer is complete */
+    bool chunked_out; /* the streamed answer is chunked */
+    bool bodiless;    /* HEAD, 204, 304: the body is not sent */
+    int status;
+    uint64_t sent_bytes; /* of the answer's body, before compression */
+
+    llhttp_t parser; /* of the current request */
+    struct dg_guard_head head_guard;
+    struct dg_guard_chunks chunk_guard;
+    size_t head_scanned;   /* bytes of `in` that the head guard has seen */
+    uint64_t body_left;    /* of a body with Content-Length */
+    uint64_t body_seen;    /* bytes of body received, chunk data only */
+    uint64_t phase_since;  /* shared->now_ms when the phase began */
+    uint64_t deadline;     /* of the phase; UINT64_MAX for none */
+
+    struct dg_buf in;      /* input not consumed yet */
+    struct dg_buf body;
+    struct dg_buf extra;   /* headers added to the answer */
+    struct dg_buf out;     /* output not taken yet */
+    size_t out_taken;      /* bytes taken by dg_http_take_output and not reported as written */
+    struct dg_arena arena; /* of the current request */
+    struct dg_http_req req;
+    struct dg_http_header *headers; /* in the arena; what req.headers shows */
+    unsigned headers_cap;
+};
+
+/* Called by http_reply.c before an answer begins: decides whether the connection can go on after it. */
+void dg_http_answering(struct dg_http *http);
+
+/* Called by http_reply.c when the answer is complete: goes on with what was pipelined. */
+void dg_http_answered(struct dg_http *http);
+
+/* Called by http_reply.c when output was added. */
+void dg_http_tell_output(struct dg_http *http);
+
+/* Ends the connection without another byte. */
+void dg_http_kill(struct dg_http *http);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Writing answers into the machine's output. Whatever goes wrong with memory ends the connection, so
+ * the writers below return nothing and the callers stay simple. */
+#include "net/proto/http_reply.h"
+#include "net/proto/gzip.h"
+#include "net/proto/http_int.h"
+
+#include <stdio.h>
+
+const char *dg_http_reason(int status)
+{
+    switch (status) {
+    case 100: return "Continue";
+    case 101: return "Switching Protocols";
+    case 200: return "OK";
+    case 201: return "Created";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 304: return "Not Modified";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 410: return "Gone";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 417: return "Expectation Failed";
+    case 422: return "Unprocessable Content";
+    case 426: return "Upgrade Required";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 456: return "Quota Exceeded";
+    case 499: return "Client Closed Request";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
+    default: return "Status";
+    }
+}
+
+static void put(struct dg_http *http, const void *bytes, size_t len)
+{
+    if (!http->dead && dg_buf_append(&http->out, bytes, len) != DG_OK)
+        dg_http_kill(http);
+}
+
+static void put_text(struct dg_http *http, const char *text)
+{
+    put(http, text, strlen(text));
+}
+
+static void put_header(struct dg_http *http, const char *name, const char *value)
+{
+    put_text(http, name);
+    put(http, ": ", 2);
+    put_text(http, value);
+    put(http, "\r\n", 2);
+}
+
+static void put_number(struct dg_http *http, uint64_t number)
+{
+    char text[24];
+    size_t at = sizeof text;
+    do {
+        text[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    put(http, text + at, sizeof text - at);
+}
+
+void dg_http_reply_header(struct dg_http_req *req, const char *name, struct dg_span value)
+{
+    struct dg_buf *extra = &req->http->extra;
+    size_t before = extra->len;
+    if (dg_buf_append_cstr(extra, name) || dg_buf_append(extra, ": ", 2) ||
+        dg_buf_append_span(extra, value) || dg_buf_append(extra, "\r\n", 2)) {
+        dg_buf_truncate(extra, before);
+        return;
+    }
+    for (size_t i = extra->len - 2 - value.len; i < extra->len - 2; i++)
+        if (extra->ptr[i] == '\r' || extra->ptr[i] == '\n' || extra->ptr[i] == '\0')
+            extra->ptr[i] = ' ';
+}
+
+/* Status line and the headers that every answer has. */
+static void put_head(struct dg_http_req *req, int status, const char *type)
+{
+    struct dg_http *http = req->http;
+    dg_http_answering(http);
+    if (http->shared->closing)
+        http->keep = false;
+    http->begun = true;
+    http->status = status;
+    http->bodiless = req->method == DG_HTTP_HEAD || status == 204 || status == 304;
+    put(http, "HTTP/1.1 ", 9);
+    put_number(http, (uint64_t)status);
+    put(http, " ", 1);
+    put_text(http, dg_http_reason(status));
+    put(http, "\r\n", 2);
+    if (http->shared->server)
+        put_header(http, "Server", http->shared->server);
+    if (http->shared->date[0])
+        put_header(http, "Date", http->shared->date);
+    if (type)
+        put_header(http, "Content-Type", type);
+    put(http, http->extra.ptr, http->extra.len);
+}
+
+/* "Connection" where it says something that the version does not. */
+static void put_connection(struct dg_http_req *req)
+{
+    if (!req->http->keep)
+        put_text(req->http, "Connection: close\r\n");
+    else if (req->minor == 0)
+        put_text(req->http, "Connection: keep-alive\r\n");
+}
+
+static bool is_compressible(const char *type)
+{
+    return type && (strncmp(type, "text/", 5) == 0 || strstr(type, "json") || strstr(type, "xml") ||
+                    strstr(type, "javascript") || strstr(type, "yaml"));
+}
+
+/* The body compressed, when that was asked for and is worth it; otherwise ptr is NULL. */
+static struct dg_span try_gzip(struct dg_http_req *req, const char *type, struct dg_span body,
+                               struct dg_buf *memory)
+{
+    const struct dg_http_limits *limits = &req->http->shared->limits;
+    struct dg_span none = {NULL, 0};
+    if (body.len < limits->gzip_bytes_min || body.len > limits->gzip_bytes_max ||
+        !is_compressible(type) || !dg_http_list_has(dg_http_header(req, "accept-encoding"), "gzip"))
+        return none;
+    return dg_gzip(memory, body) == DG_OK && memory->len < body.len ? dg_buf_span(memory) : none;
+}
+
+void dg_http_reply(struct dg_http_req *req, int status, const char *type, struct dg_span body)
+{
+    struct dg_http *http = req->http;
+    struct dg_buf memory;
+    dg_buf_init(&memory, SIZE_MAX / 2);
+    struct dg_span packed = try_gzip(req, type, body, &memory);
+    http->sent_bytes = body.len;
+    put_head(req, status, type);
+    put_connection(req);
+    if (packed.ptr)
+        put_text(http, "Content-Encoding: gzip\r\n");
+    if (body.len >= http->shared->limits.gzip_bytes_min && is_compressible(type))
+        put_text(http, "Vary: Accept-Encoding\r\n");
+    if (status != 204 && status != 304) {
+        put_text(http, "Content-Length: ");
+        put_number(http, packed.ptr ? packed.len : body.len);
+        put(http, "\r\n", 2);
+    }
+    put(http, "\r\n", 2);
+    if (!http->bodiless)
+        put(http, packed.ptr ? packed.ptr : body.ptr, packed.ptr ? packed.len : body.len);
+    dg_buf_deinit(&memory);
+    http->finished = true;
+    dg_http_answered(http);
+}
+
+void dg_http_reply_begin(struct dg_http_req *req, int status, const char *type)
+{
+    struct dg_http *http = req->http;
+    http->chunked_out = req->minor >= 1;
+    if (!http->chunked_out)
+        http->keep = false;
+    put_head(req, status, type);
+    put_connection(req);
+    if (http->chunked_out && status != 204 && status != 304)
+        put_text(http, "Transfer-Encoding: chunked\r\n");
+    put(http, "\r\n", 2);
+    dg_http_tell_output(http);
+}
+
+enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part)
+{
+    struct dg_http *http = req->http;
+    if (http->dead)
+        return DG_ERR_CLOSED;
+    if (part.len == 0)
+        return DG_OK;
+    http->sent_bytes += part.len;
+    if (http->bodiless)
+        return DG_OK;
+    if (http->out.len + http->out_taken + part.len > http->shared->limits.stream_bytes) {
+        dg_http_kill(http);
+        return DG_ERR_LIMIT;
+    }
+    if (http->chunked_out) {
+        char size[24];
+        put(http, size, (size_t)snprintf(size, sizeof size, "%zx\r\n", part.len));
+    }
+    put(http, part.ptr, part.len);
+    if (http->chunked_out)
+        put(http, "\r\n", 2);
+    if (http->dead)
+        return DG_ERR_NOMEM;
+    dg_http_tell_output(http);
+    return DG_OK;
+}
+
+void dg_http_reply_end(struct dg_http_req *req)
+{
+    struct dg_http *http = req->http;
+    if (http->chunked_out && !http->bodiless)
+        put(http, "0\r\n\r\n", 5);
+    http->finished = true;
+    dg_http_answered(http);
+}
+
+void dg_http_upgrade(struct dg_http_req *req)
+{
+    struct dg_http *http = req->http;
+    http->keep = false; /* for HTTP this was the last one */
+    http->begun = true;
+    http->status = 101;
+    put_text(http, "HTTP/1.1 101 Switching Protocols\r\n");
+    if (http->shared->server)
+        put_header(http, "Server", http->shared->server);
+    put(http, http->extra.ptr, http->extra.len);
+    put(http, "\r\n", 2);
+    if (!http->dead)
+        http->phase = DG_HTTP_PHASE_UPGRADED;
+    http->deadline = UINT64_MAX;
+    http->finished = true;
+    dg_http_answered(http);
+}
+
+bool dg_http_reply_begun(const struct dg_http_req *req)
+{
+    return req->http->begun;
+}
+
+int dg_http_reply_status(const struct dg_http_req *req)
+{
+    return req->http->status;
+}
+
+uint64_t dg_http_reply_bytes(const struct dg_http_req *req)
+{
+    return req->http->sent_bytes;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Answers to HTTP requests.
+ *
+ *     dg_http_reply_header(req, "X-Request-Id", id);                 any number, first
+ *     dg_http_reply(req, 200, "application/json", body);             a whole answer, or ...
+ *
+ *     dg_http_reply_begin(req, 200, "text/event-stream");            ... a streamed one
+ *     err = dg_http_reply_write(req, part);                          as often as wanted
+ *     dg_http_reply_end(req);
+ *
+ * After dg_http_reply or dg_http_reply_end the request is gone. Failures of memory end the connection
+ * (the request's on_gone tells, later, never from inside these calls), so there is nothing to check
+ * but the back-pressure of a stream. Content-Length or chunks, HEAD, gzip, keep-alive and Date are
+ * seen to here. One thread: the machine's. */
+#ifndef DG_NET_PROTO_HTTP_REPLY_H
+#define DG_NET_PROTO_HTTP_REPLY_H
+
+#include "base/err.h"
+#include "base/span.h"
+#include "net/proto/http.h"
+
+/* Adds a header to the answer; the value must not hold CR, LF or NUL (they become spaces). */
+void dg_http_reply_header(struct dg_http_req *req, const char *name, struct dg_span value);
+
+/* A whole answer; copies the body. `type` may be NULL when the body is empty. */
+void dg_http_reply(struct dg_http_req *req, int status, const char *type, struct dg_span body);
+
+/* A streamed answer: chunked, or ended by closing for HTTP/1.0. */
+void dg_http_reply_begin(struct dg_http_req *req, int status, const char *type);
+
+/* DG_ERR_LIMIT when the client does not read and the stream was given up, DG_ERR_NOMEM,
+ * DG_ERR_CLOSED after either. An empty part writes nothing. */
+enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part);
+void dg_http_reply_end(struct dg_http_req *req);
+
+/* True when an answer to `req` has begun. */
+bool dg_http_reply_begun(const struct dg_http_req *req);
+
+/* The status that was answered; 0 before that (for the access log, in on_done). */
+int dg_http_reply_status(const struct dg_http_req *req);
+/* Bytes of the answer's body so far, before compression. */
+uint64_t dg_http_reply_bytes(const struct dg_http_req *req);
+
+/* "OK", "Not Found", ...; "Status" for what has no name. */
+const char *dg_http_reason(int status);
+
+#endif

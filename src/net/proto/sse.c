@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One event: an optional name, one data field per line, an empty line. */
+#include "net/proto/sse.h"
+
+/* Cuts the first line off `rest`; false when that was the last. */
+static bool cut_line(struct dg_span *rest, struct dg_span *line)
+{
+    size_t end = 0;
+    while (end < rest->len && rest->ptr[end] != '\n' && rest->ptr[end] != '\r')
+        end++;
+    *line = dg_span_sub(*rest, 0, end);
+    bool more = end < rest->len;
+    bool pair = end + 1 < rest->len && rest->ptr[end] == '\r' && rest->ptr[end + 1] == '\n';
+    *rest = dg_span_sub(*rest, end + 1 + pair, rest->len);
+    return more;
+}
+
+enum dg_err dg_sse_event(struct dg_buf *buf, const char *event, struct dg_span data)
+{
+    size_t before = buf->len;
+    enum dg_err err = event ? dg_buf_printf(buf, "event: %s\n", event) : DG_OK;
+    struct dg_span rest = data;
+    bool more = true;
+    while (!err && more) {
+        struct dg_span line;
+        more = cut_line(&rest, &line);
+        err = dg_buf_append_cstr(buf, "data: ");
+        if (!err)
+            err = dg_buf_append_span(buf, line);
+        if (!err)
+            err = dg_buf_append_byte(buf, '\n');
+    }
+    if (!err)
+        err = dg_buf_append_byte(buf, '\n');
+    if (err)
+        dg_buf_truncate(buf, before);
+    return err;
+}
+
+enum dg_err dg_sse_comment(struct dg_buf *buf)
+{
+    return dg_buf_append_cstr(buf, ":\n\n");
+}

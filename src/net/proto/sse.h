@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Server-sent events (WHATWG HTML, section 9.2) into a buffer.
+ *
+ *     err = dg_sse_event(&buf, "token", json);      event: token\ndata: {...}\n\n
+ *     err = dg_sse_comment(&buf);                   a line that keeps proxies from hanging up
+ *
+ * Data of several lines becomes several data fields, which the reader joins with LF again; CR and CR LF
+ * count as line ends too, since readers take them as such. Any thread. */
+#ifndef DG_NET_PROTO_SSE_H
+#define DG_NET_PROTO_SSE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/span.h"
+
+/* `event` is a literal of ours; NULL for none. */
+enum dg_err dg_sse_event(struct dg_buf *buf, const char *event, struct dg_span data) DG_MUST_CHECK;
+enum dg_err dg_sse_comment(struct dg_buf *buf) DG_MUST_CHECK;
+
+#endif

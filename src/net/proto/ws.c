@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Frames are taken apart by wslay's frame layer; joining, checking and answering is here. wslay keeps
+ * a 4 KB buffer per context, so a context exists only while a frame is incomplete: the machine counts
+ * the bytes it fed and the bytes of the frames that came out, and when the two are equal nothing is
+ * left inside and the context goes. The headers of our own frames (never masked, never fragmented) are
+ * four to ten bytes and written by hand, for the same reason. */
+#include "net/proto/ws.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#include <wslay/wslay.h>
+
+enum { CONTROL_MAX = 125, MASK_BYTES = 4 };
+
+struct dg_ws {
+    const struct dg_http_shared *shared;
+    const struct dg_ws_limits *limits;
+    const struct dg_ws_events *events;
+    void *user;
+
+    wslay_frame_context_ptr frames; /* NULL while nothing is half read */
+    const char *feed;               /* what wslay may still take of the current input */
+    size_t feed_len;
+    uint64_t unaccounted; /* bytes that wslay took and that no complete frame has explained yet */
+
+    /* The frame being read. */
+    uint64_t frame_left;
+    uint64_t frame_bytes; /* header and payload */
+    uint8_t frame_opcode; /* of enum wslay_opcode */
+    bool frame_fin, in_frame;
+
+    /* The message being read. */
+    bool in_message, is_text;
+    struct dg_buf message;
+    struct dg_buf control; /* payload of a control frame; they may come between fragments */
+    uint64_t message_since;
+
+    bool processing, close_sent, close_received, peer_done, dead, pinged;
+    uint64_t heard_at; /* when the peer last said anything */
+    uint64_t close_at; /* when we sent our close */
+    struct dg_buf out;
+    size_t out_taken;
+};
+
+struct dg_ws *dg_ws_new(const struct dg_http_shared *shared, const struct dg_ws_limits *limits,
+                        const struct dg_ws_events *events, void *user)
+{
+    struct dg_ws *ws = dg_try_calloc(1, sizeof *ws);
+    if (!ws)
+        return NULL;
+    ws->shared = shared;
+    ws->limits = limits;
+    ws->events = events;
+    ws->user = user;
+    ws->heard_at = shared->now_ms;
+    dg_buf_init(&ws->message, limits->message_bytes);
+    dg_buf_init(&ws->control, CONTROL_MAX);
+    dg_buf_init(&ws->out, SIZE_MAX / 2);
+    return ws;
+}
+
+static void drop_frames(struct dg_ws *ws)
+{
+    if (ws->frames)
+        wslay_frame_context_free(ws->frames);
+    ws->frames = NULL;
+}
+
+void dg_ws_free(struct dg_ws *ws)
+{
+    if (!ws)
+        return;
+    drop_frames(ws);
+    dg_buf_deinit(&ws->message);
+    dg_buf_deinit(&ws->control);
+    dg_buf_deinit(&ws->out);
+    dg_free(ws);
+}
+
+/* ---- Sending ----------------------------------------------------------------------------------- */
+
+static void tell_output(struct dg_ws *ws)
+{
+    if (!ws->processing && ws->events->on_output)
+        ws->events->on_output(ws->user);
+}
+
+static void give_up(struct dg_ws *ws)
+{
+    ws->dead = true;
+    tell_output(ws);
+}
+
+/* One unfragmented, unmasked frame (RFC 6455, section 5.2). */
+static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span payload)
+{
+    uint8_t head[10] = {(uint8_t)(0x80 | opcode)};
+    size_t head_len = 2;
+    if (payload.len < 126) {
+        head[1] = (uint8_t)payload.len;
+    } else {
+        unsigned n = payload.len <= UINT16_MAX ? 2 : 8;
+        head[1] = n == 2 ? 126 : 127;
+        for (unsigned i = 0; i < n; i++)
+            head[2 + i] = (uint8_t)((uint64_t)payload.len >> 8 * (n - 1 - i));
+        head_len += n;
+    }
+    size_t before = ws->out.len;
+    enum dg_err err = dg_buf_append(&ws->out, head, head_len);
+    if (!err)
+        err = dg_buf_append_span(&ws->out, payload);
+    if (err) {
+        dg_buf_truncate(&ws->out, before);
+        give_up(ws);
+        return err;
+    }
+    tell_output(ws);
+    return DG_OK;
+}
+
+static enum dg_err send_message(struct dg_ws *ws, uint8_t opcode, struct dg_span payload)
+{
+    if (ws->close_sent || ws->dead)
+        return DG_ERR_CLOSED;
+    if (ws->out.len + ws->out_taken + payload.len > ws->limits->stream_bytes) {
+        give_up(ws);
+        return DG_ERR_LIMIT;
+    }
+    return put_frame(ws, opcode, payload);
+}
+
+enum dg_err dg_ws_send(struct dg_ws *ws, struct dg_span text)
+{
+    return send_message(ws, WSLAY_TEXT_FRAME, text);
+}
+
+enum dg_err dg_ws_send_binary(struct dg_ws *ws, struct dg_span bytes)
+{
+    return send_message(ws, WSLAY_BINARY_FRAME, bytes);
+}
+
+/* Sends our close frame, once; `code` 1005 sends one without a code. */
+static void send_close(struct dg_ws *ws, int code, struct dg_span reason)
+{
+    if (ws->close_sent || ws->dead)
+        return;
+    char payload[CONTROL_MAX];
+    size_t len = 0;
+    if (code != WSLAY_CODE_NO_STATUS_RCVD) {
+        struct dg_span said = dg_utf8_clip(reason, sizeof payload - 2);
+        payload[0] = (char)(code >> 8);
+        payload[1] = (char)code;
+        if (said.len)
+            memcpy(payload + 2, said.ptr, said.len);
+        len = 2 + said.len;
+    }
+    ws->close_sent = true;
+    ws->close_at = ws->shared->now_ms;
+    if (put_frame(ws, WSLAY_CONNECTION_CLOSE, dg_span_make(payload, len)) != DG_OK)
+        return;
+    if (ws->events->on_closing)
+        ws->events->on_closing(ws->user, ws, code);
+}
+
+void dg_ws_close(struct dg_ws *ws, int code, struct dg_span reason)
+{
+    send_close(ws, code, reason);
+}
+
+bool dg_ws_is_closing(const struct dg_ws *ws)
+{
+    return ws->close_sent || ws->close_received || ws->dead;
+}
+
+/* The peer broke a rule: says so; nothing it sends from now on is looked at. */
+static void fail(struct dg_ws *ws, int code, const char *reason)
+{
+    send_close(ws, code, dg_span_cstr(reason));
+    ws->close_received = true;
+}
+
+/* ---- Receiving --------------------------------------------------------------------------------- */
+
+static ssize_t on_recv(uint8_t *buf, size_t len, int flags, void *user_data)
+{
+    struct dg_ws *ws = user_data;
+    if (ws->feed_len == 0)
+        return -1; /* wslay: want read */
+    size_t n = len < ws->feed_len ? len : ws->feed_len;
+    memcpy(buf, ws->feed, n);
+    ws->feed += n;
+    ws->feed_len -= n;
+    ws->unaccounted += n;
+    return (ssize_t)n;
+}
+
+static const struct wslay_frame_callbacks frame_callbacks = {.recv_callback = on_recv};
+
+/* What a close code may be on the wire (RFC 6455, section 7.4). */
+static bool is_close_code(int code)
+{
+    return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+           (code >= 3000 && code <= 4999);
+}
+
+static void on_close_frame(struct dg_ws *ws, struct dg_span payload)
+{
+    ws->close_received = true;
+    if (payload.len == 0) {
+        send_close(ws, WSLAY_CODE_NO_STATUS_RCVD, payload);
+        return;
+    }
+    int code = payload.len >= 2 ? (uint8_t)payload.ptr[0] << 8 | (uint8_t)payload.ptr[1] : 0;
+    if (!is_close_code(code))
+        fail(ws, DG_WS_PROTOCOL_ERROR, "the close code is not permitted");
+    else if (!dg_utf8_valid(dg_span_sub(payload, 2, payload.len), NULL))
+        fail(ws, DG_WS_BAD_TEXT, "the reason for closing is not UTF-8");
+    else
+        send_close(ws, code, (struct dg_span){NULL, 0});
+}
+
+static void on_message_complete(struct dg_ws *ws)
+{
+    struct dg_span message = dg_buf_span(&ws->message);
+    ws->in_message = false;
+    if (ws->is_text && !dg_utf8_valid(message, NULL))
+        fail(ws, DG_WS_BAD_TEXT, "a text message is not UTF-8");
+    else if (!ws->close_sent)
+        ws->events->on_message(ws->user, ws, ws->is_text, message);
+    dg_buf_deinit(&ws->message);
+}
+
+static void on_frame_complete(struct dg_ws *ws)
+{
+    ws->in_frame = false;
+    ws->unaccounted -= ws->frame_bytes;
+    if (!wslay_is_ctrl_frame(ws->frame_opcode)) {
+        if (ws->frame_fin)
+            on_message_complete(ws);
+        return;
+    }
+    struct dg_span payload = dg_buf_span(&ws->control);
+    if (ws->frame_opcode == WSLAY_CONNECTION_CLOSE)
+        on_close_frame(ws, payload);
+    else if (ws->frame_opcode == WSLAY_PING && !ws->close_sent)
+        (void)!send_message(ws, WSLAY_PONG, payload); /* on failure the connection is given up there */
+    dg_buf_deinit(&ws->control);
+}
+
+/* A new data frame: does it fit what came before? */
+static const char *begin_data_frame(struct dg_ws *ws, uint8_t opcode)
+{
+    if (opcode == WSLAY_CONTINUATION_FRAME)
+        return ws->in_message ? NULL : "a continuation without a beginning";
+    if (ws->in_message)
+        return "a new message inside a fragmented one";
+    ws->in_message = true;
+    ws->is_text = opcode == WSLAY_TEXT_FRAME;
+    ws->message_since = ws->shared->now_ms;
+    return NULL;
+}
+
+static bool begin_frame(struct dg_ws *ws, const struct wslay_frame_iocb *iocb)
+{
+    const char *problem = NULL;
+    bool is_control = wslay_is_ctrl_frame(iocb->opcode);
+    if (!iocb->mask)
+        problem = "a frame is not masked";
+    else if (iocb->rsv)
+        problem = "a reserved bit is set";
+    else if (iocb->opcode > WSLAY_PONG || (iocb->opcode > WSLAY_BINARY_FRAME && !is_control))
+        problem = "an unknown kind of frame";
+    else if (is_control && (!iocb->fin || iocb->payload_length > CONTROL_MAX))
+        problem = "a control frame is fragmented or too long";
+    else if (!is_control)
+        problem = begin_data_frame(ws, iocb->opcode);
+    if (problem) {
+        fail(ws, DG_WS_PROTOCOL_ERROR, problem);
+        return false;
+    }
+    if (!is_control && iocb->payload_length > ws->limits->message_bytes - ws->message.len) {
+        fail(ws, DG_WS_TOO_BIG, "the message is larger than the limit");
+        return false;
+    }
+    unsigned length_bytes = iocb->payload_length < 126 ? 0 : iocb->payload_length <= UINT16_MAX ? 2 : 8;
+    ws->in_frame = true;
+    ws->frame_opcode = iocb->opcode;
+    ws->frame_fin = iocb->fin;
+    ws->frame_left = iocb->payload_length;
+    ws->frame_bytes = 2 + length_bytes + MASK_BYTES + iocb->payload_length;
+    return true;
+}
+
+/* One piece of a frame from wslay; false when there is none, or no use in going on. */
+static bool read_piece(struct dg_ws *ws)
+{
+    struct wslay_frame_iocb iocb;
+    memset(&iocb, 0, sizeof iocb);
+    ssize_t n = wslay_frame_recv(ws->frames, &iocb);
+    if (n == WSLAY_ERR_WANT_READ)
+        return false;
+    if (n < 0) {
+        fail(ws, DG_WS_PROTOCOL_ERROR, "a frame's header is malformed");
+        return false;
+    }
+    if (!ws->in_frame && !begin_frame(ws, &iocb))
+        return false;
+    struct dg_buf *into = wslay_is_ctrl_frame(ws->frame_opcode) ? &ws->control : &ws->message;
+    if (iocb.data_length && dg_buf_append(into, iocb.data, iocb.data_length) != DG_OK) {
+        fail(ws, DG_WS_INTERNAL, "there is no memory for this message");
+        return false;
+    }
+    ws->frame_left -= iocb.data_length;
+    if (ws->frame_left == 0)
+        on_frame_complete(ws);
+    return true;
+}
+
+void dg_ws_feed(struct dg_ws *ws, const char *bytes, size_t len)
+{
+    if (ws->close_received || ws->dead || len == 0)
+        return;
+    ws->heard_at = ws->shared->now_ms;
+    ws->pinged = false;
+    ws->processing = true;
+    if (!ws->frames && wslay_frame_context_init(&ws->frames, &frame_callbacks, ws) != 0) {
+        ws->frames = NULL;
+        give_up(ws);
+    }
+    ws->feed = bytes;
+    ws->feed_len = len;
+    while (ws->frames && !ws->close_received && !ws->dead && read_piece(ws))
+        ;
+    ws->feed = NULL;
+    ws->feed_len = 0;
+    if (ws->unaccounted == 0 || ws->close_received)
+        drop_frames(ws);
+    ws->processing = false;
+}
+
+void dg_ws_eof(struct dg_ws *ws)
+{
+    ws->peer_done = true;
+    if (!ws->close_received)
+        ws->dead = true;
+}
+
+/* ---- The owner's side -------------------------------------------------------------------------- */
+
+void dg_ws_prepend(struct dg_ws *ws, struct dg_buf *output)
+{
+    if (dg_buf_append_span(output, dg_buf_span(&ws->out)) != DG_OK) {
+        give_up(ws);
+        return;
+    }
+    struct dg_buf mine = ws->out;
+    ws->out = *output;
+    *output = mine;
+}
+
+struct dg_span dg_ws_output(const struct dg_ws *ws)
+{
+    return dg_buf_span(&ws->out);
+}
+
+void dg_ws_written(struct dg_ws *ws, size_t len)
+{
+    size_t of_taken = len < ws->out_taken ? len : ws->out_taken;
+    ws->out_taken -= of_taken;
+    dg_buf_consume(&ws->out, len - of_taken);
+    if (ws->out.len == 0)
+        dg_buf_deinit(&ws->out); /* idle sockets hold no memory */
+}
+
+void dg_ws_take_output(struct dg_ws *ws, struct dg_buf *into)
+{
+    struct dg_buf spare = *into;
+    *into = ws->out;
+    ws->out = spare;
+    ws->out.max = into->max;
+    ws->out_taken += into->len;
+}
+
+bool dg_ws_wants_input(const struct dg_ws *ws)
+{
+    if (ws->peer_done || ws->dead)
+        return false;
+    return ws->close_received || ws->out.len + ws->out_taken < ws->limits->stream_bytes;
+}
+
+bool dg_ws_wants_close(const struct dg_ws *ws, bool *at_once)
+{
+    *at_once = ws->dead;
+    return ws->dead || (ws->close_sent && ws->close_received);
+}
+
+uint64_t dg_ws_deadline(const struct dg_ws *ws)
+{
+    if (ws->close_sent)
+        return ws->close_at + ws->limits->close_ms;
+    uint64_t silence = ws->heard_at + (uint64_t)ws->limits->ping_ms * (ws->pinged ? 2 : 1);
+    uint64_t message = ws->message_since + ws->limits->message_ms;
+    return ws->in_message && message < silence ? message : silence;
+}
+
+void dg_ws_expire(struct dg_ws *ws)
+{
+    ws->processing = true;
+    uint64_t now = ws->shared->now_ms;
+    if (ws->close_sent) {
+        ws->dead = true;
+    } else if (ws->in_message && now >= ws->message_since + ws->limits->message_ms) {
+        fail(ws, DG_WS_POLICY, "the message did not arrive in time");
+    } else if (ws->pinged) {
+        ws->dead = true;
+    } else {
+        ws->pinged = true;
+        (void)!send_message(ws, WSLAY_PING, (struct dg_span){NULL, 0});
+    }
+    ws->processing = false;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The server side of one WebSocket after its handshake (RFC 6455) as a pure machine: bytes in, messages
+ * and bytes out; the same manners as http.h, whose clock it shares.
+ *
+ *     struct dg_ws *ws = dg_ws_new(&shared, &limits, &events, user);
+ *     dg_ws_feed(ws, bytes, len);                  may call events.on_message
+ *     err = dg_ws_send(ws, text);                  DG_ERR_LIMIT: the peer does not read, given up
+ *     dg_ws_close(ws, 1001, DG_SPAN("bye"));       starts the closing handshake
+ *     dg_ws_free(ws);
+ *
+ * Pings are answered, fragments joined, texts checked to be UTF-8, close codes checked and answered.
+ * A peer that is silent for ping_ms is pinged, and given up when it stays silent for as long again.
+ * Between messages a machine holds no buffer and no wslay context: it is a few hundred bytes. One
+ * thread. */
+#ifndef DG_NET_PROTO_WS_H
+#define DG_NET_PROTO_WS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "net/proto/http.h"
+
+struct dg_ws;
+
+struct dg_ws_limits {
+    size_t message_bytes; /* of one message, fragments joined; more is closed with 1009 */
+    size_t stream_bytes;  /* unwritten output at which the peer is given up */
+    uint32_t ping_ms;     /* silence before a ping, and after it */
+    uint32_t message_ms;  /* from a message's first byte to its last */
+    uint32_t close_ms;    /* for the peer's answer to our close */
+};
+
+#define DG_WS_LIMITS_DEFAULT                                                                       \
+    {                                                                                              \
+        .message_bytes = 2 * 1024 * 1024, .stream_bytes = 1024 * 1024, .ping_ms = 30 * 1000,       \
+        .message_ms = 30 * 1000, .close_ms = 5 * 1000                                              \
+    }
+
+/* Status codes that we send (RFC 6455, section 7.4.1). */
+enum {
+    DG_WS_NORMAL = 1000,
+    DG_WS_GOING_AWAY = 1001,
+    DG_WS_PROTOCOL_ERROR = 1002,
+    DG_WS_UNSUPPORTED = 1003,
+    DG_WS_BAD_TEXT = 1007,
+    DG_WS_POLICY = 1008,
+    DG_WS_TOO_BIG = 1009,
+    DG_WS_INTERNAL = 1011,
+};
+
+struct dg_ws_events {
+    /* A whole message; borrowed for the call. A binary one is any bytes, a text valid UTF-8. */
+    void (*on_message)(void *user, struct dg_ws *ws, bool is_text, struct dg_span message);
+    /* The closing handshake has begun, from either side; no message will follow. `code` is 1005 when
+     * the peer gave none. NULL is fine. */
+    void (*on_closing)(void *user, struct dg_ws *ws, int code);
+    /* There is output, or the wish to close, that came outside dg_ws_feed. */
+    void (*on_output)(void *user);
+};
+
+/* NULL when there is no memory. The pointers are borrowed. */
+struct dg_ws *dg_ws_new(const struct dg_http_shared *shared, const struct dg_ws_limits *limits,
+                        const struct dg_ws_events *events, void *user) DG_MUST_CHECK;
+void dg_ws_free(struct dg_ws *ws); /* NULL is fine; not from an event */
+
+void dg_ws_feed(struct dg_ws *ws, const char *bytes, size_t len);
+void dg_ws_eof(struct dg_ws *ws);
+
+/* One text or binary message. DG_ERR_CLOSED after a close, DG_ERR_LIMIT or DG_ERR_NOMEM when the
+ * connection had to be given up. */
+enum dg_err dg_ws_send(struct dg_ws *ws, struct dg_span text) DG_MUST_CHECK;
+enum dg_err dg_ws_send_binary(struct dg_ws *ws, struct dg_span bytes) DG_MUST_CHECK;
+
+/* Starts the closing handshake; the reason is cut at 123 bytes. A second call does nothing. */
+void dg_ws_close(struct dg_ws *ws, int code, struct dg_span reason);
+bool dg_ws_is_closing(const struct dg_ws *ws);
+
+/* As in http.h. dg_ws_prepend puts bytes of the protocol before (the answer to the handshake) in front
+ * of the output, taking the buffer's memory. */
+void dg_ws_prepend(struct dg_ws *ws, struct dg_buf *output);
+struct dg_span dg_ws_output(const struct dg_ws *ws);
+void dg_ws_written(struct dg_ws *ws, size_t len);
+void dg_ws_take_output(struct dg_ws *ws, struct dg_buf *into);
+bool dg_ws_wants_input(const struct dg_ws *ws);
+bool dg_ws_wants_close(const struct dg_ws *ws, bool *at_once);
+uint64_t dg_ws_deadline(const struct dg_ws *ws);
+void dg_ws_expire(struct dg_ws *ws);
+
+#endif
