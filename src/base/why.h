@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A sentence for a human about one failure: what was read, what was expected, what to do next.
+ *
+ * The caller owns it (usually on the stack) and passes it down; the function that fails fills it.
+ * There is no global last-error buffer, so threads cannot overwrite each other. NULL is accepted
+ * everywhere: a caller that will not show the sentence need not collect it.
+ *
+ *     struct dg_why why = DG_WHY_NONE;
+ *     err = dg_spm_open(&spm, path, &why);
+ *     if (err)
+ *         fprintf(stderr, "dragoman: %s\n", dg_why_text(&why, err)); */
+#ifndef DG_BASE_WHY_H
+#define DG_BASE_WHY_H
+
+#include "base/err.h"
+
+enum { DG_WHY_CAP = 1024 };
+
+struct dg_why {
+    char text[DG_WHY_CAP]; /* NUL-terminated; "" when nothing was said */
+};
+
+#define DG_WHY_NONE {""}
+
+/* Writes the sentence (cut at DG_WHY_CAP, on a character boundary; control characters and bytes that
+ * are not UTF-8 become '?') and returns `err`, so that a refusal is one line:
+ *
+ *     return dg_why_set(why, DG_ERR_RANGE, "%s: layers is %ld, expected 1 to 64", path, n); */
+enum dg_err dg_why_set(struct dg_why *why, enum dg_err err, const char *fmt, ...) DG_PRINTF(3, 4);
+
+/* Puts "context: " before the sentence that is there; returns `err`. */
+enum dg_err dg_why_wrap(struct dg_why *why, enum dg_err err, const char *fmt, ...) DG_PRINTF(3, 4);
+
+/* The sentence, or the error's general one when nothing was said. */
+const char *dg_why_text(const struct dg_why *why, enum dg_err err);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragomand: start-up told as a story, the loop, and the way back.
+ *
+ *     options -> log -> process limits -> loop and signals -> models -> api -> bind
+ *             -> drop privileges -> ready
+ *     the loop runs
+ *     drain   <- first SIGTERM or SIGINT; the second closes everything at once
+ *
+ * Each step that acquires something has its mirror in wind_down, in reverse order; wind_down knows
+ * by NULL or a flag what was reached. Exit codes: 0 asked to stop and did, or --help and its like;
+ * 1 could not do it; 2 used wrongly, which includes any mistake in the configuration. */
+#include "api/api.h"
+#include "base/log.h"
+#include "daemon/options.h"
+#include "daemon/process.h"
+#include "daemon/reload.h"
+#include "daemon/service.h"
+#include "daemon/signals.h"
+#include "daemon/systemd.h"
+#include "daemon/version.h"
+#include "net/loop/server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <uv.h>
+
+extern char **environ; /* POSIX leaves the declaration to us */
+
+enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
+
+/* Everything that the process holds; one, on main's stack. The loop's thread. */
+struct daemon {
+    int argc;
+    char **argv;
+    struct dg_opt_set *start; /* the options we started with; texts of it are borrowed everywhere */
+    struct dg_opt_set *live;  /* the options that hold now; `start` until the first reload */
+    struct dg_network networks[DG_OPTIONS_NETWORKS];
+    struct dg_log *log;
+    uv_loop_t loop;
+    bool loop_open;
+    struct dg_signals signals;
+    struct dg_systemd_watchdog watchdog;
+    struct dg_service *service;
+    struct dg_api *api;
+    struct dg_server *server;
+};
+
+static const struct dg_options *options_of(const struct dg_opt_set *set)
+{
+    return dg_opt_values(set);
+}
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+/* --help, --version, --dump-config, --check-config: true when one was asked for and answered. */
+static bool answer_and_leave(const struct dg_opt_set *set, enum dg_err *err, struct dg_why *why)
+{
+    const struct dg_options *options = options_of(set);
+    struct dg_buf text;
+    dg_buf_init(&text, 1 << 20);
+    *err = DG_OK;
+    if (options->help != DG_OPT_HELP_NO)
+        *err = dg_opt_help(&dg_options_table, options->help, &text);
+    else if (options->version)
+        dg_version_print();
+    else if (options->dump_config)
+        *err = dg_opt_dump(set, &text);
+    else if (options->check_config)
+        *err = dg_buf_append_cstr(&text, "The configuration is valid.\n");
+    else
+        return false;
+    if (!*err && text.len > 0)
+        fwrite(text.ptr, 1, text.len, stdout);
+    if (!*err && (fflush(stdout) != 0 || ferror(stdout)))
+        *err = dg_why_set(why, DG_ERR_IO, "cannot write to standard output: %s", strerror(errno));
+    dg_buf_deinit(&text);
+    return true;
+}
+
+/* ---- While it runs --------------------------------------------------------------------------- */
+
+/* Closes every handle, so that uv_run returns. Idempotent. */
+static void finish(void *user)
+{
+    struct daemon *d = user;
+    if (d->server)
+        dg_server_close(d->server);
+    dg_service_close(d->service);
+    dg_systemd_watchdog_close(&d->watchdog);
+    dg_signals_close(&d->signals);
+}
+
+static void on_stop(void *user, int nth)
+{
+    struct daemon *d = user;
+    if (nth > 1) {
+        dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_NO_FIELDS,
+                     "asked again; stopping at once");
+        finish(d);
+        return;
+    }
+    int64_t limit_ms = options_of(d->live)->drain_timeout_ms;
+    dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_FIELDS(dg_log_int("limit_ms", limit_ms)),
+                 "asked to stop; finishing running requests");
+    dg_systemd_stopping();
+    dg_server_drain(d->server, (uint64_t)limit_ms, finish, d);
+}
+
+/* The last step of a reload: whether or not the models changed, we serve. */
+static void on_models(void *user, enum dg_err err)
+{
+    struct daemon *d = user;
+    if (!err)
+        dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_NO_FIELDS, "models reloaded");
+    dg_systemd_ready("serving");
+}
+
+static void on_reload(void *user)
+{
+    struct daemon *d = user;
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_opt_set *fresh = NULL;
+    dg_systemd_reloading();
+    enum dg_err err = dg_log_reopen(d->log, &why);
+    if (err)
+        dg_log_event(d->log, DG_LOG_ERROR, "daemon", DG_LOG_FIELDS(dg_log_err(err)),
+                     "the old log stays in use: %s", dg_why_text(&why, err));
+    err = dg_reload(d->argc, d->argv, environ, d->live, d->log, &why, &fresh);
+    if (err) {
+        dg_log_event(d->log, DG_LOG_ERROR, "daemon", DG_LOG_FIELDS(dg_log_err(err)),
+                     "the old configuration stays in use: %s", dg_why_text(&why, err));
+    } else {
+        if (d->live != d->start)
+            dg_opt_set_free(d->live);
+        d->live = fresh;
+        dg_log_set_level(d->log, (enum dg_log_level)options_of(fresh)->log_level);
+        dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_NO_FIELDS, "configuration reloaded");
+        err = dg_service_reload(d->service, fresh, on_models, d);
+    }
+    if (err)
+        dg_systemd_ready("serving");
+}
+
+static const struct dg_signals_handlers signal_handlers = {.on_stop = on_stop,
+                                                           .on_reload = on_reload};
+
+/* ---- Start-up, step by step ------------------------------------------------------------------ */
+
+static enum dg_err open_log(struct daemon *d, struct dg_why *why)
+{
+    const struct dg_options *options = options_of(d->start);
+    const struct dg_log_opts opts = {
+        .path = *options->log_file ? options->log_file : NULL,
+        .level = (enum dg_log_level)options->log_level,
+        .format = (enum dg_log_format)options->log_format,
+    };
+    return dg_log_open(&opts, why, &d->log);
+}
+
+static enum dg_err limit_process(struct daemon *d, struct dg_why *why)
+{
+    size_t files = dg_process_open_files();
+    size_t wanted = (size_t)options_of(d->start)->max_connections;
+    if (files < wanted + 64) /* the listeners, the log, model files and what libraries hold */
+        dg_log_event(
+            d->log, DG_LOG_WARNING, "daemon",
+            DG_LOG_FIELDS(dg_log_uint("files_max", files), dg_log_uint("max_connections", wanted)),
+            "the limit of open files allows fewer connections than max-connections does");
+    return dg_process_core_dumps(options_of(d->start)->core_dumps, why);
+}
+
+static enum dg_err open_loop(struct daemon *d, struct dg_why *why)
+{
+    int code = uv_loop_init(&d->loop);
+    if (code != 0)
+        return dg_why_set(why, dg_err_from_errno(-code), "cannot make an event loop: %s",
+                          uv_strerror(code));
+    d->loop_open = true;
+    enum dg_err err = dg_signals_open(&d->signals, &d->loop, &signal_handlers, d, why);
+    if (!err)
+        dg_systemd_watchdog_open(&d->watchdog, &d->loop);
+    return err;
+}
+
+static enum dg_err open_service(struct daemon *d, struct dg_why *why)
+{
+    return dg_service_open(&d->service, &d->loop, d->start, d->log, why);
+}
+
+static enum dg_err open_api(struct daemon *d, struct dg_why *why)
+{
+    const struct dg_options *options = options_of(d->start);
+    struct dg_api_opts opts = DG_API_OPTS_DEFAULT;
+    opts.version = dg_version();
+    opts.access_log = options->access_log;
+    opts.cors_origin = options->cors_origin;
+    enum dg_err err = dg_api_new(&opts, d->log, why, &d->api);
+    if (!err)
+        dg_api_set_engine(d->api, dg_service_engine(d->service));
+    return err;
+}
+
+/* Listens where systemd opened sockets, and where `listen` says when it was given or there are
+ * none. */
+static enum dg_err bind_listeners(struct daemon *d, struct dg_why *why)
+{
+    const struct dg_options *options = options_of(d->start);
+    struct dg_server_opts opts;
+    enum dg_err err = dg_options_server(options, d->networks, why, &opts);
+    if (!err)
+        err = dg_server_new(&d->loop, &opts, dg_api_handler(), d->api, d->log, why, &d->server);
+    if (err)
+        return err;
+    dg_api_set_server(d->api, d->server);
+    int first_fd = 0, n_inherited = dg_systemd_sockets(&first_fd);
+    for (int i = 0; !err && i < n_inherited; i++)
+        err = dg_server_listen_fd(d->server, first_fd + i, why);
+    bool own = n_inherited == 0 || dg_opt_given(d->start, "listen");
+    for (size_t i = 0; !err && own && i < options->listen.n; i++)
+        err = dg_server_listen(d->server, options->listen.items[i], why);
+    return err;
+}
+
+/* What root made and the account has to use later becomes the account's. */
+static enum dg_err drop_privileges(struct daemon *d, struct dg_why *why)
+{
+    const struct dg_options *options = options_of(d->start);
+    struct dg_account account;
+    if (!*options->user)
+        return DG_OK;
+    enum dg_err err = dg_process_account(options->user, &account, why);
+    for (size_t i = 0; !err && i < options->listen.n; i++)
+        if (strncmp(options->listen.items[i], "unix:", 5) == 0)
+            err = dg_process_hand_over(options->listen.items[i] + 5, &account, why);
+    if (!err && *options->log_file)
+        err = dg_process_hand_over(options->log_file, &account, why);
+    if (!err)
+        err = dg_process_become(&account, why);
+    if (!err) /* once more: the kernel sets it anew when the user changes */
+        err = dg_process_core_dumps(options->core_dumps, why);
+    return err;
+}
+
+static void announce(struct daemon *d)
+{
+    for (size_t i = 0; i < dg_server_n_listeners(d->server); i++)
+        dg_log_event(d->log, DG_LOG_NOTICE, "daemon",
+                     DG_LOG_FIELDS(dg_log_str("address", dg_server_address(d->server, i))),
+                     "listening");
+    dg_log_event(d->log, DG_LOG_NOTICE, "daemon",
+                 DG_LOG_FIELDS(dg_log_str("version", dg_version())), "ready");
+    dg_systemd_ready("serving");
+}
+
+/* The steps in order; the first that fails ends the story. */
+static enum dg_err start(struct daemon *d, struct dg_why *why)
+{
+    enum dg_err err = open_log(d, why);
+    if (!err)
+        err = limit_process(d, why);
+    if (!err)
+        err = open_loop(d, why);
+    if (!err)
+        err = open_service(d, why);
+    if (!err)
+        err = open_api(d, why);
+    if (!err)
+        err = bind_listeners(d, why);
+    if (!err)
+        err = drop_privileges(d, why);
+    if (!err)
+        announce(d);
+    return err;
+}
+
+/* Mirror of start, from wherever it stopped. */
+static void wind_down(struct daemon *d)
+{
+    if (d->loop_open) {
+        finish(d);
+        uv_run(&d->loop, UV_RUN_DEFAULT); /* the handles' close callbacks */
+    }
+    dg_server_free(d->server);
+    dg_service_free(d->service);
+    dg_api_free(d->api);
+    if (d->loop_open && uv_loop_close(&d->loop) != 0)
+        dg_log_event(d->log, DG_LOG_ERROR, "daemon", DG_LOG_NO_FIELDS,
+                     "the event loop still holds handles; please report this");
+    if (d->loop_open)
+        dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_NO_FIELDS, "stopped");
+    dg_log_close(d->log);
+    if (d->live != d->start)
+        dg_opt_set_free(d->live);
+    dg_opt_set_free(d->start);
+}
+
+int main(int argc, char **argv)
+{
+    struct daemon d = {.argc = argc, .argv = argv};
+    struct dg_why why = DG_WHY_NONE;
+    int exit_code = EXIT_OK;
+    dg_signals_hold();
+    enum dg_err err = dg_options_read(argc, argv, environ, &why, &d.start);
+    d.live = d.start;
+    if (err) {
+        exit_code = err == DG_ERR_NOMEM ? EXIT_FAILED : EXIT_USAGE;
+    } else if (answer_and_leave(d.start, &err, &why)) {
+        exit_code = err ? EXIT_FAILED : EXIT_OK;
+    } else {
+        err = start(&d, &why);
+        if (!err)
+            uv_run(&d.loop, UV_RUN_DEFAULT);
+        exit_code = err ? EXIT_FAILED : EXIT_OK;
+    }
+    if (err)
+        fprintf(stderr, "dragomand: %s\n", dg_why_text(&why, err));
+    wind_down(&d);
+    return exit_code;
+}

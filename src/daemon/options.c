@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragomand's option table, and the order in which its sources are read. An option exists when it
+ * has an effect. */
+#include "daemon/options.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#ifndef DG_SYSCONFDIR
+#define DG_SYSCONFDIR "/etc"
+#endif
+
+static const char *const level_words[] = {
+#define DG_LOG_LEVEL_WORD(level, name, priority) [level] = name,
+    DG_LOG_LEVELS(DG_LOG_LEVEL_WORD)
+#undef DG_LOG_LEVEL_WORD
+        NULL};
+static const char *const format_words[] = {
+    [DG_LOG_LOGFMT] = "logfmt", [DG_LOG_JSON] = "json", NULL};
+
+#define T struct dg_options
+enum { KIB = 1024, MIB = 1024 * 1024, SECOND = 1000, HOUR = 3600 * 1000 };
+
+/* clang-format off */
+static const struct dg_opt_row rows[] = {
+    DG_OPT_HELP(T, help),
+    {DG_OPT_BOOL(T, version), "version", .letter = 'V', .flags = DG_OPT_COMMAND_LINE,
+     .help = "print the versions of this program and its libraries"},
+    {DG_OPT_PATH(T, config), "config", .letter = 'c', .flags = DG_OPT_COMMAND_LINE,
+     .def = DG_SYSCONFDIR "/dragoman/dragomand.conf",
+     .help = "the configuration file; the default one may be missing; empty reads none"},
+    {DG_OPT_BOOL(T, check_config), "check-config", .flags = DG_OPT_COMMAND_LINE,
+     .help = "validate flags, environment and configuration file, then exit"},
+    {DG_OPT_BOOL(T, dump_config), "dump-config", .flags = DG_OPT_COMMAND_LINE,
+     .help = "print all values as a configuration file, then exit"},
+
+    {DG_OPT_ADDRESSES(T, listen), "listen", .heading = "Network", .min = 1, .max = 16,
+     .def = "127.0.0.1:8090",
+     .help = "addresses to serve on: 127.0.0.1:8090, [::1]:8090 or unix:/path; sockets handed over by "
+             "systemd replace the default"},
+    {DG_OPT_STRING(T, url_prefix), "url-prefix", .def = "",
+     .help = "the path under which a reverse proxy shows this server, such as /translate; it is cut "
+             "off requests, and requests without it are refused"},
+    {DG_OPT_STRING(T, cors_origin), "cors-origin", .def = "*",
+     .help = "the web origin whose pages may call this server: one origin, * for all, empty for none"},
+    {DG_OPT_STRINGS(T, trusted_proxies), "trusted-proxies", .def = "", .max = DG_OPTIONS_NETWORKS,
+     .unit = "NETWORK,...",
+     .help = "networks of proxies whose X-Forwarded-For and Forwarded headers are believed, such as "
+             "127.0.0.1, 10.0.0.0/8 or unix:"},
+    {DG_OPT_INT(T, max_connections), "max-connections", .min = 1, .max = 1000000, .def = "10000",
+     .help = "connections open at the same time"},
+    {DG_OPT_INT(T, max_connections_per_client), "max-connections-per-client", .min = 0, .max = 1000000,
+     .def = "0", .help = "connections of one client address; 0 for no such limit"},
+    {DG_OPT_SIZE(T, max_head), "max-head", .min = KIB, .max = MIB, .def = "16KiB",
+     .help = "request line and headers together"},
+    {DG_OPT_SIZE(T, max_url), "max-url", .min = 256, .max = MIB, .def = "8KiB",
+     .help = "the request line's target"},
+    {DG_OPT_INT(T, max_headers), "max-headers", .min = 8, .max = 1000, .def = "100",
+     .help = "header lines of one request"},
+    {DG_OPT_SIZE(T, max_body), "max-body", .min = KIB, .max = 1024 * MIB, .def = "2MiB",
+     .help = "body of one request"},
+    {DG_OPT_DURATION(T, idle_timeout_ms), "idle-timeout", .min = 100, .max = HOUR, .def = "75s",
+     .help = "how long a connection may stay open between requests"},
+    {DG_OPT_DURATION(T, head_timeout_ms), "head-timeout", .min = 100, .max = HOUR, .def = "10s",
+     .help = "from the first byte of a request to the end of its headers"},
+    {DG_OPT_DURATION(T, body_timeout_ms), "body-timeout", .min = 100, .max = HOUR, .def = "20s",
+     .help = "for a request's body, on top of one second for each KiB received"},
+    {DG_OPT_DURATION(T, write_timeout_ms), "write-timeout", .min = 100, .max = HOUR, .def = "30s",
+     .help = "how long a client may leave an answer unread"},
+    {DG_OPT_DURATION(T, drain_timeout_ms), "drain-timeout", .min = 0, .max = HOUR, .def = "30s",
+     .flags = DG_OPT_RELOADABLE,
+     .help = "how long running requests may take when the server is asked to stop"},
+
+    {DG_OPT_PATH(T, models_dir), "models-dir", .heading = "Models", .def = "",
+     .flags = DG_OPT_RELOADABLE,
+     .help = "a directory whose sub-directories are models, named by language pair such as fr-en"},
+    {DG_OPT_PATH(T, language_data), "language-data", .def = "",
+     .help = "data to tell languages apart, for requests that do not name their source; empty for the "
+             "installed one"},
+    {DG_OPT_INT(T, threads), "threads", .min = 0, .max = 256, .def = "0",
+     .help = "workers that translate; 0 for one on each core that we may use"},
+    {DG_OPT_INT(T, slots), "slots", .min = 1, .max = 1024, .def = "32",
+     .help = "sentences of one model under way in each worker"},
+    {DG_OPT_INT(T, max_sentences), "max-sentences", .min = 1, .max = 10000000, .def = "10000",
+     .help = "sentences waiting and under way; past that clients are told to come back later"},
+    {DG_OPT_INT(T, source_max), "source-max", .min = 8, .max = 4096, .def = "256", .unit = "TOKENS",
+     .help = "longest sentence given to a model; longer ones are cut and rejoined"},
+    {DG_OPT_INT(T, target_max), "target-max", .min = 8, .max = 4096, .def = "512", .unit = "TOKENS",
+     .help = "longest translation of one sentence"},
+    {DG_OPT_DURATION(T, batch_delay_ms), "batch-delay", .min = 0, .max = SECOND, .def = "0",
+     .help = "how long an idle worker waits for company before it starts"},
+    {DG_OPT_SIZE(T, cache_size), "cache-size", .min = 0, .max = 65536ull * MIB, .def = "32MiB",
+     .help = "memory for sentences that were translated; 0 for no cache"},
+
+    {DG_OPT_ENUM(T, log_level), "log-level", .heading = "Log", .words = level_words, .def = "info",
+     .flags = DG_OPT_RELOADABLE,
+     .help = "how much is logged; only debug shows anything that a user wrote"},
+    {DG_OPT_ENUM(T, log_format), "log-format", .words = format_words, .def = "logfmt",
+     .help = "how a log line is written"},
+    {DG_OPT_PATH(T, log_file), "log-file", .def = "",
+     .help = "file to append the log to, reopened on SIGHUP; empty for standard error"},
+    {DG_OPT_BOOL(T, access_log), "access-log", .def = "yes",
+     .help = "log a line for each request, at level info"},
+
+    {DG_OPT_STRING(T, user), "user", .heading = "Process", .def = "", .max = 64, .unit = "NAME",
+     .help = "account to become, with its groups, once the sockets are open; empty to stay"},
+    {DG_OPT_BOOL(T, core_dumps), "core-dumps", .def = "no",
+     .help = "allow core dumps and debuggers of the same user; both can show users' text"},
+};
+/* clang-format on */
+
+static const struct dg_opt_row model_rows[] = {
+    {DG_OPT_PATH(struct dg_model_options, path), "path", .flags = DG_OPT_RELOADABLE | DG_OPT_REQUIRED,
+     .help = "the model's directory"},
+    {DG_OPT_STRING(struct dg_model_options, source), "source", .def = "", .max = 32,
+     .flags = DG_OPT_RELOADABLE, .unit = "LANGUAGE",
+     .help = "language of its input; empty to read it off the name (fr-en)"},
+    {DG_OPT_STRING(struct dg_model_options, target), "target", .def = "", .max = 32,
+     .flags = DG_OPT_RELOADABLE, .unit = "LANGUAGE",
+     .help = "language of its output; empty to read it off the name"},
+};
+
+static const struct dg_opt_table sections[] = {{
+    .program = "model",
+    .summary = "A model to serve: [model fr-en].",
+    .rows = model_rows,
+    .n_rows = DG_OPT_COUNT(model_rows),
+    .size = sizeof(struct dg_model_options),
+}};
+
+/* A prefix begins with one '/', does not end in one, and holds only what a path needs no escapes
+ * for. */
+static enum dg_err check_prefix(const char *prefix, struct dg_why *why)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    size_t len = strlen(prefix);
+    if (len == 0)
+        return DG_OK;
+    if (prefix[0] != '/' || prefix[len - 1] == '/' || strstr(prefix, "//") ||
+        strspn(prefix, plain) != len)
+        return dg_why_set(why, DG_ERR_INVALID,
+                          "url-prefix: read \"%s\", expected a path such as /translate, without a "
+                          "slash at its end",
+                          prefix);
+    return DG_OK;
+}
+
+enum dg_err dg_options_server(const struct dg_options *options, struct dg_network *networks,
+                              struct dg_why *why, struct dg_server_opts *server)
+{
+    struct dg_server_opts opts = DG_SERVER_OPTS_DEFAULT;
+    for (size_t i = 0; i < options->trusted_proxies.n; i++) {
+        enum dg_err err = dg_network_parse(options->trusted_proxies.items[i], &networks[i], why);
+        if (err)
+            return dg_why_wrap(why, err, "trusted-proxies");
+    }
+    opts.trusted = networks;
+    opts.n_trusted = options->trusted_proxies.n;
+    opts.url_prefix = options->url_prefix;
+    opts.connections_max = (unsigned)options->max_connections;
+    opts.connections_per_client_max = (unsigned)options->max_connections_per_client;
+    opts.http.head_bytes = options->max_head;
+    opts.http.url_bytes = options->max_url;
+    opts.http.headers = (unsigned)options->max_headers;
+    opts.http.body_bytes = options->max_body;
+    opts.http.idle_ms = (uint32_t)options->idle_timeout_ms;
+    opts.http.head_ms = (uint32_t)options->head_timeout_ms;
+    opts.http.body_ms = (uint32_t)options->body_timeout_ms;
+    opts.http.write_ms = (uint32_t)options->write_timeout_ms;
+    *server = opts;
+    return DG_OK;
+}
+
+static enum dg_err check(const void *values, const char *name, struct dg_why *why)
+{
+    const struct dg_options *options = values;
+    struct dg_network networks[DG_OPTIONS_NETWORKS];
+    struct dg_server_opts server;
+    enum dg_err err = check_prefix(options->url_prefix, why);
+    if (!err)
+        err = dg_options_server(options, networks, why, &server);
+    if (!err && options->max_url >= options->max_head)
+        err = dg_why_set(why, DG_ERR_RANGE,
+                         "max-url: read %zu bytes, expected less than max-head, which is %zu bytes",
+                         (size_t)options->max_url, (size_t)options->max_head);
+    return err;
+}
+
+const struct dg_opt_table dg_options_table = {
+    .program = "dragomand",
+    .summary = "A translation server: answers HTTP requests with machine translation.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct dg_options),
+    .env_prefix = "DRAGOMAN_",
+    .reference = "dragomand.conf(5)",
+    .sections = sections,
+    .n_sections = 1,
+    .sections_max = 256,
+    .check = check,
+};
+
+/* The file that a flag names must be there; the default one need not. */
+static enum dg_err read_config(struct dg_opt_set *set, struct dg_why *why)
+{
+    const struct dg_options *options = dg_opt_values(set);
+    if (*options->config == '\0')
+        return DG_OK;
+    if (!dg_opt_given(set, "config") && access(options->config, F_OK) != 0)
+        return DG_OK;
+    return dg_opt_read_file(set, options->config, why);
+}
+
+enum dg_err dg_options_read(int argc, char *const *argv, char *const *env, struct dg_why *why,
+                            struct dg_opt_set **set)
+{
+    struct dg_opt_set *fresh = NULL;
+    enum dg_err err = dg_opt_set_new(&dg_options_table, &fresh);
+    if (!err)
+        err = dg_opt_read_args(fresh, argc, argv, why);
+    if (err)
+        goto out;
+    const struct dg_options *options = dg_opt_values(fresh);
+    if (options->help == DG_OPT_HELP_NO && !options->version) {
+        err = read_config(fresh, why);
+        if (!err)
+            err = dg_opt_read_env(fresh, env, why);
+        if (!err)
+            err = dg_opt_check(fresh, why);
+    }
+    if (!err) {
+        *set = fresh;
+        fresh = NULL;
+    }
+out:
+    dg_opt_set_free(fresh);
+    return err;
+}

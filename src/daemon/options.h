@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The options of dragomand. To add one: a field here, a row in options.c, a paragraph in
+ * conf/dragomand.conf; help, manuals, environment, dump and checks follow from the row.
+ *
+ *     struct dg_opt_set *set = NULL;
+ *     err = dg_options_read(argc, argv, environ, &why, &set);
+ *     const struct dg_options *options = dg_opt_values(set);
+ *     dg_opt_set_free(set); */
+#ifndef DG_DAEMON_OPTIONS_H
+#define DG_DAEMON_OPTIONS_H
+
+#include "base/opt.h"
+#include "net/loop/server.h"
+
+struct dg_options {
+    /* What to do; flags only. */
+    int help;
+    bool version, check_config, dump_config;
+    const char *config;
+
+    /* Network. */
+    struct dg_opt_list listen;
+    const char *url_prefix;
+    const char *cors_origin;
+    struct dg_opt_list trusted_proxies;
+    int64_t max_connections, max_connections_per_client;
+    uint64_t max_head, max_url, max_body;
+    int64_t max_headers;
+    int64_t idle_timeout_ms, head_timeout_ms, body_timeout_ms, write_timeout_ms;
+    int64_t drain_timeout_ms;
+
+    /* Models and work. */
+    const char *models_dir, *language_data;
+    int64_t threads, slots, max_sentences, source_max, target_max;
+    int64_t batch_delay_ms;
+    uint64_t cache_size;
+
+    /* Log. */
+    int log_level;  /* enum dg_log_level */
+    int log_format; /* enum dg_log_format */
+    const char *log_file;
+    bool access_log;
+
+    /* Process. */
+    const char *user;
+    bool core_dumps;
+};
+
+/* A section `[model fr-en]`. */
+struct dg_model_options {
+    const char *path, *source, *target;
+};
+
+extern const struct dg_opt_table dg_options_table;
+
+/* Flags, then the file that they name (or the default one, if it exists), then the environment, then
+ * the conditions. --help and --version read flags only. */
+enum dg_err dg_options_read(int argc, char *const *argv, char *const *env, struct dg_why *why,
+                            struct dg_opt_set **set) DG_MUST_CHECK;
+
+/* What the server needs of the options. The networks of trusted-proxies are parsed into `networks`,
+ * which has room for DG_OPTIONS_NETWORKS of them; the result borrows it and the set's texts. */
+enum { DG_OPTIONS_NETWORKS = 64 };
+enum dg_err dg_options_server(const struct dg_options *options, struct dg_network *networks,
+                              struct dg_why *why, struct dg_server_opts *server) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Models by the options: listed, opened (all of them, before any is published), published. Start and
+ * reload take the same way; at start the list is opened on the spot, at a reload by a libuv worker, so
+ * that the loop goes on serving. */
+#include "daemon/service.h"
+#include "base/mem.h"
+#include "daemon/options.h"
+#include "net/loop/waker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef DG_PKGDATADIR
+#define DG_PKGDATADIR "/usr/share/dragoman"
+#endif
+#define INSTALLED_DATA DG_PKGDATADIR "/langid.bin"
+
+enum { NAME_MAX_LEN = 64, PATH_MAX_LEN = 4096, LAST_POLLS = 5000 };
+
+/* One model to open, and what came of it. */
+struct entry {
+    char name[NAME_MAX_LEN];
+    char path[PATH_MAX_LEN];
+    char source[NAME_MAX_LEN], target[NAME_MAX_LEN]; /* "": from the name */
+    struct dg_loaded *loaded;
+};
+
+struct list {
+    struct dg_service *service;
+    uv_work_t work;
+    struct entry *entries; /* [n] owned */
+    size_t n, cap;
+    enum dg_err err;
+    struct dg_why why;
+    void (*on_over)(void *user, enum dg_err err);
+    void *user;
+};
+
+struct dg_service {
+    uv_loop_t *loop;
+    struct dg_log *log;
+    struct dg_engine *engine;
+    pthread_mutex_t lock;
+    struct dg_waker *waker; /* guarded: workers ring it, and it closes before they end */
+    struct list *reloading; /* under way */
+    bool is_closed;
+};
+
+/* ---- The list ----------------------------------------------------------------------------------- */
+
+static enum dg_err copy_text(char *to, size_t cap, const char *text, const char *what,
+                             struct dg_why *why)
+{
+    if (snprintf(to, cap, "%s", text) >= (int)cap)
+        return dg_why_set(why, DG_ERR_RANGE, "%s '%.60s...' is too long, expected at most %zu bytes",
+                          what, text, cap - 1);
+    return DG_OK;
+}
+
+static enum dg_err add(struct list *list, const char *name, const char *path, const char *source,
+                       const char *target, struct dg_why *why)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->entries[i].name, name) == 0)
+            return DG_OK; /* a section goes before a directory of the same name */
+    if (list->n == list->cap) {
+        size_t cap = list->cap ? list->cap * 2 : 8;
+        struct entry *grown = dg_try_realloc(list->entries, cap * sizeof *grown);
+        if (!grown)
+            return dg_why_set(why, DG_ERR_NOMEM, "no memory for %zu models", cap);
+        list->entries = grown;
+        list->cap = cap;
+    }
+    struct entry *entry = &list->entries[list->n];
+    *entry = (struct entry){.loaded = NULL};
+    enum dg_err err = copy_text(entry->name, sizeof entry->name, name, "the model name", why);
+    if (!err)
+        err = copy_text(entry->path, sizeof entry->path, path, "the model path", why);
+    if (!err)
+        err = copy_text(entry->source, sizeof entry->source, source, "the language", why);
+    if (!err)
+        err = copy_text(entry->target, sizeof entry->target, target, "the language", why);
+    list->n += err == DG_OK;
+    return err;
+}
+
+/* Adds every sub-directory that has a config.json. */
+static enum dg_err add_directory(struct list *list, const char *path, struct dg_why *why)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return dg_why_set(why, dg_err_from_errno(errno), "models-dir: cannot read %s: %s", path,
+                          strerror(errno));
+    enum dg_err err = DG_OK;
+    for (struct dirent *found; !err && (found = readdir(dir));) {
+        char model[PATH_MAX_LEN], config[PATH_MAX_LEN + 16];
+        if (found->d_name[0] == '.' ||
+            snprintf(model, sizeof model, "%s/%s", path, found->d_name) >= (int)sizeof model)
+            continue;
+        snprintf(config, sizeof config, "%s/config.json", model);
+        if (access(config, R_OK) == 0)
+            err = add(list, found->d_name, model, "", "", why);
+    }
+    closedir(dir);
+    return err;
+}
+
+static void free_list(struct list *list)
+{
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->n; i++)
+        dg_engine_close(list->entries[i].loaded);
+    dg_free(list->entries);
+    dg_free(list);
+}
+
+static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set *set,
+                             struct dg_why *why, struct list **out)
+{
+    const struct dg_options *options = dg_opt_values(set);
+    struct list *list = dg_try_calloc(1, sizeof *list);
+    if (!list)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for the list of models");
+    list->service = service;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; !err && i < dg_opt_n_sections(set, "model"); i++) {
+        const char *name;
+        const struct dg_model_options *model = dg_opt_section(set, "model", i, &name);
+        err = add(list, name, model->path, model->source, model->target, why);
+    }
+    if (!err && *options->models_dir)
+        err = add_directory(list, options->models_dir, why);
+    if (err) {
+        free_list(list);
+        return err;
+    }
+    *out = list;
+    return DG_OK;
+}
+
+/* Opens all of the list; any thread. */
+static void open_list(struct list *list)
+{
+    for (size_t i = 0; !list->err && i < list->n; i++) {
+        struct entry *entry = &list->entries[i];
+        list->err = dg_engine_open(list->service->engine, entry->name, entry->path,
+                                   *entry->source ? entry->source : NULL,
+                                   *entry->target ? entry->target : NULL, &list->why,
+                                   &entry->loaded);
+    }
+}
+
+static bool is_listed(const struct list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->entries[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Puts the opened models in place, and lets go of those that are not in the list. */
+static void publish_list(struct list *list)
+{
+    struct dg_engine *engine = list->service->engine;
+    for (size_t i = dg_engine_n_models(engine); i-- > 0;) {
+        struct dg_engine_model_info info = dg_engine_model_info(engine, i);
+        if (is_listed(list, info.name))
+            continue;
+        dg_log_event(list->service->log, DG_LOG_NOTICE, "service",
+                     DG_LOG_FIELDS(dg_log_str("model", info.name)), "model unloaded");
+        enum dg_err err = dg_engine_unload(engine, info.name, NULL);
+        (void)err; /* it is there */
+    }
+    for (size_t i = 0; !list->err && i < list->n; i++) {
+        struct entry *entry = &list->entries[i];
+        list->err = dg_engine_publish(engine, entry->loaded, &list->why);
+        entry->loaded = NULL;
+        if (!list->err)
+            dg_log_event(list->service->log, DG_LOG_NOTICE, "service",
+                         DG_LOG_FIELDS(dg_log_str("model", entry->name),
+                                       dg_log_str("path", entry->path)),
+                         "model ready");
+    }
+}
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+static void on_wake(void *user)
+{
+    struct dg_service *service = user;
+    dg_engine_poll(service->engine);
+}
+
+/* Called by workers. */
+static void ring(void *user)
+{
+    struct dg_service *service = user;
+    pthread_mutex_lock(&service->lock);
+    if (service->waker)
+        dg_waker_wake(service->waker);
+    pthread_mutex_unlock(&service->lock);
+}
+
+/* A server without the data serves; who then asks for a language to be found out is refused. */
+static void warn_of_langid(const struct dg_service *service)
+{
+    struct dg_why why = DG_WHY_NONE;
+    size_t n;
+    enum dg_err err = dg_engine_detect(service->engine, DG_SPAN(""), NULL, 0, &why, &n);
+    if (err)
+        dg_log_event(service->log, DG_LOG_WARNING, "service", DG_LOG_NO_FIELDS,
+                     "languages cannot be detected: %s", dg_why_text(&why, err));
+}
+
+enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const struct dg_opt_set *set,
+                            struct dg_log *log, struct dg_why *why)
+{
+    const struct dg_options *options = dg_opt_values(set);
+    struct dg_service *service = dg_xcalloc(1, sizeof *service);
+    struct list *list = NULL;
+    pthread_mutex_init(&service->lock, NULL);
+    service->loop = loop;
+    service->log = log;
+    enum dg_err err = dg_waker_open(loop, on_wake, service, why, &service->waker);
+    struct dg_engine_opts opts = {
+        .n_threads = (size_t)options->threads,
+        .max_sentences = (size_t)options->max_sentences,
+        .slots = (size_t)options->slots,
+        .source_max = (size_t)options->source_max,
+        .target_max = (size_t)options->target_max,
+        .batch_delay_ns = (uint64_t)options->batch_delay_ms * DG_CLOCK_MS,
+        .cache_bytes = (size_t)options->cache_size,
+        .langid_path = *options->language_data ? options->language_data : INSTALLED_DATA,
+        .wake = ring,
+        .wake_arg = service,
+    };
+    if (!err)
+        err = dg_engine_new(&opts, why, &service->engine);
+    if (!err)
+        warn_of_langid(service);
+    if (!err)
+        err = make_list(service, set, why, &list);
+    if (!err) {
+        open_list(list);
+        if (!list->err)
+            publish_list(list);
+        err = list->err;
+        if (err)
+            dg_why_set(why, err, "%s", dg_why_text(&list->why, err));
+        else if (list->n == 0)
+            dg_log_event(log, DG_LOG_WARNING, "service", DG_LOG_NO_FIELDS,
+                         "no model is configured; set models-dir or add a [model NAME] section");
+    }
+    free_list(list);
+    *out = service; /* also on failure, so that the one ladder takes it down */
+    return err;
+}
+
+struct dg_engine *dg_service_engine(const struct dg_service *service)
+{
+    return service->engine;
+}
+
+void dg_service_close(struct dg_service *service)
+{
+    if (!service || service->is_closed)
+        return;
+    service->is_closed = true;
+    pthread_mutex_lock(&service->lock);
+    struct dg_waker *waker = service->waker;
+    service->waker = NULL;
+    pthread_mutex_unlock(&service->lock);
+    dg_waker_close(waker);
+    if (service->reloading)
+        uv_cancel((uv_req_t *)&service->reloading->work); /* else it ends by itself */
+}
+
+void dg_service_free(struct dg_service *service)
+{
+    if (!service)
+        return;
+    /* What was cancelled when the connections closed still has to be delivered. */
+    for (int i = 0; service->engine && dg_engine_poll(service->engine) > 0 && i < LAST_POLLS; i++)
+        uv_sleep(1);
+    dg_engine_free(service->engine);
+    pthread_mutex_destroy(&service->lock);
+    dg_free(service);
+}
+
+/* ---- Reload ------------------------------------------------------------------------------------- */
+
+static void on_work(uv_work_t *work)
+{
+    open_list(work->data);
+}
+
+static void on_worked(uv_work_t *work, int status)
+{
+    struct list *list = work->data;
+    struct dg_service *service = list->service;
+    service->reloading = NULL;
+    if (status == 0 && !service->is_closed) {
+        if (!list->err)
+            publish_list(list);
+        if (list->err)
+            dg_log_event(service->log, DG_LOG_ERROR, "service", DG_LOG_FIELDS(dg_log_err(list->err)),
+                         "the old models stay in use: %s", dg_why_text(&list->why, list->err));
+        list->on_over(list->user, list->err);
+    }
+    free_list(list);
+}
+
+enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_set *options,
+                              void (*on_over)(void *user, enum dg_err err), void *user)
+{
+    if (service->reloading)
+        return DG_ERR_BUSY;
+    struct dg_why why = DG_WHY_NONE;
+    struct list *list;
+    enum dg_err err = make_list(service, options, &why, &list);
+    if (!err) {
+        list->on_over = on_over;
+        list->user = user;
+        list->work.data = list;
+        err = dg_err_from_errno(-uv_queue_work(service->loop, &list->work, on_work, on_worked));
+        if (err)
+            free_list(list);
+    }
+    if (err) {
+        dg_log_event(service->log, DG_LOG_ERROR, "service", DG_LOG_FIELDS(dg_log_err(err)),
+                     "the old models stay in use: %s", dg_why_text(&why, err));
+        return err;
+    }
+    service->reloading = list;
+    return DG_OK;
+}

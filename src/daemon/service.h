@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The translation service inside the daemon: the engine, its bell on the loop, and the models that the
+ * options name: sections `[model NAME]`, and every sub-directory of models-dir.
+ *
+ *     struct dg_service *service;
+ *     err = dg_service_open(&service, loop, options, log, &why);      loads every model
+ *     dg_api_set_engine(api, dg_service_engine(service));
+ *     dg_service_reload(service, options, on_reloaded, d);           beside the loop; the old ones serve on
+ *     dg_service_close(service);                                     while the loop still runs
+ *     dg_service_free(service);                                      after the loop
+ *
+ * The loop's thread, but for the loading itself, which a libuv worker does. */
+#ifndef DG_DAEMON_SERVICE_H
+#define DG_DAEMON_SERVICE_H
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/why.h"
+#include "engine/engine.h"
+
+#include <uv.h>
+
+struct dg_service;
+
+/* A model that cannot be loaded ends the start: the sentence names it. `options` (the daemon's) is read
+ * before this returns. */
+enum dg_err dg_service_open(struct dg_service **service, uv_loop_t *loop,
+                            const struct dg_opt_set *options, struct dg_log *log,
+                            struct dg_why *why) DG_MUST_CHECK;
+
+struct dg_engine *dg_service_engine(const struct dg_service *service);
+
+/* Opens every model that `options` name anew, and when all of them work puts them in place of those that
+ * serve; models no longer named are let go. If one fails, all stay as they were, and the log says why.
+ * `on_over` (err is that failure) is called once, later, from the loop; not when one is under way
+ * already: DG_ERR_BUSY. */
+enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_set *options,
+                              void (*on_over)(void *user, enum dg_err err),
+                              void *user) DG_MUST_CHECK;
+
+/* Closes what hangs on the loop; idempotent, NULL is fine. */
+void dg_service_close(struct dg_service *service);
+
+/* After the loop has run out, and after the server is freed. NULL is fine. */
+void dg_service_free(struct dg_service *service);
+
+#endif

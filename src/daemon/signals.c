@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Signals through libuv, which turns them into events by a pipe of its own; before that, through a
+ * handler that only counts. */
+#include "daemon/signals.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static const int numbers[DG_SIGNALS_N] = {SIGTERM, SIGINT, SIGHUP};
+
+/* How often each came while it was held. Counted by a handler rather than blocked: libraries may
+ * have started threads before main, and those would still let a blocked signal through. */
+static volatile sig_atomic_t held[DG_SIGNALS_N];
+
+static void on_held(int number)
+{
+    for (int i = 0; i < DG_SIGNALS_N; i++)
+        if (numbers[i] == number)
+            held[i]++;
+}
+
+void dg_signals_hold(void)
+{
+    struct sigaction action = {.sa_handler = on_held, .sa_flags = SA_RESTART};
+    sigfillset(&action.sa_mask); /* one at a time: the counters are not atomic */
+    for (int i = 0; i < DG_SIGNALS_N; i++)
+        sigaction(numbers[i], &action, NULL);
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+/* Raises again what came before libuv listened. */
+static void release_held(void)
+{
+    for (int i = 0; i < DG_SIGNALS_N; i++)
+        for (; held[i] > 0; held[i]--)
+            raise(numbers[i]);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct dg_signals *signals = handle->data;
+    if (number == SIGHUP) {
+        signals->handlers->on_reload(signals->user);
+        return;
+    }
+    signals->n_stops++;
+    if (signals->n_stops > 2)
+        _exit(1);
+    signals->handlers->on_stop(signals->user, signals->n_stops);
+}
+
+enum dg_err dg_signals_open(struct dg_signals *signals, uv_loop_t *loop,
+                            const struct dg_signals_handlers *handlers, void *user,
+                            struct dg_why *why)
+{
+    *signals = (struct dg_signals){.handlers = handlers, .user = user, .open = true};
+    int code = 0;
+    for (int i = 0; i < DG_SIGNALS_N; i++) {
+        uv_signal_init(loop, &signals->handles[i]); /* fails only where the loop's own pipe did */
+        signals->handles[i].data = signals;
+    }
+    for (int i = 0; i < DG_SIGNALS_N && code == 0; i++)
+        code = uv_signal_start(&signals->handles[i], on_signal, numbers[i]);
+    if (code != 0) {
+        dg_signals_close(signals);
+        return dg_why_set(why, dg_err_from_errno(-code), "cannot receive signals: %s",
+                          uv_strerror(code));
+    }
+    release_held();
+    return DG_OK;
+}
+
+void dg_signals_close(struct dg_signals *signals)
+{
+    if (!signals->open)
+        return;
+    signals->open = false;
+    for (int i = 0; i < DG_SIGNALS_N; i++)
+        uv_close((uv_handle_t *)&signals->handles[i], NULL);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Signals as events of the loop. They are counted from the first line of main until the loop can take
+ * them, so that a stop during start-up is neither lost nor a sudden death.
+ *
+ *     dg_signals_hold();                                   first thing in main
+ *     err = dg_signals_open(&signals, loop, &handlers, user, &why);
+ *     uv_run(loop, UV_RUN_DEFAULT);
+ *     dg_signals_close(&signals);                          the loop must run once more
+ *
+ * SIGTERM and SIGINT call on_stop(user, n): n is 1 for the first of them, 2 for the second. The third
+ * ends the process there and then. SIGHUP calls on_reload. SIGPIPE is ignored. */
+#ifndef DG_DAEMON_SIGNALS_H
+#define DG_DAEMON_SIGNALS_H
+
+#include "base/err.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct dg_signals_handlers {
+    void (*on_stop)(void *user, int nth);
+    void (*on_reload)(void *user);
+};
+
+enum { DG_SIGNALS_N = 3 };
+
+/* Embedded in its owner; must stay where it is until the loop has closed the handles. */
+struct dg_signals {
+    uv_signal_t handles[DG_SIGNALS_N];
+    const struct dg_signals_handlers *handlers; /* borrowed */
+    void *user;
+    int n_stops;
+    bool open;
+};
+
+void dg_signals_hold(void);
+
+/* Signals that were held come again, as events. On failure nothing is left open once the loop has run. */
+enum dg_err dg_signals_open(struct dg_signals *signals, uv_loop_t *loop,
+                            const struct dg_signals_handlers *handlers, void *user,
+                            struct dg_why *why) DG_MUST_CHECK;
+void dg_signals_close(struct dg_signals *signals); /* idempotent */
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragomand --version: the program's version, the libraries it runs with, and what it makes of this
+ * machine's processor. */
+#ifndef DG_DAEMON_VERSION_H
+#define DG_DAEMON_VERSION_H
+
+/* "0.1.0" */
+const char *dg_version(void);
+
+/* One fact a line, on stdout. */
+void dg_version_print(void);
+
+#endif

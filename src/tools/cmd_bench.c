@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman bench: how fast a model decodes. Every combination of --batch and --beam is one case and one
+ * line of key=value pairs; --limits measures what the machine allows, in the same run, so that results
+ * can be read as shares of it.
+ *
+ * A case decodes `batch` random sources of a forced length at once, again and again for a while; its
+ * figures are medians. With several threads each runs the same case on a state of its own, as the
+ * daemon's workers do. */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "decode/decoder.h"
+#include "model/dir.h"
+#include "model/net_random.h"
+#include "tensor/limits.h"
+#include "tools/tools.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_MAX = 64, BATCH_MAX = DG_DECODER_ADD_MAX };
+
+struct bench {
+    int help;
+    const char *model, *random;
+    int type;
+    struct dg_opt_list batch, beam;
+    int64_t threads, source_len, target_len, seed, time_ms;
+    bool limits;
+};
+
+static const char *const type_words[] = {"auto", "f32", "i8", NULL};
+
+static const struct dg_opt_row rows[] = {
+    DG_OPT_HELP(struct bench, help),
+    {DG_OPT_PATH(struct bench, model), "model", .letter = 'm', .help = "measure this model directory"},
+    {DG_OPT_STRING(struct bench, random), "random", .unit = "SHAPE",
+     .help = "measure random weights: base (the paper's), student or tiny, student-ssru"},
+    {DG_OPT_ENUM(struct bench, type), "type", .words = type_words, .def = "auto",
+     .help = "type that products are computed in"},
+    {DG_OPT_STRINGS(struct bench, batch), "batch", .def = "1,8,32", .unit = "N,N,...",
+     .help = "sentences at once"},
+    {DG_OPT_STRINGS(struct bench, beam), "beam", .def = "1,4", .unit = "N,N,...", .help = "beam widths"},
+    {DG_OPT_INT(struct bench, threads), "threads", .letter = 't', .def = "1", .min = 1, .max = 256,
+     .help = "independent workers"},
+    {DG_OPT_INT(struct bench, source_len), "source-len", .def = "25", .min = 1, .max = 1024,
+     .help = "tokens of a source"},
+    {DG_OPT_INT(struct bench, target_len), "target-len", .def = "25", .min = 1, .max = 1024,
+     .help = "tokens of a target, forced"},
+    {DG_OPT_INT(struct bench, seed), "seed", .def = "1", .min = 0, .max = INT64_MAX,
+     .help = "of the random weights and sources"},
+    {DG_OPT_DURATION(struct bench, time_ms), "time", .def = "2s", .min = 1, .max = 600000,
+     .help = "how long a case is repeated"},
+    {DG_OPT_BOOL(struct bench, limits), "limits", .def = "no",
+     .help = "measure what this machine's arithmetic and memory allow one thread"},
+};
+
+static enum dg_err check(const void *values, const char *name, struct dg_why *why)
+{
+    const struct bench *flags = values;
+    (void)name;
+    if ((*flags->model != 0) + (*flags->random != 0) != 1 && !flags->limits)
+        return dg_why_set(why, DG_ERR_USAGE,
+                          "expected --model DIR or --random SHAPE (or --limits alone)");
+    return DG_OK;
+}
+
+static const struct dg_opt_table table = {
+    .program = "dragoman bench",
+    .summary = "Measures how fast a model decodes; one line of key=value pairs a case.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct bench),
+    .check = check,
+};
+
+/* ---- One case ----------------------------------------------------------------------------------- */
+
+struct bench_case {
+    const struct bench *flags;
+    const struct dg_net *net;
+    size_t batch;
+    int beam;
+};
+
+struct run {
+    double seconds;       /* encoding and all steps */
+    double first_seconds; /* until the first token was told */
+    double step_seconds;  /* mean of the decoding steps */
+};
+
+struct runner {
+    pthread_t thread;
+    const struct bench_case *what;
+    uint64_t seed;
+    struct run runs[RUNS_MAX];
+    size_t n_runs;
+    enum dg_err err;
+    struct dg_why why;
+};
+
+struct watch {
+    struct dg_clock clock;
+    uint64_t first_ns;
+    size_t n_done;
+};
+
+static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n)
+{
+    struct watch *watch = ctx;
+    (void)at, (void)ids, (void)logprobs, (void)n;
+    if (watch->first_ns == 0)
+        watch->first_ns = dg_clock_now(&watch->clock);
+}
+
+static void on_done(void *ctx, const struct dg_search *search)
+{
+    (void)search;
+    ((struct watch *)ctx)->n_done++;
+}
+
+static const struct dg_decode_events events = {on_tokens, on_done};
+
+static enum dg_err run_once(struct runner *runner, struct dg_decoder *decoder,
+                            struct dg_decode_job *jobs, struct run *run)
+{
+    struct watch watch = {.clock = DG_CLOCK_REAL};
+    for (size_t i = 0; i < runner->what->batch; i++)
+        jobs[i].ctx = &watch;
+    uint64_t began = dg_clock_now(&watch.clock);
+    enum dg_err err = dg_decoder_add(decoder, jobs, runner->what->batch, NULL, &runner->why);
+    uint64_t encoded = dg_clock_now(&watch.clock);
+    size_t n_steps = 0;
+    while (!err && dg_decoder_step(decoder) > 0)
+        n_steps++;
+    uint64_t ended = dg_clock_now(&watch.clock);
+    double ns = (double)DG_CLOCK_S;
+    *run = (struct run){(double)(ended - began) / ns, (double)(watch.first_ns - began) / ns,
+                        (double)(ended - encoded) / ns / (double)(n_steps ? n_steps : 1)};
+    return err;
+}
+
+/* Random sources; ids differ so that no cache of any kind is flattered. */
+static void fill_sources(const struct runner *runner, int32_t *ids, size_t n_ids)
+{
+    struct dg_rng rng;
+    size_t V = dg_net_blueprint(runner->what->net)->encoder.V;
+    dg_rng_init(&rng, runner->seed, 0);
+    for (size_t i = 0; i < n_ids; i++)
+        ids[i] = (int32_t)(dg_rng_uniform(&rng) * (double)V);
+}
+
+static enum dg_err measure(struct runner *runner)
+{
+    const struct bench_case *what = runner->what;
+    const struct bench *flags = what->flags;
+    size_t S = (size_t)flags->source_len, T = (size_t)flags->target_len;
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    opts.beam = what->beam;
+    opts.max_ratio = 0;
+    opts.loop_guard = false;
+    opts.max_len = opts.min_len = (int)T;
+    struct dg_decoder_limits limits = {.sentences = what->batch,
+                                       .rows = what->batch * (size_t)what->beam,
+                                       .source_max = S,
+                                       .target_max = T,
+                                       .batch_tokens = what->batch * S};
+    struct dg_decoder *decoder = NULL;
+    struct dg_decode_job jobs[BATCH_MAX];
+    int32_t *ids = dg_try_calloc(what->batch * S, sizeof *ids);
+    enum dg_err err = ids ? dg_decoder_new(&decoder, what->net, &limits, &runner->why) : DG_ERR_NOMEM;
+    if (!err) {
+        fill_sources(runner, ids, what->batch * S);
+        for (size_t i = 0; i < what->batch; i++)
+            jobs[i] = (struct dg_decode_job){ids + i * S, S, &opts, &events, NULL};
+        err = run_once(runner, decoder, jobs, &runner->runs[0]); /* warms up, is not counted */
+    }
+    double spent = 0;
+    while (!err && runner->n_runs < RUNS_MAX &&
+           (runner->n_runs < 3 || spent < (double)flags->time_ms / 1000)) {
+        err = run_once(runner, decoder, jobs, &runner->runs[runner->n_runs]);
+        spent += runner->runs[runner->n_runs++].seconds;
+    }
+    dg_decoder_free(decoder);
+    dg_free(ids);
+    return err;
+}
+
+static void *run_thread(void *arg)
+{
+    struct runner *runner = arg;
+    runner->err = measure(runner);
+    return NULL;
+}
+
+/* ---- Figures ------------------------------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The median of one field of the runs. */
+static double median(const struct runner *runner, size_t offset)
+{
+    double values[RUNS_MAX];
+    for (size_t i = 0; i < runner->n_runs; i++)
+        memcpy(&values[i], (const char *)&runner->runs[i] + offset, sizeof values[i]);
+    qsort(values, runner->n_runs, sizeof *values, compare);
+    return values[runner->n_runs / 2];
+}
+
+/* Peak resident memory of this process in MiB, as the kernel counts it; 0 where it does not say. */
+static double peak_mib(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    long kib = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %ld kB", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return (double)kib / 1024;
+}
+
+static void print_case(const struct bench_case *what, const struct runner *runners)
+{
+    const struct bench *flags = what->flags;
+    size_t n_threads = (size_t)flags->threads;
+    double rate = 0, first = 0, step = 0;
+    for (size_t i = 0; i < n_threads; i++) {
+        rate += (double)(what->batch * (size_t)flags->target_len) /
+                median(&runners[i], offsetof(struct run, seconds));
+        first += median(&runners[i], offsetof(struct run, first_seconds)) / (double)n_threads;
+        step += median(&runners[i], offsetof(struct run, step_seconds)) / (double)n_threads;
+    }
+    printf("case=decode model=%s type=%s kernels=%s threads=%zu batch=%zu beam=%d source=%lld "
+           "target=%lld tokens_per_second=%.1f first_token_ms=%.3f step_ms=%.3f runs=%zu peak_mib=%.1f\n",
+           *flags->random ? flags->random : flags->model, type_words[flags->type],
+           dg_net_kernels(what->net)->name, n_threads, what->batch, what->beam,
+           (long long)flags->source_len, (long long)flags->target_len, rate, first * 1000, step * 1000,
+           runners[0].n_runs, peak_mib());
+    fflush(stdout);
+}
+
+static enum dg_err run_case(const struct bench_case *what, struct dg_why *why)
+{
+    size_t n_threads = (size_t)what->flags->threads, n_started = 0;
+    struct runner *runners = dg_try_calloc(n_threads, sizeof *runners);
+    enum dg_err err = runners ? DG_OK : DG_ERR_NOMEM;
+    for (; !err && n_started < n_threads; n_started++) {
+        runners[n_started].what = what;
+        runners[n_started].seed = (uint64_t)what->flags->seed + n_started;
+        err = dg_err_from_errno(pthread_create(&runners[n_started].thread, NULL, run_thread,
+                                               &runners[n_started]));
+        if (err)
+            break;
+    }
+    for (size_t i = 0; i < n_started; i++) {
+        pthread_join(runners[i].thread, NULL);
+        if (!err && runners[i].err) {
+            err = runners[i].err;
+            dg_why_set(why, err, "%s", dg_why_text(&runners[i].why, err));
+        }
+    }
+    if (!err)
+        print_case(what, runners);
+    dg_free(runners);
+    return err;
+}
+
+/* ---- All cases ---------------------------------------------------------------------------------- */
+
+static enum dg_err print_limits(void)
+{
+    struct dg_limits limits;
+    enum dg_err err = dg_limits_measure(&limits);
+    if (!err)
+        printf("case=limits kernels=%s f32_gflops=%.1f i8_gops=%.1f read_l2_gbs=%.1f read_l3_gbs=%.1f "
+               "read_memory_gbs=%.1f\n",
+               limits.kernels, limits.f32_gflops, limits.i8_gops, limits.read_l2_gbs,
+               limits.read_l3_gbs, limits.read_memory_gbs);
+    return err;
+}
+
+static enum dg_err make_net(const struct bench *flags, struct dg_net **net, struct dg_why *why)
+{
+    static const enum dg_net_type types[] = {DG_NET_AUTO, DG_NET_F32, DG_NET_I8};
+    struct dg_net_opts opts = {.type = types[flags->type]};
+    if (*flags->random) {
+        struct dg_blueprint bp;
+        enum dg_err err = dg_net_random_shape(&bp, flags->random, why);
+        return err ? err : dg_net_random(net, &bp, &opts, (uint64_t)flags->seed, why);
+    }
+    struct dg_model *model = NULL;
+    enum dg_err err = dg_model_open(&model, flags->model, why);
+    if (!err)
+        err = dg_net_new(net, dg_model_blueprint(model), dg_model_weights(model), &opts, why);
+    dg_model_unref(model);
+    return err;
+}
+
+static enum dg_err read_number(const char *what, const char *text, long most, long *out,
+                               struct dg_why *why)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (*end || value < 1 || value > most)
+        return dg_why_set(why, DG_ERR_RANGE, "--%s: read '%s', expected a number from 1 to %ld", what,
+                          text, most);
+    *out = value;
+    return DG_OK;
+}
+
+static enum dg_err run_cases(const struct bench *flags, const struct dg_net *net, struct dg_why *why)
+{
+    enum dg_err err = DG_OK;
+    for (size_t k = 0; !err && k < flags->beam.n; k++)
+        for (size_t b = 0; !err && b < flags->batch.n; b++) {
+            long batch = 0, beam = 0;
+            err = read_number("batch", flags->batch.items[b], BATCH_MAX, &batch, why);
+            if (!err)
+                err = read_number("beam", flags->beam.items[k], DG_BEAM_MAX, &beam, why);
+            struct bench_case what = {flags, net, (size_t)batch, (int)beam};
+            if (!err)
+                err = run_case(&what, why);
+        }
+    return err;
+}
+
+int dg_cmd_bench(int argc, char **argv)
+{
+    struct dg_opt_set *set = NULL;
+    int exit_code = 0;
+    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
+        return exit_code;
+    const struct bench *flags = dg_opt_values(set);
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_net *net = NULL;
+    struct dg_clock clock = DG_CLOCK_REAL;
+    enum dg_err err = DG_OK;
+    if (*flags->model || *flags->random) {
+        uint64_t began = dg_clock_now(&clock);
+        err = make_net(flags, &net, &why);
+        if (!err)
+            printf("case=load model=%s seconds=%.4f weights_mib=%.1f peak_mib=%.1f\n",
+                   *flags->random ? flags->random : flags->model,
+                   (double)(dg_clock_now(&clock) - began) / (double)DG_CLOCK_S,
+                   (double)dg_net_bytes(net) / (1 << 20), peak_mib());
+        if (!err)
+            err = run_cases(flags, net, &why);
+    }
+    if (!err && flags->limits) /* last: what it allocates must not count as the cases' peak */
+        err = print_limits();
+    if (err)
+        fprintf(stderr, "dragoman bench: %s\n", dg_why_text(&why, err));
+    dg_net_free(net);
+    dg_opt_set_free(set);
+    return err ? 1 : 0;
+}

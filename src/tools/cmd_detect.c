@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman detect: says for each line which language it is in. Text: "tag<TAB>confidence", the
+ * likeliest first, "und<TAB>0" when unknown. JSON: an array of guesses a line. */
+#include "base/json_out.h"
+#include "base/opt.h"
+#include "text/langid.h"
+#include "tools/stdin_lines.h"
+#include "tools/tools.h"
+
+#include <stdio.h>
+
+enum { ANSWER_MAX = 64 << 10, GUESSES_MAX = 20 };
+
+struct detect {
+    int help, format;
+    const char *model;
+    struct dg_opt_list candidates;
+    int64_t count;
+};
+
+static const char *const formats[] = {"text", "json", NULL};
+
+static const struct dg_opt_row rows[] = {
+    {DG_OPT_STRINGS(struct detect, candidates), "candidates", .letter = 'c', .unit = "TAG,...",
+     .help = "the languages it can be, in any spelling (default: all that the model knows)"},
+    {DG_OPT_INT(struct detect, count), "count", .letter = 'n', .min = 1, .max = GUESSES_MAX,
+     .def = "1", .help = "guesses printed for a line"},
+    {DG_OPT_PATH(struct detect, model), "model", .letter = 'm', .def = DG_PKGDATADIR "/langid.bin",
+     .help = "the model, made by dragoman langid-train"},
+    {DG_OPT_ENUM(struct detect, format), "format", .words = formats, .def = "text",
+     .help = "how to print"},
+    DG_OPT_HELP(struct detect, help),
+};
+
+static const struct dg_opt_table table = {
+    .program = "dragoman detect",
+    .summary = "Says which language each line of standard input is in.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct detect),
+};
+
+static enum dg_err print_text(const struct dg_langid_guess *guesses, size_t n, struct dg_buf *out)
+{
+    if (n == 0)
+        return dg_buf_append_cstr(out, "und\t0\n");
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < n && !err; i++)
+        err = dg_buf_printf(out, "%s%s\t%.4f", i ? "\t" : "", guesses[i].tag,
+                            (double)guesses[i].confidence);
+    return err ? err : dg_buf_append_byte(out, '\n');
+}
+
+static enum dg_err print_json(const struct dg_langid_guess *guesses, size_t n, struct dg_buf *out)
+{
+    struct dg_json_out json;
+    dg_json_out_init(&json, out);
+    dg_json_out_open(&json, '[');
+    for (size_t i = 0; i < n; i++) {
+        dg_json_out_open(&json, '{');
+        dg_json_out_key(&json, "language");
+        dg_json_out_cstr(&json, guesses[i].tag);
+        dg_json_out_key(&json, "confidence");
+        dg_json_out_real(&json, (double)guesses[i].confidence, 4);
+        dg_json_out_close(&json, '}');
+    }
+    dg_json_out_close(&json, ']');
+    enum dg_err err = dg_json_out_end(&json);
+    return err ? err : dg_buf_append_byte(out, '\n');
+}
+
+static enum dg_err read_candidates(const struct dg_langid *langid, const struct dg_opt_list *list,
+                                   struct dg_langid_set *set, struct dg_why *why)
+{
+    dg_langid_set_clear(set);
+    for (size_t i = 0; i < list->n; i++)
+        if (!dg_langid_set_add(langid, set, list->items[i]))
+            return dg_why_set(why, DG_ERR_NOT_FOUND, "the model knows no language \"%s\"",
+                              list->items[i]);
+    return DG_OK;
+}
+
+static enum dg_err detect_lines(const struct dg_langid *langid, const struct dg_langid_set *set,
+                                const struct detect *opt, struct dg_why *why)
+{
+    struct stdin_lines lines;
+    struct dg_span line;
+    struct dg_buf out;
+    enum dg_err err;
+    dg_buf_init(&out, ANSWER_MAX);
+    stdin_lines_init(&lines);
+    while (!(err = stdin_lines_next(&lines, &line, why)) && line.ptr) {
+        struct dg_langid_guess guesses[GUESSES_MAX];
+        size_t n = dg_langid_detect(langid, line, set, guesses, (size_t)opt->count);
+        dg_buf_clear(&out);
+        err = opt->format == 1 ? print_json(guesses, n, &out) : print_text(guesses, n, &out);
+        if (!err && fwrite(out.ptr, 1, out.len, stdout) < out.len)
+            err = dg_why_set(why, DG_ERR_IO, "standard output could not be written");
+        if (err)
+            break;
+    }
+    stdin_lines_deinit(&lines);
+    dg_buf_deinit(&out);
+    return err;
+}
+
+static enum dg_err run(const struct detect *opt, struct dg_why *why)
+{
+    struct dg_langid *langid = NULL;
+    struct dg_langid_set set;
+    enum dg_err err = dg_langid_open(&langid, opt->model, why);
+    if (!err)
+        err = read_candidates(langid, &opt->candidates, &set, why);
+    if (!err)
+        err = detect_lines(langid, opt->candidates.n ? &set : NULL, opt, why);
+    dg_langid_close(langid);
+    return err;
+}
+
+int dg_cmd_detect(int argc, char **argv)
+{
+    struct dg_opt_set *set = NULL;
+    struct dg_why why = DG_WHY_NONE;
+    int exit_code = 0;
+    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
+        return exit_code;
+    enum dg_err err = run(dg_opt_values(set), &why);
+    dg_opt_set_free(set);
+    if (!err && fflush(stdout) != 0)
+        err = dg_why_set(&why, DG_ERR_IO, "standard output could not be written");
+    if (err)
+        fprintf(stderr, "dragoman detect: %s\n", dg_why_text(&why, err));
+    return err ? 1 : 0;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman langid-train: makes the model of language identification from lines "tag<TAB>sentence"
+ * on standard input. docs/internals/langid.md says how the installed one was made. */
+#include "base/file_out.h"
+#include "base/opt.h"
+#include "text/langid_train.h"
+#include "tools/stdin_lines.h"
+#include "tools/tools.h"
+
+#include <stdio.h>
+
+struct train {
+    int help;
+    uint64_t size_max;
+    int64_t epochs, seed;
+    double held_out;
+    bool keep_held_out, verbose;
+};
+
+static const struct dg_opt_row rows[] = {
+    {DG_OPT_SIZE(struct train, size_max), "size-max", .min = 65536, .max = 8000000,
+     .def = "1000000B", .help = "bytes of the model"},
+    {DG_OPT_INT(struct train, epochs), "epochs", .min = 1, .max = 1000, .def = "40",
+     .help = "passes over the sentences, before and again after n-grams are chosen"},
+    {DG_OPT_REAL(struct train, held_out), "held-out", .real_min = 0.01, .real_max = 0.5,
+     .def = "0.1",
+     .help = "share of each language's lines, its last, that calibrates the confidence"},
+    {DG_OPT_BOOL(struct train, keep_held_out), "keep-held-out",
+     .help = "never train the weights on those lines (to measure on them)"},
+    {DG_OPT_INT(struct train, seed), "seed", .min = 0, .max = INT64_MAX, .def = "1",
+     .help = "start of the random numbers; the same seed gives the same model"},
+    {DG_OPT_BOOL(struct train, verbose), "verbose", .letter = 'v',
+     .help = "show the loss of each pass"},
+    DG_OPT_HELP(struct train, help),
+};
+
+static const struct dg_opt_table table = {
+    .program = "dragoman langid-train",
+    .summary = "Makes a model of language identification from \"tag<TAB>sentence\" lines on "
+               "standard input.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct train),
+    .args = "MODEL",
+    .args_min = 1,
+    .args_max = 1,
+};
+
+static enum dg_err run(const struct train *opt, const char *path, struct dg_why *why)
+{
+    struct dg_langid_train_opts opts = {.size_max = opt->size_max,
+                                        .epochs = (unsigned)opt->epochs,
+                                        .epochs_pruned = (unsigned)opt->epochs,
+                                        .held_out = opt->held_out,
+                                        .keep_held_out = opt->keep_held_out,
+                                        .seed = (uint64_t)opt->seed,
+                                        .verbose = opt->verbose};
+    struct stdin_lines lines;
+    struct dg_span tsv;
+    struct dg_buf model;
+    stdin_lines_init(&lines);
+    dg_buf_init(&model, opt->size_max);
+    enum dg_err err = stdin_lines_all(&lines, &tsv, why);
+    if (!err)
+        err = dg_langid_train(tsv, &opts, &model, why);
+    if (!err)
+        err = dg_file_out_save(path, 0644, model.ptr, model.len, why);
+    dg_buf_deinit(&model);
+    stdin_lines_deinit(&lines);
+    return err;
+}
+
+int dg_cmd_langid_train(int argc, char **argv)
+{
+    struct dg_opt_set *set = NULL;
+    struct dg_why why = DG_WHY_NONE;
+    int exit_code = 0;
+    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
+        return exit_code;
+    enum dg_err err = run(dg_opt_values(set), dg_opt_arg(set, 0), &why);
+    dg_opt_set_free(set);
+    if (err)
+        fprintf(stderr, "dragoman langid-train: %s\n", dg_why_text(&why, err));
+    return err ? 1 : 0;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman score: how likely the model finds given translations. Lines `source<TAB>target` in, one JSON
+ * object per line out: token_logprobs, logprob (their sum), score (normalised by length). */
+#include "base/json_out.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "base/progress.h"
+#include "base/utf8.h"
+#include "decode/score.h"
+#include "model/dir.h"
+#include "text/target_ids.h"
+#include "tools/ids.h"
+#include "tools/tools.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct score {
+    int help;
+    const char *model;
+    bool ids;
+    double length_penalty;
+    int64_t max_tokens;
+};
+
+static const struct dg_opt_row rows[] = {
+    DG_OPT_HELP(struct score, help),
+    {DG_OPT_PATH(struct score, model), "model", .letter = 'm', .flags = DG_OPT_REQUIRED,
+     .help = "the model directory"},
+    {DG_OPT_BOOL(struct score, ids), "ids", .def = "no",
+     .help = "both sides are token ids with spaces between; no text layer"},
+    {DG_OPT_REAL(struct score, length_penalty), "length-penalty", .def = "1", .real_min = 0,
+     .real_max = 10, .help = "score is log-probability divided by length to this power"},
+    {DG_OPT_INT(struct score, max_tokens), "max-tokens", .def = "512", .min = 1, .max = 4096,
+     .help = "most tokens of a source or target; longer lines are refused"},
+};
+
+static const struct dg_opt_table table = {
+    .program = "dragoman score",
+    .summary = "Scores lines 'source<TAB>target' from stdin; one line of JSON for each.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct score),
+};
+
+struct work {
+    const struct score *flags;
+    struct dg_model *model;
+    struct dg_net *net;
+    struct dg_scorer *scorer;
+    struct dg_tokenizer *tokenizer; /* NULL with --ids */
+    struct dg_tokenizer_work *source_work;
+    struct dg_spm_work *target_work;
+    int32_t eos_id;
+};
+
+/* ---- One line ----------------------------------------------------------------------------------- */
+
+static enum dg_err source_ids(struct work *work, struct dg_span text, int32_t **ids, size_t *n,
+                              struct dg_why *why)
+{
+    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_token *tokens;
+    enum dg_err err = dg_tokenizer_encode(work->tokenizer, work->source_work, text, &opts, why,
+                                          &tokens, n);
+    if (err)
+        return err;
+    *ids = dg_try_calloc(*n ? *n : 1, sizeof **ids);
+    if (!*ids)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < *n; i++)
+        (*ids)[i] = tokens[i].id;
+    return DG_OK;
+}
+
+/* Target ids as given, with the end token behind if it is missing. */
+static enum dg_err given_ids(const struct work *work, struct dg_span text, int32_t **ids, size_t *n,
+                             struct dg_why *why)
+{
+    int32_t *parsed;
+    enum dg_err err = ids_parse(text, &parsed, n, why);
+    if (err)
+        return err;
+    *ids = dg_try_realloc(parsed, (*n + 1) * sizeof *parsed);
+    if (!*ids) {
+        dg_free(parsed);
+        return DG_ERR_NOMEM;
+    }
+    if (*n == 0 || (*ids)[*n - 1] != work->eos_id)
+        (*ids)[(*n)++] = work->eos_id;
+    return DG_OK;
+}
+
+static enum dg_err write_json(const struct work *work, const float *logprobs, size_t n,
+                              struct dg_buf *text)
+{
+    struct dg_json_out out;
+    double sum = 0;
+    dg_json_out_init(&out, text);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "token_logprobs");
+    dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)logprobs[i];
+        dg_json_out_real(&out, (double)logprobs[i], 9);
+    }
+    dg_json_out_close(&out, ']');
+    dg_json_out_key(&out, "logprob");
+    dg_json_out_real(&out, sum, 12);
+    dg_json_out_key(&out, "score");
+    dg_json_out_real(&out, sum / pow((double)n, work->flags->length_penalty), 12);
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+static enum dg_err score_line(struct work *work, struct dg_span line, struct dg_buf *out,
+                              struct dg_why *why)
+{
+    const char *tab = line.len ? memchr(line.ptr, '\t', line.len) : NULL;
+    if (!tab)
+        return dg_why_set(why, DG_ERR_FORMAT, "no tab, expected source<TAB>target");
+    size_t bad_at;
+    if (!work->flags->ids && !dg_utf8_valid(line, &bad_at))
+        return dg_why_set(why, DG_ERR_UTF8, "the line is not valid UTF-8 at byte %zu", bad_at);
+    struct dg_span source = dg_span_make(line.ptr, (size_t)(tab - line.ptr));
+    struct dg_span target = dg_span_sub(line, source.len + 1, line.len);
+    int32_t *src = NULL, *tgt = NULL;
+    float *logprobs = NULL;
+    size_t n_src = 0, n_tgt = 0;
+    enum dg_err err = work->flags->ids ? ids_parse(source, &src, &n_src, why)
+                                       : source_ids(work, source, &src, &n_src, why);
+    if (!err)
+        err = work->flags->ids
+                  ? given_ids(work, target, &tgt, &n_tgt, why)
+                  : dg_target_ids(work->tokenizer, work->target_work, target, &tgt, &n_tgt);
+    if (!err && !(logprobs = dg_try_calloc(n_tgt ? n_tgt : 1, sizeof *logprobs)))
+        err = DG_ERR_NOMEM;
+    if (!err)
+        err = dg_scorer_run(work->scorer, src, n_src, tgt, n_tgt, logprobs, why);
+    for (size_t i = 0; !err && i < n_tgt; i++)
+        if (isnan(logprobs[i]))
+            err = dg_why_set(why, DG_ERR_INTEGRITY,
+                             "the model gave scores that are not numbers; import it again");
+    if (!err)
+        err = write_json(work, logprobs, n_tgt, out);
+    dg_free(src);
+    dg_free(tgt);
+    dg_free(logprobs);
+    return err;
+}
+
+/* ---- All lines ---------------------------------------------------------------------------------- */
+
+static enum dg_err open_all(struct work *work, struct dg_why *why)
+{
+    const struct score *flags = work->flags;
+    enum dg_err err = dg_model_open(&work->model, flags->model, why);
+    if (!err)
+        err = dg_net_new(&work->net, dg_model_blueprint(work->model), dg_model_weights(work->model),
+                         NULL, why);
+    if (!err)
+        err = dg_scorer_new(&work->scorer, work->net, (size_t)flags->max_tokens,
+                            (size_t)flags->max_tokens, why);
+    if (err)
+        return err;
+    work->eos_id = dg_model_blueprint(work->model)->eos_id;
+    if (flags->ids)
+        return DG_OK;
+    err = dg_tokenizer_open(flags->model, why, &work->tokenizer);
+    if (!err && (!(work->source_work = dg_tokenizer_work_new()) ||
+                 !(work->target_work = dg_spm_work_new())))
+        err = DG_ERR_NOMEM;
+    return err;
+}
+
+static void close_all(struct work *work)
+{
+    dg_spm_work_free(work->target_work);
+    dg_tokenizer_work_free(work->source_work);
+    dg_tokenizer_close(work->tokenizer);
+    dg_scorer_free(work->scorer);
+    dg_net_free(work->net);
+    dg_model_unref(work->model);
+}
+
+/* A line that cannot be scored is answered {"error": sentence}, so that lines stay in step. */
+static enum dg_err answer_error(const char *sentence, struct dg_buf *text)
+{
+    struct dg_json_out out;
+    dg_json_out_init(&out, text);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "error");
+    dg_json_out_cstr(&out, sentence);
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+static enum dg_err run(struct work *work, size_t *n_failed, struct dg_why *why)
+{
+    struct dg_clock clock = DG_CLOCK_REAL;
+    struct dg_progress progress;
+    struct dg_buf out;
+    char *text = NULL;
+    size_t cap = 0, n_lines = 0;
+    ssize_t len;
+    enum dg_err err = DG_OK;
+    dg_buf_init(&out, 1 << 24);
+    dg_progress_start(&progress, "scoring", "lines", 0, &clock);
+    while (!err && (len = getline(&text, &cap, stdin)) >= 0) {
+        struct dg_why line_why = DG_WHY_NONE;
+        size_t n = (size_t)len - (len > 0 && text[len - 1] == '\n');
+        n_lines++;
+        dg_buf_clear(&out);
+        enum dg_err line_err = score_line(work, dg_span_make(text, n), &out, &line_why);
+        if (line_err) {
+            ++*n_failed;
+            fprintf(stderr, "dragoman score: line %zu: %s\n", n_lines,
+                    dg_why_text(&line_why, line_err));
+            err = answer_error(dg_why_text(&line_why, line_err), &out);
+        }
+        if (!err && (fwrite(out.ptr, 1, out.len, stdout) != out.len || putchar('\n') == EOF))
+            err = dg_why_set(why, DG_ERR_IO, "writing to stdout failed");
+        dg_progress_show(&progress, n_lines);
+    }
+    dg_progress_stop(&progress);
+    if (!err && ferror(stdin))
+        err = dg_why_set(why, DG_ERR_IO, "reading stdin failed: %s", strerror(errno));
+    if (!err && fflush(stdout) != 0)
+        err = dg_why_set(why, DG_ERR_IO, "writing to stdout failed");
+    dg_buf_deinit(&out);
+    free(text);
+    return err;
+}
+
+int dg_cmd_score(int argc, char **argv)
+{
+    struct dg_opt_set *set = NULL;
+    int exit_code = 0;
+    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
+        return exit_code;
+    struct work work = {.flags = dg_opt_values(set)};
+    struct dg_why why = DG_WHY_NONE;
+    size_t n_failed = 0;
+    enum dg_err err = open_all(&work, &why);
+    if (!err)
+        err = run(&work, &n_failed, &why);
+    if (err)
+        fprintf(stderr, "dragoman score: %s\n", dg_why_text(&why, err));
+    close_all(&work);
+    dg_opt_set_free(set);
+    return err || n_failed ? 1 : 0;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman tokenize: what a model makes of each line, as pieces, as ids, or as JSON with both and
+ * the bytes of the line that each came from. With a SentencePiece file as model the first two are
+ * what spm_encode prints. */
+#include "tools/tools.h"
+
+#include "base/json_out.h"
+#include "base/opt.h"
+#include "text/tokenizer.h"
+#include "tools/lines.h"
+
+static const char *const formats[] = {"pieces", "ids", "json", NULL};
+enum { FORMAT_PIECES, FORMAT_IDS, FORMAT_JSON };
+
+struct options {
+    int help;
+    const char *model;
+    int format;
+    bool eos;
+    const char *language;
+};
+
+static const struct dg_opt_row rows[] = {
+    {DG_OPT_PATH(struct options, model), "model", .letter = 'm', .flags = DG_OPT_REQUIRED,
+     .unit = "PATH", .help = "a model directory, or one SentencePiece file"},
+    {DG_OPT_ENUM(struct options, format), "format", .words = formats, .letter = 'f',
+     .help = "what to print for each line"},
+    {DG_OPT_BOOL(struct options, eos), "eos",
+     .help = "put the end-of-sentence id behind each line"},
+    {DG_OPT_STRING(struct options, language), "language", .unit = "TAG",
+     .help = "put this target language's token before each line, where a model has such tokens"},
+    DG_OPT_HELP(struct options, help),
+};
+
+static const struct dg_opt_table table = {
+    .program = "dragoman tokenize",
+    .summary = "Turns text on standard input, line by line, into a model's pieces or ids.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct options),
+};
+
+struct encoded {
+    const struct dg_tokenizer *tokenizer;
+    struct dg_tokenizer_work *work;
+    const struct dg_token *tokens;
+    size_t n;
+};
+
+static enum dg_err put_pieces(const struct encoded *e, struct dg_buf *buf)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < e->n && !err; i++) {
+        err = i ? dg_buf_append_byte(buf, ' ') : DG_OK;
+        if (!err)
+            err = dg_buf_append_span(buf, dg_tokenizer_token_piece(e->tokenizer, e->work, i));
+    }
+    return err;
+}
+
+/* By hand, because printf took as long as the encoding. */
+static enum dg_err put_id(struct dg_buf *buf, int32_t id)
+{
+    char digits[11];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + id % 10);
+    while ((id /= 10) > 0);
+    digits[--at] = ' ';
+    return dg_buf_append(buf, digits + at, sizeof digits - at);
+}
+
+static enum dg_err put_ids(const struct encoded *e, struct dg_buf *buf)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < e->n && !err; i++)
+        err = put_id(buf, e->tokens[i].id);
+    dg_buf_consume(buf, e->n > 0); /* the first space */
+    return err;
+}
+
+static enum dg_err put_json(const struct encoded *e, struct dg_buf *buf)
+{
+    struct dg_json_out out;
+    dg_json_out_init(&out, buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "ids");
+    dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < e->n; i++)
+        dg_json_out_int(&out, e->tokens[i].id);
+    dg_json_out_close(&out, ']');
+    dg_json_out_key(&out, "pieces");
+    dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < e->n; i++)
+        dg_json_out_string(&out, dg_tokenizer_token_piece(e->tokenizer, e->work, i));
+    dg_json_out_close(&out, ']');
+    dg_json_out_key(&out, "spans");
+    dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < e->n; i++) {
+        dg_json_out_open(&out, '[');
+        dg_json_out_uint(&out, e->tokens[i].begin);
+        dg_json_out_uint(&out, e->tokens[i].end);
+        dg_json_out_close(&out, ']');
+    }
+    dg_json_out_close(&out, ']');
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+static enum dg_err print(const struct encoded *e, int format, struct dg_buf *buf)
+{
+    dg_buf_clear(buf);
+    enum dg_err err = format == FORMAT_JSON  ? put_json(e, buf)
+                      : format == FORMAT_IDS ? put_ids(e, buf)
+                                             : put_pieces(e, buf);
+    if (!err)
+        err = dg_buf_append_byte(buf, '\n');
+    if (!err)
+        fwrite(buf->ptr, 1, buf->len, stdout);
+    return err;
+}
+
+static int tokenize_lines(const struct dg_tokenizer *tokenizer, const struct options *opt)
+{
+    struct dg_tokenizer_opts how = {
+        .add_eos = opt->eos, .language = dg_span_cstr(opt->language), .parse_language = true};
+    struct encoded e = {.tokenizer = tokenizer, .work = dg_tokenizer_work_new()};
+    struct dg_lines lines;
+    struct dg_span line;
+    struct dg_buf buf;
+    int status = 0;
+    dg_buf_init(&buf, SIZE_MAX / 2);
+    dg_lines_init(&lines, stdin, table.program);
+    while (!status && dg_lines_next(&lines, &line)) {
+        struct dg_why why = DG_WHY_NONE;
+        enum dg_err err = dg_tokenizer_encode(tokenizer, e.work, line, &how, &why, &e.tokens, &e.n);
+        if (!err)
+            err = print(&e, opt->format, &buf);
+        if (err)
+            status = dg_lines_refuse(&lines, dg_why_text(&why, err));
+    }
+    status |= dg_lines_finish(&lines);
+    dg_buf_deinit(&buf);
+    dg_tokenizer_work_free(e.work);
+    return status;
+}
+
+int dg_cmd_tokenize(int argc, char **argv)
+{
+    struct dg_opt_set *set = NULL;
+    struct dg_tokenizer *tokenizer = NULL;
+    struct dg_why why = DG_WHY_NONE;
+    int status = 0;
+    if (!dg_opt_command(&table, argc, argv, &set, &status))
+        return status;
+    const struct options *opt = dg_opt_values(set);
+    enum dg_err err = dg_tokenizer_open(opt->model, &why, &tokenizer);
+    if (err) {
+        fprintf(stderr, "%s: %s\n", table.program, dg_why_text(&why, err));
+        status = 1;
+    } else {
+        status = tokenize_lines(tokenizer, opt);
+    }
+    dg_tokenizer_close(tokenizer);
+    dg_opt_set_free(set);
+    return status;
+}

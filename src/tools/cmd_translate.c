@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman translate: lines from stdin to lines on stdout, in order, through the same engine as the
+ * daemon. With --ids the text layer is left out: see translate_ids.c. */
+#include "base/mem.h"
+#include "base/opt.h"
+#include "base/progress.h"
+#include "engine/engine.h"
+#include "tools/ids.h"
+#include "tools/line_pipe.h"
+#include "tools/search_flags.h"
+#include "tools/tools.h"
+#include "tools/translate.h"
+#include "tools/translate_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct dg_opt_row rows[] = {
+    DG_OPT_HELP(struct translate, help),
+    {DG_OPT_PATH(struct translate, model), "model", .letter = 'm', .flags = DG_OPT_REQUIRED,
+     .help = "the model directory"},
+    {DG_OPT_INT(struct translate, threads), "threads", .letter = 't', .def = "0", .min = 0, .max = 256,
+     .help = "workers; 0: one for each core"},
+    {DG_OPT_INT(struct translate, slots), "slots", .def = "32", .min = 1, .max = 1024,
+     .help = "sentences under way in each worker"},
+    {DG_OPT_BOOL(struct translate, ids), "ids", .def = "no", .heading = "Text",
+     .help = "lines are token ids with spaces between, in and out; no text layer"},
+    {DG_OPT_BOOL(struct translate, whole_lines), "whole-lines", .def = "no",
+     .help = "a line is one sentence; do not look for several"},
+    {DG_OPT_BOOL(struct translate, stream), "stream", .def = "no", .heading = "Output",
+     .help = "print words as they come"},
+    {DG_OPT_BOOL(struct translate, scores), "scores", .def = "no",
+     .help = "put ' ||| ' and the score behind each answer"},
+    {DG_OPT_BOOL(struct translate, alignment), "alignment", .def = "no",
+     .help = "put ' ||| ' and pairs source-target of token positions behind each answer"},
+    {DG_OPT_INT(struct translate, alignment_layer), "alignment-layer", .def = "0", .min = 0, .max = 64,
+     .help = "decoder layer that says what is aligned, from 1; 0: the last one"},
+    {DG_OPT_INT(struct translate, alignment_head), "alignment-head", .def = "0", .min = 0, .max = 256,
+     .help = "head of that layer, from 1; 0: the mean of all"},
+    {DG_OPT_BOOL(struct translate, json), "json", .def = "no",
+     .help = "one JSON object for each line: every answer with ids, log-probabilities, ends"},
+    {DG_OPT_BOOL(struct translate, quiet), "quiet", .letter = 'q', .def = "no",
+     .help = "no summary on stderr"},
+    SEARCH_FLAGS(struct translate, search),
+    {DG_OPT_STRING(struct translate, prefix), "prefix", .heading = "Demands", .unit = "TEXT",
+     .help = "each line's translation begins with this (with --ids: ids)"},
+    {DG_OPT_STRINGS(struct translate, must), "must", .unit = "TEXT", .max = DG_CONSTRAINTS_MAX,
+     .help = "each line's translation contains this; repeatable; implies --whole-lines"},
+    {DG_OPT_STRING(struct translate, suppress), "suppress", .unit = "IDS",
+     .help = "token ids, with spaces between, that are never said"},
+};
+
+static const struct dg_opt_table table = {
+    .program = "dragoman translate",
+    .summary = "Translates lines from stdin to stdout; order and line ends are kept.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct translate),
+};
+
+/* ---- One line ----------------------------------------------------------------------------------- */
+
+struct work {
+    const struct translate *flags;
+    struct dg_search_opts search;
+    struct dg_engine *engine;
+    struct line_pipe *pipe;
+    struct dg_progress *progress;
+    struct translate_totals *totals;
+    struct dg_span must[DG_CONSTRAINTS_MAX];
+};
+
+/* A line under way. With several answers a sentence's alternatives are joined line-wise. */
+struct translation {
+    struct work *work;
+    struct line *line;
+    struct dg_buf answers[DG_BEAM_MAX]; /* text so far of each alternative */
+    struct dg_buf pairs[DG_BEAM_MAX];   /* alignment */
+    struct dg_buf sentences;            /* with --json: objects with commas between */
+    double scores[DG_BEAM_MAX];
+    size_t n_answers;
+    size_t n_source, n_target; /* tokens of the sentences before this one */
+    size_t at;                 /* bytes of the line that the answers cover */
+};
+
+static bool wants_more_than_text(const struct translate *flags)
+{
+    return flags->search.nbest > 1 || flags->scores || flags->alignment || flags->json;
+}
+
+static void check_memory(enum dg_err err)
+{
+    if (err) {
+        fprintf(stderr, "dragoman translate: a line's translation does not fit into memory\n");
+        exit(1);
+    }
+}
+
+static void append(struct dg_buf *buf, struct dg_span text)
+{
+    check_memory(dg_buf_append_span(buf, text));
+}
+
+static void on_delta(void *ctx, struct dg_span text)
+{
+    struct translation *translation = ctx;
+    append(&translation->line->out, text);
+}
+
+/* The source position that each target token attends to most. */
+static void append_pairs(struct translation *translation, size_t i,
+                         const struct dg_engine_sentence *sentence)
+{
+    const struct dg_engine_answer *answer = &sentence->answers[i];
+    for (size_t t = 0; answer->alignment && t < answer->n_ids; t++) {
+        size_t best = translate_aligned(answer->alignment, t, sentence->n_source);
+        char pair[64];
+        int n = snprintf(pair, sizeof pair, "%s%zu-%zu", translation->pairs[i].len ? " " : "",
+                         translation->n_source + best, translation->n_target + t);
+        append(&translation->pairs[i], dg_span_make(pair, (size_t)n));
+    }
+}
+
+/* The object of one sentence; bytes are those of the line. */
+static void append_json(struct translation *translation, const struct dg_engine_sentence *sentence)
+{
+    struct dg_json_out out;
+    if (translation->sentences.len)
+        append(&translation->sentences, DG_SPAN(","));
+    dg_json_out_init(&out, &translation->sentences);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "start");
+    dg_json_out_uint(&out, sentence->at);
+    dg_json_out_key(&out, "length");
+    dg_json_out_uint(&out, sentence->len);
+    dg_json_out_key(&out, "source_ids");
+    dg_json_out_open(&out, '[');
+    for (size_t s = 0; s < sentence->n_source; s++)
+        dg_json_out_int(&out, sentence->source[s].id);
+    dg_json_out_close(&out, ']');
+    translate_json_answers(&out, sentence->answers, sentence->n_answers, sentence->n_source);
+    dg_json_out_close(&out, '}');
+    check_memory(dg_json_out_end(&out));
+}
+
+static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
+{
+    struct translation *translation = ctx;
+    struct dg_span line = dg_span_make(translation->line->text, translation->line->len);
+    struct dg_span between = dg_span_sub(line, translation->at, sentence->at - translation->at);
+    size_t wanted = (size_t)translation->work->flags->search.nbest;
+    if (translation->work->flags->json)
+        append_json(translation, sentence);
+    if (sentence->n_answers == 0 || translation->work->flags->json)
+        return;
+    for (size_t i = 0; i < wanted; i++) {
+        size_t k = i < sentence->n_answers ? i : 0; /* fewer alternatives: the best one again */
+        append(&translation->answers[i], between);
+        append(&translation->answers[i], sentence->answers[k].text);
+        translation->scores[i] += sentence->answers[k].score;
+        append_pairs(translation, k, sentence);
+        if (i < sentence->n_answers && i + 1 > translation->n_answers)
+            translation->n_answers = i + 1;
+    }
+    translation->n_source += sentence->n_source;
+    translation->n_target += sentence->answers[0].n_ids;
+    translation->at = sentence->at + sentence->len;
+}
+
+/* Writes the fields of every alternative: [number] text [score] [alignment]. */
+static void write_fields(struct translation *translation)
+{
+    const struct translate *flags = translation->work->flags;
+    struct line *line = translation->line;
+    struct dg_span whole = dg_span_make(line->text, line->len);
+    struct dg_span tail = dg_span_sub(whole, translation->at, line->len);
+    size_t n = translation->n_answers ? translation->n_answers : 1;
+    char field[64];
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            append(&line->out, DG_SPAN("\n"));
+        if (flags->search.nbest > 1)
+            append(&line->out, dg_span_make(field, (size_t)snprintf(field, sizeof field, "%zu ||| ",
+                                                                    line->number)));
+        append(&line->out, dg_buf_span(&translation->answers[i]));
+        append(&line->out, tail);
+        if (flags->scores || flags->search.nbest > 1)
+            append(&line->out, dg_span_make(field, (size_t)snprintf(field, sizeof field, " ||| %.6f",
+                                                                    translation->scores[i])));
+        if (flags->alignment) {
+            append(&line->out, DG_SPAN(" ||| "));
+            append(&line->out, dg_buf_span(&translation->pairs[i]));
+        }
+    }
+}
+
+static void write_json(struct translation *translation, const struct dg_engine_result *result)
+{
+    struct dg_buf *text = &translation->line->out;
+    struct dg_json_out out;
+    if (result->err) {
+        check_memory(
+            translate_json_error(text, translation->line->number, dg_err_sentence(result->err)));
+        return;
+    }
+    dg_json_out_init(&out, text);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "line");
+    dg_json_out_uint(&out, translation->line->number);
+    dg_json_out_key(&out, "text");
+    dg_json_out_string(&out, result->text);
+    dg_json_out_key(&out, "finish");
+    dg_json_out_cstr(&out, dg_finish_name(result->finish));
+    dg_json_out_key(&out, "repaired");
+    dg_json_out_bool(&out, result->repaired);
+    dg_json_out_key(&out, "sentences");
+    dg_json_out_open(&out, '[');
+    if (translation->sentences.len)
+        dg_json_out_raw(&out, dg_buf_span(&translation->sentences));
+    dg_json_out_close(&out, ']');
+    dg_json_out_close(&out, '}');
+    check_memory(dg_json_out_end(&out));
+}
+
+static void free_translation(struct translation *translation)
+{
+    for (size_t i = 0; i < DG_BEAM_MAX; i++) {
+        dg_buf_deinit(&translation->answers[i]);
+        dg_buf_deinit(&translation->pairs[i]);
+    }
+    dg_buf_deinit(&translation->sentences);
+    dg_free(translation);
+}
+
+static void on_done(void *ctx, const struct dg_engine_result *result)
+{
+    struct translation *translation = ctx;
+    struct work *work = translation->work;
+    if (result->err) {
+        fprintf(stderr, "dragoman translate: line %zu: %s\n", translation->line->number,
+                dg_err_sentence(result->err));
+        work->totals->n_failed++;
+    }
+    if (work->flags->json)
+        write_json(translation, result);
+    else if (wants_more_than_text(work->flags))
+        write_fields(translation);
+    else if (!work->flags->stream)
+        append(&translation->line->out, result->text);
+    translate_count(work->totals, result->n_sentences, result->n_tokens_in, result->n_tokens_out,
+                    result->finish, result->repaired);
+    dg_progress_show(work->progress, ++work->totals->n_lines);
+    translation->line->is_done = true;
+    free_translation(translation);
+}
+
+static const struct dg_engine_events quiet_events = {NULL, NULL, on_done};
+static const struct dg_engine_events stream_events = {on_delta, NULL, on_done};
+static const struct dg_engine_events field_events = {NULL, on_sentence, on_done};
+
+static enum dg_err start(void *ctx, struct line *line)
+{
+    struct work *work = ctx;
+    struct translation *translation = dg_try_calloc(1, sizeof *translation);
+    if (!translation)
+        return DG_ERR_NOMEM;
+    translation->work = work;
+    translation->line = line;
+    for (size_t i = 0; i < DG_BEAM_MAX; i++) {
+        dg_buf_init(&translation->answers[i], 1 << 26);
+        dg_buf_init(&translation->pairs[i], 1 << 26);
+    }
+    dg_buf_init(&translation->sentences, 1 << 28);
+    struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
+    request.text = dg_span_make(line->text, line->len);
+    request.search = work->search;
+    request.keep_lines_whole = work->flags->whole_lines || work->flags->must.n;
+    request.prefix = dg_span_cstr(work->flags->prefix);
+    request.must = work->must;
+    request.n_must = work->flags->must.n;
+    const struct dg_engine_events *events = wants_more_than_text(work->flags) ? &field_events
+                                            : work->flags->stream            ? &stream_events
+                                                                             : &quiet_events;
+    struct dg_why why = DG_WHY_NONE;
+    enum dg_err err =
+        dg_engine_submit(work->engine, &request, events, translation, &why, NULL, NULL);
+    if (!err)
+        return DG_OK;
+    free_translation(translation);
+    if (err == DG_ERR_BUSY)
+        return err;
+    /* One bad line must not shift the others: it is answered empty, and said. */
+    fprintf(stderr, "dragoman translate: line %zu: %s\n", line->number, dg_why_text(&why, err));
+    if (work->flags->json)
+        check_memory(translate_json_error(&line->out, line->number, dg_why_text(&why, err)));
+    work->totals->n_failed++;
+    line->is_done = true;
+    return DG_OK;
+}
+
+static void poll_engine(void *ctx)
+{
+    struct work *work = ctx;
+    dg_engine_poll(work->engine);
+}
+
+/* The directory's own name: the engine reads the languages off it ("fr-en"). */
+static const char *model_name(const char *path, char *name, size_t cap)
+{
+    size_t end = strlen(path);
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    size_t start = end;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    snprintf(name, cap, "%.*s", (int)(end - start), path + start);
+    return *name ? name : "model";
+}
+
+/* ---- All lines ---------------------------------------------------------------------------------- */
+
+static enum dg_err run(const struct translate *flags, const struct dg_search_opts *search,
+                       struct translate_totals *totals, struct dg_why *why)
+{
+    char name[128];
+    struct dg_clock clock = DG_CLOCK_REAL;
+    struct dg_progress progress;
+    struct work work = {.flags = flags, .search = *search, .progress = &progress, .totals = totals};
+    struct line_pipe pipe = {.start = start,
+                             .poll = poll_engine,
+                             .ctx = &work,
+                             .window = flags->stream ? 1 : 512,
+                             .is_streaming = flags->stream && !wants_more_than_text(flags)};
+    for (size_t i = 0; i < flags->must.n; i++)
+        work.must[i] = dg_span_cstr(flags->must.items[i]);
+    work.pipe = &pipe;
+    line_pipe_init(&pipe);
+    struct dg_engine_opts opts = {.n_threads = (size_t)flags->threads,
+                                  .slots = (size_t)flags->slots,
+                                  .rows = (size_t)(flags->slots * dg_search_width(&work.search)),
+                                  .target_max = (size_t)(flags->search.max_len ? flags->search.max_len
+                                                                               : 1),
+                                  .alignment_layer = (size_t)flags->alignment_layer,
+                                  .alignment_head = (size_t)flags->alignment_head,
+                                  .wake = line_pipe_wake,
+                                  .wake_arg = &pipe};
+    enum dg_err err = dg_engine_new(&opts, why, &work.engine);
+    if (!err)
+        err = dg_engine_load(work.engine, model_name(flags->model, name, sizeof name), flags->model,
+                             NULL, NULL, why);
+    if (!err) {
+        dg_progress_start(&progress, "translating", "lines", 0, &clock);
+        err = line_pipe_run(&pipe, why);
+        dg_progress_stop(&progress);
+    }
+    dg_engine_free(work.engine);
+    line_pipe_deinit(&pipe);
+    return err;
+}
+
+int dg_cmd_translate(int argc, char **argv)
+{
+    struct dg_opt_set *set = NULL;
+    int exit_code = 0;
+    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
+        return exit_code;
+    const struct translate *flags = dg_opt_values(set);
+    struct dg_clock clock = DG_CLOCK_REAL;
+    struct translate_totals totals = {.began_ns = dg_clock_now(&clock)};
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_search_opts search = search_flags_opts(&flags->search);
+    int32_t *suppress = NULL;
+    search.want_alignment = flags->alignment;
+    enum dg_err err = ids_parse(dg_span_cstr(flags->suppress), &suppress, &search.n_suppress, &why);
+    search.suppress = suppress;
+    if (!err)
+        err = dg_search_opts_check(&search, INT32_MAX, &why);
+    bool is_misused = err != DG_OK;
+    if (!err)
+        err = flags->ids ? translate_ids(flags, &search, &totals, &why)
+                         : run(flags, &search, &totals, &why);
+    if (err)
+        fprintf(stderr, "dragoman translate: %s\n", dg_why_text(&why, err));
+    else if (!flags->quiet)
+        translate_summary(&totals, dg_clock_now(&clock));
+    dg_free(suppress);
+    dg_opt_set_free(set);
+    if (is_misused)
+        return 2;
+    return err || totals.n_failed ? 1 : 0;
+}

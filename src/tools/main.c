@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The dragoman command: finds the sub-command in a table and runs it. To add one: its function in
+ * tools.h, its row here, its file in Makefile.inc, its section in docs/man/dragoman.1. */
+#include "config.h"
+#include "tools/tools.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+    {"bench", "measure how fast a model decodes", dg_cmd_bench},
+    {"detect", "say which language each line is in", dg_cmd_detect},
+    {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize},
+    {"eval", "BLEU and chrF of translations against references", dg_cmd_eval},
+    {"import", "turn a model of another program into a model directory", dg_cmd_import},
+    {"inspect", "what a model directory holds", dg_cmd_inspect},
+    {"langid-train", "make a model of language identification", dg_cmd_langid_train},
+    {"manifest", "write the hashes of a model's files", dg_cmd_manifest},
+    {"score", "how likely the model finds given translations", dg_cmd_score},
+    {"segment", "split text into sentences", dg_cmd_segment},
+    {"sign", "sign a model, or make a key pair", dg_cmd_sign},
+    {"tokenize", "turn text, line by line, into a model's pieces or ids", dg_cmd_tokenize},
+    {"translate", "translate lines from stdin to stdout", dg_cmd_translate},
+    {"verify", "check a model against its manifest and signature", dg_cmd_verify},
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "Usage: dragoman COMMAND [OPTION...] [ARGUMENT...]\n\nCommands:\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "\n'dragoman COMMAND --help' lists a command's options; 'dragoman --version' says the "
+                 "version.\n");
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_DFL); /* a filter ends quietly when its reader does */
+    if (argc < 2) {
+        print_help(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("dragoman %s\n", PACKAGE_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "dragoman: there is no command '%s'; 'dragoman --help' lists them\n", argv[1]);
+    return 2;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The search options as command-line flags, the same for every sub-command that decodes.
+ *
+ *     struct values { int help; struct search_flags search; };
+ *     static const struct dg_opt_row rows[] = {DG_OPT_HELP(struct values, help),
+ *                                              SEARCH_FLAGS(struct values, search)};
+ *     struct dg_search_opts opts = search_flags_opts(&values->search); */
+#ifndef DG_TOOLS_SEARCH_FLAGS_H
+#define DG_TOOLS_SEARCH_FLAGS_H
+
+#include "base/opt.h"
+#include "decode/opts.h"
+
+struct search_flags {
+    int64_t beam, nbest, top_k, seed, min_len, max_len, max_extra, no_repeat_ngram;
+    double length_penalty, coverage_penalty, patience, temperature, top_p, max_ratio,
+        repetition_penalty;
+    bool early_stop, sample, suppress_unk, loop_guard;
+};
+
+#define SEARCH_FLAGS(T, f)                                                                         \
+    {DG_OPT_INT(T, f.beam), "beam", .letter = 'b', .def = "1", .min = 1, .max = DG_BEAM_MAX,       \
+     .heading = "Search", .help = "hypotheses kept for each sentence; 1 is greedy search"},        \
+    {DG_OPT_INT(T, f.nbest), "nbest", .letter = 'n', .def = "1", .min = 1, .max = DG_BEAM_MAX,     \
+     .help = "answers for each sentence, at most the beam (or that many draws)"},                  \
+    {DG_OPT_REAL(T, f.length_penalty), "length-penalty", .def = "1", .real_min = 0,                \
+     .real_max = 10, .help = "score is log-probability divided by length to this power"},          \
+    {DG_OPT_REAL(T, f.coverage_penalty), "coverage-penalty", .def = "0", .real_min = 0,            \
+     .real_max = 10, .help = "weight of source words that were left out"},                         \
+    {DG_OPT_REAL(T, f.patience), "patience", .def = "1", .real_min = 0.1, .real_max = 16,          \
+     .help = "the search ends when beam times this many have finished"},                           \
+    {DG_OPT_BOOL(T, f.early_stop), "early-stop", .def = "yes",                                     \
+     .help = "end then, even if an unfinished hypothesis could still win"},                        \
+    {DG_OPT_BOOL(T, f.sample), "sample", .def = "no", .help = "draw words instead of searching"},  \
+    {DG_OPT_REAL(T, f.temperature), "temperature", .def = "1", .real_min = 0.001,                  \
+     .real_max = 100, .help = "above 1 more varied draws, below 1 safer ones"},                    \
+    {DG_OPT_INT(T, f.top_k), "top-k", .def = "0", .min = 0, .max = DG_TOP_K_MAX,                   \
+     .help = "draw among the k likeliest words; 0: all"},                                          \
+    {DG_OPT_REAL(T, f.top_p), "top-p", .def = "1", .real_min = 0.00001, .real_max = 1,            \
+     .help = "draw among the likeliest words that hold this mass"},                                \
+    {DG_OPT_INT(T, f.seed), "seed", .def = "0", .min = 0, .max = INT64_MAX,                        \
+     .help = "same seed, same draws"},                                                             \
+    {DG_OPT_INT(T, f.min_len), "min-len", .def = "0", .min = 0, .max = DG_TARGET_MAX,              \
+     .help = "least tokens of a sentence"},                                                        \
+    {DG_OPT_INT(T, f.max_len), "max-len", .def = "512", .min = 0, .max = DG_TARGET_MAX,            \
+     .help = "most tokens of a sentence"},                                                         \
+    {DG_OPT_REAL(T, f.max_ratio), "max-ratio", .def = "2", .real_min = 0, .real_max = 100,         \
+     .help = "most tokens relative to the source (plus --max-extra); 0: no such limit"},           \
+    {DG_OPT_INT(T, f.max_extra), "max-extra", .def = "10", .min = 0, .max = DG_TARGET_MAX,         \
+     .help = "see --max-ratio"},                                                                   \
+    {DG_OPT_REAL(T, f.repetition_penalty), "repetition-penalty", .def = "1", .real_min = 1,        \
+     .real_max = 10, .help = "lowers the score of words said before"},                             \
+    {DG_OPT_INT(T, f.no_repeat_ngram), "no-repeat-ngram", .def = "0", .min = 0, .max = 16,         \
+     .help = "no n words twice in the same order; 0: allowed"},                                    \
+    {DG_OPT_BOOL(T, f.suppress_unk), "suppress-unk", .def = "no",                                  \
+     .help = "never say the unknown word"},                                                        \
+    {                                                                                              \
+        DG_OPT_BOOL(T, f.loop_guard), "loop-guard", .def = "yes",                                  \
+            .help = "stop, repair once and mark a translation that goes in circles"                \
+    }
+
+static inline struct dg_search_opts search_flags_opts(const struct search_flags *flags)
+{
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    opts.beam = (int)flags->beam;
+    opts.n_best = (int)flags->nbest;
+    opts.length_penalty = (float)flags->length_penalty;
+    opts.coverage_penalty = (float)flags->coverage_penalty;
+    opts.patience = (float)flags->patience;
+    opts.early_stop = flags->early_stop;
+    opts.sample = flags->sample;
+    opts.temperature = (float)flags->temperature;
+    opts.top_k = (int)flags->top_k;
+    opts.top_p = (float)flags->top_p;
+    opts.seed = (uint64_t)flags->seed;
+    opts.min_len = (int)flags->min_len;
+    opts.max_len = (int)flags->max_len;
+    opts.max_ratio = (float)flags->max_ratio;
+    opts.max_extra = (int)flags->max_extra;
+    opts.repetition_penalty = (float)flags->repetition_penalty;
+    opts.no_repeat_ngram = (int)flags->no_repeat_ngram;
+    opts.suppress_unk = flags->suppress_unk;
+    opts.loop_guard = flags->loop_guard;
+    return opts;
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One growing buffer: read blocks are appended, lines are given out from the front, and what is
+ * left is moved to the front when more must be read. */
+#include "tools/stdin_lines.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCK = 64 << 10, LINE_MAX_BYTES = 64 << 20, ALL_MAX_BYTES = 1 << 30 };
+
+void stdin_lines_init(struct stdin_lines *lines)
+{
+    *lines = (struct stdin_lines){.number = 0};
+    dg_buf_init(&lines->buf, (size_t)ALL_MAX_BYTES + BLOCK);
+}
+
+void stdin_lines_deinit(struct stdin_lines *lines)
+{
+    dg_buf_deinit(&lines->buf);
+}
+
+static enum dg_err read_block(struct stdin_lines *lines, struct dg_why *why)
+{
+    char block[BLOCK];
+    ssize_t n;
+    do
+        n = read(STDIN_FILENO, block, sizeof block);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return dg_why_set(why, dg_err_from_errno(errno), "standard input: %s", strerror(errno));
+    lines->is_eof = n == 0;
+    enum dg_err err = dg_buf_append(&lines->buf, block, (size_t)n);
+    return err ? dg_why_set(why, err, "standard input: %s", dg_err_sentence(err)) : DG_OK;
+}
+
+static void drop_taken(struct stdin_lines *lines)
+{
+    dg_buf_consume(&lines->buf, lines->taken);
+    lines->taken = 0;
+}
+
+enum dg_err stdin_lines_next(struct stdin_lines *lines, struct dg_span *line, struct dg_why *why)
+{
+    for (;;) {
+        size_t from = lines->taken + lines->seen;
+        const char *start = lines->buf.ptr ? lines->buf.ptr + lines->taken : NULL;
+        const char *end = lines->buf.len > from
+                              ? memchr(lines->buf.ptr + from, '\n', lines->buf.len - from)
+                              : NULL;
+        size_t left = lines->buf.len - lines->taken;
+        if (end || (lines->is_eof && left > 0)) {
+            *line = dg_span_make(start, end ? (size_t)(end - start) : left);
+            lines->taken += line->len + (end != NULL);
+            lines->seen = 0;
+            lines->number++;
+            return DG_OK;
+        }
+        if (lines->is_eof) {
+            *line = dg_span_make(NULL, 0);
+            return DG_OK;
+        }
+        if (left > LINE_MAX_BYTES)
+            return dg_why_set(why, DG_ERR_LIMIT,
+                              "line %zu of standard input is longer than %d bytes",
+                              lines->number + 1, LINE_MAX_BYTES);
+        lines->seen = left;
+        drop_taken(lines);
+        enum dg_err err = read_block(lines, why);
+        if (err)
+            return err;
+    }
+}
+
+enum dg_err stdin_lines_all(struct stdin_lines *lines, struct dg_span *text, struct dg_why *why)
+{
+    drop_taken(lines);
+    while (!lines->is_eof) {
+        if (lines->buf.len > ALL_MAX_BYTES)
+            return dg_why_set(why, DG_ERR_LIMIT, "standard input is longer than %d bytes",
+                              ALL_MAX_BYTES);
+        enum dg_err err = read_block(lines, why);
+        if (err)
+            return err;
+    }
+    lines->taken = lines->buf.len;
+    *text = dg_buf_span(&lines->buf);
+    return DG_OK;
+}

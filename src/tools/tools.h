@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The sub-commands of `dragoman`: one function each, in a file of its own (cmd_<name>.c), listed in the
+ * table of main.c. Results go to stdout, talk to stderr; exit 0, 1 (could not do it), 2 (used wrongly).
+ *
+ * argv[0] is the sub-command's name; options are read with dg_opt_command (base/opt.h). */
+#ifndef DG_TOOLS_TOOLS_H
+#define DG_TOOLS_TOOLS_H
+
+int dg_cmd_bench(int argc, char **argv);
+int dg_cmd_detect(int argc, char **argv);
+int dg_cmd_detokenize(int argc, char **argv);
+int dg_cmd_eval(int argc, char **argv);
+int dg_cmd_import(int argc, char **argv);
+int dg_cmd_inspect(int argc, char **argv);
+int dg_cmd_langid_train(int argc, char **argv);
+int dg_cmd_manifest(int argc, char **argv);
+int dg_cmd_score(int argc, char **argv);
+int dg_cmd_segment(int argc, char **argv);
+int dg_cmd_sign(int argc, char **argv);
+int dg_cmd_tokenize(int argc, char **argv);
+int dg_cmd_translate(int argc, char **argv);
+int dg_cmd_verify(int argc, char **argv);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the tools: what the two halves of `dragoman translate` (text and ids) share. */
+#ifndef DG_TOOLS_TRANSLATE_H
+#define DG_TOOLS_TRANSLATE_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/why.h"
+#include "decode/search.h"
+#include "tools/search_flags.h"
+
+/* The flags of the command. */
+struct translate {
+    int help;
+    const char *model;
+    int64_t threads, slots;
+    bool ids, whole_lines, stream, scores, alignment, json, quiet;
+    int64_t alignment_layer, alignment_head;
+    const char *prefix, *suppress;
+    struct dg_opt_list must;
+    struct search_flags search;
+};
+
+struct translate_totals {
+    uint64_t began_ns;
+    size_t n_lines, n_failed, n_sentences, n_tokens_in, n_tokens_out;
+    size_t n_cut_short, n_loops, n_repaired;
+};
+
+/* Adds one line. */
+void translate_count(struct translate_totals *totals, size_t n_sentences, size_t n_tokens_in,
+                     size_t n_tokens_out, enum dg_finish finish, bool repaired);
+
+/* The last line on stderr, for scripts: "translate: lines=… sentences=… …". */
+void translate_summary(const struct translate_totals *totals, uint64_t now_ns);
+
+/* Lines of ids to lines of ids. `search` lacks only what must be said. */
+enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,
+                          struct translate_totals *totals, struct dg_why *why) DG_MUST_CHECK;
+
+#endif
