@@ -1,0 +1,373 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: ISC
+# Copyright (c) 2026 The dragoman authors
+"""The network and the plain search once more, in numpy and nothing else: uncached, one sentence at a
+time, doubles, no code in common with the C. Golden values are made with it and the tool is held to it.
+
+    reference.py score  MODEL            lines `source ids<TAB>target ids` to one JSON object a line
+    reference.py search MODEL WIDTH      lines `source ids` to JSON: ids, logprob, score (width 1: greedy)
+    reference.py check  MODEL DRAGOMAN [N]
+                                         N random sources (default 20): dragoman's log-probabilities, greedy
+                                         ids and beam of 4 against these; exit 1 when they differ
+    reference.py golden MKMODEL          writes shapes.json: values of random models of many shapes, which
+                                         mkmodel can make again
+
+Reads config.json (marian, m2m_100 and dragoman) and model.safetensors (F32, F16, BF16) of a model directory.
+"""
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+
+# ---- Files -----------------------------------------------------------------------------------------
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        data = file.read()
+    tensors = {}
+    for name, item in header.items():
+        if name == "__metadata__":
+            continue
+        raw = data[slice(*item["data_offsets"])]
+        if item["dtype"] == "BF16":
+            values = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
+        else:
+            values = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[item["dtype"]])
+        tensors[name] = values.reshape(item["shape"]).astype(np.float64)
+    return tensors
+
+
+def read_config(path):
+    """Fills in what a config of type marian or m2m_100 leaves to its name."""
+    with open(path) as file:
+        config = json.load(file)
+    kind = config["model_type"]
+    width = config["d_model"]
+    if kind == "dragoman":
+        return config
+    common = {
+        "decoder_kind": "attention", "norm_kind": "layer", "norm_epsilon": 1e-5, "embedding_norm": False,
+        "embedding_scale": math.sqrt(width) if config.get("scale_embedding") else 1.0,
+        "suppress_token_ids": [config["pad_token_id"]] if kind == "marian" else [],
+    }
+    place = {
+        "marian": {"norm_place": "post", "final_norm": False, "positions": "halves", "position_offset": 0},
+        "m2m_100": {"norm_place": "pre", "final_norm": True, "positions": "halves-closed",
+                    "position_offset": 2},
+    }[kind]
+    return {**config, **common, **place}
+
+
+# ---- Pieces ----------------------------------------------------------------------------------------
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+ACTIVATIONS = {
+    "relu": lambda x: np.maximum(x, 0),
+    "silu": lambda x: x * sigmoid(x),
+    "swish": lambda x: x * sigmoid(x),
+    "gelu": lambda x: 0.5 * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))),
+    "quick_gelu": lambda x: x * sigmoid(1.702 * x),
+}
+ACTIVATIONS["gelu_new"] = ACTIVATIONS["gelu_pytorch_tanh"] = ACTIVATIONS["gelu_tanh"]
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def log_softmax(x):
+    top = x.max()
+    return x - top - math.log(np.exp(x - top).sum())
+
+
+def sinusoids(kind, positions, width):
+    half = width // 2
+    k = np.arange(half)
+    angles = positions[:, None] * 10000.0 ** (-k / (half - 1 if kind == "halves-closed" else half))
+    if kind == "interleaved":
+        return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), width)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=-1)
+
+
+# ---- Network ---------------------------------------------------------------------------------------
+
+class Network:
+    def __init__(self, directory):
+        self.config = read_config(directory + "/config.json")
+        self.weights = read_safetensors(directory + "/model.safetensors")
+        self.activate = ACTIVATIONS[self.config["activation_function"]]
+        self.is_pre = self.config["norm_place"] == "pre"
+
+    def linear(self, x, name):
+        y = x @ self.weights[name + ".weight"].T
+        bias = self.weights.get(name + ".bias")
+        return y if bias is None else y + bias
+
+    def norm(self, x, name):
+        if self.config["norm_kind"] == "rms":
+            x = x / np.sqrt((x ** 2).mean(axis=-1, keepdims=True) + self.config["norm_epsilon"])
+            return x * self.weights[name + ".weight"]
+        x = x - x.mean(axis=-1, keepdims=True)
+        x = x / np.sqrt((x ** 2).mean(axis=-1, keepdims=True) + self.config["norm_epsilon"])
+        return x * self.weights[name + ".weight"] + self.weights[name + ".bias"]
+
+    def residual(self, x, norm, block):
+        if self.is_pre:
+            return x + block(self.norm(x, norm))
+        return self.norm(x + block(x), norm)
+
+    def attention(self, x, memory, name, heads, mask=None):
+        def split(y):
+            return y.reshape(len(y), heads, -1).transpose(1, 0, 2)
+        q, k, v = (split(self.linear(y, f"{name}.{p}_proj"))
+                   for y, p in ((x, "q"), (memory, "k"), (memory, "v")))
+        scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = np.where(mask, scores, -np.inf)
+        mixed = softmax(scores) @ v
+        return self.linear(mixed.transpose(1, 0, 2).reshape(x.shape), f"{name}.out_proj")
+
+    def feed_forward(self, x, layer):
+        def block(y):
+            return self.linear(self.activate(self.linear(y, layer + ".fc1")), layer + ".fc2")
+        return self.residual(x, layer + ".final_layer_norm", block)
+
+    def embed(self, ids, side):
+        """An id of None is a zero vector."""
+        config, weights = self.config, self.weights
+        table = weights.get("model.shared.weight")
+        if table is None:
+            table = weights[f"model.{side}.embed_tokens.weight"]
+        x = np.stack([table[i] if i is not None else np.zeros(table.shape[1]) for i in ids])
+        x = x * config["embedding_scale"]
+        positions = np.arange(len(ids)) + config["position_offset"]
+        if config["positions"] == "learned":
+            rows = weights[f"model.{side}.embed_positions.weight"]
+            x = x + rows[np.minimum(positions, len(rows) - 1)]
+        elif config["positions"] != "none":
+            x = x + sinusoids(config["positions"], positions, x.shape[1])
+        if config["embedding_norm"]:
+            x = self.norm(x, f"model.{side}.layernorm_embedding")
+        return x
+
+    def encode(self, ids):
+        x = self.embed(ids, "encoder")
+        for i in range(self.config["encoder_layers"]):
+            layer = f"model.encoder.layers.{i}"
+            x = self.residual(x, layer + ".self_attn_layer_norm", lambda y: self.attention(
+                y, y, layer + ".self_attn", self.config["encoder_attention_heads"]))
+            x = self.feed_forward(x, layer)
+        return self.norm(x, "model.encoder.layer_norm") if self.config["final_norm"] else x
+
+    def ssru(self, x, layer):
+        value, forget = self.linear(x, layer + ".ssru.candidate"), sigmoid(self.linear(x, layer + ".ssru.forget"))
+        cell, out = np.zeros(x.shape[1]), []
+        for v, f in zip(value, forget):
+            cell = f * cell + (1 - f) * v
+            out.append(np.maximum(cell, 0))
+        return np.array(out)
+
+    def average(self, x, layer):
+        """Marian's average attention. With pre-norm it is the mean that is normed, not x."""
+        y = np.cumsum(x, axis=0) / np.arange(1, len(x) + 1)[:, None]
+        if self.is_pre:
+            y = self.norm(y, layer + ".self_attn_layer_norm")
+        depth = self.config["aan_depth"]
+        for i in range(depth):
+            y = self.linear(y, f"{layer}.aan.fc{i + 1}")
+            if i + 1 < depth:
+                y = self.activate(y)
+        if not self.config["aan_gate"]:
+            return y
+        return (sigmoid(self.linear(x, layer + ".aan.input_gate")) * x +
+                sigmoid(self.linear(y, layer + ".aan.forget_gate")) * y)
+
+    def decode(self, memory, ids):
+        """Logits of every position, teacher-forced: ids are those generated so far."""
+        start = self.config.get("decoder_start_token_id")
+        if self.config.get("decoder_start") == "zero":
+            start = None
+        x = self.embed([start] + list(ids), "decoder")
+        mask = np.tril(np.ones((len(x), len(x)), bool))
+        heads = self.config["decoder_attention_heads"]
+        for i in range(self.config["decoder_layers"]):
+            layer = f"model.decoder.layers.{i}"
+            own = {"attention": lambda y: self.attention(y, y, layer + ".self_attn", heads, mask),
+                   "ssru": lambda y: self.ssru(y, layer),
+                   "aan": lambda y: self.average(y, layer)}[self.config["decoder_kind"]]
+            if self.config["decoder_kind"] == "aan" and self.is_pre:
+                x = x + own(x)
+            else:
+                x = self.residual(x, layer + ".self_attn_layer_norm", own)
+            x = self.residual(x, layer + ".encoder_attn_layer_norm",
+                              lambda y: self.attention(y, memory, layer + ".encoder_attn", heads))
+            x = self.feed_forward(x, layer)
+        if self.config["final_norm"]:
+            x = self.norm(x, "model.decoder.layer_norm")
+        output = self.weights.get("lm_head.weight")
+        if output is None:
+            output = self.weights.get("model.shared.weight")
+        if output is None:
+            output = self.weights["model.decoder.embed_tokens.weight"]
+        logits = x @ output.T
+        bias = self.weights.get("final_logits_bias")
+        return logits if bias is None else logits + bias.reshape(-1)
+
+    def logprobs(self, memory, ids):
+        """Log-probabilities of what may follow `ids`."""
+        logits = self.decode(memory, ids)[-1]
+        logits[self.config["suppress_token_ids"]] = -np.inf
+        return log_softmax(logits)
+
+
+# ---- Scoring and searching -------------------------------------------------------------------------
+
+def score(network, source, target):
+    logits = network.decode(network.encode(source), target[:-1])
+    logits[:, network.config["suppress_token_ids"]] = -np.inf
+    return [float(log_softmax(row)[token]) for row, token in zip(logits, target)]
+
+
+def search(network, source, width):
+    """Every hypothesis proposes its 2 * width best continuations; those that end are set aside with
+    score = sum / length; the best `width` others live on, until `width` have ended or at the length cap."""
+    memory, end = network.encode(source), network.config["eos_token_id"]
+    live, finished = [(0.0, [])], []
+    for _ in range(2 * len(source) + 10):
+        proposals = []
+        for total, ids in live:
+            row = network.logprobs(memory, ids)
+            proposals += [(total + float(row[i]), ids + [int(i)])
+                          for i in np.argsort(-row, kind="stable")[:2 * width] if row[i] > -np.inf]
+        live = []
+        for total, ids in sorted(proposals, key=lambda item: -item[0]):
+            if ids[-1] == end:
+                finished.append((total / len(ids), total, ids))
+            else:
+                live.append((total, ids))
+            if len(live) == width:
+                break
+        if len(finished) >= width or not live:
+            break
+    if not finished:
+        finished = [(total / len(ids), total, ids) for total, ids in live]
+    best = max(finished, key=lambda item: item[0])
+    return {"ids": best[2], "logprob": best[1], "score": best[0]}
+
+
+# ---- Commands --------------------------------------------------------------------------------------
+
+def numbers(text):
+    return [int(word) for word in text.split()]
+
+
+def run_tool(arguments, lines):
+    text = "".join(line + "\n" for line in lines)
+    done = subprocess.run(arguments, input=text, capture_output=True, text=True, check=True)
+    return done.stdout.split("\n")[:-1]
+
+
+def check(network, directory, tool, n):
+    """The tool's answers against ours, on sources and targets of random ids."""
+    config, rng = network.config, np.random.default_rng(1)
+    n_words = config["vocab_size"]
+    n_target_words = config.get("decoder_vocab_size") or n_words
+    end = config["eos_token_id"]
+
+    def draw(limit, length):
+        return [int(i) for i in rng.integers(2, limit - 1, length)] + [end]
+    sources = [draw(n_words, 1 + i % 20) for i in range(n)]
+    targets = [draw(n_target_words, 1 + i % 13) for i in range(n)]
+    lines = [" ".join(map(str, source)) for source in sources]
+    pairs = [line + "\t" + " ".join(map(str, target)) for line, target in zip(lines, targets)]
+
+    worst = 0.0
+    for line, source, target in zip(run_tool([tool, "score", "--ids", "-m", directory], pairs), sources, targets):
+        ours, theirs = score(network, source, target), json.loads(line)["token_logprobs"]
+        assert len(ours) == len(theirs)
+        worst = max(worst, max(abs(a - b) for a, b in zip(ours, theirs)))
+    plain = [tool, "translate", "--ids", "-q", "--scores", "--loop-guard=no", "-m", directory]
+    differing = below = 0
+    for line, source in zip(run_tool(plain, lines), sources):
+        ids = numbers(line.split("|||")[0])
+        differing += ids != search(network, source, 1)["ids"]
+    for line, source in zip(run_tool(plain + ["-b", "4"], lines), sources):
+        below += float(line.split("|||")[1]) < search(network, source, 4)["score"] - 1e-4
+    print(f"{directory}: log-probabilities differ by {worst:.2e} at most; "
+          f"greedy differs on {differing}, beam 4 is worse on {below} of {n}")
+    return worst < 1e-4 and not differing and not below
+
+
+SHAPES = [
+    [],
+    ["--seed", "2", "--pre-norm"],
+    ["--seed", "3", "--pre-norm", "--positions", "halves-closed", "--activation", "silu"],
+    ["--seed", "4", "--positions", "learned", "--activation", "gelu"],
+    ["--seed", "5", "--decoder", "ssru"],
+    ["--seed", "6", "--decoder", "ssru", "--pre-norm", "--zero-start"],
+    ["--seed", "7", "--decoder", "aan"],
+    ["--seed", "8", "--decoder", "aan", "--pre-norm"],
+    ["--seed", "9", "--untied", "--activation", "gelu_tanh"],
+    ["--seed", "10", "--untied", "--separate", "--vocab", "150,170", "--positions", "interleaved"],
+    ["--seed", "11", "--pre-norm", "--rms", "--embedding-norm", "--activation", "quick_gelu"],
+    ["--seed", "12", "--D", "48", "--heads", "6", "--layers", "3,1", "--vocab", "301", "--positions", "none"],
+    ["--seed", "13", "--type", "f16"],
+]
+
+
+def golden(mkmodel):
+    """Sources and targets stay below id 140, which every shape's vocabularies have."""
+    rng = np.random.default_rng(2)
+    shapes = []
+    for options in SHAPES:
+        with tempfile.TemporaryDirectory() as parent:
+            directory = parent + "/model"
+            subprocess.run([mkmodel, directory, *options], check=True)
+            network, items = Network(directory), []
+            for n_source, n_target in ((1, 9), (7, 4), (18, 1)):
+                source = [int(i) for i in rng.integers(2, 140, n_source)] + [0]
+                target = [int(i) for i in rng.integers(2, 140, n_target)] + [0]
+                items.append({"source": source, "target": target,
+                              "token_logprobs": [round(x, 6) for x in score(network, source, target)],
+                              "greedy": search(network, source, 1)["ids"],
+                              "beam_4_score": round(search(network, source, 4)["score"], 6)})
+        shapes.append({"mkmodel": options, "sentences": items})
+    with open(os.path.join(os.path.dirname(__file__), "shapes.json"), "w") as file:
+        file.write("[\n" + ",\n".join(json.dumps(shape, separators=(",", ":")) for shape in shapes) + "\n]\n")
+
+
+def main(arguments):
+    command, directory = arguments[1], arguments[2]
+    if command == "golden":
+        return golden(directory)
+    network = Network(directory)
+    if command == "check":
+        n = int(arguments[4]) if len(arguments) > 4 else 20
+        return 0 if check(network, directory, arguments[3], n) else 1
+    for line in sys.stdin:
+        if command == "score":
+            source, target = line.split("\t")
+            logprobs = score(network, numbers(source), numbers(target))
+            print(json.dumps({"token_logprobs": logprobs, "logprob": sum(logprobs),
+                              "score": sum(logprobs) / len(logprobs)}))
+        else:
+            print(json.dumps(search(network, numbers(line), int(arguments[3]))))
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] not in ("score", "search", "check", "golden"):
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv))

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: ISC
+"""The dragoman command as a filter: translate, score and eval over the embedded model."""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
+PROGRAM = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+MODEL = os.path.join(SOURCES, "models", "fr-en")
+
+
+def run(*args, text="", check=True):
+    """Runs `dragoman ARGS` with `text` (str or bytes) on stdin; returns the process with bytes in stdout."""
+    data = text.encode() if isinstance(text, str) else text
+    done = subprocess.run([PROGRAM, *args], input=data, capture_output=True, timeout=120, check=False)
+    if check and done.returncode != 0:
+        raise AssertionError(f"dragoman {' '.join(args)} exited {done.returncode}: {done.stderr.decode()}")
+    return done
+
+
+def translate(text, *args, check=True):
+    return run("translate", "--model", MODEL, *args, text=text, check=check)
+
+
+SENTENCES = ["Bonjour.", "Je ne sais pas.", "Où est la gare ?", "Il fait beau aujourd'hui.", "Merci beaucoup."]
+
+
+class Translate(unittest.TestCase):
+    def test_keeps_order_empty_lines_and_the_end_of_the_last(self):
+        text = "\n".join(SENTENCES * 8) + "\n\n  \nMerci."
+        out = translate(text).stdout.decode()
+        lines = out.split("\n")
+        self.assertEqual(len(lines), len(text.split("\n")))
+        for i in range(8):
+            self.assertEqual(lines[i * 5:i * 5 + 5], lines[:5])
+        self.assertEqual(lines[40:42], ["", "  "])
+        self.assertTrue(lines[42])
+        self.assertEqual(translate("").stdout, b"")
+        self.assertEqual(translate("\n").stdout, b"\n")
+
+    def test_a_bad_line_is_named_and_shifts_nothing(self):
+        done = translate(b"Merci.\nbad \xff line\nMerci.\n", check=False)
+        lines = done.stdout.split(b"\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(lines[1], b"")
+        self.assertEqual(lines[0], lines[2])
+        self.assertIn(b"line 2: the text is not valid UTF-8 at byte 4", done.stderr)
+
+    def test_streaming_threads_and_slots_change_nothing(self):
+        text = "\n".join(SENTENCES * 3) + "\n"
+        for beam in ("1", "3"):
+            plain = translate(text, "--beam", beam, "--threads", "1").stdout
+            self.assertEqual(translate(text, "--beam", beam, "--stream").stdout, plain)
+            self.assertEqual(translate(text, "--beam", beam, "--threads", "3", "--slots", "2").stdout, plain)
+
+    def test_fields(self):
+        lines = translate("Merci.\n", "--beam", "4", "--nbest", "3", "--alignment").stdout.decode().splitlines()
+        self.assertEqual(len(lines), 3)
+        scores = []
+        for line in lines:
+            number, text, score, pairs = line.split(" ||| ")
+            self.assertEqual(number, "1")
+            self.assertTrue(text)
+            self.assertRegex(pairs, r"^\d+-\d+( \d+-\d+)*$")
+            scores.append(float(score))
+        self.assertEqual(scores, sorted(scores, reverse=True))
+
+    def test_ids_are_those_of_an_independent_implementation(self):
+        with open(os.path.join(SOURCES, "tests", "golden", "fr-en-search.json"), encoding="utf-8") as file:
+            golden = json.load(file)
+        self.assertGreater(len(golden), 5)
+        text = "".join(" ".join(map(str, item["src_ids"])) + "\n" for item in golden)
+        lines = translate(text, "--ids").stdout.decode().splitlines()
+        self.assertEqual([list(map(int, line.split())) for line in lines],
+                         [item["greedy_ids"] for item in golden])
+        done = translate("5 x 0\n99999 0\n\n", "--ids", check=False)
+        self.assertEqual(done.stdout, b"\n\n\n")
+        self.assertIn(b"column 3: read 'x', expected a token id", done.stderr)
+        self.assertIn(b"source id 0 is 99999, expected 0 to 8000", done.stderr)
+
+    def test_json_says_everything_about_every_answer(self):
+        text = "Je ne sais pas. Il fait beau.\n\nbad \udcff\n".encode("utf-8", "surrogateescape")
+        done = translate(text, "--json", "--beam", "3", "--nbest", "2", "--alignment", check=False)
+        first, empty, bad = map(json.loads, done.stdout.decode().splitlines())
+        self.assertEqual(done.returncode, 1)
+        plain = translate("Je ne sais pas. Il fait beau.\n", "--beam", "3").stdout.decode()
+        self.assertEqual((first["line"], first["text"] + "\n", first["finish"]), (1, plain, "eos"))
+        self.assertEqual((empty["text"], empty["sentences"]), ("", []))
+        self.assertIn("not valid UTF-8", bad["error"])
+        self.assertEqual(len(first["sentences"]), 2)
+        for sentence in first["sentences"]:
+            self.assertEqual(len(sentence["answers"]), 2)
+            for answer in sentence["answers"]:
+                n = len(answer["ids"])
+                self.assertEqual((len(answer["token_logprobs"]), len(answer["alignment"])), (n, n))
+                self.assertAlmostEqual(sum(answer["token_logprobs"]), answer["logprob"], places=4)
+                self.assertAlmostEqual(answer["score"] * n, answer["logprob"], places=4)
+                self.assertTrue(all(s < len(sentence["source_ids"]) for s, _ in answer["alignment"]))
+
+    def test_demands_are_met_and_cost_what_they_cost(self):
+        text = "Je ne sais pas. Il fait beau.\nLe chat dort.\n"
+        for beam in ("1", "4"):
+            for line in translate(text, "--prefix", "Well, I", "--beam", beam).stdout.decode().splitlines():
+                self.assertTrue(line.startswith("Well, I"), line)
+                self.assertNotIn("Well", line[5:])
+            streamed = translate(text, "--prefix", "Well, I", "--beam", beam, "--stream").stdout
+            self.assertEqual(streamed, translate(text, "--prefix", "Well, I", "--beam", beam).stdout)
+            must = translate(text, "--must", "weather", "--must", "green dog", "--beam", beam).stdout.decode()
+            for line in must.splitlines():
+                self.assertIn("weather", line)
+                self.assertIn("green dog", line)
+        answer = json.loads(translate("13 23 187 17 2 0\n", "--ids", "--json", "--prefix", "68 97").stdout)["answers"][0]
+        self.assertEqual(answer["ids"][:2], [68, 97])
+        ids = " ".join(map(str, answer["ids"]))
+        scored = json.loads(run("score", "--ids", "--model", MODEL, text="13 23 187 17 2 0\t" + ids + "\n").stdout)
+        for ours, theirs in zip(answer["token_logprobs"], scored["token_logprobs"]):
+            self.assertAlmostEqual(ours, theirs, places=5)
+        suppressed = translate("13 23 187 17 2 0\n", "--ids", "--suppress", ids[:-2], "--beam", "2").stdout
+        self.assertFalse(set(suppressed.split()[:-1]) & set(ids.encode().split()[:-1]))
+
+    def test_contradictions_are_refused_before_anything_is_read(self):
+        for args in (["--min-len", "9", "--max-len", "8"], ["--beam", "2", "--nbest", "3"], ["--suppress", "x"],
+                     ["--sample", "--beam", "2"]):
+            done = translate("Merci.\n", *args, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, b""), args)
+            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+
+    def test_a_closed_reader_ends_it_quietly(self):
+        process = subprocess.Popen([PROGRAM, "translate", "--model", MODEL], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        try:
+            process.communicate(("\n".join(SENTENCES * 200) + "\n").encode(), timeout=120)
+        except BrokenPipeError:
+            process.wait(timeout=120)
+        self.assertEqual(process.returncode, -13)
+
+    def test_wrong_use_is_told(self):
+        for args in (["--beam", "0"], ["--beam", "99"], ["--nonsense"], ["--temperature", "nan"]):
+            done = translate("", *args, check=False)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertTrue(done.stderr)
+        done = run("translate", "--model", "/nonexistent", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"/nonexistent", done.stderr)
+        self.assertEqual(run("nonsense", check=False).returncode, 2)
+
+
+def damaged(directory):
+    """A copy of the model with a NaN in its weights."""
+    model = os.path.join(directory, "model")
+    shutil.copytree(MODEL, model)
+    path = os.path.join(model, "model.safetensors")
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    n = struct.unpack("<Q", data[:8])[0]
+    at = 8 + n + json.loads(data[8:8 + n])["model.decoder.layers.0.fc1.weight"]["data_offsets"][0]
+    data[at:at + 2] = b"\x00\x7e"
+    os.chmod(path, 0o644)
+    with open(path, "wb") as file:
+        file.write(data)
+    return model
+
+
+class Damage(unittest.TestCase):
+    def test_a_model_with_a_nan_never_answers(self):
+        with tempfile.TemporaryDirectory() as directory:
+            model = damaged(directory)
+            for args, text, out in ((["translate"], "Merci.\n", b""), (["translate", "--ids"], "5 6 0\n", b"\n"),
+                                    (["translate", "--ids", "--beam", "4"], "5 6 0\n", b"\n")):
+                done = run(*args, "--model", model, text=text, check=False)
+                self.assertEqual((done.returncode, done.stdout), (1, out), args)
+                self.assertIn(b"not finite", done.stderr)
+            done = run("score", "--ids", "--model", model, text="5 6 0\t7 0\n", check=False)
+            self.assertEqual((done.returncode, list(json.loads(done.stdout))), (1, ["error"]))
+
+
+class Score(unittest.TestCase):
+    def test_a_line_that_is_not_utf_8_is_refused(self):
+        done = run("score", "--model", MODEL, text=b"Merci\tThank \xff\n", check=False)
+        self.assertEqual((done.returncode, list(json.loads(done.stdout))), (1, ["error"]))
+
+    def test_agrees_with_the_search(self):
+        source = "Je ne sais pas."
+        text, score = translate(source + "\n", "--scores", "-q").stdout.decode().strip().split(" ||| ")
+        line = run("score", "--model", MODEL, text=f"{source}\t{text}\n").stdout
+        answer = json.loads(line)
+        self.assertAlmostEqual(answer["score"], float(score), places=5)
+        self.assertAlmostEqual(sum(answer["token_logprobs"]), answer["logprob"], places=5)
+
+    def test_a_line_without_a_tab_is_answered_in_step(self):
+        done = run("score", "--model", MODEL, text="no tab\nMerci.\tThanks.\n", check=False)
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("error", json.loads(lines[0]))
+        self.assertIn("score", json.loads(lines[1]))
+
+
+class Eval(unittest.TestCase):
+    def test_scores_files_and_columns(self):
+        with tempfile.TemporaryDirectory() as directory:
+            hyp, ref, both = (os.path.join(directory, name) for name in ("h", "r", "b"))
+            for path, text in ((hyp, "a b c d e\n"), (ref, "a b c d f\n"), (both, "a b c d e\ta b c d f\n")):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+            two = run("eval", hyp, ref).stdout
+            self.assertEqual(run("eval", both).stdout, two)
+            self.assertIn(b"BLEU 66.87", two)
+            self.assertIn(b"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp", two)
+            with open(ref, "a", encoding="utf-8") as file:
+                file.write("more\n")
+            done = run("eval", hyp, ref, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"more references than hypotheses", done.stderr)
+
+
+class Bench(unittest.TestCase):
+    def test_prints_a_line_a_case(self):
+        lines = run("bench", "--model", MODEL, "--batch", "1,2", "--beam", "1", "--time", "1ms",
+                    "--source-len", "4", "--target-len", "4").stdout.decode().splitlines()
+        self.assertEqual([line.split()[0] for line in lines], ["case=load", "case=decode", "case=decode"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: ISC
+"""docs/api/openapi.yaml and the daemon agree: its paths exist, its options are known with the ranges it says, and
+answers have no member that it does not name."""
+import json
+import os
+import re
+
+from harness import SOURCES, IntegrationTest, main
+
+MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+
+
+class Document(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(SOURCES, "docs", "api", "openapi.yaml"), encoding="utf-8") as file:
+            self.text = file.read()
+        schema = re.search(r"    TranslateRequest:\n(.*?)\n    Translation:", self.text, re.S).group(1)
+        self.options = dict(re.findall(r"^        (\w+): \{(.*)\}$", schema, re.M))
+        self.assertGreater(len(self.options), 20)
+
+    def ask(self, server, body):
+        status, _, answer = server.request("POST", "/v1/translate", body=json.dumps(body))
+        return status, json.loads(answer)
+
+    def test_paths_exist(self):
+        server = self.start()
+        paths = re.findall(r"^  (/\S+):\n    (\w+):", self.text, re.M)
+        self.assertGreater(len(paths), 5)
+        for path, method in paths:
+            status, headers, _ = server.request("OPTIONS", path)
+            self.assertEqual(status, 204, path)
+            self.assertIn(method.upper(), headers["Allow"])
+
+    def test_options_and_their_ranges(self):
+        server = self.start(MODELS)
+        for name, schema in self.options.items():
+            status, answer = self.ask(server, {"text": "a", "target": "en", name: {}})
+            self.assertEqual((status, answer["error"].get("field")), (400, name), answer)
+            for bound, beyond in (("maximum", 1), ("minimum", -1)):
+                value = re.search(rf"{bound}: ([\d.]+)", schema)
+                if value:
+                    whole = "integer" in schema
+                    number = (int if whole else float)(value.group(1)) + beyond
+                    status, answer = self.ask(server, {"text": "a", "target": "en", name: number})
+                    self.assertEqual((status, answer["error"].get("field")), (400, name), answer)
+                    self.assertEqual(answer["error"]["code"], "out_of_range")
+
+    def test_answers_hold_nothing_else(self):
+        server = self.start(MODELS)
+        _, answer = self.ask(server, {"text": "Le chat dort.", "target": "en", "alternatives": 1, "scores": True,
+                                      "tokens": True, "alignment": True})
+
+        def names(value):
+            if isinstance(value, dict):
+                yield from value
+                value = list(value.values())
+            if isinstance(value, list):
+                for item in value:
+                    yield from names(item)
+
+        for path in ("/v1/models", "/v1/languages"):
+            answer[path] = json.loads(server.request("GET", path)[2])
+        documented = set(re.findall(r"(\w+): ", self.text)) | set(re.findall(r"^\s+(\w+):$", self.text, re.M))
+        self.assertEqual({name for name in names(answer) if not name.startswith("/")} - documented, set())
+
+
+if __name__ == "__main__":
+    main()

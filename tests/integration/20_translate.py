@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: ISC
+"""POST /v1/translate with the embedded model: shapes, options, and every wrong thing a client can send."""
+import json
+import os
+
+from harness import SOURCES, IntegrationTest, main
+
+MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+TEXT = "Le chat dort. La maison est grande."
+
+OPTIONS = ("beam", "alternatives", "length_penalty", "coverage_penalty", "patience", "early_stop", "sample",
+           "temperature", "top_k", "top_p", "seed", "min_length", "max_length", "max_ratio", "repetition_penalty",
+           "no_repeat_ngram", "suppress_unknown", "loop_guard", "timeout_ms", "stream", "scores", "tokens",
+           "alignment", "format", "lines", "priority", "cache", "model", "source", "target", "text")
+
+
+class Translate(IntegrationTest):
+    def ask(self, server, body, headers=None):
+        if not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        status, headers, answer = server.request("POST", "/v1/translate", body=body, headers=headers)
+        self.assertEqual(headers["Content-Type"], "application/json")
+        return status, json.loads(answer)
+
+    def refuse(self, server, body, status=400, field=None):
+        got, answer = self.ask(server, body)
+        self.assertEqual(got, status, answer)
+        error = answer["error"]
+        self.assertTrue(error["code"] and error["message"])
+        self.assertTrue(answer["request_id"])
+        if field:
+            self.assertEqual(error["field"], field, error)
+        return error
+
+    def test_a_prefix_begins_the_translation(self):
+        server = self.start(MODELS)
+        status, answer = self.ask(server, {"text": TEXT, "model": "fr-en", "prefix": "Well, the"})
+        self.assertEqual(status, 200, answer)
+        text = answer["translations"][0]["text"]
+        self.assertTrue(text.startswith("Well, the") and text.count("Well") == 1, text)
+        self.refuse(server, {"text": [TEXT, TEXT], "model": "fr-en", "prefix": "Well"}, field="prefix")
+        self.refuse(server, {"text": TEXT, "model": "fr-en", "prefix": 3}, field="prefix")
+
+    def test_one_text_and_many(self):
+        server = self.start(MODELS)
+        status, answer = self.ask(server, {"text": TEXT, "source": "fr", "target": "en"})
+        self.assertEqual(status, 200, answer)
+        item = answer["translations"][0]
+        self.assertEqual(item["source"], "fr")
+        self.assertEqual(item["finish"], "eos")
+        self.assertIn("cat", item["text"])
+        self.assertEqual(answer["model"], "fr-en")
+        self.assertEqual(answer["usage"]["sentences"], 2)
+        self.assertGreater(answer["timing"]["total_ms"], 0)
+        texts = [TEXT, "", "Je vois un chien.", "\u0000", TEXT]
+        status, many = self.ask(server, {"text": texts, "model": "fr-en"})
+        self.assertEqual(status, 200)
+        self.assertEqual(len(many["translations"]), len(texts))
+        self.assertEqual(many["translations"][0], item)
+        self.assertEqual(many["translations"][4], item)
+        self.assertEqual(many["translations"][1]["text"], "")
+
+    def test_languages_are_detected(self):
+        data = os.path.join(SOURCES, "data", "langid", "langid.bin")
+        server = self.start(MODELS, f"--language-data={data}")
+        texts = ["Où est la gare, s'il vous plaît ?", "Ich habe heute leider keine Zeit.", "42"]
+        status, _, answer = server.request("POST", "/v1/detect", body=json.dumps({"text": texts}))
+        found = json.loads(answer)["detections"]
+        self.assertEqual(status, 200)
+        self.assertEqual([one["language"] for one in found], ["fr", "de", None])
+        self.assertEqual(found[2], {"language": None, "confidence": 0, "candidates": []})
+        self.assertEqual(found[0]["candidates"][0], {key: found[0][key] for key in ("language", "confidence")})
+        for wrong in ({}, {"text": 1}, {"text": [1]}, {"text": "a", "texts": []}):
+            status, _, answer = server.request("POST", "/v1/detect", body=json.dumps(wrong))
+            self.assertEqual(status, 400, wrong)
+
+    def test_the_detected_language_chooses_the_model(self):
+        data = os.path.join(SOURCES, "data", "langid", "langid.bin")
+        model = os.path.join(SOURCES, "models", "fr-en")
+        conf = f"[model fr-en]\npath = {model}\n[model de-en]\npath = {model}\n".encode()
+        server = self.start(f"--language-data={data}", conf=conf)
+        for text, language in (("Où est la gare, s'il vous plaît ?", "fr"), ("Ich habe heute leider keine Zeit.", "de")):
+            status, answer = self.ask(server, {"text": text, "source": "auto", "target": "en"})
+            self.assertEqual((status, answer["model"]), (200, f"{language}-en"), answer)
+            self.assertEqual(answer["translations"][0]["detected"]["language"], language)
+            self.assertGreater(answer["translations"][0]["detected"]["confidence"], 0.5)
+
+    def test_details_on_request(self):
+        server = self.start(MODELS)
+        status, answer = self.ask(server, {"text": TEXT, "target": "en", "alternatives": 3, "scores": True,
+                                           "tokens": True, "alignment": True})
+        self.assertEqual(status, 200, answer)
+        item = answer["translations"][0]
+        self.assertLessEqual(len(item["alternatives"]), 3)
+        self.assertNotIn(item["text"], item["alternatives"])
+        for sentence in item["sentences"]:
+            source = TEXT.encode()[sentence["start"]:sentence["start"] + sentence["length"]].decode()
+            self.assertIn(source, ("Le chat dort.", "La maison est grande."))
+            self.assertIn(sentence["text"], item["text"])
+            self.assertAlmostEqual(sum(token["logprob"] for token in sentence["tokens"]), sentence["logprob"], places=3)
+            self.assertEqual(len(sentence["alignment"]), len(sentence["tokens"]))
+
+    def test_options_have_effect(self):
+        server = self.start(MODELS)
+        text = lambda **options: self.ask(server, {"text": TEXT, "target": "en", **options})[1]["translations"][0]
+        self.assertEqual(text(max_length=2)["finish"], "length")
+        one = text(sample=True, temperature=3, seed=1, beam=1)
+        self.assertEqual(one, text(sample=True, temperature=3, seed=1, beam=1))
+        self.assertNotEqual(one["text"], text(sample=True, temperature=3, seed=2, beam=1)["text"])
+
+    def test_wrong_types_at_every_field(self):
+        server = self.start(MODELS)
+        for option in OPTIONS:
+            for value in ({"a": 1}, [[]], True, "nonsense\u0000", -1.5, 1e300, 10**30):
+                if (option, value) == ("stream", True):
+                    continue  # right, and answered with events
+                body = {"text": TEXT, "target": "en", option: value}
+                status, answer = self.ask(server, body)
+                if status == 200 and option != "text":
+                    self.assertIsInstance(value, bool, (option, value))  # true is right for a switch
+                    continue
+                if option == "text" and isinstance(value, str):
+                    self.assertEqual(status, 200)
+                    continue
+                self.assertIn(status, (400, 404), (option, value, answer))
+                if status == 400 and answer["error"]["code"] not in ("invalid_json",):
+                    self.assertEqual(answer["error"].get("field"), option, (option, value, answer))
+
+    def test_out_of_range_names_field_and_limit(self):
+        server = self.start(MODELS)
+        for option, value, limit in (("alternatives", 10000, 15), ("beam", 17, 16), ("max_length", 100000, 4096),
+                                     ("top_k", 10**9, 4096), ("no_repeat_ngram", 17, 16), ("temperature", 1000, 100)):
+            error = self.refuse(server, {"text": TEXT, "target": "en", option: value}, field=option)
+            self.assertEqual((error["code"], error["limit"]), ("out_of_range", limit))
+        error = self.refuse(server, {"text": ["x"] * 100000, "target": "en"}, field="text")
+        self.assertEqual(error["limit"], 1000)
+
+    def test_bodies_that_are_not_what_they_should_be(self):
+        server = self.start(MODELS)
+        self.refuse(server, b"")
+        self.refuse(server, b"{")
+        self.refuse(server, b"[1]")
+        self.refuse(server, b'{"text":"a","text":"b","target":"en"}')
+        self.refuse(server, b'{"text":"\\ud800","target":"en"}')
+        error = self.refuse(server, b'{"text":"ab\xff","target":"en"}')
+        self.assertRegex(error["message"], r"byte \d+")
+        self.refuse(server, {"target": "en"}, field="text")
+        self.refuse(server, {"text": "a"}, field="target")
+        self.refuse(server, {"text": [], "target": "en"}, field="text")
+        self.refuse(server, {"text": "a", "target": "en", "beem": 4})
+        self.refuse(server, {"text": "a", "target": "xx"}, status=404)
+        self.refuse(server, {"text": "a", "model": "nobody"}, status=404)
+        self.refuse(server, {"text": "x" * (2 << 20), "target": "en"}, status=413)
+        self.refuse(server, b"[" * 100000)
+
+    def test_what_there_is(self):
+        server = self.start(MODELS)
+        models = json.loads(server.request("GET", "/v1/models")[2])["models"]
+        self.assertEqual([(m["name"], m["source"], m["target"]) for m in models], [("fr-en", "fr", "en")])
+        languages = json.loads(server.request("GET", "/v1/languages")[2])["languages"]
+        self.assertEqual(languages, [{"code": "fr", "name": "French", "targets": ["en"]}])
+        self.assertEqual(server.request("GET", "/readyz")[0], 200)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: ISC
+"""Tokens as they come: server-sent events and the WebSocket dragoman.v1, with a client of the standard library."""
+import base64
+import json
+import os
+import socket
+import struct
+
+from harness import SOURCES, IntegrationTest, main, wait_for
+
+MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+SENTENCES = ("Le chat dort.", "La maison est grande.", "Je vois un chien dans le jardin.", "Comment allez-vous ?",
+             "Il fait beau aujourd'hui.")
+
+
+class Socket:
+    """A WebSocket client, as small as RFC 6455 allows."""
+
+    def __init__(self, server, protocol="dragoman.v1"):
+        self.connection = server.connect()
+        key = base64.b64encode(os.urandom(16)).decode()
+        self.connection.sendall(
+            f"GET /v1/stream HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
+            f"Sec-WebSocket-Protocol: {protocol}\r\n\r\n".encode())
+        self.rest = b""
+        while b"\r\n\r\n" not in self.rest:
+            part = self.connection.recv(65536)
+            if not part:
+                break
+            self.rest += part
+        self.head, _, self.rest = self.rest.partition(b"\r\n\r\n")
+
+    def send(self, message, opcode=1):
+        payload = message if isinstance(message, bytes) else json.dumps(message).encode()
+        mask = os.urandom(4)
+        head = bytes([0x80 | opcode])
+        if len(payload) < 126:
+            head += bytes([0x80 | len(payload)])
+        elif len(payload) < 65536:
+            head += bytes([0x80 | 126]) + struct.pack(">H", len(payload))
+        else:
+            head += bytes([0x80 | 127]) + struct.pack(">Q", len(payload))
+        self.connection.sendall(head + mask + bytes(b ^ mask[i % 4] for i, b in enumerate(payload)))
+
+    def read(self, n):
+        while len(self.rest) < n:
+            part = self.connection.recv(65536)
+            if not part:
+                raise EOFError
+            self.rest += part
+        taken, self.rest = self.rest[:n], self.rest[n:]
+        return taken
+
+    def frame(self):
+        first, length = self.read(2)
+        if length == 126:
+            length, = struct.unpack(">H", self.read(2))
+        elif length == 127:
+            length, = struct.unpack(">Q", self.read(8))
+        return first & 15, self.read(length)
+
+    def receive(self):
+        opcode, payload = self.frame()
+        if opcode != 1:
+            raise AssertionError((opcode, payload))
+        return json.loads(payload)
+
+    def until_done(self, ident):
+        """Joins the deltas of one id; (text, the done message)."""
+        text = ""
+        while True:
+            message = self.receive()
+            if message.get("id") != ident:
+                continue
+            if message["type"] == "token":
+                text += message["text"]
+            elif message["type"] in ("done", "error"):
+                return text, message
+
+    def close(self):
+        self.connection.close()
+
+
+class Streaming(IntegrationTest):
+    def test_events_joined_are_the_answer(self):
+        server = self.start(MODELS)
+        body = {"text": [" ".join(SENTENCES), SENTENCES[2]], "target": "en"}
+        plain = json.loads(server.request("POST", "/v1/translate", body=json.dumps(body))[2])
+        status, headers, stream = server.request("POST", "/v1/translate", body=json.dumps({**body, "stream": True}))
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/event-stream"))
+        texts, done = ["", ""], None
+        for block in stream.decode().split("\n\n")[:-1]:
+            name, data = (line.partition(": ")[2] for line in block.split("\n"))
+            data = json.loads(data)
+            if name == "token":
+                texts[data["index"]] += data["text"]
+            elif name == "done":
+                done = data
+        self.assertEqual(texts, [item["text"] for item in plain["translations"]])
+        self.assertEqual(done["translations"], plain["translations"])
+
+    def test_two_hundred_on_one_socket(self):
+        server = self.start(MODELS, "--threads=2")
+        ws = Socket(server)
+        self.assertIn(b"101 Switching Protocols", ws.head)
+        self.assertIn(b"Sec-WebSocket-Protocol: dragoman.v1", ws.head)
+        n = 200
+        for i in range(n):
+            ws.send({"type": "translate", "id": str(i), "target": "en", "beam": 1,
+                     "text": " ".join(SENTENCES[(i + k) % 5] for k in range(3))})
+        for i in range(0, n, 20):
+            ws.send({"type": "cancel", "id": str(i)})
+        for i in range(1, n, 20):
+            ws.send({"type": "update", "id": str(i), "text": SENTENCES[0]})
+        texts, done, cancelled = {}, {}, set()
+        updates_due = {str(i): 2 for i in range(1, n, 20)}
+        while len(cancelled) < 10 or len(done) < n - 10 or any(updates_due.values()):
+            message = ws.receive()
+            ident, kind = message["id"], message["type"]
+            self.assertIn(kind, ("accepted", "token", "sentence", "done", "cancelled"), message)
+            self.assertNotIn(ident, cancelled)
+            if kind == "accepted":
+                texts[ident] = ""
+                done.pop(ident, None)
+                if ident in updates_due:
+                    updates_due[ident] -= 1
+            elif kind == "token":
+                texts[ident] += message["text"]
+            elif kind == "done":
+                self.assertEqual(message["text"], texts[ident])
+                done[ident] = message
+            elif kind == "cancelled":
+                cancelled.add(ident)
+                done.pop(ident, None)
+        plain = server.request("POST", "/v1/translate",
+                               body=json.dumps({"text": SENTENCES[0], "target": "en", "beam": 1}))[2]
+        for ident in updates_due:
+            self.assertEqual(done[ident]["text"], json.loads(plain)["translations"][0]["text"])
+        ws.close()
+
+    def test_an_update_translates_only_what_is_new(self):
+        server = self.start(MODELS)
+        ws = Socket(server)
+        old = "Le chat dort dans la maison. Je vois un chien"
+        new = "Le chat dort dans la maison. Je vois un chien dans le jardin."
+        ws.send({"type": "translate", "id": "u", "text": old, "target": "en"})
+        text, done = ws.until_done("u")
+        self.assertEqual((text, done["usage"]["sentences"]), (done["text"], 2))
+        ws.send({"type": "update", "id": "u", "text": new})
+        text, done = ws.until_done("u")
+        self.assertEqual((text, done["usage"]["sentences"]), (done["text"], 1))
+        plain = server.request("POST", "/v1/translate", body=json.dumps({"text": new, "target": "en"}))[2]
+        self.assertEqual(done["text"], json.loads(plain)["translations"][0]["text"])
+        ws.send({"type": "update", "id": "u", "text": "Un chien dort."})
+        text, done = ws.until_done("u")
+        self.assertEqual((text, done["usage"]["sentences"]), (done["text"], 1))
+        ws.close()
+
+    def test_wrong_messages_get_errors_and_leave_the_socket_open(self):
+        server = self.start(MODELS)
+        ws = Socket(server)
+        for message, code, field in (
+                (b"{", "invalid_json", None), (b"[]", "invalid_value", None),
+                ({"type": "translate"}, "missing_field", "id"), ({"type": "x", "id": "1"}, "invalid_value", "type"),
+                ({"type": "translate", "id": 5, "text": "a"}, "invalid_value", "id"),
+                ({"type": "translate", "id": "1", "text": "a", "target": "en", "beam": 99}, "out_of_range", "beam"),
+                ({"type": "translate", "id": "1", "text": "a", "target": "xx"}, "no_such_model", None),
+                ({"type": "translate", "id": "1", "target": "en"}, "missing_field", "text"),
+                ({"type": "update", "id": "zzz", "text": "a"}, "no_such_id", None),
+                ({"type": "cancel", "id": "zzz"}, "no_such_id", None)):
+            ws.send(message)
+            answer = ws.receive()
+            self.assertEqual((answer["type"], answer["code"], answer.get("field")), ("error", code, field), message)
+        ws.send({"type": "translate", "id": "1", "text": SENTENCES[0], "target": "en"})
+        self.assertEqual(ws.until_done("1")[1]["type"], "done")
+        ws.close()
+
+    def test_another_sub_protocol_is_refused(self):
+        server = self.start(MODELS)
+        ws = Socket(server, protocol="chat")
+        self.assertIn(b" 400 ", ws.head)
+        ws.close()
+
+    def test_a_stop_tells_1001(self):
+        server = self.start(MODELS)
+        ws = Socket(server)
+        server.signal(15)
+        opcode, payload = ws.frame()
+        self.assertEqual((opcode, struct.unpack(">H", payload[:2])[0]), (8, 1001))
+        ws.send(payload[:2], opcode=8)
+        ws.close()
+        self.assertEqual(server.wait(), 0)
+
+    def test_a_client_that_leaves_frees_its_work(self):
+        server = self.start(MODELS, "--threads=1")
+        ws = Socket(server)
+        for i in range(50):
+            ws.send({"type": "translate", "id": str(i), "text": " ".join(SENTENCES) * 20, "target": "en",
+                     "cache": False})
+        connection = server.connect()
+        body = json.dumps({"text": [" ".join(SENTENCES) * 10] * 20, "target": "en", "cache": False}).encode()
+        connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        busy = lambda: "dragoman_sentences_running 0\n" not in server.request("GET", "/metrics")[2].decode()
+        wait_for(busy, "work")
+        ws.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        ws.close()
+        connection.close()
+        wait_for(lambda: not busy(), "the end of work that nobody wants")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: ISC
+"""Clients that are slow, many or silent: they are cut off, and nobody else notices."""
+import time
+
+from harness import IntegrationTest, main
+
+
+class SlowClients(IntegrationTest):
+    def closed(self, connection):
+        """Reads until the server closes; what it said."""
+        said = b""
+        try:
+            while True:
+                part = connection.recv(65536)
+                if not part:
+                    return said
+                said += part
+        except ConnectionResetError:
+            return said
+
+    def test_half_open_requests_harm_nobody(self):
+        server = self.start("--head-timeout=3s")
+        slow = [server.connect() for _ in range(1000)]
+        for connection in slow:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHo")
+        for _ in range(50):
+            self.assertEqual(server.request("GET", "/healthz")[0], 200)
+        said = [self.closed(connection) for connection in slow]
+        self.assertEqual(sum(text.startswith(b"HTTP/1.1 408 ") for text in said), len(slow))
+        for connection in slow:
+            connection.close()
+
+    def test_a_trickled_body_is_cut_off(self):
+        server = self.start("--body-timeout=1s")
+        with server.connect() as connection:
+            connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n")
+            started = time.monotonic()
+            try:
+                while time.monotonic() - started < 30:
+                    connection.sendall(b"x")
+                    time.sleep(0.2)
+                    connection.setblocking(False)
+                    try:
+                        answer = connection.recv(4096)
+                        break
+                    except BlockingIOError:
+                        connection.setblocking(True)
+                else:
+                    self.fail("the body was waited for")
+            except (BrokenPipeError, ConnectionResetError):
+                answer = b"HTTP/1.1 408 "
+            self.assertTrue(answer.startswith(b"HTTP/1.1 408 "), answer)
+
+    def test_idle_connections_end(self):
+        server = self.start("--idle-timeout=500ms")
+        with server.connect() as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+            self.assertTrue(self.closed(connection).startswith(b"HTTP/1.1 200 "))
+
+    def test_too_many_connections_are_turned_away(self):
+        server = self.start("--max-connections=5")
+        held = [server.connect() for _ in range(5)]
+        for connection in held:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+            connection.recv(65536)
+        with server.connect() as sixth:
+            self.assertTrue(self.closed(sixth).startswith(b"HTTP/1.1 503 "))
+        for connection in held:
+            connection.close()
+
+    def test_a_client_that_reads_nothing_is_cut_off(self):
+        """Pipelines requests and never reads: what waits for it stays bounded, and it goes."""
+        server = self.start("--write-timeout=1s", "--access-log=no")
+        with server.connect() as connection:
+            connection.settimeout(5)
+            request = b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n" * 100
+            sent = 0
+            try:
+                while sent < 50_000_000:
+                    sent += connection.send(request)
+                self.fail("the server took everything")
+            except (ConnectionResetError, BrokenPipeError, TimeoutError):
+                pass
+        self.assertEqual(server.request("GET", "/healthz")[0], 200)
+        text = server.request("GET", "/metrics")[2].decode()
+        self.assertIn("dragoman_connections_stalled_total 1\n", text)
+
+
+if __name__ == "__main__":
+    main()

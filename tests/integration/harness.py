@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: ISC
+"""The frame of the integration tests: starts the true daemon in a directory of its own, talks to it, stops it.
+
+    from harness import IntegrationTest, main
+
+    class Health(IntegrationTest):
+        def test_answers(self):
+            server = self.start()                       # on a free port, waits until it is ready
+            status, headers, body = server.request("GET", "/healthz")
+            self.assertEqual(status, 200)
+
+    if __name__ == "__main__":
+        main()
+
+What a test starts is stopped at its end: the exit code must be 0, the log must hold no sanitizer's report, and
+when the test fails the log is printed. The program is ./dragomand of the build, or what DRAGOMAND names.
+Standard library only.
+"""
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.path.abspath(os.environ.get("DRAGOMAND", "./dragomand"))
+SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
+PATIENCE_S = 60  # how long to wait for what should take a moment; a slow machine is no failure
+
+REPORTS = re.compile(
+    rb"(ERROR: (Address|Leak|Thread|Memory)Sanitizer|WARNING: ThreadSanitizer|runtime error:|please report this)"
+)
+
+
+def environment(extra=None):
+    """The environment of a daemon: nothing of ours that could configure it. Core dumps are allowed because the
+    leak sanitizer cannot look into a process that is not dumpable."""
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith(("DRAGOMAN_", "LISTEN_", "NOTIFY_", "WATCHDOG_"))}
+    for name in ("DRAGOMAN_KERNELS", "DRAGOMAN_SHARED"):
+        if name in os.environ:
+            env[name] = os.environ[name]
+    env["DRAGOMAN_CORE_DUMPS"] = "yes"
+    env.update(extra or {})
+    return env
+
+
+def wait_for(condition, what):
+    """Polls until condition() is true."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {PATIENCE_S} s for {what}")
+        time.sleep(0.01)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=PATIENCE_S)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Server:
+    """One dragomand, from start to stop."""
+
+    def __init__(self, directory, flags, conf="", env=None, listen=("127.0.0.1:0",), command=(PROGRAM,), **popen):
+        self.directory = directory
+        self.conf_path = os.path.join(directory, "dragomand.conf")
+        self.log_path = os.path.join(directory, "stderr.log")
+        self.write_conf(conf)
+        arguments = [*command, f"--config={self.conf_path}", *(f"--listen={a}" for a in listen), *flags]
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(arguments, cwd=directory, env=environment(env), stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=log, **popen)
+        self.expected_codes = (0,)
+
+    def write_conf(self, text):
+        with open(self.conf_path, "wb") as conf:
+            conf.write(text if isinstance(text, bytes) else text.encode())
+
+    def log(self):
+        with open(self.log_path, "rb") as log:
+            return log.read().decode("utf-8", "replace")
+
+    def wait_for_log(self, text, times=1):
+        wait_for(lambda: self.log().count(text) >= times or self.process.poll() is not None, f'"{text}" in the log')
+        if self.log().count(text) < times:
+            raise AssertionError(f'the daemon ended (code {self.process.returncode}) without "{text}" in its log')
+
+    def wait_ready(self):
+        self.wait_for_log("msg=ready")
+        return self
+
+    def addresses(self):
+        return re.findall(r"msg=listening address=(\S+)", self.log())
+
+    def port(self):
+        """The first TCP port that it listens on."""
+        return int(next(a for a in self.addresses() if not a.startswith("unix:")).rpartition(":")[2])
+
+    def connect(self):
+        """A raw TCP connection."""
+        return socket.create_connection(("127.0.0.1", self.port()), timeout=PATIENCE_S)
+
+    def request(self, method, path, body=None, headers=None, connection=None, unix=None):
+        """One request; (status, headers, body). It makes a connection of its own, to the Unix socket `unix` if that
+        is given, unless it gets one."""
+        own = connection
+        if own is None and unix:
+            own = UnixConnection(unix)
+        elif own is None:
+            own = http.client.HTTPConnection("127.0.0.1", self.port(), timeout=PATIENCE_S)
+        try:
+            own.request(method, path, body=body, headers=headers or {})
+            response = own.getresponse()
+            return response.status, response.headers, response.read()
+        finally:
+            if connection is None:
+                own.close()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self):
+        """Waits for the end; the exit code. Kills what does not end."""
+        try:
+            return self.process.wait(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"the daemon did not end within {PATIENCE_S} s") from None
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        return self.wait()
+
+    def complaints(self):
+        """What is wrong with how it ended; "" when nothing is."""
+        code = self.process.returncode
+        report = REPORTS.search(self.log().encode())
+        if report:
+            return f"its log holds: {report.group(0).decode()}"
+        if code not in self.expected_codes:
+            return f"it ended with code {code}, expected {self.expected_codes}"
+        return ""
+
+
+class IntegrationTest(unittest.TestCase):
+    """Gives each test a temporary directory and stops what it started."""
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="dragomand-test-")
+        self.servers = []
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.addCleanup(self.stop_servers)
+
+    def start(self, *flags, ready=True, **options):
+        """Starts a daemon; see Server for the options."""
+        folder = os.path.join(self.directory, str(len(self.servers)))
+        os.mkdir(folder)
+        os.chmod(self.directory, 0o755)
+        server = Server(folder, flags, **options)
+        self.servers.append(server)
+        return server.wait_ready() if ready else server
+
+    def run_program(self, *arguments, env=None, conf=None, **popen):
+        """Runs the program to its end, outside of any server; the finished process with its outputs as text.
+        `conf` is written to bad.conf and named by --config."""
+        if conf is not None:
+            with open(os.path.join(self.directory, "bad.conf"), "wb") as file:
+                file.write(conf)
+            arguments = ("--config=bad.conf", *arguments)
+        return subprocess.run([popen.pop("program", PROGRAM), *arguments], cwd=self.directory, env=environment(env),
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S,
+                              encoding="utf-8", errors="replace", **popen)
+
+    def stop_servers(self):
+        complaints = []
+        for server in self.servers:
+            try:
+                server.stop()
+                complaint = server.complaints()
+            except AssertionError as error:
+                complaint = str(error)
+            if complaint:
+                complaints.append(f"{' '.join(server.process.args)}: {complaint}")
+        if complaints or self.has_failed():
+            for server in self.servers:
+                sys.stderr.write(f"---- log of {' '.join(server.process.args)}\n{server.log()}---- end of log\n")
+        if complaints:
+            raise AssertionError("; ".join(complaints))
+
+    def has_failed(self):
+        outcome = getattr(self, "_outcome", None)
+        if outcome is None:
+            return False
+        if hasattr(outcome, "errors"):  # before Python 3.11
+            return any(error for _, error in outcome.errors)
+        return any(test is self for test, _ in outcome.result.failures + outcome.result.errors)
+
+
+def main():
+    unittest.main(verbosity=2)

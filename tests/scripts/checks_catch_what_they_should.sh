@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# The checks of scripts/ must be able to fail: each is given a small tree with known faults and has to
+# name every one by file and line.
+set -eu
+scripts=$(cd "${srcdir:-.}/scripts" && pwd)
+tree=$(mktemp -d "${TMPDIR:-/tmp}/dragoman-checks-XXXXXX")
+trap 'rm -rf "$tree"' EXIT
+failed=0
+export DG_BUILDDIR="$tree" # this build's own manuals and options are not the matter here
+
+# expect CHECK TEXT...: the check exits 1 and its output holds every TEXT.
+expect() {
+    check=$1
+    shift
+    status=0
+    output=$("$scripts/$check" "$tree" 2>&1) || status=$?
+    if [ "$status" -ne 1 ]; then
+        echo "$check: exit status $status on a faulty tree, expected 1: $output"
+        failed=1
+    fi
+    for text in "$@"; do
+        case $output in
+        *"$text"*) ;;
+        *)
+            printf '%s did not say "%s"; it said:\n%s\n' "$check" "$text" "$output"
+            failed=1
+            ;;
+        esac
+    done
+}
+
+# write FILE: the licence lines, then standard input.
+write() {
+    mkdir -p "$tree/$(dirname "$1")"
+    {
+        printf '/* SPDX-License-Identifier: ISC\n * Copyright (c) 2026 The dragoman authors */\n'
+        cat
+    } >"$tree/$1"
+}
+
+write src/base/low.h <<'END'
+/* Lower. */
+#include "engine/high.h"
+#include <jansson.h>
+END
+write src/engine/high.h <<'END'
+/* Higher. */
+#include "base/low.h"
+#include "net/proto/http.h"
+#include "high_int.h"
+END
+write src/novel/thing.h <<'END'
+/* A folder without a floor. */
+END
+write src/net/proto/http.h <<'END'
+/* Protocol without I/O. */
+#include <uv.h>
+END
+expect check-layers \
+    'src/base/low.h:4: "engine/high.h" climbs' \
+    'src/base/low.h:5: <jansson.h> belongs to' \
+    'src/engine/high.h:5: "net/proto/http.h": engine must not know net' \
+    'src/engine/high.h:6: "high_int.h" should name its folder' \
+    'src/novel/thing.h:1: folder "novel" has no floor' \
+    'src/net/proto/http.h:4: <uv.h> belongs to'
+rm -r "$tree/src"
+
+write src/base/alone.h <<'END'
+/* Uses a type it does not bring. */
+size_t dg_alone(void);
+END
+write src/base/twice.h <<'END'
+/* Has no guard. */
+struct dg_twice { int x; };
+END
+expect check-headers 'src/base/alone.h:1: does not compile alone' 'src/base/twice.h:1: does not compile alone'
+rm -r "$tree/src"
+
+write src/base/style.c <<'END'
+#include "base/style.h"
+int untaught;
+/* malloc(1) and strcpy(a, b) in a comment are no calls,
+ * nor is system("x") here. */
+void f(void) { strcpy(a, b); x = "strtok(never)"; }
+void g(void) { p = malloc(7); my_system(1); }
+END
+printf '\tint tab; \n' >>"$tree/src/base/style.c"
+printf '/* %0150d */\n' 0 >>"$tree/src/base/style.c"
+printf 'int unlicensed;\n' >"$tree/src/base/bare.c"
+expect check-style \
+    'src/base/bare.c:1: the first line should be' \
+    'src/base/style.c:4: code before the first comment' \
+    'src/base/style.c:7: banned function:  strcpy(' \
+    'src/base/style.c:8: memory comes through' \
+    'src/base/style.c:9: a tab' \
+    'src/base/style.c:9: blanks or a carriage return' \
+    'src/base/style.c:10: a line of 156 characters' \
+    'check-style: 2 files, 7 violations'
+
+printf 'See [the map](MAP.md) and [the net](http://example.invalid/).\n\n    [code](is/skipped)\n' >"$tree/README.md"
+printf 'Open `src/base/style.c`, then `src/base/gone.c`.\n' >"$tree/ARCHITECTURE.md"
+expect check-docs \
+    "README.md:1: the link to 'MAP.md' leads nowhere" \
+    "ARCHITECTURE.md:1: there is no 'src/base/gone.c'" \
+    '2 faults'
+
+exit "$failed"

@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# The sub-commands on models, as a user runs them: import, inspect, manifest, sign, verify.
+set -eu
+here=$(cd "${srcdir:-.}" && pwd)
+build=$(pwd)
+dragoman=$build/dragoman
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+expect() { # STATUS COMMAND...
+    status=0
+    want=$1
+    shift
+    "$@" >out 2>err || status=$?
+    [ "$status" = "$want" ] || fail "$* exited $status, expected $want: $(cat err)"
+}
+says() { grep -q -- "$1" "$2" || fail "$2 does not say '$1': $(cat "$2")"; }
+
+"$build/tests/support/mkmodel" random --seed 7 --decoder ssru --zero-start
+
+# Import: each type, a summary, nothing left behind by failures.
+for type in as-stored f32 f16 bf16 i8; do
+    expect 0 "$dragoman" import random "as-$type" --type "$type"
+    says "2+2 layers, width 32, ssru decoder" err
+done
+cmp random/model.safetensors as-f32/model.safetensors || fail "f32 to f32 changed the bytes"
+expect 1 "$dragoman" import random as-f16
+says "exists already" err
+expect 1 "$dragoman" import "$here/tests/data/import/zip/config.json" nothing
+[ ! -e nothing ] || fail "a failed import left its directory"
+expect 2 "$dragoman" import random
+expect 0 "$dragoman" import "$here/tests/data/import/stored" marian
+says "Marian .npz" err
+says "source.spm" err
+if [ -d "$here/models/fr-en" ]; then
+    expect 0 "$dragoman" import "$here/models/fr-en" again
+    cmp "$here/models/fr-en/model.safetensors" again/model.safetensors || fail "fr-en changed on import"
+fi
+
+# Inspect.
+expect 0 "$dragoman" inspect as-i8 --tensors
+says "ssru decoder" out
+says "manifest     none, not signed" out
+says "model.encoder.layers.0.fc1.weight_scale" out
+expect 0 "$dragoman" inspect as-i8 --json
+says '"decoder":"ssru"' out
+says '"manifest":"none"' out
+expect 1 "$dragoman" inspect nowhere
+says "nowhere" err
+
+# Manifest, keys, signatures.
+expect 0 "$dragoman" manifest random
+if command -v b2sum >/dev/null; then (cd random && b2sum -c --quiet --strict manifest.b2); fi
+expect 0 "$dragoman" verify random
+expect 0 "$dragoman" sign --generate --no-password --key k.key --public-key k.pub
+expect 1 "$dragoman" sign --generate --no-password --key k.key --public-key k2.pub
+says "exists already" err
+expect 0 "$dragoman" sign random --key k.key --comment "release 1"
+expect 0 "$dragoman" verify random --key k.pub
+expect 0 "$dragoman" verify random --key-text "$(sed -n 2p k.pub)"
+expect 0 "$dragoman" inspect random
+says "manifest     ok, signed" out
+if command -v minisign >/dev/null; then
+    minisign -V -q -p k.pub -m random/manifest.b2 || fail "minisign refuses our signature"
+    minisign -S -s k.key -m random/manifest.b2 >/dev/null
+    expect 0 "$dragoman" verify random --key k.pub
+else
+    echo "skipped in part: needs minisign"
+fi
+echo >>random/config.json
+expect 1 "$dragoman" verify random --key k.pub
+says "config.json was changed" err
+expect 0 "$dragoman" sign --generate --no-password --key other.key --public-key other.pub
+expect 1 "$dragoman" verify as-f32 --key other.pub
+expect 0 "$dragoman" sign as-f32 --key other.key
+expect 1 "$dragoman" verify as-f32 --key k.pub
+says "not among the 1 known" err
+expect 2 "$dragoman" sign --key k.key
+expect 2 "$dragoman" sign --generate --key x.key random
+echo "ok"

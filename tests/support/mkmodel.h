@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Random models: tiny, valid, the same for the same options on every machine. A directory that
+ * dg_model_open takes, with a SentencePiece vocabulary that splits English and French letters, so that
+ * a daemon can serve it (what it says is nonsense).
+ *
+ *     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+ *     options.blueprint.decoder_kind = DG_DECODER_SSRU;
+ *     err = dg_mkmodel(dir, &options, &why);               `dir` must not exist
+ *
+ * Plain Marian and M2M100 networks get a Hugging Face config.json, all others one of ours. */
+#ifndef DG_TESTS_MKMODEL_H
+#define DG_TESTS_MKMODEL_H
+
+#include "base/err.h"
+#include "base/why.h"
+#include "model/blueprint.h"
+#include "tensor/tensor.h"
+
+#include <stdint.h>
+
+struct dg_mkmodel {
+    uint64_t seed;
+    enum dg_dtype dtype; /* F32, F16, BF16 or I8 */
+    struct dg_blueprint blueprint; /* token ids are filled in; zero sizes mean small defaults */
+};
+
+#define DG_MKMODEL_DEFAULT                                                                         \
+    {                                                                                              \
+        .seed = 1, .dtype = DG_DTYPE_F32, .blueprint = {                                           \
+            .activation = DG_ACT_RELU,                                                             \
+            .positions = DG_POS_HALVES,                                                            \
+            .tie_source_target = true,                                                             \
+            .tie_output = true,                                                                    \
+            .output_bias = true                                                                    \
+        }                                                                                          \
+    }
+
+enum dg_err dg_mkmodel(const char *dir, const struct dg_mkmodel *options,
+                       struct dg_why *why) DG_MUST_CHECK;
+
+/* The blueprint that the model will have: the options' with every gap filled. */
+void dg_mkmodel_complete(struct dg_blueprint *bp);
+
+#endif

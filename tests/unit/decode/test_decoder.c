@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The decoder over a real model: against an independent implementation's answers, and against itself in
+ * every company (alone, in batches, shuffled, joined late, beside cancelled ones). */
+#include "decode/decoder.h"
+#include "base/json.h"
+#include "base/map_file.h"
+#include "base/mem.h"
+#include "files.h"
+#include "model/dir.h"
+#include "unit.h"
+
+enum { N_MAX = 256, LEN_MAX = 128 };
+
+struct sentence {
+    int32_t src[LEN_MAX], greedy[LEN_MAX];
+    size_t n_src, n_greedy;
+    double beam_score;
+};
+
+struct outcome {
+    int32_t ids[LEN_MAX], told[LEN_MAX];
+    float logprobs[LEN_MAX];
+    size_t n_ids, n_told, n_events;
+    double score;
+    enum dg_finish finish;
+    int n_done;
+};
+
+static struct dg_model *model;
+static struct dg_net *net;
+static struct sentence sentences[N_MAX];
+static size_t n_sentences;
+static struct outcome outcomes[N_MAX];
+static struct dg_decoder *running;
+static bool expect_alignment;
+
+static size_t read_ids(const struct dg_json *item, const char *name, int32_t *ids)
+{
+    const struct dg_json *array = dg_json_get(item, name);
+    size_t n = dg_json_len(array);
+    ck_assert_uint_le(n, LEN_MAX);
+    for (size_t i = 0; i < n; i++) {
+        int64_t id = 0;
+        ck_assert_int_eq(dg_json_at_int(array, name, i, 0, 1 << 20, NULL, &id), DG_OK);
+        ids[i] = (int32_t)id;
+    }
+    return n;
+}
+
+static void load_sentences(const char *path)
+{
+    struct dg_map_file file;
+    struct dg_why why = DG_WHY_NONE;
+    ck_assert_msg(dg_map_file_open(&file, path, 1 << 26, &why) == DG_OK, "%s", why.text);
+    struct dg_json_limits limits = DG_JSON_LIMITS_DEFAULT;
+    limits.max_bytes = file.len;
+    limits.max_values = 1000000;
+    struct dg_json *json = NULL;
+    enum dg_err err =
+        dg_json_parse(dg_span_make((const char *)file.bytes, file.len), &limits, &why, &json);
+    ck_assert_msg(err == DG_OK, "%s", why.text);
+    n_sentences = dg_json_len(json);
+    ck_assert_uint_le(n_sentences, N_MAX);
+    for (size_t i = 0; i < n_sentences; i++) {
+        const struct dg_json *item = dg_json_at(json, i);
+        struct sentence *sentence = &sentences[i];
+        sentence->n_src = read_ids(item, "src_ids", sentence->src);
+        sentence->n_greedy = read_ids(item, "greedy_ids", sentence->greedy);
+        ck_assert_int_eq(dg_json_get_real(item, "beam4_norm", DG_JSON_REQUIRED, -100, 0, NULL,
+                                          &sentence->beam_score),
+                         DG_OK);
+    }
+    dg_json_free(json);
+    dg_map_file_close(&file);
+}
+
+/* The model and sentences with which the answers were made, or those of the tree. False: neither. */
+static bool set_up(bool *is_exact)
+{
+    char path[DG_TEST_PATH];
+    struct dg_why why = DG_WHY_NONE;
+    *is_exact = dg_test_shared(path, "golden/fr-en/golden.json");
+    if (*is_exact) {
+        load_sentences(path);
+        dg_test_shared(path, "models/fr-en");
+    } else {
+        load_sentences(dg_test_source(path, "tests/golden/fr-en-search.json"));
+        dg_test_source(path, "models/fr-en");
+    }
+    ck_assert_msg(dg_model_open(&model, path, &why) == DG_OK, "%s", why.text);
+    enum dg_err err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, &why);
+    ck_assert_msg(err == DG_OK, "%s", why.text);
+    return true;
+}
+
+static void tear_down(void)
+{
+    dg_net_free(net);
+    dg_model_unref(model);
+}
+
+/* ---- Running ------------------------------------------------------------------------------------ */
+
+static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n)
+{
+    struct outcome *outcome = ctx;
+    ck_assert_uint_eq(at, outcome->n_told);
+    ck_assert_int_eq(outcome->n_done, 0);
+    memcpy(outcome->told + at, ids, n * sizeof *ids);
+    (void)logprobs;
+    outcome->n_told += n;
+    outcome->n_events++;
+}
+
+static void on_done(void *ctx, const struct dg_search *search)
+{
+    struct outcome *outcome = ctx;
+    struct dg_answer answer = dg_search_answer(search, 0);
+    ck_assert_uint_le(answer.n_ids, LEN_MAX);
+    memcpy(outcome->ids, answer.ids, answer.n_ids * sizeof *answer.ids);
+    memcpy(outcome->logprobs, answer.logprobs, answer.n_ids * sizeof *answer.logprobs);
+    outcome->n_ids = answer.n_ids;
+    outcome->score = answer.score;
+    outcome->finish = answer.finish;
+    outcome->n_done++;
+    size_t n_src = sentences[outcome - outcomes].n_src;
+    for (size_t t = 0; t < answer.n_ids; t++) {
+        const float *row = dg_decoder_alignment(running, search, 0, t);
+        ck_assert_int_eq(row != NULL, expect_alignment);
+        float sum = 0;
+        for (size_t s = 0; row && s < n_src; s++)
+            sum += row[s];
+        ck_assert(!row || (sum > 0.999f && sum < 1.001f));
+    }
+}
+
+static const struct dg_decode_events events = {on_tokens, on_done};
+
+static struct dg_decode_job job_of(size_t i, const struct dg_search_opts *opts)
+{
+    return (struct dg_decode_job){sentences[i].src, sentences[i].n_src, opts, &events, &outcomes[i]};
+}
+
+static struct dg_decoder *new_decoder(size_t n, int beam)
+{
+    struct dg_decoder_limits limits = {.sentences = n,
+                                       .rows = n * (size_t)beam,
+                                       .source_max = LEN_MAX,
+                                       .target_max = LEN_MAX,
+                                       .batch_tokens = n * LEN_MAX};
+    struct dg_decoder *decoder = NULL;
+    struct dg_why why = DG_WHY_NONE;
+    ck_assert_msg(dg_decoder_new(&decoder, net, &limits, &why) == DG_OK, "%s", why.text);
+    running = decoder;
+    return decoder;
+}
+
+/* Translates all sentences in the given order, `batch` at a time under way. */
+static void translate_all(const struct dg_search_opts *opts, size_t batch, const size_t *order)
+{
+    memset(outcomes, 0, sizeof outcomes);
+    struct dg_decoder *decoder = new_decoder(batch, dg_search_width(opts));
+    size_t next = 0;
+    while (next < n_sentences || dg_decoder_n_sentences(decoder) > 0) {
+        struct dg_decode_job jobs[N_MAX];
+        size_t n = 0;
+        while (n < batch && next + n < n_sentences) {
+            jobs[n] = job_of(order ? order[next + n] : next + n, opts);
+            n++;
+        }
+        n = dg_decoder_n_fitting(decoder, jobs, n);
+        struct dg_why why = DG_WHY_NONE;
+        ck_assert_msg(dg_decoder_add(decoder, jobs, n, NULL, &why) == DG_OK, "%s", why.text);
+        next += n;
+        dg_decoder_step(decoder);
+    }
+    dg_decoder_free(decoder);
+}
+
+static void expect_same(const struct outcome *a, const struct outcome *b)
+{
+    ck_assert_uint_eq(a->n_ids, b->n_ids);
+    ck_assert_mem_eq(a->ids, b->ids, a->n_ids * sizeof *a->ids);
+    ck_assert_mem_eq(a->logprobs, b->logprobs, a->n_ids * sizeof *a->logprobs);
+    ck_assert_mem_eq(&a->score, &b->score, sizeof a->score);
+}
+
+/* ---- Tests -------------------------------------------------------------------------------------- */
+
+START_TEST(greedy_says_what_an_independent_implementation_says)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    translate_all(&opts, 16, NULL);
+    for (size_t i = 0; i < n_sentences; i++) {
+        const struct outcome *outcome = &outcomes[i];
+        ck_assert_int_eq(outcome->n_done, 1);
+        ck_assert_uint_eq(outcome->n_ids, sentences[i].n_greedy);
+        ck_assert_mem_eq(outcome->ids, sentences[i].greedy, outcome->n_ids * sizeof(int32_t));
+        ck_assert_uint_eq(outcome->n_told, outcome->n_ids);
+        ck_assert_mem_eq(outcome->told, outcome->ids, outcome->n_ids * sizeof(int32_t));
+        ck_assert_uint_ge(outcome->n_events * 10, outcome->n_ids * 8);
+    }
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_beam_scores_as_well_as_an_independent_one)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    opts.beam = 4;
+    translate_all(&opts, 16, NULL);
+    size_t n_good = 0;
+    double tolerance = is_exact ? 1e-4 : 1e-2;
+    for (size_t i = 0; i < n_sentences; i++)
+        n_good += outcomes[i].score >= sentences[i].beam_score - tolerance;
+    ck_assert_uint_ge(n_good * 100, n_sentences * 99);
+    tear_down();
+}
+END_TEST
+
+START_TEST(company_changes_nothing)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    n_sentences = n_sentences < 40 ? n_sentences : 40;
+    static struct outcome alone[N_MAX];
+    static size_t shuffled[N_MAX];
+    for (size_t i = 0; i < n_sentences; i++)
+        shuffled[i] = (i * 77 + 13) % n_sentences; /* 77 and 40 have no common factor */
+    for (int beam = 1; beam <= 3; beam += 2) {
+        struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+        opts.beam = beam;
+        translate_all(&opts, 1, NULL);
+        memcpy(alone, outcomes, sizeof alone);
+        static const size_t batches[] = {2, 7, 32};
+        for (size_t b = 0; b < 3; b++)
+            for (int is_shuffled = 0; is_shuffled < 2; is_shuffled++) {
+                translate_all(&opts, batches[b], is_shuffled ? shuffled : NULL);
+                for (size_t i = 0; i < n_sentences; i++)
+                    expect_same(&outcomes[i], &alone[i]);
+            }
+    }
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_cancelled_sentence_ends_at_once_and_alone)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    opts.min_len = 20;
+    opts.beam = 2;
+    struct dg_decoder *decoder = new_decoder(4, 2);
+    memset(outcomes, 0, sizeof outcomes);
+    struct dg_decode_job jobs[3] = {job_of(0, &opts), job_of(1, &opts), job_of(2, &opts)};
+    uint32_t handles[3];
+    ck_assert_int_eq(dg_decoder_add(decoder, jobs, 3, handles, NULL), DG_OK);
+    for (int i = 0; i < 4; i++)
+        ck_assert_uint_ge(dg_decoder_step(decoder), 3);
+    ck_assert(dg_decoder_cancel(decoder, handles[1]));
+    ck_assert(!dg_decoder_cancel(decoder, handles[1]));
+    ck_assert_int_eq(outcomes[1].n_done, 1);
+    ck_assert_int_eq(outcomes[1].finish, DG_FINISH_CANCELLED);
+    ck_assert_uint_eq(outcomes[1].n_ids, 4);
+    ck_assert_uint_eq(dg_decoder_n_sentences(decoder), 2);
+    ck_assert_int_eq(dg_decoder_add(decoder, &jobs[1], 1, &handles[1], NULL), DG_OK);
+    outcomes[1] = (struct outcome){.n_done = 0};
+    while (dg_decoder_step(decoder) > 0)
+        ;
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(outcomes[i].n_done, 1);
+    ck_assert_int_ne(outcomes[1].finish, DG_FINISH_CANCELLED);
+    dg_decoder_free(decoder);
+    tear_down();
+}
+END_TEST
+
+START_TEST(nothing_is_allocated_per_token)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    opts.min_len = 60;
+    opts.max_ratio = 0;
+    opts.loop_guard = false;
+    for (int beam = 1; beam <= 4; beam += 3) {
+        opts.beam = beam;
+        struct dg_decoder *decoder = new_decoder(8, 4);
+        memset(outcomes, 0, sizeof outcomes);
+        struct dg_decode_job jobs[8];
+        for (size_t i = 0; i < 8; i++)
+            jobs[i] = job_of(i, &opts);
+        ck_assert_int_eq(dg_decoder_add(decoder, jobs, 8, NULL, NULL), DG_OK);
+        uint64_t before = dg_mem_count();
+        for (int i = 0; i < 50; i++)
+            ck_assert_uint_ge(dg_decoder_step(decoder), 8);
+        ck_assert_uint_eq(dg_mem_count(), before);
+        dg_decoder_free(decoder);
+    }
+    tear_down();
+}
+END_TEST
+
+START_TEST(jobs_that_can_never_fit_are_refused_with_a_reason)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    struct dg_decoder *decoder = new_decoder(2, 2);
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    struct dg_decode_job job = job_of(0, &opts);
+    struct dg_why why = DG_WHY_NONE;
+    job.n_src = 0;
+    ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &why), DG_ERR_RANGE);
+    int32_t bad[] = {5, 99999, 0};
+    job = (struct dg_decode_job){bad, 3, &opts, &events, &outcomes[0]};
+    ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &why), DG_ERR_RANGE);
+    ck_assert_str_eq(why.text, "source id 1 is 99999, expected 0 to 8000");
+    job = job_of(0, &opts);
+    opts.beam = 8;
+    ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &why), DG_ERR_LIMIT);
+    opts.beam = 1;
+    struct dg_decode_job three[3] = {job, job, job};
+    ck_assert_int_eq(dg_decoder_add(decoder, three, 3, NULL, &why), DG_ERR_BUSY);
+    ck_assert_uint_eq(dg_decoder_n_sentences(decoder), 0);
+    dg_decoder_free(decoder);
+    tear_down();
+}
+END_TEST
+
+START_TEST(alignment_is_kept_for_every_token)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    n_sentences = n_sentences < 20 ? n_sentences : 20;
+    for (int beam = 1; beam <= 4; beam += 3) {
+        struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+        opts.beam = beam;
+        opts.want_alignment = expect_alignment = true;
+        translate_all(&opts, 4, NULL);
+        for (size_t i = 0; i < n_sentences; i++)
+            ck_assert_int_eq(outcomes[i].n_done, 1);
+    }
+    tear_down();
+}
+END_TEST
+
+DG_UNIT(greedy_says_what_an_independent_implementation_says,
+        a_beam_scores_as_well_as_an_independent_one, company_changes_nothing,
+        a_cancelled_sentence_ends_at_once_and_alone, nothing_is_allocated_per_token,
+        jobs_that_can_never_fit_are_refused_with_a_reason, alignment_is_kept_for_every_token)

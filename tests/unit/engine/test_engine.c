@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Text in, text out, with the embedded model. */
+#include "engine/engine.h"
+#include "base/buf.h"
+#include "files.h"
+#include "text/casing.h"
+#include "text/langid.h"
+#include "unit.h"
+
+#include <semaphore.h>
+
+struct outcome {
+    struct dg_buf deltas, text;
+    size_t n_deltas, n_sentences, n_answers;
+    int n_done;
+    enum dg_err err;
+    enum dg_finish finish;
+    struct dg_engine_result result;
+};
+
+static sem_t woken;
+
+static void wake(void *arg)
+{
+    (void)arg;
+    sem_post(&woken);
+}
+
+static struct dg_engine *engine;
+static size_t cache_bytes = 1 << 20;
+
+static void set_up(void)
+{
+    char path[DG_TEST_PATH];
+    struct dg_why why = DG_WHY_NONE;
+    sem_init(&woken, 0, 0);
+    char langid[DG_TEST_PATH];
+    struct dg_engine_opts opts = {.n_threads = 2, .slots = 8, .wake = wake, .cache_bytes = cache_bytes};
+    opts.langid_path = dg_test_source(langid, "data/langid/langid.bin");
+    ck_assert_msg(dg_engine_new(&opts, &why, &engine) == DG_OK, "%s", why.text);
+    dg_test_source(path, "models/fr-en");
+    ck_assert_msg(dg_engine_load(engine, "fr-en", path, NULL, NULL, &why) == DG_OK, "%s", why.text);
+}
+
+static void tear_down(void)
+{
+    dg_engine_free(engine);
+    sem_destroy(&woken);
+}
+
+static void on_delta(void *ctx, struct dg_span text)
+{
+    struct outcome *outcome = ctx;
+    ck_assert_int_eq(outcome->n_done, 0);
+    ck_assert_int_eq(dg_buf_append_span(&outcome->deltas, text), DG_OK);
+    outcome->n_deltas++;
+}
+
+static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
+{
+    struct outcome *outcome = ctx;
+    ck_assert_uint_eq(sentence->index, outcome->n_sentences);
+    outcome->n_sentences++;
+    outcome->n_answers += sentence->n_answers;
+    ck_assert_uint_ge(sentence->n_source, 1);
+    for (size_t i = 0; i < sentence->n_source; i++)
+        ck_assert_uint_le(sentence->source[i].end, sentence->at + sentence->len);
+    for (size_t i = 0; i < sentence->n_answers; i++)
+        ck_assert(sentence->answers[i].finish != DG_FINISH_EOS || sentence->answers[i].text.len > 0);
+}
+
+static void on_done(void *ctx, const struct dg_engine_result *result)
+{
+    struct outcome *outcome = ctx;
+    outcome->n_done++;
+    outcome->err = result->err;
+    outcome->finish = result->finish;
+    outcome->result = *result;
+    ck_assert_int_eq(dg_buf_append_span(&outcome->text, result->text), DG_OK);
+}
+
+static const struct dg_engine_events events = {on_delta, on_sentence, on_done};
+
+static void init(struct outcome *outcome)
+{
+    *outcome = (struct outcome){.n_done = 0};
+    dg_buf_init(&outcome->deltas, 1 << 24);
+    dg_buf_init(&outcome->text, 1 << 24);
+}
+
+static void deinit(struct outcome *outcome)
+{
+    dg_buf_deinit(&outcome->deltas);
+    dg_buf_deinit(&outcome->text);
+}
+
+static void wait_for(const struct outcome *outcomes, size_t n)
+{
+    for (;;) {
+        dg_engine_poll(engine);
+        size_t n_done = 0;
+        for (size_t i = 0; i < n; i++)
+            n_done += (size_t)outcomes[i].n_done;
+        if (n_done == n)
+            return;
+        sem_wait(&woken);
+    }
+}
+
+static void translate(struct dg_span text, const struct dg_engine_request *how,
+                      struct outcome *outcome)
+{
+    struct dg_engine_request request = *how;
+    struct dg_why why = DG_WHY_NONE;
+    init(outcome);
+    request.text = text;
+    enum dg_err err = dg_engine_submit(engine, &request, &events, outcome, &why, NULL, NULL);
+    ck_assert_msg(err == DG_OK, "%s", why.text);
+    wait_for(outcome, 1);
+    ck_assert(dg_span_eq(dg_buf_span(&outcome->deltas), dg_buf_span(&outcome->text)));
+}
+
+START_TEST(translates_and_keeps_what_is_no_sentence)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome outcome;
+    set_up();
+    how.source = "fr";
+    how.target = "EN";
+    translate(DG_SPAN("  Bonjour.\r\n\r\n\tMerci beaucoup.  \n---\n42\n"), &how, &outcome);
+    ck_assert_int_eq(outcome.err, DG_OK);
+    ck_assert_uint_eq(outcome.n_sentences, 2);
+    struct dg_span text = dg_buf_span(&outcome.text);
+    ck_assert(dg_span_starts(text, DG_SPAN("  ")));
+    ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "\r\n\r\n\t"));
+    ck_assert(dg_span_ends(text, DG_SPAN("  \n---\n42\n")));
+    ck_assert_ptr_null(strstr(outcome.text.ptr, "Merci"));
+    deinit(&outcome);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_text_without_sentences_returns_as_it_was)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    static const struct dg_span texts[] = {{"", 0}, {"\n", 1}, {" 1, 2 \r\n", 8}, {"a\0b\n", 0}};
+    set_up();
+    for (size_t i = 0; i < 4; i++) {
+        struct outcome outcome;
+        translate(texts[i], &how, &outcome);
+        ck_assert(dg_span_eq(dg_buf_span(&outcome.text), texts[i]));
+        ck_assert_uint_eq(outcome.n_sentences, 0);
+        deinit(&outcome);
+    }
+    tear_down();
+}
+END_TEST
+
+START_TEST(many_at_once_say_what_each_says_alone)
+{
+    static const char *const texts[] = {
+        "Je suis content de vous voir. Il fait beau.",
+        "Où est la gare ?",
+        "Elle a acheté du pain, du beurre et du lait.\nPuis elle est rentrée chez elle.",
+        "Tom ne sait pas nager.",
+        "Merci.",
+    };
+    enum { N = 5, TIMES = 12 };
+    static struct outcome alone[N], together[N * TIMES];
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    set_up();
+    how.search.beam = 3;
+    how.search.n_best = 2;
+    for (size_t i = 0; i < N; i++)
+        translate(dg_span_cstr(texts[i]), &how, &alone[i]);
+    for (size_t i = 0; i < N * TIMES; i++) {
+        init(&together[i]);
+        how.text = dg_span_cstr(texts[i % N]);
+        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &together[i], NULL, NULL, NULL),
+                         DG_OK);
+    }
+    wait_for(together, N * TIMES);
+    for (size_t i = 0; i < N * TIMES; i++) {
+        ck_assert(dg_span_eq(dg_buf_span(&together[i].text), dg_buf_span(&alone[i % N].text)));
+        ck_assert(dg_span_eq(dg_buf_span(&together[i].deltas), dg_buf_span(&together[i].text)));
+        ck_assert_uint_eq(together[i].n_answers, 2 * together[i].n_sentences);
+        deinit(&together[i]);
+    }
+    for (size_t i = 0; i < N; i++)
+        deinit(&alone[i]);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_cancelled_request_ends_and_the_others_go_on)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome outcomes[2];
+    uint64_t ids[2];
+    set_up();
+    how.text = DG_SPAN("Je ne sais pas quoi dire. Il est parti. Nous sommes en retard. Au revoir.");
+    for (int i = 0; i < 2; i++) {
+        init(&outcomes[i]);
+        ck_assert_int_eq(
+            dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]), DG_OK);
+    }
+    ck_assert(dg_engine_cancel(engine, ids[0]));
+    wait_for(outcomes, 2);
+    ck_assert_int_eq(outcomes[0].err, DG_ERR_CANCELLED);
+    ck_assert_int_eq(outcomes[1].err, DG_OK);
+    ck_assert(!dg_engine_cancel(engine, ids[1]));
+    deinit(&outcomes[0]);
+    deinit(&outcomes[1]);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_reload_replaces_the_model_under_work)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    enum { N = 20 };
+    static struct outcome outcomes[N];
+    char path[DG_TEST_PATH];
+    set_up();
+    dg_test_source(path, "models/fr-en");
+    how.text = DG_SPAN("Le chat dort sur le canapé. Il pleut depuis ce matin.");
+    for (size_t i = 0; i < N; i++) {
+        init(&outcomes[i]);
+        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, NULL),
+                         DG_OK);
+        if (i % 5 == 4)
+            ck_assert_int_eq(dg_engine_load(engine, "fr-en", path, "fr", "en", NULL), DG_OK);
+    }
+    wait_for(outcomes, N);
+    for (size_t i = 0; i < N; i++) {
+        ck_assert_int_eq(outcomes[i].err, DG_OK);
+        ck_assert(dg_span_eq(dg_buf_span(&outcomes[i].text), dg_buf_span(&outcomes[0].text)));
+    }
+    for (size_t i = 0; i < N; i++)
+        deinit(&outcomes[i]);
+    ck_assert_uint_eq(dg_engine_n_models(engine), 1);
+    ck_assert_int_eq(dg_engine_unload(engine, "fr-en", NULL), DG_OK);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[0], NULL, NULL, NULL),
+                     DG_ERR_NOT_FOUND);
+    tear_down();
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_refused_with_a_reason)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_why why = DG_WHY_NONE;
+    set_up();
+    how.text = DG_SPAN("abc\xFF");
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_UTF8);
+    ck_assert_str_eq(why.text, "the text is not valid UTF-8 at byte 3");
+    how.text = DG_SPAN("Bonjour.");
+    how.target = "de";
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL),
+                     DG_ERR_NOT_FOUND);
+    ck_assert_str_eq(why.text, "no model translates from any language to de");
+    how.target = "en";
+    how.search.beam = 99;
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_engine_load(engine, "x", "/nonexistent", NULL, NULL, &why), DG_ERR_NOT_FOUND);
+    tear_down();
+}
+END_TEST
+
+/* The embedded model under several names stands for models of several languages: what is chosen shows. */
+static void load_as(const char *source, const char *target)
+{
+    char path[DG_TEST_PATH], name[64];
+    struct dg_why why = DG_WHY_NONE;
+    snprintf(name, sizeof name, "%s to %s", source, target);
+    dg_test_source(path, "models/fr-en");
+    ck_assert_msg(dg_engine_load(engine, name, path, source, target, &why) == DG_OK, "%s", why.text);
+}
+
+static void check_choice(const char *source, const char *target, const char *model)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome outcome;
+    how.source = source;
+    how.target = target;
+    translate(DG_SPAN("1\n"), &how, &outcome);
+    ck_assert_str_eq(outcome.result.model, model);
+    ck_assert_ptr_null(outcome.result.detected);
+    deinit(&outcome);
+}
+
+START_TEST(the_model_that_fits_best_is_taken)
+{
+    set_up();
+    load_as("pt-BR", "zh-Hant");
+    load_as("pt", "zh-Hans");
+    load_as("fr-CA", "en");
+    check_choice("PT_br", "zh-TW", "pt-BR to zh-Hant");
+    check_choice("pt", "zh_CN", "pt to zh-Hans");
+    check_choice("fr-CA", "eng_Latn", "fr-CA to en");
+    check_choice("fr-BE", "en", "fr-en");
+    check_choice("fra", "en-GB", "fr-en");
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_why why = DG_WHY_NONE;
+    how.source = "not a language";
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_INVALID);
+    tear_down();
+}
+END_TEST
+
+START_TEST(each_text_goes_to_the_model_of_its_language)
+{
+    static const struct {
+        const char *text, *detected, *model;
+    } cases[] = {
+        {"Où est la gare la plus proche, s'il vous plaît ?", "fr", "fr-en"},
+        {"Ich habe heute leider keine Zeit, morgen vielleicht.", "de", "de to en"},
+        {"Где находится ближайшая станция?", "ru", "ru to en"},
+    };
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome outcome;
+    set_up();
+    load_as("de", "en");
+    load_as("ru", "en");
+    load_as("el", "fr");
+    how.target = "en";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        how.source = i == 0 ? "auto" : i == 1 ? "" : NULL;
+        translate(dg_span_cstr(cases[i].text), &how, &outcome);
+        ck_assert_str_eq(outcome.result.detected, cases[i].detected);
+        ck_assert_str_eq(outcome.result.model, cases[i].model);
+        ck_assert_float_gt(outcome.result.confidence, 0.5f);
+        deinit(&outcome);
+    }
+    /* In no language that leads to English here: returned, not made up. */
+    translate(DG_SPAN("Πού είναι ο σταθμός; 42\n"), &how, &outcome);
+    ck_assert_str_eq(outcome.text.ptr, "Πού είναι ο σταθμός; 42\n");
+    ck_assert_ptr_null(outcome.result.detected);
+    ck_assert_uint_eq(outcome.n_sentences, 0);
+    deinit(&outcome);
+    struct dg_langid_guess guess;
+    size_t n;
+    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), &guess, 1, NULL, &n), DG_OK);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_str_eq(guess.tag, "el");
+    tear_down();
+}
+END_TEST
+
+START_TEST(without_data_the_source_must_be_named)
+{
+    struct dg_engine_opts opts = {.n_threads = 1, .langid_path = "/nonexistent/langid.bin"};
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_langid_guess guess;
+    size_t n;
+    ck_assert_int_eq(dg_engine_new(&opts, &why, &engine), DG_OK);
+    load_as("fr", "en");
+    load_as("de", "en");
+    how.text = DG_SPAN("Bonjour.");
+    how.target = "en";
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(why.text, "name the source language"));
+    ck_assert_ptr_nonnull(strstr(why.text, "/nonexistent/langid.bin"));
+    ck_assert_int_eq(dg_engine_detect(engine, how.text, &guess, 1, &why, &n), DG_ERR_UNSUPPORTED);
+    dg_engine_free(engine);
+}
+END_TEST
+
+START_TEST(what_has_nothing_to_translate_passes_through)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome outcome;
+    static const char text[] = "https://example.org/chat?q=maison\n{{nom}} %s\nmoi@example.org\n:smile: #chat\n";
+    set_up();
+    translate(dg_span_cstr(text), &how, &outcome);
+    ck_assert_str_eq(outcome.text.ptr, text);
+    ck_assert_uint_eq(outcome.n_sentences, 0);
+    ck_assert_uint_eq(outcome.result.n_tokens_out, 0);
+    deinit(&outcome);
+    tear_down();
+}
+END_TEST
+
+START_TEST(capitals_are_translated_in_ordinary_case_and_restored)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome plain, capitals, kept;
+    struct dg_buf expected;
+    bool restored;
+    set_up();
+    translate(DG_SPAN("Le chat dort dans la maison."), &how, &plain);
+    translate(DG_SPAN("LE CHAT DORT DANS LA MAISON."), &how, &capitals);
+    dg_buf_init(&expected, 1000);
+    ck_assert_int_eq(dg_casing_restore(dg_buf_span(&plain.text), DG_CASING_UPPER, "en", &expected, &restored),
+                     DG_OK);
+    ck_assert(restored);
+    ck_assert_str_eq(capitals.text.ptr, expected.ptr);
+    ck_assert_uint_eq(capitals.n_deltas, 1);
+    how.keep_case = true;
+    translate(DG_SPAN("LE CHAT DORT DANS LA MAISON."), &how, &kept);
+    ck_assert_uint_gt(kept.result.n_tokens_in, capitals.result.n_tokens_in);
+    dg_buf_deinit(&expected);
+    deinit(&plain);
+    deinit(&capitals);
+    deinit(&kept);
+    tear_down();
+}
+END_TEST
+
+/* Asks for `text` in all of `outcomes` at once. */
+static void ask_all(const struct dg_engine_request *how, struct outcome *outcomes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        init(&outcomes[i]);
+        ck_assert_int_eq(dg_engine_submit(engine, how, &events, &outcomes[i], NULL, NULL, NULL), DG_OK);
+    }
+    wait_for(outcomes, n);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_int_eq(outcomes[i].err, DG_OK);
+        ck_assert(dg_span_eq(dg_buf_span(&outcomes[i].deltas), dg_buf_span(&outcomes[i].text)));
+        ck_assert(dg_span_eq(dg_buf_span(&outcomes[i].text), dg_buf_span(&outcomes[0].text)));
+    }
+}
+
+START_TEST(a_sentence_is_translated_once)
+{
+    enum { N = 10 };
+    static struct outcome outcomes[N];
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_engine_cache_stats cache;
+    struct dg_sched_stats sched;
+    struct outcome again, uncached;
+    set_up();
+    how.text = DG_SPAN("Le chat dort. Il pleut. Le chat dort.");
+    how.search.beam = 2;
+    how.search.n_best = 2;
+    ask_all(&how, outcomes, N);
+    dg_engine_read_stats(engine, &sched);
+    ck_assert_uint_eq(sched.n_accepted, 2);
+    dg_engine_read_cache_stats(engine, &cache);
+    ck_assert_uint_eq(cache.n_misses, 2);
+    ck_assert_uint_eq(cache.n_hits + cache.n_joined, 3 * N - 2);
+    ck_assert_uint_eq(cache.n_entries, 2);
+    translate(how.text, &how, &again);
+    ck_assert_uint_eq(again.result.n_cached, 3);
+    ck_assert_uint_eq(again.n_answers, outcomes[0].n_answers);
+    ck_assert_uint_eq(again.result.n_tokens_out, outcomes[0].result.n_tokens_out);
+    how.no_cache = true;
+    translate(how.text, &how, &uncached);
+    ck_assert_uint_eq(uncached.result.n_cached, 0);
+    ck_assert(dg_span_eq(dg_buf_span(&uncached.text), dg_buf_span(&again.text)));
+    ck_assert_uint_eq(uncached.n_answers, again.n_answers);
+    deinit(&again);
+    deinit(&uncached);
+    for (size_t i = 0; i < N; i++)
+        deinit(&outcomes[i]);
+    tear_down();
+}
+END_TEST
+
+START_TEST(options_seeds_and_reloads_have_answers_of_their_own)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome outcome;
+    char path[DG_TEST_PATH];
+    set_up();
+    how.search.sample = true;
+    for (int i = 0; i < 8; i++) {
+        how.search.seed = (uint64_t)(i / 2 % 2);
+        how.search.temperature = i < 4 ? 1.0f : 2.0f;
+        translate(DG_SPAN("Je suis content."), &how, &outcome);
+        ck_assert_uint_eq(outcome.result.n_cached, (size_t)(i % 2));
+        deinit(&outcome);
+    }
+    dg_test_source(path, "models/fr-en");
+    ck_assert_int_eq(dg_engine_load(engine, "fr-en", path, "fr", "en", NULL), DG_OK);
+    translate(DG_SPAN("Je suis content."), &how, &outcome);
+    ck_assert_uint_eq(outcome.result.n_cached, 0);
+    deinit(&outcome);
+    tear_down();
+}
+END_TEST
+
+START_TEST(the_cache_keeps_to_its_bytes)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_engine_cache_stats cache;
+    struct outcome outcome;
+    cache_bytes = 8 << 10;
+    set_up();
+    how.search.max_len = 4;
+    for (int i = 0; i < 40; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "Je vois %d chats.", i);
+        translate(dg_span_cstr(text), &how, &outcome);
+        dg_engine_read_cache_stats(engine, &cache);
+        ck_assert_uint_le(cache.bytes, cache.bytes_max);
+        deinit(&outcome);
+    }
+    ck_assert_uint_gt(cache.n_evicted, 10);
+    ck_assert_uint_eq(cache.n_entries + cache.n_evicted, 40);
+    translate(DG_SPAN("Je vois 39 chats."), &how, &outcome);
+    ck_assert_uint_eq(outcome.result.n_cached, 1);
+    deinit(&outcome);
+    translate(DG_SPAN("Je vois 0 chats."), &how, &outcome);
+    ck_assert_uint_eq(outcome.result.n_cached, 0);
+    deinit(&outcome);
+    tear_down();
+}
+END_TEST
+
+START_TEST(who_waits_for_a_cancelled_request_begins_again)
+{
+    enum { N = 6 };
+    static struct outcome outcomes[N];
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    uint64_t ids[N];
+    set_up();
+    how.text = DG_SPAN("Nous sommes en retard. Je ne sais pas quoi dire. Au revoir, et merci pour tout.");
+    for (size_t i = 0; i < N; i++) {
+        init(&outcomes[i]);
+        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]), DG_OK);
+    }
+    while (outcomes[0].n_deltas < 2) { /* in the midst of a sentence */
+        sem_wait(&woken);
+        dg_engine_poll(engine);
+    }
+    for (size_t i = 0; i < N / 2; i++)
+        dg_engine_cancel(engine, ids[i]);
+    wait_for(outcomes, N);
+    for (size_t i = N / 2; i < N; i++) {
+        ck_assert_int_eq(outcomes[i].err, DG_OK);
+        ck_assert(dg_span_eq(dg_buf_span(&outcomes[i].deltas), dg_buf_span(&outcomes[i].text)));
+        ck_assert(dg_span_eq(dg_buf_span(&outcomes[i].text), dg_buf_span(&outcomes[N - 1].text)));
+    }
+    struct outcome alone;
+    how.no_cache = true;
+    translate(how.text, &how, &alone);
+    ck_assert(dg_span_eq(dg_buf_span(&alone.text), dg_buf_span(&outcomes[N - 1].text)));
+    deinit(&alone);
+    for (size_t i = 0; i < N; i++)
+        deinit(&outcomes[i]);
+    tear_down();
+}
+END_TEST
+
+DG_UNIT(translates_and_keeps_what_is_no_sentence, a_text_without_sentences_returns_as_it_was,
+        many_at_once_say_what_each_says_alone, a_cancelled_request_ends_and_the_others_go_on,
+        a_reload_replaces_the_model_under_work, the_model_that_fits_best_is_taken,
+        each_text_goes_to_the_model_of_its_language, without_data_the_source_must_be_named,
+        what_has_nothing_to_translate_passes_through, a_sentence_is_translated_once,
+        options_seeds_and_reloads_have_answers_of_their_own, the_cache_keeps_to_its_bytes,
+        who_waits_for_a_cancelled_request_begins_again,
+        capitals_are_translated_in_ordinary_case_and_restored, what_cannot_be_is_refused_with_a_reason)

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The network against the slow one of tests/support/ref_net.c over every kind of blueprint; and what it
+ * promises: bits that depend on nothing but the sentence, cached equal to uncached, lanes that swap,
+ * poison that changes nothing, no allocation after creation. */
+#include "model/net.h"
+
+#include "base/mem.h"
+#include "mkmodel.h"
+#include "model/dir.h"
+#include "model/net_random.h"
+#include "ref_net.h"
+#include "tmpdir.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { S_MAX = 24, T_MAX = 12 };
+
+static char root[DG_TMPDIR_CAP];
+static struct dg_model *model;
+static uint32_t seed = 5;
+
+static uint32_t next(uint32_t below)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (seed >> 8) % below;
+}
+
+static void open_model(const struct dg_mkmodel *options)
+{
+    struct dg_why why = DG_WHY_NONE;
+    char dir[DG_TMPDIR_CAP + 8];
+    dg_tmpdir_make(root);
+    snprintf(dir, sizeof dir, "%s/m", root);
+    enum dg_err err = dg_mkmodel(dir, options, &why);
+    ck_assert_msg(!err, "%s", dg_why_text(&why, err));
+    err = dg_model_open(&model, dir, &why);
+    ck_assert_msg(!err, "%s", dg_why_text(&why, err));
+    dg_tmpdir_remove(dir);
+    dg_tmpdir_remove(root);
+}
+
+static struct dg_net *make_net(const struct dg_kernels *kernels, enum dg_net_type type)
+{
+    struct dg_net *net;
+    const struct dg_net_opts opts = {.kernels = kernels, .type = type};
+    ck_assert_int_eq(dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, NULL), DG_OK);
+    return net;
+}
+
+static struct dg_net_state *make_state(const struct dg_net *net, size_t slots, size_t lanes, size_t rows)
+{
+    struct dg_net_state *state;
+    const struct dg_net_limits limits = {.slots = slots, .lanes = lanes, .rows = rows, .source_len = S_MAX,
+                                         .target_len = T_MAX, .shortlist = 50};
+    ck_assert_int_eq(dg_net_state_new(&state, net, &limits, NULL), DG_OK);
+    return state;
+}
+
+static void random_ids(int32_t *ids, size_t n, size_t V)
+{
+    for (size_t i = 0; i < n; i++)
+        ids[i] = (int32_t)next((uint32_t)V);
+}
+
+/* inputs[0] is the start, the rest random. */
+static void random_inputs(const struct dg_net *net, int32_t *inputs, size_t T)
+{
+    random_ids(inputs, T, dg_net_blueprint(net)->decoder.V);
+    inputs[0] = dg_net_start_token(net);
+}
+
+static void start(struct dg_net_state *state, size_t slot, const int32_t *ids, size_t S, size_t lanes)
+{
+    ck_assert_int_eq(dg_net_open(state, slot, S, lanes, T_MAX), DG_OK);
+    ck_assert_int_eq(dg_net_encode(state, &(struct dg_net_source){slot, ids}, 1), DG_OK);
+}
+
+static void step_one(struct dg_net_state *state, uint32_t slot, uint32_t position, int32_t token)
+{
+    const struct dg_net_row row = {.slot = slot, .position = position, .token = token, .want_logits = true};
+    ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = &row, .n_rows = 1}), DG_OK);
+}
+
+static double largest_difference(const float *a, const double *b, size_t n)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        ck_assert(isfinite(a[i]));
+        most = fmax(most, fabs((double)a[i] - b[i]));
+    }
+    return most;
+}
+
+/* ---- Against the slow network ---------------------------------------------------------------------- */
+
+static void compare_with_ref(const struct dg_kernels *kernels, double *worst)
+{
+    const struct dg_blueprint *bp = dg_model_blueprint(model);
+    const struct ref ref = {bp, &dg_model_weights(model)->transformer};
+    struct dg_net *net = make_net(kernels, DG_NET_F32);
+    struct dg_net_state *state = make_state(net, 1, 1, T_MAX);
+    int32_t ids[S_MAX], inputs[T_MAX];
+    for (size_t S = 1; S <= S_MAX; S += 5) {
+        random_ids(ids, S, bp->encoder.V);
+        random_inputs(net, inputs, T_MAX);
+        double *encoded = ref_encode(&ref, ids, S), *logits = ref_decode(&ref, encoded, S, inputs, T_MAX);
+        start(state, 0, ids, S, 1);
+        worst[0] = fmax(worst[0], largest_difference(dg_net_encoded(state, 0), encoded, S * bp->D));
+        for (uint32_t t = 0; t < T_MAX; t++) {
+            step_one(state, 0, t, inputs[t]);
+            worst[1] = fmax(worst[1], largest_difference(dg_net_logits(state, 0), logits + t * bp->decoder.V,
+                                                         bp->decoder.V));
+        }
+        dg_net_close(state, 0);
+        free(encoded);
+        free(logits);
+    }
+    dg_net_state_free(state);
+    dg_net_free(net);
+}
+
+static const struct dg_blueprint kinds[] = {
+    {.activation = DG_ACT_RELU, .positions = DG_POS_HALVES, .tie_source_target = true, .tie_output = true,
+     .output_bias = true},
+    {.activation = DG_ACT_SILU, .positions = DG_POS_HALVES_CLOSED, .start = DG_START_ZERO, .D = 36,
+     .tie_output = true, .output_bias = true, .norm_epsilon = 1e-6f},
+    {.activation = DG_ACT_GELU_ERF, .positions = DG_POS_INTERLEAVED, .norm_place = DG_NORM_PRE,
+     .tie_source_target = true, .D = 128, .encoder = {.H = 2, .F = 200, .n_layers = 3}},
+    {.activation = DG_ACT_GELU_TANH, .positions = DG_POS_LEARNED, .norm_kind = DG_NORM_RMS,
+     .norm_place = DG_NORM_PRE, .decoder = {.H = 1, .n_layers = 1}, .output_bias = true},
+    {.activation = DG_ACT_GELU_QUICK, .positions = DG_POS_NONE, .embedding_norm = true, .final_norm = true,
+     .norm_kind = DG_NORM_RMS, .embedding_scale = 1},
+    {.activation = DG_ACT_RELU, .positions = DG_POS_HALVES_CLOSED, .position_offset = 2,
+     .norm_place = DG_NORM_PRE, .tie_source_target = true, .tie_output = true, .D = 64},
+    {.decoder_kind = DG_DECODER_SSRU, .positions = DG_POS_HALVES_CLOSED, .start = DG_START_ZERO,
+     .tie_source_target = true, .tie_output = true, .output_bias = true, .D = 48},
+    {.decoder_kind = DG_DECODER_SSRU, .positions = DG_POS_HALVES, .norm_place = DG_NORM_PRE, .D = 20},
+    {.decoder_kind = DG_DECODER_AAN, .positions = DG_POS_HALVES_CLOSED, .start = DG_START_ZERO,
+     .activation = DG_ACT_SILU},
+    {.decoder_kind = DG_DECODER_AAN, .positions = DG_POS_HALVES, .aan_depth = 1, .aan_F = 1, .D = 24},
+    {.decoder_kind = DG_DECODER_AAN, .positions = DG_POS_HALVES, .aan_depth = 4, .aan_F = 90,
+     .aan_gate = true, .norm_place = DG_NORM_PRE},
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+START_TEST(agrees_with_the_slow_network_for_every_kind_of_blueprint)
+{
+    const struct dg_kernels *tables[DG_KERNELS_MAX];
+    const size_t n_tables = dg_kernels_all(tables);
+    static const enum dg_dtype types[] = {DG_DTYPE_F32, DG_DTYPE_F16, DG_DTYPE_BF16, DG_DTYPE_I8};
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    options.blueprint = kinds[_i];
+    options.dtype = types[_i % 4];
+    open_model(&options);
+    for (size_t t = 0; t < n_tables; t++) {
+        double worst[2] = {0.0, 0.0};
+        compare_with_ref(tables[t], worst);
+        ck_assert_msg(worst[0] < 2e-5 && worst[1] < 1e-4, "kind %d, %s: encoder off by %g, logits by %g", _i,
+                      tables[t]->name, worst[0], worst[1]);
+    }
+    dg_model_unref(model);
+}
+END_TEST
+
+/* ---- Independence ------------------------------------------------------------------------------------ */
+
+struct sentence {
+    int32_t ids[S_MAX], inputs[T_MAX];
+    size_t S;
+    float *logits; /* [T_MAX][V] alone */
+};
+
+static void run_alone(const struct dg_net *net, struct sentence *s, bool together)
+{
+    const size_t V = dg_net_blueprint(net)->decoder.V;
+    struct dg_net_state *state = make_state(net, 1, 1, T_MAX);
+    struct dg_net_row rows[T_MAX];
+    start(state, 0, s->ids, s->S, 1);
+    for (uint32_t t = 0; t < T_MAX; t++) {
+        rows[t] = (struct dg_net_row){.position = t, .token = s->inputs[t], .want_logits = true};
+        if (!together) {
+            step_one(state, 0, t, s->inputs[t]);
+            memcpy(s->logits + t * V, dg_net_logits(state, 0), V * sizeof(float));
+        }
+    }
+    if (together) {
+        ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = rows, .n_rows = T_MAX}), DG_OK);
+        for (size_t t = 0; t < T_MAX; t++)
+            ck_assert_mem_eq(s->logits + t * V, dg_net_logits(state, t), V * sizeof(float));
+    }
+    dg_net_state_free(state);
+}
+
+static void make_sentences(const struct dg_net *net, struct sentence *s, size_t n)
+{
+    const struct dg_blueprint *bp = dg_net_blueprint(net);
+    for (size_t i = 0; i < n; i++) {
+        s[i].S = 1 + next(S_MAX);
+        s[i].logits = dg_xmalloc(T_MAX * bp->decoder.V * sizeof(float));
+        random_ids(s[i].ids, s[i].S, bp->encoder.V);
+        random_inputs(net, s[i].inputs, T_MAX);
+        run_alone(net, &s[i], false);
+        run_alone(net, &s[i], true); /* cached equals uncached, to the bit */
+    }
+}
+
+/* Many sentences in one state; every one begins at a moment of its own; slots are used again. */
+static void run_mixed(const struct dg_net *net, const struct sentence *s, size_t n, bool poison)
+{
+    enum { SLOTS = 9 };
+    const size_t V = dg_net_blueprint(net)->decoder.V;
+    struct dg_net_state *state = make_state(net, SLOTS, 1, SLOTS);
+    size_t who[SLOTS], done = 0, begun = 0;
+    uint32_t age[SLOTS];
+    bool live[SLOTS] = {false};
+    if (poison)
+        dg_net_poison(state);
+    while (done < n) {
+        struct dg_net_source sources[SLOTS];
+        struct dg_net_row rows[SLOTS];
+        size_t n_sources = 0, n_rows = 0;
+        for (size_t k = 0; k < SLOTS; k++)
+            if (!live[k] && begun < n && next(3)) {
+                who[k] = begun++;
+                age[k] = 0;
+                live[k] = true;
+                ck_assert_int_eq(dg_net_open(state, k, s[who[k]].S, 1, T_MAX), DG_OK);
+                sources[n_sources++] = (struct dg_net_source){k, s[who[k]].ids};
+            }
+        ck_assert_int_eq(dg_net_encode(state, sources, n_sources), DG_OK);
+        for (size_t k = 0; k < SLOTS; k++)
+            if (live[k] && next(5))
+                rows[n_rows++] = (struct dg_net_row){.slot = (uint32_t)k, .position = age[k],
+                                                     .token = s[who[k]].inputs[age[k]], .want_logits = true};
+        ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = rows, .n_rows = n_rows}), DG_OK);
+        for (size_t i = 0; i < n_rows; i++) {
+            const size_t k = rows[i].slot;
+            ck_assert_msg(memcmp(dg_net_logits(state, i), s[who[k]].logits + age[k] * V,
+                                 V * sizeof(float)) == 0,
+                          "sentence %zu differs at position %u beside %zu rows", who[k], age[k], n_rows);
+            if (++age[k] < T_MAX)
+                continue;
+            dg_net_close(state, k);
+            live[k] = false;
+            done++;
+        }
+        if (poison)
+            dg_net_poison(state);
+    }
+    ck_assert_uint_eq(dg_net_room(state), dg_net_state_limits(state)->kv_tokens);
+    dg_net_state_free(state);
+}
+
+START_TEST(a_sentence_gets_the_same_bits_alone_and_in_any_company)
+{
+    enum { N = 40 };
+    const struct dg_kernels *tables[DG_KERNELS_MAX];
+    const size_t n_tables = dg_kernels_all(tables);
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    options.blueprint = kinds[_i];
+    open_model(&options);
+    for (size_t t = 0; t < n_tables; t++)
+        for (int type = DG_NET_F32; type <= DG_NET_I8; type++) {
+            struct dg_net *net = make_net(tables[t], (enum dg_net_type)type);
+            struct sentence s[N];
+            make_sentences(net, s, N);
+            run_mixed(net, s, N, false);
+            run_mixed(net, s, N, true);
+            for (size_t i = 0; i < N; i++)
+                dg_free(s[i].logits);
+            dg_net_free(net);
+        }
+    dg_model_unref(model);
+}
+END_TEST
+
+/* ---- Lanes ------------------------------------------------------------------------------------------- */
+
+/* A random tree of hypotheses: every lane's logits equal those of its own tokens from the start. */
+START_TEST(lanes_fork_swap_and_die_without_a_trace)
+{
+    enum { LANES = 5 };
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    options.blueprint = kinds[_i];
+    open_model(&options);
+    struct dg_net *net = make_net(NULL, DG_NET_F32);
+    struct dg_net_state *state = make_state(net, 2, LANES, LANES), *plain = make_state(net, 1, 1, T_MAX);
+    const size_t V = dg_net_blueprint(net)->decoder.V;
+    int32_t ids[S_MAX], tokens[2][LANES][T_MAX];
+    random_ids(ids, S_MAX, dg_net_blueprint(net)->encoder.V);
+    start(state, 1, ids, S_MAX, LANES);
+    const size_t room = dg_net_room(state);
+    dg_net_poison(state);
+    for (uint32_t t = 0; t < T_MAX; t++) {
+        struct dg_net_row rows[LANES];
+        size_t n = 0;
+        for (uint32_t lane = 0; lane < LANES; lane++) {
+            if (t > 0 && lane > 0 && next(4) == 0)
+                continue; /* a lane dies; it may come back as somebody's child */
+            uint32_t parent = 0;
+            do
+                parent = next(LANES);
+            while (t > 0 && tokens[t & 1][parent][0] == -2);
+            if (t > 0)
+                memcpy(tokens[!(t & 1)][lane], tokens[t & 1][parent], t * sizeof(int32_t));
+            tokens[!(t & 1)][lane][t] = t ? (int32_t)next((uint32_t)V) : dg_net_start_token(net);
+            rows[n++] = (struct dg_net_row){.slot = 1, .lane = lane, .parent = parent, .position = t,
+                                            .token = tokens[!(t & 1)][lane][t], .want_logits = true};
+        }
+        for (uint32_t lane = 0; lane < LANES; lane++) {
+            bool named = false;
+            for (size_t i = 0; i < n; i++)
+                named = named || rows[i].lane == lane;
+            if (!named)
+                tokens[!(t & 1)][lane][0] = -2;
+        }
+        ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = rows, .n_rows = n}), DG_OK);
+        for (size_t i = 0; i < n; i++) {
+            struct dg_net_row whole[T_MAX];
+            for (uint32_t p = 0; p <= t; p++)
+                whole[p] = (struct dg_net_row){.position = p, .want_logits = p == t,
+                                               .token = tokens[!(t & 1)][rows[i].lane][p]};
+            start(plain, 0, ids, S_MAX, 1);
+            ck_assert_int_eq(dg_net_step(plain, &(struct dg_net_step){.rows = whole, .n_rows = t + 1}), DG_OK);
+            ck_assert_mem_eq(dg_net_logits(plain, t), dg_net_logits(state, i), V * sizeof(float));
+            ck_assert(t == 0 || dg_net_logits(plain, 0) == NULL);
+            dg_net_close(plain, 0);
+        }
+    }
+    ck_assert_uint_eq(dg_net_room(state), room);
+    dg_net_close(state, 1);
+    ck_assert_uint_eq(dg_net_room(state), dg_net_state_limits(state)->kv_tokens);
+    dg_net_state_free(state);
+    dg_net_state_free(plain);
+    dg_net_free(net);
+    dg_model_unref(model);
+}
+END_TEST
+
+/* ---- Other promises ---------------------------------------------------------------------------------- */
+
+START_TEST(shortlists_give_the_same_bits_for_fewer_words)
+{
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    open_model(&options);
+    const int32_t words[] = {7, 0, 199, 42, 3, 100, 101};
+    enum { N = sizeof words / sizeof *words };
+    for (int type = DG_NET_F32; type <= DG_NET_I8; type++) {
+        struct dg_net *net = make_net(NULL, (enum dg_net_type)type);
+        struct dg_net_state *state = make_state(net, 1, 1, 2);
+        struct dg_net_row row = {.token = dg_net_start_token(net), .want_logits = true};
+        struct dg_net_step step = {.rows = &row, .n_rows = 1, .shortlist = true, .attention = true,
+                                   .attention_layer = 1, .attention_head = -1};
+        float all[200], mean = 0.0f;
+        const int32_t ids[] = {5, 6, 0}, bad[] = {200};
+        start(state, 0, ids, 3, 1);
+        step_one(state, 0, 0, row.token);
+        memcpy(all, dg_net_logits(state, 0), sizeof all);
+        ck_assert_ptr_null(dg_net_attention(state, 0));
+        row.position = 1;
+        ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_RANGE); /* none is set yet */
+        ck_assert_int_eq(dg_net_set_shortlist(state, bad, 1), DG_ERR_RANGE);
+        ck_assert_int_eq(dg_net_set_shortlist(state, words, N), DG_OK);
+        dg_net_close(state, 0);
+        start(state, 0, ids, 3, 1);
+        row.position = 0;
+        ck_assert_int_eq(dg_net_step(state, &step), DG_OK);
+        for (size_t i = 0; i < N; i++)
+            ck_assert(dg_net_logits(state, 0)[i] == all[words[i]]);
+        for (size_t s = 0; s < 3; s++)
+            mean += dg_net_attention(state, 0)[s];
+        ck_assert(fabsf(mean - 1.0f) < 1e-5f);
+        dg_net_state_free(state);
+        dg_net_free(net);
+    }
+    dg_model_unref(model);
+}
+END_TEST
+
+START_TEST(refuses_rows_that_make_no_sense_and_changes_nothing)
+{
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    open_model(&options);
+    struct dg_net *net = make_net(NULL, DG_NET_F32);
+    struct dg_net_state *state = make_state(net, 3, 2, 4);
+    const int32_t ids[] = {5, 6, 0}, outside[] = {5, 200, 0}, negative[] = {-1, 2, 0};
+    struct dg_net_row r[5] = {{.slot = 0, .token = 199, .want_logits = true}};
+    struct dg_net_step step = {.rows = r, .n_rows = 1};
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID); /* closed */
+    ck_assert_int_eq(dg_net_encode(state, &(struct dg_net_source){0, ids}, 1), DG_ERR_INVALID);
+    ck_assert_int_eq(dg_net_open(state, 0, 0, 1, 1), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_net_open(state, 0, S_MAX + 1, 1, 1), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_net_open(state, 0, 3, 3, 1), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_net_open(state, 0, 3, 1, T_MAX + 1), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_net_open(state, 3, 3, 1, 1), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_net_open(state, 0, 3, 2, 4), DG_OK);
+    ck_assert_int_eq(dg_net_open(state, 0, 3, 2, 4), DG_ERR_RANGE); /* open already */
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID);    /* not encoded */
+    ck_assert_int_eq(dg_net_encode(state, &(struct dg_net_source){0, outside}, 1), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_net_encode(state, &(struct dg_net_source){0, negative}, 1), DG_ERR_RANGE);
+    const struct dg_net_source twice[] = {{0, ids}, {0, ids}};
+    ck_assert_int_eq(dg_net_encode(state, twice, 2), DG_ERR_INVALID);
+    ck_assert_int_eq(dg_net_encode(state, twice, 1), DG_OK);
+    r[0].position = 1;
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID); /* nothing to continue */
+    r[0].position = 0;
+    r[0].token = 200;
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID);
+    r[0].token = DG_ID_NONE; /* this model starts with a token */
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID);
+    r[0].token = 199;
+    r[0].lane = 2;
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID);
+    r[0].lane = 0;
+    r[1] = r[0];
+    step.n_rows = 2;
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID); /* the same lane twice */
+    start(state, 1, ids, 3, 2);
+    r[1].slot = 1;
+    r[2] = r[0];
+    r[2].lane = 1;
+    step.n_rows = 3;
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID); /* a slot's rows are apart */
+    step.n_rows = 5;
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_RANGE);
+    step = (struct dg_net_step){.rows = r, .n_rows = 1, .attention = true, .attention_layer = 2};
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_RANGE);
+    step = (struct dg_net_step){.rows = r, .n_rows = 2};
+    ck_assert_int_eq(dg_net_step(state, &step), DG_OK); /* after all that, it works */
+    dg_net_close(state, 0);
+    dg_net_close(state, 0);
+    dg_net_close(state, 77);
+    dg_net_state_free(state);
+    dg_net_free(net);
+    dg_model_unref(model);
+}
+END_TEST
+
+START_TEST(memory_is_one_number_and_nothing_is_allocated_afterwards)
+{
+    struct dg_blueprint bp;
+    struct dg_net *net;
+    struct dg_net_state *state;
+    ck_assert_int_eq(dg_net_random_shape(&bp, "huge", NULL), DG_ERR_NOT_FOUND);
+    ck_assert_int_eq(dg_net_random_shape(&bp, "tiny", NULL), DG_OK);
+    bp.encoder.V = bp.decoder.V = 1000;
+    ck_assert_int_eq(dg_net_random(&net, &bp, NULL, 3, NULL), DG_OK);
+    struct dg_net_limits limits = {.slots = 2, .lanes = 2, .rows = 4, .source_len = 20, .target_len = 10,
+                                   .kv_tokens = 45};
+    size_t bytes, small;
+    ck_assert_int_eq(dg_net_state_size(net, &limits, &bytes, NULL), DG_OK);
+    limits.kv_tokens = 40;
+    ck_assert_int_eq(dg_net_state_size(net, &limits, &small, NULL), DG_OK);
+    ck_assert_uint_eq(bytes - small, 5 * 2 * 2 * 256 * sizeof(float)); /* 2 layers, key and value */
+    for (uint64_t nth = 1; nth <= 2; nth++) {
+        dg_mem_fail_after(nth);
+        ck_assert_int_eq(dg_net_state_new(&state, net, &limits, NULL), DG_ERR_NOMEM);
+    }
+    ck_assert_int_eq(dg_net_state_new(&state, net, &limits, NULL), DG_OK);
+    const uint64_t before = dg_mem_count();
+    int32_t ids[20];
+    random_ids(ids, 20, 1000);
+    ck_assert_int_eq(dg_net_open(state, 0, 20, 2, 10), DG_OK);
+    ck_assert_uint_eq(dg_net_room(state), 0);
+    ck_assert_int_eq(dg_net_open(state, 1, 1, 1, 1), DG_ERR_BUSY);
+    ck_assert_int_eq(dg_net_encode(state, &(struct dg_net_source){0, ids}, 1), DG_OK);
+    for (uint32_t t = 0; t < 10; t++) {
+        const struct dg_net_row rows[] = {{0, 0, 1, t, t ? 5 : -1, true}, {0, 1, 0, t, t ? 6 : -1, true}};
+        ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = rows, .n_rows = 2}), DG_OK);
+    }
+    dg_net_close(state, 0);
+    ck_assert_uint_eq(dg_mem_count(), before);
+    limits.rows = 0;
+    struct dg_why why = DG_WHY_NONE;
+    ck_assert_int_eq(dg_net_state_size(net, &limits, &bytes, &why), DG_ERR_RANGE);
+    ck_assert_ptr_nonnull(strstr(why.text, "0 rows"));
+    dg_net_state_free(state);
+    dg_net_free(net);
+    for (uint64_t nth = 1;; nth++) {
+        dg_mem_fail_after(nth);
+        enum dg_err err = dg_net_random(&net, &bp, NULL, 3, NULL);
+        if (!dg_mem_failed())
+            break;
+        ck_assert_int_eq(err, DG_ERR_NOMEM);
+    }
+    dg_net_free(net);
+}
+END_TEST
+
+/* Quantised: near the exact network, and equal to itself whatever the kernels multiply with. */
+START_TEST(integers_stay_near_the_floats)
+{
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    options.blueprint.D = 128;
+    options.blueprint.encoder.F = 256;
+    open_model(&options);
+    struct dg_net *nets[] = {make_net(NULL, DG_NET_F32), make_net(NULL, DG_NET_I8)};
+    float logits[2][200];
+    int32_t ids[10];
+    random_ids(ids, 10, 200);
+    for (int i = 0; i < 2; i++) {
+        struct dg_net_state *state = make_state(nets[i], 1, 1, 1);
+        start(state, 0, ids, 10, 1);
+        step_one(state, 0, 0, dg_net_start_token(nets[i]));
+        memcpy(logits[i], dg_net_logits(state, 0), sizeof logits[i]);
+        dg_net_state_free(state);
+    }
+    double power = 0.0, error = 0.0;
+    for (int i = 0; i < 200; i++) {
+        power += (double)logits[0][i] * (double)logits[0][i];
+        error += ((double)logits[0][i] - (double)logits[1][i]) * ((double)logits[0][i] - (double)logits[1][i]);
+    }
+    ck_assert_msg(error < 1e-3 * power && error > 0.0, "error %g of %g", error, power);
+    ck_assert_uint_lt(dg_net_bytes(nets[1]), dg_net_bytes(nets[0]) / 2);
+    dg_net_free(nets[0]);
+    dg_net_free(nets[1]);
+    dg_model_unref(model);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("net");
+    TCase *tcase = tcase_create("net");
+    tcase_set_timeout(tcase, 240);
+    tcase_add_loop_test(tcase, agrees_with_the_slow_network_for_every_kind_of_blueprint, 0, N_KINDS);
+    tcase_add_loop_test(tcase, a_sentence_gets_the_same_bits_alone_and_in_any_company, 0, N_KINDS);
+    tcase_add_loop_test(tcase, lanes_fork_swap_and_die_without_a_trace, 0, N_KINDS);
+    tcase_add_test(tcase, shortlists_give_the_same_bits_for_fewer_words);
+    tcase_add_test(tcase, refuses_rows_that_make_no_sense_and_changes_nothing);
+    tcase_add_test(tcase, memory_is_one_number_and_nothing_is_allocated_afterwards);
+    tcase_add_test(tcase, integers_stay_near_the_floats);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    const int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

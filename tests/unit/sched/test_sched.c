@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The scheduler in virtual time: thousands of random tickets over a tiny real network, one turn after the
+ * other, everything decided by a seed; and the same with real threads. */
+#include "sched/sched.h"
+#include "mkmodel.h"
+#include "model/dir.h"
+#include "tmpdir.h"
+#include "unit.h"
+
+enum { TURN_NS = 2000000, V_LEAST = 16 };
+
+static char root[DG_TMPDIR_CAP];
+static struct dg_model *model;
+static struct dg_net *net;
+
+static void set_up(void)
+{
+    char dir[DG_TMPDIR_CAP + 16];
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    options.blueprint.D = 16;
+    options.blueprint.encoder.F = options.blueprint.decoder.F = 16;
+    options.blueprint.encoder.n_layers = options.blueprint.decoder.n_layers = 1;
+    dg_tmpdir_make(root);
+    snprintf(dir, sizeof dir, "%s/model", root);
+    ck_assert_msg(dg_mkmodel(dir, &options, &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_model_open(&model, dir, &why) == DG_OK, "%s", why.text);
+    enum dg_err err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, &why);
+    ck_assert_msg(err == DG_OK, "%s", why.text);
+    ck_assert_uint_gt(dg_model_blueprint(model)->encoder.V, V_LEAST);
+}
+
+static void tear_down(void)
+{
+    dg_net_free(net);
+    dg_model_unref(model);
+    dg_tmpdir_remove(root);
+}
+
+static const struct dg_decoder_limits limits = {.sentences = 8,
+                                                .rows = 16,
+                                                .source_max = 64,
+                                                .target_max = 64,
+                                                .batch_tokens = 256};
+
+/* ---- Random requests ---------------------------------------------------------------------------- */
+
+struct item {
+    struct dg_flow flow;
+    struct dg_ticket *ticket;
+    int32_t src[32];
+    size_t n_src;
+    struct dg_search_opts opts;
+    int n_ends;
+    bool was_accepted, was_cancelled;
+    enum dg_err err;
+    int32_t ids[64];
+    size_t n_ids;
+    uint64_t wait_ns;
+};
+
+static uint64_t random_state;
+
+static uint64_t draw(uint64_t below)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (random_state >> 33) % below;
+}
+
+static void fill(struct item *item)
+{
+    *item = (struct item){.n_src = 1 + draw(30)};
+    dg_flow_init(&item->flow, (enum dg_priority)draw(DG_N_PRIORITIES));
+    for (size_t i = 0; i < item->n_src; i++)
+        item->src[i] = (int32_t)draw(V_LEAST);
+    item->opts = (struct dg_search_opts)DG_SEARCH_OPTS_DEFAULT;
+    item->opts.beam = 1 + (int)draw(3);
+    item->opts.max_len = 1 + (int)draw(20);
+}
+
+static void make_ticket(struct item *item, struct dg_sched_model *at)
+{
+    item->ticket = dg_ticket_new(at, item->src, item->n_src, &item->opts, limits.target_max);
+    ck_assert_ptr_nonnull(item->ticket);
+    item->ticket->ctx = item;
+}
+
+/* Takes news; returns how many tickets ended. */
+static size_t collect(struct dg_sched *sched)
+{
+    size_t n = 0;
+    struct dg_ticket *ticket;
+    bool is_over;
+    dg_sched_listen(sched);
+    while (dg_sched_next(sched, &ticket, &is_over)) {
+        struct item *item = ticket->ctx;
+        ck_assert_int_eq(item->n_ends, 0);
+        if (!is_over)
+            continue;
+        item->n_ends++;
+        item->err = ticket->err;
+        item->wait_ns = ticket->started_ns - ticket->queued_ns;
+        if (ticket->n_answers && !ticket->err) {
+            item->n_ids = ticket->answers[0].n_ids;
+            memcpy(item->ids, ticket->answers[0].ids, item->n_ids * sizeof *item->ids);
+            ck_assert_uint_eq(dg_ticket_shown(ticket), item->n_ids);
+            ck_assert_mem_eq(ticket->shown_ids, item->ids, item->n_ids * sizeof *item->ids);
+        }
+        dg_ticket_free(ticket);
+        n++;
+    }
+    return n;
+}
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    return (h ^ x) * 0x9FB21C651E98DF25u + (h >> 31);
+}
+
+struct outcome {
+    uint64_t trace; /* hash of who ended when and how */
+    size_t n_refused;
+};
+
+/* `n` tickets arrive at random over virtual time; some are cancelled, some have deadlines. */
+static struct outcome simulate(struct item *items, size_t n, uint64_t seed)
+{
+    struct dg_clock clock = DG_CLOCK_VIRTUAL(1);
+    struct dg_sched_opts opts = {.n_workers = 2, .max_tickets = 200, .manual = true, .clock = &clock,
+                                 .encode_busy = 64};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    struct dg_why why = DG_WHY_NONE;
+    ck_assert_msg(dg_sched_new(&opts, &why, &sched) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_sched_attach(sched, net, &limits, &why, &at) == DG_OK, "%s", why.text);
+    random_state = seed;
+    struct outcome outcome = {seed, 0};
+    size_t n_open = 0;
+    for (size_t i = 0; i < n || n_open > 0;) {
+        for (size_t burst = i < n ? draw(4) : 0; burst > 0 && i < n; burst--, i++) {
+            struct item *item = &items[i];
+            fill(item);
+            make_ticket(item, at);
+            if (draw(10) == 0)
+                item->ticket->deadline_ns = dg_clock_now(&clock) + draw(40) * TURN_NS;
+            uint64_t retry_ms = 0;
+            enum dg_err err = dg_sched_submit(sched, &item->flow, item->ticket, &retry_ms);
+            item->was_accepted = err == DG_OK;
+            if (err) {
+                ck_assert_int_eq(err, DG_ERR_BUSY);
+                ck_assert_uint_ge(retry_ms, 1);
+                dg_ticket_free(item->ticket);
+                outcome.n_refused++;
+            } else {
+                n_open++;
+            }
+        }
+        if (i > 20 && draw(5) == 0) {
+            struct item *victim = &items[i - 1 - draw(20)];
+            if (victim->was_accepted && victim->n_ends == 0 && !victim->was_cancelled) {
+                victim->was_cancelled = true;
+                dg_sched_cancel(sched, victim->ticket);
+            }
+        }
+        struct dg_sched_stats stats;
+        dg_sched_read_stats(sched, &stats);
+        ck_assert_uint_le(stats.n_waiting + stats.n_running, opts.max_tickets);
+        ck_assert_uint_le(stats.n_running, 2 * limits.sentences);
+        for (size_t w = 0; w < opts.n_workers; w++)
+            dg_sched_turn(sched, w);
+        dg_clock_advance(&clock, TURN_NS);
+        size_t n_ended = collect(sched);
+        n_open -= n_ended;
+        outcome.trace = mix(outcome.trace, n_ended + (n_open << 8));
+    }
+    struct dg_sched_stats stats;
+    dg_sched_read_stats(sched, &stats);
+    ck_assert_uint_eq(stats.n_accepted,
+                      stats.n_done + stats.n_cancelled + stats.n_timed_out + stats.n_failed);
+    ck_assert_uint_eq(stats.n_failed, 0);
+    ck_assert_uint_eq(stats.n_waiting + stats.n_running, 0);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_int_eq(items[i].n_ends, items[i].was_accepted);
+        outcome.trace = mix(outcome.trace, items[i].n_ids + ((uint64_t)items[i].err << 20));
+    }
+    dg_sched_detach(sched, at);
+    dg_sched_free(sched);
+    return outcome;
+}
+
+/* ---- Tests -------------------------------------------------------------------------------------- */
+
+START_TEST(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats)
+{
+    enum { N = 10000 };
+    static struct item items[N];
+    set_up();
+    struct outcome one = simulate(items, N, 1);
+    struct outcome again = simulate(items, N, 1);
+    struct outcome other = simulate(items, N / 10, 2);
+    ck_assert_uint_eq(one.trace, again.trace);
+    ck_assert_uint_ne(one.trace, other.trace);
+    ck_assert_uint_gt(one.n_refused, 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_sentence_beside_a_bulk_load_waits_a_few_turns_only)
+{
+    enum { N_BULK = 2000 };
+    static struct item bulk[N_BULK], urgent;
+    set_up();
+    struct dg_clock clock = DG_CLOCK_VIRTUAL(1);
+    struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = 100000, .manual = true,
+                                 .clock = &clock};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    random_state = 3;
+    for (size_t i = 0; i < N_BULK; i++) {
+        fill(&bulk[i]);
+        bulk[i].flow.priority = DG_PRIORITY_BULK;
+        make_ticket(&bulk[i], at);
+        ck_assert_int_eq(dg_sched_submit(sched, &bulk[0].flow, bulk[i].ticket, NULL), DG_OK);
+    }
+    size_t n_ended = 0;
+    uint64_t worst = 0;
+    for (int round = 0; round < 100; round++) {
+        fill(&urgent);
+        urgent.flow.priority = DG_PRIORITY_INTERACTIVE;
+        make_ticket(&urgent, at);
+        ck_assert_int_eq(dg_sched_submit(sched, &urgent.flow, urgent.ticket, NULL), DG_OK);
+        while (urgent.n_ends == 0) {
+            dg_sched_turn(sched, 0);
+            dg_clock_advance(&clock, TURN_NS);
+            n_ended += collect(sched);
+        }
+        worst = urgent.wait_ns > worst ? urgent.wait_ns : worst;
+    }
+    ck_assert_uint_le(worst, 2 * TURN_NS);
+    ck_assert_uint_gt(n_ended, 200); /* bulk moved meanwhile */
+    while (dg_sched_turn(sched, 0))
+        n_ended += collect(sched);
+    n_ended += collect(sched);
+    ck_assert_uint_eq(n_ended, N_BULK + 100);
+    dg_sched_free(sched);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_short_row_leaves_a_long_one_behind)
+{
+    static struct item items[2];
+    set_up();
+    struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = 10, .manual = true};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    for (size_t i = 0; i < 2; i++) {
+        fill(&items[i]);
+        items[i].opts.beam = 1;
+        items[i].opts.max_ratio = 0;
+        items[i].opts.loop_guard = false;
+        items[i].opts.max_len = items[i].opts.min_len = i == 0 ? 60 : 5;
+        make_ticket(&items[i], at);
+    }
+    int turns = 0;
+    ck_assert_int_eq(dg_sched_submit(sched, &items[0].flow, items[0].ticket, NULL), DG_OK);
+    for (; turns < 10; turns++)
+        dg_sched_turn(sched, 0);
+    ck_assert_int_eq(dg_sched_submit(sched, &items[1].flow, items[1].ticket, NULL), DG_OK);
+    while (items[1].n_ends == 0) {
+        dg_sched_turn(sched, 0);
+        turns++;
+        collect(sched);
+    }
+    ck_assert_int_le(turns, 17);
+    ck_assert_int_eq(items[0].n_ends, 0);
+    dg_sched_cancel(sched, items[0].ticket);
+    for (int i = 0; i < 2; i++)
+        dg_sched_turn(sched, 0);
+    collect(sched);
+    ck_assert_int_eq(items[0].n_ends, 1);
+    ck_assert_int_eq(items[0].err, DG_ERR_CANCELLED);
+    dg_sched_free(sched);
+    tear_down();
+}
+END_TEST
+
+START_TEST(threads_give_the_same_answers_as_turns)
+{
+    enum { N = 600 };
+    static struct item turned[N], threaded[N];
+    set_up();
+    for (int is_threaded = 0; is_threaded < 2; is_threaded++) {
+        struct item *items = is_threaded ? threaded : turned;
+        struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = N, .manual = !is_threaded};
+        struct dg_sched *sched = NULL;
+        struct dg_sched_model *at = NULL;
+        ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+        ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+        random_state = 5;
+        for (size_t i = 0; i < N; i++) {
+            fill(&items[i]);
+            make_ticket(&items[i], at);
+            ck_assert_int_eq(dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL), DG_OK);
+        }
+        for (size_t n = 0, turns = 0; n < N; n += collect(sched), turns++)
+            if (!is_threaded)
+                dg_sched_turn(sched, turns % 3);
+        dg_sched_detach(sched, at);
+        dg_sched_free(sched);
+    }
+    for (size_t i = 0; i < N; i++) {
+        ck_assert_uint_eq(turned[i].n_ids, threaded[i].n_ids);
+        ck_assert_mem_eq(turned[i].ids, threaded[i].ids, turned[i].n_ids * sizeof(int32_t));
+    }
+    tear_down();
+}
+END_TEST
+
+START_TEST(stopping_in_the_middle_leaves_nothing_behind)
+{
+    enum { N = 50 };
+    static struct item items[N];
+    set_up();
+    struct dg_sched_opts opts = {.n_workers = 2, .max_tickets = N};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    random_state = 9;
+    for (size_t i = 0; i < N; i++) {
+        fill(&items[i]);
+        make_ticket(&items[i], at);
+        ck_assert_int_eq(dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL), DG_OK);
+        if (i % 2)
+            dg_sched_cancel(sched, items[i].ticket);
+    }
+    dg_sched_free(sched);
+    for (size_t i = 0; i < N; i++)
+        dg_ticket_free(items[i].ticket);
+    tear_down();
+}
+END_TEST
+
+DG_UNIT(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
+        a_sentence_beside_a_bulk_load_waits_a_few_turns_only, a_short_row_leaves_a_long_one_behind,
+        threads_give_the_same_answers_as_turns, stopping_in_the_middle_leaves_nothing_behind)

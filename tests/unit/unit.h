@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The frame of every unit test: Check with one suite per program.
+ *
+ *     #include "base/buf.h"
+ *     #include "unit.h"
+ *
+ *     START_TEST(refuses_to_grow_past_its_maximum) { ... } END_TEST
+ *
+ *     DG_UNIT(refuses_to_grow_past_its_maximum, appends_in_order)
+ *
+ * Tests are named by behaviour. DG_UNIT registers them and defines main(). A test that
+ * repeats itself many times over random input takes its count from dg_unit_rounds. The environment:
+ *
+ *     DRAGOMAN_TEST=appends_in_order      runs this one only
+ *     DRAGOMAN_FAIL_ALLOC=3               in each test the third allocation through the second door of
+ *                                         base/mem.h fails
+ *     DRAGOMAN_FAIL_ALLOC=all             each of them in turn: torture.h, make check-torture */
+#ifndef DG_UNIT_H
+#define DG_UNIT_H
+
+#include "torture.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often to repeat: `rounds`, or a twentieth of it where everything runs slowly (`make
+ * check-valgrind` and `check-torture` set DRAGOMAN_SLOW). */
+static inline int dg_unit_rounds(int rounds)
+{
+    return getenv("DRAGOMAN_SLOW") ? (rounds + 19) / 20 : rounds;
+}
+
+static inline int dg_unit_run(const char *name, const TTest *const *tests, size_t n_tests)
+{
+    const char *only = getenv("DRAGOMAN_TEST");
+    const char *fail_alloc = getenv("DRAGOMAN_FAIL_ALLOC");
+    if (fail_alloc && strcmp(fail_alloc, "all") == 0)
+        return dg_torture_run(name, tests, n_tests, only);
+    if (fail_alloc && dg_torture_begin())
+        dg_mem_fail_after(strtoull(fail_alloc, NULL, 10));
+    Suite *suite = suite_create(name);
+    TCase *tcase = tcase_create(name);
+    tcase_set_timeout(tcase, 120);
+    for (size_t i = 0; i < n_tests; i++)
+        if (!only || strcmp(only, tests[i]->name) == 0)
+            tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* The program's tests: DG_UNIT(first, second, ...). */
+#define DG_UNIT(...)                                                                               \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        const TTest *const tests[] = {__VA_ARGS__};                                                \
+        return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests);                         \
+    }
+
+#endif
