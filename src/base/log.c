@@ -13,6 +13,7 @@
  * cannot start a line or a field. Logfmt leaves the quotes out where the value needs none. */
 #define _GNU_SOURCE 1 /* dup3 */
 #include "base/log.h"
+#include "base/journal.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -32,7 +33,8 @@
 struct dg_log {
     char *path; /* owned; NULL: stderr */
     int fd;     /* STDERR_FILENO, or owned */
-    bool is_journal;
+    bool is_journal; /* stderr leads there */
+    int journal;     /* owned; its socket for events with fields, or -1 */
     enum dg_log_format format;
     _Atomic int level;
     _Atomic uint64_t n_lost;
@@ -94,6 +96,7 @@ enum dg_err dg_log_open(const struct dg_log_opts *opts, struct dg_why *why, stru
     log->path = opts->path ? dg_xstrdup(opts->path) : NULL;
     log->fd = fd;
     log->is_journal = !opts->path && stderr_is_journal();
+    log->journal = log->is_journal ? dg_journal_open(opts->journal ? opts->journal : DG_JOURNAL_SOCKET) : -1;
     log->format = opts->format;
     atomic_store(&log->level, (int)opts->level);
     log->clock = opts->clock ? opts->clock : &real_clock;
@@ -107,6 +110,7 @@ void dg_log_close(struct dg_log *log)
         return;
     if (log->path)
         close(log->fd);
+    dg_journal_close(log->journal);
     dg_free(log->path);
     dg_free(log);
 }
@@ -323,6 +327,50 @@ static void add_head(struct line *line, const struct dg_log *log, enum dg_log_le
     add_field(line, log->format, &field, DG_LOG_VALUE_MAX);
 }
 
+/* ---- The journal ------------------------------------------------------------------------------- */
+
+/* The field as text; numbers go into `room`. */
+static struct dg_span field_text(const struct dg_log_field *field, struct line *room)
+{
+    if (field->kind == DG_LOG_STR)
+        return dg_utf8_clip(field->value.str, DG_LOG_VALUE_MAX);
+    *room = (struct line){.len = 0};
+    add_number(room, field);
+    return dg_span_make(room->bytes, room->len);
+}
+
+/* DRAGOMAN_ and the key in capitals. */
+static void journal_field(struct dg_journal_entry *entry, const struct dg_log_field *field)
+{
+    char name[64] = "DRAGOMAN_";
+    size_t len = strlen(name);
+    struct line room;
+    for (const char *key = field->key; *key && len < sizeof name - 1; key++)
+        name[len++] = *key >= 'a' && *key <= 'z' ? (char)(*key - 'a' + 'A') : *key;
+    name[len] = '\0';
+    dg_journal_add(entry, name, field_text(field, &room));
+}
+
+/* The line, without what stands in fields of the journal's own, and each field once more by itself. */
+static bool send_to_journal(const struct dg_log *log, enum dg_log_level level, const char *module,
+                            const struct dg_log_field *fields, size_t n_fields,
+                            const struct line *line)
+{
+    struct dg_journal_entry entry;
+    const struct dg_log_field in_module = dg_log_str("module", module);
+    char digit = (char)('0' + priority(level));
+    dg_journal_begin(&entry);
+    dg_journal_add(&entry, "MESSAGE", dg_span_make(line->bytes + 3, line->len - 4)); /* "<N>", "\n" */
+    dg_journal_add(&entry, "PRIORITY", dg_span_make(&digit, 1));
+    dg_journal_add(&entry, "SYSLOG_IDENTIFIER", DG_SPAN("dragomand"));
+    journal_field(&entry, &in_module);
+    for (size_t i = 0; i < n_fields; i++)
+        journal_field(&entry, &fields[i]);
+    return dg_journal_send(log->journal, &entry);
+}
+
+/* ---- Events ------------------------------------------------------------------------------------- */
+
 void dg_log_event(struct dg_log *log, enum dg_log_level level, const char *module,
                   const struct dg_log_field *fields, size_t n_fields, const char *fmt, ...)
 {
@@ -347,6 +395,7 @@ void dg_log_event(struct dg_log *log, enum dg_log_level level, const char *modul
     if (log->format == DG_LOG_JSON)
         line.bytes[line.len++] = '}';
     line.bytes[line.len++] = '\n';
-    send_line(log, &line);
+    if (log->journal < 0 || !send_to_journal(log, level, module, fields, n_fields, &line))
+        send_line(log, &line);
     errno = saved_errno;
 }

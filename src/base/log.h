@@ -14,8 +14,9 @@
  *         request=7f3a bytes=512                          (on one line)
  *
  * A line is one write(2) and cannot be forged: whatever bytes message and values hold, they are
- * escaped and cut. Where stderr is the systemd journal the line starts with <N> and carries no time of
- * its own. Nothing that a user wrote is logged above debug.
+ * escaped and cut. Where stderr is the systemd journal the event goes there with its fields
+ * (MESSAGE, PRIORITY, DRAGOMAN_MODULE, DRAGOMAN_REQUEST, ...); where that fails the line starts with <N> and
+ * carries no time of its own. Nothing that a user wrote is logged above debug.
  *
  * A logger is passed around; NULL is accepted everywhere and logs nothing. Any thread. */
 #ifndef DG_BASE_LOG_H
@@ -53,11 +54,12 @@ struct dg_log_opts {
     enum dg_log_level level;
     enum dg_log_format format;
     const struct dg_clock *clock; /* borrowed; NULL: the real one */
+    const char *journal;          /* the journal's socket; NULL: DG_JOURNAL_SOCKET */
 };
 
 #define DG_LOG_OPTS_DEFAULT                                                                        \
     {                                                                                              \
-        .path = NULL, .level = DG_LOG_INFO, .format = DG_LOG_LOGFMT, .clock = NULL                 \
+        .path = NULL, .level = DG_LOG_INFO, .format = DG_LOG_LOGFMT, .clock = NULL, .journal = NULL \
     }
 
 enum dg_err dg_log_open(const struct dg_log_opts *opts, struct dg_why *why,

@@ -179,15 +179,28 @@ static enum dg_err open_loop(struct daemon *d, struct dg_why *why)
         return dg_why_set(why, dg_err_from_errno(-code), "cannot make an event loop: %s",
                           uv_strerror(code));
     d->loop_open = true;
-    enum dg_err err = dg_signals_open(&d->signals, &d->loop, &signal_handlers, d, why);
-    if (!err)
-        dg_systemd_watchdog_open(&d->watchdog, &d->loop);
-    return err;
+    return dg_signals_open(&d->signals, &d->loop, &signal_handlers, d, why);
+}
+
+/* Asked by the watchdog, from the loop: a worker that has been at one step for a whole period hangs. */
+static bool is_well(void *user, uint64_t period_ns)
+{
+    struct daemon *d = user;
+    uint64_t stalled_ns = dg_service_stalled_ns(d->service);
+    if (stalled_ns < period_ns)
+        return true;
+    dg_log_event(d->log, DG_LOG_ERROR, "daemon",
+                 DG_LOG_FIELDS(dg_log_uint("stalled_ms", stalled_ns / DG_CLOCK_MS)),
+                 "a worker hangs; the watchdog is not fed");
+    return false;
 }
 
 static enum dg_err open_service(struct daemon *d, struct dg_why *why)
 {
-    return dg_service_open(&d->service, &d->loop, d->start, d->log, why);
+    enum dg_err err = dg_service_open(&d->service, &d->loop, d->start, d->log, why);
+    if (!err)
+        dg_systemd_watchdog_open(&d->watchdog, &d->loop, is_well, d);
+    return err;
 }
 
 static enum dg_err open_api(struct daemon *d, struct dg_why *why)
@@ -201,6 +214,15 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     if (!err)
         dg_api_set_engine(d->api, dg_service_engine(d->service));
     return err;
+}
+
+/* True when a socket of systemd's has this very address, which may be configured in both places. */
+static bool is_served(const struct dg_server *server, const char *address)
+{
+    for (size_t i = 0; i < dg_server_n_listeners(server); i++)
+        if (strcmp(dg_server_address(server, i), address) == 0)
+            return true;
+    return false;
 }
 
 /* Listens where systemd opened sockets, and where `listen` says when it was given or there are
@@ -220,7 +242,8 @@ static enum dg_err bind_listeners(struct daemon *d, struct dg_why *why)
         err = dg_server_listen_fd(d->server, first_fd + i, why);
     bool own = n_inherited == 0 || dg_opt_given(d->start, "listen");
     for (size_t i = 0; !err && own && i < options->listen.n; i++)
-        err = dg_server_listen(d->server, options->listen.items[i], why);
+        if (!is_served(d->server, options->listen.items[i]))
+            err = dg_server_listen(d->server, options->listen.items[i], why);
     return err;
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/service.h"
 #include "base/mem.h"
 #include "daemon/options.h"
+#include "daemon/systemd.h"
 #include "net/loop/waker.h"
 
 #include <dirent.h>
@@ -22,6 +23,9 @@
 #define INSTALLED_DATA DG_PKGDATADIR "/langid.bin"
 
 enum { NAME_MAX_LEN = 64, PATH_MAX_LEN = 4096, LAST_POLLS = 5000 };
+
+/* What one model may take to load, from a slow disk too, before systemd gives up on us. */
+enum { LOAD_LIMIT_MS = 5 * 60 * 1000 };
 
 /* One model to open, and what came of it. */
 struct entry {
@@ -150,6 +154,9 @@ static void open_list(struct list *list)
 {
     for (size_t i = 0; !list->err && i < list->n; i++) {
         struct entry *entry = &list->entries[i];
+        char status[NAME_MAX_LEN + 64];
+        snprintf(status, sizeof status, "loading %s, model %zu of %zu", entry->name, i + 1, list->n);
+        dg_systemd_extend(status, LOAD_LIMIT_MS);
         list->err = dg_engine_open(list->service->engine, entry->name, entry->path,
                                    *entry->source ? entry->source : NULL,
                                    *entry->target ? entry->target : NULL, &list->why,
@@ -266,6 +273,13 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
 struct dg_engine *dg_service_engine(const struct dg_service *service)
 {
     return service->engine;
+}
+
+uint64_t dg_service_stalled_ns(const struct dg_service *service)
+{
+    struct dg_sched_stats stats;
+    dg_engine_read_stats(service->engine, &stats);
+    return stats.stalled_ns;
 }
 
 void dg_service_close(struct dg_service *service)

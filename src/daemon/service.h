@@ -33,6 +33,9 @@ enum dg_err dg_service_open(struct dg_service **service, uv_loop_t *loop,
 
 struct dg_engine *dg_service_engine(const struct dg_service *service);
 
+/* How long the worker that has been longest at its present step has been there. */
+uint64_t dg_service_stalled_ns(const struct dg_service *service);
+
 /* Opens every model that `options` name anew, and when all of them work puts them in place of those that
  * serve; models no longer named are let go. If one fails, all stay as they were, and the log says why.
  * `on_over` (err is that failure) is called once, later, from the loop; not when one is under way

@@ -37,18 +37,30 @@ void dg_systemd_stopping(void)
     sd_notify(0, "STOPPING=1\nSTATUS=finishing running requests");
 }
 
-static void on_watchdog(uv_timer_t *timer)
+void dg_systemd_extend(const char *status, uint64_t limit_ms)
 {
-    sd_notify(0, "WATCHDOG=1");
+    sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=%s", limit_ms * 1000, status);
 }
 
-void dg_systemd_watchdog_open(struct dg_systemd_watchdog *watchdog, uv_loop_t *loop)
+static void on_watchdog(uv_timer_t *timer)
+{
+    struct dg_systemd_watchdog *watchdog = timer->data;
+    if (watchdog->is_well(watchdog->user, watchdog->period_ns))
+        sd_notify(0, "WATCHDOG=1");
+}
+
+void dg_systemd_watchdog_open(struct dg_systemd_watchdog *watchdog, uv_loop_t *loop,
+                              bool (*is_well)(void *user, uint64_t period_ns), void *user)
 {
     uint64_t period_us = 0;
     if (sd_watchdog_enabled(1, &period_us) <= 0)
         return;
     uint64_t every_ms = period_us / 2000 > 0 ? period_us / 2000 : 1;
+    watchdog->is_well = is_well;
+    watchdog->user = user;
+    watchdog->period_ns = period_us * 1000;
     uv_timer_init(loop, &watchdog->timer);
+    watchdog->timer.data = watchdog;
     uv_timer_start(&watchdog->timer, on_watchdog, 0, every_ms);
     watchdog->open = true;
 }
@@ -72,7 +84,12 @@ void dg_systemd_stopping(void)
 {
 }
 
-void dg_systemd_watchdog_open(struct dg_systemd_watchdog *watchdog, uv_loop_t *loop)
+void dg_systemd_extend(const char *status, uint64_t limit_ms)
+{
+}
+
+void dg_systemd_watchdog_open(struct dg_systemd_watchdog *watchdog, uv_loop_t *loop,
+                              bool (*is_well)(void *user, uint64_t period_ns), void *user)
 {
 }
 

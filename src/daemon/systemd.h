@@ -5,12 +5,14 @@
  * by it, all of this does nothing. The loop's thread.
  *
  *     n = dg_systemd_sockets(&first_fd);              descriptors first_fd .. first_fd + n - 1
- *     dg_systemd_watchdog_open(&watchdog, loop);
+ *     dg_systemd_extend("loading fr-en", limit_ms);   a step of the start or reload that may take long
+ *     dg_systemd_watchdog_open(&watchdog, loop, is_well, user);
  *     dg_systemd_ready("serving on 127.0.0.1:8090"); */
 #ifndef DG_DAEMON_SYSTEMD_H
 #define DG_DAEMON_SYSTEMD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 /* Number of sockets that were handed over, and the first; later calls say 0. */
@@ -20,12 +22,21 @@ void dg_systemd_ready(const char *status);
 void dg_systemd_reloading(void);
 void dg_systemd_stopping(void);
 
-/* Tells the watchdog, while the loop turns, that it does; half as often as it asks for at the latest. */
+/* Shows `status`, and asks for `limit_ms` from now before the start or reload that is under way counts as
+ * hung. Any thread. */
+void dg_systemd_extend(const char *status, uint64_t limit_ms);
+
+/* Says that all is well twice in each period that the watchdog asks for, as long as the loop turns and
+ * is_well(user, period_ns) agrees; what neither of them says for a whole period, systemd kills. */
 struct dg_systemd_watchdog {
     uv_timer_t timer;
+    bool (*is_well)(void *user, uint64_t period_ns);
+    void *user;
+    uint64_t period_ns;
     bool open;
 };
-void dg_systemd_watchdog_open(struct dg_systemd_watchdog *watchdog, uv_loop_t *loop);
+void dg_systemd_watchdog_open(struct dg_systemd_watchdog *watchdog, uv_loop_t *loop,
+                              bool (*is_well)(void *user, uint64_t period_ns), void *user);
 void dg_systemd_watchdog_close(struct dg_systemd_watchdog *watchdog); /* idempotent */
 
 #endif

@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* 2026-11-21T11:44:54.123Z */
@@ -239,9 +241,13 @@ START_TEST(follows_the_level)
 }
 END_TEST
 
-/* Runs `event` with stderr turned into a pipe that JOURNAL_STREAM names or not; gives what came. */
-static const char *through_stderr(bool is_journal, enum dg_log_format format)
+static const char *journal_path = "/nonexistent/journal";
+
+/* Logs "ready" with stderr turned into a pipe that JOURNAL_STREAM names or not; gives what came out of it. */
+static const char *through_stderr_with(bool is_journal, enum dg_log_format format,
+                                       const struct dg_log_field *fields, size_t n_fields)
 {
+    int flags;
     static char text[1000];
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);
@@ -255,22 +261,93 @@ static const char *through_stderr(bool is_journal, enum dg_log_format format)
     struct dg_log_opts opts = DG_LOG_OPTS_DEFAULT;
     opts.format = format;
     opts.clock = &noon;
+    opts.journal = journal_path; /* never the machine's own */
     struct dg_log *log = NULL;
     enum dg_err err = dg_log_open(&opts, NULL, &log);
     if (!err)
         err = dg_log_reopen(log, NULL);
-    dg_log_event(log, DG_LOG_NOTICE, "daemon", DG_LOG_NO_FIELDS, "ready");
+    dg_log_event(log, DG_LOG_NOTICE, "daemon", fields, n_fields, "ready");
     dg_log_close(log);
     unsetenv("JOURNAL_STREAM");
     ck_assert_int_ge(dup2(saved, STDERR_FILENO), 0);
     ck_assert_int_eq(err, DG_OK);
     close(saved);
     close(ends[1]);
+    flags = fcntl(ends[0], F_GETFL);
+    ck_assert_int_eq(fcntl(ends[0], F_SETFL, flags | O_NONBLOCK), 0);
     ssize_t n = read(ends[0], text, sizeof text - 1);
     close(ends[0]);
     text[n > 0 ? n : 0] = '\0';
     return text;
 }
+
+static const char *through_stderr(bool is_journal, enum dg_log_format format)
+{
+    return through_stderr_with(is_journal, format, DG_LOG_NO_FIELDS);
+}
+
+/* A socket that stands in for the journal's, at `path`. */
+static int stand_in_journal(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    ck_assert_uint_lt(strlen(path), sizeof address.sun_path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    ck_assert_int_eq(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+/* The value of a field in a datagram, which is taken apart whole; static. */
+static const char *journal_value(const char *bytes, size_t len, const char *name)
+{
+    static char value[1000];
+    size_t at = 0;
+    memcpy(value, "(none)", sizeof "(none)");
+    while (at < len) {
+        const char *end = memchr(bytes + at, '\n', len - at);
+        ck_assert_ptr_nonnull(end);
+        size_t name_len = (size_t)(end - bytes) - at, value_len = 0;
+        ck_assert_uint_le(name_len + 10, len - at);
+        for (int i = 7; i >= 0; i--)
+            value_len = value_len << 8 | (unsigned char)end[1 + i];
+        ck_assert_uint_le(value_len, len - at - name_len - 10);
+        ck_assert_int_eq(end[9 + value_len], '\n');
+        if (name_len == strlen(name) && memcmp(bytes + at, name, name_len) == 0) {
+            memcpy(value, end + 9, value_len);
+            value[value_len] = '\0';
+        }
+        at += name_len + value_len + 10;
+    }
+    return value;
+}
+
+START_TEST(gives_the_journal_fields_to_search_for)
+{
+    static char bytes[16000];
+    make_dir();
+    int journal = stand_in_journal();
+    journal_path = path;
+    const char *shown = through_stderr_with(
+        true, DG_LOG_LOGFMT, DG_LOG_FIELDS(dg_log_request(DG_SPAN("7f3a")), dg_log_uint("bytes", 512),
+                                           dg_log_str("name", "two\nPRIORITY=0")));
+    ck_assert_str_eq(shown, "");
+    ssize_t n = recv(journal, bytes, sizeof bytes, MSG_DONTWAIT);
+    ck_assert_int_gt(n, 0);
+    size_t len = (size_t)n;
+    ck_assert_str_eq(journal_value(bytes, len, "MESSAGE"),
+                     "level=notice module=daemon msg=ready request=7f3a bytes=512 "
+                     "name=\"two\\nPRIORITY=0\"");
+    ck_assert_str_eq(journal_value(bytes, len, "PRIORITY"), "5");
+    ck_assert_str_eq(journal_value(bytes, len, "SYSLOG_IDENTIFIER"), "dragomand");
+    ck_assert_str_eq(journal_value(bytes, len, "DRAGOMAN_MODULE"), "daemon");
+    ck_assert_str_eq(journal_value(bytes, len, "DRAGOMAN_REQUEST"), "7f3a");
+    ck_assert_str_eq(journal_value(bytes, len, "DRAGOMAN_BYTES"), "512");
+    ck_assert_str_eq(journal_value(bytes, len, "DRAGOMAN_NAME"), "two\nPRIORITY=0");
+    close(journal); /* nobody reads it any more: the line goes to stderr */
+    ck_assert_str_eq(through_stderr(true, DG_LOG_LOGFMT), "<5>level=notice module=daemon msg=ready\n");
+    remove_dir();
+}
+END_TEST
 
 START_TEST(leaves_the_time_to_the_journal)
 {
@@ -327,6 +404,7 @@ END_TEST
 DG_UNIT(writes_one_logfmt_line_an_event, writes_one_json_object_an_event,
         cannot_be_forged_by_any_value, cuts_long_text_and_says_so,
         starts_a_new_file_when_told_to_reopen, refuses_a_path_that_cannot_be_opened,
-        keeps_the_old_file_when_reopening_fails, follows_the_level, leaves_the_time_to_the_journal,
+        keeps_the_old_file_when_reopening_fails, follows_the_level,
+        gives_the_journal_fields_to_search_for, leaves_the_time_to_the_journal,
         counts_lines_it_could_not_write,
         keeps_lines_whole_while_threads_write_and_the_file_is_reopened)
