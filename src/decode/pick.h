@@ -9,6 +9,7 @@
 #define DG_DECODE_PICK_H
 
 #include "base/err.h"
+#include "base/rng.h"
 #include "tensor/kernels.h"
 
 #include <stddef.h>
@@ -19,17 +20,6 @@ struct dg_choice {
     int32_t column;
     float logprob;
 };
-
-/* Small generator with a state of its own per draw sequence: same seed, same numbers, everywhere. */
-struct dg_rng {
-    uint64_t state[4];
-};
-
-/* Sequence number `lane` of `seed`; different lanes are independent. */
-void dg_rng_init(struct dg_rng *rng, uint64_t seed, uint64_t lane);
-
-/* Uniform in [0, 1). */
-double dg_rng_uniform(struct dg_rng *rng);
 
 /* Scratch for rows of up to `n_columns_max`, over the given kernels. One thread. */
 struct dg_pick;

@@ -49,7 +49,7 @@ struct task {
     uint32_t begin, end; /* of the chunk; the arrays are indexed from `begin` */
     uint32_t n_symbols;
     double dropout;
-    struct dg_spm_rng *rng;
+    struct dg_rng *rng;
 };
 
 void dg_spm_bpe_free(struct dg_spm_bpe *bpe)
@@ -117,7 +117,7 @@ static uint32_t before(const struct dg_spm_bpe *bpe, uint32_t at)
 
 static bool is_dropped(struct task *t)
 {
-    return t->dropout > 0 && dg_spm_rng_unit(t->rng) < t->dropout;
+    return t->dropout > 0 && dg_rng_uniform(t->rng) < t->dropout;
 }
 
 /* ---- Short chunks ------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ static bool is_boundary(const struct task *t, uint32_t at, uint32_t len)
 }
 
 enum dg_err dg_spm_bpe(const struct dg_spm *spm, struct dg_spm_work *work, double dropout,
-                       struct dg_spm_rng *rng)
+                       struct dg_rng *rng)
 {
     if (!work->bpe)
         work->bpe = dg_xcalloc(1, sizeof *work->bpe);

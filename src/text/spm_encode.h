@@ -30,11 +30,6 @@ struct dg_spm_token {
     uint32_t piece_begin, piece_end; /* bytes of the normalised text */
 };
 
-/* Our own small generator, so that a seed gives the same samples everywhere. Any seed is fine. */
-struct dg_spm_rng {
-    uint64_t state;
-};
-
 struct dg_spm_work *dg_spm_work_new(void);
 void dg_spm_work_free(struct dg_spm_work *work); /* NULL is fine */
 

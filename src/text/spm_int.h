@@ -6,6 +6,7 @@
 #define DG_TEXT_SPM_INT_H
 
 #include "base/map_file.h"
+#include "base/rng.h"
 #include "text/normalise.h"
 #include "text/piece_trie.h"
 #include "text/pieces.h"
@@ -91,15 +92,12 @@ void dg_spm_work_reverse(struct dg_spm_work *work);
 /* The segmenters: work->normal to work->segments. */
 enum dg_err dg_spm_unigram(const struct dg_spm *spm, struct dg_spm_work *work) DG_MUST_CHECK;
 enum dg_err dg_spm_bpe(const struct dg_spm *spm, struct dg_spm_work *work, double dropout,
-                       struct dg_spm_rng *rng) DG_MUST_CHECK;
+                       struct dg_rng *rng) DG_MUST_CHECK;
 enum dg_err dg_spm_word(const struct dg_spm *spm, struct dg_spm_work *work) DG_MUST_CHECK;
 enum dg_err dg_spm_char(const struct dg_spm *spm, struct dg_spm_work *work) DG_MUST_CHECK;
 
 /* Segments to tokens: byte fallback, joining of unknown neighbours, offsets. */
 enum dg_err dg_spm_populate(const struct dg_spm *spm, struct dg_spm_work *work) DG_MUST_CHECK;
-
-/* The next number, 0 <= x < 1. */
-double dg_spm_rng_unit(struct dg_spm_rng *rng);
 
 void dg_spm_bpe_free(struct dg_spm_bpe *bpe);
 void dg_spm_search_free(struct dg_spm_search *search);

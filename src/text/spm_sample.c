@@ -202,10 +202,10 @@ enum dg_err dg_spm_nbest_take(const struct dg_spm *spm, struct dg_spm_work *work
 
 /* Chooses a node that ends where `node` begins. */
 static uint32_t choose_before(const struct dg_spm_lattice *lattice, uint32_t node, double theta,
-                              struct dg_spm_rng *rng)
+                              struct dg_rng *rng)
 {
     const uint32_t *from = lattice->ending_from + lattice->nodes[node].begin;
-    double left = dg_spm_rng_unit(rng);
+    double left = dg_rng_uniform(rng);
     for (uint32_t e = from[0]; e + 1 < from[1]; e++) {
         const struct dg_spm_node *before = &lattice->nodes[lattice->ending[e]];
         left -= exp(before->alpha + theta * (double)before->score - lattice->nodes[node].alpha);
@@ -216,7 +216,7 @@ static uint32_t choose_before(const struct dg_spm_lattice *lattice, uint32_t nod
 }
 
 static enum dg_err sample_all(const struct dg_spm *spm, struct dg_spm_work *work, double theta,
-                              struct dg_spm_rng *rng)
+                              struct dg_rng *rng)
 {
     struct dg_spm_lattice *lattice = &work->search->lattice;
     enum dg_err err = DG_OK;
@@ -233,7 +233,7 @@ static enum dg_err sample_all(const struct dg_spm *spm, struct dg_spm_work *work
 
 static enum dg_err sample_best(const struct dg_spm *spm, struct dg_spm_work *work,
                                struct dg_span text, const struct dg_spm_sampling *sampling,
-                               struct dg_spm_rng *rng)
+                               struct dg_rng *rng)
 {
     size_t n;
     int limit =
@@ -246,7 +246,7 @@ static enum dg_err sample_best(const struct dg_spm *spm, struct dg_spm_work *wor
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += exp(sampling->alpha * (double)(s->ways[s->found[i]].bound - best));
-    double left = dg_spm_rng_unit(rng) * sum;
+    double left = dg_rng_uniform(rng) * sum;
     size_t chosen = 0;
     for (; chosen + 1 < n; chosen++) {
         left -= exp(sampling->alpha * (double)(s->ways[s->found[chosen]].bound - best));
@@ -258,7 +258,7 @@ static enum dg_err sample_best(const struct dg_spm *spm, struct dg_spm_work *wor
 }
 
 enum dg_err dg_spm_sample(const struct dg_spm *spm, struct dg_spm_work *work, struct dg_span text,
-                          const struct dg_spm_sampling *sampling, struct dg_spm_rng *rng)
+                          const struct dg_spm_sampling *sampling, struct dg_rng *rng)
 {
     if (!(sampling->alpha >= 0) || sampling->nbest < 0)
         return DG_ERR_INVALID;

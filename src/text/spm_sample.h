@@ -4,8 +4,8 @@
 /* Other ways to encode a text than the best one, for training: the n best, or a random one
  * (subword regularisation, Kudo 2018; BPE dropout, Provilkov et al. 2020).
  *
- *     struct dg_spm_rng rng = {.state = 42};              the same seed, the same samples,
- * everywhere err = dg_spm_sample(spm, work, text, &(struct dg_spm_sampling){.alpha = 0.1}, &rng);
+ *     dg_rng_init(&rng, 42, 0);                    the same seed, the same samples, everywhere
+ *     err = dg_spm_sample(spm, work, text, &(struct dg_spm_sampling){.alpha = 0.1}, &rng);
  *     tokens = dg_spm_tokens(work, &n);
  *
  *     size_t n_ways;
@@ -20,6 +20,7 @@
 #define DG_TEXT_SPM_SAMPLE_H
 
 #include "base/err.h"
+#include "base/rng.h"
 #include "base/span.h"
 #include "text/spm_encode.h"
 
@@ -36,7 +37,7 @@ struct dg_spm_sampling {
 /* Encodes at random. Word and character models have one way only, and give it. */
 enum dg_err dg_spm_sample(const struct dg_spm *spm, struct dg_spm_work *work, struct dg_span text,
                           const struct dg_spm_sampling *sampling,
-                          struct dg_spm_rng *rng) DG_MUST_CHECK;
+                          struct dg_rng *rng) DG_MUST_CHECK;
 
 /* Finds the `n` best ways (clipped to DG_SPM_NBEST_MAX), or fewer if there are fewer.
  * DG_ERR_UNSUPPORTED for models that are not unigram. */

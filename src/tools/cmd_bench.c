@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/rng.h"
 #include "decode/decoder.h"
 #include "model/dir.h"
 #include "model/net_random.h"

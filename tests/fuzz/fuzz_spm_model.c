@@ -59,7 +59,8 @@ static void use(const struct dg_spm *spm, struct dg_spm_work *work, struct dg_sp
             ids[i] = tokens[i].id;
     }
     decode_both_ways(spm, ids, n < 256 ? n : 256);
-    struct dg_spm_rng rng = {.state = n};
+    struct dg_rng rng;
+    dg_rng_init(&rng, n, 0);
     check(dg_spm_sample(spm, work, text, &(struct dg_spm_sampling){.alpha = 0.1}, &rng) == DG_OK);
     enum dg_err err = dg_spm_nbest(spm, work, text, 3, &n_ways);
     check(err == DG_OK || err == DG_ERR_UNSUPPORTED);

@@ -74,22 +74,5 @@ START_TEST(draws_follow_the_distribution_that_was_asked_for)
 }
 END_TEST
 
-START_TEST(lanes_of_a_seed_differ_and_repeat)
-{
-    struct dg_rng a, b, again;
-    dg_rng_init(&a, 7, 0);
-    dg_rng_init(&b, 7, 1);
-    dg_rng_init(&again, 7, 0);
-    int n_same = 0;
-    for (int i = 0; i < 100; i++) {
-        double x = dg_rng_uniform(&a);
-        ck_assert_double_eq(x, dg_rng_uniform(&again));
-        ck_assert(x >= 0 && x < 1);
-        n_same += x == dg_rng_uniform(&b);
-    }
-    ck_assert_int_eq(n_same, 0);
-}
-END_TEST
-
 DG_UNIT(the_likeliest_come_first_and_ties_go_to_the_lower_column,
-        draws_follow_the_distribution_that_was_asked_for, lanes_of_a_seed_differ_and_repeat)
+        draws_follow_the_distribution_that_was_asked_for)

@@ -513,7 +513,8 @@ START_TEST(samples_follow_the_scores)
     struct dg_spm *spm = small_model(&maker);
     struct dg_spm_work *work = dg_spm_work_new();
     for (int nbest = 0; nbest <= 10; nbest += 10) {
-        struct dg_spm_rng rng = {.state = 3};
+        struct dg_rng rng;
+        dg_rng_init(&rng, 3, 0);
         enum { N = 20000 };
         int n_seen[5] = {0};
         for (int i = 0; i < N; i++) {
@@ -551,7 +552,8 @@ START_TEST(dropout_passes_over_merges)
     maker_piece(&maker, "ab", -1, DG_PIECE_NORMAL);
     struct dg_spm *spm = maker_open(&maker);
     struct dg_spm_work *work = dg_spm_work_new();
-    struct dg_spm_rng rng = {.state = 9};
+    struct dg_rng rng;
+    dg_rng_init(&rng, 9, 0);
     int n_merged = 0;
     for (int i = 0; i < 10000; i++) {
         struct dg_spm_sampling how = {.alpha = 0.25};
