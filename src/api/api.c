@@ -4,6 +4,7 @@
 /* Dispatch: finds the route of a request and calls it; answers OPTIONS, 404 and 405 itself; turns what
  * the HTTP machine refuses into the api's error shape; writes the access log. */
 #include "api/api.h"
+#include "api/admin.h"
 #include "api/api_int.h"
 #include "api/job.h"
 #include "base/mem.h"
@@ -20,6 +21,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     made->opts = *opts;
     made->log = log;
     dg_list_init(&made->jobs);
+    dg_list_init(&made->scorings);
     made->random_used = sizeof made->random;
     made->started_ns = dg_clock_now(&made->clock);
     *api = made;
@@ -42,6 +44,17 @@ void dg_api_set_server(struct dg_api *api, struct dg_server *server)
 void dg_api_set_engine(struct dg_api *api, struct dg_engine *engine)
 {
     api->engine = engine;
+}
+
+void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads)
+{
+    api->threads = threads;
+}
+
+void dg_api_stop(struct dg_api *api)
+{
+    if (api)
+        dg_api_stop_scoring(api);
 }
 
 /* ---- The end of a call ------------------------------------------------------------------------- */
@@ -91,13 +104,13 @@ static bool takes(const struct dg_route *route, enum dg_http_method method)
 }
 
 /* The route of a path and method; *path_known when another method would have had one. */
-static const struct dg_route *find_route(const struct dg_http_req *req, bool *path_known)
+static const struct dg_route *find_route(const struct dg_http_req *req, struct dg_span *arg, bool *path_known)
 {
     size_t n;
     const struct dg_route *routes = dg_routes(&n);
     *path_known = false;
     for (size_t i = 0; i < n; i++) {
-        if (!dg_span_eq(req->path, dg_span_cstr(routes[i].path)))
+        if (!dg_route_matches(&routes[i], req->path, arg))
             continue;
         *path_known = true;
         if (takes(&routes[i], req->method))
@@ -109,11 +122,12 @@ static const struct dg_route *find_route(const struct dg_http_req *req, bool *pa
 /* "GET, HEAD, OPTIONS": what the path takes. */
 static void add_methods(struct dg_http_req *req, const char *header)
 {
-    char text[64];
+    char text[64]; /* for all methods that there are */
+    struct dg_span arg;
     size_t n, len = 0;
     const struct dg_route *routes = dg_routes(&n);
     for (size_t i = 0; i < n; i++)
-        if (dg_span_eq(req->path, dg_span_cstr(routes[i].path)))
+        if (dg_route_matches(&routes[i], req->path, &arg))
             len += (size_t)snprintf(text + len, sizeof text - len, "%s, ",
                                     routes[i].method == DG_HTTP_GET
                                         ? "GET, HEAD"
@@ -146,10 +160,13 @@ static void on_head(void *user, struct dg_http_req *req)
     req->on_done = on_done;
     req->on_gone = on_gone;
     bool path_known;
-    call->route = find_route(req, &path_known);
-    if (call->route)
-        return;
-    if (req->method == DG_HTTP_OPTIONS && (path_known || dg_span_eq(req->path, DG_SPAN("*")))) {
+    call->route = find_route(req, &call->arg, &path_known);
+    if (call->route && call->route->is_admin && !dg_admin_allows(call)) {
+        dg_admin_refuse(call);
+    } else if (call->route) {
+        if (call->route->prepare)
+            call->route->prepare(call);
+    } else if (req->method == DG_HTTP_OPTIONS && (path_known || dg_span_eq(req->path, DG_SPAN("*")))) {
         answer_options(call);
     } else if (path_known) {
         add_methods(req, "Allow");

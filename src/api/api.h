@@ -21,6 +21,7 @@
 
 struct dg_api;
 struct dg_engine;
+struct dg_offload;
 
 struct dg_api_opts {
     const char *version;    /* of the program; borrowed */
@@ -47,5 +48,11 @@ void dg_api_set_server(struct dg_api *api, struct dg_server *server);
 /* Who translates; borrowed until the server is closed. Until it is set, /readyz says 503. Somebody has
  * to call dg_engine_poll on the loop's thread when the engine wakes. */
 void dg_api_set_engine(struct dg_api *api, struct dg_engine *engine);
+
+/* Who does what would hold the loop: one thread, borrowed until it is closed. */
+void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads);
+
+/* The process ends: what is under way on other threads is told to, so that closing them does not wait. */
+void dg_api_stop(struct dg_api *api);
 
 #endif

@@ -11,12 +11,15 @@
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "net/loop/offload.h"
 
 struct dg_api {
     struct dg_api_opts opts;
     struct dg_log *log;
     struct dg_server *server; /* NULL until set */
     struct dg_engine *engine; /* NULL until set */
+    struct dg_offload *threads; /* NULL until set */
+    struct dg_list scorings;    /* requests to score, waiting and under way */
     struct dg_list jobs;      /* of struct dg_job: all that the engine has not let go of */
     struct dg_clock clock;
     uint64_t started_ns;
@@ -27,18 +30,28 @@ struct dg_api {
 
 struct dg_route {
     enum dg_http_method method; /* GET answers HEAD too */
-    const char *path;
+    const char *path; /* one segment may be "*": call->arg is what stands there */
     const char *name; /* for metrics and the log */
     void (*handle)(struct dg_call *call);
+    bool is_admin;                          /* for administrators only (admin.h) */
+    void (*prepare)(struct dg_call *call);  /* or NULL; before the body is read: may change its limit, or
+                                             * answer at once */
 };
+
+/* Whether the path is the route's, and what stands for "*" (empty when there is none). */
+bool dg_route_matches(const struct dg_route *route, struct dg_span path, struct dg_span *arg);
 
 /* All routes, and how many (unless NULL). */
 const struct dg_route *dg_routes(size_t *n);
+
+/* The requests to be scored end after the pair under way. */
+void dg_api_stop_scoring(struct dg_api *api);
 
 void dg_api_healthz(struct dg_call *call);
 void dg_api_readyz(struct dg_call *call);
 void dg_api_metrics(struct dg_call *call);
 void dg_api_v1_detect(struct dg_call *call);
+void dg_api_v1_score(struct dg_call *call);
 void dg_api_v1_translate(struct dg_call *call);
 void dg_api_v1_stream(struct dg_call *call);
 void dg_api_v1_models(struct dg_call *call);

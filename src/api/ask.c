@@ -51,8 +51,8 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 static const char *const format_words[] = {"text", NULL};
 static const char *const line_words[] = {"sentences", "whole", "join", NULL};
 static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
-static const char *const other_fields[] = {"text", "prefix", "format", "lines", "priority", "cache", "type", "id"};
-enum { N_OTHERS = sizeof other_fields / sizeof *other_fields };
+static const char *const other_fields[] = {"text", "prefix", "must", "suppress", "format", "lines", "priority", "cache", "type", "id"};
+enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000 };
 
 /* ---- Failures ---------------------------------------------------------------------------------- */
 
@@ -109,6 +109,17 @@ struct dg_failure dg_ask_failure(struct dg_arena *arena, enum dg_err err, const 
     };
 }
 
+struct dg_failure dg_ask_field_failure(struct dg_arena *arena, enum dg_err err, const struct dg_why *why,
+                                       const char *field)
+{
+    struct dg_failure failure = dg_ask_failure(arena, err, why, field);
+    if (failure.status == 404) { /* of a field, not of a model */
+        failure.status = 400;
+        failure.code = "missing_field";
+    }
+    return failure;
+}
+
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
 enum dg_err dg_ask_parse(struct dg_span body, size_t max_values, struct dg_arena *arena,
@@ -132,9 +143,8 @@ enum dg_err dg_ask_parse(struct dg_span body, size_t max_values, struct dg_arena
     return DG_OK;
 }
 
-/* A string field, copied with a NUL; "auto" and "" leave NULL, which means the engine's choice. */
-static enum dg_err read_text(const struct dg_json *json, const char *name, struct dg_arena *arena,
-                             struct dg_why *why, const char **out)
+enum dg_err dg_ask_name(const struct dg_json *json, const char *name, struct dg_arena *arena,
+                        struct dg_why *why, const char **out)
 {
     struct dg_span text = {NULL, 0};
     enum dg_err err = dg_json_get_string(json, name, DG_JSON_OPTIONAL, why, &text);
@@ -163,7 +173,7 @@ static enum dg_err read_row(const struct row *row, const struct dg_json *json, s
     case BOOL:
         return dg_json_get_bool(json, row->name, DG_JSON_OPTIONAL, why, field);
     case TEXT:
-        return read_text(json, row->name, arena, why, field);
+        return dg_ask_name(json, row->name, arena, why, field);
     case REAL:
         err = dg_json_get_real(json, row->name, DG_JSON_OPTIONAL, row->min, row->max, why, &real);
         if (!err)
@@ -220,34 +230,35 @@ static enum dg_err copy_text(struct dg_arena *arena, struct dg_span text, struct
     return out->ptr ? DG_OK : DG_ERR_NOMEM;
 }
 
-static enum dg_err read_texts(const struct dg_json *json, struct dg_arena *arena,
-                              const struct dg_ask_limits *limits, struct dg_why *why, struct dg_ask *ask)
+enum dg_err dg_ask_texts(const struct dg_json *json, const char *name, size_t max, struct dg_arena *arena,
+                         struct dg_why *why, struct dg_span **texts, size_t *n_texts, bool *is_array)
 {
-    const struct dg_json *text = dg_json_get(json, "text");
+    const struct dg_json *text = dg_json_get(json, name);
     enum dg_json_type type = dg_json_type(text);
+    if (!text)
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "field '%s' is missing", name);
     if (type != DG_JSON_STRING && type != DG_JSON_ARRAY)
-        return dg_why_set(why, text ? DG_ERR_INVALID : DG_ERR_NOT_FOUND,
-                          text ? "field 'text': read %s, expected a string or an array of strings"
-                               : "field 'text' is missing",
-                          dg_json_type_name(type));
-    ask->is_array = type == DG_JSON_ARRAY;
-    size_t n = ask->is_array ? dg_json_len(text) : 1;
-    if (n == 0 || n > limits->texts)
+        return dg_why_set(why, DG_ERR_INVALID, "field '%s': read %s, expected a string or an array of strings",
+                          name, dg_json_type_name(type));
+    *is_array = type == DG_JSON_ARRAY;
+    size_t n = *is_array ? dg_json_len(text) : 1;
+    if (n == 0 || n > max)
         return dg_why_set(why, n ? DG_ERR_LIMIT : DG_ERR_INVALID,
-                          "field 'text': read %zu texts, expected 1 to %zu", n, limits->texts);
-    ask->texts = dg_arena_calloc(arena, n, sizeof *ask->texts);
-    if (!ask->texts)
+                          "field '%s': read %zu texts, expected 1 to %zu", name, n, max);
+    struct dg_span *copies = dg_arena_calloc(arena, n, sizeof *copies);
+    if (!copies)
         return DG_ERR_NOMEM;
     for (size_t i = 0; i < n; i++) {
         struct dg_span one;
-        enum dg_err err = ask->is_array ? dg_json_at_string(text, "text", i, why, &one)
-                                        : dg_json_get_string(json, "text", DG_JSON_REQUIRED, why, &one);
+        enum dg_err err = *is_array ? dg_json_at_string(text, name, i, why, &one)
+                                    : dg_json_get_string(json, name, DG_JSON_REQUIRED, why, &one);
         if (!err)
-            err = copy_text(arena, one, &ask->texts[i]);
+            err = copy_text(arena, one, &copies[i]);
         if (err)
             return err;
     }
-    ask->n_texts = n;
+    *texts = copies;
+    *n_texts = n;
     return DG_OK;
 }
 
@@ -263,6 +274,47 @@ static enum dg_err read_prefix(const struct dg_json *json, struct dg_arena *aren
         return dg_why_set(why, DG_ERR_INVALID, "field 'prefix': read with %zu texts, expected one text",
                           ask->n_texts);
     return copy_text(arena, text, &ask->request.prefix);
+}
+
+/* Phrases that each sentence of the translation shall contain. */
+static enum dg_err read_must(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
+                             struct dg_ask *ask)
+{
+    struct dg_span *phrases;
+    size_t n;
+    bool is_array;
+    if (dg_json_type(dg_json_get(json, "must")) == DG_JSON_NULL)
+        return DG_OK;
+    enum dg_err err = dg_ask_texts(json, "must", DG_CONSTRAINTS_MAX, arena, why, &phrases, &n, &is_array);
+    if (!err) {
+        ask->request.must = phrases;
+        ask->request.n_must = n;
+    }
+    return err;
+}
+
+/* Ids of target tokens that are never chosen. */
+static enum dg_err read_suppress(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
+                                 struct dg_ask *ask)
+{
+    const struct dg_json *array = NULL;
+    enum dg_err err = dg_json_get_array(json, "suppress", DG_JSON_OPTIONAL, why, &array);
+    size_t n = dg_json_len(array);
+    if (err || n == 0)
+        return err;
+    if (n > SUPPRESS_MAX)
+        return dg_why_set(why, DG_ERR_LIMIT, "field 'suppress': read %zu tokens, expected at most %d", n,
+                          SUPPRESS_MAX);
+    int32_t *ids = dg_arena_calloc(arena, n, sizeof *ids);
+    for (size_t i = 0; i < n && !err; i++) {
+        int64_t id = 0;
+        err = ids ? dg_json_at_int(array, "suppress", i, 0, INT32_MAX, why, &id) : DG_ERR_NOMEM;
+        if (!err)
+            ids[i] = (int32_t)id;
+    }
+    ask->request.search.suppress = ids;
+    ask->request.search.n_suppress = n;
+    return err;
 }
 
 /* The first field that nobody here knows, so that a misspelt option is not silently ignored. */
@@ -284,6 +336,7 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
     struct dg_ask found = {.request = DG_ENGINE_REQUEST_DEFAULT};
     const char *field = NULL;
     const struct row *row = NULL;
+    size_t max = 0; /* of what is being read, where it is counted */
     enum dg_err err = check_names(json, &why);
     for (size_t i = 0; i < N_ROWS && !err; i++) {
         row = &rows[i];
@@ -296,7 +349,18 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
     }
     if (!err) {
         field = "text";
-        err = read_texts(json, arena, limits, &why, &found);
+        err = dg_ask_texts(json, "text", max = limits->texts, arena, &why, &found.texts, &found.n_texts,
+                           &found.is_array);
+    }
+    if (!err) {
+        field = "must";
+        max = DG_CONSTRAINTS_MAX;
+        err = read_must(json, arena, &why, &found);
+    }
+    if (!err) {
+        field = "suppress";
+        max = SUPPRESS_MAX;
+        err = read_suppress(json, arena, &why, &found);
     }
     if (!err) {
         field = "prefix";
@@ -307,13 +371,9 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
         err = dg_why_set(&why, DG_ERR_INVALID, "either 'target' or 'model' is needed");
     }
     if (err) {
-        *failure = dg_ask_failure(arena, err, &why, field);
-        if (failure->status == 404) { /* of a field, not of a model */
-            failure->status = 400;
-            failure->code = "missing_field";
-        }
+        *failure = dg_ask_field_failure(arena, err, &why, field);
         failure->has_limit = err == DG_ERR_LIMIT || (err == DG_ERR_RANGE && row && row->max > 0);
-        failure->limit = err == DG_ERR_LIMIT ? (int64_t)limits->texts : row ? (int64_t)row->max : 0;
+        failure->limit = err == DG_ERR_LIMIT ? (int64_t)max : row ? (int64_t)row->max : 0;
         return err;
     }
     found.has_beam = dg_json_type(dg_json_get(json, "beam")) == DG_JSON_INT;

@@ -41,6 +41,19 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
 enum dg_err dg_ask_parse(struct dg_span body, size_t max_values, struct dg_arena *arena,
                          struct dg_failure *failure, struct dg_json **json) DG_MUST_CHECK;
 
+/* A name in the field `name`: *out is a copy with a NUL; "auto", "" and no field leave it as it is. */
+enum dg_err dg_ask_name(const struct dg_json *json, const char *name, struct dg_arena *arena,
+                        struct dg_why *why, const char **out) DG_MUST_CHECK;
+
+/* The field `name`, a text or an array of 1 to `max` of them, copied. */
+enum dg_err dg_ask_texts(const struct dg_json *json, const char *name, size_t max, struct dg_arena *arena,
+                         struct dg_why *why, struct dg_span **texts, size_t *n,
+                         bool *is_array) DG_MUST_CHECK;
+
+/* The failure of a field that could not be read: a missing one is the client's mistake. */
+struct dg_failure dg_ask_field_failure(struct dg_arena *arena, enum dg_err err, const struct dg_why *why,
+                                       const char *field);
+
 /* A failure from an error and its sentence, which is copied into the arena. `field` may be NULL. */
 struct dg_failure dg_ask_failure(struct dg_arena *arena, enum dg_err err, const struct dg_why *why,
                                  const char *field);

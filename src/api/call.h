@@ -31,6 +31,7 @@ struct dg_call {
     struct dg_api *api;
     struct dg_http_req *req;
     const struct dg_route *route; /* NULL when there is none */
+    struct dg_span arg;           /* what stands for "*" in the route's path */
     char id[DG_CALL_ID_MAX + 1];
 
     /* For a route that answers later. on_gone is called when the client has left; the call must not be

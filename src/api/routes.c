@@ -5,6 +5,8 @@
  * docs/api/openapi.yaml. */
 #include "api/api_int.h"
 
+#include <string.h>
+
 static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/healthz", "healthz", dg_api_healthz},
     {DG_HTTP_GET, "/readyz", "readyz", dg_api_readyz},
@@ -12,10 +14,29 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/v1/translate", "v1_translate", dg_api_v1_translate},
     {DG_HTTP_GET, "/v1/stream", "v1_stream", dg_api_v1_stream},
     {DG_HTTP_POST, "/v1/detect", "v1_detect", dg_api_v1_detect},
+    {DG_HTTP_POST, "/v1/score", "v1_score", dg_api_v1_score},
     {DG_HTTP_GET, "/v1/models", "v1_models", dg_api_v1_models},
     {DG_HTTP_GET, "/v1/languages", "v1_languages", dg_api_v1_languages},
 };
 _Static_assert(sizeof routes / sizeof *routes <= DG_METRICS_ROUTES, "metrics have no room for a route");
+
+bool dg_route_matches(const struct dg_route *route, struct dg_span path, struct dg_span *arg)
+{
+    const char *star = strchr(route->path, '*');
+    *arg = (struct dg_span){NULL, 0};
+    if (!star)
+        return dg_span_eq(path, dg_span_cstr(route->path));
+    struct dg_span head = dg_span_make(route->path, (size_t)(star - route->path));
+    struct dg_span tail = dg_span_cstr(star + 1);
+    if (path.len <= head.len + tail.len || !dg_span_starts(path, head) ||
+        !dg_span_eq(dg_span_sub(path, path.len - tail.len, path.len), tail))
+        return false;
+    struct dg_span middle = dg_span_sub(path, head.len, path.len - head.len - tail.len);
+    if (memchr(middle.ptr, '/', middle.len))
+        return false;
+    *arg = middle;
+    return true;
+}
 
 const struct dg_route *dg_routes(size_t *n)
 {

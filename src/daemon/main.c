@@ -20,6 +20,7 @@
 #include "daemon/signals.h"
 #include "daemon/systemd.h"
 #include "daemon/version.h"
+#include "net/loop/offload.h"
 #include "net/loop/server.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@
 extern char **environ; /* POSIX leaves the declaration to us */
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
+enum { WAITING_MAX = 64 }; /* requests that wait for the thread beside the loop */
 
 /* Everything that the process holds; one, on main's stack. The loop's thread. */
 struct daemon {
@@ -44,6 +46,7 @@ struct daemon {
     struct dg_signals signals;
     struct dg_systemd_watchdog watchdog;
     struct dg_service *service;
+    struct dg_offload *threads; /* for what would hold the loop */
     struct dg_api *api;
     struct dg_server *server;
 };
@@ -88,6 +91,9 @@ static void finish(void *user)
     struct daemon *d = user;
     if (d->server)
         dg_server_close(d->server);
+    dg_api_stop(d->api);
+    dg_offload_close(d->threads);
+    d->threads = NULL;
     dg_service_close(d->service);
     dg_systemd_watchdog_close(&d->watchdog);
     dg_signals_close(&d->signals);
@@ -210,9 +216,14 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     opts.version = dg_version();
     opts.access_log = options->access_log;
     opts.cors_origin = options->cors_origin;
-    enum dg_err err = dg_api_new(&opts, d->log, why, &d->api);
+    const struct dg_pool_opts threads = {.n_threads = 1, .max_jobs = WAITING_MAX, .name = "offload"};
+    enum dg_err err = dg_offload_open(&d->loop, &threads, why, &d->threads);
     if (!err)
+        err = dg_api_new(&opts, d->log, why, &d->api);
+    if (!err) {
         dg_api_set_engine(d->api, dg_service_engine(d->service));
+        dg_api_set_threads(d->api, d->threads);
+    }
     return err;
 }
 

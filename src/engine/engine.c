@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "base/cpu.h"
 #include "base/mem.h"
+#include "engine/engine_int.h"
 #include "engine/request.h"
 #include "engine/way.h"
 
@@ -271,6 +272,20 @@ static void choose_beam(const struct dg_loaded *model, struct dg_search_opts *se
     if (beam < (size_t)search->n_best)
         beam = (size_t)search->n_best;
     search->beam = beam < 1 ? 1 : beam > DG_BEAM_MAX ? DG_BEAM_MAX : (int)beam;
+}
+
+enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
+                           struct dg_why *why, struct dg_loaded **loaded)
+{
+    const struct dg_way_map map = {engine->models, engine->n_models, engine->langid,
+                                   engine->langid_why.text};
+    struct dg_way way;
+    enum dg_err err = dg_way_find(&map, request, why, &way);
+    if (!err && !way.model)
+        err = dg_why_set(why, DG_ERR_NOT_FOUND, "the text is in none of the languages that lead to the target");
+    if (!err)
+        *loaded = dg_loaded_ref(way.model);
+    return err;
 }
 
 enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *asked,

@@ -41,6 +41,22 @@ class Translate(IntegrationTest):
         self.refuse(server, {"text": [TEXT, TEXT], "model": "fr-en", "prefix": "Well"}, field="prefix")
         self.refuse(server, {"text": TEXT, "model": "fr-en", "prefix": 3}, field="prefix")
 
+    def test_phrases_are_demanded_and_tokens_forbidden(self):
+        server = self.start(MODELS)
+        text = "Le chat dort."
+        status, answer = self.ask(server, {"text": text, "model": "fr-en", "must": "The dog"})
+        self.assertEqual(status, 200, answer)
+        self.assertIn("The dog", answer["translations"][0]["text"])
+        _, plain = self.ask(server, {"text": text, "model": "fr-en", "tokens": True})
+        first = plain["translations"][0]["sentences"][0]["tokens"][0]["id"]
+        _, other = self.ask(server, {"text": text, "model": "fr-en", "tokens": True, "suppress": [first]})
+        self.assertNotIn(first, [token["id"] for token in other["translations"][0]["sentences"][0]["tokens"]])
+        for wrong, field in (({"must": 1}, "must"), ({"must": ["a"] * 33}, "must"), ({"must": [1]}, "must"),
+                             ({"suppress": 1}, "suppress"), ({"suppress": ["a"]}, "suppress"),
+                             ({"suppress": [-1]}, "suppress"), ({"suppress": [0] * 1001}, "suppress")):
+            self.refuse(server, {"text": text, "model": "fr-en", **wrong}, field=field)
+        self.refuse(server, {"text": text, "model": "fr-en", "suppress": [2**31 - 1]})
+
     def test_one_text_and_many(self):
         server = self.start(MODELS)
         status, answer = self.ask(server, {"text": TEXT, "source": "fr", "target": "en"})

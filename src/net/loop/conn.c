@@ -323,6 +323,7 @@ static void on_head(void *user, struct dg_http_req *req)
     const struct dg_server *server = conn->server;
     dg_forwarded(req, dg_span_cstr(conn->client), server->opts.trusted, server->opts.n_trusted,
                  &req->client, &req->secure);
+    req->is_private = conn->is_private;
     if (server->opts.url_prefix && *server->opts.url_prefix)
         req->path = below_prefix(req->path, dg_span_cstr(server->opts.url_prefix));
     if (server->handler->on_head)
@@ -446,6 +447,7 @@ void dg_conn_accept(struct dg_listener *listener)
     struct dg_conn *conn = dg_xcalloc(1, sizeof *conn);
     conn->server = server;
     conn->is_unix = listener->is_unix;
+    conn->is_private = listener->is_private;
     dg_buf_init(&conn->writing, SIZE_MAX / 2);
     if (conn->is_unix)
         uv_pipe_init(server->loop, &conn->h.pipe, 0);

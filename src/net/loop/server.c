@@ -20,6 +20,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+enum { PRIVATE_MODE = 0600 };
+
 void dg_server_touch(struct dg_server *server)
 {
     server->shared.now_ms = uv_now(server->loop);
@@ -276,15 +278,16 @@ static enum dg_err remove_stale(const char *path, struct dg_why *why)
 }
 
 static enum dg_err listen_unix(struct dg_server *server, const struct dg_address *address,
-                               struct dg_why *why)
+                               bool is_private, struct dg_why *why)
 {
     enum dg_err err = remove_stale(address->path, why);
     if (err)
         return err;
     struct dg_listener *listener = make_listener(server, true);
     snprintf(listener->text, sizeof listener->text, "%s", address->text);
+    listener->is_private = is_private;
     /* Nobody else gets in between bind and chmod. */
-    mode_t before = umask(0777 & ~server->opts.unix_mode);
+    mode_t before = umask(0777 & ~(is_private ? PRIVATE_MODE : server->opts.unix_mode));
     int code = uv_pipe_bind(&listener->h.pipe, address->path);
     umask(before);
     if (code != 0) {
@@ -302,7 +305,7 @@ enum dg_err dg_server_listen(struct dg_server *server, const char *text, struct 
     if (err)
         return err;
     if (address.is_unix)
-        return listen_unix(server, &address, why);
+        return listen_unix(server, &address, false, why);
     struct dg_listener *listener = make_listener(server, false);
     snprintf(listener->text, sizeof listener->text, "%s", address.text);
     /* A v6 wildcard takes v6 only, so that it can stand beside a v4 one. */
@@ -314,6 +317,17 @@ enum dg_err dg_server_listen(struct dg_server *server, const char *text, struct 
         return dg_why_set(why, dg_err_from_errno(-code), "cannot bind %s: %s", text, uv_strerror(code));
     }
     return start_listener(listener, why);
+}
+
+enum dg_err dg_server_listen_private(struct dg_server *server, const char *path, struct dg_why *why)
+{
+    struct dg_address address;
+    char text[DG_ADDRESS_TEXT];
+    if (snprintf(text, sizeof text, "unix:%s", path) >= (int)sizeof text)
+        return dg_why_set(why, DG_ERR_RANGE, "the path of the socket has %zu bytes, expected less than %zu",
+                          strlen(path), sizeof text - 5);
+    enum dg_err err = dg_address_parse(text, &address, why);
+    return err ? err : listen_unix(server, &address, true, why);
 }
 
 enum dg_err dg_server_listen_fd(struct dg_server *server, int fd, struct dg_why *why)

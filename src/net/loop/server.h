@@ -65,6 +65,10 @@ void dg_server_free(struct dg_server *server);
 /* "ADDRESS:PORT", "[ADDRESS]:PORT" or "unix:PATH". A stale Unix socket is replaced, a live one not. */
 enum dg_err dg_server_listen(struct dg_server *server, const char *address,
                              struct dg_why *why) DG_MUST_CHECK;
+/* A Unix socket for administrators: only its owner may connect (mode 0600), and its requests say
+ * `is_private`. */
+enum dg_err dg_server_listen_private(struct dg_server *server, const char *path,
+                                     struct dg_why *why) DG_MUST_CHECK;
 /* A listening socket that was inherited (systemd); taken over on success. */
 enum dg_err dg_server_listen_fd(struct dg_server *server, int fd, struct dg_why *why) DG_MUST_CHECK;
 

@@ -25,7 +25,7 @@ struct dg_listener {
     } h;
     struct dg_server *server;
     struct dg_listener *next;
-    bool is_unix;
+    bool is_unix, is_private;
     char text[DG_ADDRESS_TEXT];
 };
 
@@ -78,7 +78,7 @@ struct dg_conn {
     struct dg_buf writing;                    /* owned; in flight while write_busy */
     uint64_t write_since;                     /* of the last progress in writing */
     uint64_t linger_until;                    /* after our last byte: how long we listen for the peer's */
-    bool write_busy, dirty, closing, shut, reading, is_unix;
+    bool write_busy, dirty, closing, shut, reading, is_unix, is_private;
     char client[INET6_ADDRSTRLEN];            /* the peer's address; "unix:" */
 };
 

@@ -744,6 +744,9 @@ void dg_http_written(struct dg_http *http, size_t len)
     size_t of_taken = len < http->out_taken ? len : http->out_taken;
     http->out_taken -= of_taken;
     dg_buf_consume(&http->out, len - of_taken);
+    if (len > 0 && http->has_req && http->begun && !http->finished && !http->dead && http->req.on_room &&
+        http->out.len + http->out_taken <= http->req.stream_low)
+        http->req.on_room(http->req.owner);
 }
 
 void dg_http_take_output(struct dg_http *http, struct dg_buf *into)

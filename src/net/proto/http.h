@@ -106,6 +106,7 @@ struct dg_http_req {
     struct dg_span body;      /* complete when on_request is called */
     struct dg_span client;    /* address of the client, e.g. "192.0.2.7"; set by the owner in on_head */
     bool secure;              /* a trusted proxy said that the client came over TLS; set by the owner */
+    bool is_private;          /* it came in by a listener for administrators; set by the owner */
     struct dg_arena *arena;   /* for whatever belongs to this request */
     size_t body_max;          /* on_head may change it (never above SIZE_MAX / 2) */
     uint64_t started_ms;      /* when its first byte was fed */
@@ -114,6 +115,11 @@ struct dg_http_req {
     void (*on_gone)(void *owner); /* if set: the connection died before the answer was complete; the
                                      request must not be touched after this call */
     void (*on_done)(void *owner); /* if set: the answer is complete; called before it is forgotten */
+    /* If set: what was written of a streamed answer has gone out (at most `stream_low` of it is still
+     * here), so that whoever makes a long one piece by piece knows when the next piece is wanted. Called
+     * from dg_http_written. */
+    void (*on_room)(void *owner);
+    size_t stream_low;
 };
 
 /* The first header of that name (case does not matter); ptr is NULL when there is none. */

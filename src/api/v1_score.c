@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* POST /v1/score: how likely a model finds given translations.
+ *
+ *     {"text": "Le chat dort.", "translation": "The cat sleeps.", "source": "fr", "target": "en"}
+ *     {"scores":[{"logprob":-1.94,"score":-0.32,"tokens":[...] when asked for}],"model":"fr-en",
+ *      "usage":{"characters":13,"input_tokens":6,"output_tokens":6},"timing":{"total_ms":4.1}}
+ *
+ * Arrays of the same length score many pairs. The work is done by a thread of its own (dg_api_set_threads),
+ * one request after the other; a client that leaves ends its request after the pair under way. */
+#include "api/api_int.h"
+#include "api/ask.h"
+#include "base/json_out.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "engine/scoring.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+enum { ANSWER_MAX = 256 << 20, JSON_VALUES_MAX = 200 * 1000 };
+
+struct score_work {
+    struct dg_task task;
+    struct dg_list link;
+    struct dg_api *api;
+    struct dg_call *call; /* NULL when the client has left */
+    struct dg_arena arena;
+    struct dg_span *texts, *translations; /* [n] */
+    size_t n;
+    bool want_tokens;
+    double length_penalty;
+    struct dg_engine_request request;
+    struct dg_scoring *scoring;
+    atomic_bool is_cancelled;
+    /* What came of it. */
+    struct dg_buf json;
+    struct dg_json_out out;
+    enum dg_err err;
+    struct dg_why why;
+    size_t n_source, n_target, n_characters;
+};
+
+static void free_work(struct score_work *work)
+{
+    if (!work)
+        return;
+    dg_list_unlink(&work->link);
+    dg_scoring_close(work->scoring);
+    dg_buf_deinit(&work->json);
+    dg_arena_deinit(&work->arena);
+    dg_free(work);
+}
+
+/* ---- On the thread ------------------------------------------------------------------------------ */
+
+static void put_tokens(struct score_work *work, const struct dg_score *score)
+{
+    struct dg_json_out *out = &work->out;
+    dg_json_out_key(out, "tokens");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < score->n_ids; i++) {
+        dg_json_out_open(out, '{');
+        dg_json_out_key(out, "id");
+        dg_json_out_int(out, score->ids[i]);
+        dg_json_out_key(out, "piece");
+        dg_json_out_string(out, dg_scoring_piece(work->scoring, score->ids[i]));
+        dg_json_out_key(out, "logprob");
+        dg_json_out_real(out, (double)score->logprobs[i], 6);
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
+static enum dg_err score_pair(struct score_work *work, size_t i)
+{
+    struct dg_score score;
+    enum dg_err err = dg_scoring_run(work->scoring, work->texts[i], work->translations[i], &score, &work->why);
+    if (err)
+        return err;
+    dg_json_out_open(&work->out, '{');
+    dg_json_out_key(&work->out, "logprob");
+    dg_json_out_real(&work->out, score.logprob, 8);
+    dg_json_out_key(&work->out, "score");
+    dg_json_out_real(&work->out, score.logprob / pow((double)score.n_ids, work->length_penalty), 8);
+    if (work->want_tokens)
+        put_tokens(work, &score);
+    dg_json_out_close(&work->out, '}');
+    work->n_source += score.n_source;
+    work->n_target += score.n_ids;
+    work->n_characters += dg_utf8_count(work->texts[i]);
+    return work->out.err;
+}
+
+static void run(struct dg_task *task)
+{
+    struct score_work *work = (struct score_work *)task;
+    dg_json_out_init(&work->out, &work->json);
+    dg_json_out_open(&work->out, '{');
+    dg_json_out_key(&work->out, "scores");
+    dg_json_out_open(&work->out, '[');
+    for (size_t i = 0; i < work->n && !work->err; i++) {
+        work->err = atomic_load(&work->is_cancelled) ? DG_ERR_CANCELLED : score_pair(work, i);
+        if (work->err && work->n > 1)
+            dg_why_wrap(&work->why, work->err, "pair %zu", i);
+    }
+    dg_json_out_close(&work->out, ']');
+}
+
+/* ---- On the loop -------------------------------------------------------------------------------- */
+
+static void put_totals(struct score_work *work, uint64_t ns)
+{
+    struct dg_json_out *out = &work->out;
+    dg_json_out_key(out, "model");
+    dg_json_out_cstr(out, dg_scoring_model(work->scoring));
+    dg_json_out_key(out, "usage");
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "characters");
+    dg_json_out_uint(out, work->n_characters);
+    dg_json_out_key(out, "input_tokens");
+    dg_json_out_uint(out, work->n_source);
+    dg_json_out_key(out, "output_tokens");
+    dg_json_out_uint(out, work->n_target);
+    dg_json_out_close(out, '}');
+    dg_json_out_key(out, "timing");
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "total_ms");
+    dg_json_out_real(out, (double)(ns / 1000) / 1000.0, 9);
+    dg_json_out_close(out, '}');
+    dg_json_out_close(out, '}');
+}
+
+static void on_done(struct dg_task *task)
+{
+    struct score_work *work = (struct score_work *)task;
+    struct dg_call *call = work->call;
+    if (call) {
+        uint64_t ns = dg_clock_now(&work->api->clock) - call->started_ns;
+        call->on_gone = NULL;
+        call->tokens_in = work->n_source;
+        call->tokens_out = work->n_target;
+        call->compute_us = ns / 1000;
+        if (!work->err) {
+            put_totals(work, ns);
+            work->err = dg_json_out_end(&work->out);
+        }
+        if (work->err)
+            dg_call_fail(call, dg_ask_failure(&work->arena, work->err, &work->why,
+                                              work->err == DG_ERR_RANGE ? "text" : NULL));
+        else
+            dg_call_json(call, 200, dg_buf_span(&work->json));
+    }
+    free_work(work);
+}
+
+static void on_gone(void *owner)
+{
+    struct score_work *work = owner;
+    work->call = NULL;
+    atomic_store(&work->is_cancelled, true);
+}
+
+void dg_api_stop_scoring(struct dg_api *api)
+{
+    for (struct dg_list *at = api->scorings.next; at != &api->scorings; at = at->next)
+        atomic_store(&DG_LIST_ITEM(at, struct score_work, link)->is_cancelled, true);
+}
+
+/* ---- The request -------------------------------------------------------------------------------- */
+
+static enum dg_err read_fields(const struct dg_json *json, struct score_work *work, struct dg_why *why,
+                               const char **field)
+{
+    static const char *const fields[] = {"text",   "translation", "model",          "source",
+                                         "target", "tokens",      "length_penalty", NULL};
+    const size_t max = work->api->opts.texts_max;
+    struct dg_engine_request *request = &work->request;
+    struct dg_arena *arena = &work->arena;
+    size_t n_translations = 0;
+    bool is_array, is_other;
+    enum dg_err err = dg_json_check_fields(json, fields, why);
+    if (!err)
+        err = dg_ask_name(json, *field = "model", arena, why, &request->model);
+    if (!err)
+        err = dg_ask_name(json, *field = "source", arena, why, &request->source);
+    if (!err)
+        err = dg_ask_name(json, *field = "target", arena, why, &request->target);
+    if (!err)
+        err = dg_json_get_bool(json, *field = "tokens", DG_JSON_OPTIONAL, why, &work->want_tokens);
+    if (!err)
+        err = dg_json_get_real(json, *field = "length_penalty", DG_JSON_OPTIONAL, 0, 10, why,
+                               &work->length_penalty);
+    if (!err)
+        err = dg_ask_texts(json, *field = "text", max, arena, why, &work->texts, &work->n, &is_array);
+    if (!err)
+        err = dg_ask_texts(json, *field = "translation", max, arena, why, &work->translations,
+                           &n_translations, &is_other);
+    if (!err && work->n != n_translations)
+        err = dg_why_set(why, DG_ERR_INVALID, "field 'translation': read %zu texts, expected %zu, as many as 'text' has",
+                         n_translations, work->n);
+    if (!err && !request->model && !request->target) {
+        *field = "target";
+        err = dg_why_set(why, DG_ERR_INVALID, "either 'target' or 'model' is needed");
+    }
+    return err;
+}
+
+static enum dg_err read_request(struct dg_call *call, struct score_work *work, struct dg_failure *failure)
+{
+    struct dg_why why = DG_WHY_NONE;
+    const char *field = NULL;
+    struct dg_json *json;
+    enum dg_err err = dg_ask_parse(call->req->body, JSON_VALUES_MAX, &work->arena, failure, &json);
+    if (err)
+        return err;
+    err = read_fields(json, work, &why, &field);
+    dg_json_free(json);
+    if (err)
+        *failure = dg_ask_field_failure(&work->arena, err, &why, field);
+    return err;
+}
+
+static enum dg_err start(struct dg_call *call, struct score_work *work, struct dg_failure *failure)
+{
+    struct dg_why why = DG_WHY_NONE;
+    work->request.text = work->texts[0];
+    enum dg_err err = dg_scoring_open(&work->scoring, call->api->engine, &work->request, &why);
+    if (!err) {
+        err = dg_offload_submit(call->api->threads, &work->task, run, on_done);
+        if (err == DG_ERR_LIMIT)
+            err = dg_why_set(&why, DG_ERR_BUSY, "too many requests wait to be scored; try again later");
+    }
+    if (err)
+        *failure = dg_ask_failure(&work->arena, err, &why, NULL);
+    return err;
+}
+
+void dg_api_v1_score(struct dg_call *call)
+{
+    struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                 .retry_after_s = 1};
+    if (!call->api->engine || !call->api->threads) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
+                                               .message = "This server has no model."});
+        return;
+    }
+    struct score_work *work = dg_try_calloc(1, sizeof *work);
+    enum dg_err err = work ? DG_OK : DG_ERR_NOMEM;
+    if (!err) {
+        work->api = call->api;
+        work->request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+        work->length_penalty = 1;
+        dg_list_link_last(&call->api->scorings, &work->link);
+        dg_arena_init(&work->arena, call->req->body.len * 2 + (1 << 20));
+        dg_buf_init(&work->json, ANSWER_MAX);
+        err = read_request(call, work, &failure);
+    }
+    if (!err)
+        err = start(call, work, &failure);
+    if (err) {
+        dg_call_fail(call, failure);
+        free_work(work);
+        return;
+    }
+    work->call = call;
+    call->work = work;
+    call->on_gone = on_gone;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What the engine shows to the other files of its folder. Consumer thread. */
+#ifndef DG_ENGINE_ENGINE_INT_H
+#define DG_ENGINE_ENGINE_INT_H
+
+#include "engine/engine.h"
+#include "engine/loaded.h"
+
+/* The model that would serve the request, with a reference for the caller. Errors as of dg_engine_submit. */
+enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
+                           struct dg_why *why, struct dg_loaded **loaded) DG_MUST_CHECK;
+
+#endif

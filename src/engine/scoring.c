@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A reference to a model, and what one thread needs to ask it: made at the first run, on that thread. */
+#include "engine/scoring.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "decode/score.h"
+#include "engine/engine_int.h"
+#include "text/target_ids.h"
+
+#include <math.h>
+
+struct dg_scoring {
+    struct dg_loaded *loaded; /* a reference */
+    struct dg_scorer *scorer; /* owned, like the rest */
+    struct dg_tokenizer_work *source_work;
+    struct dg_spm_work *target_work;
+    int32_t *source, *target; /* ids of the last run */
+    float *logprobs;          /* [n] of its target */
+};
+
+enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engine,
+                            const struct dg_engine_request *request, struct dg_why *why)
+{
+    struct dg_loaded *loaded;
+    enum dg_err err = dg_engine_find(engine, request, why, &loaded);
+    if (err)
+        return err;
+    struct dg_scoring *made = dg_try_calloc(1, sizeof *made);
+    if (!made) {
+        dg_loaded_unref(loaded);
+        return DG_ERR_NOMEM;
+    }
+    made->loaded = loaded;
+    *scoring = made;
+    return DG_OK;
+}
+
+static void forget_ids(struct dg_scoring *scoring)
+{
+    dg_free(scoring->source);
+    dg_free(scoring->target);
+    dg_free(scoring->logprobs);
+    scoring->source = scoring->target = NULL;
+    scoring->logprobs = NULL;
+}
+
+void dg_scoring_close(struct dg_scoring *scoring)
+{
+    if (!scoring)
+        return;
+    forget_ids(scoring);
+    dg_scorer_free(scoring->scorer);
+    dg_tokenizer_work_free(scoring->source_work);
+    dg_spm_work_free(scoring->target_work);
+    dg_loaded_unref(scoring->loaded);
+    dg_free(scoring);
+}
+
+const char *dg_scoring_model(const struct dg_scoring *scoring)
+{
+    return scoring->loaded->name;
+}
+
+struct dg_span dg_scoring_piece(const struct dg_scoring *scoring, int32_t id)
+{
+    return dg_tokenizer_target_piece(scoring->loaded->tokenizer, id);
+}
+
+static enum dg_err make_tools(struct dg_scoring *scoring, struct dg_why *why)
+{
+    if (scoring->scorer)
+        return DG_OK;
+    if (!scoring->source_work)
+        scoring->source_work = dg_tokenizer_work_new();
+    if (!scoring->target_work)
+        scoring->target_work = dg_spm_work_new();
+    if (!scoring->source_work || !scoring->target_work)
+        return DG_ERR_NOMEM;
+    return dg_scorer_new(&scoring->scorer, scoring->loaded->net, scoring->loaded->limits.source_max,
+                         scoring->loaded->limits.target_max, why);
+}
+
+static enum dg_err check_text(struct dg_span text, const char *what, struct dg_why *why)
+{
+    size_t bad_at;
+    if (dg_utf8_valid(text, &bad_at))
+        return DG_OK;
+    return dg_why_set(why, DG_ERR_UTF8, "the %s is not valid UTF-8 at byte %zu", what, bad_at);
+}
+
+static enum dg_err source_ids(struct dg_scoring *scoring, struct dg_span text, size_t *n, struct dg_why *why)
+{
+    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_token *tokens;
+    enum dg_err err = dg_tokenizer_encode(scoring->loaded->tokenizer, scoring->source_work, text, &opts, why,
+                                          &tokens, n);
+    if (!err && !(scoring->source = dg_try_calloc(*n ? *n : 1, sizeof *scoring->source)))
+        err = DG_ERR_NOMEM;
+    for (size_t i = 0; !err && i < *n; i++)
+        scoring->source[i] = tokens[i].id;
+    return err;
+}
+
+/* Both sides must fit: the sentence says which does not. */
+static enum dg_err check_lengths(const struct dg_scoring *scoring, size_t n_source, size_t n_target,
+                                 struct dg_why *why)
+{
+    const struct dg_decoder_limits *limits = &scoring->loaded->limits;
+    if (n_source == 0 || n_source > limits->source_max)
+        return dg_why_set(why, DG_ERR_RANGE, "the text has %zu tokens, expected 1 to %zu: score it in parts", n_source,
+                          limits->source_max);
+    if (n_target == 0 || n_target > limits->target_max)
+        return dg_why_set(why, DG_ERR_RANGE,
+                          "the translation has %zu tokens, expected 1 to %zu: score it in parts", n_target,
+                          limits->target_max);
+    return DG_OK;
+}
+
+enum dg_err dg_scoring_run(struct dg_scoring *scoring, struct dg_span source, struct dg_span target,
+                           struct dg_score *score, struct dg_why *why)
+{
+    size_t n_source = 0, n_target = 0;
+    forget_ids(scoring);
+    enum dg_err err = check_text(source, "text", why);
+    if (!err)
+        err = check_text(target, "translation", why);
+    if (!err)
+        err = make_tools(scoring, why);
+    if (!err)
+        err = source_ids(scoring, source, &n_source, why);
+    if (!err)
+        err = dg_target_ids(scoring->loaded->tokenizer, scoring->target_work, target, &scoring->target,
+                            &n_target);
+    if (!err)
+        err = check_lengths(scoring, n_source, n_target, why);
+    if (!err && !(scoring->logprobs = dg_try_calloc(n_target, sizeof *scoring->logprobs)))
+        err = DG_ERR_NOMEM;
+    if (!err)
+        err = dg_scorer_run(scoring->scorer, scoring->source, n_source, scoring->target, n_target,
+                            scoring->logprobs, why);
+    if (err)
+        return err;
+    struct dg_score found = {.ids = scoring->target, .logprobs = scoring->logprobs, .n_ids = n_target,
+                             .n_source = n_source};
+    for (size_t i = 0; i < n_target; i++) {
+        if (isnan(scoring->logprobs[i]))
+            return dg_why_set(why, DG_ERR_INTEGRITY, "the model gave scores that are not numbers; import it again");
+        found.logprob += (double)scoring->logprobs[i];
+    }
+    *score = found;
+    return DG_OK;
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: ISC
+"""POST /v1/score with the embedded model: agrees with what the translation said of itself, and refuses precisely."""
+import http.client
+import json
+import os
+import threading
+
+from harness import SOURCES, IntegrationTest, main, wait_for
+
+MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+TEXT = "Je vois un chien dans le jardin."
+
+
+class Score(IntegrationTest):
+    def ask(self, server, body, path="/v1/score"):
+        if not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        status, headers, answer = server.request("POST", path, body=body)
+        self.assertEqual(headers["Content-Type"], "application/json")
+        return status, json.loads(answer)
+
+    def test_a_translation_scores_as_it_said(self):
+        server = self.start(MODELS)
+        status, made = self.ask(server, {"text": TEXT, "target": "en", "scores": True, "tokens": True, "cache": False},
+                                "/v1/translate")
+        self.assertEqual(status, 200, made)
+        sentence = made["translations"][0]["sentences"][0]
+        status, answer = self.ask(server, {"text": TEXT, "translation": sentence["text"], "target": "en", "tokens": True})
+        self.assertEqual(status, 200, answer)
+        score = answer["scores"][0]
+        self.assertEqual(answer["model"], "fr-en")
+        self.assertEqual([token["id"] for token in score["tokens"]], [token["id"] for token in sentence["tokens"]])
+        self.assertAlmostEqual(score["logprob"], sentence["logprob"], places=3)
+        self.assertEqual(answer["usage"]["output_tokens"], len(score["tokens"]))
+        self.assertEqual(answer["usage"]["characters"], len(TEXT))
+
+    def test_better_translations_score_better_and_pairs_keep_their_order(self):
+        server = self.start(MODELS)
+        translations = ["I see a dog in the garden.", "Purple ideas sleep.", "I see a dog in the garden."]
+        status, answer = self.ask(server, {"text": [TEXT] * 3, "translation": translations, "model": "fr-en"})
+        self.assertEqual(status, 200, answer)
+        good, bad, same = answer["scores"]
+        self.assertGreater(good["logprob"], bad["logprob"])
+        self.assertEqual(good, same)
+        self.assertNotIn("tokens", good)
+
+    def test_what_is_wrong_is_named(self):
+        server = self.start(MODELS)
+        right = {"text": TEXT, "translation": "x", "target": "en"}
+        for wrong, field in (({"text": 1}, "text"), ({"translation": None}, "translation"),
+                             ({"translation": ["a", "b"]}, "translation"), ({"text": []}, "text"),
+                             ({"tokens": "yes"}, "tokens"), ({"length_penalty": 99}, "length_penalty"),
+                             ({"target": None}, "target"), ({"model": 3}, "model"), ({"text": [TEXT, 2]}, "text"),
+                             ({"translation": "word " * 3000}, "text")):
+            status, answer = self.ask(server, {**right, **wrong})
+            self.assertEqual((status, answer["error"].get("field")), (400, field), (wrong, answer))
+        self.assertEqual(self.ask(server, {**right, "target": "xx"})[0], 404)
+        self.assertEqual(self.ask(server, {**right, "beam": 3})[0], 400)
+        self.assertEqual(self.ask(server, b'{"text": "\xff"')[0], 400)
+        self.assertEqual(self.ask(server, {**right, "text": ["a"] * 1001, "translation": ["a"] * 1001})[0], 400)
+        self.assertEqual(self.ask(server, {**right, "text": "\u0000", "translation": "\u0000"})[0], 200)
+
+    def test_the_loop_goes_on_and_a_client_that_leaves_ends_its_work(self):
+        server = self.start(MODELS)
+        body = json.dumps({"text": [TEXT * 8] * 1000, "translation": ["I see a dog in the garden. " * 10] * 1000,
+                           "target": "en"}).encode()
+        connection = server.connect()
+        connection.sendall(b"POST /v1/score HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        self.assertEqual(server.request("GET", "/healthz")[0], 200)
+        connection.close()
+        status, answer = self.ask(server, {"text": TEXT, "translation": "A dog.", "target": "en"})
+        self.assertEqual(status, 200, answer)
+        wait_for(lambda: "status=499" in server.log(), "the end of the request whose client left")
+
+    def test_a_stop_does_not_wait_for_scores(self):
+        server = self.start(MODELS, "--drain-timeout=0")
+        body = {"text": [TEXT * 8] * 1000, "translation": ["I see a dog in the garden. " * 10] * 1000, "target": "en"}
+
+        def ask():
+            try:
+                while True:
+                    self.ask(server, body)
+            except (OSError, http.client.HTTPException):
+                pass  # cut off, as it must be
+
+        client = threading.Thread(target=ask)
+        client.start()
+        wait_for(lambda: "dragoman_connections 2\n" in server.request("GET", "/metrics")[2].decode(), "the request")
+        self.assertEqual(server.stop(), 0)
+        client.join()
+
+
+if __name__ == "__main__":
+    main()
