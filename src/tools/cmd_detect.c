@@ -6,7 +6,8 @@
 #include "base/json_out.h"
 #include "base/opt.h"
 #include "text/langid.h"
-#include "tools/stdin_lines.h"
+#include "tools/command.h"
+#include "tools/lines.h"
 #include "tools/tools.h"
 
 #include <stdio.h>
@@ -85,13 +86,13 @@ static enum dg_err read_candidates(const struct dg_langid *langid, const struct 
 static enum dg_err detect_lines(const struct dg_langid *langid, const struct dg_langid_set *set,
                                 const struct detect *opt, struct dg_why *why)
 {
-    struct stdin_lines lines;
+    struct dg_lines lines;
     struct dg_span line;
     struct dg_buf out;
     enum dg_err err;
     dg_buf_init(&out, ANSWER_MAX);
-    stdin_lines_init(&lines);
-    while (!(err = stdin_lines_next(&lines, &line, why)) && line.ptr) {
+    dg_lines_init(&lines);
+    while (!(err = dg_lines_next(&lines, &line, why)) && line.ptr) {
         struct dg_langid_guess guesses[GUESSES_MAX];
         size_t n = dg_langid_detect(langid, line, set, guesses, (size_t)opt->count);
         dg_buf_clear(&out);
@@ -101,36 +102,26 @@ static enum dg_err detect_lines(const struct dg_langid *langid, const struct dg_
         if (err)
             break;
     }
-    stdin_lines_deinit(&lines);
+    dg_lines_deinit(&lines);
     dg_buf_deinit(&out);
     return err;
 }
 
-static enum dg_err run(const struct detect *opt, struct dg_why *why)
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
 {
+    const struct detect *opt = dg_opt_values(set);
     struct dg_langid *langid = NULL;
-    struct dg_langid_set set;
+    struct dg_langid_set candidates;
     enum dg_err err = dg_langid_open(&langid, opt->model, why);
     if (!err)
-        err = read_candidates(langid, &opt->candidates, &set, why);
+        err = read_candidates(langid, &opt->candidates, &candidates, why);
     if (!err)
-        err = detect_lines(langid, opt->candidates.n ? &set : NULL, opt, why);
+        err = detect_lines(langid, opt->candidates.n ? &candidates : NULL, opt, why);
     dg_langid_close(langid);
     return err;
 }
 
 int dg_cmd_detect(int argc, char **argv)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
-    enum dg_err err = run(dg_opt_values(set), &why);
-    dg_opt_set_free(set);
-    if (!err && fflush(stdout) != 0)
-        err = dg_why_set(&why, DG_ERR_IO, "standard output could not be written");
-    if (err)
-        fprintf(stderr, "dragoman detect: %s\n", dg_why_text(&why, err));
-    return err ? 1 : 0;
+    return dg_command(&table, argc, argv, run);
 }

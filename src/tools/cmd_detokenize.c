@@ -9,7 +9,11 @@
 #include "base/json.h"
 #include "base/opt.h"
 #include "text/tokenizer.h"
+#include "tools/command.h"
 #include "tools/lines.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const char *const formats[] = {"pieces", "ids", "json", NULL};
 enum { FORMAT_PIECES, FORMAT_IDS, FORMAT_JSON };
@@ -142,42 +146,37 @@ static enum dg_err detokenize_line(struct dg_tokenizer_stream *stream, int forma
     return err;
 }
 
-static int detokenize_lines(const struct dg_tokenizer *tokenizer, const struct options *opt)
+static enum dg_err detokenize_lines(const struct dg_tokenizer *tokenizer, const struct options *opt,
+                                    struct dg_why *why)
 {
     struct dg_tokenizer_stream stream;
     struct dg_lines lines;
     struct dg_span line;
-    int status = 0;
+    enum dg_err err;
     dg_tokenizer_stream_init(&stream, tokenizer, 64 << 20);
-    dg_lines_init(&lines, stdin, table.program);
-    while (!status && dg_lines_next(&lines, &line)) {
-        struct dg_why why = DG_WHY_NONE;
-        enum dg_err err = detokenize_line(&stream, opt->format, line, &why);
-        if (err)
-            status = dg_lines_refuse(&lines, dg_why_text(&why, err));
-    }
-    status |= dg_lines_finish(&lines);
+    dg_lines_init(&lines);
+    while (!(err = dg_lines_next(&lines, &line, why)) && line.ptr)
+        if ((err = detokenize_line(&stream, opt->format, line, why))) {
+            err = dg_lines_refuse(&lines, err, why);
+            break;
+        }
+    dg_lines_deinit(&lines);
     dg_tokenizer_stream_deinit(&stream);
-    return status;
+    return err;
+}
+
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
+{
+    const struct options *opt = dg_opt_values(set);
+    struct dg_tokenizer *tokenizer = NULL;
+    enum dg_err err = dg_tokenizer_open(opt->model, why, &tokenizer);
+    if (!err)
+        err = detokenize_lines(tokenizer, opt, why);
+    dg_tokenizer_close(tokenizer);
+    return err;
 }
 
 int dg_cmd_detokenize(int argc, char **argv)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_tokenizer *tokenizer = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int status = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &status))
-        return status;
-    const struct options *opt = dg_opt_values(set);
-    enum dg_err err = dg_tokenizer_open(opt->model, &why, &tokenizer);
-    if (err) {
-        fprintf(stderr, "%s: %s\n", table.program, dg_why_text(&why, err));
-        status = 1;
-    } else {
-        status = detokenize_lines(tokenizer, opt);
-    }
-    dg_tokenizer_close(tokenizer);
-    dg_opt_set_free(set);
-    return status;
+    return dg_command(&table, argc, argv, run);
 }

@@ -6,6 +6,7 @@
 #include "base/map_file.h"
 #include "base/opt.h"
 #include "text/metric.h"
+#include "tools/command.h"
 #include "tools/tools.h"
 
 #include <stdio.h>
@@ -151,38 +152,35 @@ static enum dg_err print_scores(const struct eval *flags, const struct dg_bleu_o
     return err;
 }
 
-int dg_cmd_eval(int argc, char **argv)
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
 {
-    struct dg_opt_set *set = NULL;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
     const struct eval *flags = dg_opt_values(set);
     struct dg_bleu_opts opts = {(enum dg_split)flags->split, (enum dg_smooth)flags->smooth,
                                 flags->smooth_value, flags->lowercase};
     struct dg_map_file files[2] = {{NULL, 0}, {NULL, 0}};
     struct lines lines[2];
-    struct dg_why why = DG_WHY_NONE;
+    struct sums sums = {.n = 0};
     struct dg_metric *metric = dg_metric_new();
     enum dg_err err = metric ? DG_OK : DG_ERR_NOMEM;
     size_t n_files = dg_opt_n_args(set), n_open = 0;
     for (; !err && n_open < n_files; n_open++) {
-        err = dg_map_file_open(&files[n_open], dg_opt_arg(set, n_open), (size_t)1 << 40, &why);
+        err = dg_map_file_open(&files[n_open], dg_opt_arg(set, n_open), (size_t)1 << 40, why);
         if (err)
             break;
         lines[n_open] = (struct lines){
             dg_span_make((const char *)files[n_open].bytes, files[n_open].len), 0};
     }
-    struct sums sums = {.n = 0};
     if (!err)
-        err = add_all(flags, &opts, metric, &lines[0], n_files > 1 ? &lines[1] : NULL, &sums, &why);
+        err = add_all(flags, &opts, metric, &lines[0], n_files > 1 ? &lines[1] : NULL, &sums, why);
     if (!err)
         err = print_scores(flags, &opts, &sums);
-    if (err)
-        fprintf(stderr, "dragoman eval: %s\n", dg_why_text(&why, err));
     while (n_open > 0)
         dg_map_file_close(&files[--n_open]);
     dg_metric_free(metric);
-    dg_opt_set_free(set);
-    return err ? 1 : 0;
+    return err;
+}
+
+int dg_cmd_eval(int argc, char **argv)
+{
+    return dg_command(&table, argc, argv, run);
 }

@@ -16,6 +16,7 @@
 #include "model/layout.h"
 #include "model/manifest.h"
 #include "model/safetensors.h"
+#include "tools/command.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -298,26 +299,23 @@ static enum dg_err print_json(const struct card *card)
     return err;
 }
 
-int dg_cmd_inspect(int argc, char **argv)
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
     const struct options *opt = dg_opt_values(set);
     struct card card = {.dir = dg_opt_arg(set, 0)};
     dg_buf_init(&card.hashes, HASHES_MAX);
-    enum dg_err err = gather(&card, &why);
+    enum dg_err err = gather(&card, why);
     if (!err && opt->json)
         err = print_json(&card);
     else if (!err)
         print_card(&card, opt->tensors);
-    if (err)
-        fprintf(stderr, "dragoman inspect: %s\n", dg_why_text(&why, err));
     dg_safetensors_close(&card.file);
     dg_buf_deinit(&card.hashes);
     dg_model_unref(card.model);
-    dg_opt_set_free(set);
-    return err ? 1 : 0;
+    return err;
+}
+
+int dg_cmd_inspect(int argc, char **argv)
+{
+    return dg_command(&table, argc, argv, run);
 }

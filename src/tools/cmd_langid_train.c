@@ -6,7 +6,8 @@
 #include "base/file_out.h"
 #include "base/opt.h"
 #include "text/langid_train.h"
-#include "tools/stdin_lines.h"
+#include "tools/command.h"
+#include "tools/lines.h"
 #include "tools/tools.h"
 
 #include <stdio.h>
@@ -48,8 +49,9 @@ static const struct dg_opt_table table = {
     .args_max = 1,
 };
 
-static enum dg_err run(const struct train *opt, const char *path, struct dg_why *why)
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
 {
+    const struct train *opt = dg_opt_values(set);
     struct dg_langid_train_opts opts = {.size_max = opt->size_max,
                                         .epochs = (unsigned)opt->epochs,
                                         .epochs_pruned = (unsigned)opt->epochs,
@@ -57,31 +59,22 @@ static enum dg_err run(const struct train *opt, const char *path, struct dg_why 
                                         .keep_held_out = opt->keep_held_out,
                                         .seed = (uint64_t)opt->seed,
                                         .verbose = opt->verbose};
-    struct stdin_lines lines;
+    struct dg_lines lines;
     struct dg_span tsv;
     struct dg_buf model;
-    stdin_lines_init(&lines);
+    dg_lines_init(&lines);
     dg_buf_init(&model, opt->size_max);
-    enum dg_err err = stdin_lines_all(&lines, &tsv, why);
+    enum dg_err err = dg_lines_all(&lines, &tsv, why);
     if (!err)
         err = dg_langid_train(tsv, &opts, &model, why);
     if (!err)
-        err = dg_file_out_save(path, 0644, model.ptr, model.len, why);
+        err = dg_file_out_save(dg_opt_arg(set, 0), 0644, model.ptr, model.len, why);
     dg_buf_deinit(&model);
-    stdin_lines_deinit(&lines);
+    dg_lines_deinit(&lines);
     return err;
 }
 
 int dg_cmd_langid_train(int argc, char **argv)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
-    enum dg_err err = run(dg_opt_values(set), dg_opt_arg(set, 0), &why);
-    dg_opt_set_free(set);
-    if (err)
-        fprintf(stderr, "dragoman langid-train: %s\n", dg_why_text(&why, err));
-    return err ? 1 : 0;
+    return dg_command(&table, argc, argv, run);
 }

@@ -6,6 +6,7 @@
 
 #include "base/opt.h"
 #include "model/manifest.h"
+#include "tools/command.h"
 
 #include <stdio.h>
 
@@ -27,16 +28,12 @@ static const struct dg_opt_table table = {
     .args_max = 1,
 };
 
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
+{
+    return dg_manifest_write(dg_opt_arg(set, 0), why);
+}
+
 int dg_cmd_manifest(int argc, char **argv)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
-    enum dg_err err = dg_manifest_write(dg_opt_arg(set, 0), &why);
-    if (err)
-        fprintf(stderr, "dragoman manifest: %s\n", dg_why_text(&why, err));
-    dg_opt_set_free(set);
-    return err ? 1 : 0;
+    return dg_command(&table, argc, argv, run);
 }

@@ -7,7 +7,8 @@
 #include "base/json_out.h"
 #include "base/opt.h"
 #include "text/segment.h"
-#include "tools/stdin_lines.h"
+#include "tools/command.h"
+#include "tools/lines.h"
 #include "tools/tools.h"
 
 #include <stdio.h>
@@ -122,41 +123,31 @@ static enum dg_err split(struct dg_segmenter *segmenter, struct dg_span text,
     return err;
 }
 
-static enum dg_err run(const struct segment *opt, struct dg_why *why)
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
 {
+    const struct segment *opt = dg_opt_values(set);
     struct dg_segmenter *segmenter;
-    struct stdin_lines lines;
+    struct dg_lines lines;
     struct dg_span text;
     enum dg_err err = dg_segmenter_new(&segmenter, why);
     if (err)
         return err;
-    stdin_lines_init(&lines);
+    dg_lines_init(&lines);
     if (opt->document || opt->join_lines) {
-        err = stdin_lines_all(&lines, &text, why);
+        err = dg_lines_all(&lines, &text, why);
         if (!err)
             err = split(segmenter, text, opt, why);
     } else {
-        while (!(err = stdin_lines_next(&lines, &text, why)) && text.ptr)
+        while (!(err = dg_lines_next(&lines, &text, why)) && text.ptr)
             if ((err = split(segmenter, text, opt, why)))
                 break;
     }
-    stdin_lines_deinit(&lines);
+    dg_lines_deinit(&lines);
     dg_segmenter_free(segmenter);
     return err;
 }
 
 int dg_cmd_segment(int argc, char **argv)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
-    enum dg_err err = run(dg_opt_values(set), &why);
-    dg_opt_set_free(set);
-    if (!err && fflush(stdout) != 0)
-        err = dg_why_set(&why, DG_ERR_IO, "standard output could not be written");
-    if (err)
-        fprintf(stderr, "dragoman segment: %s\n", dg_why_text(&why, err));
-    return err ? 1 : 0;
+    return dg_command(&table, argc, argv, run);
 }

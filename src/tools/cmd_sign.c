@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "model/manifest.h"
+#include "tools/command.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -200,23 +201,19 @@ static enum dg_err sign(const struct options *opt, const char *dir, struct dg_wh
     return err;
 }
 
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
+{
+    const struct options *opt = dg_opt_values(set);
+    if (opt->generate)
+        return dg_opt_n_args(set) == 0
+                   ? generate(opt, why)
+                   : dg_why_set(why, DG_ERR_USAGE, "--generate takes no directory");
+    return dg_opt_n_args(set) == 1
+               ? sign(opt, dg_opt_arg(set, 0), why)
+               : dg_why_set(why, DG_ERR_USAGE, "expected the directory to sign");
+}
+
 int dg_cmd_sign(int argc, char **argv)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
-    const struct options *opt = dg_opt_values(set);
-    size_t n = dg_opt_n_args(set);
-    enum dg_err err = DG_OK;
-    if (opt->generate ? n != 0 : n != 1)
-        err = dg_why_set(&why, DG_ERR_USAGE, opt->generate ? "--generate takes no directory"
-                                                           : "expected the directory to sign");
-    else
-        err = opt->generate ? generate(opt, &why) : sign(opt, dg_opt_arg(set, 0), &why);
-    if (err)
-        fprintf(stderr, "dragoman sign: %s\n", dg_why_text(&why, err));
-    dg_opt_set_free(set);
-    return err == DG_ERR_USAGE ? 2 : err ? 1 : 0;
+    return dg_command(&table, argc, argv, run);
 }

@@ -9,7 +9,10 @@
 #include "base/json_out.h"
 #include "base/opt.h"
 #include "text/tokenizer.h"
+#include "tools/command.h"
 #include "tools/lines.h"
+
+#include <stdio.h>
 
 static const char *const formats[] = {"pieces", "ids", "json", NULL};
 enum { FORMAT_PIECES, FORMAT_IDS, FORMAT_JSON };
@@ -122,7 +125,8 @@ static enum dg_err print(const struct encoded *e, int format, struct dg_buf *buf
     return err;
 }
 
-static int tokenize_lines(const struct dg_tokenizer *tokenizer, const struct options *opt)
+static enum dg_err tokenize_lines(const struct dg_tokenizer *tokenizer, const struct options *opt,
+                                  struct dg_why *why)
 {
     struct dg_tokenizer_opts how = {
         .add_eos = opt->eos, .language = dg_span_cstr(opt->language), .parse_language = true};
@@ -130,40 +134,36 @@ static int tokenize_lines(const struct dg_tokenizer *tokenizer, const struct opt
     struct dg_lines lines;
     struct dg_span line;
     struct dg_buf buf;
-    int status = 0;
+    enum dg_err err;
     dg_buf_init(&buf, SIZE_MAX / 2);
-    dg_lines_init(&lines, stdin, table.program);
-    while (!status && dg_lines_next(&lines, &line)) {
-        struct dg_why why = DG_WHY_NONE;
-        enum dg_err err = dg_tokenizer_encode(tokenizer, e.work, line, &how, &why, &e.tokens, &e.n);
+    dg_lines_init(&lines);
+    while (!(err = dg_lines_next(&lines, &line, why)) && line.ptr) {
+        err = dg_tokenizer_encode(tokenizer, e.work, line, &how, why, &e.tokens, &e.n);
         if (!err)
             err = print(&e, opt->format, &buf);
-        if (err)
-            status = dg_lines_refuse(&lines, dg_why_text(&why, err));
+        if (err) {
+            err = dg_lines_refuse(&lines, err, why);
+            break;
+        }
     }
-    status |= dg_lines_finish(&lines);
+    dg_lines_deinit(&lines);
     dg_buf_deinit(&buf);
     dg_tokenizer_work_free(e.work);
-    return status;
+    return err;
+}
+
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
+{
+    const struct options *opt = dg_opt_values(set);
+    struct dg_tokenizer *tokenizer = NULL;
+    enum dg_err err = dg_tokenizer_open(opt->model, why, &tokenizer);
+    if (!err)
+        err = tokenize_lines(tokenizer, opt, why);
+    dg_tokenizer_close(tokenizer);
+    return err;
 }
 
 int dg_cmd_tokenize(int argc, char **argv)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_tokenizer *tokenizer = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int status = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &status))
-        return status;
-    const struct options *opt = dg_opt_values(set);
-    enum dg_err err = dg_tokenizer_open(opt->model, &why, &tokenizer);
-    if (err) {
-        fprintf(stderr, "%s: %s\n", table.program, dg_why_text(&why, err));
-        status = 1;
-    } else {
-        status = tokenize_lines(tokenizer, opt);
-    }
-    dg_tokenizer_close(tokenizer);
-    dg_opt_set_free(set);
-    return status;
+    return dg_command(&table, argc, argv, run);
 }

@@ -7,6 +7,7 @@
 #include "base/map_file.h"
 #include "base/opt.h"
 #include "model/manifest.h"
+#include "tools/command.h"
 
 #include <stdio.h>
 
@@ -63,25 +64,22 @@ static enum dg_err read_keys(const struct options *opt, struct dg_minisign_publi
     return err;
 }
 
-int dg_cmd_verify(int argc, char **argv)
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
+    const struct options *opt = dg_opt_values(set);
     struct dg_minisign_public keys[2 * KEYS_MAX];
     size_t n = 0;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
-    const struct options *opt = dg_opt_values(set);
-    enum dg_err err = read_keys(opt, keys, &n, &why);
+    enum dg_err err = read_keys(opt, keys, &n, why);
     if (!err)
-        err = dg_manifest_verify(dg_opt_arg(set, 0), keys, n, &why);
-    if (err)
-        fprintf(stderr, "dragoman verify: %s\n", dg_why_text(&why, err));
-    else if (!opt->quiet)
+        err = dg_manifest_verify(dg_opt_arg(set, 0), keys, n, why);
+    if (!err && !opt->quiet)
         printf("%s: all files are as the manifest says%s\n", dg_opt_arg(set, 0),
                n ? ", and the manifest is signed by a trusted key"
                  : "; no key was given, so whose manifest it is was not checked");
-    dg_opt_set_free(set);
-    return err ? 1 : 0;
+    return err;
+}
+
+int dg_cmd_verify(int argc, char **argv)
+{
+    return dg_command(&table, argc, argv, run);
 }

@@ -1,44 +1,97 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Line by line over getline(3). */
+/* One growing buffer: read blocks are appended, lines are given out from the front, and what is
+ * left is moved to the front when more must be read. */
 #include "tools/lines.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
+#include <unistd.h>
 
-void dg_lines_init(struct dg_lines *lines, FILE *from, const char *name)
+enum { BLOCK = 64 << 10, LINE_MAX_BYTES = 64 << 20, ALL_MAX_BYTES = 1 << 30 };
+
+void dg_lines_init(struct dg_lines *lines)
 {
-    *lines = (struct dg_lines){.from = from, .name = name};
+    *lines = (struct dg_lines){.number = 0};
+    dg_buf_init(&lines->buf, (size_t)ALL_MAX_BYTES + BLOCK);
 }
 
-bool dg_lines_next(struct dg_lines *lines, struct dg_span *line)
+void dg_lines_deinit(struct dg_lines *lines)
 {
-    ssize_t len = getline(&lines->line, &lines->cap, lines->from);
-    if (len < 0)
-        return false;
-    if (len > 0 && lines->line[len - 1] == '\n')
-        len--;
-    *line = dg_span_make(lines->line, (size_t)len);
-    lines->n++;
-    return true;
+    dg_buf_deinit(&lines->buf);
 }
 
-int dg_lines_refuse(const struct dg_lines *lines, const char *sentence)
+static enum dg_err read_block(struct dg_lines *lines, struct dg_why *why)
 {
-    fprintf(stderr, "%s: line %zu: %s\n", lines->name, lines->n, sentence);
-    return 1;
+    char block[BLOCK];
+    ssize_t n;
+    do
+        n = read(STDIN_FILENO, block, sizeof block);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return dg_why_set(why, dg_err_from_errno(errno), "standard input: %s", strerror(errno));
+    lines->is_eof = n == 0;
+    enum dg_err err = dg_buf_append(&lines->buf, block, (size_t)n);
+    return err ? dg_why_set(why, err, "standard input: %s", dg_err_sentence(err)) : DG_OK;
 }
 
-int dg_lines_finish(struct dg_lines *lines)
+static void drop_taken(struct dg_lines *lines)
 {
-    int status = 0;
-    if (ferror(lines->from) || fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "%s: reading or writing failed: %s\n", lines->name, strerror(errno));
-        status = 1;
+    dg_buf_consume(&lines->buf, lines->taken);
+    lines->taken = 0;
+}
+
+enum dg_err dg_lines_next(struct dg_lines *lines, struct dg_span *line, struct dg_why *why)
+{
+    for (;;) {
+        size_t from = lines->taken + lines->seen;
+        const char *start = lines->buf.ptr ? lines->buf.ptr + lines->taken : NULL;
+        const char *end = lines->buf.len > from
+                              ? memchr(lines->buf.ptr + from, '\n', lines->buf.len - from)
+                              : NULL;
+        size_t left = lines->buf.len - lines->taken;
+        if (end || (lines->is_eof && left > 0)) {
+            *line = dg_span_make(start, end ? (size_t)(end - start) : left);
+            lines->taken += line->len + (end != NULL);
+            lines->seen = 0;
+            lines->number++;
+            return DG_OK;
+        }
+        if (lines->is_eof) {
+            *line = dg_span_make(NULL, 0);
+            return DG_OK;
+        }
+        if (left > LINE_MAX_BYTES)
+            return dg_why_set(why, DG_ERR_LIMIT,
+                              "line %zu of standard input is longer than %d bytes",
+                              lines->number + 1, LINE_MAX_BYTES);
+        lines->seen = left;
+        drop_taken(lines);
+        enum dg_err err = read_block(lines, why);
+        if (err)
+            return err;
     }
-    free(lines->line);
-    return status;
+}
+
+enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struct dg_why *why)
+{
+    struct dg_why inner = *why;
+    return dg_why_set(why, err, "line %zu: %s", lines->number, dg_why_text(&inner, err));
+}
+
+enum dg_err dg_lines_all(struct dg_lines *lines, struct dg_span *text, struct dg_why *why)
+{
+    drop_taken(lines);
+    while (!lines->is_eof) {
+        if (lines->buf.len > ALL_MAX_BYTES)
+            return dg_why_set(why, DG_ERR_LIMIT, "standard input is longer than %d bytes",
+                              ALL_MAX_BYTES);
+        enum dg_err err = read_block(lines, why);
+        if (err)
+            return err;
+    }
+    lines->taken = lines->buf.len;
+    *text = dg_buf_span(&lines->buf);
+    return DG_OK;
 }

@@ -1,41 +1,46 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sub-commands that are filters: each line of stdin becomes something on stdout.
+/* Standard input line by line, or whole, for sub-commands that answer each line at once.
  *
  *     struct dg_lines lines;
- *     dg_lines_init(&lines, stdin, "dragoman tokenize");
- *     struct dg_span line;
- *     while (dg_lines_next(&lines, &line))                borrowed until the next call, without \n
- *         ...
- *     return dg_lines_finish(&lines);                     exit status: 1 if reading or writing
- * failed
+ *     dg_lines_init(&lines);
+ *     while (!(err = dg_lines_next(&lines, &line, &why)) && line.ptr)
+ *         ... line is borrowed until the next call, without its line end ...
+ *     dg_lines_deinit(&lines);
  *
- * Lines may hold any bytes, NUL included, and be as long as memory allows. One thread. */
+ * A line may hold any bytes, NUL too. One thread. */
 #ifndef DG_TOOLS_LINES_H
 #define DG_TOOLS_LINES_H
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/span.h"
+#include "base/why.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 struct dg_lines {
-    FILE *from;       /* borrowed */
-    const char *name; /* of the command, for messages */
-    char *line;       /* owned */
-    size_t cap;
-    size_t n; /* lines read so far */
+    struct dg_buf buf;
+    size_t taken; /* bytes of buf that were given out */
+    size_t seen;  /* bytes of buf that hold no line end */
+    size_t number; /* of the line read last, from 1 */
+    bool is_eof;
 };
 
-void dg_lines_init(struct dg_lines *lines, FILE *from, const char *name);
-bool dg_lines_next(struct dg_lines *lines, struct dg_span *line);
+void dg_lines_init(struct dg_lines *lines);
+void dg_lines_deinit(struct dg_lines *lines);
 
-/* Says on stderr what is wrong with the line read last; returns 1. */
-int dg_lines_refuse(const struct dg_lines *lines, const char *sentence);
+/* The next line; line->ptr is NULL at the end. DG_ERR_LIMIT past 64 MiB, DG_ERR_IO, DG_ERR_NOMEM. */
+enum dg_err dg_lines_next(struct dg_lines *lines, struct dg_span *line,
+                             struct dg_why *why) DG_MUST_CHECK;
 
-/* Flushes stdout and frees; mirror of init. */
-int dg_lines_finish(struct dg_lines *lines);
+/* Puts "line N: " before what `why` says: the line read last cannot be used. Returns err. */
+enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struct dg_why *why);
+
+/* All that is left, up to 1 GiB. */
+enum dg_err dg_lines_all(struct dg_lines *lines, struct dg_span *text,
+                            struct dg_why *why) DG_MUST_CHECK;
 
 #endif
