@@ -20,6 +20,10 @@
 
 enum { LINGER_MS = 2000 };
 
+/* While the server drains, how long an idle connection stays open for a request that is on its way: a proxy
+ * that sends one just as we close cannot know whether it was carried out, and may not try it elsewhere. */
+enum { LAST_REQUEST_MS = 1000 };
+
 /* ---- Whichever machine there is ---------------------------------------------------------------- */
 
 static struct dg_span output(const struct dg_conn *conn)
@@ -272,7 +276,7 @@ static void expire(struct dg_conn *conn)
         conn->server->stats.expired += wants_close(conn, &at_once);
         return;
     }
-    conn->server->stats.expired++;
+    conn->server->stats.expired += !conn->server->draining;
     bool was_idle = dg_http_is_idle(conn->http);
     dg_http_expire(conn->http);
     if (was_idle)
@@ -300,7 +304,7 @@ void dg_conn_wind_down(struct dg_conn *conn)
     if (conn->ws)
         dg_ws_close(conn->ws, DG_WS_GOING_AWAY, DG_SPAN("the server is shutting down"));
     else
-        dg_http_close_soon(conn->http);
+        dg_http_close_soon(conn->http, LAST_REQUEST_MS);
     dg_conn_flush(conn);
 }
 

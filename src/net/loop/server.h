@@ -93,8 +93,8 @@ int dg_server_websocket(struct dg_http_req *req, const char *const *protocols,
 size_t dg_server_n_listeners(const struct dg_server *server);
 const char *dg_server_address(const struct dg_server *server, size_t i);
 
-/* Stops listening, closes idle connections, lets running requests finish for at most `limit_ms`; tells
- * WebSockets 1001. `on_drained` is called once, when no connection is left. A second call only lowers
+/* Stops listening, lets running requests finish for at most `limit_ms`, closes idle connections when no request
+ * has come for a second; tells WebSockets 1001. `on_drained` is called once, when no connection is left. A second call only lowers
  * the limit. */
 void dg_server_drain(struct dg_server *server, uint64_t limit_ms, void (*on_drained)(void *user),
                      void *user);

@@ -769,11 +769,11 @@ bool dg_http_is_idle(const struct dg_http *http)
     return http->phase == DG_HTTP_PHASE_IDLE || http->phase == DG_HTTP_PHASE_ENDED;
 }
 
-void dg_http_close_soon(struct dg_http *http)
+void dg_http_close_soon(struct dg_http *http, uint32_t grace_ms)
 {
     http->keep = false;
     if (http->phase == DG_HTTP_PHASE_IDLE)
-        enter(http, DG_HTTP_PHASE_ENDED, 0);
+        enter(http, grace_ms ? DG_HTTP_PHASE_IDLE : DG_HTTP_PHASE_ENDED, grace_ms);
 }
 
 uint64_t dg_http_deadline(const struct dg_http *http)

@@ -176,8 +176,9 @@ bool dg_http_wants_close(const struct dg_http *http, bool *at_once);
 /* True when no request is being read or answered. */
 bool dg_http_is_idle(const struct dg_http *http);
 
-/* Asks for the end of the connection: now if idle, else after the current answer. */
-void dg_http_close_soon(struct dg_http *http);
+/* Asks for the end of the connection: after the current answer, or, when there is none, once `grace_ms` have
+ * passed without a request, which may be on its way already. */
+void dg_http_close_soon(struct dg_http *http, uint32_t grace_ms);
 
 /* When dg_http_expire is to be called; UINT64_MAX for never. */
 uint64_t dg_http_deadline(const struct dg_http *http);
