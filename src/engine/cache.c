@@ -5,6 +5,7 @@
 #include "engine/cache.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "engine/asks.h"
 
 #include <string.h>
 
@@ -46,6 +47,7 @@ void dg_flight_unref(struct dg_flight *flight)
 {
     if (!flight || --flight->n_refs > 0)
         return;
+    dg_asking_free(flight->asking);
     dg_ticket_free(flight->ticket);
     dg_free((char *)flight->key.ptr);
     dg_free(flight);
@@ -83,7 +85,7 @@ enum dg_err dg_cache_key(uint64_t version, const struct dg_search_opts *s, const
                          size_t n_ids, struct dg_buf *key)
 {
     const uint64_t numbers[] = {
-        version, s->sample, s->sample ? s->seed : 0, s->early_stop, s->suppress_unk, s->loop_guard,
+        s->sample, s->sample ? s->seed : 0, s->early_stop, s->suppress_unk, s->loop_guard,
         s->want_alignment,
     };
     const int32_t counts[] = {
@@ -94,7 +96,9 @@ enum dg_err dg_cache_key(uint64_t version, const struct dg_search_opts *s, const
         s->length_penalty, s->coverage_penalty, s->patience, s->sample ? s->temperature : 0,
         s->sample ? s->top_p : 0, s->max_ratio, s->repetition_penalty,
     };
-    enum dg_err err = put(key, numbers, sizeof numbers);
+    enum dg_err err = put(key, &version, DG_CACHE_KEY_VERSION);
+    if (!err)
+        err = put(key, numbers, sizeof numbers);
     if (!err)
         err = put(key, counts, sizeof counts);
     if (!err)

@@ -35,6 +35,7 @@ struct dg_flight {
     bool is_kept;                /* in the cache */
     struct dg_span key;          /* owned; empty outside of a cache */
     struct dg_list link;         /* among all that is kept, the least recently used first */
+    struct dg_asking *asking;    /* owned; a remote cache is or was asked first (asks.h); else NULL */
     size_t bytes;                /* counted against the cache once it is over */
 };
 
@@ -43,7 +44,9 @@ struct dg_flight *dg_flight_new(struct dg_ticket *ticket, uint64_t version);
 struct dg_flight *dg_flight_ref(struct dg_flight *flight);
 void dg_flight_unref(struct dg_flight *flight); /* NULL is fine */
 
-/* Appends everything that decides the answer. What only sampling reads counts only when sampling. */
+/* Appends everything that decides the answer, the version first. What only sampling reads counts only
+ * when sampling. */
+enum { DG_CACHE_KEY_VERSION = sizeof(uint64_t) }; /* bytes of the version */
 enum dg_err dg_cache_key(uint64_t version, const struct dg_search_opts *search, const int32_t *ids,
                          size_t n_ids, struct dg_buf *key) DG_MUST_CHECK;
 

@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "engine/engine_int.h"
+#include "engine/remote_value.h"
 #include "engine/request.h"
 #include "engine/way.h"
 
@@ -79,6 +80,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
     struct dg_engine *engine = dg_xcalloc(1, sizeof *engine);
     dg_list_init(&engine->requests);
     dg_protect_list_init(&engine->tools.protected);
+    dg_asks_init(&engine->tools.asks);
     engine->own_clock = (struct dg_clock)DG_CLOCK_REAL;
     engine->wake = opts->wake;
     engine->wake_arg = opts->wake_arg;
@@ -116,6 +118,8 @@ static void land(struct dg_engine *engine, struct dg_ticket *ticket)
     flight->leader->request->n_open--;
     flight->leader = NULL;
     flight->is_over = true;
+    if (!flight->ticket->err)
+        flight->ticket->err = DG_ERR_CLOSED; /* nothing to keep */
     if (engine->tools.cache)
         dg_cache_settle(engine->tools.cache, flight);
 }
@@ -134,6 +138,9 @@ static void drain(struct dg_engine *engine)
         while (dg_sched_next(engine->tools.sched, &ticket, &is_over))
             if (is_over)
                 land(engine, ticket);
+        struct dg_span value;
+        for (struct dg_flight *flight; (flight = dg_asks_next(&engine->tools.asks, 0, &value));)
+            land(engine, flight->ticket);
         if (request->n_open == 0) {
             at = at->next;
             dg_request_free(request);
@@ -171,8 +178,15 @@ enum dg_err dg_engine_open(struct dg_engine *engine, const char *name, const cha
                            const char *source, const char *target, struct dg_why *why,
                            struct dg_loaded **loaded)
 {
-    return dg_loaded_open(loaded, engine->tools.sched, name, path, source, target, &engine->limits,
-                          why);
+    enum dg_err err = dg_loaded_open(loaded, engine->tools.sched, name, path, source, target,
+                                     &engine->limits, why);
+    if (err || !engine->tools.asks.remote.get)
+        return err;
+    err = dg_remote_fingerprint(path, why, (*loaded)->fingerprint);
+    (*loaded)->has_fingerprint = !err;
+    if (err)
+        dg_loaded_unref(*loaded);
+    return err;
 }
 
 void dg_engine_close(struct dg_loaded *loaded)
@@ -281,10 +295,13 @@ enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_requ
                                    engine->langid_why.text};
     struct dg_way way;
     enum dg_err err = dg_way_find(&map, request, why, &way);
-    if (!err && !way.model)
+    if (!err && way.is_copy)
         err = dg_why_set(why, DG_ERR_NOT_FOUND, "the text is in none of the languages that lead to the target");
+    if (!err && way.n_legs > 1)
+        err = dg_why_set(why, DG_ERR_NOT_FOUND, "no single model leads from %s to %s", way.legs[0]->source,
+                         way.legs[way.n_legs - 1]->target);
     if (!err)
-        *loaded = dg_loaded_ref(way.model);
+        *loaded = dg_loaded_ref(way.legs[0]);
     return err;
 }
 
@@ -299,7 +316,7 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
     struct dg_engine_request whole = *asked;
     enum dg_err err = dg_way_find(&map, asked, why, &way);
     if (!err && asked->usual_beam)
-        choose_beam(way.model, &whole.search);
+        choose_beam(way.legs[way.n_legs - 1], &whole.search);
     if (!err)
         err = dg_request_new(&request, &engine->tools, &way, &whole, why);
     if (err)
@@ -307,9 +324,9 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
     request->events = events;
     request->ctx = ctx;
     err = dg_request_pump(request, &engine->tools, why, retry_ms);
-    if (err == DG_ERR_BUSY && request->n_open + request->n_cached > 0)
+    if (err == DG_ERR_BUSY && request->has_begun)
         err = DG_OK; /* it has begun; the rest follows as room comes */
-    if (err && request->n_open == 0 && (request->n_cached == 0 || err != DG_ERR_BUSY)) {
+    if (err && request->n_open == 0) {
         dg_request_free(request);
         return err;
     }
@@ -318,7 +335,7 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
     engine->n_requests++;
     if (id)
         *id = request->id;
-    if (request->n_open == 0 || request->n_cached > 0)
+    if (request->n_open == 0 || request->n_cached > 0 || request->n_ready > 0)
         wake(engine); /* there is something to show, and maybe no worker will call */
     return DG_OK;
 }
@@ -330,6 +347,7 @@ bool dg_engine_cancel(struct dg_engine *engine, uint64_t id)
         if (request->id != id)
             continue;
         dg_request_stop(request, &engine->tools, DG_ERR_CANCELLED);
+        wake(engine); /* for what waits for no worker */
         return true;
     }
     return false;
@@ -356,6 +374,14 @@ static void move_on(struct dg_engine *engine)
     }
 }
 
+static void take_remote(struct dg_engine *engine)
+{
+    struct dg_span value;
+    uint64_t now = dg_clock_now(engine->tools.clock);
+    for (struct dg_flight *flight; (flight = dg_asks_next(&engine->tools.asks, now, &value));)
+        dg_request_take_remote(&engine->tools, flight, value);
+}
+
 size_t dg_engine_poll(struct dg_engine *engine)
 {
     struct dg_ticket *ticket;
@@ -363,7 +389,10 @@ size_t dg_engine_poll(struct dg_engine *engine)
     dg_sched_listen(engine->tools.sched);
     while (dg_sched_next(engine->tools.sched, &ticket, &is_over))
         dg_request_take(&engine->tools, ticket, is_over);
+    take_remote(engine);
     move_on(engine);
+    if (!dg_list_is_empty(&engine->tools.asks.answered))
+        wake(engine); /* dropped or answered meanwhile */
     return engine->n_requests;
 }
 
@@ -377,4 +406,29 @@ void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine
     *stats = (struct dg_engine_cache_stats){.n_hits = 0};
     if (engine->tools.cache)
         *stats = *dg_cache_stats(engine->tools.cache);
+}
+
+/* ---- Remote cache ------------------------------------------------------------------------------- */
+
+enum dg_err dg_engine_set_remote(struct dg_engine *engine, const struct dg_remote *remote,
+                                 struct dg_why *why)
+{
+    struct dg_asks *asks = &engine->tools.asks;
+    if (remote && (!remote->get || !remote->put))
+        return dg_why_set(why, DG_ERR_INVALID, "a remote cache needs both get and put");
+    asks->remote = remote ? *remote : (struct dg_remote){.get = NULL};
+    if (asks->remote.wait_ms == 0)
+        asks->remote.wait_ms = DG_REMOTE_WAIT_MS;
+    return DG_OK;
+}
+
+void dg_engine_remote_answer(struct dg_engine *engine, uint64_t id, struct dg_span value)
+{
+    dg_asks_answer(&engine->tools.asks, id, value);
+    wake(engine);
+}
+
+void dg_engine_read_remote_stats(const struct dg_engine *engine, struct dg_engine_remote_stats *stats)
+{
+    *stats = engine->tools.asks.stats;
 }

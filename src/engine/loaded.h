@@ -30,6 +30,8 @@ struct dg_loaded {
     size_t bytes;         /* memory: weights as packed, decoders, tokenizer */
     size_t n_refs;
     uint64_t version;     /* a number of its own, once published */
+    unsigned char fingerprint[32]; /* of its files, for a remote cache (remote_value.h), */
+    bool has_fingerprint;          /* if there is one */
 };
 
 /* Opens the directory `path`, packs its weights and gives it decoders. `limits` are lowered to what the

@@ -15,27 +15,10 @@
 #include "engine/demands.h"
 #include "engine/engine.h"
 #include "engine/loaded.h"
+#include "engine/sentence.h"
 #include "engine/way.h"
-#include "text/casing.h"
 #include "text/protect.h"
 #include "text/segment.h"
-
-/* A sentence that was begun. */
-struct dg_sentence {
-    struct dg_request *request;
-    size_t part;
-    struct dg_flight *flight;    /* a reference; NULL while it has to be begun again */
-    struct dg_list link;         /* in the flight, while it waits for news */
-    struct dg_token *tokens;     /* owned; [n_tokens], offsets into the request's text */
-    size_t n_tokens;
-    struct dg_tokenizer_stream stream;
-    struct dg_buf text;          /* what was detokenised, */
-    size_t n_told;               /* of which this much was shown */
-    size_t n_fed;                /* tokens detokenised */
-    enum dg_casing casing;       /* to restore; not plain: nothing is shown before the end */
-    bool is_over;
-    bool is_first;               /* of its request */
-};
 
 struct dg_request {
     struct dg_list link; /* in the engine's list */
@@ -43,13 +26,15 @@ struct dg_request {
     struct dg_engine_request asked; /* `text` is our own copy; strings are not kept */
     const struct dg_engine_events *events;
     void *ctx;
-    struct dg_loaded *loaded; /* a reference */
+    struct dg_loaded *legs[DG_WAY_LEGS_MAX]; /* [n_legs] a reference each */
+    size_t n_legs;
+    char name[DG_WAY_NAME]; /* of the models */
     const char *detected;     /* borrowed from the engine; NULL: not detected */
     float confidence;
     bool is_copy;             /* in no language that could be translated */
     struct dg_flow flow;
     struct dg_demands demands;
-    bool has_begun;                 /* the first sentence */
+    bool has_begun;                 /* a sentence was launched or found */
     char *text;                     /* owned */
     struct dg_segment *parts;       /* owned; [n_parts] */
     struct dg_sentence **sentences; /* owned; [n_parts], NULL for separators and what is not begun */
@@ -58,7 +43,7 @@ struct dg_request {
     size_t n_shown;     /* parts before this are shown whole */
     size_t n_told;      /* sentences told */
     size_t n_open;      /* sentences that wait for a ticket, their own or another's */
-    size_t n_orphans;   /* sentences that lost the ticket they waited for */
+    size_t n_ready;     /* sentences begun that are to be launched, for the first time or again */
     size_t n_cached;
     struct dg_buf result;
     enum dg_err err;
@@ -76,9 +61,14 @@ struct dg_request_tools {
     struct dg_protect_list protected;
     struct dg_clock *clock;
     struct dg_cache *cache; /* NULL: none */
+    struct dg_asks asks;    /* of the remote cache, if there is one */
 };
 
-/* Cuts the text. The way's model is referenced. */
+struct dg_request_cut_opts {
+    bool keep_lines_whole, join_lines, keep_case;
+};
+
+/* Cuts the text. The way's models are referenced. */
 enum dg_err dg_request_new(struct dg_request **request, struct dg_request_tools *tools,
                            const struct dg_way *way, const struct dg_engine_request *asked,
                            struct dg_why *why) DG_MUST_CHECK;
@@ -91,6 +81,15 @@ enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools 
 
 /* News of a ticket, for every sentence that waits for it. */
 void dg_request_take(struct dg_request_tools *tools, struct dg_ticket *ticket, bool is_over);
+
+/* The remote cache's answer for a flight, or that there is none: then it goes to the scheduler. */
+void dg_request_take_remote(struct dg_request_tools *tools, struct dg_flight *flight,
+                            struct dg_span value);
+
+/* Cuts any text for a model; the segments are borrowed from the tools until the next cut. */
+enum dg_err dg_request_cut(struct dg_request_tools *tools, const struct dg_loaded *model,
+                           struct dg_span text, const struct dg_request_cut_opts *opts,
+                           struct dg_segments *segments, struct dg_why *why) DG_MUST_CHECK;
 
 /* Shows what is in order: for a text that has no sentence, or ends with a separator. */
 void dg_request_show(struct dg_request *request, struct dg_request_tools *tools);

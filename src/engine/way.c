@@ -4,6 +4,7 @@
 /* From what a request says about languages to a model. */
 #include "engine/way.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What a request wants; a side that is not named fits everything. */
@@ -112,7 +113,7 @@ static enum dg_err by_name(const struct dg_way_map *map, const char *name, struc
 {
     for (size_t i = 0; i < map->n_models; i++) {
         if (strcmp(map->models[i]->name, name) == 0) {
-            way->model = map->models[i];
+            way->legs[way->n_legs++] = map->models[i];
             return DG_OK;
         }
     }
@@ -123,7 +124,7 @@ enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_req
                         struct dg_why *why, struct dg_way *way)
 {
     struct want want = {.map = map};
-    *way = (struct dg_way){.model = NULL};
+    *way = (struct dg_way){.n_legs = 0};
     if (request->model)
         return by_name(map, request->model, why, way);
     const char *source = request->source;
@@ -136,10 +137,18 @@ enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_req
         err = detect(&want, request->text, request->target, why, way);
     if (err)
         return err;
-    way->model = best_of(&want);
-    if (!way->model)
+    way->legs[0] = best_of(&want);
+    way->n_legs = 1;
+    if (!way->legs[0])
         return dg_why_set(why, DG_ERR_NOT_FOUND, "no model translates from %s to %s",
                           want.has_source ? want.source.text : "any language",
                           want.has_target ? want.target.text : "any language");
     return DG_OK;
+}
+
+void dg_way_name(const struct dg_way *way, char name[DG_WAY_NAME])
+{
+    size_t len = 0;
+    for (size_t i = 0; i < way->n_legs && len < DG_WAY_NAME; i++)
+        len += (size_t)snprintf(name + len, DG_WAY_NAME - len, "%s%s", i ? "+" : "", way->legs[i]->name);
 }

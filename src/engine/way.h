@@ -5,7 +5,7 @@
  *
  *     const struct dg_way_map map = {engine->models, engine->n_models, engine->langid};
  *     err = dg_way_find(&map, request, &why, &way);
- *     way.legs[0] ... the model; way.detected ... "fr", or NULL when nothing had to be detected
+ *     way.legs[0] ... the first model; way.detected ... "fr", or NULL when nothing had to be detected
  *
  * Languages are compared as tags (text/langtag.h): of several models the one that fits best, target before
  * source. Where the source is not named and models of several source languages lead to the target, the
@@ -24,8 +24,11 @@ struct dg_way_map {
     const char *langid_why;         /* because of this */
 };
 
+enum { DG_WAY_LEGS_MAX = 2, DG_WAY_NAME = 256 };
+
 struct dg_way {
-    struct dg_loaded *model; /* borrowed */
+    struct dg_loaded *legs[DG_WAY_LEGS_MAX]; /* [n_legs] borrowed; one after the other */
+    size_t n_legs;
     const char *detected;    /* tag; borrowed from the language identification */
     float confidence;        /* 0 when nothing was detected */
     bool is_copy;            /* no candidate's language: the text is returned as it is */
@@ -35,5 +38,8 @@ struct dg_way {
  * must be named, because languages cannot be detected. */
 enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
                         struct dg_why *why, struct dg_way *way) DG_MUST_CHECK;
+
+/* "fr-en", or "fr-en+en-de": the names of its models, cut where there is no room. */
+void dg_way_name(const struct dg_way *way, char name[DG_WAY_NAME]);
 
 #endif

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A sentence's life: make ready, launch, collect, go on to the next leg, answer. */
+#include "engine/sentence.h"
+#include "base/mem.h"
+#include "engine/prepare.h"
+#include "engine/remote_value.h"
+#include "engine/request.h"
+
+#include <string.h>
+
+enum { KEY_MAX = 1 << 24 /* bytes of a cache key: mostly ids of options */ };
+
+static struct dg_loaded *model_of(const struct dg_sentence *sentence)
+{
+    return sentence->request->legs[sentence->leg];
+}
+
+static bool is_last_leg(const struct dg_sentence *sentence)
+{
+    return sentence->leg + 1 == sentence->request->n_legs;
+}
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+/* What the present leg's model gets. */
+static enum dg_err set_ids(struct dg_sentence *sentence, const struct dg_token *tokens, size_t n,
+                           struct dg_why *why)
+{
+    int32_t *ids = dg_try_realloc(sentence->ids, (n ? n : 1) * sizeof *ids);
+    if (!ids)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a sentence of %zu tokens", n);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = tokens[i].id;
+    sentence->ids = ids;
+    sentence->n_ids = n;
+    return DG_OK;
+}
+
+/* The tokens of a part, with offsets into the request's text. Where what the model gets is not laid out
+ * like the original, offsets point at the part as a whole. */
+static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tools *tools,
+                            struct dg_why *why)
+{
+    const struct dg_request *request = sentence->request;
+    const struct dg_segment *part = &request->parts[sentence->part];
+    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_prepare_opts prepare = {.language = request->legs[0]->source_tag.language,
+                                            .joined = part->joined,
+                                            .keep_case = request->asked.keep_case};
+    struct dg_prepared prepared;
+    const struct dg_token *tokens;
+    enum dg_err err = dg_prepare(
+        &prepared, dg_span_sub(request->asked.text, part->at, part->len), &prepare);
+    if (!err)
+        err = dg_tokenizer_encode(request->legs[0]->tokenizer, tools->work, prepared.text, &opts, why,
+                                  &tokens, &sentence->n_tokens);
+    if (!err && !(sentence->tokens = dg_try_calloc(sentence->n_tokens, sizeof *tokens)))
+        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a sentence of %zu tokens",
+                         sentence->n_tokens);
+    for (size_t i = 0; !err && i < sentence->n_tokens; i++) {
+        sentence->tokens[i] = tokens[i];
+        sentence->tokens[i].begin = (uint32_t)(part->at + (prepared.in_place ? tokens[i].begin : 0));
+        sentence->tokens[i].end =
+            (uint32_t)(part->at + (prepared.in_place ? tokens[i].end : part->len));
+    }
+    sentence->casing = prepared.casing;
+    dg_prepared_deinit(&prepared);
+    return err ? err : set_ids(sentence, sentence->tokens, sentence->n_tokens, why);
+}
+
+enum dg_err dg_sentence_new(struct dg_request *request, struct dg_request_tools *tools, size_t part,
+                            struct dg_why *why, struct dg_sentence **out)
+{
+    struct dg_sentence *sentence = dg_try_calloc(1, sizeof *sentence);
+    if (!sentence)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a sentence");
+    sentence->request = request;
+    sentence->part = part;
+    sentence->is_cached = true;
+    dg_list_init(&sentence->link);
+    dg_buf_init(&sentence->via, DG_SENTENCE_MAX);
+    dg_buf_init(&sentence->text, DG_SENTENCE_MAX);
+    dg_tokenizer_stream_init(&sentence->stream, request->legs[0]->tokenizer, DG_SENTENCE_MAX);
+    enum dg_err err = tokenise(sentence, tools, why);
+    if (err) {
+        dg_sentence_free(sentence);
+        return err;
+    }
+    *out = sentence;
+    return DG_OK;
+}
+
+void dg_sentence_free(struct dg_sentence *sentence)
+{
+    if (!sentence)
+        return;
+    dg_list_unlink(&sentence->link);
+    dg_flight_unref(sentence->flight);
+    dg_free(sentence->tokens);
+    dg_free(sentence->ids);
+    dg_free(sentence->pieces);
+    dg_tokenizer_stream_deinit(&sentence->stream);
+    dg_buf_deinit(&sentence->via);
+    dg_buf_deinit(&sentence->text);
+    dg_free(sentence);
+}
+
+/* ---- Legs --------------------------------------------------------------------------------------- */
+
+/* Cuts what the leg before said, for the model of this one. */
+static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools *tools)
+{
+    const struct dg_loaded *model = model_of(sentence);
+    const struct dg_request_cut_opts opts = {.keep_case = true};
+    struct dg_segments segments;
+    enum dg_err err = dg_request_cut(tools, model, dg_buf_span(&sentence->via), &opts, &segments, NULL);
+    if (err)
+        return err;
+    struct dg_segment *pieces =
+        dg_try_realloc(sentence->pieces, (segments.n ? segments.n : 1) * sizeof *pieces);
+    if (!pieces)
+        return DG_ERR_NOMEM;
+    if (segments.n)
+        memcpy(pieces, segments.items, segments.n * sizeof *pieces);
+    sentence->pieces = pieces;
+    sentence->n_pieces = segments.n;
+    sentence->n_pieces_begun = 0;
+    return DG_OK;
+}
+
+static enum dg_err ready_piece(struct dg_sentence *sentence, struct dg_request_tools *tools,
+                               struct dg_span piece)
+{
+    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_token *tokens;
+    size_t n;
+    struct dg_tokenizer *tokenizer = model_of(sentence)->tokenizer;
+    dg_flight_unref(sentence->flight);
+    sentence->flight = NULL;
+    sentence->n_fed = 0;
+    dg_tokenizer_stream_deinit(&sentence->stream);
+    dg_tokenizer_stream_init(&sentence->stream, tokenizer, DG_SENTENCE_MAX);
+    enum dg_err err = dg_tokenizer_encode(tokenizer, tools->work, piece, &opts, NULL, &tokens, &n);
+    return err ? err : set_ids(sentence, tokens, n, NULL);
+}
+
+/* Gives the answer the case that its sentence was written in. */
+static enum dg_err restore_case(const struct dg_sentence *sentence, struct dg_buf *text, size_t from)
+{
+    struct dg_buf plain;
+    bool restored;
+    if (sentence->casing == DG_CASING_PLAIN || text->len == from)
+        return DG_OK;
+    const struct dg_request *request = sentence->request;
+    dg_buf_init(&plain, text->len - from);
+    enum dg_err err = dg_buf_append(&plain, text->ptr + from, text->len - from);
+    if (!err) {
+        dg_buf_truncate(text, from);
+        err = dg_casing_restore(dg_buf_span(&plain), sentence->casing,
+                                request->legs[request->n_legs - 1]->target_tag.language, text,
+                                &restored);
+    }
+    dg_buf_deinit(&plain);
+    return err;
+}
+
+/* After the end of a ticket: the next piece, the next leg, or the end. */
+static enum dg_err go_on(struct dg_sentence *sentence, struct dg_request_tools *tools)
+{
+    for (;;) {
+        while (sentence->n_pieces_begun < sentence->n_pieces) {
+            const struct dg_segment *piece = &sentence->pieces[sentence->n_pieces_begun++];
+            struct dg_span text = dg_span_sub(dg_buf_span(&sentence->via), piece->at, piece->len);
+            if (piece->kind == DG_SEGMENT_SENTENCE)
+                return ready_piece(sentence, tools, text);
+            enum dg_err err = dg_buf_append_span(&sentence->text, text);
+            if (err)
+                return err;
+        }
+        if (is_last_leg(sentence))
+            break;
+        struct dg_buf said = sentence->text;
+        sentence->text = sentence->via;
+        sentence->via = said;
+        dg_buf_clear(&sentence->text);
+        sentence->leg++;
+        sentence->n_tickets = 0;
+        enum dg_err err = cut_via(sentence, tools);
+        if (err)
+            return err;
+    }
+    sentence->is_over = true;
+    sentence->request->n_cached += sentence->is_cached;
+    return restore_case(sentence, &sentence->text, 0);
+}
+
+/* ---- Collecting --------------------------------------------------------------------------------- */
+
+int dg_finish_badness(enum dg_finish finish)
+{
+    static const int rank[] = {
+        [DG_FINISH_EOS] = 0,    [DG_FINISH_LOOP] = 1,      [DG_FINISH_LENGTH] = 2,
+        [DG_FINISH_FAILED] = 3, [DG_FINISH_CANCELLED] = 4,
+    };
+    return rank[finish];
+}
+
+/* Detokenises what the ticket has shown since the last time, and the rest when it is over. */
+static enum dg_err feed(struct dg_sentence *sentence, bool is_over)
+{
+    const struct dg_ticket *ticket = sentence->flight->ticket;
+    size_t n = dg_ticket_shown(ticket);
+    enum dg_err err = DG_OK;
+    struct dg_span delta;
+    for (; !err && sentence->n_fed < n; sentence->n_fed++) {
+        err = dg_tokenizer_stream_push(&sentence->stream, ticket->shown_ids[sentence->n_fed], &delta);
+        if (!err)
+            err = dg_buf_append_span(&sentence->text, delta);
+    }
+    if (!err && is_over) {
+        err = dg_tokenizer_stream_finish(&sentence->stream, &delta);
+        if (!err)
+            err = dg_buf_append_span(&sentence->text, delta);
+    }
+    return err;
+}
+
+/* Adds the best answer of a ticket to the sums of the sentence and of its request. */
+static void add_up(struct dg_sentence *sentence)
+{
+    struct dg_request *request = sentence->request;
+    const struct dg_ticket *ticket = sentence->flight->ticket;
+    struct dg_engine_answer *sum = &sentence->sum;
+    sentence->n_tickets++;
+    if (ticket->n_answers == 0)
+        return;
+    const struct dg_ticket_answer *best = &ticket->answers[0];
+    sum->logprob += best->logprob;
+    sum->score += best->score;
+    sum->repaired |= best->repaired;
+    if (dg_finish_badness(best->finish) > dg_finish_badness(sum->finish))
+        sum->finish = best->finish;
+    request->n_tokens_out += is_last_leg(sentence) ? best->n_ids : 0;
+    request->repaired |= best->repaired;
+    if (dg_finish_badness(best->finish) > dg_finish_badness(request->finish))
+        request->finish = best->finish;
+}
+
+/* The end of its flight. */
+static enum dg_err conclude(struct dg_sentence *sentence, struct dg_request_tools *tools)
+{
+    struct dg_request *request = sentence->request;
+    const struct dg_ticket *ticket = sentence->flight->ticket;
+    add_up(sentence);
+    if (ticket->err || request->err) {
+        sentence->err = ticket->err ? ticket->err : request->err;
+        sentence->is_over = true;
+        return ticket->err;
+    }
+    enum dg_err err = feed(sentence, true);
+    return err ? err : go_on(sentence, tools);
+}
+
+static void note_first(struct dg_sentence *sentence, struct dg_request_tools *tools)
+{
+    if (sentence->request->first_ns == 0 && is_last_leg(sentence) &&
+        dg_ticket_shown(sentence->flight->ticket) > 0)
+        sentence->request->first_ns = dg_clock_now(tools->clock);
+}
+
+enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_tools *tools, bool is_over,
+                             bool is_leader)
+{
+    struct dg_request *request = sentence->request;
+    const struct dg_flight *flight = sentence->flight;
+    const struct dg_ticket *ticket = flight->ticket;
+    note_first(sentence, tools);
+    if (!is_over)
+        return request->err ? DG_OK : feed(sentence, false);
+    dg_list_unlink(&sentence->link);
+    request->n_open--;
+    if (ticket->err && (!is_leader || ticket->err == DG_ERR_BUSY)) { /* not its own end: ready again */
+        dg_flight_unref(sentence->flight);
+        sentence->flight = NULL;
+        return DG_OK;
+    }
+    if (ticket->started_ns && ticket->started_ns - ticket->queued_ns > request->queue_ns)
+        request->queue_ns = ticket->started_ns - ticket->queued_ns;
+    sentence->is_cached &= flight->asking && flight->asking->is_hit;
+    return conclude(sentence, tools);
+}
+
+/* ---- Launching ---------------------------------------------------------------------------------- */
+
+static void wait_for(struct dg_sentence *sentence)
+{
+    dg_list_link_last(&sentence->flight->sentences, &sentence->link);
+    sentence->request->n_open++;
+}
+
+/* True when nobody is shown what the ticket says before its end. */
+static bool is_quiet(const struct dg_sentence *sentence)
+{
+    return !sentence->request->events->on_delta || !is_last_leg(sentence) ||
+           sentence->casing != DG_CASING_PLAIN;
+}
+
+static enum dg_err make_flight(struct dg_sentence *sentence, const struct dg_search_opts *search,
+                               struct dg_why *why)
+{
+    struct dg_loaded *model = model_of(sentence);
+    size_t n = sentence->n_ids;
+    enum dg_err err = dg_sched_check(model->place, sentence->ids, n, search, why);
+    if (err)
+        return err;
+    size_t cap = (size_t)dg_search_opts_cap(search, n);
+    if (cap > model->limits.target_max)
+        cap = model->limits.target_max;
+    struct dg_ticket *ticket = dg_ticket_new(model->place, sentence->ids, n, search, cap);
+    sentence->flight = ticket ? dg_flight_new(ticket, model->version) : NULL;
+    if (!sentence->flight) {
+        dg_ticket_free(ticket);
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a ticket");
+    }
+    sentence->flight->leader = sentence;
+    ticket->deadline_ns = sentence->request->deadline_ns;
+    ticket->is_quiet = is_quiet(sentence);
+    return DG_OK;
+}
+
+/* Asks the remote cache, where there is one and the answer is the same for all who ask. */
+static bool ask_remote(struct dg_sentence *sentence, struct dg_request_tools *tools, struct dg_span local)
+{
+    char key[DG_REMOTE_KEY_MAX];
+    const struct dg_loaded *model = model_of(sentence);
+    if (!tools->asks.remote.get || !model->has_fingerprint || sentence->request->asked.no_cache ||
+        sentence->flight->ticket->opts.want_alignment)
+        return false;
+    dg_remote_key(model->fingerprint, model->limits.target_max,
+                  dg_span_sub(local, DG_CACHE_KEY_VERSION, local.len), key);
+    return dg_asks_begin(&tools->asks, dg_clock_now(tools->clock), sentence->flight, key);
+}
+
+static enum dg_err submit(struct dg_sentence *sentence, struct dg_request_tools *tools,
+                          struct dg_why *why, uint64_t *retry_ms)
+{
+    enum dg_err err = dg_sched_submit(tools->sched, &sentence->request->flow, sentence->flight->ticket,
+                                      retry_ms);
+    if (err) {
+        dg_flight_unref(sentence->flight);
+        sentence->flight = NULL;
+    }
+    return err == DG_ERR_BUSY
+               ? dg_why_set(why, err, "the server has as much to do as it takes; try again later")
+               : err;
+}
+
+/* True when waiting for a ticket of somebody else costs nothing: it is as urgent as ours, and no time
+ * limit of either can end it early. */
+static bool can_join(const struct dg_request *request, const struct dg_flight *flight)
+{
+    return request->deadline_ns == 0 && flight->ticket->deadline_ns == 0 && flight->leader &&
+           flight->leader->request->asked.priority <= request->asked.priority &&
+           flight->leader->request->err == DG_OK;
+}
+
+/* The options of its search: on the way to another language plain, at the end as they were asked for. */
+static struct dg_search_opts search_of(const struct dg_sentence *sentence)
+{
+    const struct dg_request *request = sentence->request;
+    struct dg_search_opts search = request->asked.search;
+    if (!is_last_leg(sentence)) {
+        const struct dg_search_opts plain = DG_SEARCH_OPTS_DEFAULT;
+        search = plain;
+        search.beam = request->asked.search.sample ? 1 : request->asked.search.beam;
+        return search;
+    }
+    if (sentence->n_tickets == 0) /* of several pieces the first one's */
+        dg_demands_apply(&request->demands, sentence->is_first, &search);
+    return search;
+}
+
+/* An answer that is there already. */
+static enum dg_err hit(struct dg_sentence *sentence, struct dg_request_tools *tools, struct dg_flight *found)
+{
+    sentence->flight = dg_flight_ref(found);
+    dg_cache_stats(tools->cache)->n_hits++;
+    note_first(sentence, tools);
+    return conclude(sentence, tools);
+}
+
+static void join(struct dg_sentence *sentence, struct dg_request_tools *tools, struct dg_flight *found)
+{
+    sentence->flight = dg_flight_ref(found);
+    if (!is_quiet(sentence))
+        found->ticket->is_quiet = false;
+    dg_cache_stats(tools->cache)->n_joined++;
+    wait_for(sentence);
+}
+
+/* Finds the answer in the cache, or somebody who is at it, or else makes a ticket. */
+static enum dg_err launch_once(struct dg_sentence *sentence, struct dg_request_tools *tools,
+                               struct dg_buf *key, struct dg_why *why, uint64_t *retry_ms)
+{
+    struct dg_cache *cache = sentence->request->asked.no_cache ? NULL : tools->cache;
+    const struct dg_search_opts search = search_of(sentence);
+    struct dg_flight *found = NULL;
+    enum dg_err err = DG_OK;
+    if (cache || tools->asks.remote.get)
+        err = dg_cache_key(model_of(sentence)->version, &search, sentence->ids, sentence->n_ids, key);
+    if (!err && cache)
+        found = dg_cache_find(cache, dg_buf_span(key));
+    if (found && found->is_over)
+        return hit(sentence, tools, found);
+    if (found && can_join(sentence->request, found)) {
+        join(sentence, tools, found);
+        return DG_OK;
+    }
+    if (!err)
+        err = make_flight(sentence, &search, why);
+    if (err)
+        return err;
+    if (!ask_remote(sentence, tools, dg_buf_span(key)))
+        err = submit(sentence, tools, why, retry_ms);
+    if (err)
+        return err;
+    wait_for(sentence);
+    if (cache) {
+        dg_cache_stats(cache)->n_misses++;
+        dg_cache_enter(cache, sentence->flight, dg_buf_span(key));
+    }
+    return DG_OK;
+}
+
+enum dg_err dg_sentence_launch(struct dg_sentence *sentence, struct dg_request_tools *tools,
+                               struct dg_why *why, uint64_t *retry_ms)
+{
+    struct dg_buf key;
+    enum dg_err err = DG_OK;
+    dg_buf_init(&key, KEY_MAX);
+    while (!err && dg_sentence_is_ready(sentence)) {
+        dg_buf_clear(&key);
+        err = launch_once(sentence, tools, &key, why, retry_ms);
+    }
+    dg_buf_deinit(&key);
+    return err;
+}
+
+void dg_sentence_stop(struct dg_sentence *sentence, struct dg_request_tools *tools)
+{
+    struct dg_flight *flight = sentence->flight;
+    if (flight && flight->leader == sentence) {
+        if (flight->asking && !dg_list_is_empty(&flight->asking->link))
+            dg_asks_drop(&tools->asks, flight);
+        else
+            dg_sched_cancel(tools->sched, flight->ticket);
+        return;
+    }
+    dg_list_unlink(&sentence->link);
+    sentence->is_over = true;
+    if (flight)
+        sentence->request->n_open--;
+}
+
+/* ---- Answers ------------------------------------------------------------------------------------ */
+
+bool dg_sentence_is_showable(const struct dg_sentence *sentence)
+{
+    return is_last_leg(sentence) && (sentence->casing == DG_CASING_PLAIN || sentence->is_over);
+}
+
+enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_buf *texts,
+                                struct dg_engine_answer *answers, size_t *n)
+{
+    answers[0] = sentence->sum;
+    answers[0].text = dg_buf_span(&sentence->text);
+    *n = 1;
+    if (sentence->n_tickets != 1) /* of several pieces there is one text */
+        return DG_OK;
+    const struct dg_ticket *ticket = sentence->flight->ticket;
+    size_t ends[DG_BEAM_MAX + 1] = {0};
+    enum dg_err err = DG_OK;
+    for (size_t i = 1; !err && i < ticket->n_answers; i++) {
+        err = dg_tokenizer_decode(model_of(sentence)->tokenizer, ticket->answers[i].ids,
+                                  ticket->answers[i].n_ids, texts);
+        if (!err)
+            err = restore_case(sentence, texts, ends[i - 1]);
+        ends[i] = texts->len;
+    }
+    for (size_t i = 0; !err && i < ticket->n_answers; i++) {
+        const struct dg_ticket_answer *from = &ticket->answers[i], *best = &ticket->answers[0];
+        answers[i] = (struct dg_engine_answer){
+            .text = i == 0 ? dg_buf_span(&sentence->text)
+                           : dg_span_sub(dg_buf_span(texts), ends[i - 1], ends[i] - ends[i - 1]),
+            .logprob = sentence->sum.logprob - best->logprob + from->logprob,
+            .score = sentence->sum.score - best->score + from->score,
+            .finish = i == 0 ? sentence->sum.finish : from->finish,
+            .repaired = i == 0 ? sentence->sum.repaired : from->repaired,
+            .ids = from->ids,
+            .logprobs = from->logprobs,
+            .n_ids = from->n_ids,
+            .alignment = sentence->request->n_legs == 1 ? from->alignment : NULL,
+        };
+    }
+    *n = ticket->n_answers;
+    return err;
+}
