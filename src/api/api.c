@@ -103,16 +103,17 @@ static bool takes(const struct dg_route *route, enum dg_http_method method)
     return route->method == method || (route->method == DG_HTTP_GET && method == DG_HTTP_HEAD);
 }
 
-/* The route of a path and method; *path_known when another method would have had one. */
-static const struct dg_route *find_route(const struct dg_http_req *req, struct dg_span *arg, bool *path_known)
+/* The route of a path and method, else NULL; *other is one of the path for another method, else NULL. */
+static const struct dg_route *find_route(const struct dg_http_req *req, struct dg_span *arg,
+                                         const struct dg_route **other)
 {
     size_t n;
     const struct dg_route *routes = dg_routes(&n);
-    *path_known = false;
+    *other = NULL;
     for (size_t i = 0; i < n; i++) {
         if (!dg_route_matches(&routes[i], req->path, arg))
             continue;
-        *path_known = true;
+        *other = &routes[i];
         if (takes(&routes[i], req->method))
             return &routes[i];
     }
@@ -159,16 +160,17 @@ static void on_head(void *user, struct dg_http_req *req)
     req->owner = call;
     req->on_done = on_done;
     req->on_gone = on_gone;
-    bool path_known;
-    call->route = find_route(req, &call->arg, &path_known);
+    const struct dg_route *other;
+    call->route = find_route(req, &call->arg, &other);
+    call->dialect = call->route ? call->route->dialect : other ? other->dialect : NULL;
     if (call->route && call->route->is_admin && !dg_admin_allows(call)) {
         dg_admin_refuse(call);
     } else if (call->route) {
         if (call->route->prepare)
             call->route->prepare(call);
-    } else if (req->method == DG_HTTP_OPTIONS && (path_known || dg_span_eq(req->path, DG_SPAN("*")))) {
+    } else if (req->method == DG_HTTP_OPTIONS && (other || dg_span_eq(req->path, DG_SPAN("*")))) {
         answer_options(call);
-    } else if (path_known) {
+    } else if (other) {
         add_methods(req, "Allow");
         dg_call_fail(call, (struct dg_failure){.status = 405, .code = "method_not_allowed",
                                                .message = "This path does not take that method."});

@@ -28,6 +28,7 @@ struct dg_api_opts {
     bool access_log;        /* one line at level info for each request */
     const char *cors_origin; /* "*", one origin, or "" for no CORS headers; borrowed */
     size_t texts_max;        /* texts of one request */
+    size_t characters_max;   /* of one text, where an API has such a limit; 0: none */
 };
 
 #define DG_API_OPTS_DEFAULT                                                                        \

@@ -36,6 +36,7 @@ struct dg_route {
     bool is_admin;                          /* for administrators only (admin.h) */
     void (*prepare)(struct dg_call *call);  /* or NULL; before the body is read: may change its limit, or
                                              * answer at once */
+    const struct dg_dialect *dialect;       /* NULL: our own */
 };
 
 /* Whether the path is the route's, and what stands for "*" (empty when there is none). */
@@ -56,5 +57,6 @@ void dg_api_v1_translate(struct dg_call *call);
 void dg_api_v1_stream(struct dg_call *call);
 void dg_api_v1_models(struct dg_call *call);
 void dg_api_v1_languages(struct dg_call *call);
+void dg_api_any_translate(struct dg_call *call); /* POST /translate, which many APIs call their own */
 
 #endif

@@ -81,6 +81,8 @@ void dg_call_add_headers(struct dg_call *call)
     const char *origin = call->api->opts.cors_origin;
     if (origin && *origin)
         dg_http_reply_header(call->req, "Access-Control-Allow-Origin", dg_span_cstr(origin));
+    if (call->dialect && call->dialect->add_headers)
+        call->dialect->add_headers(call);
 }
 
 void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg_span body)
@@ -142,6 +144,11 @@ void dg_call_fail(struct dg_call *call, struct dg_failure failure)
         char seconds[16];
         int len = snprintf(seconds, sizeof seconds, "%u", failure.retry_after_s);
         dg_http_reply_header(call->req, "Retry-After", dg_span_make(seconds, (size_t)len));
+    }
+    if (call->dialect && call->dialect->fail) {
+        call->dialect->fail(call, &failure);
+        dg_buf_deinit(&buf);
+        return;
     }
     if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
         dg_call_json(call, failure.status, dg_buf_span(&buf));

@@ -24,6 +24,18 @@
 #include "net/proto/http_reply.h"
 
 struct dg_route;
+struct dg_call;
+struct dg_failure;
+
+/* How an API that others invented words what every route has to say. NULL members, and a NULL dialect, are our
+ * own way. */
+struct dg_dialect {
+    const char *name;
+    /* The whole answer to a refused request. `failure->code` says which it is; the sentence and, where that API
+     * knows another, the status are this function's to choose. */
+    void (*fail)(struct dg_call *call, const struct dg_failure *failure);
+    void (*add_headers)(struct dg_call *call); /* besides the common ones */
+};
 
 enum { DG_CALL_ID_MAX = 64 };
 
@@ -32,6 +44,7 @@ struct dg_call {
     struct dg_http_req *req;
     const struct dg_route *route; /* NULL when there is none */
     struct dg_span arg;           /* what stands for "*" in the route's path */
+    const struct dg_dialect *dialect; /* the route's, until the body shows who is speaking; NULL: ours */
     char id[DG_CALL_ID_MAX + 1];
 
     /* For a route that answers later. on_gone is called when the client has left; the call must not be
@@ -64,7 +77,7 @@ struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req);
 void dg_call_json(struct dg_call *call, int status, struct dg_span json);
 void dg_call_text(struct dg_call *call, int status, struct dg_span text);
 void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg_span body);
-void dg_call_fail(struct dg_call *call, struct dg_failure failure);
+void dg_call_fail(struct dg_call *call, struct dg_failure failure); /* in the call's dialect */
 
 /* Adds the headers that every answer has, for answers that are not made by the functions above. */
 void dg_call_add_headers(struct dg_call *call);

@@ -136,22 +136,32 @@ static enum dg_err gather_alternatives(struct dg_job_item *item, const struct dg
     return err;
 }
 
-static void put_alternatives(struct dg_json_out *out, struct dg_job_item *item, struct dg_span best)
+/* Completes the alternatives; those that say what the best or an earlier one says are emptied. */
+static enum dg_err finish_alternatives(struct dg_job_item *item, struct dg_span best)
 {
     struct dg_span text = item->job->ask.texts[item->index];
     struct dg_span tail = dg_span_sub(text, item->source_at, text.len);
-    dg_json_out_key(out, "alternatives");
-    dg_json_out_open(out, '[');
     for (int k = 1; k <= item->job->ask.alternatives; k++) {
         struct dg_buf *one = &item->alternatives[k];
-        if (dg_buf_append_span(one, tail) != DG_OK)
-            continue;
+        enum dg_err err = dg_buf_append_span(one, tail);
+        if (err)
+            return err;
         bool is_new = !dg_span_eq(dg_buf_span(one), best);
         for (int j = 1; j < k && is_new; j++)
             is_new = !dg_span_eq(dg_buf_span(one), dg_buf_span(&item->alternatives[j]));
-        if (is_new)
-            dg_json_out_string(out, dg_buf_span(one));
+        if (!is_new)
+            dg_buf_clear(one);
     }
+    return DG_OK;
+}
+
+static void put_alternatives(struct dg_json_out *out, const struct dg_job_item *item)
+{
+    dg_json_out_key(out, "alternatives");
+    dg_json_out_open(out, '[');
+    for (int k = 1; k <= item->job->ask.alternatives; k++)
+        if (item->alternatives[k].len)
+            dg_json_out_string(out, dg_buf_span(&item->alternatives[k]));
     dg_json_out_close(out, ']');
 }
 
@@ -198,7 +208,7 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
         dg_json_out_bool(&out, true);
     }
     if (ask->alternatives > 0)
-        put_alternatives(&out, item, result->text);
+        put_alternatives(&out, item);
     if (ask->want_scores || ask->want_tokens || ask->want_alignment) {
         dg_json_out_key(&out, "sentences");
         dg_json_out_open(&out, '[');
@@ -354,7 +364,11 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
         enum dg_err err = result->err;
         if (result->model)
             snprintf(job->model, sizeof job->model, "%s", result->model);
-        if (!err)
+        if (!err && job->ask.alternatives > 0)
+            err = finish_alternatives(item, result->text);
+        if (!err && job->listener->on_item)
+            err = job->listener->on_item(job->owner, item, result);
+        else if (!err)
             err = put_item(item, result);
         if (err)
             fail(job, err, NULL);
@@ -384,8 +398,10 @@ static enum dg_err pump(struct dg_job *job, struct dg_why *why, uint64_t *retry_
         struct dg_job_item *item = &job->items[job->n_begun];
         n_bytes += job->ask.texts[job->n_begun].len;
         job->ask.request.text = job->ask.texts[job->n_begun];
-        err = dg_engine_submit(job->engine, &job->ask.request, &engine_events, item, why, retry_ms,
-                               &item->id);
+        struct dg_engine_request request = job->ask.request;
+        if (job->listener->on_begin)
+            job->listener->on_begin(job->owner, item, &request);
+        err = dg_engine_submit(job->engine, &request, &engine_events, item, why, retry_ms, &item->id);
         if (err)
             break;
         item->is_open = true;

@@ -26,13 +26,17 @@ struct dg_job_item {
     bool is_open, is_done;
     struct dg_buf json;      /* the finished item */
     struct dg_buf sentences; /* JSON of its sentences, as they come */
-    struct dg_buf alternatives[DG_BEAM_MAX]; /* texts, from 1 on */
+    struct dg_buf alternatives[DG_BEAM_MAX]; /* texts, from 1 on; empty when they are no others */
     size_t source_at;        /* bytes of the source that alternatives have covered */
 };
 
 struct dg_job_listener {
+    /* A text is about to be given to the engine: its own wishes go into `request`, a copy for this text alone. */
+    void (*on_begin)(void *owner, struct dg_job_item *item, struct dg_engine_request *request);
     void (*on_delta)(void *owner, struct dg_job_item *item, struct dg_span text);
     void (*on_sentence)(void *owner, struct dg_job_item *item, const struct dg_engine_sentence *sentence);
+    /* A text is done. Whoever listens to this gets no JSON of it. DG_ERR_NOMEM fails the job. */
+    enum dg_err (*on_item)(void *owner, struct dg_job_item *item, const struct dg_engine_result *result);
     void (*on_over)(void *owner, struct dg_job *job); /* all items are done, or the job failed */
 };
 

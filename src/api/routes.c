@@ -4,19 +4,32 @@
 /* The route table. To add an endpoint: a row here, its handler in a file of its own, its paragraph in
  * docs/api/openapi.yaml. */
 #include "api/api_int.h"
+#include "api/lt.h"
 
 #include <string.h>
 
+#define LT .dialect = &dg_lt_dialect
+
 static const struct dg_route routes[] = {
+    /* For operators. */
     {DG_HTTP_GET, "/healthz", "healthz", dg_api_healthz},
     {DG_HTTP_GET, "/readyz", "readyz", dg_api_readyz},
     {DG_HTTP_GET, "/metrics", "metrics", dg_api_metrics},
+
+    /* Our own. */
     {DG_HTTP_POST, "/v1/translate", "v1_translate", dg_api_v1_translate},
     {DG_HTTP_GET, "/v1/stream", "v1_stream", dg_api_v1_stream},
     {DG_HTTP_POST, "/v1/detect", "v1_detect", dg_api_v1_detect},
     {DG_HTTP_POST, "/v1/score", "v1_score", dg_api_v1_score},
     {DG_HTTP_GET, "/v1/models", "v1_models", dg_api_v1_models},
     {DG_HTTP_GET, "/v1/languages", "v1_languages", dg_api_v1_languages},
+
+    /* LibreTranslate's; /translate is told apart by its body (any_translate.c). */
+    {DG_HTTP_POST, "/translate", "translate", dg_api_any_translate, LT},
+    {DG_HTTP_POST, "/detect", "detect", dg_lt_detect, LT},
+    {DG_HTTP_GET, "/languages", "languages", dg_lt_languages, LT},
+    {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_lt_settings, LT},
+    {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT},
 };
 _Static_assert(sizeof routes / sizeof *routes <= DG_METRICS_ROUTES, "metrics have no room for a route");
 

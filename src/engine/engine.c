@@ -277,6 +277,14 @@ static void wake(const struct dg_engine *engine)
         engine->wake(engine->wake_arg);
 }
 
+bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target)
+{
+    const struct dg_way_map map = {engine->models, engine->n_models, NULL, ""};
+    const struct dg_engine_request request = {.source = source, .target = target};
+    struct dg_way way;
+    return dg_way_find(&map, &request, NULL, &way) == DG_OK;
+}
+
 /* The beam of a request that names none: the model's makers' habit, and room for all answers wanted. */
 static void choose_beam(const struct dg_loaded *model, struct dg_search_opts *search)
 {

@@ -110,6 +110,7 @@ struct dg_engine_request {
     bool join_lines;                /* hard-wrapped lines of a paragraph are one text */
     bool usual_beam;                /* search.beam is not said: as wide as the model's makers have it */
     bool no_cache;                  /* neither read nor kept */
+    bool copy;                      /* the text is in the target language: it comes back as it is */
     bool keep_case;                 /* ALL CAPS and Title Case go to the model as they are; so they do
                                      * where text is demanded */
 
@@ -160,6 +161,9 @@ struct dg_engine_model_info {
 
 size_t dg_engine_n_models(const struct dg_engine *engine);
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index);
+
+/* True when a text in `source` can be translated to `target`: what submit would not refuse. */
+bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target);
 
 /* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_BUSY: full (*retry_ms says when to try again);
  * DG_ERR_UTF8, DG_ERR_RANGE, ...: with a sentence. *id names the request for cancel. */

@@ -125,6 +125,12 @@ enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_req
 {
     struct want want = {.map = map};
     *way = (struct dg_way){.n_legs = 0};
+    if (request->copy && map->n_models > 0) {
+        way->legs[0] = map->models[0];
+        way->n_legs = 1;
+        way->is_copy = true;
+        return DG_OK;
+    }
     if (request->model)
         return by_name(map, request->model, why, way);
     const char *source = request->source;

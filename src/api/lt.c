@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* LibreTranslate's errors, headers and language codes, and its small routes. */
+#include "api/lt.h"
+#include "api/api_int.h"
+#include "text/langid.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+enum { ANSWER_MAX = 4 << 20, GUESSES = 3, SENTENCE_MAX = 512 };
+
+/* ---- The dialect --------------------------------------------------------------------------------- */
+
+/* Its sentence for what our routes say alike for everybody; NULL: ours will do. */
+static const char *sentence_of(const struct dg_failure *failure)
+{
+    if (strcmp(failure->code, "invalid_json") == 0)
+        return "Invalid JSON format";
+    return NULL;
+}
+
+static void fail(struct dg_call *call, const struct dg_failure *failure)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    char text[SENTENCE_MAX];
+    const char *sentence = sentence_of(failure);
+    int status = failure->status;
+    if (status >= 500 && status != 503 && status != 504) {
+        snprintf(text, sizeof text, "Cannot translate text: %s", failure->message);
+        sentence = text;
+    }
+    dg_buf_init(&buf, 16 * 1024);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "error");
+    dg_json_out_cstr(&out, sentence ? sentence : failure->message);
+    dg_json_out_close(&out, '}');
+    if (dg_json_out_end(&out) == DG_OK)
+        dg_call_json(call, status, dg_buf_span(&buf));
+    else
+        dg_call_text(call, status, dg_span_cstr(failure->message));
+    dg_buf_deinit(&buf);
+}
+
+/* What its blueprint puts on every answer, when pages of other origins may call at all. */
+static void add_headers(struct dg_call *call)
+{
+    const char *origin = call->api->opts.cors_origin;
+    if (!origin || !*origin || call->req->method == DG_HTTP_OPTIONS)
+        return;
+    dg_http_reply_header(call->req, "Access-Control-Allow-Headers", DG_SPAN("Authorization, Content-Type"));
+    dg_http_reply_header(call->req, "Access-Control-Expose-Headers", DG_SPAN("Authorization"));
+    dg_http_reply_header(call->req, "Access-Control-Allow-Methods", DG_SPAN("GET, POST"));
+    dg_http_reply_header(call->req, "Access-Control-Allow-Credentials", DG_SPAN("true"));
+    dg_http_reply_header(call->req, "Access-Control-Max-Age", DG_SPAN("1728000"));
+}
+
+const struct dg_dialect dg_lt_dialect = {.name = "libretranslate", .fail = fail, .add_headers = add_headers};
+
+/* ---- Languages ----------------------------------------------------------------------------------- */
+
+int dg_lt_percent(float confidence)
+{
+    return (int)(confidence * 100.0f + 0.5f);
+}
+
+bool dg_lt_language(const struct dg_relay *relay, const char *field, unsigned side,
+                    const struct dg_language **language, struct dg_why *why)
+{
+    const struct dg_field *given = dg_fields_get(&relay->fields, field);
+    struct dg_span code = given ? given->value : (struct dg_span){NULL, 0};
+    if (side != DG_LANGUAGE_TARGET && strcmp(field, "source") == 0 && code.len == 4 &&
+        strncasecmp(code.ptr, "auto", 4) == 0) {
+        *language = NULL;
+        return true;
+    }
+    *language = given && given->kind == DG_FIELD_TEXT ? dg_languages_find(&relay->langs, code, side) : NULL;
+    if (!*language)
+        dg_why_set(why, DG_ERR_NOT_FOUND, "%.*s is not supported", DG_SPAN_FMT(dg_span_sub(code, 0, 100)));
+    return *language != NULL;
+}
+
+bool dg_lt_pair(const struct dg_relay *relay, struct dg_why *why)
+{
+    const struct dg_language *from = relay->from, *to = relay->to;
+    bool leads = from && dg_languages_lead(&relay->langs, from, to);
+    for (size_t i = 0; !from && !leads && i < relay->langs.n; i++)
+        leads = &relay->langs.items[i] != to && dg_languages_lead(&relay->langs, &relay->langs.items[i], to);
+    if (!leads)
+        dg_why_set(why, DG_ERR_NOT_FOUND, "%s (%s) is not available as a target language from %s (%s)", to->name,
+                   to->code, from ? from->name : "Auto Detect", from ? from->code : "auto");
+    return leads;
+}
+
+static void put_language(struct dg_json_out *out, const struct dg_languages *langs, const struct dg_language *from)
+{
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "code");
+    dg_json_out_cstr(out, from->code);
+    dg_json_out_key(out, "name");
+    dg_json_out_cstr(out, from->name);
+    dg_json_out_key(out, "targets");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < langs->n; i++)
+        if (dg_languages_lead(langs, from, &langs->items[i]))
+            dg_json_out_cstr(out, langs->items[i].code);
+    dg_json_out_close(out, ']');
+    dg_json_out_close(out, '}');
+}
+
+/* Ends the JSON and answers with it, or with 503. */
+static void answer(struct dg_call *call, struct dg_json_out *out)
+{
+    if (dg_json_out_end(out) == DG_OK)
+        dg_call_json(call, 200, dg_buf_span(out->buf));
+    else
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
+                                               .message = "There is no memory for the answer."});
+}
+
+void dg_lt_languages(struct dg_call *call)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    struct dg_languages langs = {.n = 0};
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    if (call->api->engine && dg_languages_read(call->api->engine, call->req->arena, &langs) != DG_OK)
+        out.err = DG_ERR_NOMEM;
+    dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < langs.n; i++)
+        put_language(&out, &langs, &langs.items[i]);
+    dg_json_out_close(&out, ']');
+    answer(call, &out);
+    dg_buf_deinit(&buf);
+}
+
+/* ---- POST /detect -------------------------------------------------------------------------------- */
+
+static void put_guess(struct dg_json_out *out, int confidence, const char *language)
+{
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "confidence");
+    dg_json_out_int(out, confidence);
+    dg_json_out_key(out, "language");
+    dg_json_out_cstr(out, language);
+    dg_json_out_close(out, '}');
+}
+
+/* The guesses, in codes that /languages prints where they are there. */
+static enum dg_err put_guesses(const struct dg_relay *relay, struct dg_span text, struct dg_json_out *out,
+                               struct dg_why *why)
+{
+    struct dg_langid_guess guesses[GUESSES];
+    size_t n = 0;
+    enum dg_err err = dg_engine_detect(relay->job->engine, text, guesses, GUESSES, why, &n);
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        const struct dg_language *known =
+            dg_languages_find(&relay->langs, dg_span_cstr(guesses[i].tag), DG_LANGUAGE_ANY);
+        if (i == 0 || dg_lt_percent(guesses[i].confidence) > 0)
+            put_guess(out, dg_lt_percent(guesses[i].confidence), known ? known->code : guesses[i].tag);
+    }
+    if (n == 0)
+        put_guess(out, 0, "en");
+    dg_json_out_close(out, ']');
+    return err;
+}
+
+/* All texts of an array as one: its guesses are pooled. */
+static enum dg_err pool(struct dg_relay *relay, struct dg_buf *text)
+{
+    enum dg_err err = dg_relay_texts_of(relay, dg_fields_get(&relay->fields, "q"));
+    for (size_t i = 0; !err && i < relay->n; i++) {
+        err = dg_buf_append_span(text, relay->items[i].text);
+        if (!err)
+            err = dg_buf_append_byte(text, '\n');
+    }
+    return err;
+}
+
+void dg_lt_detect(struct dg_call *call)
+{
+    struct dg_relay *relay = dg_relay_new(call);
+    struct dg_buf text, buf;
+    struct dg_json_out out;
+    struct dg_why why = DG_WHY_NONE;
+    if (!relay || !dg_relay_read(relay))
+        return;
+    dg_buf_init(&text, call->req->body.len * 2 + call->req->query.len + 16);
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    enum dg_err err = pool(relay, &text);
+    if (err || text.len <= relay->n) {
+        dg_relay_fail(relay, err == DG_ERR_NOMEM ? 503 : 400, "missing_field",
+                      err == DG_ERR_INVALID ? "Invalid request: q parameter is not a string or an array of strings"
+                      : err                 ? "There is no memory."
+                                            : "Invalid request: missing q parameter");
+    } else {
+        err = put_guesses(relay, dg_buf_span(&text), &out, &why);
+        if (err) {
+            dg_call_fail(call, dg_ask_failure(relay->arena, err, &why, NULL));
+        } else {
+            answer(call, &out);
+        }
+        dg_relay_drop(relay);
+    }
+    dg_buf_deinit(&text);
+    dg_buf_deinit(&buf);
+}
+
+/* ---- Small things -------------------------------------------------------------------------------- */
+
+static void put_pair(struct dg_json_out *out, const char *key, const char *code, const char *name)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "code");
+    dg_json_out_cstr(out, code);
+    dg_json_out_key(out, "name");
+    dg_json_out_cstr(out, name);
+    dg_json_out_close(out, '}');
+}
+
+static void put_bool(struct dg_json_out *out, const char *key, bool value)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_bool(out, value);
+}
+
+/* What its web page asks before it shows itself. */
+void dg_lt_settings(struct dg_call *call)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    struct dg_languages langs = {.n = 0};
+    const struct dg_language *target = NULL;
+    const struct dg_api_opts *opts = &call->api->opts;
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    if (call->api->engine && dg_languages_read(call->api->engine, call->req->arena, &langs) != DG_OK)
+        out.err = DG_ERR_NOMEM;
+    for (size_t i = 0; i < langs.n && !target; i++)
+        target = langs.items[i].sides & DG_LANGUAGE_TARGET ? &langs.items[i] : NULL;
+    dg_json_out_open(&out, '{');
+    put_bool(&out, "apiKeys", false);
+    dg_json_out_key(&out, "charLimit");
+    dg_json_out_int(&out, opts->characters_max ? (int64_t)opts->characters_max : -1);
+    put_bool(&out, "filesTranslation", false);
+    dg_json_out_key(&out, "frontendTimeout");
+    dg_json_out_int(&out, 500);
+    put_bool(&out, "keyRequired", false);
+    dg_json_out_key(&out, "language");
+    dg_json_out_open(&out, '{');
+    put_pair(&out, "source", "auto", "Auto Detect");
+    put_pair(&out, "target", target ? target->code : "en", target ? target->name : "English");
+    dg_json_out_close(&out, '}');
+    put_bool(&out, "suggestions", false);
+    dg_json_out_key(&out, "supportedFilesFormat");
+    dg_json_out_open(&out, '[');
+    dg_json_out_close(&out, ']');
+    dg_json_out_close(&out, '}');
+    answer(call, &out);
+    dg_buf_deinit(&buf);
+}
+
+/* Always "ok", as there: whoever wants to know about models asks /readyz. */
+void dg_lt_health(struct dg_call *call)
+{
+    dg_call_json(call, 200, DG_SPAN("{\"status\":\"ok\"}"));
+}

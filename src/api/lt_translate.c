@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* POST /translate as LibreTranslate has it:
+ *
+ *     q         a text, or in JSON an array of texts
+ *     source    a language code, or "auto"
+ *     target    a language code
+ *     format    "text" or "html"
+ *     alternatives  how many other translations of each text
+ *
+ *     {"alternatives":[...],"detectedLanguage":{"confidence":90,"language":"fr"},"translatedText":"..."}
+ *
+ * Members mirror q: arrays of the same length for an array. The order of the checks is that of the original, since
+ * clients' tests look for the first sentence. */
+#include "api/api_int.h"
+#include "api/lt.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+
+enum { ALTERNATIVES_MAX = DG_BEAM_MAX - 1 };
+
+/* ---- The answer ---------------------------------------------------------------------------------- */
+
+static void put_detected(struct dg_json_out *out, const struct dg_relay_item *item)
+{
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "confidence");
+    dg_json_out_int(out, dg_lt_percent(item->confidence));
+    dg_json_out_key(out, "language");
+    dg_json_out_cstr(out, item->detected ? item->detected : item->from ? item->from->code : "en");
+    dg_json_out_close(out, '}');
+}
+
+static void put_alternatives(struct dg_json_out *out, const struct dg_relay *relay, size_t i)
+{
+    dg_json_out_open(out, '[');
+    for (int k = 1; k <= relay->job->ask.alternatives; k++)
+        if (dg_relay_alternative(relay, i, k).len)
+            dg_json_out_string(out, dg_relay_alternative(relay, i, k));
+    dg_json_out_close(out, ']');
+}
+
+enum member { ALTERNATIVES, DETECTED, TEXT };
+
+/* One member for all texts: a value, or an array of values when q was one. */
+static void put_member(struct dg_json_out *out, const struct dg_relay *relay, const char *key, enum member member)
+{
+    dg_json_out_key(out, key);
+    if (relay->is_array)
+        dg_json_out_open(out, '[');
+    for (size_t i = 0; i < relay->n; i++) {
+        if (member == ALTERNATIVES)
+            put_alternatives(out, relay, i);
+        else if (member == DETECTED)
+            put_detected(out, &relay->items[i]);
+        else
+            dg_json_out_string(out, dg_relay_result(relay, i));
+    }
+    if (relay->is_array)
+        dg_json_out_close(out, ']');
+}
+
+static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
+{
+    bool wants_alternatives = relay->user != NULL;
+    dg_json_out_open(out, '{');
+    if (wants_alternatives)
+        put_member(out, relay, "alternatives", ALTERNATIVES);
+    if (!relay->from)
+        put_member(out, relay, "detectedLanguage", DETECTED);
+    put_member(out, relay, "translatedText", TEXT);
+    dg_json_out_close(out, '}');
+}
+
+/* ---- The request --------------------------------------------------------------------------------- */
+
+/* Present, and neither "", [] nor 0: what the original takes for missing. */
+static bool is_given(const struct dg_relay *relay, const char *name)
+{
+    const struct dg_field *field = dg_fields_get(&relay->fields, name);
+    return field && field->kind != DG_FIELD_EMPTY && (field->value.len || field->kind == DG_FIELD_OTHER || field->in_array);
+}
+
+static bool check_given(const struct dg_relay *relay, struct dg_why *why)
+{
+    static const char *const names[] = {"q", "source", "target"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!is_given(relay, names[i])) {
+            dg_why_set(why, DG_ERR_INVALID, "Invalid request: missing %s parameter", names[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Line ends of a form are those of whoever filled it in. */
+static enum dg_err even_line_ends(struct dg_arena *arena, struct dg_span *text)
+{
+    char *even = dg_arena_alloc(arena, text->len + 1);
+    size_t n = 0;
+    if (!even)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < text->len; i++) {
+        bool is_return = text->ptr[i] == '\r';
+        if (is_return && i + 1 < text->len && text->ptr[i + 1] == '\n')
+            continue;
+        even[n++] = is_return ? '\n' : text->ptr[i];
+    }
+    if (n && even[n - 1] == '\n')
+        n--;
+    *text = dg_span_make(even, n);
+    return DG_OK;
+}
+
+static bool read_texts(struct dg_relay *relay, struct dg_why *why)
+{
+    const struct dg_field *q = dg_fields_get(&relay->fields, "q");
+    enum dg_err err;
+    if (q->in_array) {
+        err = dg_relay_texts_of(relay, q);
+    } else {
+        err = dg_relay_texts(relay, 1); /* a form's first q is its only one */
+        if (!err)
+            relay->items[0].text = q->value;
+        if (!err && q->kind != DG_FIELD_TEXT)
+            err = DG_ERR_INVALID;
+    }
+    if (!err && !relay->fields.is_json)
+        err = even_line_ends(relay->arena, &relay->items[0].text);
+    if (!err)
+        return true;
+    dg_why_set(why, err, err == DG_ERR_NOMEM ? "Cannot translate text: there is no memory"
+                                             : "Invalid request: q parameter is not a string or an array of strings");
+    return false;
+}
+
+static bool read_alternatives(struct dg_relay *relay, struct dg_why *why)
+{
+    const struct dg_field *field = dg_fields_get(&relay->fields, "alternatives");
+    int64_t n = 0;
+    if (!field || (field->kind == DG_FIELD_TEXT && field->value.len == 0))
+        return true;
+    if (field->in_array || !dg_field_int(field, &n) || n < 0) {
+        dg_why_set(why, DG_ERR_INVALID, "Invalid request: alternatives parameter is not a number");
+        return false;
+    }
+    if (n > ALTERNATIVES_MAX) {
+        dg_why_set(why, DG_ERR_RANGE, "Invalid request: alternatives parameter must be <= %d", ALTERNATIVES_MAX);
+        return false;
+    }
+    relay->job->ask.alternatives = (int)n;
+    relay->user = n ? relay : NULL;
+    return true;
+}
+
+static bool check_limits(const struct dg_relay *relay, struct dg_why *why)
+{
+    const struct dg_api_opts *opts = &relay->call->api->opts;
+    size_t size = relay->n, limit = opts->texts_max;
+    bool is_over = size > limit;
+    for (size_t i = 0; !is_over && opts->characters_max && i < relay->n; i++) {
+        size = dg_utf8_count(relay->items[i].text);
+        limit = opts->characters_max;
+        is_over = size > limit;
+    }
+    if (is_over)
+        dg_why_set(why, DG_ERR_LIMIT, "Invalid request: request (%zu) exceeds text limit (%zu)", size, limit);
+    return !is_over;
+}
+
+static bool read_format(struct dg_relay *relay, struct dg_why *why)
+{
+    struct dg_span format = dg_fields_text(&relay->fields, "format");
+    const struct dg_field *field = dg_fields_get(&relay->fields, "format");
+    if (!field || (field->kind == DG_FIELD_TEXT && (format.len == 0 || dg_span_eq(format, DG_SPAN("text")))))
+        return true;
+    dg_why_set(why, DG_ERR_UNSUPPORTED, "%.*s format is not supported", DG_SPAN_FMT(dg_span_sub(field->value, 0, 100)));
+    return false;
+}
+
+void dg_lt_translate(struct dg_call *call, struct dg_relay *relay)
+{
+    struct dg_why why = DG_WHY_NONE;
+    bool is_fine = check_given(relay, &why) && read_texts(relay, &why) && read_alternatives(relay, &why) &&
+                   check_limits(relay, &why) &&
+                   dg_lt_language(relay, "source", DG_LANGUAGE_ANY, &relay->from, &why) &&
+                   dg_lt_language(relay, "target", DG_LANGUAGE_ANY, &relay->to, &why) && read_format(relay, &why) &&
+                   dg_lt_pair(relay, &why);
+    (void)call;
+    if (!is_fine) {
+        dg_relay_fail(relay, 400, "invalid_value", why.text);
+        return;
+    }
+    relay->job->ask.request.usual_beam = true;
+    dg_relay_start(relay, on_whole);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The relay lives in its job's arena. A text's language is looked for when its turn comes, not at the start:
+ * a thousand texts do not hold the loop. */
+#include "api/relay.h"
+#include "api/api_int.h"
+#include "base/utf8.h"
+#include "text/langid.h"
+
+enum { ARENA_MORE = 4 << 20, ANSWER_MAX = 512 << 20, GUESSES = 5 };
+
+/* ---- Life ---------------------------------------------------------------------------------------- */
+
+struct dg_relay *dg_relay_new(struct dg_call *call)
+{
+    struct dg_job *job = NULL;
+    struct dg_relay *relay = NULL;
+    if (!call->api->engine || dg_engine_n_models(call->api->engine) == 0) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model", .retry_after_s = 1,
+                                               .message = "This server has no model."});
+        return NULL;
+    }
+    if (dg_job_new(call->api->engine, &call->api->jobs, call->req->body.len * 8 + ARENA_MORE, &job) == DG_OK)
+        relay = dg_arena_calloc(&job->arena, 1, sizeof *relay);
+    if (relay) {
+        relay->call = call;
+        relay->job = job;
+        relay->arena = &job->arena;
+        job->ask.request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+        if (dg_languages_read(call->api->engine, relay->arena, &relay->langs) == DG_OK)
+            return relay;
+    }
+    dg_job_drop(job);
+    dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
+                                           .message = "There is no memory."});
+    return NULL;
+}
+
+void dg_relay_drop(struct dg_relay *relay)
+{
+    dg_job_drop(relay->job); /* with all that is in its arena, the relay too */
+}
+
+void dg_relay_fail(struct dg_relay *relay, int status, const char *code, const char *message)
+{
+    dg_call_fail(relay->call, (struct dg_failure){.status = status, .code = code, .message = message});
+    dg_relay_drop(relay);
+}
+
+void dg_relay_fail_with(struct dg_relay *relay, enum dg_err err, const struct dg_why *why)
+{
+    dg_call_fail(relay->call, dg_ask_failure(relay->arena, err, why, NULL));
+    dg_relay_drop(relay);
+}
+
+/* ---- What is asked ------------------------------------------------------------------------------- */
+
+bool dg_relay_read(struct dg_relay *relay)
+{
+    struct dg_why why = DG_WHY_NONE;
+    enum dg_err err = dg_fields_read(relay->call->req, relay->arena, &relay->fields, &why);
+    if (!err)
+        return true;
+    struct dg_failure failure = dg_ask_failure(relay->arena, err, &why, NULL);
+    if (failure.status < 500 && !relay->fields.is_json)
+        failure.code = "invalid_form";
+    else if (failure.status < 500)
+        failure.code = "invalid_json";
+    dg_call_fail(relay->call, failure);
+    dg_relay_drop(relay);
+    return false;
+}
+
+enum dg_err dg_relay_texts(struct dg_relay *relay, size_t n)
+{
+    struct dg_relay_item *items = dg_arena_calloc(relay->arena, n ? n : 1, sizeof *items);
+    if (!items)
+        return DG_ERR_NOMEM;
+    relay->items = items;
+    relay->n = n;
+    return DG_OK;
+}
+
+enum dg_err dg_relay_texts_of(struct dg_relay *relay, const struct dg_field *field)
+{
+    enum dg_err err = dg_relay_texts(relay, dg_fields_count(&relay->fields, field));
+    relay->is_array = field && field->in_array;
+    for (size_t i = 0; !err && i < relay->n; i++, field = dg_fields_next(&relay->fields, field)) {
+        relay->items[i].text = field->value;
+        if (field->kind != DG_FIELD_TEXT)
+            err = DG_ERR_INVALID;
+    }
+    return err;
+}
+
+struct dg_span dg_relay_result(const struct dg_relay *relay, size_t i)
+{
+    return dg_buf_span(&relay->job->items[i].json);
+}
+
+struct dg_span dg_relay_alternative(const struct dg_relay *relay, size_t i, int k)
+{
+    return dg_buf_span(&relay->job->items[i].alternatives[k]);
+}
+
+size_t dg_relay_characters(const struct dg_relay *relay)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < relay->n; i++)
+        n += dg_utf8_count(relay->items[i].text);
+    return n;
+}
+
+/* ---- Each text ----------------------------------------------------------------------------------- */
+
+/* What the text is in: the likeliest language that leads to the target, or that is the target; else the likeliest
+ * of all, which will not help the engine but is told. */
+static void detect(struct dg_relay *relay, struct dg_relay_item *item)
+{
+    struct dg_langid_guess guesses[GUESSES];
+    size_t n = 0;
+    if (dg_engine_detect(relay->job->engine, item->text, guesses, GUESSES, NULL, &n) != DG_OK)
+        return;
+    item->is_blank = n == 0;
+    for (size_t i = 0; i < n && !item->from; i++) {
+        const struct dg_language *found =
+            dg_languages_find(&relay->langs, dg_span_cstr(guesses[i].tag), DG_LANGUAGE_ANY);
+        bool helps = found && (!relay->to || dg_languages_lead(&relay->langs, found, relay->to));
+        if (i > 0 && !helps)
+            continue;
+        item->detected = found ? found->code : guesses[i].tag;
+        item->confidence = guesses[i].confidence;
+        item->from = helps ? found : NULL;
+    }
+}
+
+static void on_begin(void *owner, struct dg_job_item *job_item, struct dg_engine_request *request)
+{
+    struct dg_relay *relay = owner;
+    struct dg_relay_item *item = &relay->items[job_item->index];
+    item->from = relay->from;
+    if (!item->from)
+        detect(relay, item);
+    if (request->model)
+        return;
+    request->source = item->from ? item->from->tag.text : NULL;
+    request->target = relay->to ? relay->to->tag.text : NULL;
+    request->copy = item->is_blank || (item->from && item->from == relay->to);
+}
+
+static enum dg_err on_item(void *owner, struct dg_job_item *job_item, const struct dg_engine_result *result)
+{
+    struct dg_relay *relay = owner;
+    struct dg_relay_item *item = &relay->items[job_item->index];
+    item->n_characters = result->n_characters;
+    if (!item->from && !item->detected && result->source && !item->is_blank)
+        item->from = dg_languages_find(&relay->langs, dg_span_cstr(result->source), DG_LANGUAGE_ANY);
+    return dg_buf_append_span(&job_item->json, result->text); /* where our own API would have put JSON */
+}
+
+static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
+{
+    struct dg_relay *relay = owner;
+    (void)item;
+    relay->on_delta(relay, text);
+}
+
+/* ---- The end ------------------------------------------------------------------------------------- */
+
+static void log_totals(struct dg_call *call, const struct dg_job *job)
+{
+    call->tokens_in = job->n_tokens_in;
+    call->tokens_out = job->n_tokens_out;
+    call->queue_us = job->queue_ns / 1000;
+    call->compute_us = (job->total_ns - job->queue_ns) / 1000;
+}
+
+static void answer(struct dg_relay *relay)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    relay->on_whole(relay, &out);
+    if (dg_json_out_end(&out) == DG_OK)
+        dg_call_json(relay->call, 200, dg_buf_span(&buf));
+    else
+        dg_call_fail(relay->call, dg_ask_failure(relay->arena, DG_ERR_NOMEM, NULL, NULL));
+    dg_buf_deinit(&buf);
+}
+
+static void on_over(void *owner, struct dg_job *job)
+{
+    struct dg_relay *relay = owner;
+    struct dg_call *call = relay->call;
+    struct dg_failure failure = dg_ask_failure(&job->arena, job->err, &job->why, NULL);
+    if (call) {
+        log_totals(call, job);
+        call->on_gone = NULL;
+    }
+    if (relay->on_end)
+        relay->on_end(relay, job->err ? &failure : NULL);
+    else if (job->err)
+        dg_call_fail(call, failure);
+    else
+        answer(relay);
+    dg_relay_drop(relay);
+}
+
+static void on_gone(void *work)
+{
+    dg_relay_drop(work);
+}
+
+static const struct dg_job_listener whole_listener = {.on_begin = on_begin, .on_item = on_item, .on_over = on_over};
+static const struct dg_job_listener stream_listener = {
+    .on_begin = on_begin, .on_delta = on_delta, .on_item = on_item, .on_over = on_over};
+
+static enum dg_err hand_over(struct dg_relay *relay)
+{
+    struct dg_ask *ask = &relay->job->ask;
+    ask->texts = dg_arena_calloc(relay->arena, relay->n ? relay->n : 1, sizeof *ask->texts);
+    if (!ask->texts)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < relay->n; i++)
+        ask->texts[i] = relay->items[i].text;
+    ask->n_texts = relay->n;
+    ask->request.search.n_best = ask->alternatives + 1;
+    return DG_OK;
+}
+
+void dg_relay_start(struct dg_relay *relay, void (*on_whole)(struct dg_relay *relay, struct dg_json_out *out))
+{
+    struct dg_call *call = relay->call;
+    struct dg_why why = DG_WHY_NONE;
+    uint64_t retry_ms = 0;
+    relay->on_whole = on_whole;
+    enum dg_err err = hand_over(relay);
+    if (!err)
+        err = dg_job_start(relay->job, relay->on_delta ? &stream_listener : &whole_listener, relay, &why, &retry_ms);
+    if (!err) {
+        if (call) {
+            call->work = relay;
+            call->on_gone = on_gone;
+        }
+        return;
+    }
+    struct dg_failure failure = dg_ask_failure(relay->arena, err, &why, NULL);
+    if (err == DG_ERR_BUSY)
+        failure.retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+    if (relay->on_end)
+        relay->on_end(relay, &failure);
+    else
+        dg_call_fail(call, failure);
+    dg_relay_drop(relay);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A delimiter is CR LF "--" boundary; the body's first one lacks the line end before it. Behind a delimiter
+ * stands "--" (the end) or a line end and the next part:
+ *
+ *     --boundary CRLF  headers CRLF  CRLF  bytes  CRLF --boundary CRLF  ...  CRLF --boundary-- CRLF
+ *
+ * Browsers write %22, %0D and %0A for quotes and line ends in names; other programs a backslash before a
+ * quote. Both are undone; a backslash before anything else is itself, since paths of Windows hold them. */
+#include "net/proto/multipart.h"
+#include "base/utf8.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* ---- Parameters of a header value ---------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static struct dg_span trim(struct dg_span text)
+{
+    while (text.len && is_blank(text.ptr[0]))
+        text = dg_span_sub(text, 1, text.len);
+    while (text.len && is_blank(text.ptr[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+static bool is_word(struct dg_span text, const char *word)
+{
+    return text.len == strlen(word) && (text.len == 0 || strncasecmp(text.ptr, word, text.len) == 0);
+}
+
+/* What stands before the first ';'. */
+static struct dg_span head_of(struct dg_span value)
+{
+    const char *end = value.len ? memchr(value.ptr, ';', value.len) : NULL;
+    return trim(end ? dg_span_make(value.ptr, (size_t)(end - value.ptr)) : value);
+}
+
+/* The length of a quoted string with its quotes; 0 when it does not end. */
+static size_t quoted_len(struct dg_span text)
+{
+    for (size_t i = 1; i < text.len; i++) {
+        if (text.ptr[i] == '"')
+            return i + 1;
+        if (text.ptr[i] == '\\' && i + 1 < text.len && text.ptr[i + 1] == '"')
+            i++;
+    }
+    return 0;
+}
+
+/* Finds a parameter; *value is raw, with its quotes. DG_ERR_NOT_FOUND, or DG_ERR_FORMAT for what is no list of
+ * parameters or names one twice. */
+static enum dg_err parameter(struct dg_span header, const char *name, struct dg_span *value)
+{
+    const char *semicolon = header.len ? memchr(header.ptr, ';', header.len) : NULL;
+    struct dg_span rest = {NULL, 0};
+    bool found = false;
+    if (semicolon)
+        rest = dg_span_make(semicolon, header.len - (size_t)(semicolon - header.ptr));
+    while (rest.len) {
+        rest = trim(dg_span_sub(rest, 1, rest.len)); /* behind the ';' */
+        if (rest.len == 0)
+            break;
+        size_t key = 0;
+        while (key < rest.len && rest.ptr[key] != '=' && rest.ptr[key] != ';')
+            key++;
+        if (key == 0 || key == rest.len || rest.ptr[key] != '=')
+            return DG_ERR_FORMAT;
+        struct dg_span word = trim(dg_span_sub(rest, 0, key));
+        rest = trim(dg_span_sub(rest, key + 1, rest.len));
+        size_t len = 0;
+        if (rest.len && rest.ptr[0] == '"') {
+            len = quoted_len(rest);
+            if (len == 0)
+                return DG_ERR_FORMAT;
+        } else {
+            while (len < rest.len && rest.ptr[len] != ';')
+                len++;
+        }
+        struct dg_span raw = trim(dg_span_sub(rest, 0, len));
+        rest = trim(dg_span_sub(rest, len, rest.len));
+        if (rest.len && rest.ptr[0] != ';')
+            return DG_ERR_FORMAT;
+        if (!is_word(word, name))
+            continue;
+        if (found)
+            return DG_ERR_FORMAT;
+        found = true;
+        *value = raw;
+    }
+    return found ? DG_OK : DG_ERR_NOT_FOUND;
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The byte of "%XX" at `at`; -1 when none stands there. */
+static int escaped(struct dg_span text, size_t at)
+{
+    if (text.ptr[at] != '%' || text.len - at < 3)
+        return -1;
+    int high = hex_value(text.ptr[at + 1]), low = hex_value(text.ptr[at + 2]);
+    return high < 0 || low < 0 ? -1 : high << 4 | low;
+}
+
+static bool has_control(struct dg_span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7F)
+            return true;
+    return false;
+}
+
+/* A name made plain, in the arena. `all`: every %XX counts (RFC 5987), not only those that browsers write. */
+static enum dg_err plain(struct dg_arena *arena, struct dg_span raw, bool all, struct dg_span *out)
+{
+    bool is_quoted = raw.len >= 2 && raw.ptr[0] == '"';
+    if (is_quoted)
+        raw = dg_span_sub(raw, 1, raw.len - 2);
+    char *text = dg_arena_alloc(arena, raw.len + 1);
+    if (!text)
+        return DG_ERR_NOMEM;
+    size_t n = 0;
+    for (size_t i = 0; i < raw.len; i++) {
+        int byte = escaped(raw, i);
+        if (byte >= 0 && (all || byte == '"' || byte == '\r' || byte == '\n')) {
+            text[n++] = (char)byte;
+            i += 2;
+        } else {
+            if (is_quoted && raw.ptr[i] == '\\' && i + 1 < raw.len && raw.ptr[i + 1] == '"')
+                i++;
+            text[n++] = raw.ptr[i];
+        }
+    }
+    text[n] = '\0';
+    *out = dg_span_make(text, n);
+    return dg_utf8_valid(*out, NULL) && !has_control(*out) ? DG_OK : DG_ERR_UTF8;
+}
+
+/* ---- The boundary -------------------------------------------------------------------------------- */
+
+bool dg_multipart_is(struct dg_span content_type)
+{
+    return is_word(head_of(content_type), "multipart/form-data");
+}
+
+static bool is_boundary(struct dg_span text)
+{
+    if (text.len == 0 || text.len > DG_MULTIPART_BOUNDARY_MAX || text.ptr[text.len - 1] == ' ')
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        bool alnum = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        if (!alnum && (c == '\0' || !strchr("'()+_,-./:=? ", c)))
+            return false;
+    }
+    return true;
+}
+
+enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span content_type,
+                               struct dg_span body, struct dg_why *why)
+{
+    struct dg_span boundary;
+    if (parameter(content_type, "boundary", &boundary) != DG_OK)
+        return dg_why_set(why, DG_ERR_FORMAT, "the Content-Type names no boundary, or names it twice");
+    if (boundary.len >= 2 && boundary.ptr[0] == '"')
+        boundary = dg_span_sub(boundary, 1, boundary.len - 2);
+    if (!is_boundary(boundary))
+        return dg_why_set(why, DG_ERR_FORMAT,
+                          "the boundary has %zu bytes, expected 1 to %d of those that RFC 2046 permits",
+                          boundary.len, DG_MULTIPART_BOUNDARY_MAX);
+    *multipart = (struct dg_multipart){.rest = body};
+    memcpy(multipart->delimiter, "\r\n--", 4);
+    memcpy(multipart->delimiter + 4, boundary.ptr, boundary.len);
+    multipart->delimiter_len = boundary.len + 4;
+    struct dg_span first = dg_span_make(multipart->delimiter + 2, multipart->delimiter_len - 2);
+    if (!dg_span_starts(body, first))
+        return dg_why_set(why, body.len < first.len ? DG_ERR_TRUNCATED : DG_ERR_FORMAT,
+                          "the body does not begin with its boundary");
+    multipart->rest = dg_span_sub(body, first.len, body.len);
+    return DG_OK;
+}
+
+/* ---- Parts --------------------------------------------------------------------------------------- */
+
+/* Where `what` begins in `text` from `from` on; text.len when nowhere. */
+static size_t find(struct dg_span text, size_t from, struct dg_span what)
+{
+    while (from + what.len <= text.len) {
+        const char *first = memchr(text.ptr + from, what.ptr[0], text.len - from - what.len + 1);
+        if (!first)
+            break;
+        if (memcmp(first, what.ptr, what.len) == 0)
+            return (size_t)(first - text.ptr);
+        from = (size_t)(first - text.ptr) + 1;
+    }
+    return text.len;
+}
+
+static enum dg_err read_disposition(struct dg_span value, struct dg_arena *arena, struct dg_part *part)
+{
+    struct dg_span raw;
+    if (!is_word(head_of(value), "form-data"))
+        return DG_ERR_FORMAT;
+    enum dg_err err = parameter(value, "name", &raw);
+    if (!err)
+        err = plain(arena, raw, false, &part->name);
+    if (err)
+        return err == DG_ERR_NOT_FOUND ? DG_ERR_FORMAT : err;
+    err = parameter(value, "filename", &raw);
+    if (!err)
+        err = plain(arena, raw, false, &part->filename);
+    if (err && err != DG_ERR_NOT_FOUND)
+        return err;
+    err = parameter(value, "filename*", &raw); /* goes before the other: it says its charset */
+    if (!err && raw.len >= 7 && strncasecmp(raw.ptr, "utf-8'", 6) == 0) {
+        const char *quote = memchr(raw.ptr + 6, '\'', raw.len - 6);
+        if (!quote)
+            return DG_ERR_FORMAT;
+        size_t at = (size_t)(quote - raw.ptr) + 1;
+        return plain(arena, dg_span_sub(raw, at, raw.len), true, &part->filename);
+    }
+    return err == DG_ERR_NOT_FOUND ? DG_OK : err;
+}
+
+/* One header line. */
+static enum dg_err read_line(struct dg_span line, struct dg_arena *arena, struct dg_part *part,
+                             struct dg_why *why)
+{
+    const char *colon = memchr(line.ptr, ':', line.len);
+    if (!colon || colon == line.ptr || is_blank(line.ptr[0]) || has_control(line))
+        return dg_why_set(why, DG_ERR_FORMAT, "a part of the form has a bad header line");
+    struct dg_span name = dg_span_make(line.ptr, (size_t)(colon - line.ptr));
+    struct dg_span value = trim(dg_span_sub(line, name.len + 1, line.len));
+    if (is_word(name, "content-disposition")) {
+        enum dg_err err = part->name.ptr ? DG_ERR_FORMAT : read_disposition(value, arena, part);
+        return err ? dg_why_set(why, err, "a part of the form has a bad Content-Disposition") : DG_OK;
+    }
+    if (is_word(name, "content-type"))
+        part->type = value;
+    if (is_word(name, "content-transfer-encoding") && !is_word(value, "binary") && !is_word(value, "8bit") &&
+        !is_word(value, "7bit"))
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "a part of the form is transfer-encoded; send it as it is");
+    return DG_OK;
+}
+
+/* The header lines, up to and with the empty one; *len bytes. */
+static enum dg_err read_head(struct dg_span text, struct dg_arena *arena, struct dg_part *part, size_t *len,
+                             struct dg_why *why)
+{
+    struct dg_span near = dg_span_sub(text, 0, DG_MULTIPART_HEAD_MAX);
+    size_t at = 0;
+    for (;;) {
+        size_t end = find(near, at, DG_SPAN("\r\n"));
+        if (end == near.len)
+            return dg_why_set(why, near.len < text.len ? DG_ERR_LIMIT : DG_ERR_TRUNCATED,
+                              near.len < text.len ? "the header lines of a part pass %d bytes"
+                                                  : "the form ends inside the header lines of a part",
+                              DG_MULTIPART_HEAD_MAX);
+        if (end == at)
+            break;
+        enum dg_err err = read_line(dg_span_sub(near, at, end - at), arena, part, why);
+        if (err)
+            return err;
+        at = end + 2;
+    }
+    if (!part->name.ptr)
+        return dg_why_set(why, DG_ERR_FORMAT, "a part of the form has no Content-Disposition");
+    *len = at + 2;
+    return DG_OK;
+}
+
+/* Behind the delimiter: the end of all, or of its line. */
+static enum dg_err after_delimiter(struct dg_multipart *multipart, struct dg_why *why)
+{
+    struct dg_span rest = multipart->rest;
+    if (dg_span_starts(rest, DG_SPAN("--"))) {
+        rest = dg_span_sub(rest, 2, rest.len);
+        if (rest.len && !dg_span_eq(rest, DG_SPAN("\r\n")))
+            return dg_why_set(why, DG_ERR_FORMAT, "%zu bytes follow the end of the form", rest.len);
+        multipart->is_over = true;
+        return DG_OK;
+    }
+    if (!dg_span_starts(rest, DG_SPAN("\r\n")))
+        return dg_why_set(why, rest.len < 2 ? DG_ERR_TRUNCATED : DG_ERR_FORMAT,
+                          rest.len < 2 ? "the form ends behind a boundary"
+                                       : "a boundary of the form is not followed by a line end");
+    multipart->rest = dg_span_sub(rest, 2, rest.len);
+    return DG_OK;
+}
+
+enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *arena, struct dg_part *part,
+                              bool *more, struct dg_why *why)
+{
+    struct dg_part found = {.name = {NULL, 0}};
+    size_t head = 0;
+    enum dg_err err = multipart->is_over ? DG_OK : after_delimiter(multipart, why);
+    if (err || multipart->is_over) {
+        *more = false;
+        return err;
+    }
+    if (++multipart->n_parts > DG_MULTIPART_PARTS_MAX)
+        return dg_why_set(why, DG_ERR_LIMIT, "the form has more than %d parts", DG_MULTIPART_PARTS_MAX);
+    err = read_head(multipart->rest, arena, &found, &head, why);
+    if (err)
+        return err;
+    /* The empty line may be the first half of the delimiter: then the part is empty. */
+    struct dg_span delimiter = dg_span_make(multipart->delimiter, multipart->delimiter_len);
+    size_t end = find(multipart->rest, head - 2, delimiter);
+    if (end == multipart->rest.len)
+        return dg_why_set(why, DG_ERR_TRUNCATED, "the form ends inside a part");
+    found.body = end < head ? dg_span_sub(multipart->rest, head, 0) : dg_span_sub(multipart->rest, head, end - head);
+    multipart->rest = dg_span_sub(multipart->rest, end + delimiter.len, multipart->rest.len);
+    *part = found;
+    *more = true;
+    return DG_OK;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A body of type multipart/form-data (RFC 7578), read strictly from memory: part after part, nothing copied
+ * but names.
+ *
+ *     struct dg_multipart multipart;
+ *     err = dg_multipart_begin(&multipart, content_type, body, &why);
+ *     struct dg_part part;
+ *     bool more;
+ *     while ((err = dg_multipart_next(&multipart, &arena, &part, &more, &why)) == DG_OK && more)
+ *         ... part.name, part.filename, part.body ...
+ *
+ * Refused, with a sentence: a missing or bad boundary, anything before the first delimiter, a part without
+ * "Content-Disposition: form-data; name=...", header lines that are folded or end in a bare LF, transfer
+ * encodings that change bytes, more parts than the limit, a body that ends before its last delimiter, and
+ * anything but a line end behind that. Time is linear in the body. One thread. */
+#ifndef DG_NET_PROTO_MULTIPART_H
+#define DG_NET_PROTO_MULTIPART_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+
+enum {
+    DG_MULTIPART_PARTS_MAX = 20000,
+    DG_MULTIPART_HEAD_MAX = 4096, /* bytes of one part's header lines */
+    DG_MULTIPART_BOUNDARY_MAX = 70,
+};
+
+struct dg_multipart {
+    struct dg_span rest; /* of the body, behind the delimiter that was read last */
+    char delimiter[DG_MULTIPART_BOUNDARY_MAX + 5]; /* CR LF "--" boundary */
+    size_t delimiter_len;
+    unsigned n_parts;
+    bool is_over;
+};
+
+struct dg_part {
+    struct dg_span name;     /* valid UTF-8 without control characters; in the arena */
+    struct dg_span filename; /* the same; ptr NULL when the part names no file */
+    struct dg_span type;     /* the Content-Type, as sent; empty when there is none */
+    struct dg_span body;     /* any bytes; borrowed from the whole body */
+};
+
+/* True for "multipart/form-data" with or without parameters, in any case. */
+bool dg_multipart_is(struct dg_span content_type);
+
+enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span content_type,
+                               struct dg_span body, struct dg_why *why) DG_MUST_CHECK;
+
+/* The next part; *more is false behind the last. DG_ERR_FORMAT, DG_ERR_TRUNCATED, DG_ERR_LIMIT, DG_ERR_UTF8,
+ * DG_ERR_UNSUPPORTED (a transfer encoding), DG_ERR_NOMEM. */
+enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *arena, struct dg_part *part,
+                              bool *more, struct dg_why *why) DG_MUST_CHECK;
+
+#endif

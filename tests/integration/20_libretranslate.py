@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: ISC
+"""LibreTranslate's API as its clients use it: four ways to send a request, shapes of answers, every sentence of its
+errors, and what hostile requests get."""
+import json
+import os
+import urllib.parse
+
+from harness import SOURCES, IntegrationTest, main
+
+MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
+JSON = {"Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def multipart(fields, boundary="----frontier"):
+    """A form as browsers and curl send it; a value (name, bytes) is a file."""
+    body = b""
+    for name, value in fields.items():
+        body += f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"'.encode()
+        if isinstance(value, tuple):
+            body += f'; filename="{value[0]}"\r\nContent-Type: application/octet-stream'.encode()
+            value = value[1]
+        body += b"\r\n\r\n" + (value if isinstance(value, bytes) else value.encode()) + b"\r\n"
+    return body + f"--{boundary}--\r\n".encode(), {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+
+
+class LibreTranslate(IntegrationTest):
+    def ask(self, path, body=None, headers=None, method="POST", status=200):
+        if isinstance(body, (dict, list)):
+            body, headers = json.dumps(body).encode(), JSON
+        got, headers, answer = self.server.request(method, path, body=body, headers=headers)
+        self.assertEqual(got, status, answer)
+        self.assertEqual(headers["Content-Type"], "application/json")
+        self.headers = headers
+        return json.loads(answer)
+
+    def refuse(self, sentence, body, path="/translate", status=400, headers=None):
+        self.assertEqual(self.ask(path, body, headers, status=status), {"error": sentence})
+
+    def test_four_ways_to_ask(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        fields = {"q": "Le chat dort.", "source": "fr", "target": "en"}
+        expected = {"translatedText": "The cat is sleeping."}
+        self.assertEqual(self.ask("/translate", fields), expected)
+        self.assertEqual(self.ask("/translate", urllib.parse.urlencode(fields), FORM), expected)
+        self.assertEqual(self.ask("/translate", *multipart(fields)), expected)
+        self.assertEqual(self.ask("/translate?" + urllib.parse.urlencode(fields), b""), expected)
+        self.assertEqual(self.ask("/translate?source=fr&target=en", "q=Le+chat+dort.", FORM), expected)
+        self.assertEqual(self.ask("/translate", {**fields, "source": "FR", "target": "EN", "format": "text"}), expected)
+        two = {**fields, "q": "Le chat dort.\r\nLe chat dort.\r\n"}
+        lines = {"translatedText": "The cat is sleeping.\nThe cat is sleeping."}
+        self.assertEqual(self.ask("/translate", urllib.parse.urlencode(two), FORM), lines)
+        for name, value in (("Access-Control-Allow-Origin", "*"), ("Access-Control-Allow-Methods", "GET, POST"),
+                            ("Access-Control-Allow-Headers", "Authorization, Content-Type"),
+                            ("Access-Control-Expose-Headers", "Authorization"),
+                            ("Access-Control-Allow-Credentials", "true"), ("Access-Control-Max-Age", "1728000")):
+            self.assertEqual(self.headers[name], value)
+
+    def test_answers_mirror_the_question(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        texts = ["Le chat dort sur le lit.", "Good morning, my dear friends!", "😀 42"]
+        answer = self.ask("/translate", {"q": texts, "source": "auto", "target": "en", "alternatives": 2})
+        self.assertEqual([one["language"] for one in answer["detectedLanguage"]], ["fr", "en", "en"])
+        self.assertEqual(answer["detectedLanguage"][2]["confidence"], 0)
+        self.assertGreater(answer["detectedLanguage"][0]["confidence"], 50)
+        self.assertEqual(answer["translatedText"][1:], texts[1:])
+        self.assertEqual([len(answer["alternatives"]), answer["alternatives"][1:]], [3, [[], []]])
+        self.assertNotIn(answer["translatedText"][0], answer["alternatives"][0])
+        one = self.ask("/translate", {"q": texts[0], "source": "auto", "target": "en"})
+        self.assertEqual(one["translatedText"], answer["translatedText"][0])
+        self.assertEqual(one["detectedLanguage"], answer["detectedLanguage"][0])
+        self.assertNotIn("alternatives", one)
+        same = self.ask("/translate", {"q": ["Good morning."], "source": "en", "target": "en"})
+        self.assertEqual(same, {"translatedText": ["Good morning."]})
+
+    def test_every_sentence_of_its_errors(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        good = {"q": "Bonjour", "source": "fr", "target": "en"}
+        for name in ("q", "source", "target"):
+            for missing in (None, "", []):
+                self.refuse(f"Invalid request: missing {name} parameter", {**good, name: missing})
+            self.refuse(f"Invalid request: missing {name} parameter",
+                        urllib.parse.urlencode({key: value for key, value in good.items() if key != name}), headers=FORM)
+        self.refuse("Invalid request: missing q parameter", {})
+        for wrong in ("x", "1.5", -1, True, [1], {"a": 1}):
+            self.refuse("Invalid request: alternatives parameter is not a number", {**good, "alternatives": wrong})
+        self.refuse("Invalid request: alternatives parameter must be <= 15", {**good, "alternatives": 10000})
+        self.refuse("Invalid request: request (1001) exceeds text limit (1000)", {**good, "q": ["a"] * 1001})
+        self.refuse("zz is not supported", {**good, "source": "zz"})
+        self.refuse("zz is not supported", {**good, "target": "zz"})
+        self.refuse("docx format is not supported", {**good, "format": "docx"})
+        self.refuse("French (fr) is not available as a target language from English (en)",
+                    {**good, "source": "en", "target": "fr"})
+        for broken in (b"{", b"[1]", b'"x"', b"", b'{"q":"a","q":"b"}', b'{"q":"\xff"}', b'{"q":NaN}'):
+            self.refuse("Invalid JSON format", broken, headers=JSON)
+        self.refuse("Invalid request: missing q parameter", {"api_key": "x"}, path="/detect")
+        for path, method in (("/translate", "PUT"), ("/detect", "GET"), ("/languages", "POST")):
+            self.assertIsInstance(self.ask(path, method=method, status=405)["error"], str)
+
+    def test_wrong_types_at_every_field(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        good = {"q": "Bonjour", "source": "fr", "target": "en", "format": "text", "alternatives": 0}
+        for name in good:
+            for value in (0, -1, 1.5, True, False, {}, {"a": []}, [[]], [None], [1], "\x00", "x" * 300):
+                status, _, answer = self.server.request("POST", "/translate", headers=JSON,
+                                                        body=json.dumps({**good, name: value}))
+                self.assertIn(status, (200, 400), (name, value, answer))
+                self.assertTrue(status == 200 or isinstance(json.loads(answer)["error"], str))
+        body, headers = multipart(good | {"alternatives": "0"})
+        for end in range(0, len(body) - 2, 7):
+            status, _, answer = self.server.request("POST", "/translate", body=body[:end], headers=headers)
+            self.assertEqual(status, 400, answer)
+        self.ask("/translate", {**good, "q": ["x"] * 10000}, status=400)
+
+    def test_detect_and_the_lists(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        for found in (self.ask("/detect", {"q": "Où est la gare, s'il vous plaît ?"}),
+                      self.ask("/detect", "q=O%C3%B9+est+la+gare+%3F", FORM), self.ask("/detect?q=Bonjour+mes+amis", b""),
+                      self.ask("/detect", {"q": ["Bonjour", "mes amis"]})):
+            self.assertEqual(found[0]["language"], "fr")
+            self.assertGreater(found[0]["confidence"], 50)
+        self.assertEqual(self.ask("/detect", {"q": "123 😀"}), [{"confidence": 0, "language": "en"}])
+        expected = [{"code": "en", "name": "English", "targets": ["en"]},
+                    {"code": "fr", "name": "French", "targets": ["en", "fr"]}]
+        for body, headers in ((None, None), (b"api_key=x", FORM), (None, JSON)):
+            self.assertEqual(self.ask("/languages", body, headers, method="GET"), expected)
+        settings = self.ask("/frontend/settings", method="GET")
+        self.assertEqual(settings["language"]["target"], {"code": "en", "name": "English"})
+        self.assertEqual((settings["charLimit"], settings["keyRequired"]), (-1, False))
+        self.assertEqual(self.ask("/health", method="GET"), {"status": "ok"})
+
+
+if __name__ == "__main__":
+    main()
