@@ -109,6 +109,11 @@ enum dg_err dg_file_out_write(struct dg_file_out *out, const void *bytes, size_t
     return err;
 }
 
+enum dg_err dg_file_out_own(struct dg_file_out *out, uid_t owner, gid_t group, struct dg_why *why)
+{
+    return fchown(out->fd, owner, group) == 0 ? DG_OK : failed(why, "give away", out->path);
+}
+
 uint64_t dg_file_out_len(const struct dg_file_out *out)
 {
     return out->len;

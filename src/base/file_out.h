@@ -20,6 +20,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct dg_file_out;
 
@@ -29,6 +30,10 @@ enum dg_err dg_file_out_open(struct dg_file_out **out, const char *path, unsigne
 
 enum dg_err dg_file_out_write(struct dg_file_out *out, const void *bytes, size_t len,
                               struct dg_why *why) DG_MUST_CHECK;
+
+/* Gives the file to an account and group, which only root can. */
+enum dg_err dg_file_out_own(struct dg_file_out *out, uid_t owner, gid_t group,
+                            struct dg_why *why) DG_MUST_CHECK;
 
 /* Bytes written so far. */
 uint64_t dg_file_out_len(const struct dg_file_out *out);

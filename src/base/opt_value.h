@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One option's value: text to field, field to text, and the words for what was expected. Used by opt.c
- * and opt_text.c; others use opt.h.
+/* One option's value: text to field, field to text, and the words for what was expected. Used by opt.c,
+ * opt_text.c, and for files of many records by access/key_file.c; others use opt.h.
  *
  *     err = dg_opt_value_parse(row, text, values, false, &why);   "read "9", expected 1 to 8"
  *     err = dg_opt_value_format(row, values, &buf);               mirror: what a file would say

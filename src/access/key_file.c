@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Reading goes line by line through base/opt_ini.h; a field is an option row, a hash or a time, each by
+ * the parser of its kind. Names and hashes are held in a map while reading, so that duplicates are
+ * found in one pass. */
+#include "access/key_file.h"
+#include "access/when.h"
+#include "base/file_out.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/opt_ini.h"
+#include "base/opt_value.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const role_words[] = {[DG_KEY_USER] = "user", [DG_KEY_ADMIN] = "admin", NULL};
+static const char *const priority_words[] = {[DG_KEY_INTERACTIVE] = "interactive",
+                                             [DG_KEY_NORMAL] = "normal",
+                                             [DG_KEY_BULK] = "bulk",
+                                             NULL};
+
+#define T struct dg_key
+enum { MINUTE_MAX = 1000000000 };
+
+const struct dg_opt_row dg_key_rows[] = {
+    {DG_OPT_ENUM(T, role), "role", .words = role_words, .def = "user",
+     .help = "an admin may also administer the server"},
+    {DG_OPT_INT(T, requests_per_minute), "requests-per-minute", .min = 0, .max = MINUTE_MAX, .def = "0",
+     .help = "requests in a minute; 0 for no limit"},
+    {DG_OPT_INT(T, characters_per_minute), "characters-per-minute", .min = 0, .max = MINUTE_MAX, .def = "0",
+     .help = "characters in a minute; 0 for no limit"},
+    {DG_OPT_INT(T, characters_per_month), "characters-per-month", .min = 0, .max = DG_KEY_MONTH_MAX,
+     .def = "0", .help = "characters in a calendar month (UTC); 0 for no limit"},
+    {DG_OPT_ENUM(T, priority), "priority", .words = priority_words, .def = "normal",
+     .help = "the priority of its requests, and the highest that they may ask for"},
+    {DG_OPT_STRINGS(T, models), "models", .def = "", .max = DG_KEY_MODELS_MAX, .unit = "MODEL,...",
+     .help = "the models it may use; empty for all"},
+    {DG_OPT_STRING(T, note), "note", .def = "", .max = 200, .unit = "TEXT",
+     .help = "for people: whose it is, what for"},
+};
+const size_t dg_key_n_rows = DG_OPT_COUNT(dg_key_rows);
+enum { N_ROWS = DG_OPT_COUNT(dg_key_rows) };
+
+enum kind { HASH, WHEN };
+static const struct field {
+    const char *name;
+    enum kind kind;
+    size_t at;
+} fields[] = {
+    {"hash", HASH, offsetof(T, hash)},           {"created", WHEN, offsetof(T, created_s)},
+    {"expires", WHEN, offsetof(T, expires_s)},   {"old-hash", HASH, offsetof(T, old_hash)},
+    {"old-until", WHEN, offsetof(T, old_until_s)},
+};
+enum { N_FIELDS = DG_OPT_COUNT(fields), FIELD_HASH = 0, FIELD_OLD_HASH = 3, FIELD_OLD_UNTIL = 4 };
+
+/* ---- Keys -------------------------------------------------------------------------------------- */
+
+enum dg_err dg_key_init(struct dg_key *key)
+{
+    *key = (struct dg_key){.note = NULL};
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < N_ROWS && !err; i++)
+        err = dg_opt_value_default(&dg_key_rows[i], key, NULL);
+    if (err)
+        dg_key_deinit(key);
+    return err;
+}
+
+void dg_key_deinit(struct dg_key *key)
+{
+    for (size_t i = 0; i < N_ROWS; i++)
+        dg_opt_value_release(&dg_key_rows[i], key);
+}
+
+enum dg_err dg_key_check_name(struct dg_span name, struct dg_why *why)
+{
+    bool ok = name.len >= 1 && name.len <= DG_KEY_NAME_MAX;
+    for (size_t i = 0; i < name.len && ok; i++) {
+        char c = name.ptr[i];
+        ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+             c == '_' || c == '-';
+    }
+    return ok ? DG_OK
+              : dg_why_set(why, DG_ERR_INVALID,
+                           "read the name \"%.*s\", expected 1 to %d letters, digits, '.', '_' and '-'",
+                           (int)(name.len < 80 ? name.len : 80), name.ptr ? name.ptr : "", DG_KEY_NAME_MAX);
+}
+
+bool dg_key_allows(const struct dg_key *key, struct dg_span model)
+{
+    for (size_t i = 0; i < key->models.n; i++)
+        if (dg_span_eq(model, dg_span_cstr(key->models.items[i])))
+            return true;
+    return key->models.n == 0;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------- */
+
+struct reader {
+    struct dg_key_file *file;
+    const char *origin;
+    struct dg_map names, hashes; /* borrow from the file's keys, which do not move while it is read */
+    struct dg_key key;           /* the one being read, */
+    bool has_key;                /* if there is one, */
+    unsigned line;               /* which begins here */
+    uint32_t seen;               /* bits: fields, then rows */
+};
+
+static enum dg_err at_line(struct reader *in, unsigned line, enum dg_err err, struct dg_why *why)
+{
+    return dg_why_wrap(why, err, "%s:%u", in->origin, line);
+}
+
+static enum dg_err read_field(const struct field *field, struct dg_span text, struct dg_why *why,
+                              struct dg_key *key)
+{
+    void *into = (char *)key + field->at;
+    if (field->kind == WHEN)
+        return dg_when_parse(text, why, into);
+    if (!dg_secret_hash_parse(text, into))
+        return dg_why_set(why, DG_ERR_INVALID,
+                          "read something else, expected \"blake2b:\" and 64 hexadecimal digits");
+    return DG_OK;
+}
+
+static enum dg_err read_pair(struct reader *in, const struct dg_opt_ini_item *item, struct dg_why *why)
+{
+    size_t i = 0;
+    enum dg_err err;
+    if (!in->has_key)
+        return dg_why_set(why, DG_ERR_FORMAT, "%s:%u: read \"%.*s\" outside of a key, expected [key NAME] first",
+                          in->origin, item->line, DG_SPAN_FMT(item->name));
+    while (i < N_FIELDS && !dg_span_eq(item->name, dg_span_cstr(fields[i].name)))
+        i++;
+    while (i >= N_FIELDS && i < N_FIELDS + N_ROWS &&
+           !dg_span_eq(item->name, dg_span_cstr(dg_key_rows[i - N_FIELDS].name)))
+        i++;
+    if (i == N_FIELDS + N_ROWS)
+        return dg_why_set(why, DG_ERR_INVALID, "%s:%u: read the unknown field \"%.*s\", expected one of dragoman-keys(1)",
+                          in->origin, item->line, DG_SPAN_FMT(item->name));
+    if (in->seen & (UINT32_C(1) << i))
+        return dg_why_set(why, DG_ERR_EXISTS, "%s:%u: read %.*s again, expected it once in a key", in->origin,
+                          item->line, DG_SPAN_FMT(item->name));
+    in->seen |= UINT32_C(1) << i;
+    if (i < N_FIELDS)
+        err = read_field(&fields[i], item->value, why, &in->key);
+    else
+        err = dg_opt_value_parse(&dg_key_rows[i - N_FIELDS], item->value, &in->key, false, why);
+    if (err)
+        dg_why_wrap(why, err, "%.*s", DG_SPAN_FMT(item->name));
+    return err ? at_line(in, item->line, err, why) : DG_OK;
+}
+
+static struct dg_span hash_span(const struct dg_secret_hash *hash)
+{
+    return dg_span_make((const char *)hash->bytes, sizeof hash->bytes);
+}
+
+static bool has(const struct reader *in, int field)
+{
+    return in->seen & (UINT32_C(1) << field);
+}
+
+/* The key is read; it goes into the file if it is whole. */
+static enum dg_err finish_key(struct reader *in, struct dg_why *why)
+{
+    struct dg_key *key = &in->key;
+    if (!in->has_key)
+        return DG_OK;
+    if (!has(in, FIELD_HASH))
+        return dg_why_set(why, DG_ERR_FORMAT, "%s:%u: [key %s] has no hash, expected one", in->origin, in->line,
+                          key->name);
+    if (has(in, FIELD_OLD_HASH) != has(in, FIELD_OLD_UNTIL))
+        return dg_why_set(why, DG_ERR_FORMAT, "%s:%u: [key %s] has %s, expected both old-hash and old-until or none",
+                          in->origin, in->line, key->name, has(in, FIELD_OLD_HASH) ? "old-hash" : "old-until");
+    if (dg_map_get(&in->hashes, hash_span(&key->hash), NULL) ||
+        (key->old_until_s && dg_map_get(&in->hashes, hash_span(&key->old_hash), NULL)))
+        return dg_why_set(why, DG_ERR_EXISTS, "%s:%u: [key %s] has the hash of another key, expected its own",
+                          in->origin, in->line, key->name);
+    struct dg_key *kept = &in->file->keys[in->file->n];
+    *kept = *key;
+    in->file->n++;
+    in->has_key = false; /* what it owns is the file's now */
+    enum dg_err err = dg_map_put_ptr(&in->names, dg_span_cstr(kept->name), kept);
+    if (!err)
+        err = dg_map_put_ptr(&in->hashes, hash_span(&kept->hash), kept);
+    if (!err && kept->old_until_s)
+        err = dg_map_put_ptr(&in->hashes, hash_span(&kept->old_hash), kept);
+    return err;
+}
+
+static enum dg_err begin_key(struct reader *in, const struct dg_opt_ini_item *item, struct dg_why *why)
+{
+    enum dg_err err = finish_key(in, why);
+    if (err)
+        return err;
+    if (!dg_span_eq(item->name, DG_SPAN("key")))
+        return dg_why_set(why, DG_ERR_INVALID, "%s:%u: read a section of the unknown kind \"%.*s\", expected [key NAME]",
+                          in->origin, item->line, DG_SPAN_FMT(item->name));
+    err = dg_key_check_name(item->value, why);
+    if (err)
+        return at_line(in, item->line, err, why);
+    if (dg_map_get(&in->names, item->value, NULL))
+        return dg_why_set(why, DG_ERR_EXISTS, "%s:%u: read [key %.*s] again, expected each name once", in->origin,
+                          item->line, DG_SPAN_FMT(item->value));
+    if (in->file->n == in->file->cap)
+        return dg_why_set(why, DG_ERR_LIMIT, "%s:%u: read one more key, expected at most %d", in->origin, item->line,
+                          DG_KEY_FILE_KEYS);
+    err = dg_key_init(&in->key);
+    if (err)
+        return err;
+    memcpy(in->key.name, item->value.ptr, item->value.len);
+    in->has_key = true;
+    in->line = item->line;
+    in->seen = 0;
+    return DG_OK;
+}
+
+/* Room for as many keys as there are brackets, which is no fewer than there are sections. */
+static enum dg_err make_room(struct dg_key_file *file, struct dg_span text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len && n < DG_KEY_FILE_KEYS; i++)
+        n += text.ptr[i] == '[';
+    if (n == 0)
+        return DG_OK;
+    file->keys = dg_try_calloc(n, sizeof *file->keys);
+    file->cap = file->keys ? n : 0;
+    return file->keys ? DG_OK : DG_ERR_NOMEM;
+}
+
+enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, struct dg_span text,
+                              struct dg_why *why)
+{
+    struct dg_key_file found = {.n = 0};
+    struct reader in = {.file = &found, .origin = origin};
+    struct dg_opt_ini ini;
+    struct dg_opt_ini_item item = {.kind = DG_OPT_INI_PAIR};
+    dg_map_init(&in.names, DG_KEY_FILE_KEYS);
+    dg_map_init(&in.hashes, 2 * (size_t)DG_KEY_FILE_KEYS);
+    dg_opt_ini_init(&ini, origin, text);
+    enum dg_err err = make_room(&found, text);
+    while (!err && item.kind != DG_OPT_INI_END) {
+        err = dg_opt_ini_next(&ini, &item, why);
+        if (!err && item.kind == DG_OPT_INI_SECTION)
+            err = begin_key(&in, &item, why);
+        else if (!err && item.kind == DG_OPT_INI_PAIR)
+            err = read_pair(&in, &item, why);
+    }
+    if (!err)
+        err = finish_key(&in, why);
+    if (in.has_key)
+        dg_key_deinit(&in.key);
+    dg_map_deinit(&in.names);
+    dg_map_deinit(&in.hashes);
+    if (err)
+        dg_key_file_deinit(&found);
+    else
+        *file = found;
+    return err;
+}
+
+void dg_key_file_deinit(struct dg_key_file *file)
+{
+    for (size_t i = 0; i < file->n; i++)
+        dg_key_deinit(&file->keys[i]);
+    dg_free(file->keys);
+    *file = (struct dg_key_file){.n = 0};
+}
+
+/* ---- Writing ----------------------------------------------------------------------------------- */
+
+static enum dg_err print_field(const struct field *field, const struct dg_key *key, struct dg_buf *out)
+{
+    const void *from = (const char *)key + field->at;
+    char when[DG_WHEN_TEXT], hash[DG_SECRET_HASH_TEXT];
+    if (field->kind == HASH) {
+        if (from == &key->old_hash && key->old_until_s == 0)
+            return DG_OK;
+        dg_secret_hash_format(from, hash);
+        return dg_buf_printf(out, "%s = %s\n", field->name, hash);
+    }
+    if (*(const uint64_t *)from == 0)
+        return DG_OK;
+    dg_when_format(*(const uint64_t *)from, when);
+    return dg_buf_printf(out, "%s = %s\n", field->name, when);
+}
+
+/* A text value between quotes, so that blanks, '#' and quotes of its own survive. */
+static enum dg_err print_quoted(const char *name, const char *text, struct dg_buf *out)
+{
+    enum dg_err err = dg_buf_printf(out, "%s = \"", name);
+    for (; *text && !err; text++) {
+        if (*text == '"' || *text == '\\')
+            err = dg_buf_append_byte(out, '\\');
+        if (!err)
+            err = dg_buf_append_byte(out, *text);
+    }
+    return err ? err : dg_buf_append_cstr(out, "\"\n");
+}
+
+/* Nothing for a value that is the default. */
+static enum dg_err print_row(const struct dg_opt_row *row, const struct dg_key *key, struct dg_buf *out)
+{
+    struct dg_buf value;
+    dg_buf_init(&value, 2 * DG_OPT_TEXT_MAX);
+    enum dg_err err = dg_opt_value_format(row, key, &value);
+    const char *text = value.ptr ? value.ptr : "";
+    if (!err && strcmp(text, row->def) != 0)
+        err = row->type == DG_OPT_TYPE_STRING ? print_quoted(row->name, key->note, out)
+                                              : dg_buf_printf(out, "%s = %s\n", row->name, text);
+    dg_buf_deinit(&value);
+    return err;
+}
+
+enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out)
+{
+    size_t before = out->len;
+    enum dg_err err = dg_buf_append_cstr(
+        out, "# Keys of dragomand: hashes, no secrets. `dragoman keys` writes this file anew; comments do not\n"
+             "# survive that, notes do. See dragoman-keys(1).\n");
+    for (size_t k = 0; k < file->n && !err; k++) {
+        const struct dg_key *key = &file->keys[k];
+        err = dg_buf_printf(out, "\n[key %s]\n", key->name);
+        for (size_t i = 0; i < N_FIELDS && !err; i++)
+            err = print_field(&fields[i], key, out);
+        for (size_t i = 0; i < N_ROWS && !err; i++)
+            err = print_row(&dg_key_rows[i], key, out);
+    }
+    if (err)
+        dg_buf_truncate(out, before);
+    return err;
+}
+
+/* ---- The file on disk -------------------------------------------------------------------------- */
+
+static enum dg_err failed(const char *what, const char *path, struct dg_why *why)
+{
+    int number = errno;
+    return dg_why_set(why, dg_err_from_errno(number), "cannot %s %s: %s", what, path, strerror(number));
+}
+
+static enum dg_err check_rights(const struct stat *info, const char *path, struct dg_why *why)
+{
+    if (!S_ISREG(info->st_mode))
+        return dg_why_set(why, DG_ERR_INVALID, "%s is no regular file, expected a file of keys", path);
+    if (info->st_mode & (S_IWGRP | S_IRWXO))
+        return dg_why_set(why, DG_ERR_DENIED, "%s has mode %04o, expected one that only its owner may write and "
+                          "others may not read; chmod 0640 %s", path, (unsigned)info->st_mode & 07777, path);
+    if (geteuid() != 0 && info->st_uid != 0 && info->st_uid != geteuid())
+        return dg_why_set(why, DG_ERR_DENIED, "%s belongs to the account %u, expected root or %u, who reads it",
+                          path, (unsigned)info->st_uid, (unsigned)geteuid());
+    return DG_OK;
+}
+
+static enum dg_err read_all(int fd, const char *path, struct dg_buf *text, struct dg_why *why)
+{
+    char part[16384];
+    for (;;) {
+        ssize_t n = read(fd, part, sizeof part);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return failed("read", path, why);
+        if (n == 0)
+            return DG_OK;
+        enum dg_err err = dg_buf_append(text, part, (size_t)n);
+        if (err)
+            return dg_why_set(why, err, "%s: %s; at most %d bytes are read", path, dg_err_sentence(err),
+                              DG_KEY_FILE_BYTES);
+    }
+}
+
+enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct dg_why *why)
+{
+    struct dg_buf text;
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return failed("open", path, why);
+    dg_buf_init(&text, DG_KEY_FILE_BYTES);
+    /* The rights of what was opened, not of what the name may mean by now. */
+    enum dg_err err = fstat(fd, &info) == 0 ? check_rights(&info, path, why) : failed("look at", path, why);
+    if (!err)
+        err = read_all(fd, path, &text, why);
+    if (!err)
+        err = dg_key_file_parse(file, path, dg_buf_span(&text), why);
+    dg_buf_deinit(&text);
+    close(fd);
+    return err;
+}
+
+/* Owner, group and mode for the file that replaces `path`. */
+static void inherit(const char *path, struct stat *info)
+{
+    char folder[4096];
+    if (stat(path, info) == 0)
+        return;
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+    snprintf(folder, sizeof folder, "%.*s", (int)len, path);
+    if (len >= sizeof folder || stat(len ? folder : ".", info) != 0)
+        *info = (struct stat){.st_uid = geteuid(), .st_gid = getegid()};
+    info->st_mode = 0640;
+}
+
+enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path, struct dg_why *why)
+{
+    struct dg_file_out *out;
+    struct dg_buf text;
+    struct stat info;
+    dg_buf_init(&text, DG_KEY_FILE_BYTES);
+    enum dg_err err = dg_key_file_print(file, &text);
+    if (err) {
+        dg_buf_deinit(&text);
+        return err;
+    }
+    inherit(path, &info);
+    err = dg_file_out_open(&out, path, info.st_mode & 0750, why);
+    if (!err) {
+        if (geteuid() == 0)
+            err = dg_file_out_own(out, info.st_uid, info.st_gid, why);
+        if (!err)
+            err = dg_file_out_write(out, text.ptr, text.len, why);
+        err = dg_file_out_close(out, err, why);
+    }
+    dg_buf_deinit(&text);
+    return err;
+}
+
+/* ---- Changes ----------------------------------------------------------------------------------- */
+
+struct dg_key *dg_key_file_find(const struct dg_key_file *file, struct dg_span name)
+{
+    for (size_t i = 0; i < file->n; i++)
+        if (dg_span_eq(name, dg_span_cstr(file->keys[i].name)))
+            return &file->keys[i];
+    return NULL;
+}
+
+enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key, struct dg_why *why)
+{
+    if (dg_key_file_find(file, dg_span_cstr(key->name)))
+        return dg_why_set(why, DG_ERR_EXISTS, "there is a key called %s already", key->name);
+    if (file->n >= DG_KEY_FILE_KEYS)
+        return dg_why_set(why, DG_ERR_LIMIT, "there are %d keys already, which is the most", DG_KEY_FILE_KEYS);
+    if (file->n == file->cap) {
+        size_t cap = file->cap ? 2 * file->cap : 8;
+        struct dg_key *grown = dg_try_realloc(file->keys, cap * sizeof *grown);
+        if (!grown)
+            return DG_ERR_NOMEM;
+        file->keys = grown;
+        file->cap = cap;
+    }
+    file->keys[file->n++] = *key;
+    return DG_OK;
+}
+
+void dg_key_file_remove(struct dg_key_file *file, struct dg_key *key)
+{
+    size_t at = (size_t)(key - file->keys);
+    dg_key_deinit(key);
+    memmove(key, key + 1, (file->n - at - 1) * sizeof *key);
+    file->n--;
+}

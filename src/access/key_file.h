@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The file of keys: who may use this server, and how much. It holds hashes, no secrets.
+ *
+ *     [key alice]
+ *     hash = blake2b:5f1b...                      64 hexadecimal digits; required
+ *     created = 2026-11-21T22:00:00Z
+ *     expires = 2027-11-21                        from then on it is refused
+ *     role = user                                 or admin, who may also administer
+ *     requests-per-minute = 60                    0 or nothing: no limit
+ *     characters-per-minute = 20k
+ *     characters-per-month = 5M
+ *     priority = normal                           the highest it gets: interactive, normal, bulk
+ *     models = fr-en, de-en                       nothing: all
+ *     note = whose it is
+ *     old-hash, old-until                         the secret before a rotation, while it is still taken
+ *
+ * The grammar is the configuration's (base/opt_ini.h): comments, quotes, strictness, refusals with file
+ * and line. Whoever changes a file holds its lock, reads it, and replaces it whole:
+ *
+ *     err = dg_lock_take(&lock, path, &why);
+ *     err = dg_key_file_load(&file, path, &why);
+ *     err = dg_key_file_add(&file, &key, &why);       takes what the key owns
+ *     err = dg_key_file_save(&file, path, &why);
+ *     dg_key_file_deinit(&file);
+ *     dg_lock_drop(&lock);
+ *
+ * Any thread that has the file. */
+#ifndef DG_ACCESS_KEY_FILE_H
+#define DG_ACCESS_KEY_FILE_H
+
+#include "access/secret.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/opt.h"
+#include "base/span.h"
+#include "base/why.h"
+
+enum dg_key_role { DG_KEY_USER, DG_KEY_ADMIN };
+enum dg_key_priority { DG_KEY_INTERACTIVE, DG_KEY_NORMAL, DG_KEY_BULK };
+
+enum {
+    DG_KEY_NAME_MAX = 64,
+    DG_KEY_MODELS_MAX = 64,
+    DG_KEY_FILE_KEYS = 100000,        /* of one file */
+    DG_KEY_FILE_BYTES = 64 << 20,
+};
+#define DG_KEY_MONTH_MAX INT64_C(1000000000000000)
+
+struct dg_key {
+    char name[DG_KEY_NAME_MAX + 1];
+    struct dg_secret_hash hash, old_hash;
+    uint64_t old_until_s; /* 0: there is no old secret */
+    uint64_t created_s;   /* 0: not said */
+    uint64_t expires_s;   /* 0: never */
+    int role;             /* enum dg_key_role */
+    int priority;         /* enum dg_key_priority */
+    int64_t requests_per_minute, characters_per_minute, characters_per_month; /* 0: no limit */
+    struct dg_opt_list models; /* owned; empty: all */
+    const char *note;          /* owned; never NULL after init */
+};
+
+/* The rows of a key that people may set, as options: requests-per-minute, characters-per-minute,
+ * characters-per-month, role, priority, models, note. Their `at` is into struct dg_key. */
+extern const struct dg_opt_row dg_key_rows[];
+extern const size_t dg_key_n_rows;
+
+/* All at their defaults, without name and hash; DG_ERR_NOMEM. */
+enum dg_err dg_key_init(struct dg_key *key) DG_MUST_CHECK;
+void dg_key_deinit(struct dg_key *key);
+
+/* 1 to 64 letters, digits, '.', '_' and '-'. */
+enum dg_err dg_key_check_name(struct dg_span name, struct dg_why *why) DG_MUST_CHECK;
+
+/* Whether the key may use a model of this name. */
+bool dg_key_allows(const struct dg_key *key, struct dg_span model);
+
+struct dg_key_file {
+    struct dg_key *keys; /* [n] owned, in the order of the file */
+    size_t n, cap;
+};
+
+/* `origin` names the text in refusals. No two keys have a name or a secret in common. */
+enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, struct dg_span text,
+                              struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out) DG_MUST_CHECK; /* mirror */
+void dg_key_file_deinit(struct dg_key_file *file); /* a zeroed one is fine */
+
+/* Refused is a file that anybody but its owner may write, that others may read, or that belongs to
+ * neither root nor us (root takes any owner's). */
+enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct dg_why *why) DG_MUST_CHECK;
+
+/* Replaces the file in one step, keeping its owner, group and mode. A new one has mode 0640 and, when
+ * root makes it, the owner and group of its folder. */
+enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path,
+                             struct dg_why *why) DG_MUST_CHECK;
+
+/* The key of that name, or NULL. */
+struct dg_key *dg_key_file_find(const struct dg_key_file *file, struct dg_span name);
+
+/* DG_ERR_EXISTS when the name is taken. On success what the key owns is the file's. */
+enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key, struct dg_why *why) DG_MUST_CHECK;
+void dg_key_file_remove(struct dg_key_file *file, struct dg_key *key);
+
+#endif

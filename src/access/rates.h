@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Buckets of many, found by id: a table with a declared maximum, in which whoever was seen least
+ * recently makes room.
+ *
+ *     dg_rates_init(&rates, 65536);                             nothing is allocated yet
+ *     struct dg_rate *rate = dg_rates_get(&rates, DG_SPAN("192.0.2.7"));     NULL: no memory
+ *     ... rate->requests, rate->characters ...                  borrowed until the next call
+ *     dg_rates_deinit(&rates);
+ *
+ * Forgetting somebody fills his buckets. Since an idle bucket is full after a minute, that is a gift
+ * only while more addresses than the maximum come in one minute; the table's size says what that takes.
+ * One thread. */
+#ifndef DG_ACCESS_RATES_H
+#define DG_ACCESS_RATES_H
+
+#include "access/bucket.h"
+#include "access/quota.h"
+#include "base/list.h"
+#include "base/map.h"
+
+struct dg_rate {
+    struct dg_list link; /* most recently seen last */
+    struct dg_bucket requests, characters;
+    struct dg_quota_id id;
+};
+
+struct dg_rates {
+    struct dg_map by_id; /* of owned struct dg_rate */
+    struct dg_list recent;
+};
+
+void dg_rates_init(struct dg_rates *rates, size_t max);
+void dg_rates_deinit(struct dg_rates *rates);
+
+/* The buckets of an id (cut at DG_QUOTA_ID_MAX), full when it is new. */
+struct dg_rate *dg_rates_get(struct dg_rates *rates, struct dg_span id);
+
+static inline size_t dg_rates_len(const struct dg_rates *rates)
+{
+    return rates->by_id.len;
+}
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A line of the journal: month, name, requests, characters, and SipHash-2-4 of all before it (with the
+ * key zero: it finds torn lines, not forgers).
+ *
+ *     202611 alice 12 3456 0123456789abcdef
+ *
+ * A count is in the list of what changed, in the list of what is being written, or in neither. When a
+ * turn fails, what is in the second goes back to the first. Every batch begins with an empty line, so
+ * that a torn one before it does not spoil its first. */
+#include "access/usage.h"
+#include "access/lock.h"
+#include "access/when.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/map_file.h"
+#include "base/mem.h"
+#include "base/file_out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    NAMES_MAX = 200000,
+    FILE_MAX = 256 << 20,
+    LINES_MAX = 64 << 20,
+    LINE_CAP = 192,
+    LINE_USUAL = 64,
+    GROWN = 64 << 10, /* a journal of less is never written anew */
+    LOCK_WAIT_MS = 5000,
+    FILE_MODE = 0600,
+};
+static const char header[] = "# dragoman-usage 1\n";
+
+struct dg_usage {
+    const struct dg_clock *clock; /* borrowed */
+    char *path;                   /* owned; NULL: memory only */
+    int fd;
+    uint64_t file_len;
+    struct dg_lock lock;
+    struct dg_map by_name; /* of owned struct dg_usage_count */
+    struct dg_list changed, writing;
+    size_t n_damaged;
+    bool is_writing;
+    bool has_failed; /* the last turn did: the next one writes all */
+};
+
+/* ---- Lines ------------------------------------------------------------------------------------- */
+
+static uint64_t checksum(struct dg_span text)
+{
+    static const struct dg_hash_key key = {0, 0};
+    return dg_hash_siphash(&key, text, 2, 4);
+}
+
+static enum dg_err put_line(struct dg_buf *buf, const struct dg_usage_count *count)
+{
+    char line[LINE_CAP];
+    int len = snprintf(line, sizeof line, "%06u %s %" PRIu64 " %" PRIu64 " ", count->month, count->name,
+                       count->requests, count->characters);
+    return dg_buf_printf(buf, "%s%016" PRIx64 "\n", line, checksum(dg_span_make(line, (size_t)len)));
+}
+
+/* Reads a number and the blank behind it off the text; false when there is none below 10^18. */
+static bool cut_number(struct dg_span *text, uint64_t *number)
+{
+    size_t at = 0;
+    *number = 0;
+    for (; at < text->len && at < 18 && text->ptr[at] >= '0' && text->ptr[at] <= '9'; at++)
+        *number = *number * 10 + (uint64_t)(text->ptr[at] - '0');
+    if (at == 0 || at == text->len || text->ptr[at] != ' ')
+        return false;
+    *text = dg_span_sub(*text, at + 1, text->len);
+    return true;
+}
+
+static bool parse_line(struct dg_span line, struct dg_usage_count *count)
+{
+    enum { SUM = 16 };
+    char sum[SUM + 1];
+    uint64_t month;
+    if (line.len <= SUM)
+        return false;
+    snprintf(sum, sizeof sum, "%016" PRIx64, checksum(dg_span_sub(line, 0, line.len - SUM)));
+    if (!dg_span_ends(line, dg_span_make(sum, SUM)))
+        return false;
+    struct dg_span rest = dg_span_sub(line, 0, line.len - SUM);
+    if (!cut_number(&rest, &month) || month > 999912)
+        return false;
+    const char *blank = memchr(rest.ptr, ' ', rest.len);
+    struct dg_span name = dg_span_sub(rest, 0, blank ? (size_t)(blank - rest.ptr) : 0);
+    if (dg_key_check_name(name, NULL) != DG_OK)
+        return false;
+    rest = dg_span_sub(rest, name.len + 1, rest.len);
+    *count = (struct dg_usage_count){.month = (unsigned)month};
+    memcpy(count->name, name.ptr, name.len);
+    return cut_number(&rest, &count->requests) && cut_number(&rest, &count->characters) && rest.len == 0;
+}
+
+size_t dg_usage_parse(struct dg_span text, dg_usage_fn each, void *ctx)
+{
+    size_t n_damaged = 0;
+    while (text.len) {
+        const char *end = memchr(text.ptr, '\n', text.len);
+        struct dg_span line = dg_span_sub(text, 0, end ? (size_t)(end - text.ptr) : text.len);
+        struct dg_usage_count count;
+        text = dg_span_sub(text, line.len + 1, text.len);
+        if (line.len == 0 || line.ptr[0] == '#')
+            continue;
+        if (parse_line(line, &count))
+            each(ctx, &count);
+        else
+            n_damaged++;
+    }
+    return n_damaged;
+}
+
+/* ---- Counts ------------------------------------------------------------------------------------ */
+
+static unsigned this_month(const struct dg_usage *usage)
+{
+    return dg_when_month(dg_clock_wall(usage->clock) / DG_CLOCK_S);
+}
+
+struct dg_usage_count *dg_usage_get(struct dg_usage *usage, struct dg_span name)
+{
+    struct dg_usage_count *count = dg_map_get_ptr(&usage->by_name, name);
+    unsigned month = this_month(usage);
+    if (!count) {
+        if (name.len > DG_KEY_NAME_MAX)
+            return NULL;
+        count = dg_try_calloc(1, sizeof *count);
+        if (!count)
+            return NULL;
+        dg_list_init(&count->link);
+        memcpy(count->name, name.ptr, name.len);
+        if (dg_map_put_ptr(&usage->by_name, dg_span_cstr(count->name), count) != DG_OK) {
+            dg_free(count);
+            return NULL;
+        }
+    }
+    if (month > count->month) { /* never back: a clock that was set back gives nothing away */
+        count->month = month;
+        count->requests = count->characters = 0;
+    }
+    return count;
+}
+
+static void mark(struct dg_usage *usage, struct dg_usage_count *count)
+{
+    dg_list_unlink(&count->link);
+    dg_list_link_last(&usage->changed, &count->link);
+}
+
+void dg_usage_add(struct dg_usage *usage, struct dg_usage_count *count, uint64_t requests, uint64_t characters)
+{
+    count->requests += requests;
+    count->characters += characters;
+    mark(usage, count);
+}
+
+void dg_usage_sub(struct dg_usage *usage, struct dg_usage_count *count, uint64_t requests, uint64_t characters)
+{
+    count->requests -= requests < count->requests ? requests : count->requests;
+    count->characters -= characters < count->characters ? characters : count->characters;
+    mark(usage, count);
+}
+
+/* ---- Open and close ---------------------------------------------------------------------------- */
+
+static void on_line(void *ctx, const struct dg_usage_count *line)
+{
+    struct dg_usage *usage = ctx;
+    if (line->month < this_month(usage))
+        return;
+    struct dg_usage_count *count = dg_usage_get(usage, dg_span_cstr(line->name));
+    if (!count)
+        return;
+    count->month = line->month; /* the last line counts */
+    count->requests = line->requests;
+    count->characters = line->characters;
+}
+
+static enum dg_err failed(const char *what, const char *path, struct dg_why *why)
+{
+    int number = errno;
+    return dg_why_set(why, dg_err_from_errno(number), "cannot %s %s: %s", what, path, strerror(number));
+}
+
+static enum dg_err open_file(struct dg_usage *usage, struct dg_why *why)
+{
+    struct dg_map_file file;
+    enum dg_err err = dg_lock_take(&usage->lock, usage->path, LOCK_WAIT_MS, why);
+    if (err)
+        return err;
+    usage->fd = open(usage->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    if (usage->fd < 0)
+        return failed("open", usage->path, why);
+    err = dg_map_file_open(&file, usage->path, FILE_MAX, why);
+    if (err)
+        return err;
+    struct dg_span text = dg_span_make((const char *)file.bytes, file.len);
+    usage->n_damaged = dg_usage_parse(text, on_line, usage);
+    usage->file_len = file.len;
+    dg_map_file_close(&file);
+    return DG_OK;
+}
+
+enum dg_err dg_usage_open(const struct dg_clock *clock, const char *path, struct dg_why *why,
+                          struct dg_usage **usage)
+{
+    struct dg_usage *made = dg_xcalloc(1, sizeof *made);
+    made->clock = clock;
+    made->fd = -1;
+    made->lock = (struct dg_lock)DG_LOCK_NONE;
+    dg_map_init(&made->by_name, NAMES_MAX);
+    dg_list_init(&made->changed);
+    dg_list_init(&made->writing);
+    enum dg_err err = DG_OK;
+    if (path) {
+        made->path = dg_xstrdup(path);
+        err = open_file(made, why);
+    }
+    if (err)
+        dg_usage_close(made);
+    else
+        *usage = made;
+    return err;
+}
+
+void dg_usage_close(struct dg_usage *usage)
+{
+    uint64_t value;
+    struct dg_span key;
+    if (!usage)
+        return;
+    for (size_t at = 0; dg_map_next(&usage->by_name, &at, &key, &value);)
+        dg_free((void *)(uintptr_t)value);
+    dg_map_deinit(&usage->by_name);
+    if (usage->fd >= 0)
+        close(usage->fd);
+    dg_lock_drop(&usage->lock);
+    dg_free(usage->path);
+    dg_free(usage);
+}
+
+size_t dg_usage_damaged(const struct dg_usage *usage)
+{
+    return usage->n_damaged;
+}
+
+/* ---- Turns ------------------------------------------------------------------------------------- */
+
+static enum dg_err put_changed(struct dg_usage *usage, struct dg_buf *lines)
+{
+    enum dg_err err = dg_buf_append_byte(lines, '\n');
+    for (struct dg_list *at = usage->changed.next; at != &usage->changed && !err; at = at->next)
+        err = put_line(lines, DG_LIST_ITEM(at, struct dg_usage_count, link));
+    return err;
+}
+
+static enum dg_err put_all(struct dg_usage *usage, struct dg_buf *lines)
+{
+    uint64_t value;
+    struct dg_span key;
+    unsigned month = this_month(usage);
+    enum dg_err err = dg_buf_append_cstr(lines, header);
+    for (size_t at = 0; !err && dg_map_next(&usage->by_name, &at, &key, &value);) {
+        const struct dg_usage_count *count = (void *)(uintptr_t)value;
+        if (count->month >= month)
+            err = put_line(lines, count);
+    }
+    return err;
+}
+
+static void splice(struct dg_list *from, struct dg_list *to)
+{
+    while (!dg_list_is_empty(from))
+        dg_list_link_last(to, dg_list_pop_first(from));
+}
+
+bool dg_usage_begin(struct dg_usage *usage, struct dg_usage_write *write)
+{
+    if (!usage->path || usage->is_writing || dg_list_is_empty(&usage->changed))
+        return false;
+    *write = (struct dg_usage_write){.path = usage->path, .fd = usage->fd};
+    write->is_whole = usage->has_failed || usage->file_len == 0 ||
+                      usage->file_len > GROWN + 8 * LINE_USUAL * (uint64_t)usage->by_name.len;
+    dg_buf_init(&write->lines, LINES_MAX);
+    enum dg_err err = write->is_whole ? put_all(usage, &write->lines) : put_changed(usage, &write->lines);
+    if (err) {
+        dg_buf_deinit(&write->lines);
+        return false;
+    }
+    splice(&usage->changed, &usage->writing);
+    usage->is_writing = true;
+    return true;
+}
+
+static enum dg_err append(struct dg_usage_write *write_, struct dg_why *why)
+{
+    struct dg_span rest = dg_buf_span(&write_->lines);
+    while (rest.len) {
+        ssize_t n = write(write_->fd, rest.ptr, rest.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return failed("write", write_->path, why);
+        rest = dg_span_sub(rest, (size_t)n, rest.len);
+    }
+    return fdatasync(write_->fd) == 0 ? DG_OK : failed("sync", write_->path, why);
+}
+
+void dg_usage_run(struct dg_usage_write *write)
+{
+    if (!write->is_whole) {
+        write->err = append(write, &write->why);
+        return;
+    }
+    write->fd = -1;
+    write->err = dg_file_out_save(write->path, FILE_MODE, write->lines.ptr, write->lines.len, &write->why);
+    if (write->err)
+        return;
+    write->fd = open(write->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (write->fd < 0)
+        write->err = failed("open", write->path, &write->why);
+}
+
+enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write, struct dg_why *why)
+{
+    enum dg_err err = write->err;
+    if (write->is_whole && write->fd >= 0) {
+        if (usage->fd >= 0)
+            close(usage->fd);
+        usage->fd = write->fd;
+        usage->file_len = 0;
+    }
+    if (err) {
+        dg_why_set(why, err, "%s", dg_why_text(&write->why, err));
+        splice(&usage->writing, &usage->changed);
+    } else {
+        usage->file_len += write->lines.len;
+        while (!dg_list_is_empty(&usage->writing))
+            dg_list_pop_first(&usage->writing);
+    }
+    usage->has_failed = err != DG_OK;
+    usage->is_writing = false;
+    dg_buf_deinit(&write->lines);
+    return err;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+#include "access/bucket.h"
+#include "base/clock.h"
+#include "unit.h"
+
+static const uint64_t second = DG_CLOCK_S, minute = 60 * DG_CLOCK_S;
+
+/* Takes one if it is there. */
+static bool take_one(struct dg_bucket *bucket, uint64_t rate, uint64_t now)
+{
+    if (dg_bucket_wait(bucket, rate, 1, now))
+        return false;
+    dg_bucket_take(bucket, rate, 1, now);
+    return true;
+}
+
+START_TEST(a_full_bucket_is_a_minutes_worth)
+{
+    const uint64_t rates[] = {1, 2, 3, 7, 59, 60, 61, 1000, 99991};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        struct dg_bucket bucket = {0};
+        uint64_t n = 0, now = 12345 * second;
+        ck_assert_uint_eq(dg_bucket_level(&bucket, rates[i], now), rates[i]);
+        while (take_one(&bucket, rates[i], now)) {
+            n++;
+            ck_assert_uint_eq(dg_bucket_level(&bucket, rates[i], now), rates[i] - n);
+        }
+        ck_assert_uint_eq(n, rates[i]);
+    }
+}
+END_TEST
+
+START_TEST(units_flow_in_evenly)
+{
+    struct dg_bucket bucket = {0};
+    uint64_t now = second;
+    dg_bucket_take(&bucket, 60, 60, now);
+    ck_assert_uint_eq(dg_bucket_level(&bucket, 60, now), 0);
+    ck_assert_uint_eq(dg_bucket_wait(&bucket, 60, 1, now), second);
+    ck_assert_uint_eq(dg_bucket_wait(&bucket, 60, 10, now), 10 * second);
+    ck_assert_uint_eq(dg_bucket_full_in(&bucket, now), minute);
+    now += 10 * second;
+    ck_assert_uint_eq(dg_bucket_level(&bucket, 60, now), 10);
+    ck_assert_uint_eq(dg_bucket_wait(&bucket, 60, 10, now), 0);
+    now += minute;
+    ck_assert_uint_eq(dg_bucket_level(&bucket, 60, now), 60);
+    ck_assert_uint_eq(dg_bucket_full_in(&bucket, now), 0);
+}
+END_TEST
+
+START_TEST(over_an_hour_no_more_than_the_rate_gets_through)
+{
+    struct dg_bucket bucket = {0};
+    uint64_t now = second, n = 0;
+    for (; now < 3601 * second; now += second / 20)
+        n += take_one(&bucket, 37, now);
+    ck_assert_uint_ge(n, 37 * 60);
+    ck_assert_uint_le(n, 37 * 61);
+}
+END_TEST
+
+START_TEST(what_is_larger_than_the_bucket_passes_when_it_is_full)
+{
+    struct dg_bucket bucket = {0};
+    uint64_t now = second;
+    ck_assert_uint_eq(dg_bucket_wait(&bucket, 100, 500, now), 0);
+    dg_bucket_take(&bucket, 100, 500, now);
+    ck_assert_uint_eq(dg_bucket_level(&bucket, 100, now), 0);
+    ck_assert_uint_eq(dg_bucket_full_in(&bucket, now), 5 * minute);
+    ck_assert_uint_eq(dg_bucket_wait(&bucket, 100, 500, now), 5 * minute);
+    ck_assert_uint_eq(dg_bucket_wait(&bucket, 100, 1, now), 4 * minute + 600 * DG_CLOCK_MS);
+}
+END_TEST
+
+START_TEST(what_is_given_back_is_there_again)
+{
+    struct dg_bucket bucket = {0};
+    uint64_t now = second;
+    dg_bucket_take(&bucket, 60, 60, now);
+    dg_bucket_give(&bucket, 60, 20);
+    ck_assert_uint_eq(dg_bucket_level(&bucket, 60, now), 20);
+    dg_bucket_give(&bucket, 60, 1000);
+    ck_assert_uint_eq(dg_bucket_level(&bucket, 60, now), 60);
+}
+END_TEST
+
+START_TEST(no_cost_is_too_large_to_compute)
+{
+    struct dg_bucket bucket = {0};
+    uint64_t now = second;
+    for (int i = 0; i < 1000; i++)
+        dg_bucket_take(&bucket, 1, UINT64_MAX, now);
+    ck_assert_uint_eq(dg_bucket_full_in(&bucket, now), 365 * 24 * 60 * minute);
+    ck_assert_uint_gt(dg_bucket_wait(&bucket, 1000000000, UINT64_MAX, now), 0);
+    dg_bucket_give(&bucket, 1, UINT64_MAX);
+    struct dg_bucket fast = {0};
+    dg_bucket_take(&fast, 1000000000, 999999999, now);
+    ck_assert_uint_ge(dg_bucket_level(&fast, 1000000000, now), 1);
+}
+END_TEST
+
+START_TEST(a_half_full_bucket_stays_half_full_when_the_rate_changes)
+{
+    struct dg_bucket bucket = {0};
+    dg_bucket_take(&bucket, 60, 30, second);
+    ck_assert_uint_eq(dg_bucket_level(&bucket, 600, second), 300);
+}
+END_TEST
+
+DG_UNIT(a_full_bucket_is_a_minutes_worth, units_flow_in_evenly, over_an_hour_no_more_than_the_rate_gets_through,
+        what_is_larger_than_the_bucket_passes_when_it_is_full, what_is_given_back_is_there_again,
+        no_cost_is_too_large_to_compute, a_half_full_bucket_stays_half_full_when_the_rate_changes)
