@@ -6,6 +6,7 @@
 #include "model/blueprint.h"
 #include "base/buf.h"
 #include "model/weights.h"
+#include "tensor/kernels.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -82,6 +83,9 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
     if (bp->positions == DG_POS_LEARNED)
         check_range(faults, "number of positions", bp->n_positions, bp->position_offset + 1, LEN_MAX);
     check_range(faults, "position offset", bp->position_offset, 0, LEN_MAX);
+    check_range(faults, "relative reach", bp->relative_reach, 0, DG_RELATIVE_REACH_MAX);
+    if (bp->relative_reach && bp->decoder_kind != DG_DECODER_ATTENTION)
+        fault(faults, "relative positions are there, but the decoder has no self-attention");
 }
 
 static void check_tokens(struct dg_buf *faults, const struct dg_blueprint *bp)

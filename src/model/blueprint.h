@@ -106,6 +106,8 @@ struct dg_blueprint {
     enum dg_positions positions;
     size_t position_offset; /* the first token stands at this position (M2M100: 2) */
     size_t n_positions;     /* learned: rows of the table; otherwise 0 (no limit) */
+    size_t relative_reach;  /* self-attention knows distances up to this one by vectors of their own, added to
+                             * keys and values (Shaw et al.; OpenNMT, Argos); 0: it does not */
     float embedding_scale;  /* 1 or sqrt(D) */
 
     /* Ties */

@@ -238,6 +238,7 @@ static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
     bp->positions = (enum dg_positions)choice_of(f, "positions", position_names, DG_POS_HALVES);
     bp->position_offset = size_of(f, "position_offset", 0, DG_JSON_OPTIONAL);
     bp->n_positions = size_of(f, "n_positions", 0, DG_JSON_OPTIONAL);
+    bp->relative_reach = size_of(f, "relative_reach", 0, DG_JSON_OPTIONAL);
     bp->embedding_scale = real_of(f, "embedding_scale", 1);
     bp->aan_depth = size_of(f, "aan_depth", 0, DG_JSON_OPTIONAL);
     bp->aan_F = size_of(f, "aan_ffn_dim", 0, DG_JSON_OPTIONAL);
@@ -403,13 +404,13 @@ static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_bu
         out,
         "  \"activation_function\": \"%s\",\n  \"norm_place\": \"%s\",\n  \"norm_kind\": \"%s\",\n"
         "  \"norm_epsilon\": %.9g,\n  \"embedding_norm\": %s,\n  \"final_norm\": %s,\n"
-        "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n"
+        "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n  \"relative_reach\": %zu,\n"
         "  \"embedding_scale\": %.9g,\n  \"share_encoder_decoder_embeddings\": %s,\n"
         "  \"tie_word_embeddings\": %s,\n",
         dg_activation_name(bp->activation), place_names[bp->norm_place], kind_names[bp->norm_kind],
         (double)bp->norm_epsilon, bp->embedding_norm ? "true" : "false",
         bp->final_norm ? "true" : "false", position_names[bp->positions], bp->position_offset,
-        bp->n_positions, (double)bp->embedding_scale, bp->tie_source_target ? "true" : "false",
+        bp->n_positions, bp->relative_reach, (double)bp->embedding_scale, bp->tie_source_target ? "true" : "false",
         bp->tie_output ? "true" : "false");
 }
 

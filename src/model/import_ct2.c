@@ -102,8 +102,8 @@ static enum dg_err check_kind(const struct dg_ct2 *file, struct dg_why *why)
 {
     static const struct {
         const char *part, *what;
-    } refused[] = {{"relative_position", "relative positions"},
-                   {"relative_attention", "relative positions"},
+    } refused[] = {{"relative_asymmetric", "asymmetric relative positions"},
+                   {"relative_attention", "biases for relative positions (T5)"},
                    {"linear_0_noact", "gated feed-forward layers"},
                    {"rotary", "rotary positions"},
                    {"embeddings_1/", "source features"},
@@ -207,6 +207,23 @@ static enum dg_err read_activation(const struct dg_ct2 *file, struct dg_blueprin
     return DG_OK;
 }
 
+/* Relative positions: the reach follows from the rows of the first table, of which there is one for keys and one
+ * for values in every self-attention, as the matching will see to. */
+static enum dg_err read_reach(const struct dg_ct2 *file, struct dg_blueprint *bp, struct dg_why *why)
+{
+    static const char name[] = "encoder/layer_0/self_attention/relative_position_keys";
+    const struct dg_ct2_var *table = dg_ct2_find(file, name);
+    if (!table)
+        return DG_OK;
+    if (table->rank != 2 || table->shape[0] < 3 || table->shape[0] % 2 == 0 || table->dtype == DG_DTYPE_I8 ||
+        !dg_dtype_is_weight(table->dtype))
+        return dg_why_set(why, DG_ERR_FORMAT,
+                          "%s: variable %s is no real matrix with an odd number of rows, 3 or more",
+                          file->name, name);
+    bp->relative_reach = table->shape[0] / 2;
+    return DG_OK;
+}
+
 static enum dg_err read_blueprint(struct dg_import *import, const struct dg_ct2 *file,
                                   struct dg_why *why)
 {
@@ -225,6 +242,8 @@ static enum dg_err read_blueprint(struct dg_import *import, const struct dg_ct2 
         err = read_stack(file, "decoder", &bp->decoder, &D, why);
     if (!err)
         err = read_activation(file, bp, why);
+    if (!err)
+        err = read_reach(file, bp, why);
     if (err)
         return err;
     bool pre = side_scalar(file, "encoder", "pre_norm", 1) != 0;
@@ -296,6 +315,10 @@ static enum dg_err read_positions(struct dg_import *import, const struct dg_ct2 
                                         "decoder/position_encodings/encodings"};
     struct dg_blueprint *bp = &import->bp;
     const struct dg_ct2_var *tables[2] = {dg_ct2_find(file, names[0]), dg_ct2_find(file, names[1])};
+    if (bp->relative_reach) { /* CTranslate2 then adds no others, whether or not the file has a table */
+        bp->positions = DG_POS_NONE;
+        return DG_OK;
+    }
     if (!tables[0] && !tables[1]) {
         bp->positions = DG_POS_HALVES_CLOSED;
         bp->position_offset = 1;
@@ -437,6 +460,24 @@ static enum dg_err add_role(struct dg_import *import, const struct dg_ct2 *file,
     return err;
 }
 
+/* Vectors for distances; they are never integers. */
+static enum dg_err add_relative(struct dg_import *import, const struct dg_ct2 *file, const char *from,
+                                const char *to, struct dg_why *why)
+{
+    static const char *const names[2][2] = {{"relative_position_keys", "relative_keys"},
+                                            {"relative_position_values", "relative_values"}};
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < 2 && !err; i++) {
+        char name[NAME_CAP], canonical[NAME_CAP];
+        snprintf(name, sizeof name, "%sself_attention/%s", from, names[i][0]);
+        snprintf(canonical, sizeof canonical, "%sself_attn.%s.weight", to, names[i][1]);
+        const struct dg_ct2_var *var = dg_ct2_find(file, name);
+        if (var)
+            err = add_part(import, file, var, canonical, 0, 1, why);
+    }
+    return err;
+}
+
 static enum dg_err add_side(struct dg_import *import, const struct dg_ct2 *file, const char *side,
                             size_t n_layers, struct dg_why *why)
 {
@@ -447,6 +488,8 @@ static enum dg_err add_side(struct dg_import *import, const struct dg_ct2 *file,
         snprintf(to, sizeof to, "model.%s.layers.%zu.", side, layer);
         for (size_t i = 0; i < sizeof in_layer / sizeof *in_layer && !err; i++)
             err = add_role(import, file, from, to, &in_layer[i], why);
+        if (!err)
+            err = add_relative(import, file, from, to, why);
     }
     snprintf(from, sizeof from, "%s/", side);
     snprintf(to, sizeof to, "model.%s.", side);

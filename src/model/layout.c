@@ -73,6 +73,18 @@ static void visit_attention(struct walk *w, struct dg_attention_weights *attenti
     visit_norm(w, &attention->norm, bp, prefix, norm);
 }
 
+/* Self-attention: with its vectors for distances. */
+static void visit_self(struct walk *w, struct dg_attention_weights *self, const struct dg_blueprint *bp,
+                       size_t H, const char *prefix)
+{
+    const size_t rows = 2 * bp->relative_reach + 1;
+    visit_attention(w, self, bp, prefix, "self_attn");
+    if (!bp->relative_reach)
+        return;
+    visit(w, EMBEDDING, &self->relative_keys, rows, bp->D / H, "%sself_attn.relative_keys.weight", prefix);
+    visit(w, EMBEDDING, &self->relative_values, rows, bp->D / H, "%sself_attn.relative_values.weight", prefix);
+}
+
 static void visit_ffn(struct walk *w, struct dg_ffn_weights *ffn, const struct dg_blueprint *bp,
                       size_t F, const char *prefix)
 {
@@ -112,7 +124,7 @@ static void visit_encoder(struct walk *w, const struct dg_blueprint *bp,
     for (size_t i = 0; i < bp->encoder.n_layers; i++) {
         char prefix[48];
         snprintf(prefix, sizeof prefix, "model.encoder.layers.%zu.", i);
-        visit_attention(w, &t->encoder_layers[i].self, bp, prefix, "self_attn");
+        visit_self(w, &t->encoder_layers[i].self, bp, bp->encoder.H, prefix);
         visit_ffn(w, &t->encoder_layers[i].ffn, bp, bp->encoder.F, prefix);
     }
     if (bp->final_norm)
@@ -128,7 +140,7 @@ static void visit_decoder(struct walk *w, const struct dg_blueprint *bp,
         snprintf(prefix, sizeof prefix, "model.decoder.layers.%zu.", i);
         switch (bp->decoder_kind) {
         case DG_DECODER_ATTENTION:
-            visit_attention(w, &layer->self, bp, prefix, "self_attn");
+            visit_self(w, &layer->self, bp, bp->decoder.H, prefix);
             break;
         case DG_DECODER_SSRU:
             visit_ssru(w, &layer->ssru, bp, prefix);

@@ -146,6 +146,14 @@ static void pack_ffn(struct packer *packer, struct net_ffn *ffn, const struct dg
     place_norm(packer, &ffn->norm, &w->norm);
 }
 
+static void place_relative(struct packer *packer, struct dg_relative *relative,
+                           const struct dg_attention_weights *w)
+{
+    relative->keys = place_vector(packer, &w->relative_keys, 0.0f);
+    relative->values = place_vector(packer, &w->relative_values, 0.0f);
+    relative->reach = packer->net->bp.relative_reach;
+}
+
 static void pack_encoder(struct packer *packer, const struct dg_transformer_weights *w)
 {
     struct dg_net *net = packer->net;
@@ -155,6 +163,7 @@ static void pack_encoder(struct packer *packer, const struct dg_transformer_weig
         pack_fused(packer, &layer->qkv,
                    (const struct dg_linear_weights *[]){&self->q, &self->k, &self->v}, 3);
         pack(packer, &layer->o, &self->o);
+        place_relative(packer, &layer->relative, self);
         place_norm(packer, &layer->self_norm, &self->norm);
         pack_ffn(packer, &layer->ffn, &w->encoder_layers[i].ffn);
     }
@@ -170,6 +179,7 @@ static void pack_autoregression(struct packer *packer, struct net_decoder_layer 
         pack_fused(packer, &layer->qkv,
                    (const struct dg_linear_weights *[]){&w->self.q, &w->self.k, &w->self.v}, 3);
         pack(packer, &layer->o, &w->self.o);
+        place_relative(packer, &layer->relative, &w->self);
         place_norm(packer, &layer->self_norm, &w->self.norm);
         break;
     case DG_DECODER_SSRU:

@@ -89,13 +89,18 @@ void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const fl
 }
 
 void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q, const uint32_t *at,
-                   size_t n)
+                   size_t n, const struct dg_relative *relative)
 {
     const struct dg_net *net = state->net;
+    const bool is_half = state->limits.kv == DG_NET_KV_F16;
     const size_t D = net->bp.D, H = net->bp.decoder.H, dh = D / H;
     const float scale = 1.0f / sqrtf((float)dh);
     const void *kv = kv_at(state, layer, 0);
-    if (state->limits.kv == DG_NET_KV_F16)
+    if (relative && relative->reach && is_half)
+        net->kernels->attend_relative_f16(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores, relative, n - 1);
+    else if (relative && relative->reach)
+        net->kernels->attend_relative(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores, relative, n - 1);
+    else if (is_half)
         net->kernels->attend_f16(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores);
     else
         net->kernels->attend(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores);

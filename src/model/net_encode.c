@@ -21,14 +21,20 @@
 #include <string.h>
 
 /* Attention within one sentence of S tokens whose first row is `first`. */
-static void attend_sentence(struct dg_net_state *state, size_t first, size_t S)
+static void attend_sentence(struct dg_net_state *state, const struct dg_relative *relative, size_t first,
+                            size_t S)
 {
     const struct dg_net *net = state->net;
     const size_t D = net->bp.D, H = net->bp.encoder.H, dh = D / H;
-    const float *qkv = state->wide + first * 3 * D;
-    for (size_t i = 0; i < S; i++)
-        net->kernels->attend(state->z + (first + i) * D, qkv + i * 3 * D, qkv + D, 3 * D, NULL, S, H, dh,
-                             1.0f / sqrtf((float)dh), state->scores);
+    const float *qkv = state->wide + first * 3 * D, scale = 1.0f / sqrtf((float)dh);
+    for (size_t i = 0; i < S; i++) {
+        float *out = state->z + (first + i) * D;
+        if (relative->reach)
+            net->kernels->attend_relative(out, qkv + i * 3 * D, qkv + D, 3 * D, NULL, S, H, dh, scale,
+                                          state->scores, relative, i);
+        else
+            net->kernels->attend(out, qkv + i * 3 * D, qkv + D, 3 * D, NULL, S, H, dh, scale, state->scores);
+    }
 }
 
 static void run_layer(struct dg_net_state *state, const struct net_encoder_layer *layer, size_t M,
@@ -40,7 +46,7 @@ static void run_layer(struct dg_net_state *state, const struct net_encoder_layer
     size_t first = 0;
     for (size_t i = 0; i < n_sources; i++) {
         const size_t S = state->slots[sources[i].slot].n_source;
-        attend_sentence(state, first, S);
+        attend_sentence(state, &layer->relative, first, S);
         first += S;
     }
     dg_net_linear(state, state->x, D, state->z, D, M, &layer->o, DG_OP_NONE, state->x);

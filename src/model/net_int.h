@@ -37,6 +37,7 @@ struct net_ffn {
 struct net_encoder_layer {
     struct dg_packed qkv; /* [3D, D]: queries, keys, values fused */
     struct dg_packed o;   /* [D, D] */
+    struct dg_relative relative; /* reach 0: none */
     struct net_norm self_norm;
     struct net_ffn ffn;
 };
@@ -44,6 +45,7 @@ struct net_encoder_layer {
 struct net_decoder_layer {
     struct dg_packed qkv;   /* attention: [3D, D]; SSRU: [2D, D] candidate and forget gate */
     struct dg_packed o;     /* attention: [D, D] */
+    struct dg_relative relative; /* attention; reach 0: none */
     struct dg_packed aan_fc[DG_AAN_DEPTH_MAX];
     struct dg_packed aan_input_gate, aan_forget_gate; /* [D, D] */
     struct net_norm self_norm;
@@ -181,9 +183,9 @@ void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const 
 void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const float *from);
 
 /* Attention of one query [D] over the cached positions that `at` lists; probabilities stay in
- * state->scores. */
+ * state->scores. With `relative` (NULL or reach 0: without) the query is the last of them. */
 void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q, const uint32_t *at,
-                   size_t n);
+                   size_t n, const struct dg_relative *relative);
 
 /* The recurrent sub-layer of SSRU and AAN decoders (net_cell.c), in place on x[M][D]. */
 void dg_net_cell(struct dg_net_state *state, const struct net_decoder_layer *layer,

@@ -100,6 +100,14 @@ static struct dg_attention_weights attention(const struct dg_blueprint *bp)
     return (struct dg_attention_weights){square, square, square, square, norm(bp)};
 }
 
+static struct dg_attention_weights self_attention(const struct dg_blueprint *bp, size_t H)
+{
+    struct dg_attention_weights w = attention(bp);
+    if (bp->relative_reach)
+        w.relative_keys = w.relative_values = matrix(2 * bp->relative_reach + 1, bp->D / H);
+    return w;
+}
+
 static struct dg_ffn_weights ffn(const struct dg_blueprint *bp, size_t F)
 {
     return (struct dg_ffn_weights){linear(F, bp->D), linear(bp->D, F), norm(bp)};
@@ -120,7 +128,7 @@ static struct dg_decoder_layer decoder_layer(const struct dg_blueprint *bp)
     struct dg_decoder_layer layer = {.cross = attention(bp), .ffn = ffn(bp, bp->decoder.F)};
     switch (bp->decoder_kind) {
     case DG_DECODER_ATTENTION:
-        layer.self = attention(bp);
+        layer.self = self_attention(bp, bp->decoder.H);
         break;
     case DG_DECODER_SSRU:
         layer.ssru.candidate.weight = matrix(bp->D, bp->D);
@@ -164,7 +172,7 @@ enum dg_err dg_net_random(struct dg_net **net, const struct dg_blueprint *bp, co
         goto out;
     embeddings(&w, bp);
     for (size_t i = 0; i < bp->encoder.n_layers; i++)
-        w.encoder_layers[i] = (struct dg_encoder_layer){attention(bp), ffn(bp, bp->encoder.F)};
+        w.encoder_layers[i] = (struct dg_encoder_layer){self_attention(bp, bp->encoder.H), ffn(bp, bp->encoder.F)};
     for (size_t i = 0; i < bp->decoder.n_layers; i++)
         w.decoder_layers[i] = decoder_layer(bp);
     err = dg_net_build(net, bp, &w, opts, seed * 2 + 1, why);

@@ -153,7 +153,7 @@ static void self_attention(struct dg_net_state *state, const struct net_decoder_
         dg_net_keep(state, at_layer, state->row_at[m][step->rows[m].position], state->wide + m * 3 * D + D);
     for (size_t m = 0; m < M; m++)
         dg_net_attend(state, at_layer, state->z + m * D, state->wide + m * 3 * D, state->row_at[m],
-                      step->rows[m].position + 1);
+                      step->rows[m].position + 1, &layer->relative);
     dg_net_linear(state, state->x, D, state->z, D, M, &layer->o, DG_OP_NONE, state->x);
     dg_net_leave(state, &layer->self_norm, M);
 }
@@ -184,7 +184,7 @@ static void cross_attention(struct dg_net_state *state, const struct net_decoder
     for (size_t m = 0; m < M; m++) {
         const struct net_slot *slot = &state->slots[step->rows[m].slot];
         dg_net_attend(state, at_layer, state->z + m * D, state->wide + m * D, slot->source_at,
-                      slot->n_source);
+                      slot->n_source, NULL);
         if (step->attention && step->attention_layer == at_layer)
             keep_attention(state, m, slot->n_source, step->attention_head);
     }

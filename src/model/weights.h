@@ -32,6 +32,8 @@ struct dg_norm_weights {
 struct dg_attention_weights {
     struct dg_linear_weights q, k, v, o; /* [D, D]; L self_attn.q_proj ... out_proj, or encoder_attn */
     struct dg_norm_weights norm;         /* L self_attn_layer_norm or encoder_attn_layer_norm */
+    struct dg_tensor relative_keys;      /* [2 relative_reach + 1, dh] L self_attn.relative_keys.weight */
+    struct dg_tensor relative_values;    /* the same shape; of self-attention, where there is a reach */
 };
 
 struct dg_ffn_weights {

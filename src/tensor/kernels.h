@@ -35,12 +35,23 @@ enum dg_op_act {
     DG_OP_GELU_TANH,
     DG_OP_GELU_QUICK,
     DG_OP_SIGMOID,
+    DG_OP_TANH,
 };
 
 /* One candidate of a top-k: value and its index. */
 struct dg_top {
     float value;
     uint32_t index;
+};
+
+enum { DG_RELATIVE_REACH_MAX = 256 };
+
+/* Vectors for the distance between a key and its query, as Shaw et al. (2018) add them: row `reach` is for the
+ * query's own position, rows before it for keys on the left; what is farther away shares the outermost row. All
+ * heads use the same. */
+struct dg_relative {
+    const float *keys, *values; /* [2 reach + 1, dh] */
+    size_t reach;               /* 1 to DG_RELATIVE_REACH_MAX */
 };
 
 struct dg_kernels {
@@ -71,6 +82,15 @@ struct dg_kernels {
     /* The same over keys and values stored as F16 (ld in elements). */
     void (*attend_f16)(float *out, const float *q, const uint16_t *kv, size_t ld, const uint32_t *at,
                        size_t n, size_t H, size_t dh, float scale, float *weights);
+
+    /* Both once more with relative positions: the query stands where key `self` stands; key t becomes
+     * k + keys[clip(t - self)], its value v + values[clip(t - self)]. */
+    void (*attend_relative)(float *out, const float *q, const float *kv, size_t ld, const uint32_t *at,
+                            size_t n, size_t H, size_t dh, float scale, float *weights,
+                            const struct dg_relative *relative, size_t self);
+    void (*attend_relative_f16)(float *out, const float *q, const uint16_t *kv, size_t ld, const uint32_t *at,
+                                size_t n, size_t H, size_t dh, float scale, float *weights,
+                                const struct dg_relative *relative, size_t self);
 
     /* out = x as F16, nearest-even; what F16 cannot hold becomes its largest number. NaN stays NaN. */
     void (*store_f16)(uint16_t *out, const float *x, size_t n);

@@ -32,6 +32,12 @@ void dg_ops_norm_ref(float *out, const float *x, const float *gain, const float 
                      size_t D, float eps);
 void dg_ops_embed_ref(float *out, const float *row, float scale, const float *position, size_t D);
 void dg_ops_softmax_ref(float *x, size_t n);
+void dg_ops_attend_relative_ref(float *out, const float *q, const float *kv, size_t ld, const uint32_t *at,
+                                size_t n, size_t H, size_t dh, float scale, float *weights,
+                                const struct dg_relative *relative, size_t self);
+void dg_ops_attend_relative_f16_ref(float *out, const float *q, const uint16_t *kv, size_t ld,
+                                    const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
+                                    float *weights, const struct dg_relative *relative, size_t self);
 void dg_ops_attend_ref(float *out, const float *q, const float *kv, size_t ld, const uint32_t *at,
                        size_t n, size_t H, size_t dh, float scale, float *weights);
 void dg_ops_attend_f16_ref(float *out, const float *q, const uint16_t *kv, size_t ld, const uint32_t *at,

@@ -33,6 +33,8 @@ static float apply(float x, enum dg_op_act act)
         return x * sigmoid(1.702f * x);
     case DG_OP_SIGMOID:
         return sigmoid(x);
+    case DG_OP_TANH:
+        return tanhf(x);
     }
     return x;
 }
@@ -185,6 +187,60 @@ void dg_ops_attend_f16_ref(float *out, const float *q, const uint16_t *kv, size_
     }
 }
 
+/* Which row of the tables a key's distance has. */
+static size_t relative_row(const struct dg_relative *relative, size_t t, size_t self)
+{
+    if (t < self)
+        return self - t < relative->reach ? relative->reach - (self - t) : 0;
+    return t - self < relative->reach ? relative->reach + (t - self) : 2 * relative->reach;
+}
+
+/* Number i of a stored key or value. */
+static float stored(const void *kv, bool is_half, size_t i)
+{
+    return is_half ? dg_convert_f16(((const uint16_t *)kv)[i]) : ((const float *)kv)[i];
+}
+
+static void attend_relative(float *out, const float *q, const void *kv, bool is_half, size_t ld,
+                            const uint32_t *at, size_t n, size_t H, size_t dh, float scale, float *weights,
+                            const struct dg_relative *relative, size_t self)
+{
+    const size_t D = H * dh;
+    for (size_t h = 0; h < H; h++) {
+        float *p = weights + h * n;
+        for (size_t t = 0; t < n; t++) {
+            const size_t key = (at ? at[t] : t) * ld + h * dh;
+            const float *by_distance = relative->keys + relative_row(relative, t, self) * dh;
+            float dot = 0.0f;
+            for (size_t i = 0; i < dh; i++)
+                dot += q[h * dh + i] * (stored(kv, is_half, key + i) + by_distance[i]);
+            p[t] = dot * scale;
+        }
+        dg_ops_softmax_ref(p, n);
+        for (size_t i = 0; i < dh; i++) {
+            float sum = 0.0f;
+            for (size_t t = 0; t < n; t++)
+                sum += p[t] * (stored(kv, is_half, (at ? at[t] : t) * ld + D + h * dh + i) +
+                               relative->values[relative_row(relative, t, self) * dh + i]);
+            out[h * dh + i] = sum;
+        }
+    }
+}
+
+void dg_ops_attend_relative_ref(float *out, const float *q, const float *kv, size_t ld, const uint32_t *at,
+                                size_t n, size_t H, size_t dh, float scale, float *weights,
+                                const struct dg_relative *relative, size_t self)
+{
+    attend_relative(out, q, kv, false, ld, at, n, H, dh, scale, weights, relative, self);
+}
+
+void dg_ops_attend_relative_f16_ref(float *out, const float *q, const uint16_t *kv, size_t ld,
+                                    const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
+                                    float *weights, const struct dg_relative *relative, size_t self)
+{
+    attend_relative(out, q, kv, true, ld, at, n, H, dh, scale, weights, relative, self);
+}
+
 void dg_ops_store_f16_ref(uint16_t *out, const float *x, size_t n)
 {
     const float most = 65504.0f;
@@ -274,6 +330,8 @@ const struct dg_kernels dg_kernels_ref = {
     .embed = dg_ops_embed_ref,
     .attend = dg_ops_attend_ref,
     .attend_f16 = dg_ops_attend_f16_ref,
+    .attend_relative = dg_ops_attend_relative_ref,
+    .attend_relative_f16 = dg_ops_attend_relative_f16_ref,
     .store_f16 = dg_ops_store_f16_ref,
     .ssru = dg_ops_ssru_ref,
     .activate = dg_ops_activate_ref,

@@ -133,10 +133,20 @@ class Network:
             return y.reshape(len(y), heads, -1).transpose(1, 0, 2)
         q, k, v = (split(self.linear(y, f"{name}.{p}_proj"))
                    for y, p in ((x, "q"), (memory, "k"), (memory, "v")))
-        scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])
+        scores = q @ k.transpose(0, 2, 1)
+        near = self.weights.get(f"{name}.relative_keys.weight")
+        if near is not None:
+            reach = self.config["relative_reach"]
+            steps = np.arange(len(memory))[None, :] - np.arange(len(x))[:, None]
+            rows = np.clip(steps, -reach, reach) + reach
+            scores += np.einsum("hqd,qkd->hqk", q, near[rows])
+        scores /= math.sqrt(q.shape[-1])
         if mask is not None:
             scores = np.where(mask, scores, -np.inf)
         mixed = softmax(scores) @ v
+        if near is not None:
+            values = self.weights[f"{name}.relative_values.weight"]
+            mixed += np.einsum("hqk,qkd->hqd", softmax(scores), values[rows])
         return self.linear(mixed.transpose(1, 0, 2).reshape(x.shape), f"{name}.out_proj")
 
     def feed_forward(self, x, layer):
@@ -324,6 +334,8 @@ SHAPES = [
     ["--seed", "11", "--pre-norm", "--rms", "--embedding-norm", "--activation", "quick_gelu"],
     ["--seed", "12", "--D", "48", "--heads", "6", "--layers", "3,1", "--vocab", "301", "--positions", "none"],
     ["--seed", "13", "--type", "f16"],
+    ["--seed", "14", "--positions", "none", "--relative", "4", "--pre-norm"],
+    ["--seed", "15", "--relative", "20", "--heads", "8"],
 ]
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 """CTranslate2 models, written and read here independently of src/model. Needs nothing but Python.
 
-    ct2_fixture.py write DIR            DIR/ct2-v2, DIR/ct2-v6, DIR/ct2-i8 and DIR/tiny.argosmodel
+    ct2_fixture.py write DIR            DIR/ct2-v2, DIR/ct2-v6, DIR/ct2-i8, DIR/ct2-relative and DIR/tiny.argosmodel
     ct2_fixture.py convert FROM TO T    the CTranslate2 directory FROM again, version 5, matrices as T (i8, i16, f16, bf16)
     ct2_fixture.py check FROM OURS      compares the CTranslate2 directory FROM with the model directory OURS
 
@@ -221,6 +221,22 @@ def write_i8(out):
     lines(f"{out}/shared_vocabulary.txt", words(20))
 
 
+def write_relative(out):
+    """As OpenNMT-py's converter writes it: no other positions, no scale of the embeddings."""
+    os.makedirs(out, exist_ok=True)
+    variables = network(lambda name: F16, True)
+    variables.update(scalars())
+    for side in "encoder", "decoder":
+        variables[side + "/scale_embeddings"] = (I8, (), [0])
+        for part in "keys", "values":
+            values = numbers(f"model.{side}.layers.0.self_attn.relative_{part}.weight", (5, 4))
+            variables[f"{side}/layer_0/self_attention/relative_position_{part}"] = (F32, (5, 4), flat(values))
+    aliases = [("decoder/embeddings/weight", "encoder/embeddings_0/weight"),
+               ("decoder/projection/weight", "encoder/embeddings_0/weight")]
+    write_bin(f"{out}/model.bin", 6, "TransformerSpec", 7, variables, aliases)
+    lines(f"{out}/shared_vocabulary.txt", words(20))
+
+
 def write_argos(out):
     os.makedirs(f"{out}/unpacked", exist_ok=True)
     write_i8(f"{out}/unpacked/model")
@@ -238,6 +254,7 @@ def write(out):
     write_v2(f"{out}/ct2-v2")
     write_v6(f"{out}/ct2-v6")
     write_i8(f"{out}/ct2-i8")
+    write_relative(f"{out}/ct2-relative")
     write_argos(out)
 
 

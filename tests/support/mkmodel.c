@@ -103,7 +103,7 @@ static bool is_plain_marian(const struct dg_blueprint *bp)
     return bp->decoder_kind == DG_DECODER_ATTENTION && bp->norm_place == DG_NORM_POST &&
            bp->norm_kind == DG_NORM_LAYER && bp->norm_epsilon == 1e-5f && !bp->embedding_norm &&
            !bp->final_norm && bp->positions == DG_POS_HALVES && bp->position_offset == 0 &&
-           bp->start == DG_START_TOKEN && bp->encoder.V == bp->decoder.V;
+           bp->start == DG_START_TOKEN && bp->encoder.V == bp->decoder.V && !bp->relative_reach;
 }
 
 static enum dg_err print_marian(const struct dg_blueprint *bp, struct dg_buf *out)

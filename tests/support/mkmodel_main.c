@@ -4,7 +4,7 @@
 /* mkmodel DIR [--seed N] [--type f32|f16|bf16|i8] [--D N] [--F N] [--heads N] [--layers ENC,DEC]
  *         [--vocab N[,N]] [--decoder attention|ssru|aan] [--activation relu|silu|gelu|gelu_tanh|quick_gelu]
  *         [--positions halves|halves-closed|interleaved|learned|none] [--pre-norm] [--rms] [--embedding-norm]
- *         [--zero-start] [--untied] [--separate]
+ *         [--zero-start] [--untied] [--separate] [--relative REACH]
  *
  * Writes a random model for scripts and for trying things by hand. --untied: an output matrix of its own;
  * --separate: source and target embeddings of their own. */
@@ -101,6 +101,8 @@ static bool set_value(struct dg_mkmodel *options, const char *name, const char *
         return read_size(value, &bp->encoder.H, NULL) && read_size(value, &bp->decoder.H, NULL);
     if (strcmp(name, "--layers") == 0)
         return read_size(value, &bp->encoder.n_layers, &bp->decoder.n_layers);
+    if (strcmp(name, "--relative") == 0)
+        return read_size(value, &bp->relative_reach, NULL);
     if (strcmp(name, "--vocab") == 0)
         return read_size(value, &bp->encoder.V, &bp->decoder.V);
     return set_choice(options, name, value);

@@ -119,27 +119,40 @@ static void leave(const struct ref *ref, double *x, double *f, size_t M, const s
     free(f);
 }
 
+/* The row of the tables of relative positions for query m and key s. */
+static size_t distance(const struct ref *ref, size_t m, size_t s)
+{
+    const double reach = (double)ref->bp->relative_reach;
+    return (size_t)(fmin(fmax((double)s - (double)m, -reach), reach) + reach);
+}
+
 static double *attention(const struct ref *ref, const double *in, size_t M, const double *source, size_t S,
                          const struct dg_attention_weights *w, size_t H, bool causal)
 {
     const size_t D = ref->bp->D, dh = D / H;
     double *q = linear(in, M, &w->q), *k = linear(source, S, &w->k), *v = linear(source, S, &w->v);
     double *z = array(M * D), *p = array(S);
+    double *rk = dg_tensor_present(&w->relative_keys) ? load(&w->relative_keys) : NULL;
+    double *rv = dg_tensor_present(&w->relative_values) ? load(&w->relative_values) : NULL;
     for (size_t m = 0; m < M; m++)
         for (size_t h = 0; h < H; h++) {
             double sum = 0.0;
             for (size_t s = 0; s < S; s++) {
                 double dot = 0.0;
-                for (size_t i = h * dh; i < (h + 1) * dh; i++)
-                    dot += q[m * D + i] * k[s * D + i];
+                for (size_t i = 0; i < dh; i++)
+                    dot += q[m * D + h * dh + i] *
+                           (k[s * D + h * dh + i] + (rk ? rk[distance(ref, m, s) * dh + i] : 0.0));
                 p[s] = causal && s > m ? 0.0 : exp(dot / sqrt((double)dh));
                 sum += p[s];
             }
             for (size_t s = 0; s < S; s++)
-                for (size_t i = h * dh; i < (h + 1) * dh; i++)
-                    z[m * D + i] += p[s] / sum * v[s * D + i];
+                for (size_t i = 0; i < dh; i++)
+                    z[m * D + h * dh + i] += p[s] / sum * (v[s * D + h * dh + i] +
+                                                           (rv ? rv[distance(ref, m, s) * dh + i] : 0.0));
         }
     double *y = linear(z, M, &w->o);
+    free(rk);
+    free(rv);
     free(q);
     free(k);
     free(v);

@@ -191,18 +191,24 @@ static void damage_end(struct damaged *d)
     dg_tmpdir_remove(root);
 }
 
-START_TEST(truncated_models_are_refused_by_name_and_leave_nothing)
+static void import_truncated(size_t which)
 {
     struct damaged d;
-    damage_start(&d, committed[_i]);
+    damage_start(&d, committed[which]);
     for (size_t len = 0; len < d.original.len; len += d.original.len / 40 + 1) {
         struct dg_why why;
         enum dg_err err = damage_try(&d, d.original.bytes, len, &why);
-        ck_assert_msg(err != DG_OK, "%s: accepted when cut to %zu bytes", committed[_i], len);
+        ck_assert_msg(err != DG_OK, "%s: accepted when cut to %zu bytes", committed[which], len);
         ck_assert_msg(strstr(why.text, "offset") != NULL, "cut to %zu: %s", len, why.text);
         ck_assert_msg(strstr(why.text, strrchr(d.weights, '/') + 1) != NULL, "%s", why.text);
     }
     damage_end(&d);
+}
+
+START_TEST(truncated_models_are_refused_by_name_and_leave_nothing)
+{
+    for (size_t i = 0; i < 4; i++)
+        import_truncated(i);
 }
 END_TEST
 
@@ -234,26 +240,32 @@ static enum dg_err read_container(const uint8_t *bytes, size_t len, bool is_npz,
     return err;
 }
 
-START_TEST(every_truncation_is_refused_with_an_offset)
+static void read_truncated(size_t which)
 {
     struct damaged d;
-    damage_start(&d, committed[_i]);
+    damage_start(&d, committed[which]);
     for (size_t len = 0; len < d.original.len; len++) {
         struct dg_why why;
-        ck_assert_msg(read_container(d.original.bytes, len, _i > 1, &why) != DG_OK,
+        ck_assert_msg(read_container(d.original.bytes, len, which > 1, &why) != DG_OK,
                       "accepted when cut to %zu bytes", len);
         ck_assert_msg(strstr(why.text, "the file: offset ") != NULL, "%zu: %s", len, why.text);
     }
     damage_end(&d);
 }
+
+START_TEST(every_truncation_is_refused_with_an_offset)
+{
+    for (size_t i = 0; i < 4; i++)
+        read_truncated(i);
+}
 END_TEST
 
 /* Every length, count and offset of the structure is reached by writing extreme numbers of every width at
  * every position. */
-START_TEST(extreme_numbers_anywhere_do_no_harm)
+static void read_extremes(size_t which)
 {
     struct damaged d;
-    damage_start(&d, committed[_i]);
+    damage_start(&d, committed[which]);
     static const uint64_t numbers[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
     uint8_t *bytes = dg_try_malloc(d.original.len);
     size_t n_refused = 0, step = getenv("DRAGOMAN_SLOW") ? 101 : 3;
@@ -264,7 +276,7 @@ START_TEST(extreme_numbers_anywhere_do_no_harm)
             size_t width = (size_t)1 << i / 4;
             for (size_t b = 0; b < width; b++)
                 bytes[at + b] = (uint8_t)(numbers[i % 4] >> (8 * b));
-            enum dg_err err = read_container(bytes, d.original.len, _i > 1, &why);
+            enum dg_err err = read_container(bytes, d.original.len, which > 1, &why);
             ck_assert(err == DG_OK || why.text[0]);
             n_refused += err != DG_OK;
             memcpy(bytes + at, d.original.bytes + at, width);
@@ -273,6 +285,12 @@ START_TEST(extreme_numbers_anywhere_do_no_harm)
     ck_assert_uint_gt(n_refused, d.original.len / step);
     dg_free(bytes);
     damage_end(&d);
+}
+
+START_TEST(extreme_numbers_anywhere_do_no_harm)
+{
+    for (size_t i = 0; i < 4; i++)
+        read_extremes(i);
 }
 END_TEST
 
@@ -322,22 +340,9 @@ START_TEST(a_number_too_large_for_f16_is_refused_by_name)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("import");
-    TCase *tcase = tcase_create("import");
-    tcase_set_timeout(tcase, 300);
-    tcase_add_test(tcase, files_of_pytorch_and_numpy_are_imported_bit_for_bit);
-    tcase_add_test(tcase, freshly_written_files_are_imported_bit_for_bit);
-    tcase_add_loop_test(tcase, truncated_models_are_refused_by_name_and_leave_nothing, 0, 4);
-    tcase_add_loop_test(tcase, every_truncation_is_refused_with_an_offset, 0, 4);
-    tcase_add_loop_test(tcase, extreme_numbers_anywhere_do_no_harm, 0, 4);
-    tcase_add_test(tcase, a_git_lfs_pointer_and_an_unknown_file_are_called_what_they_are);
-    tcase_add_test(tcase, a_number_too_large_for_f16_is_refused_by_name);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+DG_UNIT(files_of_pytorch_and_numpy_are_imported_bit_for_bit,
+        freshly_written_files_are_imported_bit_for_bit,
+        truncated_models_are_refused_by_name_and_leave_nothing, every_truncation_is_refused_with_an_offset,
+        extreme_numbers_anywhere_do_no_harm,
+        a_git_lfs_pointer_and_an_unknown_file_are_called_what_they_are,
+        a_number_too_large_for_f16_is_refused_by_name)

@@ -65,9 +65,9 @@ END_TEST
 
 /* header 16 + 32 N + names + 4 for each dimension, data from the next multiple of 256 behind the pad count,
  * every tensor rounded up to 256; the configuration may go without. */
-START_TEST(the_law_of_sizes_holds)
+static void check_sizes(size_t which)
 {
-    struct dg_map_file map = original(committed[_i], model_name);
+    struct dg_map_file map = original(committed[which], model_name);
     struct dg_marian_bin file;
     struct dg_why why = DG_WHY_NONE;
     ck_assert_msg(dg_marian_bin_parse(&file, map.bytes, map.len, "f", &why) == DG_OK, "%s", why.text);
@@ -78,11 +78,17 @@ START_TEST(the_law_of_sizes_holds)
     for (size_t i = 0; i < file.n_items; i++) {
         size_t len = file.items[i].len + (file.items[i].is_intgemm ? 4 : 0);
         bool meta = strncmp(file.items[i].name, "special:", 8) == 0;
-        size += meta && _i == 1 ? len : (len + 255) / 256 * 256;
+        size += meta && which == 1 ? len : (len + 255) / 256 * 256;
     }
     ck_assert_uint_eq(size, map.len);
     dg_marian_bin_close(&file);
     dg_map_file_close(&map);
+}
+
+START_TEST(the_law_of_sizes_holds)
+{
+    for (size_t i = 0; i < 3; i++)
+        check_sizes(i);
 }
 END_TEST
 
@@ -139,12 +145,18 @@ static void refuses_all_truncations(const struct dg_map_file *file,
     }
 }
 
-START_TEST(every_truncation_is_refused_with_an_offset)
+static void read_truncated(size_t which)
 {
-    struct dg_map_file file = original(committed[_i], model_name);
+    struct dg_map_file file = original(committed[which], model_name);
     refuses_all_truncations(&file, parse);
     ck_assert_uint_gt(import_extremes(&file, parse), file.len / 8);
     dg_map_file_close(&file);
+}
+
+START_TEST(every_truncation_is_refused_with_an_offset)
+{
+    for (size_t i = 0; i < 3; i++)
+        read_truncated(i);
 }
 END_TEST
 
@@ -197,22 +209,7 @@ START_TEST(damage_is_called_what_it_is)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("import_bin");
-    TCase *tcase = tcase_create("import_bin");
-    tcase_set_timeout(tcase, 300);
-    tcase_add_test(tcase, packages_of_both_forks_are_imported_bit_for_bit);
-    tcase_add_test(tcase, int8_values_are_kept_as_they_are);
-    tcase_add_loop_test(tcase, the_law_of_sizes_holds, 0, 3);
-    tcase_add_test(tcase, the_shortlist_is_copied_and_can_be_asked);
-    tcase_add_loop_test(tcase, every_truncation_is_refused_with_an_offset, 0, 3);
-    tcase_add_test(tcase, a_damaged_shortlist_is_refused_with_an_offset);
-    tcase_add_test(tcase, damage_is_called_what_it_is);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+DG_UNIT(packages_of_both_forks_are_imported_bit_for_bit, int8_values_are_kept_as_they_are,
+        the_law_of_sizes_holds, the_shortlist_is_copied_and_can_be_asked,
+        every_truncation_is_refused_with_an_offset, a_damaged_shortlist_is_refused_with_an_offset,
+        damage_is_called_what_it_is)

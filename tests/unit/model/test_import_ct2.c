@@ -28,6 +28,10 @@ START_TEST(models_of_all_versions_are_imported_bit_for_bit)
     ck_assert_uint_eq(i8.n_tensors, v6.n_tensors);
     ck_assert_str_eq(i8.format, "CTranslate2 directory");
     ck_assert_ptr_nonnull(strstr(i8.note, "translate --ids"));
+    struct dg_import_summary relative = import_exactly(import_data("ct2-relative"));
+    ck_assert_uint_eq(relative.blueprint.relative_reach, 2);
+    ck_assert_int_eq(relative.blueprint.positions, DG_POS_NONE);
+    ck_assert(relative.blueprint.embedding_scale == 1);
     struct dg_import_summary argos = import_exactly(import_data("tiny.argosmodel"));
     ck_assert_str_eq(argos.format, "Argos package");
     ck_assert_uint_eq(argos.blueprint.n_beams, 4);
@@ -108,7 +112,7 @@ END_TEST
 
 /* ---- Damage ------------------------------------------------------------------------------------ */
 
-static const char *const committed[] = {"ct2-v2", "ct2-v6", "ct2-i8"};
+static const char *const committed[] = {"ct2-v2", "ct2-v6", "ct2-i8", "ct2-relative"};
 
 static enum dg_err parse(const uint8_t *bytes, size_t len, struct dg_why *why)
 {
@@ -128,9 +132,9 @@ static struct dg_map_file original(const char *which)
     return file;
 }
 
-START_TEST(every_truncation_is_refused_with_an_offset)
+static void read_truncated(size_t which)
 {
-    struct dg_map_file file = original(committed[_i]);
+    struct dg_map_file file = original(committed[which]);
     for (size_t len = 0; len < file.len; len++) {
         struct dg_why why = DG_WHY_NONE;
         ck_assert_msg(parse(file.bytes, len, &why) != DG_OK, "accepted when cut to %zu bytes", len);
@@ -139,18 +143,24 @@ START_TEST(every_truncation_is_refused_with_an_offset)
     ck_assert_uint_gt(import_extremes(&file, parse), file.len / 8);
     dg_map_file_close(&file);
 }
+
+START_TEST(every_truncation_is_refused_with_an_offset)
+{
+    for (size_t i = 0; i < 4; i++)
+        read_truncated(i);
+}
 END_TEST
 
 /* Through the whole importer: whatever happens, nothing is left over. */
-START_TEST(damaged_models_leave_nothing_behind)
+static void import_damaged(size_t which)
 {
     char in[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];
-    struct dg_map_file file = original(committed[_i]);
+    struct dg_map_file file = original(committed[which]);
     uint8_t *bytes = dg_try_malloc(file.len);
     uint32_t state = 1;
     size_t n_refused = 0;
     dg_tmpdir_make(import_root);
-    import_copy(import_data(committed[_i]));
+    import_copy(import_data(committed[which]));
     snprintf(in, sizeof in, "%s/in", import_root);
     snprintf(out, sizeof out, "%s/out", import_root);
     snprintf(path, sizeof path, "%s/model.bin", in);
@@ -177,6 +187,12 @@ START_TEST(damaged_models_leave_nothing_behind)
     dg_free(bytes);
     dg_map_file_close(&file);
     dg_tmpdir_remove(import_root);
+}
+
+START_TEST(damaged_models_leave_nothing_behind)
+{
+    for (size_t i = 0; i < 4; i++)
+        import_damaged(i);
 }
 END_TEST
 
@@ -243,22 +259,7 @@ START_TEST(argos_packages_that_climb_or_are_cut_are_refused)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("import_ct2");
-    TCase *tcase = tcase_create("import_ct2");
-    tcase_set_timeout(tcase, 300);
-    tcase_add_test(tcase, models_of_all_versions_are_imported_bit_for_bit);
-    tcase_add_test(tcase, a_real_model_is_compared_by_an_independent_reader);
-    tcase_add_test(tcase, text_is_split_by_the_model_that_lies_beside);
-    tcase_add_loop_test(tcase, every_truncation_is_refused_with_an_offset, 0, 3);
-    tcase_add_loop_test(tcase, damaged_models_leave_nothing_behind, 0, 3);
-    tcase_add_test(tcase, bad_vocabularies_and_rules_are_refused_by_name);
-    tcase_add_test(tcase, argos_packages_that_climb_or_are_cut_are_refused);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+DG_UNIT(models_of_all_versions_are_imported_bit_for_bit, a_real_model_is_compared_by_an_independent_reader,
+        text_is_split_by_the_model_that_lies_beside, every_truncation_is_refused_with_an_offset,
+        damaged_models_leave_nothing_behind, bad_vocabularies_and_rules_are_refused_by_name,
+        argos_packages_that_climb_or_are_cut_are_refused)

@@ -136,6 +136,9 @@ static const struct dg_blueprint kinds[] = {
      .norm_kind = DG_NORM_RMS, .embedding_scale = 1},
     {.activation = DG_ACT_RELU, .positions = DG_POS_HALVES_CLOSED, .position_offset = 2,
      .norm_place = DG_NORM_PRE, .tie_source_target = true, .tie_output = true, .D = 64},
+    {.positions = DG_POS_NONE, .relative_reach = 4, .norm_place = DG_NORM_PRE, .embedding_scale = 1,
+     .output_bias = true},
+    {.positions = DG_POS_HALVES, .relative_reach = 20, .D = 48, .encoder = {.H = 2}, .decoder = {.H = 6}},
     {.decoder_kind = DG_DECODER_SSRU, .positions = DG_POS_HALVES_CLOSED, .start = DG_START_ZERO,
      .tie_source_target = true, .tie_output = true, .output_bias = true, .D = 48},
     {.decoder_kind = DG_DECODER_SSRU, .positions = DG_POS_HALVES, .norm_place = DG_NORM_PRE, .D = 20},
@@ -147,22 +150,28 @@ static const struct dg_blueprint kinds[] = {
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-START_TEST(agrees_with_the_slow_network_for_every_kind_of_blueprint)
+static void agree_with_ref(size_t which)
 {
     const struct dg_kernels *tables[DG_KERNELS_MAX];
     const size_t n_tables = dg_kernels_all(tables);
     static const enum dg_dtype types[] = {DG_DTYPE_F32, DG_DTYPE_F16, DG_DTYPE_BF16, DG_DTYPE_I8};
     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
-    options.blueprint = kinds[_i];
-    options.dtype = types[_i % 4];
+    options.blueprint = kinds[which];
+    options.dtype = types[which % 4];
     open_model(&options);
     for (size_t t = 0; t < n_tables; t++) {
         double worst[2] = {0.0, 0.0};
         compare_with_ref(tables[t], worst);
-        ck_assert_msg(worst[0] < 2e-5 && worst[1] < 1e-4, "kind %d, %s: encoder off by %g, logits by %g", _i,
+        ck_assert_msg(worst[0] < 2e-5 && worst[1] < 1e-4, "kind %zu, %s: encoder off by %g, logits by %g", which,
                       tables[t]->name, worst[0], worst[1]);
     }
     dg_model_unref(model);
+}
+
+START_TEST(agrees_with_the_slow_network_for_every_kind_of_blueprint)
+{
+    for (size_t i = 0; i < N_KINDS; i++)
+        agree_with_ref(i);
 }
 END_TEST
 
@@ -255,13 +264,13 @@ static void run_mixed(const struct dg_net *net, const struct sentence *s, size_t
     dg_net_state_free(state);
 }
 
-START_TEST(a_sentence_gets_the_same_bits_alone_and_in_any_company)
+static void keep_bits_in_company(size_t which)
 {
     enum { N = 40 };
     const struct dg_kernels *tables[DG_KERNELS_MAX];
     const size_t n_tables = dg_kernels_all(tables);
     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
-    options.blueprint = kinds[_i];
+    options.blueprint = kinds[which];
     open_model(&options);
     for (size_t t = 0; t < n_tables; t++)
         for (int type = DG_NET_F32; type <= DG_NET_I8; type++) {
@@ -276,16 +285,22 @@ START_TEST(a_sentence_gets_the_same_bits_alone_and_in_any_company)
         }
     dg_model_unref(model);
 }
+
+START_TEST(a_sentence_gets_the_same_bits_alone_and_in_any_company)
+{
+    for (size_t i = 0; i < N_KINDS; i++)
+        keep_bits_in_company(i);
+}
 END_TEST
 
 /* ---- Lanes ------------------------------------------------------------------------------------------- */
 
 /* A random tree of hypotheses: every lane's logits equal those of its own tokens from the start. */
-START_TEST(lanes_fork_swap_and_die_without_a_trace)
+static void swap_lanes(size_t which)
 {
     enum { LANES = 5 };
     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
-    options.blueprint = kinds[_i];
+    options.blueprint = kinds[which];
     open_model(&options);
     struct dg_net *net = make_net(NULL, DG_NET_F32);
     struct dg_net_state *state = make_state(net, 2, LANES, LANES), *plain = make_state(net, 1, 1, T_MAX);
@@ -338,6 +353,12 @@ START_TEST(lanes_fork_swap_and_die_without_a_trace)
     dg_net_state_free(plain);
     dg_net_free(net);
     dg_model_unref(model);
+}
+
+START_TEST(lanes_fork_swap_and_die_without_a_trace)
+{
+    for (size_t i = 0; i < N_KINDS; i++)
+        swap_lanes(i);
 }
 END_TEST
 
@@ -522,22 +543,7 @@ START_TEST(integers_stay_near_the_floats)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("net");
-    TCase *tcase = tcase_create("net");
-    tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, agrees_with_the_slow_network_for_every_kind_of_blueprint, 0, N_KINDS);
-    tcase_add_loop_test(tcase, a_sentence_gets_the_same_bits_alone_and_in_any_company, 0, N_KINDS);
-    tcase_add_loop_test(tcase, lanes_fork_swap_and_die_without_a_trace, 0, N_KINDS);
-    tcase_add_test(tcase, shortlists_give_the_same_bits_for_fewer_words);
-    tcase_add_test(tcase, refuses_rows_that_make_no_sense_and_changes_nothing);
-    tcase_add_test(tcase, memory_is_one_number_and_nothing_is_allocated_afterwards);
-    tcase_add_test(tcase, integers_stay_near_the_floats);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+DG_UNIT(agrees_with_the_slow_network_for_every_kind_of_blueprint,
+        a_sentence_gets_the_same_bits_alone_and_in_any_company, lanes_fork_swap_and_die_without_a_trace,
+        shortlists_give_the_same_bits_for_fewer_words, refuses_rows_that_make_no_sense_and_changes_nothing,
+        memory_is_one_number_and_nothing_is_allocated_afterwards, integers_stay_near_the_floats)

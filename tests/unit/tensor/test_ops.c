@@ -135,7 +135,7 @@ START_TEST(linear_agrees_for_every_shape)
             check_linear(&(struct linear_case){.M = M, .N = sizes[s][0], .K = sizes[s][1],
                                                .act = M % 2 ? DG_OP_NONE : DG_OP_RELU, .has_bias = M % 3 > 0,
                                                .has_residual = M % 4 > 1, .in_place = M % 5 == 0});
-    for (int act = DG_OP_NONE; act <= DG_OP_SIGMOID; act++)
+    for (int act = DG_OP_NONE; act <= DG_OP_TANH; act++)
         check_linear(&(struct linear_case){.M = 5, .N = 70, .K = 40, .act = (enum dg_op_act)act,
                                            .has_bias = true, .has_residual = true});
     check_linear(&(struct linear_case){.M = 37, .N = 70, .K = 40, .has_bias = true});
@@ -254,7 +254,7 @@ START_TEST(activations_agree_over_their_whole_range)
     for (int i = 0; i < N; i++)
         x[i] = (float)(i - N / 2) * 0.01f; /* -200 to 200 */
     for (size_t t = 0; t < n_tables; t++)
-        for (int act = DG_OP_NONE; act <= DG_OP_SIGMOID; act++) {
+        for (int act = DG_OP_NONE; act <= DG_OP_TANH; act++) {
             memcpy(a, x, N * sizeof *a);
             memcpy(b, x, N * sizeof *b);
             dg_ops_activate_ref(a, N, (enum dg_op_act)act);
@@ -307,6 +307,53 @@ START_TEST(halves_keep_to_their_range)
         tables[t]->store_f16(b, nan, 16);
         ck_assert((b[0] & 0x7c00) == 0x7c00 && (b[0] & 0x3ff));
     }
+}
+END_TEST
+
+/* Relative positions, F32 and F16, the query standing at both ends, in the middle and outside. */
+static void check_relative(const struct dg_kernels *kernels, const float *q, const float *kv, size_t ld,
+                           const uint32_t *at, size_t n, size_t H, size_t dh, size_t reach)
+{
+    const size_t D = H * dh, rows = 2 * reach + 1;
+    uint16_t *half = dg_xmalloc(50 * ld * sizeof *half);
+    float *a = floats(D), *b = floats(D), *p = floats(H * n), *r = floats(H * n);
+    float *keys = floats(rows * dh), *values = floats(rows * dh);
+    const struct dg_relative relative = {keys, values, reach};
+    const size_t selves[] = {0, n - 1, n / 2, n + 3};
+    dg_ops_store_f16_ref(half, kv, 50 * ld);
+    for (size_t i = 0; i < 4; i++) {
+        dg_ops_attend_relative_ref(a, q, kv, ld, at, n, H, dh, 0.3f, p, &relative, selves[i]);
+        kernels->attend_relative(b, q, kv, ld, at, n, H, dh, 0.3f, r, &relative, selves[i]);
+        check_near(kernels->name, b, a, D, 1e-5f);
+        check_near(kernels->name, r, p, H * n, 1e-5f);
+        dg_ops_attend_relative_f16_ref(a, q, half, ld, at, n, H, dh, 0.3f, p, &relative, selves[i]);
+        kernels->attend_relative_f16(b, q, half, ld, at, n, H, dh, 0.3f, r, &relative, selves[i]);
+        check_near(kernels->name, b, a, D, 1e-5f);
+        check_near(kernels->name, r, p, H * n, 1e-5f);
+    }
+    float *all[] = {a, b, p, r, keys, values};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        dg_free(all[i]);
+    dg_free(half);
+}
+
+START_TEST(relative_positions_agree_for_every_reach)
+{
+    setup();
+    static const size_t heads[] = {1, 8}, widths[] = {4, 7, 32, 64}, reaches[] = {1, 5, 20, DG_RELATIVE_REACH_MAX};
+    for (size_t h = 0; h < 2; h++)
+        for (size_t w = 0; w < 4; w++)
+            for (size_t n = 1; n < 40; n += n < 4 ? 1 : 7) {
+                const size_t D = heads[h] * widths[w], ld = 2 * D;
+                float *q = floats(D), *kv = floats(50 * ld);
+                uint32_t at[40];
+                for (size_t i = 0; i < n; i++)
+                    at[i] = (uint32_t)(i * 7 % 49);
+                for (size_t t = 0; t < n_tables; t++)
+                    check_relative(tables[t], q, kv, ld, n % 2 ? at : NULL, n, heads[h], widths[w], reaches[n % 4]);
+                dg_free(q);
+                dg_free(kv);
+            }
 }
 END_TEST
 
@@ -384,5 +431,5 @@ END_TEST
 DG_UNIT(linear_agrees_for_every_shape, a_row_does_not_depend_on_its_neighbours,
         quantised_bytes_are_equal_to_the_bit, rows_agree_for_every_length,
         activations_agree_over_their_whole_range, halves_keep_to_their_range,
-        attention_agrees_for_every_length_and_head,
+        attention_agrees_for_every_length_and_head, relative_positions_agree_for_every_reach,
         the_best_of_a_vocabulary_are_found_in_one_pass)
