@@ -155,7 +155,7 @@ static inline size_t import_extremes(const struct dg_map_file *original,
                                      enum dg_err (*parse)(const uint8_t *, size_t, struct dg_why *))
 {
     static const uint64_t numbers[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
-    uint8_t *bytes = dg_try_malloc(original->len);
+    uint8_t *bytes = dg_xmalloc(original->len);
     size_t n_refused = 0;
     ck_assert_ptr_nonnull(bytes);
     memcpy(bytes, original->bytes, original->len);

@@ -267,7 +267,7 @@ static void read_extremes(size_t which)
     struct damaged d;
     damage_start(&d, committed[which]);
     static const uint64_t numbers[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
-    uint8_t *bytes = dg_try_malloc(d.original.len);
+    uint8_t *bytes = dg_xmalloc(d.original.len);
     size_t n_refused = 0, step = getenv("DRAGOMAN_SLOW") ? 101 : 3;
     memcpy(bytes, d.original.bytes, d.original.len);
     for (size_t at = 0; at + 8 <= d.original.len; at += step) {

@@ -156,7 +156,7 @@ static void import_damaged(size_t which)
 {
     char in[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];
     struct dg_map_file file = original(committed[which]);
-    uint8_t *bytes = dg_try_malloc(file.len);
+    uint8_t *bytes = dg_xmalloc(file.len);
     uint32_t state = 1;
     size_t n_refused = 0;
     dg_tmpdir_make(import_root);
@@ -243,7 +243,7 @@ START_TEST(argos_packages_that_climb_or_are_cut_are_refused)
         ck_assert_int_ne(import_try(path, out, NULL, &summary, &why), DG_OK);
         ck_assert_msg(strstr(why.text, "offset") != NULL, "cut to %zu: %s", len, why.text);
     }
-    uint8_t *bytes = dg_try_malloc(file.len);
+    uint8_t *bytes = dg_xmalloc(file.len);
     memcpy(bytes, file.bytes, file.len);
     static const char name[] = "translate-fr_en/README.md", climbs[] = "../../../../../tmp/READM";
     for (size_t at = 0; at + sizeof name <= file.len; at++)
