@@ -23,6 +23,7 @@ struct dg_api {
     struct dg_list jobs;      /* of struct dg_job: all that the engine has not let go of */
     struct dg_clock clock;
     uint64_t started_ns;
+    uint64_t deepl_characters; /* translated through DeepL's API since then */
     struct dg_metrics metrics;
     unsigned char random[1024]; /* for request ids; */
     size_t random_used;         /* so much of it is spent */

@@ -4,11 +4,13 @@
 /* The route table. To add an endpoint: a row here, its handler in a file of its own, its paragraph in
  * docs/api/openapi.yaml. */
 #include "api/api_int.h"
+#include "api/deepl.h"
 #include "api/lt.h"
 
 #include <string.h>
 
 #define LT .dialect = &dg_lt_dialect
+#define DEEPL .dialect = &dg_deepl_dialect
 
 static const struct dg_route routes[] = {
     /* For operators. */
@@ -30,6 +32,14 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/languages", "languages", dg_lt_languages, LT},
     {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_lt_settings, LT},
     {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT},
+
+    /* DeepL's. */
+    {DG_HTTP_POST, "/v2/translate", "deepl_translate", dg_deepl_translate, DEEPL},
+    {DG_HTTP_GET, "/v2/languages", "deepl_languages", dg_deepl_languages, DEEPL},
+    {DG_HTTP_POST, "/v2/languages", "deepl_languages_form", dg_deepl_languages, DEEPL},
+    {DG_HTTP_GET, "/v2/usage", "deepl_usage", dg_deepl_usage, DEEPL},
+    {DG_HTTP_POST, "/v2/usage", "deepl_usage_form", dg_deepl_usage, DEEPL},
+    {DG_HTTP_GET, "/v3/languages", "deepl_v3_languages", dg_deepl_v3_languages, DEEPL},
 };
 _Static_assert(sizeof routes / sizeof *routes <= DG_METRICS_ROUTES, "metrics have no room for a route");
 

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* POST /v2/translate:
+ *
+ *     {"text":["Bonjour"],"target_lang":"EN","source_lang":"FR", ...}      or a form with text= repeated
+ *     {"translations":[{"detected_source_language":"FR","text":"Hello","billed_characters":7}]}
+ *
+ * The official library for Python always asks for billed_characters and fails without them. `context` is taken and
+ * has no effect: it only ever advises. */
+#include "api/api_int.h"
+#include "api/deepl.h"
+#include "base/utf8.h"
+
+/* What the answer repeats of the question. */
+struct wishes {
+    bool billed, has_version;
+    const char *model; /* NULL: not asked for */
+    struct dg_span version;
+};
+
+static void put_translation(struct dg_json_out *out, struct dg_relay *relay, size_t i, const struct wishes *wishes)
+{
+    const struct dg_relay_item *item = &relay->items[i];
+    char code[DG_DEEPL_CODE] = "";
+    if (item->from)
+        dg_deepl_code(item->from, true, code);
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "detected_source_language");
+    if (item->from)
+        dg_json_out_cstr(out, code);
+    else
+        dg_json_out_string(out, DG_SPAN("")); /* nothing to tell it by */
+    dg_json_out_key(out, "text");
+    dg_json_out_string(out, dg_relay_result(relay, i));
+    if (wishes->billed) {
+        dg_json_out_key(out, "billed_characters");
+        dg_json_out_uint(out, item->n_characters);
+    }
+    if (wishes->model) {
+        dg_json_out_key(out, "model_type_used");
+        dg_json_out_cstr(out, wishes->model);
+    }
+    if (wishes->has_version) {
+        dg_json_out_key(out, "tag_handling_version");
+        dg_json_out_string(out, wishes->version);
+    }
+    dg_json_out_close(out, '}');
+}
+
+static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
+{
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "translations");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < relay->n; i++) {
+        put_translation(out, relay, i, relay->user);
+        relay->call->api->deepl_characters += relay->items[i].n_characters;
+    }
+    dg_json_out_close(out, ']');
+    dg_json_out_close(out, '}');
+}
+
+/* ---- The request --------------------------------------------------------------------------------- */
+
+static bool read_texts(struct dg_relay *relay, struct dg_why *why)
+{
+    const struct dg_field *text = dg_fields_get(&relay->fields, "text");
+    size_t n_max = relay->call->api->opts.texts_max;
+    if (!text || text->kind == DG_FIELD_EMPTY) {
+        dg_why_set(why, DG_ERR_INVALID, "Parameter 'text' not specified");
+        return false;
+    }
+    enum dg_err err = dg_relay_texts_of(relay, text);
+    if (err)
+        dg_why_set(why, err, err == DG_ERR_NOMEM ? "There is no memory." : "Value for 'text' not supported.");
+    else if (relay->n > n_max)
+        err = dg_why_set(why, DG_ERR_LIMIT, "Too many texts in parameter 'text': read %zu, expected at most %zu.",
+                         relay->n, n_max);
+    return !err;
+}
+
+static bool check_glossary(const struct dg_relay *relay, struct dg_why *why)
+{
+    const struct dg_field *id = dg_fields_get(&relay->fields, "glossary_id");
+    if (!id)
+        id = dg_fields_get(&relay->fields, "glossary_ids");
+    if (!id || id->kind == DG_FIELD_EMPTY || id->value.len == 0)
+        return true;
+    if (!relay->from)
+        dg_why_set(why, DG_ERR_INVALID, "Use of a glossary requires the source_lang parameter to be specified");
+    else
+        dg_why_set(why, DG_ERR_NOT_FOUND, "Glossary not found");
+    return false;
+}
+
+static bool read_tags(struct dg_relay *relay, struct wishes *wishes, struct dg_why *why)
+{
+    const struct dg_field *given = dg_fields_get(&relay->fields, "tag_handling");
+    (void)wishes;
+    if (!given || (given->kind == DG_FIELD_TEXT && given->value.len == 0))
+        return true;
+    dg_why_set(why, DG_ERR_INVALID, "Value for 'tag_handling' not supported.");
+    return false;
+}
+
+static void read_splits(struct dg_relay *relay)
+{
+    struct dg_engine_request *request = &relay->job->ask.request;
+    const struct dg_field *field = dg_fields_get(&relay->fields, "split_sentences");
+    bool splits = true;
+    if (!field)
+        return;
+    if (dg_span_eq(field->value, DG_SPAN("nonewlines")))
+        request->join_lines = true;
+    else if (dg_field_bool(field, &splits) && !splits)
+        request->keep_lines_whole = true;
+}
+
+static const char *model_of(const struct dg_relay *relay)
+{
+    const struct dg_field *field = dg_fields_get(&relay->fields, "model_type");
+    if (!field || field->value.len == 0)
+        return NULL;
+    return dg_span_eq(field->value, DG_SPAN("latency_optimized")) ? "latency_optimized" : "quality_optimized";
+}
+
+void dg_deepl_translate(struct dg_call *call)
+{
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_relay *relay = dg_relay_new(call);
+    if (!relay || !dg_relay_read(relay))
+        return;
+    struct wishes *wishes = dg_arena_calloc(relay->arena, 1, sizeof *wishes);
+    if (!wishes) {
+        dg_relay_fail_with(relay, DG_ERR_NOMEM, NULL);
+        return;
+    }
+    if (!read_texts(relay, &why) || !dg_deepl_pair(relay, &why) || !dg_deepl_check_words(relay, &why) ||
+        !read_tags(relay, wishes, &why) || !check_glossary(relay, &why)) {
+        dg_relay_fail(relay, 400, "invalid_value", why.text);
+        return;
+    }
+    const struct dg_field *billed = dg_fields_get(&relay->fields, "show_billed_characters");
+    if (billed && !dg_field_bool(billed, &wishes->billed))
+        wishes->billed = false;
+    wishes->model = model_of(relay);
+    read_splits(relay);
+    relay->user = wishes;
+    relay->job->ask.request.usual_beam = true;
+    dg_relay_start(relay, on_whole);
+}
