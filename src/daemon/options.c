@@ -6,6 +6,7 @@
 #include "daemon/options.h"
 
 #include "base/log.h"
+#include "daemon/trust.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -78,6 +79,10 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(T, models_dir), "models-dir", .heading = "Models", .def = "",
      .flags = DG_OPT_RELOADABLE,
      .help = "a directory whose sub-directories are models, named by language pair such as fr-en"},
+    {DG_OPT_BOOL(T, require_signed_models), "require-signed-models", .def = "no", .flags = DG_OPT_RELOADABLE,
+     .help = "load only models whose files are as a trusted key signed them"},
+    {DG_OPT_PATHS(T, trusted_keys), "trusted-keys", .def = "", .max = DG_TRUST_KEYS_MAX,
+     .flags = DG_OPT_RELOADABLE, .help = "minisign public key files for require-signed-models"},
     {DG_OPT_PATH(T, language_data), "language-data", .def = "",
      .help = "data to tell languages apart, for requests that do not name their source; empty for the "
              "installed one"},
@@ -188,6 +193,9 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         err = dg_why_set(why, DG_ERR_RANGE,
                          "max-url: read %zu bytes, expected less than max-head, which is %zu bytes",
                          (size_t)options->max_url, (size_t)options->max_head);
+    if (!err && options->require_signed_models && options->trusted_keys.n == 0)
+        err = dg_why_set(why, DG_ERR_INVALID,
+                         "require-signed-models: is on, but trusted-keys names no key; no model could be loaded");
     return err;
 }
 

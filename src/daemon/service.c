@@ -7,6 +7,7 @@
 #include "daemon/service.h"
 #include "base/mem.h"
 #include "daemon/options.h"
+#include "daemon/trust.h"
 #include "daemon/systemd.h"
 #include "net/loop/waker.h"
 
@@ -38,6 +39,7 @@ struct entry {
 struct list {
     struct dg_service *service;
     uv_work_t work;
+    struct dg_trust trust;
     struct entry *entries; /* [n] owned */
     size_t n, cap;
     enum dg_err err;
@@ -133,7 +135,7 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
     if (!list)
         return dg_why_set(why, DG_ERR_NOMEM, "no memory for the list of models");
     list->service = service;
-    enum dg_err err = DG_OK;
+    enum dg_err err = dg_trust_read(&list->trust, options, why);
     for (size_t i = 0; !err && i < dg_opt_n_sections(set, "model"); i++) {
         const char *name;
         const struct dg_model_options *model = dg_opt_section(set, "model", i, &name);
@@ -157,6 +159,9 @@ static void open_list(struct list *list)
         char status[NAME_MAX_LEN + 64];
         snprintf(status, sizeof status, "loading %s, model %zu of %zu", entry->name, i + 1, list->n);
         dg_systemd_extend(status, LOAD_LIMIT_MS);
+        list->err = dg_trust_check(&list->trust, entry->name, entry->path, &list->why);
+        if (list->err)
+            return;
         list->err = dg_engine_open(list->service->engine, entry->name, entry->path,
                                    *entry->source ? entry->source : NULL,
                                    *entry->target ? entry->target : NULL, &list->why,

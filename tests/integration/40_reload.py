@@ -4,11 +4,13 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import threading
 
 from harness import IntegrationTest, SOURCES, main, wait_for
 
 MODEL = os.path.join(SOURCES, "models", "fr-en")
+KEYS = os.path.join(SOURCES, "tests", "data", "minisign")
 
 
 def translate(server, text, **fields):
@@ -51,6 +53,36 @@ class Reload(IntegrationTest):
         self.reload(server, f"[model fr-en]\npath = {broken}\n", "the old models stay in use")
         self.assertEqual(translate(server, "Merci.", target="en")[0], 200)
         self.assertIn("model.safetensors", server.log())
+
+    def sign(self, model, key="open.key"):
+        tool = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+        subprocess.run([tool, "sign", "--key", os.path.join(KEYS, key), model], check=True, capture_output=True)
+
+    def test_unsigned_models_are_refused_where_signatures_are_required(self):
+        model = os.path.join(self.directory, "signed")
+        shutil.copytree(MODEL, model)
+        conf = (f"require-signed-models = yes\ntrusted-keys = {KEYS}/encrypted.pub,{KEYS}/open.pub\n"
+                f"[model fr-en]\npath = {model}\n")
+        path = os.path.join(self.directory, "refused.conf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(conf)
+        refused = self.run_program(f"--config={path}", "--listen=127.0.0.1:0")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("model fr-en is not signed, and require-signed-models is on", refused.stderr)
+        self.sign(model)
+        server = self.start(conf=conf)
+        self.assertEqual(translate(server, "Merci.", target="en")[0], 200)
+        with open(os.path.join(model, "vocab.json"), "a", encoding="utf-8") as file:
+            file.write(" ")
+        server.signal(signal.SIGHUP)
+        wait_for(lambda: "the old models stay in use" in server.log(), "the refusal")
+        self.assertIn("vocab.json was changed", server.log())
+        self.assertEqual(translate(server, "Merci.", target="en")[0], 200)
+
+    def test_signatures_without_trusted_keys_are_a_mistake(self):
+        result = self.run_program("--config=", "--check-config", "--require-signed-models")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("trusted-keys names no key", result.stderr)
 
     def test_no_request_fails_while_models_are_reloaded(self):
         server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}")
