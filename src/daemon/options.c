@@ -96,6 +96,8 @@ static const struct dg_opt_row rows[] = {
      .help = "longest sentence given to a model; longer ones are cut and rejoined"},
     {DG_OPT_INT(T, target_max), "target-max", .min = 8, .max = 4096, .def = "512", .unit = "TOKENS",
      .help = "longest translation of one sentence"},
+    {DG_OPT_BOOL(T, shortlist), "shortlist", .def = "yes",
+     .help = "consider only the words of a model's lexical shortlist, where it has one"},
     {DG_OPT_DURATION(T, batch_delay_ms), "batch-delay", .min = 0, .max = SECOND, .def = "0",
      .help = "how long an idle worker waits for company before it starts"},
     {DG_OPT_SIZE(T, cache_size), "cache-size", .min = 0, .max = 65536ull * MIB, .def = "32MiB",

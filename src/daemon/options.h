@@ -33,7 +33,7 @@ struct dg_options {
 
     /* Models and work. */
     const char *models_dir, *language_data;
-    bool require_signed_models;
+    bool require_signed_models, shortlist;
     struct dg_opt_list trusted_keys;
     int64_t threads, slots, max_sentences, source_max, target_max;
     int64_t batch_delay_ms;

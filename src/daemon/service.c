@@ -248,6 +248,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         .source_max = (size_t)options->source_max,
         .target_max = (size_t)options->target_max,
         .batch_delay_ns = (uint64_t)options->batch_delay_ms * DG_CLOCK_MS,
+        .whole_vocabulary = !options->shortlist,
         .cache_bytes = (size_t)options->cache_size,
         .langid_path = *options->language_data ? options->language_data : INSTALLED_DATA,
         .wake = ring,

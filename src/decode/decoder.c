@@ -9,6 +9,7 @@
  * because no row's arithmetic depends on another's. */
 #include "decode/decoder.h"
 #include "base/mem.h"
+#include "decode/shortlist.h"
 
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct slot {
     size_t position;
     size_t n_told;     /* tokens that on_tokens has told */
     size_t width;      /* rows reserved */
+    bool is_listed;    /* its words are part of the union of shortlists */
     bool is_stopped;   /* cancelled from inside a callback */
     float *alignment;  /* owned; [cap, width, n_src] or NULL */
 };
@@ -36,15 +38,18 @@ struct dg_decoder {
     struct dg_decoder_limits limits;
     struct slot *slots;       /* [limits.sentences] */
     struct dg_net_row *rows;  /* [limits.rows] */
+    struct dg_shortlist shortlist;
+    float *row;      /* owned; [V] logits on their way from the union's columns to a sentence's */
     size_t capacity; /* cached positions when nothing is under way */
     size_t n_sentences;
     size_t n_reserved; /* rows that the sentences under way may come to need */
     bool is_stepping;
+    bool is_union; /* the last step's logits are of the shortlists' union */
 };
 
 /* ---- Life --------------------------------------------------------------------------------------- */
 
-static struct dg_net_limits net_limits(const struct dg_decoder_limits *limits)
+static struct dg_net_limits net_limits(const struct dg_net *net, const struct dg_decoder_limits *limits)
 {
     return (struct dg_net_limits){
         .slots = limits->sentences,
@@ -53,6 +58,7 @@ static struct dg_net_limits net_limits(const struct dg_decoder_limits *limits)
         .source_len = limits->source_max,
         .target_len = limits->target_max,
         .kv_tokens = limits->kv_tokens,
+        .shortlist = dg_shortlist_columns(limits->lex, dg_net_blueprint(net)),
     };
 }
 
@@ -82,7 +88,7 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     made->net = net;
     made->bp = dg_net_blueprint(net);
     made->limits = *limits;
-    struct dg_net_limits wanted = net_limits(limits);
+    struct dg_net_limits wanted = net_limits(net, limits);
     const struct dg_stack *stack = &made->bp->decoder;
     if (limits->alignment_layer > stack->n_layers || limits->alignment_head > stack->H)
         err = dg_why_set(why, DG_ERR_RANGE,
@@ -97,7 +103,9 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     made->scratch = dg_search_scratch_new(dg_net_kernels(net), made->bp->decoder.V);
     made->slots = dg_try_calloc(limits->sentences, sizeof *made->slots);
     made->rows = dg_try_calloc(limits->rows, sizeof *made->rows);
-    bool is_whole = made->scratch && made->slots && made->rows;
+    made->row = dg_try_calloc(made->bp->decoder.V, sizeof *made->row);
+    bool is_whole = made->scratch && made->slots && made->rows && made->row &&
+                    dg_shortlist_init(&made->shortlist, limits->lex, made->bp) == DG_OK;
     for (size_t i = 0; is_whole && i < limits->sentences; i++)
         is_whole = (made->slots[i].search = dg_search_new()) != NULL;
     if (!is_whole)
@@ -116,6 +124,9 @@ out:
 static void release(struct dg_decoder *decoder, struct slot *slot)
 {
     dg_net_close(decoder->state, (size_t)(slot - decoder->slots));
+    if (slot->is_listed)
+        dg_shortlist_leave(&decoder->shortlist, slot->opts.shortlist, slot->opts.n_shortlist);
+    slot->is_listed = false;
     dg_free(slot->words);
     dg_free(slot->alignment);
     slot->words = NULL;
@@ -137,6 +148,8 @@ void dg_decoder_free(struct dg_decoder *decoder)
     }
     dg_free(decoder->slots);
     dg_free(decoder->rows);
+    dg_free(decoder->row);
+    dg_shortlist_deinit(&decoder->shortlist);
     dg_search_scratch_free(decoder->scratch);
     dg_net_state_free(decoder->state);
     dg_free(decoder);
@@ -148,7 +161,7 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
     enum dg_err err = check_limits(limits, why);
     if (err)
         return err;
-    struct dg_net_limits wanted = net_limits(limits);
+    struct dg_net_limits wanted = net_limits(net, limits);
     size_t state_bytes;
     err = dg_net_state_size(net, &wanted, &state_bytes, why);
     if (err)
@@ -156,7 +169,8 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
     /* Token paths: at most two live generations and the kept answers of every row. */
     size_t per_row = 3 * limits->target_max * (2 * sizeof(int32_t) + sizeof(int16_t));
     *bytes = state_bytes + limits->rows * (per_row + sizeof(struct dg_net_row)) +
-             limits->sentences * sizeof(struct slot) + 8 * dg_net_blueprint(net)->decoder.V;
+             limits->sentences * sizeof(struct slot) + 12 * dg_net_blueprint(net)->decoder.V +
+             dg_shortlist_bytes(limits->lex, dg_net_blueprint(net));
     return DG_OK;
 }
 
@@ -238,9 +252,9 @@ static size_t n_constraint_ids(const struct dg_search_opts *opts)
     return n;
 }
 
-/* Completes the options by what the model demands (a first token that names the language), and the
- * shortlist by the words that must be sayable: the end, the forced ones, those of constraints. */
-static enum dg_err complete_opts(const struct dg_decoder *decoder, struct slot *slot)
+/* Completes the options by what the model demands (a first token that names the language) and by its shortlist, and
+ * a shortlist by the words that must be sayable: the end, the forced ones, those of constraints. */
+static enum dg_err complete_opts(struct dg_decoder *decoder, struct slot *slot)
 {
     struct dg_search_opts *opts = &slot->opts;
     *opts = *slot->job.opts;
@@ -248,8 +262,10 @@ static enum dg_err complete_opts(const struct dg_decoder *decoder, struct slot *
     if (n_forced && opts->n_prefix && opts->prefix[0] == decoder->bp->forced_bos_id)
         n_forced = 0;
     size_t n_prefix = opts->n_prefix + n_forced;
-    size_t n_most = n_prefix + opts->n_shortlist + 1 + n_prefix + n_constraint_ids(opts);
-    if (n_forced == 0 && opts->n_shortlist == 0)
+    size_t n_listed = opts->n_shortlist ? opts->n_shortlist
+                                        : dg_shortlist_bound(&decoder->shortlist, slot->job.src, slot->job.n_src);
+    size_t n_most = n_prefix + n_listed + 1 + n_prefix + n_constraint_ids(opts);
+    if (n_forced == 0 && n_listed == 0)
         return DG_OK;
     slot->words = dg_try_calloc(n_most, sizeof *slot->words);
     if (!slot->words)
@@ -261,10 +277,13 @@ static enum dg_err complete_opts(const struct dg_decoder *decoder, struct slot *
         memcpy(prefix + n_forced, opts->prefix, opts->n_prefix * sizeof *prefix);
     opts->prefix = prefix;
     opts->n_prefix = n_prefix;
-    if (opts->n_shortlist == 0)
+    if (n_listed == 0)
         return DG_OK;
     size_t n = opts->n_shortlist;
-    memcpy(shortlist, opts->shortlist, n * sizeof *shortlist);
+    if (n)
+        memcpy(shortlist, opts->shortlist, n * sizeof *shortlist);
+    else
+        n = dg_shortlist_words(&decoder->shortlist, slot->job.src, slot->job.n_src, shortlist);
     n = insert_id(shortlist, n, decoder->bp->eos_id);
     for (size_t i = 0; i < n_prefix; i++)
         n = insert_id(shortlist, n, prefix[i]);
@@ -274,6 +293,8 @@ static enum dg_err complete_opts(const struct dg_decoder *decoder, struct slot *
                 n = insert_id(shortlist, n, opts->constraints[i].forms[f].ids[k]);
     opts->shortlist = shortlist;
     opts->n_shortlist = n;
+    dg_shortlist_join(&decoder->shortlist, shortlist, n);
+    slot->is_listed = true;
     return DG_OK;
 }
 
@@ -372,11 +393,12 @@ static bool needs_attention(const struct slot *slot)
     return slot->alignment || slot->opts.coverage_penalty > 0;
 }
 
-/* Lists the rows of all slots; returns how many. */
-static size_t gather(struct dg_decoder *decoder, bool *attention)
+/* Lists the rows of all slots; returns how many. `listed`: every one of them has a shortlist. */
+static size_t gather(struct dg_decoder *decoder, bool *attention, bool *listed)
 {
     size_t n = 0;
     *attention = false;
+    *listed = true;
     for (size_t s = 0; s < decoder->limits.sentences; s++) {
         struct slot *slot = &decoder->slots[s];
         if (!slot->is_used || dg_search_state(slot->search) != DG_SEARCH_RUNNING)
@@ -391,15 +413,23 @@ static size_t gather(struct dg_decoder *decoder, bool *attention)
                 .want_logits = true,
             };
         *attention = *attention || needs_attention(slot);
+        *listed = *listed && slot->is_listed;
     }
     return n;
 }
 
-/* Keeps, of a full row of logits, the columns of the shortlist: ids ascend, so in place works. */
-static void keep_columns(float *logits, const struct dg_search_opts *opts)
+/* Keeps, of a row of logits, the columns of the sentence's own shortlist: out of the whole vocabulary, whose ids
+ * ascend, so that it works in place; or out of the union of all lists. */
+static void keep_columns(struct dg_decoder *decoder, float *logits, const struct dg_search_opts *opts)
 {
+    if (!decoder->is_union) {
+        for (size_t c = 0; c < opts->n_shortlist; c++)
+            logits[c] = logits[opts->shortlist[c]];
+        return;
+    }
     for (size_t c = 0; c < opts->n_shortlist; c++)
-        logits[c] = logits[opts->shortlist[c]];
+        decoder->row[c] = logits[decoder->shortlist.column_of[opts->shortlist[c]]];
+    memcpy(logits, decoder->row, opts->n_shortlist * sizeof *logits);
 }
 
 /* Tells what became final since the last time. */
@@ -432,7 +462,7 @@ static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
         logits[i] = dg_net_logits(decoder->state, at);
         attention[i] = needs_attention(slot) ? dg_net_attention(decoder->state, at) : NULL;
         if (slot->opts.n_shortlist)
-            keep_columns(logits[i], &slot->opts);
+            keep_columns(decoder, logits[i], &slot->opts);
         if (slot->alignment)
             memcpy(slot->alignment + (slot->position * slot->width + (size_t)i) * n_src,
                    attention[i], n_src * sizeof(float));
@@ -468,7 +498,9 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
                                                            : decoder->bp->decoder.n_layers - 1,
         .attention_head = (int32_t)decoder->limits.alignment_head - 1,
     };
-    step.n_rows = gather(decoder, &step.attention);
+    step.n_rows = gather(decoder, &step.attention, &step.shortlist);
+    step.shortlist = step.shortlist && step.n_rows && dg_shortlist_ready(&decoder->shortlist, decoder->state);
+    decoder->is_union = step.shortlist;
     enum dg_err err = step.n_rows ? dg_net_step(decoder->state, &step) : DG_OK;
     for (size_t row = 0; row < step.n_rows;) {
         struct slot *slot = &decoder->slots[decoder->rows[row].slot];

@@ -25,6 +25,7 @@
 #include "base/why.h"
 #include "decode/opts.h"
 #include "decode/search.h"
+#include "model/lex.h"
 #include "model/net.h"
 
 #include <stdbool.h>
@@ -43,6 +44,9 @@ struct dg_decoder_limits {
     size_t kv_tokens;    /* cached positions of all together; 0: enough for all at their largest */
     size_t alignment_layer; /* decoder layer whose attention is kept, from 1; 0: the last one */
     size_t alignment_head;  /* ... its head, from 1; 0: the mean of all */
+    const struct dg_lex *lex; /* the model's shortlist, borrowed, for its vocabularies; NULL: sentences may use
+                               * all words, unless their options bring a list */
+    bool whole_vocabulary;    /* for whoever opens models: leave their shortlists alone, `lex` stays NULL */
 };
 
 /* What happens to a sentence. Functions are called from inside step and cancel, never later. */

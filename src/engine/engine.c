@@ -52,6 +52,7 @@ static struct dg_decoder_limits limits_of(const struct dg_engine_opts *opts)
         .kv_tokens = opts->kv_tokens,
         .alignment_layer = opts->alignment_layer,
         .alignment_head = opts->alignment_head,
+        .whole_vocabulary = opts->whole_vocabulary,
     };
     limits.rows = or_default(opts->rows, limits.sentences * ROWS_PER_SLOT);
     /* Room for a usual load, and always for the largest single request. */

@@ -48,6 +48,7 @@ struct dg_engine_opts {
     size_t cache_bytes;   /* of the sentence cache; 0: none */
     const char *langid_path; /* data of language identification; NULL: languages are not detected */
     size_t alignment_layer, alignment_head; /* as in dg_decoder_limits */
+    bool whole_vocabulary; /* models that bring a shortlist (lex.bin) do without it */
     struct dg_clock *clock; /* borrowed; NULL: the machine's */
     void (*wake)(void *arg);
     void *wake_arg;

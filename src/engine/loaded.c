@@ -44,6 +44,7 @@ static void free_loaded(struct dg_loaded *loaded)
     if (loaded->place)
         dg_sched_detach(loaded->sched, loaded->place);
     dg_net_free(loaded->net);
+    dg_lex_close(loaded->lex);
     dg_tokenizer_close(loaded->tokenizer);
     dg_free(loaded->name);
     dg_free(loaded->source);
@@ -133,6 +134,11 @@ static enum dg_err load(struct dg_loaded *loaded, const char *path,
     if (err)
         goto out;
     loaded->limits = *limits;
+    if (!limits->whole_vocabulary)
+        err = dg_lex_open(&loaded->lex, path, loaded->blueprint.encoder.V, loaded->blueprint.decoder.V, why);
+    if (err)
+        goto out;
+    loaded->limits.lex = loaded->lex;
     if (loaded->limits.source_max > loaded->blueprint.source_len_max)
         loaded->limits.source_max = loaded->blueprint.source_len_max;
     if (loaded->limits.target_max > loaded->blueprint.target_len_max)

@@ -23,6 +23,7 @@ struct dg_loaded {
     struct dg_langtag source_tag, target_tag; /* the same, canonical; empty texts when unknown */
     struct dg_tokenizer *tokenizer;
     struct dg_net *net;
+    struct dg_lex *lex;   /* the model's shortlist, owned; NULL: none, or not wanted */
     struct dg_sched *sched;           /* borrowed */
     struct dg_sched_model *place;
     struct dg_blueprint blueprint;

@@ -3,9 +3,11 @@
 
 /* Six numbers, a table of offsets, a table of ids; the sizes of both must give the file's. */
 #include "model/lex.h"
+#include "base/map_file.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { HEADER_BYTES = 48, COVERED_FROM = 16 };
 
@@ -106,6 +108,51 @@ enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, c
         *lex = parsed;
     return err;
 }
+
+/* ---- A model's own --------------------------------------------------------------------------------- */
+
+struct opened {
+    struct dg_lex lex; /* first, so that a pointer to it is one to all */
+    struct dg_map_file map;
+};
+
+enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, size_t n_target,
+                        struct dg_why *why)
+{
+    char path[4096];
+    struct dg_why fault = DG_WHY_NONE;
+    if ((size_t)snprintf(path, sizeof path, "%s/" DG_LEX_NAME, dir) >= sizeof path)
+        return dg_why_set(why, DG_ERR_LIMIT, "the path is too long");
+    struct opened *opened = dg_try_calloc(1, sizeof *opened);
+    if (!opened)
+        return DG_ERR_NOMEM;
+    enum dg_err err = dg_map_file_open(&opened->map, path, DG_LEX_MAX, &fault);
+    if (err) {
+        dg_free(opened);
+        if (err == DG_ERR_NOT_FOUND)
+            *lex = NULL;
+        return err == DG_ERR_NOT_FOUND ? DG_OK : dg_why_set(why, err, "%s", dg_why_text(&fault, err));
+    }
+    err = dg_lex_parse(&opened->lex, opened->map.bytes, opened->map.len, path, n_source, n_target, why);
+    if (err) {
+        dg_map_file_close(&opened->map);
+        dg_free(opened);
+        return err;
+    }
+    *lex = &opened->lex;
+    return DG_OK;
+}
+
+void dg_lex_close(struct dg_lex *lex)
+{
+    if (!lex)
+        return;
+    struct opened *opened = (struct opened *)(void *)lex;
+    dg_map_file_close(&opened->map);
+    dg_free(opened);
+}
+
+/* ---- Questions ------------------------------------------------------------------------------------- */
 
 struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source)
 {

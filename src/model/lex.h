@@ -21,6 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define DG_LEX_NAME "lex.bin"
+enum { DG_LEX_MAX = 256 << 20 };
+
 struct dg_lex {
     uint64_t n_frequent;     /* target ids 0 to n_frequent - 1 are always allowed */
     uint64_t n_best;         /* how many its maker kept for each source word */
@@ -40,6 +43,11 @@ bool dg_lex_is(const uint8_t *bytes, size_t len);
 /* Checks size, checksum, order of the lists, and every id against the sizes of the vocabularies. */
 enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, const char *name,
                          size_t n_source, size_t n_target, struct dg_why *why) DG_MUST_CHECK;
+
+/* Opens DIR/lex.bin for service; *lex becomes NULL where there is none. Closed with dg_lex_close. */
+enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, size_t n_target,
+                        struct dg_why *why) DG_MUST_CHECK;
+void dg_lex_close(struct dg_lex *lex); /* mirror; NULL is fine */
 
 /* The list of a source id below n_words. */
 struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source);

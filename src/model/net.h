@@ -179,6 +179,10 @@ const float *dg_net_attention(const struct dg_net_state *state, size_t row);
 enum dg_err dg_net_set_shortlist(struct dg_net_state *state, const int32_t *ids,
                                  size_t n) DG_MUST_CHECK;
 
+/* Puts more words behind them. */
+enum dg_err dg_net_add_shortlist(struct dg_net_state *state, const int32_t *ids,
+                                 size_t n) DG_MUST_CHECK;
+
 /* ---- For tests and measurements ------------------------------------------------------------------- */
 
 /* Fills every cached position that is free, and all workspace, with NaN. */

@@ -254,18 +254,29 @@ const float *dg_net_attention(const struct dg_net_state *state, size_t row)
     return state->attention + row * state->limits.source_len;
 }
 
-enum dg_err dg_net_set_shortlist(struct dg_net_state *state, const int32_t *ids, size_t n)
+enum dg_err dg_net_add_shortlist(struct dg_net_state *state, const int32_t *ids, size_t n)
 {
     const struct dg_packed *output = &state->net->output;
     struct dg_packed *list = &state->shortlist;
-    if (n > state->limits.shortlist)
+    const size_t first = list->N;
+    if (n > state->limits.shortlist - first)
         return DG_ERR_RANGE;
     for (size_t i = 0; i < n; i++)
         if (ids[i] < 0 || (size_t)ids[i] >= output->N)
             return DG_ERR_RANGE;
-    list->N = n;
+    list->N = first + n;
     for (size_t i = 0; i < n; i++)
-        dg_packed_copy_channel(list, i, output, (size_t)ids[i]);
+        dg_packed_copy_channel(list, first + i, output, (size_t)ids[i]);
     dg_packed_clear_tail(list);
     return DG_OK;
+}
+
+enum dg_err dg_net_set_shortlist(struct dg_net_state *state, const int32_t *ids, size_t n)
+{
+    const size_t before = state->shortlist.N;
+    state->shortlist.N = 0;
+    const enum dg_err err = dg_net_add_shortlist(state, ids, n);
+    if (err)
+        state->shortlist.N = before;
+    return err;
 }

@@ -26,6 +26,8 @@ static const struct dg_opt_row rows[] = {
      .help = "workers; 0: one for each core"},
     {DG_OPT_INT(struct translate, slots), "slots", .def = "32", .min = 1, .max = 1024,
      .help = "sentences under way in each worker"},
+    {DG_OPT_BOOL(struct translate, shortlist), "shortlist", .def = "yes",
+     .help = "consider only the words of the model's lexical shortlist, where it has one"},
     {DG_OPT_BOOL(struct translate, ids), "ids", .def = "no", .heading = "Text",
      .help = "lines are token ids with spaces between, in and out; no text layer"},
     {DG_OPT_BOOL(struct translate, whole_lines), "whole-lines", .def = "no",
@@ -345,6 +347,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
                                                                                : 1),
                                   .alignment_layer = (size_t)flags->alignment_layer,
                                   .alignment_head = (size_t)flags->alignment_head,
+                                  .whole_vocabulary = !flags->shortlist,
                                   .wake = line_pipe_wake,
                                   .wake_arg = &pipe};
     enum dg_err err = dg_engine_new(&opts, why, &work.engine);

@@ -16,7 +16,7 @@ struct translate {
     int help;
     const char *model;
     int64_t threads, slots;
-    bool ids, whole_lines, stream, scores, alignment, json, quiet;
+    bool ids, whole_lines, stream, scores, alignment, json, quiet, shortlist;
     int64_t alignment_layer, alignment_head;
     const char *prefix, *suppress;
     struct dg_opt_list must;

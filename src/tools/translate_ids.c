@@ -159,7 +159,7 @@ static enum dg_err start(void *ctx, struct line *line)
 }
 
 static enum dg_err run(struct work *work, struct line_pipe *pipe, const struct dg_net *net,
-                       const struct dg_blueprint *bp, struct dg_why *why)
+                       const struct dg_blueprint *bp, const struct dg_lex *lex, struct dg_why *why)
 {
     const struct translate *flags = work->flags;
     size_t n_threads = flags->threads ? (size_t)flags->threads : dg_cpu_cores();
@@ -170,6 +170,7 @@ static enum dg_err run(struct work *work, struct line_pipe *pipe, const struct d
         .target_max = flags->search.max_len ? (size_t)flags->search.max_len : 1,
         .alignment_layer = (size_t)flags->alignment_layer,
         .alignment_head = (size_t)flags->alignment_head,
+        .lex = lex,
     };
     work->limits.batch_tokens = work->limits.source_max * 8;
     struct dg_sched_opts opts = {.n_workers = n_threads,
@@ -232,6 +233,7 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
                              .window = 1024};
     struct dg_model *model = NULL;
     struct dg_net *net = NULL;
+    struct dg_lex *lex = NULL;
     dg_flow_init(&work.flow, DG_PRIORITY_NORMAL);
     line_pipe_init(&pipe);
     dg_progress_start(&progress, "translating", "lines", 0, &clock);
@@ -240,10 +242,14 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
         err = dg_model_open(&model, flags->model, why);
     if (!err)
         err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, why);
+    const struct dg_blueprint *bp = err ? NULL : dg_model_blueprint(model);
+    if (!err && flags->shortlist)
+        err = dg_lex_open(&lex, flags->model, bp->encoder.V, bp->decoder.V, why);
     if (!err)
-        err = run(&work, &pipe, net, dg_model_blueprint(model), why);
+        err = run(&work, &pipe, net, bp, lex, why);
     dg_progress_stop(&progress);
     dg_net_free(net);
+    dg_lex_close(lex);
     dg_model_unref(model);
     free_demands(&demands);
     line_pipe_deinit(&pipe);

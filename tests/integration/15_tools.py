@@ -29,6 +29,19 @@ def translate(text, *args, check=True):
 SENTENCES = ["Bonjour.", "Je ne sais pas.", "Où est la gare ?", "Il fait beau aujourd'hui.", "Merci beaucoup."]
 
 
+def write_lex(path, n_words, targets):
+    """A shortlist by which every source word but the end may become any of `targets`; no word is always allowed."""
+    offsets = [0] + [k * len(targets) for k in range(n_words)]
+    body = struct.pack("<4Q", 0, len(targets), n_words + 1, offsets[-1])
+    body += struct.pack(f"<{n_words + 1}Q", *offsets)
+    body += struct.pack(f"<{len(targets)}I", *targets) * (n_words - 1)
+    checksum = 0
+    for word in struct.unpack(f"<{len(body) // 8}Q", body[:len(body) // 8 * 8]):
+        checksum ^= (word + 0x9e3779b9 + (checksum << 6) + (checksum >> 2)) & (2**64 - 1)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<2Q", 0xf11a48d5013417f5, checksum) + body)
+
+
 class Translate(unittest.TestCase):
     def test_keeps_order_empty_lines_and_the_end_of_the_last(self):
         text = "\n".join(SENTENCES * 8) + "\n\n  \nMerci."
@@ -41,6 +54,35 @@ class Translate(unittest.TestCase):
         self.assertTrue(lines[42])
         self.assertEqual(translate("").stdout, b"")
         self.assertEqual(translate("\n").stdout, b"\n")
+
+    def test_a_shortlist_decides_what_can_be_said(self):
+        text = "\n".join(SENTENCES) + "\n"
+        plain = translate(text, "--json").stdout
+        used = sorted({i for line in plain.splitlines() for s in json.loads(line)["sentences"]
+                       for i in s["answers"][0]["ids"]})
+        with tempfile.TemporaryDirectory() as parent:
+            model = os.path.join(parent, "fr-en")
+            shutil.copytree(MODEL, model)
+            with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
+                n_words = json.load(file)["vocab_size"]
+
+            def with_lex(targets, *args):
+                write_lex(os.path.join(model, "lex.bin"), n_words, targets)
+                return run("translate", "--model", model, "--json", *args, text=text).stdout
+
+            def texts(out):
+                return [json.loads(line)["text"] for line in out.splitlines()]
+
+            self.assertEqual(texts(with_lex(used)), texts(plain))
+            fewer = with_lex(used[::3])
+            self.assertNotEqual(texts(fewer), texts(plain))
+            self.assertEqual(run("translate", "--model", model, "--json", "--slots", "1", text=text).stdout, fewer)
+            self.assertEqual(with_lex(used[::3], "--shortlist=no"), plain)
+            with open(os.path.join(model, "lex.bin"), "r+b") as file:
+                file.truncate(1000)
+            done = run("translate", "--model", model, text=text, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"lex.bin: offset 32", done.stderr)
 
     def test_a_bad_line_is_named_and_shifts_nothing(self):
         done = translate(b"Merci.\nbad \xff line\nMerci.\n", check=False)

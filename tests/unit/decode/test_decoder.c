@@ -35,6 +35,7 @@ static size_t n_sentences;
 static struct outcome outcomes[N_MAX];
 static struct dg_decoder *running;
 static bool expect_alignment;
+static const struct dg_lex *lex;
 
 static size_t read_ids(const struct dg_json *item, const char *name, int32_t *ids)
 {
@@ -149,7 +150,8 @@ static struct dg_decoder *new_decoder(size_t n, int beam)
                                        .rows = n * (size_t)beam,
                                        .source_max = LEN_MAX,
                                        .target_max = LEN_MAX,
-                                       .batch_tokens = n * LEN_MAX};
+                                       .batch_tokens = n * LEN_MAX,
+                                       .lex = lex};
     struct dg_decoder *decoder = NULL;
     struct dg_why why = DG_WHY_NONE;
     ck_assert_msg(dg_decoder_new(&decoder, net, &limits, &why) == DG_OK, "%s", why.text);
@@ -351,7 +353,90 @@ START_TEST(alignment_is_kept_for_every_token)
 }
 END_TEST
 
+/* ---- Shortlists --------------------------------------------------------------------------------- */
+
+/* A shortlist by which each source word may become any word of the answers in whose sources it stands: the tables
+ * as lex.bin has them, in memory. */
+static void make_lex(struct dg_lex *made)
+{
+    const size_t V = dg_net_blueprint(net)->encoder.V;
+    uint8_t *offsets = dg_xcalloc(V + 1, 8), *targets = dg_xcalloc(V * 600, 4);
+    size_t n = 0;
+    for (size_t id = 0; id < V; id++) {
+        for (size_t b = 0; b < 8; b++)
+            offsets[id * 8 + b] = (uint8_t)(n >> (8 * b));
+        for (size_t i = 0; i < n_sentences; i++) {
+            bool is_in = false;
+            for (size_t k = 0; k < sentences[i].n_src; k++)
+                is_in = is_in || sentences[i].src[k] == (int32_t)id;
+            /* The end token stands in all sources: what it brings would be everything. */
+            for (size_t k = 0; is_in && id != 0 && k < sentences[i].n_greedy && n < V * 600; k++, n++)
+                for (size_t b = 0; b < 4; b++)
+                    targets[n * 4 + b] = (uint8_t)(sentences[i].greedy[k] >> (8 * b));
+        }
+    }
+    for (size_t b = 0; b < 8; b++)
+        offsets[V * 8 + b] = (uint8_t)(n >> (8 * b));
+    *made = (struct dg_lex){.n_frequent = 10, .n_best = 1, .n_words = V, .n_targets = n, .offsets = offsets,
+                            .targets = targets};
+}
+
+static void free_lex(struct dg_lex *made)
+{
+    dg_free((void *)(uintptr_t)made->offsets);
+    dg_free((void *)(uintptr_t)made->targets);
+}
+
+START_TEST(a_shortlist_that_has_the_best_words_changes_no_answer)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    struct dg_lex made;
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    make_lex(&made);
+    lex = &made;
+    translate_all(&opts, 16, NULL);
+    for (size_t i = 0; i < n_sentences; i++)
+        if (sentences[i].n_src > 1) {
+            ck_assert_uint_eq(outcomes[i].n_ids, sentences[i].n_greedy);
+            ck_assert_mem_eq(outcomes[i].ids, sentences[i].greedy, outcomes[i].n_ids * sizeof(int32_t));
+        }
+    lex = NULL;
+    free_lex(&made);
+    tear_down();
+}
+END_TEST
+
+/* Alone a sentence's columns are its own list; in company they are a union; with somebody who has no list the
+ * whole vocabulary is computed. The bits are the same. */
+START_TEST(shortlists_give_the_same_bits_alone_and_in_company)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    struct dg_lex made;
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    struct outcome *alone = dg_xcalloc(N_MAX, sizeof *alone);
+    n_sentences = n_sentences < 40 ? n_sentences : 40;
+    make_lex(&made);
+    lex = &made;
+    for (int beam = 1; beam <= 4; beam += 3) {
+        opts.beam = beam;
+        translate_all(&opts, 1, NULL);
+        memcpy(alone, outcomes, N_MAX * sizeof *alone);
+        translate_all(&opts, 13, NULL);
+        for (size_t i = 0; i < n_sentences; i++)
+            expect_same(&alone[i], &outcomes[i]);
+    }
+    lex = NULL;
+    free_lex(&made);
+    dg_free(alone);
+    tear_down();
+}
+END_TEST
+
 DG_UNIT(greedy_says_what_an_independent_implementation_says,
         a_beam_scores_as_well_as_an_independent_one, company_changes_nothing,
         a_cancelled_sentence_ends_at_once_and_alone, nothing_is_allocated_per_token,
-        jobs_that_can_never_fit_are_refused_with_a_reason, alignment_is_kept_for_every_token)
+        jobs_that_can_never_fit_are_refused_with_a_reason, alignment_is_kept_for_every_token,
+        a_shortlist_that_has_the_best_words_changes_no_answer,
+        shortlists_give_the_same_bits_alone_and_in_company)
