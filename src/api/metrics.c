@@ -6,6 +6,7 @@
 #include "api/metrics.h"
 #include "api/api_int.h"
 #include "engine/engine.h"
+#include "engine/remote.h"
 
 #include <inttypes.h>
 
@@ -126,6 +127,8 @@ static enum dg_err put_engine(struct dg_buf *buf, struct dg_engine *engine)
     dg_engine_read_stats(engine, &stats);
     struct dg_engine_cache_stats cache;
     dg_engine_read_cache_stats(engine, &cache);
+    struct dg_engine_remote_stats shared;
+    dg_engine_read_remote_stats(engine, &shared);
     const struct fact facts[] = {
         {"models", "gauge", "Models loaded.", (double)dg_engine_n_models(engine)},
         {"sentences_waiting", "gauge", "Sentences in the queue.", (double)stats.n_waiting},
@@ -142,6 +145,15 @@ static enum dg_err put_engine(struct dg_buf *buf, struct dg_engine *engine)
         {"cache_evicted_total", "counter", "Answers that made room for others.", (double)cache.n_evicted},
         {"cache_entries", "gauge", "Answers in the cache.", (double)cache.n_entries},
         {"cache_bytes", "gauge", "Memory of the cache.", (double)cache.bytes},
+        {"shared_cache_hits_total", "counter", "Sentences answered from the cache that servers share.",
+         (double)shared.n_hits},
+        {"shared_cache_misses_total", "counter", "Sentences that it did not have.", (double)shared.n_misses},
+        {"shared_cache_late_total", "counter", "Sentences for which it was not waited any longer.",
+         (double)shared.n_late},
+        {"shared_cache_bad_total", "counter", "Answers of it that did not check.", (double)shared.n_bad},
+        {"shared_cache_puts_total", "counter", "Answers given to it.", (double)shared.n_puts},
+        {"shared_cache_resting", "gauge", "1 while it is left alone, because it failed to answer.",
+         shared.is_resting},
         {"input_tokens_total", "counter", "Tokens read.", (double)stats.n_tokens_in},
         {"output_tokens_total", "counter", "Tokens written.", (double)stats.n_tokens_out},
         {"decoder_steps_total", "counter", "Decoder steps.", (double)stats.n_steps},

@@ -3,7 +3,7 @@
 
 /* dragomand: start-up told as a story, the loop, and the way back.
  *
- *     options -> log -> process limits -> loop and signals -> models -> api -> bind
+ *     options -> log -> process limits -> loop and signals -> Redis, if any -> models -> api -> bind
  *             -> drop privileges -> ready
  *     the loop runs
  *     drain   <- first SIGTERM or SIGINT; the second closes everything at once
@@ -17,6 +17,7 @@
 #include "daemon/process.h"
 #include "daemon/reload.h"
 #include "daemon/service.h"
+#include "daemon/shared.h"
 #include "daemon/signals.h"
 #include "daemon/systemd.h"
 #include "daemon/version.h"
@@ -45,6 +46,7 @@ struct daemon {
     bool loop_open;
     struct dg_signals signals;
     struct dg_systemd_watchdog watchdog;
+    struct dg_shared *shared; /* NULL: nothing is */
     struct dg_service *service;
     struct dg_offload *threads; /* for what would hold the loop */
     struct dg_api *api;
@@ -95,6 +97,7 @@ static void finish(void *user)
     dg_offload_close(d->threads);
     d->threads = NULL;
     dg_service_close(d->service);
+    dg_shared_close(d->shared);
     dg_systemd_watchdog_close(&d->watchdog);
     dg_signals_close(&d->signals);
 }
@@ -201,9 +204,14 @@ static bool is_well(void *user, uint64_t period_ns)
     return false;
 }
 
+static enum dg_err open_shared(struct daemon *d, struct dg_why *why)
+{
+    return dg_shared_open(&d->shared, &d->loop, options_of(d->start), d->log, why);
+}
+
 static enum dg_err open_service(struct daemon *d, struct dg_why *why)
 {
-    enum dg_err err = dg_service_open(&d->service, &d->loop, d->start, d->log, why);
+    enum dg_err err = dg_service_open(&d->service, &d->loop, d->start, d->shared, d->log, why);
     if (!err)
         dg_systemd_watchdog_open(&d->watchdog, &d->loop, is_well, d);
     return err;
@@ -298,6 +306,8 @@ static enum dg_err start(struct daemon *d, struct dg_why *why)
     if (!err)
         err = open_loop(d, why);
     if (!err)
+        err = open_shared(d, why);
+    if (!err)
         err = open_service(d, why);
     if (!err)
         err = open_api(d, why);
@@ -319,6 +329,7 @@ static void wind_down(struct daemon *d)
     }
     dg_server_free(d->server);
     dg_service_free(d->service);
+    dg_shared_free(d->shared);
     dg_api_free(d->api);
     if (d->loop_open && uv_loop_close(&d->loop) != 0)
         dg_log_event(d->log, DG_LOG_ERROR, "daemon", DG_LOG_NO_FIELDS,

@@ -6,6 +6,8 @@
 #include "daemon/options.h"
 
 #include "base/log.h"
+#include "net/loop/address.h"
+#include "net/loop/redis.h"
 #include "daemon/trust.h"
 
 #include <stdio.h>
@@ -103,6 +105,19 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_SIZE(T, cache_size), "cache-size", .min = 0, .max = 65536ull * MIB, .def = "32MiB",
      .help = "memory for sentences that were translated; 0 for no cache"},
 
+    {DG_OPT_STRING(T, redis), "redis", .heading = "Shared between servers", .def = "", .max = 120,
+     .unit = "ADDRESS",
+     .help = "a Redis in which servers share translated sentences and quotas: 127.0.0.1:6379, [::1]:6379 or "
+             "unix:/path; empty for none"},
+    {DG_OPT_STRING(T, redis_user), "redis-user", .def = "", .max = 128, .unit = "NAME",
+     .help = "account of that Redis; empty for its default one"},
+    {DG_OPT_PATH(T, redis_password_file), "redis-password-file", .def = "",
+     .help = "a file whose first line is the account's password; empty for none"},
+    {DG_OPT_DURATION(T, redis_timeout_ms), "redis-timeout", .min = 1, .max = SECOND, .def = "20ms",
+     .help = "how long a request waits for Redis before it goes on without"},
+    {DG_OPT_DURATION(T, redis_keep_ms), "redis-keep", .min = 60 * SECOND, .max = 8760ll * HOUR, .def = "7d",
+     .help = "how long Redis keeps a sentence"},
+
     {DG_OPT_ENUM(T, log_level), "log-level", .heading = "Log", .words = level_words, .def = "info",
      .flags = DG_OPT_RELOADABLE,
      .help = "how much is logged; only debug shows anything that a user wrote"},
@@ -183,6 +198,17 @@ enum dg_err dg_options_server(const struct dg_options *options, struct dg_networ
     return DG_OK;
 }
 
+static enum dg_err check_redis(const char *text, struct dg_why *why)
+{
+    struct dg_address address;
+    if (!dg_redis_is_built())
+        return dg_why_set(why, DG_ERR_UNSUPPORTED,
+                          "redis: this program was built without it; leave the option empty, or configure "
+                          "--with-redis (on Debian: apt-get install libhiredis-dev)");
+    enum dg_err err = dg_address_parse(text, &address, why);
+    return err ? dg_why_wrap(why, err, "redis") : DG_OK;
+}
+
 static enum dg_err check(const void *values, const char *name, struct dg_why *why)
 {
     const struct dg_options *options = values;
@@ -191,6 +217,8 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
     enum dg_err err = check_prefix(options->url_prefix, why);
     if (!err)
         err = dg_options_server(options, networks, why, &server);
+    if (!err && *options->redis)
+        err = check_redis(options->redis, why);
     if (!err && options->max_url >= options->max_head)
         err = dg_why_set(why, DG_ERR_RANGE,
                          "max-url: read %zu bytes, expected less than max-head, which is %zu bytes",

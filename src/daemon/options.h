@@ -39,6 +39,10 @@ struct dg_options {
     int64_t batch_delay_ms;
     uint64_t cache_size;
 
+    /* Shared between servers. */
+    const char *redis, *redis_user, *redis_password_file;
+    int64_t redis_timeout_ms, redis_keep_ms;
+
     /* Log. */
     int log_level;  /* enum dg_log_level */
     int log_format; /* enum dg_log_format */

@@ -7,6 +7,7 @@
 #include "daemon/service.h"
 #include "base/mem.h"
 #include "daemon/options.h"
+#include "daemon/shared.h"
 #include "daemon/trust.h"
 #include "daemon/systemd.h"
 #include "net/loop/waker.h"
@@ -232,7 +233,7 @@ static void warn_of_langid(const struct dg_service *service)
 }
 
 enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const struct dg_opt_set *set,
-                            struct dg_log *log, struct dg_why *why)
+                            struct dg_shared *shared, struct dg_log *log, struct dg_why *why)
 {
     const struct dg_options *options = dg_opt_values(set);
     struct dg_service *service = dg_xcalloc(1, sizeof *service);
@@ -256,6 +257,8 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
     };
     if (!err)
         err = dg_engine_new(&opts, why, &service->engine);
+    if (!err)
+        err = dg_shared_attach(shared, service->engine, why);
     if (!err)
         warn_of_langid(service);
     if (!err)

@@ -5,7 +5,7 @@
  * options name: sections `[model NAME]`, and every sub-directory of models-dir.
  *
  *     struct dg_service *service;
- *     err = dg_service_open(&service, loop, options, log, &why);      loads every model
+ *     err = dg_service_open(&service, loop, options, shared, log, &why);     loads every model
  *     dg_api_set_engine(api, dg_service_engine(service));
  *     dg_service_reload(service, options, on_reloaded, d);           beside the loop; the old ones serve on
  *     dg_service_close(service);                                     while the loop still runs
@@ -24,11 +24,12 @@
 #include <uv.h>
 
 struct dg_service;
+struct dg_shared;
 
-/* A model that cannot be loaded ends the start: the sentence names it. `options` (the daemon's) is read
+/* A model that cannot be loaded ends the start: the sentence names it. `shared` may be NULL. `options` (the daemon's) is read
  * before this returns. */
 enum dg_err dg_service_open(struct dg_service **service, uv_loop_t *loop,
-                            const struct dg_opt_set *options, struct dg_log *log,
+                            const struct dg_opt_set *options, struct dg_shared *shared, struct dg_log *log,
                             struct dg_why *why) DG_MUST_CHECK;
 
 struct dg_engine *dg_service_engine(const struct dg_service *service);

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "base/cpu.h"
+#include "net/loop/redis.h"
 #include "tensor/kernels.h"
 
 #include <jansson.h>
@@ -50,6 +51,7 @@ void dg_version_print(void)
 #else
     printf("systemd    no\n");
 #endif
+    printf("redis      %s\n", dg_redis_is_built() ? "yes" : "no");
     printf("processor  %s\n", dg_cpu_features_text(dg_cpu_features(), cpu, sizeof cpu));
     print_kernels();
 }

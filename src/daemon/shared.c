@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The engine's remote cache (engine/remote.h) and the api's quotas over one connection. */
+#include "daemon/shared.h"
+#include "base/map_file.h"
+#include "base/mem.h"
+#include "daemon/shared_quota.h"
+#include "engine/remote.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PASSWORD_MAX = 512,
+    MARGIN_MS = 30,   /* the engine's own patience ends so much after Redis's, which therefore always answers */
+    PUT_MS = 1000,    /* nobody waits for it */
+};
+
+struct dg_shared {
+    struct dg_redis *redis;
+    struct dg_engine *engine; /* NULL until attached, and again once closed */
+    struct dg_shared_quota quota;
+    uint64_t timeout_ms;
+    char keep_s[24]; /* as text */
+    bool is_closed;
+};
+
+/* ---- Sentences ---------------------------------------------------------------------------------- */
+
+struct lookup {
+    struct dg_shared *shared;
+    uint64_t id;
+};
+
+static void on_value(void *ctx, const struct dg_redis_reply *reply)
+{
+    struct lookup *lookup = ctx;
+    struct dg_span value = {NULL, 0};
+    if (reply->kind == DG_REDIS_TEXT)
+        value = reply->text;
+    if (lookup->shared->engine)
+        dg_engine_remote_answer(lookup->shared->engine, lookup->id, value);
+    dg_free(lookup);
+}
+
+static bool get(void *arg, uint64_t id, struct dg_span key)
+{
+    struct dg_shared *shared = arg;
+    struct dg_span command[] = {DG_SPAN("GET"), key};
+    struct lookup *lookup = dg_try_malloc(sizeof *lookup);
+    if (!lookup)
+        return false;
+    *lookup = (struct lookup){.shared = shared, .id = id};
+    if (dg_redis_ask(shared->redis, command, 2, shared->timeout_ms, on_value, lookup))
+        return true;
+    dg_free(lookup);
+    return false;
+}
+
+static void put(void *arg, struct dg_span key, struct dg_span value)
+{
+    struct dg_shared *shared = arg;
+    struct dg_span command[] = {DG_SPAN("SET"), key, value, DG_SPAN("EX"), dg_span_cstr(shared->keep_s)};
+    (void)dg_redis_ask(shared->redis, command, 5, PUT_MS, NULL, NULL);
+}
+
+enum dg_err dg_shared_attach(struct dg_shared *shared, struct dg_engine *engine, struct dg_why *why)
+{
+    if (!shared)
+        return DG_OK;
+    const struct dg_remote remote = {
+        .get = get, .put = put, .arg = shared, .wait_ms = shared->timeout_ms + MARGIN_MS};
+    enum dg_err err = dg_engine_set_remote(engine, &remote, why);
+    if (!err)
+        shared->engine = engine;
+    return err;
+}
+
+/* ---- Quotas ------------------------------------------------------------------------------------- */
+
+struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota *local)
+{
+    if (!shared)
+        return *local;
+    shared->quota.local = *local;
+    return dg_shared_quota_ops(&shared->quota);
+}
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+/* The first line of the file. */
+static enum dg_err read_password(const char *path, char password[PASSWORD_MAX], struct dg_why *why)
+{
+    struct dg_map_file file;
+    enum dg_err err = dg_map_file_open(&file, path, PASSWORD_MAX - 1, why);
+    if (err)
+        return dg_why_wrap(why, err, "redis-password-file");
+    size_t len = 0;
+    while (len < file.len && file.bytes[len] != '\n' && file.bytes[len] != '\r' && file.bytes[len] != '\0')
+        len++;
+    memcpy(password, file.bytes, len);
+    password[len] = '\0';
+    dg_map_file_close(&file);
+    if (len == 0)
+        return dg_why_set(why, DG_ERR_INVALID, "redis-password-file: the first line of %s is empty, expected a password",
+                          path);
+    return DG_OK;
+}
+
+enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop, const struct dg_options *options,
+                           struct dg_log *log, struct dg_why *why)
+{
+    char password[PASSWORD_MAX] = "";
+    struct dg_redis *redis = NULL;
+    if (!*options->redis)
+        return DG_OK;
+    enum dg_err err = DG_OK;
+    if (*options->redis_password_file)
+        err = read_password(options->redis_password_file, password, why);
+    const struct dg_redis_opts opts = {
+        .address = options->redis, .user = options->redis_user, .password = password};
+    if (!err) {
+        err = dg_redis_open(loop, &opts, log, why, &redis);
+        if (err)
+            err = dg_why_wrap(why, err, "redis");
+    }
+    sodium_memzero(password, sizeof password);
+    if (err)
+        return err;
+    struct dg_shared *shared = dg_xcalloc(1, sizeof *shared);
+    shared->redis = redis;
+    shared->timeout_ms = (uint64_t)options->redis_timeout_ms;
+    snprintf(shared->keep_s, sizeof shared->keep_s, "%lld", (long long)(options->redis_keep_ms / 1000));
+    shared->quota = (struct dg_shared_quota){.redis = redis, .timeout_ms = shared->timeout_ms, .log = log};
+    *out = shared;
+    return DG_OK;
+}
+
+void dg_shared_close(struct dg_shared *shared)
+{
+    if (!shared || shared->is_closed)
+        return;
+    shared->is_closed = true;
+    dg_redis_close(shared->redis);
+    shared->engine = NULL;
+}
+
+void dg_shared_free(struct dg_shared *shared)
+{
+    if (!shared)
+        return;
+    dg_redis_free(shared->redis);
+    dg_free(shared);
+}

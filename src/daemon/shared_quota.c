@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A charge goes to Redis; its answer decides, and the local quota is charged along without being asked. When
+ * there is no answer the local quota decides. A month is named by us, so that Redis need not know calendars. */
+#include "daemon/shared_quota.h"
+#include "access/when.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Per minute windows are kept as the time, in microseconds, at which they are full again (access/bucket.c).
+ * KEYS: the hash. ARGV: the limits, requests and characters to count, what to do (take, peek or give), the month
+ * ("" without one), seconds until the next.
+ * Answers: allowed, refused by, retry, remaining and reset of each window, the month's requests and characters. */
+static const char script[] =
+    "local time = redis.call('TIME')\n"
+    "local now, minute, year = time[1] * 1e6 + time[2], 60e6, 365 * 86400e6\n"
+    "local limit = {tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])}\n"
+    "local cost = {tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[5])}\n"
+    "local mode, month, left = ARGV[6], ARGV[7], tonumber(ARGV[8])\n"
+    "local kept = redis.call('HMGET', KEYS[1], 'requests_full', 'characters_full', 'month', 'requests', 'characters')\n"
+    "local full = {tonumber(kept[1]) or 0, tonumber(kept[2]) or 0}\n"
+    "local requests, characters = 0, 0\n"
+    "if month ~= '' and kept[3] == month then\n"
+    "  requests, characters = tonumber(kept[4]) or 0, tonumber(kept[5]) or 0\n"
+    "end\n"
+    "local function price(w) return math.floor(math.min(cost[w], 1e8) * minute / limit[w]) end\n"
+    "local function missing(w) return math.max(full[w] - now, 0) end\n"
+    "local retry, by = 0, 0\n"
+    "for w = 1, 3 do\n"
+    "  local wait = 0\n"
+    "  if limit[w] > 0 and cost[w] > 0 then\n"
+    "    if w == 3 then\n"
+    "      if not (characters < limit[3] and cost[3] <= limit[3] - characters) then wait = left end\n"
+    "    else\n"
+    "      wait = math.max(math.ceil((missing(w) + math.min(price(w), minute) - minute) / 1e6), 0)\n"
+    "    end\n"
+    "  end\n"
+    "  if wait > retry then retry, by = wait, w - 1 end\n"
+    "end\n"
+    "local sign = 0\n"
+    "if mode == 'take' and retry == 0 then sign = 1 elseif mode == 'give' then sign = -1 end\n"
+    "if sign ~= 0 then\n"
+    "  for w = 1, 2 do\n"
+    "    if limit[w] > 0 then\n"
+    "      if sign > 0 then full[w] = math.min(math.max(full[w], now) + price(w), now + year)\n"
+    "      else full[w] = math.max(full[w] - price(w), 0) end\n"
+    "    end\n"
+    "  end\n"
+    "  requests = math.max(requests + sign * cost[1], 0)\n"
+    "  characters = math.max(characters + sign * cost[2], 0)\n"
+    "  local function text(n) return string.format('%.0f', n) end\n"
+    "  redis.call('HSET', KEYS[1], 'requests_full', text(full[1]), 'characters_full', text(full[2]),\n"
+    "    'month', month, 'requests', text(requests), 'characters', text(characters))\n"
+    "  local live = math.max(missing(1), missing(2)) / 1e6 + 60\n"
+    "  if month ~= '' then live = math.max(live, left + 86400) end\n"
+    "  redis.call('EXPIRE', KEYS[1], math.ceil(live))\n"
+    "end\n"
+    "local answer = {retry == 0 and 1 or 0, by, retry}\n"
+    "for w = 1, 2 do\n"
+    "  local level = limit[w] > 0 and math.floor(math.max(minute - missing(w), 0) * limit[w] / minute) or 0\n"
+    "  table.insert(answer, level)\n"
+    "  table.insert(answer, limit[w] > 0 and math.ceil(missing(w) / 1e6) or 0)\n"
+    "end\n"
+    "table.insert(answer, math.max(limit[3] - characters, 0))\n"
+    "table.insert(answer, left)\n"
+    "table.insert(answer, requests)\n"
+    "table.insert(answer, characters)\n"
+    "return answer\n";
+
+enum { N_ANSWERS = 11 };
+
+/* A question under way, or one whose answer nobody waits for. */
+struct dg_quota_ticket {
+    struct dg_shared_quota *shared;
+    struct dg_redis_ask *redis_ask;
+    struct dg_quota_ask ask; /* its id lies in `id` */
+    char id[DG_QUOTA_ID_MAX];
+    bool takes;
+    dg_quota_fn then;
+    void *ctx;
+};
+
+/* The command's arguments and the texts that they point to. */
+struct command {
+    struct dg_span args[3 + 1 + 8];
+    size_t n;
+    char texts[8][24];
+    size_t n_texts;
+    char key[32 + DG_QUOTA_ID_MAX];
+};
+
+static void add_number(struct command *command, uint64_t n)
+{
+    char *text = command->texts[command->n_texts++];
+    int len = snprintf(text, sizeof command->texts[0], "%" PRIu64, n);
+    command->args[command->n++] = dg_span_make(text, (size_t)len);
+}
+
+static void make_command(struct command *command, const struct dg_quota_ask *ask, const char *mode)
+{
+    const struct dg_clock clock = DG_CLOCK_REAL;
+    bool is_key = ask->kind == DG_QUOTA_KEY;
+    uint64_t now_s = dg_clock_wall(&clock) / DG_CLOCK_S;
+    command->n = command->n_texts = 0;
+    int len = snprintf(command->key, sizeof command->key, "dragoman:1:quota:%s:%.*s", is_key ? "key" : "address",
+                       (int)ask->id.len, ask->id.ptr ? ask->id.ptr : "");
+    command->args[command->n++] = DG_SPAN("EVAL");
+    command->args[command->n++] = dg_span_make(script, sizeof script - 1);
+    command->args[command->n++] = DG_SPAN("1");
+    command->args[command->n++] = dg_span_make(command->key, (size_t)len);
+    for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
+        add_number(command, ask->limits[w]);
+    add_number(command, ask->requests);
+    add_number(command, ask->characters);
+    command->args[command->n++] = dg_span_cstr(mode);
+    if (is_key)
+        add_number(command, dg_when_month(now_s));
+    else
+        command->args[command->n++] = DG_SPAN("");
+    add_number(command, dg_when_next_month(now_s) - now_s);
+}
+
+static bool read_verdict(const struct dg_redis_reply *reply, const struct dg_quota_ask *ask,
+                         struct dg_quota_verdict *verdict)
+{
+    if (reply->kind != DG_REDIS_NUMBERS || reply->n_numbers != N_ANSWERS)
+        return false;
+    for (size_t i = 0; i < N_ANSWERS; i++)
+        if (reply->numbers[i] < 0)
+            return false;
+    const int64_t *numbers = reply->numbers;
+    *verdict = (struct dg_quota_verdict){
+        .allowed = numbers[0] == 1,
+        .refused_by = (enum dg_quota_window)(numbers[1] < DG_QUOTA_WINDOWS ? numbers[1] : 0),
+        .retry_s = (uint64_t)numbers[2],
+        .month_requests = (uint64_t)numbers[9],
+        .month_characters = (uint64_t)numbers[10],
+    };
+    for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
+        if (ask->limits[w])
+            verdict->windows[w] = (struct dg_quota_state){
+                .limit = ask->limits[w],
+                .remaining = (uint64_t)numbers[3 + 2 * w],
+                .reset_s = (uint64_t)numbers[4 + 2 * w],
+            };
+    return true;
+}
+
+static void log_refusal(struct dg_shared_quota *shared, const struct dg_redis_reply *reply)
+{
+    if (reply->kind == DG_REDIS_NONE || shared->was_logged)
+        return;
+    shared->was_logged = true;
+    dg_log_event(shared->log, DG_LOG_ERROR, "redis", DG_LOG_FIELDS(dg_log_span("said", reply->text)),
+                 "Redis does not count quotas; each server counts for itself");
+}
+
+static struct dg_quota_ticket *ask_locally(const struct dg_shared_quota *shared, const struct dg_quota_ask *ask,
+                                           bool takes, dg_quota_fn then, void *ctx)
+{
+    return takes ? dg_quota_charge(&shared->local, ask, then, ctx)
+                 : dg_quota_peek(&shared->local, ask, then, ctx);
+}
+
+static void on_reply(void *ctx, const struct dg_redis_reply *reply)
+{
+    struct dg_quota_ticket *ticket = ctx;
+    struct dg_shared_quota *shared = ticket->shared;
+    struct dg_quota_verdict verdict;
+    if (read_verdict(reply, &ticket->ask, &verdict)) {
+        if (ticket->takes && verdict.allowed)
+            (void)ask_locally(shared, &ticket->ask, true, NULL, NULL);
+        if (ticket->then)
+            ticket->then(ticket->ctx, &verdict);
+    } else {
+        log_refusal(shared, reply);
+        (void)ask_locally(shared, &ticket->ask, ticket->takes, ticket->then, ticket->ctx); /* at once */
+    }
+    dg_free(ticket);
+}
+
+static struct dg_quota_ticket *ask_redis(struct dg_shared_quota *shared, const struct dg_quota_ask *ask, bool takes,
+                                         dg_quota_fn then, void *ctx)
+{
+    struct command command;
+    struct dg_quota_ticket *ticket =
+        ask->id.len <= DG_QUOTA_ID_MAX ? dg_try_calloc(1, sizeof *ticket) : NULL;
+    if (ticket) {
+        ticket->shared = shared;
+        ticket->ask = *ask;
+        if (ask->id.len)
+            memcpy(ticket->id, ask->id.ptr, ask->id.len);
+        ticket->ask.id = dg_span_make(ticket->id, ask->id.len);
+        ticket->takes = takes;
+        ticket->then = then;
+        ticket->ctx = ctx;
+        make_command(&command, ask, takes ? "take" : "peek");
+        ticket->redis_ask =
+            dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, on_reply, ticket);
+    }
+    if (ticket && ticket->redis_ask)
+        return ticket;
+    dg_free(ticket);
+    return ask_locally(shared, ask, takes, then, ctx);
+}
+
+static struct dg_quota_ticket *charge(void *self, const struct dg_quota_ask *ask, dg_quota_fn then, void *ctx)
+{
+    return ask_redis(self, ask, true, then, ctx);
+}
+
+static struct dg_quota_ticket *peek(void *self, const struct dg_quota_ask *ask, dg_quota_fn then, void *ctx)
+{
+    return ask_redis(self, ask, false, then, ctx);
+}
+
+static void refund(void *self, const struct dg_quota_ask *ask)
+{
+    struct dg_shared_quota *shared = self;
+    struct command command;
+    make_command(&command, ask, "give");
+    (void)dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, NULL, NULL);
+    dg_quota_refund(&shared->local, ask);
+}
+
+/* The answer is still awaited, for the local quota to be charged along. */
+static void cancel(void *self, struct dg_quota_ticket *ticket)
+{
+    ticket->then = NULL;
+}
+
+static const struct dg_quota_ops ops = {.charge = charge, .peek = peek, .refund = refund, .cancel = cancel};
+
+struct dg_quota dg_shared_quota_ops(struct dg_shared_quota *shared)
+{
+    return (struct dg_quota){.ops = &ops, .self = shared};
+}

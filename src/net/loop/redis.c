@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Redis, with clocks of our own. Every command is an ask in one list, oldest first, which is the order in
+ * which Redis answers. hiredis calls on_reply for each exactly once, with no reply when the connection
+ * goes; an ask that was answered for want of time stays in the list, without its `fn`, until then.
+ *
+ * One timer looks at the list every TICK_MS while there is something in it, another one connects. */
+#include "net/loop/redis.h"
+
+#include "config.h"
+
+#include "base/list.h"
+#include "base/mem.h"
+#include "net/loop/address.h"
+
+#ifdef DG_HAVE_REDIS
+
+#include <arpa/inet.h>
+#include <hiredis/adapters/libuv.h>
+#include <hiredis/async.h>
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    TICK_MS = 5,
+    CONNECT_MS = 1000,    /* until the handshake is answered */
+    OVERDUE_MS = 1000,    /* an answer that long is not waited for: the connection is made anew */
+    RETRY_LEAST_MS = 100, /* between attempts, doubling */
+    RETRY_MOST_MS = 5000,
+};
+
+enum state { AWAY, CONNECTING, UP, CLOSED };
+
+struct dg_redis_ask {
+    struct dg_list link;
+    struct dg_redis *redis;
+    dg_redis_fn fn; /* NULL: nobody wants to know, or told already */
+    void *ctx;
+    uint64_t began_ms, until_ms;
+    size_t bytes;
+    bool is_late;
+};
+
+struct dg_redis {
+    uv_loop_t *loop;
+    struct dg_log *log;
+    struct dg_address address;
+    char *user, *password; /* owned */
+    enum state state;
+    redisAsyncContext *context; /* while CONNECTING or UP */
+    uv_timer_t ticker, connector;
+    uint64_t retry_ms;
+    bool was_logged; /* that it is away */
+    struct dg_list asks;
+    size_t n_asks, n_late, bytes;
+    struct dg_redis_stats stats;
+};
+
+bool dg_redis_is_built(void)
+{
+    return true;
+}
+
+/* ---- Away and back ------------------------------------------------------------------------------ */
+
+static void on_connector(uv_timer_t *timer);
+
+/* Once for each time that it goes away, not for each attempt. */
+static void log_away(struct dg_redis *redis, const char *reason)
+{
+    if (!redis->was_logged)
+        dg_log_event(redis->log, DG_LOG_WARNING, "redis",
+                     DG_LOG_FIELDS(dg_log_str("address", redis->address.text)),
+                     "Redis is away, we go on without it: %s", reason);
+    redis->was_logged = true;
+}
+
+/* Lets go of the connection, whose asks end without an answer, and tries again later. */
+static void drop(struct dg_redis *redis, const char *reason)
+{
+    redisAsyncContext *context = redis->context;
+    redis->context = NULL;
+    if (redis->state != CLOSED) {
+        log_away(redis, reason);
+        redis->state = AWAY;
+        uv_timer_start(&redis->connector, on_connector, redis->retry_ms, 0);
+        redis->retry_ms = redis->retry_ms * 2 < RETRY_MOST_MS ? redis->retry_ms * 2 : RETRY_MOST_MS;
+    }
+    if (context) {
+        context->data = NULL;
+        redisAsyncFree(context);
+    }
+}
+
+static void on_disconnect(const redisAsyncContext *context, int status)
+{
+    struct dg_redis *redis = context->data;
+    if (!redis || redis->context != context)
+        return;
+    redis->context = NULL; /* hiredis frees it */
+    drop(redis, context->errstr && *context->errstr ? context->errstr : "it closed the connection");
+}
+
+/* ---- Asks --------------------------------------------------------------------------------------- */
+
+static void read_numbers(const redisReply *from, struct dg_redis_reply *reply)
+{
+    reply->kind = DG_REDIS_NUMBERS;
+    for (size_t i = 0; i < from->elements; i++) {
+        if (i == DG_REDIS_NUMBERS_MAX || from->element[i]->type != REDIS_REPLY_INTEGER) {
+            reply->kind = DG_REDIS_REFUSED;
+            reply->text = DG_SPAN("the answer is not a list of numbers");
+            return;
+        }
+        reply->numbers[reply->n_numbers++] = from->element[i]->integer;
+    }
+}
+
+static struct dg_redis_reply read_reply(const redisReply *from)
+{
+    struct dg_redis_reply reply = {.kind = DG_REDIS_NONE};
+    if (!from)
+        return reply;
+    switch (from->type) {
+    case REDIS_REPLY_STRING:
+        reply.kind = DG_REDIS_TEXT;
+        reply.text = dg_span_make(from->str, from->len);
+        break;
+    case REDIS_REPLY_STATUS:
+        reply.kind = DG_REDIS_OK;
+        reply.text = dg_span_make(from->str, from->len);
+        break;
+    case REDIS_REPLY_ERROR:
+        reply.kind = DG_REDIS_REFUSED;
+        reply.text = dg_span_make(from->str, from->len);
+        break;
+    case REDIS_REPLY_INTEGER:
+        reply.kind = DG_REDIS_NUMBERS;
+        reply.numbers[reply.n_numbers++] = from->integer;
+        break;
+    case REDIS_REPLY_ARRAY:
+        read_numbers(from, &reply);
+        break;
+    default:
+        reply.kind = DG_REDIS_NIL;
+        break;
+    }
+    return reply;
+}
+
+static void tell(struct dg_redis_ask *ask, const struct dg_redis_reply *reply)
+{
+    dg_redis_fn fn = ask->fn;
+    ask->fn = NULL;
+    if (fn)
+        fn(ask->ctx, reply);
+}
+
+/* The end of an ask, by hiredis. */
+static void on_reply(redisAsyncContext *context, void *from, void *user)
+{
+    struct dg_redis_ask *ask = user;
+    struct dg_redis *redis = ask->redis;
+    struct dg_redis_reply reply = read_reply(from);
+    if (!from)
+        on_disconnect(context, REDIS_ERR); /* hiredis says so by itself only when it was connected */
+    dg_list_unlink(&ask->link);
+    redis->n_asks--;
+    redis->bytes -= ask->bytes;
+    redis->n_late -= ask->is_late;
+    if (reply.kind == DG_REDIS_NONE)
+        redis->stats.n_lost++;
+    else
+        redis->stats.n_answered++;
+    tell(ask, &reply);
+    dg_free(ask);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct dg_redis *redis = timer->data;
+    const struct dg_redis_reply none = {.kind = DG_REDIS_NONE};
+    uint64_t now = uv_now(redis->loop);
+    if (dg_list_is_empty(&redis->asks)) {
+        uv_timer_stop(timer);
+        return;
+    }
+    /* Telling may append to the list, which is as good as having it there; it removes nothing. */
+    for (struct dg_list *at = redis->asks.next; at != &redis->asks; at = at->next) {
+        struct dg_redis_ask *ask = DG_LIST_ITEM(at, struct dg_redis_ask, link);
+        if (ask->is_late || now < ask->until_ms)
+            continue;
+        ask->is_late = true;
+        redis->n_late++;
+        redis->stats.n_late++;
+        tell(ask, &none);
+    }
+    const struct dg_redis_ask *oldest = DG_LIST_ITEM(redis->asks.next, struct dg_redis_ask, link);
+    if (redis->state == UP && now >= oldest->began_ms + OVERDUE_MS)
+        drop(redis, "it does not answer");
+}
+
+/* Sends, whatever the state; NULL when hiredis or memory cannot. */
+static struct dg_redis_ask *send_command(struct dg_redis *redis, const struct dg_span *args, size_t n_args,
+                                         uint64_t timeout_ms, dg_redis_fn fn, void *ctx)
+{
+    const char *texts[DG_REDIS_ARGS_MAX];
+    size_t lens[DG_REDIS_ARGS_MAX];
+    struct dg_redis_ask *ask = dg_try_calloc(1, sizeof *ask);
+    if (!ask)
+        return NULL;
+    for (size_t i = 0; i < n_args; i++) {
+        texts[i] = args[i].len ? args[i].ptr : "";
+        lens[i] = args[i].len;
+        ask->bytes += lens[i];
+    }
+    ask->redis = redis;
+    ask->fn = fn;
+    ask->ctx = ctx;
+    ask->began_ms = uv_now(redis->loop);
+    ask->until_ms = ask->began_ms + timeout_ms;
+    if (redis->bytes + ask->bytes > DG_REDIS_BYTES_MAX ||
+        redisAsyncCommandArgv(redis->context, on_reply, ask, (int)n_args, texts, lens) != REDIS_OK) {
+        dg_free(ask);
+        return NULL;
+    }
+    redis->n_asks++;
+    redis->bytes += ask->bytes;
+    dg_list_link_last(&redis->asks, &ask->link);
+    if (!uv_is_active((uv_handle_t *)&redis->ticker))
+        uv_timer_start(&redis->ticker, on_tick, TICK_MS, TICK_MS);
+    return ask;
+}
+
+struct dg_redis_ask *dg_redis_ask(struct dg_redis *redis, const struct dg_span *args, size_t n_args,
+                                  uint64_t timeout_ms, dg_redis_fn fn, void *ctx)
+{
+    struct dg_redis_ask *ask = NULL;
+    if (redis->state == UP && redis->n_late == 0 && redis->n_asks < DG_REDIS_ASKS_MAX &&
+        n_args <= DG_REDIS_ARGS_MAX)
+        ask = send_command(redis, args, n_args, timeout_ms, fn, ctx);
+    if (ask)
+        redis->stats.n_asked++;
+    else
+        redis->stats.n_refused++;
+    return ask;
+}
+
+void dg_redis_forget(struct dg_redis_ask *ask)
+{
+    ask->fn = NULL;
+}
+
+/* ---- Connecting --------------------------------------------------------------------------------- */
+
+/* The last word of the handshake. A wrong password is refused here, and tried again: it may be put right there. */
+static void on_pong(void *user, const struct dg_redis_reply *reply)
+{
+    struct dg_redis *redis = user;
+    char reason[200];
+    if (redis->state != CONNECTING || reply->kind == DG_REDIS_NONE)
+        return; /* the connector's timer ends this */
+    if (reply->kind == DG_REDIS_REFUSED) {
+        snprintf(reason, sizeof reason, "%.*s", (int)(reply->text.len < 150 ? reply->text.len : 150),
+                 reply->text.ptr);
+        log_away(redis, reason);
+        return; /* likewise; not from inside hiredis */
+    }
+    redis->state = UP;
+    redis->retry_ms = RETRY_LEAST_MS;
+    redis->was_logged = false;
+    redis->stats.n_connected++;
+    uv_timer_stop(&redis->connector);
+    dg_log_event(redis->log, DG_LOG_NOTICE, "redis",
+                 DG_LOG_FIELDS(dg_log_str("address", redis->address.text)), "Redis is there");
+}
+
+static bool shake_hands(struct dg_redis *redis)
+{
+    struct dg_span auth[] = {DG_SPAN("AUTH"), dg_span_cstr(redis->user), dg_span_cstr(redis->password)};
+    struct dg_span ping[] = {DG_SPAN("PING")};
+    if (*redis->password) {
+        if (!*redis->user)
+            auth[1] = auth[2];
+        if (!send_command(redis, auth, *redis->user ? 3 : 2, CONNECT_MS, NULL, NULL))
+            return false;
+    }
+    return send_command(redis, ping, 1, CONNECT_MS, on_pong, redis) != NULL;
+}
+
+static redisAsyncContext *connect_to(const struct dg_address *address)
+{
+    char host[INET6_ADDRSTRLEN] = "";
+    if (address->is_unix)
+        return redisAsyncConnectUnix(address->path);
+    if (address->socket.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->socket;
+        inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);
+        return redisAsyncConnect(host, ntohs(v6->sin6_port));
+    }
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->socket;
+    inet_ntop(AF_INET, &v4->sin_addr, host, sizeof host);
+    return redisAsyncConnect(host, ntohs(v4->sin_port));
+}
+
+/* Time for an attempt, or the present one took too long. */
+static void on_connector(uv_timer_t *timer)
+{
+    struct dg_redis *redis = timer->data;
+    if (redis->state == CONNECTING) {
+        drop(redis, "it does not answer");
+        return;
+    }
+    redisAsyncContext *context = connect_to(&redis->address);
+    redis->context = context;
+    if (!context || context->err || redisLibuvAttach(context, redis->loop) != REDIS_OK) {
+        char reason[200];
+        snprintf(reason, sizeof reason, "%.150s",
+                 context && context->err ? context->errstr : "there is no memory for a connection");
+        drop(redis, reason);
+        return;
+    }
+    context->data = redis;
+    redisAsyncSetDisconnectCallback(context, on_disconnect);
+    redis->state = CONNECTING;
+    uv_timer_start(&redis->connector, on_connector, CONNECT_MS, 0);
+    if (!shake_hands(redis))
+        drop(redis, "there is no memory for a connection");
+}
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,
+                          struct dg_why *why, struct dg_redis **out)
+{
+    struct dg_address address;
+    enum dg_err err = dg_address_parse(opts->address, &address, why);
+    if (err)
+        return err;
+    struct dg_redis *redis = dg_xcalloc(1, sizeof *redis);
+    redis->loop = loop;
+    redis->log = log;
+    redis->address = address;
+    redis->user = dg_xstrdup(opts->user);
+    redis->password = dg_xstrdup(opts->password);
+    redis->retry_ms = RETRY_LEAST_MS;
+    dg_list_init(&redis->asks);
+    uv_timer_init(loop, &redis->ticker);
+    uv_timer_init(loop, &redis->connector);
+    redis->ticker.data = redis->connector.data = redis;
+    uv_timer_start(&redis->connector, on_connector, 0, 0);
+    *out = redis;
+    return DG_OK;
+}
+
+void dg_redis_close(struct dg_redis *redis)
+{
+    if (!redis || redis->state == CLOSED)
+        return;
+    redis->state = CLOSED;
+    drop(redis, "");
+    uv_close((uv_handle_t *)&redis->ticker, NULL);
+    uv_close((uv_handle_t *)&redis->connector, NULL);
+}
+
+void dg_redis_free(struct dg_redis *redis)
+{
+    if (!redis)
+        return;
+    dg_free(redis->user);
+    dg_free(redis->password);
+    dg_free(redis);
+}
+
+void dg_redis_read_stats(const struct dg_redis *redis, struct dg_redis_stats *stats)
+{
+    *stats = redis->stats;
+    stats->is_up = redis->state == UP;
+    stats->n_under_way = redis->n_asks;
+}
+
+#else
+
+bool dg_redis_is_built(void)
+{
+    return false;
+}
+
+enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,
+                          struct dg_why *why, struct dg_redis **out)
+{
+    return dg_why_set(why, DG_ERR_UNSUPPORTED,
+                      "this program was built without Redis; configure it --with-redis (on Debian: "
+                      "apt-get install libhiredis-dev)");
+}
+
+struct dg_redis_ask *dg_redis_ask(struct dg_redis *redis, const struct dg_span *args, size_t n_args,
+                                  uint64_t timeout_ms, dg_redis_fn fn, void *ctx)
+{
+    return NULL;
+}
+
+void dg_redis_forget(struct dg_redis_ask *ask)
+{
+}
+
+void dg_redis_close(struct dg_redis *redis)
+{
+}
+
+void dg_redis_free(struct dg_redis *redis)
+{
+}
+
+void dg_redis_read_stats(const struct dg_redis *redis, struct dg_redis_stats *stats)
+{
+    *stats = (struct dg_redis_stats){.is_up = false};
+}
+
+#endif

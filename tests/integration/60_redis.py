@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: ISC
+"""Several servers over one Redis: what one translated the others know; Redis away, standing still or new fails
+no request."""
+import json
+import os
+import re
+import sys
+
+from harness import IntegrationTest, SOURCES, main, wait_for
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+from load import Load, post  # noqa: E402
+from redis import Redis  # noqa: E402
+
+MODELS = os.path.join(SOURCES, "models")
+VERBS = "mange bois vois lis prends veux peux sais".split()
+THINGS = "pain livre train chat thé lait gâteau journal vélo billet".split()
+
+
+def sentence(number):
+    """A sentence of its own for each number."""
+    verb, thing = VERBS[number % len(VERBS)], THINGS[number // len(VERBS) % len(THINGS)]
+    return f"Je {verb} le {thing} {number}."
+
+
+class SharedCache(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        if "redis      yes" not in self.run_program("--version").stdout:
+            self.skipTest("built without hiredis")
+        self.redis = Redis(self)
+
+    def start_one(self, *flags):
+        return self.start(f"--models-dir={MODELS}", f"--redis={self.redis.address}", "--access-log=no", *flags)
+
+    def metric(self, server, name):
+        page = server.request("GET", "/metrics")[2].decode()
+        return float(re.search(rf"^dragoman_{name} (\S+)$", page, re.M).group(1))
+
+    def translate(self, server, text):
+        status, _, body = server.request("POST", "/v1/translate", json.dumps({"text": text, "target": "en"}))
+        self.assertEqual(status, 200)
+        return json.loads(body)["translations"]
+
+    def test_what_one_server_translated_the_other_knows(self):
+        self.redis.start()
+        # Time enough that a slow machine is no failure.
+        first, second = (self.start_one("--redis-timeout=1s") for _ in range(2))
+        for server in first, second:
+            server.wait_for_log("Redis is there")
+        answer = self.translate(first, "Où est la gare ?")
+        wait_for(lambda: self.redis.command("DBSIZE") != b":0\r\n", "the sentence in Redis")
+        self.assertEqual(self.translate(second, "Où est la gare ?"), answer)
+        self.assertEqual(self.metric(second, "shared_cache_hits_total"), 1)
+        self.assertEqual(self.metric(second, "sentences_done_total"), 0)
+        self.assertEqual(self.metric(first, "shared_cache_puts_total"), 1)
+
+    def test_a_redis_that_lies_is_not_believed(self):
+        self.redis.start()
+        server = self.start_one("--redis-timeout=1s")
+        server.wait_for_log("Redis is there")
+        answer = self.translate(server, "Où est la gare ?")
+        wait_for(lambda: self.redis.command("DBSIZE") != b":0\r\n", "the sentence in Redis")
+        keys = re.findall(rb"dragoman:1:[0-9a-f]{64}", self.redis.command("KEYS", "*"))
+        self.assertEqual(len(keys), 1)
+        self.redis.command("SET", keys[0].decode(), "nonsense")
+        second = self.start_one("--redis-timeout=1s")
+        second.wait_for_log("Redis is there")
+        self.assertEqual(self.translate(second, "Où est la gare ?"), answer)
+        self.assertEqual(self.metric(second, "shared_cache_bad_total"), 1)
+
+    def test_no_request_fails_whatever_redis_does(self):
+        server = self.start_one()  # before there is a Redis
+        server.wait_for_log("Redis is away")
+        load = Load(server.port(), lambda n: post("/v1/translate", {"text": sentence(n // 2), "target": "en"}),
+                    total=700, threads=4).start()
+        try:
+            self.redis.start()
+            server.wait_for_log("Redis is there")
+            load.wait_for(load.done + 100)
+            self.redis.pause()
+            load.wait_for(load.done + 100)
+            self.redis.resume()
+            load.wait_for(load.done + 100)
+            self.redis.kill()
+            load.wait_for(load.done + 100)
+            self.redis.start()
+        finally:
+            load.join()
+        self.assertEqual(load.failures, [])
+        self.assertEqual(load.done, 700)
+
+
+if __name__ == "__main__":
+    main()
