@@ -52,6 +52,8 @@ void dg_api_stop_scoring(struct dg_api *api);
 void dg_api_healthz(struct dg_call *call);
 void dg_api_readyz(struct dg_call *call);
 void dg_api_metrics(struct dg_call *call);
+void dg_api_page(struct dg_call *call);
+void dg_api_page_file(struct dg_call *call);
 void dg_api_v1_detect(struct dg_call *call);
 void dg_api_v1_score(struct dg_call *call);
 void dg_api_v1_translate(struct dg_call *call);

@@ -18,6 +18,10 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/readyz", "readyz", dg_api_readyz},
     {DG_HTTP_GET, "/metrics", "metrics", dg_api_metrics},
 
+    /* The page for people. */
+    {DG_HTTP_GET, "/", "page", dg_api_page},
+    {DG_HTTP_GET, "/page/*", "page_file", dg_api_page_file},
+
     /* Our own. */
     {DG_HTTP_POST, "/v1/translate", "v1_translate", dg_api_v1_translate},
     {DG_HTTP_GET, "/v1/stream", "v1_stream", dg_api_v1_stream},

@@ -7,7 +7,8 @@
  *     {"scores":[{"logprob":-1.94,"score":-0.32,"tokens":[...] when asked for}],"model":"fr-en",
  *      "usage":{"characters":13,"input_tokens":6,"output_tokens":6},"timing":{"total_ms":4.1}}
  *
- * Arrays of the same length score many pairs. The work is done by a thread of its own (dg_api_set_threads),
+ * With "attention" each score also has what every token of the translation looked at: the picture of the
+ * textbooks, as numbers. Arrays of the same length score many pairs. The work is done by a thread of its own (dg_api_set_threads),
  * one request after the other; a client that leaves ends its request after the pair under way. */
 #include "api/api_int.h"
 #include "api/ask.h"
@@ -29,7 +30,8 @@ struct score_work {
     struct dg_arena arena;
     struct dg_span *texts, *translations; /* [n] */
     size_t n;
-    bool want_tokens;
+    bool want_tokens, want_attention;
+    int64_t attention_layer, attention_head;
     double length_penalty;
     struct dg_engine_request request;
     struct dg_scoring *scoring;
@@ -55,20 +57,51 @@ static void free_work(struct score_work *work)
 
 /* ---- On the thread ------------------------------------------------------------------------------ */
 
+static void put_range(struct dg_json_out *out, const struct dg_score_token *token)
+{
+    dg_json_out_key(out, "start");
+    dg_json_out_uint(out, token->begin);
+    dg_json_out_key(out, "length");
+    dg_json_out_uint(out, token->end - token->begin);
+}
+
 static void put_tokens(struct score_work *work, const struct dg_score *score)
 {
     struct dg_json_out *out = &work->out;
     dg_json_out_key(out, "tokens");
     dg_json_out_open(out, '[');
-    for (size_t i = 0; i < score->n_ids; i++) {
+    for (size_t i = 0; i < score->n_target; i++) {
         dg_json_out_open(out, '{');
         dg_json_out_key(out, "id");
-        dg_json_out_int(out, score->ids[i]);
+        dg_json_out_int(out, score->target[i].id);
         dg_json_out_key(out, "piece");
-        dg_json_out_string(out, dg_scoring_piece(work->scoring, score->ids[i]));
+        dg_json_out_string(out, dg_scoring_piece(work->scoring, score->target[i].id));
+        put_range(out, &score->target[i]);
         dg_json_out_key(out, "logprob");
         dg_json_out_real(out, (double)score->logprobs[i], 6);
         dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
+static void put_attention(struct score_work *work, const struct dg_score *score)
+{
+    struct dg_json_out *out = &work->out;
+    dg_json_out_key(out, "source_tokens");
+    dg_json_out_open(out, '[');
+    for (size_t s = 0; s < score->n_source; s++) {
+        dg_json_out_open(out, '{');
+        put_range(out, &score->source[s]);
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+    dg_json_out_key(out, "attention");
+    dg_json_out_open(out, '[');
+    for (size_t t = 0; t < score->n_target; t++) {
+        dg_json_out_open(out, '[');
+        for (size_t s = 0; s < score->n_source; s++)
+            dg_json_out_real(out, (double)score->attention[t * score->n_source + s], 4);
+        dg_json_out_close(out, ']');
     }
     dg_json_out_close(out, ']');
 }
@@ -83,12 +116,14 @@ static enum dg_err score_pair(struct score_work *work, size_t i)
     dg_json_out_key(&work->out, "logprob");
     dg_json_out_real(&work->out, score.logprob, 8);
     dg_json_out_key(&work->out, "score");
-    dg_json_out_real(&work->out, score.logprob / pow((double)score.n_ids, work->length_penalty), 8);
+    dg_json_out_real(&work->out, score.logprob / pow((double)score.n_target, work->length_penalty), 8);
     if (work->want_tokens)
         put_tokens(work, &score);
+    if (score.attention)
+        put_attention(work, &score);
     dg_json_out_close(&work->out, '}');
     work->n_source += score.n_source;
-    work->n_target += score.n_ids;
+    work->n_target += score.n_target;
     work->n_characters += dg_utf8_count(work->texts[i]);
     return work->out.err;
 }
@@ -115,6 +150,14 @@ static void put_totals(struct score_work *work, uint64_t ns)
     struct dg_json_out *out = &work->out;
     dg_json_out_key(out, "model");
     dg_json_out_cstr(out, dg_scoring_model(work->scoring));
+    if (work->want_attention) {
+        size_t n_layers, n_heads;
+        dg_scoring_shape(work->scoring, &n_layers, &n_heads);
+        dg_json_out_key(out, "layers");
+        dg_json_out_uint(out, n_layers);
+        dg_json_out_key(out, "heads");
+        dg_json_out_uint(out, n_heads);
+    }
     dg_json_out_key(out, "usage");
     dg_json_out_open(out, '{');
     dg_json_out_key(out, "characters");
@@ -170,11 +213,33 @@ void dg_api_stop_scoring(struct dg_api *api)
 
 /* ---- The request -------------------------------------------------------------------------------- */
 
+/* true, or {"layer": from 1, "head": from 1}. */
+static enum dg_err read_attention(const struct dg_json *json, struct score_work *work, struct dg_why *why)
+{
+    static const char *const fields[] = {"layer", "head", NULL};
+    switch (dg_json_type(json)) {
+    case DG_JSON_NULL: return DG_OK;
+    case DG_JSON_BOOL: return dg_json_bool(json, DG_SPAN("attention"), why, &work->want_attention);
+    case DG_JSON_OBJECT: break;
+    default:
+        return dg_why_set(why, DG_ERR_INVALID, "field 'attention': read %s, expected true or an object",
+                          dg_json_type_name(dg_json_type(json)));
+    }
+    work->want_attention = true;
+    enum dg_err err = dg_json_check_fields(json, fields, why);
+    if (!err)
+        err = dg_json_get_int(json, "layer", DG_JSON_OPTIONAL, 0, 1000, why, &work->attention_layer);
+    if (!err)
+        err = dg_json_get_int(json, "head", DG_JSON_OPTIONAL, 0, 1000, why, &work->attention_head);
+    return err;
+}
+
 static enum dg_err read_fields(const struct dg_json *json, struct score_work *work, struct dg_why *why,
                                const char **field)
 {
     static const char *const fields[] = {"text",   "translation", "model",          "source",
-                                         "target", "tokens",      "length_penalty", NULL};
+                                         "target", "tokens",      "length_penalty", "attention",
+                                         NULL};
     const size_t max = work->api->opts.texts_max;
     struct dg_engine_request *request = &work->request;
     struct dg_arena *arena = &work->arena;
@@ -192,6 +257,8 @@ static enum dg_err read_fields(const struct dg_json *json, struct score_work *wo
     if (!err)
         err = dg_json_get_real(json, *field = "length_penalty", DG_JSON_OPTIONAL, 0, 10, why,
                                &work->length_penalty);
+    if (!err)
+        err = read_attention(dg_json_get(json, *field = "attention"), work, why);
     if (!err)
         err = dg_ask_texts(json, *field = "text", max, arena, why, &work->texts, &work->n, &is_array);
     if (!err)
@@ -227,13 +294,19 @@ static enum dg_err start(struct dg_call *call, struct score_work *work, struct d
     struct dg_why why = DG_WHY_NONE;
     work->request.text = work->texts[0];
     enum dg_err err = dg_scoring_open(&work->scoring, call->api->engine, &work->request, &why);
+    const char *field = NULL;
+    if (!err && work->want_attention) {
+        field = "attention";
+        err = dg_scoring_want_attention(work->scoring, (size_t)work->attention_layer, (size_t)work->attention_head, &why);
+    }
     if (!err) {
+        field = NULL;
         err = dg_offload_submit(call->api->threads, &work->task, run, on_done);
         if (err == DG_ERR_LIMIT)
             err = dg_why_set(&why, DG_ERR_BUSY, "too many requests wait to be scored; try again later");
     }
     if (err)
-        *failure = dg_ask_failure(&work->arena, err, &why, NULL);
+        *failure = dg_ask_failure(&work->arena, err, &why, field);
     return err;
 }
 

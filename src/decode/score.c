@@ -7,6 +7,7 @@
 #include "decode/pick.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { STRETCH = 32 }; /* positions of one pass */
 
@@ -78,7 +79,7 @@ static float logprob_of(const struct dg_scorer *scorer, float *logits, int32_t i
 
 /* Positions [at, at + n) in one pass. */
 static enum dg_err run_stretch(struct dg_scorer *scorer, const int32_t *tgt, size_t at, size_t n,
-                               float *logprobs)
+                               float *logprobs, const struct dg_scorer_attention *attention, size_t n_src)
 {
     struct dg_net_row rows[STRETCH];
     for (size_t i = 0; i < n; i++)
@@ -88,14 +89,23 @@ static enum dg_err run_stretch(struct dg_scorer *scorer, const int32_t *tgt, siz
             .want_logits = true,
         };
     struct dg_net_step step = {.rows = rows, .n_rows = n};
+    if (attention) {
+        step.attention = true;
+        step.attention_layer = attention->layer;
+        step.attention_head = attention->head;
+    }
     enum dg_err err = dg_net_step(scorer->state, &step);
+    for (size_t i = 0; !err && attention && i < n; i++)
+        memcpy(attention->weights + (at + i) * n_src, dg_net_attention(scorer->state, i),
+               n_src * sizeof *attention->weights);
     for (size_t i = 0; !err && i < n; i++)
         logprobs[at + i] = logprob_of(scorer, dg_net_logits(scorer->state, i), tgt[at + i]);
     return err;
 }
 
 enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
-                          const int32_t *tgt, size_t n_tgt, float *logprobs, struct dg_why *why)
+                          const int32_t *tgt, size_t n_tgt, float *logprobs,
+                          const struct dg_scorer_attention *attention, struct dg_why *why)
 {
     enum dg_err err = check(scorer, src, n_src, tgt, n_tgt, why);
     if (err)
@@ -105,7 +115,8 @@ enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n
     if (!err)
         err = dg_net_encode(scorer->state, &source, 1);
     for (size_t at = 0; !err && at < n_tgt; at += STRETCH)
-        err = run_stretch(scorer, tgt, at, n_tgt - at < STRETCH ? n_tgt - at : STRETCH, logprobs);
+        err = run_stretch(scorer, tgt, at, n_tgt - at < STRETCH ? n_tgt - at : STRETCH, logprobs,
+                          attention, n_src);
     dg_net_close(scorer->state, 0);
     return err ? dg_why_set(why, err, "the target could not be scored: %s", dg_err_sentence(err))
                : DG_OK;

@@ -6,7 +6,7 @@
  *     struct dg_scorer *scorer;
  *     err = dg_scorer_new(&scorer, net, 512, 512, &why);
  *     float logprobs[n_tgt];
- *     err = dg_scorer_run(scorer, src, n_src, tgt, n_tgt, logprobs, &why);
+ *     err = dg_scorer_run(scorer, src, n_src, tgt, n_tgt, logprobs, NULL, &why);
  *
  * The values are, to the bit, those that the search would have summed up had it said these words. */
 #ifndef DG_DECODE_SCORE_H
@@ -26,11 +26,19 @@ enum dg_err dg_scorer_new(struct dg_scorer **scorer, const struct dg_net *net, s
                           size_t target_max, struct dg_why *why) DG_MUST_CHECK;
 void dg_scorer_free(struct dg_scorer *scorer); /* NULL is fine */
 
+/* Asks what each target token looked at. */
+struct dg_scorer_attention {
+    size_t layer;  /* decoder layer, below the blueprint's */
+    int32_t head;  /* or -1: the mean of all heads */
+    float *weights; /* [n_tgt, n_src] is written; each row sums to 1 */
+};
+
 /* Log-probability of each target token (the end token among them, if it is there) given the source and
  * the tokens before it; words that the model never says (padding) are left out of the distribution, and
- * have -infinity themselves. */
+ * have -infinity themselves. `attention` may be NULL. */
 enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
                           const int32_t *tgt, size_t n_tgt, float *logprobs,
+                          const struct dg_scorer_attention *attention,
                           struct dg_why *why) DG_MUST_CHECK;
 
 #endif

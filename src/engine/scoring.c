@@ -16,8 +16,13 @@ struct dg_scoring {
     struct dg_scorer *scorer; /* owned, like the rest */
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
-    int32_t *source, *target; /* ids of the last run */
-    float *logprobs;          /* [n] of its target */
+    bool want_attention;
+    struct dg_scorer_attention how;
+    /* Of the last run. */
+    int32_t *source, *target; /* ids */
+    struct dg_score_token *source_tokens, *target_tokens;
+    float *logprobs;  /* [n of the target] */
+    float *attention; /* [n of the target, n of the source] */
 };
 
 enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engine,
@@ -37,20 +42,24 @@ enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engin
     return DG_OK;
 }
 
-static void forget_ids(struct dg_scoring *scoring)
+static void forget_run(struct dg_scoring *scoring)
 {
     dg_free(scoring->source);
     dg_free(scoring->target);
+    dg_free(scoring->source_tokens);
+    dg_free(scoring->target_tokens);
     dg_free(scoring->logprobs);
+    dg_free(scoring->attention);
     scoring->source = scoring->target = NULL;
-    scoring->logprobs = NULL;
+    scoring->source_tokens = scoring->target_tokens = NULL;
+    scoring->logprobs = scoring->attention = NULL;
 }
 
 void dg_scoring_close(struct dg_scoring *scoring)
 {
     if (!scoring)
         return;
-    forget_ids(scoring);
+    forget_run(scoring);
     dg_scorer_free(scoring->scorer);
     dg_tokenizer_work_free(scoring->source_work);
     dg_spm_work_free(scoring->target_work);
@@ -61,6 +70,27 @@ void dg_scoring_close(struct dg_scoring *scoring)
 const char *dg_scoring_model(const struct dg_scoring *scoring)
 {
     return scoring->loaded->name;
+}
+
+void dg_scoring_shape(const struct dg_scoring *scoring, size_t *n_layers, size_t *n_heads)
+{
+    const struct dg_blueprint *bp = dg_net_blueprint(scoring->loaded->net);
+    *n_layers = bp->decoder.n_layers;
+    *n_heads = bp->decoder.H;
+}
+
+enum dg_err dg_scoring_want_attention(struct dg_scoring *scoring, size_t layer, size_t head, struct dg_why *why)
+{
+    size_t n_layers, n_heads;
+    dg_scoring_shape(scoring, &n_layers, &n_heads);
+    if (layer > n_layers)
+        return dg_why_set(why, DG_ERR_RANGE, "read layer %zu, expected 0 (the last) to %zu", layer, n_layers);
+    if (head > n_heads)
+        return dg_why_set(why, DG_ERR_RANGE, "read head %zu, expected 0 (the mean of all) to %zu", head, n_heads);
+    scoring->want_attention = true;
+    scoring->how.layer = layer ? layer - 1 : n_layers - 1;
+    scoring->how.head = (int32_t)head - 1;
+    return DG_OK;
 }
 
 struct dg_span dg_scoring_piece(const struct dg_scoring *scoring, int32_t id)
@@ -96,11 +126,46 @@ static enum dg_err source_ids(struct dg_scoring *scoring, struct dg_span text, s
     const struct dg_token *tokens;
     enum dg_err err = dg_tokenizer_encode(scoring->loaded->tokenizer, scoring->source_work, text, &opts, why,
                                           &tokens, n);
-    if (!err && !(scoring->source = dg_try_calloc(*n ? *n : 1, sizeof *scoring->source)))
-        err = DG_ERR_NOMEM;
-    for (size_t i = 0; !err && i < *n; i++)
+    if (err)
+        return err;
+    scoring->source = dg_try_calloc(*n ? *n : 1, sizeof *scoring->source);
+    scoring->source_tokens = dg_try_calloc(*n ? *n : 1, sizeof *scoring->source_tokens);
+    if (!scoring->source || !scoring->source_tokens)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < *n; i++) {
         scoring->source[i] = tokens[i].id;
-    return err;
+        scoring->source_tokens[i] = (struct dg_score_token){tokens[i].id, tokens[i].begin, tokens[i].end};
+    }
+    return DG_OK;
+}
+
+static enum dg_err target_ids(struct dg_scoring *scoring, struct dg_span text, size_t *n)
+{
+    size_t n_pieces;
+    enum dg_err err = dg_target_ids(scoring->loaded->tokenizer, scoring->target_work, text, &scoring->target, n);
+    if (err)
+        return err;
+    scoring->target_tokens = dg_try_calloc(*n ? *n : 1, sizeof *scoring->target_tokens);
+    if (!scoring->target_tokens)
+        return DG_ERR_NOMEM;
+    const struct dg_spm_token *pieces = dg_spm_tokens(scoring->target_work, &n_pieces);
+    for (size_t i = 0; i < *n; i++) {
+        bool is_end = i >= n_pieces;
+        uint32_t at = is_end ? (uint32_t)text.len : pieces[i].begin;
+        scoring->target_tokens[i] =
+            (struct dg_score_token){scoring->target[i], at, is_end ? at : pieces[i].end};
+    }
+    return DG_OK;
+}
+
+/* Room for what the network will say. */
+static enum dg_err make_room(struct dg_scoring *scoring, size_t n_source, size_t n_target)
+{
+    scoring->logprobs = dg_try_calloc(n_target, sizeof *scoring->logprobs);
+    if (scoring->want_attention)
+        scoring->attention = dg_try_calloc(n_target * n_source, sizeof *scoring->attention);
+    scoring->how.weights = scoring->attention;
+    return scoring->logprobs && (scoring->attention || !scoring->want_attention) ? DG_OK : DG_ERR_NOMEM;
 }
 
 /* Both sides must fit: the sentence says which does not. */
@@ -122,7 +187,7 @@ enum dg_err dg_scoring_run(struct dg_scoring *scoring, struct dg_span source, st
                            struct dg_score *score, struct dg_why *why)
 {
     size_t n_source = 0, n_target = 0;
-    forget_ids(scoring);
+    forget_run(scoring);
     enum dg_err err = check_text(source, "text", why);
     if (!err)
         err = check_text(target, "translation", why);
@@ -131,19 +196,19 @@ enum dg_err dg_scoring_run(struct dg_scoring *scoring, struct dg_span source, st
     if (!err)
         err = source_ids(scoring, source, &n_source, why);
     if (!err)
-        err = dg_target_ids(scoring->loaded->tokenizer, scoring->target_work, target, &scoring->target,
-                            &n_target);
+        err = target_ids(scoring, target, &n_target);
     if (!err)
         err = check_lengths(scoring, n_source, n_target, why);
-    if (!err && !(scoring->logprobs = dg_try_calloc(n_target, sizeof *scoring->logprobs)))
-        err = DG_ERR_NOMEM;
+    if (!err)
+        err = make_room(scoring, n_source, n_target);
     if (!err)
         err = dg_scorer_run(scoring->scorer, scoring->source, n_source, scoring->target, n_target,
-                            scoring->logprobs, why);
+                            scoring->logprobs, scoring->want_attention ? &scoring->how : NULL, why);
     if (err)
         return err;
-    struct dg_score found = {.ids = scoring->target, .logprobs = scoring->logprobs, .n_ids = n_target,
-                             .n_source = n_source};
+    struct dg_score found = {.source = scoring->source_tokens, .target = scoring->target_tokens,
+                             .logprobs = scoring->logprobs, .attention = scoring->attention,
+                             .n_source = n_source, .n_target = n_target};
     for (size_t i = 0; i < n_target; i++) {
         if (isnan(scoring->logprobs[i]))
             return dg_why_set(why, DG_ERR_INTEGRITY, "the model gave scores that are not numbers; import it again");

@@ -18,13 +18,25 @@
 #include "base/why.h"
 #include "engine/engine.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 struct dg_scoring;
 
+/* A token: the bytes of the text that it stands for; none for the end token. */
+struct dg_score_token {
+    int32_t id;
+    uint32_t begin, end;
+};
+
+/* Everything is borrowed until the next run. */
 struct dg_score {
-    double logprob;        /* of the whole target, its end included */
-    const int32_t *ids;    /* [n_ids] the target's tokens; borrowed until the next run */
-    const float *logprobs; /* [n_ids] */
-    size_t n_ids, n_source;
+    double logprob;                        /* of the whole target, its end included */
+    const struct dg_score_token *source;   /* [n_source] */
+    const struct dg_score_token *target;   /* [n_target] */
+    const float *logprobs;                 /* [n_target] */
+    const float *attention;                /* [n_target, n_source] when asked for, else NULL */
+    size_t n_source, n_target;
 };
 
 /* Finds the model as for a translation of `request` and keeps it. Of the request only model, source,
@@ -34,6 +46,14 @@ enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engin
 void dg_scoring_close(struct dg_scoring *scoring); /* NULL is fine */
 
 const char *dg_scoring_model(const struct dg_scoring *scoring);
+
+/* How many decoder layers and heads look at the source. */
+void dg_scoring_shape(const struct dg_scoring *scoring, size_t *n_layers, size_t *n_heads);
+
+/* The runs from now on tell what each target token looked at: layer from 1 (0: the last), head from 1 (0:
+ * the mean of all). DG_ERR_RANGE when the model has no such. */
+enum dg_err dg_scoring_want_attention(struct dg_scoring *scoring, size_t layer, size_t head,
+                                      struct dg_why *why) DG_MUST_CHECK;
 
 /* The target piece of an id, as the vocabulary has it. */
 struct dg_span dg_scoring_piece(const struct dg_scoring *scoring, int32_t id);

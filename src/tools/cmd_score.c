@@ -141,7 +141,7 @@ static enum dg_err score_line(struct work *work, struct dg_span line, struct dg_
     if (!err && !(logprobs = dg_try_calloc(n_tgt ? n_tgt : 1, sizeof *logprobs)))
         err = DG_ERR_NOMEM;
     if (!err)
-        err = dg_scorer_run(work->scorer, src, n_src, tgt, n_tgt, logprobs, why);
+        err = dg_scorer_run(work->scorer, src, n_src, tgt, n_tgt, logprobs, NULL, why);
     for (size_t i = 0; !err && i < n_tgt; i++)
         if (isnan(logprobs[i]))
             err = dg_why_set(why, DG_ERR_INTEGRITY,

@@ -44,6 +44,30 @@ class Score(IntegrationTest):
         self.assertEqual(good, same)
         self.assertNotIn("tokens", good)
 
+    def test_attention_is_a_distribution_over_the_text(self):
+        server = self.start(MODELS)
+        pair = {"text": TEXT, "translation": "I see a dog in the garden.", "target": "en", "tokens": True}
+        status, mean = self.ask(server, {**pair, "attention": True})
+        self.assertEqual(status, 200, mean)
+        score = mean["scores"][0]
+        self.assertEqual(len(score["attention"]), len(score["tokens"]))
+        for row in score["attention"]:
+            self.assertEqual(len(row), len(score["source_tokens"]))
+            self.assertAlmostEqual(sum(row), 1, places=2)
+        heads = [self.ask(server, {**pair, "attention": {"head": head + 1}})[1]["scores"][0]["attention"]
+                 for head in range(mean["heads"])]
+        for t, row in enumerate(score["attention"]):
+            for s, weight in enumerate(row):
+                self.assertAlmostEqual(weight, sum(head[t][s] for head in heads) / len(heads), places=3)
+        text, translation = TEXT.encode(), pair["translation"].encode()
+        words = [translation[t["start"]:t["start"] + t["length"]].decode().strip() for t in score["tokens"]]
+        sources = [text[t["start"]:t["start"] + t["length"]].decode().strip() for t in score["source_tokens"]]
+        row = score["attention"][words.index("dog")]
+        self.assertEqual(sources[row.index(max(row))], "chien")
+        for wrong in ({"layer": mean["layers"] + 1}, {"head": -1}, {"heads": 1}, 3, "yes"):
+            status, answer = self.ask(server, {**pair, "attention": wrong})
+            self.assertEqual((status, answer["error"]["field"]), (400, "attention"), answer)
+
     def test_what_is_wrong_is_named(self):
         server = self.start(MODELS)
         right = {"text": TEXT, "translation": "x", "target": "en"}

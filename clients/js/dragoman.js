@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: ISC
+// Copyright (c) 2026 The dragoman authors
+
+// A client of dragomand for browsers, Node 20 and later, Deno and Bun: one module, nothing else.
+//
+//     const server = new Dragoman("http://127.0.0.1:8090");
+//     const answer = await server.translate("Où est la gare ?", { target: "en" });
+//     console.log(answer.translations[0].text);
+//
+//     for await (const event of server.stream("Où est la gare ?", { target: "en" }))
+//         if (event.type === "token") process.stdout.write(event.text);
+//
+//     const live = server.live();                       // one WebSocket, many translations
+//     const strand = live.translate("Bon", { target: "en" }, event => ...);
+//     strand.update("Bonjour");                         // sentences that did not change are kept
+//     strand.cancel();
+//
+// Options have the names of the JSON fields of POST /v1/translate (docs/api/openapi.yaml), and `signal`, an
+// AbortSignal. What fails throws a DragomanError with the server's code and sentence. Requests that the
+// server was too busy for (429, 503) are tried again after the time that it asks for.
+
+const RETRY_SECONDS_MAX = 30;
+const RECONNECT_MS = [250, 500, 1000, 2000, 4000, 8000];
+
+/** What the server (or the way to it) said no with. */
+export class DragomanError extends Error {
+    constructor(code, message, details = {}) {
+        super(message);
+        this.name = "DragomanError";
+        this.code = code; // "unreachable", "aborted", or one of the server's stable codes
+        this.status = details.status ?? 0; // of HTTP; 0: there was no answer
+        this.field = details.field ?? null;
+        this.limit = details.limit ?? null;
+        this.requestId = details.request_id ?? null;
+        this.retryAfter = details.retryAfter ?? null; // seconds
+    }
+}
+
+/** A server. Nothing is sent before the first call. */
+export class Dragoman {
+    /**
+     * @param {string|URL} url  where the server is, with its prefix if it has one
+     * @param {{key?: string, retries?: number, fetch?: typeof fetch, WebSocket?: typeof WebSocket}} options
+     */
+    constructor(url, { key = "", retries = 2, fetch = globalThis.fetch, WebSocket = globalThis.WebSocket } = {}) {
+        this.base = new URL(url);
+        if (!this.base.pathname.endsWith("/")) this.base.pathname += "/";
+        this.key = key;
+        this.retries = retries;
+        this.fetch = fetch.bind(globalThis);
+        this.WebSocket = WebSocket;
+    }
+
+    /** One text or an array of texts; the whole answer of POST /v1/translate. */
+    translate(text, { signal, ...options } = {}) {
+        return this.#json("v1/translate", { text, ...options }, signal);
+    }
+
+    /** The events token, sentence and at last done, as they come. */
+    async *stream(text, { signal, ...options } = {}) {
+        const response = await this.#request("v1/translate", { text, ...options, stream: true }, signal);
+        let ended = false;
+        try {
+            for await (const event of serverSentEvents(response.body)) {
+                const { error, ...members } = event.data;
+                if (event.type === "error")
+                    throw new DragomanError(error?.code ?? "error", error?.message ?? "The stream failed.", error);
+                ended ||= event.type === "done";
+                yield { type: event.type, ...members };
+            }
+        } catch (failure) {
+            throw failure instanceof DragomanError ? failure : unreachable(failure, signal);
+        }
+        if (!ended) throw new DragomanError("unreachable", "The server closed the stream before its end.");
+    }
+
+    /** Many translations on one WebSocket. */
+    live() {
+        return new Live(this);
+    }
+
+    /** The language of each text. */
+    detect(text, { signal, ...options } = {}) {
+        return this.#json("v1/detect", { text, ...options }, signal);
+    }
+
+    /** How likely the model finds each translation of its text. */
+    score(text, translation, { signal, ...options } = {}) {
+        return this.#json("v1/score", { text, translation, ...options }, signal);
+    }
+
+    async languages({ signal } = {}) {
+        return (await this.#json("v1/languages", null, signal)).languages;
+    }
+
+    async models({ signal } = {}) {
+        return (await this.#json("v1/models", null, signal)).models;
+    }
+
+    async #json(path, body, signal) {
+        const response = await this.#request(path, body, signal);
+        try {
+            return await response.json();
+        } catch (failure) {
+            throw unreachable(failure, signal);
+        }
+    }
+
+    async #request(path, body, signal) {
+        const headers = {};
+        if (this.key) headers.Authorization = `Bearer ${this.key}`;
+        if (body) headers["Content-Type"] = "application/json";
+        const init = { method: body ? "POST" : "GET", headers, signal, body: body ? JSON.stringify(body) : undefined };
+        for (let attempt = 0; ; attempt++) {
+            let response;
+            try {
+                response = await this.fetch(new URL(path, this.base), init);
+            } catch (failure) {
+                throw unreachable(failure, signal);
+            }
+            if (response.ok) return response;
+            const error = await errorOf(response);
+            const mayHelp = response.status === 429 || response.status === 503;
+            if (!mayHelp || attempt >= this.retries || error.retryAfter > RETRY_SECONDS_MAX) throw error;
+            await sleep((error.retryAfter ?? 1) * 1000, signal);
+        }
+    }
+}
+
+/** One WebSocket on which many translations run; it connects by itself, and again when it was cut off. */
+export class Live {
+    #server;
+    #socket = null;
+    #strands = new Map();
+    #lastId = 0;
+    #failures = 0;
+    #timer = null;
+    #isClosed = false;
+    /** Told "open", "lost" (it will try again) and "closed". */
+    onstate = () => {};
+
+    constructor(server) {
+        this.#server = server;
+    }
+
+    /**
+     * Begins a translation. `onEvent` gets what the server sends: accepted (the text begins anew), token,
+     * sentence, done, cancelled, and {type: "error", error: DragomanError}.
+     */
+    translate(text, options, onEvent) {
+        if (this.#isClosed) throw new DragomanError("closed", "This connection was closed.");
+        const strand = new Strand(this, String(++this.#lastId), text, options, onEvent);
+        this.#strands.set(strand.id, strand);
+        this.#send(strand._opening());
+        return strand;
+    }
+
+    close() {
+        this.#isClosed = true;
+        clearTimeout(this.#timer);
+        this.#socket?.close(1000);
+        this.#strands.clear();
+        this.onstate("closed");
+    }
+
+    _send(strand, message) {
+        if (this.#strands.has(strand.id)) this.#send(message);
+    }
+
+    _forget(strand) {
+        this.#strands.delete(strand.id);
+    }
+
+    /** What is said before the connection stands is said again, newest state only, when it does. */
+    #send(message) {
+        if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(message));
+        else if (!this.#socket && !this.#timer) this.#connect();
+    }
+
+    #connect() {
+        this.#timer = null;
+        const url = new URL("v1/stream", this.#server.base);
+        url.protocol = url.protocol.replace("http", "ws");
+        const socket = new this.#server.WebSocket(url, "dragoman.v1");
+        this.#socket = socket;
+        socket.onopen = () => {
+            this.#failures = 0;
+            this.onstate("open");
+            for (const strand of this.#strands.values()) {
+                const opening = strand._reopening();
+                if (opening) socket.send(JSON.stringify(opening));
+            }
+        };
+        socket.onmessage = event => this.#receive(event.data);
+        socket.onclose = event => this.#lost(socket, event);
+        socket.onerror = () => {}; // close follows
+    }
+
+    #receive(data) {
+        const message = JSON.parse(data);
+        const strand = this.#strands.get(message.id);
+        if (!strand) return;
+        if (message.type === "error") {
+            message.error = new DragomanError(message.code, message.message, message);
+            if (message.retry_after) message.error.retryAfter = message.retry_after;
+        }
+        strand._receive(message);
+    }
+
+    #lost(socket, event) {
+        if (socket !== this.#socket || this.#isClosed) return;
+        this.#socket = null;
+        if (this.#failures >= RECONNECT_MS.length) {
+            const error = new DragomanError("unreachable", `The connection was lost (${event.code}) and could not be made again.`);
+            for (const strand of [...this.#strands.values()]) strand._receive({ type: "error", error });
+            this.#strands.clear();
+            this.close();
+            return;
+        }
+        this.onstate("lost");
+        this.#timer = setTimeout(() => this.#connect(), RECONNECT_MS[this.#failures++]);
+    }
+}
+
+/** One translation of a Live connection. */
+class Strand {
+    #live;
+    #options;
+    #onEvent;
+    #isKnown = false; // the server has its "translate"
+    #isDone = false;
+
+    constructor(live, id, text, options, onEvent) {
+        this.#live = live;
+        this.id = id;
+        this.text = text;
+        this.#options = options;
+        this.#onEvent = onEvent;
+    }
+
+    /** The same options, a new text. */
+    update(text) {
+        this.text = text;
+        this.#live._send(this, this.#isKnown ? { type: "update", id: this.id, text } : this._opening());
+    }
+
+    /** Ends it and forgets it; nothing more is told. */
+    cancel() {
+        this.#live._send(this, { type: "cancel", id: this.id });
+        this.#live._forget(this);
+    }
+
+    _opening() {
+        this.#isKnown = true;
+        this.#isDone = false;
+        return { ...this.#options, type: "translate", id: this.id, text: this.text };
+    }
+
+    /** What is said on a new connection: nothing when it is done, until it is updated. */
+    _reopening() {
+        this.#isKnown &&= !this.#isDone;
+        return this.#isDone ? null : this._opening();
+    }
+
+    _receive(event) {
+        this.#isDone = event.type === "done" || event.type === "error";
+        this.#onEvent(event, this);
+    }
+}
+
+// ---- Below the surface ------------------------------------------------------------------------------
+
+/** The events of a text/event-stream whose data are JSON. */
+async function* serverSentEvents(body) {
+    const decoder = new TextDecoder();
+    let pending = "";
+    for await (const chunk of chunksOf(body)) {
+        pending += decoder.decode(chunk, { stream: true });
+        for (let end; (end = pending.indexOf("\n\n")) >= 0; pending = pending.slice(end + 2)) {
+            const event = { type: "message", data: "" };
+            for (const line of pending.slice(0, end).split("\n")) {
+                const colon = line.indexOf(":");
+                const value = line.slice(colon + 1).replace(/^ /, "");
+                if (line.startsWith("event:")) event.type = value;
+                else if (line.startsWith("data:")) event.data += (event.data && "\n") + value;
+            }
+            if (event.data) yield { type: event.type, data: JSON.parse(event.data) };
+        }
+    }
+}
+
+/** Not every browser lets a ReadableStream be iterated. */
+async function* chunksOf(body) {
+    const reader = body.getReader();
+    try {
+        for (let part; !(part = await reader.read()).done; ) yield part.value;
+    } finally {
+        await reader.cancel().catch(() => {}); // a caller who leaves early ends the request
+    }
+}
+
+async function errorOf(response) {
+    const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+    const details = { status: response.status, retryAfter: Number.isNaN(seconds) ? null : seconds };
+    const body = await response.json().catch(() => ({}));
+    const error = body.error ?? {};
+    return new DragomanError(
+        error.code ?? "http_error",
+        error.message ?? `The server answered with status ${response.status}.`,
+        { ...error, ...details, request_id: body.request_id },
+    );
+}
+
+function unreachable(failure, signal) {
+    return signal?.aborted
+        ? new DragomanError("aborted", "The request was given up by its caller.")
+        : new DragomanError("unreachable", `The server could not be reached: ${failure.cause?.message ?? failure.message}.`);
+}
+
+function sleep(ms, signal) {
+    return new Promise((resolve, reject) => {
+        const timer = setTimeout(done, ms, true);
+        function done(isOver) {
+            clearTimeout(timer);
+            signal?.removeEventListener("abort", done);
+            isOver === true ? resolve() : reject(unreachable(null, signal));
+        }
+        signal?.addEventListener("abort", done);
+    });
+}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: ISC
+# Copyright (c) 2026 The dragoman authors
+"""A client of dragomand.
+
+    from dragoman import Dragoman
+
+    server = Dragoman("http://127.0.0.1:8090")
+    print(server.translate("Où est la gare ?", target="en").text)
+    for event in server.stream("Où est la gare ?", target="en"):
+        if event["type"] == "token":
+            print(event["text"], end="", flush=True)
+
+AsyncDragoman has the same calls to await. Live, many translations on one WebSocket, needs the package websockets; the
+rest needs the standard library only. LibreTranslateAPI stands in for libretranslatepy's class of that name.
+
+Options are the JSON fields of POST /v1/translate. What fails raises a DragomanError with the server's code and
+sentence; requests that the server was too busy for (429, 503) are tried again after the time that it asks for.
+"""
+from ._async import AsyncDragoman
+from ._client import Dragoman
+from ._errors import DragomanError
+from ._libretranslate import LibreTranslateAPI
+from ._live import Live, Strand
+from ._types import Answer, Event, Translation
+
+__all__ = ["Answer", "AsyncDragoman", "Dragoman", "DragomanError", "Event", "LibreTranslateAPI", "Live", "Strand",
+           "Translation"]
+__version__ = "0.1.0"

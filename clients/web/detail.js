@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: ISC
+// Copyright (c) 2026 The dragoman authors
+
+// The panel about one sentence: how sure the model was, other wordings, and the attention picture.
+
+import { indexOfBytes, rangeOf } from "./offsets.js";
+
+export class Detail {
+    #words;
+    #ask; // {alternatives(sentence), score(sentence, layer, head)}: promises
+    #sentence = null;
+    #element = id => document.getElementById(id);
+    onreplace = () => {};
+    onclose = () => {};
+
+    constructor(words, ask) {
+        this.#words = words;
+        this.#ask = ask;
+        this.#element("detail-close").addEventListener("click", () => this.close());
+        for (const id of ["layer", "head"]) this.#element(id).addEventListener("change", () => this.#redraw());
+    }
+
+    async open(sentence) {
+        this.#sentence = sentence;
+        this.#element("detail").hidden = false;
+        this.#element("alternatives").replaceChildren();
+        this.#element("heat").replaceChildren();
+        const [others] = await Promise.allSettled([this.#ask.alternatives(sentence), this.#redraw()]);
+        if (this.#sentence !== sentence) return;
+        if (others.status === "rejected") this.#element("detail-facts").textContent = others.reason.message;
+        else this.#listAlternatives(sentence, others.value);
+    }
+
+    close() {
+        this.#sentence = null;
+        this.#element("detail").hidden = true;
+        this.onclose();
+    }
+
+    #listAlternatives(sentence, texts) {
+        const list = this.#element("alternatives");
+        const others = texts.filter(text => text !== sentence.text);
+        list.replaceChildren(...others.map(text => {
+            const item = document.createElement("li");
+            const button = document.createElement("button");
+            button.type = "button";
+            button.textContent = text;
+            button.addEventListener("click", () => {
+                this.onreplace(sentence, text);
+                this.open(sentence);
+            });
+            item.append(button);
+            return item;
+        }));
+        if (!others.length) list.textContent = this.#words.say("no_alternatives");
+    }
+
+    async #redraw() {
+        const sentence = this.#sentence;
+        if (!sentence) return;
+        const layer = Number(this.#element("layer").value || 0);
+        const head = Number(this.#element("head").value || 0);
+        const score = await this.#ask.score(sentence, layer, head).catch(error => error);
+        if (this.#sentence !== sentence) return;
+        if (score instanceof Error) {
+            this.#element("detail-facts").textContent = score.message;
+            return;
+        }
+        const sure = Math.exp(score.logprob / score.tokens.length);
+        this.#element("detail-facts").textContent = this.#words.say("sureness", { percent: Math.round(sure * 100) });
+        this.#offer("layer", score.layers, "last_layer", layer);
+        this.#offer("head", score.heads, "all_heads", head);
+        this.#element("heat-choice").hidden = false;
+        drawHeat(this.#element("heat"), sentence, score);
+    }
+
+    #offer(id, count, zeroWord, chosen) {
+        const select = this.#element(id);
+        if (select.options.length === count + 1) return;
+        select.replaceChildren(...Array.from({ length: count + 1 }, (_, i) =>
+            new Option(i ? String(i) : this.#words.say(zeroWord), String(i), false, i === chosen)));
+    }
+}
+
+/** A table with a cell for each pair of tokens: rows are the translation's, columns the text's. */
+function drawHeat(table, sentence, score) {
+    const sourceIndex = indexOfBytes(sentence.source);
+    const targetIndex = indexOfBytes(sentence.text);
+    const columns = score.source_tokens.map(token => label(sentence.source, sourceIndex, token));
+    const rows = score.tokens.map(token => label(sentence.text, targetIndex, token));
+    const head = table.ownerDocument.createElement("thead");
+    const body = table.ownerDocument.createElement("tbody");
+    const top = head.insertRow();
+    top.append(cell("td", ""), ...columns.map(text => cell("th", text, "col")));
+    rows.forEach((text, t) => {
+        const row = body.insertRow();
+        row.append(cell("th", text, "row"));
+        columns.forEach((column, s) => {
+            const weight = score.attention[t][s];
+            const square = cell("td", "");
+            square.title = `${text} → ${column}: ${Math.round(weight * 100)} %`;
+            square.style.backgroundColor = `rgba(var(--heat), ${weight.toFixed(3)})`;
+            row.append(square);
+        });
+    });
+    table.replaceChildren(head, body);
+}
+
+function label(text, index, token) {
+    const [start, end] = rangeOf(index, token);
+    return start === end ? "■" : text.slice(start, end).trim() || "␣";
+}
+
+function cell(kind, text, scope) {
+    const element = document.createElement(kind);
+    element.textContent = text;
+    if (scope) element.scope = scope;
+    return element;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: ISC
+// Copyright (c) 2026 The dragoman authors
+
+// Earlier translations: in this browser's storage and nowhere else. Without storage there is no history.
+
+const PLACE = "dragoman.history";
+const KEPT = 50;
+
+function load() {
+    try {
+        const entries = JSON.parse(localStorage.getItem(PLACE) ?? "[]");
+        return Array.isArray(entries) ? entries : [];
+    } catch {
+        return [];
+    }
+}
+
+function save(entries) {
+    try {
+        localStorage.setItem(PLACE, JSON.stringify(entries.slice(0, KEPT)));
+    } catch {
+        // storage is off or full: then there is none
+    }
+}
+
+export class History {
+    #list;
+    #words;
+    onchoose = () => {};
+
+    constructor(list, clear, words) {
+        this.#list = list;
+        this.#words = words;
+        clear.addEventListener("click", () => {
+            save([]);
+            this.show();
+        });
+        this.show();
+    }
+
+    /** Remembers a translation; one that goes on from the newest replaces it. */
+    add(entry) {
+        const entries = load();
+        const newest = entries[0];
+        if (newest && (entry.text.startsWith(newest.text) || newest.text.startsWith(entry.text))) entries.shift();
+        save([entry, ...entries]);
+        this.show();
+    }
+
+    show() {
+        this.#list.replaceChildren(...load().map((entry, i) => {
+            const item = document.createElement("li");
+            const choose = document.createElement("button");
+            const drop = document.createElement("button");
+            choose.type = drop.type = "button";
+            choose.textContent = `${entry.text} → ${entry.translation}`;
+            choose.addEventListener("click", () => this.onchoose(entry));
+            drop.textContent = "×";
+            drop.setAttribute("aria-label", this.#words.say("forget_one"));
+            drop.addEventListener("click", () => {
+                save(load().filter((_, j) => j !== i));
+                this.show();
+            });
+            item.append(choose, drop);
+            return item;
+        }));
+    }
+}

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: ISC
+"""The client libraries: their README's examples as printed, against the true daemon, and what happens when it says no,
+is busy, or dies in the middle of a stream."""
+import asyncio
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+from harness import PATIENCE_S, SOURCES, IntegrationTest, main
+
+CLIENTS = os.path.join(SOURCES, "clients")
+sys.path.insert(0, os.path.join(CLIENTS, "python"))
+from dragoman import AsyncDragoman, Dragoman, DragomanError, LibreTranslateAPI, Live  # noqa: E402
+
+FLAGS = (f"--models-dir={os.path.join(SOURCES, 'models')}",
+         f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
+TEXT = "Où est la gare ? Je ne comprends pas pourquoi il est parti."
+LONG = " ".join(f"Je ne sais pas pourquoi {i} chiens sont dans le jardin." for i in range(400))
+
+
+def has_websockets():
+    try:
+        import websockets  # noqa: F401
+        return True
+    except ImportError:
+        return False
+
+
+def example(client, language, port):
+    """The code of its README, one program, with this server's address."""
+    with open(os.path.join(CLIENTS, client, "README.md"), encoding="utf-8") as file:
+        blocks = re.findall(rf"^```{language}\n(.*?)^```", file.read(), re.M | re.S)
+    return "\n".join(blocks).replace("127.0.0.1:8090", f"127.0.0.1:{port}")
+
+
+class Busy(http.server.BaseHTTPRequestHandler):
+    """Is busy once, then answers; and one path that ends in the middle of an answer."""
+    answers = []
+
+    def do_GET(self):
+        status, headers, body = self.answers.pop(0)
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Clients(IntegrationTest):
+    def url(self, server):
+        return f"http://127.0.0.1:{server.port()}"
+
+    def busy(self, *answers):
+        """A server that gives these answers."""
+        handler = type("Handler", (Busy,), {"answers": list(answers)})
+        server = http.server.HTTPServer(("127.0.0.1", 0), handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http://127.0.0.1:{server.server_port}", handler
+
+    def run_example(self, command, text, suffix):
+        with tempfile.NamedTemporaryFile("w", suffix=suffix, dir=self.directory, encoding="utf-8", delete=False) as file:
+            file.write(text)
+        env = {**os.environ, "PYTHONPATH": os.path.join(CLIENTS, "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run([*command, file.name], capture_output=True, text=True, timeout=PATIENCE_S, env=env)
+
+    @unittest.skipUnless(has_websockets(), "needs python3-websockets")
+    def test_the_readme_of_python(self):
+        server = self.start(*FLAGS)
+        done = self.run_example([sys.executable], example("python", "python", server.port()), ".py")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 5, done.stdout)
+        self.assertIn("station", lines[0])
+        self.assertIn("I don't know", lines[1])
+        self.assertEqual(lines[2], "no_such_model")
+        self.assertTrue(lines[4].startswith(lines[3]), lines)
+
+    @unittest.skipUnless(shutil.which("node"), "needs node")
+    def test_the_readme_of_javascript(self):
+        server = self.start(*FLAGS)
+        module = os.path.join(CLIENTS, "js", "dragoman.js")
+        text = example("js", "js", server.port()).replace('from "dragoman"', f'from "file://{module}"')
+        done = self.run_example(["node"], text, ".mjs")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 3, done.stdout)
+        self.assertIn("station", lines[0])
+        self.assertIn("I don't know", lines[1])
+        self.assertEqual(lines[2], "no_such_model")
+
+    def test_streams_join_to_the_answer(self):
+        server = self.start(*FLAGS)
+        with Dragoman(self.url(server)) as client:
+            answer = client.translate([TEXT, "Merci."], target="en", source="fr")
+            self.assertEqual(len(answer.translations), 2)
+            self.assertEqual(answer.translations[0].finish, "eos")
+            joined = ""
+            for event in client.stream(TEXT, target="en"):
+                joined += event["text"] if event["type"] == "token" else ""
+            self.assertEqual(joined, answer.text)
+            self.assertEqual(event["type"], "done")
+            for event in client.stream(LONG, target="en", cache=False):
+                break  # leaving early leaves the client usable
+            self.assertEqual(client.translate("Merci.", target="en").text, answer.translations[1].text)
+            self.assertEqual(client.detect(TEXT)[0]["language"], "fr")
+            self.assertEqual([each["code"] for each in client.languages()], ["fr"])
+            self.assertEqual([each["name"] for each in client.models()], ["fr-en"])
+            good, bad = client.score([TEXT] * 2, [answer.text, "Purple."], target="en")
+            self.assertGreater(good["logprob"], bad["logprob"])
+
+    def test_asyncio_runs_many_at_once(self):
+        server = self.start(*FLAGS)
+
+        async def run():
+            client = AsyncDragoman(self.url(server))
+            answers = await asyncio.gather(*(client.translate(TEXT, target="en") for _ in range(8)))
+            joined = ""
+            async for event in client.stream(TEXT, target="en"):
+                joined += event["text"] if event["type"] == "token" else ""
+            return {answer.text for answer in answers}, joined
+
+        texts, joined = asyncio.run(run())
+        self.assertEqual(texts, {joined})
+
+    @unittest.skipUnless(has_websockets(), "needs python3-websockets")
+    def test_live_updates_and_cancels(self):
+        server = self.start(*FLAGS)
+
+        async def run():
+            async with Live(self.url(server)) as live:
+                strands = [await live.translate(TEXT, target="en") for _ in range(5)]
+                texts = {await strand.text() for strand in strands}
+                await strands[0].update(TEXT + " Merci.")
+                longer = await strands[0].text()
+                gone = await live.translate(LONG, target="en", cache=False)
+                await gone.cancel()
+                events = [event["type"] async for event in gone]
+                wrong = await live.translate(TEXT, target="xx")
+                with self.assertRaises(DragomanError) as failure:
+                    await wrong.text()
+                return texts, longer, events, failure.exception
+
+        texts, longer, events, error = asyncio.run(run())
+        self.assertEqual(len(texts), 1)
+        self.assertTrue(longer.startswith(texts.pop()))
+        self.assertEqual(events[-1], "cancelled")
+        self.assertEqual(error.code, "no_such_model")
+
+    def test_libretranslatepy_is_stood_in_for(self):
+        server = self.start(*FLAGS)
+        client = LibreTranslateAPI(self.url(server) + "/")
+        self.assertIn("station", client.translate("Où est la gare ?", "fr", "en"))
+        self.assertIn("station", client.translate("Où est la gare ?", "auto", "en"))
+        self.assertEqual(client.detect(TEXT)[0]["language"], "fr")
+        self.assertEqual(client.languages()[0]["targets"], ["en"])
+
+    def test_what_the_server_refuses_is_said_in_its_words(self):
+        server = self.start(*FLAGS)
+        with Dragoman(self.url(server)) as client:
+            with self.assertRaises(DragomanError) as failure:
+                client.translate("x", target="en", beam=1000)
+        error = failure.exception
+        self.assertEqual((error.status, error.code, error.field), (400, "out_of_range", "beam"))
+        self.assertTrue(error.request_id)
+
+    def test_a_busy_server_is_asked_again(self):
+        url, handler = self.busy((503, {"Retry-After": "0"}, b"{}"), (200, {}, b'{"languages": []}'))
+        self.assertEqual(Dragoman(url).languages(), [])
+        self.assertEqual(handler.answers, [])
+        url, _ = self.busy((429, {"Retry-After": "3600"}, b'{"error":{"code":"rate","message":"Too many."}}'))
+        with self.assertRaises(DragomanError) as failure:
+            Dragoman(url).languages()
+        self.assertEqual((failure.exception.code, failure.exception.retry_after), ("rate", 3600))
+
+    def test_a_server_that_dies_is_said_so(self):
+        server = self.start(*FLAGS)
+        server.expected_codes = (-9,)
+        client = Dragoman(self.url(server))
+        with self.assertRaises(DragomanError) as failure:
+            for event in client.stream(LONG, target="en", cache=False):
+                if server.process.poll() is None:
+                    server.process.kill()
+                    server.process.wait()
+        self.assertEqual(failure.exception.code, "unreachable")
+        with self.assertRaises(DragomanError) as failure:
+            client.languages()
+        self.assertEqual(failure.exception.code, "unreachable")
+
+
+if __name__ == "__main__":
+    main()
