@@ -23,6 +23,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -30,8 +31,8 @@ enum {
     FILE_MAX = 256 << 20,
     LINES_MAX = 64 << 20,
     LINE_CAP = 192,
-    LINE_USUAL = 64,
-    GROWN = 64 << 10, /* a journal of less is never written anew */
+    GROWN = 64 << 10, /* a journal is written anew when it is by so much longer */
+    GROWTH = 8,       /* than so many times what it would be */
     LOCK_WAIT_MS = 5000,
     FILE_MODE = 0600,
 };
@@ -47,7 +48,8 @@ struct dg_usage {
     struct dg_list changed, writing;
     size_t n_damaged;
     bool is_writing;
-    bool has_failed; /* the last turn did: the next one writes all */
+    uint64_t whole_from; /* the length past which the journal is written anew */
+    bool was_removed;    /* by somebody else: the next turn writes all */
 };
 
 /* ---- Lines ------------------------------------------------------------------------------------- */
@@ -218,6 +220,7 @@ enum dg_err dg_usage_open(const struct dg_clock *clock, const char *path, struct
     made->clock = clock;
     made->fd = -1;
     made->lock = (struct dg_lock)DG_LOCK_NONE;
+    made->whole_from = GROWN;
     dg_map_init(&made->by_name, NAMES_MAX);
     dg_list_init(&made->changed);
     dg_list_init(&made->writing);
@@ -289,8 +292,7 @@ bool dg_usage_begin(struct dg_usage *usage, struct dg_usage_write *write)
     if (!usage->path || usage->is_writing || dg_list_is_empty(&usage->changed))
         return false;
     *write = (struct dg_usage_write){.path = usage->path, .fd = usage->fd};
-    write->is_whole = usage->has_failed || usage->file_len == 0 ||
-                      usage->file_len > GROWN + 8 * LINE_USUAL * (uint64_t)usage->by_name.len;
+    write->is_whole = usage->was_removed || usage->file_len > usage->whole_from;
     dg_buf_init(&write->lines, LINES_MAX);
     enum dg_err err = write->is_whole ? put_all(usage, &write->lines) : put_changed(usage, &write->lines);
     if (err) {
@@ -313,7 +315,12 @@ static enum dg_err append(struct dg_usage_write *write_, struct dg_why *why)
             return failed("write", write_->path, why);
         rest = dg_span_sub(rest, (size_t)n, rest.len);
     }
-    return fdatasync(write_->fd) == 0 ? DG_OK : failed("sync", write_->path, why);
+    struct stat info;
+    if (fdatasync(write_->fd) != 0 || fstat(write_->fd, &info) != 0)
+        return failed("sync", write_->path, why);
+    if (info.st_nlink == 0)
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "%s was removed", write_->path);
+    return DG_OK;
 }
 
 void dg_usage_run(struct dg_usage_write *write)
@@ -334,21 +341,24 @@ void dg_usage_run(struct dg_usage_write *write)
 enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write, struct dg_why *why)
 {
     enum dg_err err = write->err;
-    if (write->is_whole && write->fd >= 0) {
-        if (usage->fd >= 0)
-            close(usage->fd);
-        usage->fd = write->fd;
-        usage->file_len = 0;
-    }
     if (err) {
         dg_why_set(why, err, "%s", dg_why_text(&write->why, err));
         splice(&usage->writing, &usage->changed);
+        if (write->is_whole)
+            usage->whole_from = 2 * usage->file_len; /* lines can still be appended */
+        else
+            usage->was_removed = err == DG_ERR_NOT_FOUND;
+    } else if (write->is_whole) {
+        close(usage->fd);
+        usage->fd = write->fd;
+        usage->file_len = write->lines.len;
+        usage->whole_from = GROWN + GROWTH * usage->file_len;
+        usage->was_removed = false;
     } else {
         usage->file_len += write->lines.len;
-        while (!dg_list_is_empty(&usage->writing))
-            dg_list_pop_first(&usage->writing);
     }
-    usage->has_failed = err != DG_OK;
+    while (!err && !dg_list_is_empty(&usage->writing))
+        dg_list_pop_first(&usage->writing);
     usage->is_writing = false;
     dg_buf_deinit(&write->lines);
     return err;

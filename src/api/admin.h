@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Who may administer: the one place that decides it. A request that came in by the administrators' socket
- * may; so may whatever else is added to dg_admin_allows. */
+ * may, and one with the key of an administrator; so may whatever else is added to dg_admin_allows. */
 #ifndef DG_API_ADMIN_H
 #define DG_API_ADMIN_H
 

@@ -46,6 +46,11 @@ void dg_api_set_engine(struct dg_api *api, struct dg_engine *engine)
     api->engine = engine;
 }
 
+void dg_api_set_access(struct dg_api *api, struct dg_access *access)
+{
+    api->access = access;
+}
+
 void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads)
 {
     api->threads = threads;
@@ -72,6 +77,7 @@ static void log_call(const struct dg_call *call, int status)
                                dg_log_str("method", dg_http_method_name(call->req->method)),
                                dg_log_str("route", call->route ? call->route->name : "-"),
                                dg_log_span("client", call->req->client),
+                               dg_log_str("key", *dg_gate_name(call) ? dg_gate_name(call) : "-"),
                                dg_log_uint("bytes_in", call->req->body.len),
                                dg_log_uint("bytes_out", dg_http_reply_bytes(call->req)),
                                dg_log_uint("tokens_in", call->tokens_in),
@@ -84,6 +90,7 @@ static void log_call(const struct dg_call *call, int status)
 static void on_done(void *owner)
 {
     struct dg_call *call = owner;
+    dg_gate_end(call, dg_http_reply_status(call->req));
     log_call(call, dg_http_reply_status(call->req));
 }
 
@@ -93,6 +100,7 @@ static void on_gone(void *owner)
     struct dg_call *call = owner;
     if (call->on_gone)
         call->on_gone(call->work);
+    dg_gate_end(call, 499);
     log_call(call, 499);
 }
 
@@ -144,7 +152,7 @@ static void answer_options(struct dg_call *call)
     if (call->api->opts.cors_origin && *call->api->opts.cors_origin) {
         add_methods(call->req, "Access-Control-Allow-Methods");
         dg_http_reply_header(call->req, "Access-Control-Allow-Headers",
-                             DG_SPAN("Authorization, Content-Type, X-Request-Id"));
+                             DG_SPAN("Authorization, Content-Type, X-API-Key, X-Request-Id"));
         dg_http_reply_header(call->req, "Access-Control-Max-Age", DG_SPAN("86400"));
     }
     dg_call_text(call, 204, (struct dg_span){NULL, 0});
@@ -163,7 +171,9 @@ static void on_head(void *user, struct dg_http_req *req)
     const struct dg_route *other;
     call->route = find_route(req, &call->arg, &other);
     call->dialect = call->route ? call->route->dialect : other ? other->dialect : NULL;
-    if (call->route && call->route->is_admin && !dg_admin_allows(call)) {
+    if (call->route && !dg_gate_head(call)) {
+        return; /* answered */
+    } else if (call->route && call->route->is_admin && !dg_admin_allows(call)) {
         dg_admin_refuse(call);
     } else if (call->route) {
         if (call->route->prepare)
@@ -183,7 +193,7 @@ static void on_head(void *user, struct dg_http_req *req)
 static void on_request(void *user, struct dg_http_req *req)
 {
     struct dg_call *call = req->owner;
-    call->route->handle(call);
+    dg_gate_request(call);
 }
 
 static const char *code_of_status(int status)

@@ -19,6 +19,7 @@
 #include "base/why.h"
 #include "net/loop/server.h"
 
+struct dg_access;
 struct dg_api;
 struct dg_engine;
 struct dg_offload;
@@ -49,6 +50,9 @@ void dg_api_set_server(struct dg_api *api, struct dg_server *server);
 /* Who translates; borrowed until the server is closed. Until it is set, /readyz says 503. Somebody has
  * to call dg_engine_poll on the loop's thread when the engine wakes. */
 void dg_api_set_engine(struct dg_api *api, struct dg_engine *engine);
+
+/* Who may do what (access/access.h); borrowed until the api is freed. Until it is set, everybody may. */
+void dg_api_set_access(struct dg_api *api, struct dg_access *access);
 
 /* Who does what would hold the loop: one thread, borrowed until it is closed. */
 void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads);

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "api/call.h"
+#include "api/gate.h"
 #include "api/metrics.h"
 
 #include "base/clock.h"
@@ -25,6 +26,8 @@ struct dg_api {
     uint64_t started_ns;
     uint64_t deepl_characters; /* translated through DeepL's API since then */
     struct dg_metrics metrics;
+    struct dg_access *access; /* NULL until set: everybody may do everything */
+    uint64_t refusals[DG_N_REFUSALS];
     unsigned char random[1024]; /* for request ids; */
     size_t random_used;         /* so much of it is spent */
 };
@@ -38,6 +41,7 @@ struct dg_route {
     void (*prepare)(struct dg_call *call);  /* or NULL; before the body is read: may change its limit, or
                                              * answer at once */
     const struct dg_dialect *dialect;       /* NULL: our own */
+    enum dg_gate gate;                      /* who may, and what counts */
 };
 
 /* Whether the path is the route's, and what stands for "*" (empty when there is none). */
@@ -60,6 +64,7 @@ void dg_api_v1_translate(struct dg_call *call);
 void dg_api_v1_stream(struct dg_call *call);
 void dg_api_v1_models(struct dg_call *call);
 void dg_api_v1_languages(struct dg_call *call);
+void dg_api_v1_usage(struct dg_call *call);
 void dg_api_any_translate(struct dg_call *call); /* POST /translate, which many APIs call their own */
 
 #endif

@@ -3,6 +3,7 @@
 
 /* One table row per option: name, type, range, where it goes. */
 #include "api/ask.h"
+#include "base/utf8.h"
 
 #include <stddef.h>
 
@@ -51,7 +52,8 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 static const char *const format_words[] = {"text", NULL};
 static const char *const line_words[] = {"sentences", "whole", "join", NULL};
 static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
-static const char *const other_fields[] = {"text", "prefix", "must", "suppress", "format", "lines", "priority", "cache", "type", "id"};
+static const char *const other_fields[] = {"text",  "prefix",   "must",  "suppress", "format", "lines",
+                                           "priority", "cache", "api_key", "type",   "id"};
 enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000 };
 
 /* ---- Failures ---------------------------------------------------------------------------------- */
@@ -68,6 +70,8 @@ static int status_of(enum dg_err err)
         return 504;
     case DG_ERR_NOT_FOUND:
         return 404;
+    case DG_ERR_DENIED:
+        return 403;
     case DG_ERR_IO:
     case DG_ERR_INTERNAL:
     case DG_ERR_INTEGRITY:
@@ -85,6 +89,7 @@ static const char *code_of(enum dg_err err)
     case DG_ERR_CANCELLED: return "cancelled";
     case DG_ERR_TIMEOUT: return "timeout";
     case DG_ERR_NOT_FOUND: return "no_such_model";
+    case DG_ERR_DENIED: return "model_not_allowed";
     case DG_ERR_RANGE: return "out_of_range";
     case DG_ERR_LIMIT: return "limit_reached";
     case DG_ERR_UTF8: return "invalid_utf8";
@@ -221,6 +226,7 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, 
     ask->request.keep_lines_whole = lines == 1;
     ask->request.join_lines = lines == 2;
     ask->request.priority = (enum dg_priority)priority;
+    ask->has_priority = dg_json_type(dg_json_get(json, "priority")) == DG_JSON_STRING;
     return DG_OK;
 }
 
@@ -274,6 +280,21 @@ static enum dg_err read_prefix(const struct dg_json *json, struct dg_arena *aren
         return dg_why_set(why, DG_ERR_INVALID, "field 'prefix': read with %zu texts, expected one text",
                           ask->n_texts);
     return copy_text(arena, text, &ask->request.prefix);
+}
+
+uint64_t dg_ask_characters(const struct dg_span *texts, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += dg_utf8_count(texts[i]);
+    return sum;
+}
+
+enum dg_err dg_ask_key(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why, struct dg_span *key)
+{
+    struct dg_span text = {NULL, 0};
+    enum dg_err err = dg_json_get_string(json, "api_key", DG_JSON_OPTIONAL, why, &text);
+    return err || text.len == 0 ? err : copy_text(arena, text, key);
 }
 
 /* Phrases that each sentence of the translation shall contain. */
@@ -365,6 +386,10 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
     if (!err) {
         field = "prefix";
         err = read_prefix(json, arena, &why, &found);
+    }
+    if (!err) {
+        field = "api_key";
+        err = dg_ask_key(json, arena, &why, &found.api_key);
     }
     if (!err && !found.request.model && !found.request.target) {
         field = "target";

@@ -26,7 +26,8 @@ struct dg_ask {
     bool is_array; /* `text` was one */
     struct dg_engine_request request; /* everything but the text */
     struct dg_span prefix; /* translated text to put before the (only) text's; not from JSON */
-    bool has_beam;
+    bool has_beam, has_priority;
+    struct dg_span api_key; /* "" when there is none */
     int alternatives;
     bool stream;
     bool want_scores, want_tokens, want_alignment;
@@ -44,6 +45,13 @@ enum dg_err dg_ask_parse(struct dg_span body, size_t max_values, struct dg_arena
 /* A name in the field `name`: *out is a copy with a NUL; "auto", "" and no field leave it as it is. */
 enum dg_err dg_ask_name(const struct dg_json *json, const char *name, struct dg_arena *arena,
                         struct dg_why *why, const char **out) DG_MUST_CHECK;
+
+/* The field `api_key`, for dg_gate_pass; absent, null and "" leave it as it is. */
+enum dg_err dg_ask_key(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
+                       struct dg_span *key) DG_MUST_CHECK;
+
+/* Code points of texts: what they cost. */
+uint64_t dg_ask_characters(const struct dg_span *texts, size_t n);
 
 /* The field `name`, a text or an array of 1 to `max` of them, copied. */
 enum dg_err dg_ask_texts(const struct dg_json *json, const char *name, size_t max, struct dg_arena *arena,

@@ -129,6 +129,10 @@ enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *fail
         dg_json_out_key(&out, "limit");
         dg_json_out_int(&out, failure->limit);
     }
+    if (failure->retry_after_s) {
+        dg_json_out_key(&out, "retry_after");
+        dg_json_out_uint(&out, failure->retry_after_s);
+    }
     dg_json_out_close(&out, '}');
     dg_json_out_key(&out, "request_id");
     dg_json_out_string(&out, request_id);

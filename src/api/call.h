@@ -19,6 +19,7 @@
 #define DG_API_CALL_H
 
 #include "api/api.h"
+#include "api/gate.h"
 #include "base/buf.h"
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
@@ -51,6 +52,8 @@ struct dg_call {
      * touched after it returns. */
     void *work;
     void (*on_gone)(void *work);
+
+    struct dg_charge charge; /* who sent it, and what it cost; gate.h */
 
     uint64_t started_ns;
     bool has_headers; /* the common ones are in the answer */

@@ -15,16 +15,22 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
 {
     struct dg_buf buf;
     struct dg_json_out out;
+    int status = failure->status == 401 ? 403 : failure->status; /* theirs for a key that will not do */
+    const char *message = failure->message;
+    if (strcmp(failure->code, "quota_exceeded") == 0) {
+        status = 456;
+        message = "Quota for this billing period has been exceeded.";
+    }
     dg_buf_init(&buf, 16 * 1024);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
     dg_json_out_key(&out, "message");
-    dg_json_out_cstr(&out, failure->message);
+    dg_json_out_cstr(&out, message);
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
-        dg_call_json(call, failure->status, dg_buf_span(&buf));
+        dg_call_json(call, status, dg_buf_span(&buf));
     else
-        dg_call_text(call, failure->status, dg_span_cstr(failure->message));
+        dg_call_text(call, status, dg_span_cstr(message));
     dg_buf_deinit(&buf);
 }
 

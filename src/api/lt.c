@@ -18,7 +18,18 @@ static const char *sentence_of(const struct dg_failure *failure)
 {
     if (strcmp(failure->code, "invalid_json") == 0)
         return "Invalid JSON format";
+    if (strcmp(failure->code, "key_required") == 0)
+        return "Please contact the server operator to get an API key";
+    if (failure->status == 401)
+        return "Invalid API key";
     return NULL;
+}
+
+static int status_of(const struct dg_failure *failure)
+{
+    if (strcmp(failure->code, "key_required") == 0)
+        return 400;
+    return failure->status == 401 ? 403 : failure->status;
 }
 
 static void fail(struct dg_call *call, const struct dg_failure *failure)
@@ -27,7 +38,11 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     struct dg_json_out out;
     char text[SENTENCE_MAX];
     const char *sentence = sentence_of(failure);
-    int status = failure->status;
+    int status = status_of(failure);
+    if (failure->status == 429) { /* their words and the limit's */
+        snprintf(text, sizeof text, "Slowdown: %s", failure->message);
+        sentence = text;
+    }
     if (status >= 500 && status != 503 && status != 504) {
         snprintf(text, sizeof text, "Cannot translate text: %s", failure->message);
         sentence = text;
@@ -182,34 +197,60 @@ static enum dg_err pool(struct dg_relay *relay, struct dg_buf *text)
     return err;
 }
 
+/* Through the gate, with the pooled text as `user`. */
+static void on_detect_passed(void *work, const struct dg_failure *refusal)
+{
+    struct dg_relay *relay = work;
+    struct dg_call *call = relay->call;
+    struct dg_buf buf;
+    struct dg_json_out out;
+    struct dg_why why = DG_WHY_NONE;
+    call->on_gone = NULL;
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    enum dg_err err = refusal ? DG_OK : put_guesses(relay, *(const struct dg_span *)relay->user, &out, &why);
+    if (refusal)
+        dg_call_fail(call, *refusal);
+    else if (err)
+        dg_call_fail(call, dg_ask_failure(relay->arena, err, &why, NULL));
+    else
+        answer(call, &out);
+    dg_relay_drop(relay);
+    dg_buf_deinit(&buf);
+}
+
+static void on_detect_gone(void *work)
+{
+    dg_relay_drop(work);
+}
+
 void dg_lt_detect(struct dg_call *call)
 {
     struct dg_relay *relay = dg_relay_new(call);
-    struct dg_buf text, buf;
-    struct dg_json_out out;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_buf text;
     if (!relay || !dg_relay_read(relay))
         return;
     dg_buf_init(&text, call->req->body.len * 2 + call->req->query.len + 16);
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
     enum dg_err err = pool(relay, &text);
+    struct dg_span *pooled = dg_arena_calloc(relay->arena, 1, sizeof *pooled);
+    if (!err && pooled)
+        *pooled = dg_arena_copy(relay->arena, dg_buf_span(&text));
+    if (!err && (!pooled || !pooled->ptr))
+        err = DG_ERR_NOMEM;
     if (err || text.len <= relay->n) {
         dg_relay_fail(relay, err == DG_ERR_NOMEM ? 503 : 400, "missing_field",
                       err == DG_ERR_INVALID ? "Invalid request: q parameter is not a string or an array of strings"
                       : err                 ? "There is no memory."
                                             : "Invalid request: missing q parameter");
     } else {
-        err = put_guesses(relay, dg_buf_span(&text), &out, &why);
-        if (err) {
-            dg_call_fail(call, dg_ask_failure(relay->arena, err, &why, NULL));
-        } else {
-            answer(call, &out);
-        }
-        dg_relay_drop(relay);
+        const struct dg_gate_wish wish = {.key = dg_fields_text(&relay->fields, "api_key"),
+                                          .characters = dg_relay_characters(relay)};
+        relay->user = pooled;
+        call->work = relay;
+        call->on_gone = on_detect_gone;
+        dg_gate_pass(call, &wish, on_detect_passed);
     }
     dg_buf_deinit(&text);
-    dg_buf_deinit(&buf);
 }
 
 /* ---- Small things -------------------------------------------------------------------------------- */
@@ -246,13 +287,13 @@ void dg_lt_settings(struct dg_call *call)
     for (size_t i = 0; i < langs.n && !target; i++)
         target = langs.items[i].sides & DG_LANGUAGE_TARGET ? &langs.items[i] : NULL;
     dg_json_out_open(&out, '{');
-    put_bool(&out, "apiKeys", false);
+    put_bool(&out, "apiKeys", call->api->access && dg_access_has_keys(call->api->access));
     dg_json_out_key(&out, "charLimit");
     dg_json_out_int(&out, opts->characters_max ? (int64_t)opts->characters_max : -1);
     put_bool(&out, "filesTranslation", false);
     dg_json_out_key(&out, "frontendTimeout");
     dg_json_out_int(&out, 500);
-    put_bool(&out, "keyRequired", false);
+    put_bool(&out, "keyRequired", call->api->access && dg_access_rules(call->api->access)->require_key);
     dg_json_out_key(&out, "language");
     dg_json_out_open(&out, '{');
     put_pair(&out, "source", "auto", "Auto Detect");

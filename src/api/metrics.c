@@ -178,6 +178,8 @@ void dg_api_metrics(struct dg_call *call)
     if (!err)
         err = put_one(&buf, "uptime_seconds", "gauge", "Since the server started.",
                       (double)(dg_clock_now(&api->clock) - api->started_ns) / 1e9);
+    if (!err)
+        err = dg_gate_put_metrics(api, &buf);
     if (!err && api->server)
         err = put_server(&buf, api->server);
     if (!err && api->engine)

@@ -230,12 +230,29 @@ static enum dg_err hand_over(struct dg_relay *relay)
     return DG_OK;
 }
 
-void dg_relay_start(struct dg_relay *relay, void (*on_whole)(struct dg_relay *relay, struct dg_json_out *out))
+/* A failure before the end, in whichever way the relay tells it. */
+static void tell_failure(struct dg_relay *relay, const struct dg_failure *failure)
 {
+    if (relay->on_end)
+        relay->on_end(relay, failure);
+    else
+        dg_call_fail(relay->call, *failure);
+    dg_relay_drop(relay);
+}
+
+/* Through the gate: begins, or says why not. */
+static void on_passed(void *work, const struct dg_failure *refusal)
+{
+    struct dg_relay *relay = work;
     struct dg_call *call = relay->call;
     struct dg_why why = DG_WHY_NONE;
     uint64_t retry_ms = 0;
-    relay->on_whole = on_whole;
+    if (call)
+        call->on_gone = NULL;
+    if (refusal) {
+        tell_failure(relay, refusal);
+        return;
+    }
     enum dg_err err = hand_over(relay);
     if (!err)
         err = dg_job_start(relay->job, relay->on_delta ? &stream_listener : &whole_listener, relay, &why, &retry_ms);
@@ -249,9 +266,27 @@ void dg_relay_start(struct dg_relay *relay, void (*on_whole)(struct dg_relay *re
     struct dg_failure failure = dg_ask_failure(relay->arena, err, &why, NULL);
     if (err == DG_ERR_BUSY)
         failure.retry_after_s = (unsigned)(retry_ms / 1000) + 1;
-    if (relay->on_end)
-        relay->on_end(relay, &failure);
-    else
-        dg_call_fail(call, failure);
-    dg_relay_drop(relay);
+    tell_failure(relay, &failure);
+}
+
+/* The key in the body, by whichever name it goes there. */
+static struct dg_span key_of(const struct dg_relay *relay)
+{
+    struct dg_span key = dg_fields_text(&relay->fields, "api_key");
+    return key.len ? key : dg_fields_text(&relay->fields, "auth_key");
+}
+
+void dg_relay_start(struct dg_relay *relay, void (*on_whole)(struct dg_relay *relay, struct dg_json_out *out))
+{
+    struct dg_call *call = relay->call;
+    relay->on_whole = on_whole;
+    if (!call) { /* a message on a socket that came through the gate when it was opened */
+        on_passed(relay, NULL);
+        return;
+    }
+    const struct dg_gate_wish wish = {.key = key_of(relay), .characters = dg_relay_characters(relay),
+                                      .request = &relay->job->ask.request, .arena = relay->arena};
+    call->work = relay;
+    call->on_gone = on_gone;
+    dg_gate_pass(call, &wish, on_passed);
 }

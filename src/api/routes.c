@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The route table. To add an endpoint: a row here, its handler in a file of its own, its paragraph in
+/* The route table. To add an endpoint: a row here with its gate (api/gate.h), its handler in a file of its own, its paragraph in
  * docs/api/openapi.yaml. */
 #include "api/api_int.h"
 #include "api/deepl.h"
@@ -14,36 +14,37 @@
 
 static const struct dg_route routes[] = {
     /* For operators. */
-    {DG_HTTP_GET, "/healthz", "healthz", dg_api_healthz},
-    {DG_HTTP_GET, "/readyz", "readyz", dg_api_readyz},
-    {DG_HTTP_GET, "/metrics", "metrics", dg_api_metrics},
+    {DG_HTTP_GET, "/healthz", "healthz", dg_api_healthz, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/readyz", "readyz", dg_api_readyz, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/metrics", "metrics", dg_api_metrics, .gate = DG_GATE_KEY},
 
     /* The page for people. */
-    {DG_HTTP_GET, "/", "page", dg_api_page},
-    {DG_HTTP_GET, "/page/*", "page_file", dg_api_page_file},
+    {DG_HTTP_GET, "/", "page", dg_api_page, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/page/*", "page_file", dg_api_page_file, .gate = DG_GATE_OPEN},
 
     /* Our own. */
-    {DG_HTTP_POST, "/v1/translate", "v1_translate", dg_api_v1_translate},
-    {DG_HTTP_GET, "/v1/stream", "v1_stream", dg_api_v1_stream},
-    {DG_HTTP_POST, "/v1/detect", "v1_detect", dg_api_v1_detect},
-    {DG_HTTP_POST, "/v1/score", "v1_score", dg_api_v1_score},
+    {DG_HTTP_POST, "/v1/translate", "v1_translate", dg_api_v1_translate, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/v1/stream", "v1_stream", dg_api_v1_stream, .gate = DG_GATE_STREAM},
+    {DG_HTTP_POST, "/v1/detect", "v1_detect", dg_api_v1_detect, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/v1/score", "v1_score", dg_api_v1_score, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/v1/models", "v1_models", dg_api_v1_models},
     {DG_HTTP_GET, "/v1/languages", "v1_languages", dg_api_v1_languages},
+    {DG_HTTP_GET, "/v1/usage", "v1_usage", dg_api_v1_usage, .gate = DG_GATE_KEY},
 
     /* LibreTranslate's; /translate is told apart by its body (any_translate.c). */
-    {DG_HTTP_POST, "/translate", "translate", dg_api_any_translate, LT},
-    {DG_HTTP_POST, "/detect", "detect", dg_lt_detect, LT},
-    {DG_HTTP_GET, "/languages", "languages", dg_lt_languages, LT},
-    {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_lt_settings, LT},
-    {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT},
+    {DG_HTTP_POST, "/translate", "translate", dg_api_any_translate, LT, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/detect", "detect", dg_lt_detect, LT, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/languages", "languages", dg_lt_languages, LT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_lt_settings, LT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT, .gate = DG_GATE_OPEN},
 
     /* DeepL's. */
-    {DG_HTTP_POST, "/v2/translate", "deepl_translate", dg_deepl_translate, DEEPL},
-    {DG_HTTP_GET, "/v2/languages", "deepl_languages", dg_deepl_languages, DEEPL},
-    {DG_HTTP_POST, "/v2/languages", "deepl_languages_form", dg_deepl_languages, DEEPL},
-    {DG_HTTP_GET, "/v2/usage", "deepl_usage", dg_deepl_usage, DEEPL},
-    {DG_HTTP_POST, "/v2/usage", "deepl_usage_form", dg_deepl_usage, DEEPL},
-    {DG_HTTP_GET, "/v3/languages", "deepl_v3_languages", dg_deepl_v3_languages, DEEPL},
+    {DG_HTTP_POST, "/v2/translate", "deepl_translate", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/v2/languages", "deepl_languages", dg_deepl_languages, DEEPL, .gate = DG_GATE_KEY},
+    {DG_HTTP_POST, "/v2/languages", "deepl_languages_form", dg_deepl_languages, DEEPL, .gate = DG_GATE_KEY},
+    {DG_HTTP_GET, "/v2/usage", "deepl_usage", dg_deepl_usage, DEEPL, .gate = DG_GATE_KEY},
+    {DG_HTTP_POST, "/v2/usage", "deepl_usage_form", dg_deepl_usage, DEEPL, .gate = DG_GATE_KEY},
+    {DG_HTTP_GET, "/v3/languages", "deepl_v3_languages", dg_deepl_v3_languages, DEEPL, .gate = DG_GATE_KEY},
 };
 _Static_assert(sizeof routes / sizeof *routes <= DG_METRICS_ROUTES, "metrics have no room for a route");
 

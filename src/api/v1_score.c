@@ -34,6 +34,7 @@ struct score_work {
     int64_t attention_layer, attention_head;
     double length_penalty;
     struct dg_engine_request request;
+    struct dg_span api_key;
     struct dg_scoring *scoring;
     atomic_bool is_cancelled;
     /* What came of it. */
@@ -239,7 +240,7 @@ static enum dg_err read_fields(const struct dg_json *json, struct score_work *wo
 {
     static const char *const fields[] = {"text",   "translation", "model",          "source",
                                          "target", "tokens",      "length_penalty", "attention",
-                                         NULL};
+                                         "api_key", NULL};
     const size_t max = work->api->opts.texts_max;
     struct dg_engine_request *request = &work->request;
     struct dg_arena *arena = &work->arena;
@@ -252,6 +253,10 @@ static enum dg_err read_fields(const struct dg_json *json, struct score_work *wo
         err = dg_ask_name(json, *field = "source", arena, why, &request->source);
     if (!err)
         err = dg_ask_name(json, *field = "target", arena, why, &request->target);
+    if (!err) {
+        *field = "api_key";
+        err = dg_ask_key(json, arena, why, &work->api_key);
+    }
     if (!err)
         err = dg_json_get_bool(json, *field = "tokens", DG_JSON_OPTIONAL, why, &work->want_tokens);
     if (!err)
@@ -310,6 +315,27 @@ static enum dg_err start(struct dg_call *call, struct score_work *work, struct d
     return err;
 }
 
+/* Through the gate: begins, or answers why not. */
+static void on_passed(void *owner, const struct dg_failure *refusal)
+{
+    struct score_work *work = owner;
+    struct dg_call *call = work->call;
+    struct dg_failure failure;
+    call->on_gone = NULL;
+    if (refusal || start(call, work, &failure) != DG_OK) {
+        dg_call_fail(call, refusal ? *refusal : failure);
+        free_work(work);
+        return;
+    }
+    call->on_gone = on_gone;
+}
+
+/* The client left before the gate opened. */
+static void on_gone_early(void *owner)
+{
+    free_work(owner);
+}
+
 void dg_api_v1_score(struct dg_call *call)
 {
     struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
@@ -330,14 +356,18 @@ void dg_api_v1_score(struct dg_call *call)
         dg_buf_init(&work->json, ANSWER_MAX);
         err = read_request(call, work, &failure);
     }
-    if (!err)
-        err = start(call, work, &failure);
     if (err) {
         dg_call_fail(call, failure);
         free_work(work);
         return;
     }
+    const struct dg_gate_wish wish = {.key = work->api_key,
+                                      .characters = dg_ask_characters(work->texts, work->n) +
+                                                    dg_ask_characters(work->translations, work->n),
+                                      .request = &work->request,
+                                      .arena = &work->arena};
     work->call = call;
     call->work = work;
-    call->on_gone = on_gone;
+    call->on_gone = on_gone_early;
+    dg_gate_pass(call, &wish, on_passed);
 }

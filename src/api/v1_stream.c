@@ -39,6 +39,7 @@ struct strand {
     char id[ID_MAX + 1];
     size_t id_len;
     struct dg_job *job;         /* NULL while nothing runs */
+    struct dg_charge charge;    /* of that */
     struct dg_buf source;       /* the text as it is now */
     size_t n_kept;              /* known sentences in the head */
     size_t head;                /* bytes of it that the running job does not see */
@@ -51,6 +52,8 @@ struct strand {
 struct stream {
     struct dg_api *api;
     struct dg_ws *ws;
+    struct dg_who who;      /* by the headers */
+    char client[64];        /* address, as text */
     struct dg_list strands; /* oldest first */
     size_t n_strands, n_running;
 };
@@ -119,6 +122,10 @@ static void send_error(struct stream *stream, struct dg_span id, const struct dg
         dg_json_out_key(&out, "limit");
         dg_json_out_int(&out, failure->limit);
     }
+    if (failure->retry_after_s) {
+        dg_json_out_key(&out, "retry_after");
+        dg_json_out_uint(&out, failure->retry_after_s);
+    }
     end_message(stream, &out, &buf);
 }
 
@@ -145,6 +152,7 @@ static void halt(struct strand *strand)
 {
     if (!strand->job)
         return;
+    dg_charge_cancel(&strand->charge);
     dg_job_drop(strand->job);
     strand->job = NULL;
     strand->stream->n_running--;
@@ -332,6 +340,8 @@ static void on_over(void *owner, struct dg_job *job)
         (void)!dg_ws_send(strand->stream->ws, dg_buf_span(&buf));
     } else {
         struct dg_failure failure = dg_ask_failure(&job->arena, job->err, &job->why, NULL);
+        if (failure.status >= 500)
+            dg_charge_refund(&strand->charge);
         send_error(strand->stream, id_of(strand), &failure);
     }
     dg_buf_deinit(&buf);
@@ -356,45 +366,77 @@ static enum dg_err read_ask(struct strand *strand, struct dg_job *job, struct dg
     return err;
 }
 
-/* Starts a job over the strand's text (past its head) with the options of its "translate". */
-static enum dg_err run(struct strand *strand, struct dg_failure *failure)
+/* Nothing becomes of the strand's text: says so, and forgets the strand. */
+static void give_up(struct strand *strand, const struct dg_failure *failure)
 {
-    struct stream *stream = strand->stream;
+    send_error(strand->stream, id_of(strand), failure);
+    if (failure->status == 403)
+        strand->stream->api->refusals[DG_REFUSAL_MODEL]++;
+    forget(strand);
+}
+
+/* Through the gate: begins, or says why not. */
+static void on_passed(void *work, const struct dg_failure *refusal)
+{
+    struct strand *strand = work;
     struct dg_why why = DG_WHY_NONE;
     uint64_t retry_ms = 0;
-    struct dg_job *job;
-    *failure = (struct dg_failure){.code = "overloaded", .message = "There is no memory."};
-    size_t arena_max = (strand->options.len + strand->source.len) * 4 + (4 << 20);
-    enum dg_err err = dg_job_new(stream->api->engine, &stream->api->jobs, arena_max, &job);
-    if (err)
-        return err;
-    err = read_ask(strand, job, failure);
-    if (!err && (job->ask.alternatives || job->ask.want_scores || job->ask.want_tokens || job->ask.want_alignment))
-        err = keep(strand, dg_buf_span(&strand->source), 0, 0); /* what is known has no such details */
-    if (!err) {
-        job->ask.prefix = dg_buf_span(&strand->head_text);
-        job->ask.texts[0] = dg_span_sub(dg_buf_span(&strand->source), strand->head, strand->source.len);
-        err = dg_job_start(job, &listener, strand, &why, &retry_ms);
-        if (err)
-            *failure = dg_ask_failure(&job->arena, err, &why, NULL);
+    if (refusal) {
+        give_up(strand, refusal);
+        return;
     }
+    enum dg_err err = dg_job_start(strand->job, &listener, strand, &why, &retry_ms);
     if (err) {
-        send_error(stream, id_of(strand), failure);
-        dg_job_drop(job);
-        return err;
+        struct dg_failure failure = dg_ask_failure(&strand->job->arena, err, &why, NULL);
+        if (failure.status >= 500)
+            dg_charge_refund(&strand->charge);
+        if (err == DG_ERR_BUSY)
+            failure.retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+        give_up(strand, &failure);
+        return;
     }
     /* Its first event comes from the engine's next poll, so after these. */
-    send_plain(stream, "accepted", id_of(strand));
+    send_plain(strand->stream, "accepted", id_of(strand));
     if (strand->head_text.len)
         send_token(strand, dg_buf_span(&strand->head_text));
+}
+
+/* Makes a job for the strand's text (past its head) with the options of its "translate", and sends it
+ * through the gate. A strand of which nothing can become is forgotten. */
+static void run(struct strand *strand)
+{
+    struct stream *stream = strand->stream;
+    struct dg_job *job;
+    struct dg_failure failure = {.code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
+    size_t arena_max = (strand->options.len + strand->source.len) * 4 + (4 << 20);
+    enum dg_err err = dg_job_new(stream->api->engine, &stream->api->jobs, arena_max, &job);
+    if (err) {
+        give_up(strand, &failure);
+        return;
+    }
     strand->job = job;
     stream->n_running++;
-    return DG_OK;
+    err = read_ask(strand, job, &failure);
+    struct dg_ask *ask = &job->ask;
+    if (!err && (ask->alternatives || ask->want_scores || ask->want_tokens || ask->want_alignment))
+        err = keep(strand, dg_buf_span(&strand->source), 0, 0); /* what is known has no such details */
+    if (err) {
+        give_up(strand, &failure);
+        return;
+    }
+    ask->prefix = dg_buf_span(&strand->head_text);
+    ask->texts[0] = dg_span_sub(dg_buf_span(&strand->source), strand->head, strand->source.len);
+    const struct dg_gate_wish wish = {.key = ask->api_key,
+                                      .characters = dg_ask_characters(ask->texts, 1),
+                                      .request = &ask->request,
+                                      .arena = &job->arena,
+                                      .has_priority = ask->has_priority};
+    dg_charge_begin(&strand->charge, stream->api, &stream->who, dg_span_cstr(stream->client), &wish, on_passed,
+                    strand);
 }
 
 static void on_translate(struct stream *stream, struct dg_span id, struct dg_span text, struct dg_span message)
 {
-    struct dg_failure failure;
     struct strand *strand = find(stream, id);
     if (strand && strand->job) {
         send_simple_error(stream, id, "id_in_use", "A translation with this id is under way.");
@@ -413,14 +455,13 @@ static void on_translate(struct stream *stream, struct dg_span id, struct dg_spa
         send_simple_error(stream, id, "overloaded", "There is no memory.");
         if (strand)
             forget(strand);
-    } else if (run(strand, &failure) != DG_OK) {
-        forget(strand);
+    } else {
+        run(strand);
     }
 }
 
 static void on_update(struct stream *stream, struct dg_span id, struct dg_span text)
 {
-    struct dg_failure failure;
     struct strand *strand = find(stream, id);
     if (!strand) {
         send_simple_error(stream, id, "no_such_id", "There is no translation with this id to update.");
@@ -439,8 +480,8 @@ static void on_update(struct stream *stream, struct dg_span id, struct dg_span t
     if (err) {
         send_simple_error(stream, id, "overloaded", "There is no memory.");
         forget(strand);
-    } else if (run(strand, &failure) != DG_OK) {
-        forget(strand);
+    } else {
+        run(strand);
     }
 }
 
@@ -547,6 +588,8 @@ void dg_api_v1_stream(struct dg_call *call)
     int status = 503;
     if (stream && call->api->engine) {
         stream->api = call->api;
+        stream->who = call->charge.who;
+        snprintf(stream->client, sizeof stream->client, "%.*s", DG_SPAN_FMT(call->req->client));
         dg_list_init(&stream->strands);
         dg_call_add_headers(call);
         status = dg_server_websocket(call->req, protocols, &limits, &socket_handler, stream, &stream->ws, &reason);

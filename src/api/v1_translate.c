@@ -92,6 +92,7 @@ static void on_stream_over(void *owner, struct dg_job *job)
         send_event(call, "done", dg_buf_span(&buf));
     } else {
         struct dg_failure failure = failure_of(job);
+        dg_gate_refund(call);
         dg_buf_clear(&buf);
         if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
             send_event(call, "error", dg_buf_span(&buf));
@@ -157,6 +158,23 @@ static enum dg_err start(struct dg_call *call, struct dg_job *job, struct dg_fai
     return err;
 }
 
+/* Through the gate: begins, or answers why not. */
+static void on_passed(void *work, const struct dg_failure *refusal)
+{
+    struct dg_job *job = work;
+    struct dg_call *call = job->owner;
+    struct dg_failure failure;
+    call->on_gone = NULL;
+    if (refusal || start(call, job, &failure) != DG_OK) {
+        dg_call_fail(call, refusal ? *refusal : failure);
+        dg_job_drop(job);
+        return;
+    }
+    call->on_gone = on_gone;
+    if (job->ask.stream)
+        dg_call_begin_stream(call, "text/event-stream");
+}
+
 void dg_api_v1_translate(struct dg_call *call)
 {
     struct dg_job *job = NULL;
@@ -170,15 +188,19 @@ void dg_api_v1_translate(struct dg_call *call)
     enum dg_err err = dg_job_new(call->api->engine, &call->api->jobs, call->req->body.len * 4 + (4 << 20), &job);
     if (!err)
         err = read_request(call, job, &failure);
-    if (!err)
-        err = start(call, job, &failure);
     if (err) {
         dg_call_fail(call, failure);
         dg_job_drop(job);
         return;
     }
+    struct dg_ask *ask = &job->ask;
+    const struct dg_gate_wish wish = {.key = ask->api_key,
+                                      .characters = dg_ask_characters(ask->texts, ask->n_texts),
+                                      .request = &ask->request,
+                                      .arena = &job->arena,
+                                      .has_priority = ask->has_priority};
+    job->owner = call;
     call->work = job;
     call->on_gone = on_gone;
-    if (job->ask.stream)
-        dg_call_begin_stream(call, "text/event-stream");
+    dg_gate_pass(call, &wish, on_passed);
 }

@@ -3,7 +3,7 @@
 
 /* dragomand: start-up told as a story, the loop, and the way back.
  *
- *     options -> log -> process limits -> loop and signals -> Redis, if any -> models -> api -> bind
+ *     options -> log -> process limits -> loop and signals -> Redis, if any -> keys -> models -> api -> bind
  *             -> drop privileges -> ready
  *     the loop runs
  *     drain   <- first SIGTERM or SIGINT; the second closes everything at once
@@ -13,6 +13,7 @@
  * 1 could not do it; 2 used wrongly, which includes any mistake in the configuration. */
 #include "api/api.h"
 #include "base/log.h"
+#include "daemon/keys.h"
 #include "daemon/options.h"
 #include "daemon/process.h"
 #include "daemon/reload.h"
@@ -48,6 +49,7 @@ struct daemon {
     struct dg_systemd_watchdog watchdog;
     struct dg_shared *shared; /* NULL: nothing is */
     struct dg_service *service;
+    struct dg_keys *keys;
     struct dg_offload *threads; /* for what would hold the loop */
     struct dg_api *api;
     struct dg_server *server;
@@ -97,6 +99,7 @@ static void finish(void *user)
     dg_offload_close(d->threads);
     d->threads = NULL;
     dg_service_close(d->service);
+    dg_keys_close(d->keys);
     dg_shared_close(d->shared);
     dg_systemd_watchdog_close(&d->watchdog);
     dg_signals_close(&d->signals);
@@ -147,6 +150,7 @@ static void on_reload(void *user)
         d->live = fresh;
         dg_log_set_level(d->log, (enum dg_log_level)options_of(fresh)->log_level);
         dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_NO_FIELDS, "configuration reloaded");
+        dg_keys_reload(d->keys, fresh);
         err = dg_service_reload(d->service, fresh, on_models, d);
     }
     if (err)
@@ -217,6 +221,11 @@ static enum dg_err open_service(struct daemon *d, struct dg_why *why)
     return err;
 }
 
+static enum dg_err open_keys(struct daemon *d, struct dg_why *why)
+{
+    return dg_keys_open(&d->keys, &d->loop, d->start, d->shared, d->log, why);
+}
+
 static enum dg_err open_api(struct daemon *d, struct dg_why *why)
 {
     const struct dg_options *options = options_of(d->start);
@@ -231,6 +240,7 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     if (!err) {
         dg_api_set_engine(d->api, dg_service_engine(d->service));
         dg_api_set_threads(d->api, d->threads);
+        dg_api_set_access(d->api, dg_keys_access(d->keys));
     }
     return err;
 }
@@ -280,6 +290,8 @@ static enum dg_err drop_privileges(struct daemon *d, struct dg_why *why)
     if (!err && *options->log_file)
         err = dg_process_hand_over(options->log_file, &account, why);
     if (!err)
+        err = dg_keys_hand_over(d->keys, &account, why);
+    if (!err)
         err = dg_process_become(&account, why);
     if (!err) /* once more: the kernel sets it anew when the user changes */
         err = dg_process_core_dumps(options->core_dumps, why);
@@ -308,6 +320,8 @@ static enum dg_err start(struct daemon *d, struct dg_why *why)
     if (!err)
         err = open_shared(d, why);
     if (!err)
+        err = open_keys(d, why);
+    if (!err)
         err = open_service(d, why);
     if (!err)
         err = open_api(d, why);
@@ -331,6 +345,7 @@ static void wind_down(struct daemon *d)
     dg_service_free(d->service);
     dg_shared_free(d->shared);
     dg_api_free(d->api);
+    dg_keys_free(d->keys);
     if (d->loop_open && uv_loop_close(&d->loop) != 0)
         dg_log_event(d->log, DG_LOG_ERROR, "daemon", DG_LOG_NO_FIELDS,
                      "the event loop still holds handles; please report this");

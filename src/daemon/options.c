@@ -5,6 +5,8 @@
  * has an effect. */
 #include "daemon/options.h"
 
+#include "access/key_file.h"
+#include "access/quota.h"
 #include "base/log.h"
 #include "net/loop/address.h"
 #include "net/loop/redis.h"
@@ -24,6 +26,9 @@ static const char *const level_words[] = {
         NULL};
 static const char *const format_words[] = {
     [DG_LOG_LOGFMT] = "logfmt", [DG_LOG_JSON] = "json", NULL};
+
+static const char *const priority_words[] = {
+    [DG_KEY_INTERACTIVE] = "interactive", [DG_KEY_NORMAL] = "normal", [DG_KEY_BULK] = "bulk", NULL};
 
 #define T struct dg_options
 enum { KIB = 1024, MIB = 1024 * 1024, SECOND = 1000, HOUR = 3600 * 1000 };
@@ -77,6 +82,21 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_DURATION(T, drain_timeout_ms), "drain-timeout", .min = 0, .max = HOUR, .def = "30s",
      .flags = DG_OPT_RELOADABLE,
      .help = "how long running requests may take when the server is asked to stop"},
+
+    {DG_OPT_PATH(T, keys_file), "keys-file", .heading = "Access", .def = "",
+     .help = "the file of API keys that 'dragoman keys' writes, read again at each reload; empty for no keys"},
+    {DG_OPT_BOOL(T, require_key), "require-key", .def = "no", .flags = DG_OPT_RELOADABLE,
+     .help = "refuse requests without a key"},
+    {DG_OPT_PATH(T, usage_file), "usage-file", .def = "",
+     .help = "where it is kept what keys have used this month; empty for keys-file with .usage behind it"},
+    {DG_OPT_INT(T, anonymous_requests), "anonymous-requests", .min = 0, .max = DG_QUOTA_LIMIT_MAX, .def = "0",
+     .flags = DG_OPT_RELOADABLE, .unit = "PER-MINUTE",
+     .help = "requests of one address without a key, in a minute; 0 for no limit"},
+    {DG_OPT_INT(T, anonymous_characters), "anonymous-characters", .min = 0, .max = DG_QUOTA_LIMIT_MAX,
+     .def = "0", .flags = DG_OPT_RELOADABLE, .unit = "PER-MINUTE",
+     .help = "characters of one address without a key, in a minute; 0 for no limit"},
+    {DG_OPT_ENUM(T, anonymous_priority), "anonymous-priority", .words = priority_words, .def = "interactive",
+     .flags = DG_OPT_RELOADABLE, .help = "the highest priority that requests without a key may ask for"},
 
     {DG_OPT_PATH(T, models_dir), "models-dir", .heading = "Models", .def = "",
      .flags = DG_OPT_RELOADABLE,
@@ -219,6 +239,8 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         err = dg_options_server(options, networks, why, &server);
     if (!err && *options->redis)
         err = check_redis(options->redis, why);
+    if (!err && options->require_key && !*options->keys_file)
+        err = dg_why_set(why, DG_ERR_INVALID, "require-key: read yes without a keys-file, expected a file of keys");
     if (!err && options->max_url >= options->max_head)
         err = dg_why_set(why, DG_ERR_RANGE,
                          "max-url: read %zu bytes, expected less than max-head, which is %zu bytes",

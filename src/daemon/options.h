@@ -31,6 +31,12 @@ struct dg_options {
     int64_t idle_timeout_ms, head_timeout_ms, body_timeout_ms, write_timeout_ms;
     int64_t drain_timeout_ms;
 
+    /* Access. */
+    const char *keys_file, *usage_file;
+    bool require_key;
+    int64_t anonymous_requests, anonymous_characters;
+    int anonymous_priority; /* enum dg_key_priority */
+
     /* Models and work. */
     const char *models_dir, *language_data;
     bool require_signed_models, shortlist;

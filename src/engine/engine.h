@@ -115,6 +115,10 @@ struct dg_engine_request {
     bool keep_case;                 /* ALL CAPS and Title Case go to the model as they are; so they do
                                      * where text is demanded */
 
+    const char *const *only;        /* [n_only] names of the models that may be used; copied by nobody, so
+                                     * they live until on_done; n_only 0: all */
+    size_t n_only;
+
     /* Text that is demanded of the translation; copied. It replaces what `search` says of the same. */
     struct dg_span prefix;          /* its first sentence begins with this, whatever it costs */
     const struct dg_span *must;     /* [n_must] each of its sentences contains these phrases */
@@ -166,7 +170,8 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
 /* True when a text in `source` can be translated to `target`: what submit would not refuse. */
 bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target);
 
-/* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_BUSY: full (*retry_ms says when to try again);
+/* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_DENIED: there is, but not for this request (`only`);
+ * DG_ERR_BUSY: full (*retry_ms says when to try again);
  * DG_ERR_UTF8, DG_ERR_RANGE, ...: with a sentence. *id names the request for cancel. */
 enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *request,
                              const struct dg_engine_events *events, void *ctx, struct dg_why *why,

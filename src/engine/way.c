@@ -120,7 +120,8 @@ static enum dg_err by_name(const struct dg_way_map *map, const char *name, struc
     return dg_why_set(why, DG_ERR_NOT_FOUND, "no model is called %s", name);
 }
 
-enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
+/* Among the map's models, without asking which of them the request may use. */
+static enum dg_err find(const struct dg_way_map *map, const struct dg_engine_request *request,
                         struct dg_why *why, struct dg_way *way)
 {
     struct want want = {.map = map};
@@ -150,6 +151,33 @@ enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_req
                           want.has_source ? want.source.text : "any language",
                           want.has_target ? want.target.text : "any language");
     return DG_OK;
+}
+
+static bool may_use(const struct dg_engine_request *request, const struct dg_loaded *model)
+{
+    for (size_t i = 0; i < request->n_only; i++)
+        if (strcmp(request->only[i], model->name) == 0)
+            return true;
+    return false;
+}
+
+enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
+                        struct dg_why *why, struct dg_way *way)
+{
+    if (request->n_only == 0)
+        return find(map, request, why, way);
+    struct dg_loaded *allowed[DG_SCHED_MODELS_MAX];
+    struct dg_way_map part = *map;
+    struct dg_way other;
+    part.models = allowed;
+    part.n_models = 0;
+    for (size_t i = 0; i < map->n_models; i++)
+        if (may_use(request, map->models[i]))
+            allowed[part.n_models++] = map->models[i];
+    enum dg_err err = find(&part, request, why, way);
+    if (err == DG_ERR_NOT_FOUND && find(map, request, NULL, &other) == DG_OK)
+        err = dg_why_set(why, DG_ERR_DENIED, "the key may not use %s", request->model ? "this model" : "a model for these languages");
+    return err;
 }
 
 void dg_way_name(const struct dg_way *way, char name[DG_WAY_NAME])

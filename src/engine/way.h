@@ -34,7 +34,8 @@ struct dg_way {
     bool is_copy;            /* no candidate's language: the text is returned as it is */
 };
 
-/* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_INVALID: no language tag; DG_ERR_UNSUPPORTED: the source
+/* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_DENIED: there is one, but not among those that the
+ * request may use; DG_ERR_INVALID: no language tag; DG_ERR_UNSUPPORTED: the source
  * must be named, because languages cannot be detected. */
 enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
                         struct dg_why *why, struct dg_way *way) DG_MUST_CHECK;

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One read of the key file and one turn of the journal are under way at most. A reload that comes while
+ * the file is being read asks for another read behind it. */
+#include "daemon/keys.h"
+#include "access/quota_local.h"
+#include "base/mem.h"
+#include "daemon/options.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ADDRESSES_MAX = 65536, PATH_CAP = 4096, TURN_MS = 1000 };
+
+/* Reading the file, by a worker. */
+struct reading {
+    uv_work_t work;
+    struct dg_keys *keys;
+    char path[PATH_CAP];
+    struct dg_keyring *ring;
+    enum dg_err err;
+    struct dg_why why;
+};
+
+struct dg_keys {
+    uv_loop_t *loop;
+    struct dg_log *log;
+    struct dg_clock clock;
+    char path[PATH_CAP];       /* of the key file; "": no keys in use */
+    char usage_path[PATH_CAP]; /* "": memory only */
+    struct dg_usage *usage;
+    struct dg_quota_local *local;
+    struct dg_quota quota;
+    struct dg_access *access;
+    uv_timer_t timer;
+    uv_work_t writing;
+    struct dg_usage_write write;
+    struct reading *reading; /* NULL when none is under way */
+    bool has_timer, is_writing, read_again, is_closed;
+    bool has_failed; /* the last turn of the journal did, and the log says so */
+};
+
+/* ---- The key file ------------------------------------------------------------------------------- */
+
+/* Any thread. */
+static enum dg_err read_ring(const char *path, struct dg_why *why, struct dg_keyring **ring)
+{
+    struct dg_key_file file = {.n = 0};
+    enum dg_err err = dg_key_file_load(&file, path, why);
+    if (!err)
+        err = dg_keyring_new(&file, ring);
+    dg_key_file_deinit(&file);
+    return err ? dg_why_wrap(why, err, "keys-file") : DG_OK;
+}
+
+static void use_ring(struct dg_keys *keys, struct dg_keyring *ring)
+{
+    dg_access_set_ring(keys->access, ring);
+    dg_log_event(keys->log, DG_LOG_NOTICE, "keys", DG_LOG_FIELDS(dg_log_uint("keys", dg_access_n_keys(keys->access))),
+                 "keys in use");
+}
+
+static void on_read(uv_work_t *work)
+{
+    struct reading *reading = work->data;
+    reading->err = read_ring(reading->path, &reading->why, &reading->ring);
+}
+
+static void begin_reading(struct dg_keys *keys);
+
+static void on_have_read(uv_work_t *work, int status)
+{
+    struct reading *reading = work->data;
+    struct dg_keys *keys = reading->keys;
+    keys->reading = NULL;
+    if (status != 0 || keys->is_closed) {
+        dg_keyring_free(reading->ring);
+    } else if (reading->err) {
+        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(reading->err)),
+                     "the old keys stay in use: %s", dg_why_text(&reading->why, reading->err));
+    } else {
+        use_ring(keys, reading->ring);
+    }
+    dg_free(reading);
+    if (keys->read_again && !keys->is_closed)
+        begin_reading(keys);
+}
+
+static void begin_reading(struct dg_keys *keys)
+{
+    if (keys->reading) {
+        keys->read_again = true;
+        return;
+    }
+    keys->read_again = false;
+    struct reading *reading = dg_try_calloc(1, sizeof *reading);
+    if (reading) {
+        reading->keys = keys;
+        reading->work.data = reading;
+        memcpy(reading->path, keys->path, sizeof reading->path);
+        if (uv_queue_work(keys->loop, &reading->work, on_read, on_have_read) == 0) {
+            keys->reading = reading;
+            return;
+        }
+        dg_free(reading);
+    }
+    dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_NO_FIELDS, "the old keys stay in use: there is no memory");
+}
+
+/* ---- The journal -------------------------------------------------------------------------------- */
+
+/* Says it once when writing begins to fail, and once when it works again. */
+static void end_turn(struct dg_keys *keys)
+{
+    struct dg_why why = DG_WHY_NONE;
+    enum dg_err err = dg_usage_end(keys->usage, &keys->write, &why);
+    bool has_failed = err != DG_OK;
+    keys->is_writing = false;
+    if (has_failed && !keys->has_failed)
+        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(err)),
+                     "what keys have used cannot be written and is kept in memory: %s", dg_why_text(&why, err));
+    else if (keys->has_failed && !has_failed)
+        dg_log_event(keys->log, DG_LOG_NOTICE, "keys", DG_LOG_NO_FIELDS, "what keys have used is written again");
+    keys->has_failed = has_failed;
+}
+
+static void on_write(uv_work_t *work)
+{
+    struct dg_keys *keys = work->data;
+    dg_usage_run(&keys->write);
+}
+
+static void on_written(uv_work_t *work, int status)
+{
+    struct dg_keys *keys = work->data;
+    if (status != 0) /* cancelled before it began */
+        keys->write.err = DG_ERR_CANCELLED;
+    end_turn(keys);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct dg_keys *keys = timer->data;
+    if (keys->is_writing || !dg_usage_begin(keys->usage, &keys->write))
+        return;
+    keys->is_writing = true;
+    keys->writing.data = keys;
+    if (uv_queue_work(keys->loop, &keys->writing, on_write, on_written) != 0) {
+        keys->write.err = DG_ERR_NOMEM;
+        end_turn(keys);
+    }
+}
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+static void set_rules(struct dg_keys *keys, const struct dg_options *options)
+{
+    const struct dg_access_rules rules = {
+        .require_key = options->require_key,
+        .requests_per_minute = (uint64_t)options->anonymous_requests,
+        .characters_per_minute = (uint64_t)options->anonymous_characters,
+        .priority = (enum dg_key_priority)options->anonymous_priority,
+    };
+    dg_access_set_rules(keys->access, &rules);
+}
+
+/* The usage file is beside the key file unless the options say otherwise. */
+static enum dg_err name_files(struct dg_keys *keys, const struct dg_options *options, struct dg_why *why)
+{
+    int key_len = snprintf(keys->path, sizeof keys->path, "%s", options->keys_file);
+    int usage_len = *options->usage_file || !*options->keys_file
+                        ? snprintf(keys->usage_path, sizeof keys->usage_path, "%s", options->usage_file)
+                        : snprintf(keys->usage_path, sizeof keys->usage_path, "%s.usage", options->keys_file);
+    if (key_len >= PATH_CAP || usage_len >= PATH_CAP)
+        return dg_why_set(why, DG_ERR_RANGE, "keys-file: the path is too long, expected less than %d bytes", PATH_CAP);
+    return DG_OK;
+}
+
+static enum dg_err open_usage(struct dg_keys *keys, struct dg_why *why)
+{
+    enum dg_err err = dg_usage_open(&keys->clock, *keys->usage_path ? keys->usage_path : NULL, why, &keys->usage);
+    if (err)
+        return dg_why_wrap(why, err, "usage-file");
+    if (dg_usage_damaged(keys->usage) > 0)
+        dg_log_event(keys->log, DG_LOG_WARNING, "keys",
+                     DG_LOG_FIELDS(dg_log_uint("lines", dg_usage_damaged(keys->usage))),
+                     "the usage file has damaged lines, as after a crash; they are left out");
+    return DG_OK;
+}
+
+enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_opt_set *set,
+                         struct dg_shared *shared, struct dg_log *log, struct dg_why *why)
+{
+    const struct dg_options *options = dg_opt_values(set);
+    struct dg_keys *keys = dg_xcalloc(1, sizeof *keys);
+    *out = keys;
+    keys->loop = loop;
+    keys->log = log;
+    if (sodium_init() < 0)
+        return dg_why_set(why, DG_ERR_IO, "the system gives no random numbers (libsodium)");
+    enum dg_err err = name_files(keys, options, why);
+    if (!err)
+        err = open_usage(keys, why);
+    if (err)
+        return err;
+    keys->local = dg_quota_local_new(&keys->clock, keys->usage, ADDRESSES_MAX);
+    const struct dg_quota local = dg_quota_local(keys->local);
+    keys->quota = dg_shared_quota(shared, &local);
+    keys->access = dg_access_new(&keys->clock, &keys->quota);
+    set_rules(keys, options);
+    if (*keys->path) {
+        struct dg_keyring *ring = NULL;
+        err = read_ring(keys->path, why, &ring);
+        if (err)
+            return err;
+        use_ring(keys, ring);
+    }
+    uv_timer_init(loop, &keys->timer);
+    keys->timer.data = keys;
+    keys->has_timer = true;
+    uv_timer_start(&keys->timer, on_timer, TURN_MS, TURN_MS);
+    return DG_OK;
+}
+
+struct dg_access *dg_keys_access(const struct dg_keys *keys)
+{
+    return keys->access;
+}
+
+enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_account *account, struct dg_why *why)
+{
+    return *keys->usage_path ? dg_process_hand_over(keys->usage_path, account, why) : DG_OK;
+}
+
+void dg_keys_reload(struct dg_keys *keys, const struct dg_opt_set *set)
+{
+    set_rules(keys, dg_opt_values(set));
+    if (*keys->path)
+        begin_reading(keys);
+}
+
+void dg_keys_close(struct dg_keys *keys)
+{
+    if (!keys || keys->is_closed)
+        return;
+    keys->is_closed = true;
+    if (keys->has_timer)
+        uv_close((uv_handle_t *)&keys->timer, NULL);
+}
+
+void dg_keys_free(struct dg_keys *keys)
+{
+    if (!keys)
+        return;
+    if (keys->usage && dg_usage_begin(keys->usage, &keys->write)) {
+        dg_usage_run(&keys->write);
+        end_turn(keys);
+    }
+    dg_access_free(keys->access);
+    dg_quota_local_free(keys->local);
+    dg_usage_close(keys->usage);
+    dg_free(keys);
+}
