@@ -29,10 +29,12 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
+/* No part of the model. */
 static bool is_own(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-           strcmp(name, DG_MANIFEST_NAME) == 0 || strcmp(name, DG_MANIFEST_SIGNATURE) == 0;
+           strcmp(name, DG_MANIFEST_NAME) == 0 || strcmp(name, DG_MANIFEST_SIGNATURE) == 0 ||
+           strcmp(name, DG_MANIFEST_TRAINING) == 0;
 }
 
 static enum dg_err read_names(const char *dir, struct names *names, struct dg_why *why)

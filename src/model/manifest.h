@@ -19,6 +19,7 @@
 
 #define DG_MANIFEST_NAME "manifest.b2"
 #define DG_MANIFEST_SIGNATURE "manifest.b2.minisig"
+#define DG_MANIFEST_TRAINING "training" /* the folder of dragoman train: working files, no model reads them */
 
 enum { DG_MANIFEST_MAX = 256 * 1024, DG_MANIFEST_FILES_MAX = 1000 };
 

@@ -29,6 +29,8 @@ static const struct command commands[] = {
     {"segment", "split text into sentences", dg_cmd_segment},
     {"sign", "sign a model, or make a key pair", dg_cmd_sign},
     {"tokenize", "turn text, line by line, into a model's pieces or ids", dg_cmd_tokenize},
+    {"train", "make a model of sentence pairs", dg_cmd_train},
+    {"train-vocab", "make a SentencePiece vocabulary of text", dg_cmd_train_vocab},
     {"translate", "translate lines from stdin to stdout", dg_cmd_translate},
     {"verify", "check a model against its manifest and signature", dg_cmd_verify},
 };

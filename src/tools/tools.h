@@ -20,6 +20,8 @@ int dg_cmd_score(int argc, char **argv);
 int dg_cmd_segment(int argc, char **argv);
 int dg_cmd_sign(int argc, char **argv);
 int dg_cmd_tokenize(int argc, char **argv);
+int dg_cmd_train(int argc, char **argv);
+int dg_cmd_train_vocab(int argc, char **argv);
 int dg_cmd_translate(int argc, char **argv);
 int dg_cmd_verify(int argc, char **argv);
 

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman train: from sentence pairs to a model directory that the daemon serves. The work is in src/train;
+ * here are options, what a person sees, and signals.
+ *
+ * The options of a run are kept in its directory (training/recipe.conf), so that `--resume DIR` alone goes on.
+ * SIGINT and SIGTERM end the step under way, write a checkpoint and say how to go on; a second one ends the
+ * program at once, which costs only what the last checkpoint does not have. */
+#include "base/cpu.h"
+#include "base/file_out.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "decode/opts.h"
+#include "model/dir.h"
+#include "tools/tools.h"
+#include "train/setup.h"
+#include "train/trainer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_CAP = 4096, RECIPE_MAX = 1 << 16, FILES_MAX = 64 };
+
+struct train {
+    int help;
+    const char *resume, *out;
+    const char *dev, *vocab, *init;
+    int64_t dev_pairs, len_chars, vocab_size;
+    double len_ratio, coverage;
+    bool swap, byte_fallback;
+    int64_t width, heads, encoder_layers, decoder_layers, ffn;
+    int activation, norm;
+    int64_t batch_tokens, part_tokens, len_max;
+    double rate, rate_min, beta1, beta2, epsilon, weight_decay, clip, average;
+    int64_t warmup;
+    int schedule;
+    double smoothing, dropout, dropout_ffn;
+    int64_t steps, epochs, time_ms, valid_every, patience, valid_pairs, beam, save_ms, log_every, threads, seed;
+    int metric;
+};
+
+static const char *const activation_words[] = {"relu", "silu", "gelu", NULL};
+static const char *const norm_words[] = {"post", "pre", NULL};
+static const char *const schedule_words[] = {"inverse-sqrt", "cosine", "linear", "constant", NULL};
+static const char *const metric_words[] = {"loss", "bleu", "chrf", NULL};
+
+enum { LATER = DG_OPT_RELOADABLE };
+
+static const struct dg_opt_row rows[] = {
+    {DG_OPT_PATH(struct train, out), "out", .letter = 'o', .flags = DG_OPT_COMMAND_LINE, .unit = "DIR",
+     .heading = "Where", .help = "the model directory to make"},
+    {DG_OPT_PATH(struct train, resume), "resume", .flags = DG_OPT_COMMAND_LINE, .unit = "DIR",
+     .help = "go on with the run of this directory; of the other options only some may be given again"},
+
+    {DG_OPT_PATH(struct train, dev), "dev", .unit = "FILE", .heading = "Data",
+     .help = "held-out pairs (default: drawn from the others)"},
+    {DG_OPT_INT(struct train, dev_pairs), "dev-pairs", .def = "1000", .max = 100000,
+     .help = "how many are drawn; nothing is validated with 0"},
+    {DG_OPT_BOOL(struct train, swap), "swap", .def = "no", .help = "lines are target<TAB>source"},
+    {DG_OPT_INT(struct train, len_chars), "len-chars", .def = "500", .min = 1, .max = 100000,
+     .help = "longest side of a pair in characters; longer ones are left out"},
+    {DG_OPT_REAL(struct train, len_ratio), "len-ratio", .def = "2.5", .real_min = 0, .real_max = 1000,
+     .help = "most that one side may be longer, as (longer + 10) / (shorter + 10); 0: any"},
+    {DG_OPT_PATH(struct train, vocab), "vocab", .unit = "FILE",
+     .help = "a SentencePiece model for both sides (default: learned from the pairs)"},
+    {DG_OPT_INT(struct train, vocab_size), "vocab-size", .def = "8000", .min = 16, .max = DG_SPM_TRAIN_SIZE_MAX,
+     .help = "pieces of a learned vocabulary"},
+    {DG_OPT_REAL(struct train, coverage), "coverage", .def = "0.9998", .real_min = 0.51, .real_max = 1,
+     .help = "share of the characters that a learned vocabulary knows"},
+    {DG_OPT_BOOL(struct train, byte_fallback), "byte-fallback", .def = "no",
+     .help = "a learned vocabulary spells other characters in bytes"},
+    {DG_OPT_PATH(struct train, init), "init", .unit = "DIR",
+     .help = "begin with this model's weights, network and vocabulary (fine-tuning)"},
+
+    {DG_OPT_INT(struct train, width), "width", .def = "256", .min = 8, .max = 4096, .heading = "Network",
+     .help = "width of the model"},
+    {DG_OPT_INT(struct train, heads), "heads", .def = "8", .min = 1, .max = 128, .help = "attention heads"},
+    {DG_OPT_INT(struct train, encoder_layers), "encoder-layers", .def = "4", .min = 1, .max = 64,
+     .help = "layers of the encoder"},
+    {DG_OPT_INT(struct train, decoder_layers), "decoder-layers", .def = "2", .min = 1, .max = 64,
+     .help = "layers of the decoder"},
+    {DG_OPT_INT(struct train, ffn), "ffn", .def = "1024", .min = 8, .max = 65536,
+     .help = "width of the feed-forward layers"},
+    {DG_OPT_ENUM(struct train, activation), "activation", .words = activation_words, .def = "relu",
+     .help = "of the feed-forward layers"},
+    {DG_OPT_ENUM(struct train, norm), "norm", .words = norm_words, .def = "post",
+     .help = "where the norms are: behind each sub-layer (the paper) or before"},
+
+    {DG_OPT_INT(struct train, batch_tokens), "batch-tokens", .def = "4096", .min = 1, .max = 10000000,
+     .heading = "Training", .help = "tokens of a step; what does not fit at once is accumulated"},
+    {DG_OPT_INT(struct train, part_tokens), "part-tokens", .def = "1024", .min = 16, .max = 1000000,
+     .help = "tokens that a thread computes at once: memory, not mathematics"},
+    {DG_OPT_INT(struct train, len_max), "len-max", .def = "128", .min = 2, .max = 4096,
+     .help = "longest side of a pair in tokens; longer ones are left out"},
+    {DG_OPT_REAL(struct train, rate), "rate", .def = "0", .real_min = 0, .real_max = 10,
+     .help = "highest learning rate; 0: the paper's, 1/sqrt(width * warmup)"},
+    {DG_OPT_INT(struct train, warmup), "warmup", .def = "4000", .max = 10000000,
+     .help = "steps in which the rate rises"},
+    {DG_OPT_ENUM(struct train, schedule), "schedule", .words = schedule_words, .def = "inverse-sqrt",
+     .help = "how the rate falls afterwards; cosine and linear end at --steps"},
+    {DG_OPT_REAL(struct train, rate_min), "rate-min", .def = "0", .real_min = 0, .real_max = 10,
+     .help = "where cosine and linear end"},
+    {DG_OPT_REAL(struct train, beta1), "beta1", .def = "0.9", .real_min = 0, .real_max = 0.99999,
+     .help = "Adam's memory of gradients"},
+    {DG_OPT_REAL(struct train, beta2), "beta2", .def = "0.98", .real_min = 0, .real_max = 0.999999,
+     .help = "Adam's memory of their squares"},
+    {DG_OPT_REAL(struct train, epsilon), "epsilon", .def = "1e-9", .real_min = 1e-12, .real_max = 1,
+     .help = "Adam's least denominator"},
+    {DG_OPT_REAL(struct train, weight_decay), "weight-decay", .def = "0", .real_min = 0, .real_max = 1,
+     .help = "AdamW's decay of matrices"},
+    {DG_OPT_REAL(struct train, clip), "clip", .def = "1", .real_min = 0, .real_max = 1e9,
+     .help = "largest norm of a step's gradient; 0: any"},
+    {DG_OPT_REAL(struct train, average), "average", .def = "0.9995", .real_min = 0, .real_max = 0.999999,
+     .help = "decay of the moving average of the weights, which is what is served; 0: none"},
+    {DG_OPT_REAL(struct train, smoothing), "smoothing", .def = "0.1", .real_min = 0, .real_max = 0.9,
+     .help = "label smoothing"},
+    {DG_OPT_REAL(struct train, dropout), "dropout", .def = "0.1", .real_min = 0, .real_max = 0.9,
+     .help = "of embeddings and sub-layers"},
+    {DG_OPT_REAL(struct train, dropout_ffn), "dropout-ffn", .def = "0", .real_min = 0, .real_max = 0.9,
+     .help = "inside the feed-forward layers"},
+    {DG_OPT_INT(struct train, seed), "seed", .def = "1", .max = INT64_MAX,
+     .help = "start of all random numbers"},
+    {DG_OPT_INT(struct train, threads), "threads", .letter = 't', .def = "0", .max = DG_TEAM_MAX, .flags = LATER,
+     .help = "threads; 0: one for each core. The result depends on the number"},
+
+    {DG_OPT_INT(struct train, steps), "steps", .def = "0", .max = INT64_MAX, .flags = LATER,
+     .heading = "When it ends", .help = "after so many steps; 0: no such end"},
+    {DG_OPT_INT(struct train, epochs), "epochs", .def = "0", .max = INT64_MAX, .flags = LATER,
+     .help = "after so many passes over the pairs; 0: no such end"},
+    {DG_OPT_DURATION(struct train, time_ms), "time", .def = "0", .max = INT64_MAX, .flags = LATER,
+     .help = "after so long, all parts of the run together; 0: no such end"},
+    {DG_OPT_INT(struct train, patience), "patience", .def = "10", .max = 1000000, .flags = LATER,
+     .help = "after so many validations that were not the best; 0: no such end"},
+
+    {DG_OPT_INT(struct train, valid_every), "valid-every", .def = "1000", .min = 1, .max = INT64_MAX, .flags = LATER,
+     .heading = "Watching", .help = "steps between validations"},
+    {DG_OPT_INT(struct train, valid_pairs), "valid-pairs", .def = "200", .max = 100000, .flags = LATER,
+     .help = "held-out sentences that a validation translates; the loss is of all"},
+    {DG_OPT_INT(struct train, beam), "beam", .letter = 'b', .def = "1", .min = 1, .max = DG_BEAM_MAX, .flags = LATER,
+     .help = "width of that search"},
+    {DG_OPT_ENUM(struct train, metric), "metric", .words = metric_words, .def = "loss",
+     .help = "what the best model is the best in"},
+    {DG_OPT_DURATION(struct train, save_ms), "save-every", .def = "5min", .min = 1, .max = 86400000, .flags = LATER,
+     .help = "time between checkpoints"},
+    {DG_OPT_INT(struct train, log_every), "log-every", .def = "50", .min = 1, .max = 1000000, .flags = LATER,
+     .help = "steps between lines of the log"},
+    DG_OPT_HELP(struct train, help),
+};
+
+static enum dg_err check(const void *values, const char *name, struct dg_why *why)
+{
+    const struct train *flags = values;
+    (void)name;
+    if (flags->width % flags->heads != 0)
+        return dg_why_set(why, DG_ERR_USAGE, "--width is %" PRId64 ", expected a multiple of --heads, %" PRId64,
+                          flags->width, flags->heads);
+    if ((flags->schedule == DG_SCHEDULE_COSINE || flags->schedule == DG_SCHEDULE_LINEAR) &&
+        flags->steps <= flags->warmup)
+        return dg_why_set(why, DG_ERR_USAGE, "--schedule %s ends at --steps, expected more of them than --warmup",
+                          schedule_words[flags->schedule]);
+    return DG_OK;
+}
+
+static const struct dg_opt_table table = {
+    .program = "dragoman train",
+    .summary = "Trains a network on lines source<TAB>target and makes a model directory of it.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct train),
+    .args = "PAIRS...",
+    .args_min = 0,
+    .args_max = FILES_MAX,
+    .check = check,
+};
+
+/* ---- Options to structs ----------------------------------------------------------------------------- */
+
+static struct dg_setup_opts setup_opts(const struct train *flags)
+{
+    struct dg_setup_opts opts = {
+        .pairs = {.len_max = (size_t)flags->len_chars, .ratio_max = flags->len_ratio, .swap = flags->swap},
+        .dev = flags->dev,
+        .n_dev = (size_t)flags->dev_pairs,
+        .seed = (uint64_t)flags->seed,
+        .vocab = flags->vocab,
+        .spm = DG_SPM_TRAIN_OPTS_DEFAULT,
+        .len_max = (size_t)flags->len_max,
+        .init = flags->init,
+    };
+    opts.spm.size = (uint32_t)flags->vocab_size;
+    opts.spm.coverage = flags->coverage;
+    opts.spm.byte_fallback = flags->byte_fallback;
+    dg_setup_blueprint(&opts.bp);
+    static const enum dg_activation activations[] = {DG_ACT_RELU, DG_ACT_SILU, DG_ACT_GELU_TANH};
+    const size_t heads = (size_t)flags->heads, ffn = (size_t)flags->ffn;
+    opts.bp.D = (size_t)flags->width;
+    opts.bp.encoder = (struct dg_stack){(size_t)flags->encoder_layers, heads, ffn, 0};
+    opts.bp.decoder = (struct dg_stack){(size_t)flags->decoder_layers, heads, ffn, 0};
+    opts.bp.activation = activations[flags->activation];
+    opts.bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
+    opts.bp.final_norm = opts.bp.norm_place == DG_NORM_PRE;
+    return opts;
+}
+
+static struct dg_trainer_opts trainer_opts(const struct train *flags, const char *dir)
+{
+    return (struct dg_trainer_opts){
+        .dir = dir,
+        .optimiser = {.schedule = (enum dg_schedule)flags->schedule,
+                      .rate = flags->rate,
+                      .rate_min = flags->rate_min,
+                      .warmup = (uint64_t)flags->warmup,
+                      .steps = (uint64_t)flags->steps,
+                      .beta1 = flags->beta1,
+                      .beta2 = flags->beta2,
+                      .epsilon = flags->epsilon,
+                      .weight_decay = flags->weight_decay,
+                      .clip = flags->clip,
+                      .average = flags->average},
+        .threads = flags->threads ? (size_t)flags->threads : dg_cpu_cores(),
+        .batch_tokens = (size_t)flags->batch_tokens,
+        .part_tokens = (size_t)flags->part_tokens,
+        .len_max = (size_t)flags->len_max,
+        .smoothing = (float)flags->smoothing,
+        .dropout = (float)flags->dropout,
+        .dropout_ffn = (float)flags->dropout_ffn,
+        .seed = (uint64_t)flags->seed,
+        .steps = (uint64_t)flags->steps,
+        .epochs = (uint64_t)flags->epochs,
+        .time_ms = (uint64_t)flags->time_ms,
+        .valid_every = (uint64_t)flags->valid_every,
+        .patience = (size_t)flags->patience,
+        .metric = (enum dg_trainer_metric)flags->metric,
+        .n_translate = (size_t)flags->valid_pairs,
+        .beam = (int)flags->beam,
+        .save_ms = (uint64_t)flags->save_ms,
+        .log_every = (uint64_t)flags->log_every,
+    };
+}
+
+/* ---- The recipe ------------------------------------------------------------------------------------- */
+
+static enum dg_err path_in(const char *dir, const char *name, char path[PATH_CAP], struct dg_why *why)
+{
+    const int n = snprintf(path, PATH_CAP, "%s/%s", dir, name);
+    return n > 0 && n < PATH_CAP ? DG_OK : dg_why_set(why, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
+}
+
+static enum dg_err save_recipe(const struct dg_opt_set *set, const char *dir, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    struct dg_buf text;
+    dg_buf_init(&text, RECIPE_MAX);
+    enum dg_err err = path_in(dir, "training/recipe.conf", path, why);
+    if (!err)
+        err = dg_opt_dump(set, &text);
+    if (!err)
+        err = dg_file_out_save(path, 0644, text.ptr, text.len, why);
+    dg_buf_deinit(&text);
+    return err;
+}
+
+struct difference {
+    enum dg_err err;
+    struct dg_why *why;
+};
+
+static void on_change(void *ctx, const struct dg_opt_change *change)
+{
+    struct difference *difference = ctx;
+    if (change->allowed || !change->row || change->row->flags & DG_OPT_COMMAND_LINE || difference->err)
+        return;
+    difference->err = dg_why_set(difference->why, DG_ERR_USAGE,
+                                 "--%s is %s in this run and cannot become %s; start another in a new directory",
+                                 change->row->name, change->was, change->now);
+}
+
+/* The options of the run in `dir`, with what the command line says in their place. */
+static enum dg_err load_recipe(struct dg_opt_set **set, const char *dir, int argc, char **argv, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    struct dg_opt_set *was = NULL, *now = NULL;
+    enum dg_err err = path_in(dir, "training/recipe.conf", path, why);
+    if (!err && access(path, F_OK) != 0)
+        err = dg_why_set(why, DG_ERR_NOT_FOUND,
+                         "%s is missing: the run was never prepared to the end; start it again with --out", path);
+    if (!err)
+        err = dg_opt_set_new(&table, &was);
+    if (!err)
+        err = dg_opt_read_file(was, path, why);
+    if (!err)
+        err = dg_opt_set_new(&table, &now);
+    if (!err)
+        err = dg_opt_read_file(now, path, why);
+    if (!err)
+        err = dg_opt_read_args(now, argc, argv, why);
+    if (!err)
+        err = dg_opt_check(now, why);
+    struct difference difference = {.why = why};
+    if (!err)
+        err = dg_opt_compare(was, now, on_change, &difference);
+    if (!err)
+        err = difference.err;
+    dg_opt_set_free(was);
+    if (err)
+        dg_opt_set_free(now);
+    else
+        *set = now;
+    return err;
+}
+
+/* ---- Signals ---------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t n_signals;
+
+static void on_signal(int number)
+{
+    n_signals = 1;
+    signal(number, SIG_DFL); /* the second one ends it */
+}
+
+/* ---- What a person sees ------------------------------------------------------------------------------ */
+
+struct show {
+    const struct train *flags;
+    const char *dir;
+    bool is_terminal, is_dirty;
+    double shown;         /* seconds of the run */
+    double first_seconds; /* when this part began, */
+    uint64_t first_step;  /* and at which step */
+    uint64_t n;           /* pairs of an epoch */
+};
+
+static void wipe(struct show *show)
+{
+    if (show->is_dirty)
+        fputs("\r\x1b[K", stderr);
+    show->is_dirty = false;
+}
+
+static void say_line(void *ctx, const char *line)
+{
+    (void)ctx;
+    fprintf(stderr, "%s\n", line);
+}
+
+/* "12 s", "3 min 20 s", "2 h 5 min" */
+static const char *duration(double seconds, char *room, size_t cap)
+{
+    const uint64_t s = seconds > 0.0 ? (uint64_t)(seconds + 0.5) : 0;
+    if (s < 60)
+        snprintf(room, cap, "%" PRIu64 " s", s);
+    else if (s < 3600)
+        snprintf(room, cap, "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
+    else
+        snprintf(room, cap, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
+    return room;
+}
+
+/* Share of the run that is done: of steps, epochs or time, whichever is further on. Negative: no end is set. */
+static double share_done(const struct show *show, const struct dg_trainer_now *now)
+{
+    const struct train *flags = show->flags;
+    double share = -1.0;
+    if (flags->steps)
+        share = fmax(share, (double)now->step / (double)flags->steps);
+    if (flags->epochs && now->n)
+        share = fmax(share, ((double)now->epoch - 1.0 + (double)now->position / (double)now->n) /
+                                (double)flags->epochs);
+    if (flags->time_ms)
+        share = fmax(share, now->seconds * 1000.0 / (double)flags->time_ms);
+    return share < 1.0 ? share : 1.0;
+}
+
+static const char *left_text(const struct show *show, const struct dg_trainer_now *now, char *room, size_t cap)
+{
+    char time[48];
+    const double share = share_done(show, now);
+    room[0] = '\0';
+    if (share > 0.0 && now->seconds > 0.0)
+        snprintf(room, cap, ", at most %s left", duration(now->seconds * (1.0 - share) / share, time, sizeof time));
+    return room;
+}
+
+/* epoch 3 [#####.....] 52 %, step 1200, loss 2.345, 4100 tokens/s, at most 1 h 2 min left */
+static void on_step(void *ctx, const struct dg_trainer_now *now)
+{
+    struct show *show = ctx;
+    char left[80], bar[21];
+    if (!show->is_terminal || now->seconds - show->shown < 0.25)
+        return;
+    show->shown = now->seconds;
+    const double share = now->n ? (double)now->position / (double)now->n : 0.0;
+    const size_t filled = (size_t)(share * 20.0);
+    memset(bar, '.', 20);
+    memset(bar, '#', filled);
+    bar[20] = '\0';
+    fprintf(stderr, "\repoch %" PRIu64 " [%s] %.0f %%, step %" PRIu64 ", loss %.3f, %.0f tokens/s%s\x1b[K", now->epoch, bar,
+            100.0 * share, now->step, now->loss, now->tokens_per_second, left_text(show, now, left, sizeof left));
+    show->is_dirty = true;
+}
+
+static void on_line(void *ctx, const struct dg_trainer_now *now)
+{
+    struct show *show = ctx;
+    char left[80];
+    if (show->is_terminal)
+        return;
+    fprintf(stderr, "step %" PRIu64 ", epoch %" PRIu64 ", loss %.4f, rate %.3g, norm %.2f, %.0f tokens/s%s\n", now->step,
+            now->epoch, now->loss, now->rate, now->norm, now->tokens_per_second,
+            left_text(show, now, left, sizeof left));
+}
+
+static void on_valid(void *ctx, const struct dg_trainer_now *now, const struct dg_validate_report *report, bool is_best)
+{
+    struct show *show = ctx;
+    char time[48];
+    wipe(show);
+    fprintf(stderr, "step %" PRIu64 " after %s: held-out loss %.4f (perplexity %.2f)", now->step,
+            duration(now->seconds, time, sizeof time), report->loss, exp(report->loss));
+    if (report->bleu >= 0.0)
+        fprintf(stderr, ", BLEU %.2f, chrF %.2f, %zu without end", report->bleu, report->chrf, report->n_loops);
+    fprintf(stderr, is_best ? ": the best so far\n" : "; the best was at step %" PRIu64 "\n", now->best_step);
+    for (size_t i = 0; i < report->n_samples; i++)
+        fprintf(stderr, "    %s\n      -> %s\n       = %s\n", report->samples[i][0], report->samples[i][1],
+                report->samples[i][2]);
+}
+
+static bool should_stop(void *ctx)
+{
+    (void)ctx;
+    return n_signals > 0;
+}
+
+static const struct dg_trainer_events events = {
+    .should_stop = should_stop, .on_step = on_step, .on_line = on_line, .on_valid = on_valid};
+
+/* ---- The run ---------------------------------------------------------------------------------------- */
+
+/* One trainer at a time in a directory; the lock goes with the process. */
+static enum dg_err lock(const char *dir, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    enum dg_err err = path_in(dir, "training/lock", path, why);
+    if (err)
+        return err;
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return dg_why_set(why, dg_err_from_errno(errno), "cannot open %s: %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return dg_why_set(why, DG_ERR_BUSY, "%s: another dragoman train is at work there", dir);
+    }
+    return DG_OK;
+}
+
+static enum dg_err train_model(const struct train *flags, const char *dir, bool is_resumed, struct dg_why *why)
+{
+    struct dg_setup setup;
+    struct dg_model *init = NULL;
+    struct dg_trainer *trainer = NULL;
+    enum dg_trainer_end end = DG_TRAINER_STOPPED;
+    enum dg_err err = dg_setup_open(&setup, dir, why);
+    if (err)
+        return err;
+    const struct dg_trainer_opts opts = trainer_opts(flags, dir);
+    const struct dg_trainer_data data = {&setup.train, &setup.dev, setup.dev_texts, setup.tokenizer};
+    if (*flags->init)
+        err = dg_model_open(&init, flags->init, why);
+    if (!err)
+        err = dg_trainer_new(&trainer, &opts, &setup.bp, &data, init ? dg_model_weights(init) : NULL, why);
+    if (!err && is_resumed)
+        err = dg_trainer_resume(trainer, why);
+    if (err == DG_ERR_NOT_FOUND && is_resumed)
+        err = DG_OK; /* prepared, but stopped before the first checkpoint: from the start */
+    if (!err) {
+        struct show show = {.flags = flags, .dir = dir, .is_terminal = isatty(STDERR_FILENO) == 1};
+        fprintf(stderr, "%zu parameters, %zu threads, %.0f MB of memory; %s step %" PRIu64 "\n",
+                dg_trainer_params(trainer)->n, opts.threads, (double)dg_trainer_bytes(trainer) / 1e6,
+                dg_trainer_now(trainer)->step ? "going on after" : "beginning at",
+                dg_trainer_now(trainer)->step);
+        err = dg_trainer_run(trainer, &events, &show, &end, why);
+        wipe(&show);
+    }
+    if (!err) {
+        const struct dg_trainer_now *now = dg_trainer_now(trainer);
+        char time[48];
+        fprintf(stderr, "%s after step %" PRIu64 " and %s", dg_trainer_end_text(end), now->step,
+                duration(now->seconds, time, sizeof time));
+        if (end == DG_TRAINER_STOPPED)
+            fprintf(stderr, "; to go on: dragoman train --resume %s\n", dir);
+        else
+            fprintf(stderr, "; the model is %s (of step %" PRIu64 ")\n", dir, now->best_step ? now->best_step : now->step);
+    }
+    dg_trainer_free(trainer);
+    dg_model_unref(init);
+    dg_setup_close(&setup);
+    return err;
+}
+
+static enum dg_err begin(const struct dg_opt_set *set, struct dg_why *why)
+{
+    const struct train *flags = dg_opt_values(set);
+    const char *files[FILES_MAX];
+    const struct dg_setup_opts opts = setup_opts(flags);
+    char recipe[PATH_CAP], folder[PATH_CAP];
+    enum dg_err err = path_in(flags->out, "training/recipe.conf", recipe, why);
+    if (!err)
+        err = path_in(flags->out, "training", folder, why);
+    if (!err && access(recipe, F_OK) == 0)
+        return dg_why_set(why, DG_ERR_EXISTS, "%s holds a run already; to go on: dragoman train --resume %s", flags->out,
+                          flags->out);
+    for (size_t i = 0; i < dg_opt_n_args(set); i++)
+        files[i] = dg_opt_arg(set, i);
+    if (!err && ((mkdir(flags->out, 0777) != 0 && errno != EEXIST) || (mkdir(folder, 0777) != 0 && errno != EEXIST)))
+        err = dg_why_set(why, dg_err_from_errno(errno), "cannot make %s: %s", folder, strerror(errno));
+    if (!err)
+        err = lock(flags->out, why);
+    if (!err)
+        err = dg_setup_make(flags->out, files, dg_opt_n_args(set), &opts, say_line, NULL, why);
+    if (!err)
+        err = save_recipe(set, flags->out, why);
+    return err ? err : train_model(flags, flags->out, false, why);
+}
+
+static enum dg_err go_on(const char *dir, int argc, char **argv, struct dg_why *why)
+{
+    struct dg_opt_set *set = NULL;
+    enum dg_err err = load_recipe(&set, dir, argc, argv, why);
+    if (!err)
+        err = lock(dir, why);
+    if (!err)
+        err = save_recipe(set, dir, why);
+    if (!err)
+        err = train_model(dg_opt_values(set), dir, true, why);
+    dg_opt_set_free(set);
+    return err;
+}
+
+static enum dg_err check_usage(const struct dg_opt_set *set, struct dg_why *why)
+{
+    const struct train *flags = dg_opt_values(set);
+    if (*flags->resume && (*flags->out || dg_opt_n_args(set)))
+        return dg_why_set(why, DG_ERR_USAGE, "--resume knows its pairs and its directory; expected neither --out nor PAIRS");
+    if (!*flags->resume && (!*flags->out || !dg_opt_n_args(set)))
+        return dg_why_set(why, DG_ERR_USAGE, "expected --out DIR and files of pairs, or --resume DIR");
+    return DG_OK;
+}
+
+int dg_cmd_train(int argc, char **argv)
+{
+    struct dg_opt_set *set = NULL;
+    struct dg_why why = DG_WHY_NONE;
+    int exit_code = 0;
+    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
+        return exit_code;
+    const struct train *flags = dg_opt_values(set);
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    enum dg_err err = check_usage(set, &why);
+    if (!err)
+        err = *flags->resume ? go_on(flags->resume, argc, argv, &why) : begin(set, &why);
+    dg_opt_set_free(set);
+    if (err)
+        fprintf(stderr, "dragoman train: %s\n", dg_why_text(&why, err));
+    return err == DG_ERR_USAGE ? 2 : err ? 1 : 0;
+}

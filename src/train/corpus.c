@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Ids are gathered in memory first, as their number stands in front of them. */
+#include "train/corpus.h"
+#include "base/file_out.h"
+#include "base/mem.h"
+#include "text/spm_encode.h"
+#include "text/target_ids.h"
+#include "train/random.h"
+
+#include <string.h>
+
+static const char magic[8] = "dgpairs1";
+enum { HEADER_BYTES = 8 + 8 + 8 };
+#define FILE_MAX ((size_t)1 << 40)
+
+/* ---- Writing -------------------------------------------------------------------------------------- */
+
+struct writer {
+    const struct dg_tokenizer *tokenizer;
+    struct dg_tokenizer_work *source_work;
+    struct dg_spm_work *target_work;
+    size_t len_max;
+    struct dg_buf ids;
+    uint64_t *offsets;
+    struct dg_corpus_stats stats;
+};
+
+static enum dg_err put_pair(struct writer *w, const struct dg_pair *pair, struct dg_why *why)
+{
+    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_token *tokens;
+    size_t n_source, n_target;
+    int32_t *target = NULL;
+    enum dg_err err =
+        dg_tokenizer_encode(w->tokenizer, w->source_work, pair->source, &opts, why, &tokens, &n_source);
+    if (!err)
+        err = dg_target_ids(w->tokenizer, w->target_work, pair->target, &target, &n_target);
+    if (!err && (n_source > w->len_max || n_target > w->len_max || n_source < 2 || n_target < 2)) {
+        w->stats.n_long++;
+        dg_free(target);
+        return DG_OK;
+    }
+    const int32_t unknown = dg_tokenizer_source(w->tokenizer).unk;
+    for (size_t i = 0; i < n_source && !err; i++) {
+        w->stats.n_unknown += tokens[i].id == unknown;
+        err = dg_buf_append(&w->ids, &tokens[i].id, sizeof tokens[i].id);
+    }
+    for (size_t i = 0; i < n_target && !err; i++) {
+        w->stats.n_unknown += target[i] == unknown;
+        err = dg_buf_append(&w->ids, &target[i], sizeof *target);
+    }
+    if (!err) {
+        uint64_t *at = w->offsets + 2 * w->stats.n_written++;
+        at[1] = at[0] + n_source;
+        at[2] = at[1] + n_target;
+        w->stats.n_source_tokens += n_source;
+        w->stats.n_target_tokens += n_target;
+    }
+    dg_free(target);
+    return err;
+}
+
+static enum dg_err write_file(const char *path, const struct writer *w, struct dg_why *why)
+{
+    const uint64_t counts[2] = {w->stats.n_written, w->ids.len / sizeof(int32_t)};
+    struct dg_file_out *out;
+    enum dg_err err = dg_file_out_open(&out, path, 0644, why);
+    if (err)
+        return err;
+    err = dg_file_out_write(out, magic, sizeof magic, why);
+    if (!err)
+        err = dg_file_out_write(out, counts, sizeof counts, why);
+    if (!err)
+        err = dg_file_out_write(out, w->offsets, (2 * w->stats.n_written + 1) * sizeof *w->offsets, why);
+    if (!err && w->ids.len)
+        err = dg_file_out_write(out, w->ids.ptr, w->ids.len, why);
+    return dg_file_out_close(out, err, why);
+}
+
+enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
+                            const struct dg_pair *pairs, size_t n, size_t len_max,
+                            void (*progress)(void *ctx, size_t n_done), void *ctx,
+                            struct dg_corpus_stats *stats, struct dg_why *why)
+{
+    struct writer w = {.tokenizer = tokenizer, .len_max = len_max};
+    dg_buf_init(&w.ids, FILE_MAX);
+    w.offsets = dg_try_calloc(n + 1, 2 * sizeof *w.offsets);
+    w.source_work = dg_tokenizer_work_new();
+    w.target_work = dg_spm_work_new();
+    enum dg_err err = w.offsets && w.source_work && w.target_work ? DG_OK : DG_ERR_NOMEM;
+    for (size_t i = 0; i < n && !err; i++) {
+        err = put_pair(&w, &pairs[i], why);
+        if (!err && progress)
+            progress(ctx, i + 1);
+    }
+    if (!err)
+        err = write_file(path, &w, why);
+    if (!err)
+        *stats = w.stats;
+    dg_buf_deinit(&w.ids);
+    dg_free(w.offsets);
+    dg_tokenizer_work_free(w.source_work);
+    dg_spm_work_free(w.target_work);
+    return err;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------------- */
+
+static enum dg_err damaged(const char *path, const char *what, struct dg_why *why)
+{
+    return dg_why_set(why, DG_ERR_FORMAT, "%s: %s; start the training again in a new directory", path, what);
+}
+
+static enum dg_err check_sentence(const int32_t *ids, uint64_t from, uint64_t to, uint64_t n_ids, size_t V)
+{
+    if (to <= from || to > n_ids || to - from > UINT32_MAX)
+        return DG_ERR_FORMAT;
+    for (uint64_t i = from; i < to; i++)
+        if (ids[i] < 0 || (size_t)ids[i] >= V)
+            return DG_ERR_FORMAT;
+    return DG_OK;
+}
+
+static enum dg_err check_content(struct dg_corpus *corpus, uint64_t n_ids, const struct dg_blueprint *bp)
+{
+    const uint64_t *at = corpus->offsets;
+    if (at[0] != 0)
+        return DG_ERR_FORMAT;
+    for (size_t i = 0; i < corpus->n; i++, at += 2) {
+        if (check_sentence(corpus->ids, at[0], at[1], n_ids, bp->encoder.V) != DG_OK ||
+            check_sentence(corpus->ids, at[1], at[2], n_ids, bp->decoder.V) != DG_OK)
+            return DG_ERR_FORMAT;
+        corpus->n_source_tokens += at[1] - at[0];
+        corpus->n_target_tokens += at[2] - at[1];
+    }
+    return DG_OK;
+}
+
+enum dg_err dg_corpus_open(struct dg_corpus *corpus, const char *path, const struct dg_blueprint *bp,
+                           struct dg_why *why)
+{
+    struct dg_corpus opened = {0};
+    uint64_t counts[2] = {0};
+    enum dg_err err = dg_map_file_open(&opened.file, path, FILE_MAX, why);
+    if (err)
+        return err;
+    const uint8_t *bytes = opened.file.bytes;
+    const size_t len = opened.file.len;
+    if (len < HEADER_BYTES + sizeof(uint64_t) || memcmp(bytes, magic, sizeof magic) != 0) {
+        err = damaged(path, "not a file of prepared pairs", why);
+    } else {
+        memcpy(counts, bytes + sizeof magic, sizeof counts);
+        /* Each count is checked against the length before it is multiplied. */
+        if (counts[0] > len / 16 || counts[1] > len / 4 || counts[0] > UINT32_MAX ||
+            HEADER_BYTES + (2 * counts[0] + 1) * 8 + counts[1] * 4 != len)
+            err = damaged(path, "its length does not fit its counts", why);
+    }
+    if (!err) {
+        opened.n = (size_t)counts[0];
+        opened.offsets = (const uint64_t *)(const void *)(bytes + HEADER_BYTES);
+        opened.ids = (const int32_t *)(const void *)(opened.offsets + 2 * opened.n + 1);
+        if (check_content(&opened, counts[1], bp) != DG_OK)
+            err = damaged(path, "it holds ids outside the vocabulary, or sentences without end", why);
+    }
+    if (err)
+        dg_map_file_close(&opened.file);
+    else
+        *corpus = opened;
+    return err;
+}
+
+void dg_corpus_close(struct dg_corpus *corpus)
+{
+    if (corpus->file.bytes)
+        dg_map_file_close(&corpus->file);
+    *corpus = (struct dg_corpus){0};
+}
+
+/* ---- Order ---------------------------------------------------------------------------------------- */
+
+enum dg_err dg_order_init(struct dg_order *order, size_t n)
+{
+    uint32_t *at = n <= UINT32_MAX ? dg_try_calloc(n ? n : 1, sizeof *at) : NULL;
+    if (!at)
+        return DG_ERR_NOMEM;
+    *order = (struct dg_order){.at = at, .n = n};
+    return DG_OK;
+}
+
+void dg_order_deinit(struct dg_order *order)
+{
+    dg_free(order->at);
+    *order = (struct dg_order){0};
+}
+
+void dg_order_shuffle(struct dg_order *order, uint64_t seed, uint64_t epoch)
+{
+    struct dg_random random = dg_random_make(seed, epoch);
+    order->epoch = epoch;
+    for (size_t i = 0; i < order->n; i++)
+        order->at[i] = (uint32_t)i;
+    for (size_t i = order->n; i > 1; i--) {
+        const size_t j = dg_random_below(&random, i);
+        const uint32_t kept = order->at[i - 1];
+        order->at[i - 1] = order->at[j];
+        order->at[j] = kept;
+    }
+}
+
+size_t dg_order_batch(const struct dg_order *order, const struct dg_corpus *corpus, size_t first, size_t tokens)
+{
+    size_t n = 0, source = 0, target = 0;
+    for (; first + n < order->n; n++) {
+        const struct dg_example example = dg_corpus_get(corpus, order->at[first + n]);
+        source += example.n_source;
+        target += example.n_target;
+        if (n > 0 && (source > tokens || target > tokens))
+            break;
+    }
+    return n;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Pairs as ids in one file, mapped read-only while training: the pages are the system's to keep or drop,
+ * and a resumed run reads exactly what the first one read.
+ *
+ *     err = dg_corpus_write(path, tokenizer, pairs, n, len_max, &stats, &why);
+ *     err = dg_corpus_open(&corpus, path, &bp, &why);
+ *     struct dg_example example = dg_corpus_get(&corpus, i);        0 <= i < corpus.n
+ *     dg_corpus_close(&corpus);
+ *
+ *     layout   8 bytes "dgpairs1" | u64 n | u64 n_ids | u64 offsets[2 n + 1] | i32 ids[n_ids]
+ *
+ * in the machine's byte order: it is a working file, not one to carry about. Source i is ids[offsets[2i]
+ * .. offsets[2i + 1]), target i follows. Everything is checked when it is opened. */
+#ifndef DG_TRAIN_CORPUS_H
+#define DG_TRAIN_CORPUS_H
+
+#include "base/err.h"
+#include "base/map_file.h"
+#include "base/why.h"
+#include "text/tokenizer.h"
+#include "train/pairs.h"
+#include "train/pass.h"
+
+#include <stdbool.h>
+
+struct dg_corpus {
+    struct dg_map_file file;
+    const uint64_t *offsets;
+    const int32_t *ids;
+    size_t n;
+    uint64_t n_source_tokens, n_target_tokens;
+};
+
+struct dg_corpus_stats {
+    size_t n_written, n_long; /* pairs; long ones are left out */
+    uint64_t n_source_tokens, n_target_tokens, n_unknown;
+};
+
+/* `len_max`: tokens of a side with its end token. `progress` may be NULL; it hears of every pair. */
+enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
+                            const struct dg_pair *pairs, size_t n, size_t len_max,
+                            void (*progress)(void *ctx, size_t n_done), void *ctx,
+                            struct dg_corpus_stats *stats, struct dg_why *why) DG_MUST_CHECK;
+
+enum dg_err dg_corpus_open(struct dg_corpus *corpus, const char *path, const struct dg_blueprint *bp,
+                           struct dg_why *why) DG_MUST_CHECK;
+void dg_corpus_close(struct dg_corpus *corpus);
+
+static inline struct dg_example dg_corpus_get(const struct dg_corpus *corpus, size_t i)
+{
+    const uint64_t *at = corpus->offsets + 2 * i;
+    return (struct dg_example){
+        .source = corpus->ids + at[0],
+        .target = corpus->ids + at[1],
+        .n_source = (uint32_t)(at[1] - at[0]),
+        .n_target = (uint32_t)(at[2] - at[1]),
+    };
+}
+
+/* ---- The order of an epoch ------------------------------------------------------------------------- */
+
+/* A permutation of 0 .. n - 1 drawn by seed and epoch, cut into batches of at most `tokens` target or
+ * source tokens (at least one pair each). As sentences lie end to end in memory there is no padding, so
+ * lengths need not be sorted into buckets: a batch is a fair sample. */
+struct dg_order {
+    uint32_t *at; /* [n] owned */
+    size_t n;
+    uint64_t epoch;
+};
+
+enum dg_err dg_order_init(struct dg_order *order, size_t n) DG_MUST_CHECK;
+void dg_order_deinit(struct dg_order *order);
+void dg_order_shuffle(struct dg_order *order, uint64_t seed, uint64_t epoch);
+
+/* The number of pairs from position `first` on that make the next batch. */
+size_t dg_order_batch(const struct dg_order *order, const struct dg_corpus *corpus, size_t first,
+                      size_t tokens);
+
+#endif

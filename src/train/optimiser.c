@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The array of parameters is cut into blocks of a fixed size. Members take every n-th block; sums that go
+ * over all blocks are kept one a block and added up in order. So only the sum over members depends on how
+ * many there are. */
+#include "train/optimiser.h"
+#include "base/mem.h"
+#include "tensor/grad.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 32768 };
+
+struct dg_optimiser {
+    struct dg_params *params;
+    struct dg_team *team;
+    struct dg_optimiser_opts opts;
+    const struct dg_grad_kernels *k;
+    uint64_t step, updates;
+    float *moment1, *moment2, *average; /* [n] */
+    float **gradients;                  /* [team size][n] */
+    double *squares;                    /* [n_blocks] */
+    size_t n_blocks;
+    size_t n_matrices; /* elements before the first vector: weight decay ends there */
+    struct dg_adam adam; /* of the step under way */
+    float average_share;
+    bool has_step;
+};
+
+static float *zeros(size_t n)
+{
+    size_t bytes;
+    float *x = dg_mul(n, sizeof *x, &bytes) ? dg_try_aligned(bytes) : NULL;
+    if (x)
+        memset(x, 0, bytes);
+    return x;
+}
+
+static bool take_memory(struct dg_optimiser *o)
+{
+    const size_t n = o->params->n, members = dg_team_size(o->team);
+    o->gradients = dg_try_calloc(members, sizeof *o->gradients);
+    o->squares = dg_try_calloc(o->n_blocks, sizeof *o->squares);
+    o->moment1 = zeros(n);
+    o->moment2 = zeros(n);
+    o->average = o->opts.average > 0.0 ? zeros(n) : NULL;
+    bool ok = o->gradients && o->squares && o->moment1 && o->moment2 && (o->average || !(o->opts.average > 0.0));
+    for (size_t i = 0; ok && i < members; i++)
+        ok = (o->gradients[i] = zeros(n)) != NULL;
+    return ok;
+}
+
+enum dg_err dg_optimiser_new(struct dg_optimiser **optimiser, struct dg_params *params,
+                             const struct dg_optimiser_opts *opts, struct dg_team *team, struct dg_why *why)
+{
+    struct dg_optimiser *o = dg_try_calloc(1, sizeof *o);
+    if (!o)
+        return DG_ERR_NOMEM;
+    *o = (struct dg_optimiser){
+        .params = params,
+        .team = team,
+        .opts = *opts,
+        .k = dg_grad_kernels_default(),
+        .n_blocks = (params->n + BLOCK - 1) / BLOCK,
+        .n_matrices = params->n,
+    };
+    for (size_t i = 0; i < params->n_list; i++)
+        if (params->list[i].rank == 1 && params->list[i].at < o->n_matrices)
+            o->n_matrices = params->list[i].at;
+    if (!take_memory(o)) {
+        dg_optimiser_free(o);
+        return dg_why_set(why, DG_ERR_NOMEM, "not enough memory for the optimiser of %zu parameters and %zu threads",
+                          params->n, dg_team_size(team));
+    }
+    if (o->average)
+        memcpy(o->average, params->w, params->n * sizeof *o->average);
+    *optimiser = o;
+    return DG_OK;
+}
+
+void dg_optimiser_free(struct dg_optimiser *o)
+{
+    if (!o)
+        return;
+    for (size_t i = 0; o->gradients && i < dg_team_size(o->team); i++)
+        dg_free(o->gradients[i]);
+    dg_free(o->gradients);
+    dg_free(o->squares);
+    dg_free(o->moment1);
+    dg_free(o->moment2);
+    dg_free(o->average);
+    dg_free(o);
+}
+
+float *dg_optimiser_gradient(struct dg_optimiser *o, size_t member)
+{
+    return o->gradients[member];
+}
+
+struct dg_optimiser_state dg_optimiser_state(struct dg_optimiser *o)
+{
+    return (struct dg_optimiser_state){o->moment1, o->moment2, o->average, &o->step, &o->updates};
+}
+
+const float *dg_optimiser_best(const struct dg_optimiser *o)
+{
+    return o->average ? o->average : o->params->w;
+}
+
+double dg_optimiser_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_t step)
+{
+    const double warmup = opts->warmup ? (double)opts->warmup : 1.0, t = (double)step;
+    const double peak = opts->rate > 0.0 ? opts->rate : 1.0 / sqrt((double)D * warmup);
+    if (t < warmup)
+        return peak * t / warmup;
+    const double span = (double)opts->steps - warmup;
+    double done = span > 0.0 ? (t - warmup) / span : 1.0;
+    done = done < 1.0 ? done : 1.0;
+    switch (opts->schedule) {
+    case DG_SCHEDULE_INVERSE_SQRT:
+        return peak * sqrt(warmup / t);
+    case DG_SCHEDULE_COSINE:
+        return opts->rate_min + (peak - opts->rate_min) * 0.5 * (1.0 + cos(3.141592653589793 * done));
+    case DG_SCHEDULE_LINEAR:
+        return opts->rate_min + (peak - opts->rate_min) * (1.0 - done);
+    case DG_SCHEDULE_CONSTANT:
+        break;
+    }
+    return peak;
+}
+
+/* Elements of a block. */
+static size_t block_len(const struct dg_optimiser *o, size_t block)
+{
+    const size_t at = block * BLOCK;
+    return o->params->n - at < BLOCK ? o->params->n - at : BLOCK;
+}
+
+/* Member 0's gradient becomes the sum of all, the others zero. */
+static void add_up(void *ctx, size_t member)
+{
+    struct dg_optimiser *o = ctx;
+    const size_t members = dg_team_size(o->team);
+    for (size_t b = member; b < o->n_blocks; b += members) {
+        const size_t at = b * BLOCK, len = block_len(o, b);
+        for (size_t i = 1; i < members; i++) {
+            o->k->axpy(o->gradients[0] + at, o->gradients[i] + at, 1.0f, len);
+            memset(o->gradients[i] + at, 0, len * sizeof(float));
+        }
+        o->squares[b] = o->k->norm2(o->gradients[0] + at, len);
+    }
+}
+
+static void update_range(struct dg_optimiser *o, size_t at, size_t len, bool decays)
+{
+    struct dg_adam adam = o->adam;
+    if (!decays)
+        adam.decay = 0.0f;
+    o->k->adam(o->params->w + at, o->moment1 + at, o->moment2 + at, o->gradients[0] + at, len, &adam);
+}
+
+static void update(void *ctx, size_t member)
+{
+    struct dg_optimiser *o = ctx;
+    for (size_t b = member; b < o->n_blocks; b += dg_team_size(o->team)) {
+        const size_t at = b * BLOCK, len = block_len(o, b);
+        const size_t matrices = at >= o->n_matrices            ? 0
+                                : o->n_matrices - at < len ? o->n_matrices - at
+                                                           : len;
+        if (o->has_step && matrices)
+            update_range(o, at, matrices, true);
+        if (o->has_step && matrices < len)
+            update_range(o, at + matrices, len - matrices, false);
+        memset(o->gradients[0] + at, 0, len * sizeof(float));
+        if (o->has_step && o->average)
+            o->k->approach(o->average + at, o->params->w + at, o->average_share, len);
+    }
+}
+
+void dg_optimiser_step(struct dg_optimiser *o, struct dg_optimiser_report *report)
+{
+    dg_team_run(o->team, add_up, o);
+    double square = 0.0;
+    for (size_t b = 0; b < o->n_blocks; b++)
+        square += o->squares[b];
+    const double norm = sqrt(square);
+    o->step++;
+    o->has_step = isfinite(norm);
+    *report = (struct dg_optimiser_report){norm, dg_optimiser_rate(&o->opts, o->params->bp.D, o->step),
+                                           !o->has_step};
+    if (o->has_step) {
+        const double t = (double)++o->updates;
+        /* rate * (m / c1) / (sqrt(v / c2) + eps) = (rate * sqrt(c2) / c1) * m / (sqrt(v) + eps * sqrt(c2)) */
+        const double c1 = 1.0 - pow(o->opts.beta1, t), c2 = sqrt(1.0 - pow(o->opts.beta2, t));
+        const double clip = o->opts.clip > 0.0 && norm > o->opts.clip ? o->opts.clip / norm : 1.0;
+        o->adam = (struct dg_adam){
+            .rate = (float)(report->rate * c2 / c1),
+            .beta1 = (float)o->opts.beta1,
+            .beta2 = (float)o->opts.beta2,
+            .epsilon = (float)(o->opts.epsilon * c2),
+            .decay = (float)(report->rate * o->opts.weight_decay),
+            .grad_scale = (float)clip,
+        };
+        /* A young average forgets faster, so that start values do not linger. */
+        const double young = (1.0 + t) / (10.0 + t);
+        o->average_share = (float)(1.0 - (young < o->opts.average ? young : o->opts.average));
+    }
+    dg_team_run(o->team, update, o);
+}

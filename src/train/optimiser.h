@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* From gradients to better weights: Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019) with
+ * bias correction, clipping by the norm of the whole gradient, schedules of the learning rate, and an
+ * exponential moving average of the weights, which is what gets served.
+ *
+ *     struct dg_optimiser_opts opts = DG_OPTIMISER_OPTS_DEFAULT;
+ *     err = dg_optimiser_new(&optimiser, &params, &opts, team, &why);
+ *     ... each member adds to dg_optimiser_gradient(optimiser, member) ...
+ *     err = dg_optimiser_step(optimiser, &report);
+ *
+ * A step sums the members' gradients, updates, and leaves all gradients zero. The result depends on the
+ * number of members (sums of floats do) and on nothing else: same numbers, same bits. */
+#ifndef DG_TRAIN_OPTIMISER_H
+#define DG_TRAIN_OPTIMISER_H
+
+#include "base/err.h"
+#include "base/why.h"
+#include "train/params.h"
+#include "train/team.h"
+
+#include <stdbool.h>
+
+enum dg_schedule {
+    DG_SCHEDULE_INVERSE_SQRT, /* the paper's: rises for `warmup` steps, then falls as 1/sqrt(step) */
+    DG_SCHEDULE_COSINE,       /* rises, then falls along half a cosine to `rate_min` at `steps` */
+    DG_SCHEDULE_LINEAR,       /* rises, then falls in a straight line to `rate_min` at `steps` */
+    DG_SCHEDULE_CONSTANT,     /* rises, then stays */
+};
+
+struct dg_optimiser_opts {
+    enum dg_schedule schedule;
+    double rate;     /* the highest; 0: the paper's, 1 / sqrt(D * warmup) */
+    double rate_min; /* where cosine and line end */
+    uint64_t warmup; /* steps */
+    uint64_t steps;  /* of the whole run, for cosine and line */
+    double beta1, beta2, epsilon;
+    double weight_decay; /* not of biases and gains */
+    double clip;         /* largest norm of the gradient; 0: no clipping */
+    double average;      /* decay of the moving average; 0: none is kept */
+};
+
+#define DG_OPTIMISER_OPTS_DEFAULT                                                                  \
+    {                                                                                              \
+        .warmup = 4000, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .clip = 1.0,                 \
+        .average = 0.9995                                                                          \
+    }
+
+struct dg_optimiser; /* opaque; the thread that is member 0 of its team */
+
+/* `params` and `team` are borrowed. Moments are zeros, the average is the weights of now. */
+enum dg_err dg_optimiser_new(struct dg_optimiser **optimiser, struct dg_params *params,
+                             const struct dg_optimiser_opts *opts, struct dg_team *team,
+                             struct dg_why *why) DG_MUST_CHECK;
+void dg_optimiser_free(struct dg_optimiser *optimiser); /* NULL is fine */
+
+/* Where a member adds its gradients [params.n]. */
+float *dg_optimiser_gradient(struct dg_optimiser *optimiser, size_t member);
+
+struct dg_optimiser_report {
+    double norm;     /* of the gradient, before clipping */
+    double rate;
+    bool is_skipped; /* the gradient was not finite: nothing was changed but the count of steps */
+};
+
+void dg_optimiser_step(struct dg_optimiser *optimiser, struct dg_optimiser_report *report);
+
+/* The learning rate of step `step`, from 1. */
+double dg_optimiser_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_t step);
+
+/* What a checkpoint keeps: arrays of params.n, and the count of steps. `average` is NULL when none is
+ * kept. A resumed run writes into them. */
+struct dg_optimiser_state {
+    float *moment1, *moment2, *average;
+    uint64_t *step;    /* steps done */
+    uint64_t *updates; /* those that changed something */
+};
+
+struct dg_optimiser_state dg_optimiser_state(struct dg_optimiser *optimiser);
+
+/* The weights to serve: the average, or the weights themselves. */
+const float *dg_optimiser_best(const struct dg_optimiser *optimiser);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Sentence pairs from files of `source<TAB>target` lines (plain or gzip): read, cleaned, split.
+ *
+ *     struct dg_pairs pairs;
+ *     dg_pairs_init(&pairs, &opts);
+ *     err = dg_pairs_read(&pairs, "pairs.tsv.gz", &why);            any number of files
+ *     err = dg_pairs_hold_out(&pairs, 1000, seed, &n_held);         the first n_held are held out now
+ *     ... pairs.list[i].source ...                                  borrowed until deinit
+ *     dg_pairs_deinit(&pairs);
+ *
+ * What is dropped is counted by reason in pairs.dropped. One thread. */
+#ifndef DG_TRAIN_PAIRS_H
+#define DG_TRAIN_PAIRS_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/span.h"
+#include "base/text_in.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*      reason                   for the report */
+#define DG_PAIRS_DROPS(X)                                                                          \
+    X(DG_PAIRS_NO_TAB,           "without a tab")                                                  \
+    X(DG_PAIRS_NOT_UTF8,         "not UTF-8")                                                      \
+    X(DG_PAIRS_EMPTY,            "with an empty side")                                             \
+    X(DG_PAIRS_NO_LETTERS,       "without a letter")                                               \
+    X(DG_PAIRS_LONG,             "too long")                                                       \
+    X(DG_PAIRS_RATIO,            "of too different lengths")                                       \
+    X(DG_PAIRS_DUPLICATE,        "twice")                                                          \
+    X(DG_PAIRS_LEAK,             "like a held-out one")
+
+enum dg_pairs_drop {
+#define DG_PAIRS_ENUM(code, text) code,
+    DG_PAIRS_DROPS(DG_PAIRS_ENUM)
+#undef DG_PAIRS_ENUM
+    DG_PAIRS_N_DROPS
+};
+
+const char *dg_pairs_drop_text(enum dg_pairs_drop drop);
+
+struct dg_pairs_opts {
+    size_t len_max;   /* characters of a side */
+    double ratio_max; /* (longer side + 10) / (shorter side + 10), in characters; 0: any */
+    bool swap;        /* files are target<TAB>source */
+    bool duplicates;  /* keep them */
+};
+
+#define DG_PAIRS_OPTS_DEFAULT                                                                      \
+    {                                                                                              \
+        .len_max = 500, .ratio_max = 2.5                                                           \
+    }
+
+struct dg_pair {
+    struct dg_span source, target; /* blanks at the ends are cut off */
+};
+
+enum { DG_PAIRS_FILES_MAX = 64 };
+
+struct dg_pairs {
+    struct dg_pairs_opts opts;
+    struct dg_pair *list; /* [n] owned; the bytes are the files' */
+    size_t n, cap;
+    uint64_t n_lines;
+    uint64_t dropped[DG_PAIRS_N_DROPS];
+    struct dg_text_in files[DG_PAIRS_FILES_MAX];
+    size_t n_files;
+    struct dg_map seen; /* whole lines */
+};
+
+void dg_pairs_init(struct dg_pairs *pairs, const struct dg_pairs_opts *opts);
+void dg_pairs_deinit(struct dg_pairs *pairs);
+
+enum dg_err dg_pairs_read(struct dg_pairs *pairs, const char *path, struct dg_why *why) DG_MUST_CHECK;
+
+/* Moves `n` pairs, drawn by `seed`, to the front, and drops every other pair that shares a source or a
+ * target with one of them. *n_held is n, or a tenth of all when there are too few. */
+enum dg_err dg_pairs_hold_out(struct dg_pairs *pairs, size_t n, uint64_t seed,
+                              size_t *n_held) DG_MUST_CHECK;
+
+/* The same with pairs that came from elsewhere: drops what shares a side with one of them. */
+enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others, size_t n) DG_MUST_CHECK;
+
+#endif

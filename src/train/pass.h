@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One way forward and one way back through a Transformer, for a number of sentence pairs at once: the
+ * loss of the given targets (teacher forcing under the look-ahead mask) and its gradient with respect to
+ * every parameter. docs/TRAINING.md has the mathematics.
+ *
+ *     struct dg_pass_limits limits = {.source_rows = 1024, .target_rows = 1024, .scores = 1 << 20};
+ *     err = dg_pass_new(&pass, &params, &limits, &why);
+ *     while (i < n && dg_pass_fits(...)) ...
+ *     dg_pass_run(pass, &batch, gradient, &sums);         gradient [params.n] +=
+ *     dg_pass_free(pass);
+ *
+ * Sentences lie end to end, so no padding is computed and none needs a mask. All memory is taken at
+ * creation. A pass belongs to one thread; parameters are shared and must not change while it runs. The
+ * same call gives the same bits. */
+#ifndef DG_TRAIN_PASS_H
+#define DG_TRAIN_PASS_H
+
+#include "base/err.h"
+#include "base/why.h"
+#include "tensor/grad.h"
+#include "train/params.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_pass; /* opaque */
+
+/* A pair. Ids are within the vocabularies; both sides end with the end token. */
+struct dg_example {
+    const int32_t *source; /* borrowed */
+    const int32_t *target;
+    uint32_t n_source, n_target; /* 1 or more */
+};
+
+struct dg_pass_limits {
+    size_t source_rows, target_rows; /* tokens of all sentences together */
+    size_t scores;                   /* largest sum of max(n_source, n_target)^2 */
+    const struct dg_grad_kernels *kernels; /* NULL: the best */
+};
+
+struct dg_pass_batch {
+    const struct dg_example *examples; /* [n] */
+    size_t n;
+    float scale;     /* of the loss whose gradient is wanted: 1 / (target tokens of the whole batch) */
+    float smoothing; /* mass of the target that is spread over the vocabulary, 0 to below 1 */
+    float dropout;   /* of embeddings and of each sub-layer's output, 0 to below 1 */
+    float dropout_ffn; /* of the feed-forward layer's inner values */
+    uint64_t key;    /* draws the dropout: seed and number of the step */
+    uint64_t source_row, target_row; /* tokens of the whole batch before this part: dropout counts by them */
+};
+
+/* Sums over target tokens; += */
+struct dg_pass_sums {
+    double loss;  /* smoothed */
+    double plain; /* -log p(target): perplexity is exp(plain / n_tokens) */
+    uint64_t n_tokens;
+    uint64_t n_source_tokens;
+};
+
+enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
+                        const struct dg_pass_limits *limits, struct dg_why *why) DG_MUST_CHECK;
+void dg_pass_free(struct dg_pass *pass); /* NULL is fine */
+
+/* Bytes of a pass's memory. */
+size_t dg_pass_bytes(const struct dg_pass *pass);
+
+/* How many of the first `n` examples fit into one run: 0 when the first is too long. */
+size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n);
+
+/* Forward and backward. The examples must fit. */
+void dg_pass_run(struct dg_pass *pass, const struct dg_pass_batch *batch, float *gradient,
+                 struct dg_pass_sums *sums);
+
+/* Forward alone, without dropout: for validation. */
+void dg_pass_measure(struct dg_pass *pass, const struct dg_pass_batch *batch, struct dg_pass_sums *sums);
+
+#endif

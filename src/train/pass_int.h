@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What the files of a pass share: everything that the way forward keeps for the way back.
+ *
+ * The stream is a chain of matrices [M, D], each kept: the embedding, then the output of each sub-layer.
+ * A sub-layer f keeps two, whatever the place of the norm:
+ *
+ *     post-norm    mid = x + drop(f(x))      out = norm(mid)
+ *     pre-norm     mid = norm(x)             out = x + drop(f(mid))
+ *
+ * The way back carries the gradient of the stream in `dx`, in place. Ms, Mt: tokens of all sources and of
+ * all targets of a run. */
+#ifndef DG_TRAIN_PASS_INT_H
+#define DG_TRAIN_PASS_INT_H
+
+#include "train/pass.h"
+
+#include <stdbool.h>
+
+struct pass_sub {
+    float *mid, *out; /* [M, D] */
+    float *stats;     /* [M, 2] of the norm */
+};
+
+/* Self-attention: q, k, v are columns of one matrix [M, 3D]. Cross: q [Mt, D], k and v of one [Ms, 2D]. */
+struct pass_attention {
+    struct pass_sub sub;
+    float *wide; /* [M, 3D], or [Mt, D] */
+    float *kv;   /* cross only: [Ms, 2D] */
+    float *p;    /* probabilities: for each sentence [H, T, S] */
+    float *z;    /* [M, D] */
+};
+
+struct pass_ffn {
+    struct pass_sub sub;
+    float *hidden; /* [M, F] after activation and dropout */
+    float *pre;    /* [M, F] before; NULL with RELU, whose output says enough */
+};
+
+struct pass_encoder_layer {
+    struct pass_attention self;
+    struct pass_ffn ffn;
+};
+
+struct pass_decoder_layer {
+    struct pass_attention self, cross;
+    struct pass_ffn ffn;
+};
+
+/* One side's rows. */
+struct pass_side {
+    float *x0;    /* [M, D] before an embedding's norm; NULL without one */
+    float *x;     /* [M, D] what enters the first layer */
+    float *stats; /* [M, 2] of the embedding's norm */
+    float *final, *final_stats; /* the stack's norm; NULL without one */
+    float *positions;           /* [longest, D] of sinusoids */
+    size_t n_positions;         /* filled so far */
+    uint64_t row;               /* of this run in the whole batch */
+    size_t M;
+};
+
+struct dg_pass {
+    const struct dg_params *params;
+    const struct dg_grad_kernels *k;
+    struct dg_pass_limits limits;
+    enum dg_op_act act;
+    const struct dg_pass_batch *batch; /* of the run under way */
+    bool is_training;                  /* dropout and the way back */
+    float *gradient;                   /* [params.n] of the run under way */
+
+    struct pass_side source, target;
+    struct pass_encoder_layer *encoder; /* [encoder.n_layers] */
+    struct pass_decoder_layer *decoder;
+
+    float *dx;       /* [max(Ms, Mt), D] gradient of the stream */
+    float *dmid;     /* the same: of a sub-layer's output or input */
+    float *dz;       /* the same: of attention's output */
+    float *dwide;    /* [max(Ms, Mt), max(3D, F)] */
+    float *dkv;      /* [Ms, 2D] */
+    float *dencoded; /* [Ms, D] */
+    float *scores;   /* [longest] */
+    float *logits;   /* [logits_rows, V] */
+    size_t logits_rows;
+
+    void *block;
+    size_t bytes;
+};
+
+/* Where the gradient of a parameter goes. */
+static inline float *pass_gradient(const struct dg_pass *pass, const struct dg_tensor *tensor)
+{
+    return pass->gradient + ((const float *)tensor->data - pass->params->w);
+}
+
+static inline const float *pass_weight(const struct dg_tensor *tensor)
+{
+    return tensor->data;
+}
+
+/* ---- Sub-layers (pass_sub.c): forward returns the stream behind it; back turns dx into what is before. */
+
+float *dg_pass_self(struct dg_pass *pass, struct pass_attention *kept,
+                    const struct dg_attention_weights *w, const float *x, bool is_target, uint64_t site);
+void dg_pass_self_back(struct dg_pass *pass, struct pass_attention *kept,
+                       const struct dg_attention_weights *w, const float *x, bool is_target, uint64_t site);
+
+float *dg_pass_cross(struct dg_pass *pass, struct pass_attention *kept,
+                     const struct dg_attention_weights *w, const float *x, const float *encoded,
+                     uint64_t site);
+void dg_pass_cross_back(struct dg_pass *pass, struct pass_attention *kept,
+                        const struct dg_attention_weights *w, const float *x, const float *encoded,
+                        uint64_t site);
+
+float *dg_pass_ffn(struct dg_pass *pass, struct pass_ffn *kept, const struct dg_ffn_weights *w,
+                   const float *x, bool is_target, uint64_t site);
+void dg_pass_ffn_back(struct dg_pass *pass, struct pass_ffn *kept, const struct dg_ffn_weights *w,
+                      const float *x, bool is_target, uint64_t site);
+
+/* A norm of a whole stream by its weights, and its way back (dx may be dy). */
+void dg_pass_norm(const struct dg_pass *pass, float *y, float *stats, const float *x,
+                  const struct dg_norm_weights *w, size_t M);
+void dg_pass_norm_back(const struct dg_pass *pass, float *dx, bool add, const float *dy, const float *x,
+                       const float *stats, const struct dg_norm_weights *w, size_t M);
+
+struct dg_grad_drop dg_pass_drop(const struct dg_pass *pass, float p, uint64_t site, uint64_t row);
+
+/* ---- Both ends (pass_ends.c) ----------------------------------------------------------------------- */
+
+void dg_pass_embed(struct dg_pass *pass, bool is_target, uint64_t site);
+void dg_pass_embed_back(struct dg_pass *pass, bool is_target, uint64_t site);
+
+/* The loss over h [Mt, D]; with is_training dx becomes its gradient. */
+void dg_pass_loss(struct dg_pass *pass, const float *h, struct dg_pass_sums *sums);
+
+#endif

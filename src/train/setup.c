@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Files are copied and written whole or not at all; the caller writes the recipe last, so that a directory
+ * with a recipe is a complete one. */
+#include "train/setup.h"
+#include "base/file_out.h"
+#include "base/mem.h"
+#include "model/config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_CAP = 4096, CONFIG_MAX = 1 << 16, SPM_MAX = 64 << 20, VOCAB_LINES_MAX = 2000000 };
+
+struct make {
+    const char *dir;
+    const struct dg_setup_opts *opts;
+    dg_setup_say_fn say;
+    void *ctx;
+    struct dg_pairs train, dev;
+    size_t n_held;   /* of the first of `train` */
+    struct dg_blueprint bp;
+    struct dg_tokenizer *tokenizer;
+};
+
+static void say(const struct make *make, const char *fmt, ...) DG_PRINTF(2, 3);
+
+static void say(const struct make *make, const char *fmt, ...)
+{
+    char line[512];
+    va_list args;
+    if (!make->say)
+        return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    make->say(make->ctx, line);
+}
+
+static enum dg_err path_in(const char *dir, const char *name, char path[PATH_CAP], struct dg_why *why)
+{
+    const int n = snprintf(path, PATH_CAP, "%s/%s", dir, name);
+    return n > 0 && n < PATH_CAP ? DG_OK : dg_why_set(why, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
+}
+
+static bool is_given(const char *text)
+{
+    return text && *text;
+}
+
+void dg_setup_blueprint(struct dg_blueprint *bp)
+{
+    *bp = (struct dg_blueprint){
+        .D = 256,
+        .encoder = {4, 8, 1024, 0},
+        .decoder = {2, 8, 1024, 0},
+        .norm_epsilon = 1e-5f,
+        .positions = DG_POS_HALVES,
+        .embedding_scale = 16.0f,
+        .tie_source_target = true,
+        .tie_output = true,
+        .output_bias = true,
+        .pad_id = DG_ID_NONE,
+        .bos_id = DG_ID_NONE,
+        .start = DG_START_ZERO,
+        .start_id = DG_ID_NONE,
+        .forced_bos_id = DG_ID_NONE,
+        .forced_eos_id = DG_ID_NONE,
+        .source_len_max = 512,
+        .target_len_max = 512,
+        .n_beams = 4,
+        .length_penalty = 1.0f,
+    };
+}
+
+/* ---- Pairs ----------------------------------------------------------------------------------------- */
+
+static void report_drops(const struct make *make, const struct dg_pairs *pairs)
+{
+    for (int i = 0; i < DG_PAIRS_N_DROPS; i++)
+        if (pairs->dropped[i])
+            say(make, "  %" PRIu64 " left out: %s", pairs->dropped[i], dg_pairs_drop_text((enum dg_pairs_drop)i));
+}
+
+static enum dg_err read_pairs(struct make *make, const char *const *files, size_t n_files, struct dg_why *why)
+{
+    const struct dg_setup_opts *opts = make->opts;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < n_files && !err; i++)
+        err = dg_pairs_read(&make->train, files[i], why);
+    if (!err && is_given(opts->dev)) {
+        err = dg_pairs_read(&make->dev, opts->dev, why);
+        if (!err)
+            err = dg_pairs_forbid(&make->train, make->dev.list, make->dev.n);
+    } else if (!err) {
+        err = dg_pairs_hold_out(&make->train, opts->n_dev, opts->seed, &make->n_held);
+    }
+    if (err)
+        return err;
+    say(make, "%" PRIu64 " lines read, %zu pairs to learn from, %zu held out", make->train.n_lines,
+        make->train.n - make->n_held, make->n_held + make->dev.n);
+    report_drops(make, &make->train);
+    if (make->train.n == make->n_held)
+        return dg_why_set(why, DG_ERR_INVALID, "no pairs are left to learn from");
+    return DG_OK;
+}
+
+/* The held-out pairs, wherever they came from. */
+static const struct dg_pair *held(const struct make *make, size_t *n)
+{
+    *n = make->n_held ? make->n_held : make->dev.n;
+    return make->n_held ? make->train.list : make->dev.list;
+}
+
+static enum dg_err write_dev(const struct make *make, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    struct dg_file_out *out;
+    size_t n;
+    const struct dg_pair *pairs = held(make, &n);
+    enum dg_err err = path_in(make->dir, "training/dev.tsv", path, why);
+    if (!err)
+        err = dg_file_out_open(&out, path, 0644, why);
+    if (err)
+        return err;
+    for (size_t i = 0; i < n && !err; i++) {
+        err = dg_file_out_write(out, pairs[i].source.ptr, pairs[i].source.len, why);
+        if (!err)
+            err = dg_file_out_write(out, "\t", 1, why);
+        if (!err)
+            err = dg_file_out_write(out, pairs[i].target.ptr, pairs[i].target.len, why);
+        if (!err)
+            err = dg_file_out_write(out, "\n", 1, why);
+    }
+    return dg_file_out_close(out, err, why);
+}
+
+/* ---- Vocabulary ------------------------------------------------------------------------------------ */
+
+static enum dg_err learn_vocab(struct make *make, struct dg_buf *model, struct dg_why *why)
+{
+    struct dg_spm_train *train = NULL;
+    enum dg_err err = dg_spm_train_new(&train, &make->opts->spm, why);
+    const size_t n = make->train.n - make->n_held, step = n / VOCAB_LINES_MAX + 1;
+    for (size_t i = make->n_held; i < make->train.n && !err; i += step) {
+        err = dg_spm_train_add(train, make->train.list[i].source);
+        if (!err)
+            err = dg_spm_train_add(train, make->train.list[i].target);
+    }
+    if (!err)
+        err = dg_spm_train_finish(train, model, why);
+    dg_spm_train_free(train);
+    if (!err)
+        say(make, "a vocabulary of %u pieces was learned", make->opts->spm.size);
+    return err;
+}
+
+static enum dg_err copy_file(const char *from, const char *to, struct dg_why *why)
+{
+    struct dg_map_file file;
+    enum dg_err err = dg_map_file_open(&file, from, SPM_MAX, why);
+    if (err)
+        return err;
+    err = dg_file_out_save(to, 0644, file.bytes, file.len, why);
+    dg_map_file_close(&file);
+    return err;
+}
+
+static enum dg_err make_vocab(struct make *make, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    struct dg_buf model;
+    enum dg_err err = path_in(make->dir, "source.spm", path, why);
+    if (err)
+        return err;
+    dg_buf_init(&model, SPM_MAX);
+    if (is_given(make->opts->vocab)) {
+        err = copy_file(make->opts->vocab, path, why);
+    } else {
+        err = learn_vocab(make, &model, why);
+        if (!err)
+            err = dg_file_out_save(path, 0644, model.ptr, model.len, why);
+    }
+    dg_buf_deinit(&model);
+    return err;
+}
+
+/* The tokenizer files that a model directory may have. */
+static enum dg_err take_vocab(const struct make *make, struct dg_why *why)
+{
+    static const char *const names[] = {"source.spm",          "target.spm",              "vocab.json",
+                                        "target_vocab.json",   "tokenizer_config.json",   "spiece.model",
+                                        "sentencepiece.model", "sentencepiece.bpe.model", "tokenizer.model",
+                                        "vocab.spm"};
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !err; i++) {
+        char from[PATH_CAP], to[PATH_CAP];
+        err = path_in(make->opts->init, names[i], from, why);
+        if (!err)
+            err = path_in(make->dir, names[i], to, why);
+        if (!err && access(from, F_OK) == 0)
+            err = copy_file(from, to, why);
+    }
+    return err;
+}
+
+static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
+{
+    if (is_given(make->opts->init))
+        return dg_config_read(&make->bp, make->opts->init, why);
+    const struct dg_tokenizer_side source = dg_tokenizer_source(make->tokenizer);
+    const struct dg_tokenizer_side target = dg_tokenizer_target(make->tokenizer);
+    make->bp = make->opts->bp;
+    make->bp.encoder.V = source.size;
+    make->bp.decoder.V = target.size;
+    make->bp.eos_id = target.eos;
+    make->bp.unk_id = target.unk;
+    if (source.eos < 0 || target.eos < 0)
+        return dg_why_set(why, DG_ERR_INVALID, "%s: the vocabulary has no end token (eos_id), which a network needs",
+                          make->opts->vocab);
+    if (make->bp.embedding_scale > 1.0f)
+        make->bp.embedding_scale = sqrtf((float)make->bp.D);
+    return dg_blueprint_check(&make->bp, why);
+}
+
+static enum dg_err write_config(const struct make *make, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    struct dg_buf text;
+    dg_buf_init(&text, CONFIG_MAX);
+    enum dg_err err = path_in(make->dir, "config.json", path, why);
+    if (!err)
+        err = dg_config_print(&make->bp, &text);
+    if (!err)
+        err = dg_file_out_save(path, 0644, text.ptr, text.len, why);
+    dg_buf_deinit(&text);
+    return err;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------------- */
+
+static enum dg_err write_ids(const struct make *make, const char *name, const struct dg_pair *pairs, size_t n,
+                             size_t len_max, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    struct dg_corpus_stats stats;
+    enum dg_err err = path_in(make->dir, name, path, why);
+    if (!err)
+        err = dg_corpus_write(path, make->tokenizer, pairs, n, len_max, NULL, NULL, &stats, why);
+    if (err)
+        return err;
+    say(make, "%s: %zu pairs, %" PRIu64 " + %" PRIu64 " tokens, %" PRIu64 " of them unknown; %zu pairs too long", name,
+        stats.n_written, stats.n_source_tokens, stats.n_target_tokens, stats.n_unknown, stats.n_long);
+    return DG_OK;
+}
+
+static enum dg_err make_dirs(const char *dir, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    enum dg_err err = path_in(dir, "training", path, why);
+    if (err)
+        return err;
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return dg_why_set(why, dg_err_from_errno(errno), "cannot make the folder %s: %s", dir, strerror(errno));
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return dg_why_set(why, dg_err_from_errno(errno), "cannot make the folder %s: %s", path, strerror(errno));
+    return DG_OK;
+}
+
+/* Held-out pairs must stay in step with their text, so none of them is too long: those are taken out before
+ * the text is written. */
+static enum dg_err make_all(struct make *make, const char *const *files, size_t n_files, struct dg_why *why)
+{
+    enum dg_err err = make_dirs(make->dir, why);
+    if (!err)
+        err = read_pairs(make, files, n_files, why);
+    if (!err)
+        err = is_given(make->opts->init) ? take_vocab(make, why) : make_vocab(make, why);
+    if (!err)
+        err = dg_tokenizer_open(make->dir, why, &make->tokenizer);
+    if (!err)
+        err = take_blueprint(make, why);
+    if (!err)
+        err = write_config(make, why);
+    if (!err)
+        err = write_dev(make, why);
+    if (!err)
+        err = write_ids(make, "training/pairs.bin", make->train.list + make->n_held, make->train.n - make->n_held,
+                        make->opts->len_max, why);
+    return err;
+}
+
+enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_files,
+                          const struct dg_setup_opts *opts, dg_setup_say_fn say_fn, void *ctx, struct dg_why *why)
+{
+    struct make make = {.dir = dir, .opts = opts, .say = say_fn, .ctx = ctx};
+    struct dg_pairs_opts dev_opts = opts->pairs;
+    dev_opts.duplicates = true;
+    dg_pairs_init(&make.train, &opts->pairs);
+    dg_pairs_init(&make.dev, &dev_opts);
+    const enum dg_err err = make_all(&make, files, n_files, why);
+    dg_tokenizer_close(make.tokenizer);
+    dg_pairs_deinit(&make.train);
+    dg_pairs_deinit(&make.dev);
+    return err;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------------- */
+
+/* The held-out pairs as ids, made anew in memory's file each time: the text is what counts. */
+static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_why *why)
+{
+    char text[PATH_CAP], ids[PATH_CAP];
+    struct dg_corpus_stats stats;
+    enum dg_err err = path_in(dir, "training/dev.tsv", text, why);
+    if (!err)
+        err = path_in(dir, "training/dev.bin", ids, why);
+    if (!err)
+        err = dg_pairs_read(&setup->dev_pairs, text, why);
+    if (!err)
+        err = dg_corpus_write(ids, setup->tokenizer, setup->dev_pairs.list, setup->dev_pairs.n, setup->bp.source_len_max,
+                              NULL, NULL, &stats, why);
+    if (!err && stats.n_written != setup->dev_pairs.n)
+        err = dg_why_set(why, DG_ERR_INVALID, "%s: %zu of its pairs are too long for the network", text,
+                         setup->dev_pairs.n - stats.n_written);
+    if (!err)
+        err = dg_corpus_open(&setup->dev, ids, &setup->bp, why);
+    setup->dev_texts = setup->dev_pairs.list;
+    return err;
+}
+
+enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why *why)
+{
+    const struct dg_pairs_opts all = {.len_max = SIZE_MAX, .duplicates = true};
+    char path[PATH_CAP];
+    struct dg_setup opened = {0};
+    dg_pairs_init(&opened.dev_pairs, &all);
+    enum dg_err err = dg_config_read(&opened.bp, dir, why);
+    if (!err)
+        err = dg_tokenizer_open(dir, why, &opened.tokenizer);
+    if (!err)
+        err = path_in(dir, "training/pairs.bin", path, why);
+    if (!err)
+        err = dg_corpus_open(&opened.train, path, &opened.bp, why);
+    if (!err)
+        err = open_dev(&opened, dir, why);
+    if (err)
+        dg_setup_close(&opened);
+    else
+        *setup = opened;
+    return err;
+}
+
+void dg_setup_close(struct dg_setup *setup)
+{
+    dg_corpus_close(&setup->train);
+    dg_corpus_close(&setup->dev);
+    dg_pairs_deinit(&setup->dev_pairs);
+    dg_tokenizer_close(setup->tokenizer);
+    *setup = (struct dg_setup){0};
+}

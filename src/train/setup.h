@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The directory of a run: made once from pairs, opened as often as the run is resumed.
+ *
+ *     struct dg_setup_opts opts = DG_SETUP_OPTS_DEFAULT;
+ *     err = dg_setup_make("models/fr-en", files, n_files, &opts, say, ctx, &why);
+ *     err = dg_setup_open(&setup, "models/fr-en", &why);
+ *     ... setup.bp, setup.train, setup.dev, setup.dev_texts, setup.tokenizer ...
+ *     dg_setup_close(&setup);
+ *
+ * What is made:
+ *
+ *     config.json, source.spm         the network's blueprint and vocabulary: with model.safetensors, which the
+ *                                     training writes, a model directory that the daemon serves
+ *     training/pairs.bin, dev.bin     pairs as ids (corpus.h)
+ *     training/dev.tsv                held-out pairs as text
+ *
+ * One thread. */
+#ifndef DG_TRAIN_SETUP_H
+#define DG_TRAIN_SETUP_H
+
+#include "base/err.h"
+#include "base/text_in.h"
+#include "base/why.h"
+#include "model/dir.h"
+#include "text/spm_train.h"
+#include "text/tokenizer.h"
+#include "train/corpus.h"
+#include "train/pairs.h"
+
+#include <stdint.h>
+
+struct dg_setup_opts {
+    struct dg_pairs_opts pairs;
+    const char *dev;     /* a file of held-out pairs, borrowed; NULL or "": drawn from the others */
+    size_t n_dev;        /* how many are drawn */
+    uint64_t seed;
+    const char *vocab;   /* a SentencePiece model, borrowed; NULL or "": learned from the pairs */
+    struct dg_spm_train_opts spm;
+    size_t len_max;      /* tokens of a side */
+    struct dg_blueprint bp; /* vocabulary sizes and token ids are filled in */
+    const char *init;    /* a model directory whose blueprint and vocabulary are taken; NULL or "": none */
+};
+
+/* The paper's network, small: 4 + 2 layers of width 256, one vocabulary for both sides. */
+void dg_setup_blueprint(struct dg_blueprint *bp);
+
+/* One line of report. */
+typedef void (*dg_setup_say_fn)(void *ctx, const char *line);
+
+enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_files,
+                          const struct dg_setup_opts *opts, dg_setup_say_fn say, void *ctx,
+                          struct dg_why *why) DG_MUST_CHECK;
+
+struct dg_setup {
+    struct dg_blueprint bp;
+    struct dg_corpus train, dev;
+    struct dg_pairs dev_pairs;
+    const struct dg_pair *dev_texts; /* [dev.n] */
+    struct dg_tokenizer *tokenizer;
+};
+
+enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why *why) DG_MUST_CHECK;
+void dg_setup_close(struct dg_setup *setup);
+
+#endif

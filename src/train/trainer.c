@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One step: the next pairs of the epoch's order are dealt to the members in stretches of about the same
+ * number of tokens; each member runs its stretch in parts that fit its memory and adds up gradients; the
+ * optimiser does the rest. Nothing here depends on time but when checkpoints are written. */
+#include "train/trainer.h"
+#include "base/clock.h"
+#include "base/file_out.h"
+#include "base/mem.h"
+#include "base/text_in.h"
+#include "train/checkpoint.h"
+#include "train/random.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_CAP = 4096, LOG_MAX = 1 << 30, SKIPPED_MAX = 20 };
+
+/* What a checkpoint keeps of a run beside the optimiser. Doubles go by their bits. */
+#define KEPT(X)                                                                                    \
+    X(epoch) X(position) X(seconds) X(best) X(best_step) X(n_worse) X(n_skipped)                   \
+    X(plain) X(objective) X(tokens) X(line_seconds) X(line_loss) X(line_objective) X(line_speed)
+
+struct kept {
+#define KEPT_FIELD(name) uint64_t name;
+    KEPT(KEPT_FIELD)
+#undef KEPT_FIELD
+};
+enum { N_KEPT = sizeof(struct kept) / sizeof(uint64_t) };
+
+struct share {
+    size_t first, n;      /* of the step's examples */
+    uint64_t source_row, target_row;
+    struct dg_pass_sums sums;
+};
+
+struct dg_trainer {
+    struct dg_trainer_opts opts;
+    struct dg_trainer_data data;
+    struct dg_params params;
+    struct dg_team *team;
+    struct dg_optimiser *optimiser;
+    struct dg_pass **passes;       /* [threads] */
+    struct share *shares;          /* [threads] */
+    struct dg_order order;
+    struct dg_example *examples;   /* of the step under way */
+    size_t cap_examples;
+    struct dg_pass_batch batch;    /* what all shares of the step have in common */
+    struct dg_trainer_now now;
+    struct dg_pass_sums window;    /* since the last line of the log */
+    double line_seconds;
+    double earlier_seconds;        /* of the parts of the run before this one */
+    uint64_t started_ns, saved_ns;
+    struct dg_clock clock;
+    int log;                       /* file descriptor; -1: not open */
+    unsigned n_skipped_in_a_row;
+};
+
+const char *dg_trainer_end_text(enum dg_trainer_end end)
+{
+    switch (end) {
+    case DG_TRAINER_STEPS:
+        return "all steps are done";
+    case DG_TRAINER_EPOCHS:
+        return "all epochs are done";
+    case DG_TRAINER_TIME:
+        return "the time is used up";
+    case DG_TRAINER_PATIENCE:
+        return "it did not get better any more";
+    case DG_TRAINER_STOPPED:
+        break;
+    }
+    return "it was stopped";
+}
+
+static enum dg_err path_of(const struct dg_trainer *t, const char *name, char path[PATH_CAP], struct dg_why *why)
+{
+    const int n = snprintf(path, PATH_CAP, "%s/%s", t->opts.dir, name);
+    return n > 0 && n < PATH_CAP ? DG_OK : dg_why_set(why, DG_ERR_LIMIT, "the path %.80s... is too long", t->opts.dir);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------------ */
+
+static enum dg_err make_passes(struct dg_trainer *t, struct dg_why *why)
+{
+    const size_t rows = t->opts.part_tokens > t->opts.len_max ? t->opts.part_tokens : t->opts.len_max;
+    const struct dg_pass_limits limits = {
+        .source_rows = rows,
+        .target_rows = rows,
+        .scores = rows * t->opts.len_max / 2 > t->opts.len_max * t->opts.len_max
+                      ? rows * t->opts.len_max / 2
+                      : t->opts.len_max * t->opts.len_max,
+    };
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < t->opts.threads && !err; i++)
+        err = dg_pass_new(&t->passes[i], &t->params, &limits, why);
+    return err;
+}
+
+enum dg_err dg_trainer_new(struct dg_trainer **trainer, const struct dg_trainer_opts *opts,
+                           const struct dg_blueprint *bp, const struct dg_trainer_data *data,
+                           const struct dg_weights *init, struct dg_why *why)
+{
+    struct dg_trainer *t = dg_try_calloc(1, sizeof *t);
+    if (!t)
+        return DG_ERR_NOMEM;
+    t->opts = *opts;
+    t->data = *data;
+    t->log = -1;
+    t->now.epoch = 1;
+    t->now.n = data->train->n;
+    t->now.best = NAN;
+    t->passes = dg_try_calloc(opts->threads, sizeof *t->passes);
+    t->shares = dg_try_calloc(opts->threads, sizeof *t->shares);
+    enum dg_err err = t->passes && t->shares ? DG_OK : DG_ERR_NOMEM;
+    if (!err && data->train->n == 0)
+        err = dg_why_set(why, DG_ERR_INVALID, "there are no pairs to learn from");
+    if (!err)
+        err = dg_params_init(&t->params, bp, why);
+    if (!err)
+        dg_params_randomise(&t->params, opts->seed);
+    if (!err && init)
+        err = dg_params_load(&t->params, init, why);
+    if (!err)
+        err = dg_team_new(&t->team, opts->threads, why);
+    if (!err)
+        err = dg_optimiser_new(&t->optimiser, &t->params, &opts->optimiser, t->team, why);
+    if (!err)
+        err = make_passes(t, why);
+    if (!err)
+        err = dg_order_init(&t->order, data->train->n);
+    if (err) {
+        dg_trainer_free(t);
+        return err;
+    }
+    *trainer = t;
+    return DG_OK;
+}
+
+void dg_trainer_free(struct dg_trainer *t)
+{
+    if (!t)
+        return;
+    if (t->log >= 0)
+        close(t->log);
+    for (size_t i = 0; t->passes && i < t->opts.threads; i++)
+        dg_pass_free(t->passes[i]);
+    dg_free(t->passes);
+    dg_free(t->shares);
+    dg_free(t->examples);
+    dg_order_deinit(&t->order);
+    dg_optimiser_free(t->optimiser);
+    dg_team_free(t->team);
+    dg_params_deinit(&t->params);
+    dg_free(t);
+}
+
+const struct dg_trainer_now *dg_trainer_now(const struct dg_trainer *t)
+{
+    return &t->now;
+}
+
+const struct dg_params *dg_trainer_params(const struct dg_trainer *t)
+{
+    return &t->params;
+}
+
+size_t dg_trainer_bytes(const struct dg_trainer *t)
+{
+    const size_t arrays = 3 + (t->opts.optimiser.average > 0.0) + t->opts.threads;
+    return t->params.n * sizeof(float) * arrays + t->opts.threads * dg_pass_bytes(t->passes[0]);
+}
+
+/* ---- Time ------------------------------------------------------------------------------------------ */
+
+static double seconds_now(const struct dg_trainer *t)
+{
+    return t->earlier_seconds + (double)(dg_clock_now(&t->clock) - t->started_ns) / 1e9;
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------------- */
+
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static double double_of(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static struct kept keep(const struct dg_trainer *t)
+{
+    return (struct kept){
+        .epoch = t->now.epoch,
+        .position = t->now.position,
+        .seconds = bits_of(t->now.seconds),
+        .best = bits_of(t->now.best),
+        .best_step = t->now.best_step,
+        .n_worse = t->now.n_worse,
+        .n_skipped = t->now.n_skipped,
+        .plain = bits_of(t->window.plain),
+        .objective = bits_of(t->window.loss),
+        .tokens = t->window.n_tokens,
+        .line_seconds = bits_of(t->line_seconds),
+        .line_loss = bits_of(t->now.loss),
+        .line_objective = bits_of(t->now.objective),
+        .line_speed = bits_of(t->now.tokens_per_second),
+    };
+}
+
+static enum dg_err save(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
+                        struct dg_why *why)
+{
+    char path[PATH_CAP];
+    struct kept kept = keep(t);
+    const struct dg_checkpoint point = {&t->params, dg_optimiser_state(t->optimiser), (uint64_t *)&kept, N_KEPT};
+    enum dg_err err = path_of(t, "training/checkpoint.safetensors", path, why);
+    if (!err)
+        err = dg_checkpoint_save(&point, path, why);
+    if (err)
+        return dg_why_wrap(why, err, "the checkpoint could not be written; the one before it is whole");
+    t->saved_ns = dg_clock_now(&t->clock);
+    if (events->on_save)
+        events->on_save(ctx, &t->now);
+    return DG_OK;
+}
+
+/* Lines of the log after the checkpoint's step belong to steps that will be done again. */
+static enum dg_err cut_log(struct dg_trainer *t, const char *path, struct dg_why *why)
+{
+    struct dg_text_in in;
+    struct dg_buf kept;
+    struct dg_span line;
+    if (access(path, F_OK) != 0)
+        return DG_OK;
+    enum dg_err err = dg_text_in_open(&in, path, why);
+    if (err)
+        return err;
+    dg_buf_init(&kept, LOG_MAX);
+    while (!err && dg_text_in_line(&in, &line)) {
+        const bool is_head = dg_span_starts(line, DG_SPAN("step"));
+        if (!is_head && (line.len == 0 || strtoull(line.ptr, NULL, 10) > t->now.step))
+            continue;
+        err = dg_buf_append_span(&kept, line);
+        if (!err)
+            err = dg_buf_append_byte(&kept, '\n');
+    }
+    if (!err)
+        err = dg_file_out_save(path, 0644, kept.ptr ? kept.ptr : "", kept.len, why);
+    dg_text_in_close(&in);
+    dg_buf_deinit(&kept);
+    return err;
+}
+
+enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
+{
+    char path[PATH_CAP], log[PATH_CAP];
+    struct kept kept;
+    struct dg_optimiser_state state = dg_optimiser_state(t->optimiser);
+    const struct dg_checkpoint point = {&t->params, state, (uint64_t *)&kept, N_KEPT};
+    enum dg_err err = path_of(t, "training/checkpoint.safetensors", path, why);
+    if (!err)
+        err = path_of(t, "training/log.tsv", log, why);
+    if (err)
+        return err;
+    dg_checkpoint_sweep(path);
+    dg_checkpoint_sweep(log);
+    if (access(path, F_OK) != 0)
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "%s: there is no checkpoint yet", path);
+    err = dg_checkpoint_load(&point, path, why);
+    if (err)
+        return err;
+    t->now.step = *state.step;
+    t->now.epoch = kept.epoch;
+    t->now.position = (size_t)kept.position;
+    t->now.seconds = t->earlier_seconds = double_of(kept.seconds);
+    t->now.best = double_of(kept.best);
+    t->now.best_step = kept.best_step;
+    t->now.n_worse = (size_t)kept.n_worse;
+    t->now.n_skipped = kept.n_skipped;
+    t->window = (struct dg_pass_sums){
+        .plain = double_of(kept.plain), .loss = double_of(kept.objective), .n_tokens = kept.tokens};
+    t->line_seconds = double_of(kept.line_seconds);
+    t->now.loss = double_of(kept.line_loss);
+    t->now.objective = double_of(kept.line_objective);
+    t->now.tokens_per_second = double_of(kept.line_speed);
+    if (t->now.epoch == 0 || t->now.position > t->order.n)
+        return dg_why_set(why, DG_ERR_INVALID, "%s belongs to other pairs", path);
+    return cut_log(t, log, why);
+}
+
+/* ---- The log --------------------------------------------------------------------------------------- */
+
+static enum dg_err open_log(struct dg_trainer *t, struct dg_why *why)
+{
+    static const char head[] =
+        "step\tepoch\tseconds\tloss\tobjective\tnorm\trate\ttokens_per_second\tdev_loss\tbleu\tchrf\n";
+    char path[PATH_CAP];
+    enum dg_err err = path_of(t, "training/log.tsv", path, why);
+    if (err)
+        return err;
+    t->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (t->log < 0)
+        return dg_why_set(why, dg_err_from_errno(errno), "cannot open %s: %s", path, strerror(errno));
+    if (lseek(t->log, 0, SEEK_END) == 0 && write(t->log, head, sizeof head - 1) < 0)
+        return dg_why_set(why, dg_err_from_errno(errno), "cannot write %s: %s", path, strerror(errno));
+    return DG_OK;
+}
+
+static enum dg_err put_line(struct dg_trainer *t, const struct dg_validate_report *report, struct dg_why *why)
+{
+    char line[320], scores[96] = "\t\t";
+    if (report && report->bleu >= 0.0)
+        snprintf(scores, sizeof scores, "%.6f\t%.2f\t%.2f", report->loss, report->bleu, report->chrf);
+    else if (report)
+        snprintf(scores, sizeof scores, "%.6f\t\t", report->loss);
+    const int n = snprintf(line, sizeof line, "%" PRIu64 "\t%" PRIu64 "\t%.1f\t%.6f\t%.6f\t%.4f\t%.4g\t%.0f\t%s\n",
+                           t->now.step, t->now.epoch, t->now.seconds, t->now.loss, t->now.objective, t->now.norm,
+                           t->now.rate, t->now.tokens_per_second, scores);
+    if (write(t->log, line, (size_t)n) != n)
+        return dg_why_set(why, DG_ERR_IO, "the log could not be written: %s", strerror(errno));
+    return DG_OK;
+}
+
+static enum dg_err end_window(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
+                              struct dg_why *why)
+{
+    const double tokens = (double)t->window.n_tokens, seconds = t->now.seconds - t->line_seconds;
+    if (t->window.n_tokens) {
+        t->now.loss = t->window.plain / tokens;
+        t->now.objective = t->window.loss / tokens;
+        t->now.tokens_per_second = seconds > 0.0 ? tokens / seconds : 0.0;
+    }
+    t->window = (struct dg_pass_sums){0};
+    t->line_seconds = t->now.seconds;
+    if (events->on_line)
+        events->on_line(ctx, &t->now);
+    return put_line(t, NULL, why);
+}
+
+/* ---- A step ---------------------------------------------------------------------------------------- */
+
+static enum dg_err gather(struct dg_trainer *t, size_t n)
+{
+    if (n > t->cap_examples) {
+        struct dg_example *examples = dg_try_realloc(t->examples, n * sizeof *examples);
+        if (!examples)
+            return DG_ERR_NOMEM;
+        t->examples = examples;
+        t->cap_examples = n;
+    }
+    for (size_t i = 0; i < n; i++)
+        t->examples[i] = dg_corpus_get(t->data.train, t->order.at[t->now.position + i]);
+    return DG_OK;
+}
+
+/* Cuts the step's examples into stretches of about the same number of tokens. */
+static void deal(struct dg_trainer *t, size_t n, uint64_t all_tokens)
+{
+    const size_t members = t->opts.threads;
+    uint64_t source = 0, target = 0;
+    size_t i = 0;
+    for (size_t member = 0; member < members; member++) {
+        struct share *share = &t->shares[member];
+        const uint64_t until = all_tokens * (member + 1) / members;
+        *share = (struct share){.first = i, .source_row = source, .target_row = target};
+        for (; i < n; i++) {
+            const struct dg_example *example = &t->examples[i];
+            /* The half of an example decides to whom it goes. */
+            if (member + 1 < members &&
+                2 * (source + target) + example->n_source + example->n_target > 2 * until)
+                break;
+            source += example->n_source;
+            target += example->n_target;
+        }
+        share->n = i - share->first;
+    }
+}
+
+static void run_share(void *ctx, size_t member)
+{
+    struct dg_trainer *t = ctx;
+    struct share *share = &t->shares[member];
+    float *gradient = dg_optimiser_gradient(t->optimiser, member);
+    struct dg_pass_batch part = t->batch;
+    part.source_row = share->source_row;
+    part.target_row = share->target_row;
+    for (size_t i = 0; i < share->n; i += part.n) {
+        part.examples = t->examples + share->first + i;
+        part.n = dg_pass_n_fitting(t->passes[member], part.examples, share->n - i);
+        dg_pass_run(t->passes[member], &part, gradient, &share->sums);
+        for (size_t j = 0; j < part.n; j++) {
+            part.source_row += part.examples[j].n_source;
+            part.target_row += part.examples[j].n_target;
+        }
+    }
+}
+
+static enum dg_err take_step(struct dg_trainer *t, struct dg_why *why)
+{
+    if (t->order.epoch != t->now.epoch)
+        dg_order_shuffle(&t->order, t->opts.seed, t->now.epoch);
+    const size_t n = dg_order_batch(&t->order, t->data.train, (size_t)t->now.position, t->opts.batch_tokens);
+    enum dg_err err = gather(t, n);
+    if (err)
+        return err;
+    uint64_t source = 0, target = 0;
+    for (size_t i = 0; i < n; i++) {
+        source += t->examples[i].n_source;
+        target += t->examples[i].n_target;
+    }
+    t->batch = (struct dg_pass_batch){
+        .scale = 1.0f / (float)target,
+        .smoothing = t->opts.smoothing,
+        .dropout = t->opts.dropout,
+        .dropout_ffn = t->opts.dropout_ffn,
+        .key = dg_random_key(t->opts.seed, t->now.step),
+    };
+    deal(t, n, source + target);
+    dg_team_run(t->team, run_share, t);
+    struct dg_optimiser_report report;
+    dg_optimiser_step(t->optimiser, &report);
+    for (size_t i = 0; i < t->opts.threads; i++) {
+        t->window.loss += t->shares[i].sums.loss;
+        t->window.plain += t->shares[i].sums.plain;
+        t->window.n_tokens += t->shares[i].sums.n_tokens;
+    }
+    t->now.step++;
+    t->now.norm = report.norm;
+    t->now.rate = report.rate;
+    t->now.n_skipped += report.is_skipped;
+    t->n_skipped_in_a_row = report.is_skipped ? t->n_skipped_in_a_row + 1 : 0;
+    t->now.position += n;
+    if (t->now.position == t->order.n) {
+        t->now.position = 0;
+        t->now.epoch++;
+    }
+    t->now.seconds = seconds_now(t);
+    if (t->n_skipped_in_a_row == SKIPPED_MAX)
+        return dg_why_set(why, DG_ERR_RANGE,
+                          "the gradient was not finite %d steps in a row: train with a smaller rate or a longer "
+                          "warm-up, from the last checkpoint", (int)SKIPPED_MAX);
+    return DG_OK;
+}
+
+/* ---- Validation ------------------------------------------------------------------------------------ */
+
+/* Weights and average change places: the network is judged as it will be served. Twice is never. */
+static void swap_average(struct dg_trainer *t)
+{
+    float *w = t->params.w, *average = dg_optimiser_state(t->optimiser).average;
+    for (size_t i = 0; average && i < t->params.n; i++) {
+        const float kept = w[i];
+        w[i] = average[i];
+        average[i] = kept;
+    }
+}
+
+static bool is_better(const struct dg_trainer *t, const struct dg_validate_report *report, double *value)
+{
+    const bool has_scores = report->bleu >= 0.0;
+    *value = t->opts.metric == DG_TRAINER_LOSS || !has_scores ? -report->loss
+             : t->opts.metric == DG_TRAINER_BLEU              ? report->bleu
+                                                              : report->chrf;
+    return isfinite(*value) && (isnan(t->now.best) || *value > t->now.best);
+}
+
+static enum dg_err publish(struct dg_trainer *t, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    enum dg_err err = path_of(t, "model.safetensors", path, why);
+    return err ? err : dg_params_save(&t->params, dg_optimiser_best(t->optimiser), DG_DTYPE_F16, path, why);
+}
+
+static enum dg_err validate(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
+                            struct dg_why *why)
+{
+    struct dg_validate_report report;
+    const struct dg_validate what = {
+        .params = &t->params,
+        .team = t->team,
+        .passes = t->passes,
+        .dev = t->data.dev,
+        .texts = t->data.dev_texts,
+        .tokenizer = t->data.tokenizer,
+        .n_translate = t->opts.n_translate < t->data.dev->n ? t->opts.n_translate : t->data.dev->n,
+        .beam = t->opts.beam,
+    };
+    swap_average(t);
+    enum dg_err err = dg_validate_run(&what, &report, why);
+    swap_average(t);
+    if (err)
+        return dg_why_wrap(why, err, "validation");
+    double value;
+    const bool is_best = is_better(t, &report, &value);
+    t->now.n_worse = is_best ? 0 : t->now.n_worse + 1;
+    if (is_best) {
+        err = publish(t, why);
+        t->now.best = value;
+        t->now.best_step = t->now.step;
+    }
+    t->now.seconds = seconds_now(t);
+    if (!err)
+        err = put_line(t, &report, why);
+    if (!err && events->on_valid)
+        events->on_valid(ctx, &t->now, &report, is_best);
+    return err;
+}
+
+/* ---- The run --------------------------------------------------------------------------------------- */
+
+static bool is_over(const struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
+                    enum dg_trainer_end *end)
+{
+    const struct dg_trainer_opts *o = &t->opts;
+    if (o->steps && t->now.step >= o->steps)
+        *end = DG_TRAINER_STEPS;
+    else if (o->epochs && t->now.epoch > o->epochs)
+        *end = DG_TRAINER_EPOCHS;
+    else if (o->time_ms && t->now.seconds * 1000.0 >= (double)o->time_ms)
+        *end = DG_TRAINER_TIME;
+    else if (o->patience && t->now.n_worse >= o->patience)
+        *end = DG_TRAINER_PATIENCE;
+    else if (events->should_stop && events->should_stop(ctx))
+        *end = DG_TRAINER_STOPPED;
+    else
+        return false;
+    return true;
+}
+
+/* Steps until an end. `*validated`: the last step was validated. */
+static enum dg_err go_on(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
+                         enum dg_trainer_end *end, bool *validated, struct dg_why *why)
+{
+    enum dg_err err = DG_OK;
+    while (!err && !is_over(t, events, ctx, end)) {
+        err = take_step(t, why);
+        if (!err && events->on_step)
+            events->on_step(ctx, &t->now);
+        if (!err && t->opts.log_every && t->now.step % t->opts.log_every == 0)
+            err = end_window(t, events, ctx, why);
+        *validated = false;
+        if (!err && t->opts.valid_every && t->data.dev->n && t->now.step % t->opts.valid_every == 0) {
+            err = validate(t, events, ctx, why);
+            *validated = true;
+        }
+        if (!err && dg_clock_now(&t->clock) - t->saved_ns >= t->opts.save_ms * DG_CLOCK_MS)
+            err = save(t, events, ctx, why);
+    }
+    return err;
+}
+
+enum dg_err dg_trainer_run(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
+                           enum dg_trainer_end *end, struct dg_why *why)
+{
+    bool validated = true;
+    t->started_ns = t->saved_ns = dg_clock_now(&t->clock);
+    enum dg_err err = open_log(t, why);
+    if (!err)
+        err = go_on(t, events, ctx, end, &validated, why);
+    if (!err && !validated && *end != DG_TRAINER_STOPPED && t->data.dev->n)
+        err = validate(t, events, ctx, why);
+    /* Without held-out pairs, or stopped before the first validation: what there is. */
+    if (!err && t->now.best_step == 0 && *end != DG_TRAINER_STOPPED)
+        err = publish(t, why);
+    return err ? err : save(t, events, ctx, why);
+}

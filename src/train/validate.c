@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Sentences are dealt out to the members in turn; each decodes with a decoder of its own. Statistics are
+ * added up sentence by sentence in the order of the pairs. */
+#include "train/validate.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "decode/decoder.h"
+#include "text/metric.h"
+
+#include <string.h>
+
+enum { SENTENCES = 16, TEXT_MAX = 1 << 16 };
+
+/* ---- Loss ------------------------------------------------------------------------------------------ */
+
+struct losing {
+    const struct dg_validate *what;
+    struct dg_pass_sums *sums; /* [team size] */
+};
+
+/* A member takes every n-th run of as many pairs as fit; where runs end does not depend on the members. */
+static void measure(void *ctx, size_t member)
+{
+    struct losing *losing = ctx;
+    const struct dg_validate *what = losing->what;
+    struct dg_example examples[64];
+    size_t turn = 0;
+    for (size_t i = 0; i < what->dev->n; turn++) {
+        size_t n = 0;
+        while (n < sizeof examples / sizeof *examples && i + n < what->dev->n) {
+            examples[n] = dg_corpus_get(what->dev, i + n);
+            n++;
+        }
+        const size_t fitting = dg_pass_n_fitting(what->passes[member], examples, n);
+        if (fitting == 0) { /* one that is longer than any of training */
+            i++;
+            continue;
+        }
+        const struct dg_pass_batch batch = {.examples = examples, .n = fitting};
+        if (turn % dg_team_size(what->team) == member)
+            dg_pass_measure(what->passes[member], &batch, &losing->sums[member]);
+        i += fitting;
+    }
+}
+
+static enum dg_err measure_loss(const struct dg_validate *what, double *loss)
+{
+    const size_t n = dg_team_size(what->team);
+    struct dg_pass_sums *sums = dg_try_calloc(n, sizeof *sums), all = {0};
+    if (!sums)
+        return DG_ERR_NOMEM;
+    struct losing losing = {what, sums};
+    dg_team_run(what->team, measure, &losing);
+    for (size_t i = 0; i < n; i++) {
+        all.plain += sums[i].plain;
+        all.n_tokens += sums[i].n_tokens;
+    }
+    dg_free(sums);
+    *loss = all.n_tokens ? all.plain / (double)all.n_tokens : 0.0;
+    return DG_OK;
+}
+
+/* ---- Translation ------------------------------------------------------------------------------------ */
+
+struct sentence {
+    struct dg_buf text;
+    const struct dg_tokenizer *tokenizer;
+    enum dg_err err;
+    enum dg_finish finish;
+};
+
+struct translating {
+    const struct dg_validate *what;
+    const struct dg_net *net;
+    struct sentence *sentences;  /* [n_translate] */
+    struct dg_search_opts opts;
+    enum dg_err *errs;           /* [team size] */
+    struct dg_why *whys;
+};
+
+static void on_done(void *ctx, const struct dg_search *search)
+{
+    struct sentence *sentence = ctx;
+    const struct dg_answer answer = dg_search_answer(search, 0);
+    size_t n = answer.n_ids;
+    if (n && answer.finish == DG_FINISH_EOS)
+        n--;
+    sentence->finish = answer.finish;
+    sentence->err = dg_tokenizer_decode(sentence->tokenizer, answer.ids, n, &sentence->text);
+}
+
+static const struct dg_decode_events events = {.on_done = on_done};
+
+/* The longest source that this member will see. */
+static size_t longest_source(const struct dg_validate *what)
+{
+    size_t longest = 1;
+    for (size_t i = 0; i < what->n_translate; i++)
+        if (dg_corpus_get(what->dev, i).n_source > longest)
+            longest = dg_corpus_get(what->dev, i).n_source;
+    return longest;
+}
+
+static enum dg_err decode_share(struct translating *t, size_t member, struct dg_decoder *decoder,
+                                struct dg_why *why)
+{
+    const size_t step = dg_team_size(t->what->team);
+    enum dg_err err = DG_OK;
+    for (size_t next = member; !err && (next < t->what->n_translate || dg_decoder_n_sentences(decoder));) {
+        while (!err && next < t->what->n_translate) {
+            const struct dg_example example = dg_corpus_get(t->what->dev, next);
+            const struct dg_decode_job job = {.src = example.source,
+                                              .n_src = example.n_source,
+                                              .opts = &t->opts,
+                                              .events = &events,
+                                              .ctx = &t->sentences[next]};
+            if (dg_decoder_n_fitting(decoder, &job, 1) == 0)
+                break;
+            err = dg_decoder_add(decoder, &job, 1, NULL, why);
+            next += step;
+        }
+        if (!err)
+            dg_decoder_step(decoder);
+    }
+    return err;
+}
+
+static void translate(void *ctx, size_t member)
+{
+    struct translating *t = ctx;
+    struct dg_decoder *decoder = NULL;
+    const size_t longest = longest_source(t->what);
+    const struct dg_decoder_limits limits = {
+        .sentences = SENTENCES,
+        .rows = SENTENCES * (size_t)t->opts.beam,
+        .source_max = longest,
+        .target_max = (size_t)t->opts.max_len,
+        .batch_tokens = longest * 4,
+    };
+    enum dg_err err = dg_decoder_new(&decoder, t->net, &limits, &t->whys[member]);
+    if (!err)
+        err = decode_share(t, member, decoder, &t->whys[member]);
+    dg_decoder_free(decoder);
+    t->errs[member] = err;
+}
+
+/* ---- Scores ----------------------------------------------------------------------------------------- */
+
+static void keep_sample(struct dg_validate_report *report, struct dg_span source, struct dg_span translation,
+                        struct dg_span reference)
+{
+    const struct dg_span texts[3] = {source, translation, reference};
+    for (size_t i = 0; i < 3; i++) {
+        char *room = report->samples[report->n_samples][i];
+        const struct dg_span cut = dg_utf8_clip(texts[i], sizeof report->samples[0][0] - 1);
+        if (cut.len)
+            memcpy(room, cut.ptr, cut.len);
+        room[cut.len] = '\0';
+    }
+    report->n_samples++;
+}
+
+static enum dg_err score(const struct translating *t, struct dg_validate_report *report)
+{
+    const struct dg_bleu_opts opts = DG_BLEU_OPTS_DEFAULT;
+    struct dg_metric *metric = dg_metric_new();
+    struct dg_bleu_stats bleu = {0}, one_bleu;
+    struct dg_chrf_stats chrf = {0}, one_chrf;
+    const size_t n = t->what->n_translate, spacing = n / DG_VALIDATE_SAMPLES + 1;
+    enum dg_err err = metric ? DG_OK : DG_ERR_NOMEM;
+    for (size_t i = 0; i < n && !err; i++) {
+        const struct dg_span text = dg_buf_span(&t->sentences[i].text);
+        err = t->sentences[i].err;
+        if (!err)
+            err = dg_bleu_count(metric, &opts, text, t->what->texts[i].target, &one_bleu);
+        if (!err)
+            err = dg_chrf_count(metric, 0, text, t->what->texts[i].target, &one_chrf);
+        if (err)
+            break;
+        dg_bleu_add(&bleu, &one_bleu);
+        dg_chrf_add(&chrf, &one_chrf);
+        report->n_loops += t->sentences[i].finish != DG_FINISH_EOS;
+        if (i % spacing == 0 && report->n_samples < DG_VALIDATE_SAMPLES)
+            keep_sample(report, t->what->texts[i].source, text, t->what->texts[i].target);
+    }
+    dg_metric_free(metric);
+    if (!err) {
+        report->bleu = dg_bleu_score(&bleu, &opts, false).score;
+        report->chrf = dg_chrf_score(&chrf, 0);
+    }
+    return err;
+}
+
+static enum dg_err run_members(struct translating *t, struct dg_why *why)
+{
+    const size_t n = dg_team_size(t->what->team);
+    t->errs = dg_try_calloc(n, sizeof *t->errs);
+    t->whys = dg_try_calloc(n, sizeof *t->whys);
+    enum dg_err err = t->errs && t->whys ? DG_OK : DG_ERR_NOMEM;
+    if (!err)
+        dg_team_run(t->what->team, translate, t);
+    for (size_t i = 0; i < n && !err; i++)
+        if ((err = t->errs[i]) != DG_OK && why)
+            *why = t->whys[i];
+    dg_free(t->errs);
+    dg_free(t->whys);
+    return err;
+}
+
+static enum dg_err translate_all(const struct dg_validate *what, struct dg_validate_report *report,
+                                 struct dg_why *why)
+{
+    struct translating t = {.what = what, .opts = DG_SEARCH_OPTS_DEFAULT};
+    struct dg_net *net = NULL;
+    t.opts.beam = what->beam;
+    t.opts.max_len = 256;
+    t.sentences = dg_try_calloc(what->n_translate, sizeof *t.sentences);
+    if (!t.sentences)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < what->n_translate; i++) {
+        dg_buf_init(&t.sentences[i].text, TEXT_MAX);
+        t.sentences[i].tokenizer = what->tokenizer;
+    }
+    enum dg_err err = dg_net_new(&net, &what->params->bp, &what->params->weights, NULL, why);
+    t.net = net;
+    if (!err)
+        err = run_members(&t, why);
+    if (!err)
+        err = score(&t, report);
+    for (size_t i = 0; i < what->n_translate; i++)
+        dg_buf_deinit(&t.sentences[i].text);
+    dg_free(t.sentences);
+    dg_net_free(net);
+    return err;
+}
+
+enum dg_err dg_validate_run(const struct dg_validate *what, struct dg_validate_report *report,
+                            struct dg_why *why)
+{
+    *report = (struct dg_validate_report){.bleu = -1.0, .chrf = -1.0};
+    enum dg_err err = measure_loss(what, &report->loss);
+    return err || what->n_translate == 0 ? err : translate_all(what, report, why);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* How good a network is on held-out pairs: the loss under teacher forcing, and BLEU and chrF of what our own
+ * decoder makes of the sources.
+ *
+ *     struct dg_validate what = {.params = &params, .team = team, .passes = passes, ...};
+ *     err = dg_validate_run(&what, &report, &why);
+ *
+ * Called between steps by the thread that owns the team. The text of translations and references goes
+ * through the model's own tokenizer on both sides, so that scores compare across vocabularies only when
+ * `references` holds the true text. */
+#ifndef DG_TRAIN_VALIDATE_H
+#define DG_TRAIN_VALIDATE_H
+
+#include "base/err.h"
+#include "base/why.h"
+#include "text/tokenizer.h"
+#include "train/corpus.h"
+#include "train/pairs.h"
+#include "train/params.h"
+#include "train/pass.h"
+#include "train/team.h"
+
+#include <stdint.h>
+
+enum { DG_VALIDATE_SAMPLES = 3 };
+
+struct dg_validate {
+    const struct dg_params *params;      /* with the weights to judge */
+    struct dg_team *team;
+    struct dg_pass *const *passes;       /* [team size] */
+    const struct dg_corpus *dev;         /* the pairs as ids */
+    const struct dg_pair *texts;         /* [dev->n] the same pairs as text */
+    const struct dg_tokenizer *tokenizer;
+    size_t n_translate; /* of the first pairs; 0: no scores, only the loss */
+    int beam;
+};
+
+struct dg_validate_report {
+    double loss; /* -log p for each target token */
+    double bleu, chrf; /* 0 to 100; negative: not measured */
+    size_t n_loops;    /* translations that went in circles or did not end */
+    char samples[DG_VALIDATE_SAMPLES][3][200]; /* source, translation, reference; cut to fit */
+    size_t n_samples;
+};
+
+enum dg_err dg_validate_run(const struct dg_validate *what, struct dg_validate_report *report,
+                            struct dg_why *why) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: ISC
+"""dragoman train: from pairs to a model that translates; stopped, killed and resumed; full disks; refusals."""
+import gzip
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+WORDS = dict(zip("bato kemi lusa dorin feka miru sapo tenil vogu zari".split(),
+                 "apple bread cloud dance earth fruit grass horse juice knife".split()))
+SMALL = ["--width", "32", "--heads", "4", "--ffn", "64", "--encoder-layers", "1", "--decoder-layers", "1",
+         "--vocab-size", "60", "--threads", "1", "--rate", "0.004", "--warmup", "30"]
+
+
+def pairs(n, seed=1):
+    """Lines of a toy language: word for word."""
+    draw = random.Random(seed)
+    lines = []
+    for _ in range(n):
+        words = [draw.choice(sorted(WORDS)) for _ in range(draw.randint(3, 5))]
+        lines.append(" ".join(words) + "\t" + " ".join(WORDS[w] for w in words) + "\n")
+    return "".join(lines)
+
+
+def run(*args, text="", check=True, **options):
+    done = subprocess.run([PROGRAM, *args], input=text, capture_output=True, timeout=300, check=False,
+                          encoding="utf-8", **options)
+    if check and done.returncode != 0:
+        raise AssertionError(f"dragoman {' '.join(args)} exited {done.returncode}: {done.stderr}")
+    return done
+
+
+class Train(unittest.TestCase):
+    def setUp(self):
+        self.root = tempfile.mkdtemp(prefix="dg-train-")
+        self.addCleanup(shutil.rmtree, self.root)
+        self.pairs = os.path.join(self.root, "pairs.tsv.gz")
+        with gzip.open(self.pairs, "wt", encoding="utf-8") as out:
+            out.write(pairs(400) + "no tab here\n" + "empty\t\n" + pairs(3))
+        self.out = os.path.join(self.root, "model")
+
+    def file(self, *names):
+        return os.path.join(self.out, *names)
+
+    def weights(self):
+        with open(self.file("training", "checkpoint.safetensors"), "rb") as checkpoint:
+            bytes_ = checkpoint.read()
+        return bytes_[bytes_.index(b"}}") + 2:][:60000]  # the first tensors; the times in "numbers" come later
+
+    def test_learns_and_translates(self):
+        done = run("train", "--out", self.out, *SMALL, "--dev-pairs", "20", "--batch-tokens", "400", "--steps", "400",
+                   "--valid-every", "200", "--valid-pairs", "5", "--dropout", "0", self.pairs)
+        self.assertIn("405 lines read", done.stderr)
+        self.assertIn("left out: without a tab", done.stderr)
+        self.assertIn("left out: with an empty side", done.stderr)
+        self.assertIn("held-out loss", done.stderr)
+        answer = run("translate", "--model", self.out, text="lusa bato kemi\n").stdout
+        self.assertEqual(answer, "cloud apple bread\n")
+        run("inspect", self.out)
+
+    def start(self, *args):
+        return subprocess.Popen([PROGRAM, "train", *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                encoding="utf-8")
+
+    def wait_for(self, process, word):
+        """Reads the program's talk until a line has `word`."""
+        for line in process.stderr:
+            if word in line:
+                return
+        self.fail(f"it ended without saying {word!r}")
+
+    def test_a_signal_saves_and_says_how_to_go_on(self):
+        process = self.start("--out", self.out, *SMALL, "--steps", "100000", "--log-every", "5", self.pairs)
+        self.wait_for(process, "step 5,")
+        process.send_signal(signal.SIGTERM)
+        talk = process.stderr.read()
+        self.assertEqual(process.wait(60), 0, talk)
+        process.stderr.close()
+        self.assertIn(f"to go on: dragoman train --resume {self.out}", talk)
+        done = run("train", "--resume", self.out, "--steps", "1")
+        self.assertIn("going on after step", done.stderr)
+        refused = run("train", "--resume", self.out, "--width", "64", "--heads", "4", check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--width is 32 in this run and cannot become 64", refused.stderr)
+        again = run("train", "--out", self.out, self.pairs, check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("holds a run already", again.stderr)
+
+    def test_killed_at_any_moment_it_goes_on(self):
+        args = ["--save-every", "1ms", "--steps", "100000", "--valid-every", "3", "--valid-pairs", "0"]
+        process = self.start("--out", self.out, *SMALL, *args, "--log-every", "1", self.pairs)
+        draw = random.Random(7)
+        last = -1
+        for _ in range(6):
+            self.wait_for(process, "step ")
+            self.wait_for(process, "step ")
+            time.sleep(draw.random() * 0.05)
+            process.kill()
+            process.wait(60)
+            process.stderr.close()
+            process = self.start("--resume", self.out)
+            line = ""
+            for line in process.stderr:
+                if "parameters" in line:
+                    break
+            step = int(line.split("step")[-1])
+            self.assertGreaterEqual(step, last, line)
+            last = step
+        process.kill()
+        process.wait(60)
+        process.stderr.close()
+        self.assertGreater(last, 0)
+        run("train", "--resume", self.out, "--steps", "1")
+        self.assertEqual([f for f in os.listdir(self.file("training")) if f.count(".") > 1], [])
+        run("inspect", self.out)
+
+    def test_a_full_disk_leaves_the_last_checkpoint_whole(self):
+        run("train", "--out", self.out, *SMALL, "--steps", "3", self.pairs)
+        before = self.weights()
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+        done = run("train", "--resume", self.out, "--steps", "5", check=False, preexec_fn=limit)
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue("whole" in done.stderr or "write" in done.stderr, done.stderr)
+        self.assertEqual(self.weights(), before)
+        self.assertEqual([f for f in os.listdir(self.file("training")) if f.count(".") > 1], [])
+        run("train", "--resume", self.out, "--steps", "5")
+
+    def test_vocabulary_and_fine_tuning(self):
+        vocab = os.path.join(self.root, "toy.spm")
+        run("train-vocab", "--size", "60", vocab, self.pairs)
+        run("train", "--out", self.out, *SMALL, "--vocab", vocab, "--steps", "2", self.pairs)
+        with open(vocab, "rb") as one, open(self.file("source.spm"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+        tuned = os.path.join(self.root, "tuned")
+        done = run("train", "--out", tuned, "--init", self.out, "--threads", "1", "--steps", "1", self.pairs)
+        self.assertIn("all steps are done", done.stderr)
+
+    def test_wrong_use(self):
+        for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
+                            (["--resume", self.out, "x.tsv"], "expected neither"),
+                            (["--out", self.out, "--width", "30", self.pairs], "multiple of --heads"),
+                            (["--out", self.out, "--schedule", "cosine", self.pairs], "ends at --steps")):
+            done = run("train", *args, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(words, done.stderr)
+        empty = os.path.join(self.root, "empty.tsv")
+        with open(empty, "w", encoding="utf-8") as out:
+            out.write("only words\nno pairs\n")
+        done = run("train", "--out", self.out, empty, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("none of its 2 lines has a tab", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Whole small networks of every kind: the loss agrees with the slow twin in doubles (tests/support/ref_net.c),
+ * the gradient of every parameter with finite differences of that twin. */
+#include "train/pass.h"
+#include "base/mem.h"
+#include "ref_net.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { V = 13, N_PAIRS = 3 };
+
+static const int32_t s0[] = {3, 4, 5, 6, 0}, t0[] = {7, 8, 0};
+static const int32_t s1[] = {9, 0}, t1[] = {2, 3, 4, 5, 12, 0};
+static const int32_t s2[] = {10, 10, 11, 0}, t2[] = {0};
+static const struct dg_example pairs[N_PAIRS] = {{s0, t0, 5, 3}, {s1, t1, 2, 6}, {s2, t2, 4, 1}};
+enum { N_TOKENS = 10 };
+static const float smoothing = 0.1f;
+
+static struct dg_blueprint small(void)
+{
+    return (struct dg_blueprint){
+        .D = 8,
+        .encoder = {2, 2, 12, V},
+        .decoder = {2, 4, 10, V},
+        .norm_epsilon = 1e-5f,
+        .positions = DG_POS_HALVES,
+        .embedding_scale = 2.5f,
+        .tie_source_target = true,
+        .tie_output = true,
+        .output_bias = true,
+        .pad_id = DG_ID_NONE,
+        .bos_id = DG_ID_NONE,
+        .unk_id = 1,
+        .start = DG_START_ZERO,
+        .start_id = DG_ID_NONE,
+        .forced_bos_id = DG_ID_NONE,
+        .forced_eos_id = DG_ID_NONE,
+        .source_len_max = 32,
+        .target_len_max = 32,
+        .n_beams = 1,
+        .length_penalty = 1.0f,
+    };
+}
+
+static double sentence_loss(const double *logits, const int32_t *target, size_t T)
+{
+    double loss = 0.0;
+    for (size_t t = 0; t < T; t++) {
+        double sum = 0.0, all = 0.0;
+        for (size_t i = 0; i < V; i++) {
+            sum += exp(logits[t * V + i]);
+            all += logits[t * V + i];
+        }
+        loss += log(sum) - (1.0 - (double)smoothing) * logits[t * V + (size_t)target[t]] -
+                (double)smoothing / V * all;
+    }
+    return loss;
+}
+
+/* The twin's loss for each target token of the three pairs. */
+static double twin_loss(const struct dg_params *params)
+{
+    const struct ref ref = {&params->bp, &params->weights.transformer};
+    double loss = 0.0;
+    for (size_t i = 0; i < N_PAIRS; i++) {
+        int32_t inputs[8] = {params->bp.start == DG_START_TOKEN ? params->bp.start_id : -1};
+        memcpy(inputs + 1, pairs[i].target, (pairs[i].n_target - 1) * sizeof *inputs);
+        double *encoded = ref_encode(&ref, pairs[i].source, pairs[i].n_source);
+        double *logits = ref_decode(&ref, encoded, pairs[i].n_source, inputs, pairs[i].n_target);
+        loss += sentence_loss(logits, pairs[i].target, pairs[i].n_target);
+        free(encoded);
+        free(logits);
+    }
+    return loss / N_TOKENS;
+}
+
+static const struct dg_pass_batch batch = {
+    .examples = pairs, .n = N_PAIRS, .scale = 1.0f / N_TOKENS, .smoothing = 0.1f};
+
+/* Values that leave no gradient at zero by chance: also gains and biases move. */
+static void scatter(struct dg_params *params)
+{
+    dg_params_randomise(params, 7);
+    for (size_t i = 0; i < params->n; i++)
+        params->w[i] += 0.2f * sinf((float)(i * 37 % 1009));
+}
+
+static void compare_with_differences(const struct dg_params *params, const float *gradient)
+{
+    const float step = 0x1p-13f;
+    const size_t stride = getenv("DRAGOMAN_SLOW") ? 41 : 3;
+    double worst = 0.0;
+    for (size_t i = 0; i < params->n_list; i++) {
+        const struct dg_param *param = &params->list[i];
+        for (size_t j = i % stride % param->len; j < param->len; j += stride) {
+            float *w = params->w + param->at + j;
+            const float kept = *w, above = kept + step, below = kept - step;
+            *w = above;
+            const double plus = twin_loss(params);
+            *w = below;
+            const double minus = twin_loss(params);
+            *w = kept;
+            const double expected = (plus - minus) / ((double)above - (double)below);
+            const double found = (double)gradient[param->at + j], gap = fabs(found - expected);
+            worst = fmax(worst, gap / (1e-2 + fabs(expected)));
+            ck_assert_msg(gap <= 2e-5 + 2e-4 * fabs(expected), "%s[%zu]: gradient %.9g, difference %.9g",
+                          param->name, j, found, expected);
+        }
+    }
+    printf("largest gap %.2g\n", worst);
+}
+
+static void check_network(const struct dg_blueprint *bp)
+{
+    struct dg_params params;
+    struct dg_pass *pass = NULL;
+    struct dg_pass_sums sums = {0};
+    const struct dg_pass_limits limits = {.source_rows = 16, .target_rows = 16, .scores = 100};
+    struct dg_why why = DG_WHY_NONE;
+    ck_assert_msg(dg_params_init(&params, bp, &why) == DG_OK, "%s", why.text);
+    scatter(&params);
+    float *gradient = dg_try_calloc(params.n, sizeof *gradient);
+    enum dg_err err = gradient ? dg_pass_new(&pass, &params, &limits, &why) : DG_ERR_NOMEM;
+    if (!err) {
+        ck_assert_uint_eq(dg_pass_n_fitting(pass, pairs, N_PAIRS), N_PAIRS);
+        dg_pass_run(pass, &batch, gradient, &sums);
+        ck_assert_uint_eq(sums.n_tokens, N_TOKENS);
+        ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params), 1e-5);
+        compare_with_differences(&params, gradient);
+    }
+    dg_pass_free(pass);
+    dg_free(gradient);
+    dg_params_deinit(&params);
+    ck_assert_int_eq(err, DG_OK);
+}
+
+START_TEST(post_norm_with_everything_tied)
+{
+    const struct dg_blueprint bp = small();
+    check_network(&bp);
+}
+END_TEST
+
+START_TEST(pre_norm_with_final_norms_and_learned_positions)
+{
+    struct dg_blueprint bp = small();
+    bp.norm_place = DG_NORM_PRE;
+    bp.final_norm = true;
+    bp.embedding_norm = true;
+    bp.positions = DG_POS_LEARNED;
+    bp.n_positions = 5;
+    bp.position_offset = 1;
+    bp.activation = DG_ACT_GELU_TANH;
+    check_network(&bp);
+}
+END_TEST
+
+START_TEST(untied_matrices_and_a_start_token)
+{
+    struct dg_blueprint bp = small();
+    bp.tie_source_target = bp.tie_output = false;
+    bp.output_bias = false;
+    bp.start = DG_START_TOKEN;
+    bp.start_id = 12;
+    bp.positions = DG_POS_INTERLEAVED;
+    bp.activation = DG_ACT_SILU;
+    check_network(&bp);
+}
+END_TEST
+
+START_TEST(rms_norms_and_other_activations)
+{
+    struct dg_blueprint bp = small();
+    bp.norm_kind = DG_NORM_RMS;
+    bp.norm_place = DG_NORM_PRE;
+    bp.activation = DG_ACT_GELU_ERF;
+    bp.positions = DG_POS_HALVES_CLOSED;
+    check_network(&bp);
+    bp.activation = DG_ACT_GELU_QUICK;
+    bp.norm_place = DG_NORM_POST;
+    bp.embedding_norm = true;
+    bp.positions = DG_POS_NONE;
+    check_network(&bp);
+}
+END_TEST
+
+/* Runs the three pairs in the given parts; the sum of gradients must not depend on the cut but for rounding,
+ * and with dropout must draw the same. */
+static float *gradient_in_parts(const struct dg_params *params, struct dg_pass *pass, size_t first_part)
+{
+    float *gradient = dg_try_calloc(params->n, sizeof *gradient);
+    ck_assert_ptr_nonnull(gradient);
+    struct dg_pass_sums sums = {0};
+    struct dg_pass_batch part = batch;
+    part.dropout = 0.3f;
+    part.dropout_ffn = 0.2f;
+    part.key = 99;
+    part.n = first_part;
+    dg_pass_run(pass, &part, gradient, &sums);
+    for (size_t i = 0; i < first_part; i++) {
+        part.source_row += pairs[i].n_source;
+        part.target_row += pairs[i].n_target;
+    }
+    part.examples += first_part;
+    part.n = N_PAIRS - first_part;
+    dg_pass_run(pass, &part, gradient, &sums);
+    return gradient;
+}
+
+START_TEST(the_cut_of_a_batch_and_a_second_run_change_nothing)
+{
+    const struct dg_blueprint bp = small();
+    const struct dg_pass_limits limits = {.source_rows = 16, .target_rows = 16, .scores = 100};
+    struct dg_params params;
+    struct dg_pass *pass;
+    ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
+    scatter(&params);
+    ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
+    float *whole = gradient_in_parts(&params, pass, 3), *again = gradient_in_parts(&params, pass, 3);
+    float *cut = gradient_in_parts(&params, pass, 1);
+    ck_assert_mem_eq(whole, again, params.n * sizeof *whole);
+    for (size_t i = 0; i < params.n; i++)
+        ck_assert_float_eq_tol(whole[i], cut[i], 1e-5f);
+    dg_free(whole);
+    dg_free(again);
+    dg_free(cut);
+    dg_pass_free(pass);
+    dg_params_deinit(&params);
+}
+END_TEST
+
+START_TEST(measuring_gives_the_loss_without_dropout)
+{
+    const struct dg_blueprint bp = small();
+    const struct dg_pass_limits limits = {.source_rows = 16, .target_rows = 16, .scores = 100};
+    struct dg_params params;
+    struct dg_pass *pass;
+    struct dg_pass_sums sums = {0};
+    struct dg_pass_batch with = batch;
+    with.dropout = 0.5f;
+    ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
+    scatter(&params);
+    ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
+    dg_pass_measure(pass, &with, &sums);
+    ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params), 1e-5);
+    dg_pass_free(pass);
+    dg_params_deinit(&params);
+}
+END_TEST
+
+START_TEST(what_does_not_fit_is_counted)
+{
+    const struct dg_blueprint bp = small();
+    const struct dg_pass_limits limits = {.source_rows = 8, .target_rows = 16, .scores = 61};
+    struct dg_params params;
+    struct dg_pass *pass;
+    ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
+    ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
+    ck_assert_uint_eq(dg_pass_n_fitting(pass, pairs, N_PAIRS), 2);     /* tokens of the sources */
+    ck_assert_uint_eq(dg_pass_n_fitting(pass, pairs + 1, 1), 1);
+    dg_pass_free(pass);
+    dg_params_deinit(&params);
+}
+END_TEST
+
+START_TEST(a_network_without_a_way_back_is_refused)
+{
+    struct dg_blueprint bp = small();
+    struct dg_params params;
+    struct dg_why why = DG_WHY_NONE;
+    bp.decoder_kind = DG_DECODER_AAN;
+    bp.aan_depth = 2;
+    bp.aan_F = 8;
+    ck_assert_int_eq(dg_params_init(&params, &bp, &why), DG_ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(why.text, "cannot be trained"));
+}
+END_TEST
+
+DG_UNIT(post_norm_with_everything_tied, pre_norm_with_final_norms_and_learned_positions,
+        untied_matrices_and_a_start_token, rms_norms_and_other_activations,
+        the_cut_of_a_batch_and_a_second_run_change_nothing, measuring_gives_the_loss_without_dropout,
+        what_does_not_fit_is_counted, a_network_without_a_way_back_is_refused)
