@@ -13,6 +13,7 @@
 #include "base/opt.h"
 #include "decode/opts.h"
 #include "model/dir.h"
+#include "tools/command.h"
 #include "tools/tools.h"
 #include "train/setup.h"
 #include "train/trainer.h"
@@ -533,10 +534,16 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_why *why)
     return err ? err : train_model(flags, flags->out, false, why);
 }
 
-static enum dg_err go_on(const char *dir, int argc, char **argv, struct dg_why *why)
+/* Read a second time when a run goes on: over its recipe. */
+static struct {
+    int argc;
+    char **argv;
+} command_line;
+
+static enum dg_err go_on(const char *dir, struct dg_why *why)
 {
     struct dg_opt_set *set = NULL;
-    enum dg_err err = load_recipe(&set, dir, argc, argv, why);
+    enum dg_err err = load_recipe(&set, dir, command_line.argc, command_line.argv, why);
     if (!err)
         err = lock(dir, why);
     if (!err)
@@ -557,21 +564,20 @@ static enum dg_err check_usage(const struct dg_opt_set *set, struct dg_why *why)
     return DG_OK;
 }
 
-int dg_cmd_train(int argc, char **argv)
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
     const struct train *flags = dg_opt_values(set);
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
-    enum dg_err err = check_usage(set, &why);
-    if (!err)
-        err = *flags->resume ? go_on(flags->resume, argc, argv, &why) : begin(set, &why);
-    dg_opt_set_free(set);
+    enum dg_err err = check_usage(set, why);
     if (err)
-        fprintf(stderr, "dragoman train: %s\n", dg_why_text(&why, err));
-    return err == DG_ERR_USAGE ? 2 : err ? 1 : 0;
+        return err;
+    return *flags->resume ? go_on(flags->resume, why) : begin(set, why);
+}
+
+int dg_cmd_train(int argc, char **argv)
+{
+    command_line.argc = argc;
+    command_line.argv = argv;
+    return dg_command(&table, argc, argv, run);
 }

@@ -7,6 +7,7 @@
 #include "base/opt.h"
 #include "base/text_in.h"
 #include "text/spm_train.h"
+#include "tools/command.h"
 #include "tools/tools.h"
 
 #include <inttypes.h>
@@ -75,8 +76,9 @@ static enum dg_err add_file(struct dg_spm_train *train, const char *path, uint64
     return err;
 }
 
-static enum dg_err run(const struct train_vocab *flags, const struct dg_opt_set *set, struct dg_why *why)
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
 {
+    const struct train_vocab *flags = dg_opt_values(set);
     struct dg_spm_train_opts opts = DG_SPM_TRAIN_OPTS_DEFAULT;
     struct dg_spm_train *train = NULL;
     struct dg_buf model;
@@ -102,14 +104,5 @@ static enum dg_err run(const struct train_vocab *flags, const struct dg_opt_set 
 
 int dg_cmd_train_vocab(int argc, char **argv)
 {
-    struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    int exit_code = 0;
-    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
-        return exit_code;
-    const enum dg_err err = run(dg_opt_values(set), set, &why);
-    dg_opt_set_free(set);
-    if (err)
-        fprintf(stderr, "dragoman train-vocab: %s\n", dg_why_text(&why, err));
-    return err ? 1 : 0;
+    return dg_command(&table, argc, argv, run);
 }

@@ -68,6 +68,8 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
                          "networks with a decoder of the kind \"%s\" cannot be trained yet, expected \"%s\"",
                          dg_decoder_kind_name(bp->decoder_kind),
                          dg_decoder_kind_name(DG_DECODER_ATTENTION));
+    if (!err && bp->relative_reach)
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "networks with relative positions cannot be trained yet");
     if (err)
         return err;
     err = dg_layout_weights_init(&made.weights, bp);

@@ -45,7 +45,7 @@ struct dg_params {
 };
 
 /* Checks the blueprint and allocates; values are zeros. DG_ERR_UNSUPPORTED for a network whose way back
- * does not exist (AAN decoders). */
+ * does not exist (SSRU and AAN decoders, relative positions). */
 enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *bp,
                            struct dg_why *why) DG_MUST_CHECK;
 void dg_params_deinit(struct dg_params *params);
