@@ -4,7 +4,8 @@
     load = Load(port, post("/v1/translate", {"text": "Merci.", "target": "en"}), total=10000, threads=8)
     load.start()
     load.wait_for(2000)                            # that many are done
-    load.join()
+    load.more(500)                                 # and so many more
+    load.join()                                    # with total=None: load.stop()
     load.failures                                  # [] or what went wrong, with the number of the request
 
 Every second thread keeps its connection, the others make one for each request. A connection that the server
@@ -12,6 +13,7 @@ closed after an answer with "Connection: close" is made anew; any other end of a
 200, is a failure: nothing is tried twice here.
 """
 import json
+import math
 import socket
 import threading
 import time
@@ -64,7 +66,8 @@ class Load:
     def __init__(self, port, request, total, threads=8, keep=True):
         """`request`: bytes, or a function of the request's number that gives them. `keep` False: no connection is
         kept."""
-        self.port, self.request, self.total, self.keep = port, request, total, keep
+        self.port, self.request, self.keep = port, request, keep
+        self.total = math.inf if total is None else total
         self.lock = threading.Lock()
         self.next, self.done, self.failures, self.slowest_s = 0, 0, [], 0.0
         self.threads = [threading.Thread(target=self.work, args=(n % 2 == 0 and keep,)) for n in range(threads)]
@@ -87,14 +90,24 @@ class Load:
                 raise AssertionError(f"waited {PATIENCE_S} s for {n} requests, {self.done} are over")
             time.sleep(0.005)
 
+    def more(self, n):
+        """Waits for n requests from now."""
+        self.wait_for(self.done + n)
+
+    def stop(self):
+        """No further requests; waits for those under way."""
+        with self.lock:
+            self.total = min(self.total, self.next)
+        return self.join()
+
     def work(self, keeps):
         connection = None
         while True:
             with self.lock:
                 number = self.next
+                if number >= self.total:
+                    break
                 self.next += 1
-            if number >= self.total:
-                break
             began, failure = time.monotonic(), None
             try:
                 connection = connection or Connection(self.port)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: ISC
+"""Three servers behind HAProxy with conf/haproxy.cfg: one dies under load, one drains, and no request is lost; a
+stream that breaks off says so and can be taken up again."""
+import json
+import os
+import re
+import signal
+import sys
+
+from harness import IntegrationTest, SOURCES, main, wait_for
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+from load import Connection, Load, post  # noqa: E402
+from proxy import Proxy, conf_file, free_ports, with_ports  # noqa: E402
+
+MODELS = os.path.join(SOURCES, "models")
+TEXT = " ".join(f"Je vois {n} chats dans le jardin." for n in range(2, 1500))
+
+
+class BehindHaproxy(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        self.port, *self.ports = free_ports(4)
+        path = os.path.join(self.directory, "haproxy.cfg")
+        text = with_ports(conf_file("haproxy.cfg"), dict(zip(range(8090, 8094), (self.port, *self.ports))))
+        with open(path, "w", encoding="utf-8") as file: # fewer connections: the descriptors may be few here
+            file.write(text.replace("maxconn 4000", "maxconn 200"))
+        self.proxy = Proxy(self, ["haproxy", "-db", "-f", path], self.port)
+        self.upstream = [self.start_one(port) for port in self.ports]
+        for n in range(3):
+            self.wait_for_proxy(n, "UP")
+
+    def start_one(self, port):
+        return self.start(f"--models-dir={MODELS}", "--trusted-proxies=127.0.0.1", "--threads=1", "--access-log=no",
+                          listen=(f"127.0.0.1:{port}",))
+
+    def kill(self, n):
+        """What a crash or the kernel's out-of-memory killer does."""
+        self.upstream[n].expected_codes = (-signal.SIGKILL,)
+        self.upstream[n].signal(signal.SIGKILL)
+        self.upstream[n].wait()
+
+    def test_no_request_is_lost_when_servers_die_and_drain(self):
+        load = Load(self.port, lambda n: post("/v1/translate", {"text": f"J'ai {n % 20} ans.", "target": "en"}),
+                    total=None).start()
+        try:
+            load.more(500)
+            for n, end in ((1, self.kill), (0, lambda n: self.upstream[n].stop()), (2, self.kill)):
+                end(n)
+                load.more(500)
+                self.wait_for_proxy(n, "DOWN")
+                self.upstream[n] = self.start_one(self.ports[n])
+                self.wait_for_proxy(n, "UP")
+        finally:
+            load.stop()
+        self.assertEqual(load.failures, [], self.proxy.log())
+
+    def wait_for_proxy(self, n, state):
+        """Until the last that HAProxy said of this server is that it is UP or DOWN."""
+        said = f"Server dragoman/{('one', 'two', 'three')[n]} is "
+        wait_for(lambda: self.proxy.log().rpartition(said)[2].startswith(state), said + state)
+
+    def stream(self, port, text, until):
+        """The answer's bytes as they come; stops when until(bytes) says so."""
+        connection = Connection(port)
+        self.addCleanup(connection.close)
+        connection.socket.sendall(post("/v1/translate", {"text": text, "target": "en", "stream": True}))
+        data = b""
+        while not until(data):
+            part = connection.socket.recv(65536)
+            if not part:
+                break
+            data += part
+        return connection, data
+
+    @staticmethod
+    def events(data):
+        """(event, object) of every whole event. Chunk sizes stand between events, never inside one."""
+        return [(name.decode(), json.loads(value))
+                for name, value in re.findall(rb"event: (\w+)\r?\ndata: (.*?)\r?\n\r?\n", data, re.S)]
+
+    def test_a_stream_that_breaks_off_can_be_taken_up_again(self):
+        connection, data = self.stream(self.port, TEXT, lambda data: data.count(b"event: sentence") >= 3)
+        busy = [n for n, server in enumerate(self.upstream)
+                if re.search(rb"^dragoman_sentences_running [1-9]", server.request("GET", "/metrics")[2], re.M)]
+        self.assertEqual(len(busy), 1)
+        self.kill(busy[0])
+        while True:
+            part = connection.socket.recv(65536)
+            if not part:
+                break
+            data += part
+        # Cut off, and recognisable as such: no event that ends a stream, and no last chunk.
+        self.assertNotIn(b"event: done", data)
+        self.assertFalse(data.endswith(b"0\r\n\r\n"))
+        # The last sentence event says up to where the text is done.
+        events = self.events(data)
+        last = max(i for i, (name, _) in enumerate(events) if name == "sentence")
+        done = events[last][1]["start"] + events[last][1]["length"]
+        whole = sum(1 for name, _ in events if name == "sentence")
+        rest = TEXT[done:][:200]
+        _, again = self.stream(self.port, rest, lambda data: data.endswith(b"0\r\n\r\n"))
+        self.assertIn(b"event: done", again)
+        self.assertGreater(whole, 0)
+
+
+if __name__ == "__main__":
+    main()
