@@ -209,6 +209,41 @@ START_TEST(a_streamed_answer_is_chunked_and_a_reader_that_stalls_is_given_up)
 }
 END_TEST
 
+static void on_room(void *owner)
+{
+    ++*(int *)owner;
+}
+
+START_TEST(a_stream_is_told_when_there_is_room_again)
+{
+    struct bench *bench = start();
+    int n_room = 0;
+    bench->hold = true;
+    feed(bench, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    struct dg_http_req *req = held(bench);
+    req->owner = &n_room;
+    req->on_gone = req->on_done = NULL;
+    req->on_room = on_room;
+    req->stream_low = 8;
+    dg_http_reply_begin(req, 200, "application/octet-stream");
+    ck_assert_int_eq(dg_http_reply_write(req, DG_SPAN("0123456789")), DG_OK);
+    size_t len = dg_http_output(bench->http).len;
+    dg_http_written(bench->http, len - 9); /* more than stream_low is left */
+    ck_assert_int_eq(n_room, 0);
+    struct dg_buf taken;
+    dg_buf_init(&taken, 1000);
+    dg_http_take_output(bench->http, &taken);
+    ck_assert_int_eq(n_room, 0);
+    dg_http_written(bench->http, taken.len); /* on its way is not gone, now it is */
+    ck_assert_int_eq(n_room, 1);
+    dg_http_reply_end(req);
+    dg_http_written(bench->http, dg_http_output(bench->http).len);
+    ck_assert_int_eq(n_room, 1);
+    dg_buf_deinit(&taken);
+    stop(bench);
+}
+END_TEST
+
 START_TEST(slow_heads_and_bodies_expire_and_working_ones_do_not)
 {
     struct bench *bench = start();
@@ -325,7 +360,7 @@ DG_UNIT(answers_and_keeps_the_connection, pipelined_requests_wait_for_the_answer
         input_is_not_wanted_while_too_much_is_pipelined, continue_is_sent_when_the_body_is_wanted,
         a_short_body_that_nobody_wants_is_dropped_and_the_connection_kept,
         a_streamed_answer_is_chunked_and_a_reader_that_stalls_is_given_up,
-        slow_heads_and_bodies_expire_and_working_ones_do_not,
+        a_stream_is_told_when_there_is_room_again, slow_heads_and_bodies_expire_and_working_ones_do_not,
         a_client_that_leaves_takes_its_request_along,
         answers_to_http_1_0_end_with_the_connection_unless_asked,
         answers_are_compressed_when_asked_and_worth_it, header_values_cannot_split_the_answer,
