@@ -56,10 +56,33 @@ void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads)
     api->threads = threads;
 }
 
+enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts, uv_loop_t *loop,
+                             struct dg_why *why)
+{
+    api->bulk_bytes_max = opts->bytes_max;
+    return dg_bulk_open(&api->bulk, opts, loop, api->engine, &api->jobs, api->log, why);
+}
+
+void dg_api_turn(struct dg_api *api)
+{
+    if (api->bulk)
+        dg_bulk_turn(api->bulk);
+}
+
+void dg_api_tick(struct dg_api *api)
+{
+    if (api->bulk)
+        dg_bulk_tick(api->bulk);
+}
+
 void dg_api_stop(struct dg_api *api)
 {
-    if (api)
-        dg_api_stop_scoring(api);
+    if (!api)
+        return;
+    dg_api_stop_scoring(api);
+    struct dg_bulk *bulk = api->bulk;
+    api->bulk = NULL; /* first: what ends now may ask for more */
+    dg_bulk_close(bulk);
 }
 
 /* ---- The end of a call ------------------------------------------------------------------------- */
@@ -67,6 +90,7 @@ void dg_api_stop(struct dg_api *api)
 static void log_call(const struct dg_call *call, int status)
 {
     struct dg_api *api = call->api;
+    api->n_uploads -= call->is_upload;
     dg_metrics_count(&api->metrics, call->route ? (size_t)(call->route - dg_routes(NULL)) : DG_METRICS_NO_ROUTE,
                      status, dg_clock_now(&api->clock) - call->started_ns);
     if (!api->opts.access_log || !dg_log_wants(api->log, DG_LOG_INFO))

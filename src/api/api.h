@@ -57,6 +57,15 @@ void dg_api_set_access(struct dg_api *api, struct dg_access *access);
 /* Who does what would hold the loop: one thread, borrowed until it is closed. */
 void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads);
 
+/* Where bulk jobs are kept; without this there are none. After the engine is set. */
+struct dg_bulk_opts;
+enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts, uv_loop_t *loop,
+                             struct dg_why *why) DG_MUST_CHECK;
+
+/* To be called after each dg_engine_poll; and once a minute or so. */
+void dg_api_turn(struct dg_api *api);
+void dg_api_tick(struct dg_api *api);
+
 /* The process ends: what is under way on other threads is told to, so that closing them does not wait. */
 void dg_api_stop(struct dg_api *api);
 

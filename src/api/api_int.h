@@ -6,6 +6,7 @@
 #define DG_API_API_INT_H
 
 #include "api/api.h"
+#include "api/bulk.h"
 #include "api/call.h"
 #include "api/gate.h"
 #include "api/metrics.h"
@@ -20,6 +21,9 @@ struct dg_api {
     struct dg_server *server; /* NULL until set */
     struct dg_engine *engine; /* NULL until set */
     struct dg_offload *threads; /* NULL until set */
+    struct dg_bulk *bulk;       /* NULL: there are no bulk jobs */
+    size_t bulk_bytes_max;      /* of one upload */
+    size_t n_uploads;           /* calls with is_upload */
     struct dg_list scorings;    /* requests to score, waiting and under way */
     struct dg_list jobs;      /* of struct dg_job: all that the engine has not let go of */
     struct dg_clock clock;
@@ -59,6 +63,13 @@ void dg_api_metrics(struct dg_call *call);
 void dg_api_page(struct dg_call *call);
 void dg_api_page_file(struct dg_call *call);
 void dg_api_v1_detect(struct dg_call *call);
+void dg_api_v1_jobs_prepare(struct dg_call *call);
+void dg_api_v1_jobs_add(struct dg_call *call);
+void dg_api_v1_jobs(struct dg_call *call);
+void dg_api_v1_job(struct dg_call *call);
+void dg_api_v1_job_remove(struct dg_call *call);
+void dg_api_v1_job_cancel(struct dg_call *call);
+void dg_api_v1_job_result(struct dg_call *call);
 void dg_api_v1_score(struct dg_call *call);
 void dg_api_v1_translate(struct dg_call *call);
 void dg_api_v1_stream(struct dg_call *call);

@@ -54,7 +54,7 @@ static const char *const line_words[] = {"sentences", "whole", "join", NULL};
 static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
 static const char *const other_fields[] = {"text",  "prefix",   "must",  "suppress", "format", "lines",
                                            "priority", "cache", "api_key", "type",   "id"};
-enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000 };
+enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000, ID_MAX = 1000 };
 
 /* ---- Failures ---------------------------------------------------------------------------------- */
 
@@ -204,8 +204,9 @@ static enum dg_err read_row(const struct row *row, const struct dg_json *json, s
 static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, const char **field,
                                 struct dg_ask *ask)
 {
-    int format = 0, lines = 0, priority = DG_PRIORITY_NORMAL;
-    bool cache = true;
+    int format = 0, lines = ask->request.keep_lines_whole ? 1 : ask->request.join_lines ? 2 : 0;
+    int priority = (int)ask->request.priority;
+    bool cache = !ask->request.no_cache;
     *field = "format";
     enum dg_err err = dg_json_get_choice(json, "format", DG_JSON_OPTIONAL, format_words, why, &format);
     if (!err) {
@@ -297,6 +298,16 @@ enum dg_err dg_ask_key(const struct dg_json *json, struct dg_arena *arena, struc
     return err || text.len == 0 ? err : copy_text(arena, text, key);
 }
 
+static enum dg_err read_id(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
+                           struct dg_ask *ask)
+{
+    struct dg_span id = {NULL, 0};
+    enum dg_err err = dg_json_get_string(json, "id", DG_JSON_OPTIONAL, why, &id);
+    if (!err && id.len > ID_MAX)
+        err = dg_why_set(why, DG_ERR_RANGE, "field 'id': read %zu bytes, expected at most %d", id.len, ID_MAX);
+    return err || !id.ptr ? err : copy_text(arena, id, &ask->id);
+}
+
 /* Phrases that each sentence of the translation shall contain. */
 static enum dg_err read_must(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
                              struct dg_ask *ask)
@@ -355,6 +366,8 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
 {
     struct dg_why why = DG_WHY_NONE;
     struct dg_ask found = {.request = DG_ENGINE_REQUEST_DEFAULT};
+    if (limits->base)
+        found = *limits->base;
     const char *field = NULL;
     const struct row *row = NULL;
     size_t max = 0; /* of what is being read, where it is counted */
@@ -369,6 +382,12 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
         err = read_choices(json, &why, &field, &found);
     }
     if (!err) {
+        field = "id";
+        err = read_id(json, arena, &why, &found);
+    }
+    if (!err && limits->no_text) {
+        found.n_texts = 1;
+    } else if (!err) {
         field = "text";
         err = dg_ask_texts(json, "text", max = limits->texts, arena, &why, &found.texts, &found.n_texts,
                            &found.is_array);
@@ -401,7 +420,7 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
         failure->limit = err == DG_ERR_LIMIT ? (int64_t)max : row ? (int64_t)row->max : 0;
         return err;
     }
-    found.has_beam = dg_json_type(dg_json_get(json, "beam")) == DG_JSON_INT;
+    found.has_beam = found.has_beam || dg_json_type(dg_json_get(json, "beam")) == DG_JSON_INT;
     found.request.search.n_best = found.alternatives + 1;
     found.request.search.want_alignment = found.want_alignment;
     *ask = found;

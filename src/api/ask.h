@@ -16,11 +16,17 @@
 #include "base/json.h"
 #include "engine/engine.h"
 
+struct dg_ask;
+
 struct dg_ask_limits {
     size_t texts; /* items of `text` */
+    const struct dg_ask *base; /* what holds where nothing is said; borrowed, its strings by the result too; NULL:
+                                * the usual */
+    bool no_text; /* options alone */
 };
 
 struct dg_ask {
+    struct dg_span id;     /* a name that the asker gave it; ptr is NULL when there is none */
     struct dg_span *texts; /* [n_texts] */
     size_t n_texts;
     bool is_array; /* `text` was one */

@@ -72,6 +72,11 @@ struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req)
     return call;
 }
 
+struct dg_span dg_call_owner(const struct dg_call *call)
+{
+    return dg_span_cstr(dg_gate_name(call));
+}
+
 void dg_call_add_headers(struct dg_call *call)
 {
     if (call->has_headers)

@@ -57,6 +57,7 @@ struct dg_call {
 
     uint64_t started_ns;
     bool has_headers; /* the common ones are in the answer */
+    bool is_upload;   /* one of the few whose body may be large */
 
     /* For the access log. */
     uint64_t tokens_in, tokens_out;
@@ -81,6 +82,10 @@ void dg_call_json(struct dg_call *call, int status, struct dg_span json);
 void dg_call_text(struct dg_call *call, int status, struct dg_span text);
 void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg_span body);
 void dg_call_fail(struct dg_call *call, struct dg_failure failure); /* in the call's dialect */
+
+/* Whose work this is: the name of its key; empty where there is none. What belongs to somebody is shown to
+ * nobody else but administrators. */
+struct dg_span dg_call_owner(const struct dg_call *call);
 
 /* Adds the headers that every answer has, for answers that are not made by the functions above. */
 void dg_call_add_headers(struct dg_call *call);

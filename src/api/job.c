@@ -186,6 +186,8 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
 {
     const struct dg_ask *ask = &item->job->ask;
     struct dg_json_out out;
+    if (item->job->is_plain)
+        return dg_buf_append_span(&item->json, result->text);
     dg_json_out_init(&out, &item->json);
     dg_json_out_open(&out, '{');
     dg_json_out_key(&out, "text");

@@ -49,6 +49,7 @@ struct dg_job {
     void *owner;
     struct dg_job_item *items; /* [ask.n_texts], in the arena */
     size_t n_begun, n_open, n_done;
+    bool is_plain;       /* an item's `json` is its text alone; the owner's to set before the start */
     bool is_over;        /* on_over was called */
     bool is_pumping;
     enum dg_err err;     /* the first failure */

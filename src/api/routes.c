@@ -27,6 +27,13 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/v1/stream", "v1_stream", dg_api_v1_stream, .gate = DG_GATE_STREAM},
     {DG_HTTP_POST, "/v1/detect", "v1_detect", dg_api_v1_detect, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v1/score", "v1_score", dg_api_v1_score, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/v1/jobs", "v1_jobs_add", dg_api_v1_jobs_add, .prepare = dg_api_v1_jobs_prepare,
+     .gate = DG_GATE_KEY}, /* it passes by itself, but a key in the body would be too late */
+    {DG_HTTP_GET, "/v1/jobs", "v1_jobs", dg_api_v1_jobs, .gate = DG_GATE_KEY},
+    {DG_HTTP_GET, "/v1/jobs/*", "v1_job", dg_api_v1_job, .gate = DG_GATE_KEY},
+    {DG_HTTP_DELETE, "/v1/jobs/*", "v1_job_remove", dg_api_v1_job_remove, .gate = DG_GATE_KEY},
+    {DG_HTTP_POST, "/v1/jobs/*/cancel", "v1_job_cancel", dg_api_v1_job_cancel, .gate = DG_GATE_KEY},
+    {DG_HTTP_GET, "/v1/jobs/*/result", "v1_job_result", dg_api_v1_job_result, .gate = DG_GATE_KEY},
     {DG_HTTP_GET, "/v1/models", "v1_models", dg_api_v1_models},
     {DG_HTTP_GET, "/v1/languages", "v1_languages", dg_api_v1_languages},
     {DG_HTTP_GET, "/v1/usage", "v1_usage", dg_api_v1_usage, .gate = DG_GATE_KEY},

@@ -12,6 +12,7 @@
  * by NULL or a flag what was reached. Exit codes: 0 asked to stop and did, or --help and its like;
  * 1 could not do it; 2 used wrongly, which includes any mistake in the configuration. */
 #include "api/api.h"
+#include "api/bulk.h"
 #include "base/log.h"
 #include "daemon/keys.h"
 #include "daemon/options.h"
@@ -33,7 +34,7 @@
 extern char **environ; /* POSIX leaves the declaration to us */
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
-enum { WAITING_MAX = 64 }; /* requests that wait for the thread beside the loop */
+enum { MINUTE_MS = 60 * 1000, WAITING_MAX = 64 }; /* requests that wait for the thread beside the loop */
 
 /* Everything that the process holds; one, on main's stack. The loop's thread. */
 struct daemon {
@@ -45,6 +46,7 @@ struct daemon {
     struct dg_log *log;
     uv_loop_t loop;
     bool loop_open;
+    uv_timer_t minute; /* rings once a minute */
     struct dg_signals signals;
     struct dg_systemd_watchdog watchdog;
     struct dg_shared *shared; /* NULL: nothing is */
@@ -103,6 +105,8 @@ static void finish(void *user)
     dg_shared_close(d->shared);
     dg_systemd_watchdog_close(&d->watchdog);
     dg_signals_close(&d->signals);
+    if (!uv_is_closing((uv_handle_t *)&d->minute))
+        uv_close((uv_handle_t *)&d->minute, NULL);
 }
 
 static void on_stop(void *user, int nth)
@@ -160,6 +164,18 @@ static void on_reload(void *user)
 static const struct dg_signals_handlers signal_handlers = {.on_stop = on_stop,
                                                            .on_reload = on_reload};
 
+static void on_turn(void *user)
+{
+    dg_api_turn(user);
+}
+
+/* Once a minute: what only time brings about. */
+static void on_minute(uv_timer_t *timer)
+{
+    struct daemon *d = timer->data;
+    dg_api_tick(d->api);
+}
+
 /* ---- Start-up, step by step ------------------------------------------------------------------ */
 
 static enum dg_err open_log(struct daemon *d, struct dg_why *why)
@@ -192,6 +208,10 @@ static enum dg_err open_loop(struct daemon *d, struct dg_why *why)
         return dg_why_set(why, dg_err_from_errno(-code), "cannot make an event loop: %s",
                           uv_strerror(code));
     d->loop_open = true;
+    uv_timer_init(&d->loop, &d->minute);
+    d->minute.data = d;
+    uv_timer_start(&d->minute, on_minute, MINUTE_MS, MINUTE_MS);
+    uv_unref((uv_handle_t *)&d->minute);
     return dg_signals_open(&d->signals, &d->loop, &signal_handlers, d, why);
 }
 
@@ -224,6 +244,26 @@ static enum dg_err open_service(struct daemon *d, struct dg_why *why)
 static enum dg_err open_keys(struct daemon *d, struct dg_why *why)
 {
     return dg_keys_open(&d->keys, &d->loop, d->start, d->shared, d->log, why);
+}
+
+/* Bulk jobs go on with the account that the daemon has become. */
+static enum dg_err open_bulk(struct daemon *d, struct dg_why *why)
+{
+    const struct dg_options *options = options_of(d->start);
+    const struct dg_bulk_opts opts = {
+        .dir = options->jobs_dir,
+        .bytes_max = options->jobs_upload,
+        .space_max = options->jobs_space,
+        .jobs_max = (size_t)options->jobs_max,
+        .retention_s = (uint64_t)options->jobs_retention_ms / 1000,
+        .line_max = options->max_body,
+    };
+    if (!*options->jobs_dir)
+        return DG_OK;
+    enum dg_err err = dg_api_open_bulk(d->api, &opts, &d->loop, why);
+    if (!err)
+        dg_service_on_turn(d->service, on_turn, d->api);
+    return err;
 }
 
 static enum dg_err open_api(struct daemon *d, struct dg_why *why)
@@ -329,6 +369,8 @@ static enum dg_err start(struct daemon *d, struct dg_why *why)
         err = bind_listeners(d, why);
     if (!err)
         err = drop_privileges(d, why);
+    if (!err)
+        err = open_bulk(d, why);
     if (!err)
         announce(d);
     return err;

@@ -138,6 +138,17 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_DURATION(T, redis_keep_ms), "redis-keep", .min = 60 * SECOND, .max = 8760ll * HOUR, .def = "7d",
      .help = "how long Redis keeps a sentence"},
 
+    {DG_OPT_PATH(T, jobs_dir), "jobs-dir", .heading = "Bulk jobs", .def = "",
+     .help = "where bulk jobs are kept, which go on there after a restart; empty for no bulk jobs"},
+    {DG_OPT_SIZE(T, jobs_upload), "jobs-upload", .min = KIB, .max = 1024 * MIB, .def = "32MiB",
+     .help = "the lines of one bulk job; held in memory while they arrive"},
+    {DG_OPT_SIZE(T, jobs_space), "jobs-space", .min = MIB, .max = 1024 * 1024ull * MIB, .def = "4GiB",
+     .help = "files of all bulk jobs"},
+    {DG_OPT_INT(T, jobs_max), "jobs-max", .min = 1, .max = 100000, .def = "1000",
+     .help = "bulk jobs kept, finished ones counted"},
+    {DG_OPT_DURATION(T, jobs_retention_ms), "jobs-retention", .min = SECOND, .max = 10000ll * 24 * HOUR,
+     .def = "7d", .help = "how long a finished bulk job and its result are kept"},
+
     {DG_OPT_ENUM(T, log_level), "log-level", .heading = "Log", .words = level_words, .def = "info",
      .flags = DG_OPT_RELOADABLE,
      .help = "how much is logged; only debug shows anything that a user wrote"},

@@ -49,6 +49,11 @@ struct dg_options {
     const char *redis, *redis_user, *redis_password_file;
     int64_t redis_timeout_ms, redis_keep_ms;
 
+    /* Bulk jobs. */
+    const char *jobs_dir;
+    uint64_t jobs_upload, jobs_space;
+    int64_t jobs_max, jobs_retention_ms;
+
     /* Log. */
     int log_level;  /* enum dg_log_level */
     int log_format; /* enum dg_log_format */

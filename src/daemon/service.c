@@ -57,6 +57,8 @@ struct dg_service {
     struct dg_waker *waker; /* guarded: workers ring it, and it closes before they end */
     struct list *reloading; /* under way */
     bool is_closed;
+    void (*on_turn)(void *user); /* or NULL */
+    void *turn_user;
 };
 
 /* ---- The list ----------------------------------------------------------------------------------- */
@@ -209,6 +211,8 @@ static void on_wake(void *user)
 {
     struct dg_service *service = user;
     dg_engine_poll(service->engine);
+    if (service->on_turn && !service->is_closed)
+        service->on_turn(service->turn_user);
 }
 
 /* Called by workers. */
@@ -277,6 +281,12 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
     free_list(list);
     *out = service; /* also on failure, so that the one ladder takes it down */
     return err;
+}
+
+void dg_service_on_turn(struct dg_service *service, void (*on_turn)(void *user), void *user)
+{
+    service->on_turn = on_turn;
+    service->turn_user = user;
 }
 
 struct dg_engine *dg_service_engine(const struct dg_service *service)

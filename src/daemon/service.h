@@ -37,6 +37,9 @@ struct dg_engine *dg_service_engine(const struct dg_service *service);
 /* How long the worker that has been longest at its present step has been there. */
 uint64_t dg_service_stalled_ns(const struct dg_service *service);
 
+/* `on_turn` is called after each dg_engine_poll. */
+void dg_service_on_turn(struct dg_service *service, void (*on_turn)(void *user), void *user);
+
 /* Opens every model that `options` name anew, and when all of them work puts them in place of those that
  * serve; models no longer named are let go. If one fails, all stay as they were, and the log says why.
  * `on_over` (err is that failure) is called once, later, from the loop; not when one is under way

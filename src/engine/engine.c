@@ -297,6 +297,14 @@ static void choose_beam(const struct dg_loaded *model, struct dg_search_opts *se
     search->beam = beam < 1 ? 1 : beam > DG_BEAM_MAX ? DG_BEAM_MAX : (int)beam;
 }
 
+enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_request *request, struct dg_why *why)
+{
+    const struct dg_way_map map = {engine->models, engine->n_models, engine->langid,
+                                   engine->langid_why.text};
+    struct dg_way way;
+    return dg_way_find(&map, request, why, &way);
+}
+
 enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
                            struct dg_why *why, struct dg_loaded **loaded)
 {

@@ -177,6 +177,10 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
                              const struct dg_engine_events *events, void *ctx, struct dg_why *why,
                              uint64_t *retry_ms, uint64_t *id) DG_MUST_CHECK;
 
+/* Whether there is a model for the request; its text may be empty. Errors as of dg_engine_submit. */
+enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_request *request,
+                          struct dg_why *why) DG_MUST_CHECK;
+
 /* Asks for the end of a request; on_done comes (err CANCELLED) from a later poll. False: it is over. */
 bool dg_engine_cancel(struct dg_engine *engine, uint64_t id);
 

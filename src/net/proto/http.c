@@ -758,6 +758,16 @@ void dg_http_take_output(struct dg_http *http, struct dg_buf *into)
     http->out_taken += into->len;
 }
 
+void dg_http_take_body(struct dg_http_req *req, struct dg_buf *into)
+{
+    struct dg_http *http = req->http;
+    struct dg_buf spare = *into;
+    *into = http->body;
+    http->body = spare;
+    http->body.max = into->max;
+    req->body = (struct dg_span){NULL, 0};
+}
+
 bool dg_http_wants_close(const struct dg_http *http, bool *at_once)
 {
     *at_once = http->dead;

@@ -184,6 +184,9 @@ void dg_http_close_soon(struct dg_http *http, uint32_t grace_ms);
 uint64_t dg_http_deadline(const struct dg_http *http);
 void dg_http_expire(struct dg_http *http);
 
+/* Moves the body away into `into`, an initialised empty buffer of the caller's: req->body is empty then. */
+void dg_http_take_body(struct dg_http_req *req, struct dg_buf *into);
+
 /* ---- Leaving HTTP ---------------------------------------------------------------------------- */
 
 /* Answers `req` with 101 and the headers added so far (http_reply.h), after which the connection

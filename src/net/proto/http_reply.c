@@ -219,6 +219,11 @@ void dg_http_reply_end(struct dg_http_req *req)
     dg_http_answered(http);
 }
 
+void dg_http_reply_abort(struct dg_http_req *req)
+{
+    dg_http_kill(req->http);
+}
+
 void dg_http_upgrade(struct dg_http_req *req)
 {
     struct dg_http *http = req->http;

@@ -35,6 +35,9 @@ void dg_http_reply_begin(struct dg_http_req *req, int status, const char *type);
 enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part);
 void dg_http_reply_end(struct dg_http_req *req);
 
+/* Gives a streamed answer up: the connection ends without its last chunk, so that the client knows. */
+void dg_http_reply_abort(struct dg_http_req *req);
+
 /* True when an answer to `req` has begun. */
 bool dg_http_reply_begun(const struct dg_http_req *req);
 

@@ -1,0 +1,782 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The folder of bulk jobs: what is in it at the start, and how jobs come, wait for their turn, end and go.
+ * At most RUNNING jobs have lines with the engine at once, oldest first; the rest wait. */
+#include "api/bulk.h"
+#include "api/bulk_int.h"
+#include "base/file_out.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    RUNNING = 4,
+    TASKS_MAX = 4096,
+    META_MAX = 128 * 1024,
+    MODELS_MAX = 1000,
+    OPTIONS_VALUES_MAX = 2000,
+    FILE_MODE = 0600
+};
+
+static const char *const state_words[] = {[DG_BULK_WAITING] = "waiting",     [DG_BULK_RUNNING] = "running",
+                                          [DG_BULK_DONE] = "done",           [DG_BULK_CANCELLED] = "cancelled",
+                                          [DG_BULK_FAILED] = "failed",       NULL};
+static const char *const format_words[] = {[DG_BULK_TEXT] = "text", [DG_BULK_JSONL] = "jsonl", NULL};
+
+static uint64_t now_s(const struct dg_bulk *bulk)
+{
+    return dg_clock_wall(&bulk->clock) / DG_CLOCK_S;
+}
+
+static bool is_over(const struct dg_bulk_job *job)
+{
+    return job->state >= DG_BULK_DONE;
+}
+
+/* ---- A job's memory ----------------------------------------------------------------------------- */
+
+static struct dg_bulk_job *new_job(struct dg_bulk *bulk, const char *id)
+{
+    struct dg_bulk_job *job = dg_try_calloc(1, sizeof *job);
+    if (!job)
+        return NULL;
+    job->bulk = bulk;
+    memcpy(job->id, id, DG_BULK_ID_LEN);
+    job->in_fd = job->out_fd = -1;
+    dg_list_init(&job->link);
+    dg_list_init(&job->lines);
+    dg_arena_init(&job->arena, 1 << 20);
+    dg_buf_init(&job->input, bulk->opts.line_max + 2 * DG_BULK_CHUNK);
+    if (dg_bulk_path(job->in_path, bulk->opts.dir, job->id, "in") ||
+        dg_bulk_path(job->out_path, bulk->opts.dir, job->id, "out") ||
+        dg_bulk_path(job->meta_path, bulk->opts.dir, job->id, "json")) {
+        dg_arena_deinit(&job->arena);
+        dg_free(job);
+        return NULL; /* the folder's path was short enough when it was opened */
+    }
+    return job;
+}
+
+static void free_job(struct dg_bulk_job *job)
+{
+    dg_bulk_halt(job);
+    dg_list_unlink(&job->link);
+    if (job->in_fd >= 0)
+        close(job->in_fd);
+    if (job->out_fd >= 0)
+        close(job->out_fd);
+    dg_arena_deinit(&job->arena);
+    dg_free(job);
+}
+
+void dg_bulk_hold(struct dg_bulk_job *job)
+{
+    job->n_held++;
+}
+
+void dg_bulk_release(struct dg_bulk_job *job)
+{
+    if (--job->n_held == 0 && job->is_removed)
+        free_job(job);
+}
+
+static void link_job(struct dg_bulk_job *job)
+{
+    dg_list_link_last(&job->bulk->jobs, &job->link);
+    job->bulk->n_jobs++;
+    job->bulk->bytes += job->in_bytes + job->out_bytes;
+}
+
+/* Reads the options into the struct that its lines begin with. */
+static enum dg_err read_options(struct dg_bulk_job *job, struct dg_span options, struct dg_why *why)
+{
+    const struct dg_ask_limits limits = {.no_text = true};
+    struct dg_failure failure;
+    struct dg_json *json;
+    job->options = dg_arena_copy(&job->arena, options);
+    if (!job->options.ptr)
+        return DG_ERR_NOMEM;
+    enum dg_err err = dg_ask_parse(job->options, OPTIONS_VALUES_MAX, &job->arena, &failure, &json);
+    if (!err) {
+        err = dg_ask_read(json, &job->arena, &limits, &failure, &job->ask);
+        dg_json_free(json);
+    }
+    return err ? dg_why_set(why, err, "%s", failure.message) : DG_OK;
+}
+
+/* The models that its owner may use; names are strings of the arena. */
+static enum dg_err own_models(struct dg_bulk_job *job, const char *const *names, size_t n)
+{
+    if (n == 0)
+        return DG_OK;
+    const char **only = dg_arena_calloc(&job->arena, n, sizeof *only);
+    for (size_t i = 0; only && i < n; i++) {
+        struct dg_span name = dg_arena_copy(&job->arena, dg_span_cstr(names[i]));
+        if (!name.ptr)
+            return DG_ERR_NOMEM;
+        only[i] = name.ptr;
+    }
+    job->ask.request.only = only;
+    job->ask.request.n_only = n;
+    return only ? DG_OK : DG_ERR_NOMEM;
+}
+
+/* ---- What is written down of it ----------------------------------------------------------------- */
+
+static void put_numbers(const struct dg_bulk_job *job, struct dg_json_out *out)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {{"created", job->created_s}, {"finished", job->finished_s},  {"lines", job->n_lines},
+                   {"done", job->n_done},       {"failed", job->n_failed},      {"input_bytes", job->in_bytes},
+                   {"output_bytes", job->out_bytes}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        dg_json_out_key(out, numbers[i].name);
+        if (strcmp(numbers[i].name, "finished") == 0 && !is_over(job))
+            dg_json_out_null(out);
+        else
+            dg_json_out_uint(out, numbers[i].value);
+    }
+}
+
+static void put_members(const struct dg_bulk_job *job, enum dg_bulk_state state, struct dg_json_out *out)
+{
+    dg_json_out_key(out, "id");
+    dg_json_out_cstr(out, job->id);
+    dg_json_out_key(out, "state");
+    dg_json_out_cstr(out, state_words[state]);
+    dg_json_out_key(out, "format");
+    dg_json_out_cstr(out, format_words[job->format]);
+    put_numbers(job, out);
+    dg_json_out_key(out, "options");
+    dg_json_out_raw(out, job->options);
+    if (job->state == DG_BULK_FAILED) {
+        dg_json_out_key(out, "error");
+        dg_json_out_cstr(out, dg_why_text(&job->why, job->err));
+    }
+}
+
+void dg_bulk_put_state(const struct dg_bulk_job *job, struct dg_json_out *out)
+{
+    dg_json_out_open(out, '{');
+    put_members(job, job->state, out);
+    dg_json_out_close(out, '}');
+}
+
+/* What stands in ID.json: a job that runs is one that waits for the next start. */
+static enum dg_err put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
+{
+    struct dg_json_out out;
+    dg_json_out_init(&out, buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "version");
+    dg_json_out_int(&out, 1);
+    dg_json_out_key(&out, "owner");
+    dg_json_out_cstr(&out, job->owner);
+    dg_json_out_key(&out, "models");
+    dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < job->ask.request.n_only; i++)
+        dg_json_out_cstr(&out, job->ask.request.only[i]);
+    dg_json_out_close(&out, ']');
+    put_members(job, is_over(job) ? job->state : DG_BULK_WAITING, &out);
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+/* A piece of work for the files' thread that belongs to nobody. */
+struct chore {
+    struct dg_task task;
+    struct dg_bulk_job *job; /* held */
+    struct dg_buf meta;
+    struct dg_buf body;
+    enum dg_err err;
+    struct dg_why why;
+    dg_bulk_added_fn on_added;
+    void *owner;
+};
+
+static struct chore *new_chore(struct dg_bulk_job *job)
+{
+    struct chore *chore = dg_try_calloc(1, sizeof *chore);
+    if (!chore)
+        return NULL;
+    chore->job = job;
+    dg_buf_init(&chore->meta, META_MAX);
+    dg_buf_init(&chore->body, SIZE_MAX / 2);
+    dg_bulk_hold(job);
+    return chore;
+}
+
+static void free_chore(struct chore *chore)
+{
+    struct dg_bulk_job *job = chore->job;
+    dg_buf_deinit(&chore->meta);
+    dg_buf_deinit(&chore->body);
+    dg_free(chore);
+    dg_bulk_release(job);
+}
+
+static void run_save(struct dg_task *task)
+{
+    struct chore *chore = (struct chore *)task;
+    chore->err = dg_file_out_save(chore->job->meta_path, FILE_MODE, chore->meta.ptr, chore->meta.len, &chore->why);
+}
+
+static void on_saved(struct dg_task *task)
+{
+    struct chore *chore = (struct chore *)task;
+    if (chore->err)
+        dg_log_event(chore->job->bulk->log, DG_LOG_ERROR, "bulk",
+                     DG_LOG_FIELDS(dg_log_str("job", chore->job->id), dg_log_err(chore->err)),
+                     "the end of a job could not be written down; the next start goes on with it: %s",
+                     dg_why_text(&chore->why, chore->err));
+    free_chore(chore);
+}
+
+/* Without memory or disk the next start finds the job unfinished, goes on, and ends it again. */
+static void save(struct dg_bulk_job *job)
+{
+    struct chore *chore = new_chore(job);
+    if (!chore)
+        return;
+    if (put_meta(job, &chore->meta) != DG_OK ||
+        dg_offload_submit(job->bulk->files, &chore->task, run_save, on_saved) != DG_OK)
+        free_chore(chore);
+}
+
+/* ---- Endings ------------------------------------------------------------------------------------ */
+
+void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
+{
+    job->state = state;
+    job->finished_s = now_s(job->bulk);
+    dg_bulk_halt(job);
+    dg_log_event(job->bulk->log, DG_LOG_NOTICE, "bulk",
+                 DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_done),
+                               dg_log_uint("failed", job->n_failed)),
+                 "job %s", state_words[state]);
+    save(job);
+}
+
+void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_why *why)
+{
+    job->err = err;
+    job->why = (struct dg_why)DG_WHY_NONE;
+    if (why)
+        job->why = *why;
+    else if (err == DG_ERR_LIMIT)
+        dg_why_set(&job->why, err, "the files of all jobs take more than the %" PRIu64 " bytes that they may",
+                   job->bulk->opts.space_max);
+    dg_bulk_finish(job, DG_BULK_FAILED);
+}
+
+void dg_bulk_cancel(struct dg_bulk_job *job)
+{
+    if (!is_over(job))
+        dg_bulk_finish(job, DG_BULK_CANCELLED);
+}
+
+static void run_unlink(struct dg_task *task)
+{
+    const struct dg_bulk_job *job = ((struct chore *)task)->job;
+    unlink(job->meta_path); /* first: without it the others are litter that the next start removes */
+    unlink(job->in_path);
+    unlink(job->out_path);
+}
+
+static void on_chore_done(struct dg_task *task)
+{
+    free_chore((struct chore *)task);
+}
+
+void dg_bulk_remove(struct dg_bulk_job *job)
+{
+    struct dg_bulk *bulk = job->bulk;
+    if (job->is_removed)
+        return;
+    dg_bulk_hold(job);
+    if (!is_over(job))
+        job->state = DG_BULK_CANCELLED;
+    dg_bulk_halt(job);
+    dg_list_unlink(&job->link);
+    dg_list_init(&job->link);
+    bulk->n_jobs--;
+    bulk->bytes -= job->in_bytes + job->out_bytes;
+    job->is_removed = true;
+    /* Behind whatever still writes to them. */
+    struct chore *chore = new_chore(job);
+    if (chore && dg_offload_submit(bulk->files, &chore->task, run_unlink, on_chore_done) != DG_OK) {
+        run_unlink(&chore->task);
+        free_chore(chore);
+    }
+    dg_bulk_release(job);
+}
+
+/* ---- Coming ------------------------------------------------------------------------------------- */
+
+static void run_create(struct dg_task *task)
+{
+    struct chore *chore = (struct chore *)task;
+    struct dg_bulk_job *job = chore->job;
+    struct dg_span body = dg_buf_span(&chore->body);
+    job->n_lines = dg_bulk_count_lines(body);
+    chore->err = put_meta(job, &chore->meta);
+    if (!chore->err)
+        chore->err = dg_bulk_file_create(job->in_path, body, &chore->why);
+    if (!chore->err) {
+        run_save(task);
+        if (chore->err)
+            unlink(job->in_path);
+    }
+}
+
+static void on_created(struct dg_task *task)
+{
+    struct chore *chore = (struct chore *)task;
+    struct dg_bulk_job *job = chore->job;
+    struct dg_bulk *bulk = job->bulk;
+    job->is_removed = chore->err != DG_OK; /* then the chore's end is its end */
+    bulk->bytes -= job->in_bytes;          /* counted since it was asked for; now as any other job's */
+    bulk->n_jobs--;
+    if (!chore->err) {
+        link_job(job);
+        dg_log_event(bulk->log, DG_LOG_NOTICE, "bulk",
+                     DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_lines)), "job taken");
+    }
+    chore->on_added(chore->owner, chore->err ? NULL : job, chore->err, &chore->why);
+    free_chore(chore);
+    if (!bulk->is_closing)
+        dg_bulk_turn(bulk);
+}
+
+static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_order *order, struct dg_why *why)
+{
+    if (bulk->is_closing)
+        return DG_ERR_CLOSED;
+    if (bulk->n_jobs >= bulk->opts.jobs_max)
+        return dg_why_set(why, DG_ERR_LIMIT, "%zu jobs are kept, which is the most; remove some", bulk->n_jobs);
+    if (bulk->bytes + order->body->len > bulk->opts.space_max)
+        return dg_why_set(why, DG_ERR_RANGE,
+                          "the files of all jobs would take %" PRIu64 " bytes, expected at most %" PRIu64
+                          "; remove some jobs",
+                          bulk->bytes + order->body->len, bulk->opts.space_max);
+    return DG_OK;
+}
+
+enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order, dg_bulk_added_fn on_added,
+                        void *owner, struct dg_why *why)
+{
+    unsigned char random[DG_BULK_ID_LEN / 2];
+    char id[DG_BULK_ID_LEN + 1];
+    enum dg_err err = check_room(bulk, order, why);
+    if (err)
+        return err;
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(id, sizeof id, random, sizeof random);
+    struct dg_bulk_job *job = new_job(bulk, id);
+    if (!job)
+        return DG_ERR_NOMEM;
+    job->is_removed = true; /* until its files are there: whoever lets go of it last frees it */
+    job->format = order->format;
+    job->created_s = now_s(bulk);
+    job->in_bytes = order->body->len;
+    memcpy(job->owner, order->owner.ptr ? order->owner.ptr : "",
+           order->owner.len < DG_BULK_OWNER ? order->owner.len : DG_BULK_OWNER);
+    err = read_options(job, order->options, why);
+    if (!err)
+        err = own_models(job, order->only, order->n_only);
+    struct chore *chore = err ? NULL : new_chore(job);
+    if (!chore) {
+        free_job(job);
+        return err ? err : DG_ERR_NOMEM;
+    }
+    chore->on_added = on_added;
+    chore->owner = owner;
+    struct dg_buf none = chore->body;
+    chore->body = *order->body;
+    *order->body = none;
+    err = dg_offload_submit(bulk->files, &chore->task, run_create, on_created);
+    if (err) {
+        free_chore(chore);
+        return err == DG_ERR_LIMIT ? DG_ERR_BUSY : err;
+    }
+    bulk->bytes += job->in_bytes;
+    bulk->n_jobs++;
+    return DG_OK;
+}
+
+/* ---- Looking ------------------------------------------------------------------------------------ */
+
+struct dg_bulk_job *dg_bulk_next(struct dg_bulk *bulk, struct dg_bulk_job *job)
+{
+    struct dg_list *at = job ? job->link.next : bulk->jobs.next;
+    return at == &bulk->jobs ? NULL : DG_LIST_ITEM(at, struct dg_bulk_job, link);
+}
+
+struct dg_bulk_job *dg_bulk_find(struct dg_bulk *bulk, struct dg_span id)
+{
+    struct dg_bulk_job *job = NULL;
+    while ((job = dg_bulk_next(bulk, job)) && !dg_span_eq(dg_span_cstr(job->id), id))
+        ;
+    return job;
+}
+
+const char *dg_bulk_owner(const struct dg_bulk_job *job)
+{
+    return job->owner;
+}
+
+enum dg_bulk_state dg_bulk_state(const struct dg_bulk_job *job)
+{
+    return job->state;
+}
+
+enum dg_bulk_format dg_bulk_format(const struct dg_bulk_job *job)
+{
+    return job->format;
+}
+
+void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
+{
+    *stats = (struct dg_bulk_stats){.n_lines = bulk->n_lines, .n_failed = bulk->n_failed, .bytes = bulk->bytes};
+    for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
+        const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        stats->n_waiting += job->state == DG_BULK_WAITING;
+        stats->n_running += job->state == DG_BULK_RUNNING;
+        stats->n_over += is_over(job);
+    }
+}
+
+/* ---- Turns -------------------------------------------------------------------------------------- */
+
+void dg_bulk_turn(struct dg_bulk *bulk)
+{
+    size_t n_running = 0;
+    for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs && n_running < RUNNING; at = next) {
+        struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        next = at->next;
+        if (is_over(job))
+            continue;
+        job->state = DG_BULK_RUNNING;
+        dg_bulk_run(job);
+        n_running += job->state == DG_BULK_RUNNING;
+    }
+}
+
+void dg_bulk_tick(struct dg_bulk *bulk)
+{
+    for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs; at = next) {
+        struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        next = at->next;
+        if (is_over(job) && job->finished_s + bulk->opts.retention_s <= now_s(bulk))
+            dg_bulk_remove(job);
+    }
+    dg_bulk_turn(bulk); /* where memory was short before */
+}
+
+/* ---- The folder at the start -------------------------------------------------------------------- */
+
+static enum dg_err read_number(const struct dg_json *json, const char *name, uint64_t *out, struct dg_why *why)
+{
+    int64_t value = 0;
+    enum dg_err err = dg_json_get_int(json, name, DG_JSON_OPTIONAL, 0, INT64_MAX, why, &value);
+    *out = (uint64_t)value;
+    return err;
+}
+
+static enum dg_err read_size(const struct dg_json *json, const char *name, size_t *out, struct dg_why *why)
+{
+    uint64_t value = 0;
+    enum dg_err err = read_number(json, name, &value, why);
+    *out = (size_t)value;
+    return err;
+}
+
+static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *json, struct dg_why *why)
+{
+    struct dg_span owner = {NULL, 0}, error = {NULL, 0};
+    int64_t version;
+    int state = 0, format = 0;
+    enum dg_err err = dg_json_get_int(json, "version", DG_JSON_REQUIRED, 1, 1, why, &version);
+    if (!err)
+        err = dg_json_get_choice(json, "state", DG_JSON_REQUIRED, state_words, why, &state);
+    if (!err)
+        err = dg_json_get_choice(json, "format", DG_JSON_REQUIRED, format_words, why, &format);
+    if (!err)
+        err = dg_json_get_string(json, "owner", DG_JSON_REQUIRED, why, &owner);
+    if (!err)
+        err = dg_json_get_string(json, "error", DG_JSON_OPTIONAL, why, &error);
+    if (!err)
+        err = read_number(json, "created", &job->created_s, why);
+    if (!err)
+        err = read_number(json, "finished", &job->finished_s, why);
+    if (!err)
+        err = read_size(json, "lines", &job->n_lines, why);
+    if (!err)
+        err = read_size(json, "done", &job->n_done, why);
+    if (!err)
+        err = read_size(json, "failed", &job->n_failed, why);
+    if (!err)
+        err = read_number(json, "input_bytes", &job->in_bytes, why);
+    if (!err)
+        err = read_number(json, "output_bytes", &job->out_bytes, why);
+    if (!err && owner.len > DG_BULK_OWNER)
+        err = dg_why_set(why, DG_ERR_RANGE, "field 'owner' is too long");
+    if (err)
+        return err;
+    memcpy(job->owner, owner.ptr, owner.len);
+    job->state = state == DG_BULK_RUNNING ? DG_BULK_WAITING : (enum dg_bulk_state)state;
+    job->format = (enum dg_bulk_format)format;
+    if (job->state == DG_BULK_FAILED)
+        job->err = dg_why_set(&job->why, DG_ERR_IO, "%.*s", DG_SPAN_FMT(error));
+    return DG_OK;
+}
+
+/* Without them a job that was narrowed to some models would be free to use all. */
+static enum dg_err read_models(struct dg_bulk_job *job, const struct dg_json *json, struct dg_why *why)
+{
+    const char *names[MODELS_MAX];
+    const struct dg_json *models = NULL;
+    enum dg_err err = dg_json_get_array(json, "models", DG_JSON_REQUIRED, why, &models);
+    size_t n = dg_json_len(models);
+    if (!err && n > MODELS_MAX)
+        err = dg_why_set(why, DG_ERR_LIMIT, "field 'models': read %zu names, expected at most %d", n, MODELS_MAX);
+    for (size_t i = 0; i < n && !err; i++) {
+        struct dg_span name;
+        err = dg_json_at_string(models, "models", i, why, &name);
+        struct dg_span copy = err ? (struct dg_span){NULL, 0} : dg_arena_copy(&job->arena, name);
+        if (!err && !copy.ptr)
+            err = DG_ERR_NOMEM;
+        names[i] = copy.ptr;
+    }
+    return err ? err : own_models(job, names, n);
+}
+
+/* The options as they stand in the file: written anew, since a parsed value has no text. */
+static enum dg_err find_options(struct dg_span text, struct dg_span *options)
+{
+    static const char key[] = "\"options\":";
+    for (size_t at = 0; at + sizeof key - 1 < text.len; at++) {
+        if (memcmp(text.ptr + at, key, sizeof key - 1) != 0)
+            continue;
+        /* We wrote it: an object of ours, whose end is where its brackets are even, strings aside. */
+        size_t start = at + sizeof key - 1, depth = 0;
+        bool in_string = false;
+        for (size_t i = start; i < text.len; i++) {
+            char c = text.ptr[i];
+            if (in_string && c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = !in_string;
+            else if (!in_string && (c == '{' || c == '['))
+                depth++;
+            else if (!in_string && (c == '}' || c == ']') && --depth == 0) {
+                *options = dg_span_sub(text, start, i + 1 - start);
+                return DG_OK;
+            }
+        }
+        break;
+    }
+    return DG_ERR_FORMAT;
+}
+
+static enum dg_err read_meta(struct dg_bulk_job *job, struct dg_why *why)
+{
+    const struct dg_json_limits limits = {.max_bytes = META_MAX, .max_depth = 16, .max_values = OPTIONS_VALUES_MAX};
+    char *bytes = dg_try_malloc(META_MAX);
+    struct dg_json *json = NULL;
+    struct dg_span options;
+    size_t len = 0;
+    int fd = -1;
+    enum dg_err err = bytes ? dg_bulk_file_read(&fd, job->meta_path, 0, bytes, META_MAX, &len, why) : DG_ERR_NOMEM;
+    if (!err)
+        err = dg_json_parse(dg_span_make(bytes, len), &limits, why, &json);
+    if (!err)
+        err = read_members(job, json, why);
+    if (!err && find_options(dg_span_make(bytes, len), &options) != DG_OK)
+        err = dg_why_set(why, DG_ERR_FORMAT, "field 'options' is missing");
+    if (!err)
+        err = read_options(job, options, why);
+    if (!err)
+        err = read_models(job, json, why);
+    dg_json_free(json);
+    if (fd >= 0)
+        close(fd);
+    dg_free(bytes);
+    return err;
+}
+
+/* Where an unfinished job stands is what its files say. */
+static enum dg_err resume(struct dg_bulk_job *job, struct dg_why *why)
+{
+    struct dg_bulk_resume found;
+    if (is_over(job))
+        return DG_OK;
+    enum dg_err err = dg_bulk_file_resume(job->in_path, job->out_path, job->format == DG_BULK_TEXT, &found, why);
+    if (err)
+        return err;
+    job->n_done = job->n_begun = found.n_done;
+    job->n_failed = found.n_failed;
+    job->in_at = found.in_at;
+    job->out_bytes = found.out_bytes;
+    return DG_OK;
+}
+
+static void take_in(struct dg_bulk *bulk, const char *id)
+{
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_bulk_job *job = new_job(bulk, id);
+    enum dg_err err = job ? read_meta(job, &why) : DG_ERR_NOMEM;
+    if (!err)
+        err = resume(job, &why);
+    if (!err) {
+        link_job(job);
+        return;
+    }
+    dg_log_event(bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_str("job", id), dg_log_err(err)),
+                 "a job is left alone, because it cannot be read: %s", dg_why_text(&why, err));
+    if (job)
+        free_job(job);
+}
+
+/* ID of "ID.kind"; NULL when the name is none of ours. */
+static const char *kind_of(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == DG_BULK_ID_LEN && name[DG_BULK_ID_LEN] == '.'
+               ? name + DG_BULK_ID_LEN + 1
+               : NULL;
+}
+
+/* Files without their ID.json: of a job that was never taken, or that is removed. */
+static void sweep(struct dg_bulk *bulk, const char *name)
+{
+    char path[DG_BULK_PATH_MAX];
+    char id[DG_BULK_ID_LEN + 1];
+    snprintf(id, sizeof id, "%.*s", DG_BULK_ID_LEN, name);
+    if (dg_bulk_path(path, bulk->opts.dir, id, "json") == DG_OK && access(path, F_OK) == 0)
+        return;
+    if (dg_bulk_path(path, bulk->opts.dir, id, kind_of(name)) == DG_OK)
+        unlink(path);
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct dg_bulk_job *const *one = a, *const *two = b;
+    if ((*one)->created_s != (*two)->created_s)
+        return (*one)->created_s < (*two)->created_s ? -1 : 1;
+    return strcmp((*one)->id, (*two)->id);
+}
+
+/* Oldest first, as they were taken. */
+static enum dg_err sort(struct dg_bulk *bulk)
+{
+    size_t n = 0;
+    struct dg_bulk_job **all = dg_try_calloc(bulk->n_jobs ? bulk->n_jobs : 1, sizeof *all);
+    if (!all)
+        return DG_ERR_NOMEM;
+    while (!dg_list_is_empty(&bulk->jobs)) {
+        all[n] = DG_LIST_ITEM(bulk->jobs.next, struct dg_bulk_job, link);
+        dg_list_unlink(&all[n++]->link);
+    }
+    qsort(all, n, sizeof *all, by_age);
+    for (size_t i = 0; i < n; i++)
+        dg_list_link_last(&bulk->jobs, &all[i]->link);
+    dg_free(all);
+    return DG_OK;
+}
+
+static enum dg_err scan(struct dg_bulk *bulk, struct dg_why *why)
+{
+    DIR *dir = opendir(bulk->opts.dir);
+    if (!dir)
+        return dg_why_set(why, dg_err_from_errno(errno), "jobs-dir: cannot read %s: %s", bulk->opts.dir,
+                          strerror(errno));
+    for (struct dirent *found; (found = readdir(dir));) {
+        const char *kind = kind_of(found->d_name);
+        char id[DG_BULK_ID_LEN + 1];
+        snprintf(id, sizeof id, "%.*s", DG_BULK_ID_LEN, found->d_name);
+        if (kind && strcmp(kind, "json") == 0)
+            take_in(bulk, id);
+        else if (kind)
+            sweep(bulk, found->d_name);
+    }
+    closedir(dir);
+    return sort(bulk);
+}
+
+/* Makes the folder, and takes it for ourselves. */
+static enum dg_err lock(struct dg_bulk *bulk, struct dg_why *why)
+{
+    char path[DG_BULK_PATH_MAX];
+    const char *dir = bulk->opts.dir;
+    if (snprintf(path, sizeof path, "%s/%*s", dir, DG_BULK_ID_LEN + 8, "") >= (int)sizeof path)
+        return dg_why_set(why, DG_ERR_RANGE, "jobs-dir: the path has %zu bytes, which is too long", strlen(dir));
+    snprintf(path, sizeof path, "%s/lock", dir);
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return dg_why_set(why, dg_err_from_errno(errno), "jobs-dir: cannot make %s: %s", dir, strerror(errno));
+    bulk->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    if (bulk->lock_fd < 0)
+        return dg_why_set(why, dg_err_from_errno(errno), "jobs-dir: cannot open %s: %s", path, strerror(errno));
+    if (flock(bulk->lock_fd, LOCK_EX | LOCK_NB) != 0)
+        return dg_why_set(why, DG_ERR_EXISTS, "jobs-dir: another server uses %s", dir);
+    return DG_OK;
+}
+
+enum dg_err dg_bulk_open(struct dg_bulk **out, const struct dg_bulk_opts *opts, uv_loop_t *loop,
+                         struct dg_engine *engine, struct dg_list *jobs, struct dg_log *log, struct dg_why *why)
+{
+    const struct dg_pool_opts files = {.n_threads = 1, .max_jobs = TASKS_MAX, .name = "files"};
+    struct dg_bulk *bulk = dg_xcalloc(1, sizeof *bulk);
+    bulk->opts = *opts;
+    bulk->engine = engine;
+    bulk->engine_jobs = jobs;
+    bulk->log = log;
+    bulk->clock = (struct dg_clock)DG_CLOCK_REAL;
+    bulk->lock_fd = -1;
+    dg_list_init(&bulk->jobs);
+    enum dg_err err = sodium_init() < 0 ? DG_ERR_IO : lock(bulk, why);
+    if (!err)
+        err = scan(bulk, why);
+    if (!err)
+        err = dg_offload_open(loop, &files, why, &bulk->files);
+    if (err) {
+        dg_bulk_close(bulk);
+        return err;
+    }
+    dg_bulk_tick(bulk);
+    *out = bulk;
+    return DG_OK;
+}
+
+void dg_bulk_close(struct dg_bulk *bulk)
+{
+    if (!bulk)
+        return;
+    bulk->is_closing = true;
+    for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next)
+        dg_bulk_halt(DG_LIST_ITEM(at, struct dg_bulk_job, link));
+    dg_offload_close(bulk->files);
+    while (!dg_list_is_empty(&bulk->jobs)) {
+        struct dg_bulk_job *job = DG_LIST_ITEM(bulk->jobs.next, struct dg_bulk_job, link);
+        dg_bulk_hold(job);
+        dg_list_unlink(&job->link);
+        dg_list_init(&job->link);
+        job->bulk = NULL;
+        job->is_removed = true; /* a reader that is still open is its last user */
+        dg_bulk_release(job);
+    }
+    if (bulk->lock_fd >= 0)
+        close(bulk->lock_fd);
+    dg_free(bulk);
+}

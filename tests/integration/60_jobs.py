@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: ISC
+"""Bulk jobs: lines in, lines out, in order, once each, whatever happens to the server on the way."""
+import json
+import os
+import random
+import re
+import signal
+import time
+
+from harness import PROGRAM, SOURCES, IntegrationTest, main, wait_for
+
+MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+SENTENCES = ("Le chat dort.", "La maison est grande.", "Je vois un chien dans le jardin.", "Comment allez-vous ?",
+             "Il fait beau aujourd'hui.", "Nous avons trouvé la gare.")
+TEXT, LINES = "text/plain; charset=utf-8", "application/x-ndjson"
+
+
+class Jobs(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        self.folder = f"--jobs-dir={os.path.join(self.directory, 'jobs')}"
+
+    def ask(self, server, method, path, body=None, kind=None, status=200):
+        headers = {"Content-Type": kind} if kind else {}
+        got, headers, answer = server.request(method, path, body=body, headers=headers)
+        self.assertEqual(got, status, answer)
+        return json.loads(answer) if answer else None
+
+    def add(self, server, body, kind=TEXT, query="target=en"):
+        job = self.ask(server, "POST", f"/v1/jobs?{query}", body, kind, status=201)
+        self.assertIn(job["state"], ("waiting", "running", "done"))
+        return job
+
+    def state(self, server, job):
+        return self.ask(server, "GET", f"/v1/jobs/{job['id']}")
+
+    def wait_over(self, server, job):
+        wait_for(lambda: self.state(server, job)["state"] not in ("waiting", "running"), "the end of the job")
+        return self.state(server, job)
+
+    def result(self, server, job):
+        status, headers, body = server.request("GET", f"/v1/jobs/{job['id']}/result")
+        self.assertEqual(status, 200, body)
+        return body.decode()
+
+    def translate(self, server, texts):
+        answer = self.ask(server, "POST", "/v1/translate", json.dumps({"text": texts, "target": "en"}))
+        return [item["text"] for item in answer["translations"]]
+
+    def test_text_in_text_out(self):
+        server = self.start(MODELS, self.folder)
+        texts = [*SENTENCES, "", "   ", " ".join(SENTENCES)] * 5
+        job = self.add(server, "\n".join(texts).encode())
+        self.assertEqual((job["lines"], job["format"]), (len(texts), "text"))
+        over = self.wait_over(server, job)
+        self.assertEqual((over["state"], over["done"], over["failed"]), ("done", len(texts), 0))
+        self.assertEqual(over["options"], {"target": "en"})
+        result = self.result(server, job)
+        self.assertEqual(over["output_bytes"], len(result.encode()))
+        self.assertEqual(result.split("\n"), [*self.translate(server, texts), ""])
+        self.assertEqual([one["id"] for one in self.ask(server, "GET", "/v1/jobs")["jobs"]], [job["id"]])
+        status, headers, body = server.request("HEAD", f"/v1/jobs/{job['id']}/result")
+        self.assertEqual((status, body), (200, b""))
+        self.ask(server, "DELETE", f"/v1/jobs/{job['id']}", status=204)
+        self.ask(server, "GET", f"/v1/jobs/{job['id']}", status=404)
+        self.assertEqual(self.ask(server, "GET", "/v1/jobs")["jobs"], [])
+        wait_for(lambda: os.listdir(os.path.join(self.directory, "jobs")) == ["lock"], "the end of the files")
+
+    def test_lines_of_json_with_options_of_their_own(self):
+        server = self.start(MODELS, self.folder, "--max-body=4KiB")
+        lines = [b'{"text": "Le chat dort.", "id": "a\\u0000b"}', b'{"text": "La maison est grande.", "scores": true}',
+                 b"{nonsense", b'{"text": 7}', b'{"text": "x", "unknown": 1}', b'{"text": "x", "target": "xx"}', b"",
+                 b'{"text": "\xff"}', b'{"text": "' + b"a" * 5000 + b'"}', b'{"text": "Le chat dort.", "max_length": 2}']
+        job = self.add(server, b"\n".join(lines), LINES, "target=en&alternatives=1&keep_case=true")
+        over = self.wait_over(server, job)
+        self.assertEqual((over["state"], over["lines"], over["done"], over["failed"]), ("done", 10, 10, 7))
+        found = [json.loads(line) for line in self.result(server, job).splitlines()]
+        self.assertEqual([line["line"] for line in found], list(range(1, 11)))
+        self.assertEqual(found[0]["id"], "a\u0000b")
+        self.assertEqual(len(found[0]["alternatives"]), 1)
+        self.assertIn("sentences", found[1])
+        self.assertEqual([line["error"]["code"] if "error" in line else None for line in found],
+                         [None, None, "invalid_json", "invalid_value", "invalid_value", "no_such_model", "invalid_json",
+                          "invalid_utf8", "limit_reached", None])
+        self.assertEqual(found[9]["finish"], "length")
+
+    def test_what_is_refused(self):
+        server = self.start(MODELS, self.folder, "--jobs-max=2", "--jobs-upload=100KiB", "--jobs-space=1MiB")
+        post = lambda status, query="target=en", body=b"a", kind=TEXT: self.ask(
+            server, "POST", f"/v1/jobs?{query}", body, kind, status)["error"]
+        self.assertEqual(post(415, kind="application/x-www-form-urlencoded")["code"], "unsupported_media_type")
+        self.assertEqual(post(400, body=b"")["code"], "missing_field")
+        self.assertEqual(post(413, body=b"a" * 102401)["code"], "body_too_large")
+        self.assertEqual(post(400, "")["field"], "target")
+        self.assertEqual(post(400, "target=en&beam=99")["field"], "beam")
+        self.assertEqual(post(400, "target=en&beam=[4")["field"], "beam")
+        self.assertEqual(post(400, "target=en&text=a")["code"], "invalid_value")
+        self.assertEqual(post(400, "target=en&target=en")["code"], "invalid_json")
+        self.assertEqual(post(400, "target=%ff")["code"], "invalid_value")
+        self.assertEqual(post(404, "model=none")["code"], "no_such_model")
+        for _ in range(2):
+            self.add(server, b"Le chat dort.")
+        self.assertEqual(post(429)["code"], "too_many")
+        for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/cancel"), ("GET", "/result")):
+            self.ask(server, method, f"/v1/jobs/{'0' * 32}{path}", status=404)
+        self.ask(server, "GET", "/v1/jobs/", status=404)
+        self.assertEqual(server.request("OPTIONS", "/v1/jobs/x")[1]["Allow"], "GET, HEAD, DELETE, OPTIONS")
+        none = self.start(MODELS)
+        self.ask(none, "POST", "/v1/jobs?target=en", b"a", TEXT, status=501)
+        self.ask(none, "GET", "/v1/jobs", status=501)
+
+    def test_a_result_is_whole_or_asked_for_in_part(self):
+        server = self.start(MODELS, self.folder, "--threads=1")
+        job = self.add(server, (" ".join(SENTENCES) + "\n").encode() * 3000)
+        self.ask(server, "GET", f"/v1/jobs/{job['id']}/result", status=409)
+        wait_for(lambda: self.state(server, job)["done"] > 10, "progress")
+        status, _, part = server.request("GET", f"/v1/jobs/{job['id']}/result?partial=true")
+        self.assertEqual(status, 200)
+        self.assertTrue(part.endswith(b"\n"))
+        # Whoever waits for an answer is served before the lines.
+        self.assertEqual(len(self.translate(server, ["Il pleut."])), 1)
+        cancelled = self.ask(server, "POST", f"/v1/jobs/{job['id']}/cancel")
+        self.assertEqual(cancelled["state"], "cancelled")
+        self.assertLess(cancelled["done"], 3000)
+        self.assertEqual(server.stop(), 0)
+        server = self.start(MODELS, self.folder)
+        self.assertEqual(self.state(server, job)["state"], "cancelled")
+        status, _, again = server.request("GET", f"/v1/jobs/{job['id']}/result?partial=true")
+        self.assertEqual((status, again.startswith(part)), (200, True))
+
+    def test_jobs_belong_to_keys_and_keep_to_their_models(self):
+        keys = os.path.join(self.directory, "keys")
+        tool = os.path.join(os.path.dirname(PROGRAM), "dragoman")
+        add = lambda name, *flags: self.run_program("keys", "add", name, f"--keys-file={keys}", *flags, program=tool)
+        if add("one").returncode == 2:
+            self.skipTest("dragoman has no keys command")
+        secrets = {"one": None, "two": None}
+        os.unlink(keys)
+        for name in secrets:
+            made = add(name, *(["--models=fr-en"] if name == "two" else []))
+            self.assertEqual(made.returncode, 0, made.stderr)
+            secrets[name] = re.search(r"dg_\S+", made.stdout + made.stderr).group(0)
+        model = os.path.join(SOURCES, "models", "fr-en")
+        conf = f"[model fr-en]\npath = {model}\n[model other]\npath = {model}\nsource = fr\ntarget = en\n"
+        server = self.start(self.folder, f"--keys-file={keys}", "--require-key=yes", conf=conf)
+        auth = lambda name: {"Authorization": f"Bearer {secrets[name]}", "Content-Type": LINES}
+        body = b'{"text": "Le chat dort."}\n{"text": "Le chat dort.", "model": "other"}'
+        self.assertEqual(server.request("POST", "/v1/jobs?target=en", body, {"Content-Type": LINES})[0], 401)
+        self.assertEqual(server.request("POST", "/v1/jobs?model=other", body, auth("two"))[0], 403)
+        status, _, answer = server.request("POST", "/v1/jobs?model=fr-en", body, auth("two"))
+        self.assertEqual(status, 201, answer)
+        path = "/v1/jobs/" + json.loads(answer)["id"]
+        wait_for(lambda: json.loads(server.request("GET", path, headers=auth("two"))[2])["state"] == "done", "the end")
+        self.assertEqual(json.loads(server.request("GET", path, headers=auth("two"))[2])["failed"], 1)
+        for method, tail in (("GET", ""), ("GET", "/result"), ("DELETE", ""), ("POST", "/cancel")):
+            self.assertEqual(server.request(method, path + tail, headers=auth("one"))[0], 404)
+        self.assertEqual(json.loads(server.request("GET", "/v1/jobs", headers=auth("one"))[2])["jobs"], [])
+        self.assertEqual(len(json.loads(server.request("GET", "/v1/jobs", headers=auth("two"))[2])["jobs"]), 1)
+
+    def test_it_goes_on_after_a_stop_and_after_kill(self):
+        seed = random.randrange(1 << 30)
+        dice = random.Random(seed)
+        texts = [" ".join(dice.choice(SENTENCES) for _ in range(dice.randrange(1, 4))) + f" {i}" for i in range(200)]
+        server = self.start(MODELS, self.folder, "--cache-size=0")
+        expected = self.translate(server, texts)
+        text = self.add(server, "\n".join(texts).encode())
+        lines = self.add(server, "\n".join(json.dumps({"text": one, "id": str(i)}) for i, one in enumerate(texts)).encode(),
+                         LINES)
+        n_killed = 0
+        while any(self.state(server, job)["state"] in ("waiting", "running") for job in (text, lines)) and n_killed < 8:
+            time.sleep(dice.uniform(0.02, 0.2))
+            if n_killed % 2:
+                server.signal(signal.SIGKILL)
+                server.expected_codes = (-signal.SIGKILL,)
+                server.wait()
+            else:
+                self.assertEqual(server.stop(), 0)
+            if n_killed == 5:  # as a crash of the machine would leave it
+                with open(os.path.join(self.directory, "jobs", text["id"] + ".out"), "ab") as out:
+                    out.write(b"half a li")
+            n_killed += 1
+            server = self.start(MODELS, self.folder, "--cache-size=0")
+        for job in (text, lines):
+            over = self.wait_over(server, job)
+            self.assertEqual((over["state"], over["done"], over["failed"]), ("done", 200, 0), seed)
+        self.assertEqual(self.result(server, text).split("\n"), [*expected, ""], seed)
+        found = [json.loads(line) for line in self.result(server, lines).splitlines()]
+        self.assertEqual([line["text"] for line in found], expected, seed)
+        self.assertEqual([line["id"] for line in found], [str(i) for i in range(200)])
+        self.assertEqual([line["line"] for line in found], list(range(1, 201)))
+
+    def test_one_server_for_a_folder_and_litter_goes(self):
+        server = self.start(MODELS, self.folder)
+        other = self.run_program(MODELS, self.folder, "--listen=127.0.0.1:0")
+        self.assertEqual(other.returncode, 1)
+        self.assertIn("another server uses", other.stderr)
+        server.stop()
+        folder = os.path.join(self.directory, "jobs")
+        for name in ("a" * 32 + ".in", "b" * 32 + ".out", "c" * 32 + ".json", "notes.txt"):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write("{")
+        server = self.start(MODELS, self.folder, "--jobs-retention=1s")
+        self.assertIn("a job is left alone", server.log())
+        self.assertEqual(sorted(os.listdir(folder)), ["c" * 32 + ".json", "lock", "notes.txt"])
+        job = self.add(server, b"Le chat dort.")
+        self.wait_over(server, job)
+        server.stop()
+        time.sleep(1.1)
+        server = self.start(MODELS, self.folder, "--jobs-retention=1s")
+        self.assertEqual(self.ask(server, "GET", "/v1/jobs")["jobs"], [])
+
+
+if __name__ == "__main__":
+    main()
