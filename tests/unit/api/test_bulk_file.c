@@ -84,7 +84,7 @@ START_TEST(a_job_resumes_after_its_last_whole_line_wherever_it_was_cut)
     struct dg_why why = DG_WHY_NONE;
     struct place place;
     open_place(&place);
-    ck_assert_int_eq(dg_bulk_file_create(place.in, DG_SPAN(in), &why), DG_OK);
+    ck_assert_int_eq(dg_bulk_file_create(place.in, dg_span_cstr(in), &why), DG_OK);
     for (size_t cut = 0; cut < sizeof out; cut++) {
         char text[32];
         struct dg_bulk_resume resume = {.n_done = 99};
