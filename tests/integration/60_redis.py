@@ -69,6 +69,23 @@ class SharedCache(IntegrationTest):
         self.assertEqual(self.translate(second, "Où est la gare ?"), answer)
         self.assertEqual(self.metric(second, "shared_cache_bad_total"), 1)
 
+    def test_a_quota_holds_for_all_servers_together(self):
+        self.redis.start()
+        servers = [self.start_one("--redis-timeout=1s", "--anonymous-requests=6") for _ in range(2)]
+        for server in servers:
+            server.wait_for_log("Redis is there")
+        body = json.dumps({"text": "Merci.", "target": "en"})
+        statuses = [servers[n % 2].request("POST", "/v1/translate", body)[0] for n in range(6)]
+        self.assertEqual(statuses, [200] * 6)
+        # One unit flows in every ten seconds; a slow machine may have got some by now, for both together.
+        more = [servers[n % 2].request("POST", "/v1/translate", body)[0] for n in range(8)]
+        self.assertIn(429, more)
+        # Without Redis each counts for itself, and has counted along.
+        self.redis.kill()
+        for server in servers:
+            server.wait_for_log("Redis is away")
+        self.assertIn(servers[0].request("POST", "/v1/translate", body)[0], (200, 429))
+
     def test_no_request_fails_whatever_redis_does(self):
         server = self.start_one()  # before there is a Redis
         server.wait_for_log("Redis is away")

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: ISC
+"""The documents' commands do what they say.
+
+In README.md and docs/ the first word of a fenced block says what it is, the second what is done with it here:
+
+    ```sh run           run with bash, in the page's order, in a directory with models/, data/ and build/ as in the
+                        source tree, dragoman and dragomand in the PATH, and a server on http://127.0.0.1:8090
+                        (another port, really)
+    ```text output      what the block before it printed; "..." stands for anything
+    ```sh file=NAME     written to NAME for later blocks to use
+    ```sh               not run (it needs root, or another machine); its syntax is checked
+    ```ini, conf file   a configuration: dragomand --check-config accepts it
+    ```yaml, ```json, ```python     parse
+"""
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from harness import PROGRAM, SOURCES, IntegrationTest, environment, main
+
+BUILD = os.path.dirname(PROGRAM)
+FENCE = re.compile(r"^```([a-z]*)[ ]*([^\n]*)\n(.*?)^```$", re.S | re.M)
+TOOLS = {"parallel": "parallel", "curl": "curl", "openssl": "openssl", "jq": "jq"}
+
+
+def pages():
+    found = ["README.md"]
+    for folder, _, names in os.walk(os.path.join(SOURCES, "docs")):
+        found += [os.path.relpath(os.path.join(folder, name), SOURCES) for name in names if name.endswith(".md")]
+    return sorted(found)
+
+
+class Block:
+    def __init__(self, page, match, text):
+        self.language, self.use, self.text = match.group(1), match.group(2).strip(), match.group(3)
+        self.place = f"{page}:{text.count(chr(10), 0, match.start()) + 1}"
+
+
+def blocks(page):
+    with open(os.path.join(SOURCES, page), encoding="utf-8") as file:
+        text = file.read()
+    return [Block(page, match, text) for match in FENCE.finditer(text)]
+
+
+class Documents(IntegrationTest):
+    def prepare(self):
+        """A directory that looks like the source tree to a reader's commands."""
+        work = os.path.join(self.directory, "work")
+        os.mkdir(work)
+        for name in "data", "conf", "docs", "clients":
+            if os.path.isdir(os.path.join(SOURCES, name)):
+                os.symlink(os.path.join(SOURCES, name), os.path.join(work, name))
+        os.mkdir(os.path.join(work, "models"))
+        for name in os.listdir(os.path.join(SOURCES, "models")):
+            os.symlink(os.path.join(SOURCES, "models", name), os.path.join(work, "models", name))
+        os.symlink(BUILD, os.path.join(work, "build"))
+        self.server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}",
+                                 f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
+        return work
+
+    def run_block(self, block, work):
+        text = block.text.replace("127.0.0.1:8090", f"127.0.0.1:{self.server.port()}")
+        env = environment({"PATH": BUILD + os.pathsep + os.environ["PATH"], "HOME": work, "LC_ALL": "C.UTF-8",
+                           "PARALLEL_HOME": os.path.join(work, ".parallel")})
+        done = subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", text], cwd=work, env=env,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=300, encoding="utf-8",
+                              errors="replace", check=False)
+        self.assertEqual(done.returncode, 0, f"{block.place}\n{block.text}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def check_output(self, block, printed):
+        pattern = ".*".join(re.escape(part) for part in block.text.strip().split("..."))
+        self.assertRegex(printed.strip(), re.compile(pattern + r"\Z", re.S), block.place)
+
+    def check_syntax(self, block):
+        if block.language in ("sh", "bash"):
+            done = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, encoding="utf-8", check=False)
+            self.assertEqual(done.returncode, 0, f"{block.place}: {done.stderr}")
+        elif block.language == "python":
+            ast.parse(block.text, block.place)
+        elif block.language == "json":
+            json.loads(block.text)
+        elif block.language == "yaml":
+            try:
+                import yaml
+            except ImportError:
+                return
+            list(yaml.safe_load_all(block.text))
+        elif block.language == "ini" and block.use != "systemd":
+            # Files and sockets that it names need not be here; what --check-config reads are the options.
+            done = self.run_program("--check-config", conf=block.text.encode())
+            self.assertEqual(done.returncode, 0, f"{block.place}: {done.stderr}")
+
+    def check_page(self, page):
+        found = blocks(page)
+        for block in found:
+            self.check_syntax(block)
+        runnable = [block for block in found if block.use == "run"]
+        if not runnable:
+            return
+        missing = [package for program, package in TOOLS.items()
+                   if not shutil.which(program) and any(re.search(rf"\b{program}\b", b.text) for b in runnable)]
+        if missing:
+            self.skipTest(f"needs {' '.join(missing)}")
+        work, printed = self.prepare(), ""
+        for block in found:
+            if block.use == "run":
+                printed = self.run_block(block, work)
+            elif block.use == "output":
+                self.check_output(block, printed)
+            elif block.use.startswith("file="):
+                with open(os.path.join(work, block.use[5:]), "w", encoding="utf-8") as file:
+                    file.write(block.text)
+
+
+def add_test(page):
+    setattr(Documents, "test_" + re.sub(r"\W+", "_", page.removesuffix(".md")),
+            lambda self: self.check_page(page))
+
+
+for name in pages():
+    if any(True for _ in blocks(name)):
+        add_test(name)
+
+
+if __name__ == "__main__":
+    main()
