@@ -49,7 +49,8 @@ static const struct row rows[] = {
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-static const char *const format_words[] = {"text", NULL};
+static const char *const format_words[] = {[DG_DOC_TEXT] = "text", [DG_DOC_HTML] = "html", [DG_DOC_XML] = "xml",
+                                           [DG_DOC_MARKDOWN] = "markdown", [DG_DOC_SUBRIP] = "subrip", NULL};
 static const char *const line_words[] = {"sentences", "whole", "join", NULL};
 static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
 static const char *const other_fields[] = {"text",  "prefix",   "must",  "suppress", "format", "lines",
@@ -223,6 +224,7 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, 
     }
     if (err)
         return err;
+    ask->request.format = (enum dg_doc_format)format;
     ask->request.no_cache = !cache;
     ask->request.keep_lines_whole = lines == 1;
     ask->request.join_lines = lines == 2;
@@ -409,6 +411,10 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
     if (!err) {
         field = "api_key";
         err = dg_ask_key(json, arena, &why, &found.api_key);
+    }
+    if (!err && found.request.format != DG_DOC_TEXT && found.alternatives > 0) {
+        field = "alternatives";
+        err = dg_why_set(&why, DG_ERR_UNSUPPORTED, "field 'alternatives': a text with markup has only one translation");
     }
     if (!err && !found.request.model && !found.request.target) {
         field = "target";

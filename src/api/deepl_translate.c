@@ -94,14 +94,59 @@ static bool check_glossary(const struct dg_relay *relay, struct dg_why *why)
     return false;
 }
 
+/* All values of a field as one list, separated by commas: it comes as an array, or as such a list. */
+static enum dg_err join(const struct dg_relay *relay, const char *name, struct dg_span *out)
+{
+    struct dg_buf list;
+    const struct dg_field *field = dg_fields_get(&relay->fields, name);
+    enum dg_err err = DG_OK;
+    dg_buf_init(&list, relay->call->req->body.len + relay->call->req->query.len + 1);
+    for (; field && !err; field = dg_fields_next(&relay->fields, field)) {
+        err = field->kind == DG_FIELD_TEXT || field->kind == DG_FIELD_EMPTY ? DG_OK : DG_ERR_INVALID;
+        if (!err && list.len)
+            err = dg_buf_append_byte(&list, ',');
+        if (!err)
+            err = dg_buf_append_span(&list, field->value);
+    }
+    if (!err)
+        *out = dg_arena_copy(relay->arena, dg_buf_span(&list));
+    dg_buf_deinit(&list);
+    return err ? err : out->ptr ? DG_OK : DG_ERR_NOMEM;
+}
+
 static bool read_tags(struct dg_relay *relay, struct wishes *wishes, struct dg_why *why)
 {
+    static const char *const lists[] = {"ignore_tags", "splitting_tags", "non_splitting_tags"};
+    struct dg_engine_request *request = &relay->job->ask.request;
+    struct dg_span *const into[] = {&request->doc.ignore_tags, &request->doc.splitting_tags,
+                                    &request->doc.non_splitting_tags};
     const struct dg_field *given = dg_fields_get(&relay->fields, "tag_handling");
-    (void)wishes;
-    if (!given || (given->kind == DG_FIELD_TEXT && given->value.len == 0))
+    const struct dg_field *outline = dg_fields_get(&relay->fields, "outline_detection");
+    struct dg_span kind = dg_fields_text(&relay->fields, "tag_handling");
+    bool has_outline = true;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        if (join(relay, lists[i], into[i]) != DG_OK) {
+            dg_why_set(why, DG_ERR_INVALID, "Value for '%s' not supported.", lists[i]);
+            return false;
+        }
+    }
+    if (!given || (given->kind == DG_FIELD_TEXT && kind.len == 0))
         return true;
-    dg_why_set(why, DG_ERR_INVALID, "Value for 'tag_handling' not supported.");
-    return false;
+    if (dg_span_eq(kind, DG_SPAN("html"))) {
+        request->format = DG_DOC_HTML;
+    } else if (dg_span_eq(kind, DG_SPAN("xml"))) {
+        request->format = DG_DOC_XML;
+    } else {
+        dg_why_set(why, DG_ERR_INVALID, "Value for 'tag_handling' not supported.");
+        return false;
+    }
+    if (outline && dg_field_bool(outline, &has_outline))
+        request->doc.no_outline = !has_outline;
+    wishes->has_version = true;
+    wishes->version = dg_fields_text(&relay->fields, "tag_handling_version");
+    if (wishes->version.len == 0)
+        wishes->version = DG_SPAN("v2");
+    return true;
 }
 
 static void read_splits(struct dg_relay *relay)
@@ -112,7 +157,7 @@ static void read_splits(struct dg_relay *relay)
     if (!field)
         return;
     if (dg_span_eq(field->value, DG_SPAN("nonewlines")))
-        request->join_lines = true;
+        request->join_lines = request->doc.join_lines = true;
     else if (dg_field_bool(field, &splits) && !splits)
         request->keep_lines_whole = true;
 }

@@ -176,6 +176,11 @@ static bool read_format(struct dg_relay *relay, struct dg_why *why)
     const struct dg_field *field = dg_fields_get(&relay->fields, "format");
     if (!field || (field->kind == DG_FIELD_TEXT && (format.len == 0 || dg_span_eq(format, DG_SPAN("text")))))
         return true;
+    if (field->kind == DG_FIELD_TEXT && dg_span_eq(format, DG_SPAN("html"))) {
+        relay->job->ask.request.format = DG_DOC_HTML;
+        relay->job->ask.alternatives = 0; /* of a text with markup there are none: they are listed as [] */
+        return true;
+    }
     dg_why_set(why, DG_ERR_UNSUPPORTED, "%.*s format is not supported", DG_SPAN_FMT(dg_span_sub(field->value, 0, 100)));
     return false;
 }

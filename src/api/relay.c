@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "text/langid.h"
 
-enum { ARENA_MORE = 4 << 20, ANSWER_MAX = 512 << 20, GUESSES = 5 };
+enum { ARENA_MORE = 4 << 20, ANSWER_MAX = 512 << 20, GUESSES = 5, SAMPLE_BYTES = 16 * 1024 };
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
@@ -119,8 +119,14 @@ size_t dg_relay_characters(const struct dg_relay *relay)
 static void detect(struct dg_relay *relay, struct dg_relay_item *item)
 {
     struct dg_langid_guess guesses[GUESSES];
+    struct dg_buf plain;
     size_t n = 0;
-    if (dg_engine_detect(relay->job->engine, item->text, guesses, GUESSES, NULL, &n) != DG_OK)
+    dg_buf_init(&plain, 8 * SAMPLE_BYTES);
+    enum dg_err err = dg_doc_sample(item->text, relay->job->ask.request.format, SAMPLE_BYTES, &plain);
+    if (!err)
+        err = dg_engine_detect(relay->job->engine, dg_buf_span(&plain), guesses, GUESSES, NULL, &n);
+    dg_buf_deinit(&plain);
+    if (err)
         return;
     item->is_blank = n == 0;
     for (size_t i = 0; i < n && !item->from; i++) {

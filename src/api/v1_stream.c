@@ -418,7 +418,8 @@ static void run(struct strand *strand)
     stream->n_running++;
     err = read_ask(strand, job, &failure);
     struct dg_ask *ask = &job->ask;
-    if (!err && (ask->alternatives || ask->want_scores || ask->want_tokens || ask->want_alignment))
+    if (!err && (ask->alternatives || ask->want_scores || ask->want_tokens || ask->want_alignment ||
+                 ask->request.format != DG_DOC_TEXT))
         err = keep(strand, dg_buf_span(&strand->source), 0, 0); /* what is known has no such details */
     if (err) {
         give_up(strand, &failure);

@@ -30,6 +30,7 @@
 #include "base/why.h"
 #include "decode/opts.h"
 #include "sched/sched.h"
+#include "text/doc.h"
 #include "text/tokenizer.h"
 
 #include <stdbool.h>
@@ -101,6 +102,8 @@ struct dg_engine_events {
 
 struct dg_engine_request {
     struct dg_span text;            /* valid UTF-8; copied */
+    enum dg_doc_format format;      /* of the text; its markup comes back around what it was around */
+    struct dg_doc_opts doc;         /* of that; needed until submit returns */
     const char *model;              /* by name; or NULL and: */
     const char *source, *target;    /* language tags in any spelling; source NULL, "" or "auto": what the
                                      * text is in, of the languages that lead to the target */

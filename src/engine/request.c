@@ -76,6 +76,20 @@ static enum dg_err pass_through(struct dg_request *request, struct dg_request_to
     return err;
 }
 
+/* What of the markup belongs to each part. */
+static enum dg_err list_doc_parts(struct dg_request *request, struct dg_why *why)
+{
+    request->doc_parts = dg_try_calloc(request->n_parts ? request->n_parts : 1, sizeof *request->doc_parts);
+    if (!request->doc_parts)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for the markup of %zu sentences", request->n_parts);
+    for (size_t i = 0; i < request->n_parts; i++) {
+        const struct dg_segment *part = &request->parts[i];
+        request->doc_parts[i] = dg_doc_next(request->doc, &request->doc_end, part->at, part->len,
+                                            part->kind == DG_SEGMENT_SENTENCE);
+    }
+    return DG_OK;
+}
+
 static enum dg_err cut(struct dg_request *request, struct dg_request_tools *tools,
                        struct dg_why *why)
 {
@@ -97,7 +111,20 @@ static enum dg_err cut(struct dg_request *request, struct dg_request_tools *tool
     request->n_parts = segments.n;
     request->n_sentences = segments.n_sentences;
     request->n_cuts = segments.n_cuts;
-    return pass_through(request, tools);
+    err = pass_through(request, tools);
+    return err || !request->doc ? err : list_doc_parts(request, why);
+}
+
+/* A text with markup: what is cut and translated is its plain text. A copy is copied as it is. */
+static enum dg_err read_doc(struct dg_request *request, struct dg_why *why)
+{
+    if (request->asked.format == DG_DOC_TEXT || request->is_copy)
+        return DG_OK;
+    enum dg_err err = dg_doc_new(request->asked.text, request->asked.format, &request->asked.doc, &request->doc, why);
+    if (!err)
+        request->asked.text = dg_doc_plain(request->doc);
+    request->asked.join_lines = false; /* in markup lines are joined already where they may be */
+    return err;
 }
 
 enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *tools,
@@ -135,7 +162,9 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
         if (asked->text.len)
             memcpy(request->text, asked->text.ptr, asked->text.len);
         request->asked.text = dg_span_make(request->text, asked->text.len);
-        err = cut(request, tools, why);
+        err = read_doc(request, why);
+        if (!err)
+            err = cut(request, tools, why);
     }
     if (!err)
         err = dg_demands_init(&request->demands, last->tokenizer, asked, why);
@@ -156,6 +185,8 @@ void dg_request_free(struct dg_request *request)
     dg_list_unlink(&request->link);
     dg_free(request->sentences);
     dg_free(request->parts);
+    dg_free(request->doc_parts);
+    dg_doc_free(request->doc);
     dg_free(request->text);
     dg_buf_deinit(&request->result);
     dg_demands_deinit(&request->demands);
@@ -242,18 +273,24 @@ void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools,
 
 /* ---- Showing ------------------------------------------------------------------------------------ */
 
+/* Tells what was put behind the result from `from` on. */
+static enum dg_err tell_delta(struct dg_request *request, size_t from)
+{
+    if (request->events->on_delta && request->result.len > from)
+        request->events->on_delta(request->ctx, dg_span_sub(dg_buf_span(&request->result), from, SIZE_MAX));
+    return DG_OK;
+}
+
 /* Puts text behind the result and tells it. */
 static enum dg_err show(struct dg_request *request, struct dg_span text)
 {
-    if (text.len == 0)
-        return DG_OK;
+    size_t from = request->result.len;
     enum dg_err err = dg_buf_append_span(&request->result, text);
-    if (!err && request->events->on_delta)
-        request->events->on_delta(request->ctx, text);
-    return err;
+    return err ? err : tell_delta(request, from);
 }
 
-static enum dg_err tell_sentence(struct dg_request *request, struct dg_sentence *sentence)
+static enum dg_err tell_sentence(struct dg_request *request, struct dg_sentence *sentence,
+                                 struct dg_span shown)
 {
     if (!request->events->on_sentence)
         return DG_OK;
@@ -275,10 +312,72 @@ static enum dg_err tell_sentence(struct dg_request *request, struct dg_sentence 
             .n_answers = n_answers,
             .err = sentence->err,
         };
+        if (request->doc) { /* places are those of the original, the text is that with its markup */
+            told.at = dg_doc_origin(request->doc, part->at);
+            told.len = dg_doc_origin(request->doc, part->at + part->len) - told.at;
+            told.n_answers = n_answers > 0;
+            answers[0].text = shown;
+            dg_sentence_move_tokens(sentence, request->doc);
+        }
         request->events->on_sentence(request->ctx, &told);
     }
     dg_buf_deinit(&texts);
     return err;
+}
+
+/* A part that is copied, with its markup. */
+static enum dg_err show_copy(struct dg_request *request, const struct dg_segment *part)
+{
+    if (!request->doc)
+        return show(request, dg_span_sub(request->asked.text, part->at, part->len));
+    size_t from = request->result.len;
+    enum dg_err err = dg_doc_copy(request->doc, &request->doc_parts[request->n_shown], false, &request->result);
+    return err ? err : tell_delta(request, from);
+}
+
+/* What is new of a sentence, with its markup. */
+static enum dg_err show_news(struct dg_request *request, struct dg_sentence *sentence)
+{
+    struct dg_span news = dg_span_sub(dg_buf_span(&sentence->text), sentence->n_told, sentence->text.len);
+    enum dg_err err = DG_OK;
+    if (!request->doc) {
+        err = show(request, news);
+        sentence->n_told = sentence->text.len;
+        return err;
+    }
+    const struct dg_doc_part *part = &request->doc_parts[sentence->part];
+    size_t from = request->result.len;
+    if (part->has_markup) {
+        err = dg_sentence_weave(sentence, request->doc, part, &request->result);
+    } else {
+        if (!sentence->has_lead)
+            err = dg_doc_copy(request->doc, part, true, &request->result);
+        if (!err)
+            err = dg_doc_escape(request->doc, news, &request->result);
+    }
+    if (!sentence->has_lead)
+        sentence->shown_at = from;
+    sentence->has_lead = true;
+    sentence->n_told = sentence->text.len;
+    return err ? err : tell_delta(request, from);
+}
+
+/* The markup behind everything. */
+static enum dg_err show_end(struct dg_request *request)
+{
+    size_t from = request->result.len;
+    if (!request->doc || request->has_doc_end)
+        return DG_OK;
+    request->has_doc_end = true;
+    enum dg_err err = dg_doc_rest(request->doc, &request->doc_end, &request->result);
+    return err ? err : tell_delta(request, from);
+}
+
+/* Markup is placed when all is said: its sentence is shown at its end. */
+static bool is_showable(const struct dg_request *request, const struct dg_sentence *sentence)
+{
+    bool waits = request->doc && request->doc_parts[sentence->part].has_markup;
+    return dg_sentence_is_showable(sentence) && (!waits || sentence->is_over);
 }
 
 /* Shows everything that is now in order. Sentences told are let go. */
@@ -288,25 +387,24 @@ static enum dg_err show_in_order(struct dg_request *request)
     while (!err && request->n_shown < request->n_parts && !request->err) {
         const struct dg_segment *part = &request->parts[request->n_shown];
         if (part->kind == DG_SEGMENT_SEPARATOR) {
-            err = show(request, dg_span_sub(request->asked.text, part->at, part->len));
+            err = show_copy(request, part);
             request->n_shown++;
             continue;
         }
         struct dg_sentence *sentence = request->sentences[request->n_shown];
-        if (!sentence)
+        if (!sentence || !is_showable(request, sentence))
             break;
-        if (!dg_sentence_is_showable(sentence))
-            break;
-        err = show(request, dg_span_sub(dg_buf_span(&sentence->text), sentence->n_told,
-                                        sentence->text.len));
-        sentence->n_told = sentence->text.len;
+        err = show_news(request, sentence);
         if (err || !sentence->is_over)
             break;
-        err = tell_sentence(request, sentence);
+        err = tell_sentence(request, sentence,
+                            dg_span_sub(dg_buf_span(&request->result), sentence->shown_at, SIZE_MAX));
         request->n_told++;
         request->sentences[request->n_shown++] = NULL;
         dg_sentence_free(sentence);
     }
+    if (!err && request->n_shown == request->n_parts && !request->err)
+        err = show_end(request);
     return err;
 }
 

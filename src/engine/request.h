@@ -36,6 +36,10 @@ struct dg_request {
     struct dg_demands demands;
     bool has_begun;                 /* a sentence was launched or found */
     char *text;                     /* owned */
+    struct dg_doc *doc;             /* owned; `asked.text` is then its plain text; NULL: no markup */
+    struct dg_doc_part *doc_parts;  /* owned; [n_parts] */
+    struct dg_doc_cursor doc_end;   /* what stands behind the last part */
+    bool has_doc_end;               /* shown */
     struct dg_segment *parts;       /* owned; [n_parts] */
     struct dg_sentence **sentences; /* owned; [n_parts], NULL for separators and what is not begun */
     size_t n_parts, n_sentences, n_cuts;

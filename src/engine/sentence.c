@@ -7,6 +7,7 @@
 #include "engine/prepare.h"
 #include "engine/remote_value.h"
 #include "engine/request.h"
+#include "text/weave.h"
 
 #include <string.h>
 
@@ -66,6 +67,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
             (uint32_t)(part->at + (prepared.in_place ? tokens[i].end : part->len));
     }
     sentence->casing = prepared.casing;
+    sentence->in_place = prepared.in_place;
     dg_prepared_deinit(&prepared);
     return err ? err : set_ids(sentence, sentence->tokens, sentence->n_tokens, why);
 }
@@ -304,7 +306,8 @@ static void wait_for(struct dg_sentence *sentence)
 static bool is_quiet(const struct dg_sentence *sentence)
 {
     return !sentence->request->events->on_delta || !is_last_leg(sentence) ||
-           sentence->casing != DG_CASING_PLAIN;
+           sentence->casing != DG_CASING_PLAIN ||
+           (sentence->request->doc && sentence->request->doc_parts[sentence->part].has_markup);
 }
 
 static enum dg_err make_flight(struct dg_sentence *sentence, const struct dg_search_opts *search,
@@ -366,6 +369,13 @@ static bool can_join(const struct dg_request *request, const struct dg_flight *f
            flight->leader->request->err == DG_OK;
 }
 
+/* Markup is placed by what the words of the answer come from. */
+static bool needs_alignment(const struct dg_sentence *sentence)
+{
+    const struct dg_request *request = sentence->request;
+    return request->n_legs == 1 && request->doc && request->doc_parts[sentence->part].has_markup;
+}
+
 /* The options of its search: on the way to another language plain, at the end as they were asked for. */
 static struct dg_search_opts search_of(const struct dg_sentence *sentence)
 {
@@ -377,6 +387,7 @@ static struct dg_search_opts search_of(const struct dg_sentence *sentence)
         search.beam = request->asked.search.sample ? 1 : request->asked.search.beam;
         return search;
     }
+    search.want_alignment |= needs_alignment(sentence);
     if (sentence->n_tickets == 0) /* of several pieces the first one's */
         dg_demands_apply(&request->demands, sentence->is_first, &search);
     return search;
@@ -506,4 +517,62 @@ enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_bu
     }
     *n = ticket->n_answers;
     return err;
+}
+
+/* ---- Markup ------------------------------------------------------------------------------------- */
+
+/* How much of the text had been said with each token: ends [n], stretched to the text's length where its case changed
+ * that. */
+static enum dg_err find_ends(const struct dg_sentence *sentence, const struct dg_ticket_answer *best, size_t *ends)
+{
+    struct dg_tokenizer_stream stream;
+    struct dg_span delta;
+    size_t said = 0;
+    enum dg_err err = DG_OK;
+    dg_tokenizer_stream_init(&stream, model_of(sentence)->tokenizer, DG_SENTENCE_MAX);
+    for (size_t i = 0; i < best->n_ids && !err; i++) {
+        err = dg_tokenizer_stream_push(&stream, best->ids[i], &delta);
+        said += err ? 0 : delta.len;
+        ends[i] = said;
+    }
+    if (!err)
+        err = dg_tokenizer_stream_finish(&stream, &delta);
+    dg_tokenizer_stream_deinit(&stream);
+    if (err || best->n_ids == 0)
+        return err;
+    if (delta.len)
+        ends[best->n_ids - 1] = said += delta.len;
+    for (size_t i = 0; i < best->n_ids && said != sentence->text.len && said > 0; i++)
+        ends[i] = ends[i] * sentence->text.len / said;
+    return DG_OK;
+}
+
+enum dg_err dg_sentence_weave(const struct dg_sentence *sentence, const struct dg_doc *doc,
+                              const struct dg_doc_part *part, struct dg_buf *out)
+{
+    const struct dg_ticket *ticket = sentence->flight ? sentence->flight->ticket : NULL;
+    const struct dg_ticket_answer *best = ticket && ticket->n_answers ? &ticket->answers[0] : NULL;
+    struct dg_weave_source source = {.tokens = sentence->tokens, .n = sentence->n_tokens};
+    struct dg_weave_said said = {.text = dg_buf_span(&sentence->text)};
+    size_t *ends = NULL;
+    enum dg_err err = DG_OK;
+    if (best && best->alignment && needs_alignment(sentence) && sentence->n_tickets == 1 && sentence->in_place) {
+        ends = dg_try_calloc(best->n_ids + 1, sizeof *ends);
+        err = ends ? find_ends(sentence, best, ends) : DG_ERR_NOMEM;
+        said.ends = ends;
+        said.n = best->n_ids;
+        said.alignment = best->alignment;
+    }
+    if (!err)
+        err = dg_weave(doc, part, &source, &said, out);
+    dg_free(ends);
+    return err;
+}
+
+void dg_sentence_move_tokens(struct dg_sentence *sentence, const struct dg_doc *doc)
+{
+    for (size_t i = 0; i < sentence->n_tokens; i++) {
+        sentence->tokens[i].begin = (uint32_t)dg_doc_origin(doc, sentence->tokens[i].begin);
+        sentence->tokens[i].end = (uint32_t)dg_doc_origin(doc, sentence->tokens[i].end);
+    }
 }

@@ -23,6 +23,7 @@
 #include "engine/cache.h"
 #include "engine/engine.h"
 #include "text/casing.h"
+#include "text/doc.h"
 #include "text/segment.h"
 #include "text/tokenizer.h"
 
@@ -48,6 +49,9 @@ struct dg_sentence {
     struct dg_buf text;          /* what this leg has said, */
     size_t n_told;               /* of which this much was shown */
     size_t n_fed;                /* tokens of the flight detokenised */
+    bool in_place;               /* offsets of tokens are those of each, not of the whole */
+    bool has_lead;               /* of a text with markup: what stands before it was shown, */
+    size_t shown_at;             /* from here on in the result */
     enum dg_casing casing;       /* to restore; not plain: nothing is shown before the end */
     struct dg_engine_answer sum; /* of the tickets that are over: scores, finish, repaired */
     size_t n_tickets;            /* those */
@@ -86,6 +90,13 @@ bool dg_sentence_is_showable(const struct dg_sentence *sentence);
 /* Lists the answers of a sentence that is over; those behind the first live in `texts`. Returns how many. */
 enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_buf *texts,
                                 struct dg_engine_answer *answers, size_t *n) DG_MUST_CHECK;
+
+/* Appends a sentence that is over, its markup placed, with what stands before it. */
+enum dg_err dg_sentence_weave(const struct dg_sentence *sentence, const struct dg_doc *doc,
+                              const struct dg_doc_part *part, struct dg_buf *out) DG_MUST_CHECK;
+
+/* Makes the tokens' offsets those of the document's original. */
+void dg_sentence_move_tokens(struct dg_sentence *sentence, const struct dg_doc *doc);
 
 /* How bad an end is, for the one finish reason of several. */
 int dg_finish_badness(enum dg_finish finish);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { SAMPLE_BYTES = 16 * 1024 /* of a text whose language is looked for */ };
+
 /* What a request wants; a side that is not named fits everything. */
 struct want {
     const struct dg_way_map *map;
@@ -85,8 +87,8 @@ static bool is_ambiguous(const struct want *want)
 }
 
 /* Names the source by what the text is written in, among the languages that lead to the target. */
-static enum dg_err detect(struct want *want, struct dg_span text, const char *target,
-                          struct dg_why *why, struct dg_way *way)
+static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_format format,
+                          const char *target, struct dg_why *why, struct dg_way *way)
 {
     const struct dg_langid *langid = want->map->langid;
     struct dg_langid_set set;
@@ -99,7 +101,14 @@ static enum dg_err detect(struct want *want, struct dg_span text, const char *ta
     for (size_t i = 0; i < want->map->n_models; i++)
         if (leads_to_target(want, want->map->models[i]))
             dg_langid_set_add(langid, &set, want->map->models[i]->source_tag.text);
-    if (dg_langid_detect(langid, text, &set, &guess, 1) == 0) {
+    struct dg_buf plain;
+    dg_buf_init(&plain, 8 * SAMPLE_BYTES);
+    enum dg_err err = dg_doc_sample(text, format, SAMPLE_BYTES, &plain);
+    size_t n_found = err ? 0 : dg_langid_detect(langid, dg_buf_span(&plain), &set, &guess, 1);
+    dg_buf_deinit(&plain);
+    if (err)
+        return dg_why_set(why, err, "no memory to detect a language");
+    if (n_found == 0) {
         way->is_copy = true;
         return DG_OK;
     }
@@ -141,7 +150,7 @@ static enum dg_err find(const struct dg_way_map *map, const struct dg_engine_req
     if (!err)
         err = read_tag(request->target, "target", &want.target, &want.has_target, why);
     if (!err && !want.has_source && is_ambiguous(&want))
-        err = detect(&want, request->text, request->target, why, way);
+        err = detect(&want, request->text, request->format, request->target, why, way);
     if (err)
         return err;
     way->legs[0] = best_of(&want);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Any text as a document of each format. Its items tile the original; copied part by part, however it is cut, it comes
+ * back byte for byte; woven with any words, it holds each piece of markup as often as before. */
+#include "base/utf8.h"
+#include "text/weave.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_items(const struct dg_doc *doc)
+{
+    size_t n, at = 0, plain_at = 0;
+    const struct dg_doc_item *items = dg_doc_items(doc, &n);
+    for (size_t i = 0; i < n; i++) {
+        require(items[i].at == at && items[i].plain_at == plain_at);
+        at += items[i].len;
+        plain_at += items[i].plain_len;
+        if (items[i].kind == DG_DOC_OPEN || items[i].kind == DG_DOC_CLOSE)
+            require(items[i].partner < n && items[items[i].partner].partner == i);
+    }
+    require(at == dg_doc_original(doc).len && plain_at == dg_doc_plain(doc).len);
+}
+
+/* The bytes of markup that must be there once more for every time they were. */
+static void check_markup(const struct dg_doc *doc, struct dg_span out)
+{
+    size_t n, total = 0;
+    const struct dg_doc_item *items = dg_doc_items(doc, &n);
+    for (size_t i = 0; i < n; i++)
+        total += items[i].kind >= DG_DOC_BORDER ? items[i].len : 0;
+    require(out.len >= total);
+}
+
+static void retell(const struct dg_doc *doc, size_t seed, bool is_copy)
+{
+    struct dg_buf out;
+    struct dg_span plain = dg_doc_plain(doc);
+    struct dg_doc_cursor cursor = {0};
+    dg_buf_init(&out, 64 << 20);
+    for (size_t at = 0, k = 0; at < plain.len; k++) {
+        bool is_line = plain.ptr[at] != '\n';
+        size_t part_len = 1, most = is_line ? 1 + (seed + k * 7) % 23 : 1;
+        while (is_line && at + part_len < plain.len && plain.ptr[at + part_len] != '\n' &&
+               (part_len < most || ((unsigned char)plain.ptr[at + part_len] & 0xC0) == 0x80))
+            part_len++;
+        struct dg_doc_part part = dg_doc_next(doc, &cursor, at, part_len, is_line && !is_copy);
+        struct dg_token tokens[2] = {{.begin = (uint32_t)at, .end = (uint32_t)(at + part_len / 2)},
+                                     {.begin = (uint32_t)(at + part_len / 2), .end = (uint32_t)(at + part_len)}};
+        const size_t ends[2] = {3, 7};
+        const float alignment[4] = {0.1f, 0.9f, 0.8f, 0.2f};
+        const struct dg_weave_source source = {tokens, 2};
+        const struct dg_weave_said said = {.text = DG_SPAN("one two"), .ends = ends, .n = 2,
+                                           .alignment = (seed + k) % 3 ? alignment : NULL};
+        enum dg_err err = is_line && !is_copy ? dg_weave(doc, &part, &source, &said, &out)
+                                              : dg_doc_copy(doc, &part, false, &out);
+        require(!err);
+        at += part_len;
+    }
+    require(dg_doc_rest(doc, &cursor, &out) == DG_OK);
+    if (is_copy)
+        require(dg_span_eq(dg_buf_span(&out), dg_doc_original(doc)));
+    else
+        check_markup(doc, dg_buf_span(&out));
+    dg_buf_deinit(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    const struct dg_doc_opts opts = {.ignore_tags = DG_SPAN("x i"), .splitting_tags = DG_SPAN("s")};
+    struct dg_span text = dg_span_make((const char *)bytes, len);
+    if (!dg_utf8_valid(text, NULL))
+        return 0;
+    for (enum dg_doc_format format = DG_DOC_HTML; format <= DG_DOC_SUBRIP; format++) {
+        struct dg_doc *doc = NULL;
+        if (dg_doc_new(text, format, &opts, &doc, NULL))
+            continue;
+        check_items(doc);
+        retell(doc, len, true);
+        retell(doc, len, false);
+        dg_doc_free(doc);
+    }
+    return 0;
+}
