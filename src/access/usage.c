@@ -33,7 +33,7 @@ enum {
     LINE_CAP = 192,
     GROWN = 64 << 10, /* a journal is written anew when it is by so much longer */
     GROWTH = 8,       /* than so many times what it would be */
-    LOCK_WAIT_MS = 5000,
+    LOCK_WAIT_MS = 2000, /* for the server before us to end */
     FILE_MODE = 0600,
 };
 static const char header[] = "# dragoman-usage 1\n";

@@ -23,6 +23,8 @@ static const char *const refusal_names[] = {
 #undef DG_REFUSAL_NAME
 };
 
+enum { GONE = 499 }; /* the client left: what was begun for it was work */
+
 static void count(struct dg_api *api, enum dg_refusal refusal)
 {
     api->refusals[refusal]++;
@@ -324,12 +326,18 @@ void dg_charge_cancel(struct dg_charge *charge)
     dg_quota_cancel(dg_access_quota(charge->api->access), charge->ticket);
 }
 
-void dg_charge_refund(struct dg_charge *charge)
+void dg_charge_refund(struct dg_charge *charge, int status)
 {
-    if (!charge->is_taken)
+    struct dg_quota_ask back = charge->ask;
+    if (!charge->is_taken || status < 400)
         return;
-    charge->is_taken = false;
-    dg_quota_refund(dg_access_quota(charge->api->access), &charge->ask);
+    if (status < 500)
+        back.requests = 0;
+    charge->ask.requests -= back.requests; /* so that it is not given back twice */
+    charge->ask.characters = 0;
+    back.id = dg_span_cstr(charge->id.text);
+    if (back.requests || back.characters)
+        dg_quota_refund(dg_access_quota(charge->api->access), &back);
 }
 
 /* ---- Calls --------------------------------------------------------------------------------------- */
@@ -349,9 +357,9 @@ void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate
     begin(charge, call->req->client, wish, 1 - counted);
 }
 
-void dg_gate_refund(struct dg_call *call)
+void dg_gate_refund(struct dg_call *call, int status)
 {
-    dg_charge_refund(&call->charge);
+    dg_charge_refund(&call->charge, status);
 }
 
 static void on_look(void *ctx, const struct dg_quota_verdict *verdict)
@@ -424,9 +432,9 @@ void dg_gate_end(struct dg_call *call, int status)
         return;
     bool counts = !call->route->is_admin && (call->route->gate == DG_GATE_COUNT || call->route->gate == DG_GATE_TEXT);
     dg_charge_cancel(charge);
-    if (status >= 500)
-        dg_charge_refund(charge);
-    else if (status >= 400 && counts && !charge->is_taken && !charge->is_free)
+    if (status != GONE)
+        dg_charge_refund(charge, status);
+    if (status >= 400 && status < 500 && counts && !charge->is_taken && !charge->is_free)
         charge_late(call);
     if (status == 403 && !charge->was_refused)
         count(call->api, call->route->is_admin ? DG_REFUSAL_ADMIN : DG_REFUSAL_MODEL);

@@ -19,8 +19,8 @@
  *     }
  *
  * on_passed is called once, before dg_gate_pass returns or later, and not at all when the client has
- * left before. Counting needs no more: what is answered with 4xx without having passed counts as one
- * request (but a refusal by a limit is free), what is answered with 5xx after it is given back.
+ * left before. Counting needs no more: what is answered with 4xx counts as one request and no characters
+ * (but a refusal by a limit is free), and what is answered with 5xx as nothing.
  *
  * Where there is no call, as for a message on a WebSocket, a struct dg_charge is used by itself.
  * One thread: the loop's. */
@@ -105,8 +105,8 @@ void dg_gate_end(struct dg_call *call, int status);
 /* With call->work as `work`. */
 void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then);
 
-/* Of a request whose answer has begun and fails on our side. */
-void dg_gate_refund(struct dg_call *call);
+/* Of a request whose answer has begun and fails with what would have been this status. */
+void dg_gate_refund(struct dg_call *call, int status);
 
 /* What is left to whoever sent it, taking nothing; with call->work as `work`, under the same contract. */
 void dg_gate_peek(struct dg_call *call, dg_quota_fn then);
@@ -123,7 +123,8 @@ bool dg_gate_is_admin(const struct dg_call *call);
 void dg_charge_begin(struct dg_charge *charge, struct dg_api *api, const struct dg_who *who, struct dg_span client,
                      const struct dg_gate_wish *wish, dg_gate_fn then, void *work);
 void dg_charge_cancel(struct dg_charge *charge); /* `then` is not called any more */
-void dg_charge_refund(struct dg_charge *charge);
+/* What is owed to somebody whose request ended with this status: everything, the characters, nothing. */
+void dg_charge_refund(struct dg_charge *charge, int status);
 
 /* dragoman_refusals_total and what else there is to count. */
 enum dg_err dg_gate_put_metrics(const struct dg_api *api, struct dg_buf *buf) DG_MUST_CHECK;

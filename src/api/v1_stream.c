@@ -340,8 +340,7 @@ static void on_over(void *owner, struct dg_job *job)
         (void)!dg_ws_send(strand->stream->ws, dg_buf_span(&buf));
     } else {
         struct dg_failure failure = dg_ask_failure(&job->arena, job->err, &job->why, NULL);
-        if (failure.status >= 500)
-            dg_charge_refund(&strand->charge);
+        dg_charge_refund(&strand->charge, failure.status);
         send_error(strand->stream, id_of(strand), &failure);
     }
     dg_buf_deinit(&buf);
@@ -388,8 +387,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     enum dg_err err = dg_job_start(strand->job, &listener, strand, &why, &retry_ms);
     if (err) {
         struct dg_failure failure = dg_ask_failure(&strand->job->arena, err, &why, NULL);
-        if (failure.status >= 500)
-            dg_charge_refund(&strand->charge);
+        dg_charge_refund(&strand->charge, failure.status);
         if (err == DG_ERR_BUSY)
             failure.retry_after_s = (unsigned)(retry_ms / 1000) + 1;
         give_up(strand, &failure);

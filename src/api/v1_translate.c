@@ -92,7 +92,7 @@ static void on_stream_over(void *owner, struct dg_job *job)
         send_event(call, "done", dg_buf_span(&buf));
     } else {
         struct dg_failure failure = failure_of(job);
-        dg_gate_refund(call);
+        dg_gate_refund(call, failure.status);
         dg_buf_clear(&buf);
         if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
             send_event(call, "error", dg_buf_span(&buf));

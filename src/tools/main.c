@@ -23,6 +23,7 @@ static const struct command commands[] = {
     {"eval", "BLEU and chrF of translations against references", dg_cmd_eval},
     {"import", "turn a model of another program into a model directory", dg_cmd_import},
     {"inspect", "what a model directory holds", dg_cmd_inspect},
+    {"keys", "add, list, revoke and rotate the API keys of a server", dg_cmd_keys},
     {"langid-train", "make a model of language identification", dg_cmd_langid_train},
     {"manifest", "write the hashes of a model's files", dg_cmd_manifest},
     {"score", "how likely the model finds given translations", dg_cmd_score},
