@@ -66,6 +66,7 @@ static int status_of(enum dg_err err)
     case DG_ERR_BUSY:
     case DG_ERR_CANCELLED:
     case DG_ERR_CLOSED:
+    case DG_ERR_MODEL:
         return 503;
     case DG_ERR_TIMEOUT:
         return 504;
@@ -89,6 +90,7 @@ static const char *code_of(enum dg_err err)
     case DG_ERR_BUSY: return "overloaded";
     case DG_ERR_CANCELLED: return "cancelled";
     case DG_ERR_TIMEOUT: return "timeout";
+    case DG_ERR_MODEL: return "model_unavailable";
     case DG_ERR_NOT_FOUND: return "no_such_model";
     case DG_ERR_DENIED: return "model_not_allowed";
     case DG_ERR_RANGE: return "out_of_range";

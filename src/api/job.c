@@ -372,8 +372,11 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
             err = job->listener->on_item(job->owner, item, result);
         else if (!err)
             err = put_item(item, result);
+        struct dg_why reason = DG_WHY_NONE;
+        if (result->why)
+            dg_why_set(&reason, err, "%s", result->why);
         if (err)
-            fail(job, err, NULL);
+            fail(job, err, &reason);
         item->is_done = !err;
         job->n_done++;
     }

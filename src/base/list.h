@@ -77,4 +77,16 @@ static inline struct dg_list *dg_list_pop_first(struct dg_list *head)
     return first;
 }
 
+/* Moves all of `from` behind what `head` has; `from` is empty afterwards. */
+static inline void dg_list_splice_last(struct dg_list *head, struct dg_list *from)
+{
+    if (dg_list_is_empty(from))
+        return;
+    from->next->prev = head->prev;
+    head->prev->next = from->next;
+    from->prev->next = head;
+    head->prev = from->prev;
+    dg_list_init(from);
+}
+
 #endif

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The engine: models by name, requests by id, and the poll that moves news from workers to requests. */
+/* The engine: requests by id, and the poll that moves news from workers to requests. A request whose model is not at
+ * hand (registry.h) waits, and begins when it is, as if it had just come. */
 #include "engine/engine.h"
 #include "base/cpu.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "engine/engine_int.h"
+#include "engine/registry.h"
 #include "engine/remote_value.h"
 #include "engine/request.h"
+#include "engine/waiting.h"
 #include "engine/way.h"
 
 #include <string.h>
@@ -19,21 +23,28 @@ enum {
     SOURCE_MAX = 256,
     TARGET_MAX = 512,
     KV_PER_SLOT = 256,
+    RETRY_MS = 1000,
+    BEGUN_PER_POLL = 16, /* of those that waited for a model */
 };
+
+static const uint64_t NEVER_LOOKED = UINT64_MAX; /* no version of the registry */
 
 struct dg_engine {
     struct dg_clock own_clock;
     void (*wake)(void *arg);
     void *wake_arg;
-    struct dg_decoder_limits limits;
     struct dg_request_tools tools;
-    struct dg_loaded *models[DG_SCHED_MODELS_MAX]; /* a reference each */
-    size_t n_models;
+    struct dg_registry *registry;
     struct dg_langid *langid;      /* NULL: languages are not detected, */
     struct dg_why langid_why;      /* because of this */
     struct dg_list requests;
-    size_t n_requests;
-    uint64_t last_id, last_version;
+    struct dg_list waiting;        /* for their models, in the order of coming */
+    struct dg_list looked_at;      /* of these, while they are gone through: those still to be looked at */
+    size_t n_requests;             /* of both */
+    size_t n_waiting, waiting_max;
+    uint64_t waited_version;       /* of the registry, when those that wait were last looked at */
+    size_t texts_bytes, texts_bytes_max; /* of all requests; max 0: no limit */
+    uint64_t last_id;
 };
 
 /* ---- Life --------------------------------------------------------------------------------------- */
@@ -75,27 +86,58 @@ static void open_langid(struct dg_engine *engine, const char *path)
         engine->langid = NULL;
 }
 
+/* Drops the answers of a model that no new request gets. */
+static void on_retired(void *arg, const struct dg_loaded *loaded)
+{
+    struct dg_engine *engine = arg;
+    if (engine->tools.cache)
+        dg_cache_forget(engine->tools.cache, loaded->version);
+}
+
+static enum dg_err open_registry(struct dg_engine *engine, const struct dg_engine_opts *opts,
+                                 struct dg_why *why)
+{
+    const struct dg_registry_opts how = {
+        .sched = engine->tools.sched,
+        .clock = engine->tools.clock,
+        .limits = limits_of(opts),
+        .bytes_max = opts->models_bytes,
+        .idle_ns = opts->model_idle_ns,
+        .wake = opts->wake,
+        .wake_arg = opts->wake_arg,
+        .on_retired = on_retired,
+        .on_retired_arg = engine,
+    };
+    return dg_registry_new(&how, why, &engine->registry);
+}
+
 enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
                           struct dg_engine **out)
 {
     struct dg_engine *engine = dg_xcalloc(1, sizeof *engine);
     dg_list_init(&engine->requests);
+    dg_list_init(&engine->waiting);
+    dg_list_init(&engine->looked_at);
     dg_protect_list_init(&engine->tools.protected);
     dg_asks_init(&engine->tools.asks);
     engine->own_clock = (struct dg_clock)DG_CLOCK_REAL;
     engine->wake = opts->wake;
     engine->wake_arg = opts->wake_arg;
-    engine->limits = limits_of(opts);
+    engine->texts_bytes_max = opts->texts_bytes;
+    engine->waiting_max = or_default(opts->max_sentences, SENTENCES);
     engine->tools.clock = opts->clock ? opts->clock : &engine->own_clock;
     struct dg_sched_opts sched = {
         .n_workers = or_default(opts->n_threads, dg_cpu_cores()),
         .max_tickets = or_default(opts->max_sentences, SENTENCES),
+        .max_tokens = opts->max_tokens,
         .batch_delay_ns = opts->batch_delay_ns,
         .clock = engine->tools.clock,
         .wake = opts->wake,
         .wake_arg = opts->wake_arg,
     };
     enum dg_err err = dg_sched_new(&sched, why, &engine->tools.sched);
+    if (!err)
+        err = open_registry(engine, opts, why);
     if (!err)
         err = dg_segmenter_new(&engine->tools.segmenter, why);
     if (!err && !(engine->tools.work = dg_tokenizer_work_new()))
@@ -154,8 +196,9 @@ void dg_engine_free(struct dg_engine *engine)
     if (!engine)
         return;
     drain(engine);
-    for (size_t i = 0; i < engine->n_models; i++)
-        dg_loaded_unref(engine->models[i]);
+    while (!dg_list_is_empty(&engine->waiting))
+        dg_waiting_free(DG_LIST_ITEM(engine->waiting.next, struct dg_waiting, link));
+    dg_registry_free(engine->registry);
     dg_sched_free(engine->tools.sched);
     dg_cache_free(engine->tools.cache);
     dg_langid_close(engine->langid);
@@ -165,29 +208,28 @@ void dg_engine_free(struct dg_engine *engine)
     dg_free(engine);
 }
 
-/* ---- Models ------------------------------------------------------------------------------------- */
-
-static size_t find_name(const struct dg_engine *engine, const char *name)
+static void wake(const struct dg_engine *engine)
 {
-    size_t i = 0;
-    while (i < engine->n_models && strcmp(engine->models[i]->name, name) != 0)
-        i++;
-    return i;
+    if (engine->wake)
+        engine->wake(engine->wake_arg);
 }
+
+/* ---- Models ------------------------------------------------------------------------------------- */
 
 enum dg_err dg_engine_open(struct dg_engine *engine, const char *name, const char *path,
                            const char *source, const char *target, struct dg_why *why,
                            struct dg_loaded **loaded)
 {
-    enum dg_err err = dg_loaded_open(loaded, engine->tools.sched, name, path, source, target,
-                                     &engine->limits, why);
-    if (err || !engine->tools.asks.remote.get)
-        return err;
-    err = dg_remote_fingerprint(path, why, (*loaded)->fingerprint);
-    (*loaded)->has_fingerprint = !err;
-    if (err)
-        dg_loaded_unref(*loaded);
-    return err;
+    const struct dg_registry_ask ask = {name, path, source, target, false};
+    return dg_registry_open(engine->registry, &ask, why, loaded);
+}
+
+enum dg_err dg_engine_offer(struct dg_engine *engine, const char *name, const char *path,
+                            const char *source, const char *target, struct dg_why *why,
+                            struct dg_loaded **loaded)
+{
+    const struct dg_registry_ask ask = {name, path, source, target, true};
+    return dg_registry_open(engine->registry, &ask, why, loaded);
 }
 
 void dg_engine_close(struct dg_loaded *loaded)
@@ -195,30 +237,13 @@ void dg_engine_close(struct dg_loaded *loaded)
     dg_loaded_unref(loaded);
 }
 
-/* Lets go of a model and of its answers. */
-static void retire(struct dg_engine *engine, struct dg_loaded *loaded)
-{
-    if (engine->tools.cache)
-        dg_cache_forget(engine->tools.cache, loaded->version);
-    dg_loaded_unref(loaded);
-}
-
 enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_loaded *loaded,
                               struct dg_why *why)
 {
-    size_t at = find_name(engine, loaded->name);
-    if (at == DG_SCHED_MODELS_MAX) {
-        dg_loaded_unref(loaded);
-        return dg_why_set(why, DG_ERR_LIMIT, "%d models are loaded, which is the most",
-                          DG_SCHED_MODELS_MAX);
-    }
-    if (at == engine->n_models)
-        engine->n_models++;
-    else
-        retire(engine, engine->models[at]);
-    loaded->version = ++engine->last_version;
-    engine->models[at] = loaded;
-    return DG_OK;
+    enum dg_err err = dg_registry_publish(engine->registry, loaded, why);
+    if (!err && engine->n_waiting > 0)
+        wake(engine);
+    return err;
 }
 
 enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const char *path,
@@ -231,32 +256,51 @@ enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const cha
 
 enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name, struct dg_why *why)
 {
-    size_t at = find_name(engine, name);
-    if (at == engine->n_models)
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "no model is called %s", name);
-    retire(engine, engine->models[at]);
-    engine->models[at] = engine->models[--engine->n_models];
-    return DG_OK;
+    return dg_registry_remove(engine->registry, name, why);
 }
 
 size_t dg_engine_n_models(const struct dg_engine *engine)
 {
-    return engine->n_models;
+    struct dg_loaded *const *models;
+    return dg_registry_list(engine->registry, &models);
+}
+
+size_t dg_engine_n_usable(const struct dg_engine *engine)
+{
+    size_t n = 0, n_models = dg_engine_n_models(engine);
+    for (size_t i = 0; i < n_models; i++)
+        n += dg_registry_state(engine->registry, i) != DG_ENGINE_MODEL_FAILED;
+    return n;
+}
+
+const char *dg_engine_model_state_name(enum dg_engine_model_state state)
+{
+    static const char *const names[] = {
+        [DG_ENGINE_MODEL_KNOWN] = "idle",      [DG_ENGINE_MODEL_WANTED] = "waiting",
+        [DG_ENGINE_MODEL_LOADING] = "loading", [DG_ENGINE_MODEL_READY] = "ready",
+        [DG_ENGINE_MODEL_FAILED] = "failed",
+    };
+    return names[state];
 }
 
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index)
 {
-    const struct dg_loaded *loaded = engine->models[index];
+    struct dg_loaded *const *models;
+    dg_registry_list(engine->registry, &models);
+    const struct dg_loaded *loaded = models[index];
     return (struct dg_engine_model_info){
         .name = loaded->name,
         .source = loaded->source,
         .target = loaded->target,
+        .state = dg_registry_state(engine->registry, index),
+        .failure = dg_registry_failure(engine->registry, index),
         .bytes = loaded->bytes,
         .n_source_words = loaded->blueprint.encoder.V,
         .n_target_words = loaded->blueprint.decoder.V,
         .n_beams = loaded->blueprint.n_beams,
         .source_max = loaded->limits.source_max,
         .target_max = loaded->limits.target_max,
+        .slots = loaded->limits.sentences,
     };
 }
 
@@ -272,20 +316,6 @@ enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text
 
 /* ---- Requests ----------------------------------------------------------------------------------- */
 
-static void wake(const struct dg_engine *engine)
-{
-    if (engine->wake)
-        engine->wake(engine->wake_arg);
-}
-
-bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target)
-{
-    const struct dg_way_map map = {engine->models, engine->n_models, NULL, ""};
-    const struct dg_engine_request request = {.source = source, .target = target};
-    struct dg_way way;
-    return dg_way_find(&map, &request, NULL, &way) == DG_OK;
-}
-
 /* The beam of a request that names none: the model's makers' habit, and room for all answers wanted. */
 static void choose_beam(const struct dg_loaded *model, struct dg_search_opts *search)
 {
@@ -297,45 +327,84 @@ static void choose_beam(const struct dg_loaded *model, struct dg_search_opts *se
     search->beam = beam < 1 ? 1 : beam > DG_BEAM_MAX ? DG_BEAM_MAX : (int)beam;
 }
 
+static enum dg_err find_way(const struct dg_engine *engine, const struct dg_engine_request *asked,
+                            struct dg_why *why, struct dg_way *way)
+{
+    struct dg_way_map map = {.langid = engine->langid, .langid_why = engine->langid_why.text};
+    map.n_models = dg_registry_list(engine->registry, &map.models);
+    return dg_way_find(&map, asked, why, way);
+}
+
+bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target)
+{
+    struct dg_way_map map = {.langid_why = ""};
+    const struct dg_engine_request request = {.source = source, .target = target};
+    struct dg_way way;
+    map.n_models = dg_registry_list(engine->registry, &map.models);
+    return dg_way_find(&map, &request, NULL, &way) == DG_OK;
+}
+
 enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_request *request, struct dg_why *why)
 {
-    const struct dg_way_map map = {engine->models, engine->n_models, engine->langid,
-                                   engine->langid_why.text};
     struct dg_way way;
-    return dg_way_find(&map, request, why, &way);
+    return find_way(engine, request, why, &way);
 }
 
 enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
                            struct dg_why *why, struct dg_loaded **loaded)
 {
-    const struct dg_way_map map = {engine->models, engine->n_models, engine->langid,
-                                   engine->langid_why.text};
     struct dg_way way;
-    enum dg_err err = dg_way_find(&map, request, why, &way);
+    enum dg_err err = find_way(engine, request, why, &way);
     if (!err && way.is_copy)
         err = dg_why_set(why, DG_ERR_NOT_FOUND, "the text is in none of the languages that lead to the target");
     if (!err && way.n_legs > 1)
         err = dg_why_set(why, DG_ERR_NOT_FOUND, "no single model leads from %s to %s", way.legs[0]->source,
                          way.legs[way.n_legs - 1]->target);
     if (!err)
+        err = dg_registry_want(engine->registry, way.legs[0], why);
+    if (!err && !dg_loaded_is_at_hand(way.legs[0]))
+        err = dg_why_set(why, DG_ERR_BUSY, "model %s is being loaded; try again in a moment", way.legs[0]->name);
+    if (!err)
         *loaded = dg_loaded_ref(way.legs[0]);
     return err;
 }
 
-enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *asked,
-                             const struct dg_engine_events *events, void *ctx, struct dg_why *why,
-                             uint64_t *retry_ms, uint64_t *id)
+/* The first of the way's models that is not at hand; NULL: all are. */
+static struct dg_loaded *missing_of(const struct dg_way *way)
 {
-    const struct dg_way_map map = {engine->models, engine->n_models, engine->langid,
-                                   engine->langid_why.text};
-    struct dg_way way;
+    for (size_t i = 0; i < way->n_legs; i++)
+        if (!dg_loaded_is_at_hand(way->legs[i]))
+            return way->legs[i];
+    return NULL;
+}
+
+/* Says to the registry that the way's models are used, or to be loaded. */
+static enum dg_err want(struct dg_engine *engine, const struct dg_way *way, struct dg_why *why)
+{
+    const struct dg_ledger *ledger = dg_registry_ledger(engine->registry);
+    enum dg_err err = DG_OK;
+    size_t bytes = 0;
+    for (size_t i = 0; !err && i < way->n_legs; i++) {
+        err = dg_registry_want(engine->registry, way->legs[i], why);
+        bytes += way->legs[i]->bytes;
+    }
+    if (!err && ledger->max && way->n_legs > 1 && bytes > ledger->max)
+        err = dg_why_set(why, DG_ERR_MODEL, "the models %s and %s do not fit into memory-limit together",
+                         way->legs[0]->name, way->legs[1]->name);
+    return err;
+}
+
+/* Begins a request whose models are at hand. `id` 0: a new one. */
+static enum dg_err begin(struct dg_engine *engine, const struct dg_way *way,
+                         const struct dg_engine_request *asked, const struct dg_engine_events *events,
+                         void *ctx, struct dg_why *why, uint64_t *retry_ms, uint64_t id,
+                         struct dg_request **out)
+{
     struct dg_request *request;
     struct dg_engine_request whole = *asked;
-    enum dg_err err = dg_way_find(&map, asked, why, &way);
-    if (!err && asked->usual_beam)
-        choose_beam(way.legs[way.n_legs - 1], &whole.search);
-    if (!err)
-        err = dg_request_new(&request, &engine->tools, &way, &whole, why);
+    if (asked->usual_beam)
+        choose_beam(way->legs[way->n_legs - 1], &whole.search);
+    enum dg_err err = dg_request_new(&request, &engine->tools, way, &whole, why);
     if (err)
         return err;
     request->events = events;
@@ -347,14 +416,94 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
         dg_request_free(request);
         return err;
     }
-    request->id = ++engine->last_id;
+    request->id = id ? id : ++engine->last_id;
     dg_list_link_last(&engine->requests, &request->link);
-    engine->n_requests++;
-    if (id)
-        *id = request->id;
     if (request->n_open == 0 || request->n_cached > 0 || request->n_ready > 0)
         wake(engine); /* there is something to show, and maybe no worker will call */
+    *out = request;
     return DG_OK;
+}
+
+/* What could be said at once is said at once, not when the model is there. */
+static enum dg_err check(const struct dg_way *way, const struct dg_engine_request *asked, struct dg_why *why)
+{
+    size_t bad_at;
+    if (!dg_utf8_valid(asked->text, &bad_at))
+        return dg_why_set(why, DG_ERR_UTF8, "the text is not valid UTF-8 at byte %zu", bad_at);
+    return dg_search_opts_check(&asked->search, way->legs[way->n_legs - 1]->blueprint.decoder.V, why);
+}
+
+/* Puts a request aside until its models are there. */
+static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_way *way,
+                                  const struct dg_engine_request *asked,
+                                  const struct dg_engine_events *events, void *ctx, struct dg_why *why,
+                                  uint64_t *retry_ms, uint64_t *id)
+{
+    struct dg_waiting *waiting;
+    if (engine->n_waiting >= engine->waiting_max) {
+        if (retry_ms)
+            *retry_ms = RETRY_MS;
+        return dg_why_set(why, DG_ERR_BUSY, "as many requests wait for their models as may; try again later");
+    }
+    enum dg_err err = check(way, asked, why);
+    if (!err)
+        err = dg_waiting_new(&waiting, missing_of(way), asked, why);
+    if (err)
+        return err;
+    waiting->events = events;
+    waiting->ctx = ctx;
+    waiting->began_ns = dg_clock_now(engine->tools.clock);
+    *id = waiting->id = ++engine->last_id;
+    dg_list_link_last(dg_list_is_empty(&engine->looked_at) ? &engine->waiting : &engine->looked_at,
+                      &waiting->link);
+    engine->n_waiting++;
+    return DG_OK;
+}
+
+enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *asked,
+                             const struct dg_engine_events *events, void *ctx, struct dg_why *why,
+                             uint64_t *retry_ms, uint64_t *id)
+{
+    struct dg_way way;
+    struct dg_request *request;
+    uint64_t given = 0;
+    if (engine->texts_bytes_max && engine->n_requests > 0 &&
+        asked->text.len > engine->texts_bytes_max - engine->texts_bytes) {
+        if (retry_ms)
+            *retry_ms = RETRY_MS;
+        return dg_why_set(why, DG_ERR_BUSY, "the texts under way take as much memory as they may; try again later");
+    }
+    enum dg_err err = find_way(engine, asked, why, &way);
+    if (!err)
+        err = want(engine, &way, why);
+    if (!err && missing_of(&way)) {
+        err = wait_for_model(engine, &way, asked, events, ctx, why, retry_ms, &given);
+    } else if (!err) {
+        err = begin(engine, &way, asked, events, ctx, why, retry_ms, 0, &request);
+        if (!err)
+            given = request->id;
+    }
+    if (err)
+        return err;
+    if (id)
+        *id = given;
+    engine->n_requests++;
+    engine->texts_bytes += asked->text.len;
+    return DG_OK;
+}
+
+static bool cancel_waiting(struct dg_engine *engine, struct dg_list *list, uint64_t id)
+{
+    for (struct dg_list *at = list->next; at != list; at = at->next) {
+        struct dg_waiting *waiting = DG_LIST_ITEM(at, struct dg_waiting, link);
+        if (waiting->id != id)
+            continue;
+        waiting->is_unwanted = true;
+        engine->waited_version = NEVER_LOOKED;
+        wake(engine);
+        return true;
+    }
+    return false;
 }
 
 bool dg_engine_cancel(struct dg_engine *engine, uint64_t id)
@@ -367,8 +516,127 @@ bool dg_engine_cancel(struct dg_engine *engine, uint64_t id)
         wake(engine); /* for what waits for no worker */
         return true;
     }
-    return false;
+    return cancel_waiting(engine, &engine->waiting, id) || cancel_waiting(engine, &engine->looked_at, id);
 }
+
+static void uncount(struct dg_engine *engine, size_t text_len)
+{
+    engine->n_requests--;
+    engine->texts_bytes -= text_len;
+}
+
+/* ---- Waiting for models ------------------------------------------------------------------------- */
+
+/* The end of a request that never began. */
+static void give_up(struct dg_engine *engine, struct dg_waiting *waiting, enum dg_err err,
+                    const struct dg_why *why)
+{
+    uint64_t waited_ns = dg_clock_now(engine->tools.clock) - waiting->began_ns;
+    const struct dg_engine_result result = {
+        .err = err,
+        .why = dg_why_text(why, err),
+        .finish = err == DG_ERR_CANCELLED ? DG_FINISH_CANCELLED : DG_FINISH_FAILED,
+        .model = "", .source = "", .target = "",
+        .n_characters = dg_utf8_count(waiting->asked.text),
+        .queue_ns = waited_ns,
+        .total_ns = waited_ns,
+    };
+    uncount(engine, waiting->asked.text.len);
+    waiting->events->on_done(waiting->ctx, &result);
+    dg_waiting_free(waiting);
+}
+
+/* Of a way through two models, the one that came first must still be there when the other one is. The request that has
+ * waited longest holds on to it, also when it has had to make room for others; only that one, so that those
+ * who wait cannot fill the memory with what they do not use yet. */
+static void hold_on(struct dg_engine *engine, struct dg_waiting *waiting, struct dg_way *way)
+{
+    for (size_t i = 0; i < way->n_legs; i++)
+        if (waiting->held && !dg_loaded_is_at_hand(way->legs[i]) &&
+            strcmp(waiting->held->name, way->legs[i]->name) == 0)
+            way->legs[i] = waiting->held;
+    for (size_t i = 0; i < way->n_legs && !waiting->held; i++)
+        if (engine->waiting.next == &waiting->link && dg_loaded_is_at_hand(way->legs[i]))
+            waiting->held = dg_loaded_ref(way->legs[i]);
+}
+
+/* Begins a request that has waited, if its models are there. DG_ERR_BUSY: not yet. */
+static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waiting, struct dg_why *why)
+{
+    struct dg_engine_request asked = waiting->asked;
+    struct dg_request *request;
+    struct dg_way way;
+    uint64_t waited_ms = (dg_clock_now(engine->tools.clock) - waiting->began_ns) / DG_CLOCK_MS;
+    if (waiting->is_unwanted)
+        return DG_ERR_CANCELLED;
+    if (asked.timeout_ms && waited_ms >= asked.timeout_ms)
+        return dg_why_set(why, DG_ERR_TIMEOUT, "the time allowed ran out while the model was being loaded");
+    if (dg_registry_is_coming(engine->registry, waiting->model))
+        return DG_ERR_BUSY;
+    enum dg_err err = find_way(engine, &asked, why, &way);
+    if (!err)
+        hold_on(engine, waiting, &way);
+    if (!err)
+        err = want(engine, &way, why);
+    if (err)
+        return err;
+    struct dg_loaded *missing = missing_of(&way);
+    if (missing) { /* the next one, or what it waited for was replaced */
+        dg_loaded_unref(waiting->model);
+        waiting->model = dg_loaded_ref(missing);
+        return DG_ERR_BUSY;
+    }
+    if (asked.timeout_ms)
+        asked.timeout_ms -= waited_ms;
+    err = begin(engine, &way, &asked, waiting->events, waiting->ctx, why, NULL, waiting->id, &request);
+    if (!err) {
+        request->queue_ns = dg_clock_now(engine->tools.clock) - waiting->began_ns;
+        request->began_ns = waiting->began_ns;
+    }
+    return err;
+}
+
+static bool is_late(const struct dg_engine *engine, const struct dg_waiting *waiting)
+{
+    return waiting->asked.timeout_ms && dg_clock_now(engine->tools.clock) - waiting->began_ns >=
+                                            waiting->asked.timeout_ms * DG_CLOCK_MS;
+}
+
+/* Looks at all that wait, in order, when a model has come or gone; else only for who is late. Not too many begin
+ * in one poll, because the consumer has others to serve; they, and those whom the scheduler has no room for, are
+ * looked at again in the next. */
+static void begin_waiting(struct dg_engine *engine)
+{
+    bool is_new = engine->waited_version != dg_registry_version(engine->registry), is_full = false;
+    struct dg_list *at;
+    int n_begun = 0;
+    engine->waited_version = dg_registry_version(engine->registry);
+    dg_list_splice_last(&engine->looked_at, &engine->waiting);
+    while ((at = dg_list_pop_first(&engine->looked_at))) {
+        struct dg_waiting *waiting = DG_LIST_ITEM(at, struct dg_waiting, link);
+        struct dg_why why = DG_WHY_NONE;
+        enum dg_err err = DG_ERR_BUSY;
+        dg_list_link_last(&engine->waiting, at);
+        if ((is_new || is_late(engine, waiting)) && n_begun < BEGUN_PER_POLL)
+            err = try_again(engine, waiting, &why);
+        is_full |= err == DG_ERR_BUSY && *why.text;
+        if (err == DG_ERR_BUSY)
+            continue;
+        dg_list_unlink(at);
+        engine->n_waiting--;
+        n_begun++;
+        if (err)
+            give_up(engine, waiting, err, &why);
+        else
+            dg_waiting_free(waiting);
+    }
+    if (is_full || n_begun == BEGUN_PER_POLL)
+        engine->waited_version = NEVER_LOOKED;
+    if (n_begun == BEGUN_PER_POLL)
+        wake(engine); /* when the scheduler is full, its news will */
+}
+
+/* ---- The poll ----------------------------------------------------------------------------------- */
 
 /* Moves every request on: more sentences into the window, and the end where it is reached. */
 static void move_on(struct dg_engine *engine)
@@ -384,7 +652,7 @@ static void move_on(struct dg_engine *engine)
             continue;
         }
         dg_list_unlink(&request->link);
-        engine->n_requests--;
+        uncount(engine, request->asked.text.len);
         dg_request_finish(request, &engine->tools);
         dg_request_free(request);
         next = engine->requests.next; /* events may have submitted or cancelled */
@@ -407,6 +675,8 @@ size_t dg_engine_poll(struct dg_engine *engine)
     while (dg_sched_next(engine->tools.sched, &ticket, &is_over))
         dg_request_take(&engine->tools, ticket, is_over);
     take_remote(engine);
+    dg_registry_tend(engine->registry);
+    begin_waiting(engine);
     move_on(engine);
     if (!dg_list_is_empty(&engine->tools.asks.answered))
         wake(engine); /* dropped or answered meanwhile */
@@ -416,6 +686,17 @@ size_t dg_engine_poll(struct dg_engine *engine)
 void dg_engine_read_stats(struct dg_engine *engine, struct dg_sched_stats *stats)
 {
     dg_sched_read_stats(engine->tools.sched, stats);
+}
+
+void dg_engine_read_memory(const struct dg_engine *engine, struct dg_engine_memory *memory)
+{
+    const struct dg_ledger *ledger = dg_registry_ledger(engine->registry);
+    *memory = (struct dg_engine_memory){
+        .models = atomic_load(&ledger->used),
+        .models_max = ledger->max,
+        .texts = engine->texts_bytes,
+        .n_waiting = engine->n_waiting,
+    };
 }
 
 void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine_cache_stats *stats)
@@ -434,6 +715,7 @@ enum dg_err dg_engine_set_remote(struct dg_engine *engine, const struct dg_remot
     if (remote && (!remote->get || !remote->put))
         return dg_why_set(why, DG_ERR_INVALID, "a remote cache needs both get and put");
     asks->remote = remote ? *remote : (struct dg_remote){.get = NULL};
+    dg_registry_want_fingerprints(engine->registry, remote != NULL);
     if (asks->remote.wait_ms == 0)
         asks->remote.wait_ms = DG_REMOTE_WAIT_MS;
     return DG_OK;

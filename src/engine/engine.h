@@ -47,6 +47,11 @@ struct dg_engine_opts {
     size_t kv_tokens;     /* cached positions in each worker; 0: 256 for each slot */
     uint64_t batch_delay_ns;
     size_t cache_bytes;   /* of the sentence cache; 0: none */
+    size_t models_bytes;  /* of all models together, with the memory of their workers; 0: no limit. Slots, rows and
+                           * kv_tokens are then upper bounds */
+    size_t texts_bytes;   /* of the texts of all requests together; 0: no limit */
+    size_t max_tokens;    /* of all sentences waiting; 0: no limit */
+    uint64_t model_idle_ns; /* a model without a request for so long leaves memory; 0: never */
     const char *langid_path; /* data of language identification; NULL: languages are not detected */
     size_t alignment_layer, alignment_head; /* as in dg_decoder_limits */
     bool whole_vocabulary; /* models that bring a shortlist (lex.bin) do without it */
@@ -81,6 +86,7 @@ struct dg_engine_sentence {
 
 struct dg_engine_result {
     enum dg_err err; /* OK, or why the text is not whole */
+    const char *why; /* a sentence about that; NULL: there is none but the error's own */
     struct dg_span text;
     enum dg_finish finish; /* the worst of all sentences: eos < loop < length < cancelled, failed */
     bool repaired;
@@ -156,18 +162,39 @@ enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_loaded *loaded
                               struct dg_why *why) DG_MUST_CHECK; /* takes `loaded`, also on failure */
 void dg_engine_close(struct dg_loaded *loaded);                  /* mirror of open */
 
+/* Opens no more than what tells a model from something else: its files are checked and its memory measured. Published,
+ * it is offered; the first request for it has it loaded, and waits. */
+enum dg_err dg_engine_offer(struct dg_engine *engine, const char *name, const char *path,
+                            const char *source, const char *target, struct dg_why *why,
+                            struct dg_loaded **loaded) DG_MUST_CHECK;
+
 enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name,
                              struct dg_why *why) DG_MUST_CHECK;
 
+enum dg_engine_model_state {
+    DG_ENGINE_MODEL_KNOWN,   /* not in memory; the next request has it loaded */
+    DG_ENGINE_MODEL_WANTED,  /* waits for its turn, or for memory */
+    DG_ENGINE_MODEL_LOADING,
+    DG_ENGINE_MODEL_READY,
+    DG_ENGINE_MODEL_FAILED,  /* the next request tries again, unless it comes at once */
+};
+
+const char *dg_engine_model_state_name(enum dg_engine_model_state state); /* "idle", "loading", "ready", ... */
+
 struct dg_engine_model_info {
     const char *name, *source, *target; /* borrowed until the next load or unload */
-    size_t bytes;                       /* memory it takes */
+    enum dg_engine_model_state state;
+    const char *failure;                /* the sentence, when it FAILED; else "" */
+    size_t bytes;                       /* memory it takes, or would take */
     size_t n_source_words, n_target_words, n_parameters_bytes;
     size_t n_beams;                     /* its makers' habit */
     size_t source_max, target_max;
+    size_t slots;                       /* sentences under way in each worker */
 };
 
+/* Models that are offered; and those of them that are in memory, or could be: not FAILED. */
 size_t dg_engine_n_models(const struct dg_engine *engine);
+size_t dg_engine_n_usable(const struct dg_engine *engine);
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index);
 
 /* True when a text in `source` can be translated to `target`: what submit would not refuse. */
@@ -187,7 +214,8 @@ enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_reque
 /* Asks for the end of a request; on_done comes (err CANCELLED) from a later poll. False: it is over. */
 bool dg_engine_cancel(struct dg_engine *engine, uint64_t id);
 
-/* Handles all news; returns how many requests are under way. */
+/* Handles all news; returns how many requests are under way. Besides at every wake-up it is to be called a few times a
+ * second: deadlines of requests that wait for a model, and the idleness of models, have nobody else to tell them. */
 size_t dg_engine_poll(struct dg_engine *engine);
 
 /* The likeliest languages of a text, best first, at most `max`; *n is 0 for a text without letters. Among
@@ -203,6 +231,14 @@ struct dg_engine_cache_stats {
     size_t n_entries, bytes, bytes_max;
 };
 void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine_cache_stats *stats);
+
+/* Memory promised to models (those that are leaving included), and what waits for it. */
+struct dg_engine_memory {
+    size_t models, models_max; /* max 0: no limit */
+    size_t texts;              /* of requests under way */
+    size_t n_waiting;          /* requests that wait for a model */
+};
+void dg_engine_read_memory(const struct dg_engine *engine, struct dg_engine_memory *memory);
 
 void dg_engine_read_stats(struct dg_engine *engine, struct dg_sched_stats *stats);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Loading a model for service. The mapping of the directory is let go as soon as the weights are packed,
- * so that they are in memory once. */
+/* Loading a model for service: look (check, measure), take the memory, pack, try it, give it decoders. */
 #include "engine/loaded.h"
 #include "base/mem.h"
+#include "engine/remote_value.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The language named by the last ("target") or the one before the last part of "opus-mt-fr-en"; "" when
@@ -39,14 +40,21 @@ static void read_tag(const char *text, struct dg_langtag *tag)
         *tag = (struct dg_langtag){.text = ""};
 }
 
-static void free_loaded(struct dg_loaded *loaded)
+void dg_loaded_free(struct dg_loaded *loaded)
 {
+    if (!loaded)
+        return;
     if (loaded->place)
         dg_sched_detach(loaded->sched, loaded->place);
     dg_net_free(loaded->net);
     dg_lex_close(loaded->lex);
     dg_tokenizer_close(loaded->tokenizer);
+    if (loaded->is_leaving)
+        atomic_fetch_sub(&loaded->ledger->leaving, loaded->bytes);
+    if (loaded->is_paid)
+        dg_ledger_give(loaded->ledger, loaded->bytes);
     dg_free(loaded->name);
+    dg_free(loaded->path);
     dg_free(loaded->source);
     dg_free(loaded->target);
     dg_free(loaded);
@@ -113,10 +121,74 @@ static enum dg_err self_test(const struct dg_loaded *loaded, const char *path, s
     return err;
 }
 
-static enum dg_err load(struct dg_loaded *loaded, const char *path,
-                        const struct dg_decoder_limits *limits, struct dg_why *why)
+/* ---- Measuring ---------------------------------------------------------------------------------- */
+
+static double mib(size_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
+/* What it takes besides decoders goes to *fixed. */
+static enum dg_err choose_limits(struct dg_loaded *loaded, const struct dg_loaded_opts *opts,
+                                 const struct dg_net *hollow, struct dg_why *why)
+{
+    const struct dg_blueprint *bp = &loaded->blueprint;
+    struct dg_decoder_limits wanted = opts->limits;
+    wanted.lex = loaded->lex;
+    size_t fixed = dg_net_bytes(hollow) + dg_tokenizer_memory(loaded->tokenizer);
+    size_t n_workers = dg_sched_n_workers(opts->sched), max = opts->ledger->max, per_worker = 0;
+    size_t n_beams = bp->n_beams < 1 ? 1 : bp->n_beams > wanted.rows ? wanted.rows : bp->n_beams;
+    if (wanted.source_max > bp->source_len_max)
+        wanted.source_max = bp->source_len_max;
+    if (wanted.target_max > bp->target_len_max)
+        wanted.target_max = bp->target_len_max;
+    /* A fair share first; all there is for a model that cannot do with that. */
+    size_t each = opts->bytes_each > fixed ? opts->bytes_each - fixed : 1;
+    enum dg_err err = dg_budget_fit(hollow, &wanted, n_workers, n_beams, max ? each : 0, why,
+                                    &loaded->limits, &per_worker);
+    if (err == DG_ERR_LIMIT && fixed < max && per_worker <= (max - fixed) / n_workers)
+        err = dg_budget_fit(hollow, &wanted, n_workers, n_beams, per_worker * n_workers, why,
+                            &loaded->limits, &per_worker);
+    if (err == DG_ERR_LIMIT)
+        return dg_why_set(why, err,
+                          "it needs %.1f MiB at the least (weights and vocabulary %.1f, %zu workers with one "
+                          "sentence each %.1f), and memory-limit leaves %.1f MiB for models; raise it, or lower "
+                          "threads, source-max or target-max",
+                          mib(fixed + per_worker * n_workers), mib(fixed), n_workers,
+                          mib(per_worker * n_workers), mib(max));
+    if (!err)
+        loaded->bytes = fixed + per_worker * n_workers;
+    return err;
+}
+
+static enum dg_err measure(struct dg_loaded *loaded, const struct dg_loaded_opts *opts,
+                           const struct dg_model *model, struct dg_why *why)
+{
+    const struct dg_net_opts hollow_opts = {.is_hollow = true};
+    struct dg_net *hollow = NULL;
+    enum dg_err err =
+        dg_net_new(&hollow, &loaded->blueprint, dg_model_weights(model), &hollow_opts, why);
+    if (!err)
+        err = choose_limits(loaded, opts, hollow, why);
+    dg_net_free(hollow);
+    return err;
+}
+
+/* ---- Loading ------------------------------------------------------------------------------------ */
+
+static enum dg_err take_memory(struct dg_loaded *loaded, struct dg_why *why)
+{
+    if (!dg_ledger_take(loaded->ledger, loaded->bytes))
+        return dg_why_set(why, DG_ERR_BUSY, "its %.1f MiB do not fit beside the models in memory",
+                          mib(loaded->bytes));
+    loaded->is_paid = true;
+    return DG_OK;
+}
+
+static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *opts, struct dg_why *why)
 {
     struct dg_model *model = NULL;
+    const char *path = loaded->path;
     enum dg_err err = dg_tokenizer_open(path, why, &loaded->tokenizer);
     if (!err)
         err = dg_model_open(&model, path, why);
@@ -126,54 +198,76 @@ static enum dg_err load(struct dg_loaded *loaded, const char *path,
     if (loaded->blueprint.unk_id == DG_ID_NONE) /* many configurations leave it to the vocabulary */
         loaded->blueprint.unk_id = dg_tokenizer_target(loaded->tokenizer).unk;
     err = check_tokenizer(loaded, path, why);
+    if (!err && !opts->limits.whole_vocabulary)
+        err = dg_lex_open(&loaded->lex, path, loaded->blueprint.encoder.V, loaded->blueprint.decoder.V, why);
+    if (!err)
+        err = measure(loaded, opts, model, why);
+    if (err || opts->is_stand_in)
+        goto out;
+    if (opts->wants_fingerprint)
+        err = dg_remote_fingerprint(path, why, loaded->fingerprint);
+    loaded->has_fingerprint = opts->wants_fingerprint && !err;
+    if (!err)
+        err = take_memory(loaded, why);
     if (!err)
         err = dg_net_new(&loaded->net, &loaded->blueprint, dg_model_weights(model), NULL, why);
-    if (err)
-        goto out;
-    err = self_test(loaded, path, why);
-    if (err)
-        goto out;
-    loaded->limits = *limits;
-    if (!limits->whole_vocabulary)
-        err = dg_lex_open(&loaded->lex, path, loaded->blueprint.encoder.V, loaded->blueprint.decoder.V, why);
-    if (err)
-        goto out;
-    loaded->limits.lex = loaded->lex;
-    if (loaded->limits.source_max > loaded->blueprint.source_len_max)
-        loaded->limits.source_max = loaded->blueprint.source_len_max;
-    if (loaded->limits.target_max > loaded->blueprint.target_len_max)
-        loaded->limits.target_max = loaded->blueprint.target_len_max;
-    size_t per_worker;
-    err = dg_decoder_size(loaded->net, &loaded->limits, &per_worker, why);
+    if (!err)
+        err = self_test(loaded, path, why);
     if (!err)
         err = dg_sched_attach(loaded->sched, loaded->net, &loaded->limits, why, &loaded->place);
-    if (!err)
-        loaded->bytes = dg_net_bytes(loaded->net) + dg_tokenizer_memory(loaded->tokenizer) +
-                        per_worker * dg_sched_n_workers(loaded->sched);
 out:
+    if (opts->is_stand_in) {
+        dg_tokenizer_close(loaded->tokenizer);
+        dg_lex_close(loaded->lex);
+        loaded->tokenizer = NULL;
+        loaded->limits.lex = loaded->lex = NULL;
+    }
     dg_model_unref(model);
     return err;
 }
 
-enum dg_err dg_loaded_open(struct dg_loaded **out, struct dg_sched *sched, const char *name,
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+enum dg_err dg_loaded_open(struct dg_loaded **out, const struct dg_loaded_opts *opts, const char *name,
                            const char *path, const char *source, const char *target,
-                           const struct dg_decoder_limits *limits, struct dg_why *why)
+                           struct dg_why *why)
 {
     struct dg_loaded *loaded = dg_xcalloc(1, sizeof *loaded);
     loaded->n_refs = 1;
-    loaded->sched = sched;
+    loaded->sched = opts->sched;
+    loaded->ledger = opts->ledger;
     loaded->name = dg_xstrdup(name);
-    loaded->source = source ? dg_xstrdup(source) : language_of_name(name, 1);
-    loaded->target = target ? dg_xstrdup(target) : language_of_name(name, 0);
+    loaded->path = dg_xstrdup(path);
+    loaded->source = source && *source ? dg_xstrdup(source) : language_of_name(name, 1);
+    loaded->target = target && *target ? dg_xstrdup(target) : language_of_name(name, 0);
     read_tag(loaded->source, &loaded->source_tag);
     read_tag(loaded->target, &loaded->target_tag);
-    enum dg_err err = load(loaded, path, limits, why);
+    enum dg_err err = load(loaded, opts, why);
     if (err) {
-        free_loaded(loaded);
+        dg_loaded_free(loaded);
         return dg_why_wrap(why, err, "model %s", name);
     }
     *out = loaded;
     return DG_OK;
+}
+
+struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded)
+{
+    struct dg_loaded *made = dg_try_malloc(sizeof *made);
+    if (!made)
+        return NULL;
+    *made = *loaded;
+    made->name = dg_xstrdup(loaded->name);
+    made->path = dg_xstrdup(loaded->path);
+    made->source = dg_xstrdup(loaded->source);
+    made->target = dg_xstrdup(loaded->target);
+    made->tokenizer = NULL;
+    made->limits.lex = made->lex = NULL;
+    made->net = NULL;
+    made->place = NULL;
+    made->is_paid = made->is_leaving = false;
+    made->n_refs = 1;
+    return made;
 }
 
 struct dg_loaded *dg_loaded_ref(struct dg_loaded *loaded)
@@ -184,6 +278,10 @@ struct dg_loaded *dg_loaded_ref(struct dg_loaded *loaded)
 
 void dg_loaded_unref(struct dg_loaded *loaded)
 {
-    if (loaded && --loaded->n_refs == 0)
-        free_loaded(loaded);
+    if (!loaded || --loaded->n_refs > 0)
+        return;
+    if (loaded->bury)
+        loaded->bury(loaded->bury_arg, loaded);
+    else
+        dg_loaded_free(loaded);
 }

@@ -1,48 +1,85 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A model made ready to serve: its directory, its tokenizer, its packed network, its place with the
- * scheduler. Immutable once loaded; requests hold references, so that a reload can publish a new one
- * while the old finishes its work. Consumer thread only, but for what the scheduler does with it. */
+/* A model: at hand, with its tokenizer, its packed network and its place with the scheduler; or only known, a
+ * stand-in that says what it is and what it would take until somebody asks for it.
+ *
+ *     err = dg_loaded_open(&loaded, &opts, "fr-en", path, NULL, NULL, &why);
+ *     if (dg_loaded_is_at_hand(loaded)) ...
+ *     dg_loaded_unref(loaded);
+ *
+ * Immutable once made; requests hold references, so that a reload can publish a new one while the old
+ * finishes its work. References are the consumer thread's. The mapping of the directory is let go as soon as
+ * the weights are packed, so that they are in memory once. */
 #ifndef DG_ENGINE_LOADED_H
 #define DG_ENGINE_LOADED_H
 
 #include "base/err.h"
 #include "base/why.h"
 #include "decode/decoder.h"
+#include "engine/budget.h"
 #include "model/dir.h"
 #include "model/net.h"
 #include "sched/sched.h"
 #include "text/langtag.h"
 #include "text/tokenizer.h"
 
+#include <stdbool.h>
+
 struct dg_loaded {
     char *name;           /* owned, as configured: "fr-en" */
+    char *path;           /* owned */
     char *source;         /* owned; language of its input, "" when unknown */
     char *target;         /* owned */
     struct dg_langtag source_tag, target_tag; /* the same, canonical; empty texts when unknown */
-    struct dg_tokenizer *tokenizer;
+    struct dg_tokenizer *tokenizer;   /* NULL in a stand-in, and so are */
     struct dg_net *net;
-    struct dg_lex *lex;   /* the model's shortlist, owned; NULL: none, or not wanted */
-    struct dg_sched *sched;           /* borrowed */
+    struct dg_lex *lex;               /* the model's shortlist, owned; NULL also: none, or not wanted */
     struct dg_sched_model *place;
+    struct dg_sched *sched;           /* borrowed */
+    struct dg_ledger *ledger;         /* borrowed */
     struct dg_blueprint blueprint;
     struct dg_decoder_limits limits;
-    size_t bytes;         /* memory: weights as packed, decoders, tokenizer */
+    size_t bytes;         /* memory it takes, or would take: weights as packed, decoders, tokenizer */
+    bool is_paid;         /* the ledger has promised them */
+    bool is_leaving;      /* and expects them back */
     size_t n_refs;
     uint64_t version;     /* a number of its own, once published */
     unsigned char fingerprint[32]; /* of its files, for a remote cache (remote_value.h), */
     bool has_fingerprint;          /* if there is one */
+    void (*bury)(void *arg, struct dg_loaded *loaded); /* gets what the last reference let go of, to call */
+    void *bury_arg;                                    /* dg_loaded_free where waiting hurts nobody; or NULL */
 };
 
-/* Opens the directory `path`, packs its weights and gives it decoders. `limits` are lowered to what the
- * model can take. Languages come from `source` and `target` or, when NULL, from the name ("fr-en",
- * "opus-mt-fr-en"). One reference. */
-enum dg_err dg_loaded_open(struct dg_loaded **loaded, struct dg_sched *sched, const char *name,
+struct dg_loaded_opts {
+    struct dg_sched *sched;
+    struct dg_ledger *ledger;
+    struct dg_decoder_limits limits; /* lowered to what the model can take, and what fits */
+    size_t bytes_each;               /* what one model should take at most, if it can do with less; 0: any */
+    bool is_stand_in;
+    bool wants_fingerprint;
+};
+
+/* Opens the directory `path`, packs its weights and gives it decoders; or, for a stand-in, checks the files and
+ * measures. Languages come from `source` and `target` or, when NULL or empty, from the name ("fr-en",
+ * "opus-mt-fr-en"). One reference. DG_ERR_LIMIT: it can never fit into the ledger; DG_ERR_BUSY: not now,
+ * beside what is there. Any thread. */
+enum dg_err dg_loaded_open(struct dg_loaded **loaded, const struct dg_loaded_opts *opts, const char *name,
                            const char *path, const char *source, const char *target,
-                           const struct dg_decoder_limits *limits, struct dg_why *why) DG_MUST_CHECK;
+                           struct dg_why *why) DG_MUST_CHECK;
+
+/* A stand-in for a model that is at hand. NULL: no memory. */
+struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded);
+
+static inline bool dg_loaded_is_at_hand(const struct dg_loaded *loaded)
+{
+    return loaded->place != NULL;
+}
 
 struct dg_loaded *dg_loaded_ref(struct dg_loaded *loaded);
-void dg_loaded_unref(struct dg_loaded *loaded); /* NULL is fine; the last one waits for the workers */
+void dg_loaded_unref(struct dg_loaded *loaded); /* NULL is fine; the last one buries, or frees */
+
+/* Waits for workers that look at it. Any thread, when nobody refers to it. */
+void dg_loaded_free(struct dg_loaded *loaded);
 
 #endif

@@ -356,6 +356,10 @@ enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp,
         goto out;
     }
     net->block_bytes = packer.carve.used;
+    if (opts && opts->is_hollow) {
+        *out = net;
+        return DG_OK;
+    }
     net->block = dg_try_aligned(net->block_bytes);
     if (!net->block)
         goto out;

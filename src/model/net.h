@@ -64,6 +64,8 @@ enum dg_net_type {
 struct dg_net_opts {
     const struct dg_kernels *kernels; /* NULL: dg_kernels_default */
     enum dg_net_type type;
+    bool is_hollow; /* shapes and sizes only, to be measured before there is memory for it: it takes no
+                     * part in anything but dg_net_bytes, dg_net_blueprint and dg_net_state_size */
 };
 
 /* Packs the weights. They are read once, in order, and not needed afterwards: the model may be closed

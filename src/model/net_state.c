@@ -118,9 +118,10 @@ static void carve_shortlist(struct dg_net_state *state, struct net_carve *carve)
     if (!dg_packed_sizes(list, &data_bytes, &channel_bytes))
         carve->overflow = true;
     list->data = dg_net_carve(carve, data_bytes, 1);
-    if (list->bias)
+    const bool is_hollow = !state->net->block; /* its pointers do not tell: all that may be */
+    if (list->bias || is_hollow)
         list->bias = dg_net_carve(carve, channel_bytes, 1);
-    if (list->scale) {
+    if (list->scale || (is_hollow && list->type == DG_PACKED_I8)) {
         list->scale = dg_net_carve(carve, channel_bytes, 1);
         list->sum = dg_net_carve(carve, channel_bytes, 1);
     }

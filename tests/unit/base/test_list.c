@@ -53,4 +53,23 @@ START_TEST(links_at_both_ends_and_unlinks_anywhere)
 }
 END_TEST
 
-DG_UNIT(links_at_both_ends_and_unlinks_anywhere)
+START_TEST(a_list_moves_behind_another)
+{
+    struct item items[4] = {{.id = 1}, {.id = 2}, {.id = 3}, {.id = 4}};
+    struct dg_list head, other;
+    dg_list_init(&head);
+    dg_list_init(&other);
+    dg_list_splice_last(&head, &other);
+    ck_assert(dg_list_is_empty(&head));
+    for (int i = 0; i < 4; i++)
+        dg_list_link_last(i < 2 ? &head : &other, &items[i].link);
+    dg_list_splice_last(&head, &other);
+    ck_assert(dg_list_is_empty(&other));
+    ck_assert_int_eq(digits(&head), 1234);
+    dg_list_splice_last(&other, &head);
+    ck_assert(dg_list_is_empty(&head));
+    ck_assert_int_eq(digits(&other), 1234);
+}
+END_TEST
+
+DG_UNIT(links_at_both_ends_and_unlinks_anywhere, a_list_moves_behind_another)

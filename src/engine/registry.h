@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The models that an engine offers, by name: at hand, or only known and loaded when somebody asks.
+ *
+ *     err = dg_registry_new(&opts, &why, &registry);
+ *     err = dg_registry_open(registry, &how, &why, &loaded);         any thread; takes its time
+ *     err = dg_registry_publish(registry, loaded, &why);             consumer's thread, quick
+ *     ...
+ *     dg_registry_want(registry, i);              a request for a model that is not at hand
+ *     dg_registry_tend(registry);                 in every poll: loads go on, idle models leave
+ *
+ *                 want                  memory                  works
+ *        KNOWN ---------> WANTED ------------------> LOADING ---------> READY
+ *          ^                                            | does not        |
+ *          |               FAILED <---------------------'                 |
+ *          '------------------- idle, or room for another ----------------'
+ *
+ * Wanted models are loaded one after the other, in the order in which they were wanted, by a thread of the
+ * registry's own. Where the ledger has no room, the model least recently used makes it: one that nobody
+ * uses, or else, once it has served for a second, one that finishes what it has begun and comes back in its turn. So
+ * every model is served, however many there are; nothing that was accepted is lost.
+ *
+ * A model whose loading failed is tried again by the next request, but not within RETRY_NS.
+ *
+ * One thread, the consumer's, but for what is said to be any thread's. */
+#ifndef DG_ENGINE_REGISTRY_H
+#define DG_ENGINE_REGISTRY_H
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "engine/loaded.h"
+
+struct dg_registry;
+
+struct dg_registry_opts {
+    struct dg_sched *sched;
+    struct dg_clock *clock;
+    struct dg_decoder_limits limits;
+    size_t bytes_max;  /* of all models; 0: no limit */
+    uint64_t idle_ns;  /* without a request for so long a model leaves; 0: never */
+    void (*wake)(void *arg); /* somebody should tend; may be NULL; any thread */
+    void *wake_arg;
+    void (*on_retired)(void *arg, const struct dg_loaded *loaded); /* no new request gets it */
+    void *on_retired_arg;
+};
+
+enum dg_err dg_registry_new(const struct dg_registry_opts *opts, struct dg_why *why,
+                            struct dg_registry **registry) DG_MUST_CHECK;
+
+/* No request may refer to a model. Before the scheduler. NULL is fine. */
+void dg_registry_free(struct dg_registry *registry);
+
+/* What to open: a directory under a name. */
+struct dg_registry_ask {
+    const char *name, *path;
+    const char *source, *target; /* NULL or "": from the name */
+    bool is_stand_in;            /* check and measure only; it is loaded when somebody asks for it */
+};
+
+/* Opens a model that is not published yet; dg_loaded_unref closes it. DG_ERR_LIMIT: it can never fit into
+ * memory; DG_ERR_BUSY: not beside what is there now. Any thread. */
+enum dg_err dg_registry_open(struct dg_registry *registry, const struct dg_registry_ask *ask, struct dg_why *why,
+                             struct dg_loaded **loaded) DG_MUST_CHECK;
+
+/* Models opened from now on know the fingerprint of their files. Any thread. */
+void dg_registry_want_fingerprints(struct dg_registry *registry, bool wanted);
+
+/* Puts it in the place of what has its name, which finishes what it has begun. Takes `loaded`, also on
+ * failure. */
+enum dg_err dg_registry_publish(struct dg_registry *registry, struct dg_loaded *loaded,
+                                struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_registry_remove(struct dg_registry *registry, const char *name,
+                               struct dg_why *why) DG_MUST_CHECK;
+
+/* All that are offered, at hand or not; borrowed until the next call here. */
+size_t dg_registry_list(const struct dg_registry *registry, struct dg_loaded *const **models);
+
+/* A request has come for model `at`: its time of idleness begins anew, and if it is not at hand it is to be
+ * loaded. DG_ERR_MODEL with a sentence: it could not be, lately. */
+enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_loaded *model,
+                             struct dg_why *why) DG_MUST_CHECK;
+
+/* True while the stand-in `model` is published and its loading wanted or under way. */
+bool dg_registry_is_coming(const struct dg_registry *registry, const struct dg_loaded *model);
+
+/* Lets idle models go, begins the next load, publishes what was loaded. */
+void dg_registry_tend(struct dg_registry *registry);
+
+/* Counts up whenever a model comes or goes, or its loading fails. */
+uint64_t dg_registry_version(const struct dg_registry *registry);
+
+enum dg_engine_model_state dg_registry_state(const struct dg_registry *registry, size_t at);
+
+/* Why the loading of model `at` failed; "" when it did not. */
+const char *dg_registry_failure(const struct dg_registry *registry, size_t at);
+
+const struct dg_ledger *dg_registry_ledger(const struct dg_registry *registry);
+
+#endif
