@@ -18,11 +18,15 @@ import os
 import re
 import shutil
 import subprocess
+import unittest
 
 from harness import PROGRAM, SOURCES, IntegrationTest, environment, main
 
 BUILD = os.path.dirname(PROGRAM)
 FENCE = re.compile(r"^```([a-z]*)[ ]*([^\n]*)\n(.*?)^```$", re.S | re.M)
+# Small models of the formats that can be downloaded, under such names.
+DOWNLOADS = {"opus-mt-fr-en": "legacy", "marian-fr-en": "stored", "firefox-fren": "bin-bergamot",
+             "translate-fr_en.argosmodel": "tiny.argosmodel", "ct2-fr-en": "ct2-v6"}
 TOOLS = {"parallel": "parallel", "curl": "curl", "openssl": "openssl", "jq": "jq"}
 
 
@@ -57,6 +61,11 @@ class Documents(IntegrationTest):
         for name in os.listdir(os.path.join(SOURCES, "models")):
             os.symlink(os.path.join(SOURCES, "models", name), os.path.join(work, "models", name))
         os.symlink(BUILD, os.path.join(work, "build"))
+        os.mkdir(os.path.join(work, "imported"))
+        os.mkdir(os.path.join(work, "downloads"))
+        for name, sample in DOWNLOADS.items():
+            os.symlink(os.path.join(SOURCES, "tests", "data", "import", sample),
+                       os.path.join(work, "downloads", name))
         self.server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}",
                                  f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
         return work
@@ -119,6 +128,63 @@ class Documents(IntegrationTest):
 def add_test(page):
     setattr(Documents, "test_" + re.sub(r"\W+", "_", page.removesuffix(".md")),
             lambda self: self.check_page(page))
+
+
+class Manifests(unittest.TestCase):
+    """docs/deploy's files for containers, as far as they can be checked without running them."""
+
+    def read(self, name):
+        with open(os.path.join(SOURCES, "docs", "deploy", name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_kubernetes(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("needs python3-yaml")
+        objects = list(yaml.safe_load_all(self.read("kubernetes.yaml")))
+        kinds = {item["kind"]: item for item in objects}
+        self.assertEqual(sorted(kinds), ["Deployment", "HorizontalPodAutoscaler", "PodDisruptionBudget", "Service"])
+        for item in objects:
+            self.assertTrue(item["apiVersion"] and item["metadata"]["name"] == "dragoman")
+        pod = kinds["Deployment"]["spec"]["template"]
+        container = pod["spec"]["containers"][0]
+        self.assertEqual(pod["metadata"]["labels"], kinds["Service"]["spec"]["selector"])
+        self.assertEqual(pod["metadata"]["labels"], kinds["Deployment"]["spec"]["selector"]["matchLabels"])
+        ports = {port["name"] for port in container["ports"]}
+        with open(os.path.join(SOURCES, "src", "api", "routes.c"), encoding="utf-8") as file:
+            routes = file.read()
+        for probe in "startupProbe", "readinessProbe", "livenessProbe":
+            self.assertIn(f'"{container[probe]["httpGet"]["path"]}"', routes)
+            self.assertIn(container[probe]["httpGet"]["port"], ports)
+        self.assertEqual({m["name"] for m in container["volumeMounts"]}, {v["name"] for v in pod["spec"]["volumes"]})
+        self.check_environment({entry["name"]: entry["value"] for entry in container["env"]})
+        metric = kinds["HorizontalPodAutoscaler"]["spec"]["metrics"][0]["pods"]["metric"]["name"]
+        with open(os.path.join(SOURCES, "src", "api", "metrics.c"), encoding="utf-8") as file:
+            self.assertIn(f'"{metric.removeprefix("dragoman_")}"', file.read())
+
+    def check_environment(self, variables):
+        """The daemon knows each of them and takes its value."""
+        done = subprocess.run([PROGRAM, "--config=", "--check-config"], env=environment(variables), check=False,
+                              capture_output=True, encoding="utf-8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_containerfile(self):
+        text = re.sub(r"\\\n\s*", "", self.read("Containerfile"))
+        lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+        known = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "USER", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT"}
+        self.assertLessEqual({line.split()[0] for line in lines}, known)
+        self.assertEqual([line.split()[1] for line in lines if line.startswith("USER")], ["10001:10001"])
+        for line in lines:
+            if line.startswith("RUN"):
+                subprocess.run(["sh", "-n"], input=line[4:], encoding="utf-8", check=True)
+        # What it builds with is what quickstart installs, and the optional hiredis.
+        with open(os.path.join(SOURCES, "quickstart"), encoding="utf-8") as file:
+            wanted = set(re.search(r'^build_packages="(.*?)"', file.read(), re.S | re.M).group(1).split())
+        installed = re.search(r"--no-install-recommends (.*?)$", lines[1]).group(1).split()
+        self.assertEqual(set(installed), wanted | {"libhiredis-dev"})
+        variables = re.findall(r"(DRAGOMAN_\w+)=(\S+)", next(line for line in lines if line.startswith("ENV")))
+        self.check_environment(dict(variables))
 
 
 for name in pages():
