@@ -48,7 +48,7 @@
 #endif
 #endif
 
-enum { DG_TORTURE_SECONDS = 3, DG_TORTURE_TIMEOUT_S = 60 };
+enum { DG_TORTURE_SECONDS = 2, DG_TORTURE_TIMEOUT_S = 60 };
 
 /* Allocations tried by the test; shared between the test's process and ours. NULL: no torture. */
 static _Atomic uint64_t *dg_torture_tries;
@@ -116,7 +116,7 @@ static inline bool dg_torture_test(const char *name, const TTest *test)
         uint64_t spent = dg_clock_now(&clock) - start;
         if (spent < budget && last_gapless == n - 1)
             last_gapless = n;
-        if (spent > 5 * budget)
+        if (spent > 3 * budget)
             break;
         n += spent < budget ? 1 : 1 + n / 4;
     }
