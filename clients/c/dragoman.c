@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A request has a connection while it is under way, and connections that nobody uses wait for the next one. A
+ * kept connection that the server closed meanwhile is noticed when nothing of an answer has come: then the
+ * request is sent again on a new one. What the server says as it streams (server-sent events) becomes events
+ * at once; other answers are collected.
+ *
+ *     request: resolve? -> connect? -> write -> answer -> DONE or FAILED
+ *                 ^                      |
+ *                 +------ timer <--------+  busy (429, 503), or the kept connection was gone */
+#include "dragoman.h"
+#include "answer.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RETRIES = 2, RETRY_SECONDS_MAX = 30, BODY_MAX = 256 << 20, CODE_MAX = 64, MESSAGE_MAX = 512 };
+
+struct bytes {
+    char *at;
+    size_t len, cap;
+};
+
+struct connection {
+    struct dragoman *server;
+    struct connection *next; /* among the server's */
+    uv_tcp_t tcp;
+    uv_connect_t connect;
+    uv_write_t write;
+    struct dragoman_request *request; /* NULL: idle */
+    bool is_kept;                     /* it has carried a request before */
+    bool is_writing;
+    bool is_closing;
+    char buffer[65536];
+};
+
+struct dragoman {
+    uv_loop_t *loop;
+    char *host, *port, *prefix, *key;
+    struct connection *connections;
+    struct dragoman_request *requests;
+    bool is_closed;
+};
+
+struct dragoman_request {
+    struct dragoman *server;
+    struct dragoman_request *next;
+    dragoman_on_event *on_event;
+    void *user;
+    struct bytes message;          /* the whole request */
+    struct connection *connection; /* NULL before and after */
+    uv_getaddrinfo_t resolve;
+    uv_timer_t timer;
+    bool is_resolving, is_cancelled, has_news;
+    bool is_told; /* the last event was given; the rest of the answer is only read */
+    int n_tries;
+    struct answer answer;
+    struct bytes body; /* of the answer; of a stream: the event being read */
+    bool is_over;
+    const char *failure; /* why it failed before an answer; static */
+};
+
+/* ---- Bytes -------------------------------------------------------------------------------------- */
+
+static int append(struct bytes *bytes, const void *from, size_t n)
+{
+    if (n > BODY_MAX || bytes->len > BODY_MAX - n)
+        return -1;
+    if (bytes->len + n + 1 > bytes->cap) {
+        size_t cap = (bytes->len + n + 1) * 2;
+        char *grown = realloc(bytes->at, cap);
+        if (!grown)
+            return -1;
+        bytes->at = grown;
+        bytes->cap = cap;
+    }
+    memcpy(bytes->at + bytes->len, from, n);
+    bytes->len += n;
+    bytes->at[bytes->len] = '\0';
+    return 0;
+}
+
+static int append_text(struct bytes *bytes, const char *text)
+{
+    return append(bytes, text, strlen(text));
+}
+
+/* ---- Ends --------------------------------------------------------------------------------------- */
+
+static void free_server_if_over(struct dragoman *server)
+{
+    if (!server->is_closed || server->connections || server->requests)
+        return;
+    free(server->host);
+    free(server->port);
+    free(server->prefix);
+    free(server->key);
+    free(server);
+}
+
+static void on_connection_closed(uv_handle_t *handle)
+{
+    struct connection *connection = handle->data;
+    struct dragoman *server = connection->server;
+    for (struct connection **at = &server->connections; *at; at = &(*at)->next)
+        if (*at == connection) {
+            *at = connection->next;
+            break;
+        }
+    free(connection);
+    free_server_if_over(server);
+}
+
+static void close_connection(struct connection *connection)
+{
+    if (connection->request)
+        connection->request->connection = NULL;
+    connection->request = NULL;
+    if (!connection->is_closing)
+        uv_close((uv_handle_t *)&connection->tcp, on_connection_closed);
+    connection->is_closing = true;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct dragoman_request *request = handle->data;
+    struct dragoman *server = request->server;
+    for (struct dragoman_request **at = &server->requests; *at; at = &(*at)->next)
+        if (*at == request) {
+            *at = request->next;
+            break;
+        }
+    free(request->message.at);
+    free(request->body.at);
+    free(request);
+    free_server_if_over(server);
+}
+
+/* Frees it as soon as libuv has let go of all of it. */
+static void finish(struct dragoman_request *request)
+{
+    request->is_over = true;
+    if (request->connection)
+        close_connection(request->connection);
+    if (request->is_resolving)
+        uv_cancel((uv_req_t *)&request->resolve); /* its callback comes and calls this again */
+    else if (!uv_is_closing((uv_handle_t *)&request->timer))
+        uv_close((uv_handle_t *)&request->timer, on_timer_closed);
+}
+
+static void tell(struct dragoman_request *request, const struct dragoman_event *event)
+{
+    if (request->is_cancelled || request->is_over || request->is_told)
+        return;
+    request->is_told = event->kind == DRAGOMAN_DONE || event->kind == DRAGOMAN_FAILED;
+    request->on_event(request->user, event);
+}
+
+static void fail(struct dragoman_request *request, const char *code, const char *message)
+{
+    tell(request, &(struct dragoman_event){.kind = DRAGOMAN_FAILED, .code = code, .message = message,
+                                           .status = request->answer.status, .retry_after = -1});
+    finish(request);
+}
+
+/* ---- What the server says ----------------------------------------------------------------------- */
+
+static const char *string_of(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+/* {"error":{...}}, of an answer or a stream. */
+static void tell_error(struct dragoman_request *request, const char *json, size_t len)
+{
+    json_t *root = json_loadb(json, len, JSON_ALLOW_NUL, NULL);
+    const json_t *error = json_object_get(root, "error");
+    char message[MESSAGE_MAX];
+    snprintf(message, sizeof message, "The server answered with status %d.", request->answer.status);
+    const char *code = string_of(error, "code"), *sentence = string_of(error, "message");
+    tell(request, &(struct dragoman_event){.kind = DRAGOMAN_FAILED,
+                                           .code = code ? code : "http_error",
+                                           .message = sentence ? sentence : message,
+                                           .field = string_of(error, "field"),
+                                           .status = request->answer.status,
+                                           .retry_after = request->answer.retry_after,
+                                           .json = json,
+                                           .json_len = len});
+    json_decref(root);
+    finish(request);
+}
+
+static void tell_done(struct dragoman_request *request, const char *json, size_t len)
+{
+    json_error_t error;
+    json_t *root = json_loadb(json, len, JSON_ALLOW_NUL, &error);
+    if (!root) {
+        fail(request, "unreachable", "What answers at this address is not dragomand.");
+        return;
+    }
+    json_t *first = json_array_get(json_object_get(root, "translations"), 0);
+    json_t *text = json_object_get(first, "text");
+    tell(request, &(struct dragoman_event){.kind = DRAGOMAN_DONE, .text = json_string_value(text),
+                                           .len = json_string_length(text), .json = json, .json_len = len,
+                                           .status = request->answer.status, .retry_after = -1});
+    json_decref(root);
+}
+
+/* A connection that can be used again waits for that, without keeping the loop running. */
+static void keep_connection(struct dragoman_request *request)
+{
+    struct connection *connection = request->connection;
+    if (!connection || connection->is_writing || !request->answer.keeps)
+        return;
+    connection->request = NULL;
+    connection->is_kept = true;
+    request->connection = NULL;
+    uv_unref((uv_handle_t *)&connection->tcp);
+}
+
+static void tell_token(struct dragoman_request *request, const char *json, size_t len)
+{
+    json_t *root = json_loadb(json, len, JSON_ALLOW_NUL, NULL);
+    json_t *text = json_object_get(root, "text");
+    if (text)
+        tell(request, &(struct dragoman_event){.kind = DRAGOMAN_TOKEN, .text = json_string_value(text),
+                                               .len = json_string_length(text), .retry_after = -1});
+    json_decref(root);
+}
+
+/* One server-sent event: lines "event: NAME" and "data: JSON". The last one is kept until the answer ends. */
+static void hear(struct dragoman_request *request, char *event)
+{
+    const char *name = "", *data = NULL;
+    char *rest = event;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (strncmp(line, "event: ", 7) == 0)
+            name = line + 7;
+        else if (strncmp(line, "data: ", 6) == 0)
+            data = line + 6;
+    }
+    if (!data)
+        return;
+    if (strcmp(name, "token") == 0)
+        tell_token(request, data, strlen(data));
+    else if (strcmp(name, "sentence") == 0)
+        tell(request, &(struct dragoman_event){.kind = DRAGOMAN_SENTENCE, .json = data,
+                                               .json_len = strlen(data), .retry_after = -1});
+    else if (strcmp(name, "error") == 0)
+        tell_error(request, data, strlen(data));
+    else if (strcmp(name, "done") == 0)
+        tell_done(request, data, strlen(data));
+}
+
+static void on_body(void *user, const char *bytes, size_t n)
+{
+    struct dragoman_request *request = user;
+    if (request->is_over)
+        return;
+    if (append(&request->body, bytes, n) < 0) {
+        fail(request, "too_large", "The answer is larger than this client keeps.");
+        return;
+    }
+    while (request->answer.is_stream && !request->is_over && !request->is_cancelled) {
+        char *end = strstr(request->body.at, "\n\n");
+        if (!end)
+            break;
+        *end = '\0';
+        size_t taken = (size_t)(end - request->body.at) + 2;
+        hear(request, request->body.at);
+        memmove(request->body.at, request->body.at + taken, request->body.len - taken + 1);
+        request->body.len -= taken;
+    }
+}
+
+/* ---- The way there ------------------------------------------------------------------------------ */
+
+static void start(struct dragoman_request *request);
+
+static void on_retry(uv_timer_t *timer)
+{
+    struct dragoman_request *request = timer->data;
+    if (request->is_cancelled)
+        finish(request);
+    else if (request->failure)
+        fail(request, "unreachable", request->failure);
+    else
+        start(request);
+}
+
+static void start_later(struct dragoman_request *request, uint64_t ms)
+{
+    if (request->connection)
+        close_connection(request->connection);
+    uv_timer_start(&request->timer, on_retry, ms, 0);
+}
+
+/* Failures before the first answer are told by the timer: never from inside the call that began the request. */
+static void fail_later(struct dragoman_request *request, const char *why)
+{
+    request->failure = why;
+    start_later(request, 0);
+}
+
+static void end(struct dragoman_request *request)
+{
+    if (request->is_over)
+        return;
+    keep_connection(request);
+    finish(request);
+}
+
+static void on_answer(struct dragoman_request *request)
+{
+    const struct answer *answer = &request->answer;
+    bool is_busy = answer->status == 429 || answer->status == 503;
+    if (!request->is_told && is_busy && request->n_tries <= RETRIES && answer->retry_after <= RETRY_SECONDS_MAX)
+        start_later(request, answer->retry_after < 0 ? 1000 : (uint64_t)answer->retry_after * 1000);
+    else if (request->is_told)
+        end(request);
+    else if (answer->status >= 300)
+        tell_error(request, request->body.at ? request->body.at : "", request->body.len);
+    else if (answer->is_stream)
+        fail(request, "unreachable", "The server closed the stream before its end.");
+    else {
+        tell_done(request, request->body.at ? request->body.at : "", request->body.len);
+        end(request);
+    }
+}
+
+/* The connection ended while the request was under way. */
+static void lost(struct dragoman_request *request, bool was_kept)
+{
+    if (answer_close(&request->answer) && !request->is_over)
+        on_answer(request);
+    else if (request->is_told)
+        finish(request);
+    else if (was_kept && !request->has_news)
+        start_later(request, 0);
+    else
+        fail(request, "unreachable", request->has_news ? "The connection was lost in the middle of the answer."
+                                                       : "The server closed the connection without an answer.");
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    (void)suggested;
+    struct connection *connection = handle->data;
+    *buffer = uv_buf_init(connection->buffer, sizeof connection->buffer);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
+{
+    struct connection *connection = stream->data;
+    struct dragoman_request *request = connection->request;
+    if (!request) { /* an idle one: closed by the server, or it talks out of turn */
+        if (n != 0)
+            close_connection(connection);
+        return;
+    }
+    if (n < 0) {
+        bool was_kept = connection->is_kept;
+        close_connection(connection);
+        lost(request, was_kept);
+        return;
+    }
+    request->has_news = request->has_news || n > 0;
+    bool is_http = answer_feed(&request->answer, buffer->base, (size_t)n) == 0;
+    if (request->is_over)
+        return;
+    if (request->is_cancelled)
+        finish(request);
+    else if (!is_http)
+        fail(request, "unreachable", "What answers at this address does not speak HTTP as it should.");
+    else if (request->answer.is_complete)
+        on_answer(request);
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+    (void)status; /* a connection that cannot be written to cannot be read from either: on_read tells */
+    ((struct connection *)write->data)->is_writing = false;
+}
+
+static void send_message(struct dragoman_request *request)
+{
+    struct connection *connection = request->connection;
+    uv_buf_t buffer = uv_buf_init(request->message.at, (unsigned)request->message.len);
+    answer_init(&request->answer, on_body, request);
+    request->has_news = false;
+    request->body.len = 0;
+    request->n_tries += !connection->is_kept;
+    connection->is_writing = true;
+    if (uv_write(&connection->write, (uv_stream_t *)&connection->tcp, &buffer, 1, on_written) < 0)
+        fail_later(request, "The server could not be written to.");
+}
+
+static void on_connected(uv_connect_t *connect, int status)
+{
+    struct connection *connection = connect->data;
+    struct dragoman_request *request = connection->request;
+    if (!request)
+        return;
+    if (request->is_cancelled)
+        finish(request);
+    else if (status < 0 || uv_read_start((uv_stream_t *)&connection->tcp, on_alloc, on_read) < 0)
+        fail(request, "unreachable", "Nobody answers at this address: is dragomand running there?");
+    else
+        send_message(request);
+}
+
+static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *found)
+{
+    struct dragoman_request *request = resolve->data;
+    struct dragoman *server = request->server;
+    request->is_resolving = false;
+    if (request->is_over || request->is_cancelled) {
+        uv_freeaddrinfo(found);
+        finish(request);
+        return;
+    }
+    struct connection *connection = status == 0 ? calloc(1, sizeof *connection) : NULL;
+    if (!connection) {
+        uv_freeaddrinfo(found);
+        fail(request, "unreachable", status ? "There is no host of that name." : "There is no memory.");
+        return;
+    }
+    connection->server = server;
+    connection->tcp.data = connection->connect.data = connection->write.data = connection;
+    uv_tcp_init(server->loop, &connection->tcp);
+    uv_tcp_nodelay(&connection->tcp, 1);
+    connection->request = request;
+    request->connection = connection;
+    connection->next = server->connections;
+    server->connections = connection;
+    if (uv_tcp_connect(&connection->connect, &connection->tcp, found->ai_addr, on_connected) < 0)
+        fail(request, "unreachable", "Nobody answers at this address: is dragomand running there?");
+    uv_freeaddrinfo(found);
+}
+
+/* On an idle connection if there is one, else on a new one. */
+static void start(struct dragoman_request *request)
+{
+    struct dragoman *server = request->server;
+    for (struct connection *at = server->connections; at; at = at->next)
+        if (!at->request && !at->is_closing) {
+            at->request = request;
+            request->connection = at;
+            uv_ref((uv_handle_t *)&at->tcp);
+            send_message(request);
+            return;
+        }
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    request->resolve.data = request;
+    if (uv_getaddrinfo(server->loop, &request->resolve, on_resolved, server->host, server->port, &hints) < 0)
+        fail_later(request, "The address could not be looked up.");
+    else
+        request->is_resolving = true;
+}
+
+/* ---- The face ----------------------------------------------------------------------------------- */
+
+static char *copy(const char *from, size_t len)
+{
+    char *made = malloc(len + 1);
+    if (made) {
+        memcpy(made, from, len);
+        made[len] = '\0';
+    }
+    return made;
+}
+
+struct dragoman *dragoman_open(uv_loop_t *loop, const char *url, const char *key, const char **error)
+{
+    *error = "read another address than http://host[:port][/prefix]; for https use a proxy on this machine";
+    if (strncmp(url, "http://", 7) != 0 || strpbrk(url, "\r\n \t"))
+        return NULL;
+    const char *host = url + 7;
+    const char *path = host + strcspn(host, "/?#");
+    const char *host_end = *host == '[' ? memchr(host, ']', (size_t)(path - host)) : NULL;
+    const char *colon = memchr(host_end ? host_end : host, ':', (size_t)(path - (host_end ? host_end : host)));
+    const char *name_end = colon ? colon : path;
+    size_t prefix_len = strlen(path);
+    while (prefix_len > 0 && path[prefix_len - 1] == '/')
+        prefix_len--;
+    if (name_end == host || *path == '?' || *path == '#' || (*host == '[' && !host_end) ||
+        (key && strpbrk(key, "\r\n")))
+        return NULL;
+    struct dragoman *server = calloc(1, sizeof *server);
+    if (!server) {
+        *error = "there is no memory";
+        return NULL;
+    }
+    server->loop = loop;
+    server->host = host_end ? copy(host + 1, (size_t)(host_end - host) - 1) : copy(host, (size_t)(name_end - host));
+    server->port = colon ? copy(colon + 1, (size_t)(path - colon) - 1) : copy("80", 2);
+    server->prefix = copy(path, prefix_len);
+    server->key = copy(key ? key : "", key ? strlen(key) : 0);
+    if (!server->host || !server->port || !server->prefix || !server->key) {
+        *error = "there is no memory";
+        dragoman_close(server);
+        return NULL;
+    }
+    return server;
+}
+
+void dragoman_close(struct dragoman *server)
+{
+    if (!server)
+        return;
+    server->is_closed = true;
+    for (struct dragoman_request *at = server->requests, *next; at; at = next) {
+        next = at->next;
+        at->is_cancelled = true;
+        finish(at);
+    }
+    for (struct connection *at = server->connections; at; at = at->next)
+        close_connection(at);
+    free_server_if_over(server);
+}
+
+static int write_message(struct dragoman_request *request, const char *path, const char *body)
+{
+    const struct dragoman *server = request->server;
+    struct bytes *to = &request->message;
+    char length[64];
+    int failed = append_text(to, body ? "POST " : "GET ");
+    failed |= append_text(to, server->prefix) | append_text(to, path);
+    failed |= append_text(to, " HTTP/1.1\r\nHost: ") | append_text(to, server->host);
+    failed |= append_text(to, "\r\nUser-Agent: dragoman-c\r\nAccept: application/json, text/event-stream\r\n");
+    if (*server->key)
+        failed |= append_text(to, "Authorization: Bearer ") | append_text(to, server->key) | append_text(to, "\r\n");
+    if (body) {
+        snprintf(length, sizeof length, "Content-Length: %zu\r\n", strlen(body));
+        failed |= append_text(to, "Content-Type: application/json\r\n") | append_text(to, length);
+    }
+    failed |= append_text(to, "\r\n");
+    if (body)
+        failed |= append_text(to, body);
+    return failed || to->len > UINT_MAX ? -1 : 0;
+}
+
+struct dragoman_request *dragoman_ask(struct dragoman *server, const char *path, const char *body,
+                                      dragoman_on_event *on_event, void *user)
+{
+    struct dragoman_request *request = calloc(1, sizeof *request);
+    if (!request)
+        return NULL;
+    request->server = server;
+    request->on_event = on_event;
+    request->user = user;
+    if (write_message(request, path, body) < 0) {
+        free(request->message.at);
+        free(request);
+        return NULL;
+    }
+    request->next = server->requests;
+    server->requests = request;
+    request->timer.data = request;
+    uv_timer_init(server->loop, &request->timer);
+    start(request);
+    return request;
+}
+
+struct dragoman_request *dragoman_translate_n(struct dragoman *server, const char *text, size_t len,
+                                              const char *options, dragoman_on_event *on_event, void *user)
+{
+    json_t *root = json_loads(options ? options : "{}", 0, NULL);
+    json_t *value = json_stringn(text, len);
+    struct dragoman_request *request = NULL;
+    if (json_is_object(root) && value && json_object_set(root, "text", value) == 0) {
+        json_object_set_new(root, "stream", json_true());
+        char *body = json_dumps(root, JSON_COMPACT);
+        request = body ? dragoman_ask(server, "/v1/translate", body, on_event, user) : NULL;
+        free(body);
+    }
+    json_decref(value);
+    json_decref(root);
+    return request;
+}
+
+struct dragoman_request *dragoman_translate(struct dragoman *server, const char *text, const char *options,
+                                            dragoman_on_event *on_event, void *user)
+{
+    return dragoman_translate_n(server, text, strlen(text), options, on_event, user);
+}
+
+void dragoman_cancel(struct dragoman_request *request)
+{
+    request->is_cancelled = true;
+    finish(request);
+}
