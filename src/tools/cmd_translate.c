@@ -20,8 +20,8 @@
 
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct translate, help),
-    {DG_OPT_PATH(struct translate, model), "model", .letter = 'm', .flags = DG_OPT_REQUIRED,
-     .help = "the model directory"},
+    {DG_OPT_PATH(struct translate, model), "model", .letter = 'm',
+     .help = "the model directory; with --server a model's name there, or nothing"},
     {DG_OPT_INT(struct translate, threads), "threads", .letter = 't', .def = "0", .min = 0, .max = 256,
      .help = "workers; 0: one for each core"},
     {DG_OPT_INT(struct translate, slots), "slots", .def = "32", .min = 1, .max = 1024,
@@ -53,6 +53,7 @@ static const struct dg_opt_row rows[] = {
      .help = "each line's translation contains this; repeatable; implies --whole-lines"},
     {DG_OPT_STRING(struct translate, suppress), "suppress", .unit = "IDS",
      .help = "token ids, with spaces between, that are never said"},
+    SERVER_FLAGS(struct translate, remote, "", 0),
 };
 
 static const struct dg_opt_table table = {
@@ -364,6 +365,25 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
     return err;
 }
 
+/* What the flags leave open or say twice. */
+static enum dg_err check_server(const struct dg_opt_set *set, const struct translate *flags, struct dg_why *why)
+{
+    static const char *const own[] = {"threads", "slots",  "shortlist", "ids",  "scores",   "alignment",
+                                      "alignment-layer", "alignment-head", "json", "nbest", "prefix",
+                                      "must",    "suppress", "max-extra"};
+    static const char *const theirs[] = {"source", "target", "key-file"};
+    bool is_remote = *flags->remote.server;
+    if (!is_remote && !*flags->model)
+        return dg_why_set(why, DG_ERR_USAGE, "expected --model DIR, or --server URL for a running daemon");
+    for (size_t i = 0; is_remote && i < sizeof own / sizeof *own; i++)
+        if (dg_opt_given(set, own[i]))
+            return dg_why_set(why, DG_ERR_USAGE, "--%s is for a model of one's own, not for --server", own[i]);
+    for (size_t i = 0; !is_remote && i < sizeof theirs / sizeof *theirs; i++)
+        if (dg_opt_given(set, theirs[i]))
+            return dg_why_set(why, DG_ERR_USAGE, "--%s is for --server", theirs[i]);
+    return DG_OK;
+}
+
 int dg_cmd_translate(int argc, char **argv)
 {
     struct dg_opt_set *set = NULL;
@@ -381,17 +401,20 @@ int dg_cmd_translate(int argc, char **argv)
     search.suppress = suppress;
     if (!err)
         err = dg_search_opts_check(&search, INT32_MAX, &why);
+    if (!err)
+        err = check_server(set, flags, &why);
     bool is_misused = err != DG_OK;
     if (!err)
-        err = flags->ids ? translate_ids(flags, &search, &totals, &why)
-                         : run(flags, &search, &totals, &why);
+        err = *flags->remote.server ? translate_server(set, flags, &totals, &why)
+              : flags->ids          ? translate_ids(flags, &search, &totals, &why)
+                                    : run(flags, &search, &totals, &why);
     if (err)
         fprintf(stderr, "dragoman translate: %s\n", dg_why_text(&why, err));
     else if (!flags->quiet)
         translate_summary(&totals, dg_clock_now(&clock));
     dg_free(suppress);
     dg_opt_set_free(set);
-    if (is_misused)
+    if (is_misused || err == DG_ERR_USAGE)
         return 2;
     return err || totals.n_failed ? 1 : 0;
 }

@@ -18,6 +18,7 @@ struct command {
 
 static const struct command commands[] = {
     {"bench", "measure how fast a model decodes", dg_cmd_bench},
+    {"chat", "translate with a daemon, line by line, as one types", dg_cmd_chat},
     {"detect", "say which language each line is in", dg_cmd_detect},
     {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize},
     {"eval", "BLEU and chrF of translations against references", dg_cmd_eval},

@@ -9,6 +9,7 @@
 #define DG_TOOLS_TOOLS_H
 
 int dg_cmd_bench(int argc, char **argv);
+int dg_cmd_chat(int argc, char **argv);
 int dg_cmd_detect(int argc, char **argv);
 int dg_cmd_detokenize(int argc, char **argv);
 int dg_cmd_eval(int argc, char **argv);

@@ -10,6 +10,7 @@
 #include "base/why.h"
 #include "decode/search.h"
 #include "tools/search_flags.h"
+#include "tools/server_options.h"
 
 /* The flags of the command. */
 struct translate {
@@ -21,6 +22,7 @@ struct translate {
     const char *prefix, *suppress;
     struct dg_opt_list must;
     struct search_flags search;
+    struct server_flags remote;
 };
 
 struct translate_totals {
@@ -35,6 +37,10 @@ void translate_count(struct translate_totals *totals, size_t n_sentences, size_t
 
 /* The last line on stderr, for scripts: "translate: lines=… sentences=… …". */
 void translate_summary(const struct translate_totals *totals, uint64_t now_ns);
+
+/* Lines to a daemon and back. */
+enum dg_err translate_server(const struct dg_opt_set *set, const struct translate *flags,
+                             struct translate_totals *totals, struct dg_why *why) DG_MUST_CHECK;
 
 /* Lines of ids to lines of ids. `search` lacks only what must be said. */
 enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: ISC
+# fish completion for dragoman: what it offers comes from the program's own --help, so that it is always true.
+complete -c dragoman -n __fish_use_subcommand -f \
+    -a "(dragoman --help | string match -r '^  [a-z-]+ .*' | string replace -r '^  ([a-z-]+) +' '\$1\t')"
+complete -c dragoman -n "not __fish_use_subcommand" \
+    -a "(dragoman (commandline -opc)[2] --help | string match -ra -- '--[a-z][a-z-]*' | sort -u)"
