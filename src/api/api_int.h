@@ -5,6 +5,7 @@
 #ifndef DG_API_API_INT_H
 #define DG_API_API_INT_H
 
+#include "api/admin.h"
 #include "api/api.h"
 #include "api/bulk.h"
 #include "api/call.h"
@@ -21,6 +22,8 @@ struct dg_api {
     struct dg_server *server; /* NULL until set */
     struct dg_engine *engine; /* NULL until set */
     struct dg_offload *threads; /* NULL until set */
+    const struct dg_admin_ops *admin; /* NULL until set */
+    void *admin_user;
     struct dg_bulk *bulk;       /* NULL: there are no bulk jobs */
     size_t bulk_bytes_max;      /* of one upload */
     size_t n_uploads;           /* calls with is_upload */
@@ -62,6 +65,13 @@ void dg_api_readyz(struct dg_call *call);
 void dg_api_metrics(struct dg_call *call);
 void dg_api_page(struct dg_call *call);
 void dg_api_page_file(struct dg_call *call);
+void dg_api_v1_admin_status(struct dg_call *call);
+void dg_api_v1_admin_load(struct dg_call *call);
+void dg_api_v1_admin_reload_model(struct dg_call *call);
+void dg_api_v1_admin_unload(struct dg_call *call);
+void dg_api_v1_admin_log_level(struct dg_call *call);
+void dg_api_v1_admin_reload(struct dg_call *call);
+void dg_api_v1_admin_drain(struct dg_call *call);
 void dg_api_v1_detect(struct dg_call *call);
 void dg_api_v1_jobs_prepare(struct dg_call *call);
 void dg_api_v1_jobs_add(struct dg_call *call);

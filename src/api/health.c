@@ -2,14 +2,21 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* GET /healthz: the loop turns, nothing more; a supervisor restarts what does not answer it.
- * GET /readyz: may a balancer send work here? Not while draining, and not without a model (each has
- * translated something by the time it is there). */
+ * GET /readyz: may a balancer send work here? Not while draining, not without a model (each has
+ * translated something by the time it is there), and not while the queue is full. */
 #include "api/api_int.h"
 #include "engine/engine.h"
 
 void dg_api_healthz(struct dg_call *call)
 {
     dg_call_json(call, 200, DG_SPAN("{\"status\":\"ok\"}\n"));
+}
+
+static bool is_full(struct dg_engine *engine)
+{
+    struct dg_sched_stats stats;
+    dg_engine_read_stats(engine, &stats);
+    return stats.n_waiting + stats.n_running >= stats.n_max;
 }
 
 void dg_api_readyz(struct dg_call *call)
@@ -21,6 +28,9 @@ void dg_api_readyz(struct dg_call *call)
     else if (!api->engine || dg_engine_n_models(api->engine) == 0)
         dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model", .retry_after_s = 1,
                                                .message = "No model is loaded."});
+    else if (is_full(api->engine))
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
+                                               .message = "The queue is full."});
     else
         dg_call_json(call, 200, DG_SPAN("{\"status\":\"ready\"}\n"));
 }

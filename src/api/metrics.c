@@ -167,6 +167,21 @@ static enum dg_err put_engine(struct dg_buf *buf, struct dg_engine *engine)
     return put_facts(buf, facts, sizeof facts / sizeof *facts);
 }
 
+static enum dg_err put_bulk(struct dg_buf *buf, const struct dg_bulk *bulk)
+{
+    struct dg_bulk_stats stats;
+    dg_bulk_read_stats(bulk, &stats);
+    const struct fact facts[] = {
+        {"jobs_waiting", "gauge", "Bulk jobs that wait for their turn.", (double)stats.n_waiting},
+        {"jobs_running", "gauge", "Bulk jobs under way.", (double)stats.n_running},
+        {"jobs_over", "gauge", "Bulk jobs that are over and kept.", (double)stats.n_over},
+        {"jobs_bytes", "gauge", "Files of all bulk jobs.", (double)stats.bytes},
+        {"jobs_lines_total", "counter", "Lines of bulk jobs done.", (double)stats.n_lines},
+        {"jobs_lines_failed_total", "counter", "Of these, lines that failed.", (double)stats.n_failed},
+    };
+    return put_facts(buf, facts, sizeof facts / sizeof *facts);
+}
+
 void dg_api_metrics(struct dg_call *call)
 {
     struct dg_api *api = call->api;
@@ -184,6 +199,8 @@ void dg_api_metrics(struct dg_call *call)
         err = put_server(&buf, api->server);
     if (!err && api->engine)
         err = put_engine(&buf, api->engine);
+    if (!err && api->bulk)
+        err = put_bulk(&buf, api->bulk);
     if (!err)
         dg_call_reply(call, 200, "text/plain; version=0.0.4; charset=utf-8", dg_buf_span(&buf));
     else

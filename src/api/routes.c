@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#define ADMIN .is_admin = true, .gate = DG_GATE_KEY
 #define LT .dialect = &dg_lt_dialect
 #define DEEPL .dialect = &dg_deepl_dialect
 
@@ -37,6 +38,15 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/v1/models", "v1_models", dg_api_v1_models},
     {DG_HTTP_GET, "/v1/languages", "v1_languages", dg_api_v1_languages},
     {DG_HTTP_GET, "/v1/usage", "v1_usage", dg_api_v1_usage, .gate = DG_GATE_KEY},
+
+    /* For administrators. */
+    {DG_HTTP_GET, "/v1/admin/status", "admin_status", dg_api_v1_admin_status, ADMIN},
+    {DG_HTTP_POST, "/v1/admin/models", "admin_load", dg_api_v1_admin_load, ADMIN},
+    {DG_HTTP_POST, "/v1/admin/models/*/reload", "admin_reload_model", dg_api_v1_admin_reload_model, ADMIN},
+    {DG_HTTP_DELETE, "/v1/admin/models/*", "admin_unload", dg_api_v1_admin_unload, ADMIN},
+    {DG_HTTP_POST, "/v1/admin/log-level", "admin_log_level", dg_api_v1_admin_log_level, ADMIN},
+    {DG_HTTP_POST, "/v1/admin/reload", "admin_reload", dg_api_v1_admin_reload, ADMIN},
+    {DG_HTTP_POST, "/v1/admin/drain", "admin_drain", dg_api_v1_admin_drain, ADMIN},
 
     /* LibreTranslate's; /translate is told apart by its body (any_translate.c). */
     {DG_HTTP_POST, "/translate", "translate", dg_api_any_translate, LT, .gate = DG_GATE_TEXT},

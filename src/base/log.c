@@ -136,6 +136,11 @@ void dg_log_set_level(struct dg_log *log, enum dg_log_level level)
         atomic_store_explicit(&log->level, (int)level, memory_order_relaxed);
 }
 
+enum dg_log_level dg_log_level(const struct dg_log *log)
+{
+    return log ? (enum dg_log_level)atomic_load_explicit(&log->level, memory_order_relaxed) : DG_LOG_ERROR;
+}
+
 bool dg_log_wants(const struct dg_log *log, enum dg_log_level level)
 {
     return log && (int)level <= atomic_load_explicit(&log->level, memory_order_relaxed);

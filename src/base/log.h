@@ -71,6 +71,7 @@ void dg_log_close(struct dg_log *log); /* mirror of open; when no other thread l
 enum dg_err dg_log_reopen(struct dg_log *log, struct dg_why *why) DG_MUST_CHECK;
 
 void dg_log_set_level(struct dg_log *log, enum dg_log_level level);
+enum dg_log_level dg_log_level(const struct dg_log *log); /* of NULL: error */
 
 /* Whether an event of this level would be written; saves preparing it. */
 bool dg_log_wants(const struct dg_log *log, enum dg_log_level level);

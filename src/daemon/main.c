@@ -11,6 +11,7 @@
  * Each step that acquires something has its mirror in wind_down, in reverse order; wind_down knows
  * by NULL or a flag what was reached. Exit codes: 0 asked to stop and did, or --help and its like;
  * 1 could not do it; 2 used wrongly, which includes any mistake in the configuration. */
+#include "api/admin.h"
 #include "api/api.h"
 #include "api/bulk.h"
 #include "base/log.h"
@@ -27,8 +28,10 @@
 #include "net/loop/server.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <uv.h>
 
 extern char **environ; /* POSIX leaves the declaration to us */
@@ -164,6 +167,58 @@ static void on_reload(void *user)
 static const struct dg_signals_handlers signal_handlers = {.on_stop = on_stop,
                                                            .on_reload = on_reload};
 
+/* ---- What administrators ask for -------------------------------------------------------------- */
+
+static enum dg_err admin_load(void *user, const struct dg_admin_model *model, dg_admin_loaded_fn on_loaded,
+                              void *owner, struct dg_why *why)
+{
+    struct daemon *d = user;
+    const struct dg_service_model wanted = {model->name, model->path, model->source, model->target};
+    return dg_service_load(d->service, d->live, &wanted, on_loaded, owner, why);
+}
+
+static enum dg_err admin_unload(void *user, const char *name, struct dg_why *why)
+{
+    struct daemon *d = user;
+    return dg_service_unload(d->service, name, why);
+}
+
+static enum dg_log_level admin_log_level(void *user)
+{
+    struct daemon *d = user;
+    return dg_log_level(d->log);
+}
+
+static void admin_set_log_level(void *user, enum dg_log_level level)
+{
+    struct daemon *d = user;
+    dg_log_set_level(d->log, level);
+    dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_FIELDS(dg_log_str("now", dg_log_level_name(level))),
+                 "an administrator changed the log level");
+}
+
+/* As if the signal had come: its handler runs in a turn of the loop of its own. */
+static void admin_reload(void *user)
+{
+    (void)user;
+    kill(getpid(), SIGHUP);
+}
+
+static void admin_drain(void *user)
+{
+    (void)user;
+    kill(getpid(), SIGTERM);
+}
+
+static const struct dg_admin_ops admin_ops = {
+    .load = admin_load,
+    .unload = admin_unload,
+    .log_level = admin_log_level,
+    .set_log_level = admin_set_log_level,
+    .reload = admin_reload,
+    .drain = admin_drain,
+};
+
 static void on_turn(void *user)
 {
     dg_api_turn(user);
@@ -280,6 +335,7 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     if (!err) {
         dg_api_set_engine(d->api, dg_service_engine(d->service));
         dg_api_set_threads(d->api, d->threads);
+        dg_api_set_admin(d->api, &admin_ops, d);
         dg_api_set_access(d->api, dg_keys_access(d->keys));
     }
     return err;
@@ -313,6 +369,8 @@ static enum dg_err bind_listeners(struct daemon *d, struct dg_why *why)
     for (size_t i = 0; !err && own && i < options->listen.n; i++)
         if (!is_served(d->server, options->listen.items[i]))
             err = dg_server_listen(d->server, options->listen.items[i], why);
+    if (!err && *options->admin_socket)
+        err = dg_server_listen_private(d->server, options->admin_socket, why);
     return err;
 }
 
@@ -327,6 +385,8 @@ static enum dg_err drop_privileges(struct daemon *d, struct dg_why *why)
     for (size_t i = 0; !err && i < options->listen.n; i++)
         if (strncmp(options->listen.items[i], "unix:", 5) == 0)
             err = dg_process_hand_over(options->listen.items[i] + 5, &account, why);
+    if (!err && *options->admin_socket)
+        err = dg_process_hand_over(options->admin_socket, &account, why);
     if (!err && *options->log_file)
         err = dg_process_hand_over(options->log_file, &account, why);
     if (!err)

@@ -50,6 +50,8 @@ static const struct dg_opt_row rows[] = {
      .def = "127.0.0.1:8090",
      .help = "addresses to serve on: 127.0.0.1:8090, [::1]:8090 or unix:/path; sockets handed over by "
              "systemd replace the default"},
+    {DG_OPT_PATH(T, admin_socket), "admin-socket", .def = "",
+     .help = "a Unix socket for administrators, which only this account and root can use; empty for none"},
     {DG_OPT_STRING(T, url_prefix), "url-prefix", .def = "",
      .help = "the path under which a reverse proxy shows this server, such as /translate; it is cut "
              "off requests, and requests without it are refused"},

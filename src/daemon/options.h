@@ -22,6 +22,7 @@ struct dg_options {
 
     /* Network. */
     struct dg_opt_list listen;
+    const char *admin_socket;
     const char *url_prefix;
     const char *cors_origin;
     struct dg_opt_list trusted_proxies;

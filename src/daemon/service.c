@@ -45,7 +45,8 @@ struct list {
     size_t n, cap;
     enum dg_err err;
     struct dg_why why;
-    void (*on_over)(void *user, enum dg_err err);
+    void (*on_over)(void *user, enum dg_err err); /* of a reload; or */
+    dg_service_loaded_fn on_loaded;               /* of one model, beside which the others stay */
     void *user;
 };
 
@@ -56,6 +57,7 @@ struct dg_service {
     pthread_mutex_t lock;
     struct dg_waker *waker; /* guarded: workers ring it, and it closes before they end */
     struct list *reloading; /* under way */
+    struct list known;      /* what was published from where; nothing in it is loaded */
     bool is_closed;
     void (*on_turn)(void *user); /* or NULL */
     void *turn_user;
@@ -180,23 +182,57 @@ static bool is_listed(const struct list *list, const char *name)
     return false;
 }
 
+static size_t find_entry(const struct list *list, const char *name)
+{
+    size_t i = 0;
+    while (i < list->n && strcmp(list->entries[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static void forget(struct dg_service *service, const char *name)
+{
+    struct list *known = &service->known;
+    size_t at = find_entry(known, name);
+    if (at < known->n)
+        known->entries[at] = known->entries[--known->n];
+}
+
+/* Without memory for it the model can be loaded anew only with its path. */
+static void remember(struct dg_service *service, const struct entry *entry)
+{
+    forget(service, entry->name);
+    enum dg_err err = add(&service->known, entry->name, entry->path, entry->source, entry->target, NULL);
+    (void)err;
+}
+
+static enum dg_err let_go(struct dg_service *service, const char *name, struct dg_why *why)
+{
+    char copy[NAME_MAX_LEN]; /* `name` may be the model's own */
+    snprintf(copy, sizeof copy, "%s", name);
+    enum dg_err err = dg_engine_unload(service->engine, copy, why);
+    if (!err)
+        dg_log_event(service->log, DG_LOG_NOTICE, "service", DG_LOG_FIELDS(dg_log_str("model", copy)),
+                     "model unloaded");
+    forget(service, copy);
+    return err;
+}
+
 /* Puts the opened models in place, and lets go of those that are not in the list. */
 static void publish_list(struct list *list)
 {
     struct dg_engine *engine = list->service->engine;
-    for (size_t i = dg_engine_n_models(engine); i-- > 0;) {
+    for (size_t i = dg_engine_n_models(engine); i-- > 0 && !list->on_loaded;) {
         struct dg_engine_model_info info = dg_engine_model_info(engine, i);
-        if (is_listed(list, info.name))
-            continue;
-        dg_log_event(list->service->log, DG_LOG_NOTICE, "service",
-                     DG_LOG_FIELDS(dg_log_str("model", info.name)), "model unloaded");
-        enum dg_err err = dg_engine_unload(engine, info.name, NULL);
+        enum dg_err err = is_listed(list, info.name) ? DG_OK : let_go(list->service, info.name, NULL);
         (void)err; /* it is there */
     }
     for (size_t i = 0; !list->err && i < list->n; i++) {
         struct entry *entry = &list->entries[i];
         list->err = dg_engine_publish(engine, entry->loaded, &list->why);
         entry->loaded = NULL;
+        if (!list->err)
+            remember(list->service, entry);
         if (!list->err)
             dg_log_event(list->service->log, DG_LOG_NOTICE, "service",
                          DG_LOG_FIELDS(dg_log_str("model", entry->name),
@@ -323,6 +359,7 @@ void dg_service_free(struct dg_service *service)
     for (int i = 0; service->engine && dg_engine_poll(service->engine) > 0 && i < LAST_POLLS; i++)
         uv_sleep(1);
     dg_engine_free(service->engine);
+    dg_free(service->known.entries);
     pthread_mutex_destroy(&service->lock);
     dg_free(service);
 }
@@ -345,9 +382,26 @@ static void on_worked(uv_work_t *work, int status)
         if (list->err)
             dg_log_event(service->log, DG_LOG_ERROR, "service", DG_LOG_FIELDS(dg_log_err(list->err)),
                          "the old models stay in use: %s", dg_why_text(&list->why, list->err));
-        list->on_over(list->user, list->err);
+        if (list->on_over)
+            list->on_over(list->user, list->err);
+    } else {
+        list->err = DG_ERR_CLOSED;
     }
+    if (list->on_loaded)
+        list->on_loaded(list->user, list->err, &list->why);
     free_list(list);
+}
+
+/* Opens the list beside the loop. Takes it, also on failure. */
+static enum dg_err begin(struct dg_service *service, struct list *list)
+{
+    list->work.data = list;
+    enum dg_err err = dg_err_from_errno(-uv_queue_work(service->loop, &list->work, on_work, on_worked));
+    if (err)
+        free_list(list);
+    else
+        service->reloading = list;
+    return err;
 }
 
 enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_set *options,
@@ -361,16 +415,53 @@ enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_se
     if (!err) {
         list->on_over = on_over;
         list->user = user;
-        list->work.data = list;
-        err = dg_err_from_errno(-uv_queue_work(service->loop, &list->work, on_work, on_worked));
-        if (err)
-            free_list(list);
+        err = begin(service, list);
     }
-    if (err) {
+    if (err)
         dg_log_event(service->log, DG_LOG_ERROR, "service", DG_LOG_FIELDS(dg_log_err(err)),
                      "the old models stay in use: %s", dg_why_text(&why, err));
+    return err;
+}
+
+/* ---- One model ---------------------------------------------------------------------------------- */
+
+static enum dg_err list_one(struct list *list, const struct dg_opt_set *options,
+                            const struct dg_service_model *model, struct dg_why *why)
+{
+    const struct list *known = &list->service->known;
+    size_t at = find_entry(known, model->name);
+    enum dg_err err = dg_trust_read(&list->trust, dg_opt_values(options), why);
+    if (err)
+        return err;
+    if (model->path)
+        return add(list, model->name, model->path, model->source, model->target, why);
+    if (at == known->n)
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "no model is called %s", model->name);
+    const struct entry *entry = &known->entries[at];
+    return add(list, entry->name, entry->path, entry->source, entry->target, why);
+}
+
+enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set *options,
+                            const struct dg_service_model *model, dg_service_loaded_fn on_loaded, void *user,
+                            struct dg_why *why)
+{
+    if (service->reloading || service->is_closed)
+        return dg_why_set(why, DG_ERR_BUSY, "models are being loaded just now; try again later");
+    struct list *list = dg_try_calloc(1, sizeof *list);
+    if (!list)
+        return DG_ERR_NOMEM;
+    list->service = service;
+    list->on_loaded = on_loaded;
+    list->user = user;
+    enum dg_err err = list_one(list, options, model, why);
+    if (err) {
+        free_list(list);
         return err;
     }
-    service->reloading = list;
-    return DG_OK;
+    return begin(service, list);
+}
+
+enum dg_err dg_service_unload(struct dg_service *service, const char *name, struct dg_why *why)
+{
+    return let_go(service, name, why);
 }

@@ -48,6 +48,24 @@ enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_se
                               void (*on_over)(void *user, enum dg_err err),
                               void *user) DG_MUST_CHECK;
 
+/* One model more, or anew: opened beside the loop, put in place when it works. `path` NULL: one that is served
+ * already, from where it is. `options` (the daemon's) say whom to trust. */
+struct dg_service_model {
+    const char *name, *path;
+    const char *source, *target; /* "": from the name */
+};
+
+/* Called once, later, whatever happens; DG_ERR_CLOSED when the service ends first. */
+typedef void (*dg_service_loaded_fn)(void *user, enum dg_err err, const struct dg_why *why);
+
+/* DG_ERR_BUSY: models are being loaded just now; DG_ERR_NOT_FOUND: no path, and no such model. */
+enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set *options,
+                            const struct dg_service_model *model, dg_service_loaded_fn on_loaded, void *user,
+                            struct dg_why *why) DG_MUST_CHECK;
+
+/* A model of the options comes back with the next reload of all. */
+enum dg_err dg_service_unload(struct dg_service *service, const char *name, struct dg_why *why) DG_MUST_CHECK;
+
 /* Closes what hangs on the loop; idempotent, NULL is fine. */
 void dg_service_close(struct dg_service *service);
 

@@ -656,6 +656,13 @@ static uint64_t estimate_retry_ms(const struct dg_sched *sched)
     return ms < RETRY_LEAST_MS ? RETRY_LEAST_MS : ms > RETRY_MOST_MS ? RETRY_MOST_MS : (uint64_t)ms;
 }
 
+/* Tickets that a priority may fill the queue up to: what has time leaves a quarter to those who wait. */
+static size_t room_of(const struct dg_sched *sched, enum dg_priority priority)
+{
+    size_t all = sched->opts.max_tickets;
+    return priority == DG_PRIORITY_BULK ? all - all / 4 : all;
+}
+
 enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct dg_ticket *ticket,
                             uint64_t *retry_ms)
 {
@@ -664,7 +671,7 @@ enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct
     struct dg_sched_stats *stats = &sched->stats;
     if (sched->is_stopping)
         err = DG_ERR_CLOSED;
-    else if (stats->n_waiting + stats->n_running >= sched->opts.max_tickets ||
+    else if (stats->n_waiting + stats->n_running >= room_of(sched, flow->priority) ||
              (sched->opts.max_tokens && stats->n_waiting &&
               stats->n_tokens_waiting + ticket->n_src > sched->opts.max_tokens))
         err = DG_ERR_BUSY;
@@ -699,6 +706,7 @@ void dg_sched_read_stats(struct dg_sched *sched, struct dg_sched_stats *stats)
 {
     pthread_mutex_lock(&sched->lock);
     *stats = sched->stats;
+    stats->n_max = sched->opts.max_tickets;
     uint64_t now = now_ns(sched);
     for (size_t w = 0; w < sched->opts.n_workers; w++) {
         uint64_t began = sched->workers[w].turn_began_ns;

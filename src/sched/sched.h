@@ -39,7 +39,7 @@ enum { DG_SCHED_MODELS_MAX = 256, DG_SCHED_WORKERS_MAX = 256, DG_HISTOGRAM = 12 
 
 struct dg_sched_opts {
     size_t n_workers;   /* 1 to DG_SCHED_WORKERS_MAX */
-    size_t max_tickets; /* waiting and running together */
+    size_t max_tickets; /* waiting and running together; bulk ones have three quarters of it */
     size_t max_tokens;  /* source tokens waiting; 0: no bound of its own */
     size_t encode_busy; /* source tokens that one turn may encode beside live rows; 0: 256 */
     uint64_t batch_delay_ns; /* how long an idle worker waits for company; 0: never */
@@ -61,6 +61,7 @@ struct dg_sched_stats {
     uint64_t first_ms[DG_HISTOGRAM];      /* tickets by time to first token */
     /* Now */
     size_t n_waiting, n_running, n_tokens_waiting;
+    size_t n_max; /* waiting and running together */
     uint64_t stalled_ns; /* longest time that a worker has been in its present turn */
 };
 
