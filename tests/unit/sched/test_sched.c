@@ -251,6 +251,41 @@ START_TEST(a_sentence_beside_a_bulk_load_waits_a_few_turns_only)
 }
 END_TEST
 
+START_TEST(bulk_leaves_a_quarter_of_the_queue_to_others)
+{
+    enum { N = 40 };
+    static struct item items[N + 1];
+    set_up();
+    struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = N, .manual = true};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    struct dg_sched_stats stats;
+    size_t n_bulk = 0, n_normal = 0;
+    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    for (size_t i = 0; i <= N; i++) {
+        fill(&items[i]);
+        items[i].flow.priority = n_bulk < i ? DG_PRIORITY_NORMAL : DG_PRIORITY_BULK; /* after the first refusal */
+        make_ticket(&items[i], at);
+        enum dg_err err = dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL);
+        if (err)
+            dg_ticket_free(items[i].ticket);
+        n_bulk += !err && items[i].flow.priority == DG_PRIORITY_BULK;
+        n_normal += !err && items[i].flow.priority == DG_PRIORITY_NORMAL;
+    }
+    ck_assert_uint_eq(n_bulk, N - N / 4);
+    ck_assert_uint_eq(n_normal, N / 4);
+    dg_sched_read_stats(sched, &stats);
+    ck_assert_uint_eq(stats.n_max, N);
+    size_t n_ended = 0;
+    while (dg_sched_turn(sched, 0))
+        n_ended += collect(sched);
+    ck_assert_uint_eq(n_ended + collect(sched), N);
+    dg_sched_free(sched);
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_short_row_leaves_a_long_one_behind)
 {
     static struct item items[2];
@@ -298,7 +333,7 @@ START_TEST(threads_give_the_same_answers_as_turns)
     set_up();
     for (int is_threaded = 0; is_threaded < 2; is_threaded++) {
         struct item *items = is_threaded ? threaded : turned;
-        struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = N, .manual = !is_threaded};
+        struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = 2 * N, .manual = !is_threaded};
         struct dg_sched *sched = NULL;
         struct dg_sched_model *at = NULL;
         ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
@@ -328,7 +363,7 @@ START_TEST(stopping_in_the_middle_leaves_nothing_behind)
     enum { N = 50 };
     static struct item items[N];
     set_up();
-    struct dg_sched_opts opts = {.n_workers = 2, .max_tickets = N};
+    struct dg_sched_opts opts = {.n_workers = 2, .max_tickets = 2 * N};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
@@ -349,5 +384,6 @@ START_TEST(stopping_in_the_middle_leaves_nothing_behind)
 END_TEST
 
 DG_UNIT(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
-        a_sentence_beside_a_bulk_load_waits_a_few_turns_only, a_short_row_leaves_a_long_one_behind,
+        a_sentence_beside_a_bulk_load_waits_a_few_turns_only,
+        bulk_leaves_a_quarter_of_the_queue_to_others, a_short_row_leaves_a_long_one_behind,
         threads_give_the_same_answers_as_turns, stopping_in_the_middle_leaves_nothing_behind)
