@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: ISC
 """A restart under load, with the listening socket held as systemd holds it: no request fails."""
 import os
+import signal
+import socket
 import sys
 
-from harness import IntegrationTest, SOURCES, main
+from harness import PATIENCE_S, IntegrationTest, SOURCES, main
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 from held_socket import HeldSocket  # noqa: E402
@@ -38,6 +40,34 @@ class SocketActivation(IntegrationTest):
         server = held.start(conf=f"listen = 127.0.0.1:{held.port}\n")
         self.assertEqual(server.addresses(), [f"127.0.0.1:{held.port}"])
         self.assertEqual(server.request("GET", "/healthz")[0], 200)
+
+    def test_one_that_hangs_is_killed_and_another_takes_its_place(self):
+        """The watchdog's whole story, with the test in systemd's place."""
+        path = os.path.join(self.directory, "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
+            notices.bind(path)
+            notices.settimeout(PATIENCE_S)
+            held = HeldSocket(self)
+            first = held.start(f"--models-dir={os.path.join(SOURCES, 'models')}",
+                               env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"})
+            said = []
+            while not any(notice.startswith("WATCHDOG=1") for notice in said):
+                said.append(notices.recv(4096).decode())
+            self.assertRegex(said[0], r"^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=loading fr-en, model 1 of 1$")
+            self.assertTrue(any(notice.startswith("READY=1") for notice in said), said)
+            first.signal(signal.SIGSTOP)
+            with self.assertRaises(TimeoutError):
+                notices.settimeout(1)  # five times as long as it may be silent
+                while True:
+                    notices.recv(4096)
+            first.expected_codes = (-signal.SIGABRT,)
+            first.signal(signal.SIGABRT)
+            first.signal(signal.SIGCONT)
+            first.wait()
+            with socket.create_connection(("127.0.0.1", held.port), timeout=PATIENCE_S) as early:
+                early.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                held.restart()
+                self.assertTrue(early.recv(4096).startswith(b"HTTP/1.1 200 "))
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ class HeldSocket:
 
     def start(self, *flags, **options):
         """A daemon with the socket as its descriptor 3. The shell's process becomes the daemon's, which is how
-        LISTEN_PID can name it."""
+        LISTEN_PID and WATCHDOG_PID can name it."""
         self.arguments = (flags, options)
         fd = self.listener.fileno()
         self.server = self.test.start(
             *flags, listen=(), pass_fds=(fd,),
-            command=("sh", "-c", f'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@" 3<&{fd}', PROGRAM), **options)
+            command=("sh", "-c", f'LISTEN_PID=$$ WATCHDOG_PID=$$ LISTEN_FDS=1 exec "$0" "$@" 3<&{fd}', PROGRAM), **options)
         return self.server
 
     def restart(self):
