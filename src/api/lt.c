@@ -4,6 +4,8 @@
 /* LibreTranslate's errors, headers and language codes, and its small routes. */
 #include "api/lt.h"
 #include "api/api_int.h"
+#include "api/other.h"
+#include "net/proto/target.h"
 #include "text/langid.h"
 
 #include <stdio.h>
@@ -136,8 +138,23 @@ static void answer(struct dg_call *call, struct dg_json_out *out)
                                                .message = "There is no memory for the answer."});
 }
 
+/* MTranServer has this path, too, and its clients are known by how they send their token. */
+static bool speaks_mtran(const struct dg_call *call)
+{
+    struct dg_query query = dg_query_over(call->req->query);
+    struct dg_span name, value;
+    bool more = true, is_token = dg_http_header(call->req, "x-api-token").len > 0;
+    while (!is_token && dg_query_next(&query, call->req->arena, &name, &value, &more) == DG_OK && more)
+        is_token = dg_span_eq(name, DG_SPAN("token")) || dg_span_eq(name, DG_SPAN("api_token"));
+    return is_token;
+}
+
 void dg_lt_languages(struct dg_call *call)
 {
+    if (speaks_mtran(call)) {
+        dg_other_mtran_languages(call);
+        return;
+    }
     struct dg_buf buf;
     struct dg_json_out out;
     struct dg_languages langs = {.n = 0};
@@ -185,10 +202,28 @@ static enum dg_err put_guesses(const struct dg_relay *relay, struct dg_span text
     return err;
 }
 
+/* MTranServer asks with `text` in place of `q`, and wants one answer. */
+static enum dg_err put_best(const struct dg_relay *relay, struct dg_span text, struct dg_json_out *out,
+                            struct dg_why *why)
+{
+    struct dg_langid_guess guess = {.tag = NULL};
+    size_t n = 0;
+    enum dg_err err = dg_engine_detect(relay->job->engine, text, &guess, 1, why, &n);
+    const struct dg_language *known = n ? dg_languages_find(&relay->langs, dg_span_cstr(guess.tag), DG_LANGUAGE_ANY) : NULL;
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "language");
+    dg_json_out_cstr(out, known ? known->code : n ? guess.tag : "");
+    dg_json_out_key(out, "confidence");
+    dg_json_out_real(out, n ? (double)guess.confidence : 0.0, 4);
+    dg_json_out_close(out, '}');
+    return err;
+}
+
 /* All texts of an array as one: its guesses are pooled. */
 static enum dg_err pool(struct dg_relay *relay, struct dg_buf *text)
 {
-    enum dg_err err = dg_relay_texts_of(relay, dg_fields_get(&relay->fields, "q"));
+    const struct dg_field *q = dg_fields_get(&relay->fields, "q");
+    enum dg_err err = dg_relay_texts_of(relay, q ? q : dg_fields_get(&relay->fields, "text"));
     for (size_t i = 0; !err && i < relay->n; i++) {
         err = dg_buf_append_span(text, relay->items[i].text);
         if (!err)
@@ -208,7 +243,10 @@ static void on_detect_passed(void *work, const struct dg_failure *refusal)
     call->on_gone = NULL;
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
-    enum dg_err err = refusal ? DG_OK : put_guesses(relay, *(const struct dg_span *)relay->user, &out, &why);
+    struct dg_span text = *(const struct dg_span *)relay->user;
+    enum dg_err err = refusal                                ? DG_OK
+                      : dg_fields_get(&relay->fields, "q") ? put_guesses(relay, text, &out, &why)
+                                                             : put_best(relay, text, &out, &why);
     if (refusal)
         dg_call_fail(call, *refusal);
     else if (err)

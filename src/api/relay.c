@@ -12,29 +12,39 @@ enum { ARENA_MORE = 4 << 20, ANSWER_MAX = 512 << 20, GUESSES = 5, SAMPLE_BYTES =
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
-struct dg_relay *dg_relay_new(struct dg_call *call)
+struct dg_relay *dg_relay_new_for(struct dg_api *api, size_t arena_max)
 {
     struct dg_job *job = NULL;
     struct dg_relay *relay = NULL;
+    if (!api->engine || dg_engine_n_models(api->engine) == 0)
+        return NULL;
+    if (dg_job_new(api->engine, &api->jobs, arena_max, &job) == DG_OK)
+        relay = dg_arena_calloc(&job->arena, 1, sizeof *relay);
+    if (relay) {
+        relay->job = job;
+        relay->arena = &job->arena;
+        job->ask.request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+        if (dg_languages_read(api->engine, relay->arena, &relay->langs) == DG_OK)
+            return relay;
+    }
+    dg_job_drop(job);
+    return NULL;
+}
+
+struct dg_relay *dg_relay_new(struct dg_call *call)
+{
     if (!call->api->engine || dg_engine_n_models(call->api->engine) == 0) {
         dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model", .retry_after_s = 1,
                                                .message = "This server has no model."});
         return NULL;
     }
-    if (dg_job_new(call->api->engine, &call->api->jobs, call->req->body.len * 8 + ARENA_MORE, &job) == DG_OK)
-        relay = dg_arena_calloc(&job->arena, 1, sizeof *relay);
-    if (relay) {
+    struct dg_relay *relay = dg_relay_new_for(call->api, call->req->body.len * 8 + ARENA_MORE);
+    if (relay)
         relay->call = call;
-        relay->job = job;
-        relay->arena = &job->arena;
-        job->ask.request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
-        if (dg_languages_read(call->api->engine, relay->arena, &relay->langs) == DG_OK)
-            return relay;
-    }
-    dg_job_drop(job);
-    dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
-                                           .message = "There is no memory."});
-    return NULL;
+    else
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
+                                               .message = "There is no memory."});
+    return relay;
 }
 
 void dg_relay_drop(struct dg_relay *relay)
@@ -278,8 +288,11 @@ static void on_passed(void *work, const struct dg_failure *refusal)
 /* The key in the body, by whichever name it goes there. */
 static struct dg_span key_of(const struct dg_relay *relay)
 {
-    struct dg_span key = dg_fields_text(&relay->fields, "api_key");
-    return key.len ? key : dg_fields_text(&relay->fields, "auth_key");
+    static const char *const names[] = {"api_key", "auth_key", "token", "api_token", "key"};
+    struct dg_span key = {NULL, 0};
+    for (size_t i = 0; i < sizeof names / sizeof *names && key.len == 0; i++)
+        key = dg_fields_text(&relay->fields, names[i]);
+    return key;
 }
 
 void dg_relay_start(struct dg_relay *relay, void (*on_whole)(struct dg_relay *relay, struct dg_json_out *out))

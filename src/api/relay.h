@@ -51,6 +51,10 @@ struct dg_relay {
 /* NULL when the call was answered with 503: no engine, or no memory. */
 struct dg_relay *dg_relay_new(struct dg_call *call);
 
+/* One without a call, for what came over a socket; the caller has seen to the gate. NULL: no model, or no memory. Its
+ * end, good or bad, goes to relay->on_end, which must be set before the start; relay->fields is empty. */
+struct dg_relay *dg_relay_new_for(struct dg_api *api, size_t arena_max);
+
 /* The request's fields. A failure is answered, the relay gone, the result false. */
 bool dg_relay_read(struct dg_relay *relay);
 

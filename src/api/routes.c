@@ -6,12 +6,15 @@
 #include "api/api_int.h"
 #include "api/deepl.h"
 #include "api/lt.h"
+#include "api/other.h"
 
 #include <string.h>
 
 #define ADMIN .is_admin = true, .gate = DG_GATE_KEY
 #define LT .dialect = &dg_lt_dialect
 #define DEEPL .dialect = &dg_deepl_dialect
+#define PLAIN .dialect = &dg_plain_dialect
+#define MTRAN .dialect = &dg_mtran_dialect
 
 static const struct dg_route routes[] = {
     /* For operators. */
@@ -54,6 +57,25 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/languages", "languages", dg_lt_languages, LT, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_lt_settings, LT, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT, .gate = DG_GATE_OPEN},
+
+    /* Of those who share that path (other.h), what they have besides. */
+    {DG_HTTP_GET, "/translate", "translate_get", dg_other_get_translate, LT, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/translate/batch", "mtran_batch", dg_other_mtran_batch, MTRAN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/mtran/languages", "mtran_languages", dg_other_mtran_languages, MTRAN, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/version", "mtran_version", dg_other_version, MTRAN, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/__heartbeat__", "mtran_heartbeat", dg_other_heartbeat, MTRAN, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/__lbheartbeat__", "mtran_lbheartbeat", dg_other_heartbeat, MTRAN, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/imme", "immersive", dg_api_any_translate, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/kiss", "kiss", dg_api_any_translate, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/deeplx", "deeplx", dg_api_any_translate, .dialect = &dg_deeplx_dialect, .gate = DG_GATE_TEXT},
+
+    /* Google's version 2, OPUS-MT's, and the chat completions of OpenAI's. */
+    {DG_HTTP_POST, "/language/translate/v2", "google", dg_other_google, .dialect = &dg_google_dialect, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/language/translate/v2", "google_get", dg_other_google, .dialect = &dg_google_dialect, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/api/translate", "opus", dg_other_opus, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/api/languages", "opus_languages", dg_other_opus_languages, PLAIN, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/api/ready", "opus_ready", dg_other_opus_ready, PLAIN, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/v1/chat/completions", "chat", dg_other_chat, .dialect = &dg_openai_dialect, .gate = DG_GATE_TEXT},
 
     /* DeepL's. */
     {DG_HTTP_POST, "/v2/translate", "deepl_translate", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT},

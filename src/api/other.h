@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Smaller APIs that clients speak: DeepLX, MTranServer, Kiss Translator, Immersive Translate, nllb-serve, Google's
+ * version 2, OPUS-MT, marian-server, and the chat completions of OpenAI's. Several share POST /translate; those
+ * functions take a relay whose fields are read (any_translate.c says whose words they are). One thread: the loop's. */
+#ifndef DG_API_OTHER_H
+#define DG_API_OTHER_H
+
+#include "api/call.h"
+#include "api/relay.h"
+
+extern const struct dg_dialect dg_plain_dialect;  /* {"error":"..."} */
+extern const struct dg_dialect dg_deeplx_dialect; /* {"code":400,"message":"..."} */
+extern const struct dg_dialect dg_mtran_dialect;  /* {"error":"Bad Request","message":"...","requestId":"..."} */
+extern const struct dg_dialect dg_google_dialect; /* {"error":{"code":400,"message":"...",...}} */
+extern const struct dg_dialect dg_openai_dialect; /* {"error":{"message":"...","type":"...",...}} */
+
+/* relay->from and relay->to by two fields; "auto", "detect", "" and nothing leave it to be detected. */
+bool dg_other_pair(struct dg_relay *relay, const char *from, const char *to, struct dg_why *why);
+
+void dg_other_deeplx(struct dg_call *call, struct dg_relay *relay);
+void dg_other_mtran(struct dg_call *call, struct dg_relay *relay);     /* one text; Kiss Translator, too */
+void dg_other_kiss(struct dg_call *call, struct dg_relay *relay);      /* `texts` */
+void dg_other_immersive(struct dg_call *call, struct dg_relay *relay); /* `text_list` */
+void dg_other_nllb(struct dg_call *call, struct dg_relay *relay);
+
+/* Routes of their own. */
+void dg_other_mtran_batch(struct dg_call *call);
+void dg_other_mtran_languages(struct dg_call *call);
+void dg_other_version(struct dg_call *call);
+void dg_other_heartbeat(struct dg_call *call);
+void dg_other_google(struct dg_call *call);
+void dg_other_opus(struct dg_call *call);
+void dg_other_opus_languages(struct dg_call *call);
+void dg_other_opus_ready(struct dg_call *call);
+void dg_other_get_translate(struct dg_call *call); /* marian-server's WebSocket, or nllb-serve's GET */
+void dg_other_chat(struct dg_call *call);
+
+void dg_other_marian(struct dg_call *call, struct dg_relay *relay);
+
+#endif

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: ISC
+"""The smaller APIs, by the shapes that their clients send and the members that they read: DeepLX, MTranServer, Kiss
+Translator, Immersive Translate, nllb-serve, Google's version 2, OPUS-MT, marian-server's WebSocket, OpenAI's chat."""
+import base64
+import json
+import os
+import struct
+import urllib.parse
+
+from harness import SOURCES, IntegrationTest, main
+
+MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
+JSON = {"Content-Type": "application/json"}
+CAT, SAID = "Le chat dort.", "The cat is sleeping."
+
+
+class Others(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        self.server = self.start(MODELS, LANGUAGES)
+
+    def ask(self, path, body=None, method="POST", status=200, headers=JSON):
+        body = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        got, self.headers, answer = self.server.request(method, path, body=body, headers=headers)
+        self.assertEqual(got, status, answer)
+        return json.loads(answer) if self.headers["Content-Type"] == "application/json" else answer
+
+    def test_deeplx(self):
+        for path in ("/translate", "/deeplx", "/translate?token=x"):
+            answer = self.ask(path, {"text": CAT, "source_lang": "auto", "target_lang": "EN"})
+            self.assertEqual((answer["code"], answer["data"], answer["source_lang"], answer["target_lang"], answer["method"]),
+                             (200, SAID, "FR", "EN", "Free"))
+            self.assertIsInstance(answer["alternatives"], list)
+            self.assertIsInstance(answer["id"], int)
+        answer = self.ask("/translate", {"text": "Le <b>chat</b> dort.", "target_lang": "en", "tag_handling": "html"})
+        self.assertEqual(answer["data"].count("<b>"), 1)
+        self.assertEqual(self.ask("/deeplx", b"{", status=400), {"code": 400, "message": "Invalid request payload"})
+        self.assertEqual(self.ask("/translate", {"text": 5, "target_lang": "EN"}, status=400)["message"], "Invalid request payload")
+        self.assertEqual(self.ask("/translate", {"text": CAT, "target_lang": "xx"}, status=400)["code"], 400)
+
+    def test_mtranserver_and_kiss(self):
+        answer = self.ask("/translate", {"from": "fr", "to": "en", "text": CAT, "html": False})
+        self.assertEqual((answer["result"], answer["text"], answer["src"]), (SAID, SAID, "fr"))
+        self.assertEqual(self.ask("/translate/batch", {"from": "auto", "to": "en", "texts": [CAT, "Good morning, friends!"]}),
+                         {"results": [SAID, "Good morning, friends!"]})
+        answer = self.ask("/kiss", {"texts": [CAT], "from": "", "to": "en"})
+        self.assertEqual(answer, {"translations": [{"text": SAID, "src": "fr"}]})
+        self.assertIn("<b>", self.ask("/translate", {"from": "fr", "to": "en", "text": "<b>Le chat</b> dort.", "html": True})["result"])
+        for path, headers in (("/mtran/languages", {}), ("/languages", {"X-API-Token": "x"}), ("/languages?token=x", {})):
+            self.assertEqual(self.ask(path, method="GET", headers=headers),
+                             {"languages": ["en", "fr"], "pairs": [{"from": "fr", "to": "en"}]})
+        self.assertEqual(self.ask("/detect", {"text": "Où est la gare ?"})["language"], "fr")
+        self.assertTrue(self.ask("/version", method="GET")["version"])
+        for path in ("/__heartbeat__", "/__lbheartbeat__"):
+            self.assertEqual(self.ask(path, method="GET"), b"")
+        error = self.ask("/translate", {"from": "fr", "to": "xx", "text": CAT}, status=400)
+        self.assertEqual(error["error"], "Bad Request")
+        self.assertTrue(error["message"] and error["requestId"])
+
+    def test_immersive_and_nllb(self):
+        texts = ["{0} Le chat dort.", "Bonjour.", ""]
+        answer = self.ask("/translate", {"source_lang": "auto", "target_lang": "en", "text_list": texts})
+        self.assertEqual([one["detected_source_lang"] for one in answer["translations"]][:2], ["fr", "fr"])
+        self.assertEqual(len(answer["translations"]), 3)
+        self.assertEqual(self.ask("/imme", {"target_lang": "en", "text_list": [CAT]})["translations"][0]["text"], SAID)
+        self.assertIsInstance(self.ask("/imme", {"target_lang": "zz", "text_list": [CAT]}, status=400)["error"], str)
+        nllb = {"source": [CAT], "src_lang": "fra_Latn", "tgt_lang": "eng_Latn"}
+        for answer in (self.ask("/translate", nllb), self.ask("/translate", {**nllb, "source": CAT}),
+                       self.ask("/translate?" + urllib.parse.urlencode({**nllb, "source": CAT}), method="GET", headers={})):
+            self.assertEqual(answer.pop("time_units"), "s")
+            self.assertGreaterEqual(answer.pop("time_taken"), 0)
+            self.assertEqual(answer, {"source": [CAT], "translation": [SAID], "src_lang": "fra_Latn", "tgt_lang": "eng_Latn"})
+        self.ask("/translate", method="GET", status=405, headers={})
+
+    def test_google_and_opus(self):
+        answer = self.ask("/language/translate/v2?key=x", {"q": [CAT], "target": "en", "format": "text"})
+        self.assertEqual(answer, {"data": {"translations": [{"translatedText": SAID, "detectedSourceLanguage": "fr"}]}})
+        query = urllib.parse.urlencode({"q": CAT, "source": "fr", "target": "en"})
+        self.assertEqual(self.ask("/language/translate/v2?" + query, method="GET", headers={}),
+                         {"data": {"translations": [{"translatedText": SAID}]}})
+        error = self.ask("/language/translate/v2", {"q": CAT}, status=400)["error"]
+        self.assertEqual((error["code"], error["errors"][0]["reason"]), (400, "invalid"))
+        self.assertEqual(self.ask("/api/translate", {"from": "fr", "to": "en", "source": CAT}), {"translation": SAID})
+        self.assertEqual(self.ask("/api/translate", {"from": "en", "to": "xx", "source": CAT}),
+                         {"error": "Language pair en-xx not suppported"})
+        self.assertEqual(self.ask("/api/languages", method="GET"), {"languages": {"fr": ["en"]}})
+        self.ask("/api/ready", method="GET")
+
+    def test_chat(self):
+        def chat(*messages, status=200, **members):
+            return self.ask("/v1/chat/completions", {"model": "any", "messages": [
+                {"role": role, "content": content} for role, content in messages], **members}, status=status)
+        answer = chat(("system", "You are a translator. Translate from French into English."), ("user", CAT))
+        self.assertEqual(answer["choices"][0]["message"], {"role": "assistant", "content": SAID})
+        self.assertEqual((answer["object"], answer["choices"][0]["finish_reason"]), ("chat.completion", "stop"))
+        self.assertEqual(answer["usage"]["total_tokens"], answer["usage"]["prompt_tokens"] + answer["usage"]["completion_tokens"])
+        for other in (chat(("user", CAT), model="fr-en"), chat(("user", CAT), target="en", source="fr"),
+                      chat(("user", f"Translate to English: {CAT}")), chat(("user", [{"type": "text", "text": CAT}]))):
+            self.assertEqual(other["choices"][0]["message"]["content"], SAID)
+        self.assertEqual(chat(("user", CAT), target="xx", status=400)["error"]["type"], "invalid_request_error")
+        for wrong in ({}, {"messages": []}, {"messages": [{"role": "user"}]}, {"messages": "x"}, {"messages": [{"role": 1}]}):
+            self.assertIn("message", self.ask("/v1/chat/completions", wrong, status=400)["error"])
+        events = self.ask("/v1/chat/completions", {"model": "fr-en", "stream": True, "messages": [{"role": "user", "content": CAT}]})
+        self.assertEqual(self.headers["Content-Type"], "text/event-stream")
+        lines = [line[6:] for line in events.decode().split("\n") if line.startswith("data: ")]
+        self.assertEqual(lines.pop(), "[DONE]")
+        chunks = [json.loads(line)["choices"][0] for line in lines]
+        self.assertEqual(chunks[0]["delta"]["role"], "assistant")
+        self.assertEqual("".join(chunk["delta"].get("content", "") for chunk in chunks), SAID)
+        self.assertEqual(chunks[-1]["finish_reason"], "stop")
+
+    def test_wrong_types_are_refused(self):
+        for path, good in (("/translate", {"text": CAT, "source_lang": "FR", "target_lang": "EN", "tag_handling": "html"}),
+                           ("/translate", {"text": CAT, "from": "fr", "to": "en", "html": True}),
+                           ("/translate/batch", {"texts": [CAT], "from": "fr", "to": "en", "html": True}),
+                           ("/imme", {"text_list": [CAT], "source_lang": "fr", "target_lang": "en"}),
+                           ("/translate", {"source": CAT, "src_lang": "fra_Latn", "tgt_lang": "eng_Latn"}),
+                           ("/language/translate/v2", {"q": CAT, "source": "fr", "target": "en", "format": "text"}),
+                           ("/api/translate", {"source": CAT, "from": "fr", "to": "en"}),
+                           ("/v1/chat/completions", {"model": "fr-en", "messages": [{"role": "user", "content": CAT}], "stream": False})):
+            for name in good:
+                for value in (0, -1, True, {}, [[]], [None], "\x00", "x" * 300):
+                    status, _, answer = self.server.request("POST", path, body=json.dumps({**good, name: value}), headers=JSON)
+                    self.assertIn(status, (200, 400), (path, name, value, answer))
+
+    def socket(self, path="/translate"):
+        connection = self.server.connect()
+        key = base64.b64encode(os.urandom(16)).decode()
+        connection.sendall((f"GET {path} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n").encode())
+        return connection, connection.makefile("rb")
+
+    @staticmethod
+    def frame(text, opcode=1):
+        payload = text.encode()
+        length = bytes([0x80 | len(payload)]) if len(payload) < 126 else bytes([0xFE]) + struct.pack(">H", len(payload))
+        return bytes([0x80 | opcode]) + length + b"\0\0\0\0" + payload
+
+    @staticmethod
+    def read_frame(stream):
+        head = stream.read(2)
+        length = head[1] & 127
+        if length == 126:
+            length = struct.unpack(">H", stream.read(2))[0]
+        return head[0] & 15, stream.read(length)
+
+    def test_marian_server(self):
+        connection, stream = self.socket()
+        self.assertIn(b"101", stream.readline())
+        while stream.readline().strip():
+            pass
+        connection.sendall(self.frame(f"{CAT}\n\nBonjour.") + self.frame(CAT) + self.frame(CAT + "\n"))
+        opcode, text = self.read_frame(stream)
+        lines = text.decode().split("\n")
+        self.assertEqual((opcode, len(lines), lines[0], lines[1], lines[3]), (1, 4, SAID, "", ""))
+        self.assertEqual([self.read_frame(stream)[1] for _ in range(2)], [SAID.encode() + b"\n"] * 2)
+        connection.sendall(self.frame("x", opcode=2))
+        opcode, reason = self.read_frame(stream)
+        self.assertEqual((opcode, struct.unpack(">H", reason[:2])[0]), (8, 1003))
+        stream.close()
+        connection.close()
+        connection, stream = self.socket("/translate?target=xx")
+        self.assertIn(b"400", stream.readline())
+        stream.close()
+        connection.close()
+
+
+if __name__ == "__main__":
+    main()
