@@ -66,6 +66,16 @@ static void check_stack(struct dg_buf *faults, const char *name, const struct dg
               stack->H, D);
 }
 
+static void check_rnn(struct dg_buf *faults, const struct dg_blueprint *bp)
+{
+    check_range(faults, "width of states", bp->rnn.width, 1, WIDTH_MAX / 4);
+    check_range(faults, "number of an encoder layer's cells", bp->rnn.encoder_cells, 1, DG_RNN_CELLS_MAX);
+    check_range(faults, "number of the first decoder layer's cells", bp->rnn.base_cells, 2, DG_RNN_CELLS_MAX);
+    check_range(faults, "number of a further decoder layer's cells", bp->rnn.high_cells, 1, DG_RNN_CELLS_MAX);
+    if (bp->positions != DG_POS_NONE)
+        fault(faults, "a recurrent network has no positions");
+}
+
 static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
     check_range(faults, "model width", bp->D, 1, WIDTH_MAX);
@@ -75,6 +85,11 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
         check_range(faults, "aan depth", bp->aan_depth, 1, DG_AAN_DEPTH_MAX);
         check_range(faults, "aan width", bp->aan_F, 1, WIDTH_MAX);
     }
+    if (bp->family == DG_FAMILY_RNN)
+        check_rnn(faults, bp);
+    if ((bp->family == DG_FAMILY_RNN) !=
+        (bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM))
+        fault(faults, "the decoder's kind is of another family of networks");
     bool sinusoids = bp->positions != DG_POS_NONE && bp->positions != DG_POS_LEARNED;
     if (sinusoids && bp->D % 2)
         fault(faults, "model width is %zu, expected an even number for sinusoidal positions", bp->D);
@@ -163,6 +178,10 @@ const char *dg_decoder_kind_name(enum dg_decoder_kind kind)
         return "ssru";
     case DG_DECODER_AAN:
         return "aan";
+    case DG_DECODER_GRU:
+        return "gru";
+    case DG_DECODER_LSTM:
+        return "lstm";
     }
     return "?";
 }
@@ -182,4 +201,29 @@ const char *dg_positions_name(enum dg_positions positions)
         return "learned";
     }
     return "?";
+}
+
+const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder)
+{
+    switch (encoder) {
+    case DG_RNN_BIDIRECTIONAL:
+        return "bidirectional";
+    case DG_RNN_ALTERNATING:
+        return "alternating";
+    case DG_RNN_BI_TOP:
+        return "bi-unidirectional";
+    }
+    return "?";
+}
+
+size_t dg_blueprint_paired_layers(const struct dg_blueprint *bp)
+{
+    return bp->rnn.encoder == DG_RNN_BI_TOP ? 1 : bp->encoder.n_layers;
+}
+
+size_t dg_blueprint_context(const struct dg_blueprint *bp)
+{
+    if (bp->family != DG_FAMILY_RNN)
+        return bp->D;
+    return dg_blueprint_paired_layers(bp) < bp->encoder.n_layers ? bp->rnn.width : 2 * bp->rnn.width;
 }

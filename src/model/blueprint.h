@@ -19,10 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kind of network. Recurrent encoder-decoders and single stacks become further families, with
- * weight structs of their own. */
+/* The kind of network; weights.h has a struct for each. Single stacks become further families. */
 enum dg_family {
-    DG_FAMILY_TRANSFORMER, /* encoder-decoder; struct dg_transformer of weights.h */
+    DG_FAMILY_TRANSFORMER, /* encoder-decoder; struct dg_transformer_weights */
+    DG_FAMILY_RNN,         /* recurrent encoder-decoder with attention; struct dg_rnn_weights */
 };
 
 /* What stands in the decoder where the paper has masked self-attention. */
@@ -30,6 +30,15 @@ enum dg_decoder_kind {
     DG_DECODER_ATTENTION,
     DG_DECODER_SSRU, /* c_t = f_t*c_{t-1} + (1-f_t)*(W x_t), f_t = sigmoid(Wf x_t + bf); y = relu(c_t) */
     DG_DECODER_AAN,  /* running mean of the inputs, a small feed-forward net, two gates */
+    DG_DECODER_GRU,  /* these two are the cells of the RNN family, its encoder's too; docs/MODEL.md */
+    DG_DECODER_LSTM,
+};
+
+/* How the layers of a recurrent encoder stand to each other. */
+enum dg_rnn_encoder {
+    DG_RNN_BIDIRECTIONAL, /* two stacks, one from each end; their tops side by side are the context */
+    DG_RNN_ALTERNATING,   /* the same, and every second layer of a stack runs against it */
+    DG_RNN_BI_TOP,        /* one layer from each end, the further ones forward over both */
 };
 
 enum dg_activation {
@@ -74,7 +83,20 @@ enum dg_lang_rule {
 
 enum { DG_ID_NONE = -1 }; /* "there is no such token" */
 
-enum { DG_BLUEPRINT_SUPPRESS_MAX = 8 };
+enum { DG_BLUEPRINT_SUPPRESS_MAX = 8, DG_RNN_CELLS_MAX = 8 };
+
+/* What only recurrent networks have (Marian's s2s, amun and nematus). A layer is a chain of cells that hand one state
+ * on: the first one reads the layer's input, in the decoder's first layer the second one reads the attention, all
+ * others read the state alone. */
+struct dg_rnn {
+    enum dg_rnn_encoder encoder;
+    size_t width;         /* of a state; the attention and the context are as wide as what the encoder gives */
+    size_t encoder_cells; /* cells of an encoder's layer, */
+    size_t base_cells;    /* ... of the decoder's first one, 2 or more, */
+    size_t high_cells;    /* ... and of its others; at most DG_RNN_CELLS_MAX each */
+    bool skip;            /* layers behind the first add their input to their output */
+    bool norm;            /* layer norms inside cells, attention, first state and readout */
+};
 
 /* One stack. */
 struct dg_stack {
@@ -95,6 +117,7 @@ struct dg_blueprint {
     size_t aan_depth;        /* AAN only: its matrices, 1 to 8; 0 otherwise */
     size_t aan_F;            /* AAN only: its inner width */
     bool aan_gate;           /* AAN only: has the two gates */
+    struct dg_rnn rnn;       /* RNN only; there D is the width of embeddings, H and F are 1 */
 
     /* Mathematics */
     enum dg_activation activation;
@@ -135,6 +158,12 @@ struct dg_blueprint {
     float length_penalty; /* score = log-probability / length^penalty */
 };
 
+/* Numbers a token of the encoder's output: D; of a recurrent one what its top layers give together. */
+size_t dg_blueprint_context(const struct dg_blueprint *bp);
+
+/* Layers that a recurrent encoder has in each direction; the others are on top of both. */
+size_t dg_blueprint_paired_layers(const struct dg_blueprint *bp);
+
 /* Refuses what cannot be a network: zero or absurd sizes, heads that do not divide D, ids outside the
  * vocabulary, an odd D with sinusoids. The sentence names every field that is wrong. */
 enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_why *why) DG_MUST_CHECK;
@@ -143,5 +172,6 @@ enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_why *why
 const char *dg_activation_name(enum dg_activation activation);
 const char *dg_decoder_kind_name(enum dg_decoder_kind kind);
 const char *dg_positions_name(enum dg_positions positions);
+const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder);
 
 #endif

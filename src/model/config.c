@@ -134,9 +134,13 @@ static void read_stacks(struct fields *f, struct dg_blueprint *bp)
     bp->decoder.H = need_size(f, "decoder_attention_heads");
     bp->encoder.F = need_size(f, "encoder_ffn_dim");
     bp->decoder.F = need_size(f, "decoder_ffn_dim");
+    bp->activation = activation_of(f);
+}
+
+static void read_words(struct fields *f, struct dg_blueprint *bp)
+{
     bp->encoder.V = need_size(f, "vocab_size");
     bp->decoder.V = size_of(f, "decoder_vocab_size", bp->encoder.V, DG_JSON_OPTIONAL);
-    bp->activation = activation_of(f);
     bp->tie_source_target = flag_of(f, "share_encoder_decoder_embeddings", true);
     bp->tie_output = flag_of(f, "tie_word_embeddings", true);
 }
@@ -177,6 +181,7 @@ static void read_source_len(const struct dg_json *tokenizer, struct dg_blueprint
 static void read_marian(struct fields *f, struct dg_blueprint *bp)
 {
     read_stacks(f, bp);
+    read_words(f, bp);
     bp->positions = DG_POS_HALVES;
     if (!flag_of(f, "static_position_embeddings", true) && !f->err)
         f->err = dg_why_set(f->why, DG_ERR_UNSUPPORTED,
@@ -191,6 +196,7 @@ static void read_marian(struct fields *f, struct dg_blueprint *bp)
 static void read_m2m(struct fields *f, struct dg_blueprint *bp, const struct dg_json *tokenizer)
 {
     read_stacks(f, bp);
+    read_words(f, bp);
     bp->norm_place = DG_NORM_PRE;
     bp->final_norm = true;
     bp->positions = DG_POS_HALVES_CLOSED;
@@ -205,7 +211,8 @@ static void read_m2m(struct fields *f, struct dg_blueprint *bp, const struct dg_
 
 /* ---- Ours -------------------------------------------------------------------------------------- */
 
-static const char *const decoder_names[] = {"attention", "ssru", "aan", NULL};
+static const char *const decoder_names[] = {"attention", "ssru", "aan", "gru", "lstm", NULL};
+static const char *const rnn_encoder_names[] = {"bidirectional", "alternating", "bi-unidirectional", NULL};
 static const char *const place_names[] = {"post", "pre", NULL};
 static const char *const kind_names[] = {"layer", "rms", NULL};
 static const char *const start_names[] = {"token", "zero", NULL};
@@ -226,10 +233,28 @@ static void read_suppressed(struct fields *f, struct dg_blueprint *bp)
     }
 }
 
-static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
+/* A recurrent network has neither heads nor feed-forward layers; where the rest of the code counts them there is one. */
+static void read_rnn(struct fields *f, struct dg_blueprint *bp)
+{
+    bp->family = DG_FAMILY_RNN;
+    bp->D = need_size(f, "d_model");
+    bp->encoder.n_layers = need_size(f, "encoder_layers");
+    bp->decoder.n_layers = need_size(f, "decoder_layers");
+    bp->encoder.H = bp->decoder.H = bp->encoder.F = bp->decoder.F = 1;
+    bp->rnn.encoder = (enum dg_rnn_encoder)choice_of(f, "rnn_encoder", rnn_encoder_names, 0);
+    bp->rnn.width = need_size(f, "rnn_width");
+    bp->rnn.encoder_cells = size_of(f, "rnn_encoder_cells", 1, DG_JSON_OPTIONAL);
+    bp->rnn.base_cells = size_of(f, "rnn_base_cells", 2, DG_JSON_OPTIONAL);
+    bp->rnn.high_cells = size_of(f, "rnn_high_cells", 1, DG_JSON_OPTIONAL);
+    bp->rnn.skip = flag_of(f, "rnn_skip", false);
+    bp->rnn.norm = flag_of(f, "rnn_norm", false);
+    bp->norm_epsilon = real_of(f, "norm_epsilon", 1e-9f);
+    bp->embedding_scale = real_of(f, "embedding_scale", 1);
+}
+
+static void read_transformer(struct fields *f, struct dg_blueprint *bp)
 {
     read_stacks(f, bp);
-    bp->decoder_kind = (enum dg_decoder_kind)choice_of(f, "decoder_kind", decoder_names, 0);
     bp->norm_place = (enum dg_norm_place)choice_of(f, "norm_place", place_names, 0);
     bp->norm_kind = (enum dg_norm_kind)choice_of(f, "norm_kind", kind_names, 0);
     bp->norm_epsilon = real_of(f, "norm_epsilon", bp->norm_epsilon);
@@ -243,6 +268,16 @@ static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
     bp->aan_depth = size_of(f, "aan_depth", 0, DG_JSON_OPTIONAL);
     bp->aan_F = size_of(f, "aan_ffn_dim", 0, DG_JSON_OPTIONAL);
     bp->aan_gate = flag_of(f, "aan_gate", false);
+}
+
+static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
+{
+    bp->decoder_kind = (enum dg_decoder_kind)choice_of(f, "decoder_kind", decoder_names, 0);
+    if (bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM)
+        read_rnn(f, bp);
+    else
+        read_transformer(f, bp);
+    read_words(f, bp);
     bp->start = (enum dg_start)choice_of(f, "decoder_start", start_names, 0);
     bp->lang_rule = (enum dg_lang_rule)choice_of(f, "language_rule", lang_names, 0);
     bp->source_len_max = size_of(f, "max_source_length", bp->source_len_max, DG_JSON_OPTIONAL);
@@ -380,15 +415,39 @@ static enum dg_err print_id(struct dg_buf *out, const char *name, int32_t id)
 
 static enum dg_err print_sizes(const struct dg_blueprint *bp, struct dg_buf *out)
 {
-    return dg_buf_printf(
+    enum dg_err err = dg_buf_printf(
         out,
         "{\n  \"model_type\": \"dragoman\",\n  \"decoder_kind\": \"%s\",\n  \"d_model\": %zu,\n"
-        "  \"encoder_layers\": %zu,\n  \"decoder_layers\": %zu,\n"
-        "  \"encoder_attention_heads\": %zu,\n  \"decoder_attention_heads\": %zu,\n"
-        "  \"encoder_ffn_dim\": %zu,\n  \"decoder_ffn_dim\": %zu,\n"
-        "  \"vocab_size\": %zu,\n  \"decoder_vocab_size\": %zu,\n",
-        decoder_names[bp->decoder_kind], bp->D, bp->encoder.n_layers, bp->decoder.n_layers,
-        bp->encoder.H, bp->decoder.H, bp->encoder.F, bp->decoder.F, bp->encoder.V, bp->decoder.V);
+        "  \"encoder_layers\": %zu,\n  \"decoder_layers\": %zu,\n",
+        decoder_names[bp->decoder_kind], bp->D, bp->encoder.n_layers, bp->decoder.n_layers);
+    if (!err && bp->family == DG_FAMILY_TRANSFORMER)
+        err = dg_buf_printf(out,
+                            "  \"encoder_attention_heads\": %zu,\n  \"decoder_attention_heads\": %zu,\n"
+                            "  \"encoder_ffn_dim\": %zu,\n  \"decoder_ffn_dim\": %zu,\n",
+                            bp->encoder.H, bp->decoder.H, bp->encoder.F, bp->decoder.F);
+    return err ? err
+               : dg_buf_printf(out, "  \"vocab_size\": %zu,\n  \"decoder_vocab_size\": %zu,\n",
+                               bp->encoder.V, bp->decoder.V);
+}
+
+static enum dg_err print_ties(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    return dg_buf_printf(out,
+                         "  \"share_encoder_decoder_embeddings\": %s,\n  \"tie_word_embeddings\": %s,\n",
+                         bp->tie_source_target ? "true" : "false", bp->tie_output ? "true" : "false");
+}
+
+static enum dg_err print_rnn(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    const struct dg_rnn *rnn = &bp->rnn;
+    return dg_buf_printf(
+        out,
+        "  \"rnn_encoder\": \"%s\",\n  \"rnn_width\": %zu,\n  \"rnn_encoder_cells\": %zu,\n"
+        "  \"rnn_base_cells\": %zu,\n  \"rnn_high_cells\": %zu,\n  \"rnn_skip\": %s,\n"
+        "  \"rnn_norm\": %s,\n  \"norm_epsilon\": %.9g,\n  \"embedding_scale\": %.9g,\n",
+        rnn_encoder_names[rnn->encoder], rnn->width, rnn->encoder_cells, rnn->base_cells, rnn->high_cells,
+        rnn->skip ? "true" : "false", rnn->norm ? "true" : "false", (double)bp->norm_epsilon,
+        (double)bp->embedding_scale);
 }
 
 static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -405,13 +464,11 @@ static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_bu
         "  \"activation_function\": \"%s\",\n  \"norm_place\": \"%s\",\n  \"norm_kind\": \"%s\",\n"
         "  \"norm_epsilon\": %.9g,\n  \"embedding_norm\": %s,\n  \"final_norm\": %s,\n"
         "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n  \"relative_reach\": %zu,\n"
-        "  \"embedding_scale\": %.9g,\n  \"share_encoder_decoder_embeddings\": %s,\n"
-        "  \"tie_word_embeddings\": %s,\n",
+        "  \"embedding_scale\": %.9g,\n",
         dg_activation_name(bp->activation), place_names[bp->norm_place], kind_names[bp->norm_kind],
         (double)bp->norm_epsilon, bp->embedding_norm ? "true" : "false",
         bp->final_norm ? "true" : "false", position_names[bp->positions], bp->position_offset,
-        bp->n_positions, bp->relative_reach, (double)bp->embedding_scale, bp->tie_source_target ? "true" : "false",
-        bp->tie_output ? "true" : "false");
+        bp->n_positions, bp->relative_reach, (double)bp->embedding_scale);
 }
 
 static enum dg_err print_tokens(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -440,7 +497,9 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
 {
     enum dg_err err = print_sizes(bp, out);
     if (!err)
-        err = print_mathematics(bp, out);
+        err = bp->family == DG_FAMILY_RNN ? print_rnn(bp, out) : print_mathematics(bp, out);
+    if (!err)
+        err = print_ties(bp, out);
     if (!err)
         err = print_tokens(bp, out);
     if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Walks a Transformer encoder-decoder in the order of computation. */
+/* Walks a network in the order of computation. */
 #include "model/layout.h"
 #include "base/mem.h"
 
@@ -148,6 +148,9 @@ static void visit_decoder(struct walk *w, const struct dg_blueprint *bp,
         case DG_DECODER_AAN:
             visit_aan(w, &layer->aan, bp, prefix);
             break;
+        case DG_DECODER_GRU:
+        case DG_DECODER_LSTM: /* of the other family */
+            break;
         }
         visit_attention(w, &layer->cross, bp, prefix, "encoder_attn");
         visit_ffn(w, &layer->ffn, bp, bp->decoder.F, prefix);
@@ -156,18 +159,31 @@ static void visit_decoder(struct walk *w, const struct dg_blueprint *bp,
         visit_norm(w, &t->decoder_norm, bp, "model.decoder.", "layer_norm");
 }
 
+static void visit_words(struct walk *w, const struct dg_blueprint *bp, struct dg_tensor *source,
+                        struct dg_tensor *target)
+{
+    if (bp->tie_source_target) {
+        visit(w, EMBEDDING, source, bp->encoder.V, bp->D, "model.shared.weight");
+    } else {
+        visit(w, EMBEDDING, source, bp->encoder.V, bp->D, "model.encoder.embed_tokens.weight");
+        visit(w, EMBEDDING, target, bp->decoder.V, bp->D, "model.decoder.embed_tokens.weight");
+    }
+}
+
+static void visit_output(struct walk *w, const struct dg_blueprint *bp, struct dg_tensor *output,
+                         struct dg_tensor *bias)
+{
+    if (!bp->tie_output)
+        visit(w, MATRIX, output, bp->decoder.V, bp->D, "lm_head.weight");
+    if (bp->output_bias)
+        visit(w, BIAS, bias, bp->decoder.V, 0, "final_logits_bias");
+}
+
 static void visit_embeddings(struct walk *w, const struct dg_blueprint *bp,
                              struct dg_transformer_weights *t)
 {
     size_t D = bp->D;
-    if (bp->tie_source_target) {
-        visit(w, EMBEDDING, &t->source_embedding, bp->encoder.V, D, "model.shared.weight");
-    } else {
-        visit(w, EMBEDDING, &t->source_embedding, bp->encoder.V, D,
-              "model.encoder.embed_tokens.weight");
-        visit(w, EMBEDDING, &t->target_embedding, bp->decoder.V, D,
-              "model.decoder.embed_tokens.weight");
-    }
+    visit_words(w, bp, &t->source_embedding, &t->target_embedding);
     if (bp->positions == DG_POS_LEARNED) {
         visit(w, EMBEDDING, &t->source_positions, bp->n_positions, D,
               "model.encoder.embed_positions.weight");
@@ -180,23 +196,110 @@ static void visit_embeddings(struct walk *w, const struct dg_blueprint *bp,
     }
 }
 
+/* ---- Recurrent networks ------------------------------------------------------------------------------- */
+
+/* A cell that reads `in` numbers, or with 0 its state alone. */
+static void visit_cell(struct walk *w, struct dg_cell_weights *cell, const struct dg_blueprint *bp, size_t in,
+                       const char *prefix)
+{
+    const bool is_gru = bp->decoder_kind == DG_DECODER_GRU;
+    const size_t d = bp->rnn.width, gates = (is_gru ? 2 : 4) * d, all = (is_gru ? 3 : 4) * d;
+    if (in)
+        visit(w, MATRIX, &cell->gates_input, gates, in, "%sgates.input.weight", prefix);
+    visit(w, MATRIX, &cell->gates_state, gates, d, "%sgates.state.weight", prefix);
+    visit(w, BIAS, &cell->gates_bias, gates, 0, "%sgates.bias", prefix);
+    if (is_gru) {
+        if (in)
+            visit(w, MATRIX, &cell->candidate_input, d, in, "%scandidate.input.weight", prefix);
+        visit(w, MATRIX, &cell->candidate_state, d, d, "%scandidate.state.weight", prefix);
+        visit(w, BIAS, &cell->candidate_bias, d, 0, "%scandidate.bias", prefix);
+    }
+    if (bp->rnn.norm && in)
+        visit(w, GAIN, &cell->input_gain, all, 0, "%sinput_norm.weight", prefix);
+    if (bp->rnn.norm)
+        visit(w, GAIN, &cell->state_gain, all, 0, "%sstate_norm.weight", prefix);
+}
+
+/* A layer of `n` cells: the first reads `in` numbers, the second `second`, the others their state alone. */
+static void visit_rnn_layer(struct walk *w, struct dg_rnn_layer *layer, const struct dg_blueprint *bp, size_t n,
+                            size_t in, size_t second, const char *stack, size_t at)
+{
+    for (size_t j = 0; j < n; j++) {
+        char prefix[DG_LAYOUT_NAME_CAP];
+        snprintf(prefix, sizeof prefix, "model.%s.%zu.cells.%zu.", stack, at, j);
+        visit_cell(w, &layer->cells[j], bp, j == 0 ? in : j == 1 ? second : 0, prefix);
+    }
+}
+
+static void visit_normed(struct walk *w, struct dg_normed_weights *normed, const struct dg_blueprint *bp, size_t out,
+                         size_t in, bool bias, const char *name)
+{
+    visit_linear(w, &normed->linear, out, in, bias, "model.decoder.", name);
+    if (bp->rnn.norm)
+        visit(w, GAIN, &normed->gain, out, 0, "model.decoder.%s_norm.weight", name);
+}
+
+static void visit_rnn(struct walk *w, const struct dg_blueprint *bp, struct dg_rnn_weights *r)
+{
+    const size_t D = bp->D, d = bp->rnn.width, C = dg_blueprint_context(bp);
+    const size_t paired = dg_blueprint_paired_layers(bp), cells = bp->rnn.encoder_cells;
+    visit_words(w, bp, &r->source_embedding, &r->target_embedding);
+    for (size_t i = 0; i < paired; i++)
+        visit_rnn_layer(w, &r->forward[i], bp, cells, i ? d : D, 0, "encoder.forward", i);
+    for (size_t i = 0; i < paired; i++)
+        visit_rnn_layer(w, &r->backward[i], bp, cells, i ? d : D, 0, "encoder.backward", i);
+    for (size_t i = 0; paired + i < bp->encoder.n_layers; i++)
+        visit_rnn_layer(w, &r->top[i], bp, cells, i ? d : 2 * d, 0, "encoder.top", i);
+    visit_normed(w, &r->initial, bp, d, C, true, "initial");
+    visit_normed(w, &r->attention_source, bp, C, C, true, "attention.source");
+    visit_normed(w, &r->attention_state, bp, C, d, false, "attention.state");
+    visit(w, BIAS, &r->attention_score, C, 0, "model.decoder.attention.score.weight");
+    visit_rnn_layer(w, &r->decoder[0], bp, bp->rnn.base_cells, D, C, "decoder.layers", 0);
+    for (size_t i = 1; i < bp->decoder.n_layers; i++)
+        visit_rnn_layer(w, &r->decoder[i], bp, bp->rnn.high_cells, d, 0, "decoder.layers", i);
+    visit_normed(w, &r->readout_word, bp, D, D, true, "readout.word");
+    visit_normed(w, &r->readout_state, bp, D, d, true, "readout.state");
+    visit_normed(w, &r->readout_context, bp, D, C, true, "readout.context");
+    visit_output(w, bp, &r->output, &r->output_bias);
+}
+
+static enum dg_err init_rnn(struct dg_weights *weights, const struct dg_blueprint *bp)
+{
+    const size_t paired = dg_blueprint_paired_layers(bp), n_top = bp->encoder.n_layers - paired;
+    struct dg_rnn_weights r = {0};
+    r.forward = dg_try_calloc(paired, sizeof *r.forward);
+    r.backward = dg_try_calloc(paired, sizeof *r.backward);
+    r.top = dg_try_calloc(n_top + 1, sizeof *r.top);
+    r.decoder = dg_try_calloc(bp->decoder.n_layers, sizeof *r.decoder);
+    *weights = (struct dg_weights){.family = DG_FAMILY_RNN, .rnn = r};
+    if (r.forward && r.backward && r.top && r.decoder)
+        return DG_OK;
+    dg_layout_weights_deinit(weights);
+    return DG_ERR_NOMEM;
+}
+
+/* ---- All ------------------------------------------------------------------------------------------------ */
+
 enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *weights,
                             dg_layout_fn fn, void *ctx)
 {
     struct walk w = {.fn = fn, .ctx = ctx, .D = bp->D};
+    if (bp->family == DG_FAMILY_RNN) {
+        visit_rnn(&w, bp, &weights->rnn);
+        return w.err;
+    }
     struct dg_transformer_weights *t = &weights->transformer;
     visit_embeddings(&w, bp, t);
     visit_encoder(&w, bp, t);
     visit_decoder(&w, bp, t);
-    if (!bp->tie_output)
-        visit(&w, MATRIX, &t->output, bp->decoder.V, bp->D, "lm_head.weight");
-    if (bp->output_bias)
-        visit(&w, BIAS, &t->output_bias, bp->decoder.V, 0, "final_logits_bias");
+    visit_output(&w, bp, &t->output, &t->output_bias);
     return w.err;
 }
 
 enum dg_err dg_layout_weights_init(struct dg_weights *weights, const struct dg_blueprint *bp)
 {
+    if (bp->family == DG_FAMILY_RNN)
+        return init_rnn(weights, bp);
     struct dg_transformer_weights t = {0};
     t.encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *t.encoder_layers);
     t.decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *t.decoder_layers);
@@ -209,16 +312,29 @@ enum dg_err dg_layout_weights_init(struct dg_weights *weights, const struct dg_b
 
 void dg_layout_weights_deinit(struct dg_weights *weights)
 {
-    dg_free(weights->transformer.encoder_layers);
-    dg_free(weights->transformer.decoder_layers);
+    if (weights->family == DG_FAMILY_RNN) {
+        dg_free(weights->rnn.forward);
+        dg_free(weights->rnn.backward);
+        dg_free(weights->rnn.top);
+        dg_free(weights->rnn.decoder);
+    } else {
+        dg_free(weights->transformer.encoder_layers);
+        dg_free(weights->transformer.decoder_layers);
+    }
     *weights = (struct dg_weights){0};
 }
 
 void dg_layout_tie(const struct dg_blueprint *bp, struct dg_weights *weights)
 {
+    const bool is_rnn = bp->family == DG_FAMILY_RNN;
     struct dg_transformer_weights *t = &weights->transformer;
-    if (bp->tie_source_target)
+    struct dg_rnn_weights *r = &weights->rnn;
+    if (bp->tie_source_target && is_rnn)
+        r->target_embedding = r->source_embedding;
+    else if (bp->tie_source_target)
         t->target_embedding = t->source_embedding;
-    if (bp->tie_output)
+    if (bp->tie_output && is_rnn)
+        r->output = r->target_embedding;
+    else if (bp->tie_output)
         t->output = t->target_embedding;
 }

@@ -34,6 +34,13 @@ enum key {
     AUTOREG,
     DEC_CELL,
     DEC_CELL_BASE_DEPTH,
+    DEC_CELL_HIGH_DEPTH,
+    ENC_TYPE,
+    ENC_CELL,
+    ENC_CELL_DEPTH,
+    DIM_RNN,
+    SKIP,
+    ORIGINAL_TYPE,
     DIM_AAN,
     AAN_DEPTH,
     AAN_ACTIVATION,
@@ -75,6 +82,13 @@ static const struct {
     [AUTOREG] = {"transformer-decoder-autoreg", "self-attention"},
     [DEC_CELL] = {"dec-cell", "gru"},
     [DEC_CELL_BASE_DEPTH] = {"dec-cell-base-depth", "2"},
+    [DEC_CELL_HIGH_DEPTH] = {"dec-cell-high-depth", "1"},
+    [ENC_TYPE] = {"enc-type", "bidirectional"},
+    [ENC_CELL] = {"enc-cell", "gru"},
+    [ENC_CELL_DEPTH] = {"enc-cell-depth", "1"},
+    [DIM_RNN] = {"dim-rnn", "1024"},
+    [SKIP] = {"skip", "false"},
+    [ORIGINAL_TYPE] = {"original-type", ""},
     [DIM_AAN] = {"transformer-dim-aan", "2048"},
     [AAN_DEPTH] = {"transformer-aan-depth", "2"},
     [AAN_ACTIVATION] = {"transformer-aan-activation", "swish"},
@@ -169,13 +183,20 @@ static enum dg_err read_sizes(const struct config *config, struct dg_blueprint *
     return DG_OK;
 }
 
+static bool is_recurrent(const struct config *config)
+{
+    return is(config, TYPE, "s2s") || is(config, TYPE, "amun") || is(config, TYPE, "nematus");
+}
+
 /* Keys that change the network in ways the blueprint cannot say. */
 static enum dg_err check_switches(const struct config *config)
 {
     static const enum key off[] = {NO_PROJECTION, RNN_PROJECTION, LAYER_NORMALIZATION, RIGHT_LEFT,
                                    NO_BIAS,       NO_AFFINE,      ULR,                 ALIBI};
+    if (is_recurrent(config))
+        return is(config, RIGHT_LEFT, "true") ? refuse(config, RIGHT_LEFT, "false") : DG_OK;
     if (!is(config, TYPE, "transformer"))
-        return refuse(config, TYPE, "transformer");
+        return refuse(config, TYPE, "transformer, s2s, amun or nematus");
     for (size_t i = 0; i < sizeof off / sizeof *off; i++)
         if (is(config, off[i], "true"))
             return refuse(config, off[i], "false");
@@ -257,6 +278,69 @@ static enum dg_err read_decoder(const struct config *config, struct dg_blueprint
     return err ? err : read_size(config, AAN_DEPTH, &bp->aan_depth);
 }
 
+/* Cells; without norms nematus's GRU is the ordinary one. */
+static enum dg_err read_cells(const struct config *config, struct dg_blueprint *bp)
+{
+    const bool has_nematus_norms = bp->rnn.norm && (!is(config, TYPE, "s2s") || !is(config, ORIGINAL_TYPE, ""));
+    if (has_nematus_norms)
+        return refuse(config, LAYER_NORMALIZATION, "false for networks of type amun or nematus");
+    if (is(config, ENC_CELL, "lstm"))
+        bp->decoder_kind = DG_DECODER_LSTM;
+    else if (is(config, ENC_CELL, "gru") || (is(config, ENC_CELL, "gru-nematus") && !bp->rnn.norm))
+        bp->decoder_kind = DG_DECODER_GRU;
+    else
+        return refuse(config, ENC_CELL, "gru or lstm, or gru-nematus without layer-normalization");
+    if (!is(config, DEC_CELL, config->values[ENC_CELL]))
+        return refuse(config, DEC_CELL, "the same as enc-cell");
+    if (is(config, ENC_TYPE, "alternating"))
+        bp->rnn.encoder = DG_RNN_ALTERNATING;
+    else if (is(config, ENC_TYPE, "bi-unidirectional"))
+        bp->rnn.encoder = DG_RNN_BI_TOP;
+    else if (!is(config, ENC_TYPE, "bidirectional"))
+        return refuse(config, ENC_TYPE, "bidirectional, bi-unidirectional or alternating");
+    return DG_OK;
+}
+
+static enum dg_err read_rnn(const struct config *config, struct dg_blueprint *bp)
+{
+    const struct {
+        enum key key;
+        size_t *size;
+    } sizes[] = {{DIM_EMB, &bp->D},
+                 {DIM_RNN, &bp->rnn.width},
+                 {ENC_DEPTH, &bp->encoder.n_layers},
+                 {DEC_DEPTH, &bp->decoder.n_layers},
+                 {ENC_CELL_DEPTH, &bp->rnn.encoder_cells},
+                 {DEC_CELL_BASE_DEPTH, &bp->rnn.base_cells},
+                 {DEC_CELL_HIGH_DEPTH, &bp->rnn.high_cells}};
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !err; i++)
+        err = read_size(config, sizes[i].key, sizes[i].size);
+    bp->family = DG_FAMILY_RNN;
+    bp->encoder.H = bp->encoder.F = bp->decoder.H = bp->decoder.F = 1;
+    bp->positions = DG_POS_NONE;
+    bp->embedding_scale = 1;
+    bp->norm_epsilon = 1e-9f;
+    bp->rnn.skip = is(config, SKIP, "true");
+    bp->rnn.norm = is(config, LAYER_NORMALIZATION, "true");
+    return err ? err : read_cells(config, bp);
+}
+
+static enum dg_err read_transformer(struct config *config, struct dg_blueprint *bp, bool old_gelu,
+                                    const char **note)
+{
+    enum dg_err err = read_sizes(config, bp);
+    if (!err)
+        err = read_activation(config, FFN_ACTIVATION, old_gelu, &bp->activation);
+    if (!err)
+        err = read_norms(config, bp, note);
+    if (!err)
+        err = read_decoder(config, bp);
+    if (is(config, NO_POSITIONS, "true"))
+        bp->positions = DG_POS_NONE;
+    return err;
+}
+
 enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool old_gelu,
                              const char *name, const char **note, struct dg_why *why)
 {
@@ -283,18 +367,10 @@ enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool 
                                 .target_len_max = 511,
                                 .n_beams = 4,
                                 .length_penalty = 1};
-    err = read_sizes(&config, bp);
-    if (!err)
-        err = read_activation(&config, FFN_ACTIVATION, old_gelu, &bp->activation);
-    if (!err)
-        err = read_norms(&config, bp, note);
-    if (!err)
-        err = read_decoder(&config, bp);
+    err = is_recurrent(&config) ? read_rnn(&config, bp) : read_transformer(&config, bp, old_gelu, note);
     bp->tie_source_target = is(&config, TIED_SRC, "true") || is(&config, TIED_ALL, "true");
     bp->tie_output = is(&config, TIED, "true") || is(&config, TIED_ALL, "true");
     bp->output_bias = is(&config, OMIT_BIAS, "false");
-    if (is(&config, NO_POSITIONS, "true"))
-        bp->positions = DG_POS_NONE;
     return err;
 }
 
@@ -452,6 +528,8 @@ static enum dg_err add(struct dg_import *import, const char *name, bool transpos
     if (is_vector(name) && rank == 2 && shape[0] == 1) {
         rank = 1;
         ours[0] = shape[1];
+    } else if (ends(name, "score.weight") && rank == 2 && shape[1] == 1) {
+        rank = 1; /* a column */
     } else if (rank == 2 && transposed) {
         ours[0] = shape[1];
         ours[1] = shape[0];
@@ -474,6 +552,12 @@ enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dt
 {
     char ours[DG_LAYOUT_NAME_CAP];
     bool transposed = false;
+    if (import->bp.family == DG_FAMILY_RNN) {
+        if (dg_marian_rnn_is_remainder(name))
+            return DG_OK;
+        bool is_known = dg_marian_rnn_name(name, import->bp.tie_source_target, ours, sizeof ours, &transposed);
+        return add(import, is_known ? ours : name, is_known && transposed, dtype, rank, shape, blob, offset, why);
+    }
     if (strcmp(name, "Wpos") == 0) { /* one learned table for both sides */
         import->bp.positions = DG_POS_LEARNED;
         import->bp.n_positions = shape[0];

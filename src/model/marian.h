@@ -31,4 +31,13 @@ enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dt
 enum dg_err dg_marian_vocabulary(struct dg_import *import, const char *path,
                                  struct dg_why *why) DG_MUST_CHECK;
 
+/* ---- Recurrent networks (marian_rnn.c) ---- */
+
+/* The canonical name of a parameter of s2s, amun or nematus; false when it has none. `is_shared`: both sides have one
+ * embedding. `transposed`: a matrix is [in, out] there. */
+bool dg_marian_rnn_name(const char *name, bool is_shared, char *ours, size_t cap, bool *transposed);
+
+/* True for arrays that only training needs. */
+bool dg_marian_rnn_is_remainder(const char *name);
+
 #endif

@@ -35,6 +35,7 @@ struct packer {
     struct net_carve carve;
     float *scratch; /* one row of the widest matrix */
     uint64_t random; /* not 0: the weights have shapes only, and their values come from this generator */
+    bool exact;      /* F32, whatever the network's type */
 };
 
 /* Carves a layer of N outputs and K inputs. `panel` 0: the kernels' own. */
@@ -42,11 +43,11 @@ static void carve_packed(struct packer *packer, struct dg_packed *packed, size_t
                          size_t panel, bool has_bias)
 {
     const struct dg_net *net = packer->net;
-    packed->type = net->type;
+    packed->type = packer->exact ? DG_PACKED_F32 : net->type;
     packed->N = N;
     packed->K = K;
     packed->panel = panel                        ? panel
-                    : net->type == DG_PACKED_I8 ? net->kernels->panel_i8
+                    : packed->type == DG_PACKED_I8 ? net->kernels->panel_i8
                                                  : net->kernels->panel;
     size_t data_bytes = 0, channel_bytes = 0;
     if (!dg_packed_sizes(packed, &data_bytes, &channel_bytes))
@@ -54,7 +55,7 @@ static void carve_packed(struct packer *packer, struct dg_packed *packed, size_t
     packed->data = dg_net_carve(&packer->carve, data_bytes, 1);
     if (has_bias)
         packed->bias = dg_net_carve(&packer->carve, channel_bytes, 1);
-    if (net->type == DG_PACKED_I8) {
+    if (packed->type == DG_PACKED_I8) {
         packed->scale = dg_net_carve(&packer->carve, channel_bytes, 1);
         packed->sum = dg_net_carve(&packer->carve, channel_bytes, 1);
     }
@@ -187,6 +188,9 @@ static void pack_autoregression(struct packer *packer, struct net_decoder_layer 
                    (const struct dg_linear_weights *[]){&w->ssru.candidate, &w->ssru.forget}, 2);
         place_norm(packer, &layer->self_norm, &w->ssru.norm);
         break;
+    case DG_DECODER_GRU:
+    case DG_DECODER_LSTM: /* of the other family */
+        break;
     case DG_DECODER_AAN:
         for (size_t i = 0; i < bp->aan_depth; i++)
             pack(packer, &layer->aan_fc[i], &w->aan.fc[i]);
@@ -225,21 +229,27 @@ static void pack_embedding(struct packer *packer, struct dg_packed *rows, const 
 }
 
 /* Which matrix the ids of each side are looked up in. */
-static void pack_embeddings(struct packer *packer, const struct dg_transformer_weights *w)
+static void pack_words(struct packer *packer, const struct dg_tensor *source, const struct dg_tensor *target,
+                       const struct dg_tensor *output, const struct dg_tensor *bias)
 {
     struct dg_net *net = packer->net;
-    pack(packer, &net->output,
-         &(struct dg_linear_weights){.weight = w->output, .bias = w->output_bias});
+    pack(packer, &net->output, &(struct dg_linear_weights){.weight = *output, .bias = *bias});
     net->target.rows = &net->output;
-    if (w->target_embedding.data != w->output.data) {
-        pack_embedding(packer, &net->target_rows, &w->target_embedding);
+    if (target->data != output->data) {
+        pack_embedding(packer, &net->target_rows, target);
         net->target.rows = &net->target_rows;
     }
     net->source.rows = net->target.rows;
-    if (w->source_embedding.data != w->target_embedding.data) {
-        pack_embedding(packer, &net->source_rows, &w->source_embedding);
+    if (source->data != target->data) {
+        pack_embedding(packer, &net->source_rows, source);
         net->source.rows = &net->source_rows;
     }
+}
+
+static void pack_embeddings(struct packer *packer, const struct dg_transformer_weights *w)
+{
+    struct dg_net *net = packer->net;
+    pack_words(packer, &w->source_embedding, &w->target_embedding, &w->output, &w->output_bias);
     net->source.positions = place_vector(packer, &w->source_positions, 0.0f);
     net->target.positions = place_vector(packer, &w->target_positions, 0.0f);
     place_norm(packer, &net->source.norm, &w->source_embedding_norm);
@@ -260,18 +270,144 @@ static void place_frequencies(struct packer *packer)
         net->frequencies[k] = pow(10000.0, -(double)k / n);
 }
 
-static void walk(struct packer *packer, const struct dg_transformer_weights *w)
+/* ---- Recurrent networks ---------------------------------------------------------------------------- */
+
+/* A GRU's gates and candidate, or an LSTM's gates, one below the other. */
+static void pack_gates(struct packer *packer, struct dg_packed *packed, const struct dg_tensor *gates,
+                       const struct dg_tensor *candidate)
+{
+    const struct dg_linear_weights first = {.weight = *gates}, second = {.weight = *candidate};
+    pack_fused(packer, packed, (const struct dg_linear_weights *[]){&first, &second},
+               dg_tensor_present(candidate) ? 2 : 1);
+}
+
+static void pack_cell(struct packer *packer, struct net_rnn_cell *cell, const struct dg_cell_weights *w)
+{
+    const size_t n_gates = dg_tensor_count(&w->gates_bias);
+    const size_t n_candidate = dg_tensor_present(&w->candidate_bias) ? dg_tensor_count(&w->candidate_bias) : 0;
+    if (dg_tensor_present(&w->gates_input))
+        pack_gates(packer, &cell->input, &w->gates_input, &w->candidate_input);
+    pack_gates(packer, &cell->state, &w->gates_state, &w->candidate_state);
+    cell->bias = dg_net_carve(&packer->carve, n_gates + n_candidate, sizeof *cell->bias);
+    if (packer->carve.base) {
+        put_vector(packer, cell->bias, &w->gates_bias, 0.0f);
+        if (n_candidate)
+            put_vector(packer, cell->bias + n_gates, &w->candidate_bias, 0.0f);
+    }
+    cell->input_gain = place_vector(packer, &w->input_gain, 1.0f);
+    cell->state_gain = place_vector(packer, &w->state_gain, 1.0f);
+}
+
+static void pack_rnn_layers(struct packer *packer, struct net_rnn_layer *layers, const struct dg_rnn_layer *w,
+                            size_t n, size_t n_cells)
+{
+    for (size_t i = 0; i < n; i++) {
+        layers[i].n = n_cells;
+        for (size_t j = 0; j < n_cells; j++)
+            pack_cell(packer, &layers[i].cells[j], &w[i].cells[j]);
+    }
+}
+
+static void pack_normed(struct packer *packer, struct net_normed *normed, const struct dg_normed_weights *w)
+{
+    struct dg_linear_weights linear = w->linear;
+    normed->gain = place_vector(packer, &w->gain, 1.0f);
+    if (dg_tensor_present(&w->gain)) {
+        normed->bias = place_vector(packer, &linear.bias, 0.0f);
+        linear.bias = (struct dg_tensor){0};
+    }
+    pack(packer, &normed->linear, &linear);
+}
+
+static void pack_score(struct packer *packer, struct dg_packed *packed, const struct dg_tensor *score)
+{
+    struct dg_linear_weights row = {.weight = *score};
+    row.weight.rank = 2;
+    row.weight.shape[1] = score->shape[0];
+    row.weight.shape[0] = 1;
+    packer->exact = true;
+    pack(packer, packed, &row);
+    packer->exact = false;
+}
+
+static void pack_rnn(struct packer *packer, const struct dg_rnn_weights *w)
+{
+    struct dg_net *net = packer->net;
+    const struct dg_blueprint *bp = &net->bp;
+    const size_t paired = dg_blueprint_paired_layers(bp);
+    pack_words(packer, &w->source_embedding, &w->target_embedding, &w->output, &w->output_bias);
+    pack_rnn_layers(packer, net->rnn.forward, w->forward, paired, bp->rnn.encoder_cells);
+    pack_rnn_layers(packer, net->rnn.backward, w->backward, paired, bp->rnn.encoder_cells);
+    pack_rnn_layers(packer, net->rnn.top, w->top, bp->encoder.n_layers - paired, bp->rnn.encoder_cells);
+    pack_rnn_layers(packer, net->rnn.decoder, w->decoder, 1, bp->rnn.base_cells);
+    for (size_t j = 1; j < bp->rnn.base_cells; j++)
+        net->rnn.decoder[0].cells[j].is_final = true;
+    pack_rnn_layers(packer, net->rnn.decoder + 1, w->decoder + 1, bp->decoder.n_layers - 1, bp->rnn.high_cells);
+    pack_normed(packer, &net->rnn.initial, &w->initial);
+    pack_normed(packer, &net->rnn.attention_source, &w->attention_source);
+    pack_normed(packer, &net->rnn.attention_state, &w->attention_state);
+    pack_score(packer, &net->rnn.score, &w->attention_score);
+    pack_normed(packer, &net->rnn.readout[0], &w->readout_word);
+    pack_normed(packer, &net->rnn.readout[1], &w->readout_state);
+    pack_normed(packer, &net->rnn.readout[2], &w->readout_context);
+    const size_t widest = 4 * bp->rnn.width > bp->D ? 4 * bp->rnn.width : bp->D;
+    net->rnn.zeros = dg_net_carve(&packer->carve, widest, sizeof *net->rnn.zeros);
+    if (packer->carve.base)
+        memset(net->rnn.zeros, 0, widest * sizeof *net->rnn.zeros);
+}
+
+/* What a lane and a cached position have to hold. */
+static void size_caches(struct dg_net *net)
+{
+    const struct dg_blueprint *bp = &net->bp;
+    const bool is_rnn = bp->family == DG_FAMILY_RNN;
+    net->kv_layers = is_rnn ? 1 : bp->decoder.n_layers;
+    net->kv_width = dg_blueprint_context(bp);
+    if (bp->decoder_kind == DG_DECODER_LSTM)
+        net->cell_width = 2 * bp->rnn.width;
+    else if (is_rnn)
+        net->cell_width = bp->rnn.width;
+    else if (bp->decoder_kind != DG_DECODER_ATTENTION)
+        net->cell_width = bp->D;
+}
+
+/* ---- All ------------------------------------------------------------------------------------------- */
+
+static void walk(struct packer *packer, const struct dg_weights *w)
 {
     struct dg_net *net = packer->net;
     const struct dg_blueprint *bp = &net->bp;
     size_t widest = bp->D > bp->encoder.F ? bp->D : bp->encoder.F;
     widest = widest > bp->decoder.F ? widest : bp->decoder.F;
     widest = widest > bp->aan_F ? widest : bp->aan_F;
+    widest = widest > 2 * bp->rnn.width ? widest : 2 * bp->rnn.width;
     packer->scratch = dg_net_carve(&packer->carve, widest, 2 * sizeof(float));
-    pack_embeddings(packer, w);
-    pack_encoder(packer, w);
-    pack_decoder(packer, w);
+    if (bp->family == DG_FAMILY_RNN) {
+        pack_rnn(packer, &w->rnn);
+        return;
+    }
+    pack_embeddings(packer, &w->transformer);
+    pack_encoder(packer, &w->transformer);
+    pack_decoder(packer, &w->transformer);
     place_frequencies(packer);
+}
+
+/* The arrays of layers, which the walk fills. */
+static bool allocate_layers(struct dg_net *net)
+{
+    const struct dg_blueprint *bp = &net->bp;
+    if (bp->family == DG_FAMILY_TRANSFORMER) {
+        net->encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *net->encoder_layers);
+        net->decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *net->decoder_layers);
+        return net->encoder_layers && net->decoder_layers;
+    }
+    const size_t paired = dg_blueprint_paired_layers(bp);
+    struct net_rnn *rnn = &net->rnn;
+    rnn->forward = dg_try_calloc(paired, sizeof *rnn->forward);
+    rnn->backward = dg_try_calloc(paired, sizeof *rnn->backward);
+    rnn->top = dg_try_calloc(bp->encoder.n_layers - paired + 1, sizeof *rnn->top);
+    rnn->decoder = dg_try_calloc(bp->decoder.n_layers, sizeof *rnn->decoder);
+    return rnn->forward && rnn->backward && rnn->top && rnn->decoder;
 }
 
 /* ---- The object --------------------------------------------------------------------------------- */
@@ -294,10 +430,12 @@ static enum dg_op_act op_act(enum dg_activation activation)
 }
 
 /* Which type the packed matrices have. */
-static enum dg_packed_type choose_type(const struct dg_transformer_weights *w, enum dg_net_type type)
+static enum dg_packed_type choose_type(const struct dg_weights *w, enum dg_family family, enum dg_net_type type)
 {
+    const struct dg_tensor *first = family == DG_FAMILY_RNN ? &w->rnn.forward[0].cells[0].gates_state
+                                                             : &w->transformer.encoder_layers[0].ffn.fc1.weight;
     if (type == DG_NET_AUTO)
-        type = w->encoder_layers[0].ffn.fc1.weight.dtype == DG_DTYPE_I8 ? DG_NET_I8 : DG_NET_F32;
+        type = first->dtype == DG_DTYPE_I8 ? DG_NET_I8 : DG_NET_F32;
     return type == DG_NET_I8 ? DG_PACKED_I8 : DG_PACKED_F32;
 }
 
@@ -318,17 +456,14 @@ static void wish_huge_pages(void *block, size_t bytes)
 
 static enum dg_err refuse_unsupported(const struct dg_blueprint *bp, struct dg_why *why)
 {
-    if (bp->family != DG_FAMILY_TRANSFORMER)
-        return dg_why_set(why, DG_ERR_UNSUPPORTED, "only transformer models can be run");
     if (bp->encoder.F > DG_PACKED_K_MAX || bp->decoder.F > DG_PACKED_K_MAX)
         return dg_why_set(why, DG_ERR_UNSUPPORTED, "a feed-forward width above %d is not supported",
                           (int)DG_PACKED_K_MAX);
     return DG_OK;
 }
 
-enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp,
-                         const struct dg_transformer_weights *w, const struct dg_net_opts *opts,
-                         uint64_t random, struct dg_why *why)
+enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp, const struct dg_weights *w,
+                         const struct dg_net_opts *opts, uint64_t random, struct dg_why *why)
 {
     struct dg_net *net = NULL;
     enum dg_err err = refuse_unsupported(bp, why);
@@ -343,11 +478,10 @@ enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp,
         goto out;
     net->bp = *bp;
     net->kernels = kernels;
-    net->type = choose_type(w, opts ? opts->type : DG_NET_AUTO);
+    net->type = choose_type(w, bp->family, opts ? opts->type : DG_NET_AUTO);
     net->act = op_act(bp->activation);
-    net->encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *net->encoder_layers);
-    net->decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *net->decoder_layers);
-    if (!net->encoder_layers || !net->decoder_layers)
+    size_caches(net);
+    if (!allocate_layers(net))
         goto out;
     struct packer packer = {.net = net, .random = random};
     walk(&packer, w);
@@ -377,7 +511,7 @@ enum dg_err dg_net_new(struct dg_net **net, const struct dg_blueprint *bp,
                        const struct dg_weights *weights, const struct dg_net_opts *opts,
                        struct dg_why *why)
 {
-    return dg_net_build(net, bp, &weights->transformer, opts, 0, why);
+    return dg_net_build(net, bp, weights, opts, 0, why);
 }
 
 void dg_net_free(struct dg_net *net)
@@ -386,6 +520,10 @@ void dg_net_free(struct dg_net *net)
         return;
     dg_free(net->encoder_layers);
     dg_free(net->decoder_layers);
+    dg_free(net->rnn.forward);
+    dg_free(net->rnn.backward);
+    dg_free(net->rnn.top);
+    dg_free(net->rnn.decoder);
     dg_free(net->block);
     dg_free(net);
 }

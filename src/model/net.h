@@ -143,8 +143,9 @@ struct dg_net_source {
 enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source *sources,
                           size_t n_sources) DG_MUST_CHECK;
 
-/* The encoder's output [S, D] of sentence `i` of the last dg_net_encode, when that call's sentences
- * fitted into `encode_tokens` together; else NULL. Borrowed until the next call with this state. */
+/* The encoder's output [S, D] of sentence `i` of the last dg_net_encode (of a recurrent network [S, C], see
+ * dg_blueprint_context), when that call's sentences fitted into `encode_tokens` together; else NULL. Borrowed
+ * until the next call with this state. */
 const float *dg_net_encoded(const struct dg_net_state *state, size_t i);
 
 /* ---- Decoder -------------------------------------------------------------------------------------- */

@@ -81,11 +81,16 @@ static void *kv_at(const struct dg_net_state *state, size_t layer, size_t at)
 
 void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const float *from)
 {
-    const size_t n = 2 * state->net->bp.D;
+    const size_t n = 2 * state->net->kv_width;
     if (state->limits.kv == DG_NET_KV_F16)
         state->net->kernels->store_f16(kv_at(state, layer, at), from, n);
     else
         memcpy(kv_at(state, layer, at), from, n * sizeof *from);
+}
+
+const float *dg_net_kept(const struct dg_net_state *state, size_t layer, uint32_t at)
+{
+    return kv_at(state, layer, at);
 }
 
 void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q, const uint32_t *at,

@@ -14,12 +14,12 @@
 
 #include <string.h>
 
-static float *cell_of(struct dg_net_state *state, unsigned turn, size_t layer, size_t slot, size_t lane)
+float *dg_net_cell_of(struct dg_net_state *state, unsigned turn, size_t layer, size_t slot, size_t lane)
 {
     const struct dg_net_limits *l = &state->limits;
     const size_t n_layers = state->net->bp.decoder.n_layers;
     return state->cells +
-           (((turn * n_layers + layer) * l->slots + slot) * l->lanes + lane) * state->net->bp.D;
+           (((turn * n_layers + layer) * l->slots + slot) * l->lanes + lane) * state->net->cell_width;
 }
 
 /* The state that row i starts from; NULL at position 0, where it is zero. The turn has been flipped
@@ -32,8 +32,8 @@ static const float *cell_before(struct dg_net_state *state, const struct dg_net_
     if (row->position == 0)
         return NULL;
     if (i > 0 && rows[i - 1].slot == row->slot && rows[i - 1].lane == row->lane)
-        return cell_of(state, turn, layer, row->slot, row->lane);
-    return cell_of(state, !turn, layer, row->slot, row->parent);
+        return dg_net_cell_of(state, turn, layer, row->slot, row->lane);
+    return dg_net_cell_of(state, !turn, layer, row->slot, row->parent);
 }
 
 static void add(float *x, const float *z, size_t n)
@@ -51,7 +51,7 @@ static void ssru(struct dg_net_state *state, const struct net_decoder_layer *lay
     dg_net_linear(state, state->wide, 2 * D, in, D, M, &layer->qkv, DG_OP_NONE, NULL);
     for (size_t m = 0; m < M; m++) {
         const struct dg_net_row *row = &step->rows[m];
-        float *c = cell_of(state, state->slots[row->slot].turn, at_layer, row->slot, row->lane);
+        float *c = dg_net_cell_of(state, state->slots[row->slot].turn, at_layer, row->slot, row->lane);
         const float *before = cell_before(state, step->rows, m, at_layer);
         if (!before)
             memset(c, 0, D * sizeof *c);
@@ -68,7 +68,7 @@ static void means(struct dg_net_state *state, const struct dg_net_step *step, si
         const struct dg_net_row *row = &step->rows[m];
         const float *before = cell_before(state, step->rows, m, at_layer), *x = state->x + m * D;
         const float t = (float)row->position;
-        float *c = cell_of(state, state->slots[row->slot].turn, at_layer, row->slot, row->lane);
+        float *c = dg_net_cell_of(state, state->slots[row->slot].turn, at_layer, row->slot, row->lane);
         for (size_t i = 0; i < D; i++)
             c[i] = ((before ? before[i] * t : 0.0f) + x[i]) / (t + 1.0f);
         memcpy(state->y + m * D, c, D * sizeof *c);

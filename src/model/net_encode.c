@@ -81,6 +81,10 @@ static void encode_round(struct dg_net_state *state, const struct dg_net_source 
             dg_net_embed(state, &net->source, state->x + M * net->bp.D, sources[i].ids[s], s);
         slot->is_encoded = true;
     }
+    if (net->bp.family == DG_FAMILY_RNN) {
+        dg_net_rnn_encode(state, sources, n_sources, M);
+        return;
+    }
     for (size_t layer = 0; layer < net->bp.encoder.n_layers; layer++)
         run_layer(state, &net->encoder_layers[layer], M, sources, n_sources);
     if (net->encoder_norm.gain)
@@ -136,5 +140,7 @@ enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source
 
 const float *dg_net_encoded(const struct dg_net_state *state, size_t i)
 {
-    return i < state->n_encoded ? state->x + state->encoded_first[i] * state->net->bp.D : NULL;
+    const struct dg_blueprint *bp = &state->net->bp;
+    const float *all = bp->family == DG_FAMILY_RNN ? state->rnn.context : state->x;
+    return i < state->n_encoded ? all + state->encoded_first[i] * dg_blueprint_context(bp) : NULL;
 }

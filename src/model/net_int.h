@@ -56,6 +56,34 @@ struct net_decoder_layer {
     struct net_ffn ffn;
 };
 
+/* A recurrent cell; d the width of a state, G 3 (GRU) or 4 (LSTM). */
+struct net_rnn_cell {
+    struct dg_packed input; /* [G d, in]; N 0: it reads its state alone */
+    struct dg_packed state; /* [G d, d] */
+    float *bias;            /* [G d] */
+    float *input_gain, *state_gain; /* [G d]; NULL: no norms */
+    bool is_final;          /* a GRU that adds the candidate's bias before its reset gate */
+};
+
+struct net_rnn_layer {
+    struct net_rnn_cell cells[DG_RNN_CELLS_MAX];
+    size_t n;
+};
+
+/* A product, then a norm, then a bias; without a norm the bias is the product's own. */
+struct net_normed {
+    struct dg_packed linear;
+    float *gain, *bias; /* NULL without a norm; a norm may lack a bias */
+};
+
+struct net_rnn {
+    struct net_rnn_layer *forward, *backward, *top, *decoder; /* as in struct dg_rnn_weights */
+    struct net_normed initial, attention_source, attention_state;
+    struct net_normed readout[3]; /* of the word, the state, the context */
+    struct dg_packed score;       /* [1, C], F32 in every network */
+    float *zeros;                 /* for norms without a bias */
+};
+
 /* One side's way from an id to a vector. */
 struct net_embedding {
     const struct dg_packed *rows; /* [V, D]; the output matrix where they are tied */
@@ -78,14 +106,17 @@ struct dg_net {
     struct net_norm decoder_norm;
     struct dg_packed output; /* [V, D] */
     double *frequencies;     /* [D/2] of the sinusoids */
+    struct net_rnn rnn;      /* of the RNN family, in place of the layers above */
+
+    size_t kv_layers, kv_width; /* a cached position is kv_layers records of two vectors of kv_width */
+    size_t cell_width;          /* numbers that a recurrent decoder keeps for a lane in each layer; 0: none */
 
     void *block;
     size_t block_bytes;
 };
 
 /* What dg_net_new does; `random` not 0: values come from a generator, and of `w` only shapes count. */
-enum dg_err dg_net_build(struct dg_net **net, const struct dg_blueprint *bp,
-                         const struct dg_transformer_weights *w, const struct dg_net_opts *opts,
+enum dg_err dg_net_build(struct dg_net **net, const struct dg_blueprint *bp, const struct dg_weights *w, const struct dg_net_opts *opts,
                          uint64_t random, struct dg_why *why) DG_MUST_CHECK;
 
 /* The generator's next value, -1 to 1; never leaves its state at 0. */
@@ -105,6 +136,24 @@ struct net_slot {
     uint32_t *length[2];  /* [lanes]; 0: a dead lane, or one that has not begun */
 };
 
+/* Workspace of recurrent networks; R rows as elsewhere. */
+struct net_rnn_work {
+    float *context;  /* [R][C] the encoder's output */
+    float *stack[3]; /* [R][2d] what layers hand on */
+    float *gates;    /* [R][G d] products of a cell's inputs */
+    float *products; /* [R][G d] products of states */
+    float *hidden;   /* [R][max(C, d)] states side by side */
+    float *query;    /* [R][C] */
+    float *mixed;    /* [R][C] contexts that were attended to */
+    float *readout;  /* [R][D] */
+    float *mapped;   /* [source_len][C] */
+    float *record;   /* [2C] */
+    float *states;   /* [slots][d or 2d] of the encoder */
+    float *initial;  /* [slots][d] the decoder's first states */
+    float **state_at, **gates_at; /* [R] */
+    size_t *list;    /* [R] rows */
+};
+
 struct dg_net_state {
     const struct dg_net *net;
     struct dg_net_limits limits;
@@ -121,8 +170,9 @@ struct dg_net_state {
     size_t n_promised; /* sum of the open slots' needs */
     uint32_t *refs;    /* [kv_tokens] lanes that refer to it */
 
-    /* Cells of SSRU and AAN decoders: [2 turns][n_layers][slots][lanes][D]. */
+    /* States of SSRU, AAN, GRU and LSTM decoders: [2 turns][n_layers][slots][lanes][cell_width]. */
     float *cells;
+    struct net_rnn_work rnn;
 
     /* Workspace. */
     float *positions;  /* [longest][D] sinusoids */
@@ -179,8 +229,9 @@ void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, 
 void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const float *x, size_t ld_x,
                    size_t M, const struct dg_packed *w, enum dg_op_act act, const float *residual);
 
-/* Stores key and value [2D] of a cached position. */
+/* Stores the record [2 kv_width] of a cached position; its mirror, where records are F32. */
 void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const float *from);
+const float *dg_net_kept(const struct dg_net_state *state, size_t layer, uint32_t at);
 
 /* Attention of one query [D] over the cached positions that `at` lists; probabilities stay in
  * state->scores. With `relative` (NULL or reach 0: without) the query is the last of them. */
@@ -190,6 +241,19 @@ void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const f
 /* The recurrent sub-layer of SSRU and AAN decoders (net_cell.c), in place on x[M][D]. */
 void dg_net_cell(struct dg_net_state *state, const struct net_decoder_layer *layer,
                  const struct dg_net_step *step, size_t at_layer);
+
+/* The state [cell_width] that a lane has in a turn (net_cell.c). */
+float *dg_net_cell_of(struct dg_net_state *state, unsigned turn, size_t layer, size_t slot, size_t lane);
+
+/* ---- Recurrent networks (net_rnn.c) ------------------------------------------------------------------- */
+
+void dg_net_rnn_carve(struct dg_net_state *state, struct net_carve *carve);
+
+/* From the embeddings [M, D] in state->x to the slots' cached positions and first states. */
+void dg_net_rnn_encode(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources, size_t M);
+
+/* All rows of a step, settled; leaves what the output matrix reads in state->x. */
+void dg_net_rnn_step(struct dg_net_state *state, const struct dg_net_step *step);
 
 /* The feed-forward sub-layer with its norm and residual, in place on x[M][D]. */
 void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M);

@@ -28,7 +28,7 @@ static size_t least(size_t a, size_t b)
 
 /* ---- Sizes ---------------------------------------------------------------------------------------- */
 
-static enum dg_err fill_limits(struct dg_net_limits *l, enum dg_packed_type type, struct dg_why *why)
+static enum dg_err fill_limits(struct dg_net_limits *l, const struct dg_net *net, struct dg_why *why)
 {
     const size_t len_max = 1 << 20, rows_max = 1 << 20;
     if (l->slots < 1 || l->slots > 65536 || l->lanes < 1 || l->lanes > 1024 || l->rows < 1 ||
@@ -45,8 +45,10 @@ static enum dg_err fill_limits(struct dg_net_limits *l, enum dg_packed_type type
         return dg_why_set(why, DG_ERR_RANGE, "%zu cached positions are too many for one worker",
                           l->kv_tokens);
     l->encode_tokens = most(l->encode_tokens ? l->encode_tokens : ENCODE_TOKENS, l->source_len);
-    if (l->kv == DG_NET_KV_AUTO)
-        l->kv = type == DG_PACKED_I8 ? DG_NET_KV_F16 : DG_NET_KV_F32;
+    if (net->bp.family == DG_FAMILY_RNN) /* one record a token: there is nothing to save */
+        l->kv = DG_NET_KV_F32;
+    else if (l->kv == DG_NET_KV_AUTO)
+        l->kv = net->type == DG_PACKED_I8 ? DG_NET_KV_F16 : DG_NET_KV_F32;
     l->logits_rows = l->logits_rows ? least(l->logits_rows, l->rows) : l->rows;
     return DG_OK;
 }
@@ -73,13 +75,15 @@ static void carve_cache(struct dg_net_state *state, struct net_carve *carve)
 {
     const struct dg_blueprint *bp = &state->net->bp;
     const struct dg_net_limits *l = &state->limits;
+    const struct dg_net *net = state->net;
     const size_t n_layers = bp->decoder.n_layers; /* at most 64 */
-    state->kv_bytes = 2 * bp->D * (l->kv == DG_NET_KV_F16 ? sizeof(uint16_t) : sizeof(float));
-    state->kv = dg_net_carve(carve, l->kv_tokens, n_layers * state->kv_bytes);
+    state->kv_bytes = 2 * net->kv_width * (l->kv == DG_NET_KV_F16 ? sizeof(uint16_t) : sizeof(float));
+    state->kv = dg_net_carve(carve, l->kv_tokens, net->kv_layers * state->kv_bytes);
     state->free_at = dg_net_carve(carve, l->kv_tokens, sizeof(uint32_t));
     state->refs = dg_net_carve(carve, l->kv_tokens, sizeof(uint32_t));
-    if (bp->decoder_kind != DG_DECODER_ATTENTION)
-        state->cells = dg_net_carve(carve, 2 * n_layers * l->slots * l->lanes, bp->D * sizeof(float));
+    if (net->cell_width)
+        state->cells =
+            dg_net_carve(carve, 2 * n_layers * l->slots * l->lanes, net->cell_width * sizeof(float));
 }
 
 static void carve_work(struct dg_net_state *state, struct net_carve *carve)
@@ -105,7 +109,10 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     state->row_logits = dg_net_carve(carve, l->rows, sizeof *state->row_logits);
     state->row_at = dg_net_carve(carve, l->rows, sizeof *state->row_at);
     state->encoded_first = dg_net_carve(carve, l->slots, sizeof *state->encoded_first);
-    const struct dg_packed widest = {.type = state->net->type, .K = most(D, F)};
+    if (bp->family == DG_FAMILY_RNN)
+        dg_net_rnn_carve(state, carve);
+    const size_t inner = most(F, bp->family == DG_FAMILY_RNN ? most(2 * bp->rnn.width, D) : D);
+    const struct dg_packed widest = {.type = state->net->type, .K = most(D, inner)};
     state->scratch = dg_net_carve(carve, dg_packed_scratch(&widest, state->work_rows), 1);
 }
 
@@ -143,7 +150,7 @@ enum dg_err dg_net_state_size(const struct dg_net *net, const struct dg_net_limi
 {
     struct dg_net_state counted = {.net = net, .limits = *limits};
     struct net_carve carve = {.base = NULL};
-    enum dg_err err = fill_limits(&counted.limits, net->type, why);
+    enum dg_err err = fill_limits(&counted.limits, net, why);
     if (err)
         return err;
     carve_all(&counted, &carve);
@@ -186,7 +193,7 @@ enum dg_err dg_net_state_new(struct dg_net_state **out, const struct dg_net *net
     }
     *state = (struct dg_net_state){.net = net, .limits = *limits, .block = block, .block_bytes = bytes};
     struct net_carve carve = {.base = block};
-    err = fill_limits(&state->limits, net->type, why); /* passed in dg_net_state_size */
+    err = fill_limits(&state->limits, net, why); /* passed in dg_net_state_size */
     carve_all(state, &carve);
     fill_positions(state);
     for (size_t i = 0; i < state->limits.kv_tokens; i++) /* low indices first: memory is touched in order */
@@ -301,7 +308,7 @@ void dg_net_poison(struct dg_net_state *state)
     const struct dg_blueprint *bp = &state->net->bp;
     const size_t D = bp->D, longest = most(state->limits.source_len, state->limits.target_len);
     for (size_t i = 0; i < state->n_free; i++)
-        for (size_t layer = 0; layer < bp->decoder.n_layers; layer++)
+        for (size_t layer = 0; layer < state->net->kv_layers; layer++)
             memset(state->kv + (layer * state->limits.kv_tokens + state->free_at[i]) * state->kv_bytes, 0xff,
                    state->kv_bytes); /* NaN in F32 and in F16 */
     poison(state->x, state->work_rows * D);

@@ -211,14 +211,11 @@ static void project(struct dg_net_state *state, const struct dg_net_step *step)
     dg_net_linear(state, state->logits, state->ld_logits, state->x, D, n, w, DG_OP_NONE, NULL);
 }
 
-enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *step)
+/* From the rows' tokens to what the output matrix reads. */
+static void run_layers(struct dg_net_state *state, const struct dg_net_step *step)
 {
     const struct dg_net *net = state->net;
     const size_t M = step->n_rows;
-    enum dg_err err = check_step(state, step);
-    if (err || M == 0)
-        return err;
-    settle(state, step);
     for (size_t m = 0; m < M; m++)
         dg_net_embed(state, &net->target, state->x + m * net->bp.D, step->rows[m].token,
                      step->rows[m].position);
@@ -233,6 +230,20 @@ enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *st
     }
     if (net->decoder_norm.gain)
         dg_net_norm(state, &net->decoder_norm, state->x, state->x, M);
+}
+
+enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *step)
+{
+    const struct dg_net *net = state->net;
+    const size_t M = step->n_rows;
+    enum dg_err err = check_step(state, step);
+    if (err || M == 0)
+        return err;
+    settle(state, step);
+    if (net->bp.family == DG_FAMILY_RNN)
+        dg_net_rnn_step(state, step);
+    else
+        run_layers(state, step);
     project(state, step);
     state->n_rows = M;
     state->n_encoded = 0;

@@ -13,6 +13,7 @@
 #ifndef DG_MODEL_WEIGHTS_H
 #define DG_MODEL_WEIGHTS_H
 
+#include "model/blueprint.h"
 #include "tensor/tensor.h"
 
 #include <stddef.h>
@@ -86,10 +87,53 @@ struct dg_transformer_weights {
     struct dg_tensor output_bias;                 /* [Vt] final_logits_bias (stored [1, Vt] or [Vt]) */
 };
 
+/* A cell of state width d that reads an input of any width, or the state alone (its input's matrices are absent). The
+ * rows of `gates` are, one below the other, of a GRU: reset, update; of an LSTM: forget, input, candidate, output.
+ * P stands for model.encoder.{forward,backward,top}.<layer>.cells.<j>. or model.decoder.layers.<layer>.cells.<j>. */
+struct dg_cell_weights {
+    struct dg_tensor gates_input;     /* [2d or 4d, in] P gates.input.weight */
+    struct dg_tensor gates_state;     /* [2d or 4d, d] P gates.state.weight */
+    struct dg_tensor gates_bias;      /* [2d or 4d] P gates.bias */
+    struct dg_tensor candidate_input; /* [d, in] P candidate.input.weight; GRU only, like the next two */
+    struct dg_tensor candidate_state; /* [d, d] P candidate.state.weight */
+    struct dg_tensor candidate_bias;  /* [d] P candidate.bias */
+    struct dg_tensor input_gain;      /* [3d or 4d] P input_norm.weight; with `norm`, over gates and candidate */
+    struct dg_tensor state_gain;      /* [3d or 4d] P state_norm.weight */
+};
+
+struct dg_rnn_layer {
+    struct dg_cell_weights cells[DG_RNN_CELLS_MAX];
+};
+
+/* A linear layer with a norm behind its product and before its bias, where the network has norms. */
+struct dg_normed_weights {
+    struct dg_linear_weights linear; /* NAME.weight, NAME.bias */
+    struct dg_tensor gain;           /* NAME_norm.weight */
+};
+
+/* DG_FAMILY_RNN; d width of states, C of the context. The first four are the Transformer's. */
+struct dg_rnn_weights {
+    struct dg_tensor source_embedding, target_embedding; /* [V, D] */
+    struct dg_tensor output;                             /* [Vt, D] */
+    struct dg_tensor output_bias;                        /* [Vt] */
+    struct dg_rnn_layer *forward, *backward; /* [paired layers] owned by the model, like the next two */
+    struct dg_rnn_layer *top;                /* [encoder.n_layers - paired layers] */
+    struct dg_rnn_layer *decoder;            /* [decoder.n_layers] */
+    struct dg_normed_weights initial;        /* [d, C] model.decoder.initial: from the context's mean to all first states */
+    struct dg_normed_weights attention_source; /* [C, C] model.decoder.attention.source */
+    struct dg_normed_weights attention_state;  /* [C, d] model.decoder.attention.state, without a bias */
+    struct dg_tensor attention_score;          /* [C] model.decoder.attention.score.weight */
+    struct dg_normed_weights readout_word;     /* [D, D] model.decoder.readout.word */
+    struct dg_normed_weights readout_state;    /* [D, d] model.decoder.readout.state */
+    struct dg_normed_weights readout_context;  /* [D, C] model.decoder.readout.context */
+};
+
 /* One struct per family; the blueprint's `family` says which. */
 struct dg_weights {
+    enum dg_family family;
     union {
         struct dg_transformer_weights transformer;
+        struct dg_rnn_weights rnn;
     };
 };
 

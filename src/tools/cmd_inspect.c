@@ -141,10 +141,23 @@ static const enum dg_dtype served[] = {DG_DTYPE_F32, DG_DTYPE_F16, DG_DTYPE_I8};
 
 /* ---- For people -------------------------------------------------------------------------------- */
 
-static void print_network(const struct card *card)
+static void print_recurrent(const struct dg_blueprint *bp)
 {
-    const struct dg_blueprint *bp = card->bp;
-    printf("model        %s\n", card->dir);
+    const struct dg_rnn *rnn = &bp->rnn;
+    printf("family       recurrent encoder-decoder with attention, %s, %s encoder%s%s\n",
+           dg_decoder_kind_name(bp->decoder_kind), dg_rnn_encoder_name(rnn->encoder),
+           rnn->norm ? ", layer norms" : "", rnn->skip ? ", skips" : "");
+    printf("sizes        embeddings %zu, states %zu, layers %zu/%zu, cells %zu/%zu (further layers %zu)\n", bp->D,
+           rnn->width, bp->encoder.n_layers, bp->decoder.n_layers, rnn->encoder_cells, rnn->base_cells,
+           rnn->high_cells);
+}
+
+static void print_family(const struct dg_blueprint *bp)
+{
+    if (bp->family == DG_FAMILY_RNN) {
+        print_recurrent(bp);
+        return;
+    }
     printf("family       Transformer encoder-decoder, %s-norm (%s, eps %g), %s decoder, %s\n",
            bp->norm_place == DG_NORM_PRE ? "pre" : "post",
            bp->norm_kind == DG_NORM_RMS ? "RMS" : "layer", (double)bp->norm_epsilon,
@@ -152,8 +165,17 @@ static void print_network(const struct card *card)
     printf("sizes        width %zu, heads %zu/%zu, feed-forward %zu/%zu, layers %zu/%zu\n", bp->D,
            bp->encoder.H, bp->decoder.H, bp->encoder.F, bp->decoder.F, bp->encoder.n_layers,
            bp->decoder.n_layers);
-    printf("positions    %s, embedding scale %g\n", dg_positions_name(bp->positions),
-           (double)bp->embedding_scale);
+    printf("positions    %s", dg_positions_name(bp->positions));
+    if (bp->relative_reach)
+        printf(", relative up to %zu", bp->relative_reach);
+    printf(", embedding scale %g\n", (double)bp->embedding_scale);
+}
+
+static void print_network(const struct card *card)
+{
+    const struct dg_blueprint *bp = card->bp;
+    printf("model        %s\n", card->dir);
+    print_family(bp);
     printf("vocabulary   %zu/%zu, %s%s\n", bp->encoder.V, bp->decoder.V,
            bp->tie_source_target ? "one embedding for both sides" : "an embedding a side",
            bp->tie_output ? ", the output tied to it" : ", an output matrix of its own");
@@ -269,7 +291,7 @@ static enum dg_err print_json(const struct card *card)
     dg_json_out_init(&out, &text);
     dg_json_out_open(&out, '{');
     put_text(&out, "model", card->dir);
-    put_text(&out, "family", "transformer");
+    put_text(&out, "family", bp->family == DG_FAMILY_RNN ? "rnn" : "transformer");
     put_text(&out, "decoder", dg_decoder_kind_name(bp->decoder_kind));
     put_text(&out, "norm", bp->norm_place == DG_NORM_PRE ? "pre" : "post");
     put_text(&out, "activation", dg_activation_name(bp->activation));

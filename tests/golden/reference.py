@@ -12,7 +12,7 @@ time, doubles, no code in common with the C. Golden values are made with it and 
     reference.py golden MKMODEL          writes shapes.json: values of random models of many shapes, which
                                          mkmodel can make again
 
-Reads config.json (marian, m2m_100 and dragoman) and model.safetensors (F32, F16, BF16) of a model directory.
+Reads config.json (marian, m2m_100 and dragoman, recurrent networks among them) and model.safetensors (F32, F16, BF16) of a model directory.
 """
 import json
 import math
@@ -107,8 +107,8 @@ class Network:
     def __init__(self, directory):
         self.config = read_config(directory + "/config.json")
         self.weights = read_safetensors(directory + "/model.safetensors")
-        self.activate = ACTIVATIONS[self.config["activation_function"]]
-        self.is_pre = self.config["norm_place"] == "pre"
+        self.activate = ACTIVATIONS.get(self.config.get("activation_function"))
+        self.is_pre = self.config.get("norm_place") == "pre"
 
     def linear(self, x, name):
         y = x @ self.weights[name + ".weight"].T
@@ -242,6 +242,113 @@ class Network:
         return log_softmax(logits)
 
 
+class Recurrent(Network):
+    """Marian's s2s and amun: GRU or LSTM, one token after the other."""
+
+    def normed(self, x, name, gain, bias=None):
+        """x W^T, normed where the network has norms, then the bias."""
+        y = x @ self.weights[name].T
+        if self.config["rnn_norm"]:
+            y = y - y.mean()
+            y = y / np.sqrt((y * y).mean() + self.config["norm_epsilon"]) * self.weights[gain]
+        return y if bias is None else y + self.weights[bias]
+
+    def dense(self, x, name, biased=True):
+        return self.normed(x, f"{name}.weight", f"{name}_norm.weight", f"{name}.bias" if biased else None)
+
+    def joined(self, x, cell, what):
+        """Gates and candidate of a cell for its input or its state, normed together."""
+        parts = [f"{cell}.{part}.{what}.weight" for part in ("gates", "candidate")]
+        y = np.concatenate([self.weights[part] @ x for part in parts if part in self.weights])
+        if self.config["rnn_norm"]:
+            y = y - y.mean()
+            y = y / np.sqrt((y * y).mean() + self.config["norm_epsilon"]) * self.weights[f"{cell}.{what}_norm.weight"]
+        return y
+
+    def cell(self, state, x, name, final=False):
+        """state: (h, c); a GRU leaves c alone. x None: the state is all there is."""
+        h, c = state
+        width = len(h)
+        s = self.joined(h, name, "state")
+        i = np.zeros_like(s) if x is None else self.joined(x, name, "input")
+        if self.config["decoder_kind"] == "lstm":
+            forget, enter, new, out = np.split(i + s + self.weights[name + ".gates.bias"], 4)
+            c = sigmoid(forget) * c + sigmoid(enter) * np.tanh(new)
+            return sigmoid(out) * np.tanh(c), c
+        gates = sigmoid(i[:2 * width] + s[:2 * width] + self.weights[name + ".gates.bias"])
+        reset, update = gates[:width], gates[width:]
+        bias = self.weights[name + ".candidate.bias"]
+        if final:
+            new = np.tanh(i[2 * width:] + reset * (s[2 * width:] + bias))
+        else:
+            new = np.tanh(i[2 * width:] + reset * s[2 * width:] + bias)
+        return (1 - update) * new + update * h, c
+
+    def words(self, ids, side):
+        table = self.weights.get("model.shared.weight")
+        if table is None:
+            table = self.weights[f"model.{side}.embed_tokens.weight"]
+        return [(table[i] if i is not None else np.zeros(table.shape[1])) * self.config["embedding_scale"] for i in ids]
+
+    def layer(self, inputs, stack, at, reverse):
+        width = self.config["rnn_width"]
+        state, out = (np.zeros(width), np.zeros(width)), []
+        for x in reversed(inputs) if reverse else inputs:
+            for j in range(self.config["rnn_encoder_cells"]):
+                state = self.cell(state, x if j == 0 else None, f"model.encoder.{stack}.{at}.cells.{j}")
+            out.append(state[0])
+        return out[::-1] if reverse else out
+
+    def stack(self, inputs, name, n, backward=False):
+        kind = self.config["rnn_encoder"]
+        for i in range(n):
+            out = self.layer(inputs, name, i, backward != (kind == "alternating" and i % 2 == 1))
+            if self.config["rnn_skip"] and i > 0:
+                out = [a + b for a, b in zip(out, inputs)]
+            inputs = out
+        return inputs
+
+    def encode(self, ids):
+        words, n = self.words(ids, "encoder"), self.config["encoder_layers"]
+        paired = 1 if self.config["rnn_encoder"] == "bi-unidirectional" else n
+        both = zip(self.stack(words, "forward", paired), self.stack(words, "backward", paired, True))
+        context = [np.concatenate(pair) for pair in both]
+        return np.array(self.stack(context, "top", n - paired) if paired < n else context)
+
+    def attend(self, memory, h):
+        mapped = np.array([self.dense(row, "model.decoder.attention.source") for row in memory])
+        query = self.dense(h, "model.decoder.attention.state", False)
+        scores = np.tanh(mapped + query) @ self.weights["model.decoder.attention.score.weight"]
+        return softmax(scores) @ memory
+
+    def decode(self, memory, ids):
+        start = None if self.config["decoder_start"] == "zero" else self.config["decoder_start_token_id"]
+        first = np.tanh(self.dense(memory.mean(axis=0), "model.decoder.initial"))
+        states = [(first, first)] * self.config["decoder_layers"]
+        rows = []
+        for word in self.words([start] + list(ids), "decoder"):
+            state = self.cell(states[0], word, "model.decoder.layers.0.cells.0")
+            context = self.attend(memory, state[0])
+            for j in range(1, self.config["rnn_base_cells"]):
+                state = self.cell(state, context if j == 1 else None, f"model.decoder.layers.0.cells.{j}", True)
+            states[0], top = state, state[0]
+            for i in range(1, len(states)):
+                for j in range(self.config["rnn_high_cells"]):
+                    states[i] = self.cell(states[i], top if j == 0 else None, f"model.decoder.layers.{i}.cells.{j}")
+                top = states[i][0] + top if self.config["rnn_skip"] else states[i][0]
+            row = (self.dense(word, "model.decoder.readout.word") + self.dense(top, "model.decoder.readout.state") +
+                   self.dense(context, "model.decoder.readout.context"))
+            rows.append(np.tanh(row))
+        output = next(self.weights[name] for name in ("lm_head.weight", "model.shared.weight",
+                                                      "model.decoder.embed_tokens.weight") if name in self.weights)
+        return np.array(rows) @ output.T + self.weights["final_logits_bias"].reshape(-1)
+
+
+def open_network(directory):
+    kind = read_config(directory + "/config.json").get("decoder_kind")
+    return (Recurrent if kind in ("gru", "lstm") else Network)(directory)
+
+
 # ---- Scoring and searching -------------------------------------------------------------------------
 
 def score(network, source, target):
@@ -336,6 +443,11 @@ SHAPES = [
     ["--seed", "13", "--type", "f16"],
     ["--seed", "14", "--positions", "none", "--relative", "4", "--pre-norm"],
     ["--seed", "15", "--relative", "20", "--heads", "8"],
+    ["--seed", "16", "--decoder", "gru", "--layers", "1,1", "--zero-start"],
+    ["--seed", "17", "--decoder", "gru", "--rnn-norm", "--cells", "2,4", "--untied", "--separate", "--zero-start"],
+    ["--seed", "18", "--decoder", "gru", "--rnn-encoder", "bi-unidirectional", "--layers", "4,3", "--rnn-skip"],
+    ["--seed", "19", "--decoder", "lstm", "--rnn-encoder", "alternating", "--layers", "3,2", "--zero-start"],
+    ["--seed", "20", "--decoder", "lstm", "--rnn-norm", "--cells", "2,3", "--layers", "2,2", "--rnn-skip"],
 ]
 
 
@@ -347,7 +459,7 @@ def golden(mkmodel):
         with tempfile.TemporaryDirectory() as parent:
             directory = parent + "/model"
             subprocess.run([mkmodel, directory, *options], check=True)
-            network, items = Network(directory), []
+            network, items = open_network(directory), []
             for n_source, n_target in ((1, 9), (7, 4), (18, 1)):
                 source = [int(i) for i in rng.integers(2, 140, n_source)] + [0]
                 target = [int(i) for i in rng.integers(2, 140, n_target)] + [0]
@@ -364,7 +476,7 @@ def main(arguments):
     command, directory = arguments[1], arguments[2]
     if command == "golden":
         return golden(directory)
-    network = Network(directory)
+    network = open_network(directory)
     if command == "check":
         n = int(arguments[4]) if len(arguments) > 4 else 20
         return 0 if check(network, directory, arguments[3], n) else 1

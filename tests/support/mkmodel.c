@@ -59,6 +59,21 @@ static void complete_stack(struct dg_stack *stack, size_t n_layers, size_t F, si
         stack->V = V;
 }
 
+static void complete_rnn(struct dg_blueprint *bp)
+{
+    bp->family = DG_FAMILY_RNN;
+    bp->encoder.H = bp->decoder.H = bp->encoder.F = bp->decoder.F = 1;
+    bp->positions = DG_POS_NONE;
+    if (!bp->rnn.width)
+        bp->rnn.width = 40;
+    if (!bp->rnn.encoder_cells)
+        bp->rnn.encoder_cells = 1;
+    if (!bp->rnn.base_cells)
+        bp->rnn.base_cells = 2;
+    if (!bp->rnn.high_cells)
+        bp->rnn.high_cells = 1;
+}
+
 void dg_mkmodel_complete(struct dg_blueprint *bp)
 {
     if (!bp->D)
@@ -78,6 +93,8 @@ void dg_mkmodel_complete(struct dg_blueprint *bp)
         bp->aan_F = 48;
         bp->aan_gate = true;
     }
+    if (bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM)
+        complete_rnn(bp);
     bp->eos_id = EOS;
     bp->unk_id = UNK;
     bp->bos_id = DG_ID_NONE;

@@ -2,9 +2,11 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* mkmodel DIR [--seed N] [--type f32|f16|bf16|i8] [--D N] [--F N] [--heads N] [--layers ENC,DEC]
- *         [--vocab N[,N]] [--decoder attention|ssru|aan] [--activation relu|silu|gelu|gelu_tanh|quick_gelu]
+ *         [--vocab N[,N]] [--decoder attention|ssru|aan|gru|lstm] [--activation relu|silu|gelu|gelu_tanh|quick_gelu]
  *         [--positions halves|halves-closed|interleaved|learned|none] [--pre-norm] [--rms] [--embedding-norm]
  *         [--zero-start] [--untied] [--separate] [--relative REACH]
+ *         [--rnn-encoder bidirectional|alternating|bi-unidirectional] [--cells ENC,BASE] [--high-cells N]
+ *         [--rnn-width N] [--rnn-skip] [--rnn-norm]
  *
  * Writes a random model for scripts and for trying things by hand. --untied: an output matrix of its own;
  * --separate: source and target embeddings of their own. */
@@ -55,6 +57,10 @@ static bool set_flag(struct dg_blueprint *bp, const char *flag)
         bp->start = DG_START_ZERO;
     else if (strcmp(flag, "--untied") == 0)
         bp->tie_output = false;
+    else if (strcmp(flag, "--rnn-skip") == 0)
+        bp->rnn.skip = true;
+    else if (strcmp(flag, "--rnn-norm") == 0)
+        bp->rnn.norm = true;
     else if (strcmp(flag, "--separate") == 0)
         bp->tie_source_target = false;
     else
@@ -65,7 +71,8 @@ static bool set_flag(struct dg_blueprint *bp, const char *flag)
 static bool set_choice(struct dg_mkmodel *options, const char *name, const char *value)
 {
     static const char *const types[] = {"f32", "f16", "bf16", "i8", NULL};
-    static const char *const decoders[] = {"attention", "ssru", "aan", NULL};
+    static const char *const decoders[] = {"attention", "ssru", "aan", "gru", "lstm", NULL};
+    static const char *const encoders[] = {"bidirectional", "alternating", "bi-unidirectional", NULL};
     static const char *const activations[] = {"relu",      "silu",       "gelu",
                                               "gelu_tanh", "quick_gelu", NULL};
     static const char *const positions[] = {"none",        "halves",  "halves-closed",
@@ -75,6 +82,8 @@ static bool set_choice(struct dg_mkmodel *options, const char *name, const char 
         options->dtype = (enum dg_dtype)index;
     else if (strcmp(name, "--decoder") == 0 && choose(value, decoders, &index))
         options->blueprint.decoder_kind = (enum dg_decoder_kind)index;
+    else if (strcmp(name, "--rnn-encoder") == 0 && choose(value, encoders, &index))
+        options->blueprint.rnn.encoder = (enum dg_rnn_encoder)index;
     else if (strcmp(name, "--activation") == 0 && choose(value, activations, &index))
         options->blueprint.activation = (enum dg_activation)index;
     else if (strcmp(name, "--positions") == 0 && choose(value, positions, &index))
@@ -101,6 +110,12 @@ static bool set_value(struct dg_mkmodel *options, const char *name, const char *
         return read_size(value, &bp->encoder.H, NULL) && read_size(value, &bp->decoder.H, NULL);
     if (strcmp(name, "--layers") == 0)
         return read_size(value, &bp->encoder.n_layers, &bp->decoder.n_layers);
+    if (strcmp(name, "--rnn-width") == 0)
+        return read_size(value, &bp->rnn.width, NULL);
+    if (strcmp(name, "--cells") == 0)
+        return read_size(value, &bp->rnn.encoder_cells, &bp->rnn.base_cells);
+    if (strcmp(name, "--high-cells") == 0)
+        return read_size(value, &bp->rnn.high_cells, NULL);
     if (strcmp(name, "--relative") == 0)
         return read_size(value, &bp->relative_reach, NULL);
     if (strcmp(name, "--vocab") == 0)

@@ -284,6 +284,9 @@ static void autoregression(const struct ref *ref, double *x, size_t T, const str
     case DG_DECODER_AAN:
         f = aan(ref, x, T, &layer->aan);
         break;
+    case DG_DECODER_GRU:
+    case DG_DECODER_LSTM: /* not of this family of networks */
+        abort();
     }
     leave(ref, x, f, T, w);
     free(in);

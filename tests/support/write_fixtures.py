@@ -3,7 +3,8 @@
 """Writes the tiny models of tests/data/import by the formats' own libraries.
 
     write_fixtures.py torch DIR    DIR/zip and DIR/legacy: Hugging Face Marian, pytorch_model.bin (needs torch)
-    write_fixtures.py numpy DIR    DIR/stored and DIR/deflated: Marian .npz (needs numpy)
+    write_fixtures.py numpy DIR    DIR/stored and DIR/deflated: Marian .npz, Transformers with SSRU; DIR/s2s, DIR/lstm and
+                                   DIR/amun: recurrent networks (needs numpy)
 
 Every number follows from its tensor's canonical name, row and column (value below), all exact in half
 precision, so that the tests know what to expect without a second file. Tensors are laid out as badly as the
@@ -120,9 +121,144 @@ def marian_name(name):
     return f"{side}_l{int(layer) + 1}_{MARIAN[rest]}"
 
 
+TOKENS = ["</s>", "<unk>", "\u2581", "a", "\u00e9", "no", "null", "~", "\"", "'", "1e5", "yes"]
+R, C = 6, 12  # width of a state and of the context
+
+
+def cell(ours, marian, inputs, lstm=False, norm=False):
+    """(canonical name, shape, Marian's name) of a recurrent cell's parameters."""
+    gates = (4 if lstm else 2) * R
+    parts = [("gates", gates, "")] + ([] if lstm else [("candidate", R, "x")])
+    for part, rows, x in parts:
+        if inputs:
+            yield f"{ours}.{part}.input.weight", (rows, inputs), f"{marian}W{x}"
+        yield f"{ours}.{part}.state.weight", (rows, R), f"{marian}U{x}"
+        yield f"{ours}.{part}.bias", (rows,), f"{marian}b{x}"
+    if norm and inputs:
+        yield f"{ours}.input_norm.weight", (gates + (0 if lstm else R),), f"{marian}gamma1"
+    if norm:
+        yield f"{ours}.state_norm.weight", (gates + (0 if lstm else R),), f"{marian}gamma2"
+
+
+def decoder_ends(norm):
+    dense = [("initial", (R, C), "ff_state_{}", ""), ("attention.source", (C, C), "Wc_att", None),
+             ("attention.state", (C, R), "W_comb_att", None)]
+    dense += [(f"readout.{what}", (D, width), "ff_logit_l1_{}", str(i))
+              for i, (what, width) in enumerate((("word", D), ("state", R), ("context", C)))]
+    for name, shape, marian, number in dense:
+        ours = f"model.decoder.{name}"
+        yield ours + ".weight", shape, "decoder_" + (marian.format("W") + (number or ""))
+        if number is not None:
+            yield ours + ".bias", shape[:1], "decoder_" + marian.format("b") + number
+            if norm:
+                yield ours + "_norm.weight", shape[:1], "decoder_" + marian.format("gamma") + number
+    yield "model.decoder.attention.source.bias", (C,), "decoder_b_att"
+    yield "model.decoder.attention.score.weight", (C,), "decoder_U_att"
+    if norm:
+        yield "model.decoder.attention.source_norm.weight", (C,), "decoder_att_gamma1"
+        yield "model.decoder.attention.state_norm.weight", (C,), "decoder_att_gamma2"
+    yield "final_logits_bias", (V,), "decoder_ff_logit_l2_b"
+
+
+def s2s():
+    """GRUs: two layers and two cells on each side, norms, one embedding."""
+    yield "model.shared.weight", (V, D), "Wemb"
+    for ours, bi in ("forward", "encoder_bi"), ("backward", "encoder_bi_r"):
+        p = f"model.encoder.{ours}"
+        yield from cell(f"{p}.0.cells.0", bi + "_", D, norm=True)
+        yield from cell(f"{p}.0.cells.1", bi + "_cell2_", 0, norm=True)
+        yield from cell(f"{p}.1.cells.0", bi + "_l2_cell1_", R, norm=True)
+        yield from cell(f"{p}.1.cells.1", bi + "_l2_cell2_", 0, norm=True)
+    yield from cell("model.decoder.layers.0.cells.0", "decoder_cell1_", D, norm=True)
+    yield from cell("model.decoder.layers.0.cells.1", "decoder_cell2_", C, norm=True)
+    yield from cell("model.decoder.layers.0.cells.2", "decoder_cell3_", 0, norm=True)
+    yield from cell("model.decoder.layers.1.cells.0", "decoder_l2_cell1_", R, norm=True)
+    yield from decoder_ends(True)
+
+
+def lstm():
+    """LSTMs: a layer on top of both directions, an output matrix of its own."""
+    yield "model.encoder.embed_tokens.weight", (V, D), "encoder_Wemb"
+    yield "model.decoder.embed_tokens.weight", (V, D), "decoder_Wemb"
+    yield "lm_head.weight", (V, D), "decoder_ff_logit_l2_W"
+    yield from cell("model.encoder.forward.0.cells.0", "encoder_bi_", D, lstm=True)
+    yield from cell("model.encoder.backward.0.cells.0", "encoder_bi_r_", D, lstm=True)
+    yield from cell("model.encoder.top.0.cells.0", "encoder_l2_cell1_", 2 * R, lstm=True)
+    yield from cell("model.decoder.layers.0.cells.0", "decoder_cell1_", D, lstm=True)
+    yield from cell("model.decoder.layers.0.cells.1", "decoder_cell2_", R, lstm=True)
+    for name, shape, marian in decoder_ends(False):  # the context is one direction wide
+        yield name, tuple(R if n == C else n for n in shape), marian
+
+
+OLD = {"decoder_cell1_": "decoder_", "encoder_bi_r_": "encoder_r_", "encoder_bi_": "encoder_",
+       "decoder_ff_state_": "ff_state_", "decoder_ff_logit_l2_": "ff_logit_", "encoder_Wemb": "Wemb",
+       "decoder_Wemb": "Wemb_dec"}
+OLDER = {"decoder_cell2_W": "decoder_Wc", "decoder_cell2_Wx": "decoder_Wcx", "decoder_cell2_U": "decoder_U_nl",
+         "decoder_cell2_Ux": "decoder_Ux_nl", "decoder_cell2_b": "decoder_b_nl", "decoder_cell2_bx": "decoder_bx_nl"}
+
+
+def amun():
+    """GRUs under the names of Nematus."""
+    def rename(name):
+        if name.startswith("decoder_ff_logit_l1_"):
+            return "ff_logit_" + ("prev", "lstm", "ctx")[int(name[-1])] + "_" + name[-2]
+        begin = next((old for old in OLD if name.startswith(old)), None)
+        return OLDER.get(name) or (OLD[begin] + name[len(begin):] if begin else name)
+
+    yield "model.encoder.embed_tokens.weight", (V, D), "Wemb"
+    yield "model.decoder.embed_tokens.weight", (V, D), "Wemb_dec"
+    yield "lm_head.weight", (V, D), "ff_logit_W"
+    for part in (cell("model.encoder.forward.0.cells.0", "encoder_bi_", D),
+                 cell("model.encoder.backward.0.cells.0", "encoder_bi_r_", D),
+                 cell("model.decoder.layers.0.cells.0", "decoder_cell1_", D),
+                 cell("model.decoder.layers.0.cells.1", "decoder_cell2_", C), decoder_ends(False)):
+        for name, shape, marian in part:
+            yield name, shape, rename(marian)
+
+
+RECURRENT = {
+    "s2s": (s2s, ["type: s2s", "enc-depth: 2", "dec-depth: 2", "enc-cell-depth: 2", "dec-cell-base-depth: 3",
+                  "layer-normalization: true", "skip: true", "tied-embeddings-all: true"]),
+    "lstm": (lstm, ["type: s2s", "enc-depth: 2", "dec-depth: 1", "enc-cell: lstm", "dec-cell: lstm",
+                    "enc-type: bi-unidirectional"]),
+    "amun": (amun, ["type: amun", "enc-depth: 1", "dec-depth: 1"]),
+}
+
+
+def write_recurrent(out):
+    import numpy
+
+    for form, (parameters, lines) in RECURRENT.items():
+        arrays = {}
+        for name, shape, marian in parameters():
+            array = numpy.array(numbers(name, shape), dtype="<f4")
+            if array.ndim == 1 and form != "amun":
+                array = array[None, :]
+            elif array.ndim == 2 and not name.endswith(("embed_tokens.weight", "shared.weight")):
+                array = numpy.ascontiguousarray(array.T)
+            arrays[marian] = array.reshape(-1, 1) if marian == "decoder_U_att" else array
+        if form == "amun":
+            arrays["decoder_c_tt"], arrays["uidx"] = numpy.zeros(1, "<f4"), numpy.zeros((), "<f4")
+        config = "\n".join([f"dim-emb: {D}", f"dim-rnn: {R}", f"dim-vocabs:\n  - {V}\n  - {V}"] + lines) + "\n\0"
+        arrays["special:model.yml"] = numpy.frombuffer(config.encode(), dtype=numpy.int8)
+        os.makedirs(f"{out}/{form}", exist_ok=True)
+        numpy.savez(f"{out}/{form}/model.npz", **arrays)
+        write_vocabulary(f"{out}/{form}")
+
+
+def write_vocabulary(folder):
+    with open(f"{folder}/vocab.yml", "w", encoding="utf-8") as file:
+        for i, token in enumerate(TOKENS):
+            file.write(f"{json.dumps(token, ensure_ascii=i % 2 == 0)}: {i}\n")
+    with open(f"{folder}/model.npz.decoder.yml", "w") as file:
+        file.write("relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n"
+                   "  - vocab.yml\n  - vocab.yml\nbeam-size: 6\nnormalize: 0.6\n")
+
+
 def write_numpy(out):
     import numpy
 
+    write_recurrent(out)
     arrays = {}
     for n, (name, shape) in enumerate(shapes("ssru").items()):
         array = numpy.array(numbers(name, shape), dtype=["<f4", "<f8", "<f2"][n % 3])
@@ -138,16 +274,10 @@ def write_numpy(out):
         "transformer-postprocess: dan", "tied-embeddings-all: true", f"dim-vocabs:\n  - {V}\n  - {V}",
         "version: v1.9.0"]) + "\n\0\0\0"
     arrays["special:model.yml"] = numpy.frombuffer(config.encode(), dtype=numpy.int8)
-    tokens = ["</s>", "<unk>", "\u2581", "a", "\u00e9", "no", "null", "~", "\"", "'", "1e5", "yes"]
     for form, save in ("stored", numpy.savez), ("deflated", numpy.savez_compressed):
         os.makedirs(f"{out}/{form}", exist_ok=True)
         save(f"{out}/{form}/model.npz", **arrays)
-        with open(f"{out}/{form}/vocab.yml", "w", encoding="utf-8") as file:
-            for i, token in enumerate(tokens):
-                file.write(f"{json.dumps(token, ensure_ascii=i % 2 == 0)}: {i}\n")
-        with open(f"{out}/{form}/model.npz.decoder.yml", "w") as file:
-            file.write("relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n"
-                       "  - vocab.yml\n  - vocab.yml\nbeam-size: 6\nnormalize: 0.6\n")
+        write_vocabulary(f"{out}/{form}")
 
 
 if __name__ == "__main__":
