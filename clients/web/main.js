@@ -42,7 +42,7 @@ function say(text, isBad = false) {
 
 function complain(error) {
     say(error.message, true);
-    if (error.status === 401 || error.code === "key_required" || error.code === "invalid_key") $("key-dialog").showModal();
+    if (error.code.startsWith("key_") && !$("key-dialog").open) $("key-dialog").showModal();
 }
 
 // ---- Languages ---------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -89,16 +90,17 @@ class Served(IntegrationTest):
 
 @unittest.skipUnless(browser.is_installed(), "needs chromium and chromium-driver")
 class Used(IntegrationTest):
-    def page(self, **reader):
+    def page(self, *flags, is_open=True, **reader):
         """The page of a server of its own (and so with a storage of its own), seen by such a reader."""
         global the_browser
-        server = self.start(*FLAGS)
+        server = self.start(*FLAGS, *flags)
         if not the_browser:
             the_browser = browser.Browser().__enter__()
         the_browser.be(**reader)
         the_browser.complaints()  # those of earlier tests
         the_browser.open(f"http://127.0.0.1:{server.port()}/")
-        the_browser.wait_for(LANGUAGES_LISTED, "the languages")
+        if is_open:
+            the_browser.wait_for(LANGUAGES_LISTED, "the languages")
         self.addCleanup(the_browser.open, "about:blank")
         return the_browser
 
@@ -182,6 +184,21 @@ class Used(IntegrationTest):
         self.assertEqual(page.run("return document.querySelector('#source').value"), "Merci.")
         self.assertEqual(page.run("return document.querySelector('#from').value"), "fr")
         self.check_quiet(page)
+
+    def test_a_key_is_asked_for_where_one_is_needed(self):
+        keys = os.path.join(self.directory, "keys")
+        added = subprocess.run([os.path.abspath("./dragoman"), "keys", f"--file={keys}", "add", "reader"], capture_output=True,
+                               text=True, check=True)
+        key = added.stdout.split()[-1]
+        page = self.page(f"--keys-file={keys}", "--require-key", is_open=False)
+        page.wait_for("return document.querySelector('#key-dialog').open", "the question for a key")
+        page.type("#key", key)
+        page.click("#key-dialog button[value=save]")
+        page.wait_for(LANGUAGES_LISTED, "the languages")
+        # Not by keys: the window that the driver types into changes while the dialog closes.
+        page.run("const s = document.querySelector('#source'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))", TEXT)
+        page.wait_for("return document.querySelectorAll('.sentence').length === 2", "the translation")
+        self.assertFalse(page.run("return document.querySelector('#key-dialog').open"))
 
     def test_a_long_paste_stays_responsive(self):
         page = self.page()

@@ -50,6 +50,8 @@ class Browser:
                 "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
                          "--no-first-run", "--disable-background-networking", "--disable-component-update",
                          "--disable-sync", f"--user-data-dir={self.profile}/data"],
+                # Its offer to keep a password would take the focus.
+                "prefs": {"credentials_enable_service": False, "profile.password_manager_enabled": False},
             },
         }
 
