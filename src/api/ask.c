@@ -9,6 +9,8 @@
 
 enum type { BOOL, INT, REAL, SEED, TEXT, TIMEOUT };
 
+enum { PROTECTED_MAX = 100, PROTECTED_BYTES = 1000 };
+
 struct row {
     const char *name;
     enum type type;
@@ -53,7 +55,7 @@ static const char *const format_words[] = {[DG_DOC_TEXT] = "text", [DG_DOC_HTML]
                                            [DG_DOC_MARKDOWN] = "markdown", [DG_DOC_SUBRIP] = "subrip", NULL};
 static const char *const line_words[] = {"sentences", "whole", "join", NULL};
 static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
-static const char *const other_fields[] = {"text",  "prefix",   "must",  "suppress", "format", "lines",
+static const char *const other_fields[] = {"text",  "prefix",   "must",  "protected", "suppress", "format", "lines",
                                            "priority", "cache", "api_key", "type",   "id"};
 enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000, ID_MAX = 1000 };
 
@@ -312,6 +314,27 @@ static enum dg_err read_id(const struct dg_json *json, struct dg_arena *arena, s
     return err || !id.ptr ? err : copy_text(arena, id, &ask->id);
 }
 
+/* Text that comes back as it is, wherever it stands. */
+static enum dg_err read_protected(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
+                                  struct dg_ask *ask)
+{
+    struct dg_span *texts = NULL;
+    size_t n = 0;
+    bool is_array;
+    if (dg_json_type(dg_json_get(json, "protected")) == DG_JSON_NULL)
+        return DG_OK;
+    enum dg_err err = dg_ask_texts(json, "protected", PROTECTED_MAX, arena, why, &texts, &n, &is_array);
+    for (size_t i = 0; !err && i < n; i++)
+        if (texts[i].len == 0 || texts[i].len > PROTECTED_BYTES)
+            err = dg_why_set(why, DG_ERR_INVALID, "field 'protected': text %zu has %zu bytes, expected 1 to %d", i,
+                             texts[i].len, PROTECTED_BYTES);
+    if (!err) {
+        ask->request.protect = texts;
+        ask->request.n_protect = n;
+    }
+    return err;
+}
+
 /* Phrases that each sentence of the translation shall contain. */
 static enum dg_err read_must(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
                              struct dg_ask *ask)
@@ -395,6 +418,11 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
         field = "text";
         err = dg_ask_texts(json, "text", max = limits->texts, arena, &why, &found.texts, &found.n_texts,
                            &found.is_array);
+    }
+    if (!err) {
+        field = "protected";
+        max = PROTECTED_MAX;
+        err = read_protected(json, arena, &why, &found);
     }
     if (!err) {
         field = "must";

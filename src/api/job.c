@@ -209,6 +209,13 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
         dg_json_out_key(&out, "repaired");
         dg_json_out_bool(&out, true);
     }
+    if (result->n_lost > 0) {
+        dg_json_out_key(&out, "lost");
+        dg_json_out_open(&out, '[');
+        for (size_t i = 0; i < result->n_lost; i++)
+            dg_json_out_string(&out, result->lost[i]);
+        dg_json_out_close(&out, ']');
+    }
     if (ask->alternatives > 0)
         put_alternatives(&out, item);
     if (ask->want_scores || ask->want_tokens || ask->want_alignment) {

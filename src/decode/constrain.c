@@ -79,6 +79,7 @@ static struct dg_constrain step_into(struct dg_constrain at, const struct dg_sea
     at.n_said++;
     if ((size_t)at.pos == opts->constraints[item].forms[form].n_ids) {
         at.met |= (uint32_t)1 << item;
+        at.is_fresh = opts->constraints[item].is_copy;
         at.item = -1;
         at.pos = 0;
     }
@@ -88,6 +89,7 @@ static struct dg_constrain step_into(struct dg_constrain at, const struct dg_sea
 struct dg_constrain dg_constrain_take(struct dg_constrain at, const struct dg_search_opts *opts,
                                       int32_t id)
 {
+    at.is_fresh = false;
     if (at.item >= 0) {
         const struct dg_constraint *constraint = &opts->constraints[at.item];
         for (size_t f = 0; f < constraint->n_forms; f++)

@@ -23,6 +23,7 @@ struct dg_constrain {
     int16_t item;      /* constraint in progress, -1: none */
     int16_t form;      /* ... its form */
     int16_t pos;       /* ... tokens of it already said */
+    bool is_fresh;     /* the last token completed a copy */
     int32_t n_said;    /* tokens of all constraints said so far, those in progress included */
 };
 

@@ -10,6 +10,7 @@
 #include "decode/decoder.h"
 #include "base/mem.h"
 #include "decode/shortlist.h"
+#include "decode/tie.h"
 
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct slot {
     size_t n_told;     /* tokens that on_tokens has told */
     size_t width;      /* rows reserved */
     bool is_listed;    /* its words are part of the union of shortlists */
+    bool has_ties;     /* constraints that are bound to source tokens */
     bool is_stopped;   /* cancelled from inside a callback */
     float *alignment;  /* owned; [cap, width, n_src] or NULL */
 };
@@ -321,6 +323,7 @@ static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
     slot->job = *job;
     slot->n_told = 0;
     slot->width = width;
+    slot->has_ties = dg_tie_any(job->opts);
     decoder->n_sentences++;
     decoder->n_reserved += width;
     err = complete_opts(decoder, slot);
@@ -390,7 +393,7 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
 
 static bool needs_attention(const struct slot *slot)
 {
-    return slot->alignment || slot->opts.coverage_penalty > 0;
+    return slot->alignment || slot->opts.coverage_penalty > 0 || slot->has_ties;
 }
 
 /* Lists the rows of all slots; returns how many. `listed`: every one of them has a shortlist. */

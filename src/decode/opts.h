@@ -36,7 +36,10 @@ struct dg_phrase {
 struct dg_constraint {
     const struct dg_phrase *forms; /* borrowed; any one of them will do */
     size_t n_forms;                /* 1 or more */
-    bool is_copy;                  /* once begun it is finished: a span that is copied whole */
+    bool is_copy;            /* once begun it is finished: a span that is copied whole */
+    bool is_once;            /* its first word is said at no other place */
+    size_t src_from, src_to; /* the source tokens that it stands for: it is begun where the network attends to
+                              * them. Equal: none are known, it may be begun anywhere */
 };
 
 struct dg_search_opts {
@@ -77,6 +80,8 @@ struct dg_search_opts {
     const struct dg_constraint *constraints; /* borrowed */
     size_t n_constraints;
     bool in_order; /* constraints are met one after the other */
+    const uint8_t *joining; /* borrowed; [n_vocab] 1 for tokens that go on with the word before: they do not
+                             * follow a copy. NULL: not known */
 
     bool want_alignment; /* attention of each target token over the source is kept */
 };

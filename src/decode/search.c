@@ -16,6 +16,7 @@
 #include "decode/search_int.h"
 #include "base/mem.h"
 #include "decode/loop.h"
+#include "decode/tie.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,7 +90,8 @@ static void begin(struct dg_search *search)
     search->n_live = 1;
     search->n_step = 0;
     search->n_kept = search->n_finished = search->n_stuck = 0;
-    search->is_split = false;
+    search->is_split = search->is_moved = false;
+    memset(search->places, 0, sizeof search->places);
     search->state = DG_SEARCH_RUNNING;
 }
 
@@ -120,6 +122,8 @@ enum dg_err dg_search_start(struct dg_search *search, const struct dg_search_opt
     search->no_repeat_ngram = opts->no_repeat_ngram;
     search->allowance = opts->loop_guard ? dg_loop_allowance(src, n_src) : 0;
     search->was_repaired = false;
+    search->has_ties = dg_tie_any(opts);
+    search->n_moves = 0;
     begin(search);
     search->empty_finish = search->cap == 0 ? DG_FINISH_LENGTH : DG_FINISH_FAILED;
     if (search->cap == 0)
@@ -372,6 +376,8 @@ static void settle(struct dg_search *search)
             show(search, &search->kept[0], search->kept[0].n);
     } else if (!search->opts->sample || search->width == 1) {
         size_t n = shared_beginning(search, &of);
+        if (search->has_ties && search->width == 1 && !dg_tie_all_met(&of->at, search->opts))
+            n = search->n_shown; /* it may have to begin again */
         if (search->opts->loop_guard)
             n -= dg_loop_held_back(of->ids, n);
         show(search, of, n);
@@ -390,6 +396,10 @@ int dg_search_advance(struct dg_search *search, struct dg_search_scratch *scratc
     search->next = swapped;
     search->n_live = search->n_next;
     search->n_step++;
+    if (search->is_moved) {
+        search->state = DG_SEARCH_RESTART;
+        return 0;
+    }
     drop_loops(search);
     settle(search);
     if (search->state != DG_SEARCH_RUNNING)

@@ -10,6 +10,7 @@
  * When sampling, every lane draws for itself. */
 #include "decode/search_int.h"
 #include "base/mem.h"
+#include "decode/tie.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,11 +47,16 @@ static void add_candidate(struct dg_search *search, int from, int32_t id, float 
         candidate->bank = dg_constrain_take(hyp->at, search->opts, id).n_said;
 }
 
-/* Offers the words that further a constraint. */
-static void propose_constraints(struct dg_search *search, int from, const float *logits, float lse)
+/* Offers the words that further a constraint: `due`, or with -1 any. */
+static void propose_constraints(struct dg_search *search, int from, int due, const float *logits, float lse)
 {
     int32_t ids[NEXT_MAX];
-    size_t n = dg_constrain_next(&search->live[from].at, search->opts, ids, NEXT_MAX);
+    size_t n = 0;
+    if (due >= 0)
+        for (size_t f = 0; f < search->opts->constraints[due].n_forms && n < NEXT_MAX; f++)
+            ids[n++] = search->opts->constraints[due].forms[f].ids[0];
+    else
+        n = dg_constrain_next(&search->live[from].at, search->opts, ids, NEXT_MAX);
     for (size_t i = 0; i < n; i++) {
         long column = dg_columns_find(&search->columns, ids[i]);
         if (column >= 0 && isfinite(logits[column]))
@@ -81,6 +87,66 @@ static bool is_best(const struct dg_search *search, const float *logits, int32_t
         if (logits[i] > logits[column])
             return false;
     return true;
+}
+
+/* What was copied is whole: no token lengthens its last word. */
+static void forbid_joining(const struct dg_search *search, float *logits)
+{
+    for (size_t c = 0; c < search->columns.n; c++)
+        if (search->opts->joining[dg_columns_id(&search->columns, c)])
+            logits[c] = -INFINITY;
+}
+
+/* Looks where the network looks: forbids the first words of phrases that do not belong here, and returns
+ * the constraint that is due, or -1. */
+static int watch_ties(struct dg_search *search, int from, float *logits)
+{
+    const struct hyp *hyp = &search->live[from];
+    const struct dg_search_opts *opts = search->opts;
+    const float *attention = search->attention ? search->attention[from] : NULL;
+    int due = attention ? dg_tie_due(&hyp->at, opts, attention, search->n_src) : -1;
+    for (size_t i = 0; i < opts->n_constraints; i++) {
+        const struct dg_constraint *constraint = &opts->constraints[i];
+        if (search->width == 1 && attention && dg_tie_is_tied(constraint) && hyp->at.item < 0) {
+            struct best_place *place = &search->places[i];
+            float share = dg_tie_share(constraint, attention, search->n_src);
+            if (share > place->share)
+                *place = (struct best_place){share, hyp->n};
+        }
+        if ((int)i == due || !dg_tie_is_barred(&hyp->at, opts, i, attention, search->n_src))
+            continue;
+        for (size_t f = 0; f < constraint->n_forms; f++) {
+            long column = dg_columns_find(&search->columns, constraint->forms[f].ids[0]);
+            if (column >= 0)
+                logits[column] = -INFINITY;
+        }
+    }
+    return due;
+}
+
+/* The sentence wants to end, but a phrase has had no place: begins again, with the phrase where its source
+ * was attended to most. False when that is no better than the end. */
+static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
+{
+    const struct dg_search_opts *opts = search->opts;
+    if (search->width > 1 || opts->sample || hyp->at.item >= 0 || search->n_moves >= MOVES_MAX)
+        return false;
+    for (size_t i = 0; i < opts->n_constraints; i++) {
+        const struct best_place *place = &search->places[i];
+        const struct dg_phrase *phrase = &opts->constraints[i].forms[0];
+        if (!dg_tie_is_tied(&opts->constraints[i]) || (hyp->at.met >> i & 1) || place->share <= 0 ||
+            place->at >= hyp->n || place->at < search->n_shown || place->at < search->n_prefix ||
+            place->at + phrase->n_ids >= search->cap)
+            continue;
+        memmove(search->shown_ids, hyp->ids, place->at * sizeof *hyp->ids);
+        memcpy(search->shown_ids + place->at, phrase->ids, phrase->n_ids * sizeof *phrase->ids);
+        search->prefix = search->shown_ids;
+        search->n_prefix = place->at + phrase->n_ids;
+        search->n_moves++;
+        search->is_moved = true;
+        return true;
+    }
+    return false;
 }
 
 /* Prepares the row of live hypothesis `from`; returns false when its next word was forced or
@@ -117,9 +183,14 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
         return false;
     }
     dg_rules_apply(&rules, hyp->ids, hyp->n, logits);
-    if (must_serve_constraint(search, hyp, wants_to_end)) {
+    if (hyp->at.is_fresh && search->opts->joining)
+        forbid_joining(search, logits);
+    int due = search->has_ties ? watch_ties(search, from, logits) : -1;
+    if (due < 0 && wants_to_end && search->has_ties && move_phrase(search, hyp))
+        return false;
+    if (due >= 0 || must_serve_constraint(search, hyp, wants_to_end)) {
         dg_pick_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
-        propose_constraints(search, from, logits, lse);
+        propose_constraints(search, from, due, logits, lse);
         return false;
     }
     return true;
@@ -138,7 +209,7 @@ static void propose(struct dg_search *search, float *const *logits)
             add_candidate(search, i, dg_columns_id(&search->columns, (size_t)choices[c].column),
                           choices[c].logprob);
         if (search->opts->n_constraints && search->width > 1 && isfinite(lse))
-            propose_constraints(search, i, logits[i], lse);
+            propose_constraints(search, i, -1, logits[i], lse);
     }
 }
 
@@ -241,6 +312,7 @@ static void draw(struct dg_search *search, float *const *logits, const float *co
 void dg_search_choose(struct dg_search *search, float *const *logits, const float *const *attention)
 {
     search->tmp->n_candidates = 0;
+    search->attention = search->has_ties ? attention : NULL;
     if (search->opts->sample) {
         draw(search, logits, attention);
     } else {

@@ -10,6 +10,7 @@
 #include "decode/search.h"
 
 enum {
+    MOVES_MAX = 8,                                       /* phrases put elsewhere in a second attempt */
     NEXT_MAX = 64,                                       /* constraint words tried per hypothesis */
     CANDIDATES_MAX = DG_BEAM_MAX * (2 * DG_BEAM_MAX + NEXT_MAX),
 };
@@ -61,6 +62,14 @@ struct dg_search {
     int no_repeat_ngram;
     int allowance; /* repetition that the source calls for */
     bool was_repaired;
+    bool has_ties;   /* constraints that are bound to source tokens */
+    struct best_place {
+        float share; /* of attention on the constraint's source, the most that there was, */
+        size_t at;   /* with so many tokens said */
+    } places[DG_CONSTRAINTS_MAX]; /* of a single hypothesis */
+    int n_moves;     /* second attempts for a phrase that was not due anywhere */
+    bool is_moved;   /* one begins at the end of this step */
+    const float *const *attention; /* borrowed, during a step only */
     enum dg_finish empty_finish; /* of an answer without a hypothesis */
 
     struct hyp hyps[3 * DG_BEAM_MAX + 1];

@@ -92,6 +92,8 @@ struct dg_engine_result {
     bool repaired;
     size_t n_sentences, n_cuts;
     size_t n_cached; /* sentences whose answer was there */
+    const struct dg_span *lost; /* [n_lost] what was to come back as it is and did not (text/protect.h) */
+    size_t n_lost;
     const char *model, *source, *target;
     const char *detected; /* the text's language, when it had to be found out; else NULL */
     float confidence;     /* of that, 0 to 1; 0 also when no model's language was recognised */
@@ -132,6 +134,11 @@ struct dg_engine_request {
     struct dg_span prefix;          /* its first sentence begins with this, whatever it costs */
     const struct dg_span *must;     /* [n_must] each of its sentences contains these phrases */
     size_t n_must;                  /* at most DG_CONSTRAINTS_MAX */
+
+    /* Addresses, placeholders, tags and the like come back as they are (text/protect.h), and so does: */
+    const struct dg_span *protect;  /* [n_protect] text wherever it stands; lives until on_done */
+    size_t n_protect;
+    bool no_protect;                /* nothing is protected */
 };
 
 #define DG_ENGINE_REQUEST_DEFAULT                                                                  \

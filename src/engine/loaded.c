@@ -53,6 +53,7 @@ void dg_loaded_free(struct dg_loaded *loaded)
         atomic_fetch_sub(&loaded->ledger->leaving, loaded->bytes);
     if (loaded->is_paid)
         dg_ledger_give(loaded->ledger, loaded->bytes);
+    dg_free(loaded->joining);
     dg_free(loaded->name);
     dg_free(loaded->path);
     dg_free(loaded->source);
@@ -209,6 +210,10 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
     loaded->has_fingerprint = opts->wants_fingerprint && !err;
     if (!err)
         err = take_memory(loaded, why);
+    if (!err)
+        err = dg_carry_words_init(&loaded->carry_words, loaded->tokenizer);
+    if (!err)
+        err = dg_carry_joining(loaded->tokenizer, loaded->blueprint.decoder.V, &loaded->joining);
     if (!err)
         err = dg_net_new(&loaded->net, &loaded->blueprint, dg_model_weights(model), NULL, why);
     if (!err)

@@ -18,6 +18,7 @@
 #include "base/why.h"
 #include "decode/decoder.h"
 #include "engine/budget.h"
+#include "engine/carry.h"
 #include "model/dir.h"
 #include "model/net.h"
 #include "sched/sched.h"
@@ -39,6 +40,8 @@ struct dg_loaded {
     struct dg_sched *sched;           /* borrowed */
     struct dg_ledger *ledger;         /* borrowed */
     struct dg_blueprint blueprint;
+    struct dg_carry_words carry_words; /* what stands for spans that must survive */
+    uint8_t *joining; /* owned; [target words] 1 for pieces that go on with the word before */
     struct dg_decoder_limits limits;
     size_t bytes;         /* memory it takes, or would take: weights as packed, decoders, tokenizer */
     bool is_paid;         /* the ledger has promised them */

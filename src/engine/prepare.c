@@ -16,24 +16,20 @@ static bool is_aligned(struct dg_span a, struct dg_span b)
     return same;
 }
 
-enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
-                       const struct dg_prepare_opts *opts)
+static enum dg_err flatten(struct dg_prepared *prepared)
 {
-    enum dg_err err = DG_OK;
-    *prepared = (struct dg_prepared){.text = text, .casing = DG_CASING_PLAIN, .in_place = true};
-    dg_buf_init(&prepared->flat, 2 * text.len + 1);
-    dg_buf_init(&prepared->lowered, 6 * text.len + 16); /* folding lengthens a character threefold at most */
-    if (opts->joined) {
-        err = dg_segment_flatten(text, &prepared->flat);
-        prepared->text = dg_buf_span(&prepared->flat);
-        prepared->in_place = false;
-    }
-    if (err || opts->keep_case)
-        return err;
-    prepared->casing = dg_casing_find(prepared->text, opts->language);
+    enum dg_err err = dg_segment_flatten(prepared->text, &prepared->flat);
+    prepared->text = dg_buf_span(&prepared->flat);
+    prepared->in_place = false;
+    return err;
+}
+
+static enum dg_err lower(struct dg_prepared *prepared, const char *language)
+{
+    prepared->casing = dg_casing_find(prepared->text, language);
     if (prepared->casing == DG_CASING_PLAIN)
         return DG_OK;
-    err = dg_casing_lower(prepared->text, prepared->casing, opts->language, &prepared->lowered);
+    enum dg_err err = dg_casing_lower(prepared->text, prepared->casing, language, &prepared->lowered);
     if (err)
         return err;
     prepared->in_place =
@@ -42,8 +38,38 @@ enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
     return DG_OK;
 }
 
+static enum dg_err dress(struct dg_prepared *prepared, const struct dg_prepare_opts *opts)
+{
+    enum dg_err err = dg_carry_dress(opts->carry, prepared->text, opts->words, &prepared->dressed);
+    prepared->text = dg_buf_span(&prepared->dressed);
+    return err;
+}
+
+enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
+                       const struct dg_prepare_opts *opts)
+{
+    enum dg_err err = DG_OK;
+    *prepared = (struct dg_prepared){.text = text, .casing = DG_CASING_PLAIN, .in_place = true};
+    dg_buf_init(&prepared->flat, 2 * text.len + 1);
+    dg_buf_init(&prepared->lowered, 6 * text.len + 16); /* folding lengthens a character threefold at most */
+    dg_buf_init(&prepared->dressed, 8 * text.len + 1024);
+    if (opts->joined)
+        err = flatten(prepared);
+    if (!err && opts->carry) {
+        err = dg_carry_find(opts->carry, prepared->text, opts->extra, opts->n_extra, opts->list);
+        if (opts->carry->text)
+            prepared->text = dg_buf_span(&opts->carry->marked);
+    }
+    if (!err && !opts->keep_case)
+        err = lower(prepared, opts->language);
+    if (!err && opts->carry && opts->carry->n > 0)
+        err = dress(prepared, opts);
+    return err;
+}
+
 void dg_prepared_deinit(struct dg_prepared *prepared)
 {
     dg_buf_deinit(&prepared->flat);
     dg_buf_deinit(&prepared->lowered);
+    dg_buf_deinit(&prepared->dressed);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the model is given in place of a sentence's own bytes: line ends inside made spaces, capitals and
- * Title Case made ordinary case.
+/* What the model is given in place of a sentence's own bytes: line ends inside made spaces, spans that must
+ * survive made words that the model knows (carry.h), capitals and Title Case made ordinary case.
  *
  *     struct dg_prepared prepared;
  *     err = dg_prepare(&prepared, text, &how);
@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "engine/carry.h"
 #include "text/casing.h"
 
 #include <stdbool.h>
@@ -22,13 +23,19 @@ struct dg_prepare_opts {
     const char *language; /* of the text */
     bool joined;          /* it runs over line ends */
     bool keep_case;
+    /* What is carried, or NULL: filled in; stays empty where there is nothing. */
+    struct dg_carry *carry;
+    const struct dg_carry_words *words;
+    const struct dg_span *extra; /* [n_extra] besides what text/protect.h finds */
+    size_t n_extra;
+    struct dg_protect_list *list; /* scratch */
 };
 
 struct dg_prepared {
     struct dg_span text; /* into the original, or into one of the buffers */
     enum dg_casing casing;
-    bool in_place; /* offsets into `text` are offsets into the original, too */
-    struct dg_buf flat, lowered;
+    bool in_place; /* offsets into `text` are offsets into the original, too (dg_carry_origin, if carried) */
+    struct dg_buf flat, lowered, dressed;
 };
 
 /* DG_ERR_NOMEM. */

@@ -13,6 +13,7 @@
 enum {
     WINDOW = 128,         /* tickets of one request with the scheduler at a time */
     RESULT_MAX = 1 << 28, /* bytes of one result */
+    LOST_MAX = 1000,
 };
 
 /* ---- Cutting ------------------------------------------------------------------------------------ */
@@ -184,6 +185,9 @@ void dg_request_free(struct dg_request *request)
         dg_sentence_free(request->sentences[i]);
     dg_list_unlink(&request->link);
     dg_free(request->sentences);
+    for (size_t i = 0; i < request->n_lost; i++)
+        dg_free((char *)(uintptr_t)request->lost[i].ptr);
+    dg_free(request->lost);
     dg_free(request->parts);
     dg_free(request->doc_parts);
     dg_doc_free(request->doc);
@@ -216,7 +220,6 @@ static enum dg_err begin(struct dg_request *request, struct dg_request_tools *to
     enum dg_err err = dg_sentence_new(request, tools, part, why, &sentence);
     if (err)
         return err;
-    sentence->is_first = request->n_tokens_in == 0;
     request->sentences[part] = sentence;
     request->n_tokens_in += sentence->n_tokens;
     request->n_begun = part + 1;
@@ -408,6 +411,23 @@ static enum dg_err show_in_order(struct dg_request *request)
     return err;
 }
 
+enum dg_err dg_request_note_lost(struct dg_request *request, struct dg_span bytes)
+{
+    if (request->n_lost == LOST_MAX)
+        return DG_OK; /* the list is long enough to be alarming */
+    struct dg_span *lost = dg_try_realloc(request->lost, (request->n_lost + 1) * sizeof *lost);
+    char *copy = dg_try_malloc(bytes.len + 1);
+    if (lost)
+        request->lost = lost;
+    if (!lost || !copy) {
+        dg_free(copy);
+        return DG_ERR_NOMEM;
+    }
+    memcpy(copy, bytes.ptr, bytes.len);
+    request->lost[request->n_lost++] = dg_span_make(copy, bytes.len);
+    return DG_OK;
+}
+
 /* ---- Collecting --------------------------------------------------------------------------------- */
 
 /* News for one sentence. */
@@ -519,6 +539,8 @@ void dg_request_finish(struct dg_request *request, struct dg_request_tools *tool
         .n_sentences = request->n_sentences,
         .n_cuts = request->n_cuts,
         .n_cached = request->n_cached,
+        .lost = request->lost,
+        .n_lost = request->n_lost,
         .model = request->n_legs == 1 ? request->legs[0]->name : request->name,
         .source = request->legs[0]->source,
         .target = request->legs[request->n_legs - 1]->target,

@@ -49,6 +49,8 @@ struct dg_request {
     size_t n_open;      /* sentences that wait for a ticket, their own or another's */
     size_t n_ready;     /* sentences begun that are to be launched, for the first time or again */
     size_t n_cached;
+    struct dg_span *lost; /* owned; [n_lost], copies */
+    size_t n_lost;
     struct dg_buf result;
     enum dg_err err;
     enum dg_finish finish;
@@ -94,6 +96,9 @@ void dg_request_take_remote(struct dg_request_tools *tools, struct dg_flight *fl
 enum dg_err dg_request_cut(struct dg_request_tools *tools, const struct dg_loaded *model,
                            struct dg_span text, const struct dg_request_cut_opts *opts,
                            struct dg_segments *segments, struct dg_why *why) DG_MUST_CHECK;
+
+/* A span that was to survive is not in the translation. */
+enum dg_err dg_request_note_lost(struct dg_request *request, struct dg_span bytes) DG_MUST_CHECK;
 
 /* Shows what is in order: for a text that has no sentence, or ends with a separator. */
 void dg_request_show(struct dg_request *request, struct dg_request_tools *tools);

@@ -39,8 +39,66 @@ static enum dg_err set_ids(struct dg_sentence *sentence, const struct dg_token *
     return DG_OK;
 }
 
-/* The tokens of a part, with offsets into the request's text. Where what the model gets is not laid out
- * like the original, offsets point at the part as a whole. */
+/* Ties what is carried to the tokens [n] that stand for it. */
+static enum dg_err constrain(struct dg_sentence *sentence, const struct dg_token *tokens, size_t n)
+{
+    if (!sentence->carry || sentence->carry->n == 0)
+        return DG_OK;
+    if (!sentence->phrases)
+        sentence->phrases = dg_try_calloc(DG_CARRY_MAX, sizeof *sentence->phrases);
+    if (!sentence->constraints)
+        sentence->constraints =
+            dg_try_calloc(DG_CARRY_MAX + DG_CONSTRAINTS_MAX, sizeof *sentence->constraints);
+    if (!sentence->phrases || !sentence->constraints)
+        return DG_ERR_NOMEM;
+    sentence->n_carried =
+        dg_carry_constrain(sentence->carry, tokens, n, sentence->phrases, sentence->constraints);
+    return DG_OK;
+}
+
+/* Copies the tokens, with offsets into the request's text. Where what the model gets is not laid out like the
+ * original, offsets point at the part as a whole. */
+static enum dg_err keep_tokens(struct dg_sentence *sentence, const struct dg_prepared *prepared,
+                               const struct dg_token *tokens, size_t n, struct dg_why *why)
+{
+    const struct dg_segment *part = &sentence->request->parts[sentence->part];
+    const struct dg_carry *carry = sentence->carry;
+    if (!(sentence->tokens = dg_try_calloc(n, sizeof *tokens)))
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a sentence of %zu tokens", n);
+    sentence->n_tokens = n;
+    for (size_t i = 0; i < n; i++) {
+        size_t begin = 0, end = part->len;
+        if (prepared->in_place) {
+            begin = carry ? dg_carry_origin(carry, tokens[i].begin, false) : tokens[i].begin;
+            end = carry ? dg_carry_origin(carry, tokens[i].end, true) : tokens[i].end;
+        }
+        sentence->tokens[i] = (struct dg_token){tokens[i].id, (uint32_t)(part->at + begin),
+                                                (uint32_t)(part->at + (end < begin ? begin : end))};
+    }
+    return set_ids(sentence, tokens, n, why);
+}
+
+/* What the sentence carries is looked for, unless the beginning of its translation is given: that has it. */
+static enum dg_err new_carry(struct dg_sentence *sentence)
+{
+    const struct dg_engine_request *asked = &sentence->request->asked;
+    if (asked->no_protect || (sentence->is_first && asked->prefix.len > 0))
+        return DG_OK;
+    sentence->carry = dg_try_malloc(sizeof *sentence->carry);
+    if (!sentence->carry)
+        return DG_ERR_NOMEM;
+    dg_carry_init(sentence->carry);
+    return DG_OK;
+}
+
+static void free_carry(struct dg_sentence *sentence)
+{
+    if (sentence->carry)
+        dg_carry_deinit(sentence->carry);
+    dg_free(sentence->carry);
+    sentence->carry = NULL;
+}
+
 static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tools *tools,
                             struct dg_why *why)
 {
@@ -49,27 +107,38 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
     const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
     const struct dg_prepare_opts prepare = {.language = request->legs[0]->source_tag.language,
                                             .joined = part->joined,
-                                            .keep_case = request->asked.keep_case};
+                                            .keep_case = request->asked.keep_case,
+                                            .carry = sentence->carry,
+                                            .words = &request->legs[0]->carry_words,
+                                            .extra = request->asked.protect,
+                                            .n_extra = request->asked.n_protect,
+                                            .list = &tools->protected};
     struct dg_prepared prepared;
     const struct dg_token *tokens;
+    size_t n = 0;
     enum dg_err err = dg_prepare(
         &prepared, dg_span_sub(request->asked.text, part->at, part->len), &prepare);
+    if (!err && sentence->carry && !sentence->carry->text)
+        free_carry(sentence);
     if (!err)
         err = dg_tokenizer_encode(request->legs[0]->tokenizer, tools->work, prepared.text, &opts, why,
-                                  &tokens, &sentence->n_tokens);
-    if (!err && !(sentence->tokens = dg_try_calloc(sentence->n_tokens, sizeof *tokens)))
-        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a sentence of %zu tokens",
-                         sentence->n_tokens);
-    for (size_t i = 0; !err && i < sentence->n_tokens; i++) {
-        sentence->tokens[i] = tokens[i];
-        sentence->tokens[i].begin = (uint32_t)(part->at + (prepared.in_place ? tokens[i].begin : 0));
-        sentence->tokens[i].end =
-            (uint32_t)(part->at + (prepared.in_place ? tokens[i].end : part->len));
-    }
+                                  &tokens, &n);
+    if (!err)
+        err = keep_tokens(sentence, &prepared, tokens, n, why);
+    if (!err)
+        err = constrain(sentence, tokens, n);
     sentence->casing = prepared.casing;
     sentence->in_place = prepared.in_place;
     dg_prepared_deinit(&prepared);
-    return err ? err : set_ids(sentence, sentence->tokens, sentence->n_tokens, why);
+    return err;
+}
+
+/* At the start of the last leg: what stands outside of the sentence, before it. */
+static enum dg_err begin_text(struct dg_sentence *sentence)
+{
+    if (!sentence->carry || !is_last_leg(sentence))
+        return DG_OK;
+    return dg_buf_append_span(&sentence->text, sentence->carry->before);
 }
 
 enum dg_err dg_sentence_new(struct dg_request *request, struct dg_request_tools *tools, size_t part,
@@ -80,12 +149,18 @@ enum dg_err dg_sentence_new(struct dg_request *request, struct dg_request_tools 
         return dg_why_set(why, DG_ERR_NOMEM, "no memory for a sentence");
     sentence->request = request;
     sentence->part = part;
+    sentence->is_first = request->n_tokens_in == 0;
     sentence->is_cached = true;
     dg_list_init(&sentence->link);
     dg_buf_init(&sentence->via, DG_SENTENCE_MAX);
+    dg_buf_init(&sentence->raw, DG_SENTENCE_MAX);
     dg_buf_init(&sentence->text, DG_SENTENCE_MAX);
     dg_tokenizer_stream_init(&sentence->stream, request->legs[0]->tokenizer, DG_SENTENCE_MAX);
-    enum dg_err err = tokenise(sentence, tools, why);
+    enum dg_err err = new_carry(sentence);
+    if (!err)
+        err = tokenise(sentence, tools, why);
+    if (!err)
+        err = begin_text(sentence);
     if (err) {
         dg_sentence_free(sentence);
         return err;
@@ -104,7 +179,11 @@ void dg_sentence_free(struct dg_sentence *sentence)
     dg_free(sentence->ids);
     dg_free(sentence->pieces);
     dg_tokenizer_stream_deinit(&sentence->stream);
+    free_carry(sentence);
+    dg_free(sentence->constraints);
+    dg_free(sentence->phrases);
     dg_buf_deinit(&sentence->via);
+    dg_buf_deinit(&sentence->raw);
     dg_buf_deinit(&sentence->text);
     dg_free(sentence);
 }
@@ -138,14 +217,29 @@ static enum dg_err ready_piece(struct dg_sentence *sentence, struct dg_request_t
     const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
     const struct dg_token *tokens;
     size_t n;
-    struct dg_tokenizer *tokenizer = model_of(sentence)->tokenizer;
+    struct dg_buf dressed;
+    const struct dg_loaded *model = model_of(sentence);
     dg_flight_unref(sentence->flight);
     sentence->flight = NULL;
-    sentence->n_fed = 0;
+    sentence->n_fed = sentence->n_carried = 0;
+    dg_buf_clear(&sentence->raw);
+    sentence->out = (struct dg_carry_out){.n_read = 0};
     dg_tokenizer_stream_deinit(&sentence->stream);
-    dg_tokenizer_stream_init(&sentence->stream, tokenizer, DG_SENTENCE_MAX);
-    enum dg_err err = dg_tokenizer_encode(tokenizer, tools->work, piece, &opts, NULL, &tokens, &n);
-    return err ? err : set_ids(sentence, tokens, n, NULL);
+    dg_tokenizer_stream_init(&sentence->stream, model->tokenizer, DG_SENTENCE_MAX);
+    dg_buf_init(&dressed, 8 * piece.len + 1024);
+    enum dg_err err = DG_OK;
+    if (sentence->carry && sentence->carry->n > 0) {
+        err = dg_carry_dress(sentence->carry, piece, &model->carry_words, &dressed);
+        piece = dg_buf_span(&dressed);
+    }
+    if (!err)
+        err = dg_tokenizer_encode(model->tokenizer, tools->work, piece, &opts, NULL, &tokens, &n);
+    if (!err)
+        err = set_ids(sentence, tokens, n, NULL);
+    if (!err)
+        err = constrain(sentence, tokens, n);
+    dg_buf_deinit(&dressed);
+    return err;
 }
 
 /* Gives the answer the case that its sentence was written in. */
@@ -168,6 +262,28 @@ static enum dg_err restore_case(const struct dg_sentence *sentence, struct dg_bu
     return err;
 }
 
+/* Text between two pieces: marks in it are said here as well. */
+static enum dg_err put_between(struct dg_sentence *sentence, struct dg_span text)
+{
+    struct dg_carry_out out = {.keeps_marks = !is_last_leg(sentence)};
+    return sentence->carry ? dg_carry_undress(sentence->carry, &out, text, true, &sentence->text)
+                           : dg_buf_append_span(&sentence->text, text);
+}
+
+/* The last bytes, and what has not come back. */
+static enum dg_err end_text(struct dg_sentence *sentence)
+{
+    struct dg_carry *carry = sentence->carry;
+    if (!carry)
+        return DG_OK;
+    dg_carry_check(carry, dg_buf_span(&sentence->text));
+    enum dg_err err = dg_buf_append_span(&sentence->text, carry->after);
+    for (size_t i = 0; !err && i < carry->n; i++)
+        if (!carry->items[i].is_said)
+            err = dg_request_note_lost(sentence->request, dg_carry_bytes(carry, i));
+    return err;
+}
+
 /* After the end of a ticket: the next piece, the next leg, or the end. */
 static enum dg_err go_on(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
@@ -177,7 +293,7 @@ static enum dg_err go_on(struct dg_sentence *sentence, struct dg_request_tools *
             struct dg_span text = dg_span_sub(dg_buf_span(&sentence->via), piece->at, piece->len);
             if (piece->kind == DG_SEGMENT_SENTENCE)
                 return ready_piece(sentence, tools, text);
-            enum dg_err err = dg_buf_append_span(&sentence->text, text);
+            enum dg_err err = put_between(sentence, text);
             if (err)
                 return err;
         }
@@ -190,12 +306,14 @@ static enum dg_err go_on(struct dg_sentence *sentence, struct dg_request_tools *
         sentence->leg++;
         sentence->n_tickets = 0;
         enum dg_err err = cut_via(sentence, tools);
+        if (!err)
+            err = begin_text(sentence);
         if (err)
             return err;
     }
     sentence->is_over = true;
     sentence->request->n_cached += sentence->is_cached;
-    return restore_case(sentence, &sentence->text, 0);
+    return end_text(sentence);
 }
 
 /* ---- Collecting --------------------------------------------------------------------------------- */
@@ -209,6 +327,25 @@ int dg_finish_badness(enum dg_finish finish)
     return rank[finish];
 }
 
+/* Puts what the model said into the text, as it is shown. Where letters change at the end, nothing before. */
+static enum dg_err emit(struct dg_sentence *sentence, bool is_over)
+{
+    struct dg_carry_out *out = &sentence->out;
+    bool is_cased = sentence->casing != DG_CASING_PLAIN && is_last_leg(sentence);
+    if (is_cased && !is_over)
+        return DG_OK;
+    enum dg_err err = is_cased ? restore_case(sentence, &sentence->raw, 0) : DG_OK;
+    if (err)
+        return err;
+    out->any_case = is_cased;
+    out->keeps_marks = !is_last_leg(sentence);
+    if (sentence->carry && sentence->carry->n > 0)
+        return dg_carry_undress(sentence->carry, out, dg_buf_span(&sentence->raw), is_over, &sentence->text);
+    struct dg_span rest = dg_span_sub(dg_buf_span(&sentence->raw), out->n_read, sentence->raw.len);
+    out->n_read = sentence->raw.len;
+    return dg_buf_append_span(&sentence->text, rest);
+}
+
 /* Detokenises what the ticket has shown since the last time, and the rest when it is over. */
 static enum dg_err feed(struct dg_sentence *sentence, bool is_over)
 {
@@ -219,14 +356,14 @@ static enum dg_err feed(struct dg_sentence *sentence, bool is_over)
     for (; !err && sentence->n_fed < n; sentence->n_fed++) {
         err = dg_tokenizer_stream_push(&sentence->stream, ticket->shown_ids[sentence->n_fed], &delta);
         if (!err)
-            err = dg_buf_append_span(&sentence->text, delta);
+            err = dg_buf_append_span(&sentence->raw, delta);
     }
     if (!err && is_over) {
         err = dg_tokenizer_stream_finish(&sentence->stream, &delta);
         if (!err)
-            err = dg_buf_append_span(&sentence->text, delta);
+            err = dg_buf_append_span(&sentence->raw, delta);
     }
-    return err;
+    return err ? err : emit(sentence, is_over);
 }
 
 /* Adds the best answer of a ticket to the sums of the sentence and of its request. */
@@ -376,6 +513,21 @@ static bool needs_alignment(const struct dg_sentence *sentence)
     return request->n_legs == 1 && request->doc && request->doc_parts[sentence->part].has_markup;
 }
 
+/* Demands what is carried, besides what `search` demands already. */
+static void demand_carried(const struct dg_sentence *sentence, struct dg_search_opts *search)
+{
+    size_t n = sentence->n_carried, n_all = n + search->n_constraints;
+    if (n == 0)
+        return;
+    if (n_all > DG_CONSTRAINTS_MAX)
+        n_all = DG_CONSTRAINTS_MAX; /* what is left out may come all the same, and is told when not */
+    for (size_t i = n; i < n_all; i++)
+        sentence->constraints[i] = search->constraints[i - n];
+    search->constraints = sentence->constraints;
+    search->n_constraints = n_all;
+    search->joining = model_of(sentence)->joining;
+}
+
 /* The options of its search: on the way to another language plain, at the end as they were asked for. */
 static struct dg_search_opts search_of(const struct dg_sentence *sentence)
 {
@@ -385,11 +537,11 @@ static struct dg_search_opts search_of(const struct dg_sentence *sentence)
         const struct dg_search_opts plain = DG_SEARCH_OPTS_DEFAULT;
         search = plain;
         search.beam = request->asked.search.sample ? 1 : request->asked.search.beam;
-        return search;
+    } else if (sentence->n_tickets == 0) { /* of several pieces the first one's */
+        dg_demands_apply(&request->demands, sentence->is_first, &search);
     }
     search.want_alignment |= needs_alignment(sentence);
-    if (sentence->n_tickets == 0) /* of several pieces the first one's */
-        dg_demands_apply(&request->demands, sentence->is_first, &search);
+    demand_carried(sentence, &search);
     return search;
 }
 
@@ -482,6 +634,35 @@ bool dg_sentence_is_showable(const struct dg_sentence *sentence)
     return is_last_leg(sentence) && (sentence->casing == DG_CASING_PLAIN || sentence->is_over);
 }
 
+/* Appends the text of an answer that is not the first. */
+static enum dg_err other_answer(const struct dg_sentence *sentence, const struct dg_ticket_answer *answer,
+                                struct dg_buf *texts)
+{
+    size_t from = texts->len;
+    enum dg_err err =
+        dg_tokenizer_decode(model_of(sentence)->tokenizer, answer->ids, answer->n_ids, texts);
+    if (!err)
+        err = restore_case(sentence, texts, from);
+    if (err || !sentence->carry)
+        return err;
+    struct dg_carry carry = *sentence->carry; /* borrows all but what has been said */
+    struct dg_carry_out out = {.any_case = sentence->casing != DG_CASING_PLAIN};
+    struct dg_buf text;
+    for (size_t i = 0; i < carry.n; i++)
+        carry.items[i].is_said = false;
+    dg_buf_init(&text, DG_SENTENCE_MAX);
+    err = dg_buf_append_span(&text, carry.before);
+    if (!err)
+        err = dg_carry_undress(&carry, &out, dg_span_sub(dg_buf_span(texts), from, texts->len), true, &text);
+    if (!err)
+        err = dg_buf_append_span(&text, carry.after);
+    dg_buf_truncate(texts, from);
+    if (!err)
+        err = dg_buf_append_span(texts, dg_buf_span(&text));
+    dg_buf_deinit(&text);
+    return err;
+}
+
 enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_buf *texts,
                                 struct dg_engine_answer *answers, size_t *n)
 {
@@ -494,10 +675,7 @@ enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_bu
     size_t ends[DG_BEAM_MAX + 1] = {0};
     enum dg_err err = DG_OK;
     for (size_t i = 1; !err && i < ticket->n_answers; i++) {
-        err = dg_tokenizer_decode(model_of(sentence)->tokenizer, ticket->answers[i].ids,
-                                  ticket->answers[i].n_ids, texts);
-        if (!err)
-            err = restore_case(sentence, texts, ends[i - 1]);
+        err = other_answer(sentence, &ticket->answers[i], texts);
         ends[i] = texts->len;
     }
     for (size_t i = 0; !err && i < ticket->n_answers; i++) {
@@ -542,6 +720,11 @@ static enum dg_err find_ends(const struct dg_sentence *sentence, const struct dg
         return err;
     if (delta.len)
         ends[best->n_ids - 1] = said += delta.len;
+    if (sentence->carry) {
+        for (size_t i = 0; i < best->n_ids; i++)
+            ends[i] = dg_carry_told(sentence->carry, ends[i], sentence->text.len);
+        return DG_OK;
+    }
     for (size_t i = 0; i < best->n_ids && said != sentence->text.len && said > 0; i++)
         ends[i] = ends[i] * sentence->text.len / said;
     return DG_OK;

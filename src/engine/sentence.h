@@ -21,6 +21,7 @@
 #include "base/list.h"
 #include "engine/asks.h"
 #include "engine/cache.h"
+#include "engine/carry.h"
 #include "engine/engine.h"
 #include "text/casing.h"
 #include "text/doc.h"
@@ -46,6 +47,12 @@ struct dg_sentence {
     struct dg_segment *pieces;   /* owned; [n_pieces] cut, */
     size_t n_pieces, n_pieces_begun;
     struct dg_tokenizer_stream stream;
+    struct dg_carry *carry;      /* owned; NULL: nothing is carried */
+    struct dg_carry_out out;     /* how far `raw` was undressed */
+    struct dg_constraint *constraints; /* owned; [.., DG_CARRY_MAX more] of the present piece, */
+    struct dg_phrase *phrases;   /* owned; [DG_CARRY_MAX] */
+    size_t n_carried;            /* of them for what is carried: the last ones */
+    struct dg_buf raw;           /* what the present ticket says, as the model says it */
     struct dg_buf text;          /* what this leg has said, */
     size_t n_told;               /* of which this much was shown */
     size_t n_fed;                /* tokens of the flight detokenised */

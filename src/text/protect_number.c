@@ -25,6 +25,7 @@ static bool is_unit(struct dg_span word)
         "mg",   "g",    "kg",   "t",    "lb",   "lbs",  "oz",   "ml",   "mL",   "cl",  "dl",
         "l",    "L",    "ns",   "µs",   "ms",   "s",    "sec",  "min",  "h",    "hrs", "Hz",
         "kHz",  "MHz",  "GHz",  "V",    "mV",   "kV",   "A",    "mA",   "mAh",  "Ah",  "W",
+        "Ko",   "ko",   "Mo",   "Go",   "To",   "Kio",  "Mio",  "Gio",  "Tio",  "octets",
         "mW",   "kW",   "MW",   "GW",   "Wh",   "kWh",  "MWh",  "J",    "kJ",   "MJ",  "cal",
         "kcal", "N",    "Pa",   "hPa",  "kPa",  "bar",  "psi",  "dB",   "dBm",  "lm",  "lx",
         "px",   "pt",   "em",   "rem",  "dpi",  "ppi",  "fps",  "rpm",  "mph",  "kph", "MP",
@@ -61,24 +62,39 @@ static size_t match_unit(struct dg_span text, size_t at)
     return end;
 }
 
-/* Digits and what joins them: "1,234.56", "2024-03-15", "10:30", "192.168.0.1", "1 234" (no-break).
+/* True when the blank at `at` separates groups of three digits: "1 234,56", "12 345 678". */
+static bool is_group_blank(struct dg_span text, size_t at, unsigned n_run)
+{
+    if (n_run < 1 || n_run > 3)
+        return false;
+    for (size_t i = 1; i <= 3; i++)
+        if (!dg_protect_is_digit(dg_protect_byte(text, at + i)))
+            return false;
+    return !dg_protect_is_digit(dg_protect_byte(text, at + 4));
+}
+
+/* Digits and what joins them: "1,234.56", "2024-03-15", "10:30", "192.168.0.1", "1 234".
  * *n_digits and *joined say what was seen. */
 static size_t read_digits(struct dg_span text, size_t at, unsigned *n_digits, bool *joined)
 {
+    unsigned n_run = 0; /* digits since the last joint */
     while (at < text.len) {
         char c = text.ptr[at];
         if (dg_protect_is_digit(c)) {
             ++*n_digits;
+            n_run++;
             at++;
             continue;
         }
         uint32_t cp;
         size_t len = dg_utf8_decode(text, at, &cp);
-        bool joins =
-            len > 0 && (strchr(".,:/-'", c) || cp == 0x2019 || is_no_break_space(cp)) && c != '\0';
+        bool joins = len > 0 && c != '\0' &&
+                     (strchr(".,:/-'", c) || cp == 0x2019 || is_no_break_space(cp) ||
+                      (c == ' ' && is_group_blank(text, at, n_run)));
         if (!joins || !dg_protect_is_digit(dg_protect_byte(text, at + len)))
             break;
         *joined = true;
+        n_run = 0;
         at += len;
     }
     return at;

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: ISC
+# Copyright (c) 2026 The dragoman authors
+"""What must survive a translation does: a thousand strings with spans of every kind in them, by the command; and
+the fields `protected` and `lost` of the API."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from harness import SOURCES, IntegrationTest, main
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+import spans  # noqa: E402
+
+N, EXAMPLES = 1000, 5
+TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+MODEL = os.path.join(SOURCES, "models", "fr-en")
+
+
+class Thousand(unittest.TestCase):
+    def test_spans_come_back_once_in_order_and_in_place(self):
+        items = list(spans.strings(N))
+        lines = "".join(text + "\n" for text, _ in items)
+        done = subprocess.run([TOOL, "translate", "--model", MODEL], input=lines.encode(), capture_output=True,
+                              timeout=600, check=True)
+        answers = done.stdout.decode().split("\n")
+        totals, faults = [0, 0, 0], []
+        for (text, expected), answer in zip(items, answers):
+            verdict = spans.judge(text, expected, answer)
+            totals = [total + good for total, good in zip(totals, verdict)]
+            if not all(verdict):
+                faults.append(f"{text}\n      {answer}")
+        shares = [100 * total / N for total in totals]
+        print("exactly once %.1f%%, in order %.1f%%, not swept to the end %.1f%%" % tuple(shares))
+        print("\n".join(faults[:EXAMPLES]))
+        self.assertGreaterEqual(shares[0], 98)
+        self.assertGreaterEqual(shares[1], 95)
+        self.assertGreaterEqual(shares[2], 95)
+
+
+class Fields(IntegrationTest):
+    def translate(self, server, **fields):
+        status, _, body = server.request("POST", "/v1/translate", body=json.dumps({"target": "en", **fields}).encode())
+        return status, json.loads(body)
+
+    def start_with_model(self):
+        return self.start(f"--models-dir={os.path.join(SOURCES, 'models')}")
+
+    def test_protected_text_and_what_is_lost(self):
+        server = self.start_with_model()
+        status, answer = self.translate(server, text="Le chat dort dans la maison.", protected=["chat", "absent"])
+        self.assertEqual(status, 200, answer)
+        item = answer["translations"][0]
+        self.assertEqual(item["text"].count("chat"), 1)
+        self.assertNotIn("lost", item)
+        status, answer = self.translate(server, text="Ouvrez {0} maintenant, puis fermez la porte.", max_length=1)
+        self.assertEqual(status, 200, answer)
+        item = answer["translations"][0]
+        self.assertTrue("{0}" in item["text"] or item["lost"] == ["{0}"], item)
+        status, answer = self.translate(server, text="x", protected=[""])
+        self.assertEqual((status, answer["error"]["field"]), (400, "protected"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+#include "engine/carry.h"
+#include "files.h"
+#include "unit.h"
+
+#include <string.h>
+
+static struct dg_tokenizer *tokenizer;
+static struct dg_carry_words words;
+static struct dg_carry carry;
+static struct dg_protect_list list;
+
+static void set_up(void)
+{
+    char path[DG_TEST_PATH];
+    struct dg_why why = DG_WHY_NONE;
+    dg_test_source(path, "models/fr-en");
+    ck_assert_msg(dg_tokenizer_open(path, &why, &tokenizer) == DG_OK, "%s", why.text);
+    ck_assert_int_eq(dg_carry_words_init(&words, tokenizer), DG_OK);
+    dg_carry_init(&carry);
+    dg_protect_list_init(&list);
+}
+
+static void tear_down(void)
+{
+    dg_carry_deinit(&carry);
+    dg_protect_list_deinit(&list);
+    dg_tokenizer_close(tokenizer);
+}
+
+/* Finds, dresses, and undresses again in slices of `slice` bytes. */
+static void check_round_trip(const char *text, const char *dressed_as, size_t slice)
+{
+    struct dg_buf dressed, back;
+    struct dg_carry_out out = {.n_read = 0};
+    dg_carry_deinit(&carry);
+    dg_buf_init(&dressed, 10000);
+    dg_buf_init(&back, 10000);
+    ck_assert_int_eq(dg_carry_find(&carry, dg_span_cstr(text), NULL, 0, &list), DG_OK);
+    ck_assert_int_eq(dg_carry_dress(&carry, dg_buf_span(&carry.marked), &words, &dressed), DG_OK);
+    ck_assert_str_eq(dressed.ptr, dressed_as);
+    ck_assert_int_eq(dg_buf_append_span(&back, carry.before), DG_OK);
+    for (size_t n = slice;; n += slice) {
+        bool is_over = n >= dressed.len;
+        size_t before = back.len;
+        ck_assert_int_eq(dg_carry_undress(&carry, &out, dg_span_sub(dg_buf_span(&dressed), 0, n), is_over, &back),
+                         DG_OK);
+        ck_assert_uint_ge(back.len, before); /* what was shown stays */
+        ck_assert_ptr_null(strstr(back.ptr ? back.ptr : "", words.items[0].text));
+        if (is_over)
+            break;
+    }
+    ck_assert_int_eq(dg_buf_append_span(&back, carry.after), DG_OK);
+    ck_assert_str_eq(back.ptr, text);
+    for (size_t i = 0; i < carry.n; i++)
+        ck_assert(carry.items[i].is_said);
+    dg_buf_deinit(&dressed);
+    dg_buf_deinit(&back);
+}
+
+START_TEST(spans_travel_as_words_and_come_back)
+{
+    set_up();
+    char text[200];
+    const char *a = words.items[0].text, *b = words.items[1].text;
+    ck_assert_uint_ge(words.n, 8);
+    for (size_t slice = 1; slice < 9; slice++) {
+        snprintf(text, sizeof text, "Ouvrez %s dans %s.", a, b);
+        check_round_trip("Ouvrez https://a.org/?q=1 dans {0}.", text, slice);
+        snprintf(text, sizeof text, "Ouvrez %s.", a);
+        check_round_trip("Ouvrez <x id=\"7\"></x>.", text, slice);      /* touching spans are one */
+        check_round_trip("\U0001F600 Ouvrez %s. \U0001F600", text, slice); /* emoji stay outside */
+        snprintf(text, sizeof text, "pr\u00e9 %s fixe", a);
+        check_round_trip("pr\u00e9{0}fixe", text, slice);
+        snprintf(text, sizeof text, "%s's", a);
+        check_round_trip("$Name's", text, slice);
+    }
+    tear_down();
+}
+END_TEST
+
+START_TEST(words_that_the_sentence_has_are_not_taken)
+{
+    struct dg_buf dressed;
+    char text[100];
+    set_up();
+    snprintf(text, sizeof text, "%s a vu {0} et %sy.", words.items[0].text, words.items[1].text);
+    dg_buf_init(&dressed, 1000);
+    ck_assert_int_eq(dg_carry_find(&carry, dg_span_cstr(text), NULL, 0, &list), DG_OK);
+    ck_assert_int_eq(dg_carry_dress(&carry, dg_buf_span(&carry.marked), &words, &dressed), DG_OK);
+    ck_assert_int_eq(carry.items[0].word, 2);
+    dg_buf_deinit(&dressed);
+    tear_down();
+}
+END_TEST
+
+START_TEST(what_the_request_names_is_carried_too)
+{
+    static const struct dg_span extra[] = {{"chat", 4}, {"chat noir", 9}};
+    set_up();
+    ck_assert_int_eq(dg_carry_find(&carry, DG_SPAN("Le chat noir et le chat de a@b.org."), extra, 2, &list),
+                     DG_OK);
+    ck_assert_uint_eq(carry.n, 3);
+    ck_assert(dg_span_eq(dg_carry_bytes(&carry, 0), DG_SPAN("chat noir")));
+    ck_assert(dg_span_eq(dg_carry_bytes(&carry, 1), DG_SPAN("chat")));
+    ck_assert(dg_span_eq(dg_carry_bytes(&carry, 2), DG_SPAN("a@b.org")));
+    tear_down();
+}
+END_TEST
+
+START_TEST(text_without_spans_is_left_alone)
+{
+    set_up();
+    ck_assert_int_eq(dg_carry_find(&carry, DG_SPAN("Il pleut."), NULL, 0, &list), DG_OK);
+    ck_assert_ptr_null(carry.text);
+    ck_assert_uint_eq(carry.n, 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)
+{
+    struct dg_buf text, dressed;
+    set_up();
+    dg_buf_init(&text, 10000);
+    dg_buf_init(&dressed, 10000);
+    for (int i = 0; i < 2 * DG_CARRY_MAX; i++)
+        ck_assert_int_eq(dg_buf_printf(&text, "mot {%d} ", i), DG_OK);
+    ck_assert_int_eq(dg_carry_find(&carry, dg_buf_span(&text), NULL, 0, &list), DG_OK);
+    ck_assert_uint_eq(carry.n, DG_CARRY_MAX);
+    ck_assert_uint_eq(carry.n_left, DG_CARRY_MAX);
+    ck_assert_int_eq(dg_carry_dress(&carry, dg_buf_span(&carry.marked), &words, &dressed), DG_OK);
+    dg_buf_deinit(&text);
+    dg_buf_deinit(&dressed);
+    tear_down();
+}
+END_TEST
+
+DG_UNIT(spans_travel_as_words_and_come_back, words_that_the_sentence_has_are_not_taken,
+        what_the_request_names_is_carried_too, text_without_spans_is_left_alone,
+        many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)
