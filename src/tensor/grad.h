@@ -39,6 +39,11 @@ struct dg_grad_attention {
     bool causal; /* query t sees keys 0 .. t */
 };
 
+static inline size_t dg_grad_attention_scratch(size_t S, size_t dh)
+{
+    return ((S + 7) & ~(size_t)7) * (dh + 1);
+}
+
 struct dg_adam {
     float rate;          /* already with the bias corrections folded in */
     float beta1, beta2;
@@ -72,12 +77,13 @@ struct dg_grad_kernels {
     void (*drop)(float *y, const float *base, const float *x, size_t M, size_t D,
                  const struct dg_grad_drop *drop);
 
-    /* z[t] = softmax(q k^T / sqrt(dh)) v for each head; probabilities stay in p [H][T][S]. */
-    void (*attend)(float *z, size_t ld_z, float *p, const struct dg_grad_attention *a);
+    /* z[t] = softmax(q k^T / sqrt(dh)) v for each head; probabilities stay in p [H][T][S].
+     * `scratch`: dg_grad_attention_scratch floats. */
+    void (*attend)(float *z, size_t ld_z, float *p, const struct dg_grad_attention *a, float *scratch);
 
-    /* dq, dk, dv = what dz says (dk, dv: written when !add, else +=). `row`: scratch [S]. */
-    void (*attend_back)(float *dq, float *dk, float *dv, bool add, const float *dz, size_t ld_z,
-                        const float *p, const struct dg_grad_attention *a, float *row);
+    /* dq, dk, dv = what dz says. Uses p up. */
+    void (*attend_back)(float *dq, float *dk, float *dv, const float *dz, size_t ld_z, float *p,
+                        const struct dg_grad_attention *a, float *scratch);
 
     /* Cross entropy of one row against the target smoothed by `smoothing` (that mass spread over all V).
      * Turns the logits into their gradient times `scale`. Returns the smoothed loss; *plain is

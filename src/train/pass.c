@@ -101,7 +101,8 @@ static void carve_all(struct dg_pass *pass, struct carve *c)
     pass->dwide = carve(c, M, larger(3 * D, larger(bp->encoder.F, bp->decoder.F)));
     pass->dkv = carve(c, Ms, 2 * D);
     pass->dencoded = carve(c, Ms, D);
-    pass->scores = carve(c, 1, M);
+    const size_t dh = D / (bp->encoder.H < bp->decoder.H ? bp->encoder.H : bp->decoder.H);
+    pass->scratch = carve(c, 1, dg_grad_attention_scratch(M, dh));
     pass->logits = carve(c, pass->logits_rows, bp->decoder.V);
 }
 

@@ -79,7 +79,7 @@ struct dg_pass {
     float *dwide;    /* [max(Ms, Mt), max(3D, F)] */
     float *dkv;      /* [Ms, 2D] */
     float *dencoded; /* [Ms, D] */
-    float *scores;   /* [longest] */
+    float *scratch;  /* of attention */
     float *logits;   /* [logits_rows, V] */
     size_t logits_rows;
 

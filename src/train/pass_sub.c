@@ -178,7 +178,8 @@ float *dg_pass_self(struct dg_pass *pass, struct pass_attention *kept,
     struct share share = first_share(pass, 3 * D, 3 * D, heads(pass, is_target), is_target, kept->p);
     for (size_t i = 0; next_share(pass, &share, &i, kept->wide, kept->wide + D, kept->wide + 2 * D, is_target,
                                   is_target);)
-        pass->k->attend(kept->z + share.query * D, D, share.p, &share.a);
+        pass->k->attend(kept->z + share.query * D, D, share.p, &share.a,
+                        pass->scratch);
     linear(pass, pass->dmid, kept->z, &w->o, M, D, D);
     return leave(pass, &kept->sub, &w->norm, x, side, site);
 }
@@ -195,8 +196,8 @@ void dg_pass_self_back(struct dg_pass *pass, struct pass_attention *kept,
     for (size_t i = 0; next_share(pass, &share, &i, kept->wide, kept->wide + D, kept->wide + 2 * D, is_target,
                                   is_target);) {
         float *d = pass->dwide + share.query * 3 * D;
-        pass->k->attend_back(d, d + D, d + 2 * D, false, pass->dz + share.query * D, D, share.p, &share.a,
-                             pass->scores);
+        pass->k->attend_back(d, d + D, d + 2 * D, pass->dz + share.query * D, D, share.p, &share.a,
+                             pass->scratch);
     }
     float beta, *din = input_gradient(pass, &beta);
     linear_back(pass, din, beta, pass->dwide, in, &w->q, M, 3 * D, D);
@@ -212,7 +213,8 @@ float *dg_pass_cross(struct dg_pass *pass, struct pass_attention *kept,
     linear(pass, kept->kv, encoded, &w->k, pass->source.M, 2 * D, D);
     struct share share = first_share(pass, D, 2 * D, heads(pass, true), false, kept->p);
     for (size_t i = 0; next_share(pass, &share, &i, kept->wide, kept->kv, kept->kv + D, true, false);)
-        pass->k->attend(kept->z + share.query * D, D, share.p, &share.a);
+        pass->k->attend(kept->z + share.query * D, D, share.p, &share.a,
+                        pass->scratch);
     linear(pass, pass->dmid, kept->z, &w->o, M, D, D);
     return leave(pass, &kept->sub, &w->norm, x, &pass->target, site);
 }
@@ -228,8 +230,8 @@ void dg_pass_cross_back(struct dg_pass *pass, struct pass_attention *kept,
     struct share share = first_share(pass, D, 2 * D, heads(pass, true), false, kept->p);
     for (size_t i = 0; next_share(pass, &share, &i, kept->wide, kept->kv, kept->kv + D, true, false);) {
         float *d = pass->dkv + share.key * 2 * D;
-        pass->k->attend_back(pass->dwide + share.query * D, d, d + D, false, pass->dz + share.query * D, D,
-                             share.p, &share.a, pass->scores);
+        pass->k->attend_back(pass->dwide + share.query * D, d, d + D, pass->dz + share.query * D, D,
+                             share.p, &share.a, pass->scratch);
     }
     linear_back(pass, pass->dencoded, 1.0f, pass->dkv, encoded, &w->k, pass->source.M, 2 * D, D);
     float beta, *din = input_gradient(pass, &beta);
