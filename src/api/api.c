@@ -21,6 +21,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     made->opts = *opts;
     made->log = log;
     dg_list_init(&made->jobs);
+    dg_documents_init(&made->documents);
     dg_list_init(&made->scorings);
     made->random_used = sizeof made->random;
     made->started_ns = dg_clock_now(&made->clock);
@@ -33,6 +34,7 @@ void dg_api_free(struct dg_api *api)
     if (!api)
         return;
     dg_job_free_all(&api->jobs);
+    dg_documents_deinit(&api->documents);
     dg_free(api);
 }
 

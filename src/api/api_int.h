@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "api/bulk.h"
 #include "api/call.h"
+#include "api/documents.h"
 #include "api/gate.h"
 #include "api/metrics.h"
 
@@ -31,6 +32,7 @@ struct dg_api {
     struct dg_list jobs;      /* of struct dg_job: all that the engine has not let go of */
     struct dg_clock clock;
     uint64_t started_ns;
+    struct dg_documents documents; /* files sent to be translated */
     uint64_t deepl_characters; /* translated through DeepL's API since then */
     struct dg_metrics metrics;
     struct dg_access *access; /* NULL until set: everybody may do everything */

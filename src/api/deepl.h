@@ -25,6 +25,9 @@ bool dg_deepl_check_words(struct dg_relay *relay, struct dg_why *why);
 void dg_deepl_translate(struct dg_call *call);
 void dg_deepl_languages(struct dg_call *call);
 void dg_deepl_v3_languages(struct dg_call *call);
+void dg_deepl_document(struct dg_call *call);
+void dg_deepl_document_status(struct dg_call *call);
+void dg_deepl_document_result(struct dg_call *call);
 void dg_deepl_usage(struct dg_call *call);
 
 #endif

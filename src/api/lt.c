@@ -318,6 +318,7 @@ void dg_lt_settings(struct dg_call *call)
     struct dg_languages langs = {.n = 0};
     const struct dg_language *target = NULL;
     const struct dg_api_opts *opts = &call->api->opts;
+    static const char *const endings[] = {".txt", ".html", ".xml", ".md", ".srt"};
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     if (call->api->engine && dg_languages_read(call->api->engine, call->req->arena, &langs) != DG_OK)
@@ -328,7 +329,7 @@ void dg_lt_settings(struct dg_call *call)
     put_bool(&out, "apiKeys", call->api->access && dg_access_has_keys(call->api->access));
     dg_json_out_key(&out, "charLimit");
     dg_json_out_int(&out, opts->characters_max ? (int64_t)opts->characters_max : -1);
-    put_bool(&out, "filesTranslation", false);
+    put_bool(&out, "filesTranslation", true);
     dg_json_out_key(&out, "frontendTimeout");
     dg_json_out_int(&out, 500);
     put_bool(&out, "keyRequired", call->api->access && dg_access_rules(call->api->access)->require_key);
@@ -340,6 +341,8 @@ void dg_lt_settings(struct dg_call *call)
     put_bool(&out, "suggestions", false);
     dg_json_out_key(&out, "supportedFilesFormat");
     dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        dg_json_out_cstr(&out, endings[i]);
     dg_json_out_close(&out, ']');
     dg_json_out_close(&out, '}');
     answer(call, &out);

@@ -25,6 +25,8 @@ bool dg_lt_pair(const struct dg_relay *relay, struct dg_why *why);
 void dg_lt_translate(struct dg_call *call, struct dg_relay *relay); /* takes the relay, whose fields are read */
 void dg_lt_detect(struct dg_call *call);
 void dg_lt_languages(struct dg_call *call);
+void dg_lt_translate_file(struct dg_call *call);
+void dg_lt_download_file(struct dg_call *call);
 void dg_lt_settings(struct dg_call *call);
 void dg_lt_health(struct dg_call *call);
 

@@ -55,6 +55,8 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/translate", "translate", dg_api_any_translate, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/detect", "detect", dg_lt_detect, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/languages", "languages", dg_lt_languages, LT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/translate_file", "translate_file", dg_lt_translate_file, LT, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/download_file/*", "download_file", dg_lt_download_file, LT, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_lt_settings, LT, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT, .gate = DG_GATE_OPEN},
 
@@ -79,6 +81,9 @@ static const struct dg_route routes[] = {
 
     /* DeepL's. */
     {DG_HTTP_POST, "/v2/translate", "deepl_translate", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/v2/document", "deepl_document", dg_deepl_document, DEEPL, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/v2/document/*", "deepl_document_status", dg_deepl_document_status, DEEPL, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/v2/document/*/result", "deepl_document_result", dg_deepl_document_result, DEEPL, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/v2/languages", "deepl_languages", dg_deepl_languages, DEEPL, .gate = DG_GATE_KEY},
     {DG_HTTP_POST, "/v2/languages", "deepl_languages_form", dg_deepl_languages, DEEPL, .gate = DG_GATE_KEY},
     {DG_HTTP_GET, "/v2/usage", "deepl_usage", dg_deepl_usage, DEEPL, .gate = DG_GATE_KEY},

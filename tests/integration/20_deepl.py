@@ -6,7 +6,7 @@ import os
 import re
 import urllib.parse
 
-from harness import SOURCES, IntegrationTest, main
+from harness import SOURCES, IntegrationTest, main, wait_for
 
 MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
@@ -93,6 +93,36 @@ class DeepL(IntegrationTest):
                                                         body=json.dumps({**good, name: value}))
                 self.assertIn(status, (200, 400, 404), (name, value, answer))
                 self.assertTrue(status == 200 or isinstance(json.loads(answer)["message"], str))
+
+    def test_documents(self):
+        self.server = self.start(MODELS, LANGUAGES)
+
+        def send(fields, status=200):
+            body = b""
+            for name, value in fields.items():
+                file = f'; filename="{value[0]}"' if isinstance(value, tuple) else ""
+                value = value[1] if isinstance(value, tuple) else value.encode()
+                body += f'--XX\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n'.encode() + value + b"\r\n"
+            return self.ask("/v2/document", body + b"--XX--\r\n", {"Content-Type": "multipart/form-data; boundary=XX"}, status=status)
+
+        good = {"file": ("a.html", b"<p>Le <b>chat</b> dort.</p>"), "target_lang": "EN", "source_lang": "FR"}
+        handle = send(good)
+        self.assertRegex(handle["document_id"] + handle["document_key"], "^[0-9a-f]{96}$")
+        path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+        wait_for(lambda: self.ask(path, key)["status"] == "done", "the document")
+        self.assertEqual(self.ask(path, list(key.items()))["billed_characters"], len("Le chat dort.") + 2)
+        self.assertEqual(self.ask(path, {"document_key": "0" * 64}, status=404), {"message": "Document not found"})
+        status, headers, answer = self.server.request("POST", path + "/result", body=json.dumps(key), headers=JSON)
+        self.assertEqual((status, headers["Content-Type"], answer.count(b"<b>")), (200, "text/html; charset=utf-8", 1))
+        self.assertEqual(headers.get_content_disposition(), "attachment")
+        self.ask(path, key, status=404)
+        self.ask(path + "/result", key, status=404)
+        for wrong, message in (({"file": ("a.html", b"")}, "Invalid file data."), ({"source_lang": "EN"}, "Source and target language are equal."),
+                               ({"target_lang": "XX"}, "Value for 'target_lang' not supported."),
+                               ({"formality": "more"}, "Target language 'EN' doesn't support formality.")):
+            self.assertEqual(send({**good, **wrong}, status=400), {"message": message})
+        send({**good, "file": ("a.docx", b"x")}, status=400)
+        self.assertEqual(send({"target_lang": "EN"}, status=400), {"message": "Invalid file data."})
 
 
 if __name__ == "__main__":

@@ -126,9 +126,43 @@ class LibreTranslate(IntegrationTest):
         for body, headers in ((None, None), (b"api_key=x", FORM), (None, JSON)):
             self.assertEqual(self.ask("/languages", body, headers, method="GET"), expected)
         settings = self.ask("/frontend/settings", method="GET")
+        self.assertEqual((settings["filesTranslation"], ".html" in settings["supportedFilesFormat"]), (True, True))
         self.assertEqual(settings["language"]["target"], {"code": "en", "name": "English"})
         self.assertEqual((settings["charLimit"], settings["keyRequired"]), (-1, False))
         self.assertEqual(self.ask("/health", method="GET"), {"status": "ok"})
+
+    def test_files(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        text = "<p>Le <b>chat</b> dort.</p>\n".encode()
+
+        def send(status=200, host="example.org", **fields):
+            body, headers = multipart({"source": "fr", "target": "en", **fields})
+            got, _, answer = self.server.request("POST", "/translate_file", body=body, headers={**headers, "Host": host})
+            self.assertEqual(got, status, answer)
+            return json.loads(answer)
+
+        url = send(file=("a/le chat.html", text))["translatedFileUrl"]
+        self.assertRegex(url, r"^http://example\.org/download_file/[0-9a-f]{32}\.le_chat_en\.html$")
+        path = urllib.parse.urlsplit(url).path
+        for _ in range(2):
+            status, headers, answer = self.server.request("GET", path)
+            self.assertEqual((status, headers.get_content_disposition()), (200, "attachment"))
+            self.assertEqual((answer.count(b"<b>"), answer[:3], answer[-5:]), (1, b"<p>", b"</p>\n"))
+        for name, body in (("a.txt", b"Le chat dort.\n"), ("a.md", b"# Le chat dort.\n"),
+                           ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nLe chat dort.\n")):
+            path = urllib.parse.urlsplit(send(file=(name, body))["translatedFileUrl"]).path
+            self.assertEqual(self.server.request("GET", path)[2], body.replace(b"Le chat dort.", b"The cat is sleeping."))
+        error = lambda *arguments, **fields: send(400, **fields)["error"]
+        self.assertEqual(error(), "Invalid request: missing file parameter")
+        self.assertEqual(error(file=("a.txt", text), source=""), "Invalid request: missing source parameter")
+        self.assertEqual(error(file=("a.txt", text), target=""), "Invalid request: missing target parameter")
+        self.assertEqual(error(file=("a.txt", b"")), "Invalid request: empty file")
+        self.assertEqual(error(file=("a.docx", text)), "Invalid request: file format not supported")
+        self.assertEqual(error(file=("a.txt", text), target="zz"), "zz is not supported")
+        self.assertEqual(error(file=("a.txt", b"\xff")), "Invalid request: the file is not UTF-8")
+        self.assertEqual(self.ask("/download_file/..%2f..%2fetc%2fpasswd", method="GET", status=404)["error"]["code"], "not_found")
+        self.assertEqual(self.ask("/download_file/x.txt", method="GET", status=400), {"error": "Invalid filename"})
+        self.ask(f"/download_file/{'0' * 32}.a.txt", method="GET", status=404)
 
 
 if __name__ == "__main__":

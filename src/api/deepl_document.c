@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* DeepL's documents: sent, asked after, fetched once.
+ *
+ *     POST /v2/document              a form with file, target_lang, ...      {"document_id":...,"document_key":...}
+ *     POST /v2/document/ID           document_key                             {"status":"translating",...}
+ *     POST /v2/document/ID/result    document_key                             the file; then it is gone
+ *
+ * The translation goes on while nobody waits for it. */
+#include "api/api_int.h"
+#include "api/deepl.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+
+enum { SECONDS_MORE = 5 /* what is said of one that is under way: when to ask again */ };
+
+/* ---- Sending ------------------------------------------------------------------------------------- */
+
+/* What is known between the gate and the end. */
+struct upload {
+    struct dg_api *api;
+    char id[DG_DOCUMENT_ID + 1];
+};
+
+static struct dg_document *find(struct dg_api *api, struct dg_span id)
+{
+    return dg_documents_find(&api->documents, dg_clock_now(&api->clock), id);
+}
+
+static void on_end(struct dg_relay *relay, const struct dg_failure *failure)
+{
+    const struct upload *upload = relay->user;
+    struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
+    if (!document)
+        return;
+    if (failure) {
+        document->state = DG_DOCUMENT_FAILED;
+        snprintf(document->error, sizeof document->error, "%s", failure->message);
+        return;
+    }
+    document->n_characters = relay->items[0].n_characters;
+    if (dg_documents_finish(&upload->api->documents, document, dg_relay_result(relay, 0)) == DG_OK)
+        upload->api->deepl_characters += document->n_characters;
+}
+
+static void put(struct dg_json_out *out, const char *key, const char *value)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_cstr(out, value);
+}
+
+static void answer(struct dg_call *call, struct dg_json_out *out)
+{
+    if (dg_json_out_end(out) == DG_OK)
+        dg_call_json(call, 200, dg_buf_span(out->buf));
+    else
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                               .retry_after_s = 1});
+    dg_buf_deinit(out->buf);
+}
+
+static void on_passed(void *work, const struct dg_failure *refusal)
+{
+    struct dg_relay *relay = work;
+    struct dg_call *call = relay->call;
+    const struct upload *upload = relay->user;
+    struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
+    struct dg_buf buf;
+    struct dg_json_out out;
+    call->on_gone = NULL;
+    if (refusal || !document) {
+        if (document)
+            dg_documents_remove(&upload->api->documents, document);
+        dg_call_fail(call, refusal ? *refusal : dg_ask_failure(relay->arena, DG_ERR_NOMEM, NULL, NULL));
+        dg_relay_drop(relay);
+        return;
+    }
+    dg_buf_init(&buf, 4096);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    put(&out, "document_id", document->id);
+    put(&out, "document_key", document->key);
+    dg_json_out_close(&out, '}');
+    answer(call, &out);
+    relay->call = NULL; /* from here on nobody waits */
+    relay->on_end = on_end;
+    dg_relay_start(relay, NULL);
+}
+
+static void on_gone(void *work)
+{
+    struct dg_relay *relay = work;
+    const struct upload *upload = relay->user;
+    struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
+    if (document)
+        dg_documents_remove(&upload->api->documents, document);
+    dg_relay_drop(relay);
+}
+
+/* The file's name: the part's, or a field's of its own. */
+static struct dg_span name_of(const struct dg_relay *relay, const struct dg_field *file)
+{
+    struct dg_span name = dg_fields_text(&relay->fields, "filename");
+    return name.len ? name : file->filename;
+}
+
+static enum dg_err keep_file(struct dg_relay *relay, struct upload *upload, struct dg_why *why)
+{
+    const struct dg_field *file = dg_fields_get(&relay->fields, "file");
+    struct dg_document *document = NULL;
+    if (!file || file->in_array || file->value.len == 0)
+        return dg_why_set(why, DG_ERR_INVALID, "Invalid file data.");
+    if (!dg_utf8_valid(file->value, NULL))
+        return dg_why_set(why, DG_ERR_UTF8, "Invalid file data: the file is not UTF-8.");
+    enum dg_err err = dg_documents_add(&upload->api->documents, dg_clock_now(&upload->api->clock), name_of(relay, file), &document);
+    if (err)
+        return dg_why_set(why, err, err == DG_ERR_UNSUPPORTED ? "Invalid file data: expected a name that ends in .txt, .html, "
+                                                                ".xml, .md or .srt."
+                                                              : "Too many documents are kept; fetch some first.");
+    memcpy(upload->id, document->id, sizeof upload->id);
+    relay->job->ask.request.format = document->format;
+    err = dg_relay_texts(relay, 1);
+    if (err)
+        dg_documents_remove(&upload->api->documents, document);
+    else
+        relay->items[0].text = file->value;
+    return err;
+}
+
+void dg_deepl_document(struct dg_call *call)
+{
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_relay *relay = dg_relay_new(call);
+    if (!relay || !dg_relay_read(relay))
+        return;
+    struct upload *upload = dg_arena_calloc(relay->arena, 1, sizeof *upload);
+    if (!upload) {
+        dg_relay_fail_with(relay, DG_ERR_NOMEM, NULL);
+        return;
+    }
+    upload->api = call->api;
+    bool is_fine = dg_deepl_pair(relay, &why) && dg_deepl_check_words(relay, &why);
+    enum dg_err err = is_fine ? DG_OK : DG_ERR_INVALID;
+    if (!err && relay->from && relay->from == relay->to)
+        err = dg_why_set(&why, DG_ERR_INVALID, "Source and target language are equal.");
+    if (!err)
+        err = keep_file(relay, upload, &why);
+    if (err) {
+        dg_relay_fail(relay, err == DG_ERR_BUSY ? 429 : err == DG_ERR_NOMEM ? 503 : 400, "invalid_value", dg_why_text(&why, err));
+        return;
+    }
+    relay->user = upload;
+    relay->job->ask.request.usual_beam = true;
+    relay->job->ask.request.priority = DG_PRIORITY_BULK;
+    const struct dg_gate_wish wish = {.key = dg_fields_text(&relay->fields, "auth_key"),
+                                      .characters = dg_relay_characters(relay),
+                                      .request = &relay->job->ask.request, .arena = relay->arena};
+    call->work = relay;
+    call->on_gone = on_gone;
+    dg_gate_pass(call, &wish, on_passed);
+}
+
+/* ---- Asking and fetching --------------------------------------------------------------------------- */
+
+/* The document that the path and the key name; NULL when the call was answered. */
+static struct dg_document *open_document(struct dg_call *call)
+{
+    struct dg_fields fields;
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_document *document = NULL;
+    enum dg_err err = dg_fields_read(call->req, call->req->arena, &fields, &why);
+    if (!err)
+        document = find(call->api, call->arg);
+    if (document && !dg_document_opens(document, dg_fields_text(&fields, "document_key")))
+        document = NULL;
+    if (!document)
+        dg_call_fail(call, (struct dg_failure){.status = err ? 400 : 404, .code = err ? "invalid_form" : "not_found",
+                                               .message = err ? dg_why_text(&why, err) : "Document not found"});
+    return document;
+}
+
+void dg_deepl_document_status(struct dg_call *call)
+{
+    static const char *const names[] = {[DG_DOCUMENT_TRANSLATING] = "translating", [DG_DOCUMENT_DONE] = "done",
+                                        [DG_DOCUMENT_FAILED] = "error"};
+    struct dg_document *document = open_document(call);
+    struct dg_buf buf;
+    struct dg_json_out out;
+    if (!document)
+        return;
+    dg_buf_init(&buf, 4096);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    put(&out, "document_id", document->id);
+    put(&out, "status", names[document->state]);
+    if (document->state == DG_DOCUMENT_TRANSLATING) {
+        dg_json_out_key(&out, "seconds_remaining");
+        dg_json_out_uint(&out, SECONDS_MORE);
+    } else if (document->state == DG_DOCUMENT_DONE) {
+        dg_json_out_key(&out, "billed_characters");
+        dg_json_out_uint(&out, document->n_characters);
+    } else {
+        put(&out, "error_message", document->error);
+        put(&out, "message", document->error);
+    }
+    dg_json_out_close(&out, '}');
+    answer(call, &out);
+}
+
+void dg_deepl_document_result(struct dg_call *call)
+{
+    struct dg_document *document = open_document(call);
+    char header[DG_DOCUMENT_NAME + 64];
+    if (!document)
+        return;
+    if (document->state != DG_DOCUMENT_DONE) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "not_done", .message = "Document translation is not done"});
+        return;
+    }
+    snprintf(header, sizeof header, "attachment; filename=\"%s\"", document->name);
+    dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
+    dg_call_reply(call, 200, dg_document_type(document->format), dg_buf_span(&document->text));
+    dg_documents_remove(&call->api->documents, document);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* POST /translate_file: a form with `file`, `source`, `target`; the answer names where the translated file lies, for an
+ * hour: {"translatedFileUrl":"http://HOST/download_file/ID.name_en.html"}. The address is made of what the client, or a
+ * trusted proxy for it, asked for: host, https, and what stood in the path before ours. */
+#include "api/api_int.h"
+#include "api/lt.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+
+/* ---- The address --------------------------------------------------------------------------------- */
+
+/* What a proxy's path has before ours: the target as sent up to our path. */
+static struct dg_span prefix_of(const struct dg_http_req *req)
+{
+    struct dg_span target = req->target, path = DG_SPAN("/translate_file");
+    if (target.len == 0 || target.ptr[0] != '/')
+        return (struct dg_span){NULL, 0};
+    for (size_t i = 0; i + path.len <= target.len; i++)
+        if (memcmp(target.ptr + i, path.ptr, path.len) == 0)
+            return dg_span_sub(target, 0, i);
+    return (struct dg_span){NULL, 0};
+}
+
+/* "letter_en.html" of "letter.html". */
+static enum dg_err put_name(const struct dg_document *document, const char *code, struct dg_buf *url)
+{
+    const char *dot = strrchr(document->name, '.');
+    int stem = dot ? (int)(dot - document->name) : (int)strlen(document->name);
+    return dg_buf_printf(url, "%.*s_%s%s", stem, document->name, code, dot ? dot : "");
+}
+
+static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
+{
+    struct dg_api *api = relay->call->api;
+    const struct dg_http_req *req = relay->call->req;
+    const struct dg_field *file = dg_fields_get(&relay->fields, "file");
+    struct dg_document *document = NULL;
+    struct dg_span prefix = prefix_of(req);
+    struct dg_buf url;
+    dg_buf_init(&url, 16 * 1024);
+    enum dg_err err = dg_documents_add(&api->documents, dg_clock_now(&api->clock), file->filename, &document);
+    if (!err)
+        err = dg_documents_finish(&api->documents, document, dg_relay_result(relay, 0));
+    if (!err)
+        err = dg_buf_printf(&url, "%s://%.*s%.*s/download_file/%s.", req->secure ? "https" : "http", DG_SPAN_FMT(req->host),
+                            DG_SPAN_FMT(prefix), document->id);
+    if (!err)
+        err = put_name(document, relay->to->code, &url);
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "translatedFileUrl");
+    dg_json_out_string(out, dg_buf_span(&url));
+    dg_json_out_close(out, '}');
+    if (err) {
+        out->err = err;
+        if (document)
+            dg_documents_remove(&api->documents, document);
+    }
+    dg_buf_deinit(&url);
+}
+
+/* ---- The request --------------------------------------------------------------------------------- */
+
+static bool check_given(const struct dg_relay *relay, struct dg_why *why)
+{
+    static const char *const names[] = {"file", "source", "target"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct dg_field *field = dg_fields_get(&relay->fields, names[i]);
+        if (!field || (i > 0 && field->value.len == 0)) {
+            dg_why_set(why, DG_ERR_INVALID, "Invalid request: missing %s parameter", names[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_file(struct dg_relay *relay, struct dg_why *why)
+{
+    const struct dg_field *file = dg_fields_get(&relay->fields, "file");
+    enum dg_err err = DG_OK;
+    if (file->kind != DG_FIELD_FILE || file->filename.len == 0 || file->value.len == 0)
+        err = dg_why_set(why, DG_ERR_INVALID, "Invalid request: empty file");
+    else if (!dg_document_is_known(file->filename, &relay->job->ask.request.format))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "Invalid request: file format not supported");
+    else if (!dg_utf8_valid(file->value, NULL))
+        err = dg_why_set(why, DG_ERR_UTF8, "Invalid request: the file is not UTF-8");
+    else if (dg_relay_texts(relay, 1) != DG_OK)
+        err = dg_why_set(why, DG_ERR_NOMEM, "Cannot translate text: there is no memory");
+    else
+        relay->items[0].text = file->value;
+    return !err;
+}
+
+void dg_lt_translate_file(struct dg_call *call)
+{
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_relay *relay = dg_relay_new(call);
+    if (!relay || !dg_relay_read(relay))
+        return;
+    bool is_fine = check_given(relay, &why) && dg_lt_language(relay, "source", DG_LANGUAGE_ANY, &relay->from, &why) &&
+                   dg_lt_language(relay, "target", DG_LANGUAGE_ANY, &relay->to, &why) && dg_lt_pair(relay, &why) &&
+                   read_file(relay, &why);
+    if (!is_fine) {
+        dg_relay_fail(relay, 400, "invalid_value", why.text);
+        return;
+    }
+    relay->job->ask.request.usual_beam = true;
+    relay->job->ask.request.priority = DG_PRIORITY_BULK;
+    dg_relay_start(relay, on_whole);
+}
+
+/* ---- Fetching ------------------------------------------------------------------------------------ */
+
+void dg_lt_download_file(struct dg_call *call)
+{
+    struct dg_api *api = call->api;
+    struct dg_span name = call->arg;
+    char header[DG_DOCUMENT_NAME + 64];
+    bool is_plain = name.len > DG_DOCUMENT_ID && name.ptr[DG_DOCUMENT_ID] == '.';
+    for (size_t i = 0; i < name.len && is_plain; i++)
+        is_plain = name.ptr[i] != '\\' && (unsigned char)name.ptr[i] >= 0x20 && !(i > 0 && name.ptr[i] == '.' && name.ptr[i - 1] == '.');
+    if (!is_plain) {
+        dg_call_fail(call, (struct dg_failure){.status = 400, .code = "invalid_value", .message = "Invalid filename"});
+        return;
+    }
+    struct dg_document *document =
+        dg_documents_find(&api->documents, dg_clock_now(&api->clock), dg_span_sub(name, 0, DG_DOCUMENT_ID));
+    if (!document || document->state != DG_DOCUMENT_DONE) {
+        dg_call_fail(call, (struct dg_failure){.status = 404, .code = "not_found", .message = "There is no such file, or no more"});
+        return;
+    }
+    snprintf(header, sizeof header, "attachment; filename=\"%s\"", document->name);
+    dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
+    dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
+    dg_call_reply(call, 200, dg_document_type(document->format), dg_buf_span(&document->text));
+}
