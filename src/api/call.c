@@ -11,7 +11,7 @@
 #include <sodium.h>
 #include <string.h>
 
-enum { ID_RANDOM_BYTES = 16 };
+enum { ID_RANDOM_BYTES = 16, LIST_MAX = 16 << 20 };
 
 static bool is_sane_id(struct dg_span id)
 {
@@ -143,6 +143,27 @@ enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *fail
     dg_json_out_string(&out, request_id);
     dg_json_out_close(&out, '}');
     return dg_json_out_end(&out);
+}
+
+void dg_call_json_list(struct dg_call *call, const char *name,
+                       void (*fill)(struct dg_call *call, struct dg_json_out *out))
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, LIST_MAX);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, name);
+    dg_json_out_open(&out, '[');
+    fill(call, &out);
+    dg_json_out_close(&out, ']');
+    dg_json_out_close(&out, '}');
+    if (dg_json_out_end(&out) == DG_OK)
+        dg_call_json(call, 200, dg_buf_span(&buf));
+    else
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
+                                               .message = "There is no memory for the answer."});
+    dg_buf_deinit(&buf);
 }
 
 void dg_call_fail(struct dg_call *call, struct dg_failure failure)

@@ -93,6 +93,11 @@ void dg_call_add_headers(struct dg_call *call);
 /* Begins a streamed answer with the headers that every answer has. */
 void dg_call_begin_stream(struct dg_call *call, const char *type);
 
+/* {"NAME":[...]}, whose items `fill` puts; 503 when there is no memory for them. */
+struct dg_json_out;
+void dg_call_json_list(struct dg_call *call, const char *name,
+                       void (*fill)(struct dg_call *call, struct dg_json_out *out));
+
 /* The error object alone, appended to buf (for streams and WebSockets). */
 enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *failure,
                                struct dg_span request_id) DG_MUST_CHECK;

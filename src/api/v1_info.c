@@ -7,8 +7,6 @@
 #include "engine/engine.h"
 #include "text/langtag.h"
 
-enum { ANSWER_MAX = 4 << 20 };
-
 static void put_text(struct dg_json_out *out, const char *key, const char *text)
 {
     dg_json_out_key(out, key);
@@ -36,34 +34,22 @@ static void put_model(struct dg_json_out *out, const struct dg_engine_model_info
     dg_json_out_close(out, '}');
 }
 
-/* Ends the JSON and answers with it, or with 503. */
-static void answer(struct dg_call *call, struct dg_json_out *out)
+static size_t n_models(const struct dg_call *call)
 {
-    if (dg_json_out_end(out) == DG_OK)
-        dg_call_json(call, 200, dg_buf_span(out->buf));
-    else
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded",
-                                               .message = "There is no memory for the answer."});
+    return call->api->engine ? dg_engine_n_models(call->api->engine) : 0;
+}
+
+static void put_models(struct dg_call *call, struct dg_json_out *out)
+{
+    for (size_t i = 0; i < n_models(call); i++) {
+        struct dg_engine_model_info info = dg_engine_model_info(call->api->engine, i);
+        put_model(out, &info);
+    }
 }
 
 void dg_api_v1_models(struct dg_call *call)
 {
-    struct dg_buf buf;
-    struct dg_json_out out;
-    size_t n = call->api->engine ? dg_engine_n_models(call->api->engine) : 0;
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
-    dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "models");
-    dg_json_out_open(&out, '[');
-    for (size_t i = 0; i < n; i++) {
-        struct dg_engine_model_info info = dg_engine_model_info(call->api->engine, i);
-        put_model(&out, &info);
-    }
-    dg_json_out_close(&out, ']');
-    dg_json_out_close(&out, '}');
-    answer(call, &out);
-    dg_buf_deinit(&buf);
+    dg_call_json_list(call, "models", put_models);
 }
 
 /* ---- Languages ---------------------------------------------------------------------------------- */
@@ -90,7 +76,7 @@ static bool seen_pair(struct dg_call *call, size_t i, const char *source, const 
     return false;
 }
 
-static void put_language(struct dg_call *call, struct dg_json_out *out, size_t n, const char *code)
+static void put_language(struct dg_call *call, struct dg_json_out *out, const char *code)
 {
     struct dg_langtag tag;
     struct dg_buf name;
@@ -103,7 +89,7 @@ static void put_language(struct dg_call *call, struct dg_json_out *out, size_t n
     dg_json_out_string(out, named ? dg_buf_span(&name) : dg_span_cstr(code));
     dg_json_out_key(out, "targets");
     dg_json_out_open(out, '[');
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_models(call); i++) {
         struct dg_engine_model_info info = model_at(call, i);
         if (strcmp(info.source, code) == 0 && !seen_pair(call, i, info.source, info.target))
             dg_json_out_cstr(out, info.target);
@@ -113,23 +99,16 @@ static void put_language(struct dg_call *call, struct dg_json_out *out, size_t n
     dg_buf_deinit(&name);
 }
 
-void dg_api_v1_languages(struct dg_call *call)
+static void put_languages(struct dg_call *call, struct dg_json_out *out)
 {
-    struct dg_buf buf;
-    struct dg_json_out out;
-    size_t n = call->api->engine ? dg_engine_n_models(call->api->engine) : 0;
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
-    dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "languages");
-    dg_json_out_open(&out, '[');
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_models(call); i++) {
         const char *source = model_at(call, i).source;
         if (*source && !seen_source(call, i, source))
-            put_language(call, &out, n, source);
+            put_language(call, out, source);
     }
-    dg_json_out_close(&out, ']');
-    dg_json_out_close(&out, '}');
-    answer(call, &out);
-    dg_buf_deinit(&buf);
+}
+
+void dg_api_v1_languages(struct dg_call *call)
+{
+    dg_call_json_list(call, "languages", put_languages);
 }

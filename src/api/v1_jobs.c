@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-enum { UPLOADS_MAX = 8, OPTIONS_MAX = 64 * 1024, ANSWER_MAX = 16 << 20, STREAM_LOW = 32 * 1024 };
+enum { UPLOADS_MAX = 8, OPTIONS_MAX = 64 * 1024, ANSWER_MAX = 1 << 20, STREAM_LOW = 32 * 1024 };
 
 static const struct dg_failure no_memory = {
     .status = 503, .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
@@ -306,28 +306,18 @@ void dg_api_v1_jobs_add(struct dg_call *call)
 
 /* ---- Looking, ending ---------------------------------------------------------------------------- */
 
-void dg_api_v1_jobs(struct dg_call *call)
+static void put_jobs(struct dg_call *call, struct dg_json_out *out)
 {
-    struct dg_buf buf;
-    struct dg_json_out out;
-    if (!has_bulk(call))
-        return;
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
-    dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "jobs");
-    dg_json_out_open(&out, '[');
     bool all = dg_admin_allows(call);
     for (struct dg_bulk_job *job = NULL; (job = dg_bulk_next(call->api->bulk, job));)
         if (all || dg_span_eq(dg_span_cstr(dg_bulk_owner(job)), dg_call_owner(call)))
-            dg_bulk_put_state(job, &out);
-    dg_json_out_close(&out, ']');
-    dg_json_out_close(&out, '}');
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_call_json(call, 200, dg_buf_span(&buf));
-    else
-        dg_call_fail(call, no_memory);
-    dg_buf_deinit(&buf);
+            dg_bulk_put_state(job, out);
+}
+
+void dg_api_v1_jobs(struct dg_call *call)
+{
+    if (has_bulk(call))
+        dg_call_json_list(call, "jobs", put_jobs);
 }
 
 void dg_api_v1_job(struct dg_call *call)

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: ISC
 """Clients that are slow, many or silent: they are cut off, and nobody else notices."""
+import json
+import os
+import socket
 import time
 
-from harness import IntegrationTest, main
+from harness import SOURCES, IntegrationTest, main, wait_for
+from ws_client import Socket
 
 
 class SlowClients(IntegrationTest):
@@ -84,6 +88,29 @@ class SlowClients(IntegrationTest):
         self.assertEqual(server.request("GET", "/healthz")[0], 200)
         text = server.request("GET", "/metrics")[2].decode()
         self.assertIn("dragoman_connections_stalled_total 1\n", text)
+
+    def test_streams_that_nobody_reads_are_cut_off(self):
+        """Server-sent events and a WebSocket whose clients never read; the sentences come from the cache, so that there
+        is much to send at once."""
+        server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}", "--write-timeout=1s")
+        text = "Le chat dort. " * 6000
+        body = json.dumps({"text": [text] * 4, "target": "en", "stream": True, "tokens": True}).encode()
+        stalled = lambda n: wait_for(
+            lambda: f"dragoman_connections_stalled_total {n}\n" in server.request("GET", "/metrics")[2].decode(),
+            f"{n} clients that were cut off")
+        with server.connect() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            stalled(1)
+        ws = Socket(server)
+        ws.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for i in range(4):
+            ws.send({"type": "translate", "id": str(i), "text": text, "target": "en", "tokens": True})
+        stalled(2)
+        ws.close()
+        wait_for(lambda: "dragoman_sentences_running 0\n" in server.request("GET", "/metrics")[2].decode(),
+                 "the end of work that nobody wants")
+        self.assertEqual(server.request("GET", "/healthz")[0], 200)
 
 
 if __name__ == "__main__":
