@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: ISC
+"""DeepL's own library for Node, as it is published, against the daemon: what it asks for it gets, and understands."""
+import json
+import os
+import shutil
+import subprocess
+
+from harness import PATIENCE_S, SOURCES, IntegrationTest, main
+
+MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
+SAID = "The cat is sleeping."
+
+
+class DeepLNode(IntegrationTest):
+    def test_unmodified(self):
+        if not shutil.which("node") or not shutil.which("npm"):
+            self.skipTest("needs node and npm")
+        folder = os.path.join(self.directory, "node")
+        os.mkdir(folder)
+        for name in ("package.json", "package-lock.json", "client.js"):
+            shutil.copy(os.path.join(SOURCES, "tests", "node", "deepl", name), folder)
+        try:
+            got = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
+                                  f"--cache={os.path.join(folder, 'cache')}"], cwd=folder,
+                                 stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            self.skipTest("needs npm's deepl-node, and npm took too long to get it")
+        if got.returncode != 0:
+            self.skipTest("needs npm's deepl-node, which npm could not get")
+        server = self.start(MODELS, LANGUAGES)
+        done = subprocess.run(["node", "client.js", f"http://127.0.0.1:{server.port()}"], cwd=folder, capture_output=True,
+                              timeout=2 * PATIENCE_S, encoding="utf-8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["one"], {"text": SAID, "detectedSourceLang": "fr", "billedCharacters": 13})
+        self.assertEqual(found["many"][0]["modelTypeUsed"], "latency_optimized")
+        self.assertEqual(found["html"]["text"], f"<p>{SAID.replace('cat', '<b>cat</b>')}</p>")
+        self.assertEqual(found["xml"]["text"].count('<x id="7"></x>'), 1)
+        self.assertEqual(found["sources"], [{"name": "French", "code": "fr"}])
+        self.assertEqual(found["targets"], [{"name": "English", "code": "en", "supportsFormality": False}])
+        self.assertGreater(found["usage"]["limit"], found["usage"]["count"])
+        self.assertIn("doesn't support formality", found["formality"]["message"])
+        self.assertIn("target_lang", found["language"]["message"])
+        self.assertEqual((found["status"]["status"], found["document"]), ("done", f"{SAID}\n"))
+        self.assertIn("Document not found", found["gone"]["message"])
+
+
+if __name__ == "__main__":
+    main()
