@@ -5,6 +5,7 @@
  * what the scheduler counts. */
 #include "api/metrics.h"
 #include "api/api_int.h"
+#include "api/metrics_models.h"
 #include "engine/engine.h"
 #include "engine/remote.h"
 
@@ -125,12 +126,22 @@ static enum dg_err put_engine(struct dg_buf *buf, struct dg_engine *engine)
 {
     struct dg_sched_stats stats;
     dg_engine_read_stats(engine, &stats);
+    struct dg_engine_memory memory;
+    dg_engine_read_memory(engine, &memory);
     struct dg_engine_cache_stats cache;
     dg_engine_read_cache_stats(engine, &cache);
     struct dg_engine_remote_stats shared;
     dg_engine_read_remote_stats(engine, &shared);
     const struct fact facts[] = {
-        {"models", "gauge", "Models loaded.", (double)dg_engine_n_models(engine)},
+        {"models", "gauge", "Models offered.", (double)dg_engine_n_models(engine)},
+        {"models_bytes", "gauge", "Memory promised to models, those that are leaving included.", (double)memory.models},
+        {"models_bytes_max", "gauge", "Memory for models; 0: no limit.", (double)memory.models_max},
+        {"requests_waiting_for_model", "gauge", "Requests whose model is being loaded.", (double)memory.n_waiting},
+        {"text_bytes", "gauge", "Texts of requests under way.", (double)memory.texts},
+        {"workers", "gauge", "Workers.", (double)stats.n_workers},
+        {"workers_stalled", "gauge", "Workers that hang at one step.", (double)stats.n_stalled},
+        {"worker_stalled_seconds", "gauge", "Longest time that a worker has been at its present step.",
+         (double)stats.stalled_ns / 1e9},
         {"sentences_waiting", "gauge", "Sentences in the queue.", (double)stats.n_waiting},
         {"sentences_running", "gauge", "Sentences being translated.", (double)stats.n_running},
         {"sentences_accepted_total", "counter", "Sentences taken into the queue.", (double)stats.n_accepted},
@@ -186,7 +197,7 @@ void dg_api_metrics(struct dg_call *call)
 {
     struct dg_api *api = call->api;
     struct dg_buf buf;
-    dg_buf_init(&buf, 1 << 20);
+    dg_buf_init(&buf, 8 << 20);
     enum dg_err err = put_requests(&buf, &api->metrics);
     if (!err)
         err = put_times(&buf, &api->metrics);
@@ -201,6 +212,8 @@ void dg_api_metrics(struct dg_call *call)
         err = put_engine(&buf, api->engine);
     if (!err && api->bulk)
         err = put_bulk(&buf, api->bulk);
+    if (!err && api->engine)
+        err = dg_metrics_put_models(&buf, api->engine);
     if (!err)
         dg_call_reply(call, 200, "text/plain; version=0.0.4; charset=utf-8", dg_buf_span(&buf));
     else

@@ -19,6 +19,7 @@ static void put_model(struct dg_json_out *out, const struct dg_engine_model_info
     put_text(out, "name", info->name);
     put_text(out, "source", info->source);
     put_text(out, "target", info->target);
+    put_text(out, "state", dg_engine_model_state_name(info->state));
     dg_json_out_key(out, "bytes");
     dg_json_out_uint(out, info->bytes);
     dg_json_out_key(out, "source_vocabulary");

@@ -16,6 +16,7 @@
 #include "api/bulk.h"
 #include "base/log.h"
 #include "daemon/keys.h"
+#include "daemon/memory.h"
 #include "daemon/options.h"
 #include "daemon/process.h"
 #include "daemon/reload.h"
@@ -464,6 +465,7 @@ int main(int argc, char **argv)
     struct daemon d = {.argc = argc, .argv = argv};
     struct dg_why why = DG_WHY_NONE;
     int exit_code = EXIT_OK;
+    dg_memory_tune();
     dg_signals_hold();
     enum dg_err err = dg_options_read(argc, argv, environ, &why, &d.start);
     d.live = d.start;

@@ -126,6 +126,15 @@ static const struct dg_opt_row rows[] = {
      .help = "how long an idle worker waits for company before it starts"},
     {DG_OPT_SIZE(T, cache_size), "cache-size", .min = 0, .max = 65536ull * MIB, .def = "32MiB",
      .help = "memory for sentences that were translated; 0 for no cache"},
+    {DG_OPT_SIZE(T, memory_limit), "memory-limit", .min = 0, .max = 1024ull * 1024 * MIB, .def = "0",
+     .help = "memory of the whole server, models included; models that do not fit beside each other take turns; "
+             "0 for no limit"},
+    {DG_OPT_BOOL(T, preload), "preload", .def = "yes",
+     .help = "load models at start, as far as memory-limit has room; otherwise each when it is first asked for"},
+    {DG_OPT_DURATION(T, model_idle_ms), "model-idle", .min = 0, .max = 24 * HOUR, .def = "0",
+     .help = "a model that nobody asked for so long leaves memory and comes back when asked for; 0 for never"},
+    {DG_OPT_DURATION(T, stall_limit_ms), "stall-limit", .min = 100, .max = HOUR, .def = "10s",
+     .help = "a worker that is at one step for so long counts as hanging: /readyz and the log say so"},
 
     {DG_OPT_STRING(T, redis), "redis", .heading = "Shared between servers", .def = "", .max = 120,
      .unit = "ADDRESS",

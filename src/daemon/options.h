@@ -44,6 +44,9 @@ struct dg_options {
     struct dg_opt_list trusted_keys;
     int64_t threads, slots, max_sentences, source_max, target_max;
     int64_t batch_delay_ms;
+    uint64_t memory_limit;
+    int64_t model_idle_ms, stall_limit_ms;
+    bool preload;
     uint64_t cache_size;
 
     /* Shared between servers. */

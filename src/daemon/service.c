@@ -3,9 +3,11 @@
 
 /* Models by the options: listed, opened (all of them, before any is published), published. Start and
  * reload take the same way; at start the list is opened on the spot, at a reload by a libuv worker, so
- * that the loop goes on serving. */
+ * that the loop goes on serving. What there is no room for beside the models in memory is only offered: at a reload
+ * under a tight memory-limit that is also what serves, which then comes back in its new version when asked for. */
 #include "daemon/service.h"
 #include "base/mem.h"
+#include "daemon/memory.h"
 #include "daemon/options.h"
 #include "daemon/shared.h"
 #include "daemon/trust.h"
@@ -24,7 +26,7 @@
 #endif
 #define INSTALLED_DATA DG_PKGDATADIR "/langid.bin"
 
-enum { NAME_MAX_LEN = 64, PATH_MAX_LEN = 4096, LAST_POLLS = 5000 };
+enum { NAME_MAX_LEN = 64, PATH_MAX_LEN = 4096, LAST_POLLS = 5000, TICK_MS = 250 };
 
 /* What one model may take to load, from a slow disk too, before systemd gives up on us. */
 enum { LOAD_LIMIT_MS = 5 * 60 * 1000 };
@@ -34,6 +36,7 @@ struct entry {
     char name[NAME_MAX_LEN];
     char path[PATH_MAX_LEN];
     char source[NAME_MAX_LEN], target[NAME_MAX_LEN]; /* "": from the name */
+    bool is_later;       /* there was no room, or no wish, to load it now */
     struct dg_loaded *loaded;
 };
 
@@ -41,6 +44,7 @@ struct list {
     struct dg_service *service;
     uv_work_t work;
     struct dg_trust trust;
+    bool preload;
     struct entry *entries; /* [n] owned */
     size_t n, cap;
     enum dg_err err;
@@ -56,8 +60,11 @@ struct dg_service {
     struct dg_engine *engine;
     pthread_mutex_t lock;
     struct dg_waker *waker; /* guarded: workers ring it, and it closes before they end */
+    struct dg_trust trust;  /* guarded: what is loaded later is checked by the options in force */
     struct list *reloading; /* under way */
     struct list known;      /* what was published from where; nothing in it is loaded */
+    uv_timer_t *tick;       /* frees itself when closed */
+    size_t n_stalled;       /* as the log has it */
     bool is_closed;
     void (*on_turn)(void *user); /* or NULL */
     void *turn_user;
@@ -140,6 +147,7 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
     if (!list)
         return dg_why_set(why, DG_ERR_NOMEM, "no memory for the list of models");
     list->service = service;
+    list->preload = options->preload;
     enum dg_err err = dg_trust_read(&list->trust, options, why);
     for (size_t i = 0; !err && i < dg_opt_n_sections(set, "model"); i++) {
         const char *name;
@@ -156,9 +164,25 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
     return DG_OK;
 }
 
+/* Opens one of the list: for service, where that is wanted and there is room; else so far that it can be offered. */
+static enum dg_err open_entry(struct list *list, struct entry *entry)
+{
+    struct dg_engine *engine = list->service->engine;
+    enum dg_err err = list->preload ? dg_engine_open(engine, entry->name, entry->path, entry->source, entry->target,
+                                                     &list->why, &entry->loaded)
+                                    : DG_ERR_BUSY;
+    if (err != DG_ERR_BUSY)
+        return err;
+    entry->is_later = true;
+    return dg_engine_offer(engine, entry->name, entry->path, entry->source, entry->target, &list->why,
+                           &entry->loaded);
+}
+
 /* Opens all of the list; any thread. */
 static void open_list(struct list *list)
 {
+    if (!list->on_loaded)
+        dg_engine_expect(list->service->engine, list->n);
     for (size_t i = 0; !list->err && i < list->n; i++) {
         struct entry *entry = &list->entries[i];
         char status[NAME_MAX_LEN + 64];
@@ -167,10 +191,7 @@ static void open_list(struct list *list)
         list->err = dg_trust_check(&list->trust, entry->name, entry->path, &list->why);
         if (list->err)
             return;
-        list->err = dg_engine_open(list->service->engine, entry->name, entry->path,
-                                   *entry->source ? entry->source : NULL,
-                                   *entry->target ? entry->target : NULL, &list->why,
-                                   &entry->loaded);
+        list->err = open_entry(list, entry);
     }
 }
 
@@ -237,8 +258,11 @@ static void publish_list(struct list *list)
             dg_log_event(list->service->log, DG_LOG_NOTICE, "service",
                          DG_LOG_FIELDS(dg_log_str("model", entry->name),
                                        dg_log_str("path", entry->path)),
-                         "model ready");
+                         entry->is_later ? "model offered; it is loaded when somebody asks for it" : "model ready");
     }
+    pthread_mutex_lock(&list->service->lock);
+    list->service->trust = list->trust;
+    pthread_mutex_unlock(&list->service->lock);
 }
 
 /* ---- Life --------------------------------------------------------------------------------------- */
@@ -261,6 +285,63 @@ static void ring(void *user)
     pthread_mutex_unlock(&service->lock);
 }
 
+/* Asked on the thread that loads a model which was offered. */
+static enum dg_err admit(void *arg, const char *name, const char *path, struct dg_why *why)
+{
+    struct dg_service *service = arg;
+    pthread_mutex_lock(&service->lock);
+    const struct dg_trust trust = service->trust;
+    pthread_mutex_unlock(&service->lock);
+    return dg_trust_check(&trust, name, path, why);
+}
+
+static void on_model(void *arg, const char *name, enum dg_engine_model_state state, const char *why)
+{
+    struct dg_service *service = arg;
+    const struct dg_log_field model = dg_log_str("model", name);
+    if (state == DG_ENGINE_MODEL_FAILED)
+        dg_log_event(service->log, DG_LOG_ERROR, "service", &model, 1, "a model cannot be loaded: %s", why);
+    else
+        dg_log_event(service->log, DG_LOG_NOTICE, "service", &model, 1, "%s",
+                     state == DG_ENGINE_MODEL_READY ? "model ready" : "model left memory");
+}
+
+/* The log tells when workers hang, and when they are back. */
+static void watch_workers(struct dg_service *service)
+{
+    struct dg_sched_stats stats;
+    dg_engine_read_stats(service->engine, &stats);
+    if (stats.n_stalled == service->n_stalled)
+        return;
+    dg_log_event(service->log, stats.n_stalled > service->n_stalled ? DG_LOG_ERROR : DG_LOG_NOTICE, "service",
+                 DG_LOG_FIELDS(dg_log_uint("stalled", stats.n_stalled), dg_log_uint("workers", stats.n_workers),
+                               dg_log_uint("stalled_ms", stats.stalled_ns / DG_CLOCK_MS)),
+                 stats.n_stalled > service->n_stalled ? "a worker hangs at one step; the others go on"
+                                                      : "a worker that hung goes on");
+    service->n_stalled = stats.n_stalled;
+}
+
+/* A few times a second: for what nobody rings the bell. */
+static void on_tick(uv_timer_t *tick)
+{
+    struct dg_service *service = tick->data;
+    watch_workers(service);
+    on_wake(service);
+}
+
+static void on_tick_closed(uv_handle_t *tick)
+{
+    dg_free(tick);
+}
+
+static enum dg_err open_tick(struct dg_service *service)
+{
+    service->tick = dg_xcalloc(1, sizeof *service->tick);
+    service->tick->data = service;
+    uv_timer_init(service->loop, service->tick);
+    return dg_err_from_errno(-uv_timer_start(service->tick, on_tick, TICK_MS, TICK_MS));
+}
+
 /* A server without the data serves; who then asks for a language to be found out is refused. */
 static void warn_of_langid(const struct dg_service *service)
 {
@@ -281,7 +362,16 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
     pthread_mutex_init(&service->lock, NULL);
     service->loop = loop;
     service->log = log;
-    enum dg_err err = dg_waker_open(loop, on_wake, service, why, &service->waker);
+    struct dg_memory_plan plan;
+    enum dg_err err = dg_memory_plan((size_t)options->memory_limit, dg_memory_resident(),
+                                     (size_t)options->cache_size, why, &plan);
+    if (err) {
+        *out = service;
+        return err;
+    }
+    err = dg_waker_open(loop, on_wake, service, why, &service->waker);
+    if (!err)
+        err = open_tick(service);
     struct dg_engine_opts opts = {
         .n_threads = (size_t)options->threads,
         .max_sentences = (size_t)options->max_sentences,
@@ -290,10 +380,18 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         .target_max = (size_t)options->target_max,
         .batch_delay_ns = (uint64_t)options->batch_delay_ms * DG_CLOCK_MS,
         .whole_vocabulary = !options->shortlist,
-        .cache_bytes = (size_t)options->cache_size,
+        .cache_bytes = plan.cache,
+        .models_bytes = plan.models,
+        .texts_bytes = plan.texts_bytes,
+        .max_tokens = plan.queue_tokens,
+        .stall_ns = (uint64_t)options->stall_limit_ms * DG_CLOCK_MS,
+        .model_idle_ns = (uint64_t)options->model_idle_ms * DG_CLOCK_MS,
         .langid_path = *options->language_data ? options->language_data : INSTALLED_DATA,
         .wake = ring,
         .wake_arg = service,
+        .admit = admit,
+        .on_model = on_model,
+        .model_arg = service,
     };
     if (!err)
         err = dg_engine_new(&opts, why, &service->engine);
@@ -347,6 +445,9 @@ void dg_service_close(struct dg_service *service)
     service->waker = NULL;
     pthread_mutex_unlock(&service->lock);
     dg_waker_close(waker);
+    if (service->tick)
+        uv_close((uv_handle_t *)service->tick, on_tick_closed);
+    service->tick = NULL;
     if (service->reloading)
         uv_cancel((uv_req_t *)&service->reloading->work); /* else it ends by itself */
 }
@@ -451,6 +552,7 @@ enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set 
     if (!list)
         return DG_ERR_NOMEM;
     list->service = service;
+    list->preload = true;
     list->on_loaded = on_loaded;
     list->user = user;
     enum dg_err err = list_one(list, options, model, why);

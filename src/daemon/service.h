@@ -5,7 +5,7 @@
  * options name: sections `[model NAME]`, and every sub-directory of models-dir.
  *
  *     struct dg_service *service;
- *     err = dg_service_open(&service, loop, options, shared, log, &why);     loads every model
+ *     err = dg_service_open(&service, loop, options, shared, log, &why);     loads or offers every model
  *     dg_api_set_engine(api, dg_service_engine(service));
  *     dg_service_reload(service, options, on_reloaded, d);           beside the loop; the old ones serve on
  *     dg_service_close(service);                                     while the loop still runs

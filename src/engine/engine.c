@@ -107,6 +107,9 @@ static enum dg_err open_registry(struct dg_engine *engine, const struct dg_engin
         .wake_arg = opts->wake_arg,
         .on_retired = on_retired,
         .on_retired_arg = engine,
+        .admit = opts->admit,
+        .on_model = opts->on_model,
+        .model_arg = opts->model_arg,
     };
     return dg_registry_new(&how, why, &engine->registry);
 }
@@ -130,6 +133,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
         .n_workers = or_default(opts->n_threads, dg_cpu_cores()),
         .max_tickets = or_default(opts->max_sentences, SENTENCES),
         .max_tokens = opts->max_tokens,
+        .stall_ns = opts->stall_ns,
         .batch_delay_ns = opts->batch_delay_ns,
         .clock = engine->tools.clock,
         .wake = opts->wake,
@@ -224,6 +228,11 @@ enum dg_err dg_engine_open(struct dg_engine *engine, const char *name, const cha
     return dg_registry_open(engine->registry, &ask, why, loaded);
 }
 
+void dg_engine_expect(struct dg_engine *engine, size_t n_models)
+{
+    dg_registry_expect(engine->registry, n_models);
+}
+
 enum dg_err dg_engine_offer(struct dg_engine *engine, const char *name, const char *path,
                             const char *source, const char *target, struct dg_why *why,
                             struct dg_loaded **loaded)
@@ -257,6 +266,11 @@ enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const cha
 enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name, struct dg_why *why)
 {
     return dg_registry_remove(engine->registry, name, why);
+}
+
+void dg_engine_read_model_stats(struct dg_engine *engine, size_t index, struct dg_sched_stats *stats)
+{
+    dg_registry_read_counts(engine->registry, index, stats);
 }
 
 size_t dg_engine_n_models(const struct dg_engine *engine)
@@ -697,6 +711,12 @@ void dg_engine_read_memory(const struct dg_engine *engine, struct dg_engine_memo
         .texts = engine->texts_bytes,
         .n_waiting = engine->n_waiting,
     };
+}
+
+void dg_engine_read_model_cache_stats(const struct dg_engine *engine, size_t index,
+                                      struct dg_engine_cache_stats *stats)
+{
+    dg_registry_read_cache_counts(engine->registry, index, stats);
 }
 
 void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine_cache_stats *stats)

@@ -37,6 +37,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum dg_engine_model_state {
+    DG_ENGINE_MODEL_KNOWN,   /* not in memory; the next request has it loaded */
+    DG_ENGINE_MODEL_WANTED,  /* waits for its turn, or for memory */
+    DG_ENGINE_MODEL_LOADING,
+    DG_ENGINE_MODEL_READY,
+    DG_ENGINE_MODEL_FAILED,  /* the next request tries again, unless it comes at once */
+};
+
 struct dg_engine_opts {
     size_t n_threads;     /* workers; 0: one for each core we may use */
     size_t max_sentences; /* waiting and under way together; 0: 10,000 */
@@ -51,6 +59,7 @@ struct dg_engine_opts {
                            * kv_tokens are then upper bounds */
     size_t texts_bytes;   /* of the texts of all requests together; 0: no limit */
     size_t max_tokens;    /* of all sentences waiting; 0: no limit */
+    uint64_t stall_ns;      /* a worker that is at one step for so long has stalled; 0: 10 s */
     uint64_t model_idle_ns; /* a model without a request for so long leaves memory; 0: never */
     const char *langid_path; /* data of language identification; NULL: languages are not detected */
     size_t alignment_layer, alignment_head; /* as in dg_decoder_limits */
@@ -58,6 +67,12 @@ struct dg_engine_opts {
     struct dg_clock *clock; /* borrowed; NULL: the machine's */
     void (*wake)(void *arg);
     void *wake_arg;
+    /* Asked, on the thread that loads it, before a model that was offered is loaded; NULL: everything is admitted. */
+    enum dg_err (*admit)(void *arg, const char *name, const char *path, struct dg_why *why);
+    /* A model that was offered came (READY), left (KNOWN) or could not come (FAILED); NULL: nobody is told. `why` is "" or
+     * a sentence. Consumer's thread. */
+    void (*on_model)(void *arg, const char *name, enum dg_engine_model_state state, const char *why);
+    void *model_arg; /* of both */
 };
 
 /* One answer for one sentence, as text. */
@@ -169,6 +184,10 @@ enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_loaded *loaded
                               struct dg_why *why) DG_MUST_CHECK; /* takes `loaded`, also on failure */
 void dg_engine_close(struct dg_loaded *loaded);                  /* mirror of open */
 
+/* So many models will be offered; where memory is limited, those that are opened from now on are sized
+ * accordingly. Any thread. */
+void dg_engine_expect(struct dg_engine *engine, size_t n_models);
+
 /* Opens no more than what tells a model from something else: its files are checked and its memory measured. Published,
  * it is offered; the first request for it has it loaded, and waits. */
 enum dg_err dg_engine_offer(struct dg_engine *engine, const char *name, const char *path,
@@ -178,20 +197,12 @@ enum dg_err dg_engine_offer(struct dg_engine *engine, const char *name, const ch
 enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name,
                              struct dg_why *why) DG_MUST_CHECK;
 
-enum dg_engine_model_state {
-    DG_ENGINE_MODEL_KNOWN,   /* not in memory; the next request has it loaded */
-    DG_ENGINE_MODEL_WANTED,  /* waits for its turn, or for memory */
-    DG_ENGINE_MODEL_LOADING,
-    DG_ENGINE_MODEL_READY,
-    DG_ENGINE_MODEL_FAILED,  /* the next request tries again, unless it comes at once */
-};
-
 const char *dg_engine_model_state_name(enum dg_engine_model_state state); /* "idle", "loading", "ready", ... */
 
 struct dg_engine_model_info {
     const char *name, *source, *target; /* borrowed until the next load or unload */
     enum dg_engine_model_state state;
-    const char *failure;                /* the sentence, when it FAILED; else "" */
+    const char *failure;                /* the sentence, when it FAILED; else "". It names paths: for the operator */
     size_t bytes;                       /* memory it takes, or would take */
     size_t n_source_words, n_target_words, n_parameters_bytes;
     size_t n_beams;                     /* its makers' habit */
@@ -200,6 +211,9 @@ struct dg_engine_model_info {
 };
 
 /* Models that are offered; and those of them that are in memory, or could be: not FAILED. */
+/* What the scheduler has counted for a model, under its name and since the start. */
+void dg_engine_read_model_stats(struct dg_engine *engine, size_t index, struct dg_sched_stats *stats);
+
 size_t dg_engine_n_models(const struct dg_engine *engine);
 size_t dg_engine_n_usable(const struct dg_engine *engine);
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index);
@@ -237,6 +251,9 @@ struct dg_engine_cache_stats {
     uint64_t n_hits, n_joined, n_misses, n_evicted; /* joined: somebody was translating it already */
     size_t n_entries, bytes, bytes_max;
 };
+/* Of one model, since the start: only hits, joined and misses. */
+void dg_engine_read_model_cache_stats(const struct dg_engine *engine, size_t index,
+                                      struct dg_engine_cache_stats *stats);
 void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine_cache_stats *stats);
 
 /* Memory promised to models (those that are leaving included), and what waits for it. */

@@ -220,6 +220,8 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
         err = self_test(loaded, path, why);
     if (!err)
         err = dg_sched_attach(loaded->sched, loaded->net, &loaded->limits, why, &loaded->place);
+    if (!err)
+        dg_sched_count_into(loaded->place, opts->counts);
 out:
     if (opts->is_stand_in) {
         dg_tokenizer_close(loaded->tokenizer);
@@ -241,6 +243,7 @@ enum dg_err dg_loaded_open(struct dg_loaded **out, const struct dg_loaded_opts *
     loaded->n_refs = 1;
     loaded->sched = opts->sched;
     loaded->ledger = opts->ledger;
+    loaded->cache_counts = opts->cache_counts;
     loaded->name = dg_xstrdup(name);
     loaded->path = dg_xstrdup(path);
     loaded->source = source && *source ? dg_xstrdup(source) : language_of_name(name, 1);

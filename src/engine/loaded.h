@@ -27,6 +27,8 @@
 
 #include <stdbool.h>
 
+struct dg_engine_cache_stats;
+
 struct dg_loaded {
     char *name;           /* owned, as configured: "fr-en" */
     char *path;           /* owned */
@@ -46,6 +48,7 @@ struct dg_loaded {
     size_t bytes;         /* memory it takes, or would take: weights as packed, decoders, tokenizer */
     bool is_paid;         /* the ledger has promised them */
     bool is_leaving;      /* and expects them back */
+    struct dg_engine_cache_stats *cache_counts; /* borrowed: hits, joined and misses of this model */
     size_t n_refs;
     uint64_t version;     /* a number of its own, once published */
     unsigned char fingerprint[32]; /* of its files, for a remote cache (remote_value.h), */
@@ -59,6 +62,8 @@ struct dg_loaded_opts {
     struct dg_ledger *ledger;
     struct dg_decoder_limits limits; /* lowered to what the model can take, and what fits */
     size_t bytes_each;               /* what one model should take at most, if it can do with less; 0: any */
+    struct dg_sched_stats *counts;   /* the scheduler's of this model, as of dg_sched_count_into; or NULL */
+    struct dg_engine_cache_stats *cache_counts; /* of this model, the consumer's to count into */
     bool is_stand_in;
     bool wants_fingerprint;
 };

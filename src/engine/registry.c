@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    RESIDENT = 4,    /* where memory is limited, so many models should find place beside each other */
+    RESIDENT = 4,    /* where memory is limited, so many models should find place beside each other, if there are */
     JOBS_MAX = 4096, /* loads are one at a time; the rest are burials */
 };
 
@@ -24,6 +24,14 @@ struct entry {
     enum dg_engine_model_state state;
     uint64_t used_ns, ready_ns, failed_ns;
     struct dg_why failure; /* why it FAILED */
+};
+
+/* Counts of a name: they outlive its models, so that what is shown never falls. */
+struct tally {
+    struct tally *next;
+    char *name;
+    struct dg_sched_stats sched; /* guarded by the scheduler */
+    struct dg_engine_cache_stats cache; /* the consumer's; only what is counted by model */
 };
 
 /* A load under way. */
@@ -46,8 +54,10 @@ struct dg_registry {
     struct load *loading; /* at most one */
     pthread_mutex_t lock;
     struct load *landed;  /* guarded: the same, when it has finished */
+    struct tally *tallies; /* guarded: all names that ever were */
     uint64_t version, last_model_version;
     atomic_bool wants_fingerprints;
+    atomic_size_t n_expected; /* models that will be offered */
 };
 
 /* ---- Life --------------------------------------------------------------------------------------- */
@@ -86,8 +96,29 @@ void dg_registry_free(struct dg_registry *registry)
         dg_loaded_unref(registry->models[i]);
         dg_free(registry->entries[i]);
     }
+    for (struct tally *tally = registry->tallies, *next; tally; tally = next) {
+        next = tally->next;
+        dg_free(tally->name);
+        dg_free(tally);
+    }
     pthread_mutex_destroy(&registry->lock);
     dg_free(registry);
+}
+
+/* The counts of a name, from the first time on. Any thread. NULL: no memory. */
+static struct tally *tally_of(struct dg_registry *registry, const char *name)
+{
+    pthread_mutex_lock(&registry->lock);
+    struct tally *tally = registry->tallies;
+    while (tally && strcmp(tally->name, name) != 0)
+        tally = tally->next;
+    if (!tally && (tally = dg_try_calloc(1, sizeof *tally))) {
+        tally->name = dg_xstrdup(name);
+        tally->next = registry->tallies;
+        registry->tallies = tally;
+    }
+    pthread_mutex_unlock(&registry->lock);
+    return tally;
 }
 
 static uint64_t now_ns(const struct dg_registry *registry)
@@ -99,6 +130,15 @@ static void wake(const struct dg_registry *registry)
 {
     if (registry->opts.wake)
         registry->opts.wake(registry->opts.wake_arg);
+}
+
+/* Tells what became of the model at `at`. */
+static void tell(const struct dg_registry *registry, size_t at)
+{
+    const struct entry *entry = registry->entries[at];
+    if (registry->opts.on_model)
+        registry->opts.on_model(registry->opts.model_arg, registry->models[at]->name, entry->state,
+                                entry->failure.text);
 }
 
 static enum dg_err need_pool(struct dg_registry *registry)
@@ -151,6 +191,7 @@ static void put_away(struct dg_registry *registry, size_t at)
     retire(registry, registry->models[at]);
     registry->models[at] = stand_in;
     registry->entries[at]->state = DG_ENGINE_MODEL_KNOWN;
+    tell(registry, at);
 }
 
 /* ---- Coming ------------------------------------------------------------------------------------- */
@@ -163,17 +204,35 @@ static size_t find_name(const struct dg_registry *registry, const char *name)
     return i;
 }
 
+/* What one model should take: with several, so that some find place beside each other; with one, so that a reload's
+ * new version does. */
+static size_t share_of_one(struct dg_registry *registry)
+{
+    size_t n = atomic_load(&registry->n_expected);
+    return registry->opts.bytes_max / (n < 2 ? 2 : n < RESIDENT ? n : RESIDENT);
+}
+
+void dg_registry_expect(struct dg_registry *registry, size_t n_models)
+{
+    atomic_store(&registry->n_expected, n_models);
+}
+
 enum dg_err dg_registry_open(struct dg_registry *registry, const struct dg_registry_ask *ask, struct dg_why *why,
                              struct dg_loaded **loaded)
 {
-    const struct dg_loaded_opts opts = {
+    struct dg_loaded_opts opts = {
         .sched = registry->opts.sched,
         .ledger = &registry->ledger,
         .limits = registry->opts.limits,
-        .bytes_each = registry->opts.bytes_max / RESIDENT,
+        .bytes_each = share_of_one(registry),
         .is_stand_in = ask->is_stand_in,
         .wants_fingerprint = atomic_load(&registry->wants_fingerprints),
     };
+    struct tally *tally = tally_of(registry, ask->name);
+    if (!tally)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for model %s", ask->name);
+    opts.counts = &tally->sched;
+    opts.cache_counts = &tally->cache;
     return dg_loaded_open(loaded, &opts, ask->name, ask->path, ask->source, ask->target, why);
 }
 
@@ -255,7 +314,8 @@ enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_loade
     if (dg_loaded_is_at_hand(model))
         return DG_OK;
     if (entry->state == DG_ENGINE_MODEL_FAILED && now - entry->failed_ns < RETRY_NS)
-        return dg_why_set(why, DG_ERR_MODEL, "%s", entry->failure.text);
+        return dg_why_set(why, DG_ERR_MODEL, "model %s could not be loaded; the server's log says why",
+                          model->name);
     if (entry->state != DG_ENGINE_MODEL_KNOWN && entry->state != DG_ENGINE_MODEL_FAILED)
         return DG_OK;
     entry->state = DG_ENGINE_MODEL_WANTED;
@@ -271,20 +331,25 @@ static void run_load(void *arg)
     struct dg_registry *registry = load->registry;
     const struct dg_loaded *known = load->stand_in;
     const struct dg_registry_ask ask = {known->name, known->path, known->source, known->target, false};
-    load->err = dg_registry_open(registry, &ask, &load->why, &load->loaded);
+    if (registry->opts.admit)
+        load->err = registry->opts.admit(registry->opts.model_arg, known->name, known->path, &load->why);
+    if (!load->err)
+        load->err = dg_registry_open(registry, &ask, &load->why, &load->loaded);
     pthread_mutex_lock(&registry->lock);
     registry->landed = load;
     pthread_mutex_unlock(&registry->lock);
     wake(registry);
 }
 
-static void fail(struct dg_registry *registry, struct entry *entry, const struct dg_why *why, enum dg_err err)
+static void fail(struct dg_registry *registry, size_t at, const struct dg_why *why, enum dg_err err)
 {
+    struct entry *entry = registry->entries[at];
     dg_list_unlink(&entry->wanted);
     entry->state = DG_ENGINE_MODEL_FAILED;
     entry->failed_ns = now_ns(registry);
     dg_why_set(&entry->failure, err, "%s", dg_why_text(why, err));
     registry->version++;
+    tell(registry, at);
 }
 
 /* Begins to load the model at `at`; it has been promised its memory, or will take it. */
@@ -300,7 +365,7 @@ static void begin(struct dg_registry *registry, size_t at)
     }
     if (err) {
         free_load(load);
-        fail(registry, entry, &why, err);
+        fail(registry, at, &why, err);
         return;
     }
     registry->loading = load;
@@ -325,6 +390,8 @@ static void land(struct dg_registry *registry)
     if (is_ours && !load->err) {
         load->err = dg_registry_publish(registry, load->loaded, &load->why);
         load->loaded = NULL;
+        if (!load->err)
+            tell(registry, at);
     }
     if (is_ours && load->err == DG_ERR_BUSY) { /* its memory went to a reload: once more */
         struct entry *entry = registry->entries[at];
@@ -332,7 +399,7 @@ static void land(struct dg_registry *registry)
         dg_list_link_last(&registry->wanted, &entry->wanted);
         wake(registry);
     } else if (is_ours && load->err) {
-        fail(registry, registry->entries[at], &load->why, load->err);
+        fail(registry, at, &load->why, load->err);
     }
     free_load(load);
 }
@@ -440,6 +507,20 @@ const char *dg_registry_failure(const struct dg_registry *registry, size_t at)
 {
     const struct entry *entry = registry->entries[at];
     return entry->state == DG_ENGINE_MODEL_FAILED ? entry->failure.text : "";
+}
+
+void dg_registry_read_counts(struct dg_registry *registry, size_t at, struct dg_sched_stats *counts)
+{
+    const struct tally *tally = tally_of(registry, registry->models[at]->name);
+    *counts = (struct dg_sched_stats){.n_done = 0};
+    if (tally)
+        dg_sched_read_counts(registry->opts.sched, &tally->sched, counts);
+}
+
+void dg_registry_read_cache_counts(const struct dg_registry *registry, size_t at,
+                                   struct dg_engine_cache_stats *counts)
+{
+    *counts = *registry->models[at]->cache_counts;
 }
 
 const struct dg_ledger *dg_registry_ledger(const struct dg_registry *registry)

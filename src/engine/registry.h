@@ -43,6 +43,9 @@ struct dg_registry_opts {
     void *wake_arg;
     void (*on_retired)(void *arg, const struct dg_loaded *loaded); /* no new request gets it */
     void *on_retired_arg;
+    enum dg_err (*admit)(void *arg, const char *name, const char *path, struct dg_why *why); /* as of the engine */
+    void (*on_model)(void *arg, const char *name, enum dg_engine_model_state state, const char *why);
+    void *model_arg;
 };
 
 enum dg_err dg_registry_new(const struct dg_registry_opts *opts, struct dg_why *why,
@@ -62,6 +65,9 @@ struct dg_registry_ask {
  * memory; DG_ERR_BUSY: not beside what is there now. Any thread. */
 enum dg_err dg_registry_open(struct dg_registry *registry, const struct dg_registry_ask *ask, struct dg_why *why,
                              struct dg_loaded **loaded) DG_MUST_CHECK;
+
+/* So many models will be offered: where memory is limited, they are sized accordingly from now on. Any thread. */
+void dg_registry_expect(struct dg_registry *registry, size_t n_models);
 
 /* Models opened from now on know the fingerprint of their files. Any thread. */
 void dg_registry_want_fingerprints(struct dg_registry *registry, bool wanted);
@@ -94,6 +100,13 @@ enum dg_engine_model_state dg_registry_state(const struct dg_registry *registry,
 
 /* Why the loading of model `at` failed; "" when it did not. */
 const char *dg_registry_failure(const struct dg_registry *registry, size_t at);
+
+/* What the scheduler has counted for model `at`, under its name, since the start. */
+void dg_registry_read_counts(struct dg_registry *registry, size_t at, struct dg_sched_stats *counts);
+
+/* Likewise for the cache: only hits, joined and misses. */
+void dg_registry_read_cache_counts(const struct dg_registry *registry, size_t at,
+                                   struct dg_engine_cache_stats *counts);
 
 const struct dg_ledger *dg_registry_ledger(const struct dg_registry *registry);
 

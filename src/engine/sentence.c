@@ -550,6 +550,7 @@ static enum dg_err hit(struct dg_sentence *sentence, struct dg_request_tools *to
 {
     sentence->flight = dg_flight_ref(found);
     dg_cache_stats(tools->cache)->n_hits++;
+    model_of(sentence)->cache_counts->n_hits++;
     note_first(sentence, tools);
     return conclude(sentence, tools);
 }
@@ -560,6 +561,7 @@ static void join(struct dg_sentence *sentence, struct dg_request_tools *tools, s
     if (!is_quiet(sentence))
         found->ticket->is_quiet = false;
     dg_cache_stats(tools->cache)->n_joined++;
+    model_of(sentence)->cache_counts->n_joined++;
     wait_for(sentence);
 }
 
@@ -592,6 +594,7 @@ static enum dg_err launch_once(struct dg_sentence *sentence, struct dg_request_t
     wait_for(sentence);
     if (cache) {
         dg_cache_stats(cache)->n_misses++;
+        model_of(sentence)->cache_counts->n_misses++;
         dg_cache_enter(cache, sentence->flight, dg_buf_span(key));
     }
     return DG_OK;

@@ -26,6 +26,8 @@ enum {
     RETRY_MOST_MS = 60000,
 };
 
+static const uint64_t STALL_NS = 10 * DG_CLOCK_S, QUARTER_MS = DG_CLOCK_MS / 4;
+
 /* One worker's share of one model. */
 struct lane {
     struct dg_sched_model *model;
@@ -33,15 +35,16 @@ struct lane {
     struct dg_decoder *decoder;
     struct dg_list running; /* tickets; the worker's own */
     size_t n_running;       /* the same, guarded by the lock, for other workers to see */
+    struct dg_sched_stats counts; /* of the present turn; added to the model's and the scheduler's at its end */
 };
 
 struct worker {
     struct dg_sched *sched;
     size_t index;
     pthread_t thread;
+    bool is_dead;                 /* its thread has ended in the midst of things; tests do that */
     uint64_t turn_began_ns;       /* 0: between turns; guarded by the lock */
-    struct dg_sched_stats counts; /* of the present turn; added to the scheduler's at its end */
-    uint64_t n_served_tokens;     /* likewise: source tokens of tickets that ended */
+    uint64_t n_served_tokens;     /* of the present turn; added to the scheduler's at its end: source tokens of tickets that ended */
     struct dg_sched_model *active[DG_SCHED_MODELS_MAX];
     struct dg_decode_job jobs[DG_DECODER_ADD_MAX];
     struct dg_ticket *tickets[DG_DECODER_ADD_MAX];
@@ -54,6 +57,7 @@ struct dg_sched_model {
     struct dg_decoder_limits limits;
     struct dg_queue queue;
     struct lane *lanes; /* [n_workers] owned */
+    struct dg_sched_stats *counts; /* borrowed, guarded; or NULL */
     size_t n_users;     /* workers looking at it just now */
 };
 
@@ -122,9 +126,9 @@ static size_t bucket(uint64_t value)
     return b;
 }
 
-static void count_end(struct worker *worker, const struct dg_ticket *ticket)
+static void count_end(struct lane *lane, const struct dg_ticket *ticket)
 {
-    struct dg_sched_stats *counts = &worker->counts;
+    struct dg_sched_stats *counts = &lane->counts;
     if (ticket->err == DG_ERR_CANCELLED)
         counts->n_cancelled++;
     else if (ticket->err == DG_ERR_TIMEOUT)
@@ -133,7 +137,7 @@ static void count_end(struct worker *worker, const struct dg_ticket *ticket)
         counts->n_failed++;
     else
         counts->n_done++;
-    worker->n_served_tokens += ticket->n_src;
+    lane->worker->n_served_tokens += ticket->n_src;
     counts->n_tokens_in += ticket->n_src;
     counts->n_tokens_out += dg_ticket_shown(ticket);
     if (ticket->err)
@@ -145,15 +149,43 @@ static void count_end(struct worker *worker, const struct dg_ticket *ticket)
     counts->total_ns += ticket->ended_ns - ticket->queued_ns;
     counts->wait_ms[bucket(wait / DG_CLOCK_MS + 1)]++;
     counts->first_ms[bucket(first / DG_CLOCK_MS + 1)]++;
+    size_t n_more = dg_ticket_shown(ticket);
+    if (ticket->first_ns && n_more > 1) {
+        uint64_t each_ns = (ticket->ended_ns - ticket->first_ns) / (n_more - 1);
+        counts->token_ns += each_ns;
+        counts->token_quarter_ms[bucket(each_ns / QUARTER_MS + 1)]++;
+    }
 }
 
-/* Adds a turn's counts to the sums and clears them. Every field up to n_waiting is a counter. */
-static void add_counts(struct dg_sched_stats *sum, struct dg_sched_stats *counts)
+/* Adds a turn's counts to the sums. Every field up to n_waiting is a counter. */
+static void add_counts(struct dg_sched_stats *sum, const struct dg_sched_stats *counts)
 {
-    uint64_t *to = (uint64_t *)(void *)sum, *from = (uint64_t *)(void *)counts;
+    uint64_t *to = (uint64_t *)(void *)sum;
+    const uint64_t *from = (const uint64_t *)(const void *)counts;
     for (size_t i = 0; i < offsetof(struct dg_sched_stats, n_waiting) / sizeof *to; i++)
         to[i] += from[i];
-    memset(counts, 0, sizeof *counts);
+}
+
+/* A turn of the lane is over: its counts go where they are read. The lock is held. */
+static void settle_counts(struct lane *lane)
+{
+    struct dg_sched_model *model = lane->model;
+    add_counts(&model->sched->stats, &lane->counts);
+    if (model->counts)
+        add_counts(model->counts, &lane->counts);
+    memset(&lane->counts, 0, sizeof lane->counts);
+}
+
+/* Moves what counts a ticket among those that wait and those that run; the lock is held. */
+static void count_moves(const struct dg_ticket *ticket, int waiting, int running)
+{
+    struct dg_sched_model *model = ticket->model;
+    struct dg_sched_stats *both[] = {&model->sched->stats, model->counts};
+    for (int i = 0; i < 2 && both[i]; i++) {
+        both[i]->n_waiting += (size_t)waiting;
+        both[i]->n_tokens_waiting += (size_t)waiting * ticket->n_src;
+        both[i]->n_running += (size_t)running;
+    }
 }
 
 /* ---- The end of a ticket ------------------------------------------------------------------------ */
@@ -212,12 +244,12 @@ static void end_running(struct lane *lane, struct dg_ticket *ticket)
 {
     struct dg_sched *sched = lane->worker->sched;
     ticket->ended_ns = now_ns(sched);
-    count_end(lane->worker, ticket);
+    count_end(lane, ticket);
     dg_list_unlink(&ticket->link);
     pthread_mutex_lock(&sched->lock);
     ticket->state = DG_TICKET_ENDED;
     lane->n_running--;
-    sched->stats.n_running--;
+    count_moves(ticket, 0, -1);
     pthread_mutex_unlock(&sched->lock);
     note(sched, ticket, true);
 }
@@ -229,12 +261,10 @@ static void end_waiting(struct dg_sched *sched, struct dg_ticket *ticket, enum d
     ticket->state = DG_TICKET_ENDED;
     ticket->err = err;
     ticket->ended_ns = now_ns(sched);
-    sched->stats.n_waiting--;
-    sched->stats.n_tokens_waiting -= ticket->n_src;
-    if (err == DG_ERR_TIMEOUT)
-        sched->stats.n_timed_out++;
-    else
-        sched->stats.n_cancelled++;
+    count_moves(ticket, -1, 0);
+    struct dg_sched_stats *both[] = {&sched->stats, ticket->model->counts};
+    for (int i = 0; i < 2 && both[i]; i++)
+        *(err == DG_ERR_TIMEOUT ? &both[i]->n_timed_out : &both[i]->n_cancelled) += 1;
     note(sched, ticket, true);
 }
 
@@ -340,9 +370,7 @@ static size_t take(struct lane *lane)
         ticket->started_ns = now;
         n_tokens += ticket->n_src;
         worker->tickets[n++] = ticket;
-        sched->stats.n_waiting--;
-        sched->stats.n_tokens_waiting -= ticket->n_src;
-        sched->stats.n_running++;
+        count_moves(ticket, -1, 1);
         lane->n_running++;
     }
     return n;
@@ -353,8 +381,14 @@ static void begin(struct lane *lane, size_t n)
 {
     struct worker *worker = lane->worker;
     enum dg_err err = dg_decoder_add(lane->decoder, worker->jobs, n, worker->handles, NULL);
-    worker->counts.n_encodes++;
-    worker->counts.n_encoded += n;
+    size_t n_tokens = 0;
+    for (size_t i = 0; i < n; i++)
+        n_tokens += worker->tickets[i]->n_src;
+    lane->counts.n_encodes++;
+    lane->counts.n_encoded += n;
+    lane->counts.n_encoded_tokens += n_tokens;
+    lane->counts.encode_sentences[bucket(n)]++;
+    lane->counts.encode_eights[bucket((n_tokens + 7) / 8)]++;
     for (size_t i = 0; i < n; i++) {
         struct dg_ticket *ticket = worker->tickets[i];
         ticket->handle = worker->handles[i];
@@ -395,11 +429,15 @@ static bool work_on(struct lane *lane)
         return n > 0;
     for (struct dg_list *at = lane->running.next; at != &lane->running; at = at->next)
         DG_LIST_ITEM(at, struct dg_ticket, link)->n_steps++;
+    uint64_t began_ns = now_ns(sched);
     size_t n_rows = dg_decoder_step(lane->decoder);
-    worker->counts.n_steps++;
-    worker->counts.n_rows += n_rows;
+    lane->counts.n_steps++;
+    lane->counts.n_rows += n_rows;
+    uint64_t step_ns = now_ns(sched) - began_ns;
+    lane->counts.step_ns += step_ns;
+    lane->counts.step_quarter_ms[bucket(step_ns / QUARTER_MS + 1)]++;
     if (n_rows)
-        worker->counts.batch_rows[bucket(n_rows)]++;
+        lane->counts.batch_rows[bucket(n_rows)]++;
     return true;
 }
 
@@ -426,20 +464,24 @@ static bool turn(struct worker *worker)
     struct dg_sched *sched = worker->sched;
     size_t n = grab_models(worker);
     bool was_useful = false;
-    for (size_t i = 0; i < n; i++)
+    if (n && sched->opts.on_turn)
+        worker->is_dead = !sched->opts.on_turn(sched->opts.on_turn_arg, worker->index);
+    for (size_t i = 0; i < n && !worker->is_dead; i++)
         was_useful |= work_on(&worker->active[i]->lanes[worker->index]);
     pthread_mutex_lock(&sched->lock);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        settle_counts(&worker->active[i]->lanes[worker->index]);
         if (--worker->active[i]->n_users == 0)
             pthread_cond_broadcast(&sched->idle);
+    }
     if (was_useful) {
-        worker->counts.n_turns++;
+        sched->stats.n_turns++;
         sched->busy_ns += now_ns(sched) - worker->turn_began_ns;
         sched->served_tokens += worker->n_served_tokens;
         worker->n_served_tokens = 0;
-        add_counts(&sched->stats, &worker->counts);
     }
-    worker->turn_began_ns = 0;
+    if (!worker->is_dead)
+        worker->turn_began_ns = 0;
     pthread_mutex_unlock(&sched->lock);
     return was_useful;
 }
@@ -487,12 +529,12 @@ static void *run_worker(void *arg)
         pthread_mutex_lock(&sched->lock);
         /* Sleeps only if nothing has come since before the turn; what that turn left waiting is for
          * workers that have room. */
-        if (!was_useful && !sched->is_stopping && sched->stats.n_accepted == n_seen &&
+        if (!was_useful && !sched->is_stopping && !worker->is_dead && sched->stats.n_accepted == n_seen &&
             !has_work(sched, worker))
             sleep_until_work(sched);
-        bool is_stopping = sched->is_stopping;
+        bool is_over = sched->is_stopping || worker->is_dead;
         pthread_mutex_unlock(&sched->lock);
-        if (is_stopping)
+        if (is_over)
             return NULL;
     }
 }
@@ -524,6 +566,8 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_why *why,
     sched->own_clock = (struct dg_clock)DG_CLOCK_REAL;
     if (!sched->opts.clock)
         sched->opts.clock = &sched->own_clock;
+    if (sched->opts.stall_ns == 0)
+        sched->opts.stall_ns = STALL_NS;
     if (sched->opts.encode_busy == 0)
         sched->opts.encode_busy = ENCODE_BUSY;
     init_locks(sched);
@@ -622,6 +666,21 @@ enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
     return DG_OK;
 }
 
+void dg_sched_count_into(struct dg_sched_model *model, struct dg_sched_stats *counts)
+{
+    pthread_mutex_lock(&model->sched->lock);
+    model->counts = counts;
+    pthread_mutex_unlock(&model->sched->lock);
+}
+
+void dg_sched_read_counts(struct dg_sched *sched, const struct dg_sched_stats *counts,
+                          struct dg_sched_stats *copy)
+{
+    pthread_mutex_lock(&sched->lock);
+    *copy = *counts;
+    pthread_mutex_unlock(&sched->lock);
+}
+
 void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model)
 {
     pthread_mutex_lock(&sched->lock);
@@ -677,6 +736,8 @@ enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct
         err = DG_ERR_BUSY;
     if (err) {
         stats->n_refused++;
+        if (ticket->model->counts)
+            ticket->model->counts->n_refused++;
         if (retry_ms)
             *retry_ms = estimate_retry_ms(sched);
     } else {
@@ -684,8 +745,9 @@ enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct
         ticket->queued_ns = now_ns(sched);
         dg_queue_push(&ticket->model->queue, flow, ticket);
         stats->n_accepted++;
-        stats->n_waiting++;
-        stats->n_tokens_waiting += ticket->n_src;
+        if (ticket->model->counts)
+            ticket->model->counts->n_accepted++;
+        count_moves(ticket, 1, 0);
         pthread_cond_broadcast(&sched->work);
     }
     pthread_mutex_unlock(&sched->lock);
@@ -710,8 +772,11 @@ void dg_sched_read_stats(struct dg_sched *sched, struct dg_sched_stats *stats)
     uint64_t now = now_ns(sched);
     for (size_t w = 0; w < sched->opts.n_workers; w++) {
         uint64_t began = sched->workers[w].turn_began_ns;
-        if (began && now - began > stats->stalled_ns)
-            stats->stalled_ns = now - began;
+        uint64_t since = began && now > began ? now - began : 0;
+        if (since > stats->stalled_ns)
+            stats->stalled_ns = since;
+        stats->n_stalled += since >= sched->opts.stall_ns;
     }
+    stats->n_workers = sched->opts.n_workers;
     pthread_mutex_unlock(&sched->lock);
 }

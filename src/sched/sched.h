@@ -43,6 +43,11 @@ struct dg_sched_opts {
     size_t max_tokens;  /* source tokens waiting; 0: no bound of its own */
     size_t encode_busy; /* source tokens that one turn may encode beside live rows; 0: 256 */
     uint64_t batch_delay_ns; /* how long an idle worker waits for company; 0: never */
+    uint64_t stall_ns;   /* a worker that is at one turn for so long has stalled; 0: 10 s */
+    /* For tests of what follows: called by worker `index` at the start of each turn with work. It may sleep, and false
+     * ends the thread as if it had died. */
+    bool (*on_turn)(void *arg, size_t index);
+    void *on_turn_arg;
     bool manual;
     struct dg_clock *clock; /* borrowed; NULL: the machine's */
     void (*wake)(void *arg); /* called by workers when there is news; may be NULL */
@@ -55,14 +60,23 @@ struct dg_sched_stats {
     uint64_t n_tokens_in, n_tokens_out;
     uint64_t n_turns, n_steps, n_rows; /* rows / steps: mean batch */
     uint64_t n_encodes, n_encoded;     /* encoder batches, sentences in them */
+    uint64_t n_encoded_tokens;         /* source tokens in them */
+    uint64_t step_ns;                  /* time of all steps */
+    uint64_t token_ns;                 /* sum over done tickets: time of each token after the first */
     uint64_t wait_ns, first_ns, total_ns; /* sums over done tickets: queue, to first token, to the end */
     uint64_t batch_rows[DG_HISTOGRAM];    /* steps by rows: 1, 2, 3-4, 5-8, ... */
     uint64_t wait_ms[DG_HISTOGRAM];       /* tickets by queue time: <1 ms, <2, <4, ... */
     uint64_t first_ms[DG_HISTOGRAM];      /* tickets by time to first token */
+    uint64_t token_quarter_ms[DG_HISTOGRAM];  /* tickets by time of each token after the first: <0.25 ms, <0.5, ... */
+    uint64_t step_quarter_ms[DG_HISTOGRAM];   /* steps by their time */
+    uint64_t encode_sentences[DG_HISTOGRAM];  /* encoder batches by sentences: 1, 2, 3-4, ... */
+    uint64_t encode_eights[DG_HISTOGRAM];     /* encoder batches by source tokens: to 8, 16, 32, ...; they lie end to
+                                               * end, so that all are real: no padding is computed */
     /* Now */
     size_t n_waiting, n_running, n_tokens_waiting;
     size_t n_max; /* waiting and running together */
     uint64_t stalled_ns; /* longest time that a worker has been in its present turn */
+    size_t n_workers, n_stalled; /* of them */
 };
 
 struct dg_sched;
@@ -81,6 +95,9 @@ size_t dg_sched_n_workers(const struct dg_sched *sched);
 enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
                             const struct dg_decoder_limits *limits, struct dg_why *why,
                             struct dg_sched_model **model) DG_MUST_CHECK;
+
+/* Counts of this model alone go to `counts` as well, which outlives it; several models may share it. */
+void dg_sched_count_into(struct dg_sched_model *model, struct dg_sched_stats *counts);
 
 /* Mirror of attach. All its tickets must have ended. Waits for workers that are just looking at it. */
 void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model);
@@ -104,6 +121,10 @@ void dg_sched_listen(struct dg_sched *sched);
 
 /* One turn of a worker; false when it found nothing to do. `manual` only. */
 bool dg_sched_turn(struct dg_sched *sched, size_t worker);
+
+/* A copy of what dg_sched_count_into was given, whole at one moment. */
+void dg_sched_read_counts(struct dg_sched *sched, const struct dg_sched_stats *counts,
+                          struct dg_sched_stats *copy);
 
 void dg_sched_read_stats(struct dg_sched *sched, struct dg_sched_stats *stats);
 

@@ -271,7 +271,7 @@ START_TEST(a_model_that_breaks_is_told_of_and_tried_again)
     wait_for(outcomes, 2);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(outcomes[i].err, DG_ERR_MODEL);
-        ck_assert_ptr_nonnull(strstr(outcomes[i].why, "model one: "));
+        ck_assert_ptr_nonnull(strstr(outcomes[i].why, "model one could not be loaded"));
     }
     ck_assert_int_eq(state_of("one"), DG_ENGINE_MODEL_FAILED);
     ck_assert_uint_eq(dg_engine_n_usable(engine), 0);
