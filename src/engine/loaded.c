@@ -264,17 +264,23 @@ struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded)
     struct dg_loaded *made = dg_try_malloc(sizeof *made);
     if (!made)
         return NULL;
-    *made = *loaded;
-    made->name = dg_xstrdup(loaded->name);
-    made->path = dg_xstrdup(loaded->path);
-    made->source = dg_xstrdup(loaded->source);
-    made->target = dg_xstrdup(loaded->target);
-    made->tokenizer = NULL;
-    made->limits.lex = made->lex = NULL;
-    made->net = NULL;
-    made->place = NULL;
-    made->is_paid = made->is_leaving = false;
-    made->n_refs = 1;
+    *made = (struct dg_loaded){
+        .name = dg_xstrdup(loaded->name),
+        .path = dg_xstrdup(loaded->path),
+        .source = dg_xstrdup(loaded->source),
+        .target = dg_xstrdup(loaded->target),
+        .source_tag = loaded->source_tag,
+        .target_tag = loaded->target_tag,
+        .sched = loaded->sched,
+        .ledger = loaded->ledger,
+        .blueprint = loaded->blueprint,
+        .limits = loaded->limits,
+        .bytes = loaded->bytes,
+        .cache_counts = loaded->cache_counts,
+        .version = loaded->version,
+        .n_refs = 1,
+    };
+    made->limits.lex = NULL;
     return made;
 }
 
