@@ -16,10 +16,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,17 +160,26 @@ static enum dg_err on_matched(void *ctx, const struct dg_layout_item *item, size
     return DG_OK;
 }
 
+static enum dg_err check_stop(const struct writing *w, struct dg_why *why)
+{
+    if (w->opts->stop && *w->opts->stop)
+        return dg_why_set(why, DG_ERR_CANCELLED, "the import was stopped; nothing is left of it");
+    return DG_OK;
+}
+
 static enum dg_err give_rows(void *ctx, size_t i, size_t first, size_t n, float *rows,
                              struct dg_why *why)
 {
     struct writing *w = ctx;
-    return dg_import_rows(w->import, &w->import->tensors[w->sources[i]], first, n, rows, why);
+    enum dg_err err = check_stop(w, why);
+    return err ? err : dg_import_rows(w->import, &w->import->tensors[w->sources[i]], first, n, rows, why);
 }
 
 static enum dg_err give_raw(void *ctx, size_t i, const void **bytes, struct dg_why *why)
 {
     struct writing *w = ctx;
-    return dg_import_rows_raw(w->import, &w->import->tensors[w->sources[i]], bytes, why);
+    enum dg_err err = check_stop(w, why);
+    return err ? err : dg_import_rows_raw(w->import, &w->import->tensors[w->sources[i]], bytes, why);
 }
 
 static enum dg_err give_raw_scales(void *ctx, size_t i, float *scales, struct dg_why *why)
@@ -320,6 +331,46 @@ static void remove_dir(const char *dir)
     rmdir(dir);
 }
 
+/* What follows OUT in the name of the directory that is filled. It is locked meanwhile, so that one which is not
+ * was left by an import that is no more. */
+static const char staging_mark[] = ".importing-";
+
+static int lock_dir(const char *dir)
+{
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Removes what imports into `out` (its first `len` bytes) left when they were killed. */
+static void remove_left_over(const char *out, size_t len)
+{
+    char parent[PATH_CAP], path[PATH_CAP + 256];
+    size_t at = len;
+    while (at > 0 && out[at - 1] != '/')
+        at--;
+    snprintf(parent, sizeof parent, "%.*s", at ? (int)at : 1, at ? out : ".");
+    DIR *handle = opendir(parent);
+    for (struct dirent *entry; handle && (entry = readdir(handle));) {
+        const char *rest = entry->d_name + (len - at);
+        if (strlen(entry->d_name) != len - at + sizeof staging_mark - 1 + 6 ||
+            memcmp(entry->d_name, out + at, len - at) != 0 ||
+            memcmp(rest, staging_mark, sizeof staging_mark - 1) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
+        const int lock = lock_dir(path);
+        if (lock < 0)
+            continue;
+        remove_dir(path);
+        close(lock);
+    }
+    if (handle)
+        closedir(handle);
+}
+
 static enum dg_err failed(struct dg_why *why, const char *what, const char *path)
 {
     int number = errno;
@@ -335,20 +386,24 @@ static enum dg_err write_dir(struct dg_import *import, const char *out,
     size_t len = strlen(out);
     while (len > 1 && out[len - 1] == '/')
         len--;
-    if ((size_t)snprintf(staging, sizeof staging, "%.*s.importing-XXXXXX", (int)len, out) >=
+    if ((size_t)snprintf(staging, sizeof staging, "%.*s%sXXXXXX", (int)len, out, staging_mark) >=
         sizeof staging)
         return dg_why_set(why, DG_ERR_LIMIT, "the path %s is too long", out);
+    remove_left_over(out, len);
     if (!mkdtemp(staging))
         return failed(why, "make a directory beside", out);
+    const int lock = lock_dir(staging);
     enum dg_err err = chmod(staging, 0755) == 0 ? DG_OK : failed(why, "open up", staging);
     if (!err)
         err = write_all(import, staging, opts, summary, why);
     if (!err && rename(staging, out) != 0)
         err = failed(why, "put in place", out);
-    if (err) {
+    if (err)
         remove_dir(staging);
+    if (lock >= 0)
+        close(lock);
+    if (err)
         return err;
-    }
     char *slash = strrchr(staging, '/');
     if (slash)
         slash[slash == staging ? 1 : 0] = '\0';

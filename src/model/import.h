@@ -21,6 +21,7 @@
 #include "model/blueprint.h"
 #include "tensor/tensor.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,8 @@ struct dg_import_opts {
     /* Told how many bytes of weights are written. May be NULL. */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;
+    /* Looked at between tensors; not 0, as a signal handler may set it, ends the import with DG_ERR_CANCELLED. */
+    const volatile sig_atomic_t *stop;
 };
 
 #define DG_IMPORT_OPTS_DEFAULT                                                                     \
@@ -48,7 +51,8 @@ struct dg_import_summary {
     char note[256];   /* what the user should know; "" for nothing */
 };
 
-/* `out` must not exist. */
+/* `out` must not exist; it appears whole or not at all. What an import that was killed left beside it (OUT.importing-*)
+ * goes with the next one. */
 enum dg_err dg_import(const char *path, const char *out, const struct dg_import_opts *opts,
                       struct dg_import_summary *summary, struct dg_why *why) DG_MUST_CHECK;
 

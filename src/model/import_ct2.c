@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MODEL_MAX_LAYERS = 64, NAME_CAP = 160, TARGET_LEN_MAX = 256, SOURCE_LEN_MAX = 1024 };
+enum { LOADS_KEPT = 16, MODEL_MAX_LAYERS = 64, NAME_CAP = 160, TARGET_LEN_MAX = 256, SOURCE_LEN_MAX = 1024 };
 
 /* ---- Scalars ----------------------------------------------------------------------------------- */
 
@@ -561,8 +561,10 @@ static enum dg_err add_tensors(struct dg_import *import, const struct dg_ct2 *fi
 static enum dg_err load(void *ctx, size_t blob, const uint8_t **bytes, size_t *len,
                         struct dg_why *why)
 {
-    const struct dg_ct2_import *ct2 = ctx;
+    struct dg_ct2_import *ct2 = ctx;
     (void)why;
+    if (++ct2->n_loads % LOADS_KEPT == 0)
+        dg_pack_data_forget(&ct2->data);
     *bytes = ct2->file.vars[blob].bytes;
     *len = ct2->file.vars[blob].len;
     return DG_OK;

@@ -84,10 +84,19 @@ enum dg_err dg_pack_read(const struct dg_pack *pack, const char *name, size_t ma
     const struct dg_zip_member *member = find_member(pack, name);
     if (!member)
         return dg_why_set(why, DG_ERR_NOT_FOUND, "%s has no member %s%s", pack->dir, pack->top, name);
-    enum dg_err err = dg_zip_data(&pack->zip, member, max, &data->zip, why);
+    enum dg_err err = dg_zip_data_spilt(&pack->zip, member, max, &data->zip, why);
     data->bytes = data->zip.bytes;
     data->len = data->zip.len;
     return err;
+}
+
+void dg_pack_data_forget(const struct dg_pack_data *data)
+{
+    const struct dg_map_file spilt = {data->zip.owned, data->len};
+    if (data->map.bytes)
+        dg_map_file_forget(&data->map);
+    else if (data->zip.mapped)
+        dg_map_file_forget(&spilt);
 }
 
 void dg_pack_data_free(struct dg_pack_data *data)

@@ -7,8 +7,13 @@
 #include "base/mem.h"
 #include "model/lfs.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum {
@@ -21,6 +26,8 @@ enum {
     CENTRAL_BYTES = 46,
     LOCAL_BYTES = 30,
     COMMENT_MAX = 65535,
+    SPILT_FROM = 1 << 20,
+    PART_BYTES = 256 << 10,
 };
 
 struct reading {
@@ -375,43 +382,169 @@ static uint32_t crc_of(const uint8_t *bytes, size_t len)
     return (uint32_t)crc32_z(0, bytes, len);
 }
 
-enum dg_err dg_zip_data(const struct dg_zip *zip, const struct dg_zip_member *member, size_t limit,
-                        struct dg_zip_data *data, struct dg_why *why)
+static enum dg_err check_size(const struct dg_zip *zip, const struct dg_zip_member *member, size_t limit,
+                              struct dg_why *why)
 {
     if (member->len > limit)
         return dg_why_set(why, DG_ERR_LIMIT,
                           "%s: offset %zu: member '%s' has %zu bytes, expected at most %zu",
                           zip->name, member->offset, member->name, member->len, limit);
+    /* Deflate never grows data more than about 1032 times: a larger claim is a lie. */
+    if (member->deflated && member->len / 1040 > member->packed_len)
+        return dg_why_set(why, DG_ERR_FORMAT,
+                          "%s: offset %zu: member '%s' claims %zu bytes from %zu", zip->name,
+                          member->offset, member->name, member->len, member->packed_len);
+    return DG_OK;
+}
+
+static enum dg_err say_damaged(const struct dg_zip *zip, const struct dg_zip_member *member, struct dg_why *why)
+{
+    return dg_why_set(why, DG_ERR_INTEGRITY,
+                      "%s: offset %zu: member '%s' does not inflate to its %zu bytes; it is damaged",
+                      zip->name, member->offset, member->name, member->len);
+}
+
+static enum dg_err say_wrong_crc(const struct dg_zip *zip, const struct dg_zip_member *member, struct dg_why *why)
+{
+    return dg_why_set(why, DG_ERR_INTEGRITY,
+                      "%s: offset %zu: member '%s' does not match its CRC; the file is damaged",
+                      zip->name, member->offset, member->name);
+}
+
+enum dg_err dg_zip_data(const struct dg_zip *zip, const struct dg_zip_member *member, size_t limit,
+                        struct dg_zip_data *data, struct dg_why *why)
+{
     const uint8_t *packed = zip->file.bytes + member->offset;
-    struct dg_zip_data made = {packed, member->len, NULL};
+    struct dg_zip_data made = {packed, member->len, NULL, false};
+    enum dg_err err = check_size(zip, member, limit, why);
+    if (err)
+        return err;
     if (member->deflated) {
-        /* Deflate never grows data more than about 1032 times: a larger claim is a lie. */
-        if (member->len / 1040 > member->packed_len)
-            return dg_why_set(why, DG_ERR_FORMAT,
-                              "%s: offset %zu: member '%s' claims %zu bytes from %zu", zip->name,
-                              member->offset, member->name, member->len, member->packed_len);
         made.bytes = made.owned = dg_try_malloc(member->len ? member->len : 1);
         if (!made.owned)
             return DG_ERR_NOMEM;
         if (!inflate_whole(packed, member->packed_len, made.owned, member->len)) {
             dg_free(made.owned);
-            return dg_why_set(why, DG_ERR_INTEGRITY,
-                              "%s: offset %zu: member '%s' does not inflate to its %zu bytes; it is damaged",
-                              zip->name, member->offset, member->name, member->len);
+            return say_damaged(zip, member, why);
         }
     }
     if (crc_of(made.bytes, made.len) != member->crc) {
         dg_free(made.owned);
-        return dg_why_set(why, DG_ERR_INTEGRITY,
-                          "%s: offset %zu: member '%s' does not match its CRC; the file is damaged",
-                          zip->name, member->offset, member->name);
+        return say_wrong_crc(zip, member, why);
     }
     *data = made;
     return DG_OK;
 }
 
+/* ---- Large data, through a file ------------------------------------------------------------------ */
+
+/* A file that has no name. */
+static int open_nameless(const char *dir)
+{
+    char path[4096];
+    if ((size_t)snprintf(path, sizeof path, "%s/dragoman-XXXXXX", dir) >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    const int fd = mkstemp(path);
+    if (fd >= 0) {
+        unlink(path);
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    return fd;
+}
+
+static bool write_all(int fd, const uint8_t *bytes, size_t len)
+{
+    while (len > 0) {
+        const ssize_t n = write(fd, bytes, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* Inflates a member into the file; DG_ERR_INTEGRITY when it is damaged, -errno when it cannot be written. */
+static enum dg_err inflate_to(int fd, const uint8_t *packed, size_t packed_len, size_t len, uint8_t *part,
+                              uint32_t *crc)
+{
+    z_stream stream = {0};
+    enum dg_err err = inflateInit2(&stream, -MAX_WBITS) == Z_OK ? DG_OK : DG_ERR_NOMEM;
+    if (err)
+        return err;
+    int result = Z_OK;
+    *crc = 0;
+    while (result == Z_OK && !err) {
+        const size_t in = packed_len < 1u << 30 ? packed_len : 1u << 30;
+        stream.next_in = (Bytef *)(uintptr_t)packed;
+        stream.avail_in = (uInt)in;
+        stream.next_out = part;
+        stream.avail_out = PART_BYTES;
+        result = inflate(&stream, Z_NO_FLUSH);
+        const size_t used = in - stream.avail_in, made = PART_BYTES - stream.avail_out;
+        packed += used;
+        packed_len -= used;
+        if (made > len || (used == 0 && made == 0 && result == Z_OK)) {
+            err = DG_ERR_INTEGRITY;
+            break;
+        }
+        len -= made;
+        *crc = (uint32_t)crc32_z(*crc, part, made);
+        if (!write_all(fd, part, made))
+            err = dg_err_from_errno(errno);
+    }
+    inflateEnd(&stream);
+    if (!err && (result != Z_STREAM_END || len || packed_len))
+        err = DG_ERR_INTEGRITY;
+    return err;
+}
+
+enum dg_err dg_zip_data_spilt(const struct dg_zip *zip, const struct dg_zip_member *member, size_t limit,
+                              struct dg_zip_data *data, struct dg_why *why)
+{
+    const char *dir = getenv("TMPDIR");
+    uint32_t crc = 0;
+    if (!member->deflated || member->len < SPILT_FROM)
+        return dg_zip_data(zip, member, limit, data, why);
+    enum dg_err err = check_size(zip, member, limit, why);
+    if (err)
+        return err;
+    dir = dir && *dir ? dir : "/var/tmp";
+    uint8_t *part = dg_try_malloc(PART_BYTES);
+    if (!part)
+        return DG_ERR_NOMEM;
+    const int fd = open_nameless(dir);
+    void *map = MAP_FAILED;
+    err = fd < 0 ? dg_err_from_errno(errno)
+                 : inflate_to(fd, zip->file.bytes + member->offset, member->packed_len, member->len, part, &crc);
+    if (!err && crc == member->crc)
+        map = mmap(NULL, member->len, PROT_READ, MAP_SHARED, fd, 0);
+    if (err == DG_ERR_INTEGRITY)
+        say_damaged(zip, member, why);
+    else if (err)
+        dg_why_set(why, err, "cannot inflate %zu bytes of '%s' into %s: %s", member->len, member->name, dir,
+                   dg_err_sentence(err));
+    else if (crc != member->crc)
+        err = say_wrong_crc(zip, member, why);
+    else if (map == MAP_FAILED)
+        err = dg_why_set(why, DG_ERR_NOMEM, "cannot map %zu bytes of '%s'", member->len, member->name);
+    else
+        *data = (struct dg_zip_data){map, member->len, map, true};
+    if (fd >= 0)
+        close(fd);
+    dg_free(part);
+    return err;
+}
+
 void dg_zip_data_free(struct dg_zip_data *data)
 {
-    dg_free(data->owned);
+    if (data->mapped)
+        munmap(data->owned, data->len);
+    else
+        dg_free(data->owned);
     *data = (struct dg_zip_data){0};
 }

@@ -52,6 +52,7 @@ struct dg_zip_data {
     const uint8_t *bytes;
     size_t len;
     void *owned; /* NULL when the bytes are the file's */
+    bool mapped; /* `owned` is a mapping, of a file that has no name any more */
 };
 
 /* True when a file begins like a ZIP with at least one member. */
@@ -68,6 +69,11 @@ const struct dg_zip_member *dg_zip_find(const struct dg_zip *zip, const char *na
 /* The member's bytes, of which there must be at most `limit`. A damaged member is DG_ERR_INTEGRITY. */
 enum dg_err dg_zip_data(const struct dg_zip *zip, const struct dg_zip_member *member, size_t limit,
                         struct dg_zip_data *data, struct dg_why *why) DG_MUST_CHECK;
+
+/* The same, but a large deflated member is inflated into a file without a name in TMPDIR (or /var/tmp), piece by piece,
+ * and mapped: it takes no memory, and nothing stays behind however the process ends. */
+enum dg_err dg_zip_data_spilt(const struct dg_zip *zip, const struct dg_zip_member *member, size_t limit,
+                              struct dg_zip_data *data, struct dg_why *why) DG_MUST_CHECK;
 void dg_zip_data_free(struct dg_zip_data *data);
 
 #endif

@@ -264,6 +264,37 @@ START_TEST(a_git_lfs_pointer_and_an_unknown_file_are_called_what_they_are)
 }
 END_TEST
 
+static void stop_at_once(void *ctx, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    *(volatile sig_atomic_t *)ctx = 1;
+}
+
+START_TEST(what_a_killed_import_left_goes_with_the_next)
+{
+    struct damaged d;
+    struct dg_why why;
+    volatile sig_atomic_t stop = 0;
+    char left[DG_TMPDIR_CAP + 64], file[DG_TMPDIR_CAP + 128], other[DG_TMPDIR_CAP + 64];
+    struct dg_import_opts opts = {.progress = stop_at_once, .progress_ctx = (void *)(uintptr_t)&stop, .stop = &stop};
+    damage_start(&d, "stored");
+    ck_assert_int_eq(damage_try(&d, d.original.bytes, d.original.len, &why), DG_OK);
+    ck_assert_int_eq(import(d.dir, d.out, &opts, &why), DG_ERR_CANCELLED);
+    ck_assert_uint_eq(dg_tmpdir_count(import_root), 1);
+    snprintf(left, sizeof left, "%s.importing-a1B2c3", d.out);
+    snprintf(other, sizeof other, "%s-2.importing-a1B2c3", d.out);
+    snprintf(file, sizeof file, "%s/model.safetensors", left);
+    ck_assert_int_eq(mkdir(left, 0755), 0);
+    ck_assert_int_eq(mkdir(other, 0755), 0);
+    import_write(file, "half", 4);
+    opts = (struct dg_import_opts)DG_IMPORT_OPTS_DEFAULT;
+    ck_assert_int_eq(import(d.dir, d.out, &opts, &why), DG_OK);
+    ck_assert_uint_eq(dg_tmpdir_count(import_root), 3); /* in, out and another import's */
+    damage_end(&d);
+}
+END_TEST
+
 START_TEST(a_number_too_large_for_f16_is_refused_by_name)
 {
     dg_tmpdir_make(import_root);
@@ -298,4 +329,4 @@ DG_UNIT(files_of_pytorch_and_numpy_are_imported_bit_for_bit, recurrent_networks_
         truncated_models_are_refused_by_name_and_leave_nothing, every_truncation_is_refused_with_an_offset,
         extreme_numbers_anywhere_do_no_harm,
         a_git_lfs_pointer_and_an_unknown_file_are_called_what_they_are,
-        a_number_too_large_for_f16_is_refused_by_name)
+        what_a_killed_import_left_goes_with_the_next, a_number_too_large_for_f16_is_refused_by_name)

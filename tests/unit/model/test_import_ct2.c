@@ -5,6 +5,7 @@
  * imported and compared number by number, then damaged; a real one is compared by that script. */
 #include "import_check.h"
 #include "model/ct2_file.h"
+#include "model/pack.h"
 #include "text/tokenizer.h"
 
 START_TEST(models_of_all_versions_are_imported_bit_for_bit)
@@ -227,6 +228,51 @@ START_TEST(bad_vocabularies_and_rules_are_refused_by_name)
 }
 END_TEST
 
+/* A large deflated member goes through a file without a name: the same bytes, nothing left, damage found. */
+START_TEST(large_members_are_inflated_outside_of_memory)
+{
+    enum { LEN = 3 << 20 };
+    char path[DG_TMPDIR_CAP + 32], command[4096];
+    struct dg_pack pack;
+    struct dg_pack_data data;
+    struct dg_why why = DG_WHY_NONE;
+    dg_tmpdir_make(import_root);
+    snprintf(path, sizeof path, "%s/large.zip", import_root);
+    snprintf(command, sizeof command,
+             "import zipfile; z = zipfile.ZipFile('%s', 'w', zipfile.ZIP_DEFLATED); "
+             "z.writestr('top/large', bytes(i * i %% 251 for i in range(%d)))", path, LEN);
+    char *const arguments[] = {(char *)(uintptr_t) "python3", (char *)(uintptr_t) "-c", command, NULL};
+    if (access("/usr/bin/python3", X_OK) != 0 || dg_tmpdir_run("/usr/bin/python3", arguments) != 0) {
+        printf("skipped: needs python3\n");
+        dg_tmpdir_remove(import_root);
+        return;
+    }
+    ck_assert_int_eq(setenv("TMPDIR", import_root, 1), 0);
+    ck_assert_msg(dg_pack_open(&pack, path, &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_pack_read(&pack, "large", LEN, &data, &why) == DG_OK, "%s", why.text);
+    ck_assert_uint_eq(dg_tmpdir_count(import_root), 1);
+    ck_assert(data.zip.mapped && data.len == LEN);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < LEN; i++)
+            ck_assert(data.bytes[i] == i * i % 251);
+        dg_pack_data_forget(&data);
+    }
+    dg_pack_data_free(&data);
+    ck_assert_int_eq(dg_pack_read(&pack, "large", LEN - 1, &data, &why), DG_ERR_LIMIT);
+    pack.zip.members[0].crc ^= 1;
+    ck_assert_int_eq(dg_pack_read(&pack, "large", LEN, &data, &why), DG_ERR_INTEGRITY);
+    ck_assert_ptr_nonnull(strstr(why.text, "does not match its CRC"));
+    pack.zip.members[0].packed_len -= 9;
+    ck_assert_int_eq(dg_pack_read(&pack, "large", LEN, &data, &why), DG_ERR_INTEGRITY);
+    ck_assert_ptr_nonnull(strstr(why.text, "does not inflate"));
+    ck_assert_int_eq(setenv("TMPDIR", "/nowhere", 1), 0);
+    ck_assert_int_ne(dg_pack_read(&pack, "large", LEN, &data, &why), DG_OK);
+    ck_assert_ptr_nonnull(strstr(why.text, "/nowhere"));
+    dg_pack_close(&pack);
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
 /* An archive whose entry climbs is refused as a whole; one that is cut names the place. */
 START_TEST(argos_packages_that_climb_or_are_cut_are_refused)
 {
@@ -262,4 +308,5 @@ END_TEST
 DG_UNIT(models_of_all_versions_are_imported_bit_for_bit, a_real_model_is_compared_by_an_independent_reader,
         text_is_split_by_the_model_that_lies_beside, every_truncation_is_refused_with_an_offset,
         damaged_models_leave_nothing_behind, bad_vocabularies_and_rules_are_refused_by_name,
-        argos_packages_that_climb_or_are_cut_are_refused)
+        argos_packages_that_climb_or_are_cut_are_refused,
+        large_members_are_inflated_outside_of_memory)

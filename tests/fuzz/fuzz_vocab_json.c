@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Any bytes as vocab.json beside a small SentencePiece model: what is accepted finds every id by its string and every
+ * string by its id. The parser opens files by name: there is one for all inputs, removed at the end. */
+#include "base/mem.h"
+#include "text/marian_vocab.h"
+
+#include "../unit/text/spm_maker.h"
+
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static char path[] = "/tmp/dragoman-fuzz-XXXXXX";
+static int fd = -1;
+
+static void remove_file(void)
+{
+    unlink(path);
+}
+
+static void write_file(const uint8_t *data, size_t size)
+{
+    if (fd < 0) {
+        fd = mkstemp(path);
+        check(fd >= 0 && atexit(remove_file) == 0);
+    }
+    check(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+}
+
+static void check_vocabulary(const struct dg_marian_vocab *vocab)
+{
+    check(vocab->eos >= 0 && vocab->unk >= 0 && vocab->size > 0);
+    for (int32_t id = -2; id < (int32_t)vocab->size + 2 && id < 5000; id++) {
+        const struct dg_marian_piece piece = dg_marian_vocab_piece(vocab, id);
+        if (piece.model >= 0)
+            check(dg_marian_vocab_find(vocab, piece.text) == id);
+    }
+    for (uint32_t piece = 0; piece < dg_spm_size(vocab->models[0]); piece++) {
+        const int32_t id = dg_marian_vocab_from_piece(vocab, piece);
+        check(id >= 0 && (uint32_t)id < vocab->size);
+    }
+    check(dg_marian_vocab_memory(vocab) > 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const pieces[] = {"\xE2\x96\x81", "a", "b", "ab", "\xE2\x96\x81the", "\xC3\xA9"};
+    struct maker maker;
+    struct dg_marian_vocab vocab;
+    struct dg_why why = DG_WHY_NONE;
+    maker_init(&maker);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        maker_piece(&maker, pieces[i], -(float)i, DG_PIECE_NORMAL);
+    struct dg_spm *spm = maker_open(&maker);
+    write_file(data, size);
+    if (dg_marian_vocab_init(&vocab, path, spm, size % 2 ? spm : NULL, &why) == DG_OK) {
+        check_vocabulary(&vocab);
+        dg_marian_vocab_deinit(&vocab);
+    } else {
+        check(why.text[0] != '\0');
+    }
+    dg_spm_close(spm);
+    maker_deinit(&maker);
+    return 0;
+}
