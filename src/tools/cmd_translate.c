@@ -18,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const format_words[] = {[DG_DOC_TEXT] = "text", [DG_DOC_HTML] = "html", [DG_DOC_XML] = "xml",
+                                           [DG_DOC_MARKDOWN] = "markdown", [DG_DOC_SUBRIP] = "subrip", NULL};
+
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct translate, help),
     {DG_OPT_PATH(struct translate, model), "model", .letter = 'm',
@@ -32,6 +35,8 @@ static const struct dg_opt_row rows[] = {
      .help = "lines are token ids with spaces between, in and out; no text layer"},
     {DG_OPT_BOOL(struct translate, whole_lines), "whole-lines", .def = "no",
      .help = "a line is one sentence; do not look for several"},
+    {DG_OPT_ENUM(struct translate, format), "format", .words = format_words, .def = "text",
+     .help = "what stdin is: lines of text, or one document whose markup is kept"},
     {DG_OPT_BOOL(struct translate, stream), "stream", .def = "no", .heading = "Output",
      .help = "print words as they come"},
     {DG_OPT_BOOL(struct translate, scores), "scores", .def = "no",
@@ -351,6 +356,12 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
                                   .whole_vocabulary = !flags->shortlist,
                                   .wake = line_pipe_wake,
                                   .wake_arg = &pipe};
+    if (flags->format != DG_DOC_TEXT) {
+        struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
+        request.search = *search;
+        line_pipe_deinit(&pipe);
+        return translate_document(flags, &opts, &request, totals, why);
+    }
     enum dg_err err = dg_engine_new(&opts, why, &work.engine);
     if (!err)
         err = dg_engine_load(work.engine, model_name(flags->model, name, sizeof name), flags->model,
@@ -363,6 +374,17 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
     dg_engine_free(work.engine);
     line_pipe_deinit(&pipe);
     return err;
+}
+
+/* A document is translated whole: nothing is said of its lines. */
+static enum dg_err check_format(const struct dg_opt_set *set, const struct translate *flags, struct dg_why *why)
+{
+    static const char *const of_lines[] = {"ids", "whole-lines", "stream", "scores", "alignment", "json", "nbest",
+                                           "prefix", "must", "server"};
+    for (size_t i = 0; flags->format != DG_DOC_TEXT && i < sizeof of_lines / sizeof *of_lines; i++)
+        if (dg_opt_given(set, of_lines[i]))
+            return dg_why_set(why, DG_ERR_USAGE, "--%s is for lines, not for a document (--format)", of_lines[i]);
+    return DG_OK;
 }
 
 /* What the flags leave open or say twice. */
@@ -403,6 +425,8 @@ int dg_cmd_translate(int argc, char **argv)
         err = dg_search_opts_check(&search, INT32_MAX, &why);
     if (!err)
         err = check_server(set, flags, &why);
+    if (!err)
+        err = check_format(set, flags, &why);
     bool is_misused = err != DG_OK;
     if (!err)
         err = *flags->remote.server ? translate_server(set, flags, &totals, &why)

@@ -12,6 +12,9 @@
 #include "tools/search_flags.h"
 #include "tools/server_options.h"
 
+struct dg_engine_opts;
+struct dg_engine_request;
+
 /* The flags of the command. */
 struct translate {
     int help;
@@ -19,6 +22,7 @@ struct translate {
     int64_t threads, slots;
     bool ids, whole_lines, stream, scores, alignment, json, quiet, shortlist;
     int64_t alignment_layer, alignment_head;
+    int format; /* enum dg_doc_format */
     const char *prefix, *suppress;
     struct dg_opt_list must;
     struct search_flags search;
@@ -41,6 +45,11 @@ void translate_summary(const struct translate_totals *totals, uint64_t now_ns);
 /* Lines to a daemon and back. */
 enum dg_err translate_server(const struct dg_opt_set *set, const struct translate *flags,
                              struct translate_totals *totals, struct dg_why *why) DG_MUST_CHECK;
+
+/* All of stdin as one document; `request` lacks its text and format, `opts` who is woken. */
+enum dg_err translate_document(const struct translate *flags, const struct dg_engine_opts *opts,
+                               const struct dg_engine_request *request, struct translate_totals *totals,
+                               struct dg_why *why) DG_MUST_CHECK;
 
 /* Lines of ids to lines of ids. `search` lacks only what must be said. */
 enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,

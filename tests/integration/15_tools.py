@@ -43,6 +43,18 @@ def write_lex(path, n_words, targets):
 
 
 class Translate(unittest.TestCase):
+    def test_documents_keep_their_markup(self):
+        out = translate("# Le chat\n\nLe **chat noir** dort.\n\n```\nle chat\n```\n", "--format=markdown").stdout.decode()
+        self.assertTrue(out.startswith("# ") and out.endswith("\n\n```\nle chat\n```\n"), out)
+        self.assertEqual((out.count("**"), "black cat" in out), (2, True), out)
+        page = "<p>Le <b>chat</b> dort.</p>\n<script>le.chat()</script>"
+        out = translate(page, "--format=html").stdout.decode()
+        self.assertTrue(out.startswith("<p>The <b>cat</b>") and out.endswith("</p>\n<script>le.chat()</script>"), out)
+        self.assertEqual(translate("", "--format=xml").stdout, b"")
+        for flag in ("--ids", "--json", "--stream", "--whole-lines"):
+            self.assertEqual(translate("", "--format=html", flag, check=False).returncode, 2)
+        self.assertEqual(translate(b"\xff", "--format=html", check=False).returncode, 1)
+
     def test_keeps_order_empty_lines_and_the_end_of_the_last(self):
         text = "\n".join(SENTENCES * 8) + "\n\n  \nMerci."
         out = translate(text).stdout.decode()
