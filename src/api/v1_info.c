@@ -69,10 +69,11 @@ static bool seen_source(struct dg_call *call, size_t i, const char *source)
     return false;
 }
 
-static bool seen_pair(struct dg_call *call, size_t i, const char *source, const char *target)
+/* True when a model before `i` has the same target. */
+static bool seen_target(struct dg_call *call, size_t i, const char *target)
 {
     for (size_t j = 0; j < i; j++)
-        if (strcmp(model_at(call, j).source, source) == 0 && strcmp(model_at(call, j).target, target) == 0)
+        if (strcmp(model_at(call, j).target, target) == 0)
             return true;
     return false;
 }
@@ -92,7 +93,8 @@ static void put_language(struct dg_call *call, struct dg_json_out *out, const ch
     dg_json_out_open(out, '[');
     for (size_t i = 0; i < n_models(call); i++) {
         struct dg_engine_model_info info = model_at(call, i);
-        if (strcmp(info.source, code) == 0 && !seen_pair(call, i, info.source, info.target))
+        if (*info.target && strcmp(info.target, code) != 0 && !seen_target(call, i, info.target) &&
+            dg_engine_leads(call->api->engine, code, info.target))
             dg_json_out_cstr(out, info.target);
     }
     dg_json_out_close(out, ']');

@@ -151,7 +151,8 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
     request->is_copy = way->is_copy;
     request->asked = *asked;
     request->asked.keep_case |= asked->prefix.len > 0 || asked->n_must > 0; /* it says its case */
-    dg_flow_init(&request->flow, asked->priority);
+    for (size_t i = 0; i < DG_WAY_LEGS_MAX; i++)
+        dg_flow_init(&request->flows[i], asked->priority);
     dg_buf_init(&request->result, RESULT_MAX);
     request->began_ns = dg_clock_now(tools->clock);
     if (asked->timeout_ms)
@@ -509,7 +510,7 @@ void dg_request_take_remote(struct dg_request_tools *tools, struct dg_flight *fl
     tools->asks.stats.n_misses += !asking->is_hit && !asking->is_dropped;
     tools->asks.stats.n_bad += err == DG_ERR_INTEGRITY;
     if (!asking->is_hit && !asking->is_dropped) {
-        ticket->err = dg_sched_submit(tools->sched, &asker->flow, ticket, NULL);
+        ticket->err = dg_sched_submit(tools->sched, &asker->flows[flight->leader->leg], ticket, NULL);
         if (!ticket->err)
             return; /* its news come as always */
     }

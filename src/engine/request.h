@@ -32,7 +32,7 @@ struct dg_request {
     const char *detected;     /* borrowed from the engine; NULL: not detected */
     float confidence;
     bool is_copy;             /* in no language that could be translated */
-    struct dg_flow flow;
+    struct dg_flow flows[DG_WAY_LEGS_MAX]; /* a flow stands in one queue, and every model has its own */
     struct dg_demands demands;
     bool has_begun;                 /* a sentence was launched or found */
     char *text;                     /* owned */

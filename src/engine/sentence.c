@@ -486,7 +486,7 @@ static bool ask_remote(struct dg_sentence *sentence, struct dg_request_tools *to
 static enum dg_err submit(struct dg_sentence *sentence, struct dg_request_tools *tools,
                           struct dg_why *why, uint64_t *retry_ms)
 {
-    enum dg_err err = dg_sched_submit(tools->sched, &sentence->request->flow, sentence->flight->ticket,
+    enum dg_err err = dg_sched_submit(tools->sched, &sentence->request->flows[sentence->leg], sentence->flight->ticket,
                                       retry_ms);
     if (err) {
         dg_flight_unref(sentence->flight);

@@ -71,13 +71,66 @@ static struct dg_loaded *best_of(const struct want *want)
     return n ? picked[0] : NULL;
 }
 
-/* True when the models that lead to the target read more than one language. */
+/* ---- Two legs ----------------------------------------------------------------------------------- */
+
+/* How well two models go together, target before source before what is between, English between if it can be
+ * chosen; 0: not at all. A way never returns to the language that it comes from. */
+static unsigned rate(const struct want *want, const struct dg_loaded *first, const struct dg_loaded *last)
+{
+    enum dg_langtag_fit between = dg_langtag_compare(&first->target_tag, &last->source_tag);
+    if (between == DG_LANGTAG_NONE || !*first->source_tag.text || !*last->target_tag.text ||
+        strcmp(first->source_tag.language, last->target_tag.language) == 0 ||
+        strcmp(first->source_tag.language, first->target_tag.language) == 0 ||
+        strcmp(last->source_tag.language, last->target_tag.language) == 0)
+        return 0;
+    return (unsigned)fit(want->has_target, &want->target, &last->target_tag) << 12 |
+           (unsigned)fit(want->has_source, &want->source, &first->source_tag) << 8 | (unsigned)between << 4 |
+           (strcmp(last->source_tag.language, "en") == 0 ? 2 : 1);
+}
+
+/* The best way through a third language; of equals that of the models loaded first. False: there is none. */
+static bool find_pivot(const struct want *want, struct dg_way *way)
+{
+    unsigned best = 0;
+    for (size_t i = 0; want->has_target && i < want->map->n_models; i++) {
+        if (!leads_to_target(want, want->map->models[i]))
+            continue;
+        for (size_t j = 0; j < want->map->n_models; j++) {
+            unsigned rating = reads_source(want, want->map->models[j])
+                                  ? rate(want, want->map->models[j], want->map->models[i])
+                                  : 0;
+            if (rating <= best)
+                continue;
+            best = rating;
+            way->legs[0] = want->map->models[j];
+            way->legs[1] = want->map->models[i];
+            way->n_legs = 2;
+        }
+    }
+    return best > 0;
+}
+
+/* True when a model's language can become the target, in one leg or two. */
+static bool reaches_target(const struct want *want, const struct dg_loaded *model)
+{
+    if (leads_to_target(want, model))
+        return true;
+    for (size_t i = 0; want->has_target && i < want->map->n_models; i++)
+        if (leads_to_target(want, want->map->models[i]) && rate(want, model, want->map->models[i]))
+            return true;
+    return false;
+}
+
+/* ---- Detection ---------------------------------------------------------------------------------- */
+
+/* True when the languages that can become the target are more than one. Where no language can be detected,
+ * those of direct models only. */
 static bool is_ambiguous(const struct want *want)
 {
     const struct dg_loaded *first = NULL;
     for (size_t i = 0; i < want->map->n_models; i++) {
         const struct dg_loaded *model = want->map->models[i];
-        if (!leads_to_target(want, model))
+        if (want->map->langid ? !reaches_target(want, model) : !leads_to_target(want, model))
             continue;
         if (first && strcmp(first->source_tag.language, model->source_tag.language) != 0)
             return true;
@@ -99,7 +152,7 @@ static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_fo
                           target && *target ? target : "the target", want->map->langid_why);
     dg_langid_set_clear(&set);
     for (size_t i = 0; i < want->map->n_models; i++)
-        if (leads_to_target(want, want->map->models[i]))
+        if (reaches_target(want, want->map->models[i]))
             dg_langid_set_add(langid, &set, want->map->models[i]->source_tag.text);
     struct dg_buf plain;
     dg_buf_init(&plain, 8 * SAMPLE_BYTES);
@@ -117,15 +170,39 @@ static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_fo
     return read_tag(guess.tag, "the detected language", &want->source, &want->has_source, why);
 }
 
+/* ---- A way -------------------------------------------------------------------------------------- */
+
+static struct dg_loaded *find_name(const struct dg_way_map *map, struct dg_span name)
+{
+    for (size_t i = 0; i < map->n_models; i++)
+        if (dg_span_eq(dg_span_cstr(map->models[i]->name), name))
+            return map->models[i];
+    return NULL;
+}
+
+/* "fr-en", or two models in a row, as answers name them: "fr-en+en-de". */
 static enum dg_err by_name(const struct dg_way_map *map, const char *name, struct dg_why *why,
                            struct dg_way *way)
 {
-    for (size_t i = 0; i < map->n_models; i++) {
-        if (strcmp(map->models[i]->name, name) == 0) {
-            way->legs[way->n_legs++] = map->models[i];
-            return DG_OK;
-        }
+    const char *plus = strchr(name, '+');
+    struct dg_loaded *whole = find_name(map, dg_span_cstr(name)), *first = NULL, *last = NULL;
+    const struct want any = {.map = map};
+    if (whole) {
+        way->legs[way->n_legs++] = whole;
+        return DG_OK;
     }
+    if (plus) {
+        first = find_name(map, dg_span_make(name, (size_t)(plus - name)));
+        last = find_name(map, dg_span_cstr(plus + 1));
+    }
+    if (first && last && rate(&any, first, last)) {
+        way->legs[way->n_legs++] = first;
+        way->legs[way->n_legs++] = last;
+        return DG_OK;
+    }
+    if (first && last)
+        return dg_why_set(why, DG_ERR_INVALID, "%s says %s and %s reads %s: one cannot follow the other", first->name,
+                          first->target, last->name, last->source);
     return dg_why_set(why, DG_ERR_NOT_FOUND, "no model is called %s", name);
 }
 
@@ -155,7 +232,7 @@ static enum dg_err find(const struct dg_way_map *map, const struct dg_engine_req
         return err;
     way->legs[0] = best_of(&want);
     way->n_legs = 1;
-    if (!way->legs[0])
+    if (!way->legs[0] && !find_pivot(&want, way))
         return dg_why_set(why, DG_ERR_NOT_FOUND, "no model translates from %s to %s",
                           want.has_source ? want.source.text : "any language",
                           want.has_target ? want.target.text : "any language");

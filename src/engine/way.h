@@ -9,7 +9,8 @@
  *
  * Languages are compared as tags (text/langtag.h): of several models the one that fits best, target before
  * source. Where the source is not named and models of several source languages lead to the target, the
- * text decides among those languages. Any thread that may read the models. */
+ * text decides among those languages. Where no model leads from the source to the target, two in a row do, by way
+ * of a third language. Any thread that may read the models. */
 #ifndef DG_ENGINE_WAY_H
 #define DG_ENGINE_WAY_H
 

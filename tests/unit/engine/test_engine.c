@@ -18,6 +18,8 @@ struct outcome {
     enum dg_err err;
     enum dg_finish finish;
     struct dg_engine_result result;
+    char model[256];
+    size_t n_lost;
 };
 
 static sem_t woken;
@@ -78,6 +80,8 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
     outcome->err = result->err;
     outcome->finish = result->finish;
     outcome->result = *result;
+    outcome->n_lost = result->n_lost;
+    snprintf(outcome->model, sizeof outcome->model, "%s", result->model ? result->model : "");
     ck_assert_int_eq(dg_buf_append_span(&outcome->text, result->text), DG_OK);
 }
 
@@ -324,7 +328,7 @@ START_TEST(each_text_goes_to_the_model_of_its_language)
     set_up();
     load_as("de", "en");
     load_as("ru", "en");
-    load_as("el", "fr");
+    load_as("el", "pt");
     how.target = "en";
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         how.source = i == 0 ? "auto" : i == 1 ? "" : NULL;
@@ -345,6 +349,138 @@ START_TEST(each_text_goes_to_the_model_of_its_language)
     ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), &guess, 1, NULL, &n), DG_OK);
     ck_assert_uint_eq(n, 1);
     ck_assert_str_eq(guess.tag, "el");
+    tear_down();
+}
+END_TEST
+
+START_TEST(two_models_make_a_way_through_a_third_language)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome outcome, named;
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_buf both;
+    set_up();
+    load_as("en", "de");
+    load_as("de", "es");
+    load_as("en", "ko");
+    how.source = "fr";
+    how.target = "de";
+    translate(DG_SPAN("Le chat dort.\nMerci pour {0} et \xC3\xA0 demain. \xF0\x9F\x98\x80"), &how, &outcome);
+    ck_assert_int_eq(outcome.err, DG_OK);
+    ck_assert_str_eq(outcome.model, "fr-en+en to de");
+    ck_assert_str_eq(outcome.result.source, "fr");
+    ck_assert_str_eq(outcome.result.target, "de");
+    ck_assert_uint_eq(outcome.n_sentences, 2);
+    ck_assert_uint_gt(outcome.result.n_tokens_out, 0);
+    ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "{0}"));
+    ck_assert(dg_span_ends(dg_buf_span(&outcome.text), DG_SPAN(" \xF0\x9F\x98\x80")));
+    ck_assert_uint_eq(outcome.result.n_lost, 0);
+    /* The same, each leg by itself: what the first says is what the second gets. */
+    dg_buf_init(&both, 1000);
+    how.model = "fr-en";
+    translate(DG_SPAN("Le chat dort."), &how, &named);
+    ck_assert_int_eq(dg_buf_append_span(&both, dg_buf_span(&named.text)), DG_OK);
+    deinit(&named);
+    how.model = "en to de";
+    translate(dg_buf_span(&both), &how, &named);
+    ck_assert(dg_span_starts(dg_buf_span(&outcome.text), dg_buf_span(&named.text)));
+    deinit(&named);
+    deinit(&outcome);
+    how.model = "fr-en+en to de";
+    translate(DG_SPAN("Le chat dort."), &how, &named);
+    ck_assert_str_eq(named.model, how.model);
+    ck_assert_uint_eq(named.result.n_cached, 1); /* both legs were */
+    deinit(&named);
+    how.model = "fr-en+de to es";
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_INVALID);
+    how.model = NULL;
+    how.source = NULL;
+    translate(DG_SPAN("O\xC3\xB9 est la gare la plus proche, s'il vous pla\xC3\xAEt ?"), &how, &outcome);
+    ck_assert_str_eq(outcome.result.detected, "fr");
+    ck_assert_str_eq(outcome.model, "fr-en+en to de");
+    deinit(&outcome);
+    ck_assert(dg_engine_leads(engine, "fr", "ko"));
+    ck_assert(dg_engine_leads(engine, "en", "es"));
+    ck_assert(!dg_engine_leads(engine, "fr", "es")); /* three legs */
+    ck_assert(!dg_engine_leads(engine, "en", "en"));
+    dg_buf_deinit(&both);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_way_of_two_legs_can_be_cancelled_and_goes_through_the_queue)
+{
+    enum { N = 12 };
+    static struct outcome outcomes[N];
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    uint64_t ids[N];
+    set_up();
+    load_as("en", "de");
+    how.source = "fr";
+    how.target = "de";
+    how.no_cache = true;
+    how.text = DG_SPAN("Nous sommes en retard. Je ne sais pas quoi dire. Au revoir, et merci pour tout.");
+    for (size_t i = 0; i < N; i++) {
+        init(&outcomes[i]);
+        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]), DG_OK);
+    }
+    for (size_t i = 0; i < N; i += 3) {
+        dg_engine_poll(engine);
+        dg_engine_cancel(engine, ids[i]);
+    }
+    wait_for(outcomes, N);
+    for (size_t i = 0; i < N; i++) {
+        if (i % 3 != 0 || outcomes[i].err == DG_OK)
+            ck_assert(dg_span_eq(dg_buf_span(&outcomes[i].text), dg_buf_span(&outcomes[1].text)));
+        if (i % 3 == 0)
+            ck_assert(outcomes[i].err == DG_ERR_CANCELLED || outcomes[i].err == DG_OK);
+    }
+    for (size_t i = 0; i < N; i++)
+        deinit(&outcomes[i]);
+    tear_down();
+}
+END_TEST
+
+START_TEST(what_is_carried_never_shows_its_stand_in)
+{
+    static const char *const stand_ins[] = {"Tom", "Ken", "Boston"};
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    static const struct dg_span extra[] = {{"chat", 4}};
+    struct outcome outcome;
+    set_up();
+    for (int beam = 1; beam <= 3; beam += 2) {
+        how.search.beam = how.search.n_best = beam;
+        translate(DG_SPAN("Envoyez https://example.org/a?b=c \xC3\xA0 moi@example.org avant {0}, "
+                          "puis cliquez sur OK. OUVREZ HTTP://A.ORG/X DANS LA MAISON."),
+                  &how, &outcome);
+        ck_assert_int_eq(outcome.err, DG_OK);
+        ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "https://example.org/a?b=c"));
+        ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "moi@example.org"));
+        ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "{0}"));
+        ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "HTTP://A.ORG/X"));
+        for (size_t i = 0; i < 3; i++)
+            ck_assert_ptr_null(strstr(outcome.text.ptr, stand_ins[i]));
+        ck_assert_uint_eq(outcome.result.n_lost, 0);
+        deinit(&outcome);
+    }
+    how.search.beam = how.search.n_best = 1;
+    how.protect = extra;
+    how.n_protect = 1;
+    translate(DG_SPAN("Le chat dort dans la maison."), &how, &outcome);
+    ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "chat"));
+    deinit(&outcome);
+    how.no_protect = true;
+    translate(DG_SPAN("Le chat dort dans la maison."), &how, &outcome);
+    ck_assert_ptr_null(strstr(outcome.text.ptr, "chat"));
+    deinit(&outcome);
+    how.no_protect = false;
+    how.search.max_len = 2; /* too short for any place */
+    how.no_cache = true;
+    translate(DG_SPAN("Le chat de la maison dort avec chat et {0} depuis hier."), &how, &outcome);
+    if (!strstr(outcome.text.ptr, "{0}")) {
+        ck_assert_uint_gt(outcome.n_lost, 0);
+    }
+    deinit(&outcome);
     tear_down();
 }
 END_TEST
@@ -547,7 +683,9 @@ START_TEST(who_waits_for_a_cancelled_request_begins_again)
 }
 END_TEST
 
-DG_UNIT(translates_and_keeps_what_is_no_sentence, a_text_without_sentences_returns_as_it_was,
+DG_UNIT(two_models_make_a_way_through_a_third_language,
+        a_way_of_two_legs_can_be_cancelled_and_goes_through_the_queue, what_is_carried_never_shows_its_stand_in,
+        translates_and_keeps_what_is_no_sentence, a_text_without_sentences_returns_as_it_was,
         many_at_once_say_what_each_says_alone, a_cancelled_request_ends_and_the_others_go_on,
         a_reload_replaces_the_model_under_work, the_model_that_fits_best_is_taken,
         each_text_goes_to_the_model_of_its_language, without_data_the_source_must_be_named,
