@@ -9,6 +9,10 @@
 #include "tmpdir.h"
 #include "unit.h"
 
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <time.h>
+
 enum { TURN_NS = 2000000, V_LEAST = 16 };
 
 static char root[DG_TMPDIR_CAP];
@@ -358,6 +362,71 @@ START_TEST(threads_give_the_same_answers_as_turns)
 }
 END_TEST
 
+/* What befalls worker 1: it dies, hangs until the gate opens, or is slow. */
+struct fault {
+    enum { DIES, HANGS, IS_SLOW } kind;
+    sem_t gate;
+    atomic_bool was_met;
+};
+
+static bool on_turn(void *arg, size_t index)
+{
+    struct fault *fault = arg;
+    if (index != 1)
+        return true;
+    bool was_met = atomic_exchange(&fault->was_met, true);
+    if (fault->kind == HANGS && !was_met)
+        sem_wait(&fault->gate);
+    if (fault->kind == IS_SLOW)
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    return fault->kind != DIES;
+}
+
+static size_t n_stalled(struct dg_sched *sched)
+{
+    struct dg_sched_stats stats;
+    dg_sched_read_stats(sched, &stats);
+    return stats.n_stalled;
+}
+
+START_TEST(the_others_go_on_when_a_worker_dies_hangs_or_is_slow)
+{
+    enum { N = 200 };
+    static struct item items[N];
+    set_up();
+    for (int kind = DIES; kind <= IS_SLOW; kind++) {
+        struct fault fault = {.kind = kind};
+        struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = 2 * N, .stall_ns = 20 * DG_CLOCK_MS,
+                                     .on_turn = on_turn, .on_turn_arg = &fault};
+        struct dg_sched *sched = NULL;
+        struct dg_sched_model *at = NULL;
+        sem_init(&fault.gate, 0, 0);
+        ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+        ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+        random_state = 7;
+        size_t n = 0;
+        for (size_t i = 0; i < N; i++) {
+            fill(&items[i]);
+            make_ticket(&items[i], at);
+            ck_assert_int_eq(dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL), DG_OK);
+        }
+        while (n < N) /* it meets its fault before it takes anything, so that all are the others' */
+            n += collect(sched);
+        while (kind != IS_SLOW && atomic_load(&fault.was_met) && n_stalled(sched) == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        sem_post(&fault.gate);
+        while (kind == HANGS && n_stalled(sched) > 0)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        if (kind == DIES && atomic_load(&fault.was_met))
+            ck_assert_uint_eq(n_stalled(sched), 1);
+        dg_sched_detach(sched, at);
+        dg_sched_free(sched);
+        sem_destroy(&fault.gate);
+    }
+    tear_down();
+}
+END_TEST
+
 START_TEST(stopping_in_the_middle_leaves_nothing_behind)
 {
     enum { N = 50 };
@@ -386,4 +455,5 @@ END_TEST
 DG_UNIT(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
         a_sentence_beside_a_bulk_load_waits_a_few_turns_only,
         bulk_leaves_a_quarter_of_the_queue_to_others, a_short_row_leaves_a_long_one_behind,
-        threads_give_the_same_answers_as_turns, stopping_in_the_middle_leaves_nothing_behind)
+        threads_give_the_same_answers_as_turns,
+        the_others_go_on_when_a_worker_dies_hangs_or_is_slow, stopping_in_the_middle_leaves_nothing_behind)

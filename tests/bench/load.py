@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: ISC
+"""Measures a whole dragomand under load: throughput and time to the first token of one client and of many, clients that
+vanish, memory after many sentences, reloads, many models in little memory.
+
+    python3 tests/bench/load.py ./dragomand --models-dir models [--seconds 10] [--clients 64] [--only NAME,...]
+
+Sections: clients, vanish, memory, reload, models. One line per result: name, value, unit. The clients live in one other
+process each section; on two cores they take part of what they measure, so ratios count. Servers listen on 127.0.0.1 only
+and are stopped at the end. Standard library only.
+"""
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+WORDS = ("le chat dort dans la maison il pleut depuis ce matin nous allons au marché acheter du pain et des fruits elle ne "
+         "sait pas encore si ses amis viendront demain soir je voudrais un café sans sucre où est la gare la plus proche "
+         "mon frère travaille à Paris depuis trois ans").split()
+
+
+def say(name, value, unit):
+    print(f"{name} {value:.4g} {unit}", flush=True)
+
+
+def sentence(rng, n=None):
+    return " ".join(rng.choice(WORDS) for _ in range(n or rng.randint(6, 18))).capitalize() + "."
+
+
+class Daemon:
+    def __init__(self, options, *flags, conf=""):
+        self.directory = tempfile.TemporaryDirectory()
+        self.conf = os.path.join(self.directory.name, "dragomand.conf")
+        with open(self.conf, "w", encoding="utf-8") as file:
+            file.write(conf)
+        self.log = os.path.join(self.directory.name, "log")
+        models = [] if conf else [f"--models-dir={options.models_dir}"]
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([options.dragomand, f"--config={self.conf}", "--listen=127.0.0.1:0",
+                                             "--access-log=no", *models, *flags], stdout=log, stderr=log)
+        while "msg=ready" not in self.text():
+            if self.process.poll() is not None:
+                raise SystemExit(f"load.py: the server did not start: {self.text()}")
+            time.sleep(0.05)
+        self.port = int(re.search(r"msg=listening address=\S+:(\d+)", self.text()).group(1))
+
+    def text(self):
+        with open(self.log, encoding="utf-8") as file:
+            return file.read()
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
+            return answer.read().decode()
+
+    def number(self, name):
+        return float(re.search(rf"^dragoman_{name} (\S+)$", self.get("/metrics"), re.M).group(1))
+
+    def kib(self, what="VmRSS"):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return int(re.search(rf"{what}:\s+(\d+)", status.read()).group(1))
+
+    def cpu(self):
+        """Processor seconds that it has used."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(60)
+        self.directory.cleanup()
+
+
+async def ask(port, body):
+    """Writes a request on a connection of its own; (reader, writer)."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    content = json.dumps(body).encode()
+    writer.write(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                 b"Content-Length: %d\r\n\r\n%s" % (len(content), content))
+    return reader, writer
+
+
+BEAM = {}  # {"beam": N} when asked for
+
+
+async def stream(port, text, rng=None):
+    """One streamed request; seconds to the first token. With `rng`, it may vanish in the midst: None."""
+    started = time.perf_counter()
+    reader, writer = await ask(port, {"text": text, "target": "en", "stream": True, "cache": False, **BEAM})
+    first, vanish = None, rng and rng.random() < 0.5
+    try:
+        async for line in reader:
+            if line.startswith(b"HTTP/1.1") and b" 200 " not in line:
+                raise RuntimeError(line.decode())
+            if line.startswith(b"event: token") and first is None:
+                first = time.perf_counter() - started
+                if vanish:
+                    return None
+            if line.startswith(b"event: done"):
+                break
+    finally:
+        if vanish:
+            writer.transport.abort()
+        else:
+            writer.close()
+    return first
+
+
+async def crowd(port, n, seconds, vanish=False):
+    """`n` clients for so long; times to first tokens."""
+    end = time.monotonic() + seconds
+    firsts = []
+
+    async def one(seed):
+        rng = random.Random(seed)
+        while time.monotonic() < end:
+            first = await stream(port, sentence(rng), rng if vanish else None)
+            if first:
+                firsts.append(first)
+
+    await asyncio.gather(*(one(i) for i in range(n)))
+    return firsts
+
+
+def section_clients(options):
+    daemon = Daemon(options)
+    rates, medians, p99s, costs = {}, {}, {}, {}
+    asyncio.run(crowd(daemon.port, 4, 1))
+    for n in (1, options.clients):
+        before, started, cpu = daemon.number("output_tokens_total"), time.monotonic(), daemon.cpu()
+        firsts = sorted(asyncio.run(crowd(daemon.port, n, options.seconds)))
+        tokens = daemon.number("output_tokens_total") - before
+        rates[n], costs[n] = tokens / (time.monotonic() - started), tokens / (daemon.cpu() - cpu)
+        medians[n], p99s[n] = statistics.median(firsts), firsts[int(len(firsts) * 0.99)]
+        say(f"clients-{n}-rate", rates[n], "tokens/s")
+        say(f"clients-{n}-cost", costs[n], "tokens for each second of a processor")
+        say(f"clients-{n}-first-median", medians[n] * 1000, "ms")
+        say(f"clients-{n}-first-p99", p99s[n] * 1000, "ms")
+    many = options.clients
+    say("clients-rate-ratio", rates[many] / rates[1], "times one client (aim 3)")
+    say("clients-cost-ratio", costs[many] / costs[1], "times one client; what a busy machine does not disturb")
+    say("clients-median-ratio", medians[many] / medians[1], "times one client's (aim 5)")
+    say("clients-p99-ratio", p99s[many] / p99s[1], "times one client's p99 (aim 20)")
+    daemon.stop()
+
+
+def section_vanish(options):
+    daemon = Daemon(options)
+    asyncio.run(crowd(daemon.port, 200, options.vanish_seconds, vanish=True))
+    time.sleep(1)
+    for name in ("sentences_waiting", "sentences_running", "sentences_cancelled_total", "sentences_done_total",
+                 "sentences_failed_total"):
+        say(f"vanish-{name}", daemon.number(name), "sentences")
+    say("vanish-connections", daemon.number("connections"), "(one is ours)")
+    daemon.stop()
+
+
+async def flood(port, total, workers=8):
+    """`total` distinct short sentences, 200 in a request."""
+    todo = iter(range(0, total, 200))
+
+    async def one():
+        for first in todo:
+            texts = [f"Je vois {i + 1000} chats." for i in range(first, first + 200)]
+            reader, writer = await ask(port, {"text": texts, "target": "en", "beam": 1})
+            answer = await reader.read()
+            if b" 200 " not in answer[:20]:
+                raise RuntimeError(answer[:300].decode())
+            writer.close()
+
+    await asyncio.gather(*(one() for _ in range(workers)))
+
+
+def section_memory(options):
+    daemon = Daemon(options, "--cache-size=2MiB", "--max-body=4MiB")
+    asyncio.run(flood(daemon.port, 10000))
+    before = daemon.kib()
+    say("memory-10000", before, "KiB")
+    asyncio.run(flood(daemon.port, options.sentences))
+    say(f"memory-{options.sentences}", daemon.kib(), "KiB")
+    say("memory-growth", 100 * (daemon.kib() / before - 1), "% (aim 2)")
+    say("memory-cache-evicted", daemon.number("cache_evicted_total"), "answers")
+    daemon.stop()
+
+
+def section_reload(options):
+    daemon = Daemon(options)
+    before = daemon.kib()
+
+    async def run():
+        load = asyncio.gather(*(one(i) for i in range(8)))
+        for n in range(1, 51):
+            daemon.process.send_signal(signal.SIGHUP)
+            while daemon.text().count("models reloaded") < n:
+                await asyncio.sleep(0.02)
+        stop.set()
+        return sum(await load)
+
+    async def one(seed):
+        rng, n = random.Random(seed), 0
+        while not stop.is_set():
+            await stream(daemon.port, sentence(rng))
+            n += 1
+        return n
+
+    stop = asyncio.Event()
+    say("reload-requests", asyncio.run(run()), "requests during 50 reloads, none failed")
+    time.sleep(1)
+    say("reload-memory-before", before, "KiB")
+    say("reload-memory-after", daemon.kib(), "KiB")
+    say("reload-models-bytes", daemon.number("models_bytes") / 1024, "KiB")
+    with open(f"/proc/{daemon.process.pid}/maps", encoding="utf-8") as maps:
+        say("reload-mappings", sum("safetensors" in line for line in maps), "of the model's file")
+    daemon.stop()
+
+
+def section_models(options):
+    path = os.path.join(os.path.abspath(options.models_dir), "fr-en")
+    conf = "".join(f"[model m{i}]\npath = {path}\nsource = fr\ntarget = en\n" for i in range(20))
+    limit = options.limit
+    daemon = Daemon(options, f"--memory-limit={limit}MiB", conf=conf)
+    say("models-ready-at-start", daemon.get("/v1/models").count('"ready"'), "of 20")
+
+    async def one(port, name):
+        started = time.perf_counter()
+        reader, _ = await ask(port, {"text": "Merci beaucoup.", "model": name})
+        answer = await reader.read()
+        return b" 200 " in answer[:20], time.perf_counter() - started
+
+    async def run():
+        return await asyncio.gather(*(one(daemon.port, f"m{i % 20}") for i in range(200)))
+
+    answers = asyncio.run(run())
+    say("models-answered", sum(ok for ok, _ in answers), "of 200 requests over 20 models")
+    say("models-slowest", max(seconds for _, seconds in answers), "s")
+    say("models-peak", daemon.kib("VmHWM") / 1024, f"MiB resident at most (limit {limit})")
+    daemon.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dragomand")
+    parser.add_argument("--models-dir", required=True)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--vanish-seconds", type=float, default=60)
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--sentences", type=int, default=1000000)
+    parser.add_argument("--limit", type=int, default=256)
+    parser.add_argument("--only", default="clients,vanish,memory,reload,models")
+    parser.add_argument("--beam", type=int, help="instead of the model's own")
+    options = parser.parse_args()
+    if options.beam:
+        BEAM["beam"] = options.beam
+    for name in options.only.split(","):
+        globals()[f"section_{name}"](options)
+
+
+if __name__ == "__main__":
+    main()
