@@ -37,6 +37,29 @@ if command -v systemd-sysusers >/dev/null 2>&1 && command -v systemd-tmpfiles >/
     fi
 fi
 
+# The generator: memory-limit becomes MemoryMax, an eighth above it; whatever it cannot read becomes nothing.
+generated() {
+    rm -rf "$folder/generated"
+    mkdir "$folder/generated"
+    printf '%s\n' "$1" >"$folder/dragomand.conf"
+    DRAGOMAND_CONF=$folder/dragomand.conf sh "$sources/systemd/dragomand-generator.in" "$folder/generated"
+    cat "$folder/generated/dragomand.service.d/50-memory-limit.conf" 2>/dev/null | sed -n 's/^MemoryMax=//p'
+}
+expect() {
+    found=$(generated "$1")
+    [ "$found" = "$2" ] || {
+        echo "dragomand-generator made '$found' of '$1', expected '$2'"
+        exit 1
+    }
+}
+expect 'memory-limit = 2GiB' 2415919104
+expect 'memory-limit="512 MiB"   # enough' 603979776
+expect '#memory-limit = 2GiB' ''
+expect 'memory-limit = 0' ''
+expect 'memory-limit = 99999999999999999999GiB' ''
+expect 'memory-limit = $(reboot)' ''
+expect 'slots = 8' ''
+
 systemd-analyze security --offline=yes --threshold=15 --no-pager "$folder/dragomand.service" >"$folder/report" || {
     grep -v '✓' "$folder/report"
     exit 1
