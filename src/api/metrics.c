@@ -118,6 +118,11 @@ static enum dg_err put_server(struct dg_buf *buf, const struct dg_server *server
          (double)stats.stalled},
         {"received_bytes_total", "counter", "Bytes received.", (double)stats.bytes_in},
         {"sent_bytes_total", "counter", "Bytes sent.", (double)stats.bytes_out},
+        {"loop_turns_total", "counter", "Turns of the event loop.", (double)stats.turns},
+        {"loop_slow_turns_total", "counter", "Turns of the event loop that took more than 5 ms.",
+         (double)stats.turns_slow},
+        {"loop_busy_seconds_total", "counter", "Time that the event loop did not sleep.", (double)stats.busy_ns / 1e9},
+        {"loop_turn_max_seconds", "gauge", "The longest turn of the event loop.", (double)stats.turn_max_ns / 1e9},
     };
     return put_facts(buf, facts, sizeof facts / sizeof *facts);
 }

@@ -23,6 +23,7 @@ enum {
     SOURCE_MAX = 256,
     TARGET_MAX = 512,
     KV_PER_SLOT = 256,
+    POLL_NS = 2 * 1000 * 1000,
     RETRY_MS = 1000,
     BEGUN_PER_POLL = 16, /* of those that waited for a model */
 };
@@ -652,9 +653,12 @@ static void begin_waiting(struct dg_engine *engine)
 
 /* ---- The poll ----------------------------------------------------------------------------------- */
 
-/* Moves every request on: more sentences into the window, and the end where it is reached. */
+/* Moves every request on: more sentences into the window, and the end where it is reached. It stops early, to
+ * be called again, when it took POLL_NS: ends may begin others that end at once, since the cache has them, and
+ * the thread has more to do. Each call ends one request at least, so that all of them do. */
 static void move_on(struct dg_engine *engine)
 {
+    const uint64_t began = dg_clock_now(engine->tools.clock);
     for (struct dg_list *at = engine->requests.next, *next; at != &engine->requests; at = next) {
         next = at->next;
         struct dg_request *request = DG_LIST_ITEM(at, struct dg_request, link);
@@ -670,6 +674,10 @@ static void move_on(struct dg_engine *engine)
         dg_request_finish(request, &engine->tools);
         dg_request_free(request);
         next = engine->requests.next; /* events may have submitted or cancelled */
+        if (dg_clock_now(engine->tools.clock) - began > POLL_NS) {
+            wake(engine);
+            return;
+        }
     }
 }
 

@@ -113,6 +113,21 @@ void dg_server_keep_time(struct dg_server *server)
     uv_timer_start(&server->ticker, on_tick, DG_WHEEL_TICK_MS, DG_WHEEL_TICK_MS);
 }
 
+/* What the turn that ends here took, sleep aside. */
+static void count_turn(struct dg_server *server)
+{
+    uint64_t now = uv_hrtime(), slept = uv_metrics_idle_time(server->loop);
+    uint64_t passed = now - server->slept_at, sleep = slept - server->slept;
+    uint64_t busy = passed > sleep ? passed - sleep : 0;
+    struct dg_server_stats *stats = &server->stats;
+    stats->turns++;
+    stats->busy_ns += busy;
+    stats->turns_slow += busy > DG_SERVER_SLOW_MS * DG_CLOCK_MS;
+    stats->turn_max_ns = busy > stats->turn_max_ns ? busy : stats->turn_max_ns;
+    server->slept_at = now;
+    server->slept = slept;
+}
+
 static void on_before_sleep(uv_prepare_t *prepare)
 {
     struct dg_server *server = prepare->data;
@@ -122,6 +137,8 @@ static void on_before_sleep(uv_prepare_t *prepare)
         conn->dirty = false;
         dg_conn_flush(conn);
     }
+    if (server->times_turns)
+        count_turn(server);
 }
 
 /* ---- Life -------------------------------------------------------------------------------------- */
@@ -145,6 +162,9 @@ enum dg_err dg_server_new(uv_loop_t *loop, const struct dg_server_opts *opts,
     uv_prepare_init(loop, &made->flusher);
     uv_prepare_start(&made->flusher, on_before_sleep);
     uv_unref((uv_handle_t *)&made->flusher);
+    made->times_turns = uv_loop_configure(loop, UV_METRICS_IDLE_TIME) == 0;
+    made->slept_at = uv_hrtime();
+    made->slept = uv_metrics_idle_time(loop);
     dg_server_touch(made);
     made->wheel_tick = made->shared.now_ms / DG_WHEEL_TICK_MS;
     *server = made;

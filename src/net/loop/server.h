@@ -111,7 +111,11 @@ struct dg_server_stats {
     uint64_t expired;           /* cut off by a timeout */
     uint64_t stalled;           /* cut off because they did not read */
     uint64_t bytes_in, bytes_out;
+    /* Turns of the loop, from one sleep to the next: what everybody waits for while one of them is served. */
+    uint64_t turns, turns_slow; /* slow: more than DG_SERVER_SLOW_MS */
+    uint64_t busy_ns, turn_max_ns;
 };
+enum { DG_SERVER_SLOW_MS = 5 };
 void dg_server_stats(const struct dg_server *server, struct dg_server_stats *stats);
 
 #endif

@@ -48,6 +48,8 @@ struct dg_server {
 
     uv_timer_t ticker;   /* runs while there are connections */
     uv_prepare_t flusher;
+    bool times_turns;           /* the loop says how long it slept */
+    uint64_t slept_at, slept;   /* when it last went to sleep; its sleep until then, in all */
     bool closing;
     bool draining;
     uint64_t drain_until_ms;
