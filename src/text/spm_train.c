@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Around the learning: words are counted as the encoder will see them (normalised, U+2581 before each word),
+/* Around the learning: words are counted as the encoder will see them (NFKC, U+2581 before each word),
  * cut where no piece shall reach across, characters are chosen, and the result is written as a model file.
  *
  * Cuts: between letters, digits and other signs, and around every digit, so that numbers are spelled; the
@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "text/charsmap_build.h"
 #include "text/normalise.h"
 #include "text/spm_train_int.h"
 
@@ -18,12 +19,13 @@
 #include <string.h>
 
 #define ARENA_MAX ((size_t)1 << 34)
-enum { FIRST_PIECE = 2, BYTE_PIECES = 256, WORD_CHARS_MAX = 1000 };
+enum { FIRST_PIECE = 2, BYTE_PIECES = 256, WORD_CHARS_MAX = 1000, CHARSMAP_MAX = 8 << 20 };
 static const struct dg_span space = {"\xe2\x96\x81", 3};
 
 struct dg_spm_train {
     struct dg_spm_train_opts opts;
-    struct dg_normaliser normaliser;
+    struct dg_buf charsmap;
+    struct dg_normaliser normaliser; /* with that map */
     struct dg_normal_text normal; /* of the line under way */
     struct dg_arena arena;
     struct dg_map words; /* stretch to a uint64_t in the arena, its count */
@@ -44,9 +46,17 @@ enum dg_err dg_spm_train_new(struct dg_spm_train **train, const struct dg_spm_tr
     made->opts = *opts;
     made->normaliser = (struct dg_normaliser){
         .add_dummy_prefix = true, .remove_extra_whitespaces = true, .escape_whitespaces = true};
-    dg_normaliser_prepare(&made->normaliser);
     dg_arena_init(&made->arena, ARENA_MAX);
     dg_map_init(&made->words, (size_t)1 << 31);
+    dg_buf_init(&made->charsmap, CHARSMAP_MAX);
+    enum dg_err err = dg_charsmap_build_nfkc(&made->charsmap, why);
+    if (!err)
+        err = dg_charsmap_init(&made->normaliser.map, (const uint8_t *)made->charsmap.ptr, made->charsmap.len, why);
+    if (err) {
+        dg_spm_train_free(made);
+        return err;
+    }
+    dg_normaliser_prepare(&made->normaliser);
     *train = made;
     return DG_OK;
 }
@@ -58,6 +68,7 @@ void dg_spm_train_free(struct dg_spm_train *train)
     dg_normal_text_deinit(&train->normal);
     dg_map_deinit(&train->words);
     dg_arena_deinit(&train->arena);
+    dg_buf_deinit(&train->charsmap);
     dg_free(train);
 }
 
@@ -305,11 +316,13 @@ static enum dg_err put_trainer(struct dg_buf *out, const struct dg_spm_train_opt
     return err;
 }
 
-static enum dg_err put_normaliser(struct dg_buf *out)
+static enum dg_err put_normaliser(struct dg_buf *out, struct dg_span charsmap)
 {
     struct dg_buf spec;
-    dg_buf_init(&spec, 4096);
-    enum dg_err err = put_bytes(&spec, 1, DG_SPAN("identity"));
+    dg_buf_init(&spec, CHARSMAP_MAX + 4096);
+    enum dg_err err = put_bytes(&spec, 1, DG_SPAN("user_defined"));
+    if (!err)
+        err = put_bytes(&spec, 2, charsmap);
     for (uint32_t field = 3; field <= 5 && !err; field++)
         err = put_number(&spec, field, 1);
     if (!err)
@@ -319,7 +332,7 @@ static enum dg_err put_normaliser(struct dg_buf *out)
 }
 
 static enum dg_err put_model(struct dg_buf *out, const struct dg_spm_train_opts *opts,
-                             const struct train_pieces *pieces, size_t n_chars)
+                             const struct train_pieces *pieces, size_t n_chars, struct dg_span charsmap)
 {
     enum dg_err err = put_piece(out, DG_SPAN("</s>"), 0.0f, DG_PIECE_CONTROL);
     if (!err)
@@ -337,7 +350,7 @@ static enum dg_err put_model(struct dg_buf *out, const struct dg_spm_train_opts 
     const size_t size = FIRST_PIECE + (opts->byte_fallback ? BYTE_PIECES : 0) + pieces->n;
     if (!err)
         err = put_trainer(out, opts, size);
-    return err ? err : put_normaliser(out);
+    return err ? err : put_normaliser(out, charsmap);
 }
 
 enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model, struct dg_why *why)
@@ -365,7 +378,7 @@ enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model
         err = dg_why_set(why, err, "the text has more characters than the vocabulary of %u pieces has room for; "
                          "ask for more pieces or a smaller coverage", train->opts.size);
     if (!err)
-        err = put_model(model, &train->opts, &pieces, n_chars);
+        err = put_model(model, &train->opts, &pieces, n_chars, dg_buf_span(&train->charsmap));
     dg_free(list);
     dg_free(words.list);
     dg_free(words.symbols);
