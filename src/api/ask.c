@@ -345,6 +345,9 @@ static enum dg_err read_must(const struct dg_json *json, struct dg_arena *arena,
     if (dg_json_type(dg_json_get(json, "must")) == DG_JSON_NULL)
         return DG_OK;
     enum dg_err err = dg_ask_texts(json, "must", DG_CONSTRAINTS_MAX, arena, why, &phrases, &n, &is_array);
+    for (size_t i = 0; !err && i < n; i++)
+        if (phrases[i].len == 0)
+            err = dg_why_set(why, DG_ERR_INVALID, "field 'must[%zu]': read an empty text, expected a phrase", i);
     if (!err) {
         ask->request.must = phrases;
         ask->request.n_must = n;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum { VALUES_MAX = 200 * 1000 };
+enum { VALUES_MAX = 200 * 1000, FIELDS_MAX = 20 * 1000 };
 
 struct reader {
     struct dg_arena *arena;
@@ -22,6 +22,8 @@ struct reader {
 static enum dg_err add(struct reader *reader, struct dg_field field)
 {
     struct dg_fields *fields = reader->fields;
+    if (fields->n == FIELDS_MAX)
+        return DG_ERR_LIMIT;
     if (fields->n == reader->cap) {
         size_t cap = reader->cap ? reader->cap * 2 : 16;
         struct dg_field *grown = dg_arena_calloc(reader->arena, cap, sizeof *grown);
@@ -205,6 +207,8 @@ enum dg_err dg_fields_read(const struct dg_http_req *req, struct dg_arena *arena
         if (err)
             dg_why_set(why, err, "the query string is not readable: %s", dg_err_sentence(err));
     }
+    if (err == DG_ERR_LIMIT && fields->n == FIELDS_MAX)
+        dg_why_set(why, err, "read more than %d values, expected at most so many in all fields", FIELDS_MAX);
     return err;
 }
 

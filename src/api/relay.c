@@ -73,9 +73,9 @@ bool dg_relay_read(struct dg_relay *relay)
     if (!err)
         return true;
     struct dg_failure failure = dg_ask_failure(relay->arena, err, &why, NULL);
-    if (failure.status < 500 && !relay->fields.is_json)
+    if (failure.status < 500 && err != DG_ERR_LIMIT && !relay->fields.is_json)
         failure.code = "invalid_form";
-    else if (failure.status < 500)
+    else if (failure.status < 500 && err != DG_ERR_LIMIT)
         failure.code = "invalid_json";
     dg_call_fail(relay->call, failure);
     dg_relay_drop(relay);
