@@ -270,6 +270,10 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         return;
     }
     enum dg_err err = hand_over(relay);
+    if (!err && relay->n == 0) { /* nothing to wait for */
+        on_over(relay, relay->job);
+        return;
+    }
     if (!err)
         err = dg_job_start(relay->job, relay->on_delta ? &stream_listener : &whole_listener, relay, &why, &retry_ms);
     if (!err) {
