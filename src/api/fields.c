@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum { VALUES_MAX = 200 * 1000, FIELDS_MAX = 20 * 1000 };
+enum { VALUES_MAX = 200 * 1000, FIELDS_MAX = 10 * 1000 };
 
 struct reader {
     struct dg_arena *arena;
