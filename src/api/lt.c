@@ -354,3 +354,81 @@ void dg_lt_health(struct dg_call *call)
 {
     dg_call_json(call, 200, DG_SPAN("{\"status\":\"ok\"}"));
 }
+
+/* Suggestions would be somebody's text kept by us: there are none. */
+void dg_lt_suggest(struct dg_call *call)
+{
+    dg_call_fail(call, (struct dg_failure){.status = 403, .code = "unsupported",
+                                           .message = "Suggestions are disabled on this server."});
+}
+
+/* Swagger 2, as programs read it that make clients: paths, their parameters, where they go. */
+void dg_lt_spec(struct dg_call *call)
+{
+    static const struct {
+        const char *path, *method, *summary;
+        const char *parameters[6]; /* a '!' before those that must be there */
+    } rows[] = {
+        {"/translate", "post", "Translate text", {"!q", "!source", "!target", "format", "alternatives", "api_key"}},
+        {"/detect", "post", "Detect the language of a text", {"!q", "api_key"}},
+        {"/languages", "get", "List the languages", {NULL}},
+        {"/translate_file", "post", "Translate a file", {"!file", "!source", "!target", "api_key"}},
+        {"/frontend/settings", "get", "What a web page needs to know", {NULL}},
+        {"/health", "get", "Whether the server lives", {NULL}},
+    };
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "swagger");
+    dg_json_out_cstr(&out, "2.0");
+    dg_json_out_key(&out, "info");
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "title");
+    dg_json_out_cstr(&out, "LibreTranslate");
+    dg_json_out_key(&out, "version");
+    dg_json_out_cstr(&out, call->api->opts.version);
+    dg_json_out_close(&out, '}');
+    dg_json_out_key(&out, "paths");
+    dg_json_out_open(&out, '{');
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dg_json_out_key(&out, rows[i].path);
+        dg_json_out_open(&out, '{');
+        dg_json_out_key(&out, rows[i].method);
+        dg_json_out_open(&out, '{');
+        dg_json_out_key(&out, "summary");
+        dg_json_out_cstr(&out, rows[i].summary);
+        dg_json_out_key(&out, "parameters");
+        dg_json_out_open(&out, '[');
+        for (size_t k = 0; k < 6 && rows[i].parameters[k]; k++) {
+            const char *name = rows[i].parameters[k];
+            bool is_needed = *name == '!';
+            dg_json_out_open(&out, '{');
+            dg_json_out_key(&out, "in");
+            dg_json_out_cstr(&out, "formData");
+            dg_json_out_key(&out, "name");
+            dg_json_out_cstr(&out, name + is_needed);
+            dg_json_out_key(&out, "required");
+            dg_json_out_bool(&out, is_needed);
+            dg_json_out_key(&out, "type");
+            dg_json_out_cstr(&out, strcmp(name, "!file") == 0 ? "file" : strcmp(name, "alternatives") == 0 ? "integer" : "string");
+            dg_json_out_close(&out, '}');
+        }
+        dg_json_out_close(&out, ']');
+        dg_json_out_key(&out, "responses");
+        dg_json_out_open(&out, '{');
+        dg_json_out_key(&out, "200");
+        dg_json_out_open(&out, '{');
+        dg_json_out_key(&out, "description");
+        dg_json_out_cstr(&out, "What was asked for");
+        dg_json_out_close(&out, '}');
+        dg_json_out_close(&out, '}');
+        dg_json_out_close(&out, '}');
+        dg_json_out_close(&out, '}');
+    }
+    dg_json_out_close(&out, '}');
+    dg_json_out_close(&out, '}');
+    answer(call, &out);
+    dg_buf_deinit(&buf);
+}

@@ -29,5 +29,7 @@ void dg_lt_translate_file(struct dg_call *call);
 void dg_lt_download_file(struct dg_call *call);
 void dg_lt_settings(struct dg_call *call);
 void dg_lt_health(struct dg_call *call);
+void dg_lt_spec(struct dg_call *call);
+void dg_lt_suggest(struct dg_call *call);
 
 #endif

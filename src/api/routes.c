@@ -58,6 +58,8 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/translate_file", "translate_file", dg_lt_translate_file, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/download_file/*", "download_file", dg_lt_download_file, LT, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_lt_settings, LT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/spec", "lt_spec", dg_lt_spec, LT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/suggest", "lt_suggest", dg_lt_suggest, LT},
     {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT, .gate = DG_GATE_OPEN},
 
     /* Of those who share that path (other.h), what they have besides. */

@@ -99,25 +99,63 @@ static void free_carry(struct dg_sentence *sentence)
     sentence->carry = NULL;
 }
 
+/* Short words stand in too many places to be protected wherever they stand. */
+static bool is_worth_protecting(struct dg_span text)
+{
+    bool has_sign = false;
+    for (size_t i = 0; i < text.len && !has_sign; i++)
+        has_sign = !((text.ptr[i] >= 'a' && text.ptr[i] <= 'z') || (text.ptr[i] >= 'A' && text.ptr[i] <= 'Z'));
+    return text.len >= 4 || (text.len > 1 && has_sign);
+}
+
+/* What is protected besides what protects itself: what the request names, and of a text with markup what is frozen in
+ * this part (owned; [*n]). */
+static enum dg_err list_extra(const struct dg_request *request, const struct dg_sentence *sentence, struct dg_span **extra,
+                              size_t *n)
+{
+    size_t n_items;
+    const struct dg_doc_item *items = dg_doc_items(request->doc, &n_items);
+    const struct dg_doc_part *part = &request->doc_parts[sentence->part];
+    *n = 0;
+    *extra = dg_try_calloc(request->asked.n_protect + part->end - part->inner + 1, sizeof **extra);
+    if (!*extra)
+        return DG_ERR_NOMEM;
+    for (size_t i = part->inner; i < part->end; i++) {
+        struct dg_span text = dg_span_sub(dg_doc_plain(request->doc), items[i].plain_at, items[i].plain_len);
+        if (items[i].kind == DG_DOC_FROZEN && is_worth_protecting(text))
+            (*extra)[(*n)++] = text;
+    }
+    for (size_t i = 0; i < request->asked.n_protect; i++)
+        (*extra)[(*n)++] = request->asked.protect[i];
+    return DG_OK;
+}
+
 static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tools *tools,
                             struct dg_why *why)
 {
     const struct dg_request *request = sentence->request;
     const struct dg_segment *part = &request->parts[sentence->part];
     const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    struct dg_span *extra = NULL;
+    size_t n_extra = 0;
+    enum dg_err err = DG_OK;
+    if (request->doc && request->doc_parts[sentence->part].has_markup)
+        err = list_extra(request, sentence, &extra, &n_extra);
     const struct dg_prepare_opts prepare = {.language = request->legs[0]->source_tag.language,
                                             .joined = part->joined,
                                             .keep_case = request->asked.keep_case,
                                             .carry = sentence->carry,
                                             .words = &request->legs[0]->carry_words,
-                                            .extra = request->asked.protect,
-                                            .n_extra = request->asked.n_protect,
+                                            .extra = extra ? extra : request->asked.protect,
+                                            .n_extra = extra ? n_extra : request->asked.n_protect,
                                             .list = &tools->protected};
     struct dg_prepared prepared;
     const struct dg_token *tokens;
     size_t n = 0;
-    enum dg_err err = dg_prepare(
-        &prepared, dg_span_sub(request->asked.text, part->at, part->len), &prepare);
+    if (err)
+        return err;
+    err = dg_prepare(&prepared, dg_span_sub(request->asked.text, part->at, part->len), &prepare);
+    dg_free(extra);
     if (!err && sentence->carry && !sentence->carry->text)
         free_carry(sentence);
     if (!err)

@@ -19,6 +19,7 @@
 
 enum {
     RANKED_MAX = 64, /* siblings that are placed best first; more are placed in order */
+    FROZEN_MAX = 32, /* frozen texts of one sentence that are looked for letter by letter */
     WORDS_MAX = 1000,
     WORD_MAX = 24, /* bytes; longer ones are cut, for writing without spaces */
 };
@@ -80,10 +81,26 @@ static bool is_joiner(uint32_t cp)
     return cp == '\'' || cp == 0x2019 || cp == '-' || cp == 0x2011 || cp == 0xAD;
 }
 
+/* The length of a frozen element's text that stands at `at`; 0 when none does. */
+static size_t frozen_at(const struct weave *weave, size_t at)
+{
+    size_t n = 0;
+    for (size_t i = weave->part->inner; i < weave->part->end && n < FROZEN_MAX; i++) {
+        const struct dg_doc_item *item = &weave->items[i];
+        if (item->kind != DG_DOC_FROZEN)
+            continue;
+        n++;
+        if (dg_span_eq(dg_span_sub(weave->text, at, item->plain_len), dg_span_sub(weave->plain, item->plain_at, item->plain_len)))
+            return item->plain_len;
+    }
+    return 0;
+}
+
+/* Where a frozen text begins and ends a unit does, too: "f's" is not one word behind a frozen "f". */
 static void cut_units(struct weave *weave)
 {
     struct dg_span text = weave->text;
-    size_t at = 0, len;
+    size_t at = 0, len, stop = 0;
     bool in_word = false;
     uint32_t cp = 0, behind;
     for (; at < text.len; at += len) {
@@ -91,6 +108,11 @@ static void cut_units(struct weave *weave)
         if (len == 0) {
             len = 1;
             cp = '?';
+        }
+        if (at >= stop) {
+            size_t frozen = frozen_at(weave, at);
+            in_word = in_word && frozen == 0 && at > stop;
+            stop = frozen ? at + frozen : stop;
         }
         if (is_blank_cp(cp)) {
             in_word = false;

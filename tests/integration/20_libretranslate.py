@@ -130,6 +130,10 @@ class LibreTranslate(IntegrationTest):
         self.assertEqual(settings["language"]["target"], {"code": "en", "name": "English"})
         self.assertEqual((settings["charLimit"], settings["keyRequired"]), (-1, False))
         self.assertEqual(self.ask("/health", method="GET"), {"status": "ok"})
+        spec = self.ask("/spec", method="GET")
+        self.assertEqual((spec["swagger"], spec["paths"]["/translate"]["post"]["parameters"][0]["name"]), ("2.0", "q"))
+        self.ask("/spec", method="POST", status=405)
+        self.refuse("Suggestions are disabled on this server.", {"q": "a", "s": "b"}, path="/suggest", status=403)
 
     def test_files(self):
         self.server = self.start(MODELS, LANGUAGES)

@@ -141,6 +141,16 @@ class Markup(IntegrationTest):
         self.assertGreater(len(said), len(texts) / 2)
         self.assertGreaterEqual(len(marked), 0.9 * len(said), [one for one in said if one not in marked])
 
+    def test_what_is_frozen_is_said_once(self):
+        self.server = self.start(MODELS)
+        kept = ["https://example.com/f", "@anna", "notes.txt"]
+        for text in kept:
+            for frame in ("Voici <code>%s</code> pour le chat.", "Le chat de <span translate=no>%s</span> dort.",
+                          'Je vois <a href="#"><b>%s</b></a> dans la rue.'):
+                answer = self.translate([frame % text])[0]
+                self.assertEqual(answer.count(text), 1, answer)
+                self.assertEqual(Events(answer).counts, Events(frame % text).counts)
+
     def test_other_formats_and_streaming(self):
         self.server = self.start(MODELS)
         text = "# Le chat\n\nLe **chat noir** dort.\n\n```\nle chat\n```\n"
