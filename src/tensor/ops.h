@@ -20,7 +20,7 @@ const struct dg_kernels *dg_kernels_blas(void);
 /* The best table of this CPU but for "blas". */
 const struct dg_kernels *dg_kernels_without_blas(void);
 
-enum { DG_OPS_BLAS_ROWS = 16 }; /* rows of every call of a BLAS; packed.c reserves scratch for them */
+enum { DG_OPS_BLAS_ROWS_MAX = 24 }; /* rows of a call of a BLAS; packed.c reserves scratch for them */
 
 void dg_ops_activate_ref(float *x, size_t n, enum dg_op_act act);
 void dg_ops_quantize_ref(uint8_t *q, size_t ld_q, float *scale, const float *x, size_t ld_x, size_t M,

@@ -155,6 +155,6 @@ void dg_packed_clear_tail(struct dg_packed *packed)
 size_t dg_packed_scratch(const struct dg_packed *packed, size_t M)
 {
     if (packed->type == DG_PACKED_F32)
-        return round_up(DG_OPS_BLAS_ROWS * packed->K * sizeof(float), 64);
+        return round_up(DG_OPS_BLAS_ROWS_MAX * packed->K * sizeof(float), 64);
     return round_up(M * round_up(packed->K, 64), 64) + round_up(M * sizeof(float), 64);
 }
