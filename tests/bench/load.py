@@ -162,13 +162,17 @@ def section_vanish(options):
     daemon.stop()
 
 
-async def flood(port, total, workers=8):
-    """`total` distinct short sentences, 200 in a request."""
+async def flood(port, start, total, workers=8):
+    """`total` distinct short sentences (without numbers, which are carried around the model), 200 in a request."""
+    def text(i):
+        n = len(WORDS)
+        return f"{WORDS[i % n]} {WORDS[i // n % n]} {WORDS[i // n**2 % n]} {WORDS[i // n**3 % n]}."
+
     todo = iter(range(0, total, 200))
 
     async def one():
         for first in todo:
-            texts = [f"Je vois {i + 1000} chats." for i in range(first, first + 200)]
+            texts = [text(i) for i in range(start + first, start + first + 200)]
             reader, writer = await ask(port, {"text": texts, "target": "en", "beam": 1})
             answer = await reader.read()
             if b" 200 " not in answer[:20]:
@@ -179,11 +183,11 @@ async def flood(port, total, workers=8):
 
 
 def section_memory(options):
-    daemon = Daemon(options, "--cache-size=2MiB", "--max-body=4MiB")
-    asyncio.run(flood(daemon.port, 10000))
+    daemon = Daemon(options, f"--cache-size={options.cache}KiB")
+    asyncio.run(flood(daemon.port, 0, options.sentences_before))
     before = daemon.kib()
-    say("memory-10000", before, "KiB")
-    asyncio.run(flood(daemon.port, options.sentences))
+    say(f"memory-{options.sentences_before}", before, "KiB")
+    asyncio.run(flood(daemon.port, options.sentences_before, options.sentences - options.sentences_before))
     say(f"memory-{options.sentences}", daemon.kib(), "KiB")
     say("memory-growth", 100 * (daemon.kib() / before - 1), "% (aim 2)")
     say("memory-cache-evicted", daemon.number("cache_evicted_total"), "answers")
@@ -252,6 +256,8 @@ def main():
     parser.add_argument("--vanish-seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--sentences", type=int, default=1000000)
+    parser.add_argument("--sentences-before", type=int, default=10000)
+    parser.add_argument("--cache", type=int, default=2048, help="KiB")
     parser.add_argument("--limit", type=int, default=256)
     parser.add_argument("--only", default="clients,vanish,memory,reload,models")
     parser.add_argument("--beam", type=int, help="instead of the model's own")

@@ -314,6 +314,41 @@ START_TEST(who_waits_for_a_model_may_leave_or_run_out_of_time)
 }
 END_TEST
 
+START_TEST(a_way_through_two_models_waits_for_both)
+{
+    enum { N = 12 };
+    static struct outcome outcomes[N];
+    struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_why why = DG_WHY_NONE;
+    char path[DG_TEST_PATH];
+    size_t one = bytes_of_one();
+    dg_test_source(path, "models/fr-en");
+    for (int tight = 0; tight < 2; tight++) {
+        set_up(tight ? one * 3 / 2 : one * 5 / 2);
+        offer_pair("a", path, "fr", "en");
+        offer_pair("b", path, "en", "de");
+        offer_pair("c", path, "it", "en");
+        request.text = DG_SPAN("Bonjour.");
+        request.target = "de";
+        for (int i = 0; i < N; i++) {
+            outcomes[i] = (struct outcome){.n_done = 0};
+            request.source = i % 2 ? "fr" : "it";
+            enum dg_err err = dg_engine_submit(engine, &request, &events, &outcomes[i], &why, NULL, NULL);
+            ck_assert_msg(err == (tight ? DG_ERR_MODEL : DG_OK), "%s", why.text);
+        }
+        if (tight)
+            ck_assert_ptr_nonnull(strstr(why.text, "together"));
+        else
+            wait_for(outcomes, N);
+        for (int i = 0; i < N && !tight; i++) {
+            ck_assert_msg(outcomes[i].err == DG_OK, "%s", outcomes[i].why);
+            ck_assert_str_eq(outcomes[i].model, i % 2 ? "a+b" : "c+b");
+        }
+        tear_down();
+    }
+}
+END_TEST
+
 START_TEST(an_engine_ends_while_models_are_coming)
 {
     static struct outcome outcomes[4];
@@ -361,5 +396,6 @@ END_TEST
 
 DG_UNIT(a_model_is_loaded_by_its_first_request, more_models_than_memory_all_answer,
         a_model_without_requests_leaves_and_comes_back, a_model_that_breaks_is_told_of_and_tried_again,
-        who_waits_for_a_model_may_leave_or_run_out_of_time, an_engine_ends_while_models_are_coming,
+        who_waits_for_a_model_may_leave_or_run_out_of_time, a_way_through_two_models_waits_for_both,
+        an_engine_ends_while_models_are_coming,
         sizes_shrink_to_fit_and_what_cannot_fit_is_refused)
