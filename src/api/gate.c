@@ -52,7 +52,10 @@ static struct dg_span key_of_headers(const struct dg_http_req *req)
         if (key.ptr)
             return key;
     }
-    return dg_http_header(req, "x-api-key");
+    if (value.len && !memchr(value.ptr, ' ', value.len))
+        return value; /* a bare token, as clients of MTranServer send it */
+    key = dg_http_header(req, "x-api-key");
+    return key.len ? key : dg_http_header(req, "x-api-token");
 }
 
 static struct dg_failure key_failure(struct dg_api *api, enum dg_err err)

@@ -83,7 +83,7 @@ class Keys(IntegrationTest):
     def test_a_key_is_taken_from_headers_and_body(self):
         server = self.serve(key("alice", ALICE), key("bob", BOB), flags=["--require-key"])
         for headers in (bearer(ALICE), {"Authorization": f"bearer   {ALICE}"}, {"X-API-Key": ALICE}, {"x-api-key": BOB},
-                        {"Authorization": f"DeepL-Auth-Key {ALICE}"},
+                        {"Authorization": f"DeepL-Auth-Key {ALICE}"}, {"Authorization": ALICE}, {"X-API-Token": BOB},
                         {"Authorization": "Basic dXNlcjpwYXNz", "X-API-Key": ALICE}):
             status, got, answer = self.ask(server, headers)
             self.assertEqual(status, 200, (headers, answer))
