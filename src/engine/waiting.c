@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A deep copy of what was asked. Whoever gives struct dg_engine_request another pointer copies it here. */
+/* A deep copy of what was asked. Whoever gives struct dg_engine_request another pointer copies it here, unless what
+ * it points to lives until on_done. */
 #include "engine/waiting.h"
 #include "base/mem.h"
 
@@ -35,9 +36,17 @@ static bool copy_phrases(struct dg_arena *arena, struct dg_engine_request *asked
     return must != NULL;
 }
 
+static bool copy_doc(struct dg_arena *arena, struct dg_doc_opts *doc)
+{
+    return copy_text(arena, &doc->ignore_tags) && copy_text(arena, &doc->splitting_tags) &&
+           copy_text(arena, &doc->non_splitting_tags);
+}
+
 static size_t bytes_of(const struct dg_engine_request *asked)
 {
-    size_t bytes = ROOM + asked->text.len + asked->prefix.len;
+    const struct dg_doc_opts *doc = &asked->doc;
+    size_t bytes = ROOM + asked->text.len + asked->prefix.len + doc->ignore_tags.len + doc->splitting_tags.len +
+                   doc->non_splitting_tags.len;
     for (size_t i = 0; i < asked->n_must; i++)
         bytes += asked->must[i].len + sizeof asked->must[i] + 32;
     return bytes;
@@ -56,7 +65,7 @@ enum dg_err dg_waiting_new(struct dg_waiting **out, struct dg_loaded *model,
     struct dg_engine_request *copy = &waiting->asked;
     if (!copy_text(&waiting->arena, &copy->text) || !copy_text(&waiting->arena, &copy->prefix) ||
         !copy_name(&waiting->arena, &copy->model) || !copy_name(&waiting->arena, &copy->source) ||
-        !copy_name(&waiting->arena, &copy->target) || !copy_phrases(&waiting->arena, copy)) {
+        !copy_name(&waiting->arena, &copy->target) || !copy_phrases(&waiting->arena, copy) || !copy_doc(&waiting->arena, &copy->doc)) {
         dg_waiting_free(waiting);
         return dg_why_set(why, DG_ERR_NOMEM, "no memory for a text of %zu bytes", asked->text.len);
     }

@@ -17,7 +17,8 @@
 struct dg_waiting {
     struct dg_list link;            /* in the engine's list */
     struct dg_arena arena;
-    struct dg_engine_request asked; /* everything it points to is in the arena, but for what `search` does */
+    struct dg_engine_request asked; /* everything it points to is in the arena, but for what lives until
+                                     * on_done anyhow */
     struct dg_loaded *model;        /* a reference: the stand-in of the model that it waits for */
     struct dg_loaded *held;         /* a reference: another that it will need and has; or NULL */
     const struct dg_engine_events *events;

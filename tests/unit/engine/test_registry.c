@@ -349,6 +349,32 @@ START_TEST(a_way_through_two_models_waits_for_both)
 }
 END_TEST
 
+START_TEST(who_waits_is_remembered_whole)
+{
+    struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_why why = DG_WHY_NONE;
+    struct outcome outcome = {.n_done = 0};
+    char text[] = "<p>Bonjour.</p><x>Bonjour.</x>", tag[] = "x", model[] = "one", prefix[] = "Well";
+    set_up(0);
+    offer("one");
+    request.text = dg_span_cstr(text);
+    request.format = DG_DOC_XML;
+    request.doc.ignore_tags = dg_span_cstr(tag);
+    request.prefix = dg_span_cstr(prefix);
+    request.model = model;
+    ck_assert_msg(dg_engine_submit(engine, &request, &events, &outcome, &why, NULL, NULL) == DG_OK, "%s", why.text);
+    memset(text, '?', sizeof text - 1);
+    memset(tag, '?', sizeof tag - 1);
+    memset(model, '?', sizeof model - 1);
+    memset(prefix, '?', sizeof prefix - 1);
+    wait_for(&outcome, 1);
+    ck_assert_msg(outcome.err == DG_OK, "%s", outcome.why);
+    ck_assert_ptr_nonnull(strstr(outcome.text, "<p>Well"));
+    ck_assert_ptr_nonnull(strstr(outcome.text, "<x>Bonjour.</x>"));
+    tear_down();
+}
+END_TEST
+
 START_TEST(an_engine_ends_while_models_are_coming)
 {
     static struct outcome outcomes[4];
@@ -397,5 +423,6 @@ END_TEST
 DG_UNIT(a_model_is_loaded_by_its_first_request, more_models_than_memory_all_answer,
         a_model_without_requests_leaves_and_comes_back, a_model_that_breaks_is_told_of_and_tried_again,
         who_waits_for_a_model_may_leave_or_run_out_of_time, a_way_through_two_models_waits_for_both,
+        who_waits_is_remembered_whole,
         an_engine_ends_while_models_are_coming,
         sizes_shrink_to_fit_and_what_cannot_fit_is_refused)
