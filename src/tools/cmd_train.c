@@ -36,6 +36,7 @@ struct train {
     int help;
     const char *resume, *out;
     const char *dev, *vocab, *init;
+    struct dg_opt_list repeat;
     int64_t dev_pairs, len_chars, vocab_size;
     double len_ratio, coverage;
     bool swap, byte_fallback;
@@ -65,6 +66,8 @@ static const struct dg_opt_row rows[] = {
 
     {DG_OPT_PATH(struct train, dev), "dev", .unit = "FILE", .heading = "Data",
      .help = "held-out pairs (default: drawn from the others)"},
+    {DG_OPT_STRINGS(struct train, repeat), "repeat", .unit = "N,N,...", .max = FILES_MAX,
+     .help = "how often each file's pairs count in an epoch, in the order of the files (default: once)"},
     {DG_OPT_INT(struct train, dev_pairs), "dev-pairs", .def = "1000", .max = 100000,
      .help = "how many are drawn; nothing is validated with 0"},
     {DG_OPT_BOOL(struct train, swap), "swap", .def = "no", .help = "lines are target<TAB>source"},
@@ -158,6 +161,23 @@ static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct train, help),
 };
 
+enum { REPEAT_MAX = 100 };
+
+/* One number a file; NULL for `repeat` only checks. */
+static enum dg_err read_repeat(const struct dg_opt_list *list, uint32_t *repeat, struct dg_why *why)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        char *end;
+        const unsigned long n = strtoul(list->items[i], &end, 10);
+        if (*end || end == list->items[i] || n < 1 || n > REPEAT_MAX)
+            return dg_why_set(why, DG_ERR_USAGE, "--repeat has \"%s\", expected numbers from 1 to %d", list->items[i],
+                              (int)REPEAT_MAX);
+        if (repeat)
+            repeat[i] = (uint32_t)n;
+    }
+    return DG_OK;
+}
+
 static enum dg_err check(const void *values, const char *name, struct dg_why *why)
 {
     const struct train *flags = values;
@@ -169,7 +189,7 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         flags->steps <= flags->warmup)
         return dg_why_set(why, DG_ERR_USAGE, "--schedule %s ends at --steps, expected more of them than --warmup",
                           schedule_words[flags->schedule]);
-    return DG_OK;
+    return read_repeat(&flags->repeat, NULL, why);
 }
 
 static const struct dg_opt_table table = {
@@ -513,7 +533,8 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_why *why)
 {
     const struct train *flags = dg_opt_values(set);
     const char *files[FILES_MAX];
-    const struct dg_setup_opts opts = setup_opts(flags);
+    struct dg_setup_opts opts = setup_opts(flags);
+    uint32_t repeat[FILES_MAX];
     char recipe[PATH_CAP], folder[PATH_CAP];
     enum dg_err err = path_in(flags->out, "training/recipe.conf", recipe, why);
     if (!err)
@@ -523,6 +544,13 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_why *why)
                           flags->out);
     for (size_t i = 0; i < dg_opt_n_args(set); i++)
         files[i] = dg_opt_arg(set, i);
+    if (!err && flags->repeat.n && flags->repeat.n != dg_opt_n_args(set))
+        return dg_why_set(why, DG_ERR_USAGE, "--repeat has %zu numbers for %zu files, expected one each",
+                          flags->repeat.n, dg_opt_n_args(set));
+    if (!err)
+        err = read_repeat(&flags->repeat, repeat, why);
+    if (flags->repeat.n)
+        opts.repeat = repeat;
     if (!err && ((mkdir(flags->out, 0777) != 0 && errno != EEXIST) || (mkdir(folder, 0777) != 0 && errno != EEXIST)))
         err = dg_why_set(why, dg_err_from_errno(errno), "cannot make %s: %s", folder, strerror(errno));
     if (!err)

@@ -86,12 +86,16 @@ enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokeniz
 {
     struct writer w = {.tokenizer = tokenizer, .len_max = len_max};
     dg_buf_init(&w.ids, FILE_MAX);
-    w.offsets = dg_try_calloc(n + 1, 2 * sizeof *w.offsets);
+    size_t n_all = 1;
+    for (size_t i = 0; i < n; i++)
+        n_all += pairs[i].repeat;
+    w.offsets = dg_try_calloc(n_all, 2 * sizeof *w.offsets);
     w.source_work = dg_tokenizer_work_new();
     w.target_work = dg_spm_work_new();
     enum dg_err err = w.offsets && w.source_work && w.target_work ? DG_OK : DG_ERR_NOMEM;
     for (size_t i = 0; i < n && !err; i++) {
-        err = put_pair(&w, &pairs[i], why);
+        for (uint32_t j = 0; j < pairs[i].repeat && !err; j++)
+            err = put_pair(&w, &pairs[i], why);
         if (!err && progress)
             progress(ctx, i + 1);
     }

@@ -24,7 +24,7 @@ const char *dg_pairs_drop_text(enum dg_pairs_drop drop)
 
 void dg_pairs_init(struct dg_pairs *pairs, const struct dg_pairs_opts *opts)
 {
-    *pairs = (struct dg_pairs){.opts = *opts};
+    *pairs = (struct dg_pairs){.opts = *opts, .repeat = 1};
     dg_map_init(&pairs->seen, ENTRIES_MAX);
 }
 
@@ -81,8 +81,8 @@ static enum dg_pairs_drop judge(const struct dg_pairs *pairs, struct dg_span lin
     const char *end = right.len ? memchr(right.ptr, '\t', right.len) : NULL;
     if (end)
         right.len = (size_t)(end - right.ptr);
-    *pair = pairs->opts.swap ? (struct dg_pair){trim(right), trim(left)}
-                             : (struct dg_pair){trim(left), trim(right)};
+    *pair = pairs->opts.swap ? (struct dg_pair){trim(right), trim(left), pairs->repeat}
+                             : (struct dg_pair){trim(left), trim(right), pairs->repeat};
     if (pair->source.len == 0 || pair->target.len == 0)
         return DG_PAIRS_EMPTY;
     if (!dg_utf8_valid(pair->source, NULL) || !dg_utf8_valid(pair->target, NULL))

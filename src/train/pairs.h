@@ -58,6 +58,7 @@ struct dg_pairs_opts {
 
 struct dg_pair {
     struct dg_span source, target; /* blanks at the ends are cut off */
+    uint32_t repeat;               /* how often it counts in an epoch */
 };
 
 enum { DG_PAIRS_FILES_MAX = 64 };
@@ -66,6 +67,7 @@ struct dg_pairs {
     struct dg_pairs_opts opts;
     struct dg_pair *list; /* [n] owned; the bytes are the files' */
     size_t n, cap;
+    uint32_t repeat; /* of the pairs read from now on; 1 */
     uint64_t n_lines;
     uint64_t dropped[DG_PAIRS_N_DROPS];
     struct dg_text_in files[DG_PAIRS_FILES_MAX];

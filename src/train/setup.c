@@ -93,8 +93,10 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
 {
     const struct dg_setup_opts *opts = make->opts;
     enum dg_err err = DG_OK;
-    for (size_t i = 0; i < n_files && !err; i++)
+    for (size_t i = 0; i < n_files && !err; i++) {
+        make->train.repeat = opts->repeat ? opts->repeat[i] : 1;
         err = dg_pairs_read(&make->train, files[i], why);
+    }
     if (!err && is_given(opts->dev)) {
         err = dg_pairs_read(&make->dev, opts->dev, why);
         if (!err)

@@ -33,6 +33,7 @@
 
 struct dg_setup_opts {
     struct dg_pairs_opts pairs;
+    const uint32_t *repeat; /* [n_files] how often each file's pairs count in an epoch; NULL: once */
     const char *dev;     /* a file of held-out pairs, borrowed; NULL or "": drawn from the others */
     size_t n_dev;        /* how many are drawn */
     uint64_t seed;

@@ -3,6 +3,7 @@
 import gzip
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -141,13 +142,18 @@ class Train(unittest.TestCase):
         with open(vocab, "rb") as one, open(self.file("source.spm"), "rb") as other:
             self.assertEqual(one.read(), other.read())
         tuned = os.path.join(self.root, "tuned")
-        done = run("train", "--out", tuned, "--init", self.out, "--threads", "1", "--steps", "1", self.pairs)
+        done = run("train", "--out", tuned, "--init", self.out, "--threads", "1", "--steps", "1", "--dev-pairs", "0",
+                   "--repeat", "3", self.pairs)
+        n = int(re.search(r"(\d+) pairs to learn from", done.stderr).group(1))
+        self.assertIn(f"pairs.bin: {3 * n} pairs", done.stderr)
         self.assertIn("all steps are done", done.stderr)
 
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
                             (["--resume", self.out, "x.tsv"], "expected neither"),
                             (["--out", self.out, "--width", "30", self.pairs], "multiple of --heads"),
+                            (["--out", self.out, "--repeat", "1,2", self.pairs], "2 numbers for 1 files"),
+                            (["--out", self.out, "--repeat", "0", self.pairs], "expected numbers from 1 to 100"),
                             (["--out", self.out, "--schedule", "cosine", self.pairs], "ends at --steps")):
             done = run("train", *args, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
