@@ -38,7 +38,8 @@ struct dg_corpus_stats {
     uint64_t n_source_tokens, n_target_tokens, n_unknown;
 };
 
-/* `len_max`: tokens of a side with its end token. A pair is written as often as its `repeat` says. `progress` may be NULL; it hears of every pair. */
+/* `len_max`: tokens of a side with its end token. A pair is written as often as its `repeat` says.
+ * `progress` may be NULL; it hears of every pair. */
 enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
                             const struct dg_pair *pairs, size_t n, size_t len_max,
                             void (*progress)(void *ctx, size_t n_done), void *ctx,
