@@ -433,7 +433,7 @@ static enum dg_err begin(struct dg_engine *engine, const struct dg_way *way,
     }
     request->id = id ? id : ++engine->last_id;
     dg_list_link_last(&engine->requests, &request->link);
-    if (request->n_open == 0 || request->n_cached > 0 || request->n_ready > 0)
+    if (request->n_open == 0 || request->n_cached > 0 || request->n_ready > 0 || dg_request_wants_turn(request))
         wake(engine); /* there is something to show, and maybe no worker will call */
     *out = request;
     return DG_OK;
@@ -665,8 +665,8 @@ static void move_on(struct dg_engine *engine)
         enum dg_err err = dg_request_pump(request, &engine->tools, NULL, NULL);
         dg_request_show(request, &engine->tools);
         if (!dg_request_is_over(request)) {
-            if (request->n_open == 0 && err != DG_ERR_BUSY)
-                wake(engine); /* all of it was cached so far; when busy, the others' news will call */
+            if ((request->n_open == 0 || dg_request_wants_turn(request)) && err != DG_ERR_BUSY)
+                wake(engine); /* no worker need call; when busy, the others' news will */
             continue;
         }
         dg_list_unlink(&request->link);

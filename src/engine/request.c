@@ -5,116 +5,19 @@
 #include "engine/request.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "engine/prepare.h"
+#include "engine/cut.h"
 #include "engine/remote_value.h"
 
 #include <string.h>
 
 enum {
     WINDOW = 128,         /* tickets of one request with the scheduler at a time */
+    TURN_BYTES = 2048,    /* of sentences begun in one turn; others have theirs in between */
     RESULT_MAX = 1 << 28, /* bytes of one result */
     LOST_MAX = 1000,
 };
 
-/* ---- Cutting ------------------------------------------------------------------------------------ */
-
-struct measure {
-    struct dg_request_tools *tools;
-    const struct dg_loaded *model;
-    bool keep_case;
-};
-
-/* Tokens of a stretch of text as the model will get it, its end token included. */
-static size_t measure(void *ctx, struct dg_span text)
-{
-    const struct measure *how = ctx;
-    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
-    const struct dg_prepare_opts prepare = {.language = how->model->source_tag.language,
-                                            .keep_case = how->keep_case};
-    struct dg_prepared prepared;
-    const struct dg_token *tokens;
-    size_t n = 0;
-    enum dg_err err = dg_prepare(&prepared, text, &prepare);
-    if (!err)
-        err = dg_tokenizer_encode(how->model->tokenizer, how->tools->work, prepared.text, &opts, NULL,
-                                  &tokens, &n);
-    dg_prepared_deinit(&prepared);
-    return err ? dg_segment_estimate(text) : n;
-}
-
-enum dg_err dg_request_cut(struct dg_request_tools *tools, const struct dg_loaded *model,
-                           struct dg_span text, const struct dg_request_cut_opts *how,
-                           struct dg_segments *segments, struct dg_why *why)
-{
-    struct measure ctx = {tools, model, how->keep_case};
-    struct dg_segment_opts opts = DG_SEGMENT_OPTS_DEFAULT;
-    opts.language = model->source;
-    opts.keep_lines_whole = how->keep_lines_whole;
-    opts.join_lines = how->join_lines;
-    opts.tokens_max = model->limits.source_max;
-    opts.measure = measure;
-    opts.measure_ctx = &ctx;
-    return dg_segmenter_run(tools->segmenter, text, &opts, segments, why);
-}
-
-/* Sentences that have nothing to translate become separators: all of them, or those of nothing but
- * addresses, placeholders and the like. */
-static enum dg_err pass_through(struct dg_request *request, struct dg_request_tools *tools)
-{
-    enum dg_err err = DG_OK;
-    for (size_t i = 0; !err && i < request->n_parts; i++) {
-        struct dg_segment *part = &request->parts[i];
-        if (part->kind != DG_SEGMENT_SENTENCE)
-            continue;
-        struct dg_span text = dg_span_sub(request->asked.text, part->at, part->len);
-        if (!request->is_copy)
-            err = dg_protect_find(text, DG_PROTECT_ALL, &tools->protected);
-        if (err || !(request->is_copy || dg_protect_leaves_nothing(text, &tools->protected)))
-            continue;
-        part->kind = DG_SEGMENT_SEPARATOR;
-        request->n_sentences--;
-    }
-    return err;
-}
-
-/* What of the markup belongs to each part. */
-static enum dg_err list_doc_parts(struct dg_request *request, struct dg_why *why)
-{
-    request->doc_parts = dg_try_calloc(request->n_parts ? request->n_parts : 1, sizeof *request->doc_parts);
-    if (!request->doc_parts)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for the markup of %zu sentences", request->n_parts);
-    for (size_t i = 0; i < request->n_parts; i++) {
-        const struct dg_segment *part = &request->parts[i];
-        request->doc_parts[i] = dg_doc_next(request->doc, &request->doc_end, part->at, part->len,
-                                            part->kind == DG_SEGMENT_SENTENCE);
-    }
-    return DG_OK;
-}
-
-static enum dg_err cut(struct dg_request *request, struct dg_request_tools *tools,
-                       struct dg_why *why)
-{
-    const struct dg_request_cut_opts opts = {.keep_lines_whole = request->asked.keep_lines_whole,
-                                             .join_lines = request->asked.join_lines,
-                                             .keep_case = request->asked.keep_case};
-    struct dg_segments segments;
-    enum dg_err err =
-        dg_request_cut(tools, request->legs[0], request->asked.text, &opts, &segments, why);
-    if (err)
-        return err;
-    request->parts = dg_try_calloc(segments.n, sizeof *request->parts);
-    request->sentences = dg_try_calloc(segments.n, sizeof(struct dg_sentence *));
-    if (!request->parts || !request->sentences)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a text of %zu sentences",
-                          segments.n_sentences);
-    if (segments.n)
-        memcpy(request->parts, segments.items, segments.n * sizeof *request->parts);
-    request->n_parts = segments.n;
-    request->n_sentences = segments.n_sentences;
-    request->n_cuts = segments.n_cuts;
-    err = pass_through(request, tools);
-    return err || !request->doc ? err : list_doc_parts(request, why);
-}
+/* ---- Life --------------------------------------------------------------------------------------- */
 
 /* A text with markup: what is cut and translated is its plain text. A copy is copied as it is. */
 static enum dg_err read_doc(struct dg_request *request, struct dg_why *why)
@@ -166,7 +69,7 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
         request->asked.text = dg_span_make(request->text, asked->text.len);
         err = read_doc(request, why);
         if (!err)
-            err = cut(request, tools, why);
+            err = dg_cut_more(request, tools, why);
     }
     if (!err)
         err = dg_demands_init(&request->demands, last->tokenizer, asked, why);
@@ -242,16 +145,36 @@ static enum dg_err launch_ready(struct dg_request *request, struct dg_request_to
     return err;
 }
 
+static bool has_more(const struct dg_request *request)
+{
+    return request->n_begun < request->n_parts || !request->is_cut;
+}
+
+bool dg_request_wants_turn(const struct dg_request *request)
+{
+    return !request->err && request->n_open < WINDOW && has_more(request);
+}
+
+static bool is_late(const struct dg_request *request, struct dg_request_tools *tools)
+{
+    return request->deadline_ns && !request->err && !dg_request_is_over(request) &&
+           dg_clock_now(tools->clock) >= request->deadline_ns;
+}
+
 enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools *tools,
                             struct dg_why *why, uint64_t *retry_ms)
 {
-    size_t n = 0;
+    size_t n_bytes = 0;
+    if (is_late(request, tools))
+        dg_request_stop(request, tools, DG_ERR_TIMEOUT);
     enum dg_err err = request->err ? DG_OK : launch_ready(request, tools, why, retry_ms);
+    if (!err && dg_request_wants_turn(request) && request->n_begun == request->n_parts)
+        err = dg_cut_more(request, tools, why);
     while (!err && !request->err && request->n_begun < request->n_parts && request->n_open < WINDOW &&
-           n < WINDOW) {
+           n_bytes < TURN_BYTES) {
         if (request->parts[request->n_begun].kind == DG_SEGMENT_SENTENCE) {
+            n_bytes += request->parts[request->n_begun].len;
             err = begin(request, tools, request->n_begun, why, retry_ms);
-            n++;
         } else {
             request->n_begun++;
         }
@@ -407,7 +330,7 @@ static enum dg_err show_in_order(struct dg_request *request)
         request->sentences[request->n_shown++] = NULL;
         dg_sentence_free(sentence);
     }
-    if (!err && request->n_shown == request->n_parts && !request->err)
+    if (!err && request->is_cut && request->n_shown == request->n_parts && !request->err)
         err = show_end(request);
     return err;
 }
@@ -526,7 +449,8 @@ void dg_request_show(struct dg_request *request, struct dg_request_tools *tools)
 
 bool dg_request_is_over(const struct dg_request *request)
 {
-    return request->n_open == 0 && (request->err || request->n_shown == request->n_parts);
+    return request->n_open == 0 &&
+           (request->err || (request->is_cut && request->n_shown == request->n_parts));
 }
 
 void dg_request_finish(struct dg_request *request, struct dg_request_tools *tools)

@@ -40,8 +40,11 @@ struct dg_request {
     struct dg_doc_part *doc_parts;  /* owned; [n_parts] */
     struct dg_doc_cursor doc_end;   /* what stands behind the last part */
     bool has_doc_end;               /* shown */
-    struct dg_segment *parts;       /* owned; [n_parts] */
+    struct dg_segment *parts;       /* owned; [n_parts] of what is cut so far */
     struct dg_sentence **sentences; /* owned; [n_parts], NULL for separators and what is not begun */
+    size_t parts_cap;
+    size_t cut_at;                  /* bytes of the text before this are cut */
+    bool is_cut;                    /* all of it is */
     size_t n_parts, n_sentences, n_cuts;
     size_t n_begun;     /* parts before this are begun */
     size_t n_shown;     /* parts before this are shown whole */
@@ -70,20 +73,19 @@ struct dg_request_tools {
     struct dg_asks asks;    /* of the remote cache, if there is one */
 };
 
-struct dg_request_cut_opts {
-    bool keep_lines_whole, join_lines, keep_case;
-};
-
-/* Cuts the text. The way's models are referenced. */
+/* Cuts the beginning of the text. The way's models are referenced. */
 enum dg_err dg_request_new(struct dg_request **request, struct dg_request_tools *tools,
                            const struct dg_way *way, const struct dg_engine_request *asked,
                            struct dg_why *why) DG_MUST_CHECK;
 void dg_request_free(struct dg_request *request); /* no ticket may be open */
 
-/* Begins sentences up to the window. DG_ERR_BUSY when the scheduler is full (try again after news); any
+/* Cuts the next stretch of the text when it is needed and begins sentences up to the window, as many as one turn
+ * may take (wants_turn: there would be more). DG_ERR_BUSY when the scheduler is full (try again after news); any
  * other error is recorded in the request, which then only waits for its open tickets. */
 enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools *tools,
                             struct dg_why *why, uint64_t *retry_ms) DG_MUST_CHECK;
+
+bool dg_request_wants_turn(const struct dg_request *request);
 
 /* News of a ticket, for every sentence that waits for it. */
 void dg_request_take(struct dg_request_tools *tools, struct dg_ticket *ticket, bool is_over);
@@ -91,11 +93,6 @@ void dg_request_take(struct dg_request_tools *tools, struct dg_ticket *ticket, b
 /* The remote cache's answer for a flight, or that there is none: then it goes to the scheduler. */
 void dg_request_take_remote(struct dg_request_tools *tools, struct dg_flight *flight,
                             struct dg_span value);
-
-/* Cuts any text for a model; the segments are borrowed from the tools until the next cut. */
-enum dg_err dg_request_cut(struct dg_request_tools *tools, const struct dg_loaded *model,
-                           struct dg_span text, const struct dg_request_cut_opts *opts,
-                           struct dg_segments *segments, struct dg_why *why) DG_MUST_CHECK;
 
 /* A span that was to survive is not in the translation. */
 enum dg_err dg_request_note_lost(struct dg_request *request, struct dg_span bytes) DG_MUST_CHECK;

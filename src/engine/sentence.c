@@ -4,6 +4,7 @@
 /* A sentence's life: make ready, launch, collect, go on to the next leg, answer. */
 #include "engine/sentence.h"
 #include "base/mem.h"
+#include "engine/cut.h"
 #include "engine/prepare.h"
 #include "engine/remote_value.h"
 #include "engine/request.h"
@@ -232,9 +233,9 @@ void dg_sentence_free(struct dg_sentence *sentence)
 static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     const struct dg_loaded *model = model_of(sentence);
-    const struct dg_request_cut_opts opts = {.keep_case = true};
+    const struct dg_cut_opts opts = {.keep_case = true};
     struct dg_segments segments;
-    enum dg_err err = dg_request_cut(tools, model, dg_buf_span(&sentence->via), &opts, &segments, NULL);
+    enum dg_err err = dg_cut_text(tools, model, dg_buf_span(&sentence->via), &opts, &segments, NULL);
     if (err)
         return err;
     struct dg_segment *pieces =

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Stretches, and their parts. */
+#include "engine/cut.h"
+#include "base/mem.h"
+#include "engine/prepare.h"
+
+#include <string.h>
+
+enum { STRETCH = 4096 /* bytes cut in one turn, when the text lets us: about 1 ms */ };
+
+struct measure {
+    struct dg_request_tools *tools;
+    const struct dg_loaded *model;
+    bool keep_case;
+};
+
+/* Tokens of a stretch of text as the model will get it, its end token included. */
+static size_t measure(void *ctx, struct dg_span text)
+{
+    const struct measure *how = ctx;
+    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_prepare_opts prepare = {.language = how->model->source_tag.language,
+                                            .keep_case = how->keep_case};
+    struct dg_prepared prepared;
+    const struct dg_token *tokens;
+    size_t n = 0;
+    enum dg_err err = dg_prepare(&prepared, text, &prepare);
+    if (!err)
+        err = dg_tokenizer_encode(how->model->tokenizer, how->tools->work, prepared.text, &opts, NULL,
+                                  &tokens, &n);
+    dg_prepared_deinit(&prepared);
+    return err ? dg_segment_estimate(text) : n;
+}
+
+enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_loaded *model,
+                           struct dg_span text, const struct dg_cut_opts *how,
+                           struct dg_segments *segments, struct dg_why *why)
+{
+    struct measure ctx = {tools, model, how->keep_case};
+    struct dg_segment_opts opts = DG_SEGMENT_OPTS_DEFAULT;
+    opts.language = model->source;
+    opts.keep_lines_whole = how->keep_lines_whole;
+    opts.join_lines = how->join_lines;
+    opts.tokens_max = model->limits.source_max;
+    opts.measure = measure;
+    opts.measure_ctx = &ctx;
+    return dg_segmenter_run(tools->segmenter, text, &opts, segments, why);
+}
+
+/* ---- Parts -------------------------------------------------------------------------------------- */
+
+/* Sentences that have nothing to translate become separators: all of them, or those of nothing but addresses,
+ * placeholders and the like. */
+static enum dg_err pass_through(struct dg_request *request, struct dg_request_tools *tools, size_t from)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = from; !err && i < request->n_parts; i++) {
+        struct dg_segment *part = &request->parts[i];
+        if (part->kind != DG_SEGMENT_SENTENCE)
+            continue;
+        struct dg_span text = dg_span_sub(request->asked.text, part->at, part->len);
+        if (!request->is_copy)
+            err = dg_protect_find(text, DG_PROTECT_ALL, &tools->protected);
+        if (err || !(request->is_copy || dg_protect_leaves_nothing(text, &tools->protected)))
+            continue;
+        part->kind = DG_SEGMENT_SEPARATOR;
+        request->n_sentences--;
+    }
+    return err;
+}
+
+/* What of the markup belongs to each part. */
+static enum dg_err list_doc_parts(struct dg_request *request, struct dg_why *why)
+{
+    request->doc_parts = dg_try_calloc(request->n_parts ? request->n_parts : 1, sizeof *request->doc_parts);
+    if (!request->doc_parts)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for the markup of %zu sentences", request->n_parts);
+    for (size_t i = 0; i < request->n_parts; i++) {
+        const struct dg_segment *part = &request->parts[i];
+        request->doc_parts[i] = dg_doc_next(request->doc, &request->doc_end, part->at, part->len,
+                                            part->kind == DG_SEGMENT_SENTENCE);
+    }
+    return DG_OK;
+}
+
+static enum dg_err make_room(struct dg_request *request, size_t n, struct dg_why *why)
+{
+    size_t cap = request->parts_cap;
+    if (request->n_parts + n <= cap)
+        return DG_OK;
+    cap = 2 * cap > request->n_parts + n ? 2 * cap : request->n_parts + n;
+    struct dg_segment *parts = dg_try_realloc(request->parts, cap * sizeof *parts);
+    if (parts)
+        request->parts = parts;
+    struct dg_sentence **sentences =
+        parts ? dg_try_realloc(request->sentences, cap * sizeof(struct dg_sentence *)) : NULL;
+    if (!sentences)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a text of %zu sentences", request->n_parts + n);
+    request->sentences = sentences;
+    request->parts_cap = cap;
+    return DG_OK;
+}
+
+static enum dg_err add_parts(struct dg_request *request, struct dg_request_tools *tools,
+                             const struct dg_segment *items, size_t n, struct dg_why *why)
+{
+    size_t first = request->n_parts;
+    enum dg_err err = make_room(request, n, why);
+    if (err)
+        return err;
+    for (size_t i = 0; i < n; i++) {
+        struct dg_segment *part = &request->parts[first + i];
+        *part = items[i];
+        part->at += request->cut_at;
+        request->sentences[first + i] = NULL;
+        request->n_sentences += part->kind == DG_SEGMENT_SENTENCE;
+        request->n_cuts += part->cut != DG_SEGMENT_CUT_NONE;
+    }
+    request->n_parts += n;
+    err = pass_through(request, tools, first);
+    return err || !request->doc ? err : list_doc_parts(request, why);
+}
+
+/* ---- Stretches ---------------------------------------------------------------------------------- */
+
+/* The end of a stretch of at most `max` bytes: behind a line end, or behind a blank line. 0: there is none. */
+static size_t line_border(struct dg_span text, size_t max, bool is_blank)
+{
+    for (size_t at = max; at > 0; at--)
+        if (text.ptr[at - 1] == '\n' && (!is_blank || (at > 1 && text.ptr[at - 2] == '\n')))
+            return at;
+    return 0;
+}
+
+/* How many of the segments may be kept of a stretch that ends anywhere: those before the last sentence. */
+static size_t n_certain(const struct dg_segments *segments)
+{
+    size_t n = segments->n;
+    while (n > 0 && segments->items[n - 1].kind != DG_SEGMENT_SENTENCE)
+        n--;
+    while (n > 1 && (segments->items[n - 2].kind != DG_SEGMENT_SENTENCE ||
+                     segments->items[n - 2].cut != DG_SEGMENT_CUT_NONE))
+        n--; /* parts of the same sentence, and blanks between them */
+    return n > 0 ? n - 1 : 0;
+}
+
+enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *tools, struct dg_why *why)
+{
+    const struct dg_cut_opts opts = {.keep_lines_whole = request->asked.keep_lines_whole,
+                                     .join_lines = request->asked.join_lines,
+                                     .keep_case = request->asked.keep_case};
+    struct dg_span rest = dg_span_sub(request->asked.text, request->cut_at, SIZE_MAX);
+    for (size_t max = STRETCH;; max *= 2) {
+        bool is_rest = rest.len <= max || request->doc;
+        size_t border = is_rest ? rest.len : line_border(rest, max, opts.join_lines), end = border ? border : max;
+        if (!border && (opts.keep_lines_whole || opts.join_lines))
+            continue; /* a line is one, however long */
+        while (end < rest.len && ((unsigned char)rest.ptr[end] & 0xC0) == 0x80)
+            end++;
+        struct dg_segments segments;
+        enum dg_err err = dg_cut_text(tools, request->legs[0], dg_span_sub(rest, 0, end), &opts, &segments, why);
+        if (err)
+            return err;
+        size_t n = border || is_rest ? segments.n : n_certain(&segments);
+        if (n == 0 && !border && !is_rest)
+            continue; /* one sentence so far */
+        size_t length = n ? segments.items[n - 1].at + segments.items[n - 1].len : 0;
+        err = add_parts(request, tools, segments.items, n, why);
+        request->cut_at += length;
+        request->is_cut = is_rest;
+        return err;
+    }
+}

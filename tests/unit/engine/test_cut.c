@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Long texts are cut a stretch at a time: into the same sentences, and without holding anybody up. */
+#include "engine/engine.h"
+#include "base/buf.h"
+#include "files.h"
+#include "text/segment.h"
+#include "unit.h"
+
+#include <semaphore.h>
+#include <stdlib.h>
+
+static sem_t woken;
+
+static void wake(void *arg)
+{
+    (void)arg;
+    sem_post(&woken);
+}
+
+static struct dg_engine *engine;
+
+static void set_up(void)
+{
+    char path[DG_TEST_PATH];
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_engine_opts opts = {.n_threads = 1, .slots = 16, .wake = wake, .cache_bytes = 4 << 20};
+    sem_init(&woken, 0, 0);
+    ck_assert_msg(dg_engine_new(&opts, &why, &engine) == DG_OK, "%s", why.text);
+    dg_test_source(path, "models/fr-en");
+    ck_assert_msg(dg_engine_load(engine, "fr-en", path, NULL, NULL, &why) == DG_OK, "%s", why.text);
+}
+
+static void tear_down(void)
+{
+    dg_engine_free(engine);
+    sem_destroy(&woken);
+}
+
+enum { SENTENCES = 4000 };
+
+struct seen {
+    size_t at[SENTENCES], len[SENTENCES], n;
+    size_t n_deltas;
+    struct dg_buf text;
+    bool is_done;
+    enum dg_err err;
+};
+
+static void on_delta(void *ctx, struct dg_span text)
+{
+    struct seen *seen = ctx;
+    seen->n_deltas++;
+    ck_assert_int_eq(dg_buf_append_span(&seen->text, text), DG_OK);
+}
+
+static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
+{
+    struct seen *seen = ctx;
+    ck_assert_uint_lt(seen->n, SENTENCES);
+    seen->at[seen->n] = sentence->at;
+    seen->len[seen->n++] = sentence->len;
+}
+
+static void on_done(void *ctx, const struct dg_engine_result *result)
+{
+    struct seen *seen = ctx;
+    seen->is_done = true;
+    seen->err = result->err;
+    if (!result->err)
+        ck_assert(dg_span_eq(result->text, dg_buf_span(&seen->text)));
+}
+
+static const struct dg_engine_events events = {on_delta, on_sentence, on_done};
+
+/* About `len` bytes of sentences; `gap` is how often a line ends (0: never). */
+static void write_text(struct dg_buf *text, size_t len, unsigned gap)
+{
+    static const char *const sentences[] = {
+        "Le chat dort.", "M. Dupont est arrivé à 10 h.", "Où est la gare ?", "« Non ! » dit-elle.",
+        "Il pleut, il fait froid, et nous sommes en retard.", "Merci...", "C'est 3,14 m.", "Oui !",
+    };
+    for (unsigned i = 0; text->len < len; i++) {
+        ck_assert_int_eq(dg_buf_append_cstr(text, sentences[(i * 7 + i / 5) % 8]), DG_OK);
+        ck_assert_int_eq(dg_buf_append_cstr(text, gap && i % gap == gap - 1 ? (i % 3 ? "\n" : "\r\n\r\n") : " "), DG_OK);
+    }
+}
+
+static void run(struct dg_span text, struct dg_engine_request *how, struct seen *seen)
+{
+    how->text = text;
+    how->search.max_len = 3; /* the sentences matter, not what becomes of them */
+    *seen = (struct seen){.n = 0};
+    dg_buf_init(&seen->text, 1 << 24);
+    ck_assert_int_eq(dg_engine_submit(engine, how, &events, seen, NULL, NULL, NULL), DG_OK);
+    while (dg_engine_poll(engine), !seen->is_done)
+        sem_wait(&woken);
+}
+
+static void check_same(unsigned gap, bool join_lines, bool keep_lines_whole)
+{
+    static struct seen seen;
+    struct dg_segmenter *segmenter;
+    struct dg_segments segments;
+    struct dg_buf text;
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_segment_opts opts = DG_SEGMENT_OPTS_DEFAULT;
+    size_t n = 0;
+    dg_buf_init(&text, 1 << 20);
+    write_text(&text, 50000, gap);
+    how.join_lines = opts.join_lines = join_lines;
+    how.keep_lines_whole = opts.keep_lines_whole = keep_lines_whole;
+    opts.language = "fr";
+    ck_assert_int_eq(dg_segmenter_new(&segmenter, NULL), DG_OK);
+    ck_assert_int_eq(dg_segmenter_run(segmenter, dg_buf_span(&text), &opts, &segments, NULL), DG_OK);
+    run(dg_buf_span(&text), &how, &seen);
+    ck_assert_int_eq(seen.err, DG_OK);
+    for (size_t i = 0; i < segments.n; i++) {
+        if (segments.items[i].kind != DG_SEGMENT_SENTENCE)
+            continue;
+        ck_assert_uint_lt(n, seen.n);
+        ck_assert_uint_eq(seen.at[n], segments.items[i].at);
+        ck_assert_uint_eq(seen.len[n], segments.items[i].len);
+        n++;
+    }
+    ck_assert_uint_eq(n, seen.n);
+    dg_segmenter_free(segmenter);
+    dg_buf_deinit(&seen.text);
+    dg_buf_deinit(&text);
+}
+
+START_TEST(stretches_have_the_sentences_of_the_whole)
+{
+    set_up();
+    check_same(7, false, false);
+    check_same(5, false, true);
+    check_same(6, true, false);
+    check_same(0, false, false); /* one line */
+    tear_down();
+}
+END_TEST
+
+/* A sentence far longer than any stretch comes in parts and is whole again. */
+START_TEST(a_sentence_longer_than_a_stretch_is_cut_and_joined)
+{
+    static struct seen seen;
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_buf text;
+    size_t end = 0;
+    set_up();
+    dg_buf_init(&text, 1 << 20);
+    while (text.len < 30000)
+        ck_assert_int_eq(dg_buf_append_cstr(&text, "le chat dort, il pleut "), DG_OK);
+    run(dg_buf_span(&text), &how, &seen);
+    ck_assert_int_eq(seen.err, DG_OK);
+    ck_assert_uint_gt(seen.n, 10);
+    for (size_t i = 0; i < seen.n; i++) { /* nothing but blanks between two parts */
+        for (; end < seen.at[i]; end++)
+            ck_assert_int_eq(text.ptr[end], ' ');
+        end = seen.at[i] + seen.len[i];
+    }
+    ck_assert_uint_ge(end + 1, text.len);
+    dg_buf_deinit(&seen.text);
+    dg_buf_deinit(&text);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
+{
+    static struct seen seen, small;
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_buf text;
+    uint64_t id;
+    set_up();
+    dg_buf_init(&text, 4 << 20);
+    write_text(&text, 2 << 20, 9);
+    how.text = dg_buf_span(&text);
+    seen = (struct seen){.n = 0};
+    dg_buf_init(&seen.text, 1 << 24);
+    how.priority = DG_PRIORITY_BULK;
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &seen, NULL, NULL, &id), DG_OK);
+    how = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+    how.no_cache = true;
+    run(DG_SPAN("Bonjour."), &how, &small); /* is answered while the other has hardly begun */
+    ck_assert_int_eq(small.err, DG_OK);
+    ck_assert(!seen.is_done);
+    ck_assert(dg_engine_cancel(engine, id));
+    while (dg_engine_poll(engine), !seen.is_done)
+        sem_wait(&woken);
+    ck_assert_int_eq(seen.err, DG_ERR_CANCELLED);
+    dg_buf_deinit(&seen.text);
+    dg_buf_deinit(&small.text);
+    dg_buf_deinit(&text);
+    tear_down();
+}
+END_TEST
+
+DG_UNIT(stretches_have_the_sentences_of_the_whole, a_sentence_longer_than_a_stretch_is_cut_and_joined,
+        a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
