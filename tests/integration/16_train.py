@@ -98,7 +98,7 @@ class Train(unittest.TestCase):
         process = self.start("--out", self.out, *SMALL, *args, "--log-every", "1", self.pairs)
         draw = random.Random(7)
         last = -1
-        for _ in range(6):
+        for _ in range(int(os.environ.get("DRAGOMAN_KILLS", "6"))):
             self.wait_for(process, "step ")
             self.wait_for(process, "step ")
             time.sleep(draw.random() * 0.05)

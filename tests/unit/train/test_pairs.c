@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What is taken for a pair and what is left out, and why; nothing held out leaks. The reader of texts, plain
+ * and gzip, is tried along. */
+#include "train/pairs.h"
+#include "base/file_out.h"
+#include "tmpdir.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <zlib.h>
+
+static void write_text(const char *path, const char *text, bool gzip)
+{
+    if (!gzip) {
+        ck_assert_int_eq(dg_file_out_save(path, 0644, text, strlen(text), NULL), DG_OK);
+        return;
+    }
+    gzFile file = gzopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_gt(gzwrite(file, text, (unsigned)strlen(text)), 0);
+    ck_assert_int_eq(gzclose(file), Z_OK);
+}
+
+START_TEST(every_reason_is_counted)
+{
+    static const char text[] = "Bonjour.\tHello.\r\n"
+                               "no tab\n"
+                               "\tempty\n"
+                               "12 !\t12 !\n"
+                               "bad \xff\tbytes\n"
+                               "Bonjour.\tHello.\n"
+                               "a\tthis is very much longer than the other side could ever be, by a factor of ten\n"
+                               "  Merci. \t Thanks. \tremark\n"
+                               "\xd0\x94\xd0\xb0\tYes";
+    char dir[DG_TMPDIR_CAP], path[300];
+    const struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
+    dg_tmpdir_make(dir);
+    for (int gzip = 0; gzip < 2; gzip++) {
+        struct dg_pairs pairs;
+        struct dg_why why = DG_WHY_NONE;
+        snprintf(path, sizeof path, "%s/pairs%d", dir, gzip);
+        write_text(path, text, gzip);
+        dg_pairs_init(&pairs, &opts);
+        ck_assert_msg(dg_pairs_read(&pairs, path, &why) == DG_OK, "%s", why.text);
+        ck_assert_uint_eq(pairs.n_lines, 9);
+        ck_assert_uint_eq(pairs.n, 3);
+        ck_assert(dg_span_eq(pairs.list[1].source, DG_SPAN("Merci.")));
+        ck_assert(dg_span_eq(pairs.list[1].target, DG_SPAN("Thanks.")));
+        for (int i = 0; i < DG_PAIRS_N_DROPS; i++)
+            ck_assert_uint_eq(pairs.dropped[i], i != DG_PAIRS_LONG && i != DG_PAIRS_LEAK);
+        dg_pairs_deinit(&pairs);
+    }
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(gzip_that_ends_too_early_is_refused)
+{
+    char dir[DG_TMPDIR_CAP], path[300], cut[300];
+    struct dg_text_in in;
+    struct dg_map_file file;
+    struct dg_why why = DG_WHY_NONE;
+    dg_tmpdir_make(dir);
+    snprintf(path, sizeof path, "%s/whole.gz", dir);
+    snprintf(cut, sizeof cut, "%s/cut.gz", dir);
+    write_text(path, "some text\tthat is long enough to be cut\n", true);
+    ck_assert_int_eq(dg_map_file_open(&file, path, 1 << 20, NULL), DG_OK);
+    ck_assert_int_eq(dg_file_out_save(cut, 0644, file.bytes, file.len - 12, NULL), DG_OK);
+    dg_map_file_close(&file);
+    ck_assert_int_eq(dg_text_in_open(&in, cut, &why), DG_ERR_TRUNCATED);
+    ck_assert_ptr_nonnull(strstr(why.text, "ends too early"));
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(nothing_held_out_is_left_among_the_rest)
+{
+    char dir[DG_TMPDIR_CAP], path[300], text[8000] = "";
+    const struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
+    struct dg_pairs pairs;
+    size_t n_held = 0, len = 0;
+    for (int i = 0; i < 200; i++) /* every source and every target is there more than once */
+        len += (size_t)snprintf(text + len, sizeof text - len, "source %d\ttarget %d\n", i % 50, i % 70);
+    dg_tmpdir_make(dir);
+    snprintf(path, sizeof path, "%s/pairs", dir);
+    write_text(path, text, false);
+    dg_pairs_init(&pairs, &opts);
+    ck_assert_int_eq(dg_pairs_read(&pairs, path, NULL), DG_OK);
+    ck_assert_int_eq(dg_pairs_hold_out(&pairs, 5, 1, &n_held), DG_OK);
+    ck_assert_uint_eq(n_held, 5);
+    ck_assert_uint_gt(pairs.n, n_held);
+    ck_assert_uint_gt(pairs.dropped[DG_PAIRS_LEAK], 0);
+    for (size_t i = 0; i < n_held; i++)
+        for (size_t j = n_held; j < pairs.n; j++) {
+            ck_assert(!dg_span_eq(pairs.list[i].source, pairs.list[j].source));
+            ck_assert(!dg_span_eq(pairs.list[i].target, pairs.list[j].target));
+        }
+    dg_pairs_deinit(&pairs);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(a_file_without_pairs_is_refused)
+{
+    char dir[DG_TMPDIR_CAP], path[300];
+    const struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
+    struct dg_pairs pairs;
+    struct dg_why why = DG_WHY_NONE;
+    dg_tmpdir_make(dir);
+    snprintf(path, sizeof path, "%s/pairs", dir);
+    write_text(path, "one\ntwo\n", false);
+    dg_pairs_init(&pairs, &opts);
+    ck_assert_int_eq(dg_pairs_read(&pairs, path, &why), DG_ERR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(why.text, "none of its 2 lines has a tab"));
+    dg_pairs_deinit(&pairs);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+DG_UNIT(every_reason_is_counted, gzip_that_ends_too_early_is_refused, nothing_held_out_is_left_among_the_rest,
+        a_file_without_pairs_is_refused)
