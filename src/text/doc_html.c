@@ -37,8 +37,9 @@ struct reader {
 
 static bool is_one_of(struct dg_span name, const char *const *words)
 {
+    char first = name.len ? (char)(name.ptr[0] | 0x20) : '\0';
     for (size_t i = 0; words[i]; i++)
-        if (dg_markup_is(DG_MARKUP_HTML, name, dg_span_cstr(words[i])))
+        if (words[i][0] == first && dg_markup_is(DG_MARKUP_HTML, name, dg_span_cstr(words[i])))
             return true;
     return false;
 }

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { LOOK_MAX = 2000, VISIBLE_MAX = 64 /* bytes of a code span that the model is shown */ };
+enum { LOOK_MAX = 1000, VISIBLE_MAX = 64 /* bytes of a code span that the model is shown */ };
 
 struct reader {
     struct dg_doc *doc;
@@ -192,8 +192,8 @@ static size_t add_tag(struct reader *reader, size_t at, size_t end)
 {
     struct dg_markup markup = {.text = dg_span_sub(reader->text, 0, near(at, end)), .at = at};
     struct dg_markup_token token;
-    if (!dg_markup_next(&markup, &token) || token.at != at || token.type == DG_MARKUP_TEXT ||
-        reader->text.ptr[at + token.len - 1] != '>')
+    if (!memchr(reader->text.ptr + at, '>', markup.text.len - at) || !dg_markup_next(&markup, &token) ||
+        token.at != at || token.type == DG_MARKUP_TEXT || reader->text.ptr[at + token.len - 1] != '>')
         return 0;
     bool is_address = token.name.len && (memchr(token.name.ptr, ':', token.name.len) || memchr(token.name.ptr, '@', token.name.len));
     dg_doc_add(reader->doc,

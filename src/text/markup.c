@@ -152,8 +152,9 @@ static size_t other_end(struct dg_span text, size_t at, enum dg_markup_kind kind
 
 static bool is_one_of(struct dg_span name, const char *const *words)
 {
+    char first = name.len ? (char)(name.ptr[0] | 0x20) : '\0';
     for (size_t i = 0; words[i]; i++)
-        if (dg_markup_is(DG_MARKUP_HTML, name, dg_span_cstr(words[i])))
+        if (words[i][0] == first && dg_markup_is(DG_MARKUP_HTML, name, dg_span_cstr(words[i])))
             return true;
     return false;
 }
