@@ -115,18 +115,23 @@ static void see(struct reader *reader, size_t at, size_t len, struct dg_buf *vis
 static void add_frozen(struct reader *reader, const struct dg_markup_token *start, enum freezing how, bool is_border)
 {
     struct dg_markup_token token = *start;
+    size_t n_open = 0; /* other elements within it: one that ends before they do stays where it is */
     size_t depth = 1, first = start->at + start->len, last = first;
     bool is_void = start->type == DG_MARKUP_EMPTY;
     while (!is_void && depth > 0 && dg_markup_next(&reader->markup, &token)) {
         bool is_same = token.name.len && dg_markup_is(reader->markup.kind, token.name, start->name);
         depth += is_same && token.type == DG_MARKUP_START;
         depth -= is_same && token.type == DG_MARKUP_END;
+        n_open += !is_same && token.type == DG_MARKUP_START;
+        is_border |= !is_same && token.type == DG_MARKUP_END && n_open == 0;
+        n_open -= !is_same && token.type == DG_MARKUP_END && n_open > 0;
         is_border |= reader->markup.kind == DG_MARKUP_HTML && token.name.len && is_one_of(token.name, border_names);
         reader->n_tags += token.name.len > 0 && token.type != DG_MARKUP_OTHER;
         last = token.at;
     }
     size_t end = is_void ? first : depth > 0 ? reader->markup.text.len : token.at + token.len;
     struct dg_buf visible;
+    is_border |= n_open > 0;
     dg_buf_init(&visible, VISIBLE_MAX);
     if (how == FROZEN && depth == 0 && !is_border && last > first)
         see(reader, first, last - first, &visible);

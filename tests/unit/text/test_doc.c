@@ -94,6 +94,7 @@ START_TEST(tags_move_with_their_words)
         {"un <span translate=no>Jean</span> dort", "dort <span translate=no>Jean</span> un"},
         {"un <a class=\"u notranslate\"><b>Jean</b></a> dort", "dort <a class=\"u notranslate\"><b>Jean</b></a> un"},
         {"<b>un <i>chat</b> noir</i>", "<b>un <i>chat</b> noir</i>"},
+        {"un <s translate=no><a>x</s></a> chat", "un <s translate=no><a>x</s></a> chat"},
         {"un &lt;b&gt; &amp; chat", "chat &amp; &lt;b&gt; un"},
         {"<a>un <b>x <a>chat</a></b></a>", "<a>un <b>x <a>chat</a></b></a>"},
         {"<ul> <li>un  chat\n<li>dort</ul>", "<ul> <li>chat un\n<li>dort</ul>"},
