@@ -23,12 +23,12 @@ def tasks(n=200):
     """Every fifth is cancelled, every fifth updated: its first sentence stays."""
     made = []
     for i in range(n):
-        text = f"{FIRST[i % 3]} Nous avons {i} livres. {SECOND[i // 3 % 3]}"
+        text = f"{FIRST[i % 3]} Nous avons {i % 40} livres. {SECOND[i // 3 % 3]}"
         task = {"id": f"task-{i}", "text": text}
         if i % 5 == 1:
             task["cancel"] = True
         if i % 5 == 3:
-            task["update"] = f"{FIRST[i % 3]} Nous avons {i + 1000} livres. Merci."
+            task["update"] = f"{FIRST[i % 3]} Nous avons {i % 40 + 100} livres. Merci."
         made.append(task)
     return made
 

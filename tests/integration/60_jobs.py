@@ -13,7 +13,7 @@ MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
 SENTENCES = ("Le chat dort.", "La maison est grande.", "Je vois un chien dans le jardin.", "Comment allez-vous ?",
              "Il fait beau aujourd'hui.", "Nous avons trouvé la gare.")
 TEXT, LINES = "text/plain; charset=utf-8", "application/x-ndjson"
-N = 80  # lines of a job that is killed again and again
+N = 50  # lines of a job that is killed again and again
 
 
 class Jobs(IntegrationTest):
@@ -168,7 +168,7 @@ class Jobs(IntegrationTest):
         lines = self.add(server, "\n".join(json.dumps({"text": one, "id": str(i)}) for i, one in enumerate(texts)).encode(),
                          LINES)
         n_killed = 0
-        while any(self.state(server, job)["state"] in ("waiting", "running") for job in (text, lines)) and n_killed < 8:
+        while any(self.state(server, job)["state"] in ("waiting", "running") for job in (text, lines)) and n_killed < 5:
             time.sleep(dice.uniform(0.02, 0.2))
             if n_killed % 2:
                 server.signal(signal.SIGKILL)
@@ -176,7 +176,7 @@ class Jobs(IntegrationTest):
                 server.wait()
             else:
                 self.assertEqual(server.stop(), 0)
-            if n_killed == 5:  # as a crash of the machine would leave it
+            if n_killed == 3:  # as a crash of the machine would leave it
                 with open(os.path.join(self.directory, "jobs", text["id"] + ".out"), "ab") as out:
                     out.write(b"half a li")
             n_killed += 1
