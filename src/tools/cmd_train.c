@@ -485,6 +485,12 @@ static enum dg_err lock(const char *dir, struct dg_why *why)
     return DG_OK;
 }
 
+static bool has_checkpoint(const char *dir)
+{
+    char path[PATH_CAP];
+    return path_in(dir, "training/checkpoint.safetensors", path, NULL) == DG_OK && access(path, F_OK) == 0;
+}
+
 static enum dg_err train_model(const struct train *flags, const char *dir, bool is_resumed, struct dg_why *why)
 {
     struct dg_setup setup;
@@ -496,7 +502,7 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
         return err;
     const struct dg_trainer_opts opts = trainer_opts(flags, dir);
     const struct dg_trainer_data data = {&setup.train, &setup.dev, setup.dev_texts, setup.tokenizer};
-    if (*flags->init)
+    if (*flags->init && !has_checkpoint(dir)) /* later on the checkpoint has all of it */
         err = dg_model_open(&init, flags->init, why);
     if (!err)
         err = dg_trainer_new(&trainer, &opts, &setup.bp, &data, init ? dg_model_weights(init) : NULL, why);

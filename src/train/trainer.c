@@ -278,8 +278,10 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
         return err;
     dg_checkpoint_sweep(path);
     dg_checkpoint_sweep(log);
-    if (access(path, F_OK) != 0)
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "%s: there is no checkpoint yet", path);
+    if (access(path, F_OK) != 0) {
+        err = cut_log(t, log, why);
+        return err ? err : dg_why_set(why, DG_ERR_NOT_FOUND, "%s: there is no checkpoint yet", path);
+    }
     err = dg_checkpoint_load(&point, path, why);
     if (err)
         return err;

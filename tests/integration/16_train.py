@@ -147,6 +147,8 @@ class Train(unittest.TestCase):
         n = int(re.search(r"(\d+) pairs to learn from", done.stderr).group(1))
         self.assertIn(f"pairs.bin: {3 * n} pairs", done.stderr)
         self.assertIn("all steps are done", done.stderr)
+        shutil.rmtree(self.out)  # what a run began with is not needed to go on
+        run("train", "--resume", tuned, "--steps", "2")
 
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
