@@ -281,7 +281,7 @@ static enum dg_err put_all(struct dg_usage *usage, struct dg_buf *lines)
     return err;
 }
 
-static void splice(struct dg_list *from, struct dg_list *to)
+static void move_all(struct dg_list *from, struct dg_list *to)
 {
     while (!dg_list_is_empty(from))
         dg_list_link_last(to, dg_list_pop_first(from));
@@ -299,7 +299,7 @@ bool dg_usage_begin(struct dg_usage *usage, struct dg_usage_write *write)
         dg_buf_deinit(&write->lines);
         return false;
     }
-    splice(&usage->changed, &usage->writing);
+    move_all(&usage->changed, &usage->writing);
     usage->is_writing = true;
     return true;
 }
@@ -343,7 +343,7 @@ enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write, s
     enum dg_err err = write->err;
     if (err) {
         dg_why_set(why, err, "%s", dg_why_text(&write->why, err));
-        splice(&usage->writing, &usage->changed);
+        move_all(&usage->writing, &usage->changed);
         if (write->is_whole)
             usage->whole_from = 2 * usage->file_len; /* lines can still be appended */
         else

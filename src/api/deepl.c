@@ -251,22 +251,39 @@ void dg_deepl_v3_languages(struct dg_call *call)
     dg_buf_deinit(&buf);
 }
 
-/* Characters that this API translated since the start. Their libraries want a limit: it is one nobody reaches. */
-void dg_deepl_usage(struct dg_call *call)
+/* The key's month where one was sent, else the characters that this API translated since the start. Their libraries
+ * want a limit: without one it is a number that nobody reaches. */
+static void on_usage(void *work, const struct dg_quota_verdict *verdict)
 {
-    struct dg_relay *relay = look(call);
+    struct dg_relay *relay = work;
+    struct dg_call *call = relay->call;
+    const struct dg_quota_state *month = &verdict->windows[DG_QUOTA_MONTH];
     struct dg_buf buf;
     struct dg_json_out out;
-    if (!relay)
-        return;
+    call->on_gone = NULL;
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
     dg_json_out_key(&out, "character_count");
-    dg_json_out_uint(&out, call->api->deepl_characters);
+    dg_json_out_uint(&out, *dg_gate_name(call) ? verdict->month_characters : call->api->deepl_characters);
     dg_json_out_key(&out, "character_limit");
-    dg_json_out_uint(&out, (uint64_t)NO_LIMIT * 1000);
+    dg_json_out_uint(&out, month->limit ? month->limit : (uint64_t)NO_LIMIT * 1000);
     dg_json_out_close(&out, '}');
     answer(relay, &out);
     dg_buf_deinit(&buf);
+}
+
+static void on_usage_gone(void *work)
+{
+    dg_relay_drop(work);
+}
+
+void dg_deepl_usage(struct dg_call *call)
+{
+    struct dg_relay *relay = look(call);
+    if (!relay)
+        return;
+    call->work = relay;
+    call->on_gone = on_usage_gone;
+    dg_gate_peek(call, on_usage);
 }

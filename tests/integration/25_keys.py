@@ -384,6 +384,8 @@ class Keys(IntegrationTest):
         self.assertEqual(self.ask(server, {**header, "Authorization": "DeepL-Auth-Key nobody"}, "/v2/translate", **deepl)[0],
                          403)
         self.assertEqual(self.ask(server, header, "/v2/translate", **deepl)[0], 456)
+        self.assertEqual(self.ask(server, header, "/v2/usage", "GET")[2],
+                         {"character_count": len(TEXT), "character_limit": 20})
 
     # ---- The tool -------------------------------------------------------------------------------------------
 
