@@ -292,7 +292,7 @@ static enum dg_err print_field(const struct field *field, const struct dg_key *k
     return dg_buf_printf(out, "%s = %s\n", field->name, when);
 }
 
-/* A text value between quotes, so that blanks, '#' and quotes of its own survive. */
+/* A value between quotes, so that blanks, '#' and quotes of its own survive. */
 static enum dg_err print_quoted(const char *name, const char *text, struct dg_buf *out)
 {
     enum dg_err err = dg_buf_printf(out, "%s = \"", name);
@@ -312,9 +312,9 @@ static enum dg_err print_row(const struct dg_opt_row *row, const struct dg_key *
     dg_buf_init(&value, 2 * DG_OPT_TEXT_MAX);
     enum dg_err err = dg_opt_value_format(row, key, &value);
     const char *text = value.ptr ? value.ptr : "";
+    bool is_quoted = row->type == DG_OPT_TYPE_STRING || strpbrk(text, "#\"\\");
     if (!err && strcmp(text, row->def) != 0)
-        err = row->type == DG_OPT_TYPE_STRING ? print_quoted(row->name, key->note, out)
-                                              : dg_buf_printf(out, "%s = %s\n", row->name, text);
+        err = is_quoted ? print_quoted(row->name, text, out) : dg_buf_printf(out, "%s = %s\n", row->name, text);
     dg_buf_deinit(&value);
     return err;
 }
