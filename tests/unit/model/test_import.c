@@ -264,6 +264,87 @@ START_TEST(a_git_lfs_pointer_and_an_unknown_file_are_called_what_they_are)
 }
 END_TEST
 
+/* Cuts DIR/model.safetensors into two files with an index. */
+static const char split[] =
+    "import json, os, struct, sys\n"
+    "d = sys.argv[1]\n"
+    "data = open(d + '/model.safetensors', 'rb').read()\n"
+    "n, = struct.unpack_from('<Q', data)\n"
+    "header, body, where = json.loads(data[8:8 + n]), data[8 + n:], {}\n"
+    "header.pop('__metadata__', None)\n"
+    "for shard in range(2):\n"
+    "    file, out, at = f'model-0000{shard + 1}-of-00002.safetensors', {}, 0\n"
+    "    parts = []\n"
+    "    for i, (name, item) in enumerate(header.items()):\n"
+    "        if i % 2 == shard:\n"
+    "            part = body[slice(*item['data_offsets'])]\n"
+    "            out[name] = {**item, 'data_offsets': [at, at + len(part)]}\n"
+    "            at += len(part)\n"
+    "            parts.append(part)\n"
+    "            where[name] = file\n"
+    "    text = json.dumps(out).encode()\n"
+    "    text += b' ' * (-len(text) % 8)\n"
+    "    open(d + '/' + file, 'wb').write(struct.pack('<Q', len(text)) + text + b''.join(parts))\n"
+    "os.remove(d + '/model.safetensors')\n"
+    "with open(d + '/model.safetensors.index.json', 'w') as file:\n"
+    "    json.dump({'metadata': {'total_size': 1}, 'weight_map': where}, file)\n";
+
+static bool split_model(const char *dir)
+{
+    char *const arguments[] = {(char *)(uintptr_t) "python3", (char *)(uintptr_t) "-c", (char *)(uintptr_t)split,
+                               (char *)(uintptr_t)dir, NULL};
+    return access("/usr/bin/python3", X_OK) == 0 && dg_tmpdir_run("/usr/bin/python3", arguments) == 0;
+}
+
+START_TEST(checkpoints_in_several_files_are_imported_whole)
+{
+    char dir[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 80];
+    const struct dg_import_opts opts = DG_IMPORT_OPTS_DEFAULT;
+    struct dg_why why;
+    dg_tmpdir_make(import_root);
+    snprintf(dir, sizeof dir, "%s/in", import_root);
+    snprintf(out, sizeof out, "%s/out", import_root);
+    ck_assert_msg(import(import_data("stored"), out, &opts, &why) == DG_OK, "%s", why.text);
+    ck_assert_int_eq(rename(out, dir), 0);
+    if (!split_model(dir)) {
+        printf("skipped: needs python3\n");
+        dg_tmpdir_remove(import_root);
+        return;
+    }
+    ck_assert_msg(import(dir, out, &opts, &why) == DG_OK, "%s", why.text);
+    import_check_values(out);
+    dg_tmpdir_remove(out);
+    snprintf(path, sizeof path, "%s/model-00002-of-00002.safetensors", dir);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_ne(import(dir, out, &opts, &why), DG_OK);
+    ck_assert_ptr_nonnull(strstr(why.text, "model-00002-of-00002.safetensors"));
+    snprintf(path, sizeof path, "%s/model.safetensors.index.json", dir);
+    static const char climbs[] = "{\"weight_map\": {\"a\": \"../in/model-00001-of-00002.safetensors\"}}";
+    import_write(path, climbs, sizeof climbs - 1);
+    ck_assert_int_ne(import(dir, out, &opts, &why), DG_OK);
+    ck_assert_ptr_nonnull(strstr(why.text, "../in/"));
+    ck_assert_uint_eq(dg_tmpdir_count(import_root), 1);
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
+START_TEST(torch_checkpoints_in_shards_are_imported_whole)
+{
+    static const char index[] = "{\"metadata\": {}, \"weight_map\": {\"lm_head.weight\": \"pytorch_model-00001-of-00001.bin\"}}";
+    char from[DG_TMPDIR_CAP + 64], to[DG_TMPDIR_CAP + 64];
+    dg_tmpdir_make(import_root);
+    import_copy(import_data("zip"));
+    snprintf(from, sizeof from, "%s/in/pytorch_model.bin", import_root);
+    snprintf(to, sizeof to, "%s/in/pytorch_model-00001-of-00001.bin", import_root);
+    ck_assert_int_eq(rename(from, to), 0);
+    snprintf(to, sizeof to, "%s/in/pytorch_model.bin.index.json", import_root);
+    import_write(to, index, sizeof index - 1);
+    snprintf(from, sizeof from, "%s/in", import_root);
+    imports_exactly(from);
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
 static void stop_at_once(void *ctx, uint64_t done, uint64_t total)
 {
     (void)done;
@@ -329,4 +410,5 @@ DG_UNIT(files_of_pytorch_and_numpy_are_imported_bit_for_bit, recurrent_networks_
         truncated_models_are_refused_by_name_and_leave_nothing, every_truncation_is_refused_with_an_offset,
         extreme_numbers_anywhere_do_no_harm,
         a_git_lfs_pointer_and_an_unknown_file_are_called_what_they_are,
+        checkpoints_in_several_files_are_imported_whole, torch_checkpoints_in_shards_are_imported_whole,
         what_a_killed_import_left_goes_with_the_next, a_number_too_large_for_f16_is_refused_by_name)
