@@ -109,10 +109,8 @@ static enum dg_err launch(struct dg_request *request, struct dg_request_tools *t
                           struct dg_why *why, uint64_t *retry_ms)
 {
     enum dg_err err = dg_sentence_launch(request->sentences[part], tools, why, retry_ms);
-    if (!err) {
-        request->has_begun = true;
-        request->n_ready--;
-    }
+    request->has_begun |= !err;
+    request->n_ready -= !dg_sentence_is_ready(request->sentences[part]);
     return err;
 }
 

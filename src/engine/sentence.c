@@ -438,7 +438,10 @@ static enum dg_err conclude(struct dg_sentence *sentence, struct dg_request_tool
         return ticket->err;
     }
     enum dg_err err = feed(sentence, true);
-    return err ? err : go_on(sentence, tools);
+    if (!err)
+        err = go_on(sentence, tools);
+    sentence->is_over |= err != DG_OK; /* it waits for nothing any more */
+    return err;
 }
 
 static void note_first(struct dg_sentence *sentence, struct dg_request_tools *tools)
