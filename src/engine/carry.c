@@ -264,6 +264,7 @@ enum dg_err dg_carry_find(struct dg_carry *carry, struct dg_span text, const str
     if (!(carry->text = dg_try_malloc(text.len + 1)))
         return DG_ERR_NOMEM;
     memcpy(carry->text, text.ptr, text.len);
+    carry->len = text.len;
     struct dg_span own = dg_span_make(carry->text, text.len);
     carry->before = dg_span_sub(own, 0, begin);
     carry->after = dg_span_sub(own, end, text.len - end);

@@ -56,7 +56,8 @@ struct dg_carry_item {
 };
 
 struct dg_carry {
-    char *text;      /* owned; a copy of the text given to find */
+    char *text;      /* owned; [len] a copy of the text given to find */
+    size_t len;
     struct dg_carry_item items[DG_CARRY_MAX];
     size_t n;
     size_t n_left;   /* spans beyond DG_CARRY_MAX, which go to the model as they are */

@@ -309,14 +309,42 @@ static enum dg_err put_between(struct dg_sentence *sentence, struct dg_span text
                            : dg_buf_append_span(&sentence->text, text);
 }
 
+static bool has_bytes(struct dg_span text, struct dg_span bytes)
+{
+    for (size_t at = 0; at + bytes.len <= text.len; at++)
+        if (memcmp(text.ptr + at, bytes.ptr, bytes.len) == 0)
+            return true;
+    return false;
+}
+
+/* Spans beyond those that were carried went to the model as they are; what became of them is looked up. */
+static enum dg_err check_left(const struct dg_sentence *sentence, struct dg_request_tools *tools)
+{
+    const struct dg_carry *carry = sentence->carry;
+    const struct dg_carry_item *last = carry->n ? &carry->items[carry->n - 1] : NULL;
+    if (carry->n_left == 0 || !last)
+        return DG_OK;
+    struct dg_span text = dg_span_make(carry->text, carry->len);
+    enum dg_err err = dg_protect_find(text, DG_PROTECT_ALL, &tools->protected);
+    for (size_t i = 0; !err && i < tools->protected.n; i++) {
+        const struct dg_protect_span *span = &tools->protected.items[i];
+        struct dg_span bytes = dg_span_sub(text, span->at, span->len);
+        if (span->at >= last->at + last->len && !has_bytes(dg_buf_span(&sentence->text), bytes))
+            err = dg_request_note_lost(sentence->request, bytes);
+    }
+    return err;
+}
+
 /* The last bytes, and what has not come back. */
-static enum dg_err end_text(struct dg_sentence *sentence)
+static enum dg_err end_text(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     struct dg_carry *carry = sentence->carry;
     if (!carry)
         return DG_OK;
     dg_carry_check(carry, dg_buf_span(&sentence->text));
-    enum dg_err err = dg_buf_append_span(&sentence->text, carry->after);
+    enum dg_err err = check_left(sentence, tools);
+    if (!err)
+        err = dg_buf_append_span(&sentence->text, carry->after);
     for (size_t i = 0; !err && i < carry->n; i++)
         if (!carry->items[i].is_said)
             err = dg_request_note_lost(sentence->request, dg_carry_bytes(carry, i));
@@ -352,7 +380,7 @@ static enum dg_err go_on(struct dg_sentence *sentence, struct dg_request_tools *
     }
     sentence->is_over = true;
     sentence->request->n_cached += sentence->is_cached;
-    return end_text(sentence);
+    return end_text(sentence, tools);
 }
 
 /* ---- Collecting --------------------------------------------------------------------------------- */

@@ -474,6 +474,22 @@ START_TEST(what_is_carried_never_shows_its_stand_in)
     ck_assert_ptr_null(strstr(outcome.text.ptr, "chat"));
     deinit(&outcome);
     how.no_protect = false;
+    /* More than are carried: each is there or in the list. */
+    how.n_protect = 0;
+    struct dg_buf many;
+    dg_buf_init(&many, 1000);
+    for (int i = 0; i < 30; i++)
+        ck_assert_int_eq(dg_buf_printf(&many, "le chat {%d} ", i), DG_OK);
+    translate(dg_buf_span(&many), &how, &outcome);
+    size_t n_there = 0;
+    for (int i = 0; i < 30; i++) {
+        char span[16];
+        snprintf(span, sizeof span, "{%d}", i);
+        n_there += strstr(outcome.text.ptr, span) != NULL;
+    }
+    ck_assert_uint_eq(n_there + outcome.n_lost, 30);
+    dg_buf_deinit(&many);
+    deinit(&outcome);
     how.search.max_len = 2; /* too short for any place */
     how.no_cache = true;
     translate(DG_SPAN("Le chat de la maison dort avec chat et {0} depuis hier."), &how, &outcome);
