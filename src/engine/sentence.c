@@ -454,11 +454,27 @@ static void add_up(struct dg_sentence *sentence)
         request->finish = best->finish;
 }
 
+/* A search that could not end with all that it had to say: again, without demanding what is carried. The words for
+ * it come all the same as a rule, and what does not is told. */
+static bool gives_way(struct dg_sentence *sentence)
+{
+    const struct dg_ticket *ticket = sentence->flight->ticket;
+    if (sentence->n_carried == 0 || sentence->n_fed > 0 || ticket->err || ticket->n_answers == 0 ||
+        ticket->answers[0].finish == DG_FINISH_EOS)
+        return false;
+    sentence->n_carried = 0;
+    dg_flight_unref(sentence->flight);
+    sentence->flight = NULL;
+    return true;
+}
+
 /* The end of its flight. */
 static enum dg_err conclude(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     struct dg_request *request = sentence->request;
     const struct dg_ticket *ticket = sentence->flight->ticket;
+    if (!request->err && gives_way(sentence))
+        return DG_OK; /* ready once more */
     add_up(sentence);
     if (ticket->err || request->err) {
         sentence->err = ticket->err ? ticket->err : request->err;
