@@ -155,7 +155,7 @@ enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *too
     for (size_t max = STRETCH;; max *= 2) {
         bool is_rest = rest.len <= max || request->doc;
         size_t border = is_rest ? rest.len : line_border(rest, max, opts.join_lines), end = border ? border : max;
-        if (!border && (opts.keep_lines_whole || opts.join_lines))
+        if (!border && !is_rest && (opts.keep_lines_whole || opts.join_lines))
             continue; /* a line is one, however long */
         while (end < rest.len && ((unsigned char)rest.ptr[end] & 0xC0) == 0x80)
             end++;

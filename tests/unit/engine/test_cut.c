@@ -141,6 +141,26 @@ START_TEST(stretches_have_the_sentences_of_the_whole)
 }
 END_TEST
 
+START_TEST(what_has_nothing_to_cut_comes_to_an_end_too)
+{
+    static const char *const texts[] = {"", "\n", " ", "\r\n\r\n", "a"};
+    static struct seen seen;
+    set_up();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int way = 0; way < 4; way++) {
+            struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+            how.keep_lines_whole = way & 1;
+            how.join_lines = way & 2;
+            run(dg_span_cstr(texts[i]), &how, &seen);
+            ck_assert_int_eq(seen.err, DG_OK);
+            if (seen.n == 0)
+                ck_assert(dg_span_eq(dg_buf_span(&seen.text), dg_span_cstr(texts[i])));
+            dg_buf_deinit(&seen.text);
+        }
+    tear_down();
+}
+END_TEST
+
 /* A sentence far longer than any stretch comes in parts and is whole again. */
 START_TEST(a_sentence_longer_than_a_stretch_is_cut_and_joined)
 {
@@ -197,5 +217,6 @@ START_TEST(a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
 }
 END_TEST
 
-DG_UNIT(stretches_have_the_sentences_of_the_whole, a_sentence_longer_than_a_stretch_is_cut_and_joined,
+DG_UNIT(stretches_have_the_sentences_of_the_whole, what_has_nothing_to_cut_comes_to_an_end_too,
+        a_sentence_longer_than_a_stretch_is_cut_and_joined,
         a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
