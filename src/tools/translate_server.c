@@ -45,14 +45,11 @@ struct question {
 
 /* ---- On the loop's thread ------------------------------------------------------------------------ */
 
+/* Under the lock; once it is given up, the question may be gone. */
 static void give_back(struct question *question)
 {
-    struct remote *remote = question->remote;
-    pthread_mutex_lock(&remote->lock);
     if (dg_list_is_empty(&question->link))
-        dg_list_link_last(&remote->answered, &question->link);
-    pthread_mutex_unlock(&remote->lock);
-    line_pipe_wake(remote->pipe);
+        dg_list_link_last(&question->remote->answered, &question->link);
 }
 
 static void set_failure(struct question *question, const char *code, const char *message)
@@ -97,9 +94,11 @@ static void on_event(void *user, const struct dragoman_event *event)
     default: break;
     }
     bool is_news = question->is_over || remote->flags->stream;
-    pthread_mutex_unlock(&remote->lock);
     if (is_news)
         give_back(question);
+    pthread_mutex_unlock(&remote->lock);
+    if (is_news)
+        line_pipe_wake(remote->pipe);
 }
 
 static void ask(struct remote *remote, struct question *question)
@@ -110,8 +109,9 @@ static void ask(struct remote *remote, struct question *question)
     pthread_mutex_lock(&remote->lock);
     set_failure(question, "invalid_utf8", "the line is not valid UTF-8");
     question->is_over = true;
-    pthread_mutex_unlock(&remote->lock);
     give_back(question);
+    pthread_mutex_unlock(&remote->lock);
+    line_pipe_wake(remote->pipe);
 }
 
 static void on_news(uv_async_t *async)
