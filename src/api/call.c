@@ -114,6 +114,26 @@ void dg_call_begin_stream(struct dg_call *call, const char *type)
     dg_http_reply_begin(call->req, 200, type);
 }
 
+void dg_call_put_failure(struct dg_json_out *out, const struct dg_failure *failure)
+{
+    dg_json_out_key(out, "code");
+    dg_json_out_cstr(out, failure->code);
+    dg_json_out_key(out, "message");
+    dg_json_out_cstr(out, failure->message);
+    if (failure->field) {
+        dg_json_out_key(out, "field");
+        dg_json_out_cstr(out, failure->field);
+    }
+    if (failure->has_limit) {
+        dg_json_out_key(out, "limit");
+        dg_json_out_int(out, failure->limit);
+    }
+    if (failure->retry_after_s) {
+        dg_json_out_key(out, "retry_after");
+        dg_json_out_uint(out, failure->retry_after_s);
+    }
+}
+
 enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *failure,
                                struct dg_span request_id)
 {
@@ -122,22 +142,7 @@ enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *fail
     dg_json_out_open(&out, '{');
     dg_json_out_key(&out, "error");
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "code");
-    dg_json_out_cstr(&out, failure->code);
-    dg_json_out_key(&out, "message");
-    dg_json_out_cstr(&out, failure->message);
-    if (failure->field) {
-        dg_json_out_key(&out, "field");
-        dg_json_out_cstr(&out, failure->field);
-    }
-    if (failure->has_limit) {
-        dg_json_out_key(&out, "limit");
-        dg_json_out_int(&out, failure->limit);
-    }
-    if (failure->retry_after_s) {
-        dg_json_out_key(&out, "retry_after");
-        dg_json_out_uint(&out, failure->retry_after_s);
-    }
+    dg_call_put_failure(&out, failure);
     dg_json_out_close(&out, '}');
     dg_json_out_key(&out, "request_id");
     dg_json_out_string(&out, request_id);

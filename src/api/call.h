@@ -24,6 +24,7 @@
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
 
+struct dg_json_out;
 struct dg_route;
 struct dg_call;
 struct dg_failure;
@@ -94,9 +95,11 @@ void dg_call_add_headers(struct dg_call *call);
 void dg_call_begin_stream(struct dg_call *call, const char *type);
 
 /* {"NAME":[...]}, whose items `fill` puts; 503 when there is no memory for them. */
-struct dg_json_out;
 void dg_call_json_list(struct dg_call *call, const char *name,
                        void (*fill)(struct dg_call *call, struct dg_json_out *out));
+
+/* Its members, code and message first, into an object that is open. */
+void dg_call_put_failure(struct dg_json_out *out, const struct dg_failure *failure);
 
 /* The error object alone, appended to buf (for streams and WebSockets). */
 enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *failure,

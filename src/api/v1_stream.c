@@ -110,22 +110,7 @@ static void send_error(struct stream *stream, struct dg_span id, const struct dg
     struct dg_buf buf;
     struct dg_json_out out;
     begin_message(&out, &buf, "error", id);
-    dg_json_out_key(&out, "code");
-    dg_json_out_cstr(&out, failure->code);
-    dg_json_out_key(&out, "message");
-    dg_json_out_cstr(&out, failure->message);
-    if (failure->field) {
-        dg_json_out_key(&out, "field");
-        dg_json_out_cstr(&out, failure->field);
-    }
-    if (failure->has_limit) {
-        dg_json_out_key(&out, "limit");
-        dg_json_out_int(&out, failure->limit);
-    }
-    if (failure->retry_after_s) {
-        dg_json_out_key(&out, "retry_after");
-        dg_json_out_uint(&out, failure->retry_after_s);
-    }
+    dg_call_put_failure(&out, failure);
     end_message(stream, &out, &buf);
 }
 

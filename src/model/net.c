@@ -412,7 +412,7 @@ static bool allocate_layers(struct dg_net *net)
 
 /* ---- The object --------------------------------------------------------------------------------- */
 
-static enum dg_op_act op_act(enum dg_activation activation)
+enum dg_op_act dg_net_act(enum dg_activation activation)
 {
     switch (activation) {
     case DG_ACT_RELU:
@@ -479,7 +479,7 @@ enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp, con
     net->bp = *bp;
     net->kernels = kernels;
     net->type = choose_type(w, bp->family, opts ? opts->type : DG_NET_AUTO);
-    net->act = op_act(bp->activation);
+    net->act = dg_net_act(bp->activation);
     size_caches(net);
     if (!allocate_layers(net))
         goto out;

@@ -77,6 +77,9 @@ void dg_net_free(struct dg_net *net); /* NULL is fine */
 
 const struct dg_blueprint *dg_net_blueprint(const struct dg_net *net); /* borrowed until free */
 const struct dg_kernels *dg_net_kernels(const struct dg_net *net);
+
+/* The operation that a blueprint's activation stands for. */
+enum dg_op_act dg_net_act(enum dg_activation activation);
 size_t dg_net_bytes(const struct dg_net *net); /* memory of the packed weights and tables */
 
 /* The token to give a lane at position 0: the blueprint's start_id, or DG_ID_NONE for "a zero vector". */

@@ -11,6 +11,7 @@
  * and then the same backwards. Memory is one block: a first walk over `carve_all` counts, a second hands
  * out. */
 #include "base/mem.h"
+#include "model/net.h"
 #include "tensor/gemm.h"
 #include "train/pass_int.h"
 
@@ -108,23 +109,6 @@ static void carve_all(struct dg_pass *pass, struct carve *c)
 
 /* ---- Life ----------------------------------------------------------------------------------------- */
 
-static enum dg_op_act act_of(enum dg_activation activation)
-{
-    switch (activation) {
-    case DG_ACT_RELU:
-        return DG_OP_RELU;
-    case DG_ACT_SILU:
-        return DG_OP_SILU;
-    case DG_ACT_GELU_ERF:
-        return DG_OP_GELU_ERF;
-    case DG_ACT_GELU_TANH:
-        return DG_OP_GELU_TANH;
-    case DG_ACT_GELU_QUICK:
-        return DG_OP_GELU_QUICK;
-    }
-    return DG_OP_NONE;
-}
-
 enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
                         const struct dg_pass_limits *limits, struct dg_why *why)
 {
@@ -135,7 +119,7 @@ enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
     made->params = params;
     made->limits = *limits;
     made->k = limits->kernels ? limits->kernels : dg_grad_kernels_default();
-    made->act = act_of(bp->activation);
+    made->act = dg_net_act(bp->activation);
     size_t rows = LOGITS_FLOATS / bp->decoder.V;
     rows = rows < LOGITS_ROWS_MIN ? LOGITS_ROWS_MIN : rows > LOGITS_ROWS_MAX ? LOGITS_ROWS_MAX : rows;
     made->logits_rows = rows < limits->target_rows ? rows : limits->target_rows;
