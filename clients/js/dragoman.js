@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// A client of dragomand for browsers, Node 20 and later, Deno and Bun: one module, nothing else.
+// A client of dragomand for browsers and Node (tested with Chromium and Node 20): one module, nothing else.
 //
 //     const server = new Dragoman("http://127.0.0.1:8090");
 //     const answer = await server.translate("Où est la gare ?", { target: "en" });

@@ -101,8 +101,6 @@ static float *run_linear(const struct dg_kernels *kernels, enum dg_packed_type t
 
 static void check_linear(const struct linear_case *c)
 {
-    /* Sums in another order differ by roundings, whose number grows with K. */
-    const float tolerance = c->K > 1000 ? 1e-4f : 2e-5f;
     float *x = floats(c->M * (c->K + 3)), *rows = floats(c->N * c->K), *bias = floats(c->N);
     float *residual = floats(c->M * (c->N + 5));
     for (int type = DG_PACKED_F32; type <= DG_PACKED_I8; type++) {
@@ -110,6 +108,8 @@ static void check_linear(const struct linear_case *c)
             run_linear(&dg_kernels_ref, (enum dg_packed_type)type, c, x, rows, bias, residual);
         for (size_t t = 0; t < n_tables; t++) {
             float *out = run_linear(tables[t], (enum dg_packed_type)type, c, x, rows, bias, residual);
+            /* A library sums in an order of its own: its roundings grow with K. */
+            const float tolerance = c->K > 1000 && strcmp(tables[t]->name, "blas") == 0 ? 1e-4f : 2e-5f;
             for (size_t m = 0; m < c->M; m++)
                 check_near(tables[t]->name, out + m * (c->N + 5), expected + m * (c->N + 5), c->N, tolerance);
             /* Without an activation from a library, integers make all tables equal to the bit. */
