@@ -15,6 +15,8 @@
 #include "model/dir.h"
 #include "tools/command.h"
 #include "tools/tools.h"
+#include "tools/train_end.h"
+#include "train/curve.h"
 #include "train/setup.h"
 #include "train/trainer.h"
 
@@ -35,8 +37,12 @@ enum { PATH_CAP = 4096, RECIPE_MAX = 1 << 16, FILES_MAX = 64 };
 struct train {
     int help;
     const char *resume, *out;
-    const char *dev, *vocab, *init;
-    struct dg_opt_list repeat;
+    const char *dev, *vocab, *init, *source, *target;
+    const char *source_script, *target_script;
+    const char *note, *attribution;
+    struct dg_opt_list repeat, mix, freeze, test;
+    double mix_ratio;
+    int64_t test_pairs, test_beam;
     int64_t dev_pairs, len_chars, vocab_size;
     double len_ratio, coverage;
     bool swap, byte_fallback;
@@ -64,7 +70,11 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(struct train, resume), "resume", .flags = DG_OPT_COMMAND_LINE, .unit = "DIR",
      .help = "go on with the run of this directory; of the other options only some may be given again"},
 
-    {DG_OPT_PATH(struct train, dev), "dev", .unit = "FILE", .heading = "Data",
+    {DG_OPT_PATH(struct train, source), "source", .unit = "FILE", .heading = "Data",
+     .help = "lines in the source language, beside or in place of PAIRS; wants --target"},
+    {DG_OPT_PATH(struct train, target), "target", .unit = "FILE",
+     .help = "their translations, line for line"},
+    {DG_OPT_PATH(struct train, dev), "dev", .unit = "FILE",
      .help = "held-out pairs (default: drawn from the others)"},
     {DG_OPT_STRINGS(struct train, repeat), "repeat", .unit = "N,N,...", .max = FILES_MAX,
      .help = "how often each file's pairs count in an epoch, in the order of the files (default: once)"},
@@ -75,6 +85,10 @@ static const struct dg_opt_row rows[] = {
      .help = "longest side of a pair in characters; longer ones are left out"},
     {DG_OPT_REAL(struct train, len_ratio), "len-ratio", .def = "2.5", .real_min = 0, .real_max = 1000,
      .help = "most that one side may be longer, as (longer + 10) / (shorter + 10); 0: any"},
+    {DG_OPT_STRING(struct train, source_script), "source-script", .unit = "SCRIPT",
+     .help = "leave out pairs whose source has most letters in another script (Latn, Cyrl, Hang, Jpan, ...)"},
+    {DG_OPT_STRING(struct train, target_script), "target-script", .unit = "SCRIPT",
+     .help = "the same for the target"},
     {DG_OPT_PATH(struct train, vocab), "vocab", .unit = "FILE",
      .help = "a SentencePiece model for both sides (default: learned from the pairs)"},
     {DG_OPT_INT(struct train, vocab_size), "vocab-size", .def = "8000", .min = 16, .max = DG_SPM_TRAIN_SIZE_MAX,
@@ -85,6 +99,10 @@ static const struct dg_opt_row rows[] = {
      .help = "a learned vocabulary spells other characters in bytes"},
     {DG_OPT_PATH(struct train, init), "init", .unit = "DIR",
      .help = "begin with this model's weights, network and vocabulary (fine-tuning)"},
+    {DG_OPT_PATHS(struct train, mix), "mix", .unit = "FILE,...", .max = FILES_MAX,
+     .help = "old pairs to mix in, so that the model does not forget them"},
+    {DG_OPT_REAL(struct train, mix_ratio), "mix-ratio", .def = "1", .real_min = 0, .real_max = 1000,
+     .help = "how many of them for each new pair; drawn once"},
 
     {DG_OPT_INT(struct train, width), "width", .def = "256", .min = 8, .max = 4096, .heading = "Network",
      .help = "width of the model"},
@@ -132,6 +150,8 @@ static const struct dg_opt_row rows[] = {
      .help = "of embeddings and sub-layers"},
     {DG_OPT_REAL(struct train, dropout_ffn), "dropout-ffn", .def = "0", .real_min = 0, .real_max = 0.9,
      .help = "inside the feed-forward layers"},
+    {DG_OPT_STRINGS(struct train, freeze), "freeze", .unit = "PART,...", .max = 5,
+     .help = "leave these as they are: embeddings, encoder, decoder, cross (the decoder's attention over the source), norms"},
     {DG_OPT_INT(struct train, seed), "seed", .def = "1", .max = INT64_MAX,
      .help = "start of all random numbers"},
     {DG_OPT_INT(struct train, threads), "threads", .letter = 't', .def = "0", .max = DG_TEAM_MAX, .flags = LATER,
@@ -158,6 +178,16 @@ static const struct dg_opt_row rows[] = {
      .help = "time between checkpoints"},
     {DG_OPT_INT(struct train, log_every), "log-every", .def = "50", .min = 1, .max = 1000000, .flags = LATER,
      .help = "steps between lines of the log"},
+    {DG_OPT_PATHS(struct train, test), "test", .unit = "FILE,...", .max = 16, .flags = LATER,
+     .heading = "At the end", .help = "more pairs to score the model on, with --init also before the first step"},
+    {DG_OPT_INT(struct train, test_pairs), "test-pairs", .def = "500", .max = 100000, .flags = LATER,
+     .help = "sentences of each set, and of the held-out pairs, that are translated for it"},
+    {DG_OPT_INT(struct train, test_beam), "test-beam", .def = "4", .min = 1, .max = DG_BEAM_MAX, .flags = LATER,
+     .help = "width of the second search; the first is greedy"},
+    {DG_OPT_STRING(struct train, note), "note", .unit = "TEXT", .flags = DG_OPT_COMMAND_LINE,
+     .help = "for the card: what the model is for; @FILE has the text"},
+    {DG_OPT_STRING(struct train, attribution), "attribution", .unit = "TEXT", .flags = DG_OPT_COMMAND_LINE,
+     .help = "for the card: where the data come from, their licences, whom to thank; @FILE has the text"},
     DG_OPT_HELP(struct train, help),
 };
 
@@ -178,6 +208,31 @@ static enum dg_err read_repeat(const struct dg_opt_list *list, uint32_t *repeat,
     return DG_OK;
 }
 
+static enum dg_err read_freeze(const struct dg_opt_list *list, unsigned *freeze, struct dg_why *why)
+{
+    static const char *const words[] = {"embeddings", "encoder", "decoder", "cross", "norms"};
+    *freeze = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        size_t j = 0;
+        while (j < sizeof words / sizeof *words && strcmp(words[j], list->items[i]) != 0)
+            j++;
+        if (j == sizeof words / sizeof *words)
+            return dg_why_set(why, DG_ERR_USAGE,
+                              "--freeze has \"%s\", expected embeddings, encoder, decoder, cross or norms", list->items[i]);
+        *freeze |= 1u << j;
+    }
+    return DG_OK;
+}
+
+/* DG_SCRIPT_ANY for "". */
+static enum dg_err read_script(const char *option, const char *name, int *script, struct dg_why *why)
+{
+    *script = *name ? dg_script_find(name) : DG_SCRIPT_ANY;
+    return *name && *script == DG_SCRIPT_ANY
+               ? dg_why_set(why, DG_ERR_USAGE, "--%s is \"%s\", expected a script's name as Latn or Cyrillic", option, name)
+               : DG_OK;
+}
+
 static enum dg_err check(const void *values, const char *name, struct dg_why *why)
 {
     const struct train *flags = values;
@@ -189,7 +244,16 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         flags->steps <= flags->warmup)
         return dg_why_set(why, DG_ERR_USAGE, "--schedule %s ends at --steps, expected more of them than --warmup",
                           schedule_words[flags->schedule]);
-    return read_repeat(&flags->repeat, NULL, why);
+    if (!*flags->source != !*flags->target)
+        return dg_why_set(why, DG_ERR_USAGE, "expected --source and --target together");
+    unsigned freeze;
+    int script;
+    enum dg_err err = read_freeze(&flags->freeze, &freeze, why);
+    if (!err)
+        err = read_script("source-script", flags->source_script, &script, why);
+    if (!err)
+        err = read_script("target-script", flags->target_script, &script, why);
+    return err ? err : read_repeat(&flags->repeat, NULL, why);
 }
 
 static const struct dg_opt_table table = {
@@ -210,6 +274,11 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
 {
     struct dg_setup_opts opts = {
         .pairs = {.len_max = (size_t)flags->len_chars, .ratio_max = flags->len_ratio, .swap = flags->swap},
+        .source_file = flags->source,
+        .target_file = flags->target,
+        .mix = flags->mix.items,
+        .n_mix = flags->mix.n,
+        .mix_ratio = flags->mix_ratio,
         .dev = flags->dev,
         .n_dev = (size_t)flags->dev_pairs,
         .seed = (uint64_t)flags->seed,
@@ -218,6 +287,9 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
         .len_max = (size_t)flags->len_max,
         .init = flags->init,
     };
+    /* Both were checked. */
+    (void)!read_script("", flags->source_script, &opts.pairs.source_script, NULL);
+    (void)!read_script("", flags->target_script, &opts.pairs.target_script, NULL);
     opts.spm.size = (uint32_t)flags->vocab_size;
     opts.spm.coverage = flags->coverage;
     opts.spm.byte_fallback = flags->byte_fallback;
@@ -235,6 +307,8 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
 
 static struct dg_trainer_opts trainer_opts(const struct train *flags, const char *dir)
 {
+    unsigned freeze;
+    (void)!read_freeze(&flags->freeze, &freeze, NULL); /* was checked */
     return (struct dg_trainer_opts){
         .dir = dir,
         .optimiser = {.schedule = (enum dg_schedule)flags->schedule,
@@ -247,7 +321,8 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
                       .epsilon = flags->epsilon,
                       .weight_decay = flags->weight_decay,
                       .clip = flags->clip,
-                      .average = flags->average},
+                      .average = flags->average,
+                      .freeze = freeze},
         .threads = flags->threads ? (size_t)flags->threads : dg_cpu_cores(),
         .batch_tokens = (size_t)flags->batch_tokens,
         .part_tokens = (size_t)flags->part_tokens,
@@ -294,20 +369,27 @@ static enum dg_err save_recipe(const struct dg_opt_set *set, const char *dir, st
 struct difference {
     enum dg_err err;
     struct dg_why *why;
+    struct dg_buf *history; /* what was changed, for the card */
 };
 
 static void on_change(void *ctx, const struct dg_opt_change *change)
 {
     struct difference *difference = ctx;
-    if (change->allowed || !change->row || change->row->flags & DG_OPT_COMMAND_LINE || difference->err)
+    if (!change->row || change->row->flags & DG_OPT_COMMAND_LINE || difference->err)
         return;
+    if (change->allowed) {
+        difference->err =
+            dg_buf_printf(difference->history, " --%s %s (was %s)", change->row->name, change->now, change->was);
+        return;
+    }
     difference->err = dg_why_set(difference->why, DG_ERR_USAGE,
                                  "--%s is %s in this run and cannot become %s; start another in a new directory",
                                  change->row->name, change->was, change->now);
 }
 
 /* The options of the run in `dir`, with what the command line says in their place. */
-static enum dg_err load_recipe(struct dg_opt_set **set, const char *dir, int argc, char **argv, struct dg_why *why)
+static enum dg_err load_recipe(struct dg_opt_set **set, struct dg_buf *history, const char *dir, int argc, char **argv,
+                               struct dg_why *why)
 {
     char path[PATH_CAP];
     struct dg_opt_set *was = NULL, *now = NULL;
@@ -327,7 +409,7 @@ static enum dg_err load_recipe(struct dg_opt_set **set, const char *dir, int arg
         err = dg_opt_read_args(now, argc, argv, why);
     if (!err)
         err = dg_opt_check(now, why);
-    struct difference difference = {.why = why};
+    struct difference difference = {.why = why, .history = history};
     if (!err)
         err = dg_opt_compare(was, now, on_change, &difference);
     if (!err)
@@ -445,8 +527,13 @@ static void on_line(void *ctx, const struct dg_trainer_now *now)
 static void on_valid(void *ctx, const struct dg_trainer_now *now, const struct dg_validate_report *report, bool is_best)
 {
     struct show *show = ctx;
+    struct dg_why why = DG_WHY_NONE;
     char time[48];
     wipe(show);
+    /* A picture that cannot be drawn is no reason to end. */
+    const enum dg_err err = dg_curve_write(show->dir, &why);
+    if (err)
+        fprintf(stderr, "the curve could not be drawn: %s\n", dg_why_text(&why, err));
     fprintf(stderr, "step %" PRIu64 " after %s: held-out loss %.4f (perplexity %.2f)", now->step,
             duration(now->seconds, time, sizeof time), report->loss, exp(report->loss));
     if (report->bleu >= 0.0)
@@ -491,13 +578,66 @@ static bool has_checkpoint(const char *dir)
     return path_in(dir, "training/checkpoint.safetensors", path, NULL) == DG_OK && access(path, F_OK) == 0;
 }
 
-static enum dg_err train_model(const struct train *flags, const char *dir, bool is_resumed, struct dg_why *why)
+/* "step 1200: --time 4h (was 2h)" */
+static enum dg_err put_history(const char *dir, uint64_t step, struct dg_span text, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    enum dg_err err = path_in(dir, "training/history.txt", path, why);
+    if (err || text.len == 0)
+        return err;
+    FILE *out = fopen(path, "ae");
+    const bool ok = out && fprintf(out, "after step %" PRIu64 ":%.*s\n", step, DG_SPAN_FMT(text)) > 0;
+    const int code = errno;
+    if ((out && fclose(out) != 0) || !ok)
+        err = dg_why_set(why, dg_err_from_errno(code ? code : EIO), "cannot write %s: %s", path, strerror(code));
+    return err;
+}
+
+/* Steps, and, unless somebody stopped it, what belongs to the end. */
+static enum dg_err run_trainer(const struct train *flags, const char *dir, const struct dg_setup *setup,
+                               struct dg_trainer *trainer, size_t threads, struct dg_why *why)
+{
+    enum dg_trainer_end end = DG_TRAINER_STOPPED;
+    const struct train_end ending = {
+        .dir = dir,
+        .setup = setup,
+        .trainer = trainer,
+        .tests = &flags->test,
+        .swap = flags->swap,
+        .n_translate = (size_t)flags->test_pairs,
+        .beam = (int)flags->test_beam,
+        .threads = threads,
+    };
+    struct show show = {.flags = flags, .dir = dir, .is_terminal = isatty(STDERR_FILENO) == 1};
+    const struct dg_trainer_now *now = dg_trainer_now(trainer);
+    char time[48];
+    enum dg_err err = *flags->init && now->step == 0 ? train_end_score(&ending, true, why) : DG_OK;
+    if (!err)
+        err = dg_trainer_run(trainer, &events, &show, &end, why);
+    wipe(&show);
+    if (err)
+        return err;
+    fprintf(stderr, "%s after step %" PRIu64 " and %s", dg_trainer_end_text(end), now->step,
+            duration(now->seconds, time, sizeof time));
+    if (end == DG_TRAINER_STOPPED) {
+        fprintf(stderr, "; to go on: dragoman train --resume %s\n", dir);
+        return DG_OK;
+    }
+    fprintf(stderr, "; the model is %s (of step %" PRIu64 ")\n", dir, now->best_step ? now->best_step : now->step);
+    return train_end_finish(&ending, dg_trainer_end_text(end), why);
+}
+
+static enum dg_err train_model(const struct train *flags, const char *dir, bool is_resumed, struct dg_span history,
+                               struct dg_why *why)
 {
     struct dg_setup setup;
     struct dg_model *init = NULL;
     struct dg_trainer *trainer = NULL;
-    enum dg_trainer_end end = DG_TRAINER_STOPPED;
-    enum dg_err err = dg_setup_open(&setup, dir, why);
+    enum dg_err err = train_end_keep(dir, "note.md", flags->note, why);
+    if (!err)
+        err = train_end_keep(dir, "attribution.md", flags->attribution, why);
+    if (!err)
+        err = dg_setup_open(&setup, dir, why);
     if (err)
         return err;
     const struct dg_trainer_opts opts = trainer_opts(flags, dir);
@@ -510,24 +650,14 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
         err = dg_trainer_resume(trainer, why);
     if (err == DG_ERR_NOT_FOUND && is_resumed)
         err = DG_OK; /* prepared, but stopped before the first checkpoint: from the start */
+    if (!err)
+        err = put_history(dir, dg_trainer_now(trainer)->step, history, why);
     if (!err) {
-        struct show show = {.flags = flags, .dir = dir, .is_terminal = isatty(STDERR_FILENO) == 1};
         fprintf(stderr, "%zu parameters, %zu threads, %.0f MB of memory; %s step %" PRIu64 "\n",
                 dg_trainer_params(trainer)->n, opts.threads, (double)dg_trainer_bytes(trainer) / 1e6,
                 dg_trainer_now(trainer)->step ? "going on after" : "beginning at",
                 dg_trainer_now(trainer)->step);
-        err = dg_trainer_run(trainer, &events, &show, &end, why);
-        wipe(&show);
-    }
-    if (!err) {
-        const struct dg_trainer_now *now = dg_trainer_now(trainer);
-        char time[48];
-        fprintf(stderr, "%s after step %" PRIu64 " and %s", dg_trainer_end_text(end), now->step,
-                duration(now->seconds, time, sizeof time));
-        if (end == DG_TRAINER_STOPPED)
-            fprintf(stderr, "; to go on: dragoman train --resume %s\n", dir);
-        else
-            fprintf(stderr, "; the model is %s (of step %" PRIu64 ")\n", dir, now->best_step ? now->best_step : now->step);
+        err = run_trainer(flags, dir, &setup, trainer, opts.threads, why);
     }
     dg_trainer_free(trainer);
     dg_model_unref(init);
@@ -565,7 +695,7 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_why *why)
         err = dg_setup_make(flags->out, files, dg_opt_n_args(set), &opts, say_line, NULL, why);
     if (!err)
         err = save_recipe(set, flags->out, why);
-    return err ? err : train_model(flags, flags->out, false, why);
+    return err ? err : train_model(flags, flags->out, false, DG_SPAN(""), why);
 }
 
 /* Read a second time when a run goes on: over its recipe. */
@@ -577,14 +707,17 @@ static struct {
 static enum dg_err go_on(const char *dir, struct dg_why *why)
 {
     struct dg_opt_set *set = NULL;
-    enum dg_err err = load_recipe(&set, dir, command_line.argc, command_line.argv, why);
+    struct dg_buf history;
+    dg_buf_init(&history, RECIPE_MAX);
+    enum dg_err err = load_recipe(&set, &history, dir, command_line.argc, command_line.argv, why);
     if (!err)
         err = lock(dir, why);
     if (!err)
         err = save_recipe(set, dir, why);
     if (!err)
-        err = train_model(dg_opt_values(set), dir, true, why);
+        err = train_model(dg_opt_values(set), dir, true, dg_buf_span(&history), why);
     dg_opt_set_free(set);
+    dg_buf_deinit(&history);
     return err;
 }
 
@@ -593,7 +726,7 @@ static enum dg_err check_usage(const struct dg_opt_set *set, struct dg_why *why)
     const struct train *flags = dg_opt_values(set);
     if (*flags->resume && (*flags->out || dg_opt_n_args(set)))
         return dg_why_set(why, DG_ERR_USAGE, "--resume knows its pairs and its directory; expected neither --out nor PAIRS");
-    if (!*flags->resume && (!*flags->out || !dg_opt_n_args(set)))
+    if (!*flags->resume && (!*flags->out || (!dg_opt_n_args(set) && !*flags->source)))
         return dg_why_set(why, DG_ERR_USAGE, "expected --out DIR and files of pairs, or --resume DIR");
     return DG_OK;
 }

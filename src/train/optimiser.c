@@ -13,6 +13,10 @@
 
 enum { BLOCK = 32768 };
 
+struct range {
+    size_t from, to;
+};
+
 struct dg_optimiser {
     struct dg_params *params;
     struct dg_team *team;
@@ -27,6 +31,8 @@ struct dg_optimiser {
     struct dg_adam adam; /* of the step under way */
     float average_share;
     bool has_step;
+    struct range *frozen; /* [n_frozen] in order, none touching the next */
+    size_t n_frozen;
 };
 
 static float *zeros(size_t n)
@@ -38,6 +44,48 @@ static float *zeros(size_t n)
     return x;
 }
 
+bool dg_optimiser_is_frozen(unsigned freeze, const struct dg_param *param)
+{
+    const char *name = param->name;
+    if (strstr(name, "norm"))
+        return freeze & DG_FREEZE_NORMS || (freeze & DG_FREEZE_ENCODER && strstr(name, ".encoder.layers.")) ||
+               (freeze & DG_FREEZE_DECODER && strstr(name, ".decoder.layers."));
+    if (strstr(name, ".encoder_attn."))
+        return (freeze & (DG_FREEZE_DECODER | DG_FREEZE_CROSS)) != 0;
+    if (strstr(name, ".encoder.layers."))
+        return (freeze & DG_FREEZE_ENCODER) != 0;
+    if (strstr(name, ".decoder.layers."))
+        return (freeze & DG_FREEZE_DECODER) != 0;
+    return (freeze & DG_FREEZE_EMBEDDINGS) != 0;
+}
+
+static bool list_frozen(struct dg_optimiser *o)
+{
+    const struct dg_params *params = o->params;
+    o->frozen = dg_try_calloc(params->n_list + 1, sizeof *o->frozen);
+    if (!o->frozen)
+        return false;
+    for (size_t i = 0; i < params->n_list; i++) {
+        const struct dg_param *param = &params->list[i];
+        if (!dg_optimiser_is_frozen(o->opts.freeze, param))
+            continue;
+        if (o->n_frozen && o->frozen[o->n_frozen - 1].to == param->at)
+            o->frozen[o->n_frozen - 1].to += param->len;
+        else
+            o->frozen[o->n_frozen++] = (struct range){param->at, param->at + param->len};
+    }
+    return true;
+}
+
+/* The part of [at, at + len) that range `i` freezes; false for none. */
+static bool frozen_part(const struct dg_optimiser *o, size_t i, size_t at, size_t len, struct range *part)
+{
+    const struct range *range = &o->frozen[i];
+    part->from = range->from > at ? range->from : at;
+    part->to = range->to < at + len ? range->to : at + len;
+    return part->from < part->to;
+}
+
 static bool take_memory(struct dg_optimiser *o)
 {
     const size_t n = o->params->n, members = dg_team_size(o->team);
@@ -46,7 +94,7 @@ static bool take_memory(struct dg_optimiser *o)
     o->moment1 = zeros(n);
     o->moment2 = zeros(n);
     o->average = o->opts.average > 0.0 ? zeros(n) : NULL;
-    bool ok = o->gradients && o->squares && o->moment1 && o->moment2 && (o->average || !(o->opts.average > 0.0));
+    bool ok = list_frozen(o) && o->gradients && o->squares && o->moment1 && o->moment2 && (o->average || !(o->opts.average > 0.0));
     for (size_t i = 0; ok && i < members; i++)
         ok = (o->gradients[i] = zeros(n)) != NULL;
     return ok;
@@ -88,6 +136,7 @@ void dg_optimiser_free(struct dg_optimiser *o)
         dg_free(o->gradients[i]);
     dg_free(o->gradients);
     dg_free(o->squares);
+    dg_free(o->frozen);
     dg_free(o->moment1);
     dg_free(o->moment2);
     dg_free(o->average);
@@ -149,15 +198,31 @@ static void add_up(void *ctx, size_t member)
             o->k->axpy(o->gradients[0] + at, o->gradients[i] + at, 1.0f, len);
             memset(o->gradients[i] + at, 0, len * sizeof(float));
         }
+        struct range part;
+        for (size_t i = 0; i < o->n_frozen; i++)
+            if (frozen_part(o, i, at, len, &part))
+                memset(o->gradients[0] + part.from, 0, (part.to - part.from) * sizeof(float));
         o->squares[b] = o->k->norm2(o->gradients[0] + at, len);
     }
 }
 
+/* Frozen stretches are stepped over: their moments stay zero, and decay must not reach them. */
 static void update_range(struct dg_optimiser *o, size_t at, size_t len, bool decays)
 {
     struct dg_adam adam = o->adam;
+    struct range part;
     if (!decays)
         adam.decay = 0.0f;
+    for (size_t i = 0; i < o->n_frozen && len; i++) {
+        if (!frozen_part(o, i, at, len, &part))
+            continue;
+        if (part.from > at)
+            o->k->adam(o->params->w + at, o->moment1 + at, o->moment2 + at, o->gradients[0] + at, part.from - at, &adam);
+        len -= part.to - at;
+        at = part.to;
+    }
+    if (len == 0)
+        return;
     o->k->adam(o->params->w + at, o->moment1 + at, o->moment2 + at, o->gradients[0] + at, len, &adam);
 }
 

@@ -29,6 +29,15 @@ enum dg_schedule {
     DG_SCHEDULE_CONSTANT,     /* rises, then stays */
 };
 
+/* Parts of a network that a training leaves as they are. */
+enum dg_freeze {
+    DG_FREEZE_EMBEDDINGS = 1, /* of words and positions, and the output's matrix and bias */
+    DG_FREEZE_ENCODER = 2,    /* its layers */
+    DG_FREEZE_DECODER = 4,    /* its layers, with their attention over the source */
+    DG_FREEZE_CROSS = 8,      /* the decoder's attention over the source alone */
+    DG_FREEZE_NORMS = 16,     /* all gains and biases of norms */
+};
+
 struct dg_optimiser_opts {
     enum dg_schedule schedule;
     double rate;     /* the highest; 0: the paper's, 1 / sqrt(D * warmup) */
@@ -39,6 +48,7 @@ struct dg_optimiser_opts {
     double weight_decay; /* not of biases and gains */
     double clip;         /* largest norm of the gradient; 0: no clipping */
     double average;      /* decay of the moving average; 0: none is kept */
+    unsigned freeze;     /* enum dg_freeze together; what is frozen counts for no norm either */
 };
 
 #define DG_OPTIMISER_OPTS_DEFAULT                                                                  \
@@ -65,6 +75,9 @@ struct dg_optimiser_report {
 };
 
 void dg_optimiser_step(struct dg_optimiser *optimiser, struct dg_optimiser_report *report);
+
+/* Whether such a set of parts holds a parameter. */
+bool dg_optimiser_is_frozen(unsigned freeze, const struct dg_param *param);
 
 /* The learning rate of step `step`, from 1. */
 double dg_optimiser_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_t step);

@@ -94,6 +94,9 @@ static enum dg_pairs_drop judge(const struct dg_pairs *pairs, struct dg_span lin
         return DG_PAIRS_NO_LETTERS;
     if (differ_too_much(pairs, n_source, n_target))
         return DG_PAIRS_RATIO;
+    if (!dg_script_is_mostly(pair->source, pairs->opts.source_script) ||
+        !dg_script_is_mostly(pair->target, pairs->opts.target_script))
+        return DG_PAIRS_SCRIPT;
     return DG_PAIRS_N_DROPS;
 }
 
@@ -133,12 +136,83 @@ static enum dg_err take_line(struct dg_pairs *pairs, struct dg_span line)
     return append(pairs, pair);
 }
 
+static enum dg_err check_room(const struct dg_pairs *pairs, const char *path, struct dg_why *why)
+{
+    return pairs->n_files < DG_PAIRS_FILES_MAX
+               ? DG_OK
+               : dg_why_set(why, DG_ERR_LIMIT, "%s: more than %d files of pairs", path, (int)DG_PAIRS_FILES_MAX);
+}
+
+static enum dg_err append_side(struct dg_buf *out, struct dg_span line)
+{
+    const size_t from = out->len;
+    const enum dg_err err = dg_buf_append_span(out, line);
+    for (size_t i = from; i < out->len && !err; i++)
+        if (out->ptr[i] == '\t')
+            out->ptr[i] = ' ';
+    return err;
+}
+
+static enum dg_err join(struct dg_buf *out, struct dg_text_in *sources, struct dg_text_in *targets,
+                        const char *source_path, const char *target_path, struct dg_why *why)
+{
+    struct dg_span source, target;
+    enum dg_err err = DG_OK;
+    for (uint64_t n = 0; !err; n++) {
+        const bool has_source = dg_text_in_line(sources, &source), has_target = dg_text_in_line(targets, &target);
+        if (has_source != has_target)
+            return dg_why_set(why, DG_ERR_FORMAT, "%s ends after %llu lines, but %s goes on; expected line for line",
+                              has_source ? target_path : source_path, (unsigned long long)n,
+                              has_source ? source_path : target_path);
+        if (!has_source)
+            break;
+        err = append_side(out, source);
+        if (!err)
+            err = dg_buf_append_byte(out, '\t');
+        if (!err)
+            err = append_side(out, target);
+        if (!err)
+            err = dg_buf_append_byte(out, '\n');
+    }
+    return err;
+}
+
+enum dg_err dg_pairs_read_two(struct dg_pairs *pairs, const char *source_path, const char *target_path,
+                              struct dg_why *why)
+{
+    struct dg_text_in sources, targets;
+    enum dg_err err = check_room(pairs, source_path, why);
+    if (!err)
+        err = dg_text_in_open(&sources, source_path, why);
+    if (err)
+        return err;
+    err = dg_text_in_open(&targets, target_path, why);
+    if (err) {
+        dg_text_in_close(&sources);
+        return err;
+    }
+    struct dg_text_in *in = &pairs->files[pairs->n_files++];
+    *in = (struct dg_text_in){.at = 0};
+    dg_buf_init(&in->inflated, DG_TEXT_IN_MAX);
+    err = join(&in->inflated, &sources, &targets, source_path, target_path, why);
+    dg_text_in_close(&sources);
+    dg_text_in_close(&targets);
+    in->text = dg_buf_span(&in->inflated);
+    const bool swap = pairs->opts.swap;
+    pairs->opts.swap = false;
+    struct dg_span line;
+    while (!err && dg_text_in_line(in, &line))
+        err = take_line(pairs, line);
+    pairs->opts.swap = swap;
+    return err;
+}
+
 enum dg_err dg_pairs_read(struct dg_pairs *pairs, const char *path, struct dg_why *why)
 {
-    if (pairs->n_files == DG_PAIRS_FILES_MAX)
-        return dg_why_set(why, DG_ERR_LIMIT, "%s: more than %d files of pairs", path, (int)DG_PAIRS_FILES_MAX);
     struct dg_text_in *in = &pairs->files[pairs->n_files];
-    enum dg_err err = dg_text_in_open(in, path, why);
+    enum dg_err err = check_room(pairs, path, why);
+    if (!err)
+        err = dg_text_in_open(in, path, why);
     if (err)
         return err;
     pairs->n_files++;
@@ -178,6 +252,27 @@ enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others
         pairs->n = kept;
     dg_map_deinit(&sides[0]);
     dg_map_deinit(&sides[1]);
+    return err;
+}
+
+/* The first n of a shuffled list, round and round. */
+enum dg_err dg_pairs_sample(struct dg_pairs *pairs, size_t n, uint64_t seed)
+{
+    struct dg_random random = dg_random_make(seed, UINT64_MAX - 1);
+    const size_t n_before = pairs->n;
+    if (n_before == 0)
+        return DG_OK;
+    for (size_t i = 0; i < n_before && i < n; i++) {
+        const size_t j = i + dg_random_below(&random, n_before - i);
+        const struct dg_pair pair = pairs->list[i];
+        pairs->list[i] = pairs->list[j];
+        pairs->list[j] = pair;
+    }
+    enum dg_err err = DG_OK;
+    for (size_t i = n_before; i < n && !err; i++)
+        err = append(pairs, pairs->list[i - n_before]);
+    if (!err)
+        pairs->n = n;
     return err;
 }
 

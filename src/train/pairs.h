@@ -19,6 +19,7 @@
 #include "base/span.h"
 #include "base/text_in.h"
 #include "base/why.h"
+#include "text/script.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,7 @@
     X(DG_PAIRS_NO_LETTERS,       "without a letter")                                               \
     X(DG_PAIRS_LONG,             "too long")                                                       \
     X(DG_PAIRS_RATIO,            "of too different lengths")                                       \
+    X(DG_PAIRS_SCRIPT,           "in another script")                                              \
     X(DG_PAIRS_DUPLICATE,        "twice")                                                          \
     X(DG_PAIRS_LEAK,             "like a held-out one")
 
@@ -49,11 +51,13 @@ struct dg_pairs_opts {
     double ratio_max; /* (longer side + 10) / (shorter side + 10), in characters; 0: any */
     bool swap;        /* files are target<TAB>source */
     bool duplicates;  /* keep them */
+    int source_script, target_script; /* dg_script_find: most letters must be in it; DG_SCRIPT_ANY: any */
 };
 
 #define DG_PAIRS_OPTS_DEFAULT                                                                      \
     {                                                                                              \
-        .len_max = 500, .ratio_max = 2.5                                                           \
+        .len_max = 500, .ratio_max = 2.5, .source_script = DG_SCRIPT_ANY,                          \
+        .target_script = DG_SCRIPT_ANY                                                             \
     }
 
 struct dg_pair {
@@ -79,6 +83,14 @@ void dg_pairs_init(struct dg_pairs *pairs, const struct dg_pairs_opts *opts);
 void dg_pairs_deinit(struct dg_pairs *pairs);
 
 enum dg_err dg_pairs_read(struct dg_pairs *pairs, const char *path, struct dg_why *why) DG_MUST_CHECK;
+
+/* Two files of as many lines: line i of one is the translation of line i of the other. They are joined in memory;
+ * tabs become spaces. `swap` does not matter here. DG_ERR_FORMAT when one is longer. */
+enum dg_err dg_pairs_read_two(struct dg_pairs *pairs, const char *source_path, const char *target_path,
+                              struct dg_why *why) DG_MUST_CHECK;
+
+/* Keeps `n` of the pairs, drawn by `seed` (all, and some of them again, when there are fewer): mixing-in. */
+enum dg_err dg_pairs_sample(struct dg_pairs *pairs, size_t n, uint64_t seed) DG_MUST_CHECK;
 
 /* Moves `n` pairs, drawn by `seed`, to the front, and drops every other pair that shares a source or a
  * target with one of them. *n_held is n, or a tenth of all when there are too few. */

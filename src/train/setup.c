@@ -17,14 +17,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_CAP = 4096, CONFIG_MAX = 1 << 16, SPM_MAX = 64 << 20, VOCAB_LINES_MAX = 2000000 };
+enum { PATH_CAP = 4096, CONFIG_MAX = 1 << 16, SPM_MAX = 64 << 20, VOCAB_LINES_MAX = 2000000, LIST_MAX = 1 << 20 };
 
 struct make {
     const char *dir;
     const struct dg_setup_opts *opts;
     dg_setup_say_fn say;
     void *ctx;
-    struct dg_pairs train, dev;
+    struct dg_pairs train, dev, mix;
+    struct dg_buf list;  /* of files, for the card */
+    struct dg_pair *all; /* owned; what is learned from when old pairs are mixed in */
     size_t n_held;   /* of the first of `train` */
     struct dg_blueprint bp;
     struct dg_tokenizer *tokenizer;
@@ -89,13 +91,36 @@ static void report_drops(const struct make *make, const struct dg_pairs *pairs)
             say(make, "  %" PRIu64 " left out: %s", pairs->dropped[i], dg_pairs_drop_text((enum dg_pairs_drop)i));
 }
 
+/* A line of training/data.txt, for the card. */
+static enum dg_err list_file(struct make *make, const char *path, uint64_t n_lines, size_t n_kept, uint32_t repeat)
+{
+    const char *slash = strrchr(path, '/');
+    char times[32] = "";
+    if (repeat > 1)
+        snprintf(times, sizeof times, ", each %" PRIu32 " times", repeat);
+    return dg_buf_printf(&make->list, "- %s: %" PRIu64 " lines, %zu pairs of them kept%s\n", slash ? slash + 1 : path,
+                         n_lines, n_kept, times);
+}
+
 static enum dg_err read_pairs(struct make *make, const char *const *files, size_t n_files, struct dg_why *why)
 {
     const struct dg_setup_opts *opts = make->opts;
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < n_files && !err; i++) {
+        const uint64_t lines = make->train.n_lines;
+        const size_t kept = make->train.n;
         make->train.repeat = opts->repeat ? opts->repeat[i] : 1;
         err = dg_pairs_read(&make->train, files[i], why);
+        if (!err)
+            err = list_file(make, files[i], make->train.n_lines - lines, make->train.n - kept, make->train.repeat);
+    }
+    make->train.repeat = 1;
+    if (!err && is_given(opts->source_file)) {
+        const uint64_t lines = make->train.n_lines;
+        const size_t kept = make->train.n;
+        err = dg_pairs_read_two(&make->train, opts->source_file, opts->target_file, why);
+        if (!err)
+            err = list_file(make, opts->source_file, make->train.n_lines - lines, make->train.n - kept, 1);
     }
     if (!err && is_given(opts->dev)) {
         err = dg_pairs_read(&make->dev, opts->dev, why);
@@ -142,6 +167,30 @@ static enum dg_err write_dev(const struct make *make, struct dg_why *why)
             err = dg_file_out_write(out, "\n", 1, why);
     }
     return dg_file_out_close(out, err, why);
+}
+
+/* Old pairs, so many for each new one, none of them like a held-out one. */
+static enum dg_err read_mix(struct make *make, struct dg_why *why)
+{
+    const struct dg_setup_opts *opts = make->opts;
+    size_t n_new = 0, n_held;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < opts->n_mix && !err; i++)
+        err = dg_pairs_read(&make->mix, opts->mix[i], why);
+    if (err || opts->n_mix == 0)
+        return err;
+    for (size_t i = make->n_held; i < make->train.n; i++)
+        n_new += make->train.list[i].repeat;
+    const struct dg_pair *others = held(make, &n_held);
+    err = dg_pairs_forbid(&make->mix, others, n_held);
+    const size_t n_old = make->mix.n;
+    if (!err)
+        err = dg_pairs_sample(&make->mix, (size_t)(opts->mix_ratio * (double)n_new + 0.5), opts->seed);
+    if (!err)
+        if (err)
+        return err;
+    say(make, "%zu pairs mixed in, of %zu old ones, to %zu new ones", make->mix.n, n_old, n_new);
+    return dg_buf_printf(&make->list, "- mixed in: %zu of %zu old pairs\n", make->mix.n, n_old);
 }
 
 /* ---- Vocabulary ------------------------------------------------------------------------------------ */
@@ -263,6 +312,29 @@ static enum dg_err write_ids(const struct make *make, const char *name, const st
     return DG_OK;
 }
 
+static enum dg_err write_list(const struct make *make, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    const enum dg_err err = path_in(make->dir, "training/data.txt", path, why);
+    return err || make->list.len == 0 ? err : dg_file_out_save(path, 0644, make->list.ptr, make->list.len, why);
+}
+
+static enum dg_err write_train(struct make *make, struct dg_why *why)
+{
+    const struct dg_pair *pairs = make->train.list + make->n_held;
+    size_t n = make->train.n - make->n_held;
+    if (make->mix.n) {
+        make->all = dg_try_calloc(n + make->mix.n, sizeof *make->all);
+        if (!make->all)
+            return DG_ERR_NOMEM;
+        memcpy(make->all, pairs, n * sizeof *pairs);
+        memcpy(make->all + n, make->mix.list, make->mix.n * sizeof *pairs);
+        pairs = make->all;
+        n += make->mix.n;
+    }
+    return write_ids(make, "training/pairs.bin", pairs, n, make->opts->len_max, why);
+}
+
 static enum dg_err make_dirs(const char *dir, struct dg_why *why)
 {
     char path[PATH_CAP];
@@ -284,6 +356,8 @@ static enum dg_err make_all(struct make *make, const char *const *files, size_t 
     if (!err)
         err = read_pairs(make, files, n_files, why);
     if (!err)
+        err = read_mix(make, why);
+    if (!err)
         err = is_given(make->opts->init) ? take_vocab(make, why) : make_vocab(make, why);
     if (!err)
         err = dg_tokenizer_open(make->dir, why, &make->tokenizer);
@@ -294,8 +368,9 @@ static enum dg_err make_all(struct make *make, const char *const *files, size_t 
     if (!err)
         err = write_dev(make, why);
     if (!err)
-        err = write_ids(make, "training/pairs.bin", make->train.list + make->n_held, make->train.n - make->n_held,
-                        make->opts->len_max, why);
+        err = write_train(make, why);
+    if (!err)
+        err = write_list(make, why);
     return err;
 }
 
@@ -307,40 +382,70 @@ enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_fi
     dev_opts.duplicates = true;
     dg_pairs_init(&make.train, &opts->pairs);
     dg_pairs_init(&make.dev, &dev_opts);
+    dg_pairs_init(&make.mix, &opts->pairs);
+    dg_buf_init(&make.list, LIST_MAX);
     const enum dg_err err = make_all(&make, files, n_files, why);
     dg_tokenizer_close(make.tokenizer);
     dg_pairs_deinit(&make.train);
     dg_pairs_deinit(&make.dev);
+    dg_pairs_deinit(&make.mix);
+    dg_buf_deinit(&make.list);
+    dg_free(make.all);
     return err;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------------- */
 
-/* The held-out pairs as ids, made anew in memory's file each time: the text is what counts. */
+/* Ids are made anew each time: the text is what counts. */
+static enum dg_err open_set(const struct dg_setup *setup, const char *text, const char *ids, struct dg_pairs *pairs,
+                            struct dg_corpus *corpus, struct dg_why *why)
+{
+    struct dg_corpus_stats stats;
+    enum dg_err err = dg_pairs_read(pairs, text, why);
+    if (!err)
+        err = dg_corpus_write(ids, setup->tokenizer, pairs->list, pairs->n, setup->bp.source_len_max, NULL, NULL, &stats,
+                              why);
+    if (!err && stats.n_written != pairs->n)
+        err = dg_why_set(why, DG_ERR_INVALID, "%s: %zu of its pairs are too long for the network", text,
+                         pairs->n - stats.n_written);
+    return err ? err : dg_corpus_open(corpus, ids, &setup->bp, why);
+}
+
+enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *setup, const char *path, bool swap,
+                              const char *ids_path, struct dg_why *why)
+{
+    const struct dg_pairs_opts opts = {.len_max = SIZE_MAX, .duplicates = true, .swap = swap,
+                                       .source_script = DG_SCRIPT_ANY, .target_script = DG_SCRIPT_ANY};
+    *set = (struct dg_setup_set){.corpus = {.n = 0}};
+    dg_pairs_init(&set->pairs, &opts);
+    const enum dg_err err = open_set(setup, path, ids_path, &set->pairs, &set->corpus, why);
+    if (err)
+        dg_setup_close_set(set);
+    return err;
+}
+
+void dg_setup_close_set(struct dg_setup_set *set)
+{
+    dg_corpus_close(&set->corpus);
+    dg_pairs_deinit(&set->pairs);
+}
+
 static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_why *why)
 {
     char text[PATH_CAP], ids[PATH_CAP];
-    struct dg_corpus_stats stats;
     enum dg_err err = path_in(dir, "training/dev.tsv", text, why);
     if (!err)
         err = path_in(dir, "training/dev.bin", ids, why);
     if (!err)
-        err = dg_pairs_read(&setup->dev_pairs, text, why);
-    if (!err)
-        err = dg_corpus_write(ids, setup->tokenizer, setup->dev_pairs.list, setup->dev_pairs.n, setup->bp.source_len_max,
-                              NULL, NULL, &stats, why);
-    if (!err && stats.n_written != setup->dev_pairs.n)
-        err = dg_why_set(why, DG_ERR_INVALID, "%s: %zu of its pairs are too long for the network", text,
-                         setup->dev_pairs.n - stats.n_written);
-    if (!err)
-        err = dg_corpus_open(&setup->dev, ids, &setup->bp, why);
+        err = open_set(setup, text, ids, &setup->dev_pairs, &setup->dev, why);
     setup->dev_texts = setup->dev_pairs.list;
     return err;
 }
 
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why *why)
 {
-    const struct dg_pairs_opts all = {.len_max = SIZE_MAX, .duplicates = true};
+    const struct dg_pairs_opts all = {.len_max = SIZE_MAX, .duplicates = true, .source_script = DG_SCRIPT_ANY,
+                                      .target_script = DG_SCRIPT_ANY};
     char path[PATH_CAP];
     struct dg_setup opened = {0};
     dg_pairs_init(&opened.dev_pairs, &all);

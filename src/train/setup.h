@@ -15,6 +15,7 @@
  *                                     training writes, a model directory that the daemon serves
  *     training/pairs.bin, dev.bin     pairs as ids (corpus.h)
  *     training/dev.tsv                held-out pairs as text
+ *     training/data.txt               which files, and how many of their lines were taken
  *
  * One thread. */
 #ifndef DG_TRAIN_SETUP_H
@@ -41,6 +42,10 @@ struct dg_setup_opts {
     struct dg_spm_train_opts spm;
     size_t len_max;      /* tokens of a side */
     struct dg_blueprint bp; /* vocabulary sizes and token ids are filled in */
+    const char *source_file, *target_file; /* two files of lines beside the others; NULL or "": none */
+    const char *const *mix; /* [n_mix] files of old pairs, mixed in against forgetting */
+    size_t n_mix;
+    double mix_ratio;    /* so many of them for each new pair, drawn by the seed */
     const char *init;    /* a model directory whose blueprint and vocabulary are taken; NULL or "": none */
 };
 
@@ -64,5 +69,15 @@ struct dg_setup {
 
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why *why) DG_MUST_CHECK;
 void dg_setup_close(struct dg_setup *setup);
+
+/* Pairs to be judged by, beside the held-out ones: as ids (in a file `ids_path`, made anew) and as text. */
+struct dg_setup_set {
+    struct dg_pairs pairs;
+    struct dg_corpus corpus;
+};
+
+enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *setup, const char *path, bool swap,
+                              const char *ids_path, struct dg_why *why) DG_MUST_CHECK;
+void dg_setup_close_set(struct dg_setup_set *set); /* mirror; zeroed is fine */
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "base/text_in.h"
+#include "model/dir.h"
 #include "train/checkpoint.h"
 #include "train/random.h"
 
@@ -238,7 +239,7 @@ static enum dg_err save(struct dg_trainer *t, const struct dg_trainer_events *ev
     return DG_OK;
 }
 
-/* Lines of the log after the checkpoint's step belong to steps that will be done again. */
+/* Lines of a file after the checkpoint's step belong to steps that will be done again. */
 static enum dg_err cut_log(struct dg_trainer *t, const char *path, struct dg_why *why)
 {
     struct dg_text_in in;
@@ -267,19 +268,24 @@ static enum dg_err cut_log(struct dg_trainer *t, const char *path, struct dg_why
 
 enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
 {
-    char path[PATH_CAP], log[PATH_CAP];
+    char path[PATH_CAP], log[PATH_CAP], samples[PATH_CAP];
     struct kept kept;
     struct dg_optimiser_state state = dg_optimiser_state(t->optimiser);
     const struct dg_checkpoint point = {&t->params, state, (uint64_t *)&kept, N_KEPT};
     enum dg_err err = path_of(t, "training/checkpoint.safetensors", path, why);
     if (!err)
         err = path_of(t, "training/log.tsv", log, why);
+    if (!err)
+        err = path_of(t, "training/samples.tsv", samples, why);
     if (err)
         return err;
     dg_checkpoint_sweep(path);
     dg_checkpoint_sweep(log);
+    dg_checkpoint_sweep(samples);
     if (access(path, F_OK) != 0) {
         err = cut_log(t, log, why);
+        if (!err)
+            err = cut_log(t, samples, why);
         return err ? err : dg_why_set(why, DG_ERR_NOT_FOUND, "%s: there is no checkpoint yet", path);
     }
     err = dg_checkpoint_load(&point, path, why);
@@ -301,7 +307,8 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
     t->now.tokens_per_second = double_of(kept.line_speed);
     if (t->now.epoch == 0 || t->now.position > t->order.n)
         return dg_why_set(why, DG_ERR_INVALID, "%s belongs to other pairs", path);
-    return cut_log(t, log, why);
+    err = cut_log(t, log, why);
+    return err ? err : cut_log(t, samples, why);
 }
 
 /* ---- The log --------------------------------------------------------------------------------------- */
@@ -335,6 +342,34 @@ static enum dg_err put_line(struct dg_trainer *t, const struct dg_validate_repor
     if (write(t->log, line, (size_t)n) != n)
         return dg_why_set(why, DG_ERR_IO, "the log could not be written: %s", strerror(errno));
     return DG_OK;
+}
+
+/* One line each; what would end a line or a column becomes a space. */
+static enum dg_err put_samples(const struct dg_trainer *t, const struct dg_validate_report *report, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    struct dg_buf text;
+    enum dg_err err = path_of(t, "training/samples.tsv", path, why);
+    if (err || report->n_samples == 0)
+        return err;
+    dg_buf_init(&text, LOG_MAX);
+    for (size_t i = 0; i < report->n_samples && !err; i++) {
+        err = dg_buf_printf(&text, "%" PRIu64, t->now.step);
+        for (size_t j = 0; j < 3 && !err; j++) {
+            err = dg_buf_append_byte(&text, '\t');
+            for (const char *at = report->samples[i][j]; *at && !err; at++)
+                err = dg_buf_append_byte(&text, (unsigned char)*at < 0x20 ? ' ' : *at);
+        }
+        if (!err)
+            err = dg_buf_append_byte(&text, '\n');
+    }
+    const int fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (!err && (fd < 0 || write(fd, text.ptr, text.len) != (ssize_t)text.len))
+        err = dg_why_set(why, dg_err_from_errno(errno), "cannot write %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    dg_buf_deinit(&text);
+    return err;
 }
 
 static enum dg_err end_window(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
@@ -487,25 +522,47 @@ static enum dg_err publish(struct dg_trainer *t, struct dg_why *why)
     return err ? err : dg_params_save(&t->params, dg_optimiser_best(t->optimiser), DG_DTYPE_F16, path, why);
 }
 
-static enum dg_err validate(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
-                            struct dg_why *why)
+enum dg_err dg_trainer_judge(struct dg_trainer *t, const struct dg_corpus *pairs, const struct dg_pair *texts,
+                             size_t n_translate, int beam, struct dg_validate_report *report, struct dg_why *why)
 {
-    struct dg_validate_report report;
     const struct dg_validate what = {
         .params = &t->params,
         .team = t->team,
         .passes = t->passes,
-        .dev = t->data.dev,
-        .texts = t->data.dev_texts,
+        .dev = pairs,
+        .texts = texts,
         .tokenizer = t->data.tokenizer,
-        .n_translate = t->opts.n_translate < t->data.dev->n ? t->opts.n_translate : t->data.dev->n,
-        .beam = t->opts.beam,
+        .n_translate = n_translate < pairs->n ? n_translate : pairs->n,
+        .beam = beam,
     };
     swap_average(t);
-    enum dg_err err = dg_validate_run(&what, &report, why);
+    const enum dg_err err = dg_validate_run(&what, report, why);
     swap_average(t);
+    return err ? dg_why_wrap(why, err, "validation") : DG_OK;
+}
+
+enum dg_err dg_trainer_take_best(struct dg_trainer *t, struct dg_why *why)
+{
+    struct dg_model *model;
+    float *average = dg_optimiser_state(t->optimiser).average;
+    enum dg_err err = dg_model_open(&model, t->opts.dir, why);
     if (err)
-        return dg_why_wrap(why, err, "validation");
+        return err;
+    err = dg_params_load(&t->params, dg_model_weights(model), why);
+    if (!err && average)
+        memcpy(average, t->params.w, t->params.n * sizeof *average);
+    dg_model_unref(model);
+    return err;
+}
+
+static enum dg_err validate(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
+                            struct dg_why *why)
+{
+    struct dg_validate_report report;
+    enum dg_err err =
+        dg_trainer_judge(t, t->data.dev, t->data.dev_texts, t->opts.n_translate, t->opts.beam, &report, why);
+    if (err)
+        return err;
     double value;
     const bool is_best = is_better(t, &report, &value);
     t->now.n_worse = is_best ? 0 : t->now.n_worse + 1;
@@ -517,6 +574,8 @@ static enum dg_err validate(struct dg_trainer *t, const struct dg_trainer_events
     t->now.seconds = seconds_now(t);
     if (!err)
         err = put_line(t, &report, why);
+    if (!err)
+        err = put_samples(t, &report, why);
     if (!err && events->on_valid)
         events->on_valid(ctx, &t->now, &report, is_best);
     return err;

@@ -9,9 +9,10 @@
  *     err = dg_trainer_run(trainer, &events, ctx, &end, &why);
  *     dg_trainer_free(trainer);
  *
- * It writes three files of a model directory: training/checkpoint.safetensors, training/log.tsv, and, at
- * each validation that is the best so far, model.safetensors (F16) with the averaged weights. What else the
- * directory needs (config.json, vocabulary) is there before (train/setup.h).
+ * It writes four files of a model directory: training/checkpoint.safetensors, training/log.tsv, training/samples.tsv
+ * (step, source, translation, reference, at each validation), and, at each validation that is the best so far,
+ * model.safetensors (F16) with the averaged weights. What else the directory needs (config.json, vocabulary) is there
+ * before (train/setup.h).
  *
  * A run that is interrupted and resumed gives, bit for bit, the weights of one that was not: given the same
  * options, number of threads and processor. One thread; it brings its own team. */
@@ -112,6 +113,16 @@ enum dg_err dg_trainer_run(struct dg_trainer *trainer, const struct dg_trainer_e
 
 const struct dg_trainer_now *dg_trainer_now(const struct dg_trainer *trainer);
 const struct dg_params *dg_trainer_params(const struct dg_trainer *trainer);
+
+/* Judges, between runs, the weights that would be served now on any pairs as ids and as text: the loss of all, and
+ * BLEU and chrF of the first `n_translate`. */
+enum dg_err dg_trainer_judge(struct dg_trainer *trainer, const struct dg_corpus *pairs, const struct dg_pair *texts,
+                             size_t n_translate, int beam, struct dg_validate_report *report,
+                             struct dg_why *why) DG_MUST_CHECK;
+
+/* Puts the model that was published last (DIR/model.safetensors) in the place of the weights, to judge it. Only after
+ * a run: there is no going on from here but by resuming. */
+enum dg_err dg_trainer_take_best(struct dg_trainer *trainer, struct dg_why *why) DG_MUST_CHECK;
 
 /* Bytes of memory of weights, optimiser and passes. */
 size_t dg_trainer_bytes(const struct dg_trainer *trainer);

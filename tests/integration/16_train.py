@@ -150,10 +150,73 @@ class Train(unittest.TestCase):
         shutil.rmtree(self.out)  # what a run began with is not needed to go on
         run("train", "--resume", tuned, "--steps", "2")
 
+    def test_the_end_has_a_card_a_curve_and_scores(self):
+        more = os.path.join(self.root, "more.tsv")
+        with open(more, "w", encoding="utf-8") as out:
+            out.write(pairs(30, seed=9))
+        terms = os.path.join(self.root, "terms.md")
+        with open(terms, "w", encoding="utf-8") as out:
+            out.write("Toy pairs, CC0.\n")
+        done = run("train", "--out", self.out, *SMALL, "--steps", "20", "--valid-every", "10", "--valid-pairs", "5",
+                   "--dev-pairs", "20", "--test", more, "--test-pairs", "5", "--note", "A toy.", "--attribution", "@" + terms,
+                   self.pairs)
+        self.assertIn("| held-out pairs |", done.stderr)
+        with open(self.file("card.md"), encoding="utf-8") as card:
+            card = card.read()
+        for words in ("A toy.", "Toy pairs, CC0.", "- pairs.tsv.gz: 405 lines", "| more.tsv | 30 |", "steps = 20", "## What it"):
+            self.assertIn(words, card)
+        with open(self.file("training", "samples.tsv"), encoding="utf-8") as samples:
+            samples = [line.split("\t") for line in samples]
+        self.assertEqual([len(row) for row in samples], [4] * 6)
+        self.assertEqual([row[0] for row in samples], ["10"] * 3 + ["20"] * 3)
+        with open(self.file("training", "curve.csv"), encoding="utf-8") as curve:
+            self.assertEqual(len(curve.readlines()), 3)
+        with open(self.file("training", "curve.svg"), encoding="utf-8") as curve:
+            self.assertTrue(curve.read().startswith("<svg"))
+        self.assertNotIn(self.root, card)
+        # Going on with other options is written down; the texts stay.
+        run("train", "--resume", self.out, "--steps", "25", "--test", "")
+        with open(self.file("card.md"), encoding="utf-8") as card:
+            card = card.read()
+        self.assertIn("after step 20: --steps 25 (was 20)", card)
+        self.assertIn("Toy pairs, CC0.", card)
+        # And it is stored small, with its card.
+        small = os.path.join(self.root, "small")
+        run("import", self.out, small, "--type", "i8")
+        self.assertEqual(sorted(os.listdir(small)), ["card.md", "config.json", "model.safetensors", "source.spm"])
+        with open(self.file("model.safetensors"), "rb") as half, open(os.path.join(small, "model.safetensors"), "rb") as i8:
+            self.assertLess(len(i8.read()), len(half.read()))
+        run("translate", "--model", small, text="lusa bato\n")
+
+    def test_fine_tuning_freezes_mixes_and_compares(self):
+        run("train", "--out", self.out, *SMALL, "--steps", "3", self.pairs)
+        new = os.path.join(self.root, "new.tsv")
+        with open(new, "w", encoding="utf-8") as out:
+            out.write(pairs(100, seed=3))
+        tuned = os.path.join(self.root, "tuned")
+        done = run("train", "--out", tuned, "--init", self.out, "--threads", "1", "--steps", "2", "--dev-pairs", "10",
+                   "--freeze", "encoder,embeddings", "--mix", self.pairs, "--mix-ratio", "0.5", "--test-pairs", "4", new)
+        self.assertRegex(done.stderr, r"4\d pairs mixed in, of \d+ old ones, to [89]\d new ones")
+        self.assertIn("| held-out pairs, before |", done.stderr)
+        self.assertIn("| held-out pairs, after |", done.stderr)
+
+    def test_two_files(self):
+        source, target = os.path.join(self.root, "a.txt"), os.path.join(self.root, "b.txt")
+        rows = [line.split("\t") for line in pairs(200).splitlines()]
+        for path, side in ((source, 0), (target, 1)):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("".join(row[side] + "\n" for row in rows))
+        done = run("train", "--out", self.out, *SMALL, "--steps", "1", "--source", source, "--target", target,
+                   "--source-script", "Latn")
+        self.assertIn("200 lines read", done.stderr)
+
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
                             (["--resume", self.out, "x.tsv"], "expected neither"),
                             (["--out", self.out, "--width", "30", self.pairs], "multiple of --heads"),
+                            (["--out", self.out, "--freeze", "hands", self.pairs], "expected embeddings, encoder"),
+                            (["--out", self.out, "--source", "x"], "--source and --target together"),
+                            (["--out", self.out, "--source-script", "Klingon?", self.pairs], "a script's name"),
                             (["--out", self.out, "--repeat", "1,2", self.pairs], "2 numbers for 1 files"),
                             (["--out", self.out, "--repeat", "0", self.pairs], "expected numbers from 1 to 100"),
                             (["--out", self.out, "--schedule", "cosine", self.pairs], "ends at --steps")):

@@ -148,5 +148,45 @@ START_TEST(a_gradient_that_is_not_finite_changes_nothing)
 }
 END_TEST
 
-DG_UNIT(the_papers_schedule_rises_and_falls, cosine_and_line_end_where_they_should, adam_is_its_formula,
+START_TEST(what_is_frozen_stays_to_the_bit)
+{
+    struct dg_params params;
+    struct dg_team *team;
+    struct dg_optimiser *optimiser;
+    struct dg_optimiser_report report;
+    struct dg_optimiser_opts opts = DG_OPTIMISER_OPTS_DEFAULT;
+    opts.weight_decay = 0.1;
+    opts.freeze = DG_FREEZE_ENCODER | DG_FREEZE_CROSS;
+    opts.rate = 0.01;
+    opts.warmup = 0;
+    small_params(&params);
+    float *before = dg_try_malloc(params.n * sizeof *before);
+    ck_assert_ptr_nonnull(before);
+    memcpy(before, params.w, params.n * sizeof *before);
+    ck_assert_int_eq(dg_team_new(&team, 1, NULL), DG_OK);
+    ck_assert_int_eq(dg_optimiser_new(&optimiser, &params, &opts, team, NULL), DG_OK);
+    for (int step = 1; step <= 3; step++) {
+        for (size_t i = 0; i < params.n; i++)
+            dg_optimiser_gradient(optimiser, 0)[i] = gradient_at(i, step);
+        dg_optimiser_step(optimiser, &report);
+    }
+    size_t n_frozen = 0;
+    for (size_t i = 0; i < params.n_list; i++) {
+        const struct dg_param *param = &params.list[i];
+        const bool is_frozen = strstr(param->name, "encoder.layers") || strstr(param->name, "encoder_attn");
+        if (strstr(param->name, "encoder_attn_layer_norm"))
+            continue;
+        ck_assert_msg(is_frozen == (memcmp(before + param->at, params.w + param->at, param->len * sizeof *before) == 0),
+                      "%s", param->name);
+        n_frozen += is_frozen;
+    }
+    ck_assert_uint_gt(n_frozen, 10);
+    dg_optimiser_free(optimiser);
+    dg_team_free(team);
+    dg_params_deinit(&params);
+    dg_free(before);
+}
+END_TEST
+
+DG_UNIT(what_is_frozen_stays_to_the_bit, the_papers_schedule_rises_and_falls, cosine_and_line_end_where_they_should, adam_is_its_formula,
         members_only_share_the_work, a_gradient_that_is_not_finite_changes_nothing)

@@ -49,7 +49,7 @@ START_TEST(every_reason_is_counted)
         ck_assert(dg_span_eq(pairs.list[1].source, DG_SPAN("Merci.")));
         ck_assert(dg_span_eq(pairs.list[1].target, DG_SPAN("Thanks.")));
         for (int i = 0; i < DG_PAIRS_N_DROPS; i++)
-            ck_assert_uint_eq(pairs.dropped[i], i != DG_PAIRS_LONG && i != DG_PAIRS_LEAK);
+            ck_assert_uint_eq(pairs.dropped[i], i != DG_PAIRS_LONG && i != DG_PAIRS_LEAK && i != DG_PAIRS_SCRIPT);
         dg_pairs_deinit(&pairs);
     }
     dg_tmpdir_remove(dir);
@@ -119,5 +119,79 @@ START_TEST(a_file_without_pairs_is_refused)
 }
 END_TEST
 
-DG_UNIT(every_reason_is_counted, gzip_that_ends_too_early_is_refused, nothing_held_out_is_left_among_the_rest,
+START_TEST(two_files_are_joined_line_for_line)
+{
+    char dir[DG_TMPDIR_CAP], source[300], target[300];
+    const struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
+    struct dg_pairs pairs;
+    struct dg_why why = DG_WHY_NONE;
+    dg_tmpdir_make(dir);
+    snprintf(source, sizeof source, "%s/source", dir);
+    snprintf(target, sizeof target, "%s/target", dir);
+    write_text(source, "un\tdeux\ntrois\n\nquatre\n", true);
+    write_text(target, "one two\nthree\nnothing\nfour", false);
+    dg_pairs_init(&pairs, &opts);
+    ck_assert_msg(dg_pairs_read_two(&pairs, source, target, &why) == DG_OK, "%s", why.text);
+    ck_assert_uint_eq(pairs.n, 3);
+    ck_assert_uint_eq(pairs.dropped[DG_PAIRS_EMPTY], 1);
+    ck_assert(dg_span_eq(pairs.list[0].source, DG_SPAN("un deux")));
+    ck_assert(dg_span_eq(pairs.list[2].target, DG_SPAN("four")));
+    dg_pairs_deinit(&pairs);
+    dg_pairs_init(&pairs, &opts);
+    write_text(target, "one two\nthree\n", false);
+    ck_assert_int_eq(dg_pairs_read_two(&pairs, source, target, &why), DG_ERR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(why.text, "ends after 2 lines"));
+    dg_pairs_deinit(&pairs);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(pairs_in_another_script_are_left_out)
+{
+    char dir[DG_TMPDIR_CAP], path[300];
+    struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
+    struct dg_pairs pairs;
+    opts.source_script = dg_script_find("Latn");
+    opts.target_script = dg_script_find("Jpan");
+    ck_assert_int_ne(opts.source_script, DG_SCRIPT_ANY);
+    ck_assert_int_eq(dg_script_find("nothing of the kind"), DG_SCRIPT_ANY);
+    dg_tmpdir_make(dir);
+    snprintf(path, sizeof path, "%s/pairs", dir);
+    write_text(path,
+               "Hello 12\t\xe6\x97\xa5\xe6\x9c\xac\xe3\x81\xa7 CD\n"
+               "Hello\tBonjour\n"
+               "\xd0\x94\xd0\xb0\t\xe6\x97\xa5\n",
+               false);
+    dg_pairs_init(&pairs, &opts);
+    ck_assert_int_eq(dg_pairs_read(&pairs, path, NULL), DG_OK);
+    ck_assert_uint_eq(pairs.n, 1);
+    ck_assert_uint_eq(pairs.dropped[DG_PAIRS_SCRIPT], 2);
+    dg_pairs_deinit(&pairs);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(a_sample_is_drawn_and_repeats_what_is_too_few)
+{
+    char dir[DG_TMPDIR_CAP], path[300];
+    const struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
+    struct dg_pairs pairs;
+    dg_tmpdir_make(dir);
+    snprintf(path, sizeof path, "%s/pairs", dir);
+    write_text(path, "a\ta\nb\tb\nc\tc\nd\td\n", false);
+    dg_pairs_init(&pairs, &opts);
+    ck_assert_int_eq(dg_pairs_read(&pairs, path, NULL), DG_OK);
+    ck_assert_int_eq(dg_pairs_sample(&pairs, 3, 1), DG_OK);
+    ck_assert_uint_eq(pairs.n, 3);
+    ck_assert(!dg_span_eq(pairs.list[0].source, pairs.list[1].source));
+    ck_assert_int_eq(dg_pairs_sample(&pairs, 7, 1), DG_OK);
+    ck_assert_uint_eq(pairs.n, 7);
+    ck_assert(dg_span_eq(pairs.list[0].source, pairs.list[6].source));
+    dg_pairs_deinit(&pairs);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+DG_UNIT(two_files_are_joined_line_for_line, pairs_in_another_script_are_left_out,
+        a_sample_is_drawn_and_repeats_what_is_too_few, every_reason_is_counted, gzip_that_ends_too_early_is_refused, nothing_held_out_is_left_among_the_rest,
         a_file_without_pairs_is_refused)
