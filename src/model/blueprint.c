@@ -76,6 +76,32 @@ static void check_rnn(struct dg_buf *faults, const struct dg_blueprint *bp)
         fault(faults, "a recurrent network has no positions");
 }
 
+static bool is_cell(enum dg_decoder_kind kind)
+{
+    return kind == DG_DECODER_GRU || kind == DG_DECODER_LSTM || kind == DG_DECODER_TANH;
+}
+
+static void check_seq(struct dg_buf *faults, const struct dg_blueprint *bp)
+{
+    const bool has_places = bp->seq.attention == DG_SEQ_LOCATION;
+    check_range(faults, "number of places", bp->seq.places, has_places, has_places ? DG_SEQ_PLACES_MAX : 0);
+    check_range(faults, "model width", bp->D, 1, WIDTH_MAX / 4);
+    if (bp->positions != DG_POS_NONE)
+        fault(faults, "a recurrent network has no positions");
+    if (bp->seq.is_classifier && (bp->seq.attention != DG_SEQ_NONE || bp->tie_source_target || bp->tie_output))
+        fault(faults, "a classifier has neither attention nor tied matrices");
+}
+
+/* The cells that each family has. */
+static void check_kind(struct dg_buf *faults, const struct dg_blueprint *bp)
+{
+    const bool fits = bp->family == DG_FAMILY_SEQ   ? is_cell(bp->decoder_kind)
+                      : bp->family == DG_FAMILY_RNN ? is_cell(bp->decoder_kind) && bp->decoder_kind != DG_DECODER_TANH
+                                                    : !is_cell(bp->decoder_kind);
+    if (!fits)
+        fault(faults, "the decoder's kind is of another family of networks");
+}
+
 static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
     check_range(faults, "model width", bp->D, 1, WIDTH_MAX);
@@ -87,9 +113,9 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
     }
     if (bp->family == DG_FAMILY_RNN)
         check_rnn(faults, bp);
-    if ((bp->family == DG_FAMILY_RNN) !=
-        (bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM))
-        fault(faults, "the decoder's kind is of another family of networks");
+    if (bp->family == DG_FAMILY_SEQ)
+        check_seq(faults, bp);
+    check_kind(faults, bp);
     bool sinusoids = bp->positions != DG_POS_NONE && bp->positions != DG_POS_LEARNED;
     if (sinusoids && bp->D % 2)
         fault(faults, "model width is %zu, expected an even number for sinusoidal positions", bp->D);
@@ -105,6 +131,10 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
 
 static void check_tokens(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
+    if (bp->family == DG_FAMILY_SEQ && bp->seq.is_classifier) { /* its labels are no tokens */
+        check_id(faults, "unk token id", bp->unk_id, bp->encoder.V, false);
+        return;
+    }
     size_t V = bp->decoder.V;
     check_id(faults, "eos token id", bp->eos_id, V, true);
     check_id(faults, "pad token id", bp->pad_id, V, false);
@@ -182,6 +212,8 @@ const char *dg_decoder_kind_name(enum dg_decoder_kind kind)
         return "gru";
     case DG_DECODER_LSTM:
         return "lstm";
+    case DG_DECODER_TANH:
+        return "tanh";
     }
     return "?";
 }
@@ -214,6 +246,28 @@ const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder)
         return "bi-unidirectional";
     }
     return "?";
+}
+
+const char *dg_seq_attention_name(enum dg_seq_attention attention)
+{
+    switch (attention) {
+    case DG_SEQ_NONE:
+        return "none";
+    case DG_SEQ_LOCATION:
+        return "location";
+    case DG_SEQ_DOT:
+        return "dot";
+    case DG_SEQ_GENERAL:
+        return "general";
+    case DG_SEQ_ADDITIVE:
+        return "additive";
+    }
+    return "?";
+}
+
+size_t dg_blueprint_gates(const struct dg_blueprint *bp)
+{
+    return bp->decoder_kind == DG_DECODER_LSTM ? 4 : bp->decoder_kind == DG_DECODER_GRU ? 3 : 1;
 }
 
 size_t dg_blueprint_paired_layers(const struct dg_blueprint *bp)

@@ -23,6 +23,7 @@
 enum dg_family {
     DG_FAMILY_TRANSFORMER, /* encoder-decoder; struct dg_transformer_weights */
     DG_FAMILY_RNN,         /* recurrent encoder-decoder with attention; struct dg_rnn_weights */
+    DG_FAMILY_SEQ,         /* plain recurrent encoder-decoder, or a classifier; struct dg_seq_weights */
 };
 
 /* What stands in the decoder where the paper has masked self-attention. */
@@ -32,6 +33,7 @@ enum dg_decoder_kind {
     DG_DECODER_AAN,  /* running mean of the inputs, a small feed-forward net, two gates */
     DG_DECODER_GRU,  /* these two are the cells of the RNN family, its encoder's too; docs/MODEL.md */
     DG_DECODER_LSTM,
+    DG_DECODER_TANH, /* h' = tanh(W x + U h + b): a cell of the SEQ family, as are the two above */
 };
 
 /* How the layers of a recurrent encoder stand to each other. */
@@ -39,6 +41,16 @@ enum dg_rnn_encoder {
     DG_RNN_BIDIRECTIONAL, /* two stacks, one from each end; their tops side by side are the context */
     DG_RNN_ALTERNATING,   /* the same, and every second layer of a stack runs against it */
     DG_RNN_BI_TOP,        /* one layer from each end, the further ones forward over both */
+};
+
+/* How the decoder of the SEQ family looks at the source; e_s is what the encoder gives for token s, h the top layer's
+ * state before the step, w the vector of the word that is read. */
+enum dg_seq_attention {
+    DG_SEQ_NONE,     /* not at all: the encoder's last state is all it gets */
+    DG_SEQ_LOCATION, /* a linear layer over [w, h] gives a weight to each place 1 .. `places`, whatever stands there */
+    DG_SEQ_DOT,      /* h . e_s */
+    DG_SEQ_GENERAL,  /* h . (W e_s) */
+    DG_SEQ_ADDITIVE, /* v . tanh(Wq h + Wk e_s + b) */
 };
 
 enum dg_activation {
@@ -98,6 +110,16 @@ struct dg_rnn {
     bool norm;            /* layer norms inside cells, attention, first state and readout */
 };
 
+/* What only plain recurrent networks have. All widths are D. */
+struct dg_seq {
+    bool is_bidirectional; /* the encoder's layers run from both ends, and what both give is added */
+    enum dg_seq_attention attention;
+    size_t places;         /* DG_SEQ_LOCATION: the source tokens that it can look at; 0 otherwise */
+    bool is_classifier;    /* no decoder: the last state of the encoder's top layer chooses one of decoder.V labels */
+};
+
+enum { DG_SEQ_PLACES_MAX = 1 << 16 };
+
 /* One stack. */
 struct dg_stack {
     size_t n_layers; /* 1 to 64 */
@@ -118,6 +140,7 @@ struct dg_blueprint {
     size_t aan_F;            /* AAN only: its inner width */
     bool aan_gate;           /* AAN only: has the two gates */
     struct dg_rnn rnn;       /* RNN only; there D is the width of embeddings, H and F are 1 */
+    struct dg_seq seq;       /* SEQ only; H and F are 1 */
 
     /* Mathematics */
     enum dg_activation activation;
@@ -161,6 +184,9 @@ struct dg_blueprint {
 /* Numbers a token of the encoder's output: D; of a recurrent one what its top layers give together. */
 size_t dg_blueprint_context(const struct dg_blueprint *bp);
 
+/* Blocks of D rows that a plain recurrent cell's matrices have: GRU 3, LSTM 4, tanh 1. */
+size_t dg_blueprint_gates(const struct dg_blueprint *bp);
+
 /* Layers that a recurrent encoder has in each direction; the others are on top of both. */
 size_t dg_blueprint_paired_layers(const struct dg_blueprint *bp);
 
@@ -173,5 +199,6 @@ const char *dg_activation_name(enum dg_activation activation);
 const char *dg_decoder_kind_name(enum dg_decoder_kind kind);
 const char *dg_positions_name(enum dg_positions positions);
 const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder);
+const char *dg_seq_attention_name(enum dg_seq_attention attention);
 
 #endif

@@ -211,7 +211,8 @@ static void read_m2m(struct fields *f, struct dg_blueprint *bp, const struct dg_
 
 /* ---- Ours -------------------------------------------------------------------------------------- */
 
-static const char *const decoder_names[] = {"attention", "ssru", "aan", "gru", "lstm", NULL};
+static const char *const decoder_names[] = {"attention", "ssru", "aan", "gru", "lstm", "tanh", NULL};
+static const char *const seq_attention_names[] = {"none", "location", "dot", "general", "additive", NULL};
 static const char *const rnn_encoder_names[] = {"bidirectional", "alternating", "bi-unidirectional", NULL};
 static const char *const place_names[] = {"post", "pre", NULL};
 static const char *const kind_names[] = {"layer", "rms", NULL};
@@ -252,6 +253,27 @@ static void read_rnn(struct fields *f, struct dg_blueprint *bp)
     bp->embedding_scale = real_of(f, "embedding_scale", 1);
 }
 
+/* A plain recurrent network: it says what it does with `seq_attention`, or that it is a classifier. */
+static void read_seq(struct fields *f, struct dg_blueprint *bp)
+{
+    bp->family = DG_FAMILY_SEQ;
+    bp->D = need_size(f, "d_model");
+    bp->encoder.n_layers = need_size(f, "encoder_layers");
+    bp->encoder.H = bp->decoder.H = bp->encoder.F = bp->decoder.F = 1;
+    bp->seq.is_classifier = flag_of(f, "classifier", false);
+    bp->decoder.n_layers = bp->seq.is_classifier ? 1 : need_size(f, "decoder_layers");
+    bp->seq.is_bidirectional = flag_of(f, "seq_bidirectional", false);
+    bp->seq.attention = (enum dg_seq_attention)choice_of(f, "seq_attention", seq_attention_names, DG_SEQ_NONE);
+    bp->seq.places = size_of(f, "seq_places", 0, DG_JSON_OPTIONAL);
+    bp->embedding_scale = 1;
+}
+
+/* Of the cells' two families. */
+static bool is_seq(const struct fields *f)
+{
+    return dg_json_get(f->object, "seq_attention") || dg_json_get(f->object, "classifier");
+}
+
 static void read_transformer(struct fields *f, struct dg_blueprint *bp)
 {
     read_stacks(f, bp);
@@ -273,7 +295,10 @@ static void read_transformer(struct fields *f, struct dg_blueprint *bp)
 static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
 {
     bp->decoder_kind = (enum dg_decoder_kind)choice_of(f, "decoder_kind", decoder_names, 0);
-    if (bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM)
+    const bool is_cell = bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM;
+    if (bp->decoder_kind == DG_DECODER_TANH || (is_cell && is_seq(f)))
+        read_seq(f, bp);
+    else if (is_cell)
         read_rnn(f, bp);
     else
         read_transformer(f, bp);
@@ -450,6 +475,15 @@ static enum dg_err print_rnn(const struct dg_blueprint *bp, struct dg_buf *out)
         (double)bp->embedding_scale);
 }
 
+static enum dg_err print_seq(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    return dg_buf_printf(out,
+                         "  \"seq_attention\": \"%s\",\n  \"seq_places\": %zu,\n  \"seq_bidirectional\": %s,\n"
+                         "  \"classifier\": %s,\n",
+                         seq_attention_names[bp->seq.attention], bp->seq.places,
+                         bp->seq.is_bidirectional ? "true" : "false", bp->seq.is_classifier ? "true" : "false");
+}
+
 static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_buf *out)
 {
     enum dg_err err = DG_OK;
@@ -497,7 +531,9 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
 {
     enum dg_err err = print_sizes(bp, out);
     if (!err)
-        err = bp->family == DG_FAMILY_RNN ? print_rnn(bp, out) : print_mathematics(bp, out);
+        err = bp->family == DG_FAMILY_RNN   ? print_rnn(bp, out)
+              : bp->family == DG_FAMILY_SEQ ? print_seq(bp, out)
+                                            : print_mathematics(bp, out);
     if (!err)
         err = print_ties(bp, out);
     if (!err)

@@ -149,7 +149,8 @@ static void visit_decoder(struct walk *w, const struct dg_blueprint *bp,
             visit_aan(w, &layer->aan, bp, prefix);
             break;
         case DG_DECODER_GRU:
-        case DG_DECODER_LSTM: /* of the other family */
+        case DG_DECODER_LSTM:
+        case DG_DECODER_TANH: /* of other families */
             break;
         }
         visit_attention(w, &layer->cross, bp, prefix, "encoder_attn");
@@ -278,6 +279,73 @@ static enum dg_err init_rnn(struct dg_weights *weights, const struct dg_blueprin
     return DG_ERR_NOMEM;
 }
 
+/* ---- Plain recurrent networks --------------------------------------------------------------------------- */
+
+static void visit_seq_cell(struct walk *w, struct dg_seq_cell *cell, const struct dg_blueprint *bp, const char *stack,
+                           size_t at, const char *direction)
+{
+    char prefix[DG_LAYOUT_NAME_CAP];
+    const size_t rows = dg_blueprint_gates(bp) * bp->D;
+    snprintf(prefix, sizeof prefix, "model.%s.layers.%zu.%s", stack, at, direction);
+    visit(w, MATRIX, &cell->input, rows, bp->D, "%sinput.weight", prefix);
+    visit(w, MATRIX, &cell->state, rows, bp->D, "%sstate.weight", prefix);
+    visit(w, BIAS, &cell->input_bias, rows, 0, "%sinput.bias", prefix);
+    visit(w, BIAS, &cell->state_bias, rows, 0, "%sstate.bias", prefix);
+}
+
+static void visit_seq_attention(struct walk *w, const struct dg_blueprint *bp, struct dg_seq_weights *s)
+{
+    static const char prefix[] = "model.decoder.attention.";
+    const size_t D = bp->D;
+    switch (bp->seq.attention) {
+    case DG_SEQ_NONE:
+        return;
+    case DG_SEQ_LOCATION:
+        visit_linear(w, &s->location, bp->seq.places, 2 * D, true, prefix, "location");
+        break;
+    case DG_SEQ_DOT:
+        break;
+    case DG_SEQ_GENERAL:
+        visit_linear(w, &s->key, D, D, false, prefix, "key");
+        break;
+    case DG_SEQ_ADDITIVE:
+        visit_linear(w, &s->key, D, D, true, prefix, "key");
+        visit_linear(w, &s->query, D, D, false, prefix, "query");
+        visit(w, MATRIX, &s->score, D, 0, "%sscore.weight", prefix);
+        break;
+    }
+    visit_linear(w, &s->combine, D, 2 * D, true, "model.decoder.", "combine");
+}
+
+static void visit_seq(struct walk *w, const struct dg_blueprint *bp, struct dg_seq_weights *s)
+{
+    if (bp->seq.is_classifier)
+        visit(w, EMBEDDING, &s->source_embedding, bp->encoder.V, bp->D, "model.encoder.embed_tokens.weight");
+    else
+        visit_words(w, bp, &s->source_embedding, &s->target_embedding);
+    for (size_t i = 0; i < bp->encoder.n_layers; i++) {
+        visit_seq_cell(w, &s->encoder[i].forward, bp, "encoder", i, "forward.");
+        if (bp->seq.is_bidirectional)
+            visit_seq_cell(w, &s->encoder[i].backward, bp, "encoder", i, "backward.");
+    }
+    for (size_t i = 0; i < bp->decoder.n_layers && !bp->seq.is_classifier; i++)
+        visit_seq_cell(w, &s->decoder[i].forward, bp, "decoder", i, "");
+    visit_seq_attention(w, bp, s);
+    visit_output(w, bp, &s->output, &s->output_bias);
+}
+
+static enum dg_err init_seq(struct dg_weights *weights, const struct dg_blueprint *bp)
+{
+    struct dg_seq_weights s = {0};
+    s.encoder = dg_try_calloc(bp->encoder.n_layers, sizeof *s.encoder);
+    s.decoder = dg_try_calloc(bp->decoder.n_layers, sizeof *s.decoder);
+    *weights = (struct dg_weights){.family = DG_FAMILY_SEQ, .seq = s};
+    if (s.encoder && s.decoder)
+        return DG_OK;
+    dg_layout_weights_deinit(weights);
+    return DG_ERR_NOMEM;
+}
+
 /* ---- All ------------------------------------------------------------------------------------------------ */
 
 enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *weights,
@@ -286,6 +354,10 @@ enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *we
     struct walk w = {.fn = fn, .ctx = ctx, .D = bp->D};
     if (bp->family == DG_FAMILY_RNN) {
         visit_rnn(&w, bp, &weights->rnn);
+        return w.err;
+    }
+    if (bp->family == DG_FAMILY_SEQ) {
+        visit_seq(&w, bp, &weights->seq);
         return w.err;
     }
     struct dg_transformer_weights *t = &weights->transformer;
@@ -300,6 +372,8 @@ enum dg_err dg_layout_weights_init(struct dg_weights *weights, const struct dg_b
 {
     if (bp->family == DG_FAMILY_RNN)
         return init_rnn(weights, bp);
+    if (bp->family == DG_FAMILY_SEQ)
+        return init_seq(weights, bp);
     struct dg_transformer_weights t = {0};
     t.encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *t.encoder_layers);
     t.decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *t.decoder_layers);
@@ -317,6 +391,9 @@ void dg_layout_weights_deinit(struct dg_weights *weights)
         dg_free(weights->rnn.backward);
         dg_free(weights->rnn.top);
         dg_free(weights->rnn.decoder);
+    } else if (weights->family == DG_FAMILY_SEQ) {
+        dg_free(weights->seq.encoder);
+        dg_free(weights->seq.decoder);
     } else {
         dg_free(weights->transformer.encoder_layers);
         dg_free(weights->transformer.decoder_layers);
@@ -326,15 +403,15 @@ void dg_layout_weights_deinit(struct dg_weights *weights)
 
 void dg_layout_tie(const struct dg_blueprint *bp, struct dg_weights *weights)
 {
-    const bool is_rnn = bp->family == DG_FAMILY_RNN;
     struct dg_transformer_weights *t = &weights->transformer;
     struct dg_rnn_weights *r = &weights->rnn;
-    if (bp->tie_source_target && is_rnn)
-        r->target_embedding = r->source_embedding;
-    else if (bp->tie_source_target)
-        t->target_embedding = t->source_embedding;
-    if (bp->tie_output && is_rnn)
-        r->output = r->target_embedding;
-    else if (bp->tie_output)
-        t->output = t->target_embedding;
+    struct dg_seq_weights *s = &weights->seq;
+    const bool is_rnn = bp->family == DG_FAMILY_RNN, is_seq = bp->family == DG_FAMILY_SEQ;
+    const struct dg_tensor *source = is_rnn ? &r->source_embedding : is_seq ? &s->source_embedding : &t->source_embedding;
+    struct dg_tensor *target = is_rnn ? &r->target_embedding : is_seq ? &s->target_embedding : &t->target_embedding;
+    struct dg_tensor *output = is_rnn ? &r->output : is_seq ? &s->output : &t->output;
+    if (bp->tie_source_target)
+        *target = *source;
+    if (bp->tie_output)
+        *output = *target;
 }

@@ -189,7 +189,8 @@ static void pack_autoregression(struct packer *packer, struct net_decoder_layer 
         place_norm(packer, &layer->self_norm, &w->ssru.norm);
         break;
     case DG_DECODER_GRU:
-    case DG_DECODER_LSTM: /* of the other family */
+    case DG_DECODER_LSTM:
+    case DG_DECODER_TANH: /* of other families */
         break;
     case DG_DECODER_AAN:
         for (size_t i = 0; i < bp->aan_depth; i++)
@@ -319,6 +320,7 @@ static void pack_normed(struct packer *packer, struct net_normed *normed, const 
     pack(packer, &normed->linear, &linear);
 }
 
+/* A vector as a layer of one output, exact. */
 static void pack_score(struct packer *packer, struct dg_packed *packed, const struct dg_tensor *score)
 {
     struct dg_linear_weights row = {.weight = *score};
@@ -356,14 +358,57 @@ static void pack_rnn(struct packer *packer, const struct dg_rnn_weights *w)
         memset(net->rnn.zeros, 0, widest * sizeof *net->rnn.zeros);
 }
 
+static void pack_seq_cell(struct packer *packer, struct net_seq_cell *cell, const struct dg_seq_cell *w)
+{
+    pack(packer, &cell->input, &(struct dg_linear_weights){.weight = w->input, .bias = w->input_bias});
+    pack(packer, &cell->state, &(struct dg_linear_weights){.weight = w->state, .bias = w->state_bias});
+}
+
+static void pack_seq_attention(struct packer *packer, const struct dg_seq_weights *w)
+{
+    struct net_seq *seq = &packer->net->seq;
+    const struct {
+        struct dg_packed *packed;
+        const struct dg_linear_weights *weights;
+    } all[] = {{&seq->location, &w->location}, {&seq->key, &w->key}, {&seq->query, &w->query}, {&seq->combine, &w->combine}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (dg_tensor_present(&all[i].weights->weight))
+            pack(packer, all[i].packed, all[i].weights);
+    if (dg_tensor_present(&w->score))
+        pack_score(packer, &seq->score, &w->score);
+}
+
+static void pack_seq(struct packer *packer, const struct dg_seq_weights *w)
+{
+    struct dg_net *net = packer->net;
+    const struct dg_blueprint *bp = &net->bp;
+    if (bp->seq.is_classifier) {
+        pack(packer, &net->output, &(struct dg_linear_weights){.weight = w->output, .bias = w->output_bias});
+        pack_embedding(packer, &net->source_rows, &w->source_embedding);
+        net->source.rows = net->target.rows = &net->source_rows;
+    } else {
+        pack_words(packer, &w->source_embedding, &w->target_embedding, &w->output, &w->output_bias);
+    }
+    for (size_t i = 0; i < bp->encoder.n_layers; i++) {
+        pack_seq_cell(packer, &net->seq.encoder[i].forward, &w->encoder[i].forward);
+        if (bp->seq.is_bidirectional)
+            pack_seq_cell(packer, &net->seq.encoder[i].backward, &w->encoder[i].backward);
+    }
+    for (size_t i = 0; i < bp->decoder.n_layers && !bp->seq.is_classifier; i++)
+        pack_seq_cell(packer, &net->seq.decoder[i], &w->decoder[i].forward);
+    pack_seq_attention(packer, w);
+}
+
 /* What a lane and a cached position have to hold. */
 static void size_caches(struct dg_net *net)
 {
     const struct dg_blueprint *bp = &net->bp;
-    const bool is_rnn = bp->family == DG_FAMILY_RNN;
-    net->kv_layers = is_rnn ? 1 : bp->decoder.n_layers;
+    const bool is_rnn = bp->family == DG_FAMILY_RNN, is_seq = bp->family == DG_FAMILY_SEQ;
+    net->kv_layers = is_rnn || is_seq ? 1 : bp->decoder.n_layers;
     net->kv_width = dg_blueprint_context(bp);
-    if (bp->decoder_kind == DG_DECODER_LSTM)
+    if (is_seq)
+        net->cell_width = bp->decoder_kind == DG_DECODER_LSTM ? 2 * bp->D : bp->D;
+    else if (bp->decoder_kind == DG_DECODER_LSTM)
         net->cell_width = 2 * bp->rnn.width;
     else if (is_rnn)
         net->cell_width = bp->rnn.width;
@@ -381,7 +426,12 @@ static void walk(struct packer *packer, const struct dg_weights *w)
     widest = widest > bp->decoder.F ? widest : bp->decoder.F;
     widest = widest > bp->aan_F ? widest : bp->aan_F;
     widest = widest > 2 * bp->rnn.width ? widest : 2 * bp->rnn.width;
+    widest = bp->family == DG_FAMILY_SEQ && widest < 2 * bp->D ? 2 * bp->D : widest;
     packer->scratch = dg_net_carve(&packer->carve, widest, 2 * sizeof(float));
+    if (bp->family == DG_FAMILY_SEQ) {
+        pack_seq(packer, &w->seq);
+        return;
+    }
     if (bp->family == DG_FAMILY_RNN) {
         pack_rnn(packer, &w->rnn);
         return;
@@ -400,6 +450,11 @@ static bool allocate_layers(struct dg_net *net)
         net->encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *net->encoder_layers);
         net->decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *net->decoder_layers);
         return net->encoder_layers && net->decoder_layers;
+    }
+    if (bp->family == DG_FAMILY_SEQ) {
+        net->seq.encoder = dg_try_calloc(bp->encoder.n_layers, sizeof *net->seq.encoder);
+        net->seq.decoder = dg_try_calloc(bp->decoder.n_layers, sizeof *net->seq.decoder);
+        return net->seq.encoder && net->seq.decoder;
     }
     const size_t paired = dg_blueprint_paired_layers(bp);
     struct net_rnn *rnn = &net->rnn;
@@ -432,8 +487,9 @@ enum dg_op_act dg_net_act(enum dg_activation activation)
 /* Which type the packed matrices have. */
 static enum dg_packed_type choose_type(const struct dg_weights *w, enum dg_family family, enum dg_net_type type)
 {
-    const struct dg_tensor *first = family == DG_FAMILY_RNN ? &w->rnn.forward[0].cells[0].gates_state
-                                                             : &w->transformer.encoder_layers[0].ffn.fc1.weight;
+    const struct dg_tensor *first = family == DG_FAMILY_RNN   ? &w->rnn.forward[0].cells[0].gates_state
+                                    : family == DG_FAMILY_SEQ ? &w->seq.encoder[0].forward.state
+                                                              : &w->transformer.encoder_layers[0].ffn.fc1.weight;
     if (type == DG_NET_AUTO)
         type = first->dtype == DG_DTYPE_I8 ? DG_NET_I8 : DG_NET_F32;
     return type == DG_NET_I8 ? DG_PACKED_I8 : DG_PACKED_F32;
@@ -524,6 +580,8 @@ void dg_net_free(struct dg_net *net)
     dg_free(net->rnn.backward);
     dg_free(net->rnn.top);
     dg_free(net->rnn.decoder);
+    dg_free(net->seq.encoder);
+    dg_free(net->seq.decoder);
     dg_free(net->block);
     dg_free(net);
 }

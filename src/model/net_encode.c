@@ -85,6 +85,10 @@ static void encode_round(struct dg_net_state *state, const struct dg_net_source 
         dg_net_rnn_encode(state, sources, n_sources, M);
         return;
     }
+    if (net->bp.family == DG_FAMILY_SEQ) {
+        dg_net_seq_encode(state, sources, n_sources, M);
+        return;
+    }
     for (size_t layer = 0; layer < net->bp.encoder.n_layers; layer++)
         run_layer(state, &net->encoder_layers[layer], M, sources, n_sources);
     if (net->encoder_norm.gain)

@@ -84,6 +84,22 @@ struct net_rnn {
     float *zeros;                 /* for norms without a bias */
 };
 
+/* Plain recurrent networks (net_seq.c); biases are the products' own. */
+struct net_seq_cell {
+    struct dg_packed input, state; /* [G D, D] */
+};
+
+struct net_seq_layer {
+    struct net_seq_cell forward, backward;
+};
+
+struct net_seq {
+    struct net_seq_layer *encoder;
+    struct net_seq_cell *decoder;
+    struct dg_packed location, key, query, combine;
+    struct dg_packed score; /* [1, D], F32 in every network */
+};
+
 /* One side's way from an id to a vector. */
 struct net_embedding {
     const struct dg_packed *rows; /* [V, D]; the output matrix where they are tied */
@@ -107,6 +123,7 @@ struct dg_net {
     struct dg_packed output; /* [V, D] */
     double *frequencies;     /* [D/2] of the sinusoids */
     struct net_rnn rnn;      /* of the RNN family, in place of the layers above */
+    struct net_seq seq;      /* of the SEQ family, the same */
 
     size_t kv_layers, kv_width; /* a cached position is kv_layers records of two vectors of kv_width */
     size_t cell_width;          /* numbers that a recurrent decoder keeps for a lane in each layer; 0: none */
@@ -136,7 +153,8 @@ struct net_slot {
     uint32_t *length[2];  /* [lanes]; 0: a dead lane, or one that has not begun */
 };
 
-/* Workspace of recurrent networks; R rows as elsewhere. */
+/* Workspace of recurrent networks of both families; R rows as elsewhere. Sizes are the RNN family's; those of SEQ are
+ * where they are carved. */
 struct net_rnn_work {
     float *context;  /* [R][C] the encoder's output */
     float *stack[3]; /* [R][2d] what layers hand on */
@@ -254,6 +272,11 @@ void dg_net_rnn_encode(struct dg_net_state *state, const struct dg_net_source *s
 
 /* All rows of a step, settled; leaves what the output matrix reads in state->x. */
 void dg_net_rnn_step(struct dg_net_state *state, const struct dg_net_step *step);
+
+/* The same of plain recurrent networks (net_seq.c). */
+void dg_net_seq_carve(struct dg_net_state *state, struct net_carve *carve);
+void dg_net_seq_encode(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources, size_t M);
+void dg_net_seq_step(struct dg_net_state *state, const struct dg_net_step *step);
 
 /* The feed-forward sub-layer with its norm and residual, in place on x[M][D]. */
 void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M);

@@ -45,7 +45,7 @@ static enum dg_err fill_limits(struct dg_net_limits *l, const struct dg_net *net
         return dg_why_set(why, DG_ERR_RANGE, "%zu cached positions are too many for one worker",
                           l->kv_tokens);
     l->encode_tokens = most(l->encode_tokens ? l->encode_tokens : ENCODE_TOKENS, l->source_len);
-    if (net->bp.family == DG_FAMILY_RNN) /* one record a token: there is nothing to save */
+    if (net->bp.family != DG_FAMILY_TRANSFORMER) /* one record a token: there is nothing to save */
         l->kv = DG_NET_KV_F32;
     else if (l->kv == DG_NET_KV_AUTO)
         l->kv = net->type == DG_PACKED_I8 ? DG_NET_KV_F16 : DG_NET_KV_F32;
@@ -111,7 +111,11 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     state->encoded_first = dg_net_carve(carve, l->slots, sizeof *state->encoded_first);
     if (bp->family == DG_FAMILY_RNN)
         dg_net_rnn_carve(state, carve);
-    const size_t inner = most(F, bp->family == DG_FAMILY_RNN ? most(2 * bp->rnn.width, D) : D);
+    if (bp->family == DG_FAMILY_SEQ)
+        dg_net_seq_carve(state, carve);
+    const size_t inner = most(F, bp->family == DG_FAMILY_RNN   ? most(2 * bp->rnn.width, D)
+                                 : bp->family == DG_FAMILY_SEQ ? 2 * D
+                                                               : D);
     const struct dg_packed widest = {.type = state->net->type, .K = most(D, inner)};
     state->scratch = dg_net_carve(carve, dg_packed_scratch(&widest, state->work_rows), 1);
 }

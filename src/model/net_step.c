@@ -242,6 +242,8 @@ enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *st
     settle(state, step);
     if (net->bp.family == DG_FAMILY_RNN)
         dg_net_rnn_step(state, step);
+    else if (net->bp.family == DG_FAMILY_SEQ)
+        dg_net_seq_step(state, step);
     else
         run_layers(state, step);
     project(state, step);

@@ -128,12 +128,40 @@ struct dg_rnn_weights {
     struct dg_normed_weights readout_context;  /* [D, C] model.decoder.readout.context */
 };
 
+/* A plain cell over an input [D] and a state [D], as PyTorch has it, with a bias for either product. G blocks of rows
+ * below each other: GRU (3) reset, update, candidate; LSTM (4) input, forget, candidate, output; tanh (1).
+ * P stands for model.encoder.layers.<i>.{forward,backward}. or model.decoder.layers.<i>. */
+struct dg_seq_cell {
+    struct dg_tensor input, state;           /* [G D, D] P input.weight, P state.weight */
+    struct dg_tensor input_bias, state_bias; /* [G D] P input.bias, P state.bias */
+};
+
+struct dg_seq_layer {
+    struct dg_seq_cell forward;  /* of the decoder: its only one */
+    struct dg_seq_cell backward; /* absent unless the encoder is bidirectional */
+};
+
+/* DG_FAMILY_SEQ. A classifier has the source embedding, the encoder and the output alone. */
+struct dg_seq_weights {
+    struct dg_tensor source_embedding, target_embedding; /* [V, D] */
+    struct dg_tensor output;                             /* [Vt, D] */
+    struct dg_tensor output_bias;                        /* [Vt] */
+    struct dg_seq_layer *encoder, *decoder; /* [n_layers] owned by the model */
+    /* Of attention, as its kind has it; A stands for model.decoder.attention. */
+    struct dg_linear_weights location; /* [places, 2D] A location: reads word and state side by side */
+    struct dg_linear_weights key;      /* [D, D] A key: of GENERAL without a bias, of ADDITIVE with one */
+    struct dg_linear_weights query;    /* [D, D] A query: ADDITIVE, without a bias */
+    struct dg_tensor score;            /* [D] A score.weight: ADDITIVE */
+    struct dg_linear_weights combine;  /* [D, 2D] model.decoder.combine: reads word and context; all but NONE */
+};
+
 /* One struct per family; the blueprint's `family` says which. */
 struct dg_weights {
     enum dg_family family;
     union {
         struct dg_transformer_weights transformer;
         struct dg_rnn_weights rnn;
+        struct dg_seq_weights seq;
     };
 };
 

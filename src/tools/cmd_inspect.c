@@ -152,8 +152,24 @@ static void print_recurrent(const struct dg_blueprint *bp)
            rnn->high_cells);
 }
 
+static void print_seq(const struct dg_blueprint *bp)
+{
+    printf("family       %s, %s cells, %s encoder", bp->seq.is_classifier ? "recurrent classifier" : "plain recurrent encoder-decoder",
+           dg_decoder_kind_name(bp->decoder_kind), bp->seq.is_bidirectional ? "bidirectional" : "forward");
+    if (!bp->seq.is_classifier)
+        printf(", attention: %s", dg_seq_attention_name(bp->seq.attention));
+    if (bp->seq.places)
+        printf(" over %zu places", bp->seq.places);
+    printf("\nsizes        width %zu, layers %zu/%zu\n", bp->D, bp->encoder.n_layers,
+           bp->seq.is_classifier ? 0 : bp->decoder.n_layers);
+}
+
 static void print_family(const struct dg_blueprint *bp)
 {
+    if (bp->family == DG_FAMILY_SEQ) {
+        print_seq(bp);
+        return;
+    }
     if (bp->family == DG_FAMILY_RNN) {
         print_recurrent(bp);
         return;
@@ -282,6 +298,13 @@ static void put_tensors(struct dg_json_out *out, const struct card *card)
     dg_json_out_close(out, ']');
 }
 
+static const char *family_name(const struct dg_blueprint *bp)
+{
+    if (bp->family == DG_FAMILY_SEQ)
+        return bp->seq.is_classifier ? "classifier" : "seq";
+    return bp->family == DG_FAMILY_RNN ? "rnn" : "transformer";
+}
+
 static enum dg_err print_json(const struct card *card)
 {
     struct dg_buf text;
@@ -291,7 +314,9 @@ static enum dg_err print_json(const struct card *card)
     dg_json_out_init(&out, &text);
     dg_json_out_open(&out, '{');
     put_text(&out, "model", card->dir);
-    put_text(&out, "family", bp->family == DG_FAMILY_RNN ? "rnn" : "transformer");
+    put_text(&out, "family", family_name(bp));
+    if (bp->family == DG_FAMILY_SEQ)
+        put_text(&out, "attention", dg_seq_attention_name(bp->seq.attention));
     put_text(&out, "decoder", dg_decoder_kind_name(bp->decoder_kind));
     put_text(&out, "norm", bp->norm_place == DG_NORM_PRE ? "pre" : "post");
     put_text(&out, "activation", dg_activation_name(bp->activation));

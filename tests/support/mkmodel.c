@@ -74,6 +74,18 @@ static void complete_rnn(struct dg_blueprint *bp)
         bp->rnn.high_cells = 1;
 }
 
+static void complete_seq(struct dg_blueprint *bp)
+{
+    bp->encoder.H = bp->decoder.H = bp->encoder.F = bp->decoder.F = 1;
+    bp->positions = DG_POS_NONE;
+    bp->norm_place = DG_NORM_POST;
+    bp->embedding_scale = 1;
+    if (bp->seq.attention == DG_SEQ_LOCATION && !bp->seq.places)
+        bp->seq.places = 10;
+    if (bp->seq.is_classifier)
+        bp->start = DG_START_ZERO;
+}
+
 void dg_mkmodel_complete(struct dg_blueprint *bp)
 {
     if (!bp->D)
@@ -93,7 +105,9 @@ void dg_mkmodel_complete(struct dg_blueprint *bp)
         bp->aan_F = 48;
         bp->aan_gate = true;
     }
-    if (bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM)
+    if (bp->family == DG_FAMILY_SEQ)
+        complete_seq(bp);
+    else if (bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM)
         complete_rnn(bp);
     bp->eos_id = EOS;
     bp->unk_id = UNK;

@@ -285,7 +285,8 @@ static void autoregression(const struct ref *ref, double *x, size_t T, const str
         f = aan(ref, x, T, &layer->aan);
         break;
     case DG_DECODER_GRU:
-    case DG_DECODER_LSTM: /* not of this family of networks */
+    case DG_DECODER_LSTM:
+    case DG_DECODER_TANH: /* not of this family of networks */
         abort();
     }
     leave(ref, x, f, T, w);

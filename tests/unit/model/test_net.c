@@ -11,6 +11,7 @@
 #include "model/dir.h"
 #include "model/net_random.h"
 #include "ref_net.h"
+#include "ref_seq.h"
 #include "tmpdir.h"
 #include "unit.h"
 
@@ -152,8 +153,16 @@ static const struct dg_blueprint kinds[] = {
     {.decoder_kind = DG_DECODER_LSTM, .decoder = {.n_layers = 3}, .encoder = {.n_layers = 3},
      .rnn = {.encoder = DG_RNN_ALTERNATING, .encoder_cells = 2, .base_cells = 3, .norm = true, .skip = true}},
     {.decoder_kind = DG_DECODER_GRU, .encoder = {.n_layers = 3}, .rnn = {.encoder = DG_RNN_BI_TOP, .high_cells = 2}},
+    {.family = DG_FAMILY_SEQ, .decoder_kind = DG_DECODER_GRU, .seq = {.attention = DG_SEQ_LOCATION}, .output_bias = true},
+    {.family = DG_FAMILY_SEQ, .decoder_kind = DG_DECODER_LSTM, .seq = {.attention = DG_SEQ_DOT, .is_bidirectional = true},
+     .start = DG_START_ZERO, .tie_source_target = true, .tie_output = true},
+    {.family = DG_FAMILY_SEQ, .decoder_kind = DG_DECODER_TANH, .seq = {.attention = DG_SEQ_GENERAL}, .D = 20,
+     .encoder = {.n_layers = 1}, .decoder = {.n_layers = 3}, .output_bias = true},
+    {.family = DG_FAMILY_SEQ, .decoder_kind = DG_DECODER_GRU, .seq = {.attention = DG_SEQ_ADDITIVE, .is_bidirectional = true},
+     .encoder = {.n_layers = 3}, .decoder = {.n_layers = 1}, .output_bias = true, .tie_output = true},
+    {.family = DG_FAMILY_SEQ, .decoder_kind = DG_DECODER_LSTM, .seq = {.attention = DG_SEQ_NONE}, .output_bias = true},
 };
-enum { N_KINDS = sizeof kinds / sizeof *kinds, N_TRANSFORMERS = N_KINDS - 3 };
+enum { N_KINDS = sizeof kinds / sizeof *kinds, N_SEQ = 5, N_TRANSFORMERS = N_KINDS - 3 - N_SEQ };
 
 static void agree_with_ref(size_t which)
 {
@@ -177,6 +186,47 @@ START_TEST(agrees_with_the_slow_network_for_every_kind_of_blueprint)
 {
     for (size_t i = 0; i < N_TRANSFORMERS; i++)
         agree_with_ref(i);
+}
+END_TEST
+
+/* Plain recurrent networks have a slow twin of their own. */
+static void agree_with_ref_seq(const struct dg_blueprint *bp)
+{
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    options.blueprint = *bp;
+    open_model(&options);
+    bp = dg_model_blueprint(model);
+    struct dg_net *net = make_net(NULL, DG_NET_F32);
+    struct dg_net_state *state = make_state(net, 1, 1, T_MAX);
+    const size_t T = bp->seq.is_classifier ? 1 : T_MAX;
+    int32_t ids[S_MAX], inputs[T_MAX] = {DG_ID_NONE};
+    for (size_t S = 1; S <= S_MAX; S += 5) {
+        random_ids(ids, S, bp->encoder.V);
+        if (!bp->seq.is_classifier)
+            random_inputs(net, inputs, T);
+        double *logits = ref_seq(bp, &dg_model_weights(model)->seq, ids, S, inputs, T);
+        start(state, 0, ids, S, 1);
+        for (uint32_t t = 0; t < T; t++) {
+            step_one(state, 0, t, inputs[t]);
+            const double off = largest_difference(dg_net_logits(state, 0), logits + t * bp->decoder.V, bp->decoder.V);
+            ck_assert_msg(off < 2e-5, "%s, attention %s: logits off by %g", dg_decoder_kind_name(bp->decoder_kind),
+                          dg_seq_attention_name(bp->seq.attention), off);
+        }
+        dg_net_close(state, 0);
+        free(logits);
+    }
+    dg_net_state_free(state);
+    dg_net_free(net);
+    dg_model_unref(model);
+}
+
+START_TEST(plain_recurrent_networks_agree_with_their_slow_twin)
+{
+    const struct dg_blueprint classifier = {.family = DG_FAMILY_SEQ, .decoder_kind = DG_DECODER_LSTM, .output_bias = true,
+                                            .seq = {.is_classifier = true, .is_bidirectional = true}, .decoder = {.V = 3}};
+    for (size_t i = N_KINDS - N_SEQ; i < N_KINDS; i++)
+        agree_with_ref_seq(&kinds[i]);
+    agree_with_ref_seq(&classifier);
 }
 END_TEST
 
@@ -549,6 +599,7 @@ START_TEST(integers_stay_near_the_floats)
 END_TEST
 
 DG_UNIT(agrees_with_the_slow_network_for_every_kind_of_blueprint,
+        plain_recurrent_networks_agree_with_their_slow_twin,
         a_sentence_gets_the_same_bits_alone_and_in_any_company, lanes_fork_swap_and_die_without_a_trace,
         shortlists_give_the_same_bits_for_fewer_words, refuses_rows_that_make_no_sense_and_changes_nothing,
         memory_is_one_number_and_nothing_is_allocated_afterwards, integers_stay_near_the_floats)
