@@ -214,8 +214,9 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
         err = dg_carry_words_init(&loaded->carry_words, loaded->tokenizer);
     if (!err)
         err = dg_carry_joining(loaded->tokenizer, loaded->blueprint.decoder.V, &loaded->joining);
+    const struct dg_net_opts net_opts = {.model = model};
     if (!err)
-        err = dg_net_new(&loaded->net, &loaded->blueprint, dg_model_weights(model), NULL, why);
+        err = dg_net_new(&loaded->net, &loaded->blueprint, dg_model_weights(model), &net_opts, why);
     if (!err)
         err = self_test(loaded, path, why);
     if (!err)

@@ -86,3 +86,8 @@ const char *dg_model_path(const struct dg_model *model)
 {
     return model->path;
 }
+
+void dg_model_forget(const struct dg_model *model)
+{
+    dg_map_file_forget(&model->file.file);
+}

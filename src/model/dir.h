@@ -36,4 +36,7 @@ const struct dg_blueprint *dg_model_blueprint(const struct dg_model *model);
 const struct dg_weights *dg_model_weights(const struct dg_model *model);
 const char *dg_model_path(const struct dg_model *model);
 
+/* Gives the file's pages back to the system; they come again when they are read. */
+void dg_model_forget(const struct dg_model *model);
+
 #endif

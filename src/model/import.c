@@ -140,8 +140,9 @@ static enum dg_err on_matched(void *ctx, const struct dg_layout_item *item, size
     const struct dg_import_tensor *tensor = &w->import->tensors[index];
     if (w->n == w->cap)
         return DG_ERR_LIMIT;
-    enum dg_dtype dtype =
-        dg_weights_out_dtype(stored_dtype(w->opts, tensor->info.dtype), item->rank);
+    const enum dg_dtype wanted = w->opts->choose ? w->opts->choose(w->opts->choose_ctx, item->name)
+                                                 : stored_dtype(w->opts, tensor->info.dtype);
+    enum dg_dtype dtype = dg_weights_out_dtype(wanted, item->rank);
     bool plain = dg_import_rows_is_plain(tensor, dtype), has_128 = false;
     enum dg_err err = DG_OK;
     if (plain && dtype == DG_DTYPE_I8)

@@ -29,6 +29,9 @@
 struct dg_import_opts {
     bool as_type;       /* false: each tensor keeps the type it has */
     enum dg_dtype type; /* F32, F16, BF16 or I8 (matrices only; vectors become F32) */
+    /* The type of one parameter, by its canonical name, instead of both. May be NULL. */
+    enum dg_dtype (*choose)(void *ctx, const char *name);
+    void *choose_ctx;
     /* Told how many bytes of weights are written. May be NULL. */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;

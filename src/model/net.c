@@ -9,6 +9,7 @@
 #include "model/net_int.h"
 
 #include "base/mem.h"
+#include "model/dir.h"
 #include "tensor/convert.h"
 
 #include <math.h>
@@ -35,15 +36,28 @@ struct packer {
     struct net_carve carve;
     float *scratch; /* one row of the widest matrix */
     uint64_t random; /* not 0: the weights have shapes only, and their values come from this generator */
-    bool exact;      /* F32, whatever the network's type */
+    enum dg_net_type type;
+    const struct dg_model *model; /* NULL, or the file that the weights lie in */
 };
 
-/* Carves a layer of N outputs and K inputs. `panel` 0: the kernels' own. */
-static void carve_packed(struct packer *packer, struct dg_packed *packed, size_t N, size_t K,
-                         size_t panel, bool has_bias)
+/* What a product over these `n` matrices is computed in. */
+static enum dg_packed_type type_of(const struct packer *packer, const struct dg_linear_weights *const *parts,
+                                   size_t n)
 {
-    const struct dg_net *net = packer->net;
-    packed->type = packer->exact ? DG_PACKED_F32 : net->type;
+    bool all_i8 = true;
+    for (size_t i = 0; i < n; i++)
+        all_i8 = all_i8 && parts[i]->weight.dtype == DG_DTYPE_I8;
+    return packer->type == DG_NET_I8 || (packer->type == DG_NET_AUTO && all_i8) ? DG_PACKED_I8 : DG_PACKED_F32;
+}
+
+/* Carves a layer of N outputs and K inputs. `panel` 0: the kernels' own. */
+static void carve_packed(struct packer *packer, struct dg_packed *packed, enum dg_packed_type type, size_t N,
+                         size_t K, size_t panel, bool has_bias)
+{
+    struct dg_net *net = packer->net;
+    packed->type = type;
+    if (type == DG_PACKED_I8)
+        net->type = DG_PACKED_I8;
     packed->N = N;
     packed->K = K;
     packed->panel = panel                        ? panel
@@ -76,6 +90,8 @@ static void put_rows(struct packer *packer, struct dg_packed *packed, size_t fir
 {
     if (!packer->random) {
         dg_packed_put_rows(packed, first, rows, packer->scratch);
+        if (packer->model)
+            dg_model_forget(packer->model);
         return;
     }
     const float spread = 1.0f / sqrtf((float)packed->K);
@@ -100,8 +116,8 @@ static void put_vector(struct packer *packer, float *out, const struct dg_tensor
 }
 
 /* One layer out of `n` matrices that read the same input, one below the other. */
-static void pack_fused(struct packer *packer, struct dg_packed *packed,
-                       const struct dg_linear_weights *const *parts, size_t n)
+static void pack_as(struct packer *packer, struct dg_packed *packed, enum dg_packed_type type,
+                    const struct dg_linear_weights *const *parts, size_t n)
 {
     size_t N = 0, first = 0;
     bool has_bias = false;
@@ -109,13 +125,19 @@ static void pack_fused(struct packer *packer, struct dg_packed *packed,
         N += parts[i]->weight.shape[0];
         has_bias = has_bias || dg_tensor_present(&parts[i]->bias);
     }
-    carve_packed(packer, packed, N, parts[0]->weight.shape[1], 0, has_bias);
+    carve_packed(packer, packed, type, N, parts[0]->weight.shape[1], 0, has_bias);
     for (size_t i = 0; packer->carve.base && i < n; i++) {
         put_rows(packer, packed, first, &parts[i]->weight);
         if (dg_tensor_present(&parts[i]->bias))
             put_vector(packer, packed->bias + first, &parts[i]->bias, 0.0f);
         first += parts[i]->weight.shape[0];
     }
+}
+
+static void pack_fused(struct packer *packer, struct dg_packed *packed,
+                       const struct dg_linear_weights *const *parts, size_t n)
+{
+    pack_as(packer, packed, type_of(packer, parts, n), parts, n);
 }
 
 static void pack(struct packer *packer, struct dg_packed *packed, const struct dg_linear_weights *w)
@@ -224,7 +246,9 @@ static void pack_decoder(struct packer *packer, const struct dg_transformer_weig
 /* An embedding of its own is kept row-major: rows are only looked up, never multiplied. */
 static void pack_embedding(struct packer *packer, struct dg_packed *rows, const struct dg_tensor *table)
 {
-    carve_packed(packer, rows, table->shape[0], packer->net->bp.D, 1, false);
+    const struct dg_linear_weights words = {.weight = *table};
+    const enum dg_packed_type type = type_of(packer, (const struct dg_linear_weights *[]){&words}, 1);
+    carve_packed(packer, rows, type, table->shape[0], packer->net->bp.D, 1, false);
     if (packer->carve.base)
         put_rows(packer, rows, 0, table);
 }
@@ -327,9 +351,7 @@ static void pack_score(struct packer *packer, struct dg_packed *packed, const st
     row.weight.rank = 2;
     row.weight.shape[1] = score->shape[0];
     row.weight.shape[0] = 1;
-    packer->exact = true;
-    pack(packer, packed, &row);
-    packer->exact = false;
+    pack_as(packer, packed, DG_PACKED_F32, (const struct dg_linear_weights *[]){&row}, 1);
 }
 
 static void pack_rnn(struct packer *packer, const struct dg_rnn_weights *w)
@@ -484,17 +506,6 @@ enum dg_op_act dg_net_act(enum dg_activation activation)
     return DG_OP_NONE;
 }
 
-/* Which type the packed matrices have. */
-static enum dg_packed_type choose_type(const struct dg_weights *w, enum dg_family family, enum dg_net_type type)
-{
-    const struct dg_tensor *first = family == DG_FAMILY_RNN   ? &w->rnn.forward[0].cells[0].gates_state
-                                    : family == DG_FAMILY_SEQ ? &w->seq.encoder[0].forward.state
-                                                              : &w->transformer.encoder_layers[0].ffn.fc1.weight;
-    if (type == DG_NET_AUTO)
-        type = first->dtype == DG_DTYPE_I8 ? DG_NET_I8 : DG_NET_F32;
-    return type == DG_NET_I8 ? DG_PACKED_I8 : DG_PACKED_F32;
-}
-
 /* Large blocks of weights are read front to back for ever: huge pages spare the translation of addresses. A
  * wish only; refused, all is the same but slower. */
 static void wish_huge_pages(void *block, size_t bytes)
@@ -534,12 +545,14 @@ enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp, con
         goto out;
     net->bp = *bp;
     net->kernels = kernels;
-    net->type = choose_type(w, bp->family, opts ? opts->type : DG_NET_AUTO);
+    net->type = DG_PACKED_F32; /* until a matrix is of another */
     net->act = dg_net_act(bp->activation);
     size_caches(net);
     if (!allocate_layers(net))
         goto out;
-    struct packer packer = {.net = net, .random = random};
+    const enum dg_net_type type = opts ? opts->type : DG_NET_AUTO;
+    const struct dg_model *model = opts ? opts->model : NULL;
+    struct packer packer = {.net = net, .random = random, .type = type, .model = model};
     walk(&packer, w);
     if (packer.carve.overflow) {
         err = DG_ERR_RANGE;
@@ -554,7 +567,8 @@ enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp, con
     if (!net->block)
         goto out;
     wish_huge_pages(net->block, net->block_bytes);
-    packer = (struct packer){.net = net, .carve = {.base = net->block}, .random = random};
+    packer = (struct packer){
+        .net = net, .carve = {.base = net->block}, .random = random, .type = type, .model = model};
     walk(&packer, w);
     *out = net;
     return DG_OK;

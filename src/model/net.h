@@ -56,16 +56,20 @@
 struct dg_net; /* opaque, immutable, shared */
 
 enum dg_net_type {
-    DG_NET_AUTO, /* I8 where the model stores I8, else F32 */
+    DG_NET_AUTO, /* each matrix: I8 where the model stores it so, else F32 (fused ones: I8 where all of them are) */
     DG_NET_F32,
     DG_NET_I8,
 };
+
+struct dg_model;
 
 struct dg_net_opts {
     const struct dg_kernels *kernels; /* NULL: dg_kernels_default */
     enum dg_net_type type;
     bool is_hollow; /* shapes and sizes only, to be measured before there is memory for it: it takes no
                      * part in anything but dg_net_bytes, dg_net_blueprint and dg_net_state_size */
+    const struct dg_model *model; /* borrowed for the call: the weights lie in its file, whose pages are given back
+                                   * as they are read, so that they are not in memory twice. NULL: they lie elsewhere */
 };
 
 /* Packs the weights. They are read once, in order, and not needed afterwards: the model may be closed

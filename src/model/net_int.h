@@ -110,7 +110,7 @@ struct net_embedding {
 struct dg_net {
     struct dg_blueprint bp;
     const struct dg_kernels *kernels;
-    enum dg_packed_type type;
+    enum dg_packed_type type; /* I8 where one matrix or more is */
     enum dg_op_act act;
 
     struct net_embedding source, target;

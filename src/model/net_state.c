@@ -116,8 +116,10 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     const size_t inner = most(F, bp->family == DG_FAMILY_RNN   ? most(2 * bp->rnn.width, D)
                                  : bp->family == DG_FAMILY_SEQ ? 2 * D
                                                                : D);
+    const struct dg_packed exact = {.type = DG_PACKED_F32, .K = most(D, inner)};
     const struct dg_packed widest = {.type = state->net->type, .K = most(D, inner)};
-    state->scratch = dg_net_carve(carve, dg_packed_scratch(&widest, state->work_rows), 1);
+    state->scratch = dg_net_carve(carve, most(dg_packed_scratch(&exact, state->work_rows),
+                                              dg_packed_scratch(&widest, state->work_rows)), 1);
 }
 
 static void carve_shortlist(struct dg_net_state *state, struct net_carve *carve)

@@ -301,6 +301,7 @@ static enum dg_err make_net(const struct bench *flags, struct dg_net **net, stru
     }
     struct dg_model *model = NULL;
     enum dg_err err = dg_model_open(&model, flags->model, why);
+    opts.model = model;
     if (!err)
         err = dg_net_new(net, dg_model_blueprint(model), dg_model_weights(model), &opts, why);
     dg_model_unref(model);

@@ -27,6 +27,7 @@ static const struct command commands[] = {
     {"keys", "add, list, revoke and rotate the API keys of a server", dg_cmd_keys},
     {"langid-train", "make a model of language identification", dg_cmd_langid_train},
     {"manifest", "write the hashes of a model's files", dg_cmd_manifest},
+    {"quantize", "store a model in a smaller type, and say what that costs", dg_cmd_quantize},
     {"score", "how likely the model finds given translations", dg_cmd_score},
     {"segment", "split text into sentences", dg_cmd_segment},
     {"sign", "sign a model, or make a key pair", dg_cmd_sign},

@@ -240,8 +240,9 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
     enum dg_err err = read_demands(&demands, flags, &work.search, why);
     if (!err)
         err = dg_model_open(&model, flags->model, why);
+    const struct dg_net_opts opts = {.model = model};
     if (!err)
-        err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, why);
+        err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, why);
     const struct dg_blueprint *bp = err ? NULL : dg_model_blueprint(model);
     if (!err && flags->shortlist)
         err = dg_lex_open(&lex, flags->model, bp->encoder.V, bp->decoder.V, why);

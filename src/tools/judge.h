@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Judges networks on the same sentence pairs: how likely they find the given targets, and BLEU and chrF of what
+ * they translate the sources into. A line is one sequence, as it stands: nothing is cut or protected.
+ *
+ *     struct judge judge;
+ *     err = judge_open(&judge, "models/fr-en", "dev.tsv.gz", &opts, &why);
+ *     err = judge_loss(&judge, net, &loss, &why);                any number of networks of this vocabulary
+ *     err = judge_translate(&judge, net, 4, &scores, &why);
+ *     judge_close(&judge);
+ *
+ * One thread. */
+#ifndef DG_TOOLS_JUDGE_H
+#define DG_TOOLS_JUDGE_H
+
+#include "base/text_in.h"
+#include "model/net.h"
+#include "text/tokenizer.h"
+
+struct judge_opts {
+    bool swap;   /* lines are target<TAB>source */
+    size_t most; /* of the first pairs; 0: all */
+};
+
+struct judge_pair {
+    int32_t *source, *target; /* owned; each with its end token */
+    size_t n_source, n_target;
+    struct dg_span reference; /* the target's text, borrowed from the file */
+};
+
+struct judge {
+    struct dg_text_in file;
+    struct dg_tokenizer *tokenizer; /* owned */
+    struct judge_pair *pairs;       /* [n] owned */
+    size_t n, cap;
+    size_t n_long; /* pairs that were left out: a side has more tokens than the network takes */
+    size_t longest_source, longest_target;
+};
+
+struct judge_scores {
+    double bleu, chrf; /* 0 to 100 */
+};
+
+/* `file`: lines source<TAB>target, plain or gzip. */
+enum dg_err judge_open(struct judge *judge, const char *model_dir, const char *file, const struct dg_blueprint *bp,
+                       const struct judge_opts *opts, struct dg_why *why) DG_MUST_CHECK;
+void judge_close(struct judge *judge); /* a zeroed one is fine */
+
+/* Mean of -log p over all target tokens. */
+enum dg_err judge_loss(const struct judge *judge, const struct dg_net *net, double *loss,
+                       struct dg_why *why) DG_MUST_CHECK;
+
+enum dg_err judge_translate(const struct judge *judge, const struct dg_net *net, int beam,
+                            struct judge_scores *scores, struct dg_why *why) DG_MUST_CHECK;
+
+#endif
