@@ -2,14 +2,18 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* dragoman eval: BLEU and chrF of translations against references, as sacreBLEU computes them, with its
- * signatures. Two files of lines, or one file of lines `hypothesis<TAB>reference`. */
+ * signatures. Two files of lines, or one file of lines `hypothesis<TAB>reference`. With --compare a second
+ * system's lines, and whether the difference is more than chance. */
 #include "base/map_file.h"
+#include "base/mem.h"
 #include "base/opt.h"
-#include "text/metric.h"
+#include "text/bootstrap.h"
 #include "tools/command.h"
 #include "tools/tools.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct eval {
@@ -18,12 +22,15 @@ struct eval {
     double smooth_value;
     int64_t chrf_words;
     bool lowercase, sentences;
+    const char *compare;
+    bool interval;
+    int64_t samples, seed, worst;
 };
 
 static const char *const split_words[] = {"13a", "char", "intl", "none", NULL};
 static const char *const smooth_words[] = {"exp", "floor", "add-k", "none", NULL};
 
-static const struct dg_opt_row rows[] = {
+static const struct dg_opt_row option_rows[] = {
     DG_OPT_HELP(struct eval, help),
     {DG_OPT_ENUM(struct eval, split), "tokenize", .words = split_words, .def = "13a",
      .help = "how BLEU cuts text into words"},
@@ -36,13 +43,22 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(struct eval, lowercase), "lowercase", .def = "no", .help = "BLEU without case"},
     {DG_OPT_BOOL(struct eval, sentences), "sentences", .def = "no",
      .help = "print BLEU (effective order) and chrF of every line first"},
+    {DG_OPT_PATH(struct eval, compare), "compare", .unit = "FILE",
+     .help = "another system's translations of the same lines: which is better, and by chance or not"},
+    {DG_OPT_BOOL(struct eval, interval), "interval", .def = "no",
+     .help = "the interval of 95 of 100 resamplings, also without --compare"},
+    {DG_OPT_INT(struct eval, samples), "samples", .def = "1000", .min = 1, .max = 1000000,
+     .help = "resamplings of the bootstrap"},
+    {DG_OPT_INT(struct eval, seed), "seed", .def = "12345", .max = INT64_MAX, .help = "what they are drawn by"},
+    {DG_OPT_INT(struct eval, worst), "worst", .def = "0", .max = 1000000,
+     .help = "print so many of the worst lines by chrF: number, chrF, BLEU, hypothesis, reference"},
 };
 
 static const struct dg_opt_table table = {
     .program = "dragoman eval",
     .summary = "BLEU and chrF of translations against references, as sacreBLEU computes them.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
+    .rows = option_rows,
+    .n_rows = DG_OPT_COUNT(option_rows),
     .size = sizeof(struct eval),
     .args = "HYPOTHESES [REFERENCES]",
     .args_min = 1,
@@ -71,63 +87,125 @@ static bool next_line(struct lines *lines, struct dg_span *line)
     return true;
 }
 
-struct sums {
-    struct dg_bleu_stats bleu;
-    struct dg_chrf_stats chrf;
-    size_t n;
+/* Everything that is known of one line. */
+struct row {
+    struct dg_span hypothesis, reference, other;
 };
 
-static enum dg_err add_pair(const struct eval *flags, const struct dg_bleu_opts *opts,
-                            struct dg_metric *metric, struct dg_span hyp, struct dg_span ref,
-                            struct sums *sums)
+struct rows {
+    struct row *list; /* [n] owned */
+    struct dg_bleu_stats *bleu[DG_BOOTSTRAP_SYSTEMS]; /* [n] owned; of the hypotheses, of --compare's */
+    struct dg_chrf_stats *chrf[DG_BOOTSTRAP_SYSTEMS];
+    size_t n, cap;
+    size_t n_systems;
+};
+
+static bool grow(void **list, size_t cap, size_t size)
 {
-    struct dg_bleu_stats bleu;
-    struct dg_chrf_stats chrf;
-    enum dg_err err = dg_bleu_count(metric, opts, hyp, ref, &bleu);
-    if (!err)
-        err = dg_chrf_count(metric, (int)flags->chrf_words, hyp, ref, &chrf);
+    size_t bytes;
+    void *grown = dg_mul(cap, size, &bytes) ? dg_try_realloc(*list, bytes) : NULL;
+    if (grown)
+        *list = grown;
+    return grown != NULL;
+}
+
+static enum dg_err make_room(struct rows *rows)
+{
+    if (rows->n < rows->cap)
+        return DG_OK;
+    const size_t cap = rows->cap ? rows->cap * 2 : 1024;
+    bool ok = grow((void **)&rows->list, cap, sizeof *rows->list);
+    for (size_t s = 0; s < rows->n_systems; s++)
+        ok = ok && grow((void **)&rows->bleu[s], cap, sizeof *rows->bleu[s]) &&
+             grow((void **)&rows->chrf[s], cap, sizeof *rows->chrf[s]);
+    rows->cap = ok ? cap : rows->cap;
+    return ok ? DG_OK : DG_ERR_NOMEM;
+}
+
+static void rows_deinit(struct rows *rows)
+{
+    dg_free(rows->list);
+    for (size_t s = 0; s < DG_BOOTSTRAP_SYSTEMS; s++) {
+        dg_free(rows->bleu[s]);
+        dg_free(rows->chrf[s]);
+    }
+}
+
+static enum dg_err add_row(const struct eval *flags, const struct dg_bleu_opts *opts, struct dg_metric *metric,
+                           const struct row *row, struct rows *rows)
+{
+    const struct dg_span texts[DG_BOOTSTRAP_SYSTEMS] = {row->hypothesis, row->other};
+    enum dg_err err = make_room(rows);
+    for (size_t s = 0; s < rows->n_systems && !err; s++) {
+        err = dg_bleu_count(metric, opts, texts[s], row->reference, &rows->bleu[s][rows->n]);
+        if (!err)
+            err = dg_chrf_count(metric, (int)flags->chrf_words, texts[s], row->reference, &rows->chrf[s][rows->n]);
+    }
     if (err)
         return err;
-    dg_bleu_add(&sums->bleu, &bleu);
-    dg_chrf_add(&sums->chrf, &chrf);
-    sums->n++;
+    rows->list[rows->n++] = *row;
     if (flags->sentences)
-        printf("%zu\t%.6f\t%.6f\n", sums->n, dg_bleu_score(&bleu, opts, true).score,
-               dg_chrf_score(&chrf, (int)flags->chrf_words));
+        printf("%zu\t%.6f\t%.6f\n", rows->n, dg_bleu_score(&rows->bleu[0][rows->n - 1], opts, true).score,
+               dg_chrf_score(&rows->chrf[0][rows->n - 1], (int)flags->chrf_words));
     return DG_OK;
 }
 
-/* Pairs from two files, or from the two columns of one. */
-static enum dg_err add_all(const struct eval *flags, const struct dg_bleu_opts *opts,
-                           struct dg_metric *metric, struct lines *hyps, struct lines *refs,
-                           struct sums *sums, struct dg_why *why)
+/* The reference of a hypothesis: of its own file, or behind the tab. */
+static enum dg_err find_reference(struct lines *refs, struct row *row, size_t n, struct dg_why *why)
 {
-    struct dg_span hyp, ref;
+    if (refs)
+        return next_line(refs, &row->reference)
+                   ? DG_OK
+                   : dg_why_set(why, DG_ERR_FORMAT, "there are more hypotheses than references (%zu)", n);
+    const struct dg_span line = row->hypothesis;
+    const char *tab = line.len ? memchr(line.ptr, '\t', line.len) : NULL;
+    if (!tab)
+        return dg_why_set(why, DG_ERR_FORMAT,
+                          "line %zu has no tab, expected hypothesis<TAB>reference (or give two files)", n + 1);
+    const size_t len = (size_t)(tab - line.ptr);
+    row->reference = dg_span_sub(line, len + 1, line.len);
+    row->hypothesis = dg_span_sub(line, 0, len);
+    return DG_OK;
+}
+
+/* Lines of two files, or of the two columns of one, and of --compare's. `refs` and `others` may be NULL. */
+static enum dg_err add_all(const struct eval *flags, const struct dg_bleu_opts *opts, struct dg_metric *metric,
+                           struct lines *hyps, struct lines *refs, struct lines *others, struct rows *rows,
+                           struct dg_why *why)
+{
+    struct row row = {.hypothesis = {NULL, 0}};
     enum dg_err err = DG_OK;
-    while (!err && next_line(hyps, &hyp)) {
-        if (refs) {
-            if (!next_line(refs, &ref))
-                return dg_why_set(why, DG_ERR_FORMAT,
-                                  "there are more hypotheses than references (%zu)", sums->n);
-        } else {
-            const char *tab = hyp.len ? memchr(hyp.ptr, '\t', hyp.len) : NULL;
-            if (!tab)
-                return dg_why_set(why, DG_ERR_FORMAT,
-                                  "line %zu has no tab, expected hypothesis<TAB>reference (or give "
-                                  "two files)",
-                                  sums->n + 1);
-            size_t len = (size_t)(tab - hyp.ptr);
-            ref = dg_span_sub(hyp, len + 1, hyp.len);
-            hyp = dg_span_sub(hyp, 0, len);
-        }
-        err = add_pair(flags, opts, metric, hyp, ref, sums);
+    while (!err && next_line(hyps, &row.hypothesis)) {
+        err = find_reference(refs, &row, rows->n, why);
+        if (!err && others && !next_line(others, &row.other))
+            err = dg_why_set(why, DG_ERR_FORMAT, "there are more hypotheses than lines of --compare (%zu)", rows->n);
+        if (!err)
+            err = add_row(flags, opts, metric, &row, rows);
     }
-    if (!err && refs && next_line(refs, &ref))
-        return dg_why_set(why, DG_ERR_FORMAT, "there are more references than hypotheses (%zu)",
-                          sums->n);
-    if (!err && sums->n == 0)
+    if (!err && refs && next_line(refs, &row.reference))
+        return dg_why_set(why, DG_ERR_FORMAT, "there are more references than hypotheses (%zu)", rows->n);
+    if (!err && others && next_line(others, &row.other))
+        return dg_why_set(why, DG_ERR_FORMAT, "there are more lines of --compare than hypotheses (%zu)", rows->n);
+    if (!err && rows->n == 0)
         return dg_why_set(why, DG_ERR_FORMAT, "there is no line to score");
     return err;
+}
+
+/* ---- Results ------------------------------------------------------------------------------------ */
+
+struct sums {
+    struct dg_bleu_stats bleu;
+    struct dg_chrf_stats chrf;
+};
+
+static struct sums add_up(const struct rows *rows)
+{
+    struct sums sums = {.bleu = {.hyp_len = 0}};
+    for (size_t i = 0; i < rows->n; i++) {
+        dg_bleu_add(&sums.bleu, &rows->bleu[0][i]);
+        dg_chrf_add(&sums.chrf, &rows->chrf[0][i]);
+    }
+    return sums;
 }
 
 static enum dg_err print_scores(const struct eval *flags, const struct dg_bleu_opts *opts,
@@ -152,31 +230,108 @@ static enum dg_err print_scores(const struct eval *flags, const struct dg_bleu_o
     return err;
 }
 
+static void print_bootstrap(const char *name, const struct dg_bootstrap_score *scores, size_t n, double p)
+{
+    static const char *const systems[] = {"hypotheses", "compared"};
+    for (size_t i = 0; i < n; i++) {
+        printf("%s %s %.6f mean=%.6f half=%.6f", name, systems[i], scores[i].score, scores[i].mean, scores[i].half);
+        if (i > 0)
+            printf(" difference=%+.6f p=%.6f", scores[i].score - scores[0].score, p);
+        printf("\n");
+    }
+}
+
+static enum dg_err compare(const struct eval *flags, const struct dg_bleu_opts *opts, const struct rows *rows)
+{
+    const struct dg_bootstrap_opts bootstrap = {
+        .n_samples = (size_t)flags->samples, .seed = (uint64_t)flags->seed, .bleu = *opts, .chrf_words = (int)flags->chrf_words};
+    struct dg_bootstrap_system systems[DG_BOOTSTRAP_SYSTEMS];
+    struct dg_bootstrap_result result;
+    for (size_t s = 0; s < rows->n_systems; s++)
+        systems[s] = (struct dg_bootstrap_system){rows->bleu[s], rows->chrf[s]};
+    const enum dg_err err = dg_bootstrap_run(systems, rows->n_systems, rows->n, &bootstrap, &result);
+    if (err)
+        return err;
+    print_bootstrap("BLEU", result.bleu, rows->n_systems, result.p_bleu);
+    print_bootstrap("chrF", result.chrf, rows->n_systems, result.p_chrf);
+    return DG_OK;
+}
+
+struct ranked {
+    double chrf;
+    size_t row;
+};
+
+static int by_chrf(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    return x->chrf != y->chrf ? (x->chrf > y->chrf) - (x->chrf < y->chrf) : (x->row > y->row) - (x->row < y->row);
+}
+
+static enum dg_err print_worst(const struct eval *flags, const struct dg_bleu_opts *opts, const struct rows *rows)
+{
+    struct ranked *ranks = dg_try_calloc(rows->n, sizeof *ranks);
+    if (!ranks)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < rows->n; i++)
+        ranks[i] = (struct ranked){dg_chrf_score(&rows->chrf[0][i], (int)flags->chrf_words), i};
+    qsort(ranks, rows->n, sizeof *ranks, by_chrf);
+    for (size_t i = 0; i < rows->n && i < (size_t)flags->worst; i++) {
+        const struct row *row = &rows->list[ranks[i].row];
+        printf("%zu\t%.6f\t%.6f\t%.*s\t%.*s\n", ranks[i].row + 1, ranks[i].chrf,
+               dg_bleu_score(&rows->bleu[0][ranks[i].row], opts, true).score, DG_SPAN_FMT(row->hypothesis),
+               DG_SPAN_FMT(row->reference));
+    }
+    dg_free(ranks);
+    return DG_OK;
+}
+
+enum { HYPOTHESES, REFERENCES, COMPARED, N_FILES };
+
+static enum dg_err score(const struct eval *flags, struct lines lines[N_FILES], bool has_references, struct dg_why *why)
+{
+    const struct dg_bleu_opts opts = {(enum dg_split)flags->split, (enum dg_smooth)flags->smooth, flags->smooth_value,
+                                      flags->lowercase};
+    struct rows rows = {.n_systems = *flags->compare ? 2 : 1};
+    struct dg_metric *metric = dg_metric_new();
+    enum dg_err err = metric ? DG_OK : DG_ERR_NOMEM;
+    if (!err)
+        err = add_all(flags, &opts, metric, &lines[HYPOTHESES], has_references ? &lines[REFERENCES] : NULL,
+                      *flags->compare ? &lines[COMPARED] : NULL, &rows, why);
+    if (!err) {
+        const struct sums sums = add_up(&rows);
+        err = print_scores(flags, &opts, &sums);
+    }
+    if (!err && (*flags->compare || flags->interval))
+        err = compare(flags, &opts, &rows);
+    if (!err && flags->worst)
+        err = print_worst(flags, &opts, &rows);
+    rows_deinit(&rows);
+    dg_metric_free(metric);
+    return err;
+}
+
 static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
 {
     const struct eval *flags = dg_opt_values(set);
-    struct dg_bleu_opts opts = {(enum dg_split)flags->split, (enum dg_smooth)flags->smooth,
-                                flags->smooth_value, flags->lowercase};
-    struct dg_map_file files[2] = {{NULL, 0}, {NULL, 0}};
-    struct lines lines[2];
-    struct sums sums = {.n = 0};
-    struct dg_metric *metric = dg_metric_new();
-    enum dg_err err = metric ? DG_OK : DG_ERR_NOMEM;
-    size_t n_files = dg_opt_n_args(set), n_open = 0;
-    for (; !err && n_open < n_files; n_open++) {
-        err = dg_map_file_open(&files[n_open], dg_opt_arg(set, n_open), (size_t)1 << 40, why);
-        if (err)
-            break;
-        lines[n_open] = (struct lines){
-            dg_span_make((const char *)files[n_open].bytes, files[n_open].len), 0};
+    const bool has_references = dg_opt_n_args(set) > 1;
+    const char *paths[N_FILES] = {dg_opt_arg(set, 0), has_references ? dg_opt_arg(set, 1) : "", flags->compare};
+    struct dg_map_file files[N_FILES] = {{NULL, 0}};
+    struct lines lines[N_FILES];
+    bool is_open[N_FILES] = {false};
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < N_FILES && !err; i++) {
+        if (!*paths[i])
+            continue;
+        err = dg_map_file_open(&files[i], paths[i], (size_t)1 << 40, why);
+        is_open[i] = !err;
+        lines[i] = (struct lines){dg_span_make((const char *)files[i].bytes, files[i].len), 0};
     }
     if (!err)
-        err = add_all(flags, &opts, metric, &lines[0], n_files > 1 ? &lines[1] : NULL, &sums, why);
-    if (!err)
-        err = print_scores(flags, &opts, &sums);
-    while (n_open > 0)
-        dg_map_file_close(&files[--n_open]);
-    dg_metric_free(metric);
+        err = score(flags, lines, has_references, why);
+    for (size_t i = 0; i < N_FILES; i++)
+        if (is_open[i])
+            dg_map_file_close(&files[i]);
     return err;
 }
 

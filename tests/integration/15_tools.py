@@ -265,6 +265,19 @@ class Eval(unittest.TestCase):
             self.assertEqual(run("eval", both).stdout, two)
             self.assertIn(b"BLEU 66.87", two)
             self.assertIn(b"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp", two)
+            # Against another system, and the worst lines.
+            for path, text in ((hyp, "a b c d e\nx\ng h i j k\n"), (ref, "a b c d f\ng h i j l\ng h i j k\n"),
+                               (both, "a b c d f\ng h i j l\ng h i j k\n")):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+            lines = run("eval", "--compare", both, "--samples", "50", "--worst", "2", hyp, ref).stdout.decode().splitlines()
+            self.assertEqual([line.split()[:2] for line in lines[2:6]],
+                             [["BLEU", "hypotheses"], ["BLEU", "compared"], ["chrF", "hypotheses"], ["chrF", "compared"]])
+            self.assertIn("BLEU compared 100.000000 mean=100.000000 half=0.000000 difference=+", lines[3])
+            self.assertEqual([line.split("\t")[0] for line in lines[6:]], ["2", "1"])
+            self.assertEqual(lines[6].split("\t")[3:], ["x", "g h i j l"])
+            done = run("eval", "--compare", both, "--samples", "50", both, ref)
+            self.assertIn(b"difference=+0.000000 p=1.000000", done.stdout)
             with open(ref, "a", encoding="utf-8") as file:
                 file.write("more\n")
             done = run("eval", hyp, ref, check=False)

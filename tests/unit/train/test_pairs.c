@@ -193,5 +193,6 @@ START_TEST(a_sample_is_drawn_and_repeats_what_is_too_few)
 END_TEST
 
 DG_UNIT(two_files_are_joined_line_for_line, pairs_in_another_script_are_left_out,
-        a_sample_is_drawn_and_repeats_what_is_too_few, every_reason_is_counted, gzip_that_ends_too_early_is_refused, nothing_held_out_is_left_among_the_rest,
+        a_sample_is_drawn_and_repeats_what_is_too_few, every_reason_is_counted, gzip_that_ends_too_early_is_refused,
+        nothing_held_out_is_left_among_the_rest,
         a_file_without_pairs_is_refused)
