@@ -181,7 +181,11 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
 static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decode_job *job)
 {
     size_t cap = (size_t)dg_search_opts_cap(job->opts, job->n_src);
-    return cap < decoder->limits.target_max ? cap : decoder->limits.target_max;
+    cap = cap < decoder->limits.target_max ? cap : decoder->limits.target_max;
+    if (decoder->bp->family != DG_FAMILY_LM)
+        return cap;
+    size_t left = decoder->bp->lm.context + 1 - job->n_src; /* the last of the prompt is the answer's first place */
+    return cap < left ? cap : left;
 }
 
 enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_decode_job *job,
@@ -200,6 +204,15 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
     enum dg_err err = dg_search_opts_check(job->opts, decoder->bp->decoder.V, why);
     if (err)
         return err;
+    if (decoder->bp->family == DG_FAMILY_LM) {
+        if (job->opts->want_alignment || job->opts->coverage_penalty > 0 || dg_tie_any(job->opts))
+            return dg_why_set(why, DG_ERR_UNSUPPORTED,
+                              "a language model has no attention over a source: neither alignment nor a coverage penalty "
+                              "nor bound phrases are to be had");
+        if (job->n_src > decoder->bp->lm.context)
+            return dg_why_set(why, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu", job->n_src,
+                              decoder->bp->lm.context);
+    }
     size_t cap = target_cap(decoder, job);
     size_t need = dg_net_need(decoder->state, job->n_src, (size_t)dg_search_width(job->opts),
                               cap ? cap : 1);

@@ -78,7 +78,8 @@ static const struct dg_tensor_info *find(struct binding *b, const char *name)
     if (strcmp(name, "model.shared.weight") == 0)
         for (size_t i = 1; i < (b->bp->tie_output ? 4u : 3u) && !entry; i++)
             entry = take(b, shared[i]);
-    else if (strcmp(name, "model.decoder.embed_tokens.weight") == 0 && b->bp->tie_output)
+    else if (b->bp->tie_output && (strcmp(name, "model.decoder.embed_tokens.weight") == 0 ||
+                                   strcmp(name, "model.embed_tokens.weight") == 0))
         entry = take(b, "lm_head.weight");
     return entry;
 }
@@ -101,6 +102,8 @@ static bool is_redundant(const struct dg_blueprint *bp, const char *name)
             return true;
     if (bp->tie_output && strcmp(name, "lm_head.weight") == 0)
         return true;
+    if (bp->family == DG_FAMILY_LM && len >= 20 && strcmp(name + len - 20, ".rotary_emb.inv_freq") == 0)
+        return true; /* computed, not learned */
     return bp->positions != DG_POS_LEARNED &&
            (strncmp(name, "model.encoder.embed_positions.weight", 36) == 0 ||
             strncmp(name, "model.decoder.embed_positions.weight", 36) == 0);

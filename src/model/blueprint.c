@@ -61,7 +61,7 @@ static void check_stack(struct dg_buf *faults, const char *name, const struct dg
         if (rows[i].value < 1 || rows[i].value > rows[i].max)
             fault(faults, "%s %s is %zu, expected 1 to %zu", name, rows[i].field, rows[i].value,
                   rows[i].max);
-    if (stack->H && D % stack->H)
+    if (D && stack->H && D % stack->H)
         fault(faults, "%s attention heads is %zu, which does not divide the model width %zu", name,
               stack->H, D);
 }
@@ -102,11 +102,51 @@ static void check_kind(struct dg_buf *faults, const struct dg_blueprint *bp)
         fault(faults, "the decoder's kind is of another family of networks");
 }
 
+static void check_lm(struct dg_buf *faults, const struct dg_blueprint *bp)
+{
+    const struct dg_lm *lm = &bp->lm;
+    check_stack(faults, "decoder", &bp->decoder, 0);
+    check_range(faults, "width of a head", lm->head, 1, WIDTH_MAX);
+    if (lm->head && bp->decoder.H > WIDTH_MAX / lm->head)
+        fault(faults, "%zu heads of %zu are more than %d wide", bp->decoder.H, lm->head, WIDTH_MAX);
+    check_range(faults, "number of heads of keys and values", lm->kv_heads, 1, WIDTH_MAX);
+    if (lm->kv_heads && bp->decoder.H % lm->kv_heads)
+        fault(faults, "%zu heads of keys and values do not divide the %zu attention heads", lm->kv_heads, bp->decoder.H);
+    check_range(faults, "context", lm->context, 2, LEN_MAX);
+    check_range(faults, "number of stop tokens", lm->n_stop, 0, DG_LM_STOP_MAX);
+    for (size_t i = 0; i < lm->n_stop && i < DG_LM_STOP_MAX; i++)
+        check_id(faults, "stop token id", lm->stop[i], bp->decoder.V, true);
+    if (bp->positions == DG_POS_LEARNED && bp->n_positions < lm->context + bp->position_offset)
+        fault(faults, "%zu learned positions do not reach over a context of %zu", bp->n_positions, lm->context);
+    if (bp->decoder_kind != DG_DECODER_ATTENTION || bp->norm_place != DG_NORM_PRE || bp->relative_reach)
+        fault(faults, "a language model has pre-normed attention without relative positions");
+    if (bp->positions != DG_POS_ROTARY)
+        return;
+    if (lm->head % 2)
+        fault(faults, "width of a head is %zu, expected an even number for rotary positions", lm->head);
+    if (!(lm->rope.theta > 1 && lm->rope.theta < 1e12))
+        fault(faults, "rope theta is %g, expected more than 1 and less than 1e12", lm->rope.theta);
+    if (lm->rope.scaling != DG_ROPE_PLAIN && !(lm->rope.factor >= 1 && lm->rope.factor <= 1e6))
+        fault(faults, "rope factor is %g, expected 1 to 1e6", lm->rope.factor);
+    if (lm->rope.scaling == DG_ROPE_LLAMA3 &&
+        !(lm->rope.low > 0 && lm->rope.low < lm->rope.high && lm->rope.high <= 1e6 && lm->rope.original >= 1))
+        fault(faults, "rope frequency factors are %g and %g over %zu positions, expected ascending positive numbers",
+              lm->rope.low, lm->rope.high, lm->rope.original);
+}
+
 static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
     check_range(faults, "model width", bp->D, 1, WIDTH_MAX);
-    check_stack(faults, "encoder", &bp->encoder, bp->D);
-    check_stack(faults, "decoder", &bp->decoder, bp->D);
+    if (bp->family == DG_FAMILY_LM) {
+        check_lm(faults, bp);
+    } else {
+        check_stack(faults, "encoder", &bp->encoder, bp->D);
+        check_stack(faults, "decoder", &bp->decoder, bp->D);
+    }
+    if ((bp->family == DG_FAMILY_LM) != (bp->start == DG_START_PROMPT))
+        fault(faults, "only and all language models begin with a prompt");
+    if (bp->positions == DG_POS_ROTARY && bp->family != DG_FAMILY_LM)
+        fault(faults, "rotary positions are for language models only");
     if (bp->decoder_kind == DG_DECODER_AAN) {
         check_range(faults, "aan depth", bp->aan_depth, 1, DG_AAN_DEPTH_MAX);
         check_range(faults, "aan width", bp->aan_F, 1, WIDTH_MAX);
@@ -116,8 +156,7 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
     if (bp->family == DG_FAMILY_SEQ)
         check_seq(faults, bp);
     check_kind(faults, bp);
-    bool sinusoids = bp->positions != DG_POS_NONE && bp->positions != DG_POS_LEARNED;
-    if (sinusoids && bp->D % 2)
+    if (dg_blueprint_has_sinusoids(bp) && bp->D % 2)
         fault(faults, "model width is %zu, expected an even number for sinusoidal positions", bp->D);
     if (bp->positions == DG_POS_HALVES_CLOSED && bp->D < 4)
         fault(faults, "model width is %zu, expected at least 4 for these positions", bp->D);
@@ -231,6 +270,8 @@ const char *dg_positions_name(enum dg_positions positions)
         return "interleaved";
     case DG_POS_LEARNED:
         return "learned";
+    case DG_POS_ROTARY:
+        return "rotary";
     }
     return "?";
 }

@@ -19,10 +19,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kind of network; weights.h has a struct for each. Single stacks become further families. */
+/* The kind of network; weights.h has a struct for each. */
 enum dg_family {
     DG_FAMILY_TRANSFORMER, /* encoder-decoder; struct dg_transformer_weights */
     DG_FAMILY_RNN,         /* recurrent encoder-decoder with attention; struct dg_rnn_weights */
+    DG_FAMILY_LM,          /* a decoder alone, that goes on with what it reads; struct dg_lm_weights */
     DG_FAMILY_SEQ,         /* plain recurrent encoder-decoder, or a classifier; struct dg_seq_weights */
 };
 
@@ -78,12 +79,14 @@ enum dg_positions {
     DG_POS_HALVES_CLOSED, /* freq_k = 10000^(-k / (D/2 - 1)): Marian itself, M2M100, NLLB */
     DG_POS_INTERLEAVED,   /* freq_k = 10000^(-k / (D/2)), sine and cosine alternating: the paper */
     DG_POS_LEARNED,       /* rows of a stored table; past its end the last row is used */
+    DG_POS_ROTARY,        /* queries and keys are turned by their positions; DG_FAMILY_LM only */
 };
 
 /* What the decoder reads at step 0. */
 enum dg_start {
     DG_START_TOKEN, /* the embedding of `start_id` */
     DG_START_ZERO,  /* a zero vector in place of an embedding (Marian); position 0 is still added */
+    DG_START_PROMPT, /* the last token of its source, which is a prompt; DG_FAMILY_LM */
 };
 
 /* How the languages of a multilingual model are named in its input. */
@@ -120,6 +123,37 @@ struct dg_seq {
 
 enum { DG_SEQ_PLACES_MAX = 1 << 16 };
 
+/* How the angles of rotary positions are stretched for contexts beyond those of the first training. */
+enum dg_rope_scaling {
+    DG_ROPE_PLAIN,
+    DG_ROPE_LINEAR, /* all angles divided by `factor` */
+    DG_ROPE_LLAMA3, /* slow ones divided, fast ones left, those between mixed */
+};
+
+/* Angle of pair k at position p: p * theta^(-2k / head), scaled. The pair is (k, k + head / 2) of every head. */
+struct dg_rope {
+    double theta;
+    enum dg_rope_scaling scaling;
+    double factor;
+    double low, high;   /* LLAMA3: turns within `original` positions below and above which an angle is slow or fast */
+    size_t original;
+};
+
+enum { DG_LM_STOP_MAX = 8 };
+
+/* What only language models have: decoders without an encoder (GPT-2, Llama). In the blueprint `decoder` is their
+ * stack; `encoder` says the same, with no layers. Their source is a prompt, of which the answer is the continuation. */
+struct dg_lm {
+    size_t head;     /* width of one head; H of them need not make up D */
+    size_t kv_heads; /* of keys and values; each serves H / kv_heads queries */
+    bool gated;      /* feed-forward: act(x Wg) * (x Wu) in place of act(x Wu) */
+    bool qkv_bias, o_bias, ffn_bias;
+    size_t context;  /* positions, of prompt and answer together */
+    struct dg_rope rope;
+    int32_t stop[DG_LM_STOP_MAX]; /* tokens that end an answer as eos_id does */
+    size_t n_stop;
+};
+
 /* One stack. */
 struct dg_stack {
     size_t n_layers; /* 1 to 64 */
@@ -140,6 +174,7 @@ struct dg_blueprint {
     size_t aan_F;            /* AAN only: its inner width */
     bool aan_gate;           /* AAN only: has the two gates */
     struct dg_rnn rnn;       /* RNN only; there D is the width of embeddings, H and F are 1 */
+    struct dg_lm lm;         /* LM only */
     struct dg_seq seq;       /* SEQ only; H and F are 1 */
 
     /* Mathematics */
@@ -183,6 +218,12 @@ struct dg_blueprint {
 
 /* Numbers a token of the encoder's output: D; of a recurrent one what its top layers give together. */
 size_t dg_blueprint_context(const struct dg_blueprint *bp);
+
+/* Whether position p's vector is computed from sines. */
+static inline bool dg_blueprint_has_sinusoids(const struct dg_blueprint *bp)
+{
+    return bp->positions != DG_POS_NONE && bp->positions != DG_POS_LEARNED && bp->positions != DG_POS_ROTARY;
+}
 
 /* Blocks of D rows that a plain recurrent cell's matrices have: GRU 3, LSTM 4, tanh 1. */
 size_t dg_blueprint_gates(const struct dg_blueprint *bp);

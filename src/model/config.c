@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/map_file.h"
 #include "base/mem.h"
+#include "model/config_lm.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -292,8 +293,17 @@ static void read_transformer(struct fields *f, struct dg_blueprint *bp)
     bp->aan_gate = flag_of(f, "aan_gate", false);
 }
 
+static const char *const family_names[] = {"language-model", NULL};
+
 static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
 {
+    if (choice_of(f, "family", family_names, -1) == 0) {
+        if (!f->err)
+            f->err = dg_config_lm_read_own(bp, f->object, f->why);
+        bp->source_len_max = size_of(f, "max_source_length", bp->source_len_max, DG_JSON_OPTIONAL);
+        read_suppressed(f, bp);
+        return;
+    }
     bp->decoder_kind = (enum dg_decoder_kind)choice_of(f, "decoder_kind", decoder_names, 0);
     const bool is_cell = bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM;
     if (bp->decoder_kind == DG_DECODER_TANH || (is_cell && is_seq(f)))
@@ -315,7 +325,8 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
                         const struct dg_json *generation, const struct dg_json *tokenizer,
                         struct dg_why *why, const char **about)
 {
-    static const char *const types[] = {"marian", "m2m_100", "dragoman", NULL};
+    enum { MARIAN, M2M, OURS, FIRST_LM };
+    static const char *const types[] = {"marian", "m2m_100", "dragoman", "gpt2", "llama", "mistral", "qwen2", NULL};
     struct fields f = {.object = config, .why = why};
     int type = 0;
     f.err = dg_json_get_choice(config, "model_type", DG_JSON_REQUIRED, types, why, &type);
@@ -334,21 +345,29 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
                                 .target_len_max = LEN_DEFAULT - 1,
                                 .n_beams = 4,
                                 .length_penalty = 1};
-    if (type == 0)
+    if (type == MARIAN)
         read_marian(&f, bp);
-    else if (type == 1)
+    else if (type == M2M)
         read_m2m(&f, bp, tokenizer);
-    else
+    else if (type == OURS)
         read_dragoman(&f, bp);
+    else
+        f.err = dg_config_lm_read_foreign(bp, config, (enum dg_config_lm)(type - FIRST_LM), why);
     read_generation(&f, bp);
+    if (!f.err && type >= FIRST_LM)
+        f.err = dg_config_lm_read_stops(bp, config, why);
     if (!f.err && generation) {
         *about = "generation_config.json";
         f.object = generation;
         read_generation(&f, bp);
+        if (!f.err && bp->family == DG_FAMILY_LM)
+            f.err = dg_config_lm_read_stops(bp, generation, why);
     }
     read_source_len(tokenizer, bp);
+    if (bp->family == DG_FAMILY_LM)
+        dg_config_lm_clamp(bp);
     /* The converter gives pad a zero row and a zero bias: left in, it would hold much of the mass. */
-    if (type == 0)
+    if (type == MARIAN)
         suppress(&f, bp, bp->pad_id);
     return f.err ? f.err : dg_blueprint_check(bp, why);
 }
@@ -529,21 +548,23 @@ static enum dg_err print_tokens(const struct dg_blueprint *bp, struct dg_buf *ou
 
 enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
 {
-    enum dg_err err = print_sizes(bp, out);
-    if (!err)
+    const bool is_lm = bp->family == DG_FAMILY_LM;
+    enum dg_err err = is_lm ? dg_config_lm_print(bp, out) : print_sizes(bp, out);
+    if (!err && !is_lm)
         err = bp->family == DG_FAMILY_RNN   ? print_rnn(bp, out)
               : bp->family == DG_FAMILY_SEQ ? print_seq(bp, out)
                                             : print_mathematics(bp, out);
-    if (!err)
+    if (!err && !is_lm)
         err = print_ties(bp, out);
     if (!err)
         err = print_tokens(bp, out);
+    if (!err && !is_lm)
+        err = dg_buf_printf(out, "  \"decoder_start\": \"%s\",\n  \"language_rule\": \"%s\",\n",
+                            start_names[bp->start], lang_names[bp->lang_rule]);
     if (!err)
         err = dg_buf_printf(out,
-                            "  \"decoder_start\": \"%s\",\n  \"language_rule\": \"%s\",\n"
                             "  \"max_source_length\": %zu,\n  \"max_length\": %zu,\n"
                             "  \"num_beams\": %zu,\n  \"length_penalty\": %.9g\n}\n",
-                            start_names[bp->start], lang_names[bp->lang_rule], bp->source_len_max,
-                            bp->target_len_max + 1, bp->n_beams, (double)bp->length_penalty);
+                            bp->source_len_max, bp->target_len_max + 1, bp->n_beams, (double)bp->length_penalty);
     return err;
 }

@@ -7,6 +7,7 @@
  *
  *     marian      Hugging Face's Marian (OPUS-MT): post-norm, sinusoids in halves, eps 1e-5
  *     m2m_100     M2M100 and NLLB: pre-norm, final norms, positions from 2
+ *     gpt2, llama, mistral, qwen2   language models (config_lm.h)
  *     dragoman    ours, for networks that the others cannot say (docs/MODEL-FILES.md): every field of the
  *                 blueprint by name
  *

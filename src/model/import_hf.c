@@ -269,11 +269,13 @@ static enum dg_err add_files(struct dg_import *import, const char *dir, struct d
         "target.spm",        "vocab.json",              "target_vocab.json",
         "tokenizer.json",    "tokenizer_config.json",   "special_tokens_map.json",
         "added_tokens.json", "sentencepiece.bpe.model", "spiece.model",
-        "spm.model",         "lex.bin",                 "README.md",
-        "card.md"};
+        "spm.model",         "tokenizer.model",         "merges.txt",
+        "lex.bin",           "README.md",               "card.md"};
     bool m2m = dg_m2m_vocab_is(import, dir);
     enum dg_err err = m2m ? dg_m2m_vocab_add(import, dir, why) : DG_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && !err; i++) {
+        if (import->own_config && i < 2)
+            continue; /* config.json is printed, generation_config.json in it */
         if (!dg_import_has(dir, names[i]) || (m2m && strcmp(names[i], "vocab.json") == 0))
             continue;
         const char *path = dg_import_path(import, dir, names[i]);
@@ -292,6 +294,10 @@ static enum dg_err open_hf(struct dg_import *import, const char *path, struct dg
     enum dg_err err = hf->blobs ? dg_config_read(&import->bp, path, why) : DG_ERR_NOMEM;
     if (!err)
         err = add_weights(import, path, why);
+    if (!err && import->bp.family == DG_FAMILY_LM) {
+        import->own_config = true;
+        err = import->bp.norm_kind == DG_NORM_LAYER ? dg_import_gpt2(import) : DG_OK;
+    }
     return err ? err : add_files(import, path, why);
 }
 

@@ -346,6 +346,42 @@ static enum dg_err init_seq(struct dg_weights *weights, const struct dg_blueprin
     return DG_ERR_NOMEM;
 }
 
+/* ---- Language models ---------------------------------------------------------------------------------- */
+
+static void visit_lm(struct walk *w, const struct dg_blueprint *bp, struct dg_lm_weights *m)
+{
+    const struct dg_lm *lm = &bp->lm;
+    const size_t D = bp->D, F = bp->decoder.F, A = bp->decoder.H * lm->head, K = lm->kv_heads * lm->head;
+    visit(w, EMBEDDING, &m->embedding, bp->decoder.V, D, "model.embed_tokens.weight");
+    if (bp->positions == DG_POS_LEARNED)
+        visit(w, EMBEDDING, &m->positions, bp->n_positions, D, "model.embed_positions.weight");
+    for (size_t i = 0; i < bp->decoder.n_layers; i++) {
+        struct dg_lm_layer *layer = &m->layers[i];
+        char prefix[48];
+        snprintf(prefix, sizeof prefix, "model.layers.%zu.", i);
+        visit_norm(w, &layer->attention_norm, bp, prefix, "input_layernorm");
+        visit_linear(w, &layer->q, A, D, lm->qkv_bias, prefix, "self_attn.q_proj");
+        visit_linear(w, &layer->k, K, D, lm->qkv_bias, prefix, "self_attn.k_proj");
+        visit_linear(w, &layer->v, K, D, lm->qkv_bias, prefix, "self_attn.v_proj");
+        visit_linear(w, &layer->o, D, A, lm->o_bias, prefix, "self_attn.o_proj");
+        visit_norm(w, &layer->ffn_norm, bp, prefix, "post_attention_layernorm");
+        if (lm->gated)
+            visit_linear(w, &layer->gate, F, D, lm->ffn_bias, prefix, "mlp.gate_proj");
+        visit_linear(w, &layer->up, F, D, lm->ffn_bias, prefix, "mlp.up_proj");
+        visit_linear(w, &layer->down, D, F, lm->ffn_bias, prefix, "mlp.down_proj");
+    }
+    visit_norm(w, &m->norm, bp, "model.", "norm");
+    if (!bp->tie_output)
+        visit(w, MATRIX, &m->output, bp->decoder.V, D, "lm_head.weight");
+}
+
+static enum dg_err init_lm(struct dg_weights *weights, const struct dg_blueprint *bp)
+{
+    *weights = (struct dg_weights){.family = DG_FAMILY_LM};
+    weights->lm.layers = dg_try_calloc(bp->decoder.n_layers, sizeof *weights->lm.layers);
+    return weights->lm.layers ? DG_OK : DG_ERR_NOMEM;
+}
+
 /* ---- All ------------------------------------------------------------------------------------------------ */
 
 enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *weights,
@@ -354,6 +390,10 @@ enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *we
     struct walk w = {.fn = fn, .ctx = ctx, .D = bp->D};
     if (bp->family == DG_FAMILY_RNN) {
         visit_rnn(&w, bp, &weights->rnn);
+        return w.err;
+    }
+    if (bp->family == DG_FAMILY_LM) {
+        visit_lm(&w, bp, &weights->lm);
         return w.err;
     }
     if (bp->family == DG_FAMILY_SEQ) {
@@ -372,6 +412,8 @@ enum dg_err dg_layout_weights_init(struct dg_weights *weights, const struct dg_b
 {
     if (bp->family == DG_FAMILY_RNN)
         return init_rnn(weights, bp);
+    if (bp->family == DG_FAMILY_LM)
+        return init_lm(weights, bp);
     if (bp->family == DG_FAMILY_SEQ)
         return init_seq(weights, bp);
     struct dg_transformer_weights t = {0};
@@ -391,6 +433,8 @@ void dg_layout_weights_deinit(struct dg_weights *weights)
         dg_free(weights->rnn.backward);
         dg_free(weights->rnn.top);
         dg_free(weights->rnn.decoder);
+    } else if (weights->family == DG_FAMILY_LM) {
+        dg_free(weights->lm.layers);
     } else if (weights->family == DG_FAMILY_SEQ) {
         dg_free(weights->seq.encoder);
         dg_free(weights->seq.decoder);
@@ -403,6 +447,11 @@ void dg_layout_weights_deinit(struct dg_weights *weights)
 
 void dg_layout_tie(const struct dg_blueprint *bp, struct dg_weights *weights)
 {
+    if (bp->family == DG_FAMILY_LM) {
+        if (bp->tie_output)
+            weights->lm.output = weights->lm.embedding;
+        return;
+    }
     struct dg_transformer_weights *t = &weights->transformer;
     struct dg_rnn_weights *r = &weights->rnn;
     struct dg_seq_weights *s = &weights->seq;

@@ -421,13 +421,34 @@ static void pack_seq(struct packer *packer, const struct dg_seq_weights *w)
     pack_seq_attention(packer, w);
 }
 
+static void pack_lm(struct packer *packer, const struct dg_lm_weights *w)
+{
+    struct dg_net *net = packer->net;
+    pack_words(packer, &w->embedding, &w->embedding, &w->output, &(struct dg_tensor){.data = NULL});
+    net->target.positions = place_vector(packer, &w->positions, 0.0f);
+    for (size_t i = 0; i < net->bp.decoder.n_layers; i++) {
+        const struct dg_lm_layer *from = &w->layers[i];
+        struct net_lm_layer *layer = &net->lm_layers[i];
+        place_norm(packer, &layer->attention_norm, &from->attention_norm);
+        pack_fused(packer, &layer->qkv, (const struct dg_linear_weights *[]){&from->q, &from->k, &from->v}, 3);
+        pack(packer, &layer->o, &from->o);
+        place_norm(packer, &layer->ffn_norm, &from->ffn_norm);
+        if (net->bp.lm.gated)
+            pack_fused(packer, &layer->up, (const struct dg_linear_weights *[]){&from->gate, &from->up}, 2);
+        else
+            pack(packer, &layer->up, &from->up);
+        pack(packer, &layer->down, &from->down);
+    }
+    place_norm(packer, &net->decoder_norm, &w->norm);
+}
+
 /* What a lane and a cached position have to hold. */
 static void size_caches(struct dg_net *net)
 {
     const struct dg_blueprint *bp = &net->bp;
     const bool is_rnn = bp->family == DG_FAMILY_RNN, is_seq = bp->family == DG_FAMILY_SEQ;
     net->kv_layers = is_rnn || is_seq ? 1 : bp->decoder.n_layers;
-    net->kv_width = dg_blueprint_context(bp);
+    net->kv_width = bp->family == DG_FAMILY_LM ? bp->lm.kv_heads * bp->lm.head : dg_blueprint_context(bp);
     if (is_seq)
         net->cell_width = bp->decoder_kind == DG_DECODER_LSTM ? 2 * bp->D : bp->D;
     else if (bp->decoder_kind == DG_DECODER_LSTM)
@@ -449,6 +470,7 @@ static void walk(struct packer *packer, const struct dg_weights *w)
     widest = widest > bp->aan_F ? widest : bp->aan_F;
     widest = widest > 2 * bp->rnn.width ? widest : 2 * bp->rnn.width;
     widest = bp->family == DG_FAMILY_SEQ && widest < 2 * bp->D ? 2 * bp->D : widest;
+    widest = widest > bp->decoder.H * bp->lm.head ? widest : bp->decoder.H * bp->lm.head;
     packer->scratch = dg_net_carve(&packer->carve, widest, 2 * sizeof(float));
     if (bp->family == DG_FAMILY_SEQ) {
         pack_seq(packer, &w->seq);
@@ -456,6 +478,10 @@ static void walk(struct packer *packer, const struct dg_weights *w)
     }
     if (bp->family == DG_FAMILY_RNN) {
         pack_rnn(packer, &w->rnn);
+        return;
+    }
+    if (bp->family == DG_FAMILY_LM) {
+        pack_lm(packer, &w->lm);
         return;
     }
     pack_embeddings(packer, &w->transformer);
@@ -477,6 +503,10 @@ static bool allocate_layers(struct dg_net *net)
         net->seq.encoder = dg_try_calloc(bp->encoder.n_layers, sizeof *net->seq.encoder);
         net->seq.decoder = dg_try_calloc(bp->decoder.n_layers, sizeof *net->seq.decoder);
         return net->seq.encoder && net->seq.decoder;
+    }
+    if (bp->family == DG_FAMILY_LM) {
+        net->lm_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *net->lm_layers);
+        return net->lm_layers != NULL;
     }
     const size_t paired = dg_blueprint_paired_layers(bp);
     struct net_rnn *rnn = &net->rnn;
@@ -523,8 +553,9 @@ static void wish_huge_pages(void *block, size_t bytes)
 
 static enum dg_err refuse_unsupported(const struct dg_blueprint *bp, struct dg_why *why)
 {
-    if (bp->encoder.F > DG_PACKED_K_MAX || bp->decoder.F > DG_PACKED_K_MAX)
-        return dg_why_set(why, DG_ERR_UNSUPPORTED, "a feed-forward width above %d is not supported",
+    if (bp->encoder.F > DG_PACKED_K_MAX || bp->decoder.F > DG_PACKED_K_MAX ||
+        bp->decoder.H * bp->lm.head > DG_PACKED_K_MAX)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "a feed-forward or attention width above %d is not supported",
                           (int)DG_PACKED_K_MAX);
     return DG_OK;
 }
@@ -594,6 +625,7 @@ void dg_net_free(struct dg_net *net)
     dg_free(net->rnn.backward);
     dg_free(net->rnn.top);
     dg_free(net->rnn.decoder);
+    dg_free(net->lm_layers);
     dg_free(net->seq.encoder);
     dg_free(net->seq.decoder);
     dg_free(net->block);
@@ -617,5 +649,5 @@ size_t dg_net_bytes(const struct dg_net *net)
 
 int32_t dg_net_start_token(const struct dg_net *net)
 {
-    return net->bp.start == DG_START_ZERO ? DG_ID_NONE : net->bp.start_id;
+    return net->bp.start == DG_START_TOKEN ? net->bp.start_id : DG_ID_NONE;
 }

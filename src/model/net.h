@@ -36,6 +36,11 @@
  * scored, in one pass. Only the first of them names the parent that matters. The logits are the same,
  * to the bit, as one step at a time would give.
  *
+ * **Language models** have no encoder. Their source is a prompt: dg_net_encode runs the network over all of it but its
+ * last token, in parts if it is long, and the row at position 0 of a lane (whose token is dg_net_start_token's) reads
+ * that one. What follows is the continuation. There is no attention over a source to be kept, and no
+ * dg_net_encoded.
+ *
  * **Independence.** What a row gets depends, to the bit, only on its source, its tokens and the kernels:
  * not on other rows or sentences, their order, or what slots held before. */
 #ifndef DG_MODEL_NET_H

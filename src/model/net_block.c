@@ -48,7 +48,7 @@ static const float *position_row(const struct dg_net_state *state, const struct 
                                  size_t position)
 {
     const struct dg_blueprint *bp = &state->net->bp;
-    if (bp->positions == DG_POS_NONE)
+    if (bp->positions == DG_POS_NONE || bp->positions == DG_POS_ROTARY)
         return NULL;
     if (!embedding->positions)
         return state->positions + position * bp->D;

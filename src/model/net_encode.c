@@ -128,6 +128,10 @@ enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source
     if (err)
         return err;
     state->n_encoded = 0;
+    if (state->net->bp.family == DG_FAMILY_LM) {
+        dg_net_lm_prefill(state, sources, n_sources);
+        return DG_OK;
+    }
     for (size_t first = 0, next; first < n_sources; first = next) {
         size_t tokens = 0;
         for (next = first; next < n_sources; next++) {

@@ -100,6 +100,15 @@ struct net_seq {
     struct dg_packed score; /* [1, D], F32 in every network */
 };
 
+/* A layer of a language model; A = H * head, K = kv_heads * head. */
+struct net_lm_layer {
+    struct dg_packed qkv;    /* [A + 2K, D] */
+    struct dg_packed o;      /* [D, A] */
+    struct dg_packed up;     /* [F, D]; gated: [2F, D], the gate first */
+    struct dg_packed down;   /* [D, F] */
+    struct net_norm attention_norm, ffn_norm;
+};
+
 /* One side's way from an id to a vector. */
 struct net_embedding {
     const struct dg_packed *rows; /* [V, D]; the output matrix where they are tied */
@@ -123,6 +132,7 @@ struct dg_net {
     struct dg_packed output; /* [V, D] */
     double *frequencies;     /* [D/2] of the sinusoids */
     struct net_rnn rnn;      /* of the RNN family, in place of the layers above */
+    struct net_lm_layer *lm_layers; /* [decoder.n_layers] of the LM family, likewise */
     struct net_seq seq;      /* of the SEQ family, the same */
 
     size_t kv_layers, kv_width; /* a cached position is kv_layers records of two vectors of kv_width */
@@ -147,6 +157,7 @@ struct net_slot {
     bool is_open, is_encoded;
     bool is_named; /* a mark while a step is checked */
     uint32_t n_source, n_lanes, target_len;
+    int32_t prompt_end;   /* LM: the source's last token, which position 0 reads */
     unsigned turn;        /* 0 or 1 */
     uint32_t *source_at;  /* [source_len] cached positions of the source */
     uint32_t *history[2]; /* [lanes][target_len] */
@@ -172,6 +183,22 @@ struct net_rnn_work {
     size_t *list;    /* [R] rows */
 };
 
+/* A row of a language model's pass: a token, its place in the context, and the cached positions that it sees. */
+struct net_lm_row {
+    int32_t token;
+    uint32_t position;  /* in the context: of prompt and answer together */
+    const uint32_t *at; /* [position + 1] cached positions; the last is its own */
+};
+
+/* Workspace of language models; A = H * head, K = kv_heads * head. */
+struct net_lm_work {
+    float *cosines, *sines;  /* [positions][head / 2] */
+    float *mixed;            /* [R][A] what attention gives */
+    float *query, *answer;   /* [A] heads in another order */
+    struct net_lm_row *rows; /* [R] */
+    uint32_t *lists;         /* [rows][source_len + target_len] */
+};
+
 struct dg_net_state {
     const struct dg_net *net;
     struct dg_net_limits limits;
@@ -191,6 +218,7 @@ struct dg_net_state {
     /* States of SSRU, AAN, GRU and LSTM decoders: [2 turns][n_layers][slots][lanes][cell_width]. */
     float *cells;
     struct net_rnn_work rnn;
+    struct net_lm_work lm;
 
     /* Workspace. */
     float *positions;  /* [longest][D] sinusoids */
@@ -277,6 +305,17 @@ void dg_net_rnn_step(struct dg_net_state *state, const struct dg_net_step *step)
 void dg_net_seq_carve(struct dg_net_state *state, struct net_carve *carve);
 void dg_net_seq_encode(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources, size_t M);
 void dg_net_seq_step(struct dg_net_state *state, const struct dg_net_step *step);
+
+/* ---- Language models (net_lm.c) ----------------------------------------------------------------------- */
+
+void dg_net_lm_carve(struct dg_net_state *state, struct net_carve *carve);
+void dg_net_lm_fill(struct dg_net_state *state); /* the tables, after carving */
+
+/* Keys and values of all of the prompts but their last tokens, into the slots' cached positions. */
+void dg_net_lm_prefill(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources);
+
+/* All rows of a step, settled; leaves what the output matrix reads in state->x. */
+void dg_net_lm_step(struct dg_net_state *state, const struct dg_net_step *step);
 
 /* The feed-forward sub-layer with its norm and residual, in place on x[M][D]. */
 void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M);

@@ -44,8 +44,10 @@ static enum dg_err fill_limits(struct dg_net_limits *l, const struct dg_net *net
     if (l->kv_tokens >= NET_NONE)
         return dg_why_set(why, DG_ERR_RANGE, "%zu cached positions are too many for one worker",
                           l->kv_tokens);
-    l->encode_tokens = most(l->encode_tokens ? l->encode_tokens : ENCODE_TOKENS, l->source_len);
-    if (net->bp.family != DG_FAMILY_TRANSFORMER) /* one record a token: there is nothing to save */
+    l->encode_tokens = l->encode_tokens ? l->encode_tokens : ENCODE_TOKENS;
+    if (net->bp.family != DG_FAMILY_LM) /* a prompt may go through in parts, a sentence not */
+        l->encode_tokens = most(l->encode_tokens, l->source_len);
+    if (net->bp.family != DG_FAMILY_TRANSFORMER && net->bp.family != DG_FAMILY_LM) /* one record a token: there is nothing to save */
         l->kv = DG_NET_KV_F32;
     else if (l->kv == DG_NET_KV_AUTO)
         l->kv = net->type == DG_PACKED_I8 ? DG_NET_KV_F16 : DG_NET_KV_F32;
@@ -92,15 +94,18 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     const struct dg_net_limits *l = &state->limits;
     const size_t D = bp->D, H = most(bp->encoder.H, bp->decoder.H);
     const size_t F = most(most(bp->encoder.F, bp->decoder.F), bp->aan_F);
-    const size_t longest = most(l->source_len, l->target_len);
+    const bool is_lm = bp->family == DG_FAMILY_LM;
+    const size_t A = is_lm ? bp->decoder.H * bp->lm.head : D; /* the width of attention */
+    const size_t longest = is_lm ? l->source_len + l->target_len : most(l->source_len, l->target_len);
+    const size_t qkv = is_lm ? A + 2 * state->net->kv_width : 3 * D;
     state->work_rows = most(l->rows, l->encode_tokens);
     state->ffn_rows = least(state->work_rows, FFN_ROWS);
-    if (bp->positions != DG_POS_NONE && bp->positions != DG_POS_LEARNED)
+    if (dg_blueprint_has_sinusoids(bp))
         state->positions = dg_net_carve(carve, longest, D * sizeof(float));
     state->x = dg_net_carve(carve, state->work_rows, D * sizeof(float));
     state->y = dg_net_carve(carve, state->work_rows, D * sizeof(float));
     state->z = dg_net_carve(carve, state->work_rows, D * sizeof(float));
-    state->wide_len = most(state->work_rows * 3 * D, most(state->ffn_rows, 2) * F);
+    state->wide_len = most(state->work_rows * qkv, most(state->ffn_rows, 2) * F * (bp->lm.gated ? 2 : 1));
     state->wide = dg_net_carve(carve, state->wide_len, sizeof(float));
     state->scores = dg_net_carve(carve, H * longest, sizeof(float));
     state->ld_logits = (bp->decoder.V + 15) & ~(size_t)15;
@@ -111,13 +116,15 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     state->encoded_first = dg_net_carve(carve, l->slots, sizeof *state->encoded_first);
     if (bp->family == DG_FAMILY_RNN)
         dg_net_rnn_carve(state, carve);
+    if (is_lm)
+        dg_net_lm_carve(state, carve);
     if (bp->family == DG_FAMILY_SEQ)
         dg_net_seq_carve(state, carve);
     const size_t inner = most(F, bp->family == DG_FAMILY_RNN   ? most(2 * bp->rnn.width, D)
                                  : bp->family == DG_FAMILY_SEQ ? 2 * D
                                                                : D);
     const struct dg_packed exact = {.type = DG_PACKED_F32, .K = most(D, inner)};
-    const struct dg_packed widest = {.type = state->net->type, .K = most(D, inner)};
+    const struct dg_packed widest = {.type = state->net->type, .K = most(most(D, A), inner)};
     state->scratch = dg_net_carve(carve, most(dg_packed_scratch(&exact, state->work_rows),
                                               dg_packed_scratch(&widest, state->work_rows)), 1);
 }
@@ -202,6 +209,8 @@ enum dg_err dg_net_state_new(struct dg_net_state **out, const struct dg_net *net
     err = fill_limits(&state->limits, net, why); /* passed in dg_net_state_size */
     carve_all(state, &carve);
     fill_positions(state);
+    if (net->bp.family == DG_FAMILY_LM)
+        dg_net_lm_fill(state);
     for (size_t i = 0; i < state->limits.kv_tokens; i++) /* low indices first: memory is touched in order */
         state->free_at[i] = (uint32_t)(state->limits.kv_tokens - 1 - i);
     state->n_free = state->limits.kv_tokens;
@@ -247,6 +256,8 @@ enum dg_err dg_net_open(struct dg_net_state *state, size_t slot_at, size_t n_sou
     if (slot_at >= l->slots || state->slots[slot_at].is_open || n_source < 1 ||
         n_source > l->source_len || n_lanes < 1 || n_lanes > l->lanes || target_len < 1 ||
         target_len > l->target_len)
+        return DG_ERR_RANGE;
+    if (state->net->bp.family == DG_FAMILY_LM && n_source - 1 + target_len > state->net->bp.lm.context)
         return DG_ERR_RANGE;
     const size_t need = dg_net_need(state, n_source, n_lanes, target_len);
     if (need > dg_net_room(state))

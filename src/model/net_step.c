@@ -35,9 +35,10 @@ static bool row_is_valid(const struct dg_net_state *state, const struct dg_net_r
     if (row->slot >= state->limits.slots || !state->slots[row->slot].is_encoded)
         return false;
     const struct net_slot *slot = &state->slots[row->slot];
-    const bool is_zero_start = row->token == DG_ID_NONE && bp->start == DG_START_ZERO;
+    const bool is_start = row->token == DG_ID_NONE && (bp->start == DG_START_ZERO ||
+                                                       (bp->start == DG_START_PROMPT && row->position == 0));
     if (row->lane >= slot->n_lanes || row->position >= slot->target_len ||
-        (!is_zero_start && (row->token < 0 || (size_t)row->token >= bp->decoder.V)))
+        (!is_start && (row->token < 0 || (size_t)row->token >= bp->decoder.V)))
         return false;
     if (!starts_run(rows, i))
         return row->position == rows[i - 1].position + 1;
@@ -88,6 +89,8 @@ static enum dg_err check_step(struct dg_net_state *state, const struct dg_net_st
     }
     if (n_logits > state->limits.logits_rows || (step->shortlist && state->shortlist.N == 0))
         return DG_ERR_RANGE;
+    if (step->attention && state->net->bp.family == DG_FAMILY_LM)
+        return DG_ERR_UNSUPPORTED; /* there is no source apart from the text */
     if (step->attention && (step->attention_layer >= state->net->bp.decoder.n_layers ||
                             step->attention_head < -1 ||
                             step->attention_head >= (int32_t)state->net->bp.decoder.H))
@@ -242,6 +245,8 @@ enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *st
     settle(state, step);
     if (net->bp.family == DG_FAMILY_RNN)
         dg_net_rnn_step(state, step);
+    else if (net->bp.family == DG_FAMILY_LM)
+        dg_net_lm_step(state, step);
     else if (net->bp.family == DG_FAMILY_SEQ)
         dg_net_seq_step(state, step);
     else

@@ -155,12 +155,33 @@ struct dg_seq_weights {
     struct dg_linear_weights combine;  /* [D, 2D] model.decoder.combine: reads word and context; all but NONE */
 };
 
+/* A layer of a language model; A = H * head, K = kv_heads * head. L stands for model.layers.<layer>. */
+struct dg_lm_layer {
+    struct dg_norm_weights attention_norm; /* L input_layernorm */
+    struct dg_linear_weights q;            /* [A, D] L self_attn.q_proj */
+    struct dg_linear_weights k, v;         /* [K, D] L self_attn.k_proj, v_proj */
+    struct dg_linear_weights o;            /* [D, A] L self_attn.o_proj */
+    struct dg_norm_weights ffn_norm;       /* L post_attention_layernorm */
+    struct dg_linear_weights gate;         /* [F, D] L mlp.gate_proj; with `gated` */
+    struct dg_linear_weights up, down;     /* [F, D], [D, F] L mlp.up_proj, mlp.down_proj */
+};
+
+/* DG_FAMILY_LM. */
+struct dg_lm_weights {
+    struct dg_tensor embedding;   /* [V, D] model.embed_tokens.weight */
+    struct dg_tensor positions;   /* [N, D] learned only: model.embed_positions.weight */
+    struct dg_lm_layer *layers;   /* [decoder.n_layers] owned by the model */
+    struct dg_norm_weights norm;  /* model.norm */
+    struct dg_tensor output;      /* [V, D] lm_head.weight, or the embedding */
+};
+
 /* One struct per family; the blueprint's `family` says which. */
 struct dg_weights {
     enum dg_family family;
     union {
         struct dg_transformer_weights transformer;
         struct dg_rnn_weights rnn;
+        struct dg_lm_weights lm;
         struct dg_seq_weights seq;
     };
 };

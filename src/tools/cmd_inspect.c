@@ -164,8 +164,26 @@ static void print_seq(const struct dg_blueprint *bp)
            bp->seq.is_classifier ? 0 : bp->decoder.n_layers);
 }
 
+static void print_language_model(const struct dg_blueprint *bp)
+{
+    const struct dg_lm *lm = &bp->lm;
+    printf("family       language model (a decoder alone), pre-norm (%s, eps %g), %s%s\n",
+           bp->norm_kind == DG_NORM_RMS ? "RMS" : "layer", (double)bp->norm_epsilon, lm->gated ? "gated " : "",
+           dg_activation_name(bp->activation));
+    printf("sizes        width %zu, %zu heads of %zu, %zu of keys, feed-forward %zu, layers %zu\n", bp->D, bp->decoder.H,
+           lm->head, lm->kv_heads, bp->decoder.F, bp->decoder.n_layers);
+    printf("positions    %s", dg_positions_name(bp->positions));
+    if (bp->positions == DG_POS_ROTARY)
+        printf(", theta %g", lm->rope.theta);
+    printf(", context %zu\n", lm->context);
+}
+
 static void print_family(const struct dg_blueprint *bp)
 {
+    if (bp->family == DG_FAMILY_LM) {
+        print_language_model(bp);
+        return;
+    }
     if (bp->family == DG_FAMILY_SEQ) {
         print_seq(bp);
         return;
@@ -192,9 +210,12 @@ static void print_network(const struct card *card)
     const struct dg_blueprint *bp = card->bp;
     printf("model        %s\n", card->dir);
     print_family(bp);
-    printf("vocabulary   %zu/%zu, %s%s\n", bp->encoder.V, bp->decoder.V,
-           bp->tie_source_target ? "one embedding for both sides" : "an embedding a side",
-           bp->tie_output ? ", the output tied to it" : ", an output matrix of its own");
+    const char *output = bp->tie_output ? ", the output tied to it" : ", an output matrix of its own";
+    if (bp->family == DG_FAMILY_LM)
+        printf("vocabulary   %zu, one embedding%s\n", bp->decoder.V, output);
+    else
+        printf("vocabulary   %zu/%zu, %s%s\n", bp->encoder.V, bp->decoder.V,
+               bp->tie_source_target ? "one embedding for both sides" : "an embedding a side", output);
     printf("languages    %s to %s\n", card->source[0] ? card->source : "(not said)",
            card->target[0] ? card->target : "(not said)");
     printf("limits       %zu tokens in, %zu out, beam %zu, length penalty %g\n", bp->source_len_max,
@@ -300,6 +321,8 @@ static void put_tensors(struct dg_json_out *out, const struct card *card)
 
 static const char *family_name(const struct dg_blueprint *bp)
 {
+    if (bp->family == DG_FAMILY_LM)
+        return "language-model";
     if (bp->family == DG_FAMILY_SEQ)
         return bp->seq.is_classifier ? "classifier" : "seq";
     return bp->family == DG_FAMILY_RNN ? "rnn" : "transformer";

@@ -63,6 +63,8 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
 {
     struct dg_params made = {.bp = *bp};
     enum dg_err err = dg_blueprint_check(bp, why);
+    if (!err && bp->family == DG_FAMILY_LM)
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "a language model cannot be trained here yet: expected an encoder and a decoder");
     if (!err && bp->decoder_kind != DG_DECODER_ATTENTION)
         err = dg_why_set(why, DG_ERR_UNSUPPORTED,
                          "networks with a decoder of the kind \"%s\" cannot be trained yet, expected \"%s\"",

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One function per type; the readers keep the first failure and pass the rest over. */
+#include "model/config_lm.h"
+
+#include <string.h>
+
+enum { SIZE_MAX_FIELD = 1 << 24, IDS_MAX = 1 << 24 };
+
+struct reading {
+    const struct dg_json *object;
+    struct dg_why *why;
+    enum dg_err err;
+};
+
+/* ---- Fields ------------------------------------------------------------------------------------ */
+
+static size_t size_of(struct reading *r, const char *name, size_t otherwise)
+{
+    int64_t value = (int64_t)otherwise;
+    if (!r->err)
+        r->err = dg_json_get_int(r->object, name, DG_JSON_OPTIONAL, 0, SIZE_MAX_FIELD, r->why, &value);
+    return (size_t)value;
+}
+
+static size_t need_size(struct reading *r, const char *name)
+{
+    int64_t value = 0;
+    if (!r->err)
+        r->err = dg_json_get_int(r->object, name, DG_JSON_REQUIRED, 0, SIZE_MAX_FIELD, r->why, &value);
+    return (size_t)value;
+}
+
+static bool flag_of(struct reading *r, const char *name, bool otherwise)
+{
+    bool value = otherwise;
+    if (!r->err)
+        r->err = dg_json_get_bool(r->object, name, DG_JSON_OPTIONAL, r->why, &value);
+    return value;
+}
+
+static double real_of(struct reading *r, const char *name, double otherwise)
+{
+    double value = otherwise;
+    if (!r->err)
+        r->err = dg_json_get_real(r->object, name, DG_JSON_OPTIONAL, -1e15, 1e15, r->why, &value);
+    return value;
+}
+
+static int choice_of(struct reading *r, const char *name, const char *const *choices, int otherwise)
+{
+    int choice = otherwise;
+    if (!r->err)
+        r->err = dg_json_get_choice(r->object, name, DG_JSON_OPTIONAL, choices, r->why, &choice);
+    return choice;
+}
+
+/* Refuses a flag that asks for mathematics we have not. */
+static void must_be(struct reading *r, const char *name, bool otherwise, bool expected)
+{
+    if (flag_of(r, name, otherwise) != expected && !r->err)
+        r->err = dg_why_set(r->why, DG_ERR_UNSUPPORTED, "field '%s' is %s, expected %s", name,
+                            expected ? "false" : "true", expected ? "true" : "false");
+}
+
+static const char *const activation_names[] = {"gelu_new",   "gelu", "gelu_pytorch_tanh", "silu", "swish",
+                                               "quick_gelu", "relu", NULL};
+static const enum dg_activation activations[] = {DG_ACT_GELU_TANH, DG_ACT_GELU_ERF, DG_ACT_GELU_TANH, DG_ACT_SILU,
+                                                 DG_ACT_SILU,      DG_ACT_GELU_QUICK, DG_ACT_RELU};
+
+/* ---- All ---------------------------------------------------------------------------------------- */
+
+/* What follows from what was read. */
+static void complete(struct dg_blueprint *bp)
+{
+    bp->family = DG_FAMILY_LM;
+    bp->decoder_kind = DG_DECODER_ATTENTION;
+    bp->norm_place = DG_NORM_PRE;
+    bp->final_norm = true;
+    bp->embedding_scale = 1;
+    bp->output_bias = false;
+    bp->start = DG_START_PROMPT;
+    bp->n_beams = 1;
+    bp->encoder = bp->decoder;
+    bp->encoder.n_layers = 0;
+    bp->source_len_max = bp->target_len_max = bp->lm.context;
+}
+
+void dg_config_lm_clamp(struct dg_blueprint *bp)
+{
+    if (bp->source_len_max > bp->lm.context)
+        bp->source_len_max = bp->lm.context;
+    if (bp->target_len_max > bp->lm.context)
+        bp->target_len_max = bp->lm.context;
+}
+
+enum dg_err dg_config_lm_read_stops(struct dg_blueprint *bp, const struct dg_json *config, struct dg_why *why)
+{
+    const struct dg_json *list = dg_json_get(config, "eos_token_id");
+    if (!list || dg_json_type(list) != DG_JSON_ARRAY)
+        return DG_OK;
+    if (dg_json_len(list) > DG_LM_STOP_MAX + 1)
+        return dg_why_set(why, DG_ERR_LIMIT, "field 'eos_token_id' has %zu ids, expected at most %d",
+                          dg_json_len(list), DG_LM_STOP_MAX + 1);
+    bp->lm.n_stop = 0;
+    for (size_t i = 1; i < dg_json_len(list); i++) {
+        int64_t id;
+        enum dg_err err = dg_json_at_int(list, "eos_token_id", i, 0, IDS_MAX, why, &id);
+        if (err)
+            return err;
+        bp->lm.stop[bp->lm.n_stop++] = (int32_t)id;
+    }
+    return DG_OK;
+}
+
+/* ---- GPT-2 --------------------------------------------------------------------------------------- */
+
+static void read_gpt2(struct reading *r, struct dg_blueprint *bp)
+{
+    bp->D = need_size(r, "n_embd");
+    bp->decoder.n_layers = need_size(r, "n_layer");
+    bp->decoder.H = need_size(r, "n_head");
+    bp->decoder.V = need_size(r, "vocab_size");
+    bp->lm.context = bp->n_positions = need_size(r, "n_positions");
+    bp->decoder.F = size_of(r, "n_inner", 4 * bp->D);
+    bp->activation = activations[choice_of(r, "activation_function", activation_names, 0)];
+    bp->norm_epsilon = (float)real_of(r, "layer_norm_epsilon", 1e-5);
+    bp->tie_output = flag_of(r, "tie_word_embeddings", true);
+    bp->positions = DG_POS_LEARNED;
+    bp->norm_kind = DG_NORM_LAYER;
+    must_be(r, "scale_attn_weights", true, true);
+    must_be(r, "scale_attn_by_inverse_layer_idx", false, false);
+    must_be(r, "add_cross_attention", false, false);
+    bp->lm.qkv_bias = bp->lm.o_bias = bp->lm.ffn_bias = true;
+    bp->lm.kv_heads = bp->decoder.H;
+    if (!r->err && (bp->decoder.H == 0 || bp->D % bp->decoder.H))
+        r->err = dg_why_set(r->why, DG_ERR_INVALID, "field 'n_head' is %zu, which does not divide n_embd %zu",
+                            bp->decoder.H, bp->D);
+    else if (!r->err)
+        bp->lm.head = bp->D / bp->decoder.H;
+}
+
+/* ---- Llama and its relatives --------------------------------------------------------------------- */
+
+static const char *const scaling_names[] = {"default", "linear", "llama3", NULL};
+
+/* rope_scaling, or the rope_parameters of newer files, which have the angle's base too. */
+static void read_rope(struct reading *r, struct dg_blueprint *bp)
+{
+    struct dg_rope *rope = &bp->lm.rope;
+    const struct dg_json *newer = NULL, *scaling = NULL;
+    if (!r->err)
+        r->err = dg_json_get_object(r->object, "rope_parameters", DG_JSON_OPTIONAL, r->why, &newer);
+    if (!r->err)
+        r->err = dg_json_get_object(r->object, "rope_scaling", DG_JSON_OPTIONAL, r->why, &scaling);
+    rope->theta = real_of(r, "rope_theta", 10000);
+    struct reading inner = {newer ? newer : scaling, r->why, r->err};
+    if (!inner.object)
+        return;
+    if (newer)
+        rope->theta = real_of(&inner, "rope_theta", rope->theta);
+    const char *name = dg_json_get(inner.object, "rope_type") ? "rope_type" : "type";
+    rope->scaling = (enum dg_rope_scaling)choice_of(&inner, name, scaling_names, 0);
+    rope->factor = real_of(&inner, "factor", 1);
+    rope->low = real_of(&inner, "low_freq_factor", 1);
+    rope->high = real_of(&inner, "high_freq_factor", 4);
+    rope->original = size_of(&inner, "original_max_position_embeddings", bp->lm.context);
+    r->err = inner.err;
+}
+
+/* Within a window all tokens see each other; beyond it they would not. */
+static void limit_to_window(struct reading *r, struct dg_blueprint *bp)
+{
+    const size_t window = size_of(r, "sliding_window", 0);
+    if (window && window < bp->lm.context)
+        bp->lm.context = window;
+}
+
+static void read_llama(struct reading *r, struct dg_blueprint *bp, enum dg_config_lm type)
+{
+    bp->D = need_size(r, "hidden_size");
+    bp->decoder.n_layers = need_size(r, "num_hidden_layers");
+    bp->decoder.H = need_size(r, "num_attention_heads");
+    bp->decoder.F = need_size(r, "intermediate_size");
+    bp->decoder.V = need_size(r, "vocab_size");
+    bp->lm.context = need_size(r, "max_position_embeddings");
+    bp->lm.kv_heads = size_of(r, "num_key_value_heads", bp->decoder.H);
+    bp->lm.head = size_of(r, "head_dim", bp->decoder.H ? bp->D / bp->decoder.H : 0);
+    bp->lm.gated = true;
+    bp->activation = activations[choice_of(r, "hidden_act", activation_names, 3)];
+    bp->norm_kind = DG_NORM_RMS;
+    bp->norm_epsilon = (float)real_of(r, "rms_norm_eps", 1e-6);
+    bp->tie_output = flag_of(r, "tie_word_embeddings", false);
+    bp->positions = DG_POS_ROTARY;
+    if (type == DG_CONFIG_LM_LLAMA) {
+        bp->lm.qkv_bias = bp->lm.o_bias = flag_of(r, "attention_bias", false);
+        bp->lm.ffn_bias = flag_of(r, "mlp_bias", false);
+    } else {
+        bp->lm.qkv_bias = type == DG_CONFIG_LM_QWEN2;
+    }
+    read_rope(r, bp);
+    if (type == DG_CONFIG_LM_MISTRAL || (type == DG_CONFIG_LM_QWEN2 && flag_of(r, "use_sliding_window", false)))
+        limit_to_window(r, bp);
+}
+
+enum dg_err dg_config_lm_read_foreign(struct dg_blueprint *bp, const struct dg_json *config, enum dg_config_lm type,
+                                      struct dg_why *why)
+{
+    struct reading r = {config, why, DG_OK};
+    if (type == DG_CONFIG_LM_GPT2)
+        read_gpt2(&r, bp);
+    else
+        read_llama(&r, bp, type);
+    complete(bp);
+    return r.err;
+}
+
+/* ---- Ours ---------------------------------------------------------------------------------------- */
+
+static const char *const norm_names[] = {"layer", "rms", NULL};
+static const char *const position_names[] = {"none", "learned", "rotary", NULL};
+static const enum dg_positions positions[] = {DG_POS_NONE, DG_POS_LEARNED, DG_POS_ROTARY};
+
+static void read_stop_list(struct reading *r, struct dg_blueprint *bp)
+{
+    const struct dg_json *list = NULL;
+    if (!r->err)
+        r->err = dg_json_get_array(r->object, "stop_token_ids", DG_JSON_OPTIONAL, r->why, &list);
+    if (!r->err && list && dg_json_len(list) > DG_LM_STOP_MAX)
+        r->err = dg_why_set(r->why, DG_ERR_LIMIT, "field 'stop_token_ids' has %zu ids, expected at most %d",
+                            dg_json_len(list), DG_LM_STOP_MAX);
+    for (size_t i = 0; !r->err && list && i < dg_json_len(list); i++) {
+        int64_t id = 0;
+        r->err = dg_json_at_int(list, "stop_token_ids", i, 0, IDS_MAX, r->why, &id);
+        bp->lm.stop[bp->lm.n_stop++] = (int32_t)id;
+    }
+}
+
+enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json *config, struct dg_why *why)
+{
+    struct reading r = {config, why, DG_OK};
+    bp->D = need_size(&r, "d_model");
+    bp->decoder.n_layers = need_size(&r, "decoder_layers");
+    bp->decoder.H = need_size(&r, "decoder_attention_heads");
+    bp->decoder.F = need_size(&r, "decoder_ffn_dim");
+    bp->decoder.V = need_size(&r, "vocab_size");
+    bp->lm.head = need_size(&r, "head_width");
+    bp->lm.kv_heads = need_size(&r, "key_value_heads");
+    bp->lm.context = need_size(&r, "context");
+    bp->lm.gated = flag_of(&r, "gated", false);
+    bp->lm.qkv_bias = flag_of(&r, "query_bias", false);
+    bp->lm.o_bias = flag_of(&r, "attention_output_bias", false);
+    bp->lm.ffn_bias = flag_of(&r, "ffn_bias", false);
+    bp->activation = activations[choice_of(&r, "activation_function", activation_names, 0)];
+    bp->norm_kind = (enum dg_norm_kind)choice_of(&r, "norm_kind", norm_names, 0);
+    bp->norm_epsilon = (float)real_of(&r, "norm_epsilon", 1e-5);
+    bp->tie_output = flag_of(&r, "tie_word_embeddings", true);
+    bp->positions = positions[choice_of(&r, "positions", position_names, 1)];
+    bp->position_offset = size_of(&r, "position_offset", 0);
+    bp->n_positions = size_of(&r, "n_positions", 0);
+    bp->lm.rope.theta = real_of(&r, "rope_theta", 10000);
+    bp->lm.rope.scaling = (enum dg_rope_scaling)choice_of(&r, "rope_scaling", scaling_names, 0);
+    bp->lm.rope.factor = real_of(&r, "rope_factor", 1);
+    bp->lm.rope.low = real_of(&r, "rope_low", 1);
+    bp->lm.rope.high = real_of(&r, "rope_high", 4);
+    bp->lm.rope.original = size_of(&r, "rope_original", 0);
+    read_stop_list(&r, bp);
+    complete(bp);
+    return r.err;
+}
+
+static const char *yes_no(bool value)
+{
+    return value ? "true" : "false";
+}
+
+enum dg_err dg_config_lm_print(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    const struct dg_lm *lm = &bp->lm;
+    enum dg_err err = dg_buf_printf(
+        out,
+        "{\n  \"model_type\": \"dragoman\",\n  \"family\": \"language-model\",\n  \"d_model\": %zu,\n"
+        "  \"decoder_layers\": %zu,\n  \"decoder_attention_heads\": %zu,\n  \"key_value_heads\": %zu,\n"
+        "  \"head_width\": %zu,\n  \"decoder_ffn_dim\": %zu,\n  \"vocab_size\": %zu,\n  \"context\": %zu,\n"
+        "  \"gated\": %s,\n  \"query_bias\": %s,\n  \"attention_output_bias\": %s,\n  \"ffn_bias\": %s,\n"
+        "  \"activation_function\": \"%s\",\n  \"norm_kind\": \"%s\",\n  \"norm_epsilon\": %.9g,\n"
+        "  \"tie_word_embeddings\": %s,\n  \"positions\": \"%s\",\n",
+        bp->D, bp->decoder.n_layers, bp->decoder.H, lm->kv_heads, lm->head, bp->decoder.F, bp->decoder.V, lm->context,
+        yes_no(lm->gated), yes_no(lm->qkv_bias), yes_no(lm->o_bias), yes_no(lm->ffn_bias),
+        dg_activation_name(bp->activation), norm_names[bp->norm_kind], (double)bp->norm_epsilon,
+        yes_no(bp->tie_output), dg_positions_name(bp->positions));
+    if (!err && bp->positions == DG_POS_LEARNED)
+        err = dg_buf_printf(out, "  \"n_positions\": %zu,\n  \"position_offset\": %zu,\n", bp->n_positions,
+                            bp->position_offset);
+    if (!err && bp->positions == DG_POS_ROTARY)
+        err = dg_buf_printf(out,
+                            "  \"rope_theta\": %.17g,\n  \"rope_scaling\": \"%s\",\n  \"rope_factor\": %.17g,\n"
+                            "  \"rope_low\": %.17g,\n  \"rope_high\": %.17g,\n  \"rope_original\": %zu,\n",
+                            lm->rope.theta, scaling_names[lm->rope.scaling], lm->rope.factor, lm->rope.low,
+                            lm->rope.high, lm->rope.original);
+    if (!err)
+        err = dg_buf_append_cstr(out, "  \"stop_token_ids\": [");
+    for (size_t i = 0; i < lm->n_stop && !err; i++)
+        err = dg_buf_printf(out, "%s%d", i ? ", " : "", (int)lm->stop[i]);
+    return err ? err : dg_buf_append_cstr(out, "],\n");
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Language models of three shapes (tests/data/lm) against the logits of an independent implementation
+ * (tests/golden/lm.py), with every table of kernels; and that nothing depends on company or on how a text is divided. */
+#include "base/json.h"
+#include "import_check.h"
+#include "model/config.h"
+#include "model/dir.h"
+#include "model/net.h"
+
+#include <math.h>
+
+enum { N_MODELS = 3, LEN_MAX = 64 };
+
+static const char *const names[N_MODELS] = {"gpt2", "llama", "scaled"};
+static struct dg_model *models[N_MODELS];
+
+static const char *data(const char *name)
+{
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/tests/data/lm/%s", import_srcdir(), name);
+    return path;
+}
+
+static void start(void)
+{
+    dg_tmpdir_make(import_root);
+    for (size_t i = 0; i < N_MODELS; i++) {
+        char out[DG_TMPDIR_CAP + 16];
+        struct dg_import_summary summary;
+        struct dg_why why;
+        snprintf(out, sizeof out, "%s/%s", import_root, names[i]);
+        ck_assert_msg(import_try(data(names[i]), out, NULL, &summary, &why) == DG_OK, "%s", why.text);
+        const enum dg_err err = dg_model_open(&models[i], out, &why);
+        ck_assert_msg(!err, "%s", why.text);
+    }
+}
+
+static void stop(void)
+{
+    for (size_t i = 0; i < N_MODELS; i++)
+        dg_model_unref(models[i]);
+    dg_tmpdir_remove(import_root);
+}
+
+static struct dg_net *make(size_t model, const struct dg_kernels *kernels, enum dg_net_type type)
+{
+    struct dg_net *net;
+    const struct dg_net_opts opts = {.kernels = kernels, .type = type};
+    ck_assert_int_eq(dg_net_new(&net, dg_model_blueprint(models[model]), dg_model_weights(models[model]), &opts, NULL),
+                     DG_OK);
+    return net;
+}
+
+static struct dg_net_state *make_state(const struct dg_net *net, size_t encode_tokens)
+{
+    struct dg_net_state *state;
+    const struct dg_net_limits limits = {.slots = 3, .lanes = 2, .rows = LEN_MAX, .source_len = LEN_MAX,
+                                         .target_len = LEN_MAX, .encode_tokens = encode_tokens};
+    ck_assert_int_eq(dg_net_state_new(&state, net, &limits, NULL), DG_OK);
+    dg_net_poison(state);
+    return state;
+}
+
+/* Reads `ids`, the first `n_prompt` as a prompt and the others in one step or one by one; logits of all positions from
+ * n_prompt - 1 on go to `out`. */
+static void go_on(struct dg_net_state *state, size_t slot, const int32_t *ids, size_t n, size_t n_prompt, bool at_once,
+                  float *out)
+{
+    const size_t V = dg_net_blueprint(dg_net_state_net(state))->decoder.V, n_rows = n - n_prompt + 1;
+    struct dg_net_row rows[LEN_MAX];
+    for (size_t i = 0; i < n_rows; i++)
+        rows[i] = (struct dg_net_row){.slot = (uint32_t)slot, .position = (uint32_t)i,
+                                      .token = i ? ids[n_prompt - 1 + i] : DG_ID_NONE, .want_logits = true};
+    for (size_t i = 0; i < n_rows; i += at_once ? n_rows : 1) {
+        const struct dg_net_step step = {.rows = rows + i, .n_rows = at_once ? n_rows : 1};
+        ck_assert_int_eq(dg_net_step(state, &step), DG_OK);
+        for (size_t k = 0; k < step.n_rows; k++)
+            memcpy(out + (i + k) * V, dg_net_logits(state, k), V * sizeof *out);
+    }
+}
+
+static void read_prompt(struct dg_net_state *state, size_t slot, const int32_t *ids, size_t n, size_t n_prompt)
+{
+    ck_assert_int_eq(dg_net_open(state, slot, n_prompt, 1, n - n_prompt + 1), DG_OK);
+    ck_assert_int_eq(dg_net_encode(state, &(struct dg_net_source){slot, ids}, 1), DG_OK);
+    ck_assert_ptr_null(dg_net_encoded(state, 0));
+}
+
+/* ---- Golden values ---------------------------------------------------------------------------------- */
+
+static size_t read_ids(const struct dg_json *item, int32_t *ids)
+{
+    const struct dg_json *list = dg_json_get(item, "ids");
+    const size_t n = dg_json_len(list);
+    ck_assert(n > 0 && n <= LEN_MAX);
+    for (size_t i = 0; i < n; i++) {
+        int64_t id;
+        ck_assert_int_eq(dg_json_at_int(list, "ids", i, 0, 1000, NULL, &id), DG_OK);
+        ids[i] = (int32_t)id;
+    }
+    return n;
+}
+
+/* The golden rows are those of the last positions. */
+static float worst_of(const struct dg_json *item, const float *logits, size_t n_rows, size_t V)
+{
+    const struct dg_json *rows = dg_json_get(item, "logits");
+    const size_t n = dg_json_len(rows) < n_rows ? dg_json_len(rows) : n_rows;
+    float worst = 0.0f;
+    ck_assert(n > 0);
+    for (size_t i = 1; i <= n; i++) {
+        const struct dg_json *row = dg_json_at(rows, dg_json_len(rows) - i);
+        for (size_t k = 0; k < dg_json_len(row); k++) {
+            double value = NAN;
+            ck_assert_int_eq(dg_json_real(dg_json_at(row, k), DG_SPAN("logit"), -1e6, 1e6, NULL, &value), DG_OK);
+            worst = fmaxf(worst, fabsf(logits[(n_rows - i) * V + k * 7] - (float)value));
+        }
+    }
+    return worst;
+}
+
+static void check_item(const struct dg_json *item, const struct dg_kernels *kernels, float *worst)
+{
+    struct dg_span name;
+    int32_t ids[LEN_MAX];
+    size_t model = 0;
+    ck_assert_int_eq(dg_json_get_string(item, "model", DG_JSON_REQUIRED, NULL, &name), DG_OK);
+    while (!dg_span_eq(name, dg_span_cstr(names[model])))
+        model++;
+    const size_t n = read_ids(item, ids);
+    struct dg_net *net = make(model, kernels, DG_NET_F32);
+    const size_t V = dg_net_blueprint(net)->decoder.V;
+    float *logits = malloc(n * V * sizeof *logits);
+    for (size_t n_prompt = 1; n_prompt <= n; n_prompt += n > 1 ? n - 1 : 1) {
+        struct dg_net_state *state = make_state(net, 0);
+        read_prompt(state, 0, ids, n, n_prompt);
+        go_on(state, 0, ids, n, n_prompt, false, logits);
+        *worst = fmaxf(*worst, worst_of(item, logits, n - n_prompt + 1, V));
+        dg_net_state_free(state);
+    }
+    free(logits);
+    dg_net_free(net);
+}
+
+START_TEST(agrees_with_an_independent_implementation)
+{
+    struct dg_map_file file;
+    struct dg_json *root;
+    char path[1024];
+    const struct dg_json_limits limits = {.max_bytes = 1 << 20, .max_depth = 8, .max_values = 100000};
+    const struct dg_kernels *tables[DG_KERNELS_MAX];
+    const size_t n_tables = dg_kernels_all(tables);
+    start();
+    snprintf(path, sizeof path, "%s/tests/golden/lm.json", import_srcdir());
+    ck_assert_int_eq(dg_map_file_open(&file, path, 1 << 20, NULL), DG_OK);
+    ck_assert_int_eq(dg_json_parse((struct dg_span){(const char *)file.bytes, file.len}, &limits, NULL, &root), DG_OK);
+    for (size_t k = 0; k < n_tables; k++) {
+        float worst = 0.0f;
+        for (size_t i = 0; i < dg_json_len(root); i++)
+            check_item(dg_json_at(root, i), tables[k], &worst);
+        printf("kernels %s: logits differ by %.2g at most\n", tables[k]->name, (double)worst);
+        ck_assert(worst < 1e-4f);
+    }
+    dg_json_free(root);
+    dg_map_file_close(&file);
+    stop();
+}
+END_TEST
+
+/* ---- Bits -------------------------------------------------------------------------------------------- */
+
+static const int32_t text[] = {9, 33, 71, 5, 110, 110, 3, 250, 18, 64, 2, 40, 77, 200, 31, 6, 90};
+enum { N_TEXT = sizeof text / sizeof *text };
+
+static void each_net(void (*check)(const struct dg_net *net))
+{
+    start();
+    for (size_t i = 0; i < N_MODELS; i++)
+        for (int type = DG_NET_F32; type <= DG_NET_I8; type++) {
+            struct dg_net *net = make(i, NULL, (enum dg_net_type)type);
+            check(net);
+            dg_net_free(net);
+        }
+    stop();
+}
+
+static float *run_alone(const struct dg_net *net, size_t n_prompt, size_t encode_tokens, bool at_once)
+{
+    const size_t V = dg_net_blueprint(net)->decoder.V;
+    float *out = calloc(N_TEXT * V, sizeof *out);
+    struct dg_net_state *state = make_state(net, encode_tokens);
+    read_prompt(state, 1, text, N_TEXT, n_prompt);
+    go_on(state, 1, text, N_TEXT, n_prompt, at_once, out + (n_prompt - 1) * V);
+    dg_net_state_free(state);
+    return out;
+}
+
+static void check_divisions(const struct dg_net *net)
+{
+    const size_t V = dg_net_blueprint(net)->decoder.V;
+    float *expected = run_alone(net, 1, 0, false);
+    for (size_t n_prompt = 1; n_prompt <= N_TEXT; n_prompt += 4)
+        for (size_t tokens = 1; tokens <= 16; tokens += 5) {
+            float *got = run_alone(net, n_prompt, tokens, tokens > 5);
+            ck_assert_mem_eq(got + (n_prompt - 1) * V, expected + (n_prompt - 1) * V,
+                             (N_TEXT - n_prompt + 1) * V * sizeof *got);
+            free(got);
+        }
+    free(expected);
+}
+
+START_TEST(a_prompt_gives_the_bits_of_single_steps_however_it_is_divided)
+{
+    each_net(check_divisions);
+}
+END_TEST
+
+/* Three slots of different prompts, prefilled together, stepped together, one of them on two lanes that change places. */
+static void check_company(const struct dg_net *net)
+{
+    const size_t V = dg_net_blueprint(net)->decoder.V;
+    float *expected = run_alone(net, 6, 0, false);
+    struct dg_net_state *state = make_state(net, 0);
+    ck_assert_int_eq(dg_net_open(state, 0, 11, 1, 8), DG_OK);
+    ck_assert_int_eq(dg_net_open(state, 1, 6, 2, N_TEXT), DG_OK);
+    ck_assert_int_eq(dg_net_open(state, 2, 1, 1, 8), DG_OK);
+    const struct dg_net_source sources[] = {{2, text + 3}, {1, text}, {0, text + 4}};
+    ck_assert_int_eq(dg_net_encode(state, sources, 3), DG_OK);
+    for (uint32_t t = 0; t + 6 <= N_TEXT; t++) {
+        const uint32_t good = !(t & 1); /* the lane of the text; the step before had it in the other one */
+        const struct dg_net_row rows[] = {
+            {.slot = 1, .lane = good, .parent = !good, .position = t, .token = t ? text[5 + t] : DG_ID_NONE,
+             .want_logits = true},
+            {.slot = 1, .lane = !good, .parent = !good, .position = t, .token = t ? 1 : DG_ID_NONE, .want_logits = true},
+            {.slot = 0, .position = t % 8, .token = t % 8 ? 44 : DG_ID_NONE, .want_logits = true},
+            {.slot = 2, .position = t % 8, .token = t % 8 ? 7 : DG_ID_NONE, .want_logits = false},
+        };
+        ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = rows, .n_rows = 4}), DG_OK);
+        ck_assert_mem_eq(dg_net_logits(state, 0), expected + (5 + t) * V, V * sizeof *expected);
+        ck_assert_ptr_null(dg_net_logits(state, 3));
+    }
+    for (size_t i = 0; i < 3; i++)
+        dg_net_close(state, i);
+    ck_assert_uint_eq(dg_net_room(state), dg_net_state_limits(state)->kv_tokens);
+    dg_net_state_free(state);
+    free(expected);
+}
+
+START_TEST(company_changes_no_bit)
+{
+    each_net(check_company);
+}
+END_TEST
+
+/* ---- Refusals ----------------------------------------------------------------------------------------- */
+
+START_TEST(refuses_what_goes_beyond_the_context_or_asks_for_attention)
+{
+    start();
+    struct dg_net *net = make(0, NULL, DG_NET_F32);
+    struct dg_net_state *state = make_state(net, 0);
+    ck_assert_uint_eq(dg_net_blueprint(net)->lm.context, 64);
+    ck_assert_int_eq(dg_net_open(state, 0, 40, 1, 26), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_net_open(state, 0, 40, 1, 25), DG_OK);
+    struct dg_net_row row = {.token = DG_ID_NONE, .want_logits = true};
+    ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = &row, .n_rows = 1}), DG_ERR_INVALID);
+    int32_t ids[40] = {1, 2, 3};
+    ck_assert_int_eq(dg_net_encode(state, &(struct dg_net_source){0, ids}, 1), DG_OK);
+    ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = &row, .n_rows = 1, .attention = true}),
+                     DG_ERR_UNSUPPORTED);
+    ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = &row, .n_rows = 1}), DG_OK);
+    row.position = 1; /* only position 0 reads the prompt */
+    ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = &row, .n_rows = 1}), DG_ERR_INVALID);
+    dg_net_state_free(state);
+    dg_net_free(net);
+    stop();
+}
+END_TEST
+
+/* ---- Configurations ------------------------------------------------------------------------------------ */
+
+START_TEST(a_printed_configuration_reads_the_same)
+{
+    start();
+    for (size_t i = 0; i < N_MODELS; i++) {
+        struct dg_blueprint again;
+        struct dg_buf text_of[2];
+        const struct dg_blueprint *bp = dg_model_blueprint(models[i]);
+        for (size_t k = 0; k < 2; k++) {
+            dg_buf_init(&text_of[k], 1 << 16);
+            ck_assert_int_eq(dg_config_print(k ? &again : bp, &text_of[k]), DG_OK);
+            if (k == 0)
+                ck_assert_int_eq(dg_config_parse(&again, dg_buf_span(&text_of[0]), DG_SPAN(""), DG_SPAN(""), "text",
+                                                 NULL),
+                                 DG_OK);
+        }
+        ck_assert(dg_span_eq(dg_buf_span(&text_of[0]), dg_buf_span(&text_of[1])));
+        dg_buf_deinit(&text_of[0]);
+        dg_buf_deinit(&text_of[1]);
+    }
+    ck_assert_int_eq(dg_model_blueprint(models[1])->eos_id, dg_model_blueprint(models[1])->bos_id + 1);
+    ck_assert_uint_eq(dg_model_blueprint(models[1])->lm.n_stop, 1);
+    ck_assert_int_eq(dg_model_blueprint(models[1])->lm.stop[0], dg_model_blueprint(models[1])->bos_id + 2);
+    stop();
+}
+END_TEST
+
+static void refused(const char *config, const char *expected)
+{
+    struct dg_blueprint bp;
+    struct dg_why why = DG_WHY_NONE;
+    ck_assert(dg_config_parse(&bp, dg_span_cstr(config), DG_SPAN(""), DG_SPAN(""), "config.json", &why) != DG_OK);
+    ck_assert_msg(strstr(why.text, expected), "\"%s\" does not say \"%s\"", why.text, expected);
+}
+
+START_TEST(says_what_a_configuration_lacks)
+{
+    refused("{\"model_type\":\"gpt2\",\"n_embd\":16}", "n_layer");
+    refused("{\"model_type\":\"gpt2\",\"n_embd\":16,\"n_layer\":1,\"n_head\":3,\"vocab_size\":9,\"n_positions\":8,"
+            "\"eos_token_id\":1}", "n_head");
+    refused("{\"model_type\":\"gpt2\",\"n_embd\":16,\"n_layer\":1,\"n_head\":2,\"vocab_size\":9,\"n_positions\":8,"
+            "\"eos_token_id\":1,\"scale_attn_by_inverse_layer_idx\":true}", "scale_attn_by_inverse_layer_idx");
+    refused("{\"model_type\":\"llama\",\"hidden_size\":16,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
+            "\"intermediate_size\":8,\"vocab_size\":9,\"max_position_embeddings\":8,\"eos_token_id\":1,"
+            "\"num_key_value_heads\":3}", "3 heads of keys and values do not divide the 4");
+    refused("{\"model_type\":\"llama\",\"hidden_size\":16,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
+            "\"intermediate_size\":8,\"vocab_size\":9,\"max_position_embeddings\":8,\"eos_token_id\":1,"
+            "\"rope_scaling\":{\"rope_type\":\"yarn\"}}", "rope_type");
+    refused("{\"model_type\":\"llama\",\"hidden_size\":12,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
+            "\"intermediate_size\":8,\"vocab_size\":9,\"max_position_embeddings\":8}", "eos token id");
+    refused("{\"model_type\":\"llama\",\"hidden_size\":12,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
+            "\"intermediate_size\":8,\"vocab_size\":9,\"max_position_embeddings\":8,\"eos_token_id\":2}",
+            "even number for rotary");
+}
+END_TEST
+
+/* ---- Import --------------------------------------------------------------------------------------------- */
+
+START_TEST(every_tensor_that_does_not_fit_is_named)
+{
+    struct dg_import_summary summary;
+    struct dg_why why;
+    char in[DG_TMPDIR_CAP + 32], out[DG_TMPDIR_CAP + 32], path[DG_TMPDIR_CAP + 64];
+    dg_tmpdir_make(import_root);
+    snprintf(in, sizeof in, "%s/in", import_root);
+    snprintf(out, sizeof out, "%s/out", import_root);
+    ck_assert_int_eq(mkdir(in, 0755), 0);
+    struct dg_map_file weights;
+    snprintf(path, sizeof path, "%s/model.safetensors", data("gpt2"));
+    ck_assert_int_eq(dg_map_file_open(&weights, path, 1 << 20, NULL), DG_OK);
+    snprintf(path, sizeof path, "%s/model.safetensors", in);
+    import_write(path, weights.bytes, weights.len);
+    dg_map_file_close(&weights);
+    static const char config[] = "{\"model_type\":\"gpt2\",\"n_embd\":16,\"n_head\":4,\"n_layer\":3,\"n_positions\":65,"
+                                 "\"vocab_size\":317,\"n_inner\":32,\"eos_token_id\":3}";
+    snprintf(path, sizeof path, "%s/config.json", in);
+    import_write(path, config, sizeof config - 1);
+    ck_assert_int_eq(import_try(in, out, NULL, &summary, &why), DG_ERR_INVALID);
+    static const char *const said[] = {"model.embed_positions.weight is [64, 16], expected [65, 16]",
+                                       "model.layers.0.mlp.up_proj.weight is [64, 16], expected [32, 16]",
+                                       "missing model.layers.2.input_layernorm.weight"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        ck_assert_msg(strstr(why.text, said[i]), "%s", why.text);
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
+DG_UNIT(agrees_with_an_independent_implementation, a_prompt_gives_the_bits_of_single_steps_however_it_is_divided,
+        company_changes_no_bit, refuses_what_goes_beyond_the_context_or_asks_for_attention,
+        a_printed_configuration_reads_the_same, says_what_a_configuration_lacks, every_tensor_that_does_not_fit_is_named)
