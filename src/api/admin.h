@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Who may administer: the one place that decides it. A request that came in by the administrators' socket
- * may, and one with the key of an administrator; so may whatever else is added to dg_admin_allows. */
+ * may, and one with the key of an administrator. Who sits at this machine may look (GET) without either,
+ * unless the option ops-loopback says no; so may whatever else is added to dg_admin_allows. */
 #ifndef DG_API_ADMIN_H
 #define DG_API_ADMIN_H
 

@@ -23,8 +23,12 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     dg_list_init(&made->jobs);
     dg_documents_init(&made->documents);
     dg_list_init(&made->scorings);
+    dg_live_init(&made->live);
     made->random_used = sizeof made->random;
     made->started_ns = dg_clock_now(&made->clock);
+    unsigned char bytes[sizeof made->instance / 2];
+    randombytes_buf(bytes, sizeof bytes);
+    sodium_bin2hex(made->instance, sizeof made->instance, bytes, sizeof bytes);
     *api = made;
     return DG_OK;
 }

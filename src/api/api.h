@@ -30,6 +30,7 @@ struct dg_api_opts {
     const char *cors_origin; /* "*", one origin, or "" for no CORS headers; borrowed */
     size_t texts_max;        /* texts of one request */
     size_t characters_max;   /* of one text, where an API has such a limit; 0: none */
+    bool ops_loopback;       /* who sits at this machine may look without a key (admin.h) */
 };
 
 #define DG_API_OPTS_DEFAULT                                                                        \
@@ -62,9 +63,13 @@ struct dg_bulk_opts;
 enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts, uv_loop_t *loop,
                              struct dg_why *why) DG_MUST_CHECK;
 
-/* To be called after each dg_engine_poll; and once a minute or so. */
+/* To be called after each dg_engine_poll; once a second; and once a minute or so. */
 void dg_api_turn(struct dg_api *api);
+void dg_api_second(struct dg_api *api);
 void dg_api_tick(struct dg_api *api);
+
+/* The server is about to drain: answers that have no end of their own end now. */
+void dg_api_drain(struct dg_api *api);
 
 /* The process ends: what is under way on other threads is told to, so that closing them does not wait. */
 void dg_api_stop(struct dg_api *api);

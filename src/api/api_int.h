@@ -11,6 +11,7 @@
 #include "api/call.h"
 #include "api/documents.h"
 #include "api/gate.h"
+#include "api/live.h"
 #include "api/metrics.h"
 
 #include "base/clock.h"
@@ -37,6 +38,8 @@ struct dg_api {
     struct dg_metrics metrics;
     struct dg_access *access; /* NULL until set: everybody may do everything */
     uint64_t refusals[DG_N_REFUSALS];
+    struct dg_live live;      /* for who looks at /ops */
+    char instance[17];        /* tells this process from the one before; hexadecimal, random */
     unsigned char random[1024]; /* for request ids; */
     size_t random_used;         /* so much of it is spent */
 };
@@ -67,6 +70,8 @@ void dg_api_readyz(struct dg_call *call);
 void dg_api_metrics(struct dg_call *call);
 void dg_api_page(struct dg_call *call);
 void dg_api_page_file(struct dg_call *call);
+void dg_api_ops(struct dg_call *call);
+void dg_api_v1_admin_live(struct dg_call *call);
 void dg_api_v1_admin_status(struct dg_call *call);
 void dg_api_v1_admin_load(struct dg_call *call);
 void dg_api_v1_admin_reload_model(struct dg_call *call);

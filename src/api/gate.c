@@ -443,7 +443,12 @@ void dg_gate_end(struct dg_call *call, int status)
         count(call->api, call->route->is_admin ? DG_REFUSAL_ADMIN : DG_REFUSAL_MODEL);
 }
 
-/* ---- Metrics ------------------------------------------------------------------------------------- */
+/* ---- Names and metrics ------------------------------------------------------------------------------------- */
+
+const char *dg_gate_refusal_name(size_t i)
+{
+    return refusal_names[i];
+}
 
 enum dg_err dg_gate_put_metrics(const struct dg_api *api, struct dg_buf *buf)
 {

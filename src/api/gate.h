@@ -117,6 +117,9 @@ const char *dg_gate_name(const struct dg_call *call);
 /* An administrator's key was sent. */
 bool dg_gate_is_admin(const struct dg_call *call);
 
+/* "key_required", ...: reason `i` of DG_N_REFUSALS. */
+const char *dg_gate_refusal_name(size_t i);
+
 /* ---- Without a call ----------------------------------------------------------------------------- */
 
 /* `who` sent the message, or whoever the wish's key says. `client` is the address. */

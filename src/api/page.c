@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* GET / and GET /page/NAME: the page for people, from the table of page.h. Browsers ask each time
+/* GET / and GET /page/NAME: the page for people, from the table of page.h; GET /ops: the one for operators. Browsers ask each time
  * whether a file has changed and get 304 when not, so that an upgrade shows at once. The policy lets the
  * page load from this server alone; nobody may frame it. */
 #include "api/page.h"
@@ -31,13 +31,23 @@ void dg_api_page(struct dg_call *call)
     answer(call, &dg_page_files[0]);
 }
 
-void dg_api_page_file(struct dg_call *call)
+static void answer_name(struct dg_call *call, struct dg_span name)
 {
     for (size_t i = 0; i < dg_n_page_files; i++)
-        if (dg_span_eq(call->arg, dg_span_cstr(dg_page_files[i].name))) {
+        if (dg_span_eq(name, dg_span_cstr(dg_page_files[i].name))) {
             answer(call, &dg_page_files[i]);
             return;
         }
     dg_call_fail(call, (struct dg_failure){.status = 404, .code = "not_found",
                                            .message = "The page has no such file."});
+}
+
+void dg_api_page_file(struct dg_call *call)
+{
+    answer_name(call, call->arg);
+}
+
+void dg_api_ops(struct dg_call *call)
+{
+    answer_name(call, DG_SPAN("ops.html"));
 }

@@ -24,6 +24,7 @@ static const struct dg_route routes[] = {
 
     /* The page for people. */
     {DG_HTTP_GET, "/", "page", dg_api_page, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/ops", "ops", dg_api_ops, .gate = DG_GATE_OPEN}, /* what it shows is behind admin_live */
     {DG_HTTP_GET, "/page/*", "page_file", dg_api_page_file, .gate = DG_GATE_OPEN},
 
     /* Our own. */
@@ -44,6 +45,7 @@ static const struct dg_route routes[] = {
 
     /* For administrators. */
     {DG_HTTP_GET, "/v1/admin/status", "admin_status", dg_api_v1_admin_status, ADMIN},
+    {DG_HTTP_GET, "/v1/admin/live", "admin_live", dg_api_v1_admin_live, ADMIN},
     {DG_HTTP_POST, "/v1/admin/models", "admin_load", dg_api_v1_admin_load, ADMIN},
     {DG_HTTP_POST, "/v1/admin/models/*/reload", "admin_reload_model", dg_api_v1_admin_reload_model, ADMIN},
     {DG_HTTP_DELETE, "/v1/admin/models/*", "admin_unload", dg_api_v1_admin_unload, ADMIN},

@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,6 +40,9 @@ struct dg_log {
     _Atomic int level;
     _Atomic uint64_t n_lost;
     const struct dg_clock *clock;
+    pthread_mutex_t kept_lock; /* of what follows */
+    uint64_t n_kept;           /* since the start */
+    struct dg_log_kept kept[DG_LOG_KEPT]; /* number n is at (n - 1) % DG_LOG_KEPT */
 };
 
 static const struct dg_clock real_clock = DG_CLOCK_REAL;
@@ -100,6 +104,7 @@ enum dg_err dg_log_open(const struct dg_log_opts *opts, struct dg_why *why, stru
     log->format = opts->format;
     atomic_store(&log->level, (int)opts->level);
     log->clock = opts->clock ? opts->clock : &real_clock;
+    pthread_mutex_init(&log->kept_lock, NULL);
     *out = log;
     return DG_OK;
 }
@@ -111,6 +116,7 @@ void dg_log_close(struct dg_log *log)
     if (log->path)
         close(log->fd);
     dg_journal_close(log->journal);
+    pthread_mutex_destroy(&log->kept_lock);
     dg_free(log->path);
     dg_free(log);
 }
@@ -374,6 +380,49 @@ static bool send_to_journal(const struct dg_log *log, enum dg_log_level level, c
     return dg_journal_send(log->journal, &entry);
 }
 
+/* ---- The last complaints ------------------------------------------------------------------------- */
+
+/* The message as it is, then fields; a field that does not fit is left out whole. */
+static void keep(struct dg_log *log, enum dg_log_level level, const char *module, const char *message,
+                 const struct dg_log_field *fields, size_t n_fields)
+{
+    struct line line;
+    struct dg_log_kept event = {.wall_ns = dg_clock_wall(log->clock), .level = level};
+    line.len = line.n_fields = 0;
+    line.full = false;
+    struct dg_span shown = dg_utf8_clip(dg_span_cstr(message), DG_LOG_KEPT_TEXT - 1);
+    for (size_t at = 0; at < shown.len && line.len + 8 < DG_LOG_KEPT_TEXT;)
+        at += add_char(&line, shown, at);
+    size_t fits = line.len;
+    for (size_t i = 0; i < n_fields; i++) {
+        line.n_fields = 1; /* a space before it */
+        add_field(&line, DG_LOG_LOGFMT, &fields[i], DG_LOG_KEPT_TEXT / 4);
+        if (line.len >= DG_LOG_KEPT_TEXT)
+            line.len = fits;
+        fits = line.len;
+    }
+    memcpy(event.text, line.bytes, fits);
+    event.text[fits] = '\0';
+    snprintf(event.module, sizeof event.module, "%s", module);
+    pthread_mutex_lock(&log->kept_lock);
+    event.number = ++log->n_kept;
+    log->kept[(event.number - 1) % DG_LOG_KEPT] = event;
+    pthread_mutex_unlock(&log->kept_lock);
+}
+
+size_t dg_log_recent(struct dg_log *log, uint64_t after, struct dg_log_kept *events, size_t max)
+{
+    size_t n = 0;
+    if (!log)
+        return 0;
+    pthread_mutex_lock(&log->kept_lock);
+    uint64_t first = log->n_kept > DG_LOG_KEPT ? log->n_kept - DG_LOG_KEPT : 0;
+    for (uint64_t i = first > after ? first : after; i < log->n_kept && n < max; i++)
+        events[n++] = log->kept[i % DG_LOG_KEPT];
+    pthread_mutex_unlock(&log->kept_lock);
+    return n;
+}
+
 /* ---- Events ------------------------------------------------------------------------------------- */
 
 void dg_log_event(struct dg_log *log, enum dg_log_level level, const char *module,
@@ -400,6 +449,8 @@ void dg_log_event(struct dg_log *log, enum dg_log_level level, const char *modul
     if (log->format == DG_LOG_JSON)
         line.bytes[line.len++] = '}';
     line.bytes[line.len++] = '\n';
+    if (level <= DG_LOG_WARNING)
+        keep(log, level, module, wanted < 0 ? fmt : message, fields, n_fields);
     if (log->journal < 0 || !send_to_journal(log, level, module, fields, n_fields, &line))
         send_line(log, &line);
     errno = saved_errno;

@@ -81,6 +81,23 @@ uint64_t dg_log_lost(const struct dg_log *log);
 
 const char *dg_log_level_name(enum dg_log_level level);
 
+/* ---- The last complaints ----------------------------------------------------------------------- */
+
+/* The last events of level warning or worse are kept in memory, for operators who look at the server
+ * rather than at its log. What the log's level leaves out is not kept. */
+enum { DG_LOG_KEPT = 64, DG_LOG_KEPT_TEXT = 400 };
+
+struct dg_log_kept {
+    uint64_t number;  /* from 1, in the order in which they came */
+    uint64_t wall_ns;
+    enum dg_log_level level;
+    char module[16];
+    char text[DG_LOG_KEPT_TEXT]; /* message and fields as logfmt writes them; cut where it is too long */
+};
+
+/* Copies the oldest kept events whose number is above `after`, at most `max`; returns how many. */
+size_t dg_log_recent(struct dg_log *log, uint64_t after, struct dg_log_kept *events, size_t max);
+
 /* ---- Events ------------------------------------------------------------------------------------ */
 
 enum dg_log_kind { DG_LOG_STR, DG_LOG_INT, DG_LOG_UINT, DG_LOG_REAL, DG_LOG_BOOL };

@@ -38,7 +38,7 @@
 extern char **environ; /* POSIX leaves the declaration to us */
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
-enum { MINUTE_MS = 60 * 1000, WAITING_MAX = 64 }; /* requests that wait for the thread beside the loop */
+enum { SECOND_MS = 1000, MINUTE_MS = 60 * 1000, WAITING_MAX = 64 }; /* requests that wait for the thread beside the loop */
 
 /* Everything that the process holds; one, on main's stack. The loop's thread. */
 struct daemon {
@@ -51,6 +51,7 @@ struct daemon {
     uv_loop_t loop;
     bool loop_open;
     uv_timer_t minute; /* rings once a minute */
+    uv_timer_t second; /* and once a second */
     struct dg_signals signals;
     struct dg_systemd_watchdog watchdog;
     struct dg_shared *shared; /* NULL: nothing is */
@@ -111,6 +112,8 @@ static void finish(void *user)
     dg_signals_close(&d->signals);
     if (!uv_is_closing((uv_handle_t *)&d->minute))
         uv_close((uv_handle_t *)&d->minute, NULL);
+    if (!uv_is_closing((uv_handle_t *)&d->second))
+        uv_close((uv_handle_t *)&d->second, NULL);
 }
 
 static void on_stop(void *user, int nth)
@@ -126,6 +129,7 @@ static void on_stop(void *user, int nth)
     dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_FIELDS(dg_log_int("limit_ms", limit_ms)),
                  "asked to stop; finishing running requests");
     dg_systemd_stopping();
+    dg_api_drain(d->api);
     dg_server_drain(d->server, (uint64_t)limit_ms, finish, d);
 }
 
@@ -232,6 +236,14 @@ static void on_minute(uv_timer_t *timer)
     dg_api_tick(d->api);
 }
 
+/* Once a second: what operators look at. */
+static void on_second(uv_timer_t *timer)
+{
+    struct daemon *d = timer->data;
+    if (d->api)
+        dg_api_second(d->api);
+}
+
 /* ---- Start-up, step by step ------------------------------------------------------------------ */
 
 static enum dg_err open_log(struct daemon *d, struct dg_why *why)
@@ -268,6 +280,10 @@ static enum dg_err open_loop(struct daemon *d, struct dg_why *why)
     d->minute.data = d;
     uv_timer_start(&d->minute, on_minute, MINUTE_MS, MINUTE_MS);
     uv_unref((uv_handle_t *)&d->minute);
+    uv_timer_init(&d->loop, &d->second);
+    d->second.data = d;
+    uv_timer_start(&d->second, on_second, SECOND_MS, SECOND_MS);
+    uv_unref((uv_handle_t *)&d->second);
     return dg_signals_open(&d->signals, &d->loop, &signal_handlers, d, why);
 }
 
@@ -329,6 +345,7 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     opts.version = dg_version();
     opts.access_log = options->access_log;
     opts.cors_origin = options->cors_origin;
+    opts.ops_loopback = options->ops_loopback;
     const struct dg_pool_opts threads = {.n_threads = 1, .max_jobs = WAITING_MAX, .name = "offload"};
     enum dg_err err = dg_offload_open(&d->loop, &threads, why, &d->threads);
     if (!err)

@@ -52,6 +52,8 @@ static const struct dg_opt_row rows[] = {
              "systemd replace the default"},
     {DG_OPT_PATH(T, admin_socket), "admin-socket", .def = "",
      .help = "a Unix socket for administrators, which only this account and root can use; empty for none"},
+    {DG_OPT_BOOL(T, ops_loopback), "ops-loopback", .def = "yes",
+     .help = "let programs of this machine that come straight from it look at /ops without a key"},
     {DG_OPT_STRING(T, url_prefix), "url-prefix", .def = "",
      .help = "the path under which a reverse proxy shows this server, such as /translate; it is cut "
              "off requests, and requests without it are refused"},

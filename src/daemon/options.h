@@ -23,6 +23,7 @@ struct dg_options {
     /* Network. */
     struct dg_opt_list listen;
     const char *admin_socket;
+    bool ops_loopback;
     const char *url_prefix;
     const char *cors_origin;
     struct dg_opt_list trusted_proxies;

@@ -401,7 +401,42 @@ START_TEST(keeps_lines_whole_while_threads_write_and_the_file_is_reopened)
 }
 END_TEST
 
-DG_UNIT(writes_one_logfmt_line_an_event, writes_one_json_object_an_event,
+START_TEST(keeps_the_last_complaints)
+{
+    make_dir();
+    struct dg_log *log = opened(DG_LOG_JSON, DG_LOG_DEBUG);
+    static struct dg_log_kept events[DG_LOG_KEPT + 1];
+    ck_assert_uint_eq(dg_log_recent(log, 0, events, DG_LOG_KEPT), 0);
+    ck_assert_uint_eq(dg_log_recent(NULL, 0, events, DG_LOG_KEPT), 0);
+    dg_log_event(log, DG_LOG_NOTICE, "test", DG_LOG_NO_FIELDS, "not a complaint");
+    dg_log_event(log, DG_LOG_WARNING, "model", DG_LOG_FIELDS(dg_log_str("path", "/a b"), dg_log_int("n", -3)), "li\nne");
+    ck_assert_uint_eq(dg_log_recent(log, 0, events, DG_LOG_KEPT + 1), 1);
+    ck_assert_str_eq(events[0].text, "li\\nne path=\"/a b\" n=-3");
+    ck_assert_str_eq(events[0].module, "model");
+    ck_assert_int_eq(events[0].level, DG_LOG_WARNING);
+    ck_assert_uint_eq(events[0].wall_ns, UINT64_C(1795261494123) * DG_CLOCK_MS);
+    ck_assert_uint_eq(dg_log_recent(log, events[0].number, events, 1), 0);
+
+    char longest[2000];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    for (int i = 0; i < DG_LOG_KEPT + 5; i++)
+        dg_log_event(log, DG_LOG_ERROR, "a module's long name", DG_LOG_FIELDS(dg_log_str("what", longest)), "%s%d",
+                     i % 2 ? longest : "", i);
+    ck_assert_uint_eq(dg_log_recent(log, 0, events, DG_LOG_KEPT + 1), DG_LOG_KEPT);
+    ck_assert_uint_eq(events[0].number, 7);
+    for (int i = 0; i < DG_LOG_KEPT; i++) {
+        ck_assert_uint_eq(events[i].number, (uint64_t)(7 + i));
+        ck_assert_uint_lt(strlen(events[i].text), DG_LOG_KEPT_TEXT);
+    }
+    ck_assert_uint_eq(dg_log_recent(log, 7, events, 2), 2);
+    ck_assert_uint_eq(events[1].number, 9);
+    dg_log_close(log);
+    remove_dir();
+}
+END_TEST
+
+DG_UNIT(keeps_the_last_complaints, writes_one_logfmt_line_an_event, writes_one_json_object_an_event,
         cannot_be_forged_by_any_value, cuts_long_text_and_says_so,
         starts_a_new_file_when_told_to_reopen, refuses_a_path_that_cannot_be_opened,
         keeps_the_old_file_when_reopening_fails, follows_the_level,

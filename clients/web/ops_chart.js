@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: ISC
+// Copyright (c) 2026 The dragoman authors
+
+// One card: a title, what it is now, and a line for each of up to two columns over the last minutes.
+//
+//     const chart = new Chart({ title: "Queue", columns: ["waiting"], show: value => `${value}` });
+//     section.append(chart.node);
+//     chart.draw(rows, index);       rows: arrays of numbers and null, oldest first; index: column name -> place
+//
+// The picture is for eyes; who listens gets the same from the sentence below it.
+
+const NS = "http://www.w3.org/2000/svg";
+const WIDTH = 300, HEIGHT = 60;
+const WINDOWS = [60, 150, 300]; // seconds across; a young server's few are not squeezed to the edge
+
+function svg(name, attributes = {}) {
+    const node = document.createElementNS(NS, name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    return node;
+}
+
+function html(name, className, text = "") {
+    const node = document.createElement(name);
+    node.className = className;
+    node.textContent = text;
+    return node;
+}
+
+// A round number that is at least the largest value: 1, 2 or 5 times a power of ten.
+function roundUp(value, least) {
+    const wanted = Math.max(value, least);
+    const power = 10 ** Math.floor(Math.log10(wanted));
+    return [1, 2, 5, 10].map(step => step * power).find(step => step >= wanted * 0.9999);
+}
+
+export class Chart {
+    #about; #lines; #area; #restart; #value; #note; #shown = "";
+
+    // about: title, columns, labels (of each), show(value), least (of the scale's top), top (fixed), now(values)
+    constructor(about) {
+        this.#about = about;
+        this.node = html("section", "card chart");
+        const title = html("h2", "", about.title);
+        title.id = `chart-${about.columns[0]}`;
+        this.node.setAttribute("aria-labelledby", title.id);
+        this.#value = html("p", "value");
+        const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+        this.#area = svg("path", { class: "area" });
+        this.#restart = svg("path", { class: "restart" });
+        this.#lines = about.columns.map((_, i) => svg("path", { class: i ? "line second" : "line" }));
+        picture.append(svg("path", { class: "base", d: `M0 ${HEIGHT - 0.5}H${WIDTH}` }), this.#area, ...this.#lines, this.#restart);
+        this.#note = html("p", "note");
+        this.node.append(title, this.#value, picture, this.#note);
+    }
+
+    draw(rows, index, restarts) {
+        const places = this.#about.columns.map(name => index.get(name));
+        const across = WINDOWS.find(seconds => rows.length <= seconds) ?? rows.length;
+        const x = i => ((across - rows.length + i) * WIDTH / across).toFixed(1);
+        let largest = 0;
+        for (const row of rows) for (const place of places) largest = Math.max(largest, row[place] ?? 0);
+        const top = this.#about.top ?? roundUp(largest, this.#about.least ?? 1);
+        const y = value => (HEIGHT - 1 - Math.min(value / top, 1) * (HEIGHT - 4)).toFixed(1);
+        places.forEach((place, i) => this.#lines[i].setAttribute("d", Chart.#path(rows, place, x, y)));
+        this.#area.setAttribute("d", Chart.#filled(rows, places[0], x, y));
+        this.#restart.setAttribute("d", restarts.map(at => `M${x(at)} 0V${HEIGHT}`).join(""));
+        this.#say(rows, places, largest, across);
+    }
+
+    // What is not a number leaves a gap; a lone point is a short stroke.
+    static #path(rows, place, x, y) {
+        let path = "", isOpen = false;
+        rows.forEach((row, i) => {
+            const value = row[place];
+            if (value == null) isOpen = false;
+            else path += isOpen ? `L${x(i)} ${y(value)}` : `M${x(i - 0.5)} ${y(value)}L${x(i)} ${y(value)}`;
+            isOpen = value != null;
+        });
+        return path;
+    }
+
+    static #filled(rows, place, x, y) {
+        if (!rows.length) return "";
+        const points = rows.map((row, i) => `L${x(i)} ${y(row[place] ?? 0)}`).join("");
+        return `M${x(0)} ${HEIGHT - 1}${points}V${HEIGHT - 1}Z`;
+    }
+
+    #say(rows, places, largest, across) {
+        const { show, labels = [], now, note = "" } = this.#about;
+        const values = places.map(place => rows.at(-1)?.[place] ?? null);
+        const text = now ? now(values) : values.map(value => (value == null ? "–" : show(value))).join(" · ");
+        if (text !== this.#shown) this.#value.textContent = this.#shown = text;
+        const most = rows.length ? `at most ${show(largest)} in ${across / 60} min` : "";
+        if (labels.length && !this.#note.firstChild) {
+            labels.forEach((label, i) => this.#note.append(html("span", i ? "swatch second" : "swatch"), ` ${label}  `));
+            this.#note.append(html("span", "most"));
+        }
+        const target = labels.length ? this.#note.lastChild : this.#note;
+        const whole = [note, most].filter(Boolean).join("; ");
+        if (target.textContent !== whole) target.textContent = whole;
+    }
+}
