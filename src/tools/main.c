@@ -17,6 +17,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"align", "find which words of sentence pairs translate each other", dg_cmd_align},
     {"bench", "measure how fast a model decodes", dg_cmd_bench},
     {"chat", "translate with a daemon, line by line, as one types", dg_cmd_chat},
     {"detect", "say which language each line is in", dg_cmd_detect},

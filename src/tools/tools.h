@@ -8,6 +8,7 @@
 #ifndef DG_TOOLS_TOOLS_H
 #define DG_TOOLS_TOOLS_H
 
+int dg_cmd_align(int argc, char **argv);
 int dg_cmd_bench(int argc, char **argv);
 int dg_cmd_chat(int argc, char **argv);
 int dg_cmd_detect(int argc, char **argv);

@@ -210,6 +210,17 @@ class Train(unittest.TestCase):
                    "--source-script", "Latn")
         self.assertIn("200 lines read", done.stderr)
 
+    def test_align(self):
+        done = run("align", self.pairs)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 405)
+        self.assertEqual(lines[400:402], ["", ""])  # no tab, an empty side
+        with gzip.open(self.pairs, "rt", encoding="utf-8") as text:
+            first = text.readline().split("\t")[0].split()
+        self.assertEqual(lines[0], " ".join(f"{i}-{i}" for i in range(len(first))))
+        self.assertIn("align: lines=405 ", done.stderr.splitlines()[-1])
+        self.assertEqual(run("align", "--quiet", self.pairs).stdout, done.stdout)
+
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
                             (["--resume", self.out, "x.tsv"], "expected neither"),
