@@ -3,8 +3,8 @@
 
 /* Continuous decoding: slots, each with one sentence's search, over one worker's network state.
  *
- * A step gathers one row per live hypothesis of every slot, runs the network once, and hands each
- * search its rows. Hypothesis i of a search is lane i of the network's slot; a beam reorders by naming
+ * A step gathers one row per live hypothesis of every slot (of some, in turn, when there are many), runs the
+ * network once, and hands each search its rows. Hypothesis i of a search is lane i of the network's slot; a beam reorders by naming
  * parents, so nothing is copied. Slots are dense in no particular order: row order does not matter,
  * because no row's arithmetic depends on another's. */
 #include "decode/decoder.h"
@@ -13,6 +13,14 @@
 #include "decode/tie.h"
 
 #include <string.h>
+
+enum {
+    STEP_ROWS = 32,   /* from 8 on more rows make a step longer, not faster for each */
+    FIRST_STEPS = 24, /* a sentence that has shown nothing by then is no newcomer any more */
+};
+
+/* Who goes first in a step, see list_rows. */
+enum turn { FIRST_WORD, LATER, N_TURNS };
 
 struct slot {
     bool is_used;
@@ -25,6 +33,7 @@ struct slot {
     int n_rows;
     size_t position;
     size_t n_told;     /* tokens that on_tokens has told */
+    uint64_t n_turn;   /* the last step that it took part in */
     size_t width;      /* rows reserved */
     bool is_listed;    /* its words are part of the union of shortlists */
     bool has_ties;     /* constraints that are bound to source tokens */
@@ -45,18 +54,26 @@ struct dg_decoder {
     size_t capacity; /* cached positions when nothing is under way */
     size_t n_sentences;
     size_t n_reserved; /* rows that the sentences under way may come to need */
+    uint64_t n_turns;  /* steps so far */
+    size_t next[N_TURNS]; /* the slot of each kind whose turn it is */
     bool is_stepping;
     bool is_union; /* the last step's logits are of the shortlists' union */
 };
 
 /* ---- Life --------------------------------------------------------------------------------------- */
 
+static size_t step_rows(const struct dg_decoder_limits *limits)
+{
+    return limits->step_rows ? limits->step_rows : STEP_ROWS;
+}
+
 static struct dg_net_limits net_limits(const struct dg_net *net, const struct dg_decoder_limits *limits)
 {
+    size_t step_most = step_rows(limits) + 2 * DG_BEAM_MAX; /* sentences are not divided */
     return (struct dg_net_limits){
         .slots = limits->sentences,
         .lanes = limits->rows < DG_BEAM_MAX ? limits->rows : DG_BEAM_MAX,
-        .rows = limits->rows,
+        .rows = limits->rows < step_most ? limits->rows : step_most,
         .source_len = limits->source_max,
         .target_len = limits->target_max,
         .kv_tokens = limits->kv_tokens,
@@ -90,6 +107,7 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     made->net = net;
     made->bp = dg_net_blueprint(net);
     made->limits = *limits;
+    made->limits.step_rows = step_rows(limits);
     struct dg_net_limits wanted = net_limits(net, limits);
     const struct dg_stack *stack = &made->bp->decoder;
     if (limits->alignment_layer > stack->n_layers || limits->alignment_head > stack->H)
@@ -335,6 +353,7 @@ static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
     slot->is_stopped = false;
     slot->job = *job;
     slot->n_told = 0;
+    slot->n_turn = 0;
     slot->width = width;
     slot->has_ties = dg_tie_any(job->opts);
     decoder->n_sentences++;
@@ -409,29 +428,61 @@ static bool needs_attention(const struct slot *slot)
     return slot->alignment || slot->opts.coverage_penalty > 0 || slot->has_ties;
 }
 
-/* Lists the rows of all slots; returns how many. `listed`: every one of them has a shortlist. */
-static size_t gather(struct dg_decoder *decoder, bool *attention, bool *listed)
+/* Somebody waits for the beginning of this sentence. */
+static enum turn turn_of(const struct slot *slot)
 {
-    size_t n = 0;
-    *attention = false;
-    *listed = true;
-    for (size_t s = 0; s < decoder->limits.sentences; s++) {
+    return slot->job.is_urgent && slot->n_told == 0 && slot->position < FIRST_STEPS ? FIRST_WORD : LATER;
+}
+
+static void list_slot(struct dg_decoder *decoder, struct dg_net_step *step, size_t s)
+{
+    struct slot *slot = &decoder->slots[s];
+    for (int i = 0; i < slot->n_rows; i++)
+        decoder->rows[step->n_rows++] = (struct dg_net_row){
+            .slot = (uint32_t)s,
+            .lane = (uint32_t)i,
+            .parent = (uint32_t)slot->moves[i].from,
+            .position = (uint32_t)slot->position,
+            .token = slot->moves[i].token,
+            .want_logits = true,
+        };
+    step->attention = step->attention || needs_attention(slot);
+    step->shortlist = step->shortlist && slot->is_listed;
+    slot->n_turn = decoder->n_turns;
+}
+
+/* Lists sentences of one kind, in turn, up to `n_max` rows; at least one, if there is one. */
+static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum turn turn, size_t n_max)
+{
+    size_t n = decoder->limits.sentences, first = decoder->next[turn];
+    bool is_any = false;
+    for (size_t i = 0; i < n; i++) {
+        size_t s = (first + i) % n;
         struct slot *slot = &decoder->slots[s];
-        if (!slot->is_used || dg_search_state(slot->search) != DG_SEARCH_RUNNING)
+        if (!slot->is_used || dg_search_state(slot->search) != DG_SEARCH_RUNNING ||
+            slot->n_turn == decoder->n_turns || turn_of(slot) != turn)
             continue;
-        for (int i = 0; i < slot->n_rows; i++)
-            decoder->rows[n++] = (struct dg_net_row){
-                .slot = (uint32_t)s,
-                .lane = (uint32_t)i,
-                .parent = (uint32_t)slot->moves[i].from,
-                .position = (uint32_t)slot->position,
-                .token = slot->moves[i].token,
-                .want_logits = true,
-            };
-        *attention = *attention || needs_attention(slot);
-        *listed = *listed && slot->is_listed;
+        decoder->next[turn] = s;
+        if (is_any && step->n_rows + (size_t)slot->n_rows > n_max)
+            return;
+        list_slot(decoder, step, s);
+        is_any = true;
+        decoder->next[turn] = (s + 1) % n;
     }
-    return n;
+}
+
+/* Who takes part in this step. More rows than `step_rows` would hardly be faster each, but everybody who comes would
+ * wait longer; so beyond that sentences take turns. Newcomers have three quarters for themselves, as long as they have
+ * shown nothing; the others never less than a quarter. `step->shortlist`: every sentence has one. */
+static void gather(struct dg_decoder *decoder, struct dg_net_step *step)
+{
+    size_t most = decoder->limits.step_rows;
+    decoder->n_turns++;
+    step->shortlist = true;
+    list_rows(decoder, step, FIRST_WORD, most - most / 4);
+    list_rows(decoder, step, LATER, most);
+    if (step->n_rows < most)
+        list_rows(decoder, step, FIRST_WORD, most);
 }
 
 /* Keeps, of a row of logits, the columns of the sentence's own shortlist: out of the whole vocabulary, whose ids
@@ -514,7 +565,7 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
                                                            : decoder->bp->decoder.n_layers - 1,
         .attention_head = (int32_t)decoder->limits.alignment_head - 1,
     };
-    step.n_rows = gather(decoder, &step.attention, &step.shortlist);
+    gather(decoder, &step);
     step.shortlist = step.shortlist && step.n_rows && dg_shortlist_ready(&decoder->shortlist, decoder->state);
     decoder->is_union = step.shortlist;
     enum dg_err err = step.n_rows ? dg_net_step(decoder->state, &step) : DG_OK;

@@ -3,9 +3,9 @@
 
 /* Many searches over one network: what a worker drives. Ids in, ids out.
  *
- * Sentences are added in batches whenever there is room, also while others are under way; each
- * step advances every live row of every sentence by one token; a sentence that is done leaves at once
- * and its rows are free for the next.
+ * Sentences are added in batches whenever there is room, also while others are under way; each step
+ * advances every live row of every sentence by one token (of some, in turn, when there are many); a
+ * sentence that is done leaves at once and its rows are free for the next.
  *
  *     struct dg_decoder *decoder;
  *     err = dg_decoder_new(&decoder, net, &limits, &why);
@@ -41,6 +41,7 @@ struct dg_decoder_limits {
     size_t source_max;   /* tokens of a source, end token included */
     size_t target_max;   /* tokens of a target, end token included */
     size_t batch_tokens; /* source tokens that one dg_decoder_add may bring; at least source_max */
+    size_t step_rows;    /* rows of one step: more take turns; 0: a good value. A sentence is never divided */
     size_t kv_tokens;    /* cached positions of all together; 0: enough for all at their largest */
     size_t alignment_layer; /* decoder layer whose attention is kept, from 1; 0: the last one */
     size_t alignment_head;  /* ... its head, from 1; 0: the mean of all */
@@ -65,6 +66,7 @@ struct dg_decode_job {
     const struct dg_search_opts *opts; /* checked by dg_search_opts_check */
     const struct dg_decode_events *events;
     void *ctx;
+    bool is_urgent; /* somebody waits for its first token: it goes before others' next ones */
 };
 
 struct dg_decoder;
@@ -92,7 +94,8 @@ size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_de
 enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_job *jobs, size_t n,
                            uint32_t *handles, struct dg_why *why) DG_MUST_CHECK;
 
-/* One token for every live row; a no-op when idle. Returns rows computed. */
+/* One token for every live row, up to `step_rows`: beyond that sentences take turns, urgent ones that have shown
+ * nothing before the others. A no-op when idle. Returns rows computed. */
 size_t dg_decoder_step(struct dg_decoder *decoder);
 
 /* Ends a sentence (on_done is called, finish CANCELLED): now, or, from inside a callback, at the end of

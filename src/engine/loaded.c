@@ -107,7 +107,7 @@ static enum dg_err self_test(const struct dg_loaded *loaded, const char *path, s
         n = n < 16 ? n : 16;
         for (size_t i = 0; i < n; i++)
             ids[i] = tokens[i].id;
-        struct dg_decode_job job = {ids, n, &opts, &events, &finish};
+        struct dg_decode_job job = {ids, n, &opts, &events, &finish, false};
         err = dg_decoder_add(decoder, &job, 1, NULL, why);
         while (!err && dg_decoder_n_sentences(decoder) > 0)
             dg_decoder_step(decoder);

@@ -8,6 +8,9 @@
  *                                  end what was cancelled or is late
  *                                  one decoding step      (no lock; tokens and ends become news)
  *
+ * A step is bounded (step_rows of decoder.h): so whoever comes is encoded soon, and has its first token soon, because
+ * tickets that have shown nothing and are watched go before the others' next tokens.
+ *
  * One lock guards queues, states and counters; it is held for list operations only. News crosses to the
  * consumer through one bounded queue: a ticket is in it at most once for tokens (is_noted) and once for
  * its end, so the bound is never reached, and a consumer that sleeps costs nothing but latency. */
@@ -344,6 +347,12 @@ static bool waits_for_company(const struct lane *lane, const struct dg_ticket *t
            now - ticket->queued_ns < sched->opts.batch_delay_ns;
 }
 
+/* Somebody waits for its first token. */
+static bool is_urgent(const struct dg_ticket *ticket)
+{
+    return !ticket->is_quiet && ticket->flow->priority != DG_PRIORITY_BULK;
+}
+
 /* Takes what fits from the queue into worker->jobs; the lock is held. */
 static size_t take(struct lane *lane)
 {
@@ -359,8 +368,8 @@ static size_t take(struct lane *lane)
             break;
         if (is_dropped(sched, ticket, now))
             continue;
-        worker->jobs[n] = (struct dg_decode_job){ticket->src, ticket->n_src, &ticket->opts, &events,
-                                                 ticket};
+        worker->jobs[n] = (struct dg_decode_job){ticket->src, ticket->n_src, &ticket->opts, &events, ticket,
+                                                 is_urgent(ticket)};
         if ((is_busy && n > 0 && n_tokens + ticket->n_src > sched->opts.encode_busy) ||
             dg_decoder_n_fitting(lane->decoder, worker->jobs, n + 1) <= n)
             break;
@@ -427,8 +436,6 @@ static bool work_on(struct lane *lane)
     sweep(lane);
     if (dg_list_is_empty(&lane->running))
         return n > 0;
-    for (struct dg_list *at = lane->running.next; at != &lane->running; at = at->next)
-        DG_LIST_ITEM(at, struct dg_ticket, link)->n_steps++;
     uint64_t began_ns = now_ns(sched);
     size_t n_rows = dg_decoder_step(lane->decoder);
     lane->counts.n_steps++;
@@ -698,7 +705,7 @@ void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model)
 enum dg_err dg_sched_check(const struct dg_sched_model *model, const int32_t *src, size_t n_src,
                            const struct dg_search_opts *opts, struct dg_why *why)
 {
-    struct dg_decode_job job = {src, n_src, opts, &events, NULL};
+    struct dg_decode_job job = {src, n_src, opts, &events, NULL, false};
     return dg_decoder_check(model->lanes[0].decoder, &job, why);
 }
 

@@ -20,8 +20,9 @@
  *         }
  *
  * A worker that can take work takes it at once, in the order of queue.h, as one encoder batch; every step
- * then decodes all its live rows together; finished rows leave and are replaced at the next step. While
- * rows are live, a turn encodes only so many new tokens that the streams do not stall (`encode_busy`).
+ * then decodes its live rows together, in turn when they are many (step_rows of decoder.h); finished rows leave and
+ * are replaced at the next step. While rows are live, a turn encodes only so many new tokens that the streams do not
+ * stall (`encode_busy`). What is watched and has shown nothing yet goes first.
  * Encoder batches lie end to end without padding, so lengths need not be matched.
  *
  * Threads: submit and cancel from any; next and listen from one; workers are the scheduler's own. With

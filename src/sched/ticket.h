@@ -80,7 +80,6 @@ struct dg_ticket {
     size_t n_answers;
     enum dg_err err; /* OK, CANCELLED, TIMEOUT, NOMEM: why there may be no whole answer */
     uint64_t queued_ns, started_ns, first_ns, ended_ns;
-    uint32_t n_steps;
 
     /* The scheduler's */
     enum dg_ticket_state state;   /* guarded by its lock */

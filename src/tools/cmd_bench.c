@@ -169,7 +169,8 @@ static enum dg_err measure(struct runner *runner)
                                        .rows = what->batch * (size_t)what->beam,
                                        .source_max = S,
                                        .target_max = T,
-                                       .batch_tokens = what->batch * S};
+                                       .batch_tokens = what->batch * S,
+                                       .step_rows = what->batch * (size_t)what->beam}; /* all at once */
     struct dg_decoder *decoder = NULL;
     struct dg_decode_job jobs[BATCH_MAX];
     int32_t *ids = dg_try_calloc(what->batch * S, sizeof *ids);
@@ -177,7 +178,7 @@ static enum dg_err measure(struct runner *runner)
     if (!err) {
         fill_sources(runner, ids, what->batch * S);
         for (size_t i = 0; i < what->batch; i++)
-            jobs[i] = (struct dg_decode_job){ids + i * S, S, &opts, &events, NULL};
+            jobs[i] = (struct dg_decode_job){ids + i * S, S, &opts, &events, NULL, false};
         err = run_once(runner, decoder, jobs, &runner->runs[0]); /* warms up, is not counted */
     }
     double spent = 0;

@@ -14,7 +14,9 @@ import json
 import os
 import random
 import re
+import select
 import signal
+import socket
 import statistics
 import subprocess
 import tempfile
@@ -113,29 +115,77 @@ async def stream(port, text, rng=None):
     return first
 
 
-async def crowd(port, n, seconds, vanish=False):
-    """`n` clients for so long; times to first tokens."""
+async def vanishers(port, n, seconds):
+    """`n` clients for so long, half of whom leave at their first token."""
     end = time.monotonic() + seconds
-    firsts = []
 
     async def one(seed):
         rng = random.Random(seed)
         while time.monotonic() < end:
-            first = await stream(port, sentence(rng), rng if vanish else None)
-            if first:
-                firsts.append(first)
+            await stream(port, sentence(rng), rng)
 
     await asyncio.gather(*(one(i) for i in range(n)))
+
+
+class Client:
+    """Asks for one stream after the other on one connection, and looks at the bytes as they come: a client that takes them apart
+    would use more of the machine than the server."""
+
+    def __init__(self, port, seed):
+        self.rng = random.Random(seed)
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self):
+        content = json.dumps({"text": sentence(self.rng), "target": "en", "stream": True, "cache": False, **BEAM}).encode()
+        self.first, self.tail, self.began = None, b"", time.perf_counter()
+        self.socket.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                            b"Content-Length: %d\r\n\r\n%s" % (len(content), content))
+
+    def read(self):
+        """True at the end of the answer."""
+        data = self.socket.recv(65536)
+        if self.first is None and b"event: token" in data:
+            self.first = time.perf_counter() - self.began
+        self.tail = (self.tail + data)[-2000:]
+        if data and not self.tail.endswith(b"\r\n0\r\n\r\n"):
+            return False
+        if b"event: done" not in self.tail or self.first is None:
+            raise RuntimeError(f"not answered: {self.tail!r}")
+        return True
+
+
+def crowd(port, n, seconds):
+    """`n` clients for so long; times to first tokens."""
+    firsts, end = [], time.monotonic() + seconds
+    clients, poll = {}, select.epoll()
+    for seed in range(n):
+        client = Client(port, seed)
+        clients[client.socket.fileno()] = client
+        poll.register(client.socket, select.EPOLLIN)
+        client.ask()
+    while clients:
+        for number, _ in poll.poll():
+            client = clients[number]
+            if not client.read():
+                continue
+            firsts.append(client.first)
+            if time.monotonic() < end:
+                client.ask()
+            else:
+                poll.unregister(client.socket)
+                client.socket.close()
+                del clients[number]
     return firsts
 
 
 def section_clients(options):
     daemon = Daemon(options)
     rates, medians, p99s, costs = {}, {}, {}, {}
-    asyncio.run(crowd(daemon.port, 4, 1))
+    crowd(daemon.port, 4, 1)
     for n in (1, options.clients):
         before, started, cpu = daemon.number("output_tokens_total"), time.monotonic(), daemon.cpu()
-        firsts = sorted(asyncio.run(crowd(daemon.port, n, options.seconds)))
+        firsts = sorted(crowd(daemon.port, n, options.seconds))
         tokens = daemon.number("output_tokens_total") - before
         rates[n], costs[n] = tokens / (time.monotonic() - started), tokens / (daemon.cpu() - cpu)
         medians[n], p99s[n] = statistics.median(firsts), firsts[int(len(firsts) * 0.99)]
@@ -153,7 +203,7 @@ def section_clients(options):
 
 def section_vanish(options):
     daemon = Daemon(options)
-    asyncio.run(crowd(daemon.port, 200, options.vanish_seconds, vanish=True))
+    asyncio.run(vanishers(daemon.port, 200, options.vanish_seconds))
     time.sleep(1)
     for name in ("sentences_waiting", "sentences_running", "sentences_cancelled_total", "sentences_done_total",
                  "sentences_failed_total"):

@@ -36,6 +36,7 @@ static struct outcome outcomes[N_MAX];
 static struct dg_decoder *running;
 static bool expect_alignment;
 static const struct dg_lex *lex;
+static size_t step_rows;
 
 static size_t read_ids(const struct dg_json *item, const char *name, int32_t *ids)
 {
@@ -141,7 +142,7 @@ static const struct dg_decode_events events = {on_tokens, on_done};
 
 static struct dg_decode_job job_of(size_t i, const struct dg_search_opts *opts)
 {
-    return (struct dg_decode_job){sentences[i].src, sentences[i].n_src, opts, &events, &outcomes[i]};
+    return (struct dg_decode_job){sentences[i].src, sentences[i].n_src, opts, &events, &outcomes[i], false};
 }
 
 static struct dg_decoder *new_decoder(size_t n, int beam)
@@ -151,6 +152,7 @@ static struct dg_decoder *new_decoder(size_t n, int beam)
                                        .source_max = LEN_MAX,
                                        .target_max = LEN_MAX,
                                        .batch_tokens = n * LEN_MAX,
+                                       .step_rows = step_rows,
                                        .lex = lex};
     struct dg_decoder *decoder = NULL;
     struct dg_why why = DG_WHY_NONE;
@@ -240,14 +242,90 @@ START_TEST(company_changes_nothing)
         opts.beam = beam;
         translate_all(&opts, 1, NULL);
         memcpy(alone, outcomes, sizeof alone);
-        static const size_t batches[] = {2, 7, 32};
-        for (size_t b = 0; b < 3; b++)
+        static const size_t batches[] = {2, 7, 32, 32}, rows[] = {0, 0, 0, 7};
+        for (size_t b = 0; b < 4; b++)
             for (int is_shuffled = 0; is_shuffled < 2; is_shuffled++) {
+                step_rows = rows[b];
                 translate_all(&opts, batches[b], is_shuffled ? shuffled : NULL);
                 for (size_t i = 0; i < n_sentences; i++)
                     expect_same(&outcomes[i], &alone[i]);
             }
+        step_rows = 0;
     }
+    tear_down();
+}
+END_TEST
+
+/* Steps until sentence `i` has told its first token. */
+static size_t n_steps_to_first(struct dg_decoder *decoder, size_t i)
+{
+    size_t n = 0;
+    while (outcomes[i].n_told == 0 && outcomes[i].n_done == 0) {
+        ck_assert_uint_gt(dg_decoder_step(decoder), 0);
+        n++;
+    }
+    return n;
+}
+
+START_TEST(a_newcomer_says_its_first_word_before_the_others_say_their_next)
+{
+    enum { N = 12 };
+    bool is_exact;
+    set_up(&is_exact);
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    opts.beam = 2;
+    opts.min_len = 40;
+    opts.max_ratio = 0;
+    memset(outcomes, 0, sizeof outcomes);
+    struct dg_decoder *decoder = new_decoder(1, 2);
+    struct dg_decode_job newcomer = job_of(N, &opts), others[N];
+    newcomer.is_urgent = true;
+    ck_assert_int_eq(dg_decoder_add(decoder, &newcomer, 1, NULL, NULL), DG_OK);
+    size_t n_alone = n_steps_to_first(decoder, N);
+    dg_decoder_free(decoder);
+    step_rows = 6;
+    decoder = new_decoder(N + 1, 2);
+    for (size_t i = 0; i < N; i++)
+        others[i] = job_of(i, &opts);
+    ck_assert_int_eq(dg_decoder_add(decoder, others, N, NULL, NULL), DG_OK);
+    for (int i = 0; i < 20; i++)
+        ck_assert_uint_le(dg_decoder_step(decoder), step_rows);
+    outcomes[N] = (struct outcome){.n_told = 0};
+    ck_assert_int_eq(dg_decoder_add(decoder, &newcomer, 1, NULL, NULL), DG_OK);
+    ck_assert_uint_eq(n_steps_to_first(decoder, N), n_alone);
+    while (dg_decoder_step(decoder) > 0)
+        ;
+    for (size_t i = 0; i <= N; i++)
+        ck_assert_int_eq(outcomes[i].n_done, 1);
+    dg_decoder_free(decoder);
+    step_rows = 0;
+    tear_down();
+}
+END_TEST
+
+/* However many newcomers there are, the others go on. */
+START_TEST(newcomers_leave_a_quarter_of_each_step_to_the_others)
+{
+    bool is_exact;
+    set_up(&is_exact);
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    opts.min_len = 40;
+    opts.max_ratio = 0;
+    memset(outcomes, 0, sizeof outcomes);
+    step_rows = 8;
+    struct dg_decoder *decoder = new_decoder(32, 1);
+    struct dg_decode_job old = job_of(0, &opts);
+    ck_assert_int_eq(dg_decoder_add(decoder, &old, 1, NULL, NULL), DG_OK);
+    for (size_t t = 0; t < 10; t++) {
+        struct dg_decode_job jobs[3] = {job_of(1 + 3 * t, &opts), job_of(2 + 3 * t, &opts), job_of(3 + 3 * t, &opts)};
+        for (size_t i = 0; i < 3; i++)
+            jobs[i].is_urgent = true;
+        ck_assert_int_eq(dg_decoder_add(decoder, jobs, 3, NULL, NULL), DG_OK);
+        ck_assert_uint_le(dg_decoder_step(decoder), step_rows);
+    }
+    ck_assert_uint_ge(outcomes[0].n_told, 3); /* those that have shown something take turns with it */
+    dg_decoder_free(decoder);
+    step_rows = 0;
     tear_down();
 }
 END_TEST
@@ -321,7 +399,7 @@ START_TEST(jobs_that_can_never_fit_are_refused_with_a_reason)
     job.n_src = 0;
     ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &why), DG_ERR_RANGE);
     int32_t bad[] = {5, 99999, 0};
-    job = (struct dg_decode_job){bad, 3, &opts, &events, &outcomes[0]};
+    job = (struct dg_decode_job){bad, 3, &opts, &events, &outcomes[0], false};
     ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &why), DG_ERR_RANGE);
     ck_assert_str_eq(why.text, "source id 1 is 99999, expected 0 to 8000");
     job = job_of(0, &opts);
@@ -436,6 +514,8 @@ END_TEST
 
 DG_UNIT(greedy_says_what_an_independent_implementation_says,
         a_beam_scores_as_well_as_an_independent_one, company_changes_nothing,
+        a_newcomer_says_its_first_word_before_the_others_say_their_next,
+        newcomers_leave_a_quarter_of_each_step_to_the_others,
         a_cancelled_sentence_ends_at_once_and_alone, nothing_is_allocated_per_token,
         jobs_that_can_never_fit_are_refused_with_a_reason, alignment_is_kept_for_every_token,
         a_shortlist_that_has_the_best_words_changes_no_answer,
