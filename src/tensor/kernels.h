@@ -127,7 +127,7 @@ struct dg_kernels {
     float (*read)(const float *x, size_t n);
 };
 
-enum { DG_OPS_CHAINS = 12 };
+enum { DG_OPS_CHAINS = 10 }; /* enough to hide the latency, few enough for 16 registers */
 
 /* The table called `name` ("ref", "avx2", "avx512", "neon", "neon-dot", "blas"). DG_ERR_NOT_FOUND for
  * an unknown name and DG_ERR_UNSUPPORTED for one that this CPU or build cannot run, with a sentence

@@ -50,7 +50,7 @@ void dg_ops_gate_ref(float *out, const float *a, const float *x, const float *b,
 float dg_ops_log_sum_exp_top_ref(const float *x, size_t n, size_t k, struct dg_top *top,
                                  size_t *n_top);
 
-/* Scratch of an I8 product: M quantised rows, then their scales (dg_packed_scratch counts both). */
+/* Scratch of an I8 product: M quantised rows, one or two bytes a number, then their scales (dg_packed_scratch counts both). */
 static inline size_t dg_ops_quantized_ld(size_t K)
 {
     return (K + 63) & ~(size_t)63;
@@ -58,7 +58,7 @@ static inline size_t dg_ops_quantized_ld(size_t K)
 
 static inline float *dg_ops_quantized_scale(void *scratch, size_t M, size_t K)
 {
-    return (float *)((char *)scratch + M * dg_ops_quantized_ld(K));
+    return (float *)((char *)scratch + M * dg_ops_quantized_ld(K) * sizeof(int16_t));
 }
 
 /* Offers one value to a list of the k best, sorted best first. Values must come by rising index, so an

@@ -156,5 +156,5 @@ size_t dg_packed_scratch(const struct dg_packed *packed, size_t M)
 {
     if (packed->type == DG_PACKED_F32)
         return round_up(DG_OPS_BLAS_ROWS_MAX * packed->K * sizeof(float), 64);
-    return round_up(M * round_up(packed->K, 64), 64) + round_up(M * sizeof(float), 64);
+    return M * round_up(packed->K, 64) * sizeof(int16_t) + round_up(M * sizeof(float), 64);
 }
