@@ -47,13 +47,13 @@ int dg_search_width(const struct dg_search_opts *opts)
     return opts->sample ? opts->n_best : opts->beam;
 }
 
-/* Lays the arrays of `n_hyps` hypotheses and of what was shown into one block. */
+/* Lays the arrays of `n_hyps` hypotheses, of what was shown and of places into one block. */
 static enum dg_err lay_out(struct dg_search *search, size_t n_hyps)
 {
     size_t cap = search->cap ? search->cap : 1;
     size_t n_coverage = search->opts->coverage_penalty > 0 ? search->n_src : 0;
     size_t per_hyp = cap * (sizeof(int32_t) + sizeof(float)) + n_coverage * sizeof(float);
-    size_t wide = (n_hyps + 1) * per_hyp;
+    size_t notes = (n_hyps + 1) * per_hyp, wide = notes + dg_place_size(&search->place, cap, (size_t)search->width);
     size_t total = wide + n_hyps * cap * sizeof(int16_t);
     if (total > search->memory_cap) {
         unsigned char *grown = dg_try_realloc(search->memory, total);
@@ -66,6 +66,7 @@ static enum dg_err lay_out(struct dg_search *search, size_t n_hyps)
     search->shown_ids = (int32_t *)(void *)at;
     search->shown_logprobs = (float *)(void *)(at + cap * sizeof(int32_t));
     int16_t *row_of = (int16_t *)(void *)(at + wide);
+    search->place.notes = (struct dg_place_note *)(void *)(at + notes);
     for (size_t i = 0; i < n_hyps; i++) {
         at += per_hyp;
         struct hyp *hyp = &search->hyps[i];
@@ -85,6 +86,7 @@ static void begin(struct dg_search *search)
     root->n = 0;
     root->sum = 0;
     root->at = DG_CONSTRAIN_START;
+    root->at.met = search->place.all; /* those are nobody's concern while the search goes its own way */
     if (root->coverage)
         memset(root->coverage, 0, search->n_src * sizeof *root->coverage);
     search->n_live = 1;
@@ -109,6 +111,7 @@ enum dg_err dg_search_start(struct dg_search *search, const struct dg_search_opt
     search->width = dg_search_width(opts);
     search->n_keep = opts->n_best;
     size_t width = (size_t)search->width, n_hyps = 2 * width + (size_t)search->n_keep + 1;
+    dg_place_start(&search->place, opts, width);
     enum dg_err err = lay_out(search, n_hyps);
     if (err)
         return err;
@@ -355,6 +358,24 @@ static void show(struct dg_search *search, const struct hyp *hyp, size_t n)
         search->n_shown = n;
 }
 
+/* It is over, but a phrase is not where it belongs: begins again with what was said up to there and the phrase. */
+static bool put_phrase(struct dg_search *search)
+{
+    size_t at;
+    const struct dg_phrase *phrase;
+    const struct hyp *best = &search->kept[0];
+    size_t from = search->n_prefix > search->n_shown ? search->n_prefix : search->n_shown;
+    if (search->n_kept == 0 ||
+        !dg_place_find(&search->place, search->opts, best->ids, best->row_of, best->n, from, search->cap, &at, &phrase))
+        return false;
+    memmove(search->shown_ids, best->ids, at * sizeof *best->ids);
+    memcpy(search->shown_ids + at, phrase->ids, phrase->n_ids * sizeof *phrase->ids);
+    search->prefix = search->shown_ids;
+    search->n_prefix = at + phrase->n_ids;
+    search->state = DG_SEARCH_RESTART;
+    return true;
+}
+
 static void settle(struct dg_search *search)
 {
     bool at_cap = search->n_step >= search->cap;
@@ -368,7 +389,7 @@ static void settle(struct dg_search *search)
             keep_live(search, DG_FINISH_LENGTH);
         search->state = DG_SEARCH_DONE;
     }
-    if (search->state == DG_SEARCH_RESTART)
+    if (search->state == DG_SEARCH_RESTART || (search->state == DG_SEARCH_DONE && put_phrase(search)))
         return;
     const struct hyp *of;
     if (search->state == DG_SEARCH_DONE) {
@@ -380,6 +401,10 @@ static void settle(struct dg_search *search)
             n = search->n_shown; /* it may have to begin again */
         if (search->opts->loop_guard)
             n -= dg_loop_held_back(of->ids, n);
+        if (dg_place_is_open(&search->place) && n > search->n_prefix)
+            n = search->n_prefix; /* the next phrase is put behind those that were */
+        if (dg_place_is_open(&search->place) && !search->place.put)
+            n = search->n_shown;
         show(search, of, n);
     }
 }

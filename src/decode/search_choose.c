@@ -97,6 +97,13 @@ static void forbid_joining(const struct dg_search *search, float *logits)
             logits[c] = -INFINITY;
 }
 
+static void forbid_word(const struct dg_search *search, int32_t id, float *logits)
+{
+    long column = dg_columns_find(&search->columns, id);
+    if (column >= 0)
+        logits[column] = -INFINITY;
+}
+
 /* Looks where the network looks: forbids the first words of phrases that do not belong here, and returns
  * the constraint that is due, or -1. */
 static int watch_ties(struct dg_search *search, int from, float *logits)
@@ -115,11 +122,8 @@ static int watch_ties(struct dg_search *search, int from, float *logits)
         }
         if ((int)i == due || !dg_tie_is_barred(&hyp->at, opts, i, attention, search->n_src))
             continue;
-        for (size_t f = 0; f < constraint->n_forms; f++) {
-            long column = dg_columns_find(&search->columns, constraint->forms[f].ids[0]);
-            if (column >= 0)
-                logits[column] = -INFINITY;
-        }
+        for (size_t f = 0; f < constraint->n_forms; f++)
+            forbid_word(search, constraint->forms[f].ids[0], logits);
     }
     return due;
 }
@@ -147,6 +151,14 @@ static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
         return true;
     }
     return false;
+}
+
+/* What speaks for putting a phrase here, for each that may have to be. */
+static void note_places(struct dg_search *search, int from, const float *logits, float lse)
+{
+    if (dg_place_is_open(&search->place) && search->attention)
+        dg_place_note(&search->place, search->opts, search->live[from].n, (size_t)from, search->attention[from],
+                      search->n_src, &search->columns, logits, lse);
 }
 
 /* Prepares the row of live hypothesis `from`; returns false when its next word was forced or
@@ -178,13 +190,16 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
         long column = dg_columns_find(&search->columns, forced);
         float wanted = column < 0 ? -INFINITY : logits[column];
         dg_pick_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
+        note_places(search, from, logits, lse);
         if (isfinite(wanted) && isfinite(lse))
             add_candidate(search, from, forced, wanted - lse);
         return false;
     }
     dg_rules_apply(&rules, hyp->ids, hyp->n, logits);
-    if (hyp->at.is_fresh && search->opts->joining)
+    if (search->opts->joining && (hyp->at.is_fresh || (search->place.put && hyp->n == search->n_prefix)))
         forbid_joining(search, logits);
+    if (search->place.displaced >= 0 && hyp->n == search->n_prefix)
+        forbid_word(search, search->place.displaced, logits);
     int due = search->has_ties ? watch_ties(search, from, logits) : -1;
     if (due < 0 && wants_to_end && search->has_ties && move_phrase(search, hyp))
         return false;
@@ -201,10 +216,12 @@ static void propose(struct dg_search *search, float *const *logits)
     struct dg_choice *choices = search->tmp->choices;
     for (int i = 0; i < search->n_live; i++) {
         float lse;
+        dg_place_forget(&search->place, search->live[i].n, (size_t)i);
         if (!prepare_row(search, i, logits[i]))
             continue;
         size_t n = dg_pick_top(search->tmp->pick, logits[i], search->columns.n,
                                (size_t)(2 * search->width), choices, &lse);
+        note_places(search, i, logits[i], lse);
         for (size_t c = 0; c < n; c++)
             add_candidate(search, i, dg_columns_id(&search->columns, (size_t)choices[c].column),
                           choices[c].logprob);
@@ -293,6 +310,12 @@ static void draw(struct dg_search *search, float *const *logits, const float *co
             continue;
         }
         prepared = from;
+        float lse;
+        dg_place_forget(&search->place, search->live[from].n, (size_t)from);
+        if (dg_place_is_open(&search->place)) {
+            dg_pick_top(search->tmp->pick, logits[from], search->columns.n, 0, NULL, &lse);
+            note_places(search, from, logits[from], lse);
+        }
         struct dg_rng rng = search->live[from].rng;
         if (!search->is_split)
             dg_rng_init(&rng, opts->seed, (uint64_t)lane);

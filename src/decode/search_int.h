@@ -7,6 +7,7 @@
 #define DG_DECODE_SEARCH_INT_H
 
 #include "decode/constrain.h"
+#include "decode/place.h"
 #include "decode/search.h"
 
 enum {
@@ -70,6 +71,7 @@ struct dg_search {
     int n_moves;     /* second attempts for a phrase that was not due anywhere */
     bool is_moved;   /* one begins at the end of this step */
     const float *const *attention; /* borrowed, during a step only */
+    struct dg_place place;         /* phrases that are put where they belong after a free attempt */
     enum dg_finish empty_finish; /* of an answer without a hypothesis */
 
     struct hyp hyps[3 * DG_BEAM_MAX + 1];

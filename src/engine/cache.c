@@ -73,7 +73,7 @@ static enum dg_err put_constraints(struct dg_buf *key, const struct dg_search_op
     enum dg_err err = put(key, head, sizeof head);
     for (size_t i = 0; !err && i < search->n_constraints; i++) {
         const struct dg_constraint *one = &search->constraints[i];
-        uint64_t form[5] = {one->n_forms, one->is_copy, one->is_once, one->src_from, one->src_to};
+        uint64_t form[6] = {one->n_forms, one->is_copy, one->is_once, one->is_placed, one->src_from, one->src_to};
         err = put(key, form, sizeof form);
         for (size_t j = 0; !err && j < one->n_forms; j++)
             err = put_ids(key, one->forms[j].ids, one->forms[j].n_ids);

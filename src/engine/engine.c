@@ -123,6 +123,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
     dg_list_init(&engine->waiting);
     dg_list_init(&engine->looked_at);
     dg_protect_list_init(&engine->tools.protected);
+    dg_glossary_scan_init(&engine->tools.scan);
     dg_asks_init(&engine->tools.asks);
     engine->own_clock = (struct dg_clock)DG_CLOCK_REAL;
     engine->wake = opts->wake;
@@ -210,6 +211,7 @@ void dg_engine_free(struct dg_engine *engine)
     dg_segmenter_free(engine->tools.segmenter);
     dg_tokenizer_work_free(engine->tools.work);
     dg_protect_list_deinit(&engine->tools.protected);
+    dg_glossary_scan_deinit(&engine->tools.scan);
     dg_free(engine);
 }
 

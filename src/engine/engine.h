@@ -31,11 +31,14 @@
 #include "decode/opts.h"
 #include "sched/sched.h"
 #include "text/doc.h"
+#include "text/glossary.h"
 #include "text/tokenizer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { DG_ENGINE_GLOSSARIES = 8 };
 
 enum dg_engine_model_state {
     DG_ENGINE_MODEL_KNOWN,   /* not in memory; the next request has it loaded */
@@ -99,6 +102,15 @@ struct dg_engine_sentence {
     enum dg_err err;              /* TIMEOUT, CANCELLED, ...: the answer is partial or missing */
 };
 
+/* A term of a glossary that the text has, and what became of it. */
+struct dg_engine_term {
+    const struct dg_glossary_term *term;
+    size_t at, len;           /* bytes of the original text */
+    bool is_used;             /* the translation calls it as the glossary does, */
+    bool has_place;           /* here: */
+    size_t said_at, said_len; /* bytes of the translation */
+};
+
 struct dg_engine_result {
     enum dg_err err; /* OK, or why the text is not whole */
     const char *why; /* a sentence about that; NULL: there is none but the error's own */
@@ -109,6 +121,8 @@ struct dg_engine_result {
     size_t n_cached; /* sentences whose answer was there */
     const struct dg_span *lost; /* [n_lost] what was to come back as it is and did not (text/protect.h) */
     size_t n_lost;
+    const struct dg_engine_term *terms; /* [n_terms] of glossaries, in the order of the text */
+    size_t n_terms;
     const char *model, *source, *target;
     const char *detected; /* the text's language, when it had to be found out; else NULL */
     float confidence;     /* of that, 0 to 1; 0 also when no model's language was recognised */
@@ -154,6 +168,12 @@ struct dg_engine_request {
     const struct dg_span *protect;  /* [n_protect] text wherever it stands; lives until on_done */
     size_t n_protect;
     bool no_protect;                /* nothing is protected */
+
+    /* What terms are called (text/glossary.h), for each pair of languages that they have; the first that knows a term
+     * says. They live until on_done. */
+    struct dg_glossary *const *glossaries; /* [n_glossaries] at most DG_ENGINE_GLOSSARIES */
+    size_t n_glossaries;
+    bool glossaries_fit;            /* one without the request's pair of languages is refused */
 };
 
 #define DG_ENGINE_REQUEST_DEFAULT                                                                  \

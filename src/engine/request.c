@@ -15,6 +15,7 @@ enum {
     TURN_BYTES = 2048,    /* of sentences begun in one turn; others have theirs in between */
     RESULT_MAX = 1 << 28, /* bytes of one result */
     LOST_MAX = 1000,
+    TERMS_MAX = 100000,   /* told of one text */
 };
 
 /* ---- Life --------------------------------------------------------------------------------------- */
@@ -29,6 +30,24 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_why *why)
         request->asked.text = dg_doc_plain(request->doc);
     request->asked.join_lines = false; /* in markup lines are joined already where they may be */
     return err;
+}
+
+/* The dictionaries of the request's glossaries for its languages. */
+static enum dg_err open_glossaries(struct dg_request *request, const struct dg_engine_request *asked, struct dg_why *why)
+{
+    const struct dg_loaded *first = request->legs[0], *last = request->legs[request->n_legs - 1];
+    if (asked->n_glossaries > DG_ENGINE_GLOSSARIES)
+        return dg_why_set(why, DG_ERR_LIMIT, "%zu glossaries are asked for, expected at most %d", asked->n_glossaries,
+                          DG_ENGINE_GLOSSARIES);
+    for (size_t i = 0; i < asked->n_glossaries && !request->is_copy; i++) {
+        const struct dg_dictionary *dictionary =
+            dg_glossary_for(asked->glossaries[i], &first->source_tag, &last->target_tag);
+        if (dictionary)
+            request->dictionaries[request->n_dictionaries++] = dictionary;
+        else if (asked->glossaries_fit)
+            return dg_why_set(why, DG_ERR_UNSUPPORTED, "the glossary has no terms from '%s' to '%s'", first->source, last->target);
+    }
+    return DG_OK;
 }
 
 enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *tools,
@@ -60,10 +79,12 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
     request->began_ns = dg_clock_now(tools->clock);
     if (asked->timeout_ms)
         request->deadline_ns = request->began_ns + asked->timeout_ms * DG_CLOCK_MS;
-    request->text = dg_try_malloc(asked->text.len + 1);
-    if (!request->text) {
+    err = open_glossaries(request, asked, why);
+    if (!err)
+        request->text = dg_try_malloc(asked->text.len + 1);
+    if (!err && !request->text) {
         err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a text of %zu bytes", asked->text.len);
-    } else {
+    } else if (!err) {
         if (asked->text.len)
             memcpy(request->text, asked->text.ptr, asked->text.len);
         request->asked.text = dg_span_make(request->text, asked->text.len);
@@ -92,6 +113,7 @@ void dg_request_free(struct dg_request *request)
     for (size_t i = 0; i < request->n_lost; i++)
         dg_free((char *)(uintptr_t)request->lost[i].ptr);
     dg_free(request->lost);
+    dg_free(request->terms);
     dg_free(request->parts);
     dg_free(request->doc_parts);
     dg_doc_free(request->doc);
@@ -298,6 +320,39 @@ static enum dg_err show_end(struct dg_request *request)
     return err ? err : tell_delta(request, from);
 }
 
+/* What became of the terms of a sentence that was shown whole. */
+static enum dg_err note_terms(struct dg_request *request, const struct dg_sentence *sentence)
+{
+    const struct dg_terms *terms = &sentence->terms;
+    size_t n = request->n_terms + terms->n;
+    if (n > request->terms_cap) {
+        size_t cap = n > 2 * request->terms_cap ? n : 2 * request->terms_cap;
+        struct dg_engine_term *grown = dg_try_realloc(request->terms, cap * sizeof *grown);
+        if (!grown)
+            return DG_ERR_NOMEM;
+        request->terms = grown;
+        request->terms_cap = cap;
+    }
+    for (size_t i = 0; i < terms->n && request->n_terms < TERMS_MAX; i++) {
+        const struct dg_terms_item *item = &terms->items[i];
+        size_t begin = sentence->tokens[item->from].begin, end = sentence->tokens[item->to - 1].end;
+        if (request->doc) {
+            begin = dg_doc_origin(request->doc, begin);
+            end = dg_doc_origin(request->doc, end);
+        }
+        request->terms[request->n_terms++] = (struct dg_engine_term){
+            .term = item->term,
+            .at = begin,
+            .len = end > begin ? end - begin : 0,
+            .is_used = item->is_used,
+            .has_place = item->is_used && !request->doc,
+            .said_at = request->result.len - sentence->text.len + item->said_at,
+            .said_len = item->said_len,
+        };
+    }
+    return DG_OK;
+}
+
 /* Markup is placed when all is said: its sentence is shown at its end. */
 static bool is_showable(const struct dg_request *request, const struct dg_sentence *sentence)
 {
@@ -321,6 +376,9 @@ static enum dg_err show_in_order(struct dg_request *request)
             break;
         err = show_news(request, sentence);
         if (err || !sentence->is_over)
+            break;
+        err = note_terms(request, sentence);
+        if (err)
             break;
         err = tell_sentence(request, sentence,
                             dg_span_sub(dg_buf_span(&request->result), sentence->shown_at, SIZE_MAX));
@@ -464,6 +522,8 @@ void dg_request_finish(struct dg_request *request, struct dg_request_tools *tool
         .n_cached = request->n_cached,
         .lost = request->lost,
         .n_lost = request->n_lost,
+        .terms = request->terms,
+        .n_terms = request->n_terms,
         .model = request->n_legs == 1 ? request->legs[0]->name : request->name,
         .source = request->legs[0]->source,
         .target = request->legs[request->n_legs - 1]->target,

@@ -54,6 +54,10 @@ struct dg_request {
     size_t n_cached;
     struct dg_span *lost; /* owned; [n_lost], copies */
     size_t n_lost;
+    const struct dg_dictionary *dictionaries[DG_ENGINE_GLOSSARIES]; /* [n_dictionaries] borrowed; for its languages */
+    size_t n_dictionaries;
+    struct dg_engine_term *terms; /* owned; [n_terms] of sentences that were shown */
+    size_t n_terms, terms_cap;
     struct dg_buf result;
     enum dg_err err;
     enum dg_finish finish;
@@ -68,6 +72,7 @@ struct dg_request_tools {
     struct dg_segmenter *segmenter;
     struct dg_tokenizer_work *work;
     struct dg_protect_list protected;
+    struct dg_glossary_scan scan;
     struct dg_clock *clock;
     struct dg_cache *cache; /* NULL: none */
     struct dg_asks asks;    /* of the remote cache, if there is one */

@@ -47,13 +47,11 @@ static enum dg_err constrain(struct dg_sentence *sentence, const struct dg_token
         return DG_OK;
     if (!sentence->phrases)
         sentence->phrases = dg_try_calloc(DG_CARRY_MAX, sizeof *sentence->phrases);
-    if (!sentence->constraints)
-        sentence->constraints =
-            dg_try_calloc(DG_CARRY_MAX + DG_CONSTRAINTS_MAX, sizeof *sentence->constraints);
-    if (!sentence->phrases || !sentence->constraints)
+    if (!sentence->carried)
+        sentence->carried = dg_try_calloc(DG_CARRY_MAX, sizeof *sentence->carried);
+    if (!sentence->phrases || !sentence->carried)
         return DG_ERR_NOMEM;
-    sentence->n_carried =
-        dg_carry_constrain(sentence->carry, tokens, n, sentence->phrases, sentence->constraints);
+    sentence->n_carried = dg_carry_constrain(sentence->carry, tokens, n, sentence->phrases, sentence->carried);
     return DG_OK;
 }
 
@@ -131,6 +129,53 @@ static enum dg_err list_extra(const struct dg_request *request, const struct dg_
     return DG_OK;
 }
 
+/* Text that comes back byte for byte has no terms. */
+static void drop_frozen(struct dg_sentence *sentence)
+{
+    const struct dg_request *request = sentence->request;
+    const struct dg_doc_part *part = &request->doc_parts[sentence->part];
+    size_t n_items;
+    const struct dg_doc_item *items = dg_doc_items(request->doc, &n_items);
+    for (size_t k = sentence->terms.n; k-- > 0;) {
+        const struct dg_terms_item *term = &sentence->terms.items[k];
+        size_t begin = sentence->tokens[term->from].begin, end = sentence->tokens[term->to - 1].end;
+        bool is_frozen = false;
+        for (size_t i = part->inner; i < part->end; i++)
+            is_frozen = is_frozen || (items[i].kind == DG_DOC_FROZEN && begin < items[i].plain_at + items[i].plain_len &&
+                                      end > items[i].plain_at);
+        if (is_frozen)
+            dg_terms_drop(&sentence->terms, k);
+    }
+}
+
+/* The terms of glossaries that the sentence has. Where two models are needed they are only checked: the second does not
+ * see the words that they were. */
+static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_tools *tools, const struct dg_prepared *prepared,
+                              const struct dg_token *tokens, size_t n)
+{
+    const struct dg_request *request = sentence->request;
+    const struct dg_loaded *last = request->legs[request->n_legs - 1];
+    const struct dg_terms_how how = {.dictionaries = request->dictionaries,
+                                     .n_dictionaries = request->n_dictionaries,
+                                     .text = prepared->text,
+                                     .tokens = tokens,
+                                     .n_tokens = n,
+                                     .carry = sentence->carry,
+                                     .any_case = prepared->casing != DG_CASING_PLAIN,
+                                     .tokenizer = request->n_legs == 1 ? last->tokenizer : NULL,
+                                     .language = last->target_tag.language,
+                                     .scan = &tools->scan};
+    if (request->n_dictionaries == 0)
+        return DG_OK;
+    enum dg_err err = dg_terms_find(&sentence->terms, &how);
+    for (size_t i = sentence->terms.n; i-- > 0;) /* nothing that the model sees */
+        if (sentence->terms.items[i].to == sentence->terms.items[i].from)
+            dg_terms_drop(&sentence->terms, i);
+    if (!err && request->doc && prepared->in_place)
+        drop_frozen(sentence);
+    return err;
+}
+
 static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tools *tools,
                             struct dg_why *why)
 {
@@ -166,6 +211,8 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
         err = keep_tokens(sentence, &prepared, tokens, n, why);
     if (!err)
         err = constrain(sentence, tokens, n);
+    if (!err)
+        err = find_terms(sentence, tools, &prepared, tokens, n);
     sentence->casing = prepared.casing;
     sentence->in_place = prepared.in_place;
     dg_prepared_deinit(&prepared);
@@ -220,6 +267,8 @@ void dg_sentence_free(struct dg_sentence *sentence)
     dg_tokenizer_stream_deinit(&sentence->stream);
     free_carry(sentence);
     dg_free(sentence->constraints);
+    dg_free(sentence->carried);
+    dg_terms_deinit(&sentence->terms);
     dg_free(sentence->phrases);
     dg_buf_deinit(&sentence->via);
     dg_buf_deinit(&sentence->raw);
@@ -380,7 +429,8 @@ static enum dg_err go_on(struct dg_sentence *sentence, struct dg_request_tools *
     }
     sentence->is_over = true;
     sentence->request->n_cached += sentence->is_cached;
-    return end_text(sentence, tools);
+    enum dg_err err = end_text(sentence, tools);
+    return err ? err : dg_terms_check(&sentence->terms, dg_buf_span(&sentence->text), &tools->scan);
 }
 
 /* ---- Collecting --------------------------------------------------------------------------------- */
@@ -599,23 +649,31 @@ static bool needs_alignment(const struct dg_sentence *sentence)
     return request->n_legs == 1 && request->doc && request->doc_parts[sentence->part].has_markup;
 }
 
-/* Demands what is carried, besides what `search` demands already. */
-static void demand_carried(const struct dg_sentence *sentence, struct dg_search_opts *search)
+/* Demands what is carried and the terms of glossaries, besides what `search` demands already. */
+static enum dg_err demand_more(struct dg_sentence *sentence, struct dg_search_opts *search)
 {
-    size_t n = sentence->n_carried, n_all = n + search->n_constraints;
-    if (n == 0)
-        return;
-    if (n_all > DG_CONSTRAINTS_MAX)
-        n_all = DG_CONSTRAINTS_MAX; /* what is left out may come all the same, and is told when not */
-    for (size_t i = n; i < n_all; i++)
-        sentence->constraints[i] = search->constraints[i - n];
+    size_t n = sentence->n_carried, n_placed = is_last_leg(sentence) ? sentence->terms.n : 0;
+    if (n == 0 && n_placed == 0)
+        return DG_OK;
+    if (!sentence->constraints)
+        sentence->constraints = dg_try_calloc(DG_CONSTRAINTS_MAX, sizeof *sentence->constraints);
+    if (!sentence->constraints)
+        return DG_ERR_NOMEM;
+    if (n)
+        memcpy(sentence->constraints, sentence->carried, n * sizeof *sentence->constraints);
+    if (n_placed)
+        n += dg_terms_constrain(&sentence->terms, sentence->constraints + n, DG_CONSTRAINTS_MAX - n);
+    /* What is left out may come all the same, and is told when not. */
+    for (size_t i = 0; i < search->n_constraints && n < DG_CONSTRAINTS_MAX; i++)
+        sentence->constraints[n++] = search->constraints[i];
     search->constraints = sentence->constraints;
-    search->n_constraints = n_all;
+    search->n_constraints = n;
     search->joining = model_of(sentence)->joining;
+    return DG_OK;
 }
 
 /* The options of its search: on the way to another language plain, at the end as they were asked for. */
-static struct dg_search_opts search_of(const struct dg_sentence *sentence)
+static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts *out)
 {
     const struct dg_request *request = sentence->request;
     struct dg_search_opts search = request->asked.search;
@@ -627,8 +685,9 @@ static struct dg_search_opts search_of(const struct dg_sentence *sentence)
         dg_demands_apply(&request->demands, sentence->is_first, &search);
     }
     search.want_alignment |= needs_alignment(sentence);
-    demand_carried(sentence, &search);
-    return search;
+    enum dg_err err = demand_more(sentence, &search);
+    *out = search;
+    return err;
 }
 
 /* An answer that is there already. */
@@ -656,9 +715,11 @@ static enum dg_err launch_once(struct dg_sentence *sentence, struct dg_request_t
                                struct dg_buf *key, struct dg_why *why, uint64_t *retry_ms)
 {
     struct dg_cache *cache = sentence->request->asked.no_cache ? NULL : tools->cache;
-    const struct dg_search_opts search = search_of(sentence);
+    struct dg_search_opts search;
     struct dg_flight *found = NULL;
-    enum dg_err err = DG_OK;
+    enum dg_err err = search_of(sentence, &search);
+    if (err)
+        return err;
     if (cache || tools->asks.remote.get)
         err = dg_cache_key(model_of(sentence)->version, &search, sentence->ids, sentence->n_ids, key);
     if (!err && cache)

@@ -23,6 +23,7 @@
 #include "engine/cache.h"
 #include "engine/carry.h"
 #include "engine/engine.h"
+#include "engine/terms.h"
 #include "text/casing.h"
 #include "text/doc.h"
 #include "text/segment.h"
@@ -49,9 +50,11 @@ struct dg_sentence {
     struct dg_tokenizer_stream stream;
     struct dg_carry *carry;      /* owned; NULL: nothing is carried */
     struct dg_carry_out out;     /* how far `raw` was undressed */
-    struct dg_constraint *constraints; /* owned; [.., DG_CARRY_MAX more] of the present piece, */
+    struct dg_constraint *constraints; /* owned; [DG_CONSTRAINTS_MAX] of the present ticket */
+    struct dg_constraint *carried; /* owned; [n_carried] what is carried, in the present piece, */
     struct dg_phrase *phrases;   /* owned; [DG_CARRY_MAX] */
-    size_t n_carried;            /* of them for what is carried: the last ones */
+    size_t n_carried;
+    struct dg_terms terms;       /* of glossaries */
     struct dg_buf raw;           /* what the present ticket says, as the model says it */
     struct dg_buf text;          /* what this leg has said, */
     size_t n_told;               /* of which this much was shown */

@@ -56,6 +56,8 @@ static const struct dg_opt_row rows[] = {
      .help = "each line's translation begins with this (with --ids: ids)"},
     {DG_OPT_STRINGS(struct translate, must), "must", .unit = "TEXT", .max = DG_CONSTRAINTS_MAX,
      .help = "each line's translation contains this; repeatable; implies --whole-lines"},
+    {DG_OPT_PATH(struct translate, glossary), "glossary",
+     .help = "a file of terms, each on a line: the source, a tab, and what it is called; more columns are other forms; .csv for commas"},
     {DG_OPT_STRING(struct translate, suppress), "suppress", .unit = "IDS",
      .help = "token ids, with spaces between, that are never said"},
     SERVER_FLAGS(struct translate, remote, "", 0),
@@ -79,6 +81,7 @@ struct work {
     struct dg_progress *progress;
     struct translate_totals *totals;
     struct dg_span must[DG_CONSTRAINTS_MAX];
+    struct dg_glossary *glossary; /* NULL: none */
 };
 
 /* A line under way. With several answers a sentence's alternatives are joined line-wise. */
@@ -205,6 +208,35 @@ static void write_fields(struct translation *translation)
     }
 }
 
+/* What became of the terms of the glossary; bytes are those of the line and of its translation. */
+static void write_terms(struct dg_json_out *out, const struct dg_engine_result *result)
+{
+    dg_json_out_key(out, "terms");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < result->n_terms; i++) {
+        const struct dg_engine_term *term = &result->terms[i];
+        dg_json_out_open(out, '{');
+        dg_json_out_key(out, "source");
+        dg_json_out_string(out, term->term->source);
+        dg_json_out_key(out, "target");
+        dg_json_out_string(out, term->term->targets[0]);
+        dg_json_out_key(out, "start");
+        dg_json_out_uint(out, term->at);
+        dg_json_out_key(out, "length");
+        dg_json_out_uint(out, term->len);
+        dg_json_out_key(out, "used");
+        dg_json_out_bool(out, term->is_used);
+        if (term->has_place) {
+            dg_json_out_key(out, "target_start");
+            dg_json_out_uint(out, term->said_at);
+            dg_json_out_key(out, "target_length");
+            dg_json_out_uint(out, term->said_len);
+        }
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
 static void write_json(struct translation *translation, const struct dg_engine_result *result)
 {
     struct dg_buf *text = &translation->line->out;
@@ -224,6 +256,8 @@ static void write_json(struct translation *translation, const struct dg_engine_r
     dg_json_out_cstr(&out, dg_finish_name(result->finish));
     dg_json_out_key(&out, "repaired");
     dg_json_out_bool(&out, result->repaired);
+    if (translation->work->glossary)
+        write_terms(&out, result);
     dg_json_out_key(&out, "sentences");
     dg_json_out_open(&out, '[');
     if (translation->sentences.len)
@@ -260,6 +294,7 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
         append(&translation->line->out, result->text);
     translate_count(work->totals, result->n_sentences, result->n_tokens_in, result->n_tokens_out,
                     result->finish, result->repaired);
+    translate_count_terms(work->totals, result);
     dg_progress_show(work->progress, ++work->totals->n_lines);
     translation->line->is_done = true;
     free_translation(translation);
@@ -289,6 +324,8 @@ static enum dg_err start(void *ctx, struct line *line)
     request.prefix = dg_span_cstr(work->flags->prefix);
     request.must = work->must;
     request.n_must = work->flags->must.n;
+    request.glossaries = &work->glossary;
+    request.n_glossaries = work->glossary != NULL;
     const struct dg_engine_events *events = wants_more_than_text(work->flags) ? &field_events
                                             : work->flags->stream            ? &stream_events
                                                                              : &quiet_events;
@@ -356,13 +393,20 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
                                   .whole_vocabulary = !flags->shortlist,
                                   .wake = line_pipe_wake,
                                   .wake_arg = &pipe};
-    if (flags->format != DG_DOC_TEXT) {
+    enum dg_err err = translate_glossary(flags->glossary, why, &work.glossary);
+    totals->has_glossary = work.glossary != NULL;
+    if (err || flags->format != DG_DOC_TEXT) {
         struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
         request.search = *search;
+        request.glossaries = &work.glossary;
+        request.n_glossaries = work.glossary != NULL;
         line_pipe_deinit(&pipe);
-        return translate_document(flags, &opts, &request, totals, why);
+        if (!err)
+            err = translate_document(flags, &opts, &request, totals, why);
+        dg_glossary_unref(work.glossary);
+        return err;
     }
-    enum dg_err err = dg_engine_new(&opts, why, &work.engine);
+    err = dg_engine_new(&opts, why, &work.engine);
     if (!err)
         err = dg_engine_load(work.engine, model_name(flags->model, name, sizeof name), flags->model,
                              NULL, NULL, why);
@@ -372,6 +416,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
         dg_progress_stop(&progress);
     }
     dg_engine_free(work.engine);
+    dg_glossary_unref(work.glossary);
     line_pipe_deinit(&pipe);
     return err;
 }
@@ -392,7 +437,7 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
 {
     static const char *const own[] = {"threads", "slots",  "shortlist", "ids",  "scores",   "alignment",
                                       "alignment-layer", "alignment-head", "json", "nbest", "prefix",
-                                      "must",    "suppress", "max-extra"};
+                                      "must",    "suppress", "max-extra", "glossary"};
     static const char *const theirs[] = {"source", "target", "key-file"};
     bool is_remote = *flags->remote.server;
     if (!is_remote && !*flags->model)

@@ -23,7 +23,7 @@ struct translate {
     bool ids, whole_lines, stream, scores, alignment, json, quiet, shortlist;
     int64_t alignment_layer, alignment_head;
     int format; /* enum dg_doc_format */
-    const char *prefix, *suppress;
+    const char *prefix, *suppress, *glossary;
     struct dg_opt_list must;
     struct search_flags search;
     struct server_flags remote;
@@ -33,7 +33,16 @@ struct translate_totals {
     uint64_t began_ns;
     size_t n_lines, n_failed, n_sentences, n_tokens_in, n_tokens_out;
     size_t n_cut_short, n_loops, n_repaired;
+    bool has_glossary;
+    size_t n_terms, n_missed; /* of the glossary: found, and found but not used */
 };
+
+struct dg_engine_result;
+struct dg_glossary;
+
+/* The glossary of a file; *glossary stays NULL where `path` is "". */
+enum dg_err translate_glossary(const char *path, struct dg_why *why, struct dg_glossary **glossary) DG_MUST_CHECK;
+void translate_count_terms(struct translate_totals *totals, const struct dg_engine_result *result);
 
 /* Adds one line. */
 void translate_count(struct translate_totals *totals, size_t n_sentences, size_t n_tokens_in,

@@ -57,6 +57,7 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
     document->totals->n_lines = 1;
     translate_count(document->totals, result->n_sentences, result->n_tokens_in, result->n_tokens_out, result->finish,
                     result->repaired);
+    translate_count_terms(document->totals, result);
 }
 
 static enum dg_err read_all(struct dg_buf *text, struct dg_why *why)

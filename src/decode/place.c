@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Where a phrase goes: measured, docs/internals/search.md. */
+#include "decode/place.h"
+#include "decode/tie.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a place is worth: log(share) + this * log-probability of the phrase's first token. */
+static const float fluency = 0.3f, logprob_least = -12.0f;
+
+/* A phrase that was said by itself stands for its source when it had this much of the attention, compared with the
+ * place that had most. */
+static const float own_share = 0.25f;
+
+/* A token that had this much of the attention on the phrase's source was a translation of it. */
+static const float displacing_share = 0.3f;
+
+void dg_place_start(struct dg_place *place, const struct dg_search_opts *opts, size_t width)
+{
+    *place = (struct dg_place){.width = width, .displaced = -1};
+    for (size_t i = 0; i < opts->n_constraints && place->n < DG_PLACED_MAX; i++) {
+        if (!opts->constraints[i].is_placed)
+            continue;
+        place->all |= (uint32_t)1 << i;
+        place->items[place->n++] = (uint8_t)i;
+    }
+    for (size_t i = 0; i < opts->n_constraints; i++) /* beyond the maximum: met from the start */
+        if (opts->constraints[i].is_placed && !(place->all >> i & 1))
+            place->all |= (uint32_t)1 << i, place->put |= (uint32_t)1 << i;
+}
+
+size_t dg_place_size(const struct dg_place *place, size_t cap, size_t width)
+{
+    return cap * width * place->n * sizeof(struct dg_place_note);
+}
+
+static struct dg_place_note *note_at(const struct dg_place *place, size_t at, size_t row, size_t k)
+{
+    return &place->notes[(at * place->width + row) * place->n + k];
+}
+
+void dg_place_forget(struct dg_place *place, size_t at, size_t row)
+{
+    for (size_t k = 0; k < place->n; k++)
+        *note_at(place, at, row, k) = (struct dg_place_note){.share = 0, .form = -1};
+}
+
+void dg_place_note(struct dg_place *place, const struct dg_search_opts *opts, size_t at, size_t row,
+                   const float *attention, size_t n_src, const struct dg_columns *columns, const float *logits, float lse)
+{
+    for (size_t k = 0; k < place->n; k++) {
+        const struct dg_constraint *constraint = &opts->constraints[place->items[k]];
+        struct dg_place_note *note = note_at(place, at, row, k);
+        if (place->put >> place->items[k] & 1)
+            continue;
+        note->share = dg_tie_share(constraint, attention, n_src);
+        for (size_t f = 0; f < constraint->n_forms; f++) {
+            long column = dg_columns_find(columns, constraint->forms[f].ids[0]);
+            float logprob = column < 0 ? -INFINITY : logits[column] - lse;
+            if (isfinite(logprob) && (note->form < 0 || logprob > note->logprob)) {
+                note->form = (int32_t)f;
+                note->logprob = logprob;
+            }
+        }
+    }
+}
+
+/* True when token `at` begins a word, as far as is known. */
+static bool begins_word(const struct dg_search_opts *opts, const int32_t *ids, size_t n, size_t at)
+{
+    return !opts->joining || at >= n || !opts->joining[ids[at]];
+}
+
+/* The phrase's tokens stand at `at`, and are whole words. */
+static bool stands_at(const struct dg_search_opts *opts, const struct dg_phrase *phrase, const int32_t *ids, size_t n,
+                      size_t at)
+{
+    for (size_t i = 0; i < phrase->n_ids; i++)
+        if (at + i >= n || ids[at + i] != phrase->ids[i])
+            return false;
+    return begins_word(opts, ids, n, at + phrase->n_ids);
+}
+
+/* The answer, and which of its tokens [from, to) stand for phrases that it says by itself. */
+struct answer {
+    const int32_t *ids;
+    const int16_t *row_of;
+    size_t n, from;
+    struct dg_place_said said[DG_PLACED_MAX]; /* to 0: not said */
+};
+
+static const struct dg_place_note *note_of(const struct dg_place *place, const struct answer *answer, size_t t, size_t k)
+{
+    return note_at(place, t, (size_t)answer->row_of[t], k);
+}
+
+static bool is_taken(const struct answer *answer, size_t from, size_t to)
+{
+    for (size_t k = 0; k < DG_PLACED_MAX; k++)
+        if (from < answer->said[k].to && to > answer->said[k].from)
+            return true;
+    return false;
+}
+
+/* Looks for phrase k where the network looked at its source. */
+static void find_said(const struct dg_place *place, const struct dg_search_opts *opts, struct answer *answer, size_t k)
+{
+    const struct dg_constraint *constraint = &opts->constraints[place->items[k]];
+    float most = 0;
+    for (size_t t = 0; t < answer->n; t++)
+        most = fmaxf(most, note_of(place, answer, t, k)->share);
+    for (size_t t = 0; t < answer->n; t++) {
+        for (size_t f = 0; f < constraint->n_forms; f++) {
+            const struct dg_phrase *phrase = &constraint->forms[f];
+            float share = 0;
+            if (!stands_at(opts, phrase, answer->ids, answer->n, t) || is_taken(answer, t, t + phrase->n_ids))
+                continue;
+            for (size_t i = 0; i < phrase->n_ids; i++)
+                share = fmaxf(share, note_of(place, answer, t + i, k)->share);
+            if (share < own_share * most)
+                continue;
+            answer->said[k] = (struct dg_place_said){t, t + phrase->n_ids};
+            return;
+        }
+    }
+}
+
+static float worth(const struct dg_place_note *note)
+{
+    return logf(note->share + 1e-6f) + fluency * fmaxf(note->logprob, logprob_least);
+}
+
+/* The best place of phrase k; false when it has none. */
+static bool best_place(const struct dg_place *place, const struct dg_search_opts *opts, const struct answer *answer,
+                       size_t k, size_t cap, size_t *at, int32_t *form)
+{
+    float most = -INFINITY;
+    for (size_t t = answer->from; t < answer->n; t++) {
+        const struct dg_place_note *note = note_of(place, answer, t, k);
+        if (note->form < 0 || !begins_word(opts, answer->ids, answer->n, t) || is_taken(answer, t, t + 1) ||
+            t + opts->constraints[place->items[k]].forms[note->form].n_ids + 1 >= cap || worth(note) <= most)
+            continue;
+        most = worth(note);
+        *at = t;
+        *form = note->form;
+    }
+    return *form >= 0;
+}
+
+bool dg_place_find(struct dg_place *place, const struct dg_search_opts *opts, const int32_t *ids, const int16_t *row_of,
+                   size_t n, size_t from, size_t cap, size_t *at, const struct dg_phrase **phrase)
+{
+    struct answer answer = {.ids = ids, .row_of = row_of, .n = n, .from = from};
+    size_t first = n, which = place->n;
+    memcpy(answer.said, place->puts, sizeof answer.said);
+    for (size_t k = 0; k < place->n; k++)
+        if (!(place->put >> place->items[k] & 1))
+            find_said(place, opts, &answer, k);
+    for (size_t k = 0; k < place->n; k++) {
+        size_t t = 0;
+        int32_t form = -1;
+        if (answer.said[k].to || (place->put >> place->items[k] & 1) ||
+            !best_place(place, opts, &answer, k, cap, &t, &form) || (which < place->n && t >= first))
+            continue;
+        first = t;
+        which = k;
+        *phrase = &opts->constraints[place->items[k]].forms[form];
+    }
+    if (which == place->n) {
+        place->put = place->all; /* all is said, or has no place */
+        return false;
+    }
+    *at = first;
+    place->displaced = note_of(place, &answer, first, which)->share >= displacing_share ? ids[first] : -1;
+    place->puts[which] = (struct dg_place_said){first, first + (*phrase)->n_ids};
+    place->put |= (uint32_t)1 << place->items[which];
+    return true;
+}

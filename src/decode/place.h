@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Phrases that are put where they belong (constraints with is_placed): the search goes its own way first, and at
+ * each step it is noted how much the network looks at what a phrase stands for, and how well the phrase would go on
+ * from there. At the end those that were said by themselves where the network looked at their source are done. Of the
+ * others, the one whose best place is the earliest is put there: the search begins again with what was said before
+ * that place and the phrase as a forced prefix; and so on, until all are put.
+ *
+ *     dg_place_start(&place, opts, width);                    then memory: place.notes, of dg_place_size
+ *     each step and row:  dg_place_forget, dg_place_note
+ *     at the end:  if (dg_place_find(&place, ..., &at, &phrase)) ... begin again
+ *
+ * An article or a preposition that the phrase wants stays before it, and the sentence goes on as the network would
+ * have it; a phrase that is forced as soon as its source is looked at would have neither. */
+#ifndef DG_DECODE_PLACE_H
+#define DG_DECODE_PLACE_H
+
+#include "decode/opts.h"
+#include "decode/rules.h"
+
+enum { DG_PLACED_MAX = 16 }; /* such constraints in one sentence; further ones are left to chance */
+
+struct dg_place_note {
+    float share;   /* of the attention that is on the phrase's source */
+    float logprob; /* of the first token of its best form, */
+    int32_t form;  /* which is this one; -1: none can be said here */
+};
+
+struct dg_place {
+    uint32_t all, put; /* constraints: all of them, those that need no place any more */
+    uint8_t items[DG_PLACED_MAX]; /* [n] which constraints they are, */
+    struct dg_place_said {
+        size_t from, to;
+    } puts[DG_PLACED_MAX]; /* and the tokens of those that were put; to 0: was not */
+    size_t n, width;
+    int32_t displaced; /* what the phrase put last stands in place of: it does not follow it; -1: nothing */
+    struct dg_place_note *notes; /* borrowed; [cap, width, n] */
+};
+
+void dg_place_start(struct dg_place *place, const struct dg_search_opts *opts, size_t width);
+
+/* Bytes of `notes`. */
+size_t dg_place_size(const struct dg_place *place, size_t cap, size_t width);
+
+static inline bool dg_place_is_open(const struct dg_place *place)
+{
+    return place->put != place->all;
+}
+
+/* Step `at`, row `row`: no place, or what it is worth. */
+void dg_place_forget(struct dg_place *place, size_t at, size_t row);
+void dg_place_note(struct dg_place *place, const struct dg_search_opts *opts, size_t at, size_t row,
+                   const float *attention, size_t n_src, const struct dg_columns *columns, const float *logits, float lse);
+
+/* The next phrase to be put into the answer `ids` [n], whose tokens came from rows `row_of`: at `*at`, which is not
+ * before `from`. False when there is none. */
+bool dg_place_find(struct dg_place *place, const struct dg_search_opts *opts, const int32_t *ids, const int16_t *row_of,
+                   size_t n, size_t from, size_t cap, size_t *at, const struct dg_phrase **phrase) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Each form of a term becomes one phrase for each way to write it. */
+#include "engine/terms.h"
+#include "base/mem.h"
+#include "decode/place.h"
+#include "text/target_ids.h"
+
+#include <string.h>
+
+enum { WAYS = 3, FORM_BYTES = 4 * DG_GLOSSARY_TERM_BYTES };
+
+void dg_terms_deinit(struct dg_terms *terms)
+{
+    for (size_t i = 0; i < terms->n_phrases; i++)
+        dg_free((int32_t *)terms->phrases[i].ids);
+    dg_free(terms->phrases);
+    dg_free(terms->items);
+    *terms = (struct dg_terms){.n = 0};
+}
+
+void dg_terms_drop(struct dg_terms *terms, size_t index)
+{
+    memmove(&terms->items[index], &terms->items[index + 1], (terms->n - index - 1) * sizeof *terms->items);
+    terms->n--;
+}
+
+/* ---- Phrases ------------------------------------------------------------------------------------ */
+
+struct maker {
+    const struct dg_terms_how *how;
+    struct dg_spm_work *work;
+    struct dg_terms *terms;
+};
+
+static bool is_there(const struct dg_phrase *phrases, size_t n, const int32_t *ids, size_t n_ids)
+{
+    for (size_t i = 0; i < n; i++)
+        if (phrases[i].n_ids == n_ids && memcmp(phrases[i].ids, ids, n_ids * sizeof *ids) == 0)
+            return true;
+    return false;
+}
+
+/* The phrase of a text, if the model can say it and it is not among those from `first` on. */
+static enum dg_err add_phrase(struct maker *maker, size_t first, struct dg_span text)
+{
+    struct dg_terms *terms = maker->terms;
+    const struct dg_tokenizer_side side = dg_tokenizer_target(maker->how->tokenizer);
+    int32_t *ids = NULL;
+    size_t n = 0;
+    enum dg_err err = dg_target_ids(maker->how->tokenizer, maker->work, text, &ids, &n);
+    if (err)
+        return err;
+    n -= n > 0 && side.eos >= 0;
+    bool is_fit = n > 0 && n <= DG_TARGET_MAX && !is_there(terms->phrases + first, terms->n_phrases - first, ids, n);
+    for (size_t i = 0; is_fit && i < n; i++)
+        is_fit = ids[i] != side.unk;
+    if (is_fit)
+        terms->phrases[terms->n_phrases++] = (struct dg_phrase){ids, n};
+    else
+        dg_free(ids);
+    return DG_OK;
+}
+
+/* The ways to write a form, the likeliest first. */
+static enum dg_err add_form(struct maker *maker, size_t first, struct dg_span form, enum dg_glossary_shape shape)
+{
+    static const enum dg_glossary_shape ways[][WAYS] = {
+        [DG_GLOSSARY_AS_IT_IS] = {DG_GLOSSARY_AS_IT_IS, DG_GLOSSARY_CAPITAL, DG_GLOSSARY_CAPITAL},
+        [DG_GLOSSARY_CAPITAL] = {DG_GLOSSARY_CAPITAL, DG_GLOSSARY_AS_IT_IS, DG_GLOSSARY_AS_IT_IS},
+        [DG_GLOSSARY_UPPER] = {DG_GLOSSARY_UPPER, DG_GLOSSARY_AS_IT_IS, DG_GLOSSARY_CAPITAL},
+    };
+    struct dg_buf text;
+    enum dg_err err = DG_OK;
+    dg_buf_init(&text, FORM_BYTES);
+    for (size_t i = 0; !err && i < WAYS; i++) {
+        dg_buf_clear(&text);
+        err = dg_glossary_shape(form, ways[shape][i], maker->how->language, &text);
+        if (!err)
+            err = add_phrase(maker, first, dg_buf_span(&text));
+    }
+    dg_buf_deinit(&text);
+    return err;
+}
+
+static enum dg_err demand(struct maker *maker, struct dg_terms_item *item, enum dg_glossary_shape shape)
+{
+    size_t first = maker->terms->n_phrases;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; !err && i < item->term->n_targets; i++)
+        err = add_form(maker, first, item->term->targets[i], shape);
+    size_t n = maker->terms->n_phrases - first;
+    if (!err && n > 0)
+        item->demand = (struct dg_constraint){.forms = maker->terms->phrases + first, .n_forms = n, .is_placed = true,
+                                              .src_from = item->from, .src_to = item->to};
+    return err;
+}
+
+/* ---- Finding ------------------------------------------------------------------------------------ */
+
+/* The tokens that a stretch of the text takes part in. */
+static void find_tokens(const struct dg_terms_how *how, const struct dg_glossary_match *match, struct dg_terms_item *item)
+{
+    size_t from = 0, to;
+    while (from < how->n_tokens && how->tokens[from].end <= match->at)
+        from++;
+    for (to = from; to < how->n_tokens && how->tokens[to].begin < match->at + match->len; to++)
+        ;
+    item->from = from;
+    item->to = to;
+}
+
+/* Phrases for all that may be demanded; the array does not move once terms point into it. */
+static enum dg_err make_phrases(struct dg_terms *terms, const struct dg_terms_how *how)
+{
+    struct maker maker = {.how = how, .terms = terms};
+    size_t n_most = 0, n = terms->n < DG_PLACED_MAX ? terms->n : DG_PLACED_MAX;
+    for (size_t i = 0; i < n; i++)
+        n_most += WAYS * terms->items[i].term->n_targets;
+    terms->phrases = dg_try_calloc(n_most, sizeof *terms->phrases);
+    maker.work = dg_spm_work_new();
+    enum dg_err err = terms->phrases && maker.work ? DG_OK : DG_ERR_NOMEM;
+    for (size_t i = 0; !err && i < n; i++)
+        if (terms->items[i].to > terms->items[i].from)
+            err = demand(&maker, &terms->items[i], how->scan->matches[i].shape);
+    dg_spm_work_free(maker.work);
+    return err;
+}
+
+enum dg_err dg_terms_find(struct dg_terms *terms, const struct dg_terms_how *how)
+{
+    struct dg_glossary_gap gaps[DG_CARRY_MAX];
+    size_t n_gaps = 0;
+    for (size_t i = 0; how->carry && i < how->carry->n; i++)
+        if (how->carry->items[i].word >= 0)
+            gaps[n_gaps++] = (struct dg_glossary_gap){how->carry->items[i].dressed_at, how->carry->items[i].dressed_len};
+    enum dg_err err = dg_glossary_find(how->dictionaries, how->n_dictionaries, how->text, gaps, n_gaps, how->any_case, how->scan);
+    size_t n = err ? 0 : how->scan->n_matches;
+    if (n == 0)
+        return err;
+    if (!(terms->items = dg_try_calloc(n, sizeof *terms->items)))
+        return DG_ERR_NOMEM;
+    for (; terms->n < n; terms->n++) {
+        terms->items[terms->n].term = how->scan->matches[terms->n].term;
+        find_tokens(how, &how->scan->matches[terms->n], &terms->items[terms->n]);
+    }
+    return how->tokenizer ? make_phrases(terms, how) : DG_OK;
+}
+
+size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *constraints, size_t cap)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < terms->n && n < cap; i++)
+        if (terms->items[i].demand.n_forms)
+            constraints[n++] = terms->items[i].demand;
+    return n;
+}
+
+/* ---- Checking ----------------------------------------------------------------------------------- */
+
+static bool is_counted(const struct dg_terms *terms, size_t n, size_t at, size_t len)
+{
+    for (size_t i = 0; i < n; i++)
+        if (terms->items[i].is_used && at < terms->items[i].said_at + terms->items[i].said_len &&
+            at + len > terms->items[i].said_at)
+            return true;
+    return false;
+}
+
+enum dg_err dg_terms_check(struct dg_terms *terms, struct dg_span text, struct dg_glossary_scan *scan)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; !err && i < terms->n; i++) {
+        struct dg_terms_item *item = &terms->items[i];
+        for (size_t f = 0; !err && !item->is_used && f < item->term->n_targets; f++) {
+            size_t at = 0, len = 0;
+            bool stands = true;
+            for (size_t from = 0; !err && stands && !item->is_used; from = at + 1) {
+                err = dg_glossary_stands(text, item->term->targets[f], from, scan, &stands, &at, &len);
+                if (err || !stands || is_counted(terms, i, at, len))
+                    continue;
+                item->is_used = true;
+                item->said_at = at;
+                item->said_len = len;
+            }
+        }
+    }
+    return err;
+}
