@@ -20,7 +20,7 @@ static const float displacing_share = 0.3f;
 
 void dg_place_start(struct dg_place *place, const struct dg_search_opts *opts, size_t width)
 {
-    *place = (struct dg_place){.width = width, .displaced = -1};
+    *place = (struct dg_place){.width = width};
     for (size_t i = 0; i < opts->n_constraints && place->n < DG_PLACED_MAX; i++) {
         if (!opts->constraints[i].is_placed)
             continue;
@@ -66,6 +66,14 @@ void dg_place_note(struct dg_place *place, const struct dg_search_opts *opts, si
             }
         }
     }
+}
+
+bool dg_place_is_displaced(const struct dg_place *place, const struct dg_search_opts *opts, size_t k, const float *attention,
+                           size_t n_src)
+{
+    const struct dg_place_said *put = &place->puts[k];
+    return put->to && put->displaced >= 0 &&
+           dg_tie_share(&opts->constraints[place->items[k]], attention, n_src) >= displacing_share;
 }
 
 /* True when token `at` begins a word, as far as is known. */
@@ -122,7 +130,7 @@ static void find_said(const struct dg_place *place, const struct dg_search_opts 
                 share = fmaxf(share, note_of(place, answer, t + i, k)->share);
             if (share < own_share * most)
                 continue;
-            answer->said[k] = (struct dg_place_said){t, t + phrase->n_ids};
+            answer->said[k] = (struct dg_place_said){t, t + phrase->n_ids, -1};
             return;
         }
     }
@@ -174,8 +182,8 @@ bool dg_place_find(struct dg_place *place, const struct dg_search_opts *opts, co
         return false;
     }
     *at = first;
-    place->displaced = note_of(place, &answer, first, which)->share >= displacing_share ? ids[first] : -1;
-    place->puts[which] = (struct dg_place_said){first, first + (*phrase)->n_ids};
+    bool displaces = note_of(place, &answer, first, which)->share >= displacing_share;
+    place->puts[which] = (struct dg_place_said){first, first + (*phrase)->n_ids, displaces ? ids[first] : -1};
     place->put |= (uint32_t)1 << place->items[which];
     return true;
 }

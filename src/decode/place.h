@@ -32,9 +32,9 @@ struct dg_place {
     uint8_t items[DG_PLACED_MAX]; /* [n] which constraints they are, */
     struct dg_place_said {
         size_t from, to;
+        int32_t displaced; /* the token that it stands in place of; -1: nothing */
     } puts[DG_PLACED_MAX]; /* and the tokens of those that were put; to 0: was not */
     size_t n, width;
-    int32_t displaced; /* what the phrase put last stands in place of: it does not follow it; -1: nothing */
     struct dg_place_note *notes; /* borrowed; [cap, width, n] */
 };
 
@@ -52,6 +52,10 @@ static inline bool dg_place_is_open(const struct dg_place *place)
 void dg_place_forget(struct dg_place *place, size_t at, size_t row);
 void dg_place_note(struct dg_place *place, const struct dg_search_opts *opts, size_t at, size_t row,
                    const float *attention, size_t n_src, const struct dg_columns *columns, const float *logits, float lse);
+
+/* True where the network looks once more at the source of phrase k, which was put in place of another word for it. */
+bool dg_place_is_displaced(const struct dg_place *place, const struct dg_search_opts *opts, size_t k, const float *attention,
+                           size_t n_src);
 
 /* The next phrase to be put into the answer `ids` [n], whose tokens came from rows `row_of`: at `*at`, which is not
  * before `from`. False when there is none. */

@@ -104,6 +104,14 @@ static void forbid_word(const struct dg_search *search, int32_t id, float *logit
         logits[column] = -INFINITY;
 }
 
+/* What a phrase was put in place of is not said besides it. */
+static void forbid_displaced(const struct dg_search *search, int from, float *logits)
+{
+    for (size_t k = 0; search->place.put && search->attention && k < search->place.n; k++)
+        if (dg_place_is_displaced(&search->place, search->opts, k, search->attention[from], search->n_src))
+            forbid_word(search, search->place.puts[k].displaced, logits);
+}
+
 /* Looks where the network looks: forbids the first words of phrases that do not belong here, and returns
  * the constraint that is due, or -1. */
 static int watch_ties(struct dg_search *search, int from, float *logits)
@@ -198,8 +206,7 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
     dg_rules_apply(&rules, hyp->ids, hyp->n, logits);
     if (search->opts->joining && (hyp->at.is_fresh || (search->place.put && hyp->n == search->n_prefix)))
         forbid_joining(search, logits);
-    if (search->place.displaced >= 0 && hyp->n == search->n_prefix)
-        forbid_word(search, search->place.displaced, logits);
+    forbid_displaced(search, from, logits);
     int due = search->has_ties ? watch_ties(search, from, logits) : -1;
     if (due < 0 && wants_to_end && search->has_ties && move_phrase(search, hyp))
         return false;
