@@ -110,6 +110,10 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     made->limits.step_rows = step_rows(limits);
     struct dg_net_limits wanted = net_limits(net, limits);
     const struct dg_stack *stack = &made->bp->decoder;
+    if (!limits->alignment_layer && !limits->alignment_head) {
+        made->limits.alignment_layer = made->bp->alignment_layer;
+        made->limits.alignment_head = made->bp->alignment_head;
+    }
     if (limits->alignment_layer > stack->n_layers || limits->alignment_head > stack->H)
         err = dg_why_set(why, DG_ERR_RANGE,
                          "alignment by layer %zu, head %zu was asked for; the decoder has %zu layers of "

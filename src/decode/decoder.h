@@ -44,7 +44,7 @@ struct dg_decoder_limits {
     size_t step_rows;    /* rows of one step: more take turns; 0: a good value. A sentence is never divided */
     size_t kv_tokens;    /* cached positions of all together; 0: enough for all at their largest */
     size_t alignment_layer; /* decoder layer whose attention is kept, from 1; 0: the last one */
-    size_t alignment_head;  /* ... its head, from 1; 0: the mean of all */
+    size_t alignment_head;  /* ... its head, from 1; 0: the mean of all. Both 0: as the model says */
     const struct dg_lex *lex; /* the model's shortlist, borrowed, for its vocabularies; NULL: sentences may use
                                * all words, unless their options bring a list */
     bool whole_vocabulary;    /* for whoever opens models: leave their shortlists alone, `lex` stays NULL */

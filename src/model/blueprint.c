@@ -163,6 +163,8 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
     if (bp->positions == DG_POS_LEARNED)
         check_range(faults, "number of positions", bp->n_positions, bp->position_offset + 1, LEN_MAX);
     check_range(faults, "position offset", bp->position_offset, 0, LEN_MAX);
+    check_range(faults, "alignment layer", bp->alignment_layer, 0, bp->decoder.n_layers);
+    check_range(faults, "alignment head", bp->alignment_head, 0, bp->decoder.H);
     check_range(faults, "relative reach", bp->relative_reach, 0, DG_RELATIVE_REACH_MAX);
     if (bp->relative_reach && bp->decoder_kind != DG_DECODER_ATTENTION)
         fault(faults, "relative positions are there, but the decoder has no self-attention");

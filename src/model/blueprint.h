@@ -190,6 +190,8 @@ struct dg_blueprint {
     size_t relative_reach;  /* self-attention knows distances up to this one by vectors of their own, added to
                              * keys and values (Shaw et al.; OpenNMT, Argos); 0: it does not */
     float embedding_scale;  /* 1 or sqrt(D) */
+    size_t alignment_layer, alignment_head; /* whose attention over the source says what stands for what, from 1; 0:
+                                             * the last layer, the mean of its heads */
 
     /* Ties */
     bool tie_source_target; /* one embedding matrix for both sides */

@@ -288,6 +288,8 @@ static void read_transformer(struct fields *f, struct dg_blueprint *bp)
     bp->n_positions = size_of(f, "n_positions", 0, DG_JSON_OPTIONAL);
     bp->relative_reach = size_of(f, "relative_reach", 0, DG_JSON_OPTIONAL);
     bp->embedding_scale = real_of(f, "embedding_scale", 1);
+    bp->alignment_layer = size_of(f, "alignment_layer", 0, DG_JSON_OPTIONAL);
+    bp->alignment_head = size_of(f, "alignment_head", 0, DG_JSON_OPTIONAL);
     bp->aan_depth = size_of(f, "aan_depth", 0, DG_JSON_OPTIONAL);
     bp->aan_F = size_of(f, "aan_ffn_dim", 0, DG_JSON_OPTIONAL);
     bp->aan_gate = flag_of(f, "aan_gate", false);
@@ -554,6 +556,9 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
         err = bp->family == DG_FAMILY_RNN   ? print_rnn(bp, out)
               : bp->family == DG_FAMILY_SEQ ? print_seq(bp, out)
                                             : print_mathematics(bp, out);
+    if (!err && (bp->alignment_layer || bp->alignment_head)) /* nothing is said of what is usual */
+        err = dg_buf_printf(out, "  \"alignment_layer\": %zu,\n  \"alignment_head\": %zu,\n", bp->alignment_layer,
+                            bp->alignment_head);
     if (!err && !is_lm)
         err = print_ties(bp, out);
     if (!err)

@@ -52,7 +52,8 @@ struct train {
     double rate, rate_min, beta1, beta2, epsilon, weight_decay, clip, average;
     int64_t warmup;
     int schedule;
-    double smoothing, dropout, dropout_ffn;
+    double smoothing, dropout, dropout_ffn, guide;
+    int64_t guide_head;
     int64_t steps, epochs, time_ms, valid_every, patience, valid_pairs, beam, save_ms, log_every, threads, seed;
     int metric;
 };
@@ -150,6 +151,10 @@ static const struct dg_opt_row rows[] = {
      .help = "of embeddings and sub-layers"},
     {DG_OPT_REAL(struct train, dropout_ffn), "dropout-ffn", .def = "0", .real_min = 0, .real_max = 0.9,
      .help = "inside the feed-forward layers"},
+    {DG_OPT_REAL(struct train, guide), "guided-attention", .def = "0", .real_min = 0, .real_max = 100,
+     .help = "weight in the loss of word alignments, which one head learns; 0: none are made"},
+    {DG_OPT_INT(struct train, guide_head), "guided-head", .def = "1", .min = 1, .max = 128,
+     .help = "that head, of the decoder's last layer; the model says that it is the one for alignments"},
     {DG_OPT_STRINGS(struct train, freeze), "freeze", .unit = "PART,...", .max = 5,
      .help = "leave these as they are: embeddings, encoder, decoder, cross (the decoder's attention over the source), norms"},
     {DG_OPT_INT(struct train, seed), "seed", .def = "1", .max = INT64_MAX,
@@ -244,6 +249,11 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         flags->steps <= flags->warmup)
         return dg_why_set(why, DG_ERR_USAGE, "--schedule %s ends at --steps, expected more of them than --warmup",
                           schedule_words[flags->schedule]);
+    if (flags->guide > 0.0 && flags->guide_head > flags->heads)
+        return dg_why_set(why, DG_ERR_USAGE, "--guided-head is %" PRId64 ", expected one of the %" PRId64 " --heads",
+                          flags->guide_head, flags->heads);
+    if (flags->guide > 0.0 && *flags->init)
+        return dg_why_set(why, DG_ERR_USAGE, "--guided-attention is for new networks, not for --init");
     if (!*flags->source != !*flags->target)
         return dg_why_set(why, DG_ERR_USAGE, "expected --source and --target together");
     unsigned freeze;
@@ -290,6 +300,7 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
     /* Both were checked. */
     (void)!read_script("", flags->source_script, &opts.pairs.source_script, NULL);
     (void)!read_script("", flags->target_script, &opts.pairs.target_script, NULL);
+    opts.aligns = flags->guide > 0.0;
     opts.spm.size = (uint32_t)flags->vocab_size;
     opts.spm.coverage = flags->coverage;
     opts.spm.byte_fallback = flags->byte_fallback;
@@ -302,6 +313,10 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
     opts.bp.activation = activations[flags->activation];
     opts.bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
     opts.bp.final_norm = opts.bp.norm_place == DG_NORM_PRE;
+    if (opts.aligns) {
+        opts.bp.alignment_layer = (size_t)flags->decoder_layers;
+        opts.bp.alignment_head = (size_t)flags->guide_head;
+    }
     return opts;
 }
 
@@ -330,6 +345,8 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
         .smoothing = (float)flags->smoothing,
         .dropout = (float)flags->dropout,
         .dropout_ffn = (float)flags->dropout_ffn,
+        .guide = (float)flags->guide,
+        .guide_head = (size_t)flags->guide_head,
         .seed = (uint64_t)flags->seed,
         .steps = (uint64_t)flags->steps,
         .epochs = (uint64_t)flags->epochs,
@@ -538,6 +555,8 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now, const struct d
             duration(now->seconds, time, sizeof time), report->loss, exp(report->loss));
     if (report->bleu >= 0.0)
         fprintf(stderr, ", BLEU %.2f, chrF %.2f, %zu without end", report->bleu, report->chrf, report->n_loops);
+    if (report->agreement >= 0.0)
+        fprintf(stderr, ", attention on %.1f %% of the linked words", 100.0 * report->agreement);
     fprintf(stderr, is_best ? ": the best so far\n" : "; the best was at step %" PRIu64 "\n", now->best_step);
     for (size_t i = 0; i < report->n_samples; i++)
         fprintf(stderr, "    %s\n      -> %s\n       = %s\n", report->samples[i][0], report->samples[i][1],

@@ -179,7 +179,106 @@ void dg_corpus_close(struct dg_corpus *corpus)
 {
     if (corpus->file.bytes)
         dg_map_file_close(&corpus->file);
+    if (corpus->links_file.bytes)
+        dg_map_file_close(&corpus->links_file);
     *corpus = (struct dg_corpus){0};
+}
+
+/* ---- Links ---------------------------------------------------------------------------------------- */
+
+static const char links_magic[8] = "dglinks1";
+
+/* The links of all pairs, and where each pair's begin. */
+static enum dg_err make_links(const struct dg_corpus *corpus, dg_corpus_links_fn make, void *ctx, struct dg_buf *all,
+                              struct dg_buf *offsets)
+{
+    struct dg_links links;
+    uint64_t n = 0;
+    dg_links_init(&links);
+    enum dg_err err = dg_buf_append(offsets, &n, sizeof n);
+    for (size_t i = 0; i < corpus->n && !err; i++) {
+        const struct dg_example example = dg_corpus_get(corpus, i);
+        err = make(ctx, &example, &links);
+        if (!err && links.n)
+            err = dg_buf_append(all, links.list, links.n * sizeof *links.list);
+        n += links.n;
+        if (!err)
+            err = dg_buf_append(offsets, &n, sizeof n);
+    }
+    dg_links_deinit(&links);
+    return err;
+}
+
+enum dg_err dg_corpus_write_links(const char *path, const struct dg_corpus *corpus, dg_corpus_links_fn make, void *ctx,
+                                  struct dg_why *why)
+{
+    struct dg_buf all, offsets;
+    struct dg_file_out *out;
+    dg_buf_init(&all, FILE_MAX);
+    dg_buf_init(&offsets, FILE_MAX);
+    enum dg_err err = make_links(corpus, make, ctx, &all, &offsets);
+    const uint64_t counts[2] = {corpus->n, all.len / sizeof(struct dg_link)};
+    if (!err)
+        err = dg_file_out_open(&out, path, 0644, why);
+    if (!err) {
+        err = dg_file_out_write(out, links_magic, sizeof links_magic, why);
+        if (!err)
+            err = dg_file_out_write(out, counts, sizeof counts, why);
+        if (!err)
+            err = dg_file_out_write(out, offsets.ptr, offsets.len, why);
+        if (!err && all.len)
+            err = dg_file_out_write(out, all.ptr, all.len, why);
+        err = dg_file_out_close(out, err, why);
+    }
+    dg_buf_deinit(&all);
+    dg_buf_deinit(&offsets);
+    return err;
+}
+
+/* Offsets in order, positions within the pair, links by target. */
+static enum dg_err check_links(const struct dg_corpus *corpus, const uint64_t *offsets, const struct dg_link *links,
+                               uint64_t n_links)
+{
+    if (offsets[0] != 0 || offsets[corpus->n] != n_links)
+        return DG_ERR_FORMAT;
+    for (size_t i = 0; i < corpus->n; i++) {
+        const struct dg_example e = dg_corpus_get(corpus, i);
+        if (offsets[i + 1] < offsets[i] || offsets[i + 1] > n_links || offsets[i + 1] - offsets[i] > UINT32_MAX)
+            return DG_ERR_FORMAT;
+        for (uint64_t j = offsets[i]; j < offsets[i + 1]; j++)
+            if (links[j].source >= e.n_source || links[j].target >= e.n_target ||
+                (j > offsets[i] && links[j].target < links[j - 1].target))
+                return DG_ERR_FORMAT;
+    }
+    return DG_OK;
+}
+
+enum dg_err dg_corpus_open_links(struct dg_corpus *corpus, const char *path, struct dg_why *why)
+{
+    struct dg_map_file file;
+    uint64_t counts[2] = {0};
+    enum dg_err err = dg_map_file_open(&file, path, FILE_MAX, why);
+    if (err)
+        return err;
+    if (file.len >= HEADER_BYTES)
+        memcpy(counts, file.bytes + sizeof links_magic, sizeof counts);
+    if (file.len < HEADER_BYTES + 8 || memcmp(file.bytes, links_magic, sizeof links_magic) != 0 ||
+        counts[0] != corpus->n || counts[1] > file.len / sizeof(struct dg_link) ||
+        HEADER_BYTES + (counts[0] + 1) * 8 + counts[1] * sizeof(struct dg_link) != file.len) {
+        err = damaged(path, "it does not hold the links of these pairs", why);
+    } else {
+        const uint64_t *offsets = (const uint64_t *)(const void *)(file.bytes + HEADER_BYTES);
+        const struct dg_link *links = (const struct dg_link *)(const void *)(offsets + corpus->n + 1);
+        if (check_links(corpus, offsets, links, counts[1]) != DG_OK)
+            err = damaged(path, "it links words that are not there", why);
+        corpus->link_offsets = offsets;
+        corpus->links = err ? NULL : links;
+    }
+    if (err)
+        dg_map_file_close(&file);
+    else
+        corpus->links_file = file;
+    return err;
 }
 
 /* ---- Order ---------------------------------------------------------------------------------------- */

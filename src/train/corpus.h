@@ -31,6 +31,9 @@ struct dg_corpus {
     const int32_t *ids;
     size_t n;
     uint64_t n_source_tokens, n_target_tokens;
+    struct dg_map_file links_file; /* empty: no links are known */
+    const uint64_t *link_offsets;  /* [n + 1] */
+    const struct dg_link *links;
 };
 
 struct dg_corpus_stats {
@@ -49,15 +52,31 @@ enum dg_err dg_corpus_open(struct dg_corpus *corpus, const char *path, const str
                            struct dg_why *why) DG_MUST_CHECK;
 void dg_corpus_close(struct dg_corpus *corpus);
 
+/* Which words of each pair translate each other, in a file beside it.
+ *
+ *     layout   8 bytes "dglinks1" | u64 n | u64 n_links | u64 offsets[n + 1] | (u16 source, u16 target)[n_links]
+ *
+ * `make` fills `links` for one pair (an aligner does). Opening checks that all of it fits the pairs. */
+typedef enum dg_err (*dg_corpus_links_fn)(void *ctx, const struct dg_example *example, struct dg_links *links);
+
+enum dg_err dg_corpus_write_links(const char *path, const struct dg_corpus *corpus, dg_corpus_links_fn make, void *ctx,
+                                  struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_corpus_open_links(struct dg_corpus *corpus, const char *path, struct dg_why *why) DG_MUST_CHECK;
+
 static inline struct dg_example dg_corpus_get(const struct dg_corpus *corpus, size_t i)
 {
     const uint64_t *at = corpus->offsets + 2 * i;
-    return (struct dg_example){
+    struct dg_example example = {
         .source = corpus->ids + at[0],
         .target = corpus->ids + at[1],
         .n_source = (uint32_t)(at[1] - at[0]),
         .n_target = (uint32_t)(at[2] - at[1]),
     };
+    if (corpus->links) {
+        example.links = corpus->links + corpus->link_offsets[i];
+        example.n_links = (uint32_t)(corpus->link_offsets[i + 1] - corpus->link_offsets[i]);
+    }
+    return example;
 }
 
 /* ---- The order of an epoch ------------------------------------------------------------------------- */

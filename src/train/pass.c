@@ -103,6 +103,7 @@ static void carve_all(struct dg_pass *pass, struct carve *c)
     pass->dkv = carve(c, Ms, 2 * D);
     pass->dencoded = carve(c, Ms, D);
     const size_t dh = D / (bp->encoder.H < bp->decoder.H ? bp->encoder.H : bp->decoder.H);
+    pass->guide = carve(c, 1, pass->limits.scores);
     pass->scratch = carve(c, 1, dg_grad_attention_scratch(M, dh));
     pass->logits = carve(c, pass->logits_rows, bp->decoder.V);
 }
@@ -276,6 +277,7 @@ static void decode_back(struct dg_pass *pass, const float *encoded)
 static void run(struct dg_pass *pass, const struct dg_pass_batch *batch, struct dg_pass_sums *sums)
 {
     pass->batch = batch;
+    pass->sums = sums;
     pass->source.M = pass->target.M = 0;
     pass->source.row = batch->source_row;
     pass->target.row = batch->target_row;

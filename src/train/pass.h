@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/why.h"
 #include "tensor/grad.h"
+#include "train/links.h"
 #include "train/params.h"
 
 #include <stddef.h>
@@ -32,6 +33,8 @@ struct dg_example {
     const int32_t *source; /* borrowed */
     const int32_t *target;
     uint32_t n_source, n_target; /* 1 or more */
+    const struct dg_link *links; /* [n_links] by target: which words translate each other; borrowed */
+    uint32_t n_links;            /* 0: not known */
 };
 
 struct dg_pass_limits {
@@ -47,6 +50,8 @@ struct dg_pass_batch {
     float smoothing; /* mass of the target that is spread over the vocabulary, 0 to below 1 */
     float dropout;   /* of embeddings and of each sub-layer's output, 0 to below 1 */
     float dropout_ffn; /* of the feed-forward layer's inner values */
+    float guide;     /* weight of the links' cross entropy in the loss; 0: attention is left alone */
+    size_t guide_head; /* of the last decoder layer, from 1; what is counted, too. 0: the mean of all is counted */
     uint64_t key;    /* draws the dropout: seed and number of the step */
     uint64_t source_row, target_row; /* tokens of the whole batch before this part: dropout counts by them */
 };
@@ -57,6 +62,9 @@ struct dg_pass_sums {
     double plain; /* -log p(target): perplexity is exp(plain / n_tokens) */
     uint64_t n_tokens;
     uint64_t n_source_tokens;
+    double guided;     /* -log of the attention on the linked words, of each linked target word */
+    uint64_t n_linked; /* target words with a link */
+    uint64_t n_agreed; /* ... whose greatest attention is on a linked word */
 };
 
 enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,

@@ -67,6 +67,7 @@ struct dg_pass {
     enum dg_op_act act;
     const struct dg_pass_batch *batch; /* of the run under way */
     bool is_training;                  /* dropout and the way back */
+    struct dg_pass_sums *sums;         /* of the run under way */
     float *gradient;                   /* [params.n] of the run under way */
 
     struct pass_side source, target;
@@ -80,6 +81,7 @@ struct dg_pass {
     float *dkv;      /* [Ms, 2D] */
     float *dencoded; /* [Ms, D] */
     float *scratch;  /* of attention */
+    float *guide;    /* [scores] a head's attention over one sentence */
     float *logits;   /* [logits_rows, V] */
     size_t logits_rows;
 
@@ -124,6 +126,21 @@ void dg_pass_norm_back(const struct dg_pass *pass, float *dx, bool add, const fl
                        const float *stats, const struct dg_norm_weights *w, size_t M);
 
 struct dg_grad_drop dg_pass_drop(const struct dg_pass *pass, float p, uint64_t site, uint64_t row);
+
+/* ---- Guided attention (pass_guide.c) ---------------------------------------------------------------- */
+
+/* Whether this attention is the one that links guide or judge. */
+bool dg_pass_is_guided(const struct dg_pass *pass, const struct pass_attention *kept);
+
+/* Counts, after the way forward, how far a sentence's attention p [H, T, S] and its links agree. */
+void dg_pass_guide_count(struct dg_pass *pass, const struct dg_example *example, const float *p,
+                         const struct dg_grad_attention *a);
+
+/* Around the way back of a sentence, which uses p up: keeps the head's attention, then adds what the links say to the
+ * gradients dq [T, ld_q] and dk [S, ld_kv]. */
+void dg_pass_guide_keep(struct dg_pass *pass, const float *p, const struct dg_grad_attention *a);
+void dg_pass_guide_back(struct dg_pass *pass, const struct dg_example *example, float *dq, float *dk,
+                        const struct dg_grad_attention *a);
 
 /* ---- Both ends (pass_ends.c) ----------------------------------------------------------------------- */
 

@@ -215,6 +215,11 @@ float *dg_pass_cross(struct dg_pass *pass, struct pass_attention *kept,
     for (size_t i = 0; next_share(pass, &share, &i, kept->wide, kept->kv, kept->kv + D, true, false);)
         pass->k->attend(kept->z + share.query * D, D, share.p, &share.a,
                         pass->scratch);
+    if (dg_pass_is_guided(pass, kept)) {
+        share = first_share(pass, D, 2 * D, heads(pass, true), false, kept->p);
+        for (size_t i = 0; next_share(pass, &share, &i, kept->wide, kept->kv, kept->kv + D, true, false);)
+            dg_pass_guide_count(pass, &pass->batch->examples[i - 1], share.p, &share.a);
+    }
     linear(pass, pass->dmid, kept->z, &w->o, M, D, D);
     return leave(pass, &kept->sub, &w->norm, x, &pass->target, site);
 }
@@ -229,9 +234,14 @@ void dg_pass_cross_back(struct dg_pass *pass, struct pass_attention *kept,
     linear_back(pass, pass->dz, 0.0f, pass->dmid, kept->z, &w->o, M, D, D);
     struct share share = first_share(pass, D, 2 * D, heads(pass, true), false, kept->p);
     for (size_t i = 0; next_share(pass, &share, &i, kept->wide, kept->kv, kept->kv + D, true, false);) {
-        float *d = pass->dkv + share.key * 2 * D;
-        pass->k->attend_back(pass->dwide + share.query * D, d, d + D, pass->dz + share.query * D, D,
-                             share.p, &share.a, pass->scratch);
+        float *d = pass->dkv + share.key * 2 * D, *dq = pass->dwide + share.query * D;
+        const struct dg_example *example = &pass->batch->examples[i - 1];
+        const bool is_guided = pass->batch->guide > 0.0f && example->n_links && dg_pass_is_guided(pass, kept);
+        if (is_guided)
+            dg_pass_guide_keep(pass, share.p, &share.a);
+        pass->k->attend_back(dq, d, d + D, pass->dz + share.query * D, D, share.p, &share.a, pass->scratch);
+        if (is_guided)
+            dg_pass_guide_back(pass, example, dq, d, &share.a);
     }
     linear_back(pass, pass->dencoded, 1.0f, pass->dkv, encoded, &w->k, pass->source.M, 2 * D, D);
     float beta, *din = input_gradient(pass, &beta);

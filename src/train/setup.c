@@ -7,6 +7,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "model/config.h"
+#include "train/aligner.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -312,6 +313,68 @@ static enum dg_err write_ids(const struct make *make, const char *name, const st
     return DG_OK;
 }
 
+/* ---- Links ----------------------------------------------------------------------------------------- */
+
+/* Without the end tokens: those need no teaching. */
+static struct dg_example without_ends(const void *corpus, size_t i)
+{
+    struct dg_example example = dg_corpus_get(corpus, i);
+    example.n_source--;
+    example.n_target--;
+    return example;
+}
+
+static enum dg_err link_pair(void *aligner, const struct dg_example *example, struct dg_links *links)
+{
+    struct dg_example bare = *example;
+    bare.n_source--;
+    bare.n_target--;
+    return dg_aligner_links(aligner, &bare, DG_SYMMETRISE_GROW_DIAG_FINAL_AND, links);
+}
+
+static enum dg_err write_links(const struct make *make, struct dg_aligner *aligner, const struct dg_corpus *corpus,
+                               const char *name, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    const enum dg_err err = path_in(make->dir, name, path, why);
+    return err ? err : dg_corpus_write_links(path, corpus, link_pair, aligner, why);
+}
+
+/* The aligner sees the pairs to learn from only; the held-out ones are linked by what it learned. */
+static enum dg_err align(const struct make *make, struct dg_why *why)
+{
+    char pairs_path[PATH_CAP], dev_path[PATH_CAP];
+    struct dg_corpus train = {.n = 0}, dev = {.n = 0};
+    struct dg_aligner *aligner = NULL;
+    const struct dg_aligner_opts opts = DG_ALIGNER_OPTS_DEFAULT;
+    struct dg_corpus_stats stats;
+    size_t n_dev;
+    const struct dg_pair *dev_pairs = held(make, &n_dev);
+    enum dg_err err = path_in(make->dir, "training/pairs.bin", pairs_path, why);
+    if (!err)
+        err = path_in(make->dir, "training/dev.bin", dev_path, why);
+    if (!err)
+        err = dg_corpus_open(&train, pairs_path, &make->bp, why);
+    if (!err)
+        err = dg_corpus_write(dev_path, make->tokenizer, dev_pairs, n_dev, make->bp.source_len_max, NULL, NULL, &stats, why);
+    if (!err)
+        err = dg_corpus_open(&dev, dev_path, &make->bp, why);
+    const struct dg_aligner_pairs pairs = {without_ends, &train, train.n, make->bp.encoder.V, make->bp.decoder.V};
+    if (!err)
+        err = dg_aligner_new(&aligner, &pairs, &opts, why);
+    if (!err)
+        err = write_links(make, aligner, &train, "training/links.bin", why);
+    if (!err)
+        err = write_links(make, aligner, &dev, "training/dev-links.bin", why);
+    if (!err)
+        say(make, "words are aligned; perplexity %.2f and %.2f", dg_aligner_report(aligner, 0).perplexity,
+            dg_aligner_report(aligner, 1).perplexity);
+    dg_aligner_free(aligner);
+    dg_corpus_close(&train);
+    dg_corpus_close(&dev);
+    return err;
+}
+
 static enum dg_err write_list(const struct make *make, struct dg_why *why)
 {
     char path[PATH_CAP];
@@ -371,6 +434,8 @@ static enum dg_err make_all(struct make *make, const char *const *files, size_t 
         err = write_train(make, why);
     if (!err)
         err = write_list(make, why);
+    if (!err && make->opts->aligns)
+        err = align(make, why);
     return err;
 }
 
@@ -442,6 +507,13 @@ static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_w
     return err;
 }
 
+static enum dg_err open_links(struct dg_corpus *corpus, const char *dir, const char *name, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    const enum dg_err err = path_in(dir, name, path, why);
+    return err || access(path, F_OK) != 0 ? err : dg_corpus_open_links(corpus, path, why);
+}
+
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why *why)
 {
     const struct dg_pairs_opts all = {.len_max = SIZE_MAX, .duplicates = true, .source_script = DG_SCRIPT_ANY,
@@ -457,7 +529,11 @@ enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why
     if (!err)
         err = dg_corpus_open(&opened.train, path, &opened.bp, why);
     if (!err)
+        err = open_links(&opened.train, dir, "training/links.bin", why);
+    if (!err)
         err = open_dev(&opened, dir, why);
+    if (!err)
+        err = open_links(&opened.dev, dir, "training/dev-links.bin", why);
     if (err)
         dg_setup_close(&opened);
     else

@@ -14,6 +14,7 @@
  *     config.json, source.spm         the network's blueprint and vocabulary: with model.safetensors, which the
  *                                     training writes, a model directory that the daemon serves
  *     training/pairs.bin, dev.bin     pairs as ids (corpus.h)
+ *     training/links.bin, dev-links.bin  which words translate each other, when that was asked for
  *     training/dev.tsv                held-out pairs as text
  *     training/data.txt               which files, and how many of their lines were taken
  *
@@ -41,6 +42,7 @@ struct dg_setup_opts {
     const char *vocab;   /* a SentencePiece model, borrowed; NULL or "": learned from the pairs */
     struct dg_spm_train_opts spm;
     size_t len_max;      /* tokens of a side */
+    bool aligns;         /* the pairs' words are linked (aligner.h): training/links.bin, dev-links.bin */
     struct dg_blueprint bp; /* vocabulary sizes and token ids are filled in */
     const char *source_file, *target_file; /* two files of lines beside the others; NULL or "": none */
     const char *const *mix; /* [n_mix] files of old pairs, mixed in against forgetting */

@@ -464,6 +464,8 @@ static enum dg_err take_step(struct dg_trainer *t, struct dg_why *why)
         .smoothing = t->opts.smoothing,
         .dropout = t->opts.dropout,
         .dropout_ffn = t->opts.dropout_ffn,
+        .guide = t->opts.guide,
+        .guide_head = t->opts.guide_head,
         .key = dg_random_key(t->opts.seed, t->now.step),
     };
     deal(t, n, source + target);
@@ -534,6 +536,7 @@ enum dg_err dg_trainer_judge(struct dg_trainer *t, const struct dg_corpus *pairs
         .tokenizer = t->data.tokenizer,
         .n_translate = n_translate < pairs->n ? n_translate : pairs->n,
         .beam = beam,
+        .guide_head = t->params.bp.alignment_head,
     };
     swap_average(t);
     const enum dg_err err = dg_validate_run(&what, report, why);

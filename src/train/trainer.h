@@ -38,6 +38,8 @@ struct dg_trainer_opts {
     size_t part_tokens;  /* of one pass of one thread */
     size_t len_max;      /* tokens of a side */
     float smoothing, dropout, dropout_ffn;
+    float guide;       /* weight of the links in the loss, for pairs that have some; 0: none */
+    size_t guide_head; /* of the last decoder layer, from 1 */
     uint64_t seed;
 
     uint64_t steps;       /* the run ends after so many; 0: never */

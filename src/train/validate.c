@@ -38,14 +38,14 @@ static void measure(void *ctx, size_t member)
             i++;
             continue;
         }
-        const struct dg_pass_batch batch = {.examples = examples, .n = fitting};
+        const struct dg_pass_batch batch = {.examples = examples, .n = fitting, .guide_head = what->guide_head};
         if (turn % dg_team_size(what->team) == member)
             dg_pass_measure(what->passes[member], &batch, &losing->sums[member]);
         i += fitting;
     }
 }
 
-static enum dg_err measure_loss(const struct dg_validate *what, double *loss)
+static enum dg_err measure_loss(const struct dg_validate *what, struct dg_validate_report *report)
 {
     const size_t n = dg_team_size(what->team);
     struct dg_pass_sums *sums = dg_try_calloc(n, sizeof *sums), all = {0};
@@ -56,9 +56,13 @@ static enum dg_err measure_loss(const struct dg_validate *what, double *loss)
     for (size_t i = 0; i < n; i++) {
         all.plain += sums[i].plain;
         all.n_tokens += sums[i].n_tokens;
+        all.n_linked += sums[i].n_linked;
+        all.n_agreed += sums[i].n_agreed;
     }
     dg_free(sums);
-    *loss = all.n_tokens ? all.plain / (double)all.n_tokens : 0.0;
+    report->loss = all.n_tokens ? all.plain / (double)all.n_tokens : 0.0;
+    if (all.n_linked)
+        report->agreement = (double)all.n_agreed / (double)all.n_linked;
     return DG_OK;
 }
 
@@ -239,7 +243,7 @@ static enum dg_err translate_all(const struct dg_validate *what, struct dg_valid
 enum dg_err dg_validate_run(const struct dg_validate *what, struct dg_validate_report *report,
                             struct dg_why *why)
 {
-    *report = (struct dg_validate_report){.bleu = -1.0, .chrf = -1.0};
-    enum dg_err err = measure_loss(what, &report->loss);
+    *report = (struct dg_validate_report){.bleu = -1.0, .chrf = -1.0, .agreement = -1.0};
+    enum dg_err err = measure_loss(what, report);
     return err || what->n_translate == 0 ? err : translate_all(what, report, why);
 }

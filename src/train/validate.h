@@ -35,11 +35,13 @@ struct dg_validate {
     const struct dg_tokenizer *tokenizer;
     size_t n_translate; /* of the first pairs; 0: no scores, only the loss */
     int beam;
+    size_t guide_head; /* whose attention is compared with the links: from 1, 0: the mean of the last layer */
 };
 
 struct dg_validate_report {
     double loss; /* -log p for each target token */
     double bleu, chrf; /* 0 to 100; negative: not measured */
+    double agreement;  /* share of the linked target words whose attention is greatest on a linked word; negative: no links */
     size_t n_loops;    /* translations that went in circles or did not end */
     char samples[DG_VALIDATE_SAMPLES][3][200]; /* source, translation, reference; cut to fit */
     size_t n_samples;

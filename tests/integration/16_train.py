@@ -221,6 +221,23 @@ class Train(unittest.TestCase):
         self.assertIn("align: lines=405 ", done.stderr.splitlines()[-1])
         self.assertEqual(run("align", "--quiet", self.pairs).stdout, done.stdout)
 
+    def test_guided_attention_makes_a_head_for_alignments(self):
+        done = run("train", "--out", self.out, *SMALL, "--steps", "250", "--valid-every", "250", "--valid-pairs", "2",
+                   "--batch-tokens", "400", "--dropout", "0", "--guided-attention", "1", "--guided-head", "2",
+                   "--dev-pairs", "20", self.pairs)
+        self.assertIn("words are aligned", done.stderr)
+        agreement = float(re.search(r"attention on ([0-9.]+) % of the linked words", done.stderr).group(1))
+        self.assertGreater(agreement, 80.0)
+        with open(self.file("config.json"), encoding="utf-8") as config:
+            self.assertIn('"alignment_head": 2', config.read())
+        # A link outside its pair is refused, not read.
+        with open(self.file("training", "links.bin"), "r+b") as links:
+            links.seek(-2, os.SEEK_END)
+            links.write(b"\xff\xff")
+        done = run("train", "--resume", self.out, "--steps", "251", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("links.bin: it links words that are not there", done.stderr)
+
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
                             (["--resume", self.out, "x.tsv"], "expected neither"),

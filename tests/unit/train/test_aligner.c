@@ -34,10 +34,10 @@ static enum dg_err fill(struct dg_bitext *bitext, size_t n, bool turned)
         }
         const size_t left = used;
         for (size_t i = 0; i < len; i++)
-            used += (size_t)sprintf(room + used, "%s ", left_words[order[i]]);
+            used += (size_t)snprintf(room + used, TEXTS - used, "%s ", left_words[order[i]]);
         const size_t right = used;
         for (size_t i = 0; i < len; i++)
-            used += (size_t)sprintf(room + used, " %s", right_words[order[turned ? len - 1 - i : i]]);
+            used += (size_t)snprintf(room + used, TEXTS - used, " %s", right_words[order[turned ? len - 1 - i : i]]);
         err = dg_bitext_add(bitext, dg_span_make(room + left, right - left), dg_span_make(room + right, used - right), NULL);
     }
     return err;
@@ -128,7 +128,7 @@ START_TEST(tables_stay_within_their_memory)
     ck_assert_int_eq(dg_bitext_init(&bitext, NULL), DG_OK);
     enum dg_err err = fill(&bitext, 500, false);
     for (unsigned i = 0, at = TEXTS / 2; i < 4000 && !err; i++) { /* words that come once */
-        const int n = sprintf(room + at, "bato r%u", i), m = sprintf(room + at + n, "apple s%u", i);
+        const int n = snprintf(room + at, 32, "bato r%u", i), m = snprintf(room + at + n, 32, "apple s%u", i);
         err = dg_bitext_add(&bitext, dg_span_make(room + at, (size_t)n), dg_span_make(room + at + n, (size_t)m), NULL);
         at += (unsigned)(n + m);
     }

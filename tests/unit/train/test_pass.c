@@ -229,6 +229,56 @@ static float *gradient_in_parts(const struct dg_params *params, struct dg_pass *
     return gradient;
 }
 
+/* The guide's part of the loss depends on attention alone, which the pass itself counts: finite differences of that, in
+ * floats, with steps to match. */
+START_TEST(links_guide_one_head)
+{
+    static const struct dg_link l0[] = {{1, 0}, {0, 1}, {2, 1}}, l1[] = {{0, 0}, {0, 3}, {1, 4}};
+    struct dg_example linked[N_PAIRS] = {pairs[0], pairs[1], pairs[2]};
+    const struct dg_pass_limits limits = {.source_rows = 16, .target_rows = 16, .scores = 100};
+    const struct dg_blueprint bp = small();
+    struct dg_params params;
+    struct dg_pass *pass;
+    linked[0].links = l0;
+    linked[0].n_links = 3;
+    linked[1].links = l1;
+    linked[1].n_links = 3;
+    struct dg_pass_batch with = batch, without = batch;
+    with.examples = without.examples = linked;
+    with.guide = 0.5f;
+    with.guide_head = without.guide_head = 3;
+    ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
+    scatter(&params);
+    ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
+    float *guided = dg_try_calloc(params.n, sizeof *guided), *plain = dg_try_calloc(params.n, sizeof *plain);
+    ck_assert(guided && plain);
+    struct dg_pass_sums sums = {0}, ignored = {0};
+    dg_pass_run(pass, &with, guided, &sums);
+    dg_pass_run(pass, &without, plain, &ignored);
+    ck_assert_uint_eq(sums.n_linked, 5);
+    ck_assert_uint_le(sums.n_agreed, 5);
+    ck_assert_double_eq(sums.guided, ignored.guided);
+    size_t n_moved = 0;
+    for (size_t i = 0; i < params.n; i += 5) {
+        const float kept = params.w[i], step = 0x1p-12f;
+        struct dg_pass_sums above = {0}, below = {0};
+        params.w[i] = kept + step;
+        dg_pass_measure(pass, &with, &above);
+        params.w[i] = kept - step;
+        dg_pass_measure(pass, &with, &below);
+        params.w[i] = kept;
+        const double expected = 0.5 * (above.guided - below.guided) / (2.0 * (double)step) / N_TOKENS;
+        ck_assert_double_eq_tol((double)guided[i] - (double)plain[i], expected, 2e-4 + 5e-3 * fabs(expected));
+        n_moved += fabs(expected) > 1e-3;
+    }
+    ck_assert_uint_gt(n_moved, 50);
+    dg_free(guided);
+    dg_free(plain);
+    dg_pass_free(pass);
+    dg_params_deinit(&params);
+}
+END_TEST
+
 START_TEST(the_cut_of_a_batch_and_a_second_run_change_nothing)
 {
     const struct dg_blueprint bp = small();
@@ -298,7 +348,7 @@ START_TEST(a_network_without_a_way_back_is_refused)
 }
 END_TEST
 
-DG_UNIT(post_norm_with_everything_tied, every_table_of_kernels_agrees, pre_norm_with_final_norms_and_learned_positions,
+DG_UNIT(links_guide_one_head, post_norm_with_everything_tied, every_table_of_kernels_agrees, pre_norm_with_final_norms_and_learned_positions,
         untied_matrices_and_a_start_token, rms_norms_and_other_activations,
         the_cut_of_a_batch_and_a_second_run_change_nothing, measuring_gives_the_loss_without_dropout,
         what_does_not_fit_is_counted, a_network_without_a_way_back_is_refused)
