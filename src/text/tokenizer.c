@@ -14,6 +14,7 @@
 
 struct dg_tokenizer_work {
     struct dg_spm_work *spm;
+    struct dg_bpe_work *bpe; /* made when it is first needed */
     struct dg_token *tokens; /* owned */
     uint32_t *pieces;        /* owned; for each token its index among the spm tokens, or NO_PIECE */
     size_t n, tokens_cap, pieces_cap;
@@ -23,6 +24,11 @@ enum { NO_PIECE = UINT32_MAX };
 
 /* ---- Questions ---------------------------------------------------------------------------------
  */
+
+static struct dg_tokenizer_side bpe_side(const struct dg_bpe *bpe)
+{
+    return (struct dg_tokenizer_side){dg_bpe_size(bpe), dg_bpe_unk(bpe), -1, -1, -1};
+}
 
 static struct dg_tokenizer_side side_of(const struct dg_spm *spm,
                                         const struct dg_marian_vocab *vocab)
@@ -35,11 +41,15 @@ static struct dg_tokenizer_side side_of(const struct dg_spm *spm,
 
 struct dg_tokenizer_side dg_tokenizer_source(const struct dg_tokenizer *tokenizer)
 {
+    if (tokenizer->bpe)
+        return bpe_side(tokenizer->bpe);
     return side_of(tokenizer->source, tokenizer->is_marian ? &tokenizer->source_vocab : NULL);
 }
 
 struct dg_tokenizer_side dg_tokenizer_target(const struct dg_tokenizer *tokenizer)
 {
+    if (tokenizer->bpe)
+        return bpe_side(tokenizer->bpe);
     return side_of(tokenizer->target, tokenizer->is_marian ? &tokenizer->target_vocab : NULL);
 }
 
@@ -51,18 +61,24 @@ static int32_t find_plain(const struct dg_spm *spm, struct dg_span piece)
 
 int32_t dg_tokenizer_find(const struct dg_tokenizer *tokenizer, struct dg_span piece)
 {
+    if (tokenizer->bpe)
+        return dg_bpe_find(tokenizer->bpe, piece);
     return tokenizer->is_marian ? dg_marian_vocab_find(&tokenizer->source_vocab, piece)
                                 : find_plain(tokenizer->source, piece);
 }
 
 int32_t dg_tokenizer_find_target(const struct dg_tokenizer *tokenizer, struct dg_span piece)
 {
+    if (tokenizer->bpe)
+        return dg_bpe_find(tokenizer->bpe, piece);
     return tokenizer->is_marian ? dg_marian_vocab_find(&tokenizer->target_vocab, piece)
                                 : find_plain(tokenizer->target, piece);
 }
 
 struct dg_span dg_tokenizer_target_piece(const struct dg_tokenizer *tokenizer, int32_t id)
 {
+    if (tokenizer->bpe)
+        return dg_bpe_piece(tokenizer->bpe, id);
     if (tokenizer->is_marian)
         return dg_marian_vocab_piece(&tokenizer->target_vocab, id).text;
     if (id < 0 || (uint32_t)id >= dg_spm_size(tokenizer->target))
@@ -85,8 +101,15 @@ const struct dg_spm *dg_tokenizer_target_spm(const struct dg_tokenizer *tokenize
     return tokenizer->target;
 }
 
+const struct dg_bpe *dg_tokenizer_bpe(const struct dg_tokenizer *tokenizer)
+{
+    return tokenizer->bpe;
+}
+
 size_t dg_tokenizer_memory(const struct dg_tokenizer *tokenizer)
 {
+    if (tokenizer->bpe)
+        return sizeof *tokenizer + dg_bpe_memory(tokenizer->bpe);
     size_t bytes = sizeof *tokenizer + dg_spm_memory(tokenizer->source);
     if (tokenizer->target != tokenizer->source)
         bytes += dg_spm_memory(tokenizer->target);
@@ -111,6 +134,7 @@ void dg_tokenizer_work_free(struct dg_tokenizer_work *work)
     if (!work)
         return;
     dg_spm_work_free(work->spm);
+    dg_bpe_work_free(work->bpe);
     dg_free(work->tokens);
     dg_free(work->pieces);
     dg_free(work);
@@ -181,11 +205,37 @@ static enum dg_err put_tokens(const struct dg_tokenizer *tokenizer, struct dg_to
     return err;
 }
 
+static enum dg_err encode_bpe(const struct dg_bpe *bpe, struct dg_tokenizer_work *work, struct dg_span text,
+                              const struct dg_tokenizer_opts *opts, struct dg_why *why)
+{
+    const struct dg_bpe_token *tokens;
+    size_t n;
+    if (!work->bpe)
+        work->bpe = dg_bpe_work_new();
+    enum dg_err err = dg_bpe_encode(bpe, work->bpe, text, opts->add_eos ? DG_BPE_TEMPLATE : 0, why, &tokens, &n);
+    if (!err)
+        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n + 1, sizeof *work->tokens);
+    if (!err)
+        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, n + 1, sizeof *work->pieces);
+    for (size_t i = 0; !err && i < n; i++)
+        put_token(work, tokens[i].id, tokens[i].begin, tokens[i].end, NO_PIECE);
+    return err;
+}
+
 enum dg_err dg_tokenizer_encode(const struct dg_tokenizer *tokenizer,
                                 struct dg_tokenizer_work *work, struct dg_span text,
                                 const struct dg_tokenizer_opts *opts, struct dg_why *why,
                                 const struct dg_token **tokens, size_t *n)
 {
+    if (tokenizer->bpe) {
+        work->n = 0;
+        enum dg_err failed = encode_bpe(tokenizer->bpe, work, text, opts, why);
+        if (failed)
+            return failed;
+        *tokens = work->tokens;
+        *n = work->n;
+        return DG_OK;
+    }
     int32_t language = -1;
     size_t skip = 0;
     enum dg_err err = DG_OK;
@@ -220,6 +270,8 @@ struct dg_span dg_tokenizer_token_piece(const struct dg_tokenizer *tokenizer,
                                         const struct dg_tokenizer_work *work, size_t i)
 {
     size_t n;
+    if (tokenizer->bpe)
+        return dg_bpe_piece(tokenizer->bpe, work->tokens[i].id);
     const struct dg_spm_token *spm_tokens = dg_spm_tokens(work->spm, &n);
     if (work->pieces[i] != NO_PIECE)
         return dg_spm_token_piece(tokenizer->source, work->spm, &spm_tokens[work->pieces[i]]);
@@ -255,18 +307,25 @@ void dg_tokenizer_stream_init(struct dg_tokenizer_stream *stream,
                               const struct dg_tokenizer *tokenizer, size_t max)
 {
     stream->tokenizer = tokenizer;
+    dg_bpe_stream_init(&stream->bpe, tokenizer->bpe, max);
+    if (tokenizer->bpe)
+        return;
     dg_spm_stream_init(&stream->spm, tokenizer->target, max);
     dg_spm_stream_trim(&stream->spm, tokenizer->is_marian);
 }
 
 void dg_tokenizer_stream_deinit(struct dg_tokenizer_stream *stream)
 {
-    dg_spm_stream_deinit(&stream->spm);
+    dg_bpe_stream_deinit(&stream->bpe);
+    if (!stream->bpe.bpe)
+        dg_spm_stream_deinit(&stream->spm);
 }
 
 void dg_tokenizer_stream_reset(struct dg_tokenizer_stream *stream)
 {
-    dg_spm_stream_reset(&stream->spm);
+    dg_bpe_stream_reset(&stream->bpe);
+    if (!stream->bpe.bpe)
+        dg_spm_stream_reset(&stream->spm);
 }
 
 static bool is_special(const struct dg_marian_vocab *vocab, int32_t id, struct dg_span text)
@@ -282,6 +341,8 @@ enum dg_err dg_tokenizer_stream_push(struct dg_tokenizer_stream *stream, int32_t
     const struct dg_tokenizer *tokenizer = stream->tokenizer;
     if (id < 0)
         return DG_ERR_RANGE;
+    if (tokenizer->bpe)
+        return dg_bpe_stream_push(&stream->bpe, id, delta);
     if (!tokenizer->is_marian)
         return dg_spm_stream_push(&stream->spm, (uint32_t)id, delta);
     const struct dg_marian_vocab *vocab = &tokenizer->target_vocab;
@@ -300,6 +361,10 @@ enum dg_err dg_tokenizer_stream_push_piece(struct dg_tokenizer_stream *stream, s
                                            struct dg_span *delta)
 {
     const struct dg_tokenizer *tokenizer = stream->tokenizer;
+    if (tokenizer->bpe) {
+        const int32_t known = dg_bpe_find(tokenizer->bpe, piece);
+        return known >= 0 ? dg_bpe_stream_push(&stream->bpe, known, delta) : DG_ERR_NOT_FOUND;
+    }
     int32_t id = tokenizer->is_marian ? dg_marian_vocab_find(&tokenizer->target_vocab, piece) : -1;
     return id >= 0 ? dg_tokenizer_stream_push(stream, id, delta)
                    : dg_spm_stream_push_piece(&stream->spm, piece, delta);
@@ -307,5 +372,5 @@ enum dg_err dg_tokenizer_stream_push_piece(struct dg_tokenizer_stream *stream, s
 
 enum dg_err dg_tokenizer_stream_finish(struct dg_tokenizer_stream *stream, struct dg_span *delta)
 {
-    return dg_spm_stream_finish(&stream->spm, delta);
+    return stream->bpe.bpe ? dg_bpe_stream_finish(&stream->bpe, delta) : dg_spm_stream_finish(&stream->spm, delta);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A model directory's tokenizer: text to the ids that the network knows, and back. Two layouts:
+/* A model directory's tokenizer: text to the ids that the network knows, and back. Three layouts:
  *
  *     Marian    source.spm, target.spm, vocab.json and maybe target_vocab.json (OPUS-MT)
  *     plain     one SentencePiece model for both sides (vocab.*.spm, spiece.model, ...), or two
  *               (srcvocab.*.spm and trgvocab.*.spm); its ids are the network's (Bergamot)
+ *     BPE       tokenizer.json, or vocab.json and merges.txt: language models (bpe.h)
  *
  *     struct dg_tokenizer *tokenizer;
  *     err = dg_tokenizer_open("models/fr-en", why, &tokenizer);
@@ -30,6 +31,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "base/why.h"
+#include "text/bpe.h"
 #include "text/spm_decode.h"
 
 #include <stdbool.h>
@@ -67,9 +69,11 @@ struct dg_span dg_tokenizer_target_piece(const struct dg_tokenizer *tokenizer, i
  * target language. */
 bool dg_tokenizer_has_language_tokens(const struct dg_tokenizer *tokenizer);
 
-/* The models behind it, for tools and tests. */
+/* The models behind it, for tools and tests. NULL where there is a dg_bpe. */
 const struct dg_spm *dg_tokenizer_source_spm(const struct dg_tokenizer *tokenizer);
 const struct dg_spm *dg_tokenizer_target_spm(const struct dg_tokenizer *tokenizer);
+
+const struct dg_bpe *dg_tokenizer_bpe(const struct dg_tokenizer *tokenizer); /* NULL: of another layout */
 
 /* Bytes of memory besides the mapped files. */
 size_t dg_tokenizer_memory(const struct dg_tokenizer *tokenizer);
@@ -85,7 +89,8 @@ struct dg_token {
 
 struct dg_tokenizer_opts {
     /* Put the end-of-sentence id behind; never done when the directory's tokenizer_config.json says
-     * "add_eos_token": false, as OpenNMT's networks want it. */
+     * "add_eos_token": false, as OpenNMT's networks want it, nor where the file says itself what belongs around a
+     * text (BPE): then that is put there. */
     bool add_eos;
     bool parse_language;     /* take a known ">>xxx<<" at the start of the text as that token */
     struct dg_span language; /* "fra": put >>fra<< before; "" for none. Unknown: DG_ERR_NOT_FOUND */
@@ -121,6 +126,7 @@ enum dg_err dg_tokenizer_decode(const struct dg_tokenizer *tokenizer, const int3
 struct dg_tokenizer_stream {
     const struct dg_tokenizer *tokenizer; /* borrowed */
     struct dg_spm_stream spm;
+    struct dg_bpe_stream bpe; /* in its place, where the tokenizer is one */
 };
 
 void dg_tokenizer_stream_init(struct dg_tokenizer_stream *stream,

@@ -4,6 +4,7 @@
 /* Finding a directory's tokenizer files:
  *
  *  1. vocab.json and source.spm: Marian; target.spm beside it, else source.spm serves both sides;
+ *     or tokenizer.json, or vocab.json and merges.txt, with no SentencePiece model but Llama's beside them: BPE;
  *  2. one of the plain names that trainers and converters use;
  *  3. Bergamot's names, which carry the languages: srcvocab.fren.spm and trgvocab.fren.spm, or
  *     vocab.fren.spm for both. */
@@ -152,7 +153,7 @@ static enum dg_err open_plain(struct dg_tokenizer *t, const char *dir, struct dg
         return dg_why_set(
             why, DG_ERR_NOT_FOUND,
             "%s: no tokenizer found; expected source.spm and vocab.json, vocab.*.spm, "
-            "spiece.model or sentencepiece.model",
+            "spiece.model, sentencepiece.model or tokenizer.json",
             dir);
     err = open_spm(dir, names.shared, why, &t->source);
     t->target = t->source;
@@ -207,6 +208,9 @@ static enum dg_err open_any(struct dg_tokenizer *t, const char *path, struct dg_
         return err;
     if (has_file(path, "vocab.json") && has_file(path, "source.spm"))
         return open_marian(t, path, why);
+    const char *plain = plain_name(path);
+    if (dg_bpe_is_there(path) && (!plain || strcmp(plain, "tokenizer.model") == 0))
+        return dg_bpe_open(&t->bpe, path, why);
     return open_plain(t, path, why);
 }
 
@@ -226,6 +230,7 @@ void dg_tokenizer_close(struct dg_tokenizer *tokenizer)
 {
     if (!tokenizer)
         return;
+    dg_bpe_close(tokenizer->bpe);
     dg_marian_vocab_deinit(&tokenizer->source_vocab);
     dg_marian_vocab_deinit(&tokenizer->target_vocab);
     if (tokenizer->target != tokenizer->source)
