@@ -104,7 +104,34 @@ struct dg_grad_kernels {
 
     /* One step of Adam(W) over n parameters w with gradient g and moments m, v. */
     void (*adam)(float *w, float *m, float *v, const float *g, size_t n, const struct dg_adam *adam);
+
+    /* The products of gemm.h for up to about DG_GRAD_FEW rows (of few_tn: K). */
+    void (*few_nt)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b, size_t M, size_t N,
+                   size_t K, float beta);
+    void (*few_nn)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b, size_t M, size_t N,
+                   size_t K, float beta);
+    void (*few_tn)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b, size_t M, size_t N,
+                   size_t K, float beta);
+
+    /* Cells of plain recurrent networks (docs/MODEL.md), one state: h [D], and c [D] of an LSTM, move on in place with
+     * the products x and s [G D] of input and state, their biases in them; `kept` is for the way back: GRU [4 D],
+     * LSTM [6 D], tanh [D]. */
+    void (*gru)(float *h, float *kept, const float *x, const float *s, size_t D);
+    void (*lstm)(float *h, float *c, float *kept, const float *x, const float *s, size_t D);
+    void (*tanh)(float *h, float *kept, const float *x, const float *s, size_t D);
+
+    /* dx, ds [G D] = what dh (and dc) say; dh becomes what of it goes past the products to the state before, which for
+     * the GRU is `before` [D]. */
+    void (*gru_back)(float *dh, float *dx, float *ds, const float *kept, const float *before, size_t D);
+    void (*lstm_back)(float *dh, float *dc, float *dx, float *ds, const float *kept, size_t D);
+    void (*tanh_back)(float *dh, float *dx, float *ds, const float *kept, size_t D);
+
+    float (*dot)(const float *x, const float *y, size_t n);
+    void (*tanh_sum)(float *u, const float *x, const float *y, size_t n); /* u = tanh(x + y) */
+    void (*softmax)(float *x, size_t n);
 };
+
+enum { DG_GRAD_FEW = 24 }; /* measured: SPEED.md */
 
 /* The best table of this CPU; DRAGOMAN_KERNELS=ref forces the plain one. */
 const struct dg_grad_kernels *dg_grad_kernels_default(void);

@@ -65,7 +65,7 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
     enum dg_err err = dg_blueprint_check(bp, why);
     if (!err && bp->family == DG_FAMILY_LM)
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "a language model cannot be trained here yet: expected an encoder and a decoder");
-    if (!err && bp->decoder_kind != DG_DECODER_ATTENTION)
+    if (!err && bp->decoder_kind != DG_DECODER_ATTENTION && bp->family != DG_FAMILY_SEQ)
         err = dg_why_set(why, DG_ERR_UNSUPPORTED,
                          "networks with a decoder of the kind \"%s\" cannot be trained yet, expected \"%s\"",
                          dg_decoder_kind_name(bp->decoder_kind),
@@ -114,6 +114,17 @@ static float normal(struct dg_random *random)
     return (float)(sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v));
 }
 
+/* What PyTorch begins plain recurrent networks with: words standard normal; of cells everything uniform up to
+ * 1/sqrt(D), of linear layers up to 1/sqrt of what they read. */
+static void randomise_seq(struct dg_params *params, const struct dg_param *param, struct dg_random *random)
+{
+    const bool reads_two = strstr(param->name, ".combine.") || strstr(param->name, ".location.");
+    const float bound = 1.0f / sqrtf((float)(reads_two ? 2 * params->bp.D : params->bp.D));
+    for (size_t j = 0; j < param->len; j++)
+        params->w[param->at + j] =
+            param->is_embedding ? normal(random) : bound * (float)(2.0 * dg_random_unit(random) - 1.0);
+}
+
 void dg_params_randomise(struct dg_params *params, uint64_t seed)
 {
     for (size_t i = 0; i < params->n_list; i++) {
@@ -122,6 +133,10 @@ void dg_params_randomise(struct dg_params *params, uint64_t seed)
         float *w = params->w + param->at;
         const float bound = sqrtf(6.0f / (float)(param->shape[0] + param->shape[1]));
         const float deviation = 1.0f / sqrtf((float)params->bp.D);
+        if (params->bp.family == DG_FAMILY_SEQ) {
+            randomise_seq(params, param, &random);
+            continue;
+        }
         for (size_t j = 0; j < param->len; j++)
             w[j] = param->is_gain        ? 1.0f
                    : param->is_bias      ? 0.0f

@@ -51,7 +51,7 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
 void dg_params_deinit(struct dg_params *params);
 
 /* Start values: matrices uniform with Glorot's bound, embeddings normal with deviation 1/sqrt(D), gains 1,
- * biases 0. The same seed gives the same bits on every machine. */
+ * biases 0; plain recurrent networks as PyTorch has it. The same seed gives the same bits on every machine. */
 void dg_params_randomise(struct dg_params *params, uint64_t seed);
 
 /* Copies a model's weights in; its blueprint must ask for the same parameters. */

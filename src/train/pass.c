@@ -21,33 +21,31 @@
 
 enum { LOGITS_FLOATS = 4 << 20, LOGITS_ROWS_MIN = 16, LOGITS_ROWS_MAX = 1024 };
 
-struct carve {
-    char *block; /* NULL while counting */
-    size_t used;
-    bool overflow;
-};
-
-static float *carve(struct carve *c, size_t rows, size_t columns)
+void *dg_pass_carve(struct dg_pass_carve *c, size_t n, size_t size)
 {
     size_t bytes, next;
-    if (!dg_mul(rows, columns, &bytes) || !dg_mul(bytes, sizeof(float), &bytes) ||
-        !dg_add(bytes, 63, &bytes) || !dg_add(c->used, bytes & ~(size_t)63, &next)) {
+    if (!dg_mul(n, size, &bytes) || !dg_add(bytes, 63, &bytes) || !dg_add(c->used, bytes & ~(size_t)63, &next)) {
         c->overflow = true;
         return NULL;
     }
-    float *at = c->block ? (float *)(void *)(c->block + c->used) : NULL;
+    void *at = c->block ? c->block + c->used : NULL;
     c->used = next;
     return at;
 }
 
-static void carve_sub(struct carve *c, struct pass_sub *sub, size_t M, size_t D)
+static float *carve(struct dg_pass_carve *c, size_t rows, size_t columns)
+{
+    return dg_pass_carve(c, rows, columns * sizeof(float));
+}
+
+static void carve_sub(struct dg_pass_carve *c, struct pass_sub *sub, size_t M, size_t D)
 {
     sub->mid = carve(c, M, D);
     sub->out = carve(c, M, D);
     sub->stats = carve(c, M, 2);
 }
 
-static void carve_attention(const struct dg_pass *pass, struct carve *c, struct pass_attention *attention,
+static void carve_attention(const struct dg_pass *pass, struct dg_pass_carve *c, struct pass_attention *attention,
                             size_t M, size_t H, size_t width, size_t n_keys)
 {
     const size_t D = pass->params->bp.D;
@@ -58,14 +56,14 @@ static void carve_attention(const struct dg_pass *pass, struct carve *c, struct 
     attention->z = carve(c, M, D);
 }
 
-static void carve_ffn(const struct dg_pass *pass, struct carve *c, struct pass_ffn *ffn, size_t M, size_t F)
+static void carve_ffn(const struct dg_pass *pass, struct dg_pass_carve *c, struct pass_ffn *ffn, size_t M, size_t F)
 {
     carve_sub(c, &ffn->sub, M, pass->params->bp.D);
     ffn->hidden = carve(c, M, F);
     ffn->pre = pass->act == DG_OP_RELU ? NULL : carve(c, M, F);
 }
 
-static void carve_side(const struct dg_pass *pass, struct carve *c, struct pass_side *side, size_t M)
+static void carve_side(const struct dg_pass *pass, struct dg_pass_carve *c, struct pass_side *side, size_t M)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
     side->x = carve(c, M, bp->D);
@@ -81,10 +79,14 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static void carve_all(struct dg_pass *pass, struct carve *c)
+static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
     const size_t Ms = pass->limits.source_rows, Mt = pass->limits.target_rows, M = larger(Ms, Mt), D = bp->D;
+    if (pass->seq) {
+        dg_pass_seq_carve(pass, c);
+        return;
+    }
     carve_side(pass, c, &pass->source, Ms);
     carve_side(pass, c, &pass->target, Mt);
     for (size_t i = 0; i < bp->encoder.n_layers; i++) {
@@ -126,8 +128,9 @@ enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
     made->logits_rows = rows < limits->target_rows ? rows : limits->target_rows;
     made->encoder = dg_try_calloc(bp->encoder.n_layers, sizeof *made->encoder);
     made->decoder = dg_try_calloc(bp->decoder.n_layers, sizeof *made->decoder);
-    struct carve c = {0};
-    if (made->encoder && made->decoder)
+    struct dg_pass_carve c = {0};
+    const bool is_seq = bp->family == DG_FAMILY_SEQ;
+    if (made->encoder && made->decoder && (!is_seq || dg_pass_seq_new(&made->seq, bp) == DG_OK))
         carve_all(made, &c);
     if (c.used && !c.overflow)
         made->block = dg_try_aligned(c.used);
@@ -138,7 +141,7 @@ enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
                           limits->source_rows, limits->target_rows);
     }
     made->bytes = c.used;
-    c = (struct carve){.block = made->block};
+    c = (struct dg_pass_carve){.block = made->block};
     carve_all(made, &c);
     dg_gemm_init();
     *pass = made;
@@ -151,6 +154,7 @@ void dg_pass_free(struct dg_pass *pass)
         return;
     dg_free(pass->encoder);
     dg_free(pass->decoder);
+    dg_pass_seq_free(pass->seq);
     dg_free(pass->block);
     dg_free(pass);
 }
@@ -278,6 +282,10 @@ static void run(struct dg_pass *pass, const struct dg_pass_batch *batch, struct 
 {
     pass->batch = batch;
     pass->sums = sums;
+    if (pass->seq) {
+        dg_pass_seq_run(pass, sums);
+        return;
+    }
     pass->source.M = pass->target.M = 0;
     pass->source.row = batch->source_row;
     pass->target.row = batch->target_row;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One way forward and one way back through a Transformer, for a number of sentence pairs at once: the
+/* One way forward and one way back through a network, for a number of sentence pairs at once: the
  * loss of the given targets (teacher forcing under the look-ahead mask) and its gradient with respect to
  * every parameter. docs/TRAINING.md has the mathematics.
  *
@@ -43,28 +43,41 @@ struct dg_pass_limits {
     const struct dg_grad_kernels *kernels; /* NULL: the best */
 };
 
+/* What a loss is. */
+enum dg_pass_loss {
+    DG_PASS_LOSS_TOKEN,    /* the mean over target tokens */
+    DG_PASS_LOSS_SENTENCE, /* the textbook's of recurrent networks: summed over a sentence's tokens, until its end or the
+                            * network's own wrong one; reported divided by the target's length */
+};
+
 struct dg_pass_batch {
     const struct dg_example *examples; /* [n] */
     size_t n;
     float scale;     /* of the loss whose gradient is wanted: 1 / (target tokens of the whole batch) */
     float smoothing; /* mass of the target that is spread over the vocabulary, 0 to below 1 */
-    float dropout;   /* of embeddings and of each sub-layer's output, 0 to below 1 */
+    float dropout;   /* of embeddings and of each sub-layer's output, 0 to below 1; of a plain recurrent network of the
+                      * target's words and between layers */
     float dropout_ffn; /* of the feed-forward layer's inner values */
     float guide;     /* weight of the links' cross entropy in the loss; 0: attention is left alone */
     size_t guide_head; /* of the last decoder layer, from 1; what is counted, too. 0: the mean of all is counted */
+    float teacher;   /* plain recurrent networks: share of the sentences that are given the target to read; the others
+                      * read what the network itself says */
+    enum dg_pass_loss loss; /* plain recurrent networks; `scale` is then 1 / (pairs of the whole batch) */
     uint64_t key;    /* draws the dropout: seed and number of the step */
     uint64_t source_row, target_row; /* tokens of the whole batch before this part: dropout counts by them */
 };
 
-/* Sums over target tokens; += */
+/* Sums over target tokens (or sentences, where the loss is theirs); += */
 struct dg_pass_sums {
     double loss;  /* smoothed */
-    double plain; /* -log p(target): perplexity is exp(plain / n_tokens) */
+    double plain; /* -log p(target): perplexity is exp(plain / n_losses) */
+    double n_losses; /* what the two are divided by: tokens, or sentences */
     uint64_t n_tokens;
     uint64_t n_source_tokens;
     double guided;     /* -log of the attention on the linked words, of each linked target word */
     uint64_t n_linked; /* target words with a link */
     uint64_t n_agreed; /* ... whose greatest attention is on a linked word */
+    uint64_t n_right; /* of a classifier: labels that were found */
 };
 
 enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,

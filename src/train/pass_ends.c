@@ -172,5 +172,6 @@ void dg_pass_loss(struct dg_pass *pass, const float *h, struct dg_pass_sums *sum
             pass->k->column_sum(pass_gradient(pass, &w->output_bias), pass->logits, rows, V);
     }
     sums->n_tokens += M;
+    sums->n_losses += (double)M;
     sums->n_source_tokens += pass->source.M;
 }

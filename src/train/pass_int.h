@@ -60,6 +60,17 @@ struct pass_side {
     size_t M;
 };
 
+/* Memory is one block: a first walk counts (block NULL), a second hands out. */
+struct dg_pass_carve {
+    char *block;
+    size_t used;
+    bool overflow;
+};
+
+void *dg_pass_carve(struct dg_pass_carve *c, size_t n, size_t size);
+
+struct seq_pass; /* pass_seq.h */
+
 struct dg_pass {
     const struct dg_params *params;
     const struct dg_grad_kernels *k;
@@ -73,6 +84,8 @@ struct dg_pass {
     struct pass_side source, target;
     struct pass_encoder_layer *encoder; /* [encoder.n_layers] */
     struct pass_decoder_layer *decoder;
+
+    struct seq_pass *seq; /* of a plain recurrent network, in place of all that stands here but logits and scratch */
 
     float *dx;       /* [max(Ms, Mt), D] gradient of the stream */
     float *dmid;     /* the same: of a sub-layer's output or input */
@@ -141,6 +154,12 @@ void dg_pass_guide_count(struct dg_pass *pass, const struct dg_example *example,
 void dg_pass_guide_keep(struct dg_pass *pass, const float *p, const struct dg_grad_attention *a);
 void dg_pass_guide_back(struct dg_pass *pass, const struct dg_example *example, float *dq, float *dk,
                         const struct dg_grad_attention *a);
+/* ---- Plain recurrent networks (pass_seq.c) ------------------------------------------------------------ */
+
+enum dg_err dg_pass_seq_new(struct seq_pass **seq, const struct dg_blueprint *bp) DG_MUST_CHECK;
+void dg_pass_seq_free(struct seq_pass *seq); /* NULL is fine */
+void dg_pass_seq_carve(struct dg_pass *pass, struct dg_pass_carve *c);
+void dg_pass_seq_run(struct dg_pass *pass, struct dg_pass_sums *sums);
 
 /* ---- Both ends (pass_ends.c) ----------------------------------------------------------------------- */
 
