@@ -258,6 +258,22 @@ static enum dg_err add_character(struct rules *rules, const UNormalizer2 *nfkc, 
     return err;
 }
 
+/* The table of all that was added; frees the rules. */
+static enum dg_err finish(struct rules *rules, enum dg_err err, struct dg_buf *blob)
+{
+    if (!err && !(rules->list = dg_try_calloc(rules->n ? rules->n : 1, sizeof *rules->list)))
+        err = DG_ERR_NOMEM;
+    for (size_t i = 0; i < rules->n && !err; i++)
+        rules->list[i] = (struct dg_charsmap_rule){dg_span_make(rules->text.ptr + rules->at[i][0], rules->at[i][1]),
+                                                   dg_span_make(rules->text.ptr + rules->at[i][2], rules->at[i][3])};
+    if (!err)
+        err = dg_charsmap_build(rules->list, rules->n, blob);
+    dg_free(rules->list);
+    dg_free(rules->at);
+    dg_buf_deinit(&rules->text);
+    return err;
+}
+
 enum dg_err dg_charsmap_build_nfkc(struct dg_buf *blob, struct dg_why *why)
 {
     UErrorCode code = U_ZERO_ERROR;
@@ -270,15 +286,52 @@ enum dg_err dg_charsmap_build_nfkc(struct dg_buf *blob, struct dg_why *why)
     for (UChar32 cp = 0; cp <= 0x10ffff && !err; cp++)
         if (u_isdefined(cp) && !U_IS_SURROGATE(cp))
             err = add_character(&rules, nfkc, nfd, cp);
-    if (!err && !(rules.list = dg_try_calloc(rules.n ? rules.n : 1, sizeof *rules.list)))
-        err = DG_ERR_NOMEM;
-    for (size_t i = 0; i < rules.n && !err; i++)
-        rules.list[i] = (struct dg_charsmap_rule){dg_span_make(rules.text.ptr + rules.at[i][0], rules.at[i][1]),
-                                                  dg_span_make(rules.text.ptr + rules.at[i][2], rules.at[i][3])};
-    if (!err)
-        err = dg_charsmap_build(rules.list, rules.n, blob);
-    dg_free(rules.list);
-    dg_free(rules.at);
-    dg_buf_deinit(&rules.text);
-    return err;
+    return finish(&rules, err, blob);
+}
+
+/* ---- ASCII ------------------------------------------------------------------------------------------ */
+
+/* What a character becomes: its lower case taken apart, of which marks go, letters a to z stay, and all else is a space. */
+static size_t ascii_of(const UNormalizer2 *nfd, UChar32 cp, char out[TEXT_BYTES])
+{
+    UChar text[TEXT_UNITS], unit[2];
+    UErrorCode code = U_ZERO_ERROR;
+    int32_t n_unit = 0;
+    size_t len = 0;
+    if (cp == '.' || cp == '!' || cp == '?') {
+        out[0] = ' ';
+        out[1] = (char)cp;
+        return 2;
+    }
+    U16_APPEND_UNSAFE(unit, n_unit, u_tolower(cp));
+    const int32_t n = unorm2_normalize(nfd, unit, n_unit, text, TEXT_UNITS, &code);
+    for (int32_t i = 0; i < n && U_SUCCESS(code) && len < TEXT_BYTES;) {
+        UChar32 part;
+        U16_NEXT(text, i, n, part);
+        if (u_charType(part) != U_NON_SPACING_MARK)
+            out[len++] = part >= 'a' && part <= 'z' ? (char)part : ' ';
+    }
+    return len;
+}
+
+enum dg_err dg_charsmap_build_ascii(struct dg_buf *blob, struct dg_why *why)
+{
+    /* Latin with its signs, marks, punctuation, symbols, full-width forms. */
+    static const UChar32 blocks[][2] = {{1, 0x24f}, {0x300, 0x36f}, {0x1e00, 0x1eff}, {0x2000, 0x23ff}, {0x25a0, 0x27bf},
+                                        {0x3000, 0x303f}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xff00, 0xff60}};
+    UErrorCode code = U_ZERO_ERROR;
+    const UNormalizer2 *nfd = unorm2_getNFDInstance(&code);
+    struct rules rules = {0};
+    enum dg_err err = DG_OK;
+    if (U_FAILURE(code))
+        return dg_why_set(why, DG_ERR_INTERNAL, "ICU has no normalisation: %s", u_errorName(code));
+    dg_buf_init(&rules.text, 1 << 20);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        for (UChar32 cp = blocks[i][0]; cp <= blocks[i][1] && !err; cp++) {
+            char from[TEXT_BYTES], to[TEXT_BYTES];
+            const size_t from_len = dg_utf8_encode((uint32_t)cp, from), to_len = ascii_of(nfd, cp, to);
+            if (to_len != 1 || from_len != 1 || *from != *to)
+                err = add(&rules, dg_span_make(from, from_len), dg_span_make(to, to_len));
+        }
+    return finish(&rules, err, blob);
 }

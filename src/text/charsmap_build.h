@@ -29,6 +29,10 @@ struct dg_charsmap_rule {
 /* Appends the table of these rules; keys are different from each other. They are sorted in place. */
 enum dg_err dg_charsmap_build(struct dg_charsmap_rule *rules, size_t n, struct dg_buf *blob) DG_MUST_CHECK;
 
+/* The textbook's for recurrent networks: lower case, no accents, a space before . ! ?, and nothing else than these and a to
+ * z, spaces in its place. For Latin text: letters of other scripts stay what they are. */
+enum dg_err dg_charsmap_build_ascii(struct dg_buf *blob, struct dg_why *why) DG_MUST_CHECK;
+
 enum dg_err dg_charsmap_build_nfkc(struct dg_buf *blob, struct dg_why *why) DG_MUST_CHECK;
 
 #endif

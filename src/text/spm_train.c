@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define ARENA_MAX ((size_t)1 << 34)
-enum { FIRST_PIECE = 2, BYTE_PIECES = 256, WORD_CHARS_MAX = 1000, CHARSMAP_MAX = 8 << 20 };
+enum { FIRST_PIECE = 2, BYTE_PIECES = 256, WORD_CHARS_MAX = 1000, WORD_BYTES_MAX = 255, CHARSMAP_MAX = 8 << 20 };
 static const struct dg_span space = {"\xe2\x96\x81", 3};
 
 struct dg_spm_train {
@@ -34,8 +34,8 @@ struct dg_spm_train {
 enum dg_err dg_spm_train_new(struct dg_spm_train **train, const struct dg_spm_train_opts *opts,
                              struct dg_why *why)
 {
-    if (opts->kind != DG_SPM_BPE)
-        return dg_why_set(why, DG_ERR_UNSUPPORTED, "vocabularies of the kind %s cannot be learned, expected bpe",
+    if (opts->kind != DG_SPM_BPE && opts->kind != DG_SPM_WORD)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "vocabularies of the kind %s cannot be learned, expected bpe or word",
                           dg_spm_kind_name(opts->kind));
     if (opts->size < 16 || opts->size > DG_SPM_TRAIN_SIZE_MAX || !(opts->coverage > 0.5 && opts->coverage <= 1.0))
         return dg_why_set(why, DG_ERR_RANGE, "a vocabulary of %u pieces covering %g of the characters, expected 16 "
@@ -49,7 +49,7 @@ enum dg_err dg_spm_train_new(struct dg_spm_train **train, const struct dg_spm_tr
     dg_arena_init(&made->arena, ARENA_MAX);
     dg_map_init(&made->words, (size_t)1 << 31);
     dg_buf_init(&made->charsmap, CHARSMAP_MAX);
-    enum dg_err err = dg_charsmap_build_nfkc(&made->charsmap, why);
+    enum dg_err err = opts->ascii ? dg_charsmap_build_ascii(&made->charsmap, why) : dg_charsmap_build_nfkc(&made->charsmap, why);
     if (!err)
         err = dg_charsmap_init(&made->normaliser.map, (const uint8_t *)made->charsmap.ptr, made->charsmap.len, why);
     if (err) {
@@ -115,13 +115,14 @@ enum dg_err dg_spm_train_add(struct dg_spm_train *train, struct dg_span line)
     const struct dg_span text = dg_span_make((const char *)train->normal.bytes, train->normal.len);
     size_t from = 0, n_chars = 0;
     bool after_space = false;
+    const bool is_bpe = train->opts.kind == DG_SPM_BPE;
     enum class last = SIGN;
     uint32_t cp;
     for (size_t at = 0, len; !err && (len = dg_utf8_decode(text, at, &cp)) > 0; at += len, n_chars++) {
         const bool is_space = cp == 0x2581;
         const enum class now = class_of(cp);
-        const bool cuts = is_space || n_chars >= WORD_CHARS_MAX ||
-                          (!after_space && (now != last || now == DIGIT));
+        const bool cuts = is_space || (is_bpe && (n_chars >= WORD_CHARS_MAX ||
+                                                  (!after_space && (now != last || now == DIGIT))));
         if (cuts && at > from) {
             err = count(train, dg_span_sub(text, from, at - from));
             from = at;
@@ -353,6 +354,24 @@ static enum dg_err put_model(struct dg_buf *out, const struct dg_spm_train_opts 
     return err ? err : put_normaliser(out, charsmap);
 }
 
+/* A word vocabulary: the most frequent ones, most frequent first; words longer than a piece may be are left out. */
+static enum dg_err finish_words(struct dg_spm_train *train, struct dg_buf *model)
+{
+    struct counted *list = NULL;
+    struct train_pieces pieces = {.cap = train->opts.size - FIRST_PIECE};
+    enum dg_err err = list_of(&train->words, true, by_count, &list);
+    if (!err && !(pieces.list = dg_try_calloc(pieces.cap, sizeof *pieces.list)))
+        err = DG_ERR_NOMEM;
+    for (size_t i = 0; !err && i < train->words.len && pieces.n < pieces.cap; i++)
+        if (list[i].text.len <= WORD_BYTES_MAX)
+            pieces.list[pieces.n++] = (struct train_piece){.text = list[i].text};
+    if (!err)
+        err = put_model(model, &train->opts, &pieces, 0, dg_buf_span(&train->charsmap));
+    dg_free(list);
+    dg_free(pieces.list);
+    return err;
+}
+
 enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model, struct dg_why *why)
 {
     const size_t reserved = FIRST_PIECE + (train->opts.byte_fallback ? BYTE_PIECES : 0);
@@ -361,6 +380,8 @@ enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model
     struct counted *list = NULL;
     struct dg_map numbers;
     size_t n_chars = 0;
+    if (train->opts.kind == DG_SPM_WORD)
+        return finish_words(train, model);
     dg_map_init(&numbers, 0x110000);
     pieces.list = dg_try_calloc(pieces.cap + 1, sizeof *pieces.list);
     enum dg_err err = pieces.list ? list_of(&train->words, true, by_bytes, &list) : DG_ERR_NOMEM;

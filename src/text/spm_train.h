@@ -26,10 +26,11 @@
 #include <stdint.h>
 
 struct dg_spm_train_opts {
-    enum dg_spm_kind kind; /* DG_SPM_BPE */
-    uint32_t size;         /* pieces in all */
+    enum dg_spm_kind kind; /* DG_SPM_BPE, or DG_SPM_WORD: the most frequent words, as they stand between spaces */
+    uint32_t size;         /* pieces in all; of words at most */
     double coverage;       /* share of the text's characters that get a piece; the rarest do not */
     uint32_t piece_max;    /* characters of a piece */
+    bool ascii;            /* dg_charsmap_build_ascii in place of NFKC */
     bool byte_fallback;    /* 256 pieces for the bytes of characters that have none */
 };
 

@@ -46,18 +46,30 @@ struct train {
     int64_t dev_pairs, len_chars, vocab_size;
     double len_ratio, coverage;
     bool swap, byte_fallback;
-    int64_t width, heads, encoder_layers, decoder_layers, ffn;
-    int activation, norm;
+    int vocab_kind, normaliser;
+    int64_t words_max;
+    struct dg_opt_list begins;
+    int64_t width, heads, encoder_layers, decoder_layers, ffn, places;
+    int activation, norm, family, cell, attention;
+    bool bidirectional, share_vocab;
     int64_t batch_tokens, part_tokens, len_max;
     double rate, rate_min, beta1, beta2, epsilon, weight_decay, clip, average;
+    double teacher;
     int64_t warmup;
-    int schedule;
+    int schedule, optimiser, loss;
     double smoothing, dropout, dropout_ffn, guide;
     int64_t guide_head;
     int64_t steps, epochs, time_ms, valid_every, patience, valid_pairs, beam, save_ms, log_every, threads, seed;
     int metric;
 };
 
+static const char *const vocab_words[] = {"bpe", "word", NULL};
+static const char *const normaliser_words[] = {"nfkc", "ascii", NULL};
+static const char *const family_words[] = {"transformer", "rnn", NULL};
+static const char *const cell_words[] = {"gru", "lstm", "rnn", NULL};
+static const char *const attention_words[] = {"none", "location", "dot", "general", "additive", NULL};
+static const char *const optimiser_words[] = {"adam", "sgd", NULL};
+static const char *const loss_words[] = {"token", "sentence", NULL};
 static const char *const activation_words[] = {"relu", "silu", "gelu", NULL};
 static const char *const norm_words[] = {"post", "pre", NULL};
 static const char *const schedule_words[] = {"inverse-sqrt", "cosine", "linear", "constant", NULL};
@@ -93,7 +105,16 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(struct train, vocab), "vocab", .unit = "FILE",
      .help = "a SentencePiece model for both sides (default: learned from the pairs)"},
     {DG_OPT_INT(struct train, vocab_size), "vocab-size", .def = "8000", .min = 16, .max = DG_SPM_TRAIN_SIZE_MAX,
-     .help = "pieces of a learned vocabulary"},
+     .help = "pieces of a learned vocabulary; of words at most"},
+    {DG_OPT_ENUM(struct train, vocab_kind), "vocab-kind", .words = vocab_words, .def = "bpe",
+     .help = "what a learned vocabulary is made of: parts of words, or whole ones as they stand between spaces"},
+    {DG_OPT_ENUM(struct train, normaliser), "normaliser", .words = normaliser_words, .def = "nfkc",
+     .help = "what text goes through first: Unicode's NFKC, or the textbook's for Latin text, which leaves only a to z, spaces "
+             "and . ! ?"},
+    {DG_OPT_INT(struct train, words_max), "words-max", .def = "0", .max = 100000,
+     .help = "leave out pairs with more words on a side, counted behind the normaliser; 0: any number"},
+    {DG_OPT_STRINGS(struct train, begins), "target-begins", .unit = "WORDS,...", .max = FILES_MAX,
+     .help = "leave out pairs whose target begins, behind the normaliser, with none of these"},
     {DG_OPT_REAL(struct train, coverage), "coverage", .def = "0.9998", .real_min = 0.51, .real_max = 1,
      .help = "share of the characters that a learned vocabulary knows"},
     {DG_OPT_BOOL(struct train, byte_fallback), "byte-fallback", .def = "no",
@@ -105,13 +126,24 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_REAL(struct train, mix_ratio), "mix-ratio", .def = "1", .real_min = 0, .real_max = 1000,
      .help = "how many of them for each new pair; drawn once"},
 
-    {DG_OPT_INT(struct train, width), "width", .def = "256", .min = 8, .max = 4096, .heading = "Network",
-     .help = "width of the model"},
+    {DG_OPT_ENUM(struct train, family), "family", .words = family_words, .def = "transformer", .heading = "Network",
+     .help = "a Transformer, or a recurrent encoder-decoder"},
+    {DG_OPT_INT(struct train, width), "width", .def = "256", .min = 8, .max = 4096, .help = "width of the model"},
     {DG_OPT_INT(struct train, heads), "heads", .def = "8", .min = 1, .max = 128, .help = "attention heads"},
-    {DG_OPT_INT(struct train, encoder_layers), "encoder-layers", .def = "4", .min = 1, .max = 64,
-     .help = "layers of the encoder"},
-    {DG_OPT_INT(struct train, decoder_layers), "decoder-layers", .def = "2", .min = 1, .max = 64,
-     .help = "layers of the decoder"},
+    {DG_OPT_INT(struct train, encoder_layers), "encoder-layers", .def = "0", .min = 0, .max = 64,
+     .help = "layers of the encoder; 0: 4, of a recurrent one 1"},
+    {DG_OPT_INT(struct train, decoder_layers), "decoder-layers", .def = "0", .min = 0, .max = 64,
+     .help = "layers of the decoder; 0: 2, of a recurrent one 1"},
+    {DG_OPT_ENUM(struct train, cell), "cell", .words = cell_words, .def = "gru",
+     .help = "what a recurrent network is made of; rnn is the plain one, a single tanh"},
+    {DG_OPT_BOOL(struct train, bidirectional), "bidirectional", .def = "no",
+     .help = "a recurrent encoder reads from both ends"},
+    {DG_OPT_ENUM(struct train, attention), "attention", .words = attention_words, .def = "additive",
+     .help = "how a recurrent decoder looks at the source; none: the encoder's last state is all it gets"},
+    {DG_OPT_INT(struct train, places), "places", .def = "10", .min = 1, .max = 1024,
+     .help = "source tokens that attention by location knows; longer sources are cut"},
+    {DG_OPT_BOOL(struct train, share_vocab), "share-vocab", .def = "no",
+     .help = "a recurrent network has one vocabulary and embedding for both sides, as a Transformer always has"},
     {DG_OPT_INT(struct train, ffn), "ffn", .def = "1024", .min = 8, .max = 65536,
      .help = "width of the feed-forward layers"},
     {DG_OPT_ENUM(struct train, activation), "activation", .words = activation_words, .def = "relu",
@@ -125,6 +157,13 @@ static const struct dg_opt_row rows[] = {
      .help = "tokens that a thread computes at once: memory, not mathematics"},
     {DG_OPT_INT(struct train, len_max), "len-max", .def = "128", .min = 2, .max = 4096,
      .help = "longest side of a pair in tokens; longer ones are left out"},
+    {DG_OPT_ENUM(struct train, optimiser), "optimiser", .words = optimiser_words, .def = "adam",
+     .help = "Adam, or plain stochastic gradient descent"},
+    {DG_OPT_ENUM(struct train, loss), "loss", .words = loss_words, .def = "token",
+     .help = "the mean over target tokens, or (recurrent networks) the textbook's: the sum over a sentence until its end or a "
+             "wrong one, reported divided by its length"},
+    {DG_OPT_REAL(struct train, teacher), "teacher-forcing", .def = "1", .real_min = 0, .real_max = 1,
+     .help = "share of the sentences of which a recurrent decoder reads the target, not what it says itself"},
     {DG_OPT_REAL(struct train, rate), "rate", .def = "0", .real_min = 0, .real_max = 10,
      .help = "highest learning rate; 0: the paper's, 1/sqrt(width * warmup)"},
     {DG_OPT_INT(struct train, warmup), "warmup", .def = "4000", .max = 10000000,
@@ -256,6 +295,8 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         return dg_why_set(why, DG_ERR_USAGE, "--guided-attention is for new networks, not for --init");
     if (!*flags->source != !*flags->target)
         return dg_why_set(why, DG_ERR_USAGE, "expected --source and --target together");
+    if (flags->family == 0 && (flags->loss == DG_PASS_LOSS_SENTENCE || flags->teacher < 1.0))
+        return dg_why_set(why, DG_ERR_USAGE, "--loss sentence and --teacher-forcing below 1 are for --family rnn");
     unsigned freeze;
     int script;
     enum dg_err err = read_freeze(&flags->freeze, &freeze, why);
@@ -279,6 +320,24 @@ static const struct dg_opt_table table = {
 };
 
 /* ---- Options to structs ----------------------------------------------------------------------------- */
+
+static struct dg_blueprint recurrent(const struct train *flags)
+{
+    static const enum dg_decoder_kind cells[] = {DG_DECODER_GRU, DG_DECODER_LSTM, DG_DECODER_TANH};
+    struct dg_blueprint bp;
+    dg_setup_blueprint_seq(&bp);
+    bp.D = (size_t)flags->width;
+    bp.decoder_kind = cells[flags->cell];
+    if (flags->encoder_layers)
+        bp.encoder.n_layers = (size_t)flags->encoder_layers;
+    if (flags->decoder_layers)
+        bp.decoder.n_layers = (size_t)flags->decoder_layers;
+    bp.seq.attention = (enum dg_seq_attention)flags->attention;
+    bp.seq.places = bp.seq.attention == DG_SEQ_LOCATION ? (size_t)flags->places : 0;
+    bp.seq.is_bidirectional = flags->bidirectional;
+    bp.tie_source_target = flags->share_vocab || *flags->vocab;
+    return bp;
+}
 
 static struct dg_setup_opts setup_opts(const struct train *flags)
 {
@@ -304,12 +363,24 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
     opts.spm.size = (uint32_t)flags->vocab_size;
     opts.spm.coverage = flags->coverage;
     opts.spm.byte_fallback = flags->byte_fallback;
+    opts.spm.kind = flags->vocab_kind == 0 ? DG_SPM_BPE : DG_SPM_WORD;
+    opts.spm.ascii = flags->normaliser == 1;
+    opts.select = (struct dg_select_opts){.words_max = (size_t)flags->words_max, .begins = flags->begins.items,
+                                          .n_begins = flags->begins.n, .ascii = opts.spm.ascii};
+    if (flags->family == 1) {
+        opts.bp = recurrent(flags);
+        return opts;
+    }
     dg_setup_blueprint(&opts.bp);
     static const enum dg_activation activations[] = {DG_ACT_RELU, DG_ACT_SILU, DG_ACT_GELU_TANH};
     const size_t heads = (size_t)flags->heads, ffn = (size_t)flags->ffn;
     opts.bp.D = (size_t)flags->width;
-    opts.bp.encoder = (struct dg_stack){(size_t)flags->encoder_layers, heads, ffn, 0};
-    opts.bp.decoder = (struct dg_stack){(size_t)flags->decoder_layers, heads, ffn, 0};
+    if (flags->encoder_layers)
+        opts.bp.encoder.n_layers = (size_t)flags->encoder_layers;
+    if (flags->decoder_layers)
+        opts.bp.decoder.n_layers = (size_t)flags->decoder_layers;
+    opts.bp.encoder.H = opts.bp.decoder.H = heads;
+    opts.bp.encoder.F = opts.bp.decoder.F = ffn;
     opts.bp.activation = activations[flags->activation];
     opts.bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
     opts.bp.final_norm = opts.bp.norm_place == DG_NORM_PRE;
@@ -326,7 +397,8 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
     (void)!read_freeze(&flags->freeze, &freeze, NULL); /* was checked */
     return (struct dg_trainer_opts){
         .dir = dir,
-        .optimiser = {.schedule = (enum dg_schedule)flags->schedule,
+        .optimiser = {.kind = (enum dg_optimiser_kind)flags->optimiser,
+                      .schedule = (enum dg_schedule)flags->schedule,
                       .rate = flags->rate,
                       .rate_min = flags->rate_min,
                       .warmup = (uint64_t)flags->warmup,
@@ -347,6 +419,8 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
         .dropout_ffn = (float)flags->dropout_ffn,
         .guide = (float)flags->guide,
         .guide_head = (size_t)flags->guide_head,
+        .teacher = (float)flags->teacher,
+        .loss = (enum dg_pass_loss)flags->loss,
         .seed = (uint64_t)flags->seed,
         .steps = (uint64_t)flags->steps,
         .epochs = (uint64_t)flags->epochs,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The tensors are "weights", "moment1", "moment2", "average" (F32 [n], in the order of params.h), "numbers"
+/* The tensors are "weights", "moment1", "moment2", "average" (where there are; F32 [n], in the order of params.h), "numbers"
  * (U64) and "config" (the blueprint as a config.json would say it, to know the network by). */
 #include "train/checkpoint.h"
 #include "base/buf.h"
@@ -30,8 +30,10 @@ static size_t list_parts(const struct dg_checkpoint *point, uint64_t *counters, 
 {
     size_t n = 0;
     parts[n++] = (struct part){"weights", DG_DTYPE_F32, point->params->n, point->params->w};
-    parts[n++] = (struct part){"moment1", DG_DTYPE_F32, point->params->n, point->state.moment1};
-    parts[n++] = (struct part){"moment2", DG_DTYPE_F32, point->params->n, point->state.moment2};
+    if (point->state.moment1) {
+        parts[n++] = (struct part){"moment1", DG_DTYPE_F32, point->params->n, point->state.moment1};
+        parts[n++] = (struct part){"moment2", DG_DTYPE_F32, point->params->n, point->state.moment2};
+    }
     if (point->state.average)
         parts[n++] = (struct part){"average", DG_DTYPE_F32, point->params->n, point->state.average};
     parts[n++] = (struct part){"numbers", DG_DTYPE_U64, COUNTERS + point->n_numbers, counters};

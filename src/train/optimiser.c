@@ -91,10 +91,12 @@ static bool take_memory(struct dg_optimiser *o)
     const size_t n = o->params->n, members = dg_team_size(o->team);
     o->gradients = dg_try_calloc(members, sizeof *o->gradients);
     o->squares = dg_try_calloc(o->n_blocks, sizeof *o->squares);
-    o->moment1 = zeros(n);
-    o->moment2 = zeros(n);
+    const bool has_moments = o->opts.kind == DG_OPTIMISER_ADAM;
+    o->moment1 = has_moments ? zeros(n) : NULL;
+    o->moment2 = has_moments ? zeros(n) : NULL;
     o->average = o->opts.average > 0.0 ? zeros(n) : NULL;
-    bool ok = list_frozen(o) && o->gradients && o->squares && o->moment1 && o->moment2 && (o->average || !(o->opts.average > 0.0));
+    bool ok = list_frozen(o) && o->gradients && o->squares &&
+              (!has_moments || (o->moment1 && o->moment2)) && (o->average || !(o->opts.average > 0.0));
     for (size_t i = 0; ok && i < members; i++)
         ok = (o->gradients[i] = zeros(n)) != NULL;
     return ok;
@@ -206,6 +208,18 @@ static void add_up(void *ctx, size_t member)
     }
 }
 
+static void update_stretch(struct dg_optimiser *o, size_t at, size_t len, const struct dg_adam *adam)
+{
+    float *w = o->params->w + at;
+    if (o->opts.kind == DG_OPTIMISER_ADAM) {
+        o->k->adam(w, o->moment1 + at, o->moment2 + at, o->gradients[0] + at, len, adam);
+        return;
+    }
+    for (size_t i = 0; adam->decay > 0.0f && i < len; i++)
+        w[i] *= 1.0f - adam->decay;
+    o->k->axpy(w, o->gradients[0] + at, -adam->rate * adam->grad_scale, len);
+}
+
 /* Frozen stretches are stepped over: their moments stay zero, and decay must not reach them. */
 static void update_range(struct dg_optimiser *o, size_t at, size_t len, bool decays)
 {
@@ -217,13 +231,12 @@ static void update_range(struct dg_optimiser *o, size_t at, size_t len, bool dec
         if (!frozen_part(o, i, at, len, &part))
             continue;
         if (part.from > at)
-            o->k->adam(o->params->w + at, o->moment1 + at, o->moment2 + at, o->gradients[0] + at, part.from - at, &adam);
+            update_stretch(o, at, part.from - at, &adam);
         len -= part.to - at;
         at = part.to;
     }
-    if (len == 0)
-        return;
-    o->k->adam(o->params->w + at, o->moment1 + at, o->moment2 + at, o->gradients[0] + at, len, &adam);
+    if (len)
+        update_stretch(o, at, len, &adam);
 }
 
 static void update(void *ctx, size_t member)
@@ -244,6 +257,20 @@ static void update(void *ctx, size_t member)
     }
 }
 
+float *dg_optimiser_direct(struct dg_optimiser *o)
+{
+    const struct dg_optimiser_opts *opts = &o->opts;
+    const bool is_bare = opts->kind == DG_OPTIMISER_SGD && !(opts->clip > 0.0) && !(opts->weight_decay > 0.0) &&
+                         !o->average && o->n_frozen == 0 && dg_team_size(o->team) == 1;
+    return is_bare ? o->params->w : NULL;
+}
+
+void dg_optimiser_count(struct dg_optimiser *o)
+{
+    o->step++;
+    o->updates++;
+}
+
 void dg_optimiser_step(struct dg_optimiser *o, struct dg_optimiser_report *report)
 {
     dg_team_run(o->team, add_up, o);
@@ -261,7 +288,7 @@ void dg_optimiser_step(struct dg_optimiser *o, struct dg_optimiser_report *repor
         const double c1 = 1.0 - pow(o->opts.beta1, t), c2 = sqrt(1.0 - pow(o->opts.beta2, t));
         const double clip = o->opts.clip > 0.0 && norm > o->opts.clip ? o->opts.clip / norm : 1.0;
         o->adam = (struct dg_adam){
-            .rate = (float)(report->rate * c2 / c1),
+            .rate = (float)(o->opts.kind == DG_OPTIMISER_ADAM ? report->rate * c2 / c1 : report->rate),
             .beta1 = (float)o->opts.beta1,
             .beta2 = (float)o->opts.beta2,
             .epsilon = (float)(o->opts.epsilon * c2),

@@ -38,7 +38,13 @@ enum dg_freeze {
     DG_FREEZE_NORMS = 16,     /* all gains and biases of norms */
 };
 
+enum dg_optimiser_kind {
+    DG_OPTIMISER_ADAM,
+    DG_OPTIMISER_SGD, /* w = w - rate g, and that is all: no moments */
+};
+
 struct dg_optimiser_opts {
+    enum dg_optimiser_kind kind;
     enum dg_schedule schedule;
     double rate;     /* the highest; 0: the paper's, 1 / sqrt(D * warmup) */
     double rate_min; /* where cosine and line end */
@@ -82,8 +88,13 @@ bool dg_optimiser_is_frozen(unsigned freeze, const struct dg_param *param);
 /* The learning rate of step `step`, from 1. */
 double dg_optimiser_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_t step);
 
+/* The weights themselves, when a step is nothing but a gradient times -rate added to them (SGD, one member, no clipping,
+ * decay, average or freezing); else NULL. Who has added it there calls dg_optimiser_count instead of a step. */
+float *dg_optimiser_direct(struct dg_optimiser *optimiser);
+void dg_optimiser_count(struct dg_optimiser *optimiser);
+
 /* What a checkpoint keeps: arrays of params.n, and the count of steps. `average` is NULL when none is
- * kept. A resumed run writes into them. */
+ * kept, moments are with SGD. A resumed run writes into them. */
 struct dg_optimiser_state {
     float *moment1, *moment2, *average;
     uint64_t *step;    /* steps done */

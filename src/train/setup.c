@@ -83,6 +83,18 @@ void dg_setup_blueprint(struct dg_blueprint *bp)
     };
 }
 
+void dg_setup_blueprint_seq(struct dg_blueprint *bp)
+{
+    dg_setup_blueprint(bp);
+    bp->family = DG_FAMILY_SEQ;
+    bp->decoder_kind = DG_DECODER_GRU;
+    bp->encoder = bp->decoder = (struct dg_stack){1, 1, 1, 0};
+    bp->positions = DG_POS_NONE;
+    bp->embedding_scale = 1.0f;
+    bp->tie_source_target = bp->tie_output = false;
+    bp->start = DG_START_TOKEN; /* the end token, which is never read otherwise */
+}
+
 /* ---- Pairs ----------------------------------------------------------------------------------------- */
 
 static void report_drops(const struct make *make, const struct dg_pairs *pairs)
@@ -101,6 +113,18 @@ static enum dg_err list_file(struct make *make, const char *path, uint64_t n_lin
         snprintf(times, sizeof times, ", each %" PRIu32 " times", repeat);
     return dg_buf_printf(&make->list, "- %s: %" PRIu64 " lines, %zu pairs of them kept%s\n", slash ? slash + 1 : path,
                          n_lines, n_kept, times);
+}
+
+static enum dg_err select_pairs(struct make *make, struct dg_why *why)
+{
+    const struct dg_select_opts *opts = &make->opts->select;
+    size_t n_dropped;
+    if (!opts->words_max && !opts->n_begins)
+        return DG_OK;
+    const enum dg_err err = dg_select(&make->train, opts, &n_dropped, why);
+    if (!err)
+        say(make, "%zu pairs were not asked for; %zu were", n_dropped, make->train.n);
+    return err;
 }
 
 static enum dg_err read_pairs(struct make *make, const char *const *files, size_t n_files, struct dg_why *why)
@@ -123,6 +147,8 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
         if (!err)
             err = list_file(make, opts->source_file, make->train.n_lines - lines, make->train.n - kept, 1);
     }
+    if (!err)
+        err = select_pairs(make, why);
     if (!err && is_given(opts->dev)) {
         err = dg_pairs_read(&make->dev, opts->dev, why);
         if (!err)
@@ -196,21 +222,41 @@ static enum dg_err read_mix(struct make *make, struct dg_why *why)
 
 /* ---- Vocabulary ------------------------------------------------------------------------------------ */
 
-static enum dg_err learn_vocab(struct make *make, struct dg_buf *model, struct dg_why *why)
+/* A vocabulary of the sides named. */
+static enum dg_err learn_vocab(struct make *make, bool source, bool target, struct dg_buf *model, struct dg_why *why)
 {
     struct dg_spm_train *train = NULL;
     enum dg_err err = dg_spm_train_new(&train, &make->opts->spm, why);
     const size_t n = make->train.n - make->n_held, step = n / VOCAB_LINES_MAX + 1;
     for (size_t i = make->n_held; i < make->train.n && !err; i += step) {
-        err = dg_spm_train_add(train, make->train.list[i].source);
-        if (!err)
+        if (source)
+            err = dg_spm_train_add(train, make->train.list[i].source);
+        if (!err && target)
             err = dg_spm_train_add(train, make->train.list[i].target);
     }
     if (!err)
         err = dg_spm_train_finish(train, model, why);
     dg_spm_train_free(train);
+    return err;
+}
+
+static enum dg_err save_vocab(struct make *make, const char *name, bool source, bool target, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    struct dg_buf model;
+    struct dg_spm *spm = NULL;
+    dg_buf_init(&model, SPM_MAX);
+    enum dg_err err = path_in(make->dir, name, path, why);
     if (!err)
-        say(make, "a vocabulary of %u pieces was learned", make->opts->spm.size);
+        err = learn_vocab(make, source, target, &model, why);
+    if (!err)
+        err = dg_file_out_save(path, 0644, model.ptr, model.len, why);
+    if (!err)
+        err = dg_spm_open(path, why, &spm);
+    if (!err)
+        say(make, "%s: a vocabulary of %u pieces was learned", name, dg_spm_size(spm));
+    dg_spm_close(spm);
+    dg_buf_deinit(&model);
     return err;
 }
 
@@ -228,19 +274,14 @@ static enum dg_err copy_file(const char *from, const char *to, struct dg_why *wh
 static enum dg_err make_vocab(struct make *make, struct dg_why *why)
 {
     char path[PATH_CAP];
-    struct dg_buf model;
+    const bool is_shared = make->opts->bp.tie_source_target || make->opts->bp.seq.is_classifier;
     enum dg_err err = path_in(make->dir, "source.spm", path, why);
-    if (err)
-        return err;
-    dg_buf_init(&model, SPM_MAX);
-    if (is_given(make->opts->vocab)) {
-        err = copy_file(make->opts->vocab, path, why);
-    } else {
-        err = learn_vocab(make, &model, why);
-        if (!err)
-            err = dg_file_out_save(path, 0644, model.ptr, model.len, why);
-    }
-    dg_buf_deinit(&model);
+    if (!err && is_given(make->opts->vocab))
+        return copy_file(make->opts->vocab, path, why);
+    if (!err)
+        err = save_vocab(make, "source.spm", true, is_shared && !make->opts->bp.seq.is_classifier, why);
+    if (!err && !is_shared)
+        err = save_vocab(make, "target.spm", false, true, why);
     return err;
 }
 
@@ -263,6 +304,17 @@ static enum dg_err take_vocab(const struct make *make, struct dg_why *why)
     return err;
 }
 
+/* Words that it has never seen are nothing that a network with a vocabulary of words should say. */
+static void complete_seq(struct dg_blueprint *bp)
+{
+    if (bp->start == DG_START_TOKEN)
+        bp->start_id = bp->eos_id;
+    if (bp->unk_id != DG_ID_NONE && !bp->seq.is_classifier)
+        bp->suppress[bp->n_suppress++] = bp->unk_id;
+    if (bp->seq.places)
+        bp->source_len_max = bp->seq.places;
+}
+
 static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
 {
     if (is_given(make->opts->init))
@@ -279,6 +331,8 @@ static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
                           make->opts->vocab);
     if (make->bp.embedding_scale > 1.0f)
         make->bp.embedding_scale = sqrtf((float)make->bp.D);
+    if (make->bp.family == DG_FAMILY_SEQ)
+        complete_seq(&make->bp);
     return dg_blueprint_check(&make->bp, why);
 }
 

@@ -11,7 +11,7 @@
  *
  * What is made:
  *
- *     config.json, source.spm         the network's blueprint and vocabulary: with model.safetensors, which the
+ *     config.json, source.spm, maybe target.spm    the network's blueprint and vocabulary: with model.safetensors, which the
  *                                     training writes, a model directory that the daemon serves
  *     training/pairs.bin, dev.bin     pairs as ids (corpus.h)
  *     training/links.bin, dev-links.bin  which words translate each other, when that was asked for
@@ -30,6 +30,7 @@
 #include "text/tokenizer.h"
 #include "train/corpus.h"
 #include "train/pairs.h"
+#include "train/select.h"
 
 #include <stdint.h>
 
@@ -48,11 +49,15 @@ struct dg_setup_opts {
     const char *const *mix; /* [n_mix] files of old pairs, mixed in against forgetting */
     size_t n_mix;
     double mix_ratio;    /* so many of them for each new pair, drawn by the seed */
+    struct dg_select_opts select; /* nothing in it: all pairs */
     const char *init;    /* a model directory whose blueprint and vocabulary are taken; NULL or "": none */
 };
 
 /* The paper's network, small: 4 + 2 layers of width 256, one vocabulary for both sides. */
 void dg_setup_blueprint(struct dg_blueprint *bp);
+
+/* The textbook's recurrent one: a layer of width 256 on each side, a vocabulary a side. */
+void dg_setup_blueprint_seq(struct dg_blueprint *bp);
 
 /* One line of report. */
 typedef void (*dg_setup_say_fn)(void *ctx, const char *line);

@@ -24,10 +24,12 @@
 
 enum { PATH_CAP = 4096, LOG_MAX = 1 << 30, SKIPPED_MAX = 20 };
 
-/* What a checkpoint keeps of a run beside the optimiser. Doubles go by their bits. */
+/* What a checkpoint keeps of a run beside the optimiser. Doubles go by their bits. The last one is there only when losses
+ * are counted by sentences: else it would say what tokens say. */
 #define KEPT(X)                                                                                    \
     X(epoch) X(position) X(seconds) X(best) X(best_step) X(n_worse) X(n_skipped)                   \
-    X(plain) X(objective) X(tokens) X(line_seconds) X(line_loss) X(line_objective) X(line_speed)
+    X(plain) X(objective) X(tokens) X(line_seconds) X(line_loss) X(line_objective) X(line_speed)   \
+    X(losses)
 
 struct kept {
 #define KEPT_FIELD(name) uint64_t name;
@@ -35,6 +37,11 @@ struct kept {
 #undef KEPT_FIELD
 };
 enum { N_KEPT = sizeof(struct kept) / sizeof(uint64_t) };
+
+static size_t n_kept(const struct dg_trainer_opts *opts)
+{
+    return opts->loss == DG_PASS_LOSS_SENTENCE ? N_KEPT : N_KEPT - 1;
+}
 
 struct share {
     size_t first, n;      /* of the step's examples */
@@ -175,7 +182,8 @@ const struct dg_params *dg_trainer_params(const struct dg_trainer *t)
 
 size_t dg_trainer_bytes(const struct dg_trainer *t)
 {
-    const size_t arrays = 3 + (t->opts.optimiser.average > 0.0) + t->opts.threads;
+    const size_t moments = t->opts.optimiser.kind == DG_OPTIMISER_ADAM ? 2 : 0;
+    const size_t arrays = 1 + moments + (t->opts.optimiser.average > 0.0) + t->opts.threads;
     return t->params.n * sizeof(float) * arrays + t->opts.threads * dg_pass_bytes(t->passes[0]);
 }
 
@@ -215,6 +223,7 @@ static struct kept keep(const struct dg_trainer *t)
         .plain = bits_of(t->window.plain),
         .objective = bits_of(t->window.loss),
         .tokens = t->window.n_tokens,
+        .losses = bits_of(t->window.n_losses),
         .line_seconds = bits_of(t->line_seconds),
         .line_loss = bits_of(t->now.loss),
         .line_objective = bits_of(t->now.objective),
@@ -227,7 +236,7 @@ static enum dg_err save(struct dg_trainer *t, const struct dg_trainer_events *ev
 {
     char path[PATH_CAP];
     struct kept kept = keep(t);
-    const struct dg_checkpoint point = {&t->params, dg_optimiser_state(t->optimiser), (uint64_t *)&kept, N_KEPT};
+    const struct dg_checkpoint point = {&t->params, dg_optimiser_state(t->optimiser), (uint64_t *)&kept, n_kept(&t->opts)};
     enum dg_err err = path_of(t, "training/checkpoint.safetensors", path, why);
     if (!err)
         err = dg_checkpoint_save(&point, path, why);
@@ -271,7 +280,7 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
     char path[PATH_CAP], log[PATH_CAP], samples[PATH_CAP];
     struct kept kept;
     struct dg_optimiser_state state = dg_optimiser_state(t->optimiser);
-    const struct dg_checkpoint point = {&t->params, state, (uint64_t *)&kept, N_KEPT};
+    const struct dg_checkpoint point = {&t->params, state, (uint64_t *)&kept, n_kept(&t->opts)};
     enum dg_err err = path_of(t, "training/checkpoint.safetensors", path, why);
     if (!err)
         err = path_of(t, "training/log.tsv", log, why);
@@ -300,7 +309,8 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
     t->now.n_worse = (size_t)kept.n_worse;
     t->now.n_skipped = kept.n_skipped;
     t->window = (struct dg_pass_sums){
-        .plain = double_of(kept.plain), .loss = double_of(kept.objective), .n_tokens = kept.tokens};
+        .plain = double_of(kept.plain), .loss = double_of(kept.objective), .n_tokens = kept.tokens,
+        .n_losses = t->opts.loss == DG_PASS_LOSS_SENTENCE ? double_of(kept.losses) : (double)kept.tokens};
     t->line_seconds = double_of(kept.line_seconds);
     t->now.loss = double_of(kept.line_loss);
     t->now.objective = double_of(kept.line_objective);
@@ -377,8 +387,8 @@ static enum dg_err end_window(struct dg_trainer *t, const struct dg_trainer_even
 {
     const double tokens = (double)t->window.n_tokens, seconds = t->now.seconds - t->line_seconds;
     if (t->window.n_tokens) {
-        t->now.loss = t->window.plain / tokens;
-        t->now.objective = t->window.loss / tokens;
+        t->now.loss = t->window.plain / t->window.n_losses;
+        t->now.objective = t->window.loss / t->window.n_losses;
         t->now.tokens_per_second = seconds > 0.0 ? tokens / seconds : 0.0;
     }
     t->window = (struct dg_pass_sums){0};
@@ -446,6 +456,39 @@ static void run_share(void *ctx, size_t member)
     }
 }
 
+/* One pair a step of a recurrent network under bare SGD: its gradient times -rate goes into the weights while the pass
+ * goes back, which pass_seq.h allows. Most of the weights are rows of words that the pair does not have: to walk over all
+ * of them would cost more than the pass. */
+static float *direct(const struct dg_trainer *t)
+{
+    const bool is_one = t->params.bp.family == DG_FAMILY_SEQ && t->opts.batch_tokens == 1;
+    return is_one ? dg_optimiser_direct(t->optimiser) : NULL;
+}
+
+/* The gradient of the step that was dealt, and what the optimiser makes of it. */
+static enum dg_err learn(struct dg_trainer *t, struct dg_optimiser_report *report, struct dg_why *why)
+{
+    struct share *share = &t->shares[0];
+    float *weights = direct(t);
+    if (!weights) {
+        dg_team_run(t->team, run_share, t);
+        dg_optimiser_step(t->optimiser, report);
+        return DG_OK;
+    }
+    *report = (struct dg_optimiser_report){
+        .rate = dg_optimiser_rate(&t->opts.optimiser, t->params.bp.D, t->now.step + 1)};
+    struct dg_pass_batch batch = t->batch;
+    batch.examples = t->examples;
+    batch.n = 1;
+    batch.scale *= -(float)report->rate;
+    dg_pass_run(t->passes[0], &batch, weights, &share->sums);
+    dg_optimiser_count(t->optimiser);
+    if (!isfinite(share->sums.loss))
+        return dg_why_set(why, DG_ERR_RANGE, "the loss of step %" PRIu64 " is no number any more: train with a smaller "
+                          "rate, from the last checkpoint", t->now.step + 1);
+    return DG_OK;
+}
+
 static enum dg_err take_step(struct dg_trainer *t, struct dg_why *why)
 {
     if (t->order.epoch != t->now.epoch)
@@ -460,22 +503,26 @@ static enum dg_err take_step(struct dg_trainer *t, struct dg_why *why)
         target += t->examples[i].n_target;
     }
     t->batch = (struct dg_pass_batch){
-        .scale = 1.0f / (float)target,
+        .scale = 1.0f / (float)(t->opts.loss == DG_PASS_LOSS_SENTENCE ? n : target),
         .smoothing = t->opts.smoothing,
         .dropout = t->opts.dropout,
         .dropout_ffn = t->opts.dropout_ffn,
         .guide = t->opts.guide,
         .guide_head = t->opts.guide_head,
+        .teacher = t->opts.teacher,
+        .loss = t->opts.loss,
         .key = dg_random_key(t->opts.seed, t->now.step),
     };
     deal(t, n, source + target);
-    dg_team_run(t->team, run_share, t);
     struct dg_optimiser_report report;
-    dg_optimiser_step(t->optimiser, &report);
+    err = learn(t, &report, why);
+    if (err)
+        return err;
     for (size_t i = 0; i < t->opts.threads; i++) {
         t->window.loss += t->shares[i].sums.loss;
         t->window.plain += t->shares[i].sums.plain;
         t->window.n_tokens += t->shares[i].sums.n_tokens;
+        t->window.n_losses += t->shares[i].sums.n_losses;
     }
     t->now.step++;
     t->now.norm = report.norm;

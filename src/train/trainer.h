@@ -34,12 +34,14 @@ struct dg_trainer_opts {
     const char *dir; /* the model directory */
     struct dg_optimiser_opts optimiser;
     size_t threads;
-    size_t batch_tokens; /* of a step: larger of source and target. More than fits at once is done in parts */
+    size_t batch_tokens; /* of a step, but one pair at least: larger of source and target. More than fits at once is done in parts */
     size_t part_tokens;  /* of one pass of one thread */
     size_t len_max;      /* tokens of a side */
     float smoothing, dropout, dropout_ffn;
     float guide;       /* weight of the links in the loss, for pairs that have some; 0: none */
     size_t guide_head; /* of the last decoder layer, from 1 */
+    float teacher;          /* these two are of recurrent networks (pass.h) */
+    enum dg_pass_loss loss;
     uint64_t seed;
 
     uint64_t steps;       /* the run ends after so many; 0: never */
@@ -57,7 +59,7 @@ struct dg_trainer_opts {
 #define DG_TRAINER_OPTS_DEFAULT                                                                    \
     {                                                                                              \
         .optimiser = DG_OPTIMISER_OPTS_DEFAULT, .threads = 1, .batch_tokens = 4096,                \
-        .part_tokens = 1024, .len_max = 128, .smoothing = 0.1f, .dropout = 0.1f, .seed = 1,        \
+        .part_tokens = 1024, .len_max = 128, .smoothing = 0.1f, .dropout = 0.1f, .teacher = 1.0f, .seed = 1,        \
         .valid_every = 1000, .patience = 10, .metric = DG_TRAINER_LOSS, .n_translate = 200,        \
         .beam = 1, .save_ms = 300000, .log_every = 50                                              \
     }

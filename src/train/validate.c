@@ -55,12 +55,15 @@ static enum dg_err measure_loss(const struct dg_validate *what, struct dg_valida
     dg_team_run(what->team, measure, &losing);
     for (size_t i = 0; i < n; i++) {
         all.plain += sums[i].plain;
-        all.n_tokens += sums[i].n_tokens;
+        all.n_losses += sums[i].n_losses;
+        all.n_right += sums[i].n_right;
         all.n_linked += sums[i].n_linked;
         all.n_agreed += sums[i].n_agreed;
     }
     dg_free(sums);
-    report->loss = all.n_tokens ? all.plain / (double)all.n_tokens : 0.0;
+    const bool counts = what->params->bp.family == DG_FAMILY_SEQ && what->params->bp.seq.is_classifier;
+    report->loss = all.n_losses > 0.0 ? all.plain / all.n_losses : 0.0;
+    report->accuracy = counts && all.n_losses > 0.0 ? 100.0 * (double)all.n_right / all.n_losses : -1.0;
     if (all.n_linked)
         report->agreement = (double)all.n_agreed / (double)all.n_linked;
     return DG_OK;
@@ -243,7 +246,7 @@ static enum dg_err translate_all(const struct dg_validate *what, struct dg_valid
 enum dg_err dg_validate_run(const struct dg_validate *what, struct dg_validate_report *report,
                             struct dg_why *why)
 {
-    *report = (struct dg_validate_report){.bleu = -1.0, .chrf = -1.0, .agreement = -1.0};
+    *report = (struct dg_validate_report){.bleu = -1.0, .chrf = -1.0, .agreement = -1.0, .accuracy = -1.0};
     enum dg_err err = measure_loss(what, report);
     return err || what->n_translate == 0 ? err : translate_all(what, report, why);
 }

@@ -40,6 +40,7 @@ struct dg_validate {
 
 struct dg_validate_report {
     double loss; /* -log p for each target token */
+    double accuracy;   /* of a classifier: labels that were found, in per cent; negative: of another network */
     double bleu, chrf; /* 0 to 100; negative: not measured */
     double agreement;  /* share of the linked target words whose attention is greatest on a linked word; negative: no links */
     size_t n_loops;    /* translations that went in circles or did not end */
