@@ -3,6 +3,7 @@
 
 /* Six numbers, a table of offsets, a table of ids; the sizes of both must give the file's. */
 #include "model/lex.h"
+#include "base/file_out.h"
 #include "base/map_file.h"
 #include "base/mem.h"
 
@@ -106,6 +107,40 @@ enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, c
     err = check_lists(&parsed, name, n_target, why);
     if (!err)
         *lex = parsed;
+    return err;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------- */
+
+static void put_u64(uint8_t *bytes, uint64_t value)
+{
+    for (unsigned i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(value >> (8 * i));
+}
+
+enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best, const uint64_t *offsets, size_t n_words,
+                        const uint32_t *targets, struct dg_why *why)
+{
+    const uint64_t n_targets = offsets[n_words];
+    const size_t len = HEADER_BYTES + 8 * (n_words + 1) + 4 * (size_t)n_targets;
+    if (n_words >= DG_LEX_MAX / 8 || n_targets >= DG_LEX_MAX / 4 || len > DG_LEX_MAX)
+        return dg_why_set(why, DG_ERR_LIMIT, "%s: a shortlist of %zu words and %" PRIu64 " entries is too large", path,
+                          n_words, n_targets);
+    uint8_t *bytes = dg_try_calloc(1, len);
+    if (!bytes)
+        return DG_ERR_NOMEM;
+    const uint64_t header[] = {MAGIC, 0, n_frequent, n_best, n_words + 1, n_targets};
+    for (size_t i = 0; i < sizeof header / sizeof *header; i++)
+        put_u64(bytes + 8 * i, header[i]);
+    for (size_t i = 0; i <= n_words; i++)
+        put_u64(bytes + HEADER_BYTES + 8 * i, offsets[i]);
+    uint8_t *at = bytes + HEADER_BYTES + 8 * (n_words + 1);
+    for (size_t i = 0; i < n_targets; i++, at += 4)
+        for (unsigned b = 0; b < 4; b++)
+            at[b] = (uint8_t)(targets[i] >> (8 * b));
+    put_u64(bytes + 8, checksum(bytes, len));
+    const enum dg_err err = dg_file_out_save(path, 0644, bytes, len, why);
+    dg_free(bytes);
     return err;
 }
 

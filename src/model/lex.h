@@ -49,6 +49,10 @@ enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, s
                         struct dg_why *why) DG_MUST_CHECK;
 void dg_lex_close(struct dg_lex *lex); /* mirror; NULL is fine */
 
+/* Writes such a file: the list of source id i is targets[offsets[i] .. offsets[i + 1]), offsets [n_words + 1]. */
+enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best, const uint64_t *offsets, size_t n_words,
+                        const uint32_t *targets, struct dg_why *why) DG_MUST_CHECK;
+
 /* The list of a source id below n_words. */
 struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source);
 

@@ -31,6 +31,7 @@ static const struct command commands[] = {
     {"quantize", "store a model in a smaller type, and say what that costs", dg_cmd_quantize},
     {"score", "how likely the model finds given translations", dg_cmd_score},
     {"segment", "split text into sentences", dg_cmd_segment},
+    {"shortlist", "let a model compute fewer words, by what translates what", dg_cmd_shortlist},
     {"sign", "sign a model, or make a key pair", dg_cmd_sign},
     {"tokenize", "turn text, line by line, into a model's pieces or ids", dg_cmd_tokenize},
     {"train", "make a model of sentence pairs", dg_cmd_train},

@@ -22,6 +22,7 @@ int dg_cmd_manifest(int argc, char **argv);
 int dg_cmd_quantize(int argc, char **argv);
 int dg_cmd_score(int argc, char **argv);
 int dg_cmd_segment(int argc, char **argv);
+int dg_cmd_shortlist(int argc, char **argv);
 int dg_cmd_sign(int argc, char **argv);
 int dg_cmd_tokenize(int argc, char **argv);
 int dg_cmd_train(int argc, char **argv);

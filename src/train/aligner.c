@@ -455,6 +455,17 @@ double dg_aligner_probability(const struct dg_aligner *a, int32_t source, int32_
     return probability(&a->tables[0], (size_t)source, (size_t)target);
 }
 
+void dg_aligner_visit(const struct dg_aligner *a, void (*fn)(void *ctx, uint32_t source, uint32_t target, double p),
+                      void *ctx)
+{
+    const struct table *table = &a->tables[0];
+    for (size_t i = 0; i < table->n_slots; i++) {
+        const uint64_t key = table->slots[i].key - 1;
+        if (table->slots[i].key && key >> 32 < table->n_given)
+            fn(ctx, (uint32_t)(key >> 32), (uint32_t)key, (double)table->slots[i].probability);
+    }
+}
+
 struct dg_aligner_report dg_aligner_report(const struct dg_aligner *a, unsigned direction)
 {
     const struct table *table = &a->tables[direction];

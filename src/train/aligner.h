@@ -68,6 +68,10 @@ enum dg_err dg_aligner_links(struct dg_aligner *aligner, const struct dg_example
 /* p(target word | source word); 0 where they were never seen together, or forgotten. */
 double dg_aligner_probability(const struct dg_aligner *aligner, int32_t source, int32_t target);
 
+/* Calls `fn` for every pair of words in the table of target given source, in no particular order. */
+void dg_aligner_visit(const struct dg_aligner *aligner, void (*fn)(void *ctx, uint32_t source, uint32_t target, double p),
+                      void *ctx);
+
 /* What was learned about a direction: 0 source to target, 1 back. */
 struct dg_aligner_report {
     double tension, perplexity;

@@ -238,6 +238,26 @@ class Train(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("links.bin: it links words that are not there", done.stderr)
 
+    def test_shortlist(self):
+        run("train", "--out", self.out, *SMALL, "--steps", "300", "--valid-every", "300", "--valid-pairs", "2",
+            "--batch-tokens", "400", "--dropout", "0", "--dev-pairs", "20", self.pairs)
+        whole = run("translate", "--model", self.out, text="lusa bato kemi\n").stdout
+        done = run("shortlist", "--model", self.out, "--frequent", "1", self.pairs)
+        self.assertRegex(done.stderr, r"shortlist: words=60 entries=[1-9]\d* ")
+        first = self.file("lex.bin")
+        self.assertEqual(run("translate", "--model", self.out, text="lusa bato kemi\n").stdout, whole)
+        with open(first, "rb") as one:
+            one = one.read()
+        run("shortlist", "--model", self.out, "--frequent", "1", "--out", first + ".again", self.pairs)
+        with open(first + ".again", "rb") as again:
+            self.assertEqual(again.read(), one)
+        empty = os.path.join(self.root, "empty.tsv")
+        with open(empty, "w", encoding="utf-8") as out:
+            out.write("no pair\n")
+        done = run("shortlist", "--model", self.out, empty, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no line has a tab", done.stderr)
+
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
                             (["--resume", self.out, "x.tsv"], "expected neither"),

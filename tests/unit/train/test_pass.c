@@ -348,7 +348,8 @@ START_TEST(a_network_without_a_way_back_is_refused)
 }
 END_TEST
 
-DG_UNIT(links_guide_one_head, post_norm_with_everything_tied, every_table_of_kernels_agrees, pre_norm_with_final_norms_and_learned_positions,
+DG_UNIT(links_guide_one_head, post_norm_with_everything_tied, every_table_of_kernels_agrees,
+        pre_norm_with_final_norms_and_learned_positions,
         untied_matrices_and_a_start_token, rms_norms_and_other_activations,
         the_cut_of_a_batch_and_a_second_run_change_nothing, measuring_gives_the_loss_without_dropout,
         what_does_not_fit_is_counted, a_network_without_a_way_back_is_refused)
