@@ -642,6 +642,11 @@ const struct dg_kernels *dg_net_kernels(const struct dg_net *net)
     return net->kernels;
 }
 
+bool dg_net_is_i8(const struct dg_net *net)
+{
+    return net->type == DG_PACKED_I8;
+}
+
 size_t dg_net_bytes(const struct dg_net *net)
 {
     return net->block_bytes;

@@ -87,6 +87,7 @@ void dg_net_free(struct dg_net *net); /* NULL is fine */
 const struct dg_blueprint *dg_net_blueprint(const struct dg_net *net); /* borrowed until free */
 const struct dg_kernels *dg_net_kernels(const struct dg_net *net);
 
+bool dg_net_is_i8(const struct dg_net *net); /* one matrix or more is */
 /* The operation that a blueprint's activation stands for. */
 enum dg_op_act dg_net_act(enum dg_activation activation);
 size_t dg_net_bytes(const struct dg_net *net); /* memory of the packed weights and tables */

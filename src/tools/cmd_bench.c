@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* dragoman bench: how fast a model decodes. Every combination of --batch and --beam is one case and one
- * line of key=value pairs; --limits measures what the machine allows, in the same run, so that results
- * can be read as shares of it.
+ * line of key=value pairs; --limits measures what the machine allows, in the same run, and says what share of it each
+ * case reached; --compare puts each case beside the same one of a former run.
  *
  * A case decodes `batch` random sources of a forced length at once, again and again for a while; its
  * figures are medians. With several threads each runs the same case on a state of its own, as the
@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/rng.h"
+#include "base/text_in.h"
 #include "decode/decoder.h"
 #include "model/dir.h"
 #include "model/net_random.h"
@@ -22,12 +23,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { RUNS_MAX = 64, BATCH_MAX = DG_DECODER_ADD_MAX };
+enum { RUNS_MAX = 64, BATCH_MAX = DG_DECODER_ADD_MAX, RESULTS_MAX = 1024 };
 
 struct bench {
     int help;
-    const char *model, *random;
+    const char *model, *random, *compare;
     int type;
     struct dg_opt_list batch, beam;
     int64_t threads, source_len, target_len, seed, time_ms;
@@ -57,7 +59,9 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_DURATION(struct bench, time_ms), "time", .def = "2s", .min = 1, .max = 600000,
      .help = "how long a case is repeated"},
     {DG_OPT_BOOL(struct bench, limits), "limits", .def = "no",
-     .help = "measure what this machine's arithmetic and memory allow one thread"},
+     .help = "measure what this machine's arithmetic and memory allow one thread, and each case's share of it"},
+    {DG_OPT_PATH(struct bench, compare), "compare", .unit = "FILE",
+     .help = "what a former run printed: say each figure's ratio to it"},
 };
 
 static enum dg_err check(const void *values, const char *name, struct dg_why *why)
@@ -90,6 +94,7 @@ struct bench_case {
 
 struct run {
     double seconds;       /* encoding and all steps */
+    double cpu_seconds;   /* the same of this thread alone: what other programs take is not in it */
     double first_seconds; /* until the first token was told */
     double step_seconds;  /* mean of the decoding steps */
 };
@@ -126,12 +131,20 @@ static void on_done(void *ctx, const struct dg_search *search)
 
 static const struct dg_decode_events events = {on_tokens, on_done};
 
+static double cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static enum dg_err run_once(struct runner *runner, struct dg_decoder *decoder,
                             struct dg_decode_job *jobs, struct run *run)
 {
     struct watch watch = {.clock = DG_CLOCK_REAL};
     for (size_t i = 0; i < runner->what->batch; i++)
         jobs[i].ctx = &watch;
+    const double cpu_began = cpu_now();
     uint64_t began = dg_clock_now(&watch.clock);
     enum dg_err err = dg_decoder_add(decoder, jobs, runner->what->batch, NULL, &runner->why);
     uint64_t encoded = dg_clock_now(&watch.clock);
@@ -140,7 +153,7 @@ static enum dg_err run_once(struct runner *runner, struct dg_decoder *decoder,
         n_steps++;
     uint64_t ended = dg_clock_now(&watch.clock);
     double ns = (double)DG_CLOCK_S;
-    *run = (struct run){(double)(ended - began) / ns, (double)(watch.first_ns - began) / ns,
+    *run = (struct run){(double)(ended - began) / ns, cpu_now() - cpu_began, (double)(watch.first_ns - began) / ns,
                         (double)(ended - encoded) / ns / (double)(n_steps ? n_steps : 1)};
     return err;
 }
@@ -231,27 +244,102 @@ static double peak_mib(void)
     return (double)kib / 1024;
 }
 
-static void print_case(const struct bench_case *what, const struct runner *runners)
+/* ---- Cases as figures ----------------------------------------------------------------------------- */
+
+/* Names and places of what a case measures; a former run's line is read by the same list. */
+#define FIGURES(X)                                                                                 \
+    X(tokens_per_second, 1)                                                                        \
+    X(tokens_per_cpu_second, 1)                                                                    \
+    X(first_token_ms, 3)                                                                           \
+    X(step_ms, 3)
+
+struct figures {
+#define FIELD(name, digits) double name;
+    FIGURES(FIELD)
+#undef FIELD
+};
+
+static struct figures figures_of(const struct bench_case *what, const struct runner *runners)
 {
     const struct bench *flags = what->flags;
-    size_t n_threads = (size_t)flags->threads;
-    double rate = 0, first = 0, step = 0;
+    const size_t n_threads = (size_t)flags->threads;
+    const double tokens = (double)(what->batch * (size_t)flags->target_len);
+    struct figures all = {0};
     for (size_t i = 0; i < n_threads; i++) {
-        rate += (double)(what->batch * (size_t)flags->target_len) /
-                median(&runners[i], offsetof(struct run, seconds));
-        first += median(&runners[i], offsetof(struct run, first_seconds)) / (double)n_threads;
-        step += median(&runners[i], offsetof(struct run, step_seconds)) / (double)n_threads;
+        all.tokens_per_second += tokens / median(&runners[i], offsetof(struct run, seconds));
+        all.tokens_per_cpu_second +=
+            tokens / median(&runners[i], offsetof(struct run, cpu_seconds)) / (double)n_threads;
+        all.first_token_ms += 1000 * median(&runners[i], offsetof(struct run, first_seconds)) / (double)n_threads;
+        all.step_ms += 1000 * median(&runners[i], offsetof(struct run, step_seconds)) / (double)n_threads;
     }
-    printf("case=decode model=%s type=%s kernels=%s threads=%zu batch=%zu beam=%d source=%lld "
-           "target=%lld tokens_per_second=%.1f first_token_ms=%.3f step_ms=%.3f runs=%zu peak_mib=%.1f\n",
-           *flags->random ? flags->random : flags->model, type_words[flags->type],
-           dg_net_kernels(what->net)->name, n_threads, what->batch, what->beam,
-           (long long)flags->source_len, (long long)flags->target_len, rate, first * 1000, step * 1000,
-           runners[0].n_runs, peak_mib());
+    return all;
+}
+
+/* What makes a case the same one in two runs. */
+static void print_key(char *key, size_t cap, const struct bench_case *what)
+{
+    const struct bench *flags = what->flags;
+    snprintf(key, cap, "model=%s type=%s kernels=%s threads=%lld batch=%zu beam=%d source=%lld target=%lld",
+             *flags->random ? flags->random : flags->model, type_words[flags->type], dg_net_kernels(what->net)->name,
+             (long long)flags->threads, what->batch, what->beam, (long long)flags->source_len,
+             (long long)flags->target_len);
+}
+
+static void print_case(const struct bench_case *what, const struct runner *runners, const struct figures *figures)
+{
+    char key[1024];
+    print_key(key, sizeof key, what);
+    printf("case=decode %s", key);
+#define PRINT(name, digits) printf(" " #name "=%." #digits "f", figures->name);
+    FIGURES(PRINT)
+#undef PRINT
+    printf(" runs=%zu peak_mib=%.1f\n", runners[0].n_runs, peak_mib());
     fflush(stdout);
 }
 
-static enum dg_err run_case(const struct bench_case *what, struct dg_why *why)
+/* The figure `name` of a line of key=value pairs; 0 when there is none. */
+static double figure_of(struct dg_span line, const char *name)
+{
+    char text[1536], *end, *at = text;
+    const size_t n = line.len < sizeof text - 1 ? line.len : sizeof text - 1, len = strlen(name);
+    memcpy(text, line.ptr, n);
+    text[n] = '\0';
+    while ((at = strchr(at, ' '))) {
+        at++;
+        if (strncmp(at, name, len) == 0 && at[len] == '=')
+            return strtod(at + len + 1, &end);
+    }
+    return 0;
+}
+
+/* Says how the case's figures stand to those of the same case in a former run's lines. */
+static void compare_case(const struct bench_case *what, const struct figures *figures, struct dg_text_in *former)
+{
+    char key[1024];
+    struct dg_span line;
+    print_key(key, sizeof key, what);
+    former->at = 0;
+    while (dg_text_in_line(former, &line)) {
+        static const char kind[] = "case=decode ";
+        const size_t n_kind = sizeof kind - 1, n_key = strlen(key);
+        if (line.len < n_kind + n_key + 1 || memcmp(line.ptr, kind, n_kind) != 0 ||
+            memcmp(line.ptr + n_kind, key, n_key) != 0 || line.ptr[n_kind + n_key] != ' ')
+            continue;
+        printf("case=ratio %s", key);
+#define PRINT(name, digits)                                                                        \
+    if (figure_of(line, #name) > 0)                                                                \
+        printf(" " #name "=%.3f", figures->name / figure_of(line, #name));
+        FIGURES(PRINT)
+#undef PRINT
+        printf("\n");
+        fflush(stdout);
+        return;
+    }
+    printf("case=ratio %s former=none\n", key);
+}
+
+/* `done` gets the case's figures. */
+static enum dg_err run_case(const struct bench_case *what, struct figures *done, struct dg_why *why)
 {
     size_t n_threads = (size_t)what->flags->threads, n_started = 0;
     struct runner *runners = dg_try_calloc(n_threads, sizeof *runners);
@@ -271,15 +359,57 @@ static enum dg_err run_case(const struct bench_case *what, struct dg_why *why)
             dg_why_set(why, err, "%s", dg_why_text(&runners[i].why, err));
         }
     }
-    if (!err)
-        print_case(what, runners);
+    if (!err) {
+        *done = figures_of(what, runners);
+        print_case(what, runners, done);
+    }
     dg_free(runners);
     return err;
 }
 
 /* ---- All cases ---------------------------------------------------------------------------------- */
 
-static enum dg_err print_limits(void)
+struct result {
+    struct bench_case what;
+    struct figures figures;
+};
+
+struct results {
+    struct result list[RESULTS_MAX];
+    size_t n;
+};
+
+/* Multiply-adds of the products behind one target token: its rows in the decoder and its share of the source's
+ * in the encoder. 0 for networks other than Transformers, whose work is not counted here. */
+static double work_of_token(const struct bench_case *what)
+{
+    const struct dg_blueprint *bp = dg_net_blueprint(what->net);
+    if (bp->family != DG_FAMILY_TRANSFORMER ||
+        (bp->decoder_kind != DG_DECODER_ATTENTION && bp->decoder_kind != DG_DECODER_SSRU))
+        return 0;
+    const double D = (double)bp->D, Fe = (double)bp->encoder.F, Fd = (double)bp->decoder.F;
+    const double source = (double)what->flags->source_len / (double)what->flags->target_len;
+    const double first = bp->decoder_kind == DG_DECODER_SSRU ? 2 : 4; /* matrices D by D of the first sub-layer */
+    const double encoder = (double)bp->encoder.n_layers * (4 * D * D + 2 * D * Fe);
+    const double cross = (double)bp->decoder.n_layers * 2 * D * D;
+    const double decoder = (double)bp->decoder.n_layers * ((first + 2) * D * D + 2 * D * Fd);
+    return source * (encoder + cross) + (double)what->beam * (decoder + D * (double)bp->decoder.V);
+}
+
+/* How much of what the silicon allows one thread a case reached, by its own processor time. */
+static void print_share(const struct result *result, const struct dg_limits *limits)
+{
+    char key[1024];
+    const double work = work_of_token(&result->what);
+    const bool is_i8 = dg_net_is_i8(result->what.net);
+    if (work <= 0)
+        return;
+    print_key(key, sizeof key, &result->what);
+    printf("case=share %s multiply_adds_per_token=%.0f of_arithmetic=%.3f\n", key, work,
+           2e-9 * work * result->figures.tokens_per_cpu_second / (is_i8 ? limits->i8_gops : limits->f32_gflops));
+}
+
+static enum dg_err print_limits(const struct results *results)
 {
     struct dg_limits limits;
     enum dg_err err = dg_limits_measure(&limits);
@@ -288,6 +418,8 @@ static enum dg_err print_limits(void)
                "read_memory_gbs=%.1f\n",
                limits.kernels, limits.f32_gflops, limits.i8_gops, limits.read_l2_gbs,
                limits.read_l3_gbs, limits.read_memory_gbs);
+    for (size_t i = 0; !err && i < results->n; i++)
+        print_share(&results->list[i], &limits);
     return err;
 }
 
@@ -321,19 +453,33 @@ static enum dg_err read_number(const char *what, const char *text, long most, lo
     return DG_OK;
 }
 
-static enum dg_err run_cases(const struct bench *flags, const struct dg_net *net, struct dg_why *why)
+static enum dg_err run_cases(const struct bench *flags, const struct dg_net *net, struct results *results,
+                             struct dg_why *why)
 {
-    enum dg_err err = DG_OK;
+    struct dg_text_in former = {.at = 0};
+    enum dg_err err = *flags->compare ? dg_text_in_open(&former, flags->compare, why) : DG_OK;
+    if (err)
+        return err;
     for (size_t k = 0; !err && k < flags->beam.n; k++)
         for (size_t b = 0; !err && b < flags->batch.n; b++) {
             long batch = 0, beam = 0;
             err = read_number("batch", flags->batch.items[b], BATCH_MAX, &batch, why);
             if (!err)
                 err = read_number("beam", flags->beam.items[k], DG_BEAM_MAX, &beam, why);
-            struct bench_case what = {flags, net, (size_t)batch, (int)beam};
+            const struct bench_case what = {flags, net, (size_t)batch, (int)beam};
+            struct figures figures;
+            if (!err && results->n == RESULTS_MAX)
+                err = dg_why_set(why, DG_ERR_LIMIT, "more than %d cases", (int)RESULTS_MAX);
             if (!err)
-                err = run_case(&what, why);
+                err = run_case(&what, &figures, why);
+            if (err)
+                break;
+            results->list[results->n++] = (struct result){what, figures};
+            if (*flags->compare)
+                compare_case(&what, &figures, &former);
         }
+    if (*flags->compare)
+        dg_text_in_close(&former);
     return err;
 }
 
@@ -347,7 +493,9 @@ int dg_cmd_bench(int argc, char **argv)
     struct dg_why why = DG_WHY_NONE;
     struct dg_net *net = NULL;
     struct dg_clock clock = DG_CLOCK_REAL;
+    static struct results results; /* too large for the stack */
     enum dg_err err = DG_OK;
+    results.n = 0;
     if (*flags->model || *flags->random) {
         uint64_t began = dg_clock_now(&clock);
         err = make_net(flags, &net, &why);
@@ -357,10 +505,10 @@ int dg_cmd_bench(int argc, char **argv)
                    (double)(dg_clock_now(&clock) - began) / (double)DG_CLOCK_S,
                    (double)dg_net_bytes(net) / (1 << 20), peak_mib());
         if (!err)
-            err = run_cases(flags, net, &why);
+            err = run_cases(flags, net, &results, &why);
     }
     if (!err && flags->limits) /* last: what it allocates must not count as the cases' peak */
-        err = print_limits();
+        err = print_limits(&results);
     if (err)
         fprintf(stderr, "dragoman bench: %s\n", dg_why_text(&why, err));
     dg_net_free(net);

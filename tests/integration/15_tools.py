@@ -291,6 +291,20 @@ class Bench(unittest.TestCase):
                     "--source-len", "4", "--target-len", "4").stdout.decode().splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["case=load", "case=decode", "case=decode"])
 
+    def test_compares_with_a_former_run(self):
+        args = ["bench", "--model", MODEL, "--batch", "1", "--time", "1ms", "--source-len", "4", "--target-len", "4"]
+        with tempfile.TemporaryDirectory() as directory:
+            former = os.path.join(directory, "former")
+            with open(former, "wb") as file:
+                file.write(run(*args, "--beam", "1").stdout)
+            lines = run(*args, "--beam", "1,2", "--compare", former).stdout.decode().splitlines()
+            ratios = [line for line in lines if line.startswith("case=ratio ")]
+            self.assertEqual(len(ratios), 2)
+            for name in ("tokens_per_second", "tokens_per_cpu_second", "first_token_ms", "step_ms"):
+                self.assertRegex(ratios[0], f" {name}=[0-9.]+")
+            self.assertTrue(ratios[1].endswith(" former=none"), ratios[1])
+            self.assertEqual(run(*args, "--compare", former + "x", check=False).returncode, 1)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
