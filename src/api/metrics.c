@@ -127,6 +127,30 @@ static enum dg_err put_server(struct dg_buf *buf, const struct dg_server *server
     return put_facts(buf, facts, sizeof facts / sizeof *facts);
 }
 
+/* What turns of the loop do: while one lasts, everybody waits. */
+static enum dg_err put_turns(struct dg_buf *buf, const struct dg_server *server)
+{
+    struct dg_server_stats stats;
+    uint64_t sum = 0;
+    dg_server_stats(server, &stats);
+    enum dg_err err = dg_buf_append_cstr(
+        buf, "# HELP dragoman_loop_turn_cpu_seconds Processor time of the turns of the event loop.\n"
+             "# TYPE dragoman_loop_turn_cpu_seconds histogram\n");
+    for (size_t b = 0; b + 1 < DG_SERVER_TURN_BUCKETS && !err; b++) {
+        sum += stats.turns_cpu[b];
+        err = dg_buf_printf(buf, "dragoman_loop_turn_cpu_seconds_bucket{le=\"%g\"} %" PRIu64 "\n",
+                            DG_SERVER_TURN_LEAST_US * 1e-6 * (double)(1u << b), sum);
+    }
+    sum += stats.turns_cpu[DG_SERVER_TURN_BUCKETS - 1];
+    if (!err)
+        err = dg_buf_printf(buf,
+                            "dragoman_loop_turn_cpu_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\n"
+                            "dragoman_loop_turn_cpu_seconds_sum %.6f\n"
+                            "dragoman_loop_turn_cpu_seconds_count %" PRIu64 "\n",
+                            sum, (double)stats.turns_cpu_ns / 1e9, sum);
+    return err;
+}
+
 static enum dg_err put_engine(struct dg_buf *buf, struct dg_engine *engine)
 {
     struct dg_sched_stats stats;
@@ -213,6 +237,8 @@ void dg_api_metrics(struct dg_call *call)
         err = dg_gate_put_metrics(api, &buf);
     if (!err && api->server)
         err = put_server(&buf, api->server);
+    if (!err && api->server)
+        err = put_turns(&buf, api->server);
     if (!err && api->engine)
         err = put_engine(&buf, api->engine);
     if (!err && api->bulk)

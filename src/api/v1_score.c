@@ -36,6 +36,7 @@ struct score_work {
     struct dg_engine_request request;
     struct dg_span api_key;
     struct dg_scoring *scoring;
+    uint64_t waits; /* the engine's number of what waits for the model; 0: nothing does */
     atomic_bool is_cancelled;
     /* What came of it. */
     struct dg_buf json;
@@ -208,8 +209,12 @@ static void on_gone(void *owner)
 
 void dg_api_stop_scoring(struct dg_api *api)
 {
-    for (struct dg_list *at = api->scorings.next; at != &api->scorings; at = at->next)
-        atomic_store(&DG_LIST_ITEM(at, struct score_work, link)->is_cancelled, true);
+    for (struct dg_list *at = api->scorings.next; at != &api->scorings; at = at->next) {
+        struct score_work *work = DG_LIST_ITEM(at, struct score_work, link);
+        atomic_store(&work->is_cancelled, true);
+        if (work->waits)
+            dg_engine_cancel(api->engine, work->waits);
+    }
 }
 
 /* ---- The request -------------------------------------------------------------------------------- */
@@ -294,24 +299,73 @@ static enum dg_err read_request(struct dg_call *call, struct score_work *work, s
     return err;
 }
 
-static enum dg_err start(struct dg_call *call, struct score_work *work, struct dg_failure *failure)
+static enum dg_err start(struct score_work *work, struct dg_failure *failure);
+
+/* The client left while the model was awaited. */
+static void on_gone_waiting(void *owner)
 {
+    struct score_work *work = owner;
+    work->call = NULL;
+    dg_engine_cancel(work->api->engine, work->waits);
+}
+
+/* The model is there, or will not come. */
+static void on_model(void *owner, const struct dg_engine_result *result)
+{
+    struct score_work *work = owner;
+    struct dg_call *call = work->call;
+    struct dg_failure failure;
+    enum dg_err err = result->err;
+    work->waits = 0;
+    if (!call) {
+        free_work(work);
+        return;
+    }
+    call->on_gone = NULL;
+    if (err) {
+        dg_why_set(&work->why, err, "%s", result->why ? result->why : dg_err_sentence(err));
+        failure = dg_ask_failure(&work->arena, err, &work->why, NULL);
+    } else {
+        err = start(work, &failure);
+    }
+    if (err) {
+        dg_call_fail(call, failure);
+        free_work(work);
+    }
+}
+
+static const struct dg_engine_events on_model_events = {.on_done = on_model};
+
+/* Hands the work to the thread, or waits for its model first. */
+static enum dg_err start(struct score_work *work, struct dg_failure *failure)
+{
+    struct dg_call *call = work->call;
     struct dg_why why = DG_WHY_NONE;
     work->request.text = work->texts[0];
-    enum dg_err err = dg_scoring_open(&work->scoring, call->api->engine, &work->request, &why);
+    enum dg_err err = dg_scoring_open(&work->scoring, work->api->engine, &work->request, &why);
     const char *field = NULL;
+    call->work = work;
+    if (err == DG_ERR_BUSY) {
+        err = dg_scoring_await(work->api->engine, &work->request, &on_model_events, work, &why, &work->waits);
+        if (!err) {
+            call->on_gone = on_gone_waiting;
+            return DG_OK;
+        }
+    }
     if (!err && work->want_attention) {
         field = "attention";
         err = dg_scoring_want_attention(work->scoring, (size_t)work->attention_layer, (size_t)work->attention_head, &why);
     }
     if (!err) {
         field = NULL;
-        err = dg_offload_submit(call->api->threads, &work->task, run, on_done);
+        err = dg_offload_submit(work->api->threads, &work->task, run, on_done);
         if (err == DG_ERR_LIMIT)
             err = dg_why_set(&why, DG_ERR_BUSY, "too many requests wait to be scored; try again later");
     }
     if (err)
         *failure = dg_ask_failure(&work->arena, err, &why, field);
+    else
+        call->on_gone = on_gone;
     return err;
 }
 
@@ -322,12 +376,10 @@ static void on_passed(void *owner, const struct dg_failure *refusal)
     struct dg_call *call = work->call;
     struct dg_failure failure;
     call->on_gone = NULL;
-    if (refusal || start(call, work, &failure) != DG_OK) {
+    if (refusal || start(work, &failure) != DG_OK) {
         dg_call_fail(call, refusal ? *refusal : failure);
         free_work(work);
-        return;
     }
-    call->on_gone = on_gone;
 }
 
 /* The client left before the gate opened. */

@@ -51,8 +51,9 @@ static void check_row(const struct dg_opt_table *table, const struct dg_opt_row 
         row_bug(table, row, "it lacks a type or a proper name");
     if (row->at >= table->size || !row->help)
         row_bug(table, row, "its field lies outside of the struct, or it lacks help");
-    if (row->type == DG_OPT_TYPE_ENUM ? !row->words || !row->words[0] : row->words != NULL)
-        row_bug(table, row, "words belong to an ENUM, and an ENUM needs them");
+    bool may_have_words = row->type == DG_OPT_TYPE_ENUM || row->type == DG_OPT_TYPE_INT;
+    if (row->words ? !may_have_words || !row->words[0] : row->type == DG_OPT_TYPE_ENUM)
+        row_bug(table, row, "words belong to an ENUM, which needs them, or to an INT");
     if (is_text && row->max > DG_OPT_TEXT_MAX)
         row_bug(table, row, "its text may be longer than a line of the file");
 }

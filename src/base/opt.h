@@ -111,7 +111,7 @@ struct dg_opt_row {
     int64_t min, max;      /* inclusive: the number; bytes of a text; items of a list. 0, 0: no limit
                             * of its own (texts: 3072 bytes, lists: 64 items) */
     double real_min, real_max; /* the same for REAL */
-    const char *const *words;  /* ENUM: the values, NULL at the end */
+    const char *const *words;  /* ENUM: the values, NULL at the end; INT: a word that stands for 0 */
     const char *unit;          /* the placeholder in --help: "BYTES"; NULL: chosen by type */
     const char *help;          /* one line, lower case, no full stop */
     const char *heading;       /* starts a group of options in --help, man page and dump */

@@ -114,8 +114,10 @@ enum dg_err dg_opt_value_expected(const struct dg_opt_row *row, struct dg_buf *o
     switch (row->type) {
     case DG_OPT_TYPE_BOOL:
         return dg_buf_append_cstr(out, "yes or no");
-    case DG_OPT_TYPE_INT:
-        return expected_number(row, "a whole number", "", out);
+    case DG_OPT_TYPE_INT: {
+        enum dg_err err = row->words ? dg_buf_printf(out, "%s or ", row->words[0]) : DG_OK;
+        return err ? err : expected_number(row, "a whole number", "", out);
+    }
     case DG_OPT_TYPE_SIZE:
         return expected_number(row, "a size", " such as 512KiB, 64MiB or 2GiB", out);
     case DG_OPT_TYPE_DURATION:
@@ -208,7 +210,8 @@ static enum dg_err parse_number(struct dg_span text, const struct unit *units, i
 static enum dg_err parse_integer(const struct dg_opt_row *row, struct dg_span text, int64_t *value)
 {
     int64_t n = 0;
-    enum dg_err err = parse_number(text, units_of(row), &n);
+    bool is_word = row->words && dg_span_eq(text, dg_span_cstr(row->words[0]));
+    enum dg_err err = is_word ? DG_OK : parse_number(text, units_of(row), &n);
     if (err)
         return err;
     if (has_range(row) ? n < row->min || n > row->max : n < 0 && row->type != DG_OPT_TYPE_INT)
@@ -439,6 +442,9 @@ enum dg_err dg_opt_value_format(const struct dg_opt_row *row, const void *values
     case DG_OPT_TYPE_BOOL:
         return dg_buf_append_cstr(out, *(const bool *)field ? "yes" : "no");
     case DG_OPT_TYPE_INT:
+        if (row->words && *(const int64_t *)field == 0)
+            return dg_buf_append_cstr(out, row->words[0]);
+        return append_number(units_of(row), *(const int64_t *)field, out);
     case DG_OPT_TYPE_DURATION:
         return append_number(units_of(row), *(const int64_t *)field, out);
     case DG_OPT_TYPE_SIZE:

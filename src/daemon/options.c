@@ -27,6 +27,7 @@ static const char *const level_words[] = {
 static const char *const format_words[] = {
     [DG_LOG_LOGFMT] = "logfmt", [DG_LOG_JSON] = "json", NULL};
 
+static const char *const auto_words[] = {"auto", NULL};
 static const char *const priority_words[] = {
     [DG_KEY_INTERACTIVE] = "interactive", [DG_KEY_NORMAL] = "normal", [DG_KEY_BULK] = "bulk", NULL};
 
@@ -112,8 +113,8 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(T, language_data), "language-data", .def = "",
      .help = "data to tell languages apart, for requests that do not name their source; empty for the "
              "installed one"},
-    {DG_OPT_INT(T, threads), "threads", .min = 0, .max = 256, .def = "0",
-     .help = "workers that translate; 0 for one on each core that we may use"},
+    {DG_OPT_INT(T, threads), "threads", .min = 0, .max = 256, .def = "auto", .words = auto_words,
+     .help = "workers that translate; auto, or 0, for one on each core that we may use"},
     {DG_OPT_INT(T, slots), "slots", .min = 1, .max = 1024, .def = "32",
      .help = "sentences of one model under way in each worker"},
     {DG_OPT_INT(T, max_sentences), "max-sentences", .min = 1, .max = 10000000, .def = "10000",

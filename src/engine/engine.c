@@ -136,6 +136,8 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
         .max_tickets = or_default(opts->max_sentences, SENTENCES),
         .max_tokens = opts->max_tokens,
         .stall_ns = opts->stall_ns,
+        .on_turn = opts->on_turn,
+        .on_turn_arg = opts->on_turn_arg,
         .batch_delay_ns = opts->batch_delay_ns,
         .clock = engine->tools.clock,
         .wake = opts->wake,
@@ -509,6 +511,20 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
     return DG_OK;
 }
 
+enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_request *request,
+                            const struct dg_engine_events *events, void *ctx, struct dg_why *why,
+                            uint64_t *id)
+{
+    struct dg_way way;
+    struct dg_engine_request knock = DG_ENGINE_REQUEST_DEFAULT;
+    enum dg_err err = find_way(engine, request, why, &way);
+    if (err)
+        return err;
+    knock.model = way.legs[0]->name;
+    knock.text = DG_SPAN("");
+    return dg_engine_submit(engine, &knock, events, ctx, why, NULL, id);
+}
+
 static bool cancel_waiting(struct dg_engine *engine, struct dg_list *list, uint64_t id)
 {
     for (struct dg_list *at = list->next; at != list; at = at->next) {
@@ -527,7 +543,7 @@ bool dg_engine_cancel(struct dg_engine *engine, uint64_t id)
 {
     for (struct dg_list *at = engine->requests.next; at != &engine->requests; at = at->next) {
         struct dg_request *request = DG_LIST_ITEM(at, struct dg_request, link);
-        if (request->id != id)
+        if (request->id != id || request->is_told)
             continue;
         dg_request_stop(request, &engine->tools, DG_ERR_CANCELLED);
         wake(engine); /* for what waits for no worker */
@@ -655,12 +671,29 @@ static void begin_waiting(struct dg_engine *engine)
 
 /* ---- The poll ----------------------------------------------------------------------------------- */
 
-/* Moves every request on: more sentences into the window, and the end where it is reached. It stops early, to
- * be called again, when it took POLL_NS: ends may begin others that end at once, since the cache has them, and
- * the thread has more to do. Each call ends one request at least, so that all of them do. */
-static void move_on(struct dg_engine *engine)
+/* The one who asked hears of the end, once. */
+static void tell_end(struct dg_engine *engine, struct dg_request *request)
 {
-    const uint64_t began = dg_clock_now(engine->tools.clock);
+    request->is_told = true;
+    uncount(engine, request->asked.text.len);
+    dg_request_finish(request, &engine->tools);
+}
+
+/* The next poll goes on with the request at `at`. */
+static void leave_off(struct dg_engine *engine, struct dg_list *at)
+{
+    if (at != &engine->requests) {
+        dg_list_unlink(&engine->requests);
+        dg_list_link_last(at, &engine->requests);
+    }
+    wake(engine);
+}
+
+/* Moves every request on: more sentences into the window, and the end where it is reached. It stops early, to
+ * be called again, when the poll took POLL_NS: texts to be cut are many, ends may begin others that end at once, since
+ * the cache has them, and the thread has more to do. Each call moves one request at least, in turn. */
+static void move_on(struct dg_engine *engine, uint64_t began)
+{
     for (struct dg_list *at = engine->requests.next, *next; at != &engine->requests; at = next) {
         next = at->next;
         struct dg_request *request = DG_LIST_ITEM(at, struct dg_request, link);
@@ -669,15 +702,19 @@ static void move_on(struct dg_engine *engine)
         if (!dg_request_is_over(request)) {
             if ((request->n_open == 0 || dg_request_wants_turn(request)) && err != DG_ERR_BUSY)
                 wake(engine); /* no worker need call; when busy, the others' news will */
-            continue;
+            if (dg_request_is_stuck(request, &engine->tools)) {
+                tell_end(engine, request); /* it stays in the list until its worker lets go */
+                next = request->link.next;
+            }
+        } else {
+            if (!request->is_told) {
+                tell_end(engine, request);
+                next = request->link.next; /* events may have submitted or cancelled */
+            }
+            dg_request_free(request);
         }
-        dg_list_unlink(&request->link);
-        uncount(engine, request->asked.text.len);
-        dg_request_finish(request, &engine->tools);
-        dg_request_free(request);
-        next = engine->requests.next; /* events may have submitted or cancelled */
         if (dg_clock_now(engine->tools.clock) - began > POLL_NS) {
-            wake(engine);
+            leave_off(engine, next);
             return;
         }
     }
@@ -695,13 +732,19 @@ size_t dg_engine_poll(struct dg_engine *engine)
 {
     struct dg_ticket *ticket;
     bool is_over;
+    const uint64_t began = dg_clock_now(engine->tools.clock);
     dg_sched_listen(engine->tools.sched);
-    while (dg_sched_next(engine->tools.sched, &ticket, &is_over))
+    while (dg_sched_next(engine->tools.sched, &ticket, &is_over)) {
         dg_request_take(&engine->tools, ticket, is_over);
+        if (dg_clock_now(engine->tools.clock) - began > POLL_NS) {
+            wake(engine); /* there may be more */
+            break;
+        }
+    }
     take_remote(engine);
     dg_registry_tend(engine->registry);
     begin_waiting(engine);
-    move_on(engine);
+    move_on(engine, began);
     if (!dg_list_is_empty(&engine->tools.asks.answered))
         wake(engine); /* dropped or answered meanwhile */
     return engine->n_requests;

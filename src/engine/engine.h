@@ -63,6 +63,8 @@ struct dg_engine_opts {
     size_t texts_bytes;   /* of the texts of all requests together; 0: no limit */
     size_t max_tokens;    /* of all sentences waiting; 0: no limit */
     uint64_t stall_ns;      /* a worker that is at one step for so long has stalled; 0: 10 s */
+    bool (*on_turn)(void *arg, size_t index); /* as in dg_sched_opts: tests let workers hang */
+    void *on_turn_arg;
     uint64_t model_idle_ns; /* a model without a request for so long leaves memory; 0: never */
     const char *langid_path; /* data of language identification; NULL: languages are not detected */
     size_t alignment_layer, alignment_head; /* as in dg_decoder_limits */

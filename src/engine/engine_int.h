@@ -13,4 +13,9 @@
 enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
                            struct dg_why *why, struct dg_loaded **loaded) DG_MUST_CHECK;
 
+/* Submits an empty text for the model that would serve the request: done when the model is at hand. */
+enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_request *request,
+                            const struct dg_engine_events *events, void *ctx, struct dg_why *why,
+                            uint64_t *id) DG_MUST_CHECK;
+
 #endif

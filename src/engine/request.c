@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+static const uint64_t STUCK_NS = DG_CLOCK_S; /* what a worker has to say that a deadline is over */
+
 enum {
     WINDOW = 128,         /* tickets of one request with the scheduler at a time */
     TURN_BYTES = 2048,    /* of sentences begun in one turn; others have theirs in between */
@@ -501,6 +503,12 @@ void dg_request_show(struct dg_request *request, struct dg_request_tools *tools)
     enum dg_err err = show_in_order(request);
     if (err)
         dg_request_stop(request, tools, err);
+}
+
+bool dg_request_is_stuck(const struct dg_request *request, const struct dg_request_tools *tools)
+{
+    return request->deadline_ns && request->err && !request->is_told && !dg_request_is_over(request) &&
+           dg_clock_now(tools->clock) >= request->deadline_ns + STUCK_NS;
 }
 
 bool dg_request_is_over(const struct dg_request *request)

@@ -60,6 +60,7 @@ struct dg_request {
     size_t n_terms, terms_cap;
     struct dg_buf result;
     enum dg_err err;
+    bool is_told; /* on_done was called */
     enum dg_finish finish;
     bool repaired;
     size_t n_tokens_in, n_tokens_out;
@@ -108,6 +109,10 @@ void dg_request_show(struct dg_request *request, struct dg_request_tools *tools)
 /* Stops it: nothing is begun any more, open tickets are cancelled. */
 void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools,
                      enum dg_err err);
+
+/* True when it is late, and the worker that has its ticket does not even say so: one that hangs. Its end is told, and
+ * nothing after that; it is kept until the ticket comes back. */
+bool dg_request_is_stuck(const struct dg_request *request, const struct dg_request_tools *tools);
 
 /* True when nothing is left to do; then dg_request_finish calls on_done. */
 bool dg_request_is_over(const struct dg_request *request);

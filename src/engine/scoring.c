@@ -42,6 +42,13 @@ enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engin
     return DG_OK;
 }
 
+enum dg_err dg_scoring_await(struct dg_engine *engine, const struct dg_engine_request *request,
+                             const struct dg_engine_events *events, void *ctx, struct dg_why *why,
+                             uint64_t *id)
+{
+    return dg_engine_await(engine, request, events, ctx, why, id);
+}
+
 static void forget_run(struct dg_scoring *scoring)
 {
     dg_free(scoring->source);

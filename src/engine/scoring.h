@@ -45,6 +45,12 @@ enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engin
                             const struct dg_engine_request *request, struct dg_why *why) DG_MUST_CHECK;
 void dg_scoring_close(struct dg_scoring *scoring); /* NULL is fine */
 
+/* After DG_ERR_BUSY of open: waits in line, as a translation would, until the model is there. `on_done` tells the
+ * end of that (then open again); `*id` is for dg_engine_cancel. Errors as of dg_engine_submit. */
+enum dg_err dg_scoring_await(struct dg_engine *engine, const struct dg_engine_request *request,
+                             const struct dg_engine_events *events, void *ctx, struct dg_why *why,
+                             uint64_t *id) DG_MUST_CHECK;
+
 const char *dg_scoring_model(const struct dg_scoring *scoring);
 
 /* How many decoder layers and heads look at the source. */

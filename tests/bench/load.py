@@ -213,7 +213,8 @@ def section_vanish(options):
 
 
 async def flood(port, start, total, workers=8):
-    """`total` distinct short sentences (without numbers, which are carried around the model), 200 in a request."""
+    """`total` distinct short sentences (without numbers, which are carried around the model), 200 in a request; of the answers
+    the first words, because what is measured is the memory around the network."""
     def text(i):
         n = len(WORDS)
         return f"{WORDS[i % n]} {WORDS[i // n % n]} {WORDS[i // n**2 % n]} {WORDS[i // n**3 % n]}."
@@ -223,7 +224,7 @@ async def flood(port, start, total, workers=8):
     async def one():
         for first in todo:
             texts = [text(i) for i in range(start + first, start + first + 200)]
-            reader, writer = await ask(port, {"text": texts, "target": "en", "beam": 1})
+            reader, writer = await ask(port, {"text": texts, "target": "en", "beam": 1, "max_length": 2})
             answer = await reader.read()
             if b" 200 " not in answer[:20]:
                 raise RuntimeError(answer[:300].decode())

@@ -43,6 +43,14 @@ class ManyModels(IntegrationTest):
         model, others = ManyModels.sizes
         return int((n + 0.5) * model + others) * 5 // 4 // 2**20
 
+    def test_a_score_waits_for_its_model(self):
+        server = self.start("--threads=1", "--slots=1", "--preload=no", "--memory-limit=400MiB", conf=sections(2))
+        self.assertEqual(models(server)["m1"]["state"], "idle")
+        status, _, body = server.request("POST", "/v1/score", json.dumps(
+            {"text": "Merci beaucoup.", "translation": "Thank you very much.", "model": "m1"}))
+        self.assertEqual((status, json.loads(body)["model"]), (200, "m1"))
+        self.assertLess(json.loads(body)["scores"][0]["logprob"], 0)
+
     def test_twenty_models_take_turns_in_the_memory_of_three(self):
         limit = self.limit_for(3)
         server = self.start("--threads=1", "--slots=1", "--cache-size=0", f"--memory-limit={limit}MiB", conf=sections(20))

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PRIVATE_MODE = 0600 };
@@ -113,6 +114,25 @@ void dg_server_keep_time(struct dg_server *server)
     uv_timer_start(&server->ticker, on_tick, DG_WHEEL_TICK_MS, DG_WHEEL_TICK_MS);
 }
 
+/* Processor time of this thread. */
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * DG_CLOCK_S + (uint64_t)t.tv_nsec;
+}
+
+static void count_cpu(struct dg_server *server)
+{
+    uint64_t now = cpu_ns(), ns = server->turns_began ? now - server->turns_began : 0;
+    size_t bucket = 0;
+    while (bucket + 1 < DG_SERVER_TURN_BUCKETS && ns > (uint64_t)DG_SERVER_TURN_LEAST_US * 1000 << bucket)
+        bucket++;
+    server->stats.turns_cpu[bucket]++;
+    server->stats.turns_cpu_ns += ns;
+    server->turns_began = now;
+}
+
 /* What the turn that ends here took, sleep aside. */
 static void count_turn(struct dg_server *server)
 {
@@ -126,6 +146,7 @@ static void count_turn(struct dg_server *server)
     stats->turn_max_ns = busy > stats->turn_max_ns ? busy : stats->turn_max_ns;
     server->slept_at = now;
     server->slept = slept;
+    count_cpu(server);
 }
 
 static void on_before_sleep(uv_prepare_t *prepare)

@@ -103,6 +103,8 @@ bool dg_server_is_draining(const struct dg_server *server);
 /* Closes everything at once. */
 void dg_server_close(struct dg_server *server);
 
+enum { DG_SERVER_SLOW_MS = 5, DG_SERVER_TURN_BUCKETS = 10, DG_SERVER_TURN_LEAST_US = 250 };
+
 struct dg_server_stats {
     unsigned connections;       /* open now */
     unsigned websockets;        /* of these */
@@ -114,8 +116,11 @@ struct dg_server_stats {
     /* Turns of the loop, from one sleep to the next: what everybody waits for while one of them is served. */
     uint64_t turns, turns_slow; /* slow: more than DG_SERVER_SLOW_MS */
     uint64_t busy_ns, turn_max_ns;
+    /* The same by the processor's clock: what the turns did themselves, whoever else had the core meanwhile. By time, to
+     * 0.25, 0.5, 1, 2, ... ms; the last: longer. */
+    uint64_t turns_cpu[DG_SERVER_TURN_BUCKETS];
+    uint64_t turns_cpu_ns;
 };
-enum { DG_SERVER_SLOW_MS = 5 };
 void dg_server_stats(const struct dg_server *server, struct dg_server_stats *stats);
 
 #endif

@@ -50,6 +50,7 @@ struct dg_server {
     uv_prepare_t flusher;
     bool times_turns;           /* the loop says how long it slept */
     uint64_t slept_at, slept;   /* when it last went to sleep; its sleep until then, in all */
+    uint64_t turns_began;       /* processor time of the thread, when the present turn began */
     bool closing;
     bool draining;
     uint64_t drain_until_ms;

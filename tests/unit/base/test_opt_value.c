@@ -93,6 +93,19 @@ START_TEST(whole_numbers_take_suffixes_and_do_not_wrap)
     check_bad(&r_int, "0x10", DG_ERR_INVALID);
     check_bad(&r_int, "1.5", DG_ERR_INVALID);
     check_bad(&r_int, "12 ", DG_ERR_INVALID);
+    check_bad(&r_int, "auto", DG_ERR_INVALID);
+}
+END_TEST
+
+START_TEST(a_whole_number_may_have_a_word_for_zero)
+{
+    static const char *const words[] = {"auto", NULL};
+    const struct dg_opt_row row = {DG_OPT_INT(struct values, n), "n", .max = 8, .words = words, .help = "h"};
+    check_ok(&row, "auto", "auto");
+    check_ok(&row, "0", "auto");
+    check_ok(&row, "8", "8");
+    check_bad(&row, "9", DG_ERR_RANGE);
+    check_bad(&row, "none", DG_ERR_INVALID);
 }
 END_TEST
 
@@ -200,7 +213,7 @@ START_TEST(long_values_are_quoted_in_part_and_lists_fit_a_line)
 }
 END_TEST
 
-DG_UNIT(booleans_have_six_words, whole_numbers_take_suffixes_and_do_not_wrap,
+DG_UNIT(booleans_have_six_words, whole_numbers_take_suffixes_and_do_not_wrap, a_whole_number_may_have_a_word_for_zero,
         sizes_settle_on_the_largest_unit, durations_need_a_unit, real_numbers_read_back_the_same,
         words_and_texts_have_their_limits, lists_split_at_commas,
         a_failed_append_leaves_the_list_as_it_was,

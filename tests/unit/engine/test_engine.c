@@ -10,6 +10,8 @@
 #include "unit.h"
 
 #include <semaphore.h>
+#include <stdatomic.h>
+#include <time.h>
 
 struct outcome {
     struct dg_buf deltas, text;
@@ -32,6 +34,7 @@ static void wake(void *arg)
 
 static struct dg_engine *engine;
 static size_t cache_bytes = 1 << 20;
+static bool (*on_turn)(void *arg, size_t index);
 
 static void set_up(void)
 {
@@ -39,7 +42,8 @@ static void set_up(void)
     struct dg_why why = DG_WHY_NONE;
     sem_init(&woken, 0, 0);
     char langid[DG_TEST_PATH];
-    struct dg_engine_opts opts = {.n_threads = 2, .slots = 8, .wake = wake, .cache_bytes = cache_bytes};
+    struct dg_engine_opts opts = {.n_threads = 2, .slots = 8, .wake = wake, .cache_bytes = cache_bytes,
+                                  .on_turn = on_turn};
     opts.langid_path = dg_test_source(langid, "data/langid/langid.bin");
     ck_assert_msg(dg_engine_new(&opts, &why, &engine) == DG_OK, "%s", why.text);
     dg_test_source(path, "models/fr-en");
@@ -700,7 +704,100 @@ START_TEST(who_waits_for_a_cancelled_request_begins_again)
 }
 END_TEST
 
-DG_UNIT(two_models_make_a_way_through_a_third_language,
+/* ---- A worker that hangs ------------------------------------------------------------------------- */
+
+static sem_t gate;
+static atomic_bool is_hanging, was_met;
+
+static bool hang(void *arg, size_t index)
+{
+    (void)arg;
+    (void)index;
+    if (atomic_load(&is_hanging)) {
+        atomic_store(&was_met, true);
+        sem_wait(&gate);
+        sem_post(&gate);
+    }
+    return true;
+}
+
+/* Both workers hang with the sentence in a slot; the one who asked is told when the time is over all the same. */
+START_TEST(a_request_whose_worker_hangs_times_out)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome late, next;
+    uint64_t id = 0;
+    sem_init(&gate, 0, 0);
+    atomic_store(&is_hanging, false);
+    atomic_store(&was_met, false);
+    on_turn = hang;
+    set_up();
+    how.source = "fr";
+    how.target = "en";
+    how.text = DG_SPAN("Nous sommes en retard, et je ne sais pas quoi dire.");
+    how.search.min_len = 400; /* it is at it when the worker stops */
+    how.search.max_len = 500;
+    how.search.max_ratio = 0;
+    how.search.loop_guard = false;
+    how.timeout_ms = 300;
+    init(&late);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &late, NULL, NULL, &id), DG_OK);
+    while (late.n_deltas == 0 && !late.n_done) {
+        sem_wait(&woken);
+        dg_engine_poll(engine);
+    }
+    atomic_store(&is_hanging, true);
+    while (!late.n_done) { /* as the daemon does a few times a second */
+        dg_engine_poll(engine);
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    ck_assert(late.err != DG_OK);
+    ck_assert(!dg_engine_cancel(engine, id));
+    atomic_store(&is_hanging, false);
+    sem_post(&gate);
+    how = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+    how.target = "en";
+    translate(DG_SPAN("Bonjour."), &how, &next);
+    ck_assert_int_eq(late.n_done, 1);
+    deinit(&late);
+    deinit(&next);
+    tear_down();
+    on_turn = NULL;
+    sem_destroy(&gate);
+}
+END_TEST
+
+/* Many texts to be cut: each poll is short, all of them end. */
+START_TEST(long_texts_take_turns)
+{
+    enum { N = 6 };
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    static struct outcome outcomes[N];
+    struct dg_buf text;
+    set_up();
+    dg_buf_init(&text, 1 << 20);
+    for (int i = 0; i < 600; i++)
+        ck_assert_int_eq(dg_buf_append_cstr(&text, "Merci beaucoup. "), DG_OK);
+    how.source = "fr";
+    how.target = "en";
+    how.text = dg_buf_span(&text);
+    for (size_t i = 0; i < N; i++) {
+        init(&outcomes[i]);
+        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, NULL), DG_OK);
+    }
+    wait_for(outcomes, N);
+    for (size_t i = 0; i < N; i++) {
+        ck_assert_uint_eq(outcomes[i].n_sentences, 600);
+        ck_assert(dg_span_eq(dg_buf_span(&outcomes[i].text), dg_buf_span(&outcomes[0].text)));
+    }
+    for (size_t i = 0; i < N; i++)
+        deinit(&outcomes[i]);
+    dg_buf_deinit(&text);
+    tear_down();
+}
+END_TEST
+
+DG_UNIT(a_request_whose_worker_hangs_times_out, long_texts_take_turns, two_models_make_a_way_through_a_third_language,
         a_way_of_two_legs_can_be_cancelled_and_goes_through_the_queue, what_is_carried_never_shows_its_stand_in,
         translates_and_keeps_what_is_no_sentence, a_text_without_sentences_returns_as_it_was,
         many_at_once_say_what_each_says_alone, a_cancelled_request_ends_and_the_others_go_on,

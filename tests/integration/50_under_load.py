@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: ISC
+"""Many clients at once are answered word for word as each is alone, whatever runs beside them."""
+import json
+import os
+import threading
+
+from harness import IntegrationTest, SOURCES, main
+
+CLIENTS = 64
+WORDS = ("le chat dort dans la maison il pleut depuis ce matin nous allons au marché acheter du pain et des fruits elle ne "
+         "sait pas encore si ses amis viendront demain soir").split()
+
+
+def sentence(i):
+    """From 3 to 17 words, another one for each `i`."""
+    return " ".join(WORDS[(i * 7 + k * (i + 3)) % len(WORDS)] for k in range(3 + i * 5 % 15)).capitalize() + "."
+
+
+def ask(server, i):
+    status, _, body = server.request("POST", "/v1/translate", json.dumps(
+        {"text": sentence(i), "target": "en", "cache": False, "stream": i % 2 == 0, "beam": 1 + i % 4}))
+    assert status == 200, body
+    if i % 2:
+        answer = json.loads(body)
+        return answer["translations"][0]["text"], answer["usage"]["output_tokens"]
+    done = json.loads(body.decode().rpartition("event: done\ndata: ")[2])
+    return done["translations"][0]["text"], done["usage"]["output_tokens"]
+
+
+class UnderLoad(IntegrationTest):
+    def test_the_answers_are_those_of_an_idle_server(self):
+        server = self.start("--models-dir=" + os.path.join(SOURCES, "models"), "--slots=16")
+        idle = [ask(server, i) for i in range(CLIENTS)]
+        busy = [None] * CLIENTS
+        gate = threading.Barrier(CLIENTS)
+
+        def one(i):
+            gate.wait()
+            busy[i] = ask(server, i)
+
+        threads = [threading.Thread(target=one, args=(i,)) for i in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(busy, idle)
+
+
+if __name__ == "__main__":
+    main()
