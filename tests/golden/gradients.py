@@ -1,0 +1,128 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: ISC
+# Copyright (c) 2026 The dragoman authors
+"""Loss and gradients of two small Transformers by PyTorch (Debian: python3-torch), in doubles: what src/train/pass.h is
+held to. It shares nothing with the C but the names of parameters. Weights are a formula that both sides compute.
+
+    gradients.py > gradients.tsv
+
+Lines: case<TAB>"loss"<TAB>value, then case<TAB>parameter<TAB>its number in the formula<TAB>gradient, spaces between.
+tests/unit/train/test_golden.c reads them."""
+import math
+import sys
+
+try:
+    import torch
+except ImportError:
+    print("skipped: needs python3-torch", file=sys.stderr)
+    sys.exit(77)
+
+D, F, V, HEADS, SMOOTHING = 8, 12, 13, 2, 0.1
+PAIRS = [([3, 4, 5, 6, 0], [7, 8, 0]), ([9, 0], [2, 3, 4, 5, 12, 0]), ([10, 10, 11, 0], [0])]
+
+
+def shapes(case):
+    """Names and shapes, in any order: the number of a parameter is its place here."""
+    out = {"model.shared.weight": (V, D)} if case == "post" else {
+        "model.encoder.embed_tokens.weight": (V, D), "model.decoder.embed_tokens.weight": (V, D), "lm_head.weight": (V, D)}
+    for stack in ("encoder", "decoder"):
+        for layer in range(2 if stack == "encoder" else 1):
+            prefix = f"model.{stack}.layers.{layer}."
+            for attention in ("self_attn", "encoder_attn")[: 1 if stack == "encoder" else 2]:
+                for part in ("q_proj", "k_proj", "v_proj", "out_proj"):
+                    out[f"{prefix}{attention}.{part}.weight"] = (D, D)
+                    out[f"{prefix}{attention}.{part}.bias"] = (D,)
+                out[f"{prefix}{attention}_layer_norm.weight"] = (D,)
+                out[f"{prefix}{attention}_layer_norm.bias"] = (D,)
+            out[prefix + "fc1.weight"], out[prefix + "fc1.bias"] = (F, D), (F,)
+            out[prefix + "fc2.weight"], out[prefix + "fc2.bias"] = (D, F), (D,)
+            out[prefix + "final_layer_norm.weight"], out[prefix + "final_layer_norm.bias"] = (D,), (D,)
+        if case == "pre":
+            out[f"model.{stack}.layer_norm.weight"], out[f"model.{stack}.layer_norm.bias"] = (D,), (D,)
+    out["final_logits_bias"] = (V,)
+    return out
+
+
+def weights(case):
+    made = {}
+    for number, (name, shape) in enumerate(shapes(case).items()):
+        n = math.prod(shape)
+        values = [0.25 * math.sin(1.7 * j + 0.61 * number + 1.0) + (1.0 if "norm.weight" in name else 0.0) for j in range(n)]
+        # As floats, which is what the C has.
+        made[name] = torch.tensor(values, dtype=torch.float32).double().reshape(shape).requires_grad_()
+    return made
+
+
+def positions(n):
+    half = D // 2
+    rows = torch.zeros(n, D, dtype=torch.float64)
+    for p in range(n):
+        for k in range(half):
+            angle = p * 10000.0 ** (-k / half)
+            rows[p, k], rows[p, half + k] = math.sin(angle), math.cos(angle)
+    return rows
+
+
+class Network:
+    def __init__(self, case, w):
+        self.pre, self.w = case == "pre", w
+        self.source = w.get("model.encoder.embed_tokens.weight", w.get("model.shared.weight"))
+        self.target = w.get("model.decoder.embed_tokens.weight", w.get("model.shared.weight"))
+        self.output = w.get("lm_head.weight", w.get("model.shared.weight"))
+
+    def linear(self, x, name):
+        return torch.nn.functional.linear(x, self.w[name + ".weight"], self.w[name + ".bias"])
+
+    def norm(self, x, name):
+        return torch.nn.functional.layer_norm(x, (D,), self.w[name + ".weight"], self.w[name + ".bias"], 1e-5)
+
+    def attend(self, x, keys, name, causal):
+        q, k, v = (self.linear(y, f"{name}.{part}").reshape(-1, HEADS, D // HEADS).transpose(0, 1)
+                   for y, part in ((x, "q_proj"), (keys, "k_proj"), (keys, "v_proj")))
+        scores = q @ k.transpose(1, 2) / math.sqrt(D // HEADS)
+        if causal:
+            scores = scores.masked_fill(torch.ones(scores.shape[1:]).triu(1).bool(), float("-inf"))
+        return self.linear((scores.softmax(-1) @ v).transpose(0, 1).reshape(-1, D), name + ".out_proj")
+
+    def sub(self, x, f, norm):
+        return x + f(self.norm(x, norm)) if self.pre else self.norm(x + f(x), norm)
+
+    def ffn(self, x, prefix):
+        act = (lambda y: torch.nn.functional.silu(y)) if self.pre else torch.relu
+        return self.linear(act(self.linear(x, prefix + "fc1")), prefix + "fc2")
+
+    def stack(self, x, name, n, encoded=None):
+        for i in range(n):
+            p = f"model.{name}.layers.{i}."
+            x = self.sub(x, lambda y, p=p: self.attend(y, y, p + "self_attn", encoded is not None), p + "self_attn_layer_norm")
+            if encoded is not None:
+                x = self.sub(x, lambda y, p=p: self.attend(y, encoded, p + "encoder_attn", False),
+                             p + "encoder_attn_layer_norm")
+            x = self.sub(x, lambda y, p=p: self.ffn(y, p), p + "final_layer_norm")
+        return self.norm(x, f"model.{name}.layer_norm") if self.pre else x
+
+    def loss(self, source, target):
+        scale = math.sqrt(D)
+        encoded = self.stack(self.source[source] * scale + positions(len(source)), "encoder", 2)
+        begin = torch.zeros(1, D, dtype=torch.float64)
+        inputs = torch.cat([begin, self.target[target[:-1]] * scale]) + positions(len(target))
+        logits = self.stack(inputs, "decoder", 1, encoded) @ self.output.T + self.w["final_logits_bias"]
+        logs = logits.log_softmax(-1)
+        picked = logs[torch.arange(len(target)), torch.tensor(target)]
+        return -((1 - SMOOTHING) * picked + SMOOTHING * logs.mean(-1)).sum()
+
+
+def main():
+    for case in ("post", "pre"):
+        w = weights(case)
+        network = Network(case, w)
+        n_tokens = sum(len(target) for _, target in PAIRS)
+        loss = sum(network.loss(source, target) for source, target in PAIRS) / n_tokens
+        loss.backward()
+        print(f"{case}\tloss\t{loss.item():.12g}")
+        for number, (name, tensor) in enumerate(w.items()):
+            print(f"{case}\t{name}\t{number}\t" + " ".join(f"{x:.6g}" for x in tensor.grad.flatten().tolist()))
+
+
+if __name__ == "__main__":
+    main()
