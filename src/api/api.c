@@ -39,6 +39,7 @@ void dg_api_free(struct dg_api *api)
         return;
     dg_job_free_all(&api->jobs);
     dg_documents_deinit(&api->documents);
+    dg_languages_cache_deinit(&api->languages);
     dg_free(api);
 }
 
@@ -49,6 +50,7 @@ void dg_api_set_server(struct dg_api *api, struct dg_server *server)
 
 void dg_api_set_engine(struct dg_api *api, struct dg_engine *engine)
 {
+    dg_languages_cache_deinit(&api->languages);
     api->engine = engine;
 }
 

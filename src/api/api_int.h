@@ -11,6 +11,7 @@
 #include "api/call.h"
 #include "api/documents.h"
 #include "api/gate.h"
+#include "api/languages.h"
 #include "api/live.h"
 #include "api/metrics.h"
 
@@ -37,6 +38,7 @@ struct dg_api {
     uint64_t deepl_characters; /* translated through DeepL's API since then */
     struct dg_metrics metrics;
     struct dg_access *access; /* NULL until set: everybody may do everything */
+    struct dg_languages_cache languages;
     uint64_t refusals[DG_N_REFUSALS];
     struct dg_live live;      /* for who looks at /ops */
     char instance[17];        /* tells this process from the one before; hexadecimal, random */

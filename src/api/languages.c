@@ -1,53 +1,47 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Built anew for each request that needs it: models come and go, and there are few. */
+/* The list is made when models have come or gone, and copied for whoever asks: one model may have two hundred
+ * languages, and forty thousand pairs are not looked for one by one. Pairs of different languages depend on nothing but
+ * the languages (dg_langtag_compare), so that they are a matrix of bits:
+ *
+ *     direct[from]  |= what a model says that reads `from`
+ *     leads[from]    = direct[from] | direct[between] for every `between` in direct[from]
+ *
+ * Variants of one language (zh-Hans to zh-Hant) are few; for them the engine is asked. */
 #include "api/languages.h"
+#include "base/mem.h"
+#include "engine/langs.h"
 
 #include <stdlib.h>
 
-enum { NAME_MAX_BYTES = 256 };
+/* ---- The list ----------------------------------------------------------------------------------- */
 
-static enum dg_err name_it(struct dg_language *language, struct dg_arena *arena)
-{
-    struct dg_buf name;
-    dg_buf_init(&name, NAME_MAX_BYTES);
-    bool is_named = dg_langtag_name(&language->tag, "en", &name) == DG_OK && name.len > 0;
-    struct dg_span kept = dg_arena_copy(arena, is_named ? dg_buf_span(&name) : dg_span_cstr(language->code));
-    dg_buf_deinit(&name);
-    language->name = kept.ptr;
-    return kept.ptr ? DG_OK : DG_ERR_NOMEM;
-}
-
-static enum dg_err code_it(struct dg_language *language, struct dg_arena *arena)
+static void code_it(struct dg_language *language)
 {
     const struct dg_langtag *tag = &language->tag;
-    struct dg_span code = dg_span_cstr(tag->text);
-    if (strcmp(tag->text, "zh") == 0)
-        code = strcmp(tag->likely_script, "Hant") == 0 ? DG_SPAN("zh-Hant") : DG_SPAN("zh-Hans");
-    struct dg_span kept = dg_arena_copy(arena, code);
-    language->code = kept.ptr;
-    return kept.ptr ? DG_OK : DG_ERR_NOMEM;
+    const char *code = tag->text;
+    if (strcmp(code, "zh") == 0)
+        code = strcmp(tag->likely_script, "Hant") == 0 ? "zh-Hant" : "zh-Hans";
+    memcpy(language->code, code, strlen(code) + 1);
 }
 
-/* Adds a side to the language of a tag; a new language when there is none. */
-static enum dg_err add(struct dg_languages *langs, struct dg_arena *arena, const char *text, unsigned side)
+/* Adds a side to the language of a model. One of no known language is reached by its name only. */
+static void add(struct dg_languages *langs, const struct dg_lang *lang, unsigned side)
 {
-    struct dg_language language = {.sides = side};
-    if (!text || !*text || dg_langtag_parse(dg_span_cstr(text), &language.tag, NULL) != DG_OK)
-        return DG_OK; /* a model of no known language is reached by its name only */
+    if (!*lang->tag.text)
+        return;
     for (size_t i = 0; i < langs->n; i++) {
-        if (strcmp(langs->items[i].tag.text, language.tag.text) == 0) {
+        if (strcmp(langs->items[i].tag.text, lang->tag.text) == 0) {
             langs->items[i].sides |= side;
-            return DG_OK;
+            return;
         }
     }
-    enum dg_err err = code_it(&language, arena);
-    if (!err)
-        err = name_it(&language, arena);
-    if (!err)
-        langs->items[langs->n++] = language;
-    return err;
+    struct dg_language *language = &langs->items[langs->n++];
+    *language = (struct dg_language){.tag = lang->tag, .sides = side};
+    code_it(language);
+    memcpy(language->name, *lang->name ? lang->name : language->code,
+           strlen(*lang->name ? lang->name : language->code) + 1);
 }
 
 static int by_code(const void *a, const void *b)
@@ -55,37 +49,160 @@ static int by_code(const void *a, const void *b)
     return strcmp(((const struct dg_language *)a)->code, ((const struct dg_language *)b)->code);
 }
 
-static void link_pairs(struct dg_languages *langs, const struct dg_engine *engine)
+static enum dg_err list_languages(struct dg_languages *langs, const struct dg_engine *engine)
 {
-    for (size_t i = 0; i < langs->n; i++) {
-        for (size_t j = 0; j < langs->n; j++) {
-            const struct dg_language *from = &langs->items[i], *to = &langs->items[j];
-            langs->leads[i * langs->n + j] = i == j || dg_engine_leads(engine, from->tag.text, to->tag.text);
+    size_t n_models = dg_engine_n_models(engine), n = 0;
+    for (size_t i = 0; i < n_models; i++) {
+        const struct dg_langs *of = dg_engine_model_info(engine, i).langs;
+        n += of->n_sources + of->n_targets;
+    }
+    langs->items = dg_try_calloc(n + 1, sizeof *langs->items);
+    if (!langs->items)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < n_models; i++) {
+        const struct dg_langs *of = dg_engine_model_info(engine, i).langs;
+        for (size_t k = 0; k < of->n_sources; k++)
+            add(langs, &of->sources[k], DG_LANGUAGE_SOURCE);
+        for (size_t k = 0; k < of->n_targets; k++)
+            add(langs, &of->targets[k], DG_LANGUAGE_TARGET);
+    }
+    qsort(langs->items, langs->n, sizeof *langs->items, by_code);
+    return DG_OK;
+}
+
+/* ---- Pairs -------------------------------------------------------------------------------------- */
+
+static size_t row_words(size_t n)
+{
+    return (n + 63) / 64;
+}
+
+static bool has_bit(const uint64_t *row, size_t i)
+{
+    return row[i / 64] >> (i % 64) & 1;
+}
+
+static void set_bit(uint64_t *row, size_t i)
+{
+    row[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+/* Sets the bits of all list items that are variants of the language. */
+static void set_language(uint64_t *row, const struct dg_languages *langs, const char *language)
+{
+    for (size_t i = 0; i < langs->n; i++)
+        if (strcmp(langs->items[i].tag.language, language) == 0)
+            set_bit(row, i);
+}
+
+/* What each language becomes with one model: direct [n] rows. */
+static void set_direct(uint64_t *direct, uint64_t *mask, const struct dg_languages *langs, const struct dg_langs *of)
+{
+    const size_t words = row_words(langs->n);
+    uint64_t *sources = mask + words;
+    memset(mask, 0, 2 * words * sizeof *mask);
+    for (size_t k = 0; k < of->n_targets; k++)
+        set_language(mask, langs, of->targets[k].tag.language);
+    for (size_t k = 0; k < of->n_sources; k++)
+        set_language(sources, langs, of->sources[k].tag.language);
+    for (size_t i = 0; i < langs->n; i++)
+        for (size_t w = 0; has_bit(sources, i) && w < words; w++)
+            direct[i * words + w] |= mask[w];
+}
+
+static bool is_variant(const struct dg_languages *langs, size_t i, size_t j)
+{
+    return strcmp(langs->items[i].tag.language, langs->items[j].tag.language) == 0;
+}
+
+/* leads = direct and through one between, but for variants of the language itself. */
+static void join(struct dg_languages *langs, const uint64_t *direct, const struct dg_engine *engine)
+{
+    const size_t n = langs->n, words = row_words(n);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t *leads = langs->leads + i * words;
+        memcpy(leads, direct + i * words, words * sizeof *leads);
+        for (size_t k = 0; k < n; k++)
+            for (size_t w = 0; has_bit(direct + i * words, k) && !is_variant(langs, i, k) && w < words; w++)
+                leads[w] |= direct[k * words + w];
+        for (size_t j = 0; j < n; j++) {
+            if (!is_variant(langs, i, j))
+                continue;
+            leads[j / 64] &= ~((uint64_t)1 << (j % 64));
+            if (i == j || dg_engine_leads(engine, langs->items[i].tag.text, langs->items[j].tag.text))
+                set_bit(leads, j);
         }
     }
 }
 
-enum dg_err dg_languages_read(const struct dg_engine *engine, struct dg_arena *arena, struct dg_languages *langs)
+static enum dg_err link_pairs(struct dg_languages *langs, const struct dg_engine *engine)
 {
-    size_t n_models = dg_engine_n_models(engine);
-    *langs = (struct dg_languages){.n = 0};
-    langs->items = dg_arena_calloc(arena, 2 * n_models + 1, sizeof *langs->items);
-    enum dg_err err = langs->items ? DG_OK : DG_ERR_NOMEM;
-    for (size_t i = 0; !err && i < n_models; i++) {
-        struct dg_engine_model_info info = dg_engine_model_info(engine, i);
-        err = add(langs, arena, info.source, DG_LANGUAGE_SOURCE);
-        if (!err)
-            err = add(langs, arena, info.target, DG_LANGUAGE_TARGET);
+    const size_t words = row_words(langs->n), n_models = dg_engine_n_models(engine);
+    uint64_t *direct = dg_try_calloc((langs->n + 2) * words + 1, sizeof *direct);
+    langs->leads = dg_try_calloc(langs->n * words + 1, sizeof *langs->leads);
+    if (direct && langs->leads) {
+        for (size_t i = 0; i < n_models; i++)
+            set_direct(direct, direct + langs->n * words, langs, dg_engine_model_info(engine, i).langs);
+        join(langs, direct, engine);
     }
-    if (err)
+    enum dg_err err = direct && langs->leads ? DG_OK : DG_ERR_NOMEM;
+    dg_free(direct);
+    return err;
+}
+
+/* ---- The cache ---------------------------------------------------------------------------------- */
+
+void dg_languages_cache_deinit(struct dg_languages_cache *cache)
+{
+    dg_free(cache->langs.items);
+    dg_free(cache->langs.leads);
+    *cache = (struct dg_languages_cache){.is_read = false};
+}
+
+static enum dg_err refresh(struct dg_languages_cache *cache, const struct dg_engine *engine)
+{
+    if (cache->is_read && cache->version == dg_engine_models_version(engine))
+        return DG_OK;
+    dg_languages_cache_deinit(cache);
+    enum dg_err err = list_languages(&cache->langs, engine);
+    if (!err)
+        err = link_pairs(&cache->langs, engine);
+    if (err) {
+        dg_languages_cache_deinit(cache);
         return err;
-    qsort(langs->items, langs->n, sizeof *langs->items, by_code);
-    langs->leads = dg_arena_calloc(arena, langs->n * langs->n + 1, sizeof *langs->leads);
-    if (!langs->leads)
-        return DG_ERR_NOMEM;
-    link_pairs(langs, engine);
+    }
+    cache->is_read = true;
+    cache->version = dg_engine_models_version(engine);
     return DG_OK;
 }
+
+const struct dg_languages *dg_languages_now(struct dg_languages_cache *cache, const struct dg_engine *engine)
+{
+    return refresh(cache, engine) ? NULL : &cache->langs;
+}
+
+enum dg_err dg_languages_read(struct dg_languages_cache *cache, const struct dg_engine *engine, struct dg_arena *arena,
+                              struct dg_languages *langs)
+{
+    enum dg_err err = refresh(cache, engine);
+    *langs = (struct dg_languages){.n = 0};
+    if (err)
+        return err;
+    const struct dg_languages *now = &cache->langs;
+    const size_t n_words = now->n * row_words(now->n);
+    struct dg_language *items = dg_arena_calloc(arena, now->n + 1, sizeof *items);
+    uint64_t *leads = dg_arena_calloc(arena, n_words + 1, sizeof *leads);
+    if (!items || !leads)
+        return DG_ERR_NOMEM;
+    if (now->n) {
+        memcpy(items, now->items, now->n * sizeof *items);
+        memcpy(leads, now->leads, n_words * sizeof *leads);
+    }
+    *langs = (struct dg_languages){items, now->n, leads};
+    return DG_OK;
+}
+
+/* ---- Questions ---------------------------------------------------------------------------------- */
 
 const struct dg_language *dg_languages_find(const struct dg_languages *langs, struct dg_span code, unsigned sides)
 {
@@ -108,5 +225,5 @@ const struct dg_language *dg_languages_find(const struct dg_languages *langs, st
 bool dg_languages_lead(const struct dg_languages *langs, const struct dg_language *from, const struct dg_language *to)
 {
     size_t i = (size_t)(from - langs->items), j = (size_t)(to - langs->items);
-    return langs->leads[i * langs->n + j];
+    return has_bit(langs->leads + i * row_words(langs->n), j);
 }

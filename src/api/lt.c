@@ -160,7 +160,7 @@ void dg_lt_languages(struct dg_call *call)
     struct dg_languages langs = {.n = 0};
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
-    if (call->api->engine && dg_languages_read(call->api->engine, call->req->arena, &langs) != DG_OK)
+    if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine, call->req->arena, &langs) != DG_OK)
         out.err = DG_ERR_NOMEM;
     dg_json_out_open(&out, '[');
     for (size_t i = 0; i < langs.n; i++)
@@ -321,7 +321,7 @@ void dg_lt_settings(struct dg_call *call)
     static const char *const endings[] = {".txt", ".html", ".xml", ".md", ".srt"};
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
-    if (call->api->engine && dg_languages_read(call->api->engine, call->req->arena, &langs) != DG_OK)
+    if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine, call->req->arena, &langs) != DG_OK)
         out.err = DG_ERR_NOMEM;
     for (size_t i = 0; i < langs.n && !target; i++)
         target = langs.items[i].sides & DG_LANGUAGE_TARGET ? &langs.items[i] : NULL;

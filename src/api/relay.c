@@ -24,7 +24,7 @@ struct dg_relay *dg_relay_new_for(struct dg_api *api, size_t arena_max)
         relay->job = job;
         relay->arena = &job->arena;
         job->ask.request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
-        if (dg_languages_read(api->engine, relay->arena, &relay->langs) == DG_OK)
+        if (dg_languages_read(&api->languages, api->engine, relay->arena, &relay->langs) == DG_OK)
             return relay;
     }
     dg_job_drop(job);

@@ -4,13 +4,25 @@
 /* GET /v1/models and GET /v1/languages: what this server can do. */
 #include "api/api_int.h"
 #include "base/json_out.h"
+#include "api/languages.h"
 #include "engine/engine.h"
-#include "text/langtag.h"
+#include "engine/langs.h"
 
 static void put_text(struct dg_json_out *out, const char *key, const char *text)
 {
     dg_json_out_key(out, key);
     dg_json_out_cstr(out, text && *text ? text : NULL);
+}
+
+/* The known languages of one side. */
+static void put_side(struct dg_json_out *out, const char *key, const struct dg_lang *langs, size_t n)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < n; i++)
+        if (*langs[i].code)
+            dg_json_out_cstr(out, langs[i].code);
+    dg_json_out_close(out, ']');
 }
 
 static void put_model(struct dg_json_out *out, const struct dg_engine_model_info *info)
@@ -19,6 +31,8 @@ static void put_model(struct dg_json_out *out, const struct dg_engine_model_info
     put_text(out, "name", info->name);
     put_text(out, "source", info->source);
     put_text(out, "target", info->target);
+    put_side(out, "sources", info->langs->sources, info->langs->n_sources);
+    put_side(out, "targets", info->langs->targets, info->langs->n_targets);
     put_text(out, "state", dg_engine_model_state_name(info->state));
     dg_json_out_key(out, "bytes");
     dg_json_out_uint(out, info->bytes);
@@ -55,60 +69,30 @@ void dg_api_v1_models(struct dg_call *call)
 
 /* ---- Languages ---------------------------------------------------------------------------------- */
 
-static struct dg_engine_model_info model_at(struct dg_call *call, size_t i)
+static void put_language(struct dg_json_out *out, const struct dg_languages *langs, const struct dg_language *from)
 {
-    return dg_engine_model_info(call->api->engine, i);
-}
-
-/* True when a model before `i` has the same source. */
-static bool seen_source(struct dg_call *call, size_t i, const char *source)
-{
-    for (size_t j = 0; j < i; j++)
-        if (strcmp(model_at(call, j).source, source) == 0)
-            return true;
-    return false;
-}
-
-/* True when a model before `i` has the same target. */
-static bool seen_target(struct dg_call *call, size_t i, const char *target)
-{
-    for (size_t j = 0; j < i; j++)
-        if (strcmp(model_at(call, j).target, target) == 0)
-            return true;
-    return false;
-}
-
-static void put_language(struct dg_call *call, struct dg_json_out *out, const char *code)
-{
-    struct dg_langtag tag;
-    struct dg_buf name;
-    dg_buf_init(&name, 256);
-    bool named = dg_langtag_parse(dg_span_cstr(code), &tag, NULL) == DG_OK &&
-                 dg_langtag_name(&tag, "en", &name) == DG_OK;
     dg_json_out_open(out, '{');
-    put_text(out, "code", code);
-    dg_json_out_key(out, "name");
-    dg_json_out_string(out, named ? dg_buf_span(&name) : dg_span_cstr(code));
+    put_text(out, "code", from->tag.text);
+    put_text(out, "name", from->name);
     dg_json_out_key(out, "targets");
     dg_json_out_open(out, '[');
-    for (size_t i = 0; i < n_models(call); i++) {
-        struct dg_engine_model_info info = model_at(call, i);
-        if (*info.target && strcmp(info.target, code) != 0 && !seen_target(call, i, info.target) &&
-            dg_engine_leads(call->api->engine, code, info.target))
-            dg_json_out_cstr(out, info.target);
-    }
+    for (size_t i = 0; i < langs->n; i++)
+        if (&langs->items[i] != from && (langs->items[i].sides & DG_LANGUAGE_TARGET) &&
+            dg_languages_lead(langs, from, &langs->items[i]))
+            dg_json_out_cstr(out, langs->items[i].tag.text);
     dg_json_out_close(out, ']');
     dg_json_out_close(out, '}');
-    dg_buf_deinit(&name);
 }
 
 static void put_languages(struct dg_call *call, struct dg_json_out *out)
 {
-    for (size_t i = 0; i < n_models(call); i++) {
-        const char *source = model_at(call, i).source;
-        if (*source && !seen_source(call, i, source))
-            put_language(call, out, source);
-    }
+    struct dg_api *api = call->api;
+    const struct dg_languages *langs = api->engine ? dg_languages_now(&api->languages, api->engine) : NULL;
+    if (api->engine && !langs)
+        out->err = DG_ERR_NOMEM;
+    for (size_t i = 0; langs && i < langs->n; i++)
+        if (langs->items[i].sides & DG_LANGUAGE_SOURCE)
+            put_language(out, langs, &langs->items[i]);
 }
 
 void dg_api_v1_languages(struct dg_call *call)

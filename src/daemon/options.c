@@ -8,6 +8,7 @@
 #include "access/key_file.h"
 #include "access/quota.h"
 #include "base/log.h"
+#include "engine/langs.h"
 #include "net/loop/address.h"
 #include "net/loop/redis.h"
 #include "daemon/trust.h"
@@ -183,12 +184,12 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_row model_rows[] = {
     {DG_OPT_PATH(struct dg_model_options, path), "path", .flags = DG_OPT_RELOADABLE | DG_OPT_REQUIRED,
      .help = "the model's directory"},
-    {DG_OPT_STRING(struct dg_model_options, source), "source", .def = "", .max = 32,
-     .flags = DG_OPT_RELOADABLE, .unit = "LANGUAGE",
-     .help = "language of its input; empty to read it off the name (fr-en)"},
-    {DG_OPT_STRING(struct dg_model_options, target), "target", .def = "", .max = 32,
-     .flags = DG_OPT_RELOADABLE, .unit = "LANGUAGE",
-     .help = "language of its output; empty to read it off the name"},
+    {DG_OPT_STRING(struct dg_model_options, source), "source", .def = "", .max = DG_LANGS_TEXT_MAX,
+     .flags = DG_OPT_RELOADABLE, .unit = "LANGUAGES",
+     .help = "language of its input, or several; empty for all that its vocabulary has, or what the name says (fr-en)"},
+    {DG_OPT_STRING(struct dg_model_options, target), "target", .def = "", .max = DG_LANGS_TEXT_MAX,
+     .flags = DG_OPT_RELOADABLE, .unit = "LANGUAGES",
+     .help = "language of its output, or several of those it can be told, as tag or tag=word; empty likewise"},
 };
 
 static const struct dg_opt_table sections[] = {{

@@ -12,6 +12,7 @@
 #include "daemon/shared.h"
 #include "daemon/trust.h"
 #include "daemon/systemd.h"
+#include "engine/langs.h"
 #include "net/loop/waker.h"
 
 #include <dirent.h>
@@ -26,7 +27,7 @@
 #endif
 #define INSTALLED_DATA DG_PKGDATADIR "/langid.bin"
 
-enum { NAME_MAX_LEN = 64, PATH_MAX_LEN = 4096, LAST_POLLS = 5000, TICK_MS = 250 };
+enum { NAME_MAX_LEN = 64, LANGS_MAX_LEN = DG_LANGS_TEXT_MAX + 1, PATH_MAX_LEN = 4096, LAST_POLLS = 5000, TICK_MS = 250 };
 
 /* What one model may take to load, from a slow disk too, before systemd gives up on us. */
 enum { LOAD_LIMIT_MS = 5 * 60 * 1000 };
@@ -35,7 +36,7 @@ enum { LOAD_LIMIT_MS = 5 * 60 * 1000 };
 struct entry {
     char name[NAME_MAX_LEN];
     char path[PATH_MAX_LEN];
-    char source[NAME_MAX_LEN], target[NAME_MAX_LEN]; /* "": from the name */
+    char source[LANGS_MAX_LEN], target[LANGS_MAX_LEN]; /* "": from the vocabulary or the name */
     bool is_later;       /* there was no room, or no wish, to load it now */
     struct dg_loaded *loaded;
 };

@@ -31,7 +31,7 @@ struct slot {
     int32_t *words;             /* owned; forced prefix, then the shortlist, of `opts` */
     struct dg_search_move moves[DG_BEAM_MAX];
     int n_rows;
-    size_t position;
+    size_t position;   /* of its rows in the network: what leads, then the target */
     size_t n_told;     /* tokens that on_tokens has told */
     uint64_t n_turn;   /* the last step that it took part in */
     size_t width;      /* rows reserved */
@@ -202,12 +202,19 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
 
 static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decode_job *job)
 {
-    size_t cap = (size_t)dg_search_opts_cap(job->opts, job->n_src);
-    cap = cap < decoder->limits.target_max ? cap : decoder->limits.target_max;
+    size_t cap = (size_t)dg_search_opts_cap(job->opts, job->n_src), n_lead = job->opts->n_lead;
+    size_t most = decoder->limits.target_max > n_lead ? decoder->limits.target_max - n_lead : 0;
+    cap = cap < most ? cap : most;
     if (decoder->bp->family != DG_FAMILY_LM)
         return cap;
     size_t left = decoder->bp->lm.context + 1 - job->n_src; /* the last of the prompt is the answer's first place */
     return cap < left ? cap : left;
+}
+
+/* Positions that the network needs for a target of `cap` tokens: one at least, and those of the lead. */
+static size_t n_positions(const struct dg_decode_job *job, size_t cap)
+{
+    return (cap ? cap : 1) + job->opts->n_lead;
 }
 
 enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_decode_job *job,
@@ -226,7 +233,12 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
     enum dg_err err = dg_search_opts_check(job->opts, decoder->bp->decoder.V, why);
     if (err)
         return err;
+    if (job->opts->n_lead >= decoder->limits.target_max)
+        return dg_why_set(why, DG_ERR_RANGE, "%zu tokens lead, expected fewer than the longest target, %zu",
+                          job->opts->n_lead, decoder->limits.target_max);
     if (decoder->bp->family == DG_FAMILY_LM) {
+        if (job->opts->n_lead > 0)
+            return dg_why_set(why, DG_ERR_UNSUPPORTED, "a language model has no start token that anything could lead behind");
         if (job->opts->want_alignment || job->opts->coverage_penalty > 0 || dg_tie_any(job->opts))
             return dg_why_set(why, DG_ERR_UNSUPPORTED,
                               "a language model has no attention over a source: neither alignment nor a coverage penalty "
@@ -236,8 +248,7 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
                               decoder->bp->lm.context);
     }
     size_t cap = target_cap(decoder, job);
-    size_t need = dg_net_need(decoder->state, job->n_src, (size_t)dg_search_width(job->opts),
-                              cap ? cap : 1);
+    size_t need = dg_net_need(decoder->state, job->n_src, (size_t)dg_search_width(job->opts), n_positions(job, cap));
     if (need > decoder->capacity)
         return dg_why_set(why, DG_ERR_LIMIT,
                           "a source of %zu tokens with %d hypotheses of up to %zu needs %zu cached "
@@ -257,7 +268,7 @@ size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_de
     for (; fitting < n && fitting < n_slots; fitting++) {
         const struct dg_decode_job *job = &jobs[fitting];
         size_t width = (size_t)dg_search_width(job->opts), cap = target_cap(decoder, job);
-        size_t need = dg_net_need(decoder->state, job->n_src, width, cap ? cap : 1);
+        size_t need = dg_net_need(decoder->state, job->n_src, width, n_positions(job, cap));
         if (width > n_rows || job->n_src > n_tokens || need > room)
             break;
         n_rows -= width;
@@ -295,7 +306,7 @@ static enum dg_err complete_opts(struct dg_decoder *decoder, struct slot *slot)
 {
     struct dg_search_opts *opts = &slot->opts;
     *opts = *slot->job.opts;
-    size_t n_forced = decoder->bp->forced_bos_id != DG_ID_NONE ? 1 : 0;
+    size_t n_forced = decoder->bp->forced_bos_id != DG_ID_NONE && opts->n_lead == 0 ? 1 : 0;
     if (n_forced && opts->n_prefix && opts->prefix[0] == decoder->bp->forced_bos_id)
         n_forced = 0;
     size_t n_prefix = opts->n_prefix + n_forced;
@@ -350,7 +361,7 @@ static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
     const struct dg_blueprint *bp = decoder->bp;
     size_t cap = target_cap(decoder, job), width = (size_t)dg_search_width(job->opts);
     enum dg_err err = dg_net_open(decoder->state, (size_t)(slot - decoder->slots), job->n_src, width,
-                                  cap ? cap : 1);
+                                  n_positions(job, cap));
     if (err)
         return err;
     slot->is_used = true;
@@ -448,7 +459,7 @@ static void list_slot(struct dg_decoder *decoder, struct dg_net_step *step, size
             .parent = (uint32_t)slot->moves[i].from,
             .position = (uint32_t)slot->position,
             .token = slot->moves[i].token,
-            .want_logits = true,
+            .want_logits = slot->position >= slot->opts.n_lead,
         };
     step->attention = step->attention || needs_attention(slot);
     step->shortlist = step->shortlist && slot->is_listed;
@@ -522,9 +533,13 @@ static void finish(struct dg_decoder *decoder, struct slot *slot)
     release(decoder, slot);
 }
 
-/* Hands the rows beginning at `row` to one sentence's search. */
+/* Hands the rows beginning at `row` to one sentence's search. Before that, its one row reads what leads. */
 static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
 {
+    if (slot->position < slot->opts.n_lead) {
+        slot->moves[0] = (struct dg_search_move){0, slot->opts.lead[slot->position++]};
+        return;
+    }
     float *logits[DG_BEAM_MAX];
     const float *attention[DG_BEAM_MAX];
     size_t n_src = slot->job.n_src;
@@ -535,7 +550,7 @@ static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
         if (slot->opts.n_shortlist)
             keep_columns(decoder, logits[i], &slot->opts);
         if (slot->alignment)
-            memcpy(slot->alignment + (slot->position * slot->width + (size_t)i) * n_src,
+            memcpy(slot->alignment + ((slot->position - slot->opts.n_lead) * slot->width + (size_t)i) * n_src,
                    attention[i], n_src * sizeof(float));
     }
     int n = dg_search_advance(slot->search, decoder->scratch, logits, attention, slot->moves);

@@ -51,6 +51,7 @@ static enum dg_err check_numbers(const struct dg_search_opts *opts, struct dg_wh
         (err = check_real("repetition_penalty", (double)opts->repetition_penalty, 1, 10, why)) ||
         (err = check_int("no_repeat_ngram", opts->no_repeat_ngram, 0, 16, why)) ||
         (err = check_int("prefix length", (long)opts->n_prefix, 0, DG_TARGET_MAX, why)) ||
+        (err = check_int("lead length", (long)opts->n_lead, 0, DG_LEAD_MAX, why)) ||
         (err = check_int("number of constraints", (long)opts->n_constraints, 0, DG_CONSTRAINTS_MAX,
                          why)))
         return err;
@@ -97,6 +98,7 @@ enum dg_err dg_search_opts_check(const struct dg_search_opts *opts, size_t n_voc
                               i);
     if ((err = check_ids("suppress", opts->suppress, opts->n_suppress, n_vocab, why)) ||
         (err = check_ids("shortlist", opts->shortlist, opts->n_shortlist, n_vocab, why)) ||
+        (err = check_ids("lead", opts->lead, opts->n_lead, n_vocab, why)) ||
         (err = check_ids("prefix", opts->prefix, opts->n_prefix, n_vocab, why)))
         return err;
     return check_constraints(opts, n_vocab, why);

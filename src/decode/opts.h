@@ -24,6 +24,7 @@ enum {
     DG_TARGET_MAX = 4096,    /* longest target anyone may ask for, in tokens */
     DG_CONSTRAINTS_MAX = 32, /* phrases that one sentence may demand */
     DG_TOP_K_MAX = 4096,     /* widest sampling pool that may be named */
+    DG_LEAD_MAX = 8,         /* most tokens read before the target */
 };
 
 /* One way to satisfy a constraint: these ids, in a row. */
@@ -75,6 +76,11 @@ struct dg_search_opts {
     size_t n_suppress;
     const int32_t *shortlist; /* borrowed, ascending; only these ids (and the end) are considered */
     size_t n_shortlist;       /* 0: all */
+
+    /* What the network reads behind its start token, before the target begins: the language of a multilingual
+     * model. No word of the target: it has no score, no place, and is not shown. */
+    const int32_t *lead; /* borrowed */
+    size_t n_lead;       /* 0 to DG_LEAD_MAX; more than 0 stands in for what the model forces as its first token */
 
     /* What must be said. */
     const int32_t *prefix; /* borrowed; the target begins with these ids, whatever they cost */

@@ -4,6 +4,7 @@
 /* Scoring in stretches of positions, so that the memory for logits stays small however long the target. */
 #include "decode/score.h"
 #include "base/mem.h"
+#include "decode/opts.h"
 #include "decode/pick.h"
 
 #include <math.h>
@@ -48,22 +49,30 @@ void dg_scorer_free(struct dg_scorer *scorer)
     dg_free(scorer);
 }
 
+/* What stands at place `i` of the lead and the target behind it. */
+static int32_t id_at(const struct dg_scorer_target *target, size_t i)
+{
+    return i < target->n_lead ? target->lead[i] : target->ids[i - target->n_lead];
+}
+
 static enum dg_err check(const struct dg_scorer *scorer, const int32_t *src, size_t n_src,
-                         const int32_t *tgt, size_t n_tgt, struct dg_why *why)
+                         const struct dg_scorer_target *target, struct dg_why *why)
 {
     const struct dg_net_limits *limits = dg_net_state_limits(scorer->state);
-    if (n_src == 0 || n_src > limits->source_len || n_tgt == 0 || n_tgt > limits->target_len)
+    size_t n_tgt = target->n, n_all = target->n_lead + n_tgt;
+    if (n_src == 0 || n_src > limits->source_len || n_tgt == 0 || target->n_lead > DG_LEAD_MAX ||
+        n_all > limits->target_len)
         return dg_why_set(why, DG_ERR_RANGE,
                           "source of %zu and target of %zu tokens, expected 1 to %zu and 1 to %zu",
-                          n_src, n_tgt, limits->source_len, limits->target_len);
+                          n_src, n_all, limits->source_len, limits->target_len);
     for (size_t i = 0; i < n_src; i++)
         if (src[i] < 0 || (size_t)src[i] >= scorer->bp->encoder.V)
             return dg_why_set(why, DG_ERR_RANGE, "source id %zu is %ld, expected 0 to %zu", i,
                               (long)src[i], scorer->bp->encoder.V - 1);
-    for (size_t i = 0; i < n_tgt; i++)
-        if (tgt[i] < 0 || (size_t)tgt[i] >= scorer->bp->decoder.V)
+    for (size_t i = 0; i < n_all; i++)
+        if (id_at(target, i) < 0 || (size_t)id_at(target, i) >= scorer->bp->decoder.V)
             return dg_why_set(why, DG_ERR_RANGE, "target id %zu is %ld, expected 0 to %zu", i,
-                              (long)tgt[i], scorer->bp->decoder.V - 1);
+                              (long)id_at(target, i), scorer->bp->decoder.V - 1);
     return DG_OK;
 }
 
@@ -78,15 +87,15 @@ static float logprob_of(const struct dg_scorer *scorer, float *logits, int32_t i
 }
 
 /* Positions [at, at + n) in one pass. */
-static enum dg_err run_stretch(struct dg_scorer *scorer, const int32_t *tgt, size_t at, size_t n,
+static enum dg_err run_stretch(struct dg_scorer *scorer, const struct dg_scorer_target *target, size_t at, size_t n,
                                float *logprobs, const struct dg_scorer_attention *attention, size_t n_src)
 {
     struct dg_net_row rows[STRETCH];
     for (size_t i = 0; i < n; i++)
         rows[i] = (struct dg_net_row){
             .position = (uint32_t)(at + i),
-            .token = at + i == 0 ? dg_net_start_token(scorer->net) : tgt[at + i - 1],
-            .want_logits = true,
+            .token = at + i == 0 ? dg_net_start_token(scorer->net) : id_at(target, at + i - 1),
+            .want_logits = at + i >= target->n_lead,
         };
     struct dg_net_step step = {.rows = rows, .n_rows = n};
     if (attention) {
@@ -95,28 +104,32 @@ static enum dg_err run_stretch(struct dg_scorer *scorer, const int32_t *tgt, siz
         step.attention_head = attention->head;
     }
     enum dg_err err = dg_net_step(scorer->state, &step);
-    for (size_t i = 0; !err && attention && i < n; i++)
-        memcpy(attention->weights + (at + i) * n_src, dg_net_attention(scorer->state, i),
-               n_src * sizeof *attention->weights);
-    for (size_t i = 0; !err && i < n; i++)
-        logprobs[at + i] = logprob_of(scorer, dg_net_logits(scorer->state, i), tgt[at + i]);
+    for (size_t i = 0; !err && i < n; i++) {
+        if (at + i < target->n_lead)
+            continue;
+        size_t t = at + i - target->n_lead;
+        if (attention)
+            memcpy(attention->weights + t * n_src, dg_net_attention(scorer->state, i),
+                   n_src * sizeof *attention->weights);
+        logprobs[t] = logprob_of(scorer, dg_net_logits(scorer->state, i), target->ids[t]);
+    }
     return err;
 }
 
 enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
-                          const int32_t *tgt, size_t n_tgt, float *logprobs,
+                          const struct dg_scorer_target *target, float *logprobs,
                           const struct dg_scorer_attention *attention, struct dg_why *why)
 {
-    enum dg_err err = check(scorer, src, n_src, tgt, n_tgt, why);
+    enum dg_err err = check(scorer, src, n_src, target, why);
     if (err)
         return err;
-    err = dg_net_open(scorer->state, 0, n_src, 1, n_tgt);
+    const size_t n_all = target->n_lead + target->n;
+    err = dg_net_open(scorer->state, 0, n_src, 1, n_all);
     struct dg_net_source source = {0, src};
     if (!err)
         err = dg_net_encode(scorer->state, &source, 1);
-    for (size_t at = 0; !err && at < n_tgt; at += STRETCH)
-        err = run_stretch(scorer, tgt, at, n_tgt - at < STRETCH ? n_tgt - at : STRETCH, logprobs,
-                          attention, n_src);
+    for (size_t at = 0; !err && at < n_all; at += STRETCH)
+        err = run_stretch(scorer, target, at, n_all - at < STRETCH ? n_all - at : STRETCH, logprobs, attention, n_src);
     dg_net_close(scorer->state, 0);
     return err ? dg_why_set(why, err, "the target could not be scored: %s", dg_err_sentence(err))
                : DG_OK;

@@ -6,7 +6,7 @@
  *     struct dg_scorer *scorer;
  *     err = dg_scorer_new(&scorer, net, 512, 512, &why);
  *     float logprobs[n_tgt];
- *     err = dg_scorer_run(scorer, src, n_src, tgt, n_tgt, logprobs, NULL, &why);
+ *     err = dg_scorer_run(scorer, src, n_src, &(struct dg_scorer_target){.ids = tgt, .n = n_tgt}, logprobs, NULL, &why);
  *
  * The values are, to the bit, those that the search would have summed up had it said these words. */
 #ifndef DG_DECODE_SCORE_H
@@ -33,11 +33,18 @@ struct dg_scorer_attention {
     float *weights; /* [n_tgt, n_src] is written; each row sums to 1 */
 };
 
+struct dg_scorer_target {
+    const int32_t *ids; /* [n] */
+    size_t n;
+    const int32_t *lead; /* [n_lead] read before the target, as in dg_search_opts; not scored */
+    size_t n_lead;
+};
+
 /* Log-probability of each target token (the end token among them, if it is there) given the source and
  * the tokens before it; words that the model never says (padding) are left out of the distribution, and
  * have -infinity themselves. `attention` may be NULL. */
 enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
-                          const int32_t *tgt, size_t n_tgt, float *logprobs,
+                          const struct dg_scorer_target *target, float *logprobs,
                           const struct dg_scorer_attention *attention,
                           struct dg_why *why) DG_MUST_CHECK;
 

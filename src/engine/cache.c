@@ -108,6 +108,8 @@ enum dg_err dg_cache_key(uint64_t version, const struct dg_search_opts *s, const
     if (!err)
         err = put_ids(key, s->shortlist, s->n_shortlist);
     if (!err)
+        err = put_ids(key, s->lead, s->n_lead);
+    if (!err)
         err = put_ids(key, s->prefix, s->n_prefix);
     if (!err)
         err = put_constraints(key, s);

@@ -13,6 +13,7 @@ enum { STRETCH = 4096 /* bytes cut in one turn, when the text lets us: about 1 m
 struct measure {
     struct dg_request_tools *tools;
     const struct dg_loaded *model;
+    const struct dg_pair *pair;
     bool keep_case;
 };
 
@@ -20,8 +21,8 @@ struct measure {
 static size_t measure(void *ctx, struct dg_span text)
 {
     const struct measure *how = ctx;
-    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
-    const struct dg_prepare_opts prepare = {.language = how->model->source_tag.language,
+    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(how->pair);
+    const struct dg_prepare_opts prepare = {.language = how->pair->source->tag.language,
                                             .keep_case = how->keep_case};
     struct dg_prepared prepared;
     const struct dg_token *tokens;
@@ -38,9 +39,9 @@ enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_loaded *
                            struct dg_span text, const struct dg_cut_opts *how,
                            struct dg_segments *segments, struct dg_why *why)
 {
-    struct measure ctx = {tools, model, how->keep_case};
+    struct measure ctx = {tools, model, how->pair, how->keep_case};
     struct dg_segment_opts opts = DG_SEGMENT_OPTS_DEFAULT;
-    opts.language = model->source;
+    opts.language = how->pair->source->code;
     opts.keep_lines_whole = how->keep_lines_whole;
     opts.join_lines = how->join_lines;
     opts.tokens_max = model->limits.source_max;
@@ -148,7 +149,8 @@ static size_t n_certain(const struct dg_segments *segments)
 
 enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *tools, struct dg_why *why)
 {
-    const struct dg_cut_opts opts = {.keep_lines_whole = request->asked.keep_lines_whole,
+    const struct dg_cut_opts opts = {.pair = &request->pairs[0],
+                                     .keep_lines_whole = request->asked.keep_lines_whole,
                                      .join_lines = request->asked.join_lines,
                                      .keep_case = request->asked.keep_case};
     struct dg_span rest = dg_span_sub(request->asked.text, request->cut_at, SIZE_MAX);

@@ -14,6 +14,7 @@
 #include "engine/request.h"
 
 struct dg_cut_opts {
+    const struct dg_pair *pair; /* the model's languages */
     bool keep_lines_whole, join_lines, keep_case;
 };
 

@@ -307,10 +307,12 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
     struct dg_loaded *const *models;
     dg_registry_list(engine->registry, &models);
     const struct dg_loaded *loaded = models[index];
+    const struct dg_langs *langs = loaded->langs;
     return (struct dg_engine_model_info){
         .name = loaded->name,
-        .source = loaded->source,
-        .target = loaded->target,
+        .source = langs->n_sources == 1 ? langs->sources[0].code : "",
+        .target = langs->n_targets == 1 ? langs->targets[0].code : "",
+        .langs = langs,
         .state = dg_registry_state(engine->registry, index),
         .failure = dg_registry_failure(engine->registry, index),
         .bytes = loaded->bytes,
@@ -354,6 +356,11 @@ static enum dg_err find_way(const struct dg_engine *engine, const struct dg_engi
     return dg_way_find(&map, asked, why, way);
 }
 
+uint64_t dg_engine_models_version(const struct dg_engine *engine)
+{
+    return dg_registry_version(engine->registry);
+}
+
 bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target)
 {
     struct dg_way_map map = {.langid_why = ""};
@@ -370,22 +377,24 @@ enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_reque
 }
 
 enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
-                           struct dg_why *why, struct dg_loaded **loaded)
+                           struct dg_why *why, struct dg_loaded **loaded, struct dg_pair *pair)
 {
     struct dg_way way;
     enum dg_err err = find_way(engine, request, why, &way);
     if (!err && way.is_copy)
         err = dg_why_set(why, DG_ERR_NOT_FOUND, "the text is in none of the languages that lead to the target");
     if (!err && way.n_legs > 1)
-        err = dg_why_set(why, DG_ERR_NOT_FOUND, "no single model leads from %s to %s", way.legs[0]->source,
-                         way.legs[way.n_legs - 1]->target);
+        err = dg_why_set(why, DG_ERR_NOT_FOUND, "no single model leads from %s to %s", way.pairs[0].source->code,
+                         way.pairs[way.n_legs - 1].target->code);
     if (!err)
         err = dg_registry_want(engine->registry, way.legs[0], why);
     if (!err && !dg_loaded_is_at_hand(way.legs[0]))
         err = dg_why_set(why, DG_ERR_BUSY, "model %s is being loaded; try again in a moment", way.legs[0]->name);
-    if (!err)
-        *loaded = dg_loaded_ref(way.legs[0]);
-    return err;
+    if (err)
+        return err;
+    *loaded = dg_loaded_ref(way.legs[0]);
+    *pair = way.pairs[0];
+    return DG_OK;
 }
 
 /* The first of the way's models that is not at hand; NULL: all are. */
@@ -587,7 +596,7 @@ static void hold_on(struct dg_engine *engine, struct dg_waiting *waiting, struct
     for (size_t i = 0; i < way->n_legs; i++)
         if (waiting->held && !dg_loaded_is_at_hand(way->legs[i]) &&
             strcmp(waiting->held->name, way->legs[i]->name) == 0)
-            way->legs[i] = waiting->held;
+            dg_way_replace(way, i, waiting->held);
     for (size_t i = 0; i < way->n_legs && !waiting->held; i++)
         if (engine->waiting.next == &waiting->link && dg_loaded_is_at_hand(way->legs[i]))
             waiting->held = dg_loaded_ref(way->legs[i]);

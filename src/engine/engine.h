@@ -221,8 +221,10 @@ enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name,
 
 const char *dg_engine_model_state_name(enum dg_engine_model_state state); /* "idle", "loading", "ready", ... */
 
+struct dg_langs;
 struct dg_engine_model_info {
-    const char *name, *source, *target; /* borrowed until the next load or unload */
+    const char *name, *source, *target; /* borrowed until the next load or unload; "" for a side of many languages */
+    const struct dg_langs *langs;       /* all of both sides (langs.h); borrowed likewise */
     enum dg_engine_model_state state;
     const char *failure;                /* the sentence, when it FAILED; else "". It names paths: for the operator */
     size_t bytes;                       /* memory it takes, or would take */
@@ -239,6 +241,9 @@ void dg_engine_read_model_stats(struct dg_engine *engine, size_t index, struct d
 size_t dg_engine_n_models(const struct dg_engine *engine);
 size_t dg_engine_n_usable(const struct dg_engine *engine);
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index);
+
+/* Counts up whenever a model comes or goes: what was said of models is said anew. */
+uint64_t dg_engine_models_version(const struct dg_engine *engine);
 
 /* True when a text in `source` can be translated to `target`: what submit would not refuse. */
 bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target);

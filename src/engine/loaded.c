@@ -6,39 +6,8 @@
 #include "base/mem.h"
 #include "engine/remote_value.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The language named by the last ("target") or the one before the last part of "opus-mt-fr-en"; "" when
- * the name has no such parts. */
-static char *language_of_name(const char *name, int from_end)
-{
-    const char *end = name + strlen(name);
-    for (;;) {
-        const char *start = end;
-        while (start > name && start[-1] != '-')
-            start--;
-        size_t len = (size_t)(end - start);
-        if (from_end-- == 0) {
-            bool is_code = len >= 2 && len <= 3 && isalpha((unsigned char)start[0]);
-            char *code = dg_xcalloc(1, 4);
-            if (is_code)
-                memcpy(code, start, len);
-            return code;
-        }
-        if (start == name)
-            return dg_xstrdup("");
-        end = start - 1;
-    }
-}
-
-/* A name that is no language tag stays empty: such a model can be asked for by name. */
-static void read_tag(const char *text, struct dg_langtag *tag)
-{
-    if (dg_langtag_parse(dg_span_cstr(text), tag, NULL))
-        *tag = (struct dg_langtag){.text = ""};
-}
 
 void dg_loaded_free(struct dg_loaded *loaded)
 {
@@ -58,6 +27,7 @@ void dg_loaded_free(struct dg_loaded *loaded)
     dg_free(loaded->path);
     dg_free(loaded->source);
     dg_free(loaded->target);
+    dg_langs_unref(loaded->langs);
     dg_free(loaded);
 }
 
@@ -76,6 +46,16 @@ static enum dg_err check_tokenizer(const struct dg_loaded *loaded, const char *p
     return DG_OK;
 }
 
+static enum dg_err list_languages(struct dg_loaded *loaded, struct dg_why *why)
+{
+    const struct dg_langs_opts opts = {.tokenizer = loaded->tokenizer,
+                                       .rule = loaded->blueprint.lang_rule,
+                                       .source = loaded->source,
+                                       .target = loaded->target,
+                                       .name = loaded->name};
+    return dg_langs_new(&loaded->langs, &opts, why);
+}
+
 /* ---- Self-test ---------------------------------------------------------------------------------- */
 
 static void on_test_done(void *ctx, const struct dg_search *search)
@@ -88,7 +68,8 @@ static void on_test_done(void *ctx, const struct dg_search *search)
 static enum dg_err self_test(const struct dg_loaded *loaded, const char *path, struct dg_why *why)
 {
     static const struct dg_decode_events events = {.on_done = on_test_done};
-    const struct dg_tokenizer_opts how = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_pair pair = dg_langs_pair(loaded->langs, 0, 0);
+    const struct dg_tokenizer_opts how = dg_pair_tokenizer_opts(&pair);
     const struct dg_decoder_limits small = {
         .sentences = 1, .rows = 1, .source_max = 16, .target_max = 8, .batch_tokens = 16};
     struct dg_tokenizer_work *work = dg_tokenizer_work_new();
@@ -104,6 +85,7 @@ static enum dg_err self_test(const struct dg_loaded *loaded, const char *path, s
         int32_t ids[16];
         enum dg_finish finish = DG_FINISH_FAILED;
         struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+        dg_pair_lead(&pair, &opts);
         n = n < 16 ? n : 16;
         for (size_t i = 0; i < n; i++)
             ids[i] = tokens[i].id;
@@ -199,6 +181,8 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
     if (loaded->blueprint.unk_id == DG_ID_NONE) /* many configurations leave it to the vocabulary */
         loaded->blueprint.unk_id = dg_tokenizer_target(loaded->tokenizer).unk;
     err = check_tokenizer(loaded, path, why);
+    if (!err)
+        err = list_languages(loaded, why);
     if (!err && !opts->limits.whole_vocabulary)
         err = dg_lex_open(&loaded->lex, path, loaded->blueprint.encoder.V, loaded->blueprint.decoder.V, why);
     if (!err)
@@ -247,10 +231,8 @@ enum dg_err dg_loaded_open(struct dg_loaded **out, const struct dg_loaded_opts *
     loaded->cache_counts = opts->cache_counts;
     loaded->name = dg_xstrdup(name);
     loaded->path = dg_xstrdup(path);
-    loaded->source = source && *source ? dg_xstrdup(source) : language_of_name(name, 1);
-    loaded->target = target && *target ? dg_xstrdup(target) : language_of_name(name, 0);
-    read_tag(loaded->source, &loaded->source_tag);
-    read_tag(loaded->target, &loaded->target_tag);
+    loaded->source = dg_xstrdup(source ? source : "");
+    loaded->target = dg_xstrdup(target ? target : "");
     enum dg_err err = load(loaded, opts, why);
     if (err) {
         dg_loaded_free(loaded);
@@ -270,8 +252,7 @@ struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded)
         .path = dg_xstrdup(loaded->path),
         .source = dg_xstrdup(loaded->source),
         .target = dg_xstrdup(loaded->target),
-        .source_tag = loaded->source_tag,
-        .target_tag = loaded->target_tag,
+        .langs = dg_langs_ref(loaded->langs),
         .sched = loaded->sched,
         .ledger = loaded->ledger,
         .blueprint = loaded->blueprint,

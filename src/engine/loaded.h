@@ -19,10 +19,10 @@
 #include "decode/decoder.h"
 #include "engine/budget.h"
 #include "engine/carry.h"
+#include "engine/langs.h"
 #include "model/dir.h"
 #include "model/net.h"
 #include "sched/sched.h"
-#include "text/langtag.h"
 #include "text/tokenizer.h"
 
 #include <stdbool.h>
@@ -32,9 +32,8 @@ struct dg_engine_cache_stats;
 struct dg_loaded {
     char *name;           /* owned, as configured: "fr-en" */
     char *path;           /* owned */
-    char *source;         /* owned; language of its input, "" when unknown */
-    char *target;         /* owned */
-    struct dg_langtag source_tag, target_tag; /* the same, canonical; empty texts when unknown */
+    char *source, *target; /* owned; as configured, for the next time that it is opened */
+    struct dg_langs *langs; /* a reference; what it reads and says, one of each or many */
     struct dg_tokenizer *tokenizer;   /* NULL in a stand-in, and so are */
     struct dg_net *net;
     struct dg_lex *lex;               /* the model's shortlist, owned; NULL also: none, or not wanted */
@@ -69,8 +68,8 @@ struct dg_loaded_opts {
 };
 
 /* Opens the directory `path`, packs its weights and gives it decoders; or, for a stand-in, checks the files and
- * measures. Languages come from `source` and `target` or, when NULL or empty, from the name ("fr-en",
- * "opus-mt-fr-en"). One reference. DG_ERR_LIMIT: it can never fit into the ledger; DG_ERR_BUSY: not now,
+ * measures. Languages are those of `source` and `target` or, when NULL or empty, of the vocabulary or the name (langs.h).
+ * One reference. DG_ERR_LIMIT: it can never fit into the ledger; DG_ERR_BUSY: not now,
  * beside what is there. Any thread. */
 enum dg_err dg_loaded_open(struct dg_loaded **loaded, const struct dg_loaded_opts *opts, const char *name,
                            const char *path, const char *source, const char *target,

@@ -37,17 +37,17 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_why *why)
 /* The dictionaries of the request's glossaries for its languages. */
 static enum dg_err open_glossaries(struct dg_request *request, const struct dg_engine_request *asked, struct dg_why *why)
 {
-    const struct dg_loaded *first = request->legs[0], *last = request->legs[request->n_legs - 1];
+    const struct dg_lang *from = request->pairs[0].source, *to = request->pairs[request->n_legs - 1].target;
     if (asked->n_glossaries > DG_ENGINE_GLOSSARIES)
         return dg_why_set(why, DG_ERR_LIMIT, "%zu glossaries are asked for, expected at most %d", asked->n_glossaries,
                           DG_ENGINE_GLOSSARIES);
     for (size_t i = 0; i < asked->n_glossaries && !request->is_copy; i++) {
         const struct dg_dictionary *dictionary =
-            dg_glossary_for(asked->glossaries[i], &first->source_tag, &last->target_tag);
+            dg_glossary_for(asked->glossaries[i], &from->tag, &to->tag);
         if (dictionary)
             request->dictionaries[request->n_dictionaries++] = dictionary;
         else if (asked->glossaries_fit)
-            return dg_why_set(why, DG_ERR_UNSUPPORTED, "the glossary has no terms from '%s' to '%s'", first->source, last->target);
+            return dg_why_set(why, DG_ERR_UNSUPPORTED, "the glossary has no terms from '%s' to '%s'", from->code, to->code);
     }
     return DG_OK;
 }
@@ -67,8 +67,10 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
     if (!request)
         return dg_why_set(why, DG_ERR_NOMEM, "no memory for a request");
     dg_list_init(&request->link);
-    for (; request->n_legs < way->n_legs; request->n_legs++)
+    for (; request->n_legs < way->n_legs; request->n_legs++) {
         request->legs[request->n_legs] = dg_loaded_ref(way->legs[request->n_legs]);
+        request->pairs[request->n_legs] = way->pairs[request->n_legs];
+    }
     dg_way_name(way, request->name);
     request->detected = way->detected;
     request->confidence = way->confidence;
@@ -533,8 +535,8 @@ void dg_request_finish(struct dg_request *request, struct dg_request_tools *tool
         .terms = request->terms,
         .n_terms = request->n_terms,
         .model = request->n_legs == 1 ? request->legs[0]->name : request->name,
-        .source = request->legs[0]->source,
-        .target = request->legs[request->n_legs - 1]->target,
+        .source = request->pairs[0].source->code,
+        .target = request->pairs[request->n_legs - 1].target->code,
         .detected = request->detected,
         .confidence = request->confidence,
         .n_tokens_in = request->n_tokens_in,

@@ -27,6 +27,7 @@ struct dg_request {
     const struct dg_engine_events *events;
     void *ctx;
     struct dg_loaded *legs[DG_WAY_LEGS_MAX]; /* [n_legs] a reference each */
+    struct dg_pair pairs[DG_WAY_LEGS_MAX];   /* [n_legs] their languages; borrowed from them */
     size_t n_legs;
     char name[DG_WAY_NAME]; /* of the models */
     const char *detected;     /* borrowed from the engine; NULL: not detected */

@@ -13,6 +13,7 @@
 
 struct dg_scoring {
     struct dg_loaded *loaded; /* a reference */
+    struct dg_pair pair;      /* borrowed from it */
     struct dg_scorer *scorer; /* owned, like the rest */
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
@@ -29,7 +30,8 @@ enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engin
                             const struct dg_engine_request *request, struct dg_why *why)
 {
     struct dg_loaded *loaded;
-    enum dg_err err = dg_engine_find(engine, request, why, &loaded);
+    struct dg_pair pair;
+    enum dg_err err = dg_engine_find(engine, request, why, &loaded, &pair);
     if (err)
         return err;
     struct dg_scoring *made = dg_try_calloc(1, sizeof *made);
@@ -38,6 +40,7 @@ enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engin
         return DG_ERR_NOMEM;
     }
     made->loaded = loaded;
+    made->pair = pair;
     *scoring = made;
     return DG_OK;
 }
@@ -129,7 +132,7 @@ static enum dg_err check_text(struct dg_span text, const char *what, struct dg_w
 
 static enum dg_err source_ids(struct dg_scoring *scoring, struct dg_span text, size_t *n, struct dg_why *why)
 {
-    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(&scoring->pair);
     const struct dg_token *tokens;
     enum dg_err err = dg_tokenizer_encode(scoring->loaded->tokenizer, scoring->source_work, text, &opts, why,
                                           &tokens, n);
@@ -183,11 +186,20 @@ static enum dg_err check_lengths(const struct dg_scoring *scoring, size_t n_sour
     if (n_source == 0 || n_source > limits->source_max)
         return dg_why_set(why, DG_ERR_RANGE, "the text has %zu tokens, expected 1 to %zu: score it in parts", n_source,
                           limits->source_max);
-    if (n_target == 0 || n_target > limits->target_max)
+    size_t n_lead = scoring->pair.lead_id >= 0;
+    if (n_target == 0 || n_target + n_lead > limits->target_max)
         return dg_why_set(why, DG_ERR_RANGE,
                           "the translation has %zu tokens, expected 1 to %zu: score it in parts", n_target,
-                          limits->target_max);
+                          limits->target_max - n_lead);
     return DG_OK;
+}
+
+static enum dg_err run_scorer(struct dg_scoring *scoring, size_t n_source, size_t n_target, struct dg_why *why)
+{
+    struct dg_scorer_target target = {.ids = scoring->target, .n = n_target, .lead = &scoring->pair.lead_id};
+    target.n_lead = scoring->pair.lead_id >= 0;
+    return dg_scorer_run(scoring->scorer, scoring->source, n_source, &target, scoring->logprobs,
+                         scoring->want_attention ? &scoring->how : NULL, why);
 }
 
 enum dg_err dg_scoring_run(struct dg_scoring *scoring, struct dg_span source, struct dg_span target,
@@ -209,8 +221,7 @@ enum dg_err dg_scoring_run(struct dg_scoring *scoring, struct dg_span source, st
     if (!err)
         err = make_room(scoring, n_source, n_target);
     if (!err)
-        err = dg_scorer_run(scoring->scorer, scoring->source, n_source, scoring->target, n_target,
-                            scoring->logprobs, scoring->want_attention ? &scoring->how : NULL, why);
+        err = run_scorer(scoring, n_source, n_target, why);
     if (err)
         return err;
     struct dg_score found = {.source = scoring->source_tokens, .target = scoring->target_tokens,

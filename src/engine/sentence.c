@@ -19,6 +19,11 @@ static struct dg_loaded *model_of(const struct dg_sentence *sentence)
     return sentence->request->legs[sentence->leg];
 }
 
+static const struct dg_pair *pair_of(const struct dg_sentence *sentence)
+{
+    return &sentence->request->pairs[sentence->leg];
+}
+
 static bool is_last_leg(const struct dg_sentence *sentence)
 {
     return sentence->leg + 1 == sentence->request->n_legs;
@@ -163,7 +168,7 @@ static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_to
                                      .carry = sentence->carry,
                                      .any_case = prepared->casing != DG_CASING_PLAIN,
                                      .tokenizer = request->n_legs == 1 ? last->tokenizer : NULL,
-                                     .language = last->target_tag.language,
+                                     .language = request->pairs[request->n_legs - 1].target->tag.language,
                                      .scan = &tools->scan};
     if (request->n_dictionaries == 0)
         return DG_OK;
@@ -181,13 +186,13 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
 {
     const struct dg_request *request = sentence->request;
     const struct dg_segment *part = &request->parts[sentence->part];
-    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(pair_of(sentence));
     struct dg_span *extra = NULL;
     size_t n_extra = 0;
     enum dg_err err = DG_OK;
     if (request->doc && request->doc_parts[sentence->part].has_markup)
         err = list_extra(request, sentence, &extra, &n_extra);
-    const struct dg_prepare_opts prepare = {.language = request->legs[0]->source_tag.language,
+    const struct dg_prepare_opts prepare = {.language = request->pairs[0].source->tag.language,
                                             .joined = part->joined,
                                             .keep_case = request->asked.keep_case,
                                             .carry = sentence->carry,
@@ -282,7 +287,7 @@ void dg_sentence_free(struct dg_sentence *sentence)
 static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     const struct dg_loaded *model = model_of(sentence);
-    const struct dg_cut_opts opts = {.keep_case = true};
+    const struct dg_cut_opts opts = {.pair = pair_of(sentence), .keep_case = true};
     struct dg_segments segments;
     enum dg_err err = dg_cut_text(tools, model, dg_buf_span(&sentence->via), &opts, &segments, NULL);
     if (err)
@@ -302,7 +307,7 @@ static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools
 static enum dg_err ready_piece(struct dg_sentence *sentence, struct dg_request_tools *tools,
                                struct dg_span piece)
 {
-    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(pair_of(sentence));
     const struct dg_token *tokens;
     size_t n;
     struct dg_buf dressed;
@@ -343,7 +348,7 @@ static enum dg_err restore_case(const struct dg_sentence *sentence, struct dg_bu
     if (!err) {
         dg_buf_truncate(text, from);
         err = dg_casing_restore(dg_buf_span(&plain), sentence->casing,
-                                request->legs[request->n_legs - 1]->target_tag.language, text,
+                                request->pairs[request->n_legs - 1].target->tag.language, text,
                                 &restored);
     }
     dg_buf_deinit(&plain);
@@ -685,6 +690,7 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
         dg_demands_apply(&request->demands, sentence->is_first, &search);
     }
     search.want_alignment |= needs_alignment(sentence);
+    dg_pair_lead(pair_of(sentence), &search);
     enum dg_err err = demand_more(sentence, &search);
     *out = search;
     return err;

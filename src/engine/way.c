@@ -13,6 +13,7 @@ enum { SAMPLE_BYTES = 16 * 1024 /* of a text whose language is looked for */ };
 struct want {
     const struct dg_way_map *map;
     struct dg_langtag source, target;
+    struct dg_span source_text, target_text; /* as they are spelled */
     bool has_source, has_target;
 };
 
@@ -26,28 +27,54 @@ static enum dg_err read_tag(const char *text, const char *side, struct dg_langta
     return err ? dg_why_wrap(why, err, "%s", side) : DG_OK;
 }
 
-static enum dg_langtag_fit fit(bool has, const struct dg_langtag *want, const struct dg_langtag *offered)
+/* ---- Languages of a model ----------------------------------------------------------------------- */
+
+/* The same language twice is no pair, where a model has others; but Chinese in two scripts is. */
+static bool is_pair(const struct dg_langs *langs, size_t s, size_t t)
 {
-    return has ? dg_langtag_compare(want, offered) : DG_LANGTAG_SAME;
+    return !dg_langs_are_many(langs) || strcmp(langs->sources[s].tag.text, langs->targets[t].tag.text) != 0;
+}
+
+/* Index of the target that is wanted; n_targets: none. */
+static size_t target_of(const struct want *want, const struct dg_langs *langs)
+{
+    return want->has_target ? dg_langs_find(langs->targets, langs->n_targets, &want->target, want->target_text)
+                            : langs->usual_target;
 }
 
 static bool leads_to_target(const struct want *want, const struct dg_loaded *model)
 {
-    return fit(want->has_target, &want->target, &model->target_tag) != DG_LANGTAG_NONE;
+    return target_of(want, model->langs) < model->langs->n_targets;
 }
 
-static bool reads_source(const struct want *want, const struct dg_loaded *model)
+/* Index of the source that is wanted for target `t`, the first that makes a pair where any will do; n_sources: none. */
+static size_t source_of(const struct want *want, const struct dg_langs *langs, size_t t)
 {
-    return fit(want->has_source, &want->source, &model->source_tag) != DG_LANGTAG_NONE;
+    size_t s = 0;
+    if (want->has_source) {
+        s = dg_langs_find(langs->sources, langs->n_sources, &want->source, want->source_text);
+        return s < langs->n_sources && is_pair(langs, s, t) ? s : langs->n_sources;
+    }
+    while (s < langs->n_sources && !is_pair(langs, s, t))
+        s++;
+    return s;
 }
 
-/* Narrows `picked` [*n] to those whose tag on one side is the best match of `wanted`. */
-static void narrow(const struct dg_langtag *wanted, bool by_target, struct dg_loaded **picked, size_t *n)
+/* ---- One leg ------------------------------------------------------------------------------------ */
+
+struct choice {
+    struct dg_loaded *model;
+    size_t source, target;
+};
+
+/* Narrows `picked` [*n] to those whose language on one side is the best match of `wanted`. */
+static void narrow(const struct dg_langtag *wanted, bool by_target, struct choice *picked, size_t *n)
 {
     struct dg_langtag offered[DG_SCHED_MODELS_MAX];
     size_t best = 0, kept = 0;
     for (size_t i = 0; i < *n; i++)
-        offered[i] = by_target ? picked[i]->target_tag : picked[i]->source_tag;
+        offered[i] = by_target ? picked[i].model->langs->targets[picked[i].target].tag
+                               : picked[i].model->langs->sources[picked[i].source].tag;
     if (dg_langtag_match(wanted, offered, *n, &best) == DG_LANGTAG_NONE)
         return;
     for (size_t i = 0; i < *n; i++)
@@ -56,36 +83,111 @@ static void narrow(const struct dg_langtag *wanted, bool by_target, struct dg_lo
     *n = kept;
 }
 
-/* The model that fits best, target before source; the first loaded of equals. NULL when none fits. */
-static struct dg_loaded *best_of(const struct want *want)
+/* The model and the pair of it that fit best, target before source; the first loaded of equals. */
+static bool find_direct(const struct want *want, struct dg_way *way)
 {
-    struct dg_loaded *picked[DG_SCHED_MODELS_MAX];
+    struct choice picked[DG_SCHED_MODELS_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < want->map->n_models; i++)
-        if (reads_source(want, want->map->models[i]) && leads_to_target(want, want->map->models[i]))
-            picked[n++] = want->map->models[i];
+    for (size_t i = 0; i < want->map->n_models; i++) {
+        struct dg_loaded *model = want->map->models[i];
+        size_t target = target_of(want, model->langs);
+        size_t source = target < model->langs->n_targets ? source_of(want, model->langs, target) : model->langs->n_sources;
+        if (source < model->langs->n_sources)
+            picked[n++] = (struct choice){model, source, target};
+    }
     if (n > 1 && want->has_target)
         narrow(&want->target, true, picked, &n);
     if (n > 1 && want->has_source)
         narrow(&want->source, false, picked, &n);
-    return n ? picked[0] : NULL;
+    if (n == 0)
+        return false;
+    way->legs[0] = picked[0].model;
+    way->pairs[0] = dg_langs_pair(picked[0].model->langs, picked[0].source, picked[0].target);
+    way->n_legs = 1;
+    return true;
 }
 
 /* ---- Two legs ----------------------------------------------------------------------------------- */
 
-/* How well two models go together, target before source before what is between, English between if it can be
- * chosen; 0: not at all. A way never returns to the language that it comes from. */
-static unsigned rate(const struct want *want, const struct dg_loaded *first, const struct dg_loaded *last)
+/* Two models in a row, and what they are used for. */
+struct relay {
+    struct dg_loaded *first, *last;
+    size_t source, out, in, target;
+};
+
+static bool is_same(const struct dg_langtag *a, const struct dg_langtag *b)
 {
-    enum dg_langtag_fit between = dg_langtag_compare(&first->target_tag, &last->source_tag);
-    if (between == DG_LANGTAG_NONE || !*first->source_tag.text || !*last->target_tag.text ||
-        strcmp(first->source_tag.language, last->target_tag.language) == 0 ||
-        strcmp(first->source_tag.language, first->target_tag.language) == 0 ||
-        strcmp(last->source_tag.language, last->target_tag.language) == 0)
+    return strcmp(a->language, b->language) == 0;
+}
+
+/* How well two languages between go together, English if it can be chosen; 0: not at all. A way never returns to a
+ * language that it comes from. */
+static unsigned rate_between(const struct relay *relay, size_t out, size_t in)
+{
+    const struct dg_langtag *said = &relay->first->langs->targets[out].tag, *read = &relay->last->langs->sources[in].tag;
+    enum dg_langtag_fit fit = *said->text ? dg_langtag_compare(said, read) : DG_LANGTAG_NONE;
+    if (fit == DG_LANGTAG_NONE || is_same(&relay->first->langs->sources[relay->source].tag, said) ||
+        is_same(read, &relay->last->langs->targets[relay->target].tag))
         return 0;
-    return (unsigned)fit(want->has_target, &want->target, &last->target_tag) << 12 |
-           (unsigned)fit(want->has_source, &want->source, &first->source_tag) << 8 | (unsigned)between << 4 |
-           (strcmp(last->source_tag.language, "en") == 0 ? 2 : 1);
+    return (unsigned)fit << 4 | (strcmp(read->language, "en") == 0 ? 2 : 1);
+}
+
+/* Chooses the language between the source and the target of a relay; how well that goes, 0: not at all. */
+static unsigned rate(struct relay *relay)
+{
+    const struct dg_langs *first = relay->first->langs, *last = relay->last->langs;
+    const struct dg_langtag *source = &first->sources[relay->source].tag, *target = &last->targets[relay->target].tag;
+    unsigned best = 0;
+    if (!*source->text || !*target->text || is_same(source, target))
+        return 0;
+    for (size_t out = 0; out < first->n_targets; out++)
+        for (size_t in = 0; in < last->n_sources; in++) {
+            unsigned rating = rate_between(relay, out, in);
+            if (rating <= best)
+                continue;
+            best = rating;
+            relay->out = out;
+            relay->in = in;
+        }
+    return best;
+}
+
+static unsigned fit(bool has, const struct dg_langtag *want, const struct dg_langtag *offered)
+{
+    return (unsigned)(has ? dg_langtag_compare(want, offered) : DG_LANGTAG_SAME);
+}
+
+/* The best that two models can do for what is wanted; 0: nothing. Target before source before what is between. */
+static unsigned rate_models(const struct want *want, struct relay *relay)
+{
+    const struct dg_langs *first = relay->first->langs, *last = relay->last->langs;
+    unsigned best = 0;
+    relay->target = target_of(want, last);
+    if (relay->target == last->n_targets)
+        return 0;
+    struct relay tried = *relay;
+    size_t from = 0, to = first->n_sources;
+    if (want->has_source) {
+        from = dg_langs_find(first->sources, first->n_sources, &want->source, want->source_text);
+        to = from < first->n_sources ? from + 1 : from;
+    }
+    for (tried.source = from; tried.source < to && best == 0; tried.source++) {
+        best = rate(&tried);
+        *relay = tried;
+    }
+    if (best)
+        best |= fit(want->has_target, &want->target, &last->targets[relay->target].tag) << 12 |
+                fit(want->has_source, &want->source, &first->sources[relay->source].tag) << 8;
+    return best;
+}
+
+static void take(const struct relay *relay, struct dg_way *way)
+{
+    way->legs[0] = relay->first;
+    way->legs[1] = relay->last;
+    way->pairs[0] = dg_langs_pair(relay->first->langs, relay->source, relay->out);
+    way->pairs[1] = dg_langs_pair(relay->last->langs, relay->in, relay->target);
+    way->n_legs = 2;
 }
 
 /* The best way through a third language; of equals that of the models loaded first. False: there is none. */
@@ -96,29 +198,64 @@ static bool find_pivot(const struct want *want, struct dg_way *way)
         if (!leads_to_target(want, want->map->models[i]))
             continue;
         for (size_t j = 0; j < want->map->n_models; j++) {
-            unsigned rating = reads_source(want, want->map->models[j])
-                                  ? rate(want, want->map->models[j], want->map->models[i])
-                                  : 0;
+            struct relay relay = {.first = want->map->models[j], .last = want->map->models[i]};
+            unsigned rating = rate_models(want, &relay);
             if (rating <= best)
                 continue;
             best = rating;
-            way->legs[0] = want->map->models[j];
-            way->legs[1] = want->map->models[i];
-            way->n_legs = 2;
+            take(&relay, way);
         }
     }
     return best > 0;
 }
 
-/* True when a model's language can become the target, in one leg or two. */
-static bool reaches_target(const struct want *want, const struct dg_loaded *model)
+/* ---- Reach -------------------------------------------------------------------------------------- */
+
+/* What of a model's sources can become the target. */
+struct reach {
+    bool direct;       /* all that make a pair with it */
+    bool pivot;        /* all but those of the language `only`, where there is no other between */
+    const struct dg_langtag *only;
+};
+
+/* A language between `model` and `last`, other than `but`; NULL: there is none. */
+static const struct dg_langtag *between(const struct want *want, const struct dg_loaded *model,
+                                        const struct dg_loaded *last, const struct dg_langtag *but)
 {
-    if (leads_to_target(want, model))
-        return true;
-    for (size_t i = 0; want->has_target && i < want->map->n_models; i++)
-        if (leads_to_target(want, want->map->models[i]) && rate(want, model, want->map->models[i]))
-            return true;
-    return false;
+    const struct dg_langtag *target = &last->langs->targets[target_of(want, last->langs)].tag;
+    for (size_t out = 0; out < model->langs->n_targets; out++) {
+        const struct dg_langtag *said = &model->langs->targets[out].tag;
+        if (!*said->text || is_same(said, target) || (but && is_same(said, but)))
+            continue;
+        for (size_t in = 0; in < last->langs->n_sources; in++)
+            if (is_same(said, &last->langs->sources[in].tag))
+                return said;
+    }
+    return NULL;
+}
+
+static struct reach reach_of(const struct want *want, const struct dg_loaded *model)
+{
+    struct reach reach = {.direct = leads_to_target(want, model)};
+    for (size_t i = 0; !reach.direct && want->has_target && i < want->map->n_models; i++) {
+        const struct dg_loaded *last = want->map->models[i];
+        const struct dg_langtag *one = leads_to_target(want, last) ? between(want, model, last, NULL) : NULL;
+        if (!one)
+            continue;
+        bool is_only = !between(want, model, last, one) && (!reach.pivot || (reach.only && is_same(reach.only, one)));
+        reach.only = is_only ? one : NULL;
+        reach.pivot = true;
+    }
+    return reach;
+}
+
+/* True when a model's source can become the target, in one leg or two; `reach` is the model's. */
+static bool reaches(const struct want *want, const struct dg_loaded *model, const struct reach *reach, size_t source)
+{
+    const struct dg_langtag *tag = &model->langs->sources[source].tag;
+    if (reach->direct)
+        return is_pair(model->langs, source, target_of(want, model->langs));
+    return reach->pivot && *tag->text && !(reach->only && is_same(reach->only, tag)) && !is_same(tag, &want->target);
 }
 
 /* ---- Detection ---------------------------------------------------------------------------------- */
@@ -127,33 +264,52 @@ static bool reaches_target(const struct want *want, const struct dg_loaded *mode
  * those of direct models only. */
 static bool is_ambiguous(const struct want *want)
 {
-    const struct dg_loaded *first = NULL;
+    const struct dg_langtag *first = NULL;
     for (size_t i = 0; i < want->map->n_models; i++) {
         const struct dg_loaded *model = want->map->models[i];
-        if (want->map->langid ? !reaches_target(want, model) : !leads_to_target(want, model))
-            continue;
-        if (first && strcmp(first->source_tag.language, model->source_tag.language) != 0)
-            return true;
-        first = model;
+        struct reach reach = {.direct = leads_to_target(want, model)};
+        if (!reach.direct && want->map->langid)
+            reach = reach_of(want, model);
+        for (size_t s = 0; (reach.direct || reach.pivot) && s < model->langs->n_sources; s++) {
+            if (!reaches(want, model, &reach, s))
+                continue;
+            if (first && !is_same(first, &model->langs->sources[s].tag))
+                return true;
+            first = &model->langs->sources[s].tag;
+        }
     }
     return false;
 }
 
+/* The languages that a text may be in: those that can become the target, and, of a model that has many, the target
+ * itself, lest a text that needs nothing is taken for another language. */
+static void list_candidates(const struct want *want, struct dg_langid_set *set)
+{
+    dg_langid_set_clear(set);
+    for (size_t i = 0; i < want->map->n_models; i++) {
+        const struct dg_loaded *model = want->map->models[i];
+        struct reach reach = reach_of(want, model);
+        for (size_t s = 0; (reach.direct || reach.pivot) && s < model->langs->n_sources; s++) {
+            const struct dg_langtag *tag = &model->langs->sources[s].tag;
+            bool is_target = dg_langs_are_many(model->langs) && want->has_target && is_same(tag, &want->target);
+            if (is_target || reaches(want, model, &reach, s))
+                dg_langid_set_add(want->map->langid, set, tag->text);
+        }
+    }
+}
+
 /* Names the source by what the text is written in, among the languages that lead to the target. */
 static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_format format,
-                          const char *target, struct dg_why *why, struct dg_way *way)
+                          struct dg_why *why, struct dg_way *way)
 {
     const struct dg_langid *langid = want->map->langid;
     struct dg_langid_set set;
     struct dg_langid_guess guess;
     if (!langid)
         return dg_why_set(why, DG_ERR_UNSUPPORTED,
-                          "models of several languages lead to %s; name the source language, because %s",
-                          target && *target ? target : "the target", want->map->langid_why);
-    dg_langid_set_clear(&set);
-    for (size_t i = 0; i < want->map->n_models; i++)
-        if (reaches_target(want, want->map->models[i]))
-            dg_langid_set_add(langid, &set, want->map->models[i]->source_tag.text);
+                          "several languages lead to %s; name the source language, because %s",
+                          want->has_target ? want->target.text : "the target", want->map->langid_why);
+    list_candidates(want, &set);
     struct dg_buf plain;
     dg_buf_init(&plain, 8 * SAMPLE_BYTES);
     enum dg_err err = dg_doc_sample(text, format, SAMPLE_BYTES, &plain);
@@ -167,10 +323,53 @@ static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_fo
     }
     way->detected = guess.tag;
     way->confidence = guess.confidence;
-    return read_tag(guess.tag, "the detected language", &want->source, &want->has_source, why);
+    err = read_tag(guess.tag, "the detected language", &want->source, &want->has_source, why);
+    struct dg_way found;
+    if (!err && want->has_target && is_same(&want->source, &want->target) && !find_direct(want, &found)) {
+        way->is_copy = true; /* it is what is wanted already */
+        want->has_source = false;
+    }
+    return err;
 }
 
 /* ---- A way -------------------------------------------------------------------------------------- */
+
+static enum dg_err refuse(const struct want *want, struct dg_why *why)
+{
+    for (size_t i = 0; !want->has_target && i < want->map->n_models; i++) {
+        const struct dg_loaded *model = want->map->models[i];
+        if (model->langs->usual_target == model->langs->n_targets)
+            return dg_why_set(why, DG_ERR_INVALID, "model %s says %zu languages (%s, %s, ...); name the target language",
+                              model->name, model->langs->n_targets, model->langs->targets[0].code,
+                              model->langs->targets[1].code);
+    }
+    return dg_why_set(why, DG_ERR_NOT_FOUND, "no model translates from %s to %s",
+                      want->has_source ? want->source.text : "any language",
+                      want->has_target ? want->target.text : "any language");
+}
+
+/* What the request says of languages. */
+static enum dg_err read_want(struct want *want, const struct dg_engine_request *request, struct dg_why *why)
+{
+    const char *source = request->source && strcmp(request->source, "auto") == 0 ? NULL : request->source;
+    want->source_text = dg_span_cstr(source ? source : "");
+    want->target_text = dg_span_cstr(request->target ? request->target : "");
+    enum dg_err err = read_tag(source, "source", &want->source, &want->has_source, why);
+    return err ? err : read_tag(request->target, "target", &want->target, &want->has_target, why);
+}
+
+/* Among all models of the map, by languages. */
+static enum dg_err by_languages(const struct dg_way_map *map, const struct dg_engine_request *request,
+                                struct dg_why *why, struct dg_way *way)
+{
+    struct want want = {.map = map};
+    enum dg_err err = read_want(&want, request, why);
+    if (!err && !want.has_source && is_ambiguous(&want))
+        err = detect(&want, request->text, request->format, why, way);
+    if (err)
+        return err;
+    return find_direct(&want, way) || find_pivot(&want, way) ? DG_OK : refuse(&want, why);
+}
 
 static struct dg_loaded *find_name(const struct dg_way_map *map, struct dg_span name)
 {
@@ -180,29 +379,64 @@ static struct dg_loaded *find_name(const struct dg_way_map *map, struct dg_span 
     return NULL;
 }
 
-/* "fr-en", or two models in a row, as answers name them: "fr-en+en-de". */
-static enum dg_err by_name(const struct dg_way_map *map, const char *name, struct dg_why *why,
-                           struct dg_way *way)
+/* One model by its name. Of one that has many languages those that the request says, or detection; any other has no
+ * choice. */
+static enum dg_err by_model(const struct dg_way_map *map, struct dg_loaded *model,
+                            const struct dg_engine_request *request, struct dg_why *why, struct dg_way *way)
 {
-    const char *plus = strchr(name, '+');
-    struct dg_loaded *whole = find_name(map, dg_span_cstr(name)), *first = NULL, *last = NULL;
-    const struct want any = {.map = map};
-    if (whole) {
-        way->legs[way->n_legs++] = whole;
+    struct dg_loaded *const alone[] = {model};
+    struct dg_way_map one = *map;
+    if (!dg_langs_are_many(model->langs)) {
+        way->legs[0] = model;
+        way->pairs[0] = dg_langs_pair(model->langs, 0, 0);
+        way->n_legs = 1;
         return DG_OK;
     }
+    one.models = alone;
+    one.n_models = 1;
+    enum dg_err err = by_languages(&one, request, why, way);
+    return err ? dg_why_wrap(why, err, "model %s", model->name) : DG_OK;
+}
+
+/* Two models in a row. Languages are asked for only where there is a choice. */
+static enum dg_err by_two(const struct dg_way_map *map, struct dg_loaded *first, struct dg_loaded *last,
+                          const struct dg_engine_request *request, struct dg_why *why, struct dg_way *way)
+{
+    struct want want = {.map = map};
+    struct relay relay = {.first = first, .last = last};
+    enum dg_err err = read_want(&want, request, why);
+    if (err)
+        return err;
+    want.has_source &= first->langs->n_sources > 1;
+    want.has_target &= last->langs->n_targets > 1;
+    if (!want.has_source && first->langs->n_sources > 1)
+        return dg_why_set(why, DG_ERR_INVALID, "model %s reads %zu languages; name the source language", first->name,
+                          first->langs->n_sources);
+    if (!want.has_target && last->langs->usual_target == last->langs->n_targets)
+        return dg_why_set(why, DG_ERR_INVALID, "model %s says %zu languages; name the target language", last->name,
+                          last->langs->n_targets);
+    if (!rate_models(&want, &relay))
+        return dg_why_set(why, DG_ERR_INVALID, "%s says %s%s and %s reads %s%s: one cannot follow the other", first->name,
+                          first->langs->targets[0].code, first->langs->n_targets > 1 ? ", ..." : "", last->name,
+                          last->langs->sources[0].code, last->langs->n_sources > 1 ? ", ..." : "");
+    take(&relay, way);
+    return DG_OK;
+}
+
+/* "fr-en", or two models in a row, as answers name them: "fr-en+en-de". */
+static enum dg_err by_name(const struct dg_way_map *map, const struct dg_engine_request *request, struct dg_why *why,
+                           struct dg_way *way)
+{
+    const char *name = request->model, *plus = strchr(name, '+');
+    struct dg_loaded *whole = find_name(map, dg_span_cstr(name)), *first = NULL, *last = NULL;
+    if (whole)
+        return by_model(map, whole, request, why, way);
     if (plus) {
         first = find_name(map, dg_span_make(name, (size_t)(plus - name)));
         last = find_name(map, dg_span_cstr(plus + 1));
     }
-    if (first && last && rate(&any, first, last)) {
-        way->legs[way->n_legs++] = first;
-        way->legs[way->n_legs++] = last;
-        return DG_OK;
-    }
     if (first && last)
-        return dg_why_set(why, DG_ERR_INVALID, "%s says %s and %s reads %s: one cannot follow the other", first->name,
-                          first->target, last->name, last->source);
+        return by_two(map, first, last, request, why, way);
     return dg_why_set(why, DG_ERR_NOT_FOUND, "no model is called %s", name);
 }
 
@@ -210,33 +444,15 @@ static enum dg_err by_name(const struct dg_way_map *map, const char *name, struc
 static enum dg_err find(const struct dg_way_map *map, const struct dg_engine_request *request,
                         struct dg_why *why, struct dg_way *way)
 {
-    struct want want = {.map = map};
     *way = (struct dg_way){.n_legs = 0};
     if (request->copy && map->n_models > 0) {
         way->legs[0] = map->models[0];
+        way->pairs[0] = dg_langs_pair(map->models[0]->langs, 0, 0);
         way->n_legs = 1;
         way->is_copy = true;
         return DG_OK;
     }
-    if (request->model)
-        return by_name(map, request->model, why, way);
-    const char *source = request->source;
-    if (source && strcmp(source, "auto") == 0)
-        source = NULL;
-    enum dg_err err = read_tag(source, "source", &want.source, &want.has_source, why);
-    if (!err)
-        err = read_tag(request->target, "target", &want.target, &want.has_target, why);
-    if (!err && !want.has_source && is_ambiguous(&want))
-        err = detect(&want, request->text, request->format, request->target, why, way);
-    if (err)
-        return err;
-    way->legs[0] = best_of(&want);
-    way->n_legs = 1;
-    if (!way->legs[0] && !find_pivot(&want, way))
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "no model translates from %s to %s",
-                          want.has_source ? want.source.text : "any language",
-                          want.has_target ? want.target.text : "any language");
-    return DG_OK;
+    return request->model ? by_name(map, request, why, way) : by_languages(map, request, why, way);
 }
 
 static bool may_use(const struct dg_engine_request *request, const struct dg_loaded *model)
@@ -264,6 +480,18 @@ enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_req
     if (err == DG_ERR_NOT_FOUND && find(map, request, NULL, &other) == DG_OK)
         err = dg_why_set(why, DG_ERR_DENIED, "the key may not use %s", request->model ? "this model" : "a model for these languages");
     return err;
+}
+
+void dg_way_replace(struct dg_way *way, size_t leg, struct dg_loaded *model)
+{
+    const struct dg_pair *pair = &way->pairs[leg];
+    const struct dg_langs *langs = model->langs;
+    size_t s = dg_langs_find(langs->sources, langs->n_sources, &pair->source->tag, dg_span_cstr(pair->source->code));
+    size_t t = dg_langs_find(langs->targets, langs->n_targets, &pair->target->tag, dg_span_cstr(pair->target->code));
+    if (s == langs->n_sources || t == langs->n_targets)
+        return;
+    way->legs[leg] = model;
+    way->pairs[leg] = dg_langs_pair(langs, s, t);
 }
 
 void dg_way_name(const struct dg_way *way, char name[DG_WAY_NAME])

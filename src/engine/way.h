@@ -5,12 +5,13 @@
  *
  *     const struct dg_way_map map = {engine->models, engine->n_models, engine->langid};
  *     err = dg_way_find(&map, request, &why, &way);
- *     way.legs[0] ... the first model; way.detected ... "fr", or NULL when nothing had to be detected
+ *     way.legs[0] ... the first model; way.pairs[0] ... its languages
+ *     way.detected ... "fr", or NULL when nothing had to be detected
  *
- * Languages are compared as tags (text/langtag.h): of several models the one that fits best, target before
- * source. Where the source is not named and models of several source languages lead to the target, the
- * text decides among those languages. Where no model leads from the source to the target, two in a row do, by way
- * of a third language. Any thread that may read the models. */
+ * Languages are compared as tags (text/langtag.h): of several models, and of the languages of one (langs.h), those that
+ * fit best, target before source. Where the source is not named and several languages lead to the target, the text
+ * decides among those; a text that is in the target language already is copied. Where no model leads from the source to
+ * the target, two in a row do, by way of a third language. Any thread that may read the models. */
 #ifndef DG_ENGINE_WAY_H
 #define DG_ENGINE_WAY_H
 
@@ -29,17 +30,23 @@ enum { DG_WAY_LEGS_MAX = 2, DG_WAY_NAME = 256 };
 
 struct dg_way {
     struct dg_loaded *legs[DG_WAY_LEGS_MAX]; /* [n_legs] borrowed; one after the other */
+    struct dg_pair pairs[DG_WAY_LEGS_MAX]; /* [n_legs] what they are used for; borrows from them */
     size_t n_legs;
     const char *detected;    /* tag; borrowed from the language identification */
     float confidence;        /* 0 when nothing was detected */
     bool is_copy;            /* no candidate's language: the text is returned as it is */
 };
 
-/* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_DENIED: there is one, but not among those that the
+/* A model's name goes before languages; they say which languages of it are meant, if it has many. DG_ERR_NOT_FOUND: no
+ * such model or pair; DG_ERR_DENIED: there is one, but not among those that the
  * request may use; DG_ERR_INVALID: no language tag; DG_ERR_UNSUPPORTED: the source
  * must be named, because languages cannot be detected. */
 enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
                         struct dg_why *why, struct dg_way *way) DG_MUST_CHECK;
+
+/* Puts another version of the model into leg `leg`; its languages are looked up anew, and are the same unless they were
+ * configured otherwise since: then nothing is replaced. */
+void dg_way_replace(struct dg_way *way, size_t leg, struct dg_loaded *model);
 
 /* "fr-en", or "fr-en+en-de": the names of its models, cut where there is no room. */
 void dg_way_name(const struct dg_way *way, char name[DG_WAY_NAME]);

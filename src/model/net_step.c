@@ -211,7 +211,8 @@ static void project(struct dg_net_state *state, const struct dg_net_step *step)
         n++;
     }
     const struct dg_packed *w = step->shortlist ? &state->shortlist : &state->net->output;
-    dg_net_linear(state, state->logits, state->ld_logits, state->x, D, n, w, DG_OP_NONE, NULL);
+    if (n > 0)
+        dg_net_linear(state, state->logits, state->ld_logits, state->x, D, n, w, DG_OP_NONE, NULL);
 }
 
 /* From the rows' tokens to what the output matrix reads. */

@@ -179,7 +179,10 @@ static void drop_needless_script(struct dg_langtag *tag)
     bare.script[0] = '\0';
     write_text(&bare);
     fill_likely(&bare);
-    if (strcmp(bare.likely_script, tag->script) == 0)
+    bool is_usual = strcmp(bare.likely_script, tag->script) == 0;
+    bool is_korean = strcmp(bare.likely_script, "Kore") == 0 && strcmp(tag->script, "Hang") == 0; /* kor_Hang */
+    bool is_latin = !*bare.likely_script && strcmp(tag->script, "Latn") == 0; /* of languages that ICU knows nothing of */
+    if (is_usual || is_korean || is_latin)
         tag->script[0] = '\0';
 }
 

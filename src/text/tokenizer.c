@@ -11,6 +11,7 @@
 #include "text/tokenizer_int.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 struct dg_tokenizer_work {
     struct dg_spm_work *spm;
@@ -84,6 +85,87 @@ struct dg_span dg_tokenizer_target_piece(const struct dg_tokenizer *tokenizer, i
     if (id < 0 || (uint32_t)id >= dg_spm_size(tokenizer->target))
         return (struct dg_span){0};
     return dg_spm_piece(tokenizer->target, (uint32_t)id);
+}
+
+/* ---- Languages --------------------------------------------------------------------------------- */
+
+static bool is_code_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+/* "fra_Latn": three small letters, and a script's four. */
+static bool is_flores(struct dg_span token)
+{
+    if (token.len != 8)
+        return false;
+    for (size_t i = 0; i < 8; i++)
+        if (i == 3 ? token.ptr[i] != '_'
+            : i == 4 ? token.ptr[i] < 'A' || token.ptr[i] > 'Z'
+                     : token.ptr[i] < 'a' || token.ptr[i] > 'z')
+            return false;
+    return true;
+}
+
+struct dg_span dg_tokenizer_language_code(struct dg_span token)
+{
+    bool is_opus = dg_span_starts(token, DG_SPAN(">>")) && dg_span_ends(token, DG_SPAN("<<"));
+    bool is_m2m = dg_span_starts(token, DG_SPAN("__")) && dg_span_ends(token, DG_SPAN("__"));
+    if (is_flores(token))
+        return token;
+    if (!(is_opus || is_m2m) || token.len < 6 || token.len > 4 + 24)
+        return (struct dg_span){0};
+    struct dg_span code = dg_span_sub(token, 2, token.len - 4);
+    for (size_t i = 0; i < code.len; i++)
+        if (!is_code_byte(code.ptr[i]))
+            return (struct dg_span){0};
+    return code;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct dg_tokenizer_language *left = a, *right = b;
+    return (left->source_id > right->source_id) - (left->source_id < right->source_id);
+}
+
+static enum dg_err add_language(const struct dg_tokenizer *tokenizer, struct dg_span token, int32_t id,
+                                struct dg_tokenizer_language **list, size_t *n, size_t *cap)
+{
+    struct dg_tokenizer_language found = {token, dg_tokenizer_language_code(token), id, -1};
+    if (found.code.len == 0)
+        return DG_OK;
+    enum dg_err err = dg_spm_work_reserve(list, cap, *n + 1, sizeof **list);
+    if (err)
+        return err;
+    found.target_id = dg_tokenizer_find_target(tokenizer, token);
+    (*list)[(*n)++] = found;
+    return DG_OK;
+}
+
+enum dg_err dg_tokenizer_languages(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_language **out, size_t *n_out)
+{
+    struct dg_tokenizer_language *list = NULL;
+    size_t n = 0, cap = 0;
+    enum dg_err err = DG_OK;
+    struct dg_span token;
+    uint64_t id;
+    for (uint32_t i = 0; !err && tokenizer->bpe && i < bpe_side(tokenizer->bpe).size; i++)
+        err = add_language(tokenizer, dg_bpe_piece(tokenizer->bpe, (int32_t)i), (int32_t)i, &list, &n, &cap);
+    if (tokenizer->is_marian) /* no language is a piece of a SentencePiece model */
+        for (size_t at = 0; !err && dg_map_next(&tokenizer->source_vocab.extras, &at, &token, &id);)
+            err = add_language(tokenizer, token, (int32_t)id, &list, &n, &cap);
+    else
+        for (uint32_t i = 0; !err && !tokenizer->bpe && i < dg_spm_size(tokenizer->source); i++)
+            err = add_language(tokenizer, dg_spm_piece(tokenizer->source, i), (int32_t)i, &list, &n, &cap);
+    if (err) {
+        dg_free(list);
+        return err;
+    }
+    if (n > 1)
+        qsort(list, n, sizeof *list, by_id);
+    *out = list;
+    *n_out = n;
+    return DG_OK;
 }
 
 bool dg_tokenizer_has_language_tokens(const struct dg_tokenizer *tokenizer)
@@ -205,6 +287,8 @@ static enum dg_err put_tokens(const struct dg_tokenizer *tokenizer, struct dg_to
     return err;
 }
 
+/* The file's template puts its own words around the text, a language of its choice among them; where one is told, it is
+ * that and the end. */
 static enum dg_err encode_bpe(const struct dg_bpe *bpe, struct dg_tokenizer_work *work, struct dg_span text,
                               const struct dg_tokenizer_opts *opts, struct dg_why *why)
 {
@@ -212,13 +296,22 @@ static enum dg_err encode_bpe(const struct dg_bpe *bpe, struct dg_tokenizer_work
     size_t n;
     if (!work->bpe)
         work->bpe = dg_bpe_work_new();
-    enum dg_err err = dg_bpe_encode(bpe, work->bpe, text, opts->add_eos ? DG_BPE_TEMPLATE : 0, why, &tokens, &n);
+    const bool is_told = opts->first || opts->last;
+    const int32_t eos = bpe_side(bpe).eos;
+    enum dg_err err =
+        dg_bpe_encode(bpe, work->bpe, text, opts->add_eos && !is_told ? DG_BPE_TEMPLATE : 0, why, &tokens, &n);
     if (!err)
-        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n + 1, sizeof *work->tokens);
+        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n + 3, sizeof *work->tokens);
     if (!err)
-        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, n + 1, sizeof *work->pieces);
+        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, n + 3, sizeof *work->pieces);
+    if (!err && opts->first)
+        put_token(work, *opts->first, 0, 0, NO_PIECE);
     for (size_t i = 0; !err && i < n; i++)
         put_token(work, tokens[i].id, tokens[i].begin, tokens[i].end, NO_PIECE);
+    if (!err && is_told && opts->add_eos && eos >= 0)
+        put_token(work, eos, text.len, text.len, NO_PIECE);
+    if (!err && opts->last)
+        put_token(work, *opts->last, text.len, text.len, NO_PIECE);
     return err;
 }
 
@@ -251,16 +344,20 @@ enum dg_err dg_tokenizer_encode(const struct dg_tokenizer *tokenizer,
         err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, 2, sizeof *work->tokens);
     if (!err)
         err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, 2, sizeof *work->pieces);
+    if (!err && opts->first)
+        put_token(work, *opts->first, 0, 0, NO_PIECE);
     if (!err && language >= 0)
         put_token(work, language, 0, skip, NO_PIECE);
     if (!err)
-        err = put_tokens(tokenizer, work, skip, 1);
+        err = put_tokens(tokenizer, work, skip, 2);
     if (err)
         return dg_why_set(why, err, "a text of %zu bytes cannot be encoded: %s", text.len,
                           dg_err_sentence(err));
     int32_t eos = dg_tokenizer_source(tokenizer).eos;
     if (opts->add_eos && eos >= 0 && !tokenizer->source_is_bare)
         put_token(work, eos, text.len, text.len, NO_PIECE);
+    if (opts->last)
+        put_token(work, *opts->last, text.len, text.len, NO_PIECE);
     *tokens = work->tokens;
     *n = work->n;
     return DG_OK;
@@ -328,11 +425,11 @@ void dg_tokenizer_stream_reset(struct dg_tokenizer_stream *stream)
         dg_spm_stream_reset(&stream->spm);
 }
 
-static bool is_special(const struct dg_marian_vocab *vocab, int32_t id, struct dg_span text)
+static bool is_special(const struct dg_marian_vocab *vocab, int32_t id, const struct dg_marian_piece *piece)
 {
     return id == vocab->eos || id == vocab->unk || id == vocab->pad ||
-           (dg_span_starts(text, DG_SPAN(">>")) && dg_span_ends(text, DG_SPAN("<<")) &&
-            text.len > 4);
+           ((piece->model < 0 || dg_span_starts(piece->text, DG_SPAN(">>"))) &&
+            dg_tokenizer_language_code(piece->text).len > 0);
 }
 
 enum dg_err dg_tokenizer_stream_push(struct dg_tokenizer_stream *stream, int32_t id,
@@ -349,7 +446,7 @@ enum dg_err dg_tokenizer_stream_push(struct dg_tokenizer_stream *stream, int32_t
     if ((uint32_t)id >= vocab->size)
         return DG_ERR_RANGE;
     struct dg_marian_piece piece = dg_marian_vocab_piece(vocab, id);
-    if (is_special(vocab, id, piece.text)) {
+    if (is_special(vocab, id, &piece)) {
         *delta = (struct dg_span){0};
         return DG_OK;
     }

@@ -69,6 +69,16 @@ struct dg_span dg_tokenizer_target_piece(const struct dg_tokenizer *tokenizer, i
  * target language. */
 bool dg_tokenizer_has_language_tokens(const struct dg_tokenizer *tokenizer);
 
+/* A word that names a language: ">>fra<<" (OPUS-MT), "__fr__" (M2M100), "fra_Latn" (NLLB). */
+struct dg_tokenizer_language {
+    struct dg_span token, code; /* borrowed from the tokenizer; code "fra", "fr", "fra_Latn" */
+    int32_t source_id, target_id; /* target_id -1: the target side does not have it */
+};
+
+/* All of them that the source side has, in the order of their ids. *list is owned (dg_free). */
+enum dg_err dg_tokenizer_languages(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_language **list,
+                                   size_t *n) DG_MUST_CHECK;
+
 /* The models behind it, for tools and tests. NULL where there is a dg_bpe. */
 const struct dg_spm *dg_tokenizer_source_spm(const struct dg_tokenizer *tokenizer);
 const struct dg_spm *dg_tokenizer_target_spm(const struct dg_tokenizer *tokenizer);
@@ -94,6 +104,7 @@ struct dg_tokenizer_opts {
     bool add_eos;
     bool parse_language;     /* take a known ">>xxx<<" at the start of the text as that token */
     struct dg_span language; /* "fra": put >>fra<< before; "" for none. Unknown: DG_ERR_NOT_FOUND */
+    const int32_t *first, *last; /* ids that a language puts before the text, and behind its end token; NULL: none */
 };
 
 #define DG_TOKENIZER_OPTS_DEFAULT                                                                  \

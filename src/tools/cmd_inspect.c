@@ -11,6 +11,7 @@
 #include "base/map_file.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "engine/langs.h"
 #include "model/config.h"
 #include "model/dir.h"
 #include "model/layout.h"
@@ -56,6 +57,7 @@ struct card {
     struct dg_safetensors file;
     struct dg_buf hashes; /* the manifest's text, made now */
     char source[LANG_CAP], target[LANG_CAP];
+    struct dg_langs *langs; /* those that a request can choose from; NULL: none */
     uint64_t n_parameters, n_matrix, n_rows; /* all; in matrices; rows of matrices */
     const char *manifest;  /* "none", "ok", "does not match" */
     bool is_signed;
@@ -101,6 +103,22 @@ static void read_languages(struct card *card)
     dg_map_file_close(&file);
 }
 
+/* The languages of a model that has many. One without vocabulary takes ids only, and has none. */
+static void list_languages(struct card *card)
+{
+    struct dg_tokenizer *tokenizer;
+    struct dg_langs *langs = NULL;
+    if (dg_tokenizer_open(card->dir, NULL, &tokenizer) != DG_OK)
+        return;
+    const struct dg_langs_opts opts = {.tokenizer = tokenizer, .rule = card->bp->lang_rule, .name = card->dir};
+    enum dg_err err = dg_langs_new(&langs, &opts, NULL);
+    dg_tokenizer_close(tokenizer);
+    if (!err && dg_langs_are_many(langs))
+        card->langs = langs;
+    else
+        dg_langs_unref(langs);
+}
+
 static enum dg_err gather(struct card *card, struct dg_why *why)
 {
     char path[4096];
@@ -122,6 +140,7 @@ static enum dg_err gather(struct card *card, struct dg_why *why)
     if (err)
         return err;
     read_languages(card);
+    list_languages(card);
     enum dg_err match = dg_manifest_verify(card->dir, NULL, 0, NULL);
     card->manifest = match == DG_OK ? "ok" : match == DG_ERR_NOT_FOUND ? "none" : "does not match";
     snprintf(path, sizeof path, "%s/%s", card->dir, DG_MANIFEST_SIGNATURE);
@@ -205,6 +224,35 @@ static void print_family(const struct dg_blueprint *bp)
     printf(", embedding scale %g\n", (double)bp->embedding_scale);
 }
 
+static void print_side(const char *label, const struct dg_lang *langs, size_t n)
+{
+    size_t column = (size_t)printf("%s", label);
+    for (size_t i = 0; i < n; i++) {
+        if (column + strlen(langs[i].code) + 2 > 100)
+            column = (size_t)printf("\n             ") - 1;
+        column += (size_t)printf("%s%s", langs[i].code, i + 1 < n ? ", " : "");
+    }
+    printf("\n");
+}
+
+/* What the network is told, and how. */
+static void print_languages(const struct card *card)
+{
+    static const char *const rules[] = {[DG_LANGS_FIXED] = "not told",
+                                        [DG_LANGS_TARGET_FIRST] = "the target is told before the source",
+                                        [DG_LANGS_SOURCE_FIRST] = "told before the source and before the target",
+                                        [DG_LANGS_SOURCE_LAST] = "told behind the source and before the target"};
+    const struct dg_langs *langs = card->langs;
+    if (!langs) {
+        printf("languages    %s to %s\n", card->source[0] ? card->source : "(not said)",
+               card->target[0] ? card->target : "(not said)");
+        return;
+    }
+    printf("languages    %zu to %zu, %s\n", langs->n_sources, langs->n_targets, rules[langs->rule]);
+    print_side("  from       ", langs->sources, langs->n_sources);
+    print_side("  to         ", langs->targets, langs->n_targets);
+}
+
 static void print_network(const struct card *card)
 {
     const struct dg_blueprint *bp = card->bp;
@@ -216,8 +264,7 @@ static void print_network(const struct card *card)
     else
         printf("vocabulary   %zu/%zu, %s%s\n", bp->encoder.V, bp->decoder.V,
                bp->tie_source_target ? "one embedding for both sides" : "an embedding a side", output);
-    printf("languages    %s to %s\n", card->source[0] ? card->source : "(not said)",
-           card->target[0] ? card->target : "(not said)");
+    print_languages(card);
     printf("limits       %zu tokens in, %zu out, beam %zu, length penalty %g\n", bp->source_len_max,
            bp->target_len_max, bp->n_beams, (double)bp->length_penalty);
     printf("parameters   %" PRIu64 "\n", card->n_parameters);
@@ -271,6 +318,17 @@ static void put_text(struct dg_json_out *out, const char *key, const char *value
 {
     dg_json_out_key(out, key);
     dg_json_out_cstr(out, value && value[0] ? value : NULL);
+}
+
+/* {"fr": "fra_Latn", ...}: tag and word of the vocabulary; null where there is none. */
+static void put_side(struct dg_json_out *out, const char *key, const struct dg_lang *langs, size_t n)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_open(out, '{');
+    for (size_t i = 0; i < n; i++)
+        if (*langs[i].code)
+            put_text(out, langs[i].code, langs[i].token);
+    dg_json_out_close(out, '}');
 }
 
 static void put_stack(struct dg_json_out *out, const char *key, const struct dg_stack *stack)
@@ -349,6 +407,10 @@ static enum dg_err print_json(const struct card *card)
     put_stack(&out, "decoder_stack", &bp->decoder);
     put_text(&out, "source_language", card->source);
     put_text(&out, "target_language", card->target);
+    if (card->langs) {
+        put_side(&out, "source_languages", card->langs->sources, card->langs->n_sources);
+        put_side(&out, "target_languages", card->langs->targets, card->langs->n_targets);
+    }
     put_uint(&out, "parameters", card->n_parameters);
     dg_json_out_key(&out, "weight_bytes");
     dg_json_out_open(&out, '{');
@@ -380,6 +442,7 @@ static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
     else if (!err)
         print_card(&card, opt->tensors);
     dg_safetensors_close(&card.file);
+    dg_langs_unref(card.langs);
     dg_buf_deinit(&card.hashes);
     dg_model_unref(card.model);
     return err;

@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "base/utf8.h"
 #include "decode/score.h"
+#include "engine/langs.h"
 #include "model/dir.h"
 #include "text/target_ids.h"
 #include "tools/ids.h"
@@ -22,7 +23,7 @@
 
 struct score {
     int help;
-    const char *model;
+    const char *model, *source, *target;
     bool ids;
     double length_penalty;
     int64_t max_tokens;
@@ -32,6 +33,10 @@ static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct score, help),
     {DG_OPT_PATH(struct score, model), "model", .letter = 'm', .flags = DG_OPT_REQUIRED,
      .help = "the model directory"},
+    {DG_OPT_STRING(struct score, source), "source", .unit = "TAG",
+     .help = "language of the source, where the model has to be told"},
+    {DG_OPT_STRING(struct score, target), "target", .unit = "TAG",
+     .help = "language of the target, where the model has to be told"},
     {DG_OPT_BOOL(struct score, ids), "ids", .def = "no",
      .help = "both sides are token ids with spaces between; no text layer"},
     {DG_OPT_REAL(struct score, length_penalty), "length-penalty", .def = "1", .real_min = 0,
@@ -56,6 +61,8 @@ struct work {
     struct dg_tokenizer *tokenizer; /* NULL with --ids */
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
+    struct dg_langs *langs;       /* NULL with --ids */
+    struct dg_pair pair;          /* with it: nothing told */
     int32_t eos_id;
 };
 
@@ -64,7 +71,7 @@ struct work {
 static enum dg_err source_ids(struct work *work, struct dg_span text, int32_t **ids, size_t *n,
                               struct dg_why *why)
 {
-    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(&work->pair);
     const struct dg_token *tokens;
     enum dg_err err = dg_tokenizer_encode(work->tokenizer, work->source_work, text, &opts, why,
                                           &tokens, n);
@@ -118,6 +125,13 @@ static enum dg_err write_json(const struct work *work, const float *logprobs, si
     return dg_json_out_end(&out);
 }
 
+static enum dg_err run_scorer(struct work *work, const int32_t *src, size_t n_src, const int32_t *tgt, size_t n_tgt,
+                              float *logprobs, struct dg_why *why)
+{
+    const struct dg_scorer_target target = {tgt, n_tgt, &work->pair.lead_id, work->pair.lead_id >= 0};
+    return dg_scorer_run(work->scorer, src, n_src, &target, logprobs, NULL, why);
+}
+
 static enum dg_err score_line(struct work *work, struct dg_span line, struct dg_buf *out,
                               struct dg_why *why)
 {
@@ -141,7 +155,7 @@ static enum dg_err score_line(struct work *work, struct dg_span line, struct dg_
     if (!err && !(logprobs = dg_try_calloc(n_tgt ? n_tgt : 1, sizeof *logprobs)))
         err = DG_ERR_NOMEM;
     if (!err)
-        err = dg_scorer_run(work->scorer, src, n_src, tgt, n_tgt, logprobs, NULL, why);
+        err = run_scorer(work, src, n_src, tgt, n_tgt, logprobs, why);
     for (size_t i = 0; !err && i < n_tgt; i++)
         if (isnan(logprobs[i]))
             err = dg_why_set(why, DG_ERR_INTEGRITY,
@@ -169,19 +183,26 @@ static enum dg_err open_all(struct work *work, struct dg_why *why)
     if (err)
         return err;
     work->eos_id = dg_model_blueprint(work->model)->eos_id;
+    work->pair = (struct dg_pair){.first_id = -1, .last_id = -1, .lead_id = -1};
     if (flags->ids)
         return DG_OK;
     err = dg_tokenizer_open(flags->model, why, &work->tokenizer);
     if (!err && (!(work->source_work = dg_tokenizer_work_new()) ||
                  !(work->target_work = dg_spm_work_new())))
         err = DG_ERR_NOMEM;
-    return err;
+    const struct dg_langs_opts opts = {.tokenizer = work->tokenizer,
+                                       .rule = dg_model_blueprint(work->model)->lang_rule,
+                                       .name = flags->model};
+    if (!err)
+        err = dg_langs_new(&work->langs, &opts, why);
+    return err ? err : dg_langs_choose(work->langs, flags->source, flags->target, why, &work->pair);
 }
 
 static void close_all(struct work *work)
 {
     dg_spm_work_free(work->target_work);
     dg_tokenizer_work_free(work->source_work);
+    dg_langs_unref(work->langs);
     dg_tokenizer_close(work->tokenizer);
     dg_scorer_free(work->scorer);
     dg_net_free(work->net);

@@ -76,6 +76,7 @@ static const struct dg_opt_table table = {
 struct work {
     const struct translate *flags;
     struct dg_search_opts search;
+    char name[128]; /* of the model: its directory's */
     struct dg_engine *engine;
     struct line_pipe *pipe;
     struct dg_progress *progress;
@@ -319,6 +320,9 @@ static enum dg_err start(void *ctx, struct line *line)
     dg_buf_init(&translation->sentences, 1 << 28);
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
     request.text = dg_span_make(line->text, line->len);
+    request.model = work->name;
+    request.source = work->flags->remote.source;
+    request.target = work->flags->remote.target;
     request.search = work->search;
     request.keep_lines_whole = work->flags->whole_lines || work->flags->must.n;
     request.prefix = dg_span_cstr(work->flags->prefix);
@@ -365,12 +369,28 @@ static const char *model_name(const char *path, char *name, size_t cap)
     return *name ? name : "model";
 }
 
+/* What would be said of every line is said once: the languages of a model that has many must be named. */
+static enum dg_err check_languages(const struct work *work, struct dg_why *why)
+{
+    struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
+    request.model = work->name;
+    request.source = work->flags->remote.source;
+    request.target = work->flags->remote.target;
+    return dg_engine_can(work->engine, &request, why);
+}
+
 /* ---- All lines ---------------------------------------------------------------------------------- */
+
+/* Positions of a target: the longest that is permitted, and a language before it. */
+static size_t target_max(const struct translate *flags)
+{
+    size_t most = (size_t)flags->search.max_len + 1;
+    return most < DG_TARGET_MAX ? most : DG_TARGET_MAX;
+}
 
 static enum dg_err run(const struct translate *flags, const struct dg_search_opts *search,
                        struct translate_totals *totals, struct dg_why *why)
 {
-    char name[128];
     struct dg_clock clock = DG_CLOCK_REAL;
     struct dg_progress progress;
     struct work work = {.flags = flags, .search = *search, .progress = &progress, .totals = totals};
@@ -386,8 +406,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
     struct dg_engine_opts opts = {.n_threads = (size_t)flags->threads,
                                   .slots = (size_t)flags->slots,
                                   .rows = (size_t)(flags->slots * dg_search_width(&work.search)),
-                                  .target_max = (size_t)(flags->search.max_len ? flags->search.max_len
-                                                                               : 1),
+                                  .target_max = target_max(flags),
                                   .alignment_layer = (size_t)flags->alignment_layer,
                                   .alignment_head = (size_t)flags->alignment_head,
                                   .whole_vocabulary = !flags->shortlist,
@@ -400,6 +419,9 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
         request.search = *search;
         request.glossaries = &work.glossary;
         request.n_glossaries = work.glossary != NULL;
+        request.model = model_name(flags->model, work.name, sizeof work.name);
+        request.source = flags->remote.source;
+        request.target = flags->remote.target;
         line_pipe_deinit(&pipe);
         if (!err)
             err = translate_document(flags, &opts, &request, totals, why);
@@ -408,8 +430,10 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
     }
     err = dg_engine_new(&opts, why, &work.engine);
     if (!err)
-        err = dg_engine_load(work.engine, model_name(flags->model, name, sizeof name), flags->model,
+        err = dg_engine_load(work.engine, model_name(flags->model, work.name, sizeof work.name), flags->model,
                              NULL, NULL, why);
+    if (!err)
+        err = check_languages(&work, why);
     if (!err) {
         dg_progress_start(&progress, "translating", "lines", 0, &clock);
         err = line_pipe_run(&pipe, why);
@@ -438,16 +462,16 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
     static const char *const own[] = {"threads", "slots",  "shortlist", "ids",  "scores",   "alignment",
                                       "alignment-layer", "alignment-head", "json", "nbest", "prefix",
                                       "must",    "suppress", "max-extra", "glossary"};
-    static const char *const theirs[] = {"source", "target", "key-file"};
     bool is_remote = *flags->remote.server;
     if (!is_remote && !*flags->model)
         return dg_why_set(why, DG_ERR_USAGE, "expected --model DIR, or --server URL for a running daemon");
     for (size_t i = 0; is_remote && i < sizeof own / sizeof *own; i++)
         if (dg_opt_given(set, own[i]))
             return dg_why_set(why, DG_ERR_USAGE, "--%s is for a model of one's own, not for --server", own[i]);
-    for (size_t i = 0; !is_remote && i < sizeof theirs / sizeof *theirs; i++)
-        if (dg_opt_given(set, theirs[i]))
-            return dg_why_set(why, DG_ERR_USAGE, "--%s is for --server", theirs[i]);
+    if (!is_remote && dg_opt_given(set, "key-file"))
+        return dg_why_set(why, DG_ERR_USAGE, "--key-file is for --server");
+    if (flags->ids && (dg_opt_given(set, "source") || dg_opt_given(set, "target")))
+        return dg_why_set(why, DG_ERR_USAGE, "--source and --target are for text, not for --ids");
     return DG_OK;
 }
 

@@ -146,7 +146,8 @@ enum dg_err judge_loss(const struct judge *judge, const struct dg_net *net, doub
         err = dg_scorer_new(&scorer, net, judge->longest_source, judge->longest_target, why);
     for (size_t i = 0; i < judge->n && !err; i++) {
         const struct judge_pair *pair = &judge->pairs[i];
-        err = dg_scorer_run(scorer, pair->source, pair->n_source, pair->target, pair->n_target, logprobs, NULL, why);
+        const struct dg_scorer_target target = {.ids = pair->target, .n = pair->n_target};
+        err = dg_scorer_run(scorer, pair->source, pair->n_source, &target, logprobs, NULL, why);
         for (size_t t = 0; t < pair->n_target && !err; t++)
             if (isfinite(logprobs[t])) { /* a token that the network never says has no probability */
                 sum -= (double)logprobs[t];

@@ -24,7 +24,7 @@ struct server_flags {
     {DG_OPT_STRING(T, f.server), "server", .heading = "Server", .unit = "URL", .def = default_server,      \
      .help = "the daemon to ask, as http://host:port"},                                                    \
     {DG_OPT_STRING(T, f.source), "source", .unit = "TAG",                                                  \
-     .help = "language of the text (default: the daemon finds out)"},                                      \
+     .help = "language of the text (default: it is found out)"},                                      \
     {DG_OPT_STRING(T, f.target), "target", .letter = letter_of_target, .unit = "TAG",                      \
      .help = "language to translate into"},                                                                \
     {                                                                                                      \

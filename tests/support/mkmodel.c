@@ -133,7 +133,7 @@ static bool is_plain_marian(const struct dg_blueprint *bp)
 {
     return bp->decoder_kind == DG_DECODER_ATTENTION && bp->norm_place == DG_NORM_POST &&
            bp->norm_kind == DG_NORM_LAYER && bp->norm_epsilon == 1e-5f && !bp->embedding_norm &&
-           !bp->final_norm && bp->positions == DG_POS_HALVES && bp->position_offset == 0 &&
+           bp->lang_rule == DG_LANG_NONE && !bp->final_norm && bp->positions == DG_POS_HALVES && bp->position_offset == 0 &&
            bp->start == DG_START_TOKEN && bp->encoder.V == bp->decoder.V && !bp->relative_reach;
 }
 
@@ -298,8 +298,33 @@ static enum dg_err put_specs(struct dg_buf *out)
     return dg_buf_append(out, specs, sizeof specs);
 }
 
-static enum dg_err print_vocabulary(struct dg_buf *spm, struct dg_buf *json, size_t V)
+static size_t count_languages(const char *languages)
 {
+    size_t n = languages && *languages;
+    for (; languages && *languages; languages++)
+        n += *languages == ',';
+    return n;
+}
+
+/* The words for the languages, with ids from `id` on. */
+static void put_languages(struct dg_json_out *out, const struct dg_mkmodel *options, size_t id)
+{
+    const bool is_opus = options->blueprint.lang_rule == DG_LANG_NONE;
+    for (const char *at = options->languages; at && *at;) {
+        int len = (int)strcspn(at, ",");
+        const char *around = is_opus ? ">>" : memchr(at, '_', (size_t)len) ? "" : "__";
+        char word[64];
+        snprintf(word, sizeof word, "%s%.*s%s", around, len, at, is_opus ? "<<" : around);
+        dg_json_out_key(out, word);
+        dg_json_out_uint(out, id++);
+        at += len;
+        at += *at == ',';
+    }
+}
+
+static enum dg_err print_vocabulary(struct dg_buf *spm, struct dg_buf *json, const struct dg_mkmodel *options, size_t V)
+{
+    const size_t n_languages = count_languages(options->languages);
     struct dg_json_out out;
     dg_json_out_init(&out, json);
     dg_json_out_open(&out, '{');
@@ -312,13 +337,14 @@ static enum dg_err print_vocabulary(struct dg_buf *spm, struct dg_buf *json, siz
         err = put_piece(spm, "<s>", 0, 3);
     if (!err)
         err = put_piece(spm, "</s>", 0, 3);
-    for (size_t i = 0; i + 3 < V && !err; i++) {
+    for (size_t i = 0; i + 3 + n_languages < V && !err; i++) {
         char text[PIECE_CAP];
         piece_text(i, text);
         err = put_piece(spm, text, -2.0f - logf((float)i + 1), 1);
         dg_json_out_key(&out, text);
         dg_json_out_uint(&out, i + 2);
     }
+    put_languages(&out, options, V - 1 - n_languages);
     dg_json_out_key(&out, "<pad>");
     dg_json_out_uint(&out, V - 1);
     dg_json_out_close(&out, '}');
@@ -336,12 +362,12 @@ static enum dg_err save_file(const char *dir, const char *name, const struct dg_
 }
 
 static enum dg_err save_vocabulary(const char *dir, const char *spm_name, const char *json_name,
-                                   size_t V, struct dg_why *why)
+                                   const struct dg_mkmodel *options, size_t V, struct dg_why *why)
 {
     struct dg_buf spm, json;
     dg_buf_init(&spm, TEXT_MAX);
     dg_buf_init(&json, TEXT_MAX);
-    enum dg_err err = print_vocabulary(&spm, &json, V);
+    enum dg_err err = print_vocabulary(&spm, &json, options, V);
     if (!err)
         err = save_file(dir, spm_name, &spm, why);
     if (!err && json_name)
@@ -352,14 +378,14 @@ static enum dg_err save_vocabulary(const char *dir, const char *spm_name, const 
 }
 
 /* One vocab.json when both sides have the same words, as Marian's; else one a side. */
-static enum dg_err save_vocabularies(const char *dir, const struct dg_blueprint *bp,
+static enum dg_err save_vocabularies(const char *dir, const struct dg_mkmodel *options, const struct dg_blueprint *bp,
                                      struct dg_why *why)
 {
     bool separate = bp->encoder.V != bp->decoder.V;
-    enum dg_err err = save_vocabulary(dir, "source.spm", "vocab.json", bp->encoder.V, why);
+    enum dg_err err = save_vocabulary(dir, "source.spm", "vocab.json", options, bp->encoder.V, why);
     if (!err)
         err = save_vocabulary(dir, "target.spm", separate ? "target_vocab.json" : NULL,
-                              bp->decoder.V, why);
+                              options, bp->decoder.V, why);
     struct dg_buf config;
     dg_buf_init(&config, 1024);
     if (!err)
@@ -390,6 +416,6 @@ enum dg_err dg_mkmodel(const char *dir, const struct dg_mkmodel *options, struct
         err = save_file(dir, "config.json", &config, why);
     dg_buf_deinit(&config);
     if (!err)
-        err = save_vocabularies(dir, &bp, why);
+        err = save_vocabularies(dir, options, &bp, why);
     return err ? err : save_weights(dir, options, &bp, why);
 }

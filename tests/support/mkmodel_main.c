@@ -7,6 +7,7 @@
  *         [--zero-start] [--untied] [--separate] [--relative REACH]
  *         [--rnn-encoder bidirectional|alternating|bi-unidirectional] [--cells ENC,BASE] [--high-cells N]
  *         [--rnn-width N] [--rnn-skip] [--rnn-norm]
+ *         [--languages fr,en,zho_Hans] [--language-rule none|source-first|source-last]
  *
  * Writes a random model for scripts and for trying things by hand. --untied: an output matrix of its own;
  * --separate: source and target embeddings of their own. */
@@ -77,8 +78,11 @@ static bool set_choice(struct dg_mkmodel *options, const char *name, const char 
                                               "gelu_tanh", "quick_gelu", NULL};
     static const char *const positions[] = {"none",        "halves",  "halves-closed",
                                             "interleaved", "learned", NULL};
+    static const char *const rules[] = {"none", "source-first", "source-last", NULL};
     int index;
-    if (strcmp(name, "--type") == 0 && choose(value, types, &index))
+    if (strcmp(name, "--language-rule") == 0 && choose(value, rules, &index))
+        options->blueprint.lang_rule = (enum dg_lang_rule)index;
+    else if (strcmp(name, "--type") == 0 && choose(value, types, &index))
         options->dtype = (enum dg_dtype)index;
     else if (strcmp(name, "--decoder") == 0 && choose(value, decoders, &index))
         options->blueprint.decoder_kind = (enum dg_decoder_kind)index;
@@ -101,6 +105,10 @@ static bool set_value(struct dg_mkmodel *options, const char *name, const char *
         bool good = read_size(value, &seed, NULL);
         options->seed = good ? seed : 0;
         return good;
+    }
+    if (strcmp(name, "--languages") == 0) {
+        options->languages = value;
+        return true;
     }
     if (strcmp(name, "--D") == 0)
         return read_size(value, &bp->D, NULL);

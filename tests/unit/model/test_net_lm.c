@@ -342,7 +342,7 @@ START_TEST(every_tensor_that_does_not_fit_is_named)
 {
     struct dg_import_summary summary;
     struct dg_why why;
-    char in[DG_TMPDIR_CAP + 32], out[DG_TMPDIR_CAP + 32], path[DG_TMPDIR_CAP + 64];
+    char in[DG_TMPDIR_CAP + 32], out[DG_TMPDIR_CAP + 32], path[2048];
     dg_tmpdir_make(import_root);
     snprintf(in, sizeof in, "%s/in", import_root);
     snprintf(out, sizeof out, "%s/out", import_root);

@@ -145,7 +145,8 @@ START_TEST(every_text_comes_back_and_offsets_cover_it)
         const struct dg_bpe_token *tokens;
         for (int i = 0; i < 20; i++) {
             random = random * 1664525 + 1013904223;
-            strcat(text, parts[(random >> 20) % (sizeof parts / sizeof *parts)]);
+            const size_t len = strlen(text);
+            snprintf(text + len, sizeof text - len, "%s", parts[(random >> 20) % (sizeof parts / sizeof *parts)]);
         }
         const size_t n = encode(bpe, work, text, 0, &tokens);
         check_decoding(bpe, tokens, n, dg_span_cstr(text));

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: ISC
+"""Models of many languages: every API lists the pairs and serves them, the daemon and the tool say the same, and two
+hundred languages are listed quickly. What the networks say is nonsense; that it is the right nonsense is checked against
+the tool with ids (unit tests compare with a slow network)."""
+import json
+import os
+import subprocess
+
+from harness import SOURCES, IntegrationTest, main
+
+TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+MKMODEL = os.path.abspath(os.environ.get("DRAGOMAN_MKMODEL", "./tests/support/mkmodel"))
+LANGUAGE_DATA = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
+JSON = {"Content-Type": "application/json"}
+TEXT = "la mado zy, keto fuli."
+
+
+class Languages(IntegrationTest):
+    def make(self, name, languages, rule="source-first"):
+        path = os.path.join(self.models, name)
+        more = [] if rule == "none" else ["--pre-norm", "--positions", "halves-closed"]
+        subprocess.run([MKMODEL, path, "--languages", languages, "--language-rule", rule, "--vocab", "220", *more], check=True)
+        return path
+
+    def setUp(self):
+        super().setUp()
+        self.models = os.path.join(self.directory, "models")
+        os.mkdir(self.models)
+
+    def ask(self, path, body=None, method=None, status=200, headers=JSON):
+        got, _, answer = self.server.request(method or ("POST" if body else "GET"), path,
+                                             body=json.dumps(body) if body else None, headers=headers)
+        self.assertEqual(got, status, answer)
+        return json.loads(answer)
+
+    def translate(self, source, target, status=200, **fields):
+        return self.ask("/v1/translate", {"text": TEXT, "source": source, "target": target, "max_length": 12, "beam": 1,
+                                          **fields},
+                        status=status)
+
+    def tool(self, *arguments, text=TEXT, code=0):
+        done = subprocess.run([TOOL, *arguments], input=text, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def test_one_model_serves_its_pairs(self):
+        path = self.make("m2m", "de,en,fr,zh")
+        self.server = self.start(f"--models-dir={self.models}", LANGUAGE_DATA)
+        texts = {}
+        for source in ("de", "en", "fr", "zh"):
+            for target in ("de", "en", "fr", "zh"):
+                if source == target:
+                    self.translate(source, target, status=404)
+                    continue
+                answer = self.translate(source, target)
+                texts[source, target] = answer["translations"][0]["text"]
+                self.assertEqual((answer["model"], answer["translations"][0]["source"]), ("m2m", source))
+                said = self.tool("translate", "-q", "-m", path, "--source", source, "--target", target, "--max-len", "12")
+                self.assertEqual(said.stdout, texts[source, target])
+        self.assertGreater(len(set(texts.values())), 2)  # it does hear which pair it is
+        again = self.translate("fra_Latn", "zh-CN")
+        self.assertEqual(again["translations"][0]["text"], texts["fr", "zh"])
+
+    def test_streams_and_scores(self):
+        self.make("m2m", "de,en,fr")
+        self.server = self.start(f"--models-dir={self.models}", LANGUAGE_DATA)
+        whole = self.translate("fr", "de")["translations"][0]["text"]
+        body = {"text": TEXT, "source": "fr", "target": "de", "max_length": 12, "beam": 1, "stream": True}
+        status, _, stream = self.server.request("POST", "/v1/translate", body=json.dumps(body))
+        self.assertEqual(status, 200)
+        parts = [json.loads(block.split("data: ", 1)[1]) for block in stream.decode().split("\n\n")
+                 if block.startswith("event: token")]
+        self.assertEqual("".join(part["text"] for part in parts), whole)
+        scores = [self.ask("/v1/score", {"source": "fr", "target": target, "text": TEXT, "translation": "bade"})
+                  for target in ("de", "en")]
+        self.assertNotEqual(*scores)
+
+    def test_every_api_lists_them(self):
+        self.make("m2m", "de,en,fr,zh")
+        self.make("opus-mt-en-roa", "fra,por,pt_br", "none")
+        self.server = self.start(f"--models-dir={self.models}", LANGUAGE_DATA)
+        listed = {item["code"]: item["targets"] for item in self.ask("/v1/languages")["languages"]}
+        self.assertEqual(listed["de"], ["en", "fr", "pt", "pt-BR", "zh"])  # Portuguese by way of English
+        self.assertEqual(listed["en"], ["de", "fr", "pt", "pt-BR", "zh"])
+        self.assertNotIn("pt", listed)
+        libre = {item["code"]: item["targets"] for item in self.ask("/languages")}
+        self.assertEqual(libre["fr"], ["de", "en", "fr", "pt", "pt-BR", "zh-Hans"])
+        self.assertEqual(libre["pt"], ["pt"])
+        deepl = [item["language"] for item in self.ask("/v2/languages?type=source")]
+        self.assertEqual(deepl, ["DE", "EN", "FR", "ZH"])
+        models = {model["name"]: model for model in self.ask("/v1/models")["models"]}
+        self.assertEqual(models["m2m"]["source"], None)
+        self.assertEqual(models["m2m"]["targets"], ["de", "en", "fr", "zh"])
+        opus = models["opus-mt-en-roa"]
+        self.assertEqual((opus["source"], opus["target"], opus["sources"]), ("en", None, ["en"]))
+        self.assertEqual(opus["targets"], ["fr", "pt", "pt-BR"])
+        through = self.translate("de", "pt")
+        self.assertEqual(through["model"], "m2m+opus-mt-en-roa")
+        body = {"q": TEXT, "source": "fr", "target": "zh-Hans"}
+        self.assertIn("translatedText", self.ask("/translate", body))
+        self.assertIn("translations", self.ask("/v2/translate", {"text": [TEXT], "source_lang": "FR", "target_lang": "PT-BR"}))
+
+    def test_says_what_is_missing(self):
+        path = self.make("m2m", "de,en,fr")
+        conf = f"[model some]\npath = {path}\nsource = fr\ntarget = en, de\n"
+        self.server = self.start(LANGUAGE_DATA, conf=conf)
+        self.assertEqual([(m["source"], m["targets"]) for m in self.ask("/v1/models")["models"]], [("fr", ["en", "de"])])
+        self.assertIn("no model translates from en to de", json.dumps(self.translate("en", "de", status=404)))
+        answer = self.ask("/v1/translate", {"text": TEXT, "model": "some", "source": "fr"}, status=400)
+        self.assertIn("name the target language", answer["error"]["message"])
+        said = self.tool("translate", "-m", path, "--source", "fr", code=1)
+        self.assertIn("name the target language", said.stderr)
+        said = self.tool("translate", "-m", path, "--target", "fr", code=1)
+        self.assertIn("name the source language", said.stderr)
+        self.assertIn("no model translates from fr to it",
+                      self.tool("translate", "-m", path, "--source", "fr", "--target", "it", code=1).stderr)
+        daemon = self.run_program("--listen=127.0.0.1:0", conf=f"[model x]\npath = {path}\ntarget = it\n".encode())
+        self.assertIn("target 'it' is no language of the model, which has de, en, fr (3)", daemon.stdout + daemon.stderr)
+
+    def test_the_tool_shows_them(self):
+        path = self.make("nllb", "eng_Latn,fra_Latn,zho_Hant", "source-last")
+        card = self.tool("inspect", path).stdout
+        self.assertIn("languages    3 to 3, told behind the source and before the target", card)
+        self.assertIn("from       en, fr, zh-Hant\n", card)
+        card = json.loads(self.tool("inspect", "--json", path).stdout)
+        self.assertEqual(card["target_languages"], {"en": "eng_Latn", "fr": "fra_Latn", "zh-Hant": "zho_Hant"})
+        scored = self.tool("score", "-m", path, "--source", "fr", "--target", "en", text=f"{TEXT}\tbade\n").stdout
+        other = self.tool("score", "-m", path, "--source", "fr", "--target", "zh-TW", text=f"{TEXT}\tbade\n").stdout
+        self.assertNotEqual(json.loads(scored)["logprob"], json.loads(other)["logprob"])
+        self.tool("score", "-m", path, "--source", "fr", text=f"{TEXT}\tbade\n", code=1)
+
+    def test_a_text_in_the_target_language_comes_back(self):
+        self.make("m2m", "de,en,fr")
+        self.server = self.start(f"--models-dir={self.models}", LANGUAGE_DATA)
+        text = "Where is the nearest station, please?"
+        answer = self.ask("/v1/translate", {"text": text, "target": "en"})
+        self.assertEqual(answer["translations"][0]["text"], text)
+
+
+if __name__ == "__main__":
+    main()
