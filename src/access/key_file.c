@@ -41,6 +41,8 @@ const struct dg_opt_row dg_key_rows[] = {
      .help = "the priority of its requests, and the highest that they may ask for"},
     {DG_OPT_STRINGS(T, models), "models", .def = "", .max = DG_KEY_MODELS_MAX, .unit = "MODEL,...",
      .help = "the models it may use; empty for all"},
+    {DG_OPT_STRING(T, glossary), "glossary", .def = "", .max = 64, .unit = "ID",
+     .help = "the glossary that its requests use when they name none; empty for none"},
     {DG_OPT_STRING(T, note), "note", .def = "", .max = 200, .unit = "TEXT",
      .help = "for people: whose it is, what for"},
 };

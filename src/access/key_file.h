@@ -13,6 +13,7 @@
  *     characters-per-month = 5M
  *     priority = normal                           the highest it gets: interactive, normal, bulk
  *     models = fr-en, de-en                       nothing: all
+ *     glossary = ID                               that its requests use when they name none
  *     note = whose it is
  *     old-hash, old-until                         the secret before a rotation, while it is still taken
  *
@@ -58,6 +59,7 @@ struct dg_key {
     int priority;         /* enum dg_key_priority */
     int64_t requests_per_minute, characters_per_minute, characters_per_month; /* 0: no limit */
     struct dg_opt_list models; /* owned; empty: all */
+    const char *glossary;      /* owned, as note: id of the one that its requests use; "": none */
     const char *note;          /* owned; never NULL after init */
 };
 

@@ -22,6 +22,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     made->log = log;
     dg_list_init(&made->jobs);
     dg_documents_init(&made->documents);
+    dg_glossaries_init(&made->glossaries);
     dg_list_init(&made->scorings);
     dg_live_init(&made->live);
     made->random_used = sizeof made->random;
@@ -39,7 +40,11 @@ void dg_api_free(struct dg_api *api)
         return;
     dg_job_free_all(&api->jobs);
     dg_documents_deinit(&api->documents);
+<<<<<<< HEAD
     dg_languages_cache_deinit(&api->languages);
+=======
+    dg_glossaries_deinit(&api->glossaries);
+>>>>>>> 4b4f56b (api: glossaries, of a request, kept for a key, and DeepL's)
     dg_free(api);
 }
 
@@ -68,7 +73,10 @@ enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts
                              struct dg_why *why)
 {
     api->bulk_bytes_max = opts->bytes_max;
-    return dg_bulk_open(&api->bulk, opts, loop, api->engine, &api->jobs, api->log, why);
+    enum dg_err err = dg_bulk_open(&api->bulk, opts, loop, api->engine, &api->jobs, api->log, why);
+    if (!err)
+        dg_bulk_set_glossaries(api->bulk, &api->glossaries);
+    return err;
 }
 
 void dg_api_turn(struct dg_api *api)

@@ -63,6 +63,10 @@ struct dg_bulk_opts;
 enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts, uv_loop_t *loop,
                              struct dg_why *why) DG_MUST_CHECK;
 
+/* Where glossaries are kept, and by whom; without this in memory, by all. Before the bulk jobs are opened. */
+struct dg_glossaries_opts;
+enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossaries_opts *opts, struct dg_why *why) DG_MUST_CHECK;
+
 /* To be called after each dg_engine_poll; once a second; and once a minute or so. */
 void dg_api_turn(struct dg_api *api);
 void dg_api_second(struct dg_api *api);

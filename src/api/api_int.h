@@ -11,7 +11,11 @@
 #include "api/call.h"
 #include "api/documents.h"
 #include "api/gate.h"
+<<<<<<< HEAD
 #include "api/languages.h"
+=======
+#include "api/glossaries.h"
+>>>>>>> 4b4f56b (api: glossaries, of a request, kept for a key, and DeepL's)
 #include "api/live.h"
 #include "api/metrics.h"
 
@@ -35,6 +39,7 @@ struct dg_api {
     struct dg_clock clock;
     uint64_t started_ns;
     struct dg_documents documents; /* files sent to be translated */
+    struct dg_glossaries glossaries;
     uint64_t deepl_characters; /* translated through DeepL's API since then */
     struct dg_metrics metrics;
     struct dg_access *access; /* NULL until set: everybody may do everything */
@@ -89,6 +94,11 @@ void dg_api_v1_job(struct dg_call *call);
 void dg_api_v1_job_remove(struct dg_call *call);
 void dg_api_v1_job_cancel(struct dg_call *call);
 void dg_api_v1_job_result(struct dg_call *call);
+void dg_api_v1_glossaries_add(struct dg_call *call);
+void dg_api_v1_glossaries(struct dg_call *call);
+void dg_api_v1_glossary(struct dg_call *call);
+void dg_api_v1_glossary_replace(struct dg_call *call);
+void dg_api_v1_glossary_remove(struct dg_call *call);
 void dg_api_v1_score(struct dg_call *call);
 void dg_api_v1_translate(struct dg_call *call);
 void dg_api_v1_stream(struct dg_call *call);

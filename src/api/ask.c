@@ -3,6 +3,7 @@
 
 /* One table row per option: name, type, range, where it goes. */
 #include "api/ask.h"
+#include "api/glossary_json.h"
 #include "base/utf8.h"
 
 #include <stddef.h>
@@ -56,8 +57,9 @@ static const char *const format_words[] = {[DG_DOC_TEXT] = "text", [DG_DOC_HTML]
 static const char *const line_words[] = {"sentences", "whole", "join", NULL};
 static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
 static const char *const other_fields[] = {"text",  "prefix",   "must",  "protected", "suppress", "format", "lines",
-                                           "priority", "cache", "api_key", "type",   "id"};
-enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000, ID_MAX = 1000 };
+                                           "priority", "cache", "api_key", "type",   "id", "glossary"};
+enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000, ID_MAX = 1000, TERMS_MAX = 1000,
+       GLOSSARIES_MAX = 5 };
 
 /* ---- Failures ---------------------------------------------------------------------------------- */
 
@@ -355,6 +357,52 @@ static enum dg_err read_must(const struct dg_json *json, struct dg_arena *arena,
     return err;
 }
 
+/* Terms of the request's own: an object with "terms". */
+static enum dg_err read_terms(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why, struct dg_ask *ask)
+{
+    static const char *const fields[] = {"terms", NULL};
+    struct dg_glossary *glossary = dg_glossary_new(arena);
+    enum dg_err err = dg_json_check_fields(json, fields, why);
+    if (!err && !dg_json_get(json, "terms"))
+        err = dg_why_set(why, DG_ERR_INVALID, "field 'glossary': read an object without 'terms', expected one with them");
+    if (!err && !glossary)
+        err = DG_ERR_NOMEM;
+    if (!err)
+        err = dg_glossary_begin(glossary, "", "", why);
+    if (!err)
+        err = dg_glossary_json_add(glossary, dg_json_get(json, "terms"), "terms", TERMS_MAX, why);
+    if (!err)
+        err = dg_glossary_seal(glossary, why);
+    if (err && glossary)
+        dg_glossary_unref(glossary);
+    if (!err)
+        ask->glossary = glossary;
+    return err;
+}
+
+/* An id, an array of them, or terms. An empty array is none, where the key has one by default. */
+static enum dg_err read_glossary(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why, struct dg_ask *ask)
+{
+    const struct dg_json *value = dg_json_get(json, "glossary");
+    struct dg_span *ids = NULL;
+    bool is_array;
+    if (dg_json_type(value) == DG_JSON_NULL)
+        return DG_OK;
+    ask->has_glossary = true;
+    ask->glossary = NULL;
+    ask->n_glossary_ids = 0;
+    if (dg_json_type(value) == DG_JSON_OBJECT)
+        return read_terms(value, arena, why, ask);
+    if (dg_json_type(value) == DG_JSON_ARRAY && dg_json_len(value) == 0)
+        return DG_OK;
+    if (dg_json_type(value) != DG_JSON_STRING && dg_json_type(value) != DG_JSON_ARRAY)
+        return dg_why_set(why, DG_ERR_INVALID, "field 'glossary': read %s, expected an id, an array of ids, or an object with 'terms'",
+                          dg_json_type_name(dg_json_type(value)));
+    enum dg_err err = dg_ask_texts(json, "glossary", GLOSSARIES_MAX, arena, why, &ids, &ask->n_glossary_ids, &is_array);
+    ask->glossary_ids = ids;
+    return err;
+}
+
 /* Ids of target tokens that are never chosen. */
 static enum dg_err read_suppress(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
                                  struct dg_ask *ask)
@@ -431,6 +479,11 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
         field = "must";
         max = DG_CONSTRAINTS_MAX;
         err = read_must(json, arena, &why, &found);
+    }
+    if (!err) {
+        field = "glossary";
+        max = GLOSSARIES_MAX;
+        err = read_glossary(json, arena, &why, &found);
     }
     if (!err) {
         field = "suppress";

@@ -34,6 +34,10 @@ struct dg_ask {
     struct dg_span prefix; /* translated text to put before the (only) text's; not from JSON */
     bool has_beam, has_priority;
     struct dg_span api_key; /* "" when there is none */
+    bool has_glossary;      /* something was said of glossaries: these, in the order of their importance */
+    struct dg_glossary *glossary; /* in the arena; NULL: none of its own */
+    const struct dg_span *glossary_ids; /* [n_glossary_ids] */
+    size_t n_glossary_ids;
     int alternatives;
     bool stream;
     bool want_scores, want_tokens, want_alignment;

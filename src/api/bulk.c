@@ -780,3 +780,8 @@ void dg_bulk_close(struct dg_bulk *bulk)
         close(bulk->lock_fd);
     dg_free(bulk);
 }
+
+void dg_bulk_set_glossaries(struct dg_bulk *bulk, const struct dg_glossaries *glossaries)
+{
+    bulk->glossaries = glossaries;
+}

@@ -114,4 +114,8 @@ struct dg_bulk_stats {
 };
 void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats);
 
+/* The glossaries that lines may name; borrowed. After open, before the first turn. */
+struct dg_glossaries;
+void dg_bulk_set_glossaries(struct dg_bulk *bulk, const struct dg_glossaries *glossaries);
+
 #endif

@@ -19,6 +19,7 @@ struct dg_bulk {
     struct dg_log *log;
     struct dg_offload *files; /* one thread: what it does stays in order */
     struct dg_clock clock;
+    const struct dg_glossaries *glossaries; /* that lines may name */
     int lock_fd;
     bool is_closing;
     struct dg_list jobs; /* of struct dg_bulk_job, oldest first */

@@ -10,6 +10,7 @@
  * sentences on the loop. A line that cannot be translated is answered by its error, so that lines stay in
  * step; what a stop or a cancellation ends is not answered at all. */
 #include "api/bulk_int.h"
+#include "api/glossaries.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -180,7 +181,10 @@ static enum dg_err start(struct dg_bulk_line *line, struct dg_failure *failure)
     uint64_t retry_ms;
     line->work->ask.request.priority = DG_PRIORITY_BULK;
     line->work->ask.stream = false;
-    enum dg_err err = own_options(line->work);
+    enum dg_err err = dg_glossaries_apply(line->job->bulk->glossaries, line->work, line->job->owner, false, NULL, failure);
+    if (err)
+        return err;
+    err = own_options(line->work);
     if (!err)
         err = dg_job_start(line->work, &listener, line, &why, &retry_ms);
     if (err)

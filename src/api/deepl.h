@@ -22,6 +22,9 @@ bool dg_deepl_pair(struct dg_relay *relay, struct dg_why *why);
 /* formality, model_type and what else is one of a few words; false and the sentence. */
 bool dg_deepl_check_words(struct dg_relay *relay, struct dg_why *why);
 
+/* glossary_id and glossary_ids, which need source_lang, into the job's ask; false and the sentence. */
+bool dg_deepl_read_glossaries(struct dg_relay *relay, struct dg_why *why);
+
 void dg_deepl_translate(struct dg_call *call);
 void dg_deepl_languages(struct dg_call *call);
 void dg_deepl_v3_languages(struct dg_call *call);
@@ -29,5 +32,11 @@ void dg_deepl_document(struct dg_call *call);
 void dg_deepl_document_status(struct dg_call *call);
 void dg_deepl_document_result(struct dg_call *call);
 void dg_deepl_usage(struct dg_call *call);
+void dg_deepl_glossaries_add(struct dg_call *call);
+void dg_deepl_glossaries(struct dg_call *call);
+void dg_deepl_glossary(struct dg_call *call);
+void dg_deepl_glossary_remove(struct dg_call *call);
+void dg_deepl_glossary_entries(struct dg_call *call);
+void dg_deepl_glossary_pairs(struct dg_call *call);
 
 #endif

@@ -77,6 +77,14 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         dg_relay_drop(relay);
         return;
     }
+    const struct dg_key *key = call->api->access ? dg_access_key(call->api->access, &call->charge.who) : NULL;
+    struct dg_failure missing;
+    if (dg_glossaries_apply(&call->api->glossaries, relay->job, dg_gate_name(call), dg_glossaries_is_admin(call), key, &missing)) {
+        dg_documents_remove(&upload->api->documents, document);
+        dg_call_fail(call, missing);
+        dg_relay_drop(relay);
+        return;
+    }
     dg_buf_init(&buf, 4096);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
@@ -141,7 +149,7 @@ void dg_deepl_document(struct dg_call *call)
         return;
     }
     upload->api = call->api;
-    bool is_fine = dg_deepl_pair(relay, &why) && dg_deepl_check_words(relay, &why);
+    bool is_fine = dg_deepl_pair(relay, &why) && dg_deepl_check_words(relay, &why) && dg_deepl_read_glossaries(relay, &why);
     enum dg_err err = is_fine ? DG_OK : DG_ERR_INVALID;
     if (!err && relay->from && relay->from == relay->to)
         err = dg_why_set(&why, DG_ERR_INVALID, "Source and target language are equal.");

@@ -80,20 +80,6 @@ static bool read_texts(struct dg_relay *relay, struct dg_why *why)
     return !err;
 }
 
-static bool check_glossary(const struct dg_relay *relay, struct dg_why *why)
-{
-    const struct dg_field *id = dg_fields_get(&relay->fields, "glossary_id");
-    if (!id)
-        id = dg_fields_get(&relay->fields, "glossary_ids");
-    if (!id || id->kind == DG_FIELD_EMPTY || id->value.len == 0)
-        return true;
-    if (!relay->from)
-        dg_why_set(why, DG_ERR_INVALID, "Use of a glossary requires the source_lang parameter to be specified");
-    else
-        dg_why_set(why, DG_ERR_NOT_FOUND, "Glossary not found");
-    return false;
-}
-
 /* All values of a field as one list, separated by commas: it comes as an array, or as such a list. */
 static enum dg_err join(const struct dg_relay *relay, const char *name, struct dg_span *out)
 {
@@ -182,7 +168,7 @@ void dg_deepl_translate(struct dg_call *call)
         return;
     }
     if (!read_texts(relay, &why) || !dg_deepl_pair(relay, &why) || !dg_deepl_check_words(relay, &why) ||
-        !read_tags(relay, wishes, &why) || !check_glossary(relay, &why)) {
+        !read_tags(relay, wishes, &why) || !dg_deepl_read_glossaries(relay, &why)) {
         dg_relay_fail(relay, 400, "invalid_value", why.text);
         return;
     }

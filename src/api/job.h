@@ -57,6 +57,8 @@ struct dg_job {
     char model[128];     /* the one that was used */
     size_t n_tokens_in, n_tokens_out, n_characters, n_sentences;
     uint64_t queue_ns, first_ns, total_ns; /* the longest of all items */
+    struct dg_glossary *glossaries[DG_ENGINE_GLOSSARIES]; /* [n_glossaries] a reference each (glossaries.h) */
+    size_t n_glossaries;
 };
 
 /* The job is linked into `all` as long as it lives. DG_ERR_NOMEM. */
@@ -72,6 +74,10 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
 
 /* Lets go: cancels what is under way; frees, now or when the engine has delivered. NULL is fine. */
 void dg_job_drop(struct dg_job *job);
+
+/* [{"source","target","start","length","used", ...}, ...]: terms of glossaries; bytes are those of the texts. */
+struct dg_json_out;
+void dg_job_put_terms(struct dg_json_out *out, const struct dg_engine_result *result);
 
 /* "model":...,"usage":{...},"timing":{...}: the members that follow the items, without braces. */
 enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;

@@ -269,7 +269,15 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         tell_failure(relay, refusal);
         return;
     }
+    struct dg_failure missing;
     enum dg_err err = hand_over(relay);
+    if (!err && call) {
+        const struct dg_key *key = call->api->access ? dg_access_key(call->api->access, &call->charge.who) : NULL;
+        if (dg_glossaries_apply(&call->api->glossaries, relay->job, dg_gate_name(call), dg_glossaries_is_admin(call), key, &missing)) {
+            tell_failure(relay, &missing);
+            return;
+        }
+    }
     if (!err && relay->n == 0) { /* nothing to wait for */
         on_over(relay, relay->job);
         return;

@@ -369,6 +369,15 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         give_up(strand, refusal);
         return;
     }
+    struct dg_api *api = strand->stream->api;
+    const struct dg_who *who = &strand->charge.who;
+    struct dg_failure missing;
+    if (dg_glossaries_apply(&api->glossaries, strand->job, who->name, dg_who_has_key(who) && who->role == DG_KEY_ADMIN,
+                            api->access ? dg_access_key(api->access, who) : NULL, &missing)) {
+        dg_charge_refund(&strand->charge, missing.status);
+        give_up(strand, &missing);
+        return;
+    }
     enum dg_err err = dg_job_start(strand->job, &listener, strand, &why, &retry_ms);
     if (err) {
         struct dg_failure failure = dg_ask_failure(&strand->job->arena, err, &why, NULL);

@@ -149,8 +149,11 @@ static enum dg_err start(struct dg_call *call, struct dg_job *job, struct dg_fai
 {
     struct dg_why why = DG_WHY_NONE;
     uint64_t retry_ms = 0;
-    enum dg_err err =
-        dg_job_start(job, job->ask.stream ? &stream_listener : &whole_listener, call, &why, &retry_ms);
+    const struct dg_key *key = call->api->access ? dg_access_key(call->api->access, &call->charge.who) : NULL;
+    enum dg_err err = dg_glossaries_apply(&call->api->glossaries, job, dg_gate_name(call), dg_glossaries_is_admin(call), key, failure);
+    if (err)
+        return err;
+    err = dg_job_start(job, job->ask.stream ? &stream_listener : &whole_listener, call, &why, &retry_ms);
     if (err)
         *failure = dg_ask_failure(&job->arena, err, &why, NULL);
     if (err == DG_ERR_BUSY)

@@ -14,6 +14,7 @@
 #include "api/admin.h"
 #include "api/api.h"
 #include "api/bulk.h"
+#include "api/glossaries.h"
 #include "base/log.h"
 #include "daemon/keys.h"
 #include "daemon/memory.h"
@@ -338,6 +339,19 @@ static enum dg_err open_bulk(struct daemon *d, struct dg_why *why)
     return err;
 }
 
+/* As bulk jobs, with the account that the daemon has become. */
+static enum dg_err open_glossaries(struct daemon *d, struct dg_why *why)
+{
+    const struct dg_options *options = options_of(d->start);
+    const struct dg_glossaries_opts opts = {
+        .dir = options->glossaries_dir,
+        .n_max = (size_t)options->glossaries_max,
+        .bytes_max = options->glossaries_space,
+        .whose = (enum dg_glossaries_whose)options->glossaries,
+    };
+    return dg_api_open_glossaries(d->api, &opts, why);
+}
+
 static enum dg_err open_api(struct daemon *d, struct dg_why *why)
 {
     const struct dg_options *options = options_of(d->start);
@@ -447,6 +461,8 @@ static enum dg_err start(struct daemon *d, struct dg_why *why)
         err = bind_listeners(d, why);
     if (!err)
         err = drop_privileges(d, why);
+    if (!err)
+        err = open_glossaries(d, why);
     if (!err)
         err = open_bulk(d, why);
     if (!err)

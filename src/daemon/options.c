@@ -7,6 +7,7 @@
 
 #include "access/key_file.h"
 #include "access/quota.h"
+#include "api/glossaries.h"
 #include "base/log.h"
 #include "engine/langs.h"
 #include "net/loop/address.h"
@@ -31,6 +32,9 @@ static const char *const format_words[] = {
 static const char *const auto_words[] = {"auto", NULL};
 static const char *const priority_words[] = {
     [DG_KEY_INTERACTIVE] = "interactive", [DG_KEY_NORMAL] = "normal", [DG_KEY_BULK] = "bulk", NULL};
+
+static const char *const whose_words[] = {[DG_GLOSSARIES_NOBODY] = "nobody", [DG_GLOSSARIES_ADMINS] = "admins",
+                                          [DG_GLOSSARIES_KEYS] = "keys", [DG_GLOSSARIES_ALL] = "all", NULL};
 
 #define T struct dg_options
 enum { KIB = 1024, MIB = 1024 * 1024, SECOND = 1000, HOUR = 3600 * 1000 };
@@ -163,6 +167,15 @@ static const struct dg_opt_row rows[] = {
      .help = "bulk jobs kept, finished ones counted"},
     {DG_OPT_DURATION(T, jobs_retention_ms), "jobs-retention", .min = SECOND, .max = 10000ll * 24 * HOUR,
      .def = "7d", .help = "how long a finished bulk job and its result are kept"},
+
+    {DG_OPT_ENUM(T, glossaries), "glossaries", .heading = "Glossaries", .words = whose_words, .def = "all",
+     .help = "who may have glossaries kept here: all (with a key, once there are keys), keys, admins or nobody"},
+    {DG_OPT_PATH(T, glossaries_dir), "glossaries-dir", .def = "",
+     .help = "where glossaries are kept, each in a file; empty: in memory, until the server ends"},
+    {DG_OPT_INT(T, glossaries_max), "glossaries-max", .min = 1, .max = 100000, .def = "1000",
+     .help = "glossaries kept, of all keys together"},
+    {DG_OPT_SIZE(T, glossaries_space), "glossaries-space", .min = 64 * KIB, .max = 65536ull * MIB, .def = "64MiB",
+     .help = "memory that glossaries may take together"},
 
     {DG_OPT_ENUM(T, log_level), "log-level", .heading = "Log", .words = level_words, .def = "info",
      .flags = DG_OPT_RELOADABLE,

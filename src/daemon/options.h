@@ -59,6 +59,12 @@ struct dg_options {
     uint64_t jobs_upload, jobs_space;
     int64_t jobs_max, jobs_retention_ms;
 
+    /* Glossaries. */
+    const char *glossaries_dir;
+    int glossaries; /* enum dg_glossaries_whose */
+    int64_t glossaries_max;
+    uint64_t glossaries_space;
+
     /* Log. */
     int log_level;  /* enum dg_log_level */
     int log_format; /* enum dg_log_format */

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Glossaries: by the command."""
+"""Glossaries: by the command, in our own API (of a request, kept, of a key), and as DeepL's clients use them."""
 import json
 import os
 import subprocess
 import tempfile
 import unittest
+import urllib.parse
 
-from harness import SOURCES, main
+from harness import SOURCES, IntegrationTest, main
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
 MODEL = os.path.join(SOURCES, "models", "fr-en")
 TERMS = "chat\thound\nvoiture\tautomobile\nmaison\tresidence\n"
 
@@ -57,6 +59,171 @@ class Command(unittest.TestCase):
         self.assertIn("duplicates key with the index 0", self.summary)
         self.translate("", "chat\n", code=1)
         self.assertIn("misses tab separator", self.summary)
+
+
+class Api(IntegrationTest):
+    def ask(self, method, path, body=None, status=200, server=None, **headers):
+        if isinstance(body, (dict, list)):
+            body, headers = json.dumps(body).encode(), {"Content-Type": "application/json", **headers}
+        got, self.headers, answer = (server or self.server).request(method, path, body=body, headers=headers)
+        self.assertEqual(got, status, answer)
+        return json.loads(answer) if answer and "json" in self.headers["Content-Type"] else answer.decode()
+
+    def translate(self, glossary=None, status=200, text="Le chat dort.", **fields):
+        body = {"text": text, "source": "fr", "target": "en", **fields}
+        if glossary is not None:
+            body["glossary"] = glossary
+        answer = self.ask("POST", "/v1/translate", body, status)
+        return answer["translations"][0] if status == 200 else answer["error"]
+
+    def test_terms_of_the_request(self):
+        self.server = self.start(MODELS)
+        plain = self.translate()
+        self.assertNotIn("terms", plain)
+        for terms in ([{"source": "chat", "target": "hound"}], [["chat", "hound"]], {"chat": "hound"}, {"chat": ["hound"]}):
+            said = self.translate({"terms": terms})
+            self.assertIn("hound", said["text"])
+            at = said["terms"][0].pop("target_start")
+            self.assertEqual(said["text"][at:at + 5], "hound")
+            self.assertEqual(said["terms"], [{"source": "chat", "target": "hound", "start": said["terms"][0]["start"],
+                                              "length": said["terms"][0]["length"], "used": True, "target_length": 5}])
+        said = self.translate({"terms": {"chien": "hound"}})
+        self.assertEqual((said["text"], said["terms"]), (plain["text"], []))
+        said = self.translate({"terms": {"chat": "\u732b"}})
+        self.assertFalse(said["terms"][0]["used"])
+        for wrong in (1, True, {}, {"terms": 1}, {"terms": []}, {"terms": {}}, {"terms": [1]}, {"terms": [["a"]]}, {"pairs": {}},
+                      {"terms": [{"source": "a"}]}, {"terms": [{"target": "a"}]}, {"terms": [{"source": "", "target": "a"}]},
+                      {"terms": [{"source": "a", "target": []}]}, {"terms": [{"source": "a", "target": [1]}]},
+                      {"terms": [["a", "b"], ["a", "c"]]}, {"terms": {"a\n": "b"}}, {"terms": {"a": "b" * 2000}},
+                      {"terms": [[f"t{i}", "x"] for i in range(1001)]}, [1], ["a"] * 6):
+            error = self.translate(wrong, status=400)
+            self.assertEqual(error["field"], "glossary", (wrong, error))
+        self.assertEqual(self.translate("no-such", status=404)["code"], "no_such_glossary")
+
+    def test_streams_never_show_what_a_term_replaces(self):
+        self.server = self.start(MODELS)
+        answer = self.ask("POST", "/v1/translate", {"text": "Le chat dort. Le chat est noir.", "source": "fr", "target": "en", "beam": 1,
+                                                    "stream": True, "glossary": {"terms": {"chat": "hound"}}})
+        tokens = [json.loads(line[5:])["text"] for line in answer.split("\n") if line.startswith("data:") and '"index"' in line
+                  and '"text"' in line and '"translations"' not in line]
+        done = json.loads(answer.split("event: done")[1].split("data:")[1].split("\n")[0])
+        self.assertEqual("".join(tokens), done["translations"][0]["text"])
+        self.assertNotIn("cat", "".join(tokens))
+
+    def test_kept_on_disk_and_private(self):
+        folder = os.path.join(self.directory, "glossaries")
+        keys = os.path.join(self.directory, "keys.conf")
+        secrets = {}
+        for name in ("anna", "bert", "root"):
+            flags = ["--role=admin"] if name == "root" else []
+            done = subprocess.run([TOOL, "keys", "add", name, *flags, f"--file={keys}"], capture_output=True, check=True, text=True)
+            secrets[name] = next(word for word in done.stdout.split() if word.startswith("dgk_"))
+        flags = (MODELS, f"--glossaries-dir={folder}", f"--keys-file={keys}")
+        self.server = self.start(*flags)
+        anna, bert, root = ({"Authorization": "Bearer " + secrets[name]} for name in ("anna", "bert", "root"))
+        body = {"name": "pets", "source": "fr", "target": "en", "terms": [["chat", "hound"]]}
+        self.ask("POST", "/v1/glossaries", body, 403)
+        made = self.ask("POST", "/v1/glossaries", body, 201, **anna)
+        path = "/v1/glossaries/" + made["id"]
+        self.assertEqual((made["count"], made["source"], made["own"]), (1, "fr", True))
+        table = self.ask("POST", "/v1/glossaries?name=tab&source=fr&target=en", "chat\tfeline\tmoggy\nnoir\tdark\n".encode(), 201,
+                         **{"Content-Type": "text/tab-separated-values", **anna})
+        self.assertEqual(self.ask("GET", "/v1/glossaries/" + table["id"], **anna)["terms"][0],
+                         {"source": "chat", "target": ["feline", "moggy"]})
+        self.assertEqual(self.ask("GET", "/v1/glossaries/" + table["id"], Accept="text/csv", **anna), "chat,feline,moggy\nnoir,dark\n")
+        self.ask("GET", path, status=404, **bert)
+        self.ask("DELETE", path, status=404, **bert)
+        self.assertEqual(self.ask("GET", "/v1/glossaries", **bert), {"glossaries": []})
+        self.ask("POST", "/v1/glossaries", {**body, "shared": True}, 403, **anna)
+        shared = self.ask("POST", "/v1/glossaries", {**body, "shared": True}, 201, **root)
+        self.ask("PUT", "/v1/glossaries/" + shared["id"], body, 403, **bert)
+        for wrong in ({}, {**body, "terms": []}, {**body, "x": 1}, {**body, "source": "x y"}, {**body, "terms": [["a", "b"], ["a", "c"]]}):
+            self.assertIn("message", self.ask("POST", "/v1/glossaries", wrong, 400, **anna)["error"])
+        self.ask("POST", "/v1/glossaries", b"{", 400, **anna)
+        self.assertEqual(self.ask("PUT", path, {**body, "terms": [["chat", "dog"]]}, **anna)["id"], made["id"])
+        ask = {"text": "Le chat dort.", "source": "fr", "target": "en", "glossary": made["id"]}
+        self.assertIn("dog", self.ask("POST", "/v1/translate", ask, **anna)["translations"][0]["text"])
+        self.ask("POST", "/v1/translate", ask, 404, **bert)
+        self.ask("POST", "/v1/translate", {**ask, "glossary": shared["id"]}, **bert)
+        # What was answered is there after a crash; what is damaged is told and left alone.
+        self.server.process.kill()
+        self.server.expected_codes = (-9,)
+        self.server.process.wait()
+        with open(os.path.join(folder, "0" * 36 + ".json"), "w") as file:
+            file.write("{")
+        with open(keys, encoding="utf-8") as file:
+            text = file.read()
+        with open(keys, "w", encoding="utf-8") as file:
+            file.write(text.replace("[key bert]\n", f"[key bert]\nglossary = {shared['id']}\n"))
+        self.server = self.start(*flags)
+        self.assertIn("a glossary is left out", self.server.log())
+        self.assertEqual([one["id"] for one in self.ask("GET", "/v1/glossaries", **anna)["glossaries"]],
+                         [made["id"], table["id"], shared["id"]])
+        self.assertIn("dog", self.ask("POST", "/v1/translate", ask, **anna)["translations"][0]["text"])
+        by_default = {"text": "Le chat dort.", "source": "fr", "target": "en"}
+        self.assertIn("hound", self.ask("POST", "/v1/translate", by_default, **bert)["translations"][0]["text"])
+        self.assertIn("hound", self.ask("POST", "/translate", {"q": "Le chat dort.", "source": "fr", "target": "en"}, **bert)["translatedText"])
+        self.assertNotIn("hound", self.ask("POST", "/v1/translate", {**by_default, "glossary": []}, **bert)["translations"][0]["text"])
+        self.ask("DELETE", path, status=204, **anna)
+        self.ask("GET", path, status=404, **anna)
+        self.server.stop()
+        self.assertEqual(len(os.listdir(folder)), 3)
+
+    def test_limits(self):
+        self.server = self.start(MODELS, "--glossaries-max=2")
+        body = {"source": "fr", "target": "en", "terms": {"chat": "hound"}}
+        for _ in range(2):
+            kept = self.ask("POST", "/v1/glossaries", body, 201)
+        self.assertIn("delete one first", self.ask("POST", "/v1/glossaries", body, 400)["error"]["message"])
+        self.ask("POST", "/v1/translate", {"text": "Hello", "source": "en", "target": "en", "glossary": kept["id"]}, 404)
+        server = self.start(MODELS, "--glossaries=nobody")
+        self.ask("POST", "/v1/glossaries", body, 403, server=server)
+
+
+class DeepL(IntegrationTest):
+    """The calls of DeepL's version 2."""
+    FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+    ask = Api.ask
+
+    def test_their_calls(self):
+        self.server = self.start(MODELS)
+        self.assertEqual(self.ask("GET", "/v2/glossary-language-pairs"),
+                         {"supported_languages": [{"source_lang": "fr", "target_lang": "en"}]})
+        body = {"name": "pets", "source_lang": "FR", "target_lang": "en", "entries": "chat\thound\r\nnoir\tdark", "entries_format": "tsv"}
+        made = self.ask("POST", "/v2/glossaries", body, 201)
+        self.assertRegex(made["creation_time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertEqual({name: made[name] for name in ("name", "ready", "source_lang", "target_lang", "entry_count")},
+                         {"name": "pets", "ready": True, "source_lang": "fr", "target_lang": "en", "entry_count": 2})
+        path = "/v2/glossaries/" + made["glossary_id"]
+        self.assertEqual(self.ask("GET", path), made)
+        form = self.ask("POST", "/v2/glossaries", urllib.parse.urlencode({**body, "entries": '"a, b",c,fr,en\n', "entries_format": "csv"}), 201, **self.FORM)
+        self.assertEqual(self.ask("GET", "/v2/glossaries")["glossaries"], [made, form])
+        self.assertEqual(self.ask("GET", path + "/entries", Accept="text/tab-separated-values"), "chat\thound\nnoir\tdark\n")
+        self.assertEqual(self.ask("GET", path + "/entries", status=415, Accept="application/json"),
+                         {"message": "No supported media type specified in Accept header"})
+        ask = {"text": ["Le chat dort.", "Il pleut."], "target_lang": "EN-US", "source_lang": "FR", "glossary_id": made["glossary_id"]}
+        self.assertIn("hound", self.ask("POST", "/v2/translate", ask)["translations"][0]["text"])
+        self.assertEqual(self.ask("POST", "/v2/translate", {**ask, "source_lang": None}, 400),
+                         {"message": "Use of a glossary requires the source_lang parameter to be specified"})
+        for wrong, message, detail in (
+                ({"entries": "a\tb\na\tc"}, "Invalid glossary entries provided",
+                 "Key with the index 1 (starting at position 4) duplicates key with the index 0 (starting at position 0)"),
+                ({"entries": "a"}, "Invalid glossary entries provided", "Key with the index 0 (starting at position 0) misses tab separator"),
+                ({"entries": ""}, "Invalid glossary entries provided", "there are no terms, expected one or more"),
+                ({"target_lang": "DE"}, "Unsupported glossary source and target language pair", None),
+                ({"name": ""}, "Parameter 'name' not specified", None),
+                ({"entries": None}, "Parameter 'entries' not specified", None),
+                ({"entries_format": "x"}, "Value for 'entries_format' not supported.", None)):
+            answer = self.ask("POST", "/v2/glossaries", {**body, **wrong}, 400)
+            self.assertEqual(answer, {"message": message, **({"detail": detail} if detail else {})})
+        for name in body:
+            for value in (0, 1.5, True, {}, [[]], [1], "\x00", "x" * 3000):
+                got, _, answer = self.server.request("POST", "/v2/glossaries", body=json.dumps({**body, name: value}))
+                self.assertIn(got, (201, 400), (name, value, answer))
+        self.ask("DELETE", path, status=204)
+        for method, where in (("GET", path), ("DELETE", path), ("GET", path + "/entries"), ("GET", "/v2/glossaries/x")):
+            self.assertEqual(self.ask(method, where, status=404), {"message": "Glossary not found"})
+        self.assertEqual(self.ask("POST", "/v2/translate", ask, 404), {"message": "Glossary not found"})
 
 
 if __name__ == "__main__":

@@ -44,6 +44,12 @@ class DeepLNode(IntegrationTest):
         self.assertIn("target_lang", found["language"]["message"])
         self.assertEqual((found["status"]["status"], found["document"]), ("done", f"{SAID}\n"))
         self.assertIn("Document not found", found["gone"]["message"])
+        self.assertEqual(found["pairs"], [{"sourceLang": "fr", "targetLang": "en"}])
+        self.assertEqual(found["glossary"], {"name": "pets", "ready": True, "count": 2, "source": "fr", "made": True})
+        self.assertIn("hound", found["term"])
+        self.assertEqual((found["entries"], found["listed"], found["again"]), ({"chat": "hound", "noir": "dark"}, True, "pets"))
+        self.assertTrue(found["refused"]["message"])
+        self.assertEqual(found["deleted"]["name"], "GlossaryNotFoundError")
 
 
 if __name__ == "__main__":

@@ -39,5 +39,16 @@ for (found.status = await client.getDocumentStatus(handle); !found.status.done()
 await client.downloadDocument(handle, translated);
 found.document = readFileSync(translated, 'utf-8');
 rmSync(folder, { recursive: true });
+found.pairs = await client.getGlossaryLanguagePairs();
+const glossary = await client.createGlossary('pets', 'fr', 'en', new deepl.GlossaryEntries({ entries: { chat: 'hound', noir: 'dark' } }));
+found.glossary = { name: glossary.name, ready: glossary.ready, count: glossary.entryCount, source: glossary.sourceLang,
+    made: glossary.creationTime instanceof Date && !Number.isNaN(glossary.creationTime.getTime()) };
+found.term = (await client.translateText(text, 'fr', 'en-US', { glossary })).text;
+found.entries = (await client.getGlossaryEntries(glossary)).entries();
+found.listed = (await client.listGlossaries()).map((one) => one.glossaryId).includes(glossary.glossaryId);
+found.again = (await client.getGlossary(glossary.glossaryId)).name;
+found.refused = await error(() => client.createGlossary('', 'fr', 'en', new deepl.GlossaryEntries({ entries: { a: 'b' } })));
+await client.deleteGlossary(glossary);
+found.deleted = await error(() => client.getGlossary(glossary.glossaryId));
 found.gone = await error(() => client.getDocumentStatus(handle));
 console.log(JSON.stringify(found));

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A file is JSON: {"id", "owner", "name", "created", "shared", "dictionaries": [{"source", "target", "terms": [...]}]}. */
+#include "api/glossaries.h"
+#include "api/api_int.h"
+#include "api/glossary_json.h"
+#include "api/job.h"
+#include "base/file_out.h"
+#include "base/map_file.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 64 << 20, VALUES_MAX = 2000000, PATH_MAX_BYTES = 4096 + 64 };
+
+/* ---- Entries ------------------------------------------------------------------------------------ */
+
+static void free_entry(struct dg_glossaries_entry *entry)
+{
+    if (!entry)
+        return;
+    dg_glossary_unref(entry->glossary);
+    dg_free(entry);
+}
+
+static void link_entry(struct dg_glossaries *store, struct dg_glossaries_entry *entry)
+{
+    dg_list_link_last(&store->all, &entry->link);
+    store->n++;
+    store->bytes += dg_glossary_bytes(entry->glossary);
+}
+
+static void unlink_entry(struct dg_glossaries *store, struct dg_glossaries_entry *entry)
+{
+    dg_list_unlink(&entry->link);
+    store->n--;
+    store->bytes -= dg_glossary_bytes(entry->glossary);
+}
+
+void dg_glossaries_init(struct dg_glossaries *store)
+{
+    *store = (struct dg_glossaries){.opts = {.dir = "", .n_max = 1000, .bytes_max = FILE_MAX, .whose = DG_GLOSSARIES_ALL}};
+    dg_list_init(&store->all);
+}
+
+void dg_glossaries_deinit(struct dg_glossaries *store)
+{
+    while (!dg_list_is_empty(&store->all)) {
+        struct dg_glossaries_entry *entry = DG_LIST_ITEM(store->all.next, struct dg_glossaries_entry, link);
+        unlink_entry(store, entry);
+        free_entry(entry);
+    }
+}
+
+static struct dg_glossaries_entry *find(const struct dg_glossaries *store, struct dg_span id)
+{
+    for (struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
+        struct dg_glossaries_entry *entry = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
+        if (dg_span_eq(id, dg_span_cstr(entry->id)))
+            return entry;
+    }
+    return NULL;
+}
+
+struct dg_glossaries_entry *dg_glossaries_find(const struct dg_glossaries *store, struct dg_span id, struct dg_span owner,
+                                               bool is_admin)
+{
+    struct dg_glossaries_entry *entry = find(store, id);
+    if (!entry || is_admin || entry->is_shared || dg_span_eq(owner, dg_span_cstr(entry->owner)))
+        return entry;
+    return NULL;
+}
+
+/* ---- Files -------------------------------------------------------------------------------------- */
+
+static enum dg_err print_entry(const struct dg_glossaries_entry *entry, struct dg_buf *buf)
+{
+    struct dg_json_out out;
+    size_t n;
+    const struct dg_dictionary *dictionaries = dg_glossary_dictionaries(entry->glossary, &n);
+    dg_json_out_init(&out, buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "id");
+    dg_json_out_cstr(&out, entry->id);
+    dg_json_out_key(&out, "owner");
+    dg_json_out_cstr(&out, entry->owner);
+    dg_json_out_key(&out, "name");
+    dg_json_out_cstr(&out, entry->name);
+    dg_json_out_key(&out, "created");
+    dg_json_out_cstr(&out, entry->created);
+    dg_json_out_key(&out, "shared");
+    dg_json_out_bool(&out, entry->is_shared);
+    dg_json_out_key(&out, "dictionaries");
+    dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < n; i++) {
+        dg_json_out_open(&out, '{');
+        dg_json_out_key(&out, "source");
+        dg_json_out_cstr(&out, dictionaries[i].source.text);
+        dg_json_out_key(&out, "target");
+        dg_json_out_cstr(&out, dictionaries[i].target.text);
+        dg_json_out_key(&out, "terms");
+        dg_glossary_json_put(&out, &dictionaries[i]);
+        dg_json_out_close(&out, '}');
+    }
+    dg_json_out_close(&out, ']');
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+static enum dg_err copy_field(const struct dg_json *json, const char *name, char *out, size_t cap, struct dg_why *why)
+{
+    struct dg_span text = {NULL, 0};
+    enum dg_err err = dg_json_get_string(json, name, DG_JSON_REQUIRED, why, &text);
+    if (!err && (text.len >= cap || memchr(text.ptr, '\0', text.len)))
+        err = dg_why_set(why, DG_ERR_INVALID, "field '%s' is too long", name);
+    if (err)
+        return err;
+    memcpy(out, text.ptr, text.len);
+    out[text.len] = '\0';
+    return DG_OK;
+}
+
+static enum dg_err read_dictionary(const struct dg_json *json, struct dg_glossary *glossary, struct dg_why *why)
+{
+    char source[DG_LANGTAG_TEXT], target[DG_LANGTAG_TEXT];
+    enum dg_err err = copy_field(json, "source", source, sizeof source, why);
+    if (!err)
+        err = copy_field(json, "target", target, sizeof target, why);
+    if (!err)
+        err = dg_glossary_begin(glossary, source, target, why);
+    return err ? err : dg_glossary_json_add(glossary, dg_json_get(json, "terms"), "terms", DG_GLOSSARY_TERMS, why);
+}
+
+static enum dg_err read_entry(struct dg_glossaries_entry *entry, struct dg_span text, struct dg_why *why)
+{
+    const struct dg_json_limits limits = {.max_bytes = FILE_MAX, .max_depth = 8, .max_values = VALUES_MAX};
+    struct dg_json *json = NULL;
+    const struct dg_json *dictionaries = NULL;
+    enum dg_err err = dg_json_parse(text, &limits, why, &json);
+    if (err)
+        return err;
+    err = copy_field(json, "id", entry->id, sizeof entry->id, why);
+    if (!err)
+        err = copy_field(json, "owner", entry->owner, sizeof entry->owner, why);
+    if (!err)
+        err = copy_field(json, "name", entry->name, sizeof entry->name, why);
+    if (!err)
+        err = copy_field(json, "created", entry->created, sizeof entry->created, why);
+    if (!err)
+        err = dg_json_get_bool(json, "shared", DG_JSON_REQUIRED, why, &entry->is_shared);
+    if (!err)
+        err = dg_json_get_array(json, "dictionaries", DG_JSON_REQUIRED, why, &dictionaries);
+    if (!err && !(entry->glossary = dg_glossary_new(NULL)))
+        err = DG_ERR_NOMEM;
+    for (size_t i = 0; !err && i < dg_json_len(dictionaries); i++)
+        err = read_dictionary(dg_json_at(dictionaries, i), entry->glossary, why);
+    if (!err)
+        err = dg_glossary_seal(entry->glossary, why);
+    dg_json_free(json);
+    return err;
+}
+
+/* A file of the folder, which is named by the glossary's id. */
+static enum dg_err load(struct dg_glossaries *store, const char *name, struct dg_why *why)
+{
+    char path[PATH_MAX_BYTES + 256];
+    struct dg_map_file file = {0};
+    struct dg_glossaries_entry *entry = dg_try_calloc(1, sizeof *entry);
+    if (!entry)
+        return DG_ERR_NOMEM;
+    snprintf(path, sizeof path, "%s/%s", store->dir, name);
+    enum dg_err err = dg_map_file_open(&file, path, FILE_MAX, why);
+    if (!err)
+        err = read_entry(entry, dg_span_make((const char *)file.bytes, file.len), why);
+    dg_map_file_close(&file);
+    if (!err && (strncmp(entry->id, name, DG_GLOSSARIES_ID) != 0 || strlen(entry->id) != DG_GLOSSARIES_ID))
+        err = dg_why_set(why, DG_ERR_INTEGRITY, "its id is not its name");
+    if (err) {
+        free_entry(entry);
+        return dg_why_wrap(why, err, "%s", path);
+    }
+    link_entry(store, entry);
+    return DG_OK;
+}
+
+static int compare_created(const void *a, const void *b)
+{
+    const struct dg_glossaries_entry *x = *(const struct dg_glossaries_entry *const *)a;
+    const struct dg_glossaries_entry *y = *(const struct dg_glossaries_entry *const *)b;
+    int order = strcmp(x->created, y->created);
+    return order ? order : strcmp(x->id, y->id);
+}
+
+/* Oldest first, whatever order the folder had. */
+static void sort_entries(struct dg_glossaries *store)
+{
+    size_t n = 0;
+    struct dg_glossaries_entry **sorted = dg_try_calloc(store->n + 1, sizeof *sorted);
+    if (!sorted)
+        return;
+    while (!dg_list_is_empty(&store->all))
+        sorted[n++] = DG_LIST_ITEM(dg_list_pop_first(&store->all), struct dg_glossaries_entry, link);
+    qsort(sorted, n, sizeof *sorted, compare_created);
+    for (size_t i = 0; i < n; i++)
+        dg_list_link_last(&store->all, &sorted[i]->link);
+    dg_free(sorted);
+}
+
+enum dg_err dg_glossaries_open(struct dg_glossaries *store, const struct dg_glossaries_opts *opts, struct dg_log *log,
+                               struct dg_why *why)
+{
+    store->opts = *opts;
+    store->log = log;
+    snprintf(store->dir, sizeof store->dir, "%s", opts->dir);
+    if (!*opts->dir)
+        return DG_OK;
+    if (mkdir(store->dir, 0750) != 0 && errno != EEXIST)
+        return dg_why_set(why, DG_ERR_IO, "glossaries-dir: cannot make %s: %s", store->dir, strerror(errno));
+    DIR *folder = opendir(store->dir);
+    if (!folder)
+        return dg_why_set(why, DG_ERR_IO, "glossaries-dir: cannot open %s: %s", store->dir, strerror(errno));
+    if (access(store->dir, W_OK) != 0) {
+        closedir(folder);
+        return dg_why_set(why, DG_ERR_DENIED, "glossaries-dir: cannot write to %s: %s", store->dir, strerror(errno));
+    }
+    for (struct dirent *item; (item = readdir(folder));) {
+        struct dg_why fault = DG_WHY_NONE;
+        if (!dg_span_ends(dg_span_cstr(item->d_name), DG_SPAN(".json")) || strlen(item->d_name) != DG_GLOSSARIES_ID + 5)
+            continue;
+        enum dg_err err = load(store, item->d_name, &fault);
+        if (err)
+            dg_log_event(log, DG_LOG_ERROR, "glossaries", DG_LOG_FIELDS(dg_log_err(err)), "a glossary is left out: %s",
+                         dg_why_text(&fault, err));
+    }
+    closedir(folder);
+    sort_entries(store);
+    return DG_OK;
+}
+
+static void path_of(const struct dg_glossaries *store, const char *id, char path[PATH_MAX_BYTES + 256])
+{
+    snprintf(path, PATH_MAX_BYTES + 256, "%s/%s.json", store->dir, id);
+}
+
+/* ---- Changes ------------------------------------------------------------------------------------ */
+
+static void make_id(char id[DG_GLOSSARIES_ID + 1])
+{
+    unsigned char b[16];
+    randombytes_buf(b, sizeof b);
+    b[6] = (unsigned char)((b[6] & 0x0F) | 0x40); /* RFC 9562, version 4 */
+    b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
+    snprintf(id, DG_GLOSSARIES_ID + 1, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+             b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+static void make_time(char text[DG_GLOSSARIES_TIME])
+{
+    struct timespec now;
+    struct tm parts;
+    char seconds[24];
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text, DG_GLOSSARIES_TIME, "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000));
+}
+
+struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call, const struct dg_glossaries_entry *replaced,
+                                                      struct dg_span text)
+{
+    struct dg_glossaries_change *change = dg_try_calloc(1, sizeof *change);
+    struct dg_glossaries_entry *entry = change ? dg_try_calloc(1, sizeof *entry) : NULL;
+    if (!entry) {
+        dg_free(change);
+        return NULL;
+    }
+    change->api = call->api;
+    change->call = call;
+    change->entry = entry;
+    change->is_new = !replaced;
+    change->may_share = dg_glossaries_is_admin(call);
+    dg_list_init(&entry->link);
+    if (replaced) {
+        *entry = *replaced;
+        entry->glossary = NULL;
+        dg_list_init(&entry->link);
+    } else {
+        make_id(entry->id);
+        make_time(entry->created);
+        snprintf(entry->owner, sizeof entry->owner, "%s", dg_gate_name(call));
+    }
+    dg_buf_init(&change->text, text.len + 1);
+    if (dg_buf_append_span(&change->text, text) == DG_OK)
+        return change;
+    dg_glossaries_change_free(change);
+    return NULL;
+}
+
+void dg_glossaries_change_free(struct dg_glossaries_change *change)
+{
+    free_entry(change->entry);
+    dg_buf_deinit(&change->text);
+    dg_free(change);
+}
+
+/* Any thread: read, then written. */
+static void run(struct dg_task *task)
+{
+    struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
+    const struct dg_glossaries *store = &change->api->glossaries; /* only its folder, which does not change */
+    char path[PATH_MAX_BYTES + 256];
+    struct dg_buf file;
+    dg_buf_init(&file, FILE_MAX);
+    change->err = change->read(change);
+    change->is_bad = change->err && change->err != DG_ERR_NOMEM;
+    if (!change->err && dg_glossary_n_terms(change->entry->glossary) == 0) {
+        change->err = dg_why_set(&change->why, DG_ERR_INVALID, "there are no terms, expected one or more");
+        change->is_bad = true;
+    }
+    if (!change->err && *store->dir) {
+        path_of(store, change->entry->id, path);
+        change->err = print_entry(change->entry, &file);
+        if (!change->err)
+            change->err = dg_file_out_save(path, 0640, file.ptr, file.len, &change->why);
+    }
+    dg_buf_deinit(&file);
+}
+
+static void done(struct dg_task *task)
+{
+    struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
+    struct dg_glossaries *store = &change->api->glossaries;
+    struct dg_glossaries_entry *old = find(store, dg_span_cstr(change->entry->id));
+    store->n_changes--;
+    if (change->call)
+        change->call->on_gone = NULL;
+    if (!change->err && (old || change->is_new)) {
+        link_entry(store, change->entry);
+        if (old) {
+            unlink_entry(store, old);
+            free_entry(old);
+        }
+    } else if (!change->err) { /* deleted meanwhile; its file goes with a task behind this one */
+        change->err = dg_why_set(&change->why, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
+    }
+    if (change->err)
+        dg_log_event(change->api->log, change->is_bad ? DG_LOG_DEBUG : DG_LOG_ERROR, "glossaries",
+                     DG_LOG_FIELDS(dg_log_err(change->err)), "a glossary is not kept: %s", dg_why_text(&change->why, change->err));
+    if (change->call)
+        change->answer(change->call, change);
+    if (!change->err)
+        change->entry = NULL; /* the store's */
+    dg_glossaries_change_free(change);
+}
+
+static void on_gone(void *work)
+{
+    struct dg_glossaries_change *change = work;
+    change->call = NULL; /* what was handed over is carried out */
+}
+
+void dg_glossaries_change(struct dg_glossaries_change *change)
+{
+    struct dg_glossaries *store = &change->api->glossaries;
+    enum dg_err err = DG_OK;
+    store->n_changes++;
+    change->call->work = change;
+    change->call->on_gone = on_gone;
+    if (change->is_new && store->n + store->n_changes > store->opts.n_max)
+        err = dg_why_set(&change->why, DG_ERR_LIMIT, "there are %zu glossaries already, which is the most; delete one first", store->n);
+    else if (store->bytes + change->text.len > store->opts.bytes_max)
+        err = dg_why_set(&change->why, DG_ERR_LIMIT, "there is no room for more glossaries; delete one first");
+    else if (change->api->threads)
+        err = dg_offload_submit(change->api->threads, &change->task, run, done);
+    else
+        run(&change->task);
+    if (err == DG_OK && change->api->threads)
+        return;
+    change->is_bad = change->is_bad || (err && err == DG_ERR_LIMIT && change->why.text[0]);
+    change->err = change->err ? change->err : err;
+    done(&change->task);
+}
+
+/* A file on its way out. */
+struct removal {
+    struct dg_task task;
+    char path[PATH_MAX_BYTES + 256];
+    char dir[4096];
+};
+
+static void run_removal(struct dg_task *task)
+{
+    struct removal *removal = (struct removal *)task;
+    unlink(removal->path);
+    (void)!dg_file_out_sync_dir(removal->dir, NULL);
+}
+
+static void on_removed(struct dg_task *task)
+{
+    dg_free(task);
+}
+
+void dg_glossaries_remove(struct dg_api *api, struct dg_glossaries_entry *entry)
+{
+    struct dg_glossaries *store = &api->glossaries;
+    char path[PATH_MAX_BYTES + 256];
+    path_of(store, entry->id, path);
+    unlink_entry(store, entry);
+    free_entry(entry);
+    if (!*store->dir)
+        return;
+    struct removal *removal = dg_try_calloc(1, sizeof *removal);
+    if (removal) {
+        memcpy(removal->path, path, sizeof path);
+        memcpy(removal->dir, store->dir, sizeof store->dir);
+        if (api->threads && dg_offload_submit(api->threads, &removal->task, run_removal, on_removed) == DG_OK)
+            return;
+    }
+    unlink(path); /* at once, rather than not at all */
+    dg_free(removal);
+}
+
+/* ---- Who ---------------------------------------------------------------------------------------- */
+
+bool dg_glossaries_is_admin(const struct dg_call *call)
+{
+    return call->req->is_private || dg_gate_is_admin(call);
+}
+
+bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure)
+{
+    enum dg_glossaries_whose whose = call->api->glossaries.opts.whose;
+    bool has_key = *dg_gate_name(call) != '\0', has_keys = call->api->access && dg_access_has_keys(call->api->access);
+    bool may = dg_glossaries_is_admin(call) || (whose == DG_GLOSSARIES_KEYS && has_key) ||
+               (whose == DG_GLOSSARIES_ALL && (has_key || !has_keys));
+    if (whose == DG_GLOSSARIES_NOBODY)
+        may = false;
+    if (!may)
+        *failure = (struct dg_failure){.status = 403, .code = "glossaries_not_allowed",
+                                       .message = whose == DG_GLOSSARIES_NOBODY ? "This server keeps no glossaries."
+                                                  : whose == DG_GLOSSARIES_ADMINS ? "Only administrators may change glossaries."
+                                                                                  : "A glossary belongs to a key: send one."};
+    return may;
+}
+
+/* ---- Use ---------------------------------------------------------------------------------------- */
+
+static void hold(struct dg_job *job, struct dg_glossary *glossary)
+{
+    job->glossaries[job->n_glossaries++] = dg_glossary_ref(glossary);
+}
+
+enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job *job, const char *owner, bool is_admin,
+                                const struct dg_key *key, struct dg_failure *failure)
+{
+    const struct dg_ask *ask = &job->ask;
+    const struct dg_glossaries_entry *entry = NULL;
+    if (job->n_glossaries)
+        return DG_OK; /* of an attempt before */
+    if (ask->glossary)
+        hold(job, ask->glossary);
+    for (size_t i = 0; i < ask->n_glossary_ids; i++) {
+        entry = dg_glossaries_find(store, ask->glossary_ids[i], dg_span_cstr(owner), is_admin);
+        if (!entry) {
+            *failure = (struct dg_failure){.status = 404, .code = "no_such_glossary", .message = "Glossary not found",
+                                           .field = "glossary"};
+            return DG_ERR_NOT_FOUND;
+        }
+        hold(job, entry->glossary);
+    }
+    job->ask.request.glossaries_fit = job->n_glossaries > 0;
+    if (!ask->has_glossary && key && *key->glossary) {
+        entry = find(store, dg_span_cstr(key->glossary));
+        if (entry)
+            hold(job, entry->glossary);
+        else
+            dg_log_event(store->log, DG_LOG_WARNING, "glossaries", DG_LOG_FIELDS(dg_log_str("key", key->name)),
+                         "the glossary of a key is not there");
+    }
+    job->ask.request.glossaries = job->glossaries;
+    job->ask.request.n_glossaries = job->n_glossaries;
+    return DG_OK;
+}
+
+enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossaries_opts *opts, struct dg_why *why)
+{
+    return dg_glossaries_open(&api->glossaries, opts, api->log, why);
+}
