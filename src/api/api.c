@@ -69,6 +69,11 @@ void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads)
     api->threads = threads;
 }
 
+void dg_api_set_readers(struct dg_api *api, struct dg_offload *readers)
+{
+    api->readers = readers;
+}
+
 enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts, uv_loop_t *loop,
                              struct dg_why *why)
 {

@@ -58,6 +58,9 @@ void dg_api_set_access(struct dg_api *api, struct dg_access *access);
 /* Who does what would hold the loop: one thread, borrowed until it is closed. */
 void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads);
 
+/* The same for what takes milliseconds: to read large bodies, to find languages. Until it is set, the loop does it. */
+void dg_api_set_readers(struct dg_api *api, struct dg_offload *readers);
+
 /* Where bulk jobs are kept; without this there are none. After the engine is set. */
 struct dg_bulk_opts;
 enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts, uv_loop_t *loop,

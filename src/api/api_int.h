@@ -28,7 +28,7 @@ struct dg_api {
     struct dg_log *log;
     struct dg_server *server; /* NULL until set */
     struct dg_engine *engine; /* NULL until set */
-    struct dg_offload *threads; /* NULL until set */
+    struct dg_offload *threads, *readers; /* NULL until set */
     const struct dg_admin_ops *admin; /* NULL until set */
     void *admin_user;
     struct dg_bulk *bulk;       /* NULL: there are no bulk jobs */

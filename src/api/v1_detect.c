@@ -9,6 +9,7 @@
  *
  * "language" is null for a text without letters. Much text is looked at on a thread beside the loop. */
 #include "api/api_int.h"
+#include "api/aside.h"
 #include "api/ask.h"
 #include "base/json_out.h"
 #include "base/mem.h"
@@ -120,7 +121,7 @@ static void on_gone_meanwhile(void *owner)
 static void on_passed(void *owner, const struct dg_failure *refusal)
 {
     struct detect_work *work = owner;
-    struct dg_offload *threads = work->call->api->threads;
+    struct dg_offload *readers = work->call->api->readers;
     size_t n_bytes = 0;
     work->call->on_gone = NULL;
     if (refusal) {
@@ -130,7 +131,7 @@ static void on_passed(void *owner, const struct dg_failure *refusal)
     }
     for (size_t i = 0; i < work->n; i++)
         n_bytes += work->texts[i].len;
-    if (n_bytes >= MUCH && threads && dg_offload_submit(threads, &work->task, run, on_done) == DG_OK) {
+    if (n_bytes >= MUCH && readers && dg_offload_submit(readers, &work->task, run, on_done) == DG_OK) {
         work->call->work = work;
         work->call->on_gone = on_gone_meanwhile;
         return;
@@ -141,14 +142,15 @@ static void on_passed(void *owner, const struct dg_failure *refusal)
 
 /* ---- The request -------------------------------------------------------------------------------- */
 
-static enum dg_err read_request(struct detect_work *work, struct dg_failure *failure)
+static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg_span body, struct dg_failure *failure)
 {
+    struct detect_work *work = owner;
     static const char *const fields[] = {"text", "api_key", NULL};
     struct dg_why why = DG_WHY_NONE;
     struct dg_json *json;
     const char *field = NULL;
     bool is_array;
-    enum dg_err err = dg_ask_parse(work->call->req->body, JSON_VALUES_MAX, &work->arena, failure, &json);
+    enum dg_err err = dg_ask_parse(body, JSON_VALUES_MAX, &work->arena, failure, &json);
     if (err)
         return err;
     err = dg_json_check_fields(json, fields, &why);
@@ -158,41 +160,45 @@ static enum dg_err read_request(struct detect_work *work, struct dg_failure *fai
     }
     if (!err) {
         field = "text";
-        err = dg_ask_texts(json, "text", work->call->api->opts.texts_max, &work->arena, &why, &work->texts, &work->n,
+        err = dg_ask_texts(json, "text", api->opts.texts_max, &work->arena, &why, &work->texts, &work->n,
                            &is_array);
     }
     dg_json_free(json);
     if (err) {
         *failure = dg_ask_field_failure(&work->arena, err, &why, field);
         failure->has_limit = err == DG_ERR_LIMIT;
-        failure->limit = (int64_t)work->call->api->opts.texts_max;
+        failure->limit = (int64_t)api->opts.texts_max;
     }
     return err;
 }
 
+/* It is read: to the gate. */
+static void go_on(void *owner, struct dg_call *call)
+{
+    struct detect_work *work = owner;
+    const struct dg_gate_wish wish = {.key = work->api_key, .characters = dg_ask_characters(work->texts, work->n)};
+    call->work = work;
+    call->on_gone = on_gone;
+    dg_gate_pass(call, &wish, on_passed);
+}
+
+static const struct dg_aside_fns reading = {.read = read_request, .go_on = go_on, .drop = on_gone};
+
 void dg_api_v1_detect(struct dg_call *call)
 {
-    struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
-                                 .retry_after_s = 1};
+    if (!call->api->engine) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model", .message = "This server has no model."});
+        return;
+    }
     struct detect_work *work = dg_try_calloc(1, sizeof *work);
-    if (!work || !call->api->engine) {
-        dg_free(work);
-        if (!call->api->engine)
-            failure = (struct dg_failure){.status = 503, .code = "no_model", .message = "This server has no model."};
-        dg_call_fail(call, failure);
+    if (!work) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                               .retry_after_s = 1});
         return;
     }
     dg_arena_init(&work->arena, call->req->body.len * 2 + (1 << 20));
     dg_buf_init(&work->json, ANSWER_MAX);
     work->engine = call->api->engine;
     work->call = call;
-    if (read_request(work, &failure) != DG_OK) {
-        dg_call_fail(call, failure);
-        free_work(work);
-        return;
-    }
-    const struct dg_gate_wish wish = {.key = work->api_key, .characters = dg_ask_characters(work->texts, work->n)};
-    call->work = work;
-    call->on_gone = on_gone;
-    dg_gate_pass(call, &wish, on_passed);
+    dg_aside_read(call, &reading, work);
 }

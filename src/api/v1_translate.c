@@ -8,6 +8,7 @@
  *     event: done       the answer that would have come without "stream"
  *     event: error      the error object; nothing follows */
 #include "api/api_int.h"
+#include "api/aside.h"
 #include "api/job.h"
 #include "base/json_out.h"
 #include "base/mem.h"
@@ -133,11 +134,12 @@ static void on_gone(void *work)
     dg_job_drop(work);
 }
 
-static enum dg_err read_request(struct dg_call *call, struct dg_job *job, struct dg_failure *failure)
+static enum dg_err read_request(void *work, const struct dg_api *api, struct dg_span body, struct dg_failure *failure)
 {
+    struct dg_job *job = work;
     struct dg_json *json;
-    const struct dg_ask_limits limits = {.texts = call->api->opts.texts_max};
-    enum dg_err err = dg_ask_parse(call->req->body, JSON_VALUES_MAX, &job->arena, failure, &json);
+    const struct dg_ask_limits limits = {.texts = api->opts.texts_max};
+    enum dg_err err = dg_ask_parse(body, JSON_VALUES_MAX, &job->arena, failure, &json);
     if (err)
         return err;
     err = dg_ask_read(json, &job->arena, &limits, failure, &job->ask);
@@ -178,24 +180,10 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         dg_call_begin_stream(call, "text/event-stream");
 }
 
-void dg_api_v1_translate(struct dg_call *call)
+/* It is read: to the gate. */
+static void go_on(void *work, struct dg_call *call)
 {
-    struct dg_job *job = NULL;
-    struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
-                                 .retry_after_s = 1};
-    if (!call->api->engine) {
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
-                                               .message = "This server has no model."});
-        return;
-    }
-    enum dg_err err = dg_job_new(call->api->engine, &call->api->jobs, call->req->body.len * 4 + (4 << 20), &job);
-    if (!err)
-        err = read_request(call, job, &failure);
-    if (err) {
-        dg_call_fail(call, failure);
-        dg_job_drop(job);
-        return;
-    }
+    struct dg_job *job = work;
     struct dg_ask *ask = &job->ask;
     const struct dg_gate_wish wish = {.key = ask->api_key,
                                       .characters = dg_ask_characters(ask->texts, ask->n_texts),
@@ -206,4 +194,19 @@ void dg_api_v1_translate(struct dg_call *call)
     call->work = job;
     call->on_gone = on_gone;
     dg_gate_pass(call, &wish, on_passed);
+}
+
+static const struct dg_aside_fns reading = {.read = read_request, .go_on = go_on, .drop = on_gone};
+
+void dg_api_v1_translate(struct dg_call *call)
+{
+    struct dg_job *job = NULL;
+    if (!call->api->engine)
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
+                                               .message = "This server has no model."});
+    else if (dg_job_new(call->api->engine, &call->api->jobs, call->req->body.len * 4 + (4 << 20), &job))
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                               .retry_after_s = 1});
+    else
+        dg_aside_read(call, &reading, job);
 }

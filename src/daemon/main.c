@@ -58,7 +58,8 @@ struct daemon {
     struct dg_shared *shared; /* NULL: nothing is */
     struct dg_service *service;
     struct dg_keys *keys;
-    struct dg_offload *threads; /* for what would hold the loop */
+    struct dg_offload *threads; /* for what would hold the loop for long, */
+    struct dg_offload *readers; /* and for what takes milliseconds */
     struct dg_api *api;
     struct dg_server *server;
 };
@@ -106,6 +107,8 @@ static void finish(void *user)
     dg_api_stop(d->api);
     dg_offload_close(d->threads);
     d->threads = NULL;
+    dg_offload_close(d->readers);
+    d->readers = NULL;
     dg_service_close(d->service);
     dg_keys_close(d->keys);
     dg_shared_close(d->shared);
@@ -362,11 +365,15 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     opts.ops_loopback = options->ops_loopback;
     const struct dg_pool_opts threads = {.n_threads = 1, .max_jobs = WAITING_MAX, .name = "offload"};
     enum dg_err err = dg_offload_open(&d->loop, &threads, why, &d->threads);
+    const struct dg_pool_opts readers = {.n_threads = 1, .max_jobs = WAITING_MAX, .name = "reader"};
+    if (!err)
+        err = dg_offload_open(&d->loop, &readers, why, &d->readers);
     if (!err)
         err = dg_api_new(&opts, d->log, why, &d->api);
     if (!err) {
         dg_api_set_engine(d->api, dg_service_engine(d->service));
         dg_api_set_threads(d->api, d->threads);
+        dg_api_set_readers(d->api, d->readers);
         dg_api_set_admin(d->api, &admin_ops, d);
         dg_api_set_access(d->api, dg_keys_access(d->keys));
     }

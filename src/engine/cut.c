@@ -73,17 +73,13 @@ static enum dg_err pass_through(struct dg_request *request, struct dg_request_to
 }
 
 /* What of the markup belongs to each part. */
-static enum dg_err list_doc_parts(struct dg_request *request, struct dg_why *why)
+static void list_doc_parts(struct dg_request *request, size_t from)
 {
-    request->doc_parts = dg_try_calloc(request->n_parts ? request->n_parts : 1, sizeof *request->doc_parts);
-    if (!request->doc_parts)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for the markup of %zu sentences", request->n_parts);
-    for (size_t i = 0; i < request->n_parts; i++) {
+    for (size_t i = from; i < request->n_parts; i++) {
         const struct dg_segment *part = &request->parts[i];
         request->doc_parts[i] = dg_doc_next(request->doc, &request->doc_end, part->at, part->len,
                                             part->kind == DG_SEGMENT_SENTENCE);
     }
-    return DG_OK;
 }
 
 static enum dg_err make_room(struct dg_request *request, size_t n, struct dg_why *why)
@@ -100,6 +96,12 @@ static enum dg_err make_room(struct dg_request *request, size_t n, struct dg_why
     if (!sentences)
         return dg_why_set(why, DG_ERR_NOMEM, "no memory for a text of %zu sentences", request->n_parts + n);
     request->sentences = sentences;
+    if (request->doc) {
+        struct dg_doc_part *doc_parts = dg_try_realloc(request->doc_parts, cap * sizeof *doc_parts);
+        if (!doc_parts)
+            return dg_why_set(why, DG_ERR_NOMEM, "no memory for the markup of %zu sentences", request->n_parts + n);
+        request->doc_parts = doc_parts;
+    }
     request->parts_cap = cap;
     return DG_OK;
 }
@@ -121,7 +123,9 @@ static enum dg_err add_parts(struct dg_request *request, struct dg_request_tools
     }
     request->n_parts += n;
     err = pass_through(request, tools, first);
-    return err || !request->doc ? err : list_doc_parts(request, why);
+    if (!err && request->doc)
+        list_doc_parts(request, first);
+    return err;
 }
 
 /* ---- Stretches ---------------------------------------------------------------------------------- */
@@ -155,7 +159,7 @@ enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *too
                                      .keep_case = request->asked.keep_case};
     struct dg_span rest = dg_span_sub(request->asked.text, request->cut_at, SIZE_MAX);
     for (size_t max = STRETCH;; max *= 2) {
-        bool is_rest = rest.len <= max || request->doc;
+        bool is_rest = rest.len <= max;
         size_t border = is_rest ? rest.len : line_border(rest, max, opts.join_lines), end = border ? border : max;
         if (!border && !is_rest && (opts.keep_lines_whole || opts.join_lines))
             continue; /* a line is one, however long */
