@@ -34,8 +34,8 @@ struct dg_spm_train {
 enum dg_err dg_spm_train_new(struct dg_spm_train **train, const struct dg_spm_train_opts *opts,
                              struct dg_why *why)
 {
-    if (opts->kind != DG_SPM_BPE && opts->kind != DG_SPM_WORD)
-        return dg_why_set(why, DG_ERR_UNSUPPORTED, "vocabularies of the kind %s cannot be learned, expected bpe or word",
+    if (opts->kind == DG_SPM_CHAR)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "vocabularies of the kind %s cannot be learned, expected bpe, unigram or word",
                           dg_spm_kind_name(opts->kind));
     if (opts->size < 16 || opts->size > DG_SPM_TRAIN_SIZE_MAX || !(opts->coverage > 0.5 && opts->coverage <= 1.0))
         return dg_why_set(why, DG_ERR_RANGE, "a vocabulary of %u pieces covering %g of the characters, expected 16 "
@@ -115,7 +115,7 @@ enum dg_err dg_spm_train_add(struct dg_spm_train *train, struct dg_span line)
     const struct dg_span text = dg_span_make((const char *)train->normal.bytes, train->normal.len);
     size_t from = 0, n_chars = 0;
     bool after_space = false;
-    const bool is_bpe = train->opts.kind == DG_SPM_BPE;
+    const bool is_bpe = train->opts.kind != DG_SPM_WORD; /* or unigram: within words, cut at digits and signs */
     enum class last = SIGN;
     uint32_t cp;
     for (size_t at = 0, len; !err && (len = dg_utf8_decode(text, at, &cp)) > 0; at += len, n_chars++) {
@@ -344,9 +344,11 @@ static enum dg_err put_model(struct dg_buf *out, const struct dg_spm_train_opts 
         err = put_piece(out, dg_span_cstr(name), 0.0f, DG_PIECE_BYTE);
     }
     size_t rank = 0;
-    for (size_t i = n_chars; i < pieces->n && !err; i++, rank++)
+    for (size_t i = 0; opts->kind == DG_SPM_UNIGRAM && i < pieces->n && !err; i++)
+        err = put_piece(out, pieces->list[i].text, pieces->list[i].score, DG_PIECE_NORMAL);
+    for (size_t i = opts->kind == DG_SPM_UNIGRAM ? pieces->n : n_chars; i < pieces->n && !err; i++, rank++)
         err = put_piece(out, pieces->list[i].text, -(float)rank, DG_PIECE_NORMAL);
-    for (size_t i = 0; i < n_chars && !err; i++, rank++)
+    for (size_t i = 0; opts->kind != DG_SPM_UNIGRAM && i < n_chars && !err; i++, rank++)
         err = put_piece(out, pieces->list[i].text, -(float)rank, DG_PIECE_NORMAL);
     const size_t size = FIRST_PIECE + (opts->byte_fallback ? BYTE_PIECES : 0) + pieces->n;
     if (!err)
@@ -372,6 +374,15 @@ static enum dg_err finish_words(struct dg_spm_train *train, struct dg_buf *model
     return err;
 }
 
+/* The most probable first, as SentencePiece's models have them. */
+static int by_score(const void *a, const void *b)
+{
+    const struct train_piece *x = a, *y = b;
+    if (x->score > y->score || x->score < y->score)
+        return x->score < y->score ? 1 : -1;
+    return by_bytes(&(struct counted){x->text, 0}, &(struct counted){y->text, 0});
+}
+
 enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model, struct dg_why *why)
 {
     const size_t reserved = FIRST_PIECE + (train->opts.byte_fallback ? BYTE_PIECES : 0);
@@ -391,7 +402,11 @@ enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model
     if (!err)
         err = spell(list, train->words.len, &numbers, &words);
     if (!err)
-        err = dg_spm_train_bpe(&words, &pieces, pieces.cap - n_chars, train->opts.piece_max, &train->arena);
+        err = train->opts.kind == DG_SPM_UNIGRAM
+                  ? dg_spm_train_unigram(&words, &pieces, pieces.cap - n_chars, train->opts.piece_max, &train->arena)
+                  : dg_spm_train_bpe(&words, &pieces, pieces.cap - n_chars, train->opts.piece_max, &train->arena);
+    if (!err && train->opts.kind == DG_SPM_UNIGRAM)
+        qsort(pieces.list, pieces.n, sizeof *pieces.list, by_score);
     if (!err && pieces.n < pieces.cap)
         err = dg_why_set(why, DG_ERR_RANGE, "the text is enough for %zu pieces, not for %u; ask for fewer",
                          pieces.n + reserved, train->opts.size);

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 struct dg_spm_train_opts {
-    enum dg_spm_kind kind; /* DG_SPM_BPE, or DG_SPM_WORD: the most frequent words, as they stand between spaces */
+    enum dg_spm_kind kind; /* DG_SPM_BPE, DG_SPM_UNIGRAM, or DG_SPM_WORD: the most frequent words, as they stand between spaces */
     uint32_t size;         /* pieces in all; of words at most */
     double coverage;       /* share of the text's characters that get a piece; the rarest do not */
     uint32_t piece_max;    /* characters of a piece */

@@ -38,4 +38,8 @@ struct train_pieces {
 enum dg_err dg_spm_train_bpe(struct train_words *words, struct train_pieces *pieces, size_t wanted,
                              uint32_t piece_max, struct dg_arena *arena) DG_MUST_CHECK;
 
+/* The same by a unigram language model: `pieces` get their log-probabilities as scores, the characters too. */
+enum dg_err dg_spm_train_unigram(const struct train_words *words, struct train_pieces *pieces, size_t wanted,
+                                 uint32_t piece_max, struct dg_arena *arena) DG_MUST_CHECK;
+
 #endif

@@ -63,7 +63,8 @@ struct train {
     int metric;
 };
 
-static const char *const vocab_words[] = {"bpe", "word", NULL};
+static const char *const vocab_words[] = {"bpe", "word", "unigram", NULL};
+static const enum dg_spm_kind vocab_kinds[] = {DG_SPM_BPE, DG_SPM_WORD, DG_SPM_UNIGRAM};
 static const char *const normaliser_words[] = {"nfkc", "ascii", NULL};
 static const char *const family_words[] = {"transformer", "rnn", NULL};
 static const char *const cell_words[] = {"gru", "lstm", "rnn", NULL};
@@ -363,7 +364,7 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
     opts.spm.size = (uint32_t)flags->vocab_size;
     opts.spm.coverage = flags->coverage;
     opts.spm.byte_fallback = flags->byte_fallback;
-    opts.spm.kind = flags->vocab_kind == 0 ? DG_SPM_BPE : DG_SPM_WORD;
+    opts.spm.kind = vocab_kinds[flags->vocab_kind];
     opts.spm.ascii = flags->normaliser == 1;
     opts.select = (struct dg_select_opts){.words_max = (size_t)flags->words_max, .begins = flags->begins.items,
                                           .n_begins = flags->begins.n, .ascii = opts.spm.ascii};

@@ -20,9 +20,14 @@ struct train_vocab {
     int64_t size, piece_max;
     double coverage;
     bool byte_fallback;
+    int kind;
 };
 
+static const char *const kind_words[] = {"bpe", "unigram", NULL};
+
 static const struct dg_opt_row rows[] = {
+    {DG_OPT_ENUM(struct train_vocab, kind), "kind", .letter = 'k', .words = kind_words,
+     .help = "pieces by merging the most frequent neighbours, or by their probability"},
     {DG_OPT_INT(struct train_vocab, size), "size", .letter = 'n', .def = "8000", .min = 16,
      .max = DG_SPM_TRAIN_SIZE_MAX, .help = "pieces in all"},
     {DG_OPT_REAL(struct train_vocab, coverage), "coverage", .def = "0.9998", .real_min = 0.51, .real_max = 1,
@@ -36,7 +41,7 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman train-vocab",
-    .summary = "Learns a SentencePiece model (BPE) from lines of text.",
+    .summary = "Learns a SentencePiece model from lines of text.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),
     .size = sizeof(struct train_vocab),
@@ -83,6 +88,7 @@ static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
     struct dg_spm_train *train = NULL;
     struct dg_buf model;
     uint64_t n_bad = 0;
+    opts.kind = flags->kind ? DG_SPM_UNIGRAM : DG_SPM_BPE;
     opts.size = (uint32_t)flags->size;
     opts.coverage = flags->coverage;
     opts.piece_max = (uint32_t)flags->piece_max;

@@ -8,20 +8,27 @@
 #include "text/spm_encode.h"
 #include "unit.h"
 
+#include <math.h>
+
 static const char *const lines[] = {
     "low lower lowest", "new newer newest", "wide wider widest", "slow slower slowest",
     "in 1984 and 2026", "\xc3\xa9t\xc3\xa9 \xc3\xa0 la plage !", "low low low new new",
 };
 enum { N_LINES = sizeof lines / sizeof *lines };
 
+/* Of the test under way. */
+static enum dg_spm_kind kind = DG_SPM_BPE;
+static size_t n_times = 1;
+
 static enum dg_err learn(struct dg_buf *model, uint32_t size, bool backwards, struct dg_why *why)
 {
     struct dg_spm_train_opts opts = DG_SPM_TRAIN_OPTS_DEFAULT;
+    opts.kind = kind;
     struct dg_spm_train *train = NULL;
     opts.size = size;
     enum dg_err err = dg_spm_train_new(&train, &opts, why);
-    for (size_t i = 0; i < N_LINES && !err; i++)
-        err = dg_spm_train_add(train, dg_span_cstr(lines[backwards ? N_LINES - 1 - i : i]));
+    for (size_t i = 0; i < N_LINES * n_times && !err; i++)
+        err = dg_spm_train_add(train, dg_span_cstr(lines[backwards ? N_LINES - 1 - i % N_LINES : i % N_LINES]));
     if (!err)
         err = dg_spm_train_finish(train, model, why);
     dg_spm_train_free(train);
@@ -110,5 +117,45 @@ START_TEST(sizes_that_cannot_be_reached_are_refused)
 }
 END_TEST
 
-DG_UNIT(frequent_words_become_pieces_and_digits_stay_alone, unicode_variants_are_one,
+START_TEST(probable_pieces_are_learned)
+{
+    struct dg_buf model, other;
+    struct dg_spm *spm;
+    struct dg_why why = DG_WHY_NONE;
+    char text[200];
+    kind = DG_SPM_UNIGRAM;
+    n_times = 20;
+    dg_buf_init(&model, 8 << 20);
+    dg_buf_init(&other, 8 << 20);
+    ck_assert_msg(learn(&model, 45, false, &why) == DG_OK, "%s", why.text);
+    ck_assert_int_eq(dg_spm_new((const uint8_t *)model.ptr, model.len, NULL, &spm), DG_OK);
+    ck_assert_int_eq(dg_spm_kind(spm), DG_SPM_UNIGRAM);
+    ck_assert_uint_eq(dg_spm_size(spm), 45);
+    ck_assert_int_eq(dg_spm_eos(spm), 0);
+    double sum = 0.0;
+    for (uint32_t i = 2; i < 45; i++) {
+        if (i > 2)
+            ck_assert_float_le(dg_spm_score(spm, i), dg_spm_score(spm, i - 1));
+        sum += exp((double)dg_spm_score(spm, i));
+    }
+    ck_assert_double_gt(sum, 0.5); /* digamma takes a little of each, the pieces dropped last the rest */
+    ck_assert_double_le(sum, 1.0);
+    spell(spm, "low new", text, sizeof text);
+    ck_assert_str_eq(text, "\xe2\x96\x81low|\xe2\x96\x81new");
+    spell(spm, "19", text, sizeof text);
+    ck_assert_str_eq(text, "\xe2\x96\x81" "1|9");
+    ck_assert_int_eq(learn(&other, 45, true, NULL), DG_OK);
+    ck_assert_uint_eq(model.len, other.len);
+    ck_assert_mem_eq(model.ptr, other.ptr, model.len);
+    ck_assert_int_eq(learn(&other, 5000, false, &why), DG_ERR_RANGE);
+    ck_assert_ptr_nonnull(strstr(why.text, "ask for fewer"));
+    kind = DG_SPM_BPE;
+    n_times = 1;
+    dg_spm_close(spm);
+    dg_buf_deinit(&model);
+    dg_buf_deinit(&other);
+}
+END_TEST
+
+DG_UNIT(probable_pieces_are_learned, frequent_words_become_pieces_and_digits_stay_alone, unicode_variants_are_one,
         the_order_of_the_lines_does_not_matter, sizes_that_cannot_be_reached_are_refused)
