@@ -40,11 +40,8 @@ void dg_api_free(struct dg_api *api)
         return;
     dg_job_free_all(&api->jobs);
     dg_documents_deinit(&api->documents);
-<<<<<<< HEAD
     dg_languages_cache_deinit(&api->languages);
-=======
     dg_glossaries_deinit(&api->glossaries);
->>>>>>> 4b4f56b (api: glossaries, of a request, kept for a key, and DeepL's)
     dg_free(api);
 }
 

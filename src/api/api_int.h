@@ -11,11 +11,8 @@
 #include "api/call.h"
 #include "api/documents.h"
 #include "api/gate.h"
-<<<<<<< HEAD
 #include "api/languages.h"
-=======
 #include "api/glossaries.h"
->>>>>>> 4b4f56b (api: glossaries, of a request, kept for a key, and DeepL's)
 #include "api/live.h"
 #include "api/metrics.h"
 
