@@ -217,6 +217,34 @@ START_TEST(a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
 }
 END_TEST
 
-DG_UNIT(stretches_have_the_sentences_of_the_whole, what_has_nothing_to_cut_comes_to_an_end_too,
+/* A page of many stretches says what each of its paragraphs says alone, its markup where it was. */
+START_TEST(a_long_page_is_cut_in_stretches_and_keeps_its_markup)
+{
+    static struct seen alone, seen;
+    static const char paragraph[] = "<p class=\"a\">Merci <b>beaucoup</b> &amp; bonne nuit.</p>\n<!-- x -->";
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_buf page;
+    enum { N = 300 };
+    set_up();
+    how.format = DG_DOC_HTML;
+    dg_buf_init(&page, 1 << 20);
+    run(dg_span_cstr(paragraph), &how, &alone);
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(dg_buf_append_cstr(&page, paragraph), DG_OK);
+    run(dg_buf_span(&page), &how, &seen);
+    ck_assert_int_eq(seen.err, DG_OK);
+    ck_assert_uint_eq(seen.n, N * alone.n);
+    ck_assert_uint_eq(seen.text.len, N * alone.text.len);
+    for (size_t i = 0; i < N; i++)
+        ck_assert(dg_span_eq(dg_span_sub(dg_buf_span(&seen.text), i * alone.text.len, alone.text.len),
+                             dg_buf_span(&alone.text)));
+    dg_buf_deinit(&alone.text);
+    dg_buf_deinit(&seen.text);
+    dg_buf_deinit(&page);
+    tear_down();
+}
+END_TEST
+
+DG_UNIT(a_long_page_is_cut_in_stretches_and_keeps_its_markup, stretches_have_the_sentences_of_the_whole, what_has_nothing_to_cut_comes_to_an_end_too,
         a_sentence_longer_than_a_stretch_is_cut_and_joined,
         a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
