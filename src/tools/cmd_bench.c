@@ -32,7 +32,7 @@ struct bench {
     const char *model, *random, *compare;
     int type;
     struct dg_opt_list batch, beam;
-    int64_t threads, source_len, target_len, seed, time_ms;
+    int64_t threads, source_len, target_len, seed, time_ms, step_rows;
     bool limits;
 };
 
@@ -54,6 +54,8 @@ static const struct dg_opt_row rows[] = {
      .help = "tokens of a source"},
     {DG_OPT_INT(struct bench, target_len), "target-len", .def = "25", .min = 1, .max = 1024,
      .help = "tokens of a target, forced"},
+    {DG_OPT_INT(struct bench, step_rows), "step-rows", .def = "0", .min = 0, .max = 65536,
+     .help = "rows of one step at most, as the daemon limits them (32); 0: all at once"},
     {DG_OPT_INT(struct bench, seed), "seed", .def = "1", .min = 0, .max = INT64_MAX,
      .help = "of the random weights and sources"},
     {DG_OPT_DURATION(struct bench, time_ms), "time", .def = "2s", .min = 1, .max = 600000,
@@ -183,7 +185,8 @@ static enum dg_err measure(struct runner *runner)
                                        .source_max = S,
                                        .target_max = T,
                                        .batch_tokens = what->batch * S,
-                                       .step_rows = what->batch * (size_t)what->beam}; /* all at once */
+                                       .step_rows = flags->step_rows ? (size_t)flags->step_rows
+                                                                     : what->batch * (size_t)what->beam};
     struct dg_decoder *decoder = NULL;
     struct dg_decode_job jobs[BATCH_MAX];
     int32_t *ids = dg_try_calloc(what->batch * S, sizeof *ids);
