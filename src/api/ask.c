@@ -470,6 +470,10 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
         err = dg_ask_texts(json, "text", max = limits->texts, arena, &why, &found.texts, &found.n_texts,
                            &found.is_array);
     }
+    for (size_t i = 0; !err && limits->characters && !limits->no_text && i < found.n_texts; i++)
+        if (dg_utf8_count(found.texts[i]) > limits->characters)
+            err = dg_why_set(&why, DG_ERR_LIMIT, "field 'text': read %zu characters in one text, expected at most %zu",
+                             dg_utf8_count(found.texts[i]), max = limits->characters);
     if (!err) {
         field = "protected";
         max = PROTECTED_MAX;

@@ -22,6 +22,7 @@ struct dg_ask_limits {
     size_t texts; /* items of `text` */
     const struct dg_ask *base; /* what holds where nothing is said; borrowed, its strings by the result too; NULL:
                                 * the usual */
+    size_t characters; /* of each text; 0: no limit */
     bool no_text; /* options alone */
 };
 

@@ -45,6 +45,7 @@ static void put_translation(struct dg_json_out *out, struct dg_relay *relay, siz
         dg_json_out_key(out, "tag_handling_version");
         dg_json_out_string(out, wishes->version);
     }
+    dg_relay_put_lost(out, item);
     dg_json_out_close(out, '}');
 }
 

@@ -62,6 +62,28 @@ static void put_member(struct dg_json_out *out, const struct dg_relay *relay, co
         dg_json_out_close(out, ']');
 }
 
+/* What could not be kept: of a text its own members, of an array one object for each text, where any text has some. */
+static void put_lost(struct dg_json_out *out, const struct dg_relay *relay)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < relay->n; i++)
+        n += relay->items[i].n_lost + relay->items[i].n_missed;
+    if (n == 0)
+        return;
+    if (!relay->is_array) {
+        dg_relay_put_lost(out, &relay->items[0]);
+        return;
+    }
+    dg_json_out_key(out, "notes");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < relay->n; i++) {
+        dg_json_out_open(out, '{');
+        dg_relay_put_lost(out, &relay->items[i]);
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
 static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
 {
     bool wants_alternatives = relay->user != NULL;
@@ -71,6 +93,7 @@ static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
     if (!relay->from)
         put_member(out, relay, "detectedLanguage", DETECTED);
     put_member(out, relay, "translatedText", TEXT);
+    put_lost(out, relay);
     dg_json_out_close(out, '}');
 }
 

@@ -165,6 +165,44 @@ static void on_begin(void *owner, struct dg_job_item *job_item, struct dg_engine
     request->copy = item->is_blank || (item->from && item->from == relay->to);
 }
 
+/* Copies: what the engine tells is gone with its request. */
+static enum dg_err keep_lost(struct dg_relay *relay, struct dg_relay_item *item, const struct dg_engine_result *result)
+{
+    size_t n = result->n_lost + result->n_terms;
+    struct dg_span *kept = n ? dg_arena_calloc(relay->arena, n, sizeof *kept) : NULL;
+    if (n && !kept)
+        return DG_ERR_NOMEM;
+    item->lost = kept;
+    for (; item->n_lost < result->n_lost; item->n_lost++) {
+        kept[item->n_lost] = dg_arena_copy(relay->arena, result->lost[item->n_lost]);
+        if (!kept[item->n_lost].ptr)
+            return DG_ERR_NOMEM;
+    }
+    item->missed = kept + item->n_lost;
+    for (size_t i = 0; i < result->n_terms; i++)
+        if (!result->terms[i].is_used)
+            item->missed[item->n_missed++] = result->terms[i].term->source; /* the job holds the glossary */
+    return DG_OK;
+}
+
+void dg_relay_put_lost(struct dg_json_out *out, const struct dg_relay_item *item)
+{
+    const struct {
+        const char *key;
+        const struct dg_span *items;
+        size_t n;
+    } lists[] = {{"lost", item->lost, item->n_lost}, {"missed_terms", item->missed, item->n_missed}};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        if (lists[k].n == 0)
+            continue;
+        dg_json_out_key(out, lists[k].key);
+        dg_json_out_open(out, '[');
+        for (size_t i = 0; i < lists[k].n; i++)
+            dg_json_out_string(out, lists[k].items[i]);
+        dg_json_out_close(out, ']');
+    }
+}
+
 static enum dg_err on_item(void *owner, struct dg_job_item *job_item, const struct dg_engine_result *result)
 {
     struct dg_relay *relay = owner;
@@ -172,6 +210,8 @@ static enum dg_err on_item(void *owner, struct dg_job_item *job_item, const stru
     item->n_characters = result->n_characters;
     if (!item->from && !item->detected && result->source && !item->is_blank)
         item->from = dg_languages_find(&relay->langs, dg_span_cstr(result->source), DG_LANGUAGE_ANY);
+    if (result->n_lost + result->n_terms > 0 && keep_lost(relay, item, result) != DG_OK)
+        return DG_ERR_NOMEM;
     return dg_buf_append_span(&job_item->json, result->text); /* where our own API would have put JSON */
 }
 
@@ -311,6 +351,12 @@ void dg_relay_start(struct dg_relay *relay, void (*on_whole)(struct dg_relay *re
 {
     struct dg_call *call = relay->call;
     relay->on_whole = on_whole;
+    for (size_t i = 0; call && call->api->opts.characters_max && i < relay->n; i++) {
+        if (dg_utf8_count(relay->items[i].text) <= call->api->opts.characters_max)
+            continue;
+        dg_relay_fail(relay, 413, "limit_reached", "The request's text is longer than this server takes.");
+        return;
+    }
     if (!call) { /* a message on a socket that came through the gate when it was opened */
         on_passed(relay, NULL);
         return;

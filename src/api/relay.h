@@ -29,6 +29,10 @@ struct dg_relay_item {
     float confidence;                    /* of that, 0 to 1 */
     bool is_blank;                       /* it has no letters */
     size_t n_characters;                 /* code points of the text */
+    struct dg_span *lost;                /* [n_lost] what was to come back as it is and did not, */
+    size_t n_lost;
+    struct dg_span *missed;              /* [n_missed] and terms of glossaries that were not used */
+    size_t n_missed;
 };
 
 struct dg_relay {
@@ -77,6 +81,10 @@ void dg_relay_drop(struct dg_relay *relay);
 /* For on_whole: the translation of a text, and its kth alternative, from 1 on: empty where it has none. */
 struct dg_span dg_relay_result(const struct dg_relay *relay, size_t i);
 struct dg_span dg_relay_alternative(const struct dg_relay *relay, size_t i, int k);
+
+/* For on_whole: what could not be kept in a text, as the members "lost" and "missed_terms" of an open object; nothing where
+ * all was. They are in no API that we imitate; its clients pass over what they do not know. */
+void dg_relay_put_lost(struct dg_json_out *out, const struct dg_relay_item *item);
 
 /* Code points of all texts. */
 size_t dg_relay_characters(const struct dg_relay *relay);

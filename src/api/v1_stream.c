@@ -340,7 +340,7 @@ static const struct dg_job_listener listener = {
 static enum dg_err read_ask(struct strand *strand, struct dg_job *job, struct dg_failure *failure)
 {
     struct dg_json *json;
-    const struct dg_ask_limits limits = {.texts = 1};
+    const struct dg_ask_limits limits = {.texts = 1, .characters = strand->stream->api->opts.characters_max};
     enum dg_err err =
         dg_ask_parse(dg_buf_span(&strand->options), VALUES_MAX, &job->arena, failure, &json);
     if (err)

@@ -81,6 +81,8 @@ static const struct dg_opt_row rows[] = {
      .help = "header lines of one request"},
     {DG_OPT_SIZE(T, max_body), "max-body", .min = KIB, .max = 1024 * MIB, .def = "2MiB",
      .help = "body of one request"},
+    {DG_OPT_INT(T, max_characters), "max-characters", .min = 0, .max = 1000000000, .def = "0",
+     .help = "characters of one text; 0 for no limit but max-body"},
     {DG_OPT_DURATION(T, idle_timeout_ms), "idle-timeout", .min = 100, .max = HOUR, .def = "75s",
      .help = "how long a connection may stay open between requests"},
     {DG_OPT_DURATION(T, head_timeout_ms), "head-timeout", .min = 100, .max = HOUR, .def = "10s",

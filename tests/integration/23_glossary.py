@@ -180,6 +180,30 @@ class Api(IntegrationTest):
         self.ask("POST", "/v1/glossaries", body, 403, server=server)
 
 
+class Limits(IntegrationTest):
+    ask = Api.ask
+
+    def test_long_texts_are_refused_as_each_api_does(self):
+        self.server = self.start(MODELS, "--max-characters=20")
+        text = "Le chat dort ici. \u00e9\u00e9"
+        self.ask("POST", "/v1/translate", {"text": text, "target": "en", "source": "fr"})
+        error = self.ask("POST", "/v1/translate", {"text": text + "!", "target": "en", "source": "fr"}, 400)["error"]
+        self.assertEqual((error["code"], error["field"], error["limit"]), ("limit_reached", "text", 20))
+        self.assertEqual(self.ask("POST", "/translate", {"q": text + "!", "target": "en", "source": "fr"}, 400),
+                         {"error": "Invalid request: request (21) exceeds text limit (20)"})
+        self.assertEqual(self.ask("GET", "/frontend/settings")["charLimit"], 20)
+        self.assertIn("message", self.ask("POST", "/v2/translate", {"text": [text + "!"], "target_lang": "EN", "source_lang": "FR"}, 413))
+
+    def test_what_is_lost_is_told_by_each_api(self):
+        self.server = self.start(MODELS)
+        body = {"name": "x", "source_lang": "fr", "target_lang": "en", "entries": "chat\t\u732b", "entries_format": "tsv"}
+        made = self.ask("POST", "/v2/glossaries", body, 201)
+        said = self.ask("POST", "/v2/translate", {"text": ["Le chat dort.", "Il pleut."], "target_lang": "EN", "source_lang": "FR",
+                                                  "glossary_id": made["glossary_id"]})["translations"]
+        self.assertEqual(said[0]["missed_terms"], ["chat"])
+        self.assertNotIn("missed_terms", said[1])
+
+
 class DeepL(IntegrationTest):
     """The calls of DeepL's version 2."""
     FORM = {"Content-Type": "application/x-www-form-urlencoded"}
