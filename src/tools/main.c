@@ -37,6 +37,7 @@ static const struct command commands[] = {
     {"train", "make a model of sentence pairs", dg_cmd_train},
     {"train-vocab", "make a SentencePiece vocabulary of text", dg_cmd_train_vocab},
     {"translate", "translate lines from stdin to stdout", dg_cmd_translate},
+    {"trim", "make a model smaller by the words that nobody uses", dg_cmd_trim},
     {"verify", "check a model against its manifest and signature", dg_cmd_verify},
 };
 

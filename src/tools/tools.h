@@ -28,6 +28,7 @@ int dg_cmd_tokenize(int argc, char **argv);
 int dg_cmd_train(int argc, char **argv);
 int dg_cmd_train_vocab(int argc, char **argv);
 int dg_cmd_translate(int argc, char **argv);
+int dg_cmd_trim(int argc, char **argv);
 int dg_cmd_verify(int argc, char **argv);
 
 #endif

@@ -258,6 +258,27 @@ class Train(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("no line has a tab", done.stderr)
 
+    def test_trim_drops_what_nobody_uses(self):
+        run("train", "--out", self.out, *SMALL, "--steps", "300", "--valid-every", "300", "--valid-pairs", "2",
+            "--batch-tokens", "400", "--dropout", "0", "--dev-pairs", "20", self.pairs)
+        some = sorted(WORDS)[:5]
+        text = os.path.join(self.root, "text.tsv")
+        lines = [" ".join(some[(i + j) % 5] for j in range(3)) for i in range(5)]
+        with open(text, "w", encoding="utf-8") as out:
+            out.write("".join(line + "\t" + " ".join(WORDS[w] for w in line.split()) + "\n" for line in lines))
+        small = os.path.join(self.root, "small")
+        done = run("trim", self.out, small, text)
+        kept = int(re.search(r"trim: kept=(\d+) of=60 ", done.stderr).group(1))
+        self.assertLess(kept, 55)
+        ask = "".join(line + "\n" for line in lines)
+        for command in (["tokenize", "--format", "pieces"], ["translate", "--beam", "1", "-q"]):
+            whole, less = (run(*command, "--model", model, text=ask).stdout for model in (self.out, small))
+            self.assertEqual(whole, less)
+        run("translate", "--model", small, text="Anything at all, zari!\n")
+        again = run("trim", self.out, small, text, check=False)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("cannot make the folder", again.stderr)
+
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
                             (["--resume", self.out, "x.tsv"], "expected neither"),
