@@ -281,9 +281,9 @@ static enum dg_err read_decoder(const struct config *config, struct dg_blueprint
 /* Cells; without norms nematus's GRU is the ordinary one. */
 static enum dg_err read_cells(const struct config *config, struct dg_blueprint *bp)
 {
-    const bool has_nematus_norms = bp->rnn.norm && (!is(config, TYPE, "s2s") || !is(config, ORIGINAL_TYPE, ""));
+    const bool has_nematus_norms = bp->rnn.norm && (is(config, TYPE, "nematus") || is(config, ORIGINAL_TYPE, "nematus"));
     if (has_nematus_norms)
-        return refuse(config, LAYER_NORMALIZATION, "false for networks of type amun or nematus");
+        return refuse(config, LAYER_NORMALIZATION, "false for networks of type nematus");
     if (is(config, ENC_CELL, "lstm"))
         bp->decoder_kind = DG_DECODER_LSTM;
     else if (is(config, ENC_CELL, "gru") || (is(config, ENC_CELL, "gru-nematus") && !bp->rnn.norm))

@@ -7,7 +7,8 @@
  *     encoder_bi_cell2_U    layer 1, cell 2                       encoder_l2_cell1_W  a layer on top of both
  *     encoder_bi_l3_cell1_W layer 3, cell 1                       decoder_cell2_W     decoder, layer 1, cell 2
  *
- * Those of amun and nematus are older and say less; they mean a network of one layer on each side. */
+ * Those of amun and nematus are older and say less; they mean a network of one layer on each side. Nematus counts its
+ * deep transitions, the cells that read their state alone, from 1: encoder_U_drt_1, encoder_r_U_drt_1, decoder_U_nl_drt_1. */
 #include "model/marian.h"
 
 #include <stdio.h>
@@ -61,6 +62,10 @@ static const struct {
     {"ff_logit_lstm_b", "model.decoder.readout.state.bias", false},
     {"ff_logit_ctx_W", "model.decoder.readout.context.weight", false},
     {"ff_logit_ctx_b", "model.decoder.readout.context.bias", false},
+    {"ff_state_gamma", "model.decoder.initial_norm.weight", false},
+    {"ff_logit_l1_gamma0", "model.decoder.readout.word_norm.weight", false},
+    {"ff_logit_l1_gamma1", "model.decoder.readout.state_norm.weight", false},
+    {"ff_logit_l1_gamma2", "model.decoder.readout.context_norm.weight", false},
     {"ff_logit_W", "lm_head.weight", false},
     {"ff_logit_b", "final_logits_bias", false},
     {"decoder_Wc", "model.decoder.layers.0.cells.1.gates.input.weight", false},
@@ -94,6 +99,39 @@ static bool take_number(const char **name, const char *letters, unsigned long *v
     *name = end + 1;
     *value = number;
     return true;
+}
+
+/* Nematus's cells behind the first one, in the decoder behind the second. */
+static bool translate_transition(const char *name, char *ours, size_t cap)
+{
+    const char *at = strstr(name, "_drt_"), *stack;
+    char *end, parameter[16];
+    if (!at || at[5] < '1' || at[5] > '9')
+        return false;
+    const unsigned long number = strtoul(at + 5, &end, 10);
+    if (*end || number > 1000)
+        return false;
+    const bool is_decoder = take(&name, "decoder_");
+    if (is_decoder)
+        stack = "decoder.layers";
+    else if (take(&name, "encoder_r_"))
+        stack = "encoder.backward";
+    else if (take(&name, "encoder_"))
+        stack = "encoder.forward";
+    else
+        return false;
+    snprintf(parameter, sizeof parameter, "%.*s", (int)(at - name), name);
+    char *nl = strstr(parameter, "_nl");
+    if (is_decoder != (nl && !nl[3]))
+        return false;
+    if (nl)
+        *nl = '\0';
+    for (size_t i = 0; i < sizeof in_cell / sizeof *in_cell; i++)
+        if (strcmp(parameter, in_cell[i].marian) == 0) {
+            snprintf(ours, cap, "model.%s.0.cells.%lu.%s", stack, number + is_decoder, in_cell[i].ours);
+            return true;
+        }
+    return false;
 }
 
 static bool translate_cell(const char *name, char *ours, size_t cap)
@@ -139,7 +177,7 @@ bool dg_marian_rnn_name(const char *name, bool is_shared, char *ours, size_t cap
             *transposed = !outside[i].is_straight;
             return true;
         }
-    return translate_cell(name, ours, cap);
+    return translate_transition(name, ours, cap) || translate_cell(name, ours, cap);
 }
 
 bool dg_marian_rnn_is_remainder(const char *name)

@@ -2,12 +2,14 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Any bytes as vocab.json beside a small SentencePiece model: what is accepted finds every id by its string and every
- * string by its id. The parser opens files by name: there is one for all inputs, removed at the end. */
+ * string by its id. The parser opens files by name: there is one for all inputs, in memory. */
 #include "base/mem.h"
 #include "text/marian_vocab.h"
 
 #include "../unit/text/spm_maker.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,21 +20,33 @@ static void check(bool holds)
         abort();
 }
 
-static char path[] = "/tmp/dragoman-fuzz-XXXXXX";
-static int fd = -1;
-
-static void remove_file(void)
+/* The name of a file that holds the bytes. */
+static const char *write_file(const uint8_t *data, size_t size)
 {
-    unlink(path);
-}
-
-static void write_file(const uint8_t *data, size_t size)
-{
-    if (fd < 0) {
-        fd = mkstemp(path);
-        check(fd >= 0 && atexit(remove_file) == 0);
+    static char path[32];
+    static int fd = -1;
+    if (fd < 0) { /* in memory, without a name: a file of a slow file system held everything up */
+        snprintf(path, sizeof path, "/dragoman-fuzz-%ld", (long)getpid());
+        fd = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
+        check(fd >= 0 && shm_unlink(path) == 0);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     }
     check(ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+    return path;
+}
+
+static const struct dg_spm *small_model(void)
+{
+    static const char *const pieces[] = {"\xE2\x96\x81", "a", "b", "ab", "\xE2\x96\x81the", "\xC3\xA9"};
+    static struct maker maker;
+    static struct dg_spm *spm;
+    if (!spm) {
+        maker_init(&maker);
+        for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+            maker_piece(&maker, pieces[i], -(float)i, DG_PIECE_NORMAL);
+        spm = maker_open(&maker); /* for all inputs; reachable until the end */
+    }
+    return spm;
 }
 
 static void check_vocabulary(const struct dg_marian_vocab *vocab)
@@ -52,22 +66,14 @@ static void check_vocabulary(const struct dg_marian_vocab *vocab)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const pieces[] = {"\xE2\x96\x81", "a", "b", "ab", "\xE2\x96\x81the", "\xC3\xA9"};
-    struct maker maker;
+    const struct dg_spm *spm = small_model();
     struct dg_marian_vocab vocab;
     struct dg_why why = DG_WHY_NONE;
-    maker_init(&maker);
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        maker_piece(&maker, pieces[i], -(float)i, DG_PIECE_NORMAL);
-    struct dg_spm *spm = maker_open(&maker);
-    write_file(data, size);
-    if (dg_marian_vocab_init(&vocab, path, spm, size % 2 ? spm : NULL, &why) == DG_OK) {
+    if (dg_marian_vocab_init(&vocab, write_file(data, size), spm, size % 2 ? spm : NULL, &why) == DG_OK) {
         check_vocabulary(&vocab);
         dg_marian_vocab_deinit(&vocab);
     } else {
         check(why.text[0] != '\0');
     }
-    dg_spm_close(spm);
-    maker_deinit(&maker);
     return 0;
 }

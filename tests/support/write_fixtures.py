@@ -3,8 +3,8 @@
 """Writes the tiny models of tests/data/import by the formats' own libraries.
 
     write_fixtures.py torch DIR    DIR/zip and DIR/legacy: Hugging Face Marian, pytorch_model.bin (needs torch)
-    write_fixtures.py numpy DIR    DIR/stored and DIR/deflated: Marian .npz, Transformers with SSRU; DIR/s2s, DIR/lstm and
-                                   DIR/amun: recurrent networks (needs numpy)
+    write_fixtures.py numpy DIR    DIR/stored and DIR/deflated: Marian .npz, Transformers with SSRU; DIR/s2s, DIR/lstm,
+                                   DIR/amun, DIR/amun-norm and DIR/nematus: recurrent networks (needs numpy)
 
 Every number follows from its tensor's canonical name, row and column (value below), all exact in half
 precision, so that the tests know what to expect without a second file. Tensors are laid out as badly as the
@@ -197,10 +197,18 @@ OLDER = {"decoder_cell2_W": "decoder_Wc", "decoder_cell2_Wx": "decoder_Wcx", "de
          "decoder_cell2_Ux": "decoder_Ux_nl", "decoder_cell2_b": "decoder_b_nl", "decoder_cell2_bx": "decoder_bx_nl"}
 
 
-def amun():
-    """GRUs under the names of Nematus."""
+def amun(norm=False, transitions=0):
+    """GRUs under the names of Nematus; cells without input are its deep transitions."""
     def rename(name):
+        cell, _, rest = name.rpartition("_cell")
+        if transitions and cell and (cell != "decoder" or int(rest[0]) > 2):
+            start = cell.replace("encoder_bi", "encoder") + "_" + rest[2:]
+            return f"{start}_nl_drt_{int(rest[0]) - 2}" if cell == "decoder" else f"{start}_drt_{int(rest[0]) - 1}"
+        if "decoder_cell" in name and "gamma" in name:
+            return name
         if name.startswith("decoder_ff_logit_l1_"):
+            if "gamma" in name:
+                return name[len("decoder_"):]
             return "ff_logit_" + ("prev", "lstm", "ctx")[int(name[-1])] + "_" + name[-2]
         begin = next((old for old in OLD if name.startswith(old)), None)
         return OLDER.get(name) or (OLD[begin] + name[len(begin):] if begin else name)
@@ -208,10 +216,15 @@ def amun():
     yield "model.encoder.embed_tokens.weight", (V, D), "Wemb"
     yield "model.decoder.embed_tokens.weight", (V, D), "Wemb_dec"
     yield "lm_head.weight", (V, D), "ff_logit_W"
-    for part in (cell("model.encoder.forward.0.cells.0", "encoder_bi_", D),
-                 cell("model.encoder.backward.0.cells.0", "encoder_bi_r_", D),
-                 cell("model.decoder.layers.0.cells.0", "decoder_cell1_", D),
-                 cell("model.decoder.layers.0.cells.1", "decoder_cell2_", C), decoder_ends(False)):
+    parts = [cell("model.encoder.forward.0.cells.0", "encoder_bi_", D, norm=norm),
+             cell("model.encoder.backward.0.cells.0", "encoder_bi_r_", D, norm=norm),
+             cell("model.decoder.layers.0.cells.0", "decoder_cell1_", D, norm=norm),
+             cell("model.decoder.layers.0.cells.1", "decoder_cell2_", C, norm=norm), decoder_ends(norm)]
+    for i in range(transitions):
+        parts += [cell(f"model.encoder.forward.0.cells.{i + 1}", f"encoder_bi_cell{i + 2}_", 0),
+                  cell(f"model.encoder.backward.0.cells.{i + 1}", f"encoder_bi_r_cell{i + 2}_", 0),
+                  cell(f"model.decoder.layers.0.cells.{i + 2}", f"decoder_cell{i + 3}_", 0)]
+    for part in parts:
         for name, shape, marian in part:
             yield name, shape, rename(marian)
 
@@ -222,6 +235,9 @@ RECURRENT = {
     "lstm": (lstm, ["type: s2s", "enc-depth: 2", "dec-depth: 1", "enc-cell: lstm", "dec-cell: lstm",
                     "enc-type: bi-unidirectional"]),
     "amun": (amun, ["type: amun", "enc-depth: 1", "dec-depth: 1"]),
+    "amun-norm": (lambda: amun(norm=True), ["type: amun", "enc-depth: 1", "dec-depth: 1", "layer-normalization: true"]),
+    "nematus": (lambda: amun(transitions=2), ["type: nematus", "enc-depth: 1", "dec-depth: 1", "enc-cell: gru-nematus",
+                                              "dec-cell: gru-nematus", "enc-cell-depth: 3", "dec-cell-base-depth: 4"]),
 }
 
 
@@ -232,12 +248,12 @@ def write_recurrent(out):
         arrays = {}
         for name, shape, marian in parameters():
             array = numpy.array(numbers(name, shape), dtype="<f4")
-            if array.ndim == 1 and form != "amun":
+            if array.ndim == 1 and not form.startswith("amun"):
                 array = array[None, :]
             elif array.ndim == 2 and not name.endswith(("embed_tokens.weight", "shared.weight")):
                 array = numpy.ascontiguousarray(array.T)
             arrays[marian] = array.reshape(-1, 1) if marian == "decoder_U_att" else array
-        if form == "amun":
+        if form.startswith("amun") or form == "nematus":
             arrays["decoder_c_tt"], arrays["uidx"] = numpy.zeros(1, "<f4"), numpy.zeros((), "<f4")
         config = "\n".join([f"dim-emb: {D}", f"dim-rnn: {R}", f"dim-vocabs:\n  - {V}\n  - {V}"] + lines) + "\n\0"
         arrays["special:model.yml"] = numpy.frombuffer(config.encode(), dtype=numpy.int8)

@@ -66,6 +66,10 @@ START_TEST(recurrent_networks_are_imported_bit_for_bit)
     ck_assert(lstm.decoder_kind == DG_DECODER_LSTM && lstm.rnn.encoder == DG_RNN_BI_TOP && !lstm.rnn.norm);
     struct dg_blueprint amun = import_exactly(import_data("amun")).blueprint;
     ck_assert(amun.family == DG_FAMILY_RNN && amun.start == DG_START_ZERO && !amun.tie_source_target);
+    struct dg_blueprint normed = import_exactly(import_data("amun-norm")).blueprint;
+    ck_assert(normed.family == DG_FAMILY_RNN && normed.rnn.norm && normed.decoder_kind == DG_DECODER_GRU);
+    struct dg_blueprint deep = import_exactly(import_data("nematus")).blueprint;
+    ck_assert(!deep.rnn.norm && deep.rnn.encoder_cells == 3 && deep.rnn.base_cells == 4);
     dg_tmpdir_remove(import_root);
 }
 END_TEST
