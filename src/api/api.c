@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/admin.h"
 #include "api/api_int.h"
+#include "api/gen.h"
 #include "api/job.h"
 #include "base/mem.h"
 
@@ -21,6 +22,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     made->opts = *opts;
     made->log = log;
     dg_list_init(&made->jobs);
+    dg_list_init(&made->generations);
     dg_documents_init(&made->documents);
     dg_glossaries_init(&made->glossaries);
     dg_list_init(&made->scorings);
@@ -39,6 +41,7 @@ void dg_api_free(struct dg_api *api)
     if (!api)
         return;
     dg_job_free_all(&api->jobs);
+    dg_gen_free_all(&api->generations);
     dg_documents_deinit(&api->documents);
     dg_languages_cache_deinit(&api->languages);
     dg_glossaries_deinit(&api->glossaries);

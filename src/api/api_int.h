@@ -32,6 +32,7 @@ struct dg_api {
     size_t bulk_bytes_max;      /* of one upload */
     size_t n_uploads;           /* calls with is_upload */
     struct dg_list scorings;    /* requests to score, waiting and under way */
+    struct dg_list generations; /* of struct dg_gen, likewise */
     struct dg_list jobs;      /* of struct dg_job: all that the engine has not let go of */
     struct dg_clock clock;
     uint64_t started_ns;
@@ -84,6 +85,7 @@ void dg_api_v1_admin_log_level(struct dg_call *call);
 void dg_api_v1_admin_reload(struct dg_call *call);
 void dg_api_v1_admin_drain(struct dg_call *call);
 void dg_api_v1_detect(struct dg_call *call);
+void dg_api_v1_generate(struct dg_call *call);
 void dg_api_v1_jobs_prepare(struct dg_call *call);
 void dg_api_v1_jobs_add(struct dg_call *call);
 void dg_api_v1_jobs(struct dg_call *call);

@@ -31,6 +31,7 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/v1/translate", "v1_translate", dg_api_v1_translate, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/v1/stream", "v1_stream", dg_api_v1_stream, .gate = DG_GATE_STREAM},
     {DG_HTTP_POST, "/v1/detect", "v1_detect", dg_api_v1_detect, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/v1/generate", "v1_generate", dg_api_v1_generate, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v1/score", "v1_score", dg_api_v1_score, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v1/jobs", "v1_jobs_add", dg_api_v1_jobs_add, .prepare = dg_api_v1_jobs_prepare,
      .gate = DG_GATE_KEY}, /* it passes by itself, but a key in the body would be too late */

@@ -29,6 +29,7 @@ static void put_model(struct dg_json_out *out, const struct dg_engine_model_info
 {
     dg_json_out_open(out, '{');
     put_text(out, "name", info->name);
+    put_text(out, "kind", info->is_language_model ? "language-model" : "translation");
     put_text(out, "source", info->source);
     put_text(out, "target", info->target);
     put_side(out, "sources", info->langs->sources, info->langs->n_sources);

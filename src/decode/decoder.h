@@ -40,6 +40,7 @@ struct dg_decoder_limits {
     size_t rows;         /* live hypotheses at once, of all sentences; at least the widest beam used */
     size_t source_max;   /* tokens of a source, end token included */
     size_t target_max;   /* tokens of a target, with what leads it (opts.h) and its end token */
+    size_t prompt_max;   /* for whoever opens models: a language model's source_max; 0: as of others */
     size_t batch_tokens; /* source tokens that one dg_decoder_add may bring; at least source_max */
     size_t step_rows;    /* rows of one step: more take turns; 0: a good value. A sentence is never divided */
     size_t kv_tokens;    /* cached positions of all together; 0: enough for all at their largest */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "engine/engine_int.h"
+#include "engine/generation.h"
 #include "engine/registry.h"
 #include "engine/remote_value.h"
 #include "engine/request.h"
@@ -22,6 +23,7 @@ enum {
     ROWS_PER_SLOT = 4,
     SOURCE_MAX = 256,
     TARGET_MAX = 512,
+    PROMPT_MAX = 2048,
     KV_PER_SLOT = 256,
     POLL_NS = 2 * 1000 * 1000,
     RETRY_MS = 1000,
@@ -41,7 +43,8 @@ struct dg_engine {
     struct dg_list requests;
     struct dg_list waiting;        /* for their models, in the order of coming */
     struct dg_list looked_at;      /* of these, while they are gone through: those still to be looked at */
-    size_t n_requests;             /* of both */
+    struct dg_list generations;
+    size_t n_requests;             /* of all three */
     size_t n_waiting, waiting_max;
     uint64_t waited_version;       /* of the registry, when those that wait were last looked at */
     size_t texts_bytes, texts_bytes_max; /* of all requests; max 0: no limit */
@@ -61,6 +64,7 @@ static struct dg_decoder_limits limits_of(const struct dg_engine_opts *opts)
         .sentences = or_default(opts->slots, SLOTS),
         .source_max = or_default(opts->source_max, SOURCE_MAX),
         .target_max = or_default(opts->target_max, TARGET_MAX),
+        .prompt_max = or_default(opts->prompt_max, PROMPT_MAX),
         .kv_tokens = opts->kv_tokens,
         .alignment_layer = opts->alignment_layer,
         .alignment_head = opts->alignment_head,
@@ -121,6 +125,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
     struct dg_engine *engine = dg_xcalloc(1, sizeof *engine);
     dg_list_init(&engine->requests);
     dg_list_init(&engine->waiting);
+    dg_list_init(&engine->generations);
     dg_list_init(&engine->looked_at);
     dg_protect_list_init(&engine->tools.protected);
     dg_glossary_scan_init(&engine->tools.scan);
@@ -164,6 +169,10 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
 /* The end of a ticket that nobody is told of. All but its own sentence have let go of it. */
 static void land(struct dg_engine *engine, struct dg_ticket *ticket)
 {
+    if (ticket->is_generation) {
+        ((struct dg_generation *)ticket->ctx)->is_open = false;
+        return;
+    }
     struct dg_flight *flight = ticket->ctx;
     flight->leader->is_over = true;
     flight->leader->request->n_open--;
@@ -173,6 +182,26 @@ static void land(struct dg_engine *engine, struct dg_ticket *ticket)
         flight->ticket->err = DG_ERR_CLOSED; /* nothing to keep */
     if (engine->tools.cache)
         dg_cache_settle(engine->tools.cache, flight);
+}
+
+/* The same of generations. */
+static void drain_generations(struct dg_engine *engine)
+{
+    for (struct dg_list *at = engine->generations.next; at != &engine->generations; at = at->next)
+        dg_generation_stop(DG_LIST_ITEM(at, struct dg_generation, link), engine->tools.sched, DG_ERR_CLOSED);
+    while (!dg_list_is_empty(&engine->generations)) {
+        struct dg_generation *first = DG_LIST_ITEM(engine->generations.next, struct dg_generation, link);
+        struct dg_ticket *ticket;
+        bool is_over;
+        dg_sched_listen(engine->tools.sched);
+        while (first->is_open && dg_sched_next(engine->tools.sched, &ticket, &is_over))
+            if (is_over)
+                land(engine, ticket);
+        if (!first->is_open) {
+            dg_list_unlink(&first->link);
+            dg_generation_free(first);
+        }
+    }
 }
 
 /* Cancels what is open and waits for the workers to let go. */
@@ -204,6 +233,7 @@ void dg_engine_free(struct dg_engine *engine)
     if (!engine)
         return;
     drain(engine);
+    drain_generations(engine);
     while (!dg_list_is_empty(&engine->waiting))
         dg_waiting_free(DG_LIST_ITEM(engine->waiting.next, struct dg_waiting, link));
     dg_registry_free(engine->registry);
@@ -322,6 +352,7 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
         .source_max = loaded->limits.source_max,
         .target_max = loaded->limits.target_max,
         .slots = loaded->limits.sentences,
+        .is_language_model = loaded->blueprint.family == DG_FAMILY_LM,
     };
 }
 
@@ -348,12 +379,44 @@ static void choose_beam(const struct dg_loaded *model, struct dg_search_opts *se
     search->beam = beam < 1 ? 1 : beam > DG_BEAM_MAX ? DG_BEAM_MAX : (int)beam;
 }
 
+static bool is_lm(const struct dg_loaded *model)
+{
+    return model->blueprint.family == DG_FAMILY_LM;
+}
+
+/* The models that translate: all, but for language models. `kept` has room for all. */
+static void list_translators(const struct dg_engine *engine, struct dg_loaded **kept, struct dg_way_map *map)
+{
+    struct dg_loaded *const *models;
+    const size_t n = dg_registry_list(engine->registry, &models);
+    map->n_models = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!is_lm(models[i]))
+            kept[map->n_models++] = models[i];
+    map->models = kept;
+}
+
+static const struct dg_loaded *find_named(const struct dg_engine *engine, const char *name)
+{
+    struct dg_loaded *const *models;
+    const size_t n = dg_registry_list(engine->registry, &models);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(models[i]->name, name) == 0)
+            return models[i];
+    return NULL;
+}
+
 static enum dg_err find_way(const struct dg_engine *engine, const struct dg_engine_request *asked,
                             struct dg_why *why, struct dg_way *way)
 {
+    struct dg_loaded *kept[DG_SCHED_MODELS_MAX];
     struct dg_way_map map = {.langid = engine->langid, .langid_why = engine->langid_why.text};
-    map.n_models = dg_registry_list(engine->registry, &map.models);
-    return dg_way_find(&map, asked, why, way);
+    list_translators(engine, kept, &map);
+    enum dg_err err = dg_way_find(&map, asked, why, way);
+    if (err == DG_ERR_NOT_FOUND && asked->model && find_named(engine, asked->model))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is a language model: it goes on with a text and translates nothing",
+                         asked->model);
+    return err;
 }
 
 uint64_t dg_engine_models_version(const struct dg_engine *engine)
@@ -365,8 +428,9 @@ bool dg_engine_leads(const struct dg_engine *engine, const char *source, const c
 {
     struct dg_way_map map = {.langid_why = ""};
     const struct dg_engine_request request = {.source = source, .target = target};
+    struct dg_loaded *kept[DG_SCHED_MODELS_MAX];
     struct dg_way way;
-    map.n_models = dg_registry_list(engine->registry, &map.models);
+    list_translators(engine, kept, &map);
     return dg_way_find(&map, &request, NULL, &way) == DG_OK;
 }
 
@@ -558,6 +622,14 @@ bool dg_engine_cancel(struct dg_engine *engine, uint64_t id)
         wake(engine); /* for what waits for no worker */
         return true;
     }
+    for (struct dg_list *at = engine->generations.next; at != &engine->generations; at = at->next) {
+        struct dg_generation *generation = DG_LIST_ITEM(at, struct dg_generation, link);
+        if (generation->id != id)
+            continue;
+        dg_generation_stop(generation, engine->tools.sched, DG_ERR_CANCELLED);
+        wake(engine);
+        return true;
+    }
     return cancel_waiting(engine, &engine->waiting, id) || cancel_waiting(engine, &engine->looked_at, id);
 }
 
@@ -565,6 +637,138 @@ static void uncount(struct dg_engine *engine, size_t text_len)
 {
     engine->n_requests--;
     engine->texts_bytes -= text_len;
+}
+
+/* ---- Generations -------------------------------------------------------------------------------- */
+
+static bool may_use(const struct dg_generate *ask, const struct dg_loaded *model)
+{
+    for (size_t i = 0; i < ask->n_only; i++)
+        if (strcmp(ask->only[i], model->name) == 0)
+            return true;
+    return ask->n_only == 0;
+}
+
+/* The language model that is meant. */
+static enum dg_err find_lm(const struct dg_engine *engine, const struct dg_generate *ask, struct dg_why *why,
+                           struct dg_loaded **found)
+{
+    struct dg_loaded *const *models;
+    const size_t n = dg_registry_list(engine->registry, &models);
+    size_t n_fit = 0, n_allowed = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (ask->model ? strcmp(models[i]->name, ask->model) != 0 : !is_lm(models[i]))
+            continue;
+        n_fit++;
+        if (!may_use(ask, models[i]))
+            continue;
+        n_allowed++;
+        *found = models[i];
+    }
+    if (n_fit == 0 && ask->model)
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "there is no model called %s", ask->model);
+    if (n_fit == 0)
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "this server has no language model");
+    if (n_allowed == 0)
+        return dg_why_set(why, DG_ERR_DENIED, "the key may not use this model");
+    if (n_allowed > 1)
+        return dg_why_set(why, DG_ERR_INVALID, "there are %zu language models: say which", n_allowed);
+    if (!is_lm(*found))
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s translates; expected a language model", (*found)->name);
+    return DG_OK;
+}
+
+/* Begins it when its model is at hand. DG_ERR_BUSY without a sentence: it waits for that. */
+static enum dg_err begin_generation(struct dg_engine *engine, struct dg_generation *generation, struct dg_why *why,
+                                    uint64_t *retry_ms)
+{
+    struct dg_loaded *model = NULL;
+    if (dg_registry_is_coming(engine->registry, generation->model))
+        return DG_ERR_BUSY;
+    enum dg_err err = find_lm(engine, &generation->asked, why, &model);
+    if (!err)
+        err = dg_registry_want(engine->registry, model, why);
+    if (err)
+        return err;
+    if (model != generation->model) {
+        dg_loaded_unref(generation->model);
+        generation->model = dg_loaded_ref(model);
+    }
+    if (!dg_loaded_is_at_hand(model))
+        return DG_ERR_BUSY;
+    return dg_generation_begin(generation, engine->tools.sched, engine->tools.work, why, retry_ms);
+}
+
+enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generate *ask,
+                               const struct dg_generate_events *events, void *ctx, struct dg_why *why,
+                               uint64_t *retry_ms, uint64_t *id)
+{
+    struct dg_generation *generation;
+    struct dg_loaded *model = NULL;
+    struct dg_why reason = DG_WHY_NONE;
+    size_t bad_at;
+    if (!dg_utf8_valid(ask->prompt, &bad_at))
+        return dg_why_set(why, DG_ERR_UTF8, "the prompt is not valid UTF-8 at byte %zu", bad_at);
+    if (engine->texts_bytes_max && engine->n_requests > 0 &&
+        ask->prompt.len > engine->texts_bytes_max - engine->texts_bytes) {
+        if (retry_ms)
+            *retry_ms = RETRY_MS;
+        return dg_why_set(why, DG_ERR_BUSY, "the texts under way take as much memory as they may; try again later");
+    }
+    enum dg_err err = find_lm(engine, ask, why, &model);
+    if (!err)
+        err = dg_search_opts_check(&ask->search, model->blueprint.decoder.V, why);
+    if (!err)
+        err = dg_generation_new(&generation, ask, model, dg_clock_now(engine->tools.clock), why);
+    if (err)
+        return err;
+    generation->events = events;
+    generation->ctx = ctx;
+    err = begin_generation(engine, generation, &reason, retry_ms);
+    if (err == DG_ERR_BUSY && !*reason.text && engine->n_waiting < engine->waiting_max)
+        err = DG_OK; /* its model comes */
+    if (err) {
+        dg_generation_free(generation);
+        return dg_why_set(why, err, "%s", dg_why_text(&reason, err));
+    }
+    generation->id = ++engine->last_id;
+    dg_list_link_last(&engine->generations, &generation->link);
+    engine->n_requests++;
+    engine->texts_bytes += ask->prompt.len;
+    if (id)
+        *id = generation->id;
+    return DG_OK;
+}
+
+/* Those that wait begin when their models are there, or are too late. */
+static void tend_generation(struct dg_engine *engine, struct dg_generation *generation)
+{
+    if (generation->is_over || generation->is_open)
+        return;
+    struct dg_why reason = DG_WHY_NONE;
+    enum dg_err err = begin_generation(engine, generation, &reason, NULL);
+    if (err == DG_ERR_BUSY && generation->deadline_ns && dg_clock_now(engine->tools.clock) >= generation->deadline_ns)
+        err = dg_why_set(&reason, DG_ERR_TIMEOUT, "the time allowed ran out before it began");
+    if (!err || err == DG_ERR_BUSY)
+        return;
+    generation->why = reason;
+    dg_generation_stop(generation, engine->tools.sched, err);
+}
+
+static void move_generations(struct dg_engine *engine)
+{
+    for (struct dg_list *at = engine->generations.next, *next; at != &engine->generations; at = next) {
+        struct dg_generation *generation = DG_LIST_ITEM(at, struct dg_generation, link);
+        tend_generation(engine, generation);
+        next = at->next;
+        if (!generation->is_over)
+            continue;
+        dg_list_unlink(at);
+        uncount(engine, generation->asked.prompt.len);
+        dg_generation_finish(generation, dg_clock_now(engine->tools.clock));
+        dg_generation_free(generation);
+        next = engine->generations.next; /* its end may have begun or stopped others */
+    }
 }
 
 /* ---- Waiting for models ------------------------------------------------------------------------- */
@@ -744,7 +948,10 @@ size_t dg_engine_poll(struct dg_engine *engine)
     const uint64_t began = dg_clock_now(engine->tools.clock);
     dg_sched_listen(engine->tools.sched);
     while (dg_sched_next(engine->tools.sched, &ticket, &is_over)) {
-        dg_request_take(&engine->tools, ticket, is_over);
+        if (ticket->is_generation)
+            dg_generation_take(ticket->ctx, engine->tools.sched, is_over);
+        else
+            dg_request_take(&engine->tools, ticket, is_over);
         if (dg_clock_now(engine->tools.clock) - began > POLL_NS) {
             wake(engine); /* there may be more */
             break;
@@ -754,6 +961,7 @@ size_t dg_engine_poll(struct dg_engine *engine)
     dg_registry_tend(engine->registry);
     begin_waiting(engine);
     move_on(engine, began);
+    move_generations(engine);
     if (!dg_list_is_empty(&engine->tools.asks.answered))
         wake(engine); /* dropped or answered meanwhile */
     return engine->n_requests;

@@ -55,6 +55,7 @@ struct dg_engine_opts {
     size_t rows;          /* hypotheses under way in each worker; 0: 4 for each slot */
     size_t source_max;    /* tokens of a sentence; longer ones are cut and rejoined; 0: 256 */
     size_t target_max;    /* 0: 512 */
+    size_t prompt_max;    /* tokens of a language model's prompt; 0: 2,048 */
     size_t kv_tokens;     /* cached positions in each worker; 0: 256 for each slot */
     uint64_t batch_delay_ns;
     size_t cache_bytes;   /* of the sentence cache; 0: none */
@@ -232,6 +233,7 @@ struct dg_engine_model_info {
     size_t n_beams;                     /* its makers' habit */
     size_t source_max, target_max;
     size_t slots;                       /* sentences under way in each worker */
+    bool is_language_model;             /* it goes on with text (generate.h) and translates nothing */
 };
 
 /* Models that are offered; and those of them that are in memory, or could be: not FAILED. */

@@ -121,10 +121,17 @@ static enum dg_err choose_limits(struct dg_loaded *loaded, const struct dg_loade
     size_t fixed = dg_net_bytes(hollow) + dg_tokenizer_memory(loaded->tokenizer);
     size_t n_workers = dg_sched_n_workers(opts->sched), max = opts->ledger->max, per_worker = 0;
     size_t n_beams = bp->n_beams < 1 ? 1 : bp->n_beams > wanted.rows ? wanted.rows : bp->n_beams;
+    if (bp->family == DG_FAMILY_LM && wanted.prompt_max)
+        wanted.source_max = wanted.prompt_max;
     if (wanted.source_max > bp->source_len_max)
         wanted.source_max = bp->source_len_max;
     if (wanted.target_max > bp->target_len_max)
         wanted.target_max = bp->target_len_max;
+    if (bp->family == DG_FAMILY_LM) {
+        const size_t largest = DG_BEAM_MAX * wanted.target_max + wanted.source_max;
+        wanted.kv_tokens = wanted.kv_tokens > largest ? wanted.kv_tokens : largest;
+        wanted.batch_tokens = wanted.batch_tokens > wanted.source_max ? wanted.batch_tokens : wanted.source_max;
+    }
     /* A fair share first; all there is for a model that cannot do with that. */
     size_t each = opts->bytes_each > fixed ? opts->bytes_each - fixed : 1;
     enum dg_err err = dg_budget_fit(hollow, &wanted, n_workers, n_beams, max ? each : 0, why,
@@ -194,9 +201,10 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
     loaded->has_fingerprint = opts->wants_fingerprint && !err;
     if (!err)
         err = take_memory(loaded, why);
-    if (!err)
+    const bool is_lm = loaded->blueprint.family == DG_FAMILY_LM; /* it carries nothing */
+    if (!err && !is_lm)
         err = dg_carry_words_init(&loaded->carry_words, loaded->tokenizer);
-    if (!err)
+    if (!err && !is_lm)
         err = dg_carry_joining(loaded->tokenizer, loaded->blueprint.decoder.V, &loaded->joining);
     const struct dg_net_opts net_opts = {.model = model};
     if (!err)

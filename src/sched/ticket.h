@@ -67,6 +67,7 @@ struct dg_ticket {
     uint64_t deadline_ns;         /* of the scheduler's clock; 0: none */
     atomic_bool is_quiet;         /* only the end is news, not every token; may change on the way */
     void *ctx;
+    bool is_generation;           /* what `ctx` is, where there are two kinds */
 
     /* Made by dg_ticket_new */
     int32_t *src; /* [n_src] a copy */

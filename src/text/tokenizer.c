@@ -298,8 +298,8 @@ static enum dg_err encode_bpe(const struct dg_bpe *bpe, struct dg_tokenizer_work
         work->bpe = dg_bpe_work_new();
     const bool is_told = opts->first || opts->last;
     const int32_t eos = bpe_side(bpe).eos;
-    enum dg_err err =
-        dg_bpe_encode(bpe, work->bpe, text, opts->add_eos && !is_told ? DG_BPE_TEMPLATE : 0, why, &tokens, &n);
+    const unsigned how = (opts->add_eos && !is_told ? DG_BPE_TEMPLATE : 0u) | (opts->reads_special ? DG_BPE_SPECIAL : 0u);
+    enum dg_err err = dg_bpe_encode(bpe, work->bpe, text, how, why, &tokens, &n);
     if (!err)
         err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n + 3, sizeof *work->tokens);
     if (!err)
@@ -423,6 +423,12 @@ void dg_tokenizer_stream_reset(struct dg_tokenizer_stream *stream)
     dg_bpe_stream_reset(&stream->bpe);
     if (!stream->bpe.bpe)
         dg_spm_stream_reset(&stream->spm);
+}
+
+void dg_tokenizer_stream_goes_on(struct dg_tokenizer_stream *stream)
+{
+    stream->bpe.goes_on = true;
+    stream->spm.expects_space = false;
 }
 
 static bool is_special(const struct dg_marian_vocab *vocab, int32_t id, const struct dg_marian_piece *piece)

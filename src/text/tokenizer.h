@@ -102,6 +102,7 @@ struct dg_tokenizer_opts {
      * "add_eos_token": false, as OpenNMT's networks want it, nor where the file says itself what belongs around a
      * text (BPE): then that is put there. */
     bool add_eos;
+    bool reads_special;      /* BPE: a special token's string in the text is that token */
     bool parse_language;     /* take a known ">>xxx<<" at the start of the text as that token */
     struct dg_span language; /* "fra": put >>fra<< before; "" for none. Unknown: DG_ERR_NOT_FOUND */
     const int32_t *first, *last; /* ids that a language puts before the text, and behind its end token; NULL: none */
@@ -144,6 +145,9 @@ void dg_tokenizer_stream_init(struct dg_tokenizer_stream *stream,
                               const struct dg_tokenizer *tokenizer, size_t max);
 void dg_tokenizer_stream_deinit(struct dg_tokenizer_stream *stream);
 void dg_tokenizer_stream_reset(struct dg_tokenizer_stream *stream);
+
+/* The ids continue a text: a space at their beginning is one. */
+void dg_tokenizer_stream_goes_on(struct dg_tokenizer_stream *stream);
 enum dg_err dg_tokenizer_stream_push(struct dg_tokenizer_stream *stream, int32_t id,
                                      struct dg_span *delta) DG_MUST_CHECK;
 /* A piece by its string; one that the vocabulary does not have is text as it is. */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A generation from the api's side: what was asked for, read from JSON; under way; and its answer as JSON. POST
+ * /v1/generate and the stream's "generate" message use it alike.
+ *
+ *     err = dg_gen_new(api, body_len, &gen);
+ *     err = dg_gen_read(gen, json, &failure);
+ *     ... through the gate with dg_gen_wish(gen) ...
+ *     err = dg_gen_start(gen, &listener, owner, &why, &retry_ms);
+ *     ... on_delta, on_over; in on_over dg_gen_put_answer, then dg_gen_drop ...
+ *     dg_gen_drop(gen);                       at any time: cancels what is under way
+ *
+ * It outlives its listener until the engine has let go of it. One thread: the loop's. */
+#ifndef DG_API_GEN_H
+#define DG_API_GEN_H
+
+#include "api/call.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/list.h"
+#include "engine/generate.h"
+
+struct dg_gen;
+
+struct dg_gen_listener {
+    void (*on_delta)(void *owner, struct dg_span text);
+    void (*on_over)(void *owner, struct dg_gen *gen); /* it is done, or failed: gen->err */
+};
+
+struct dg_gen {
+    struct dg_list link; /* in api->generations */
+    struct dg_engine *engine;
+    struct dg_arena arena;
+    struct dg_generate ask;
+    struct dg_engine_request gated; /* what the gate says about models and priority */
+    struct dg_span api_key;
+    bool has_priority, stream;
+    const struct dg_gen_listener *listener; /* NULL after drop */
+    void *owner;
+    uint64_t id;
+    bool is_open;
+    enum dg_err err;
+    struct dg_why why;
+    struct dg_buf answer; /* the members of the answer, without braces */
+    size_t n_tokens_in, n_tokens_out;
+    uint64_t queue_ns, total_ns;
+};
+
+/* `body_len` bounds its memory. */
+enum dg_err dg_gen_new(struct dg_api *api, size_t body_len, struct dg_gen **gen) DG_MUST_CHECK;
+
+/* The failure's strings live in the arena or forever. */
+enum dg_err dg_gen_read(struct dg_gen *gen, const struct dg_json *json, struct dg_failure *failure) DG_MUST_CHECK;
+
+struct dg_gate_wish dg_gen_wish(struct dg_gen *gen);
+
+/* On failure nothing is under way; it is still to be dropped. */
+enum dg_err dg_gen_start(struct dg_gen *gen, const struct dg_gen_listener *listener, void *owner, struct dg_why *why,
+                         uint64_t *retry_ms) DG_MUST_CHECK;
+
+struct dg_failure dg_gen_failure(struct dg_gen *gen); /* of one that is over and failed */
+
+void dg_gen_drop(struct dg_gen *gen); /* NULL is fine */
+
+/* Frees those whose engine is gone and will not tell their end. */
+void dg_gen_free_all(struct dg_list *all);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* POST /v1/generate: a language model goes on with a prompt. The whole answer as JSON or, with "stream": true,
+ * server-sent events:
+ *
+ *     event: token      {"text":" wor"}              joined, these are the text
+ *     event: done       the answer that would have come without "stream"
+ *     event: error      the error object; nothing follows */
+#include "api/api_int.h"
+#include "api/ask.h"
+#include "api/gen.h"
+#include "base/json_out.h"
+#include "base/mem.h"
+#include "net/proto/sse.h"
+
+enum { EVENT_MAX = 512 << 20, JSON_VALUES_MAX = 1000 };
+
+static void log_totals(struct dg_call *call, const struct dg_gen *gen)
+{
+    call->tokens_in = gen->n_tokens_in;
+    call->tokens_out = gen->n_tokens_out;
+    call->queue_us = gen->queue_ns / 1000;
+    call->compute_us = (gen->total_ns - gen->queue_ns) / 1000;
+}
+
+/* ---- Server-sent events ------------------------------------------------------------------------- */
+
+static void send_event(struct dg_call *call, const char *event, struct dg_span json)
+{
+    struct dg_buf buf;
+    dg_buf_init(&buf, EVENT_MAX);
+    /* A client that is gone is told by on_gone; there is nothing to do about it here. */
+    if (dg_sse_event(&buf, event, json) == DG_OK)
+        (void)!dg_http_reply_write(call->req, dg_buf_span(&buf));
+    dg_buf_deinit(&buf);
+}
+
+static void on_delta(void *owner, struct dg_span text)
+{
+    struct dg_call *call = owner;
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, EVENT_MAX);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "text");
+    dg_json_out_string(&out, text);
+    dg_json_out_close(&out, '}');
+    if (dg_json_out_end(&out) == DG_OK)
+        send_event(call, "token", dg_buf_span(&buf));
+    dg_buf_deinit(&buf);
+}
+
+static void on_stream_over(void *owner, struct dg_gen *gen)
+{
+    struct dg_call *call = owner;
+    log_totals(call, gen);
+    if (!gen->err) {
+        send_event(call, "done", dg_buf_span(&gen->answer));
+    } else {
+        struct dg_failure failure = dg_gen_failure(gen);
+        struct dg_buf buf;
+        dg_buf_init(&buf, EVENT_MAX);
+        dg_gate_refund(call, failure.status);
+        if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
+            send_event(call, "error", dg_buf_span(&buf));
+        dg_buf_deinit(&buf);
+    }
+    call->on_gone = NULL;
+    dg_gen_drop(gen);
+    dg_http_reply_end(call->req);
+}
+
+static const struct dg_gen_listener stream_listener = {.on_delta = on_delta, .on_over = on_stream_over};
+
+/* ---- Whole answers ------------------------------------------------------------------------------ */
+
+static void on_over(void *owner, struct dg_gen *gen)
+{
+    struct dg_call *call = owner;
+    log_totals(call, gen);
+    call->on_gone = NULL;
+    if (!gen->err)
+        dg_call_json(call, 200, dg_buf_span(&gen->answer));
+    else
+        dg_call_fail(call, dg_gen_failure(gen));
+    dg_gen_drop(gen);
+}
+
+static const struct dg_gen_listener whole_listener = {.on_over = on_over};
+
+/* ---- The request -------------------------------------------------------------------------------- */
+
+static void on_gone(void *work)
+{
+    dg_gen_drop(work);
+}
+
+static enum dg_err start(struct dg_call *call, struct dg_gen *gen, struct dg_failure *failure)
+{
+    struct dg_why why = DG_WHY_NONE;
+    uint64_t retry_ms = 0;
+    enum dg_err err = dg_gen_start(gen, gen->stream ? &stream_listener : &whole_listener, call, &why, &retry_ms);
+    if (err)
+        *failure = dg_ask_failure(&gen->arena, err, &why, NULL);
+    if (err == DG_ERR_BUSY)
+        failure->retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+    return err;
+}
+
+/* Through the gate: begins, or answers why not. */
+static void on_passed(void *work, const struct dg_failure *refusal)
+{
+    struct dg_gen *gen = work;
+    struct dg_call *call = gen->owner;
+    struct dg_failure failure;
+    call->on_gone = NULL;
+    if (refusal || start(call, gen, &failure) != DG_OK) {
+        dg_call_fail(call, refusal ? *refusal : failure);
+        dg_gen_drop(gen);
+        return;
+    }
+    call->on_gone = on_gone;
+    if (gen->stream)
+        dg_call_begin_stream(call, "text/event-stream");
+}
+
+static enum dg_err read_request(struct dg_call *call, struct dg_gen *gen, struct dg_failure *failure)
+{
+    struct dg_json *json;
+    enum dg_err err = dg_ask_parse(call->req->body, JSON_VALUES_MAX, &gen->arena, failure, &json);
+    if (err)
+        return err;
+    err = dg_gen_read(gen, json, failure);
+    dg_json_free(json);
+    return err;
+}
+
+void dg_api_v1_generate(struct dg_call *call)
+{
+    struct dg_gen *gen = NULL;
+    struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                 .retry_after_s = 1};
+    if (!call->api->engine) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
+                                               .message = "This server has no model."});
+        return;
+    }
+    enum dg_err err = dg_gen_new(call->api, call->req->body.len, &gen);
+    if (!err)
+        err = read_request(call, gen, &failure);
+    if (err) {
+        dg_call_fail(call, failure);
+        dg_gen_drop(gen);
+        return;
+    }
+    const struct dg_gate_wish wish = dg_gen_wish(gen);
+    gen->owner = call;
+    call->work = gen;
+    call->on_gone = on_gone;
+    dg_gate_pass(call, &wish, on_passed);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A prompt becomes ids and a ticket; tokens become text; text is searched for what ends it. */
+#include "engine/generation.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+enum { TEXT_MAX = 1 << 24, ARENA_SPARE = 1 << 16 };
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+static enum dg_err copy_stops(struct dg_generation *g, const struct dg_generate *ask, struct dg_why *why)
+{
+    if (ask->n_stops > DG_GENERATE_STOPS_MAX)
+        return dg_why_set(why, DG_ERR_LIMIT, "%zu stop texts, expected at most %d", ask->n_stops, DG_GENERATE_STOPS_MAX);
+    struct dg_span *stops = dg_arena_calloc(&g->arena, ask->n_stops + 1, sizeof *stops);
+    if (!stops)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < ask->n_stops; i++) {
+        if (ask->stops[i].len == 0 || ask->stops[i].len > DG_GENERATE_STOP_BYTES)
+            return dg_why_set(why, DG_ERR_RANGE, "stop text %zu has %zu bytes, expected 1 to %d", i, ask->stops[i].len,
+                              DG_GENERATE_STOP_BYTES);
+        stops[i] = dg_arena_copy(&g->arena, ask->stops[i]);
+        if (!stops[i].ptr)
+            return DG_ERR_NOMEM;
+    }
+    g->asked.stops = stops;
+    return DG_OK;
+}
+
+enum dg_err dg_generation_new(struct dg_generation **out, const struct dg_generate *ask, struct dg_loaded *model,
+                              uint64_t now_ns, struct dg_why *why)
+{
+    struct dg_generation *g = dg_try_calloc(1, sizeof *g);
+    if (!g)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a generation");
+    dg_arena_init(&g->arena, ask->prompt.len + ARENA_SPARE);
+    dg_buf_init(&g->text, TEXT_MAX);
+    g->asked = *ask;
+    g->asked.prompt = dg_arena_copy(&g->arena, ask->prompt);
+    g->asked.search.max_ratio = 0;
+    g->began_ns = now_ns;
+    g->deadline_ns = ask->timeout_ms ? now_ns + ask->timeout_ms * DG_CLOCK_MS : 0;
+    dg_flow_init(&g->flow, ask->priority);
+    enum dg_err err = g->asked.prompt.ptr ? copy_stops(g, ask, why) : DG_ERR_NOMEM;
+    if (err) {
+        dg_generation_free(g);
+        return err == DG_ERR_NOMEM ? dg_why_set(why, err, "no memory for a generation") : err;
+    }
+    g->model = dg_loaded_ref(model);
+    *out = g;
+    return DG_OK;
+}
+
+void dg_generation_free(struct dg_generation *g)
+{
+    if (!g)
+        return;
+    if (g->has_stream)
+        dg_tokenizer_stream_deinit(&g->stream);
+    dg_ticket_free(g->ticket);
+    dg_loaded_unref(g->model);
+    dg_buf_deinit(&g->text);
+    dg_arena_deinit(&g->arena);
+    dg_free(g);
+}
+
+/* ---- Beginning ---------------------------------------------------------------------------------- */
+
+/* The prompt's ids, *ids owned. Where the tokenizer puts nothing before a text, a model of SentencePiece's gets its
+ * beginning from the blueprint, and so does an empty prompt. */
+static enum dg_err read_prompt(const struct dg_generation *g, struct dg_tokenizer_work *work, struct dg_why *why,
+                               int32_t **ids, size_t *n)
+{
+    const struct dg_tokenizer *tokenizer = g->model->tokenizer;
+    const struct dg_blueprint *bp = &g->model->blueprint;
+    const struct dg_tokenizer_opts how = {.add_eos = dg_tokenizer_bpe(tokenizer) != NULL,
+                                          .reads_special = g->asked.reads_special};
+    const struct dg_token *tokens;
+    size_t n_tokens = 0, at = 0;
+    enum dg_err err = dg_tokenizer_encode(tokenizer, work, g->asked.prompt, &how, why, &tokens, &n_tokens);
+    if (err)
+        return err;
+    if (n_tokens > g->model->limits.source_max)
+        return dg_why_set(why, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu", n_tokens,
+                          g->model->limits.source_max);
+    const bool begins = !dg_tokenizer_bpe(tokenizer) || n_tokens == 0;
+    const int32_t first = bp->bos_id != DG_ID_NONE ? bp->bos_id : n_tokens == 0 ? bp->eos_id : DG_ID_NONE;
+    *ids = dg_try_calloc(n_tokens + 1, sizeof **ids);
+    if (!*ids)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a prompt");
+    if (begins && first != DG_ID_NONE)
+        (*ids)[at++] = first;
+    for (size_t i = 0; i < n_tokens; i++)
+        (*ids)[at++] = tokens[i].id;
+    *n = at;
+    return DG_OK;
+}
+
+static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size_t n, struct dg_why *why)
+{
+    const struct dg_loaded *model = g->model;
+    enum dg_err err = dg_sched_check(model->place, ids, n, &g->asked.search, why);
+    if (err)
+        return err;
+    size_t cap = (size_t)dg_search_opts_cap(&g->asked.search, n);
+    cap = cap < model->limits.target_max ? cap : model->limits.target_max;
+    g->ticket = dg_ticket_new(model->place, ids, n, &g->asked.search, cap);
+    if (!g->ticket)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a ticket");
+    g->ticket->ctx = g;
+    g->ticket->is_generation = true;
+    g->ticket->deadline_ns = g->deadline_ns;
+    g->ticket->is_quiet = !g->events->on_delta && g->asked.n_stops == 0 && model->blueprint.lm.n_stop == 0;
+    return DG_OK;
+}
+
+enum dg_err dg_generation_begin(struct dg_generation *g, struct dg_sched *sched, struct dg_tokenizer_work *work,
+                                struct dg_why *why, uint64_t *retry_ms)
+{
+    int32_t *ids = NULL;
+    size_t n = 0;
+    enum dg_err err = DG_OK;
+    if (!g->ticket) {
+        err = read_prompt(g, work, why, &ids, &n);
+        if (!err)
+            err = make_ticket(g, ids, n, why);
+        dg_free(ids);
+    }
+    if (err)
+        return err;
+    if (!g->has_stream) {
+        dg_tokenizer_stream_init(&g->stream, g->model->tokenizer, TEXT_MAX);
+        dg_tokenizer_stream_goes_on(&g->stream);
+        g->has_stream = true;
+    }
+    err = dg_sched_submit(sched, &g->flow, g->ticket, retry_ms);
+    if (err)
+        return dg_why_set(why, err, "%s", err == DG_ERR_BUSY ? "the server is busy; try again later" : dg_err_sentence(err));
+    g->is_open = true;
+    return DG_OK;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------------- */
+
+/* Where the first stop text begins in [from, ...); SIZE_MAX: nowhere. */
+static size_t find_stop(const struct dg_generate *asked, struct dg_span text, size_t from)
+{
+    for (size_t at = from; at < text.len; at++)
+        for (size_t i = 0; i < asked->n_stops; i++)
+            if (dg_span_eq(dg_span_sub(text, at, asked->stops[i].len), asked->stops[i]))
+                return at;
+    return SIZE_MAX;
+}
+
+/* Bytes at the end that may be the beginning of a stop text. */
+static size_t doubtful(const struct dg_generate *asked, struct dg_span text)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < asked->n_stops; i++) {
+        const struct dg_span stop = asked->stops[i];
+        for (size_t len = stop.len - 1 < text.len ? stop.len - 1 : text.len; len > most; len--)
+            if (memcmp(text.ptr + text.len - len, stop.ptr, len) == 0)
+                most = len;
+    }
+    return most;
+}
+
+static void show(struct dg_generation *g, bool is_last)
+{
+    const struct dg_span text = dg_buf_span(&g->text);
+    const size_t upto = text.len - (is_last ? 0 : doubtful(&g->asked, text));
+    if (upto <= g->n_told)
+        return;
+    if (g->events->on_delta && !g->err)
+        g->events->on_delta(g->ctx, dg_span_sub(text, g->n_told, upto - g->n_told));
+    g->n_told = upto;
+}
+
+/* Appends text and looks whether it ends something. */
+static enum dg_err hear(struct dg_generation *g, struct dg_span delta)
+{
+    const size_t before = g->text.len, reach = DG_GENERATE_STOP_BYTES;
+    enum dg_err err = dg_buf_append_span(&g->text, delta);
+    if (err || g->asked.n_stops == 0)
+        return err;
+    size_t from = before > reach ? before - reach : 0;
+    from = from > g->n_told ? from : g->n_told;
+    const size_t at = find_stop(&g->asked, dg_buf_span(&g->text), from);
+    if (at != SIZE_MAX) {
+        dg_buf_truncate(&g->text, at);
+        g->is_ended = g->was_stopped = true;
+    }
+    return DG_OK;
+}
+
+static bool is_stop_token(const struct dg_generation *g, int32_t id)
+{
+    const struct dg_lm *lm = &g->model->blueprint.lm;
+    for (size_t i = 0; i < lm->n_stop; i++)
+        if (lm->stop[i] == id)
+            return true;
+    return false;
+}
+
+/* Tokens [n_fed, n) of `ids`. */
+static enum dg_err feed(struct dg_generation *g, const int32_t *ids, size_t n)
+{
+    enum dg_err err = DG_OK;
+    for (; g->n_fed < n && !g->is_ended && !err; g->n_fed++) {
+        struct dg_span delta;
+        if (is_stop_token(g, ids[g->n_fed])) {
+            g->is_ended = true;
+            break;
+        }
+        if (ids[g->n_fed] == g->model->blueprint.eos_id)
+            continue;
+        err = dg_tokenizer_stream_push(&g->stream, ids[g->n_fed], &delta);
+        if (err == DG_ERR_RANGE) { /* an output row behind the vocabulary's end: it says nothing */
+            err = DG_OK;
+            continue;
+        }
+        if (!err)
+            err = hear(g, delta);
+    }
+    return err;
+}
+
+static enum dg_err end_text(struct dg_generation *g)
+{
+    struct dg_span delta;
+    if (g->is_ended)
+        return DG_OK;
+    enum dg_err err = dg_tokenizer_stream_finish(&g->stream, &delta);
+    return err ? err : hear(g, delta);
+}
+
+static void fail(struct dg_generation *g, enum dg_err err)
+{
+    if (!g->err)
+        g->err = err;
+}
+
+void dg_generation_take(struct dg_generation *g, struct dg_sched *sched, bool is_over)
+{
+    struct dg_ticket *ticket = g->ticket;
+    const bool was_ended = g->is_ended;
+    enum dg_err err = DG_OK;
+    if (!g->err)
+        err = feed(g, ticket->shown_ids, dg_ticket_shown(ticket));
+    if (is_over) {
+        g->is_open = false;
+        g->is_over = true;
+        if (!err && ticket->err && !(ticket->err == DG_ERR_CANCELLED && g->is_ended))
+            err = ticket->err;
+        if (!err && !g->is_ended && ticket->n_answers > 0)
+            err = feed(g, ticket->answers[0].ids, ticket->answers[0].n_ids);
+        if (!err)
+            err = end_text(g);
+        if (!err && !g->is_ended && ticket->n_answers > 0 && ticket->answers[0].finish == DG_FINISH_FAILED)
+            err = dg_why_set(&g->why, DG_ERR_INTEGRITY, "the model gave scores that are not finite; its weights are damaged");
+    }
+    if (err)
+        fail(g, err);
+    show(g, is_over || g->is_ended);
+    if (!is_over && ((g->is_ended && !was_ended) || err))
+        dg_sched_cancel(sched, ticket);
+}
+
+void dg_generation_stop(struct dg_generation *g, struct dg_sched *sched, enum dg_err err)
+{
+    fail(g, err);
+    if (g->is_open)
+        dg_sched_cancel(sched, g->ticket);
+    else
+        g->is_over = true;
+}
+
+/* ---- The end -------------------------------------------------------------------------------------- */
+
+/* The other answers as texts, cut where they are to end. */
+static enum dg_err gather_others(struct dg_generation *g, struct dg_buf *bytes, struct dg_span *others, size_t *n)
+{
+    const struct dg_ticket *ticket = g->ticket;
+    size_t ends[DG_BEAM_MAX];
+    enum dg_err err = DG_OK;
+    *n = 0;
+    for (size_t k = 1; k < ticket->n_answers && k < DG_BEAM_MAX && !err; k++) {
+        dg_tokenizer_stream_reset(&g->stream);
+        dg_buf_clear(&g->text);
+        g->n_fed = g->n_told = 0;
+        g->is_ended = false;
+        err = feed(g, ticket->answers[k].ids, ticket->answers[k].n_ids);
+        if (!err)
+            err = end_text(g);
+        if (!err)
+            err = dg_buf_append_span(bytes, dg_buf_span(&g->text));
+        ends[(*n)++] = bytes->len;
+    }
+    for (size_t i = 0; i < *n; i++)
+        others[i] = dg_span_sub(dg_buf_span(bytes), i ? ends[i - 1] : 0, ends[i] - (i ? ends[i - 1] : 0));
+    return err;
+}
+
+void dg_generation_finish(struct dg_generation *g, uint64_t now_ns)
+{
+    const struct dg_ticket *ticket = g->ticket;
+    struct dg_span others[DG_BEAM_MAX];
+    struct dg_buf best, rest;
+    struct dg_generated result = {.err = g->err, .model = g->model->name, .others = others,
+                                  .finish = DG_FINISH_CANCELLED, .was_stopped = g->was_stopped,
+                                  .total_ns = now_ns - g->began_ns, .queue_ns = now_ns - g->began_ns};
+    dg_buf_init(&best, TEXT_MAX);
+    dg_buf_init(&rest, (size_t)TEXT_MAX * DG_BEAM_MAX);
+    if (ticket && ticket->started_ns) {
+        result.n_tokens_in = ticket->n_src;
+        result.n_tokens_out = dg_ticket_shown(ticket);
+        result.queue_ns = ticket->started_ns - g->began_ns;
+        result.first_ns = ticket->first_ns > g->began_ns ? ticket->first_ns - g->began_ns : 0;
+    }
+    if (ticket && ticket->n_answers > 0) {
+        result.n_tokens_out = 0;
+        for (size_t k = 0; k < ticket->n_answers; k++)
+            result.n_tokens_out += ticket->answers[k].n_ids;
+        result.finish = ticket->answers[0].finish;
+        result.logprob = ticket->answers[0].logprob;
+        result.repaired = ticket->answers[0].repaired;
+    }
+    if (g->is_ended && !g->err)
+        result.finish = DG_FINISH_EOS;
+    if (!result.err)
+        result.err = dg_buf_append_span(&best, dg_buf_span(&g->text));
+    if (!result.err && ticket && ticket->n_answers > 1)
+        result.err = gather_others(g, &rest, others, &result.n_others);
+    result.text = dg_buf_span(&best);
+    if (result.err)
+        result.why = g->why.text[0] ? g->why.text : NULL;
+    g->events->on_done(g->ctx, &result);
+    dg_buf_deinit(&best);
+    dg_buf_deinit(&rest);
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: ISC
+"""Language models: import, dragoman generate and POST /v1/generate, with tiny random models (tests/data/lm)."""
+import json
+import os
+import subprocess
+
+from harness import SOURCES, IntegrationTest, main
+
+TOOL = os.path.join(os.getcwd(), "dragoman")
+
+
+def tool(*arguments, text="", expect=0):
+    done = subprocess.run([TOOL, *arguments], input=text.encode(), capture_output=True, timeout=60, check=False)
+    assert done.returncode == expect, (arguments, done.returncode, done.stderr.decode())
+    return done.stdout.decode(), done.stderr.decode()
+
+
+class Generate(IntegrationTest):
+    def models(self, *names):
+        for name in names:
+            target = os.path.join(self.directory, "models", name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            tool("import", os.path.join(SOURCES, "tests/data/lm", name), target)
+        return os.path.join(self.directory, "models")
+
+    def ask(self, server, body, status=200):
+        got, headers, answer = server.request("POST", "/v1/generate", body=json.dumps(body).encode())
+        self.assertEqual(got, status, answer)
+        self.assertEqual(headers["Content-Type"], "application/json")
+        return json.loads(answer)
+
+    def test_the_tool_and_the_server_say_the_same(self):
+        folder = self.models("gpt2", "llama", "scaled")
+        server = self.start(f"--models-dir={folder}")
+        for name in ("gpt2", "llama", "scaled"):
+            prompts = ["The little house", "We have 12", "Don't"]
+            out, talk = tool("generate", f"--model={folder}/{name}", "--lines", "--max-tokens=12",
+                             text="".join(prompt + "\n" for prompt in prompts))
+            self.assertIn("3 prompts", talk)
+            said = [json.loads(line) for line in out.splitlines()]
+            for prompt, line in zip(prompts, said):
+                answer = self.ask(server, {"prompt": prompt, "model": name, "max_tokens": 12})
+                self.assertEqual(answer["text"], line["text"])
+                self.assertEqual(answer["finish"], line["finish"])
+                self.assertEqual(answer["model"], name)
+                self.assertEqual(answer["usage"]["input_tokens"], line["input_tokens"])
+            whole, _ = tool("generate", f"--model={folder}/{name}", "--max-tokens=12", text=prompts[0] + "\n")
+            self.assertEqual(whole, said[0]["text"] + "\n")
+        status, _, answer = server.request("GET", "/v1/models")
+        self.assertEqual(status, 200)
+        self.assertEqual({model["kind"] for model in json.loads(answer)["models"]}, {"language-model"})
+        shown = json.loads(tool("inspect", "--json", f"{folder}/scaled")[0])
+        self.assertEqual(shown["family"], "language-model")
+        self.assertIn("6 heads of 8, 2 of keys", tool("inspect", f"{folder}/scaled")[0])
+
+    def test_events_joined_are_the_answer(self):
+        server = self.start(f"--models-dir={self.models('gpt2')}")
+        body = {"prompt": "The little house", "max_tokens": 30}
+        whole = self.ask(server, body)
+        status, headers, events = server.request("POST", "/v1/generate", body=json.dumps({**body, "stream": True}).encode())
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/event-stream"))
+        text, done = "", None
+        for event in events.decode().split("\n\n"):
+            fields = dict(line.split(": ", 1) for line in event.splitlines() if ": " in line)
+            if fields.get("event") == "token":
+                text += json.loads(fields["data"])["text"]
+            elif fields.get("event") == "done":
+                done = json.loads(fields["data"])
+        self.assertEqual(text, whole["text"])
+        self.assertEqual(done["text"], whole["text"])
+        self.assertEqual(done["usage"], whole["usage"])
+
+    def test_options_do_what_they_say(self):
+        server = self.start(f"--models-dir={self.models('gpt2')}")
+        body = {"prompt": "a", "max_tokens": 16}
+        drawn = {**body, "sample": True, "temperature": 1.5, "top_k": 50, "top_p": 0.95}
+        first, again = (self.ask(server, {**drawn, "seed": 1})["text"] for _ in range(2))
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, self.ask(server, {**drawn, "seed": 2})["text"])
+        several = self.ask(server, {**body, "n": 3})
+        self.assertEqual(len(several["others"]), 2)
+        self.assertEqual(self.ask(server, {**body, "max_tokens": 0})["text"], "")
+        plain = self.ask(server, {**body, "max_tokens": 40})["text"]
+        stop = plain[len(plain) // 2]
+        cut = self.ask(server, {**body, "max_tokens": 40, "stop": [stop, "never"]})
+        self.assertEqual(cut["finish"], "stop")
+        self.assertEqual(cut["text"], plain[:plain.index(stop)])
+        special = self.ask(server, {**body, "prompt": "a<|endoftext|>", "special_tokens": True})
+        text = self.ask(server, {**body, "prompt": "a<|endoftext|>"})
+        self.assertEqual(special["usage"]["input_tokens"], 2)
+        self.assertGreater(text["usage"]["input_tokens"], 5)
+
+    def test_refusals_are_precise(self):
+        server = self.start(f"--models-dir={self.models('gpt2', 'llama')}", "--prompt-max=40")
+        for body, status, field, says in (
+                ({}, 400, "prompt", "prompt"),
+                ({"prompt": 1}, 400, "prompt", "string"),
+                ({"prompt": "a"}, 400, None, "2 language models"),
+                ({"prompt": "a", "model": "none"}, 404, None, "none"),
+                ({"prompt": "a", "model": "gpt2", "beams": 3}, 400, None, "beams"),
+                ({"prompt": "a", "model": "gpt2", "top_p": 0}, 400, "top_p", "top_p"),
+                ({"prompt": "a", "model": "gpt2", "max_tokens": 5000}, 400, "max_tokens", "4096"),
+                ({"prompt": "a", "model": "gpt2", "stop": [""]}, 400, "stop", "0 bytes"),
+                ({"prompt": "a", "model": "gpt2", "n": 2, "stream": True}, 400, "n", "stream"),
+                ({"prompt": "a", "model": "gpt2", "n": 3, "beam": 2}, 400, "beam", "at least"),
+                ({"prompt": "Q!" * 100, "model": "gpt2"}, 400, None, "expected at most 40")):
+            error = self.ask(server, body, status)["error"]
+            self.assertEqual(error.get("field"), field, error)
+            self.assertIn(says, error["message"])
+        status, _, answer = server.request("POST", "/v1/translate",
+                                           body=json.dumps({"text": "a", "model": "gpt2"}).encode())
+        self.assertEqual(status, 400, answer)
+        self.assertIn("language model", json.loads(answer)["error"]["message"])
+        self.assertIn("nbest", tool("generate", "--model=x", "--nbest=2", expect=2)[1])
+
+
+if __name__ == "__main__":
+    main()
