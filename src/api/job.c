@@ -3,15 +3,15 @@
 
 /* At most WINDOW texts of a job are with the engine at once: a long array neither fills the engine's
  * queue at one go nor has to wait for its slowest item. Handing a text over means cutting it into
- * sentences on the loop's thread, so that one turn hands over little: some short texts or two long
- * ones; each that is done makes room for more. */
+ * sentences on the loop's thread, so that one turn hands over little: some short texts or one or two
+ * long ones; each that is done makes room for more. */
 #include "api/job.h"
 #include "base/json_out.h"
 #include "base/mem.h"
 
 #include <stdio.h>
 
-enum { WINDOW = 64, TURN_BYTES = 4096, TURN_TEXTS = 2, JSON_MAX = 256 << 20 };
+enum { WINDOW = 64, TURN_BYTES = 2048, TURN_TEXTS = 1, JSON_MAX = 256 << 20 };
 
 enum dg_err dg_job_new(struct dg_engine *engine, struct dg_list *all, size_t arena_max, struct dg_job **job)
 {

@@ -25,7 +25,7 @@ enum {
     TARGET_MAX = 512,
     PROMPT_MAX = 2048,
     KV_PER_SLOT = 256,
-    POLL_NS = 2 * 1000 * 1000,
+    POLL_NS = 1000 * 1000,
     RETRY_MS = 1000,
     BEGUN_PER_POLL = 16, /* of those that waited for a model */
 };
