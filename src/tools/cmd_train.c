@@ -46,7 +46,7 @@ struct train {
     int64_t dev_pairs, len_chars, vocab_size;
     double len_ratio, coverage;
     bool swap, byte_fallback;
-    int vocab_kind, normaliser;
+    int vocab_kind, normaliser, task;
     int64_t words_max;
     struct dg_opt_list begins;
     int64_t width, heads, encoder_layers, decoder_layers, ffn, places;
@@ -63,6 +63,7 @@ struct train {
     int metric;
 };
 
+static const char *const task_words[] = {"translate", "classify", NULL};
 static const char *const vocab_words[] = {"bpe", "word", "unigram", NULL};
 static const enum dg_spm_kind vocab_kinds[] = {DG_SPM_BPE, DG_SPM_WORD, DG_SPM_UNIGRAM};
 static const char *const normaliser_words[] = {"nfkc", "ascii", NULL};
@@ -84,7 +85,10 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(struct train, resume), "resume", .flags = DG_OPT_COMMAND_LINE, .unit = "DIR",
      .help = "go on with the run of this directory; of the other options only some may be given again"},
 
-    {DG_OPT_PATH(struct train, source), "source", .unit = "FILE", .heading = "Data",
+    {DG_OPT_ENUM(struct train, task), "task", .words = task_words, .def = "translate", .heading = "Data",
+     .help = "what is learned: to translate, or to tell labels: then lines are label<TAB>text, and the network is the encoder "
+             "of --family rnn"},
+    {DG_OPT_PATH(struct train, source), "source", .unit = "FILE",
      .help = "lines in the source language, beside or in place of PAIRS; wants --target"},
     {DG_OPT_PATH(struct train, target), "target", .unit = "FILE",
      .help = "their translations, line for line"},
@@ -282,7 +286,7 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
 {
     const struct train *flags = values;
     (void)name;
-    if (flags->width % flags->heads != 0)
+    if (flags->family == 0 && flags->task == 0 && flags->width % flags->heads != 0)
         return dg_why_set(why, DG_ERR_USAGE, "--width is %" PRId64 ", expected a multiple of --heads, %" PRId64,
                           flags->width, flags->heads);
     if ((flags->schedule == DG_SCHEDULE_COSINE || flags->schedule == DG_SCHEDULE_LINEAR) &&
@@ -298,6 +302,8 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         return dg_why_set(why, DG_ERR_USAGE, "expected --source and --target together");
     if (flags->family == 0 && (flags->loss == DG_PASS_LOSS_SENTENCE || flags->teacher < 1.0))
         return dg_why_set(why, DG_ERR_USAGE, "--loss sentence and --teacher-forcing below 1 are for --family rnn");
+    if (flags->guide > 0.0 && (flags->family == 1 || flags->task == 1))
+        return dg_why_set(why, DG_ERR_USAGE, "--guided-attention is for --family transformer");
     unsigned freeze;
     int script;
     enum dg_err err = read_freeze(&flags->freeze, &freeze, why);
@@ -337,6 +343,13 @@ static struct dg_blueprint recurrent(const struct train *flags)
     bp.seq.places = bp.seq.attention == DG_SEQ_LOCATION ? (size_t)flags->places : 0;
     bp.seq.is_bidirectional = flags->bidirectional;
     bp.tie_source_target = flags->share_vocab || *flags->vocab;
+    if (flags->task == 1) {
+        bp.seq = (struct dg_seq){.is_bidirectional = flags->bidirectional, .is_classifier = true};
+        bp.decoder.n_layers = 1;
+        bp.start = DG_START_ZERO;
+        bp.start_id = DG_ID_NONE;
+        bp.tie_source_target = false;
+    }
     return bp;
 }
 
@@ -368,7 +381,11 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
     opts.spm.ascii = flags->normaliser == 1;
     opts.select = (struct dg_select_opts){.words_max = (size_t)flags->words_max, .begins = flags->begins.items,
                                           .n_begins = flags->begins.n, .ascii = opts.spm.ascii};
-    if (flags->family == 1) {
+    if (flags->task == 1) {
+        opts.pairs.swap = !flags->swap;
+        opts.pairs.labels = true;
+    }
+    if (flags->family == 1 || flags->task == 1) {
         opts.bp = recurrent(flags);
         return opts;
     }
@@ -628,6 +645,8 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now, const struct d
         fprintf(stderr, "the curve could not be drawn: %s\n", dg_why_text(&why, err));
     fprintf(stderr, "step %" PRIu64 " after %s: held-out loss %.4f (perplexity %.2f)", now->step,
             duration(now->seconds, time, sizeof time), report->loss, exp(report->loss));
+    if (report->accuracy >= 0.0)
+        fprintf(stderr, ", %.2f %% of the labels right", report->accuracy);
     if (report->bleu >= 0.0)
         fprintf(stderr, ", BLEU %.2f, chrF %.2f, %zu without end", report->bleu, report->chrf, report->n_loops);
     if (report->agreement >= 0.0)

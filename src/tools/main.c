@@ -20,6 +20,7 @@ static const struct command commands[] = {
     {"align", "find which words of sentence pairs translate each other", dg_cmd_align},
     {"bench", "measure how fast a model decodes", dg_cmd_bench},
     {"chat", "translate with a daemon, line by line, as one types", dg_cmd_chat},
+    {"classify", "say which label each line has", dg_cmd_classify},
     {"detect", "say which language each line is in", dg_cmd_detect},
     {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize},
     {"eval", "BLEU and chrF of translations against references", dg_cmd_eval},

@@ -11,6 +11,7 @@
 int dg_cmd_align(int argc, char **argv);
 int dg_cmd_bench(int argc, char **argv);
 int dg_cmd_chat(int argc, char **argv);
+int dg_cmd_classify(int argc, char **argv);
 int dg_cmd_detect(int argc, char **argv);
 int dg_cmd_detokenize(int argc, char **argv);
 int dg_cmd_eval(int argc, char **argv);

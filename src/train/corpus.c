@@ -5,6 +5,7 @@
 #include "train/corpus.h"
 #include "base/file_out.h"
 #include "base/mem.h"
+#include "model/labels.h"
 #include "text/spm_encode.h"
 #include "text/target_ids.h"
 #include "train/random.h"
@@ -19,6 +20,7 @@ enum { HEADER_BYTES = 8 + 8 + 8 };
 
 struct writer {
     const struct dg_tokenizer *tokenizer;
+    const struct dg_labels *labels; /* NULL: targets are text */
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
     size_t len_max;
@@ -26,6 +28,21 @@ struct writer {
     uint64_t *offsets;
     struct dg_corpus_stats stats;
 };
+
+static enum dg_err target_of(struct writer *w, struct dg_span text, int32_t **target, size_t *n_target, struct dg_why *why)
+{
+    size_t number;
+    if (!w->labels)
+        return dg_target_ids(w->tokenizer, w->target_work, text, target, n_target);
+    if (!dg_labels_find(w->labels, text, &number))
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "the label \"%.*s\" is none of those that are learned", DG_SPAN_FMT(text));
+    *target = dg_try_malloc(sizeof **target);
+    if (!*target)
+        return DG_ERR_NOMEM;
+    **target = (int32_t)number;
+    *n_target = 1;
+    return DG_OK;
+}
 
 static enum dg_err put_pair(struct writer *w, const struct dg_pair *pair, struct dg_why *why)
 {
@@ -36,8 +53,10 @@ static enum dg_err put_pair(struct writer *w, const struct dg_pair *pair, struct
     enum dg_err err =
         dg_tokenizer_encode(w->tokenizer, w->source_work, pair->source, &opts, why, &tokens, &n_source);
     if (!err)
-        err = dg_target_ids(w->tokenizer, w->target_work, pair->target, &target, &n_target);
-    if (!err && (n_source > w->len_max || n_target > w->len_max || n_source < 2 || n_target < 2)) {
+        err = target_of(w, pair->target, &target, &n_target, why);
+    if (!err && w->labels && n_source > w->len_max)
+        n_source = w->len_max; /* as the classifier cuts it */
+    if (!err && !w->labels && (n_source > w->len_max || n_target > w->len_max || n_source < 2 || n_target < 2)) {
         w->stats.n_long++;
         dg_free(target);
         return DG_OK;
@@ -48,7 +67,7 @@ static enum dg_err put_pair(struct writer *w, const struct dg_pair *pair, struct
         err = dg_buf_append(&w->ids, &tokens[i].id, sizeof tokens[i].id);
     }
     for (size_t i = 0; i < n_target && !err; i++) {
-        w->stats.n_unknown += target[i] == unknown;
+        w->stats.n_unknown += !w->labels && target[i] == unknown;
         err = dg_buf_append(&w->ids, &target[i], sizeof *target);
     }
     if (!err) {
@@ -79,12 +98,12 @@ static enum dg_err write_file(const char *path, const struct writer *w, struct d
     return dg_file_out_close(out, err, why);
 }
 
-enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
-                            const struct dg_pair *pairs, size_t n, size_t len_max,
-                            void (*progress)(void *ctx, size_t n_done), void *ctx,
-                            struct dg_corpus_stats *stats, struct dg_why *why)
+static enum dg_err write_all(const char *path, const struct dg_tokenizer *tokenizer, const struct dg_labels *labels,
+                             const struct dg_pair *pairs, size_t n, size_t len_max,
+                             void (*progress)(void *ctx, size_t n_done), void *ctx, struct dg_corpus_stats *stats,
+                             struct dg_why *why)
 {
-    struct writer w = {.tokenizer = tokenizer, .len_max = len_max};
+    struct writer w = {.tokenizer = tokenizer, .labels = labels, .len_max = len_max};
     dg_buf_init(&w.ids, FILE_MAX);
     size_t n_all = 1;
     for (size_t i = 0; i < n; i++)
@@ -108,6 +127,21 @@ enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokeniz
     dg_tokenizer_work_free(w.source_work);
     dg_spm_work_free(w.target_work);
     return err;
+}
+
+enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
+                            const struct dg_pair *pairs, size_t n, size_t len_max,
+                            void (*progress)(void *ctx, size_t n_done), void *ctx,
+                            struct dg_corpus_stats *stats, struct dg_why *why)
+{
+    return write_all(path, tokenizer, NULL, pairs, n, len_max, progress, ctx, stats, why);
+}
+
+enum dg_err dg_corpus_write_labelled(const char *path, const struct dg_tokenizer *tokenizer,
+                                     const struct dg_labels *labels, const struct dg_pair *pairs, size_t n, size_t len_max,
+                                     struct dg_corpus_stats *stats, struct dg_why *why)
+{
+    return write_all(path, tokenizer, labels, pairs, n, len_max, NULL, NULL, stats, why);
 }
 
 /* ---- Reading -------------------------------------------------------------------------------------- */

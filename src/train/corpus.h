@@ -48,6 +48,13 @@ enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokeniz
                             void (*progress)(void *ctx, size_t n_done), void *ctx,
                             struct dg_corpus_stats *stats, struct dg_why *why) DG_MUST_CHECK;
 
+struct dg_labels;
+
+/* The same for a classifier: the target of a pair is the number of its label. DG_ERR_NOT_FOUND: it is none of them. */
+enum dg_err dg_corpus_write_labelled(const char *path, const struct dg_tokenizer *tokenizer,
+                                     const struct dg_labels *labels, const struct dg_pair *pairs, size_t n, size_t len_max,
+                                     struct dg_corpus_stats *stats, struct dg_why *why) DG_MUST_CHECK;
+
 enum dg_err dg_corpus_open(struct dg_corpus *corpus, const char *path, const struct dg_blueprint *bp,
                            struct dg_why *why) DG_MUST_CHECK;
 void dg_corpus_close(struct dg_corpus *corpus);

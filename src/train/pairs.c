@@ -90,6 +90,8 @@ static enum dg_pairs_drop judge(const struct dg_pairs *pairs, struct dg_span lin
     const size_t n_source = dg_utf8_count(pair->source), n_target = dg_utf8_count(pair->target);
     if (n_source > pairs->opts.len_max || n_target > pairs->opts.len_max)
         return DG_PAIRS_LONG;
+    if (pairs->opts.labels)
+        return DG_PAIRS_N_DROPS;
     if (!has_letter(pair->source) || !has_letter(pair->target))
         return DG_PAIRS_NO_LETTERS;
     if (differ_too_much(pairs, n_source, n_target))
@@ -243,7 +245,7 @@ enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others
     size_t kept = others == pairs->list ? n : 0;
     for (size_t i = kept; i < pairs->n && !err; i++) {
         if (dg_map_get(&sides[0], pairs->list[i].source, NULL) ||
-            dg_map_get(&sides[1], pairs->list[i].target, NULL))
+            (!pairs->opts.labels && dg_map_get(&sides[1], pairs->list[i].target, NULL)))
             pairs->dropped[DG_PAIRS_LEAK]++;
         else
             pairs->list[kept++] = pairs->list[i];

@@ -51,6 +51,7 @@ struct dg_pairs_opts {
     double ratio_max; /* (longer side + 10) / (shorter side + 10), in characters; 0: any */
     bool swap;        /* files are target<TAB>source */
     bool duplicates;  /* keep them */
+    bool labels;      /* the target is a label of a classifier: any text, shared by many */
     int source_script, target_script; /* dg_script_find: most letters must be in it; DG_SCRIPT_ANY: any */
 };
 

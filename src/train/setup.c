@@ -7,6 +7,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "model/config.h"
+#include "model/labels.h"
 #include "train/aligner.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@ struct make {
     size_t n_held;   /* of the first of `train` */
     struct dg_blueprint bp;
     struct dg_tokenizer *tokenizer;
+    struct dg_labels labels; /* of a classifier */
 };
 
 static void say(const struct make *make, const char *fmt, ...) DG_PRINTF(2, 3);
@@ -315,6 +317,26 @@ static void complete_seq(struct dg_blueprint *bp)
         bp->source_len_max = bp->seq.places;
 }
 
+/* The labels of all pairs, in the order in which they come. */
+static enum dg_err take_labels(struct make *make, struct dg_why *why)
+{
+    enum dg_err err = DG_OK;
+    size_t n_held;
+    const struct dg_pair *others = held(make, &n_held);
+    for (size_t i = 0; i < make->train.n && !err; i++)
+        err = dg_labels_add(&make->labels, make->train.list[i].target);
+    for (size_t i = 0; i < n_held && !err; i++)
+        err = dg_labels_add(&make->labels, others[i].target);
+    if (!err && make->labels.n < 2)
+        err = DG_ERR_INVALID;
+    if (err)
+        return dg_why_set(why, err, "%zu labels were found, expected 2 to %d different ones of at most %d bytes: lines are "
+                          "label<TAB>text", make->labels.n, (int)DG_LABELS_MAX, (int)DG_LABELS_LEN_MAX);
+    make->bp.decoder.V = make->labels.n;
+    say(make, "%zu labels", make->labels.n);
+    return dg_labels_save(&make->labels, make->dir, why);
+}
+
 static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
 {
     if (is_given(make->opts->init))
@@ -333,6 +355,12 @@ static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
         make->bp.embedding_scale = sqrtf((float)make->bp.D);
     if (make->bp.family == DG_FAMILY_SEQ)
         complete_seq(&make->bp);
+    if (make->bp.seq.is_classifier) {
+        make->bp.source_len_max = make->opts->len_max;
+        const enum dg_err err = take_labels(make, why);
+        if (err)
+            return err;
+    }
     return dg_blueprint_check(&make->bp, why);
 }
 
@@ -359,7 +387,9 @@ static enum dg_err write_ids(const struct make *make, const char *name, const st
     struct dg_corpus_stats stats;
     enum dg_err err = path_in(make->dir, name, path, why);
     if (!err)
-        err = dg_corpus_write(path, make->tokenizer, pairs, n, len_max, NULL, NULL, &stats, why);
+        err = make->bp.seq.is_classifier
+                  ? dg_corpus_write_labelled(path, make->tokenizer, &make->labels, pairs, n, len_max, &stats, why)
+                  : dg_corpus_write(path, make->tokenizer, pairs, n, len_max, NULL, NULL, &stats, why);
     if (err)
         return err;
     say(make, "%s: %zu pairs, %" PRIu64 " + %" PRIu64 " tokens, %" PRIu64 " of them unknown; %zu pairs too long", name,
@@ -503,12 +533,14 @@ enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_fi
     dg_pairs_init(&make.dev, &dev_opts);
     dg_pairs_init(&make.mix, &opts->pairs);
     dg_buf_init(&make.list, LIST_MAX);
+    dg_labels_init(&make.labels);
     const enum dg_err err = make_all(&make, files, n_files, why);
     dg_tokenizer_close(make.tokenizer);
     dg_pairs_deinit(&make.train);
     dg_pairs_deinit(&make.dev);
     dg_pairs_deinit(&make.mix);
     dg_buf_deinit(&make.list);
+    dg_labels_close(&make.labels);
     dg_free(make.all);
     return err;
 }
@@ -522,8 +554,10 @@ static enum dg_err open_set(const struct dg_setup *setup, const char *text, cons
     struct dg_corpus_stats stats;
     enum dg_err err = dg_pairs_read(pairs, text, why);
     if (!err)
-        err = dg_corpus_write(ids, setup->tokenizer, pairs->list, pairs->n, setup->bp.source_len_max, NULL, NULL, &stats,
-                              why);
+        err = setup->labels ? dg_corpus_write_labelled(ids, setup->tokenizer, setup->labels, pairs->list, pairs->n,
+                                                       setup->bp.source_len_max, &stats, why)
+                            : dg_corpus_write(ids, setup->tokenizer, pairs->list, pairs->n, setup->bp.source_len_max, NULL,
+                                              NULL, &stats, why);
     if (!err && stats.n_written != pairs->n)
         err = dg_why_set(why, DG_ERR_INVALID, "%s: %zu of its pairs are too long for the network", text,
                          pairs->n - stats.n_written);
@@ -534,6 +568,7 @@ enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *s
                               const char *ids_path, struct dg_why *why)
 {
     const struct dg_pairs_opts opts = {.len_max = SIZE_MAX, .duplicates = true, .swap = swap,
+                                       .labels = setup->labels != NULL,
                                        .source_script = DG_SCRIPT_ANY, .target_script = DG_SCRIPT_ANY};
     *set = (struct dg_setup_set){.corpus = {.n = 0}};
     dg_pairs_init(&set->pairs, &opts);
@@ -568,6 +603,22 @@ static enum dg_err open_links(struct dg_corpus *corpus, const char *dir, const c
     return err || access(path, F_OK) != 0 ? err : dg_corpus_open_links(corpus, path, why);
 }
 
+static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct dg_why *why)
+{
+    if (!setup->bp.seq.is_classifier)
+        return DG_OK;
+    setup->dev_pairs.opts.labels = true;
+    struct dg_labels *labels = dg_try_malloc(sizeof *labels);
+    if (!labels)
+        return DG_ERR_NOMEM;
+    const enum dg_err err = dg_labels_open(labels, dir, why);
+    if (err)
+        dg_free(labels);
+    else
+        setup->labels = labels;
+    return err;
+}
+
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why *why)
 {
     const struct dg_pairs_opts all = {.len_max = SIZE_MAX, .duplicates = true, .source_script = DG_SCRIPT_ANY,
@@ -578,6 +629,8 @@ enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why
     enum dg_err err = dg_config_read(&opened.bp, dir, why);
     if (!err)
         err = dg_tokenizer_open(dir, why, &opened.tokenizer);
+    if (!err)
+        err = open_labels(&opened, dir, why);
     if (!err)
         err = path_in(dir, "training/pairs.bin", path, why);
     if (!err)
@@ -601,5 +654,8 @@ void dg_setup_close(struct dg_setup *setup)
     dg_corpus_close(&setup->dev);
     dg_pairs_deinit(&setup->dev_pairs);
     dg_tokenizer_close(setup->tokenizer);
+    if (setup->labels)
+        dg_labels_close(setup->labels);
+    dg_free(setup->labels);
     *setup = (struct dg_setup){0};
 }

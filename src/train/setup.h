@@ -26,6 +26,7 @@
 #include "base/text_in.h"
 #include "base/why.h"
 #include "model/dir.h"
+#include "model/labels.h"
 #include "text/spm_train.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
@@ -72,6 +73,7 @@ struct dg_setup {
     struct dg_pairs dev_pairs;
     const struct dg_pair *dev_texts; /* [dev.n] */
     struct dg_tokenizer *tokenizer;
+    struct dg_labels *labels; /* of a classifier, owned; else NULL */
 };
 
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why *why) DG_MUST_CHECK;

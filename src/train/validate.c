@@ -248,5 +248,5 @@ enum dg_err dg_validate_run(const struct dg_validate *what, struct dg_validate_r
 {
     *report = (struct dg_validate_report){.bleu = -1.0, .chrf = -1.0, .agreement = -1.0, .accuracy = -1.0};
     enum dg_err err = measure_loss(what, report);
-    return err || what->n_translate == 0 ? err : translate_all(what, report, why);
+    return err || what->n_translate == 0 || report->accuracy >= 0.0 ? err : translate_all(what, report, why);
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The labels of a classifier: labels.txt of its directory, one a line, in the order of the network's outputs.
+ *
+ *     struct dg_labels labels;
+ *     err = dg_labels_open(&labels, "models/mood", &why);
+ *     ... labels.list[i], i < labels.n ...
+ *     dg_labels_close(&labels);
+ *
+ * Immutable when open; any thread. */
+#ifndef DG_MODEL_LABELS_H
+#define DG_MODEL_LABELS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/span.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DG_LABELS_MAX = 1000, DG_LABELS_LEN_MAX = 200 };
+
+struct dg_labels {
+    struct dg_span list[DG_LABELS_MAX]; /* [n] */
+    size_t n;
+    struct dg_arena arena; /* of their bytes */
+    struct dg_map numbers;
+};
+
+void dg_labels_init(struct dg_labels *labels);
+void dg_labels_close(struct dg_labels *labels); /* mirror of init and open */
+
+/* Adds a label that is not there yet. DG_ERR_LIMIT: too many; DG_ERR_INVALID: empty, too long, or of several lines. */
+enum dg_err dg_labels_add(struct dg_labels *labels, struct dg_span label) DG_MUST_CHECK;
+
+/* False when it is none of them. */
+bool dg_labels_find(const struct dg_labels *labels, struct dg_span label, size_t *number);
+
+enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_labels_save(const struct dg_labels *labels, const char *dir, struct dg_why *why) DG_MUST_CHECK;
+
+#endif
