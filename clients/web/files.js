@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// Whole files: read here, translated piece by piece with progress, given back as a download. Subtitles keep
-// their numbers and times; HTML is the server's to keep whole (format "html"); the rest is text.
+// Whole files: read here, translated by the server, which keeps all but their text as it was (its option "format"),
+// and given back as a download.
 
 const BYTES_MAX = 8 << 20;
-const BATCH = 40; // texts of one request: a cancelled file wastes little
+const FORMATS = {
+    html: "html", htm: "html", xhtml: "html", xml: "xml", md: "markdown", markdown: "markdown", srt: "subrip", vtt: "webvtt",
+    json: "json", arb: "json", po: "po", pot: "po", xlf: "xliff", xliff: "xliff",
+};
 
-/** Cuts a file into parts that stay and texts that are translated: ["stay", text, "stay", text, ..., "stay"]. */
-export function takeApart(name, content) {
-    if (!/\.(srt|vtt)$/i.test(name)) return ["", content, ""];
-    const parts = [];
-    let stay = "";
-    let text = "";
-    let inCue = false;
-    for (const line of content.split(/(?<=\n)/)) {
-        if (inCue && line.trim()) {
-            text += line;
-            continue;
-        }
-        if (text) {
-            const end = text.match(/\r?\n$/)?.[0] ?? "";
-            parts.push(stay, text.slice(0, text.length - end.length));
-            stay = end;
-            text = "";
-        }
-        stay += line;
-        inCue = line.includes("-->");
-    }
-    if (text) {
-        parts.push(stay, text);
-        stay = "";
-    }
-    return [...parts, stay];
+/** What the server is told that a file is; by its name. */
+export function formatOf(name) {
+    return FORMATS[name.match(/\.(\w+)$/)?.[1].toLowerCase()] ?? "text";
 }
 
 export class Files {
@@ -51,26 +31,11 @@ export class Files {
         try {
             if (file.size > BYTES_MAX) throw new Error(this.#words.say("file_too_large", { mib: BYTES_MAX >> 20 }));
             const content = await file.text();
-            const parts = takeApart(file.name, content);
-            const format = /\.html?$/i.test(file.name) ? { format: "html" } : {};
-            await this.#run(parts, { ...options, ...format, signal: row.abort.signal }, row.progress);
-            row.done(new Blob([parts.join("")], { type: "text/plain;charset=utf-8" }), options.target);
+            const [{ text }] = await this.#translate([content], { ...options, format: formatOf(file.name), signal: row.abort.signal },
+                share => (row.progress.value = Math.min(share, 1)));
+            row.done(new Blob([text], { type: "text/plain;charset=utf-8" }), options.target);
         } catch (error) {
             row.failed(error.message);
-        }
-    }
-
-    /** Replaces the texts among `parts` by their translations. */
-    async #run(parts, options, progress) {
-        const places = parts.map((_, i) => i).filter(i => i % 2 === 1);
-        progress.max = Math.max(1, places.length);
-        for (let at = 0; at < places.length; at += BATCH) {
-            const batch = places.slice(at, at + BATCH);
-            const translations = await this.#translate(batch.map(i => parts[i]), options, share => {
-                progress.value = at + share * batch.length;
-            });
-            batch.forEach((i, k) => (parts[i] = translations[k].text));
-            progress.value = at + batch.length;
         }
     }
 

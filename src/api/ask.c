@@ -52,12 +52,10 @@ static const struct row rows[] = {
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-static const char *const format_words[] = {[DG_DOC_TEXT] = "text", [DG_DOC_HTML] = "html", [DG_DOC_XML] = "xml",
-                                           [DG_DOC_MARKDOWN] = "markdown", [DG_DOC_SUBRIP] = "subrip", NULL};
 static const char *const line_words[] = {"sentences", "whole", "join", NULL};
 static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
 static const char *const other_fields[] = {"text",  "prefix",   "must",  "protected", "suppress", "format", "lines",
-                                           "priority", "cache", "api_key", "type",   "id", "glossary"};
+                                           "priority", "cache", "retranslate", "mark", "api_key", "type", "id", "glossary"};
 enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000, ID_MAX = 1000, TERMS_MAX = 1000,
        GLOSSARIES_MAX = 5 };
 
@@ -215,7 +213,7 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, 
     int priority = (int)ask->request.priority;
     bool cache = !ask->request.no_cache;
     *field = "format";
-    enum dg_err err = dg_json_get_choice(json, "format", DG_JSON_OPTIONAL, format_words, why, &format);
+    enum dg_err err = dg_json_get_choice(json, "format", DG_JSON_OPTIONAL, dg_doc_format_words, why, &format);
     if (!err) {
         *field = "lines";
         err = dg_json_get_choice(json, "lines", DG_JSON_OPTIONAL, line_words, why, &lines);
@@ -228,9 +226,20 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, 
         *field = "cache";
         err = dg_json_get_bool(json, "cache", DG_JSON_OPTIONAL, why, &cache);
     }
+    bool retranslate = false, mark = true;
+    if (!err) {
+        *field = "retranslate";
+        err = dg_json_get_bool(json, "retranslate", DG_JSON_OPTIONAL, why, &retranslate);
+    }
+    if (!err) {
+        *field = "mark";
+        err = dg_json_get_bool(json, "mark", DG_JSON_OPTIONAL, why, &mark);
+    }
     if (err)
         return err;
     ask->request.format = (enum dg_doc_format)format;
+    ask->request.doc.retranslate = retranslate;
+    ask->request.doc.unmarked = !mark;
     ask->request.no_cache = !cache;
     ask->request.keep_lines_whole = lines == 1;
     ask->request.join_lines = lines == 2;

@@ -125,7 +125,7 @@ static enum dg_err keep_file(struct dg_relay *relay, struct upload *upload, stru
     enum dg_err err = dg_documents_add(&upload->api->documents, dg_clock_now(&upload->api->clock), name_of(relay, file), &document);
     if (err)
         return dg_why_set(why, err, err == DG_ERR_UNSUPPORTED ? "Invalid file data: expected a name that ends in .txt, .html, "
-                                                                ".xml, .md or .srt."
+                                                                ".xml, .md, .srt, .vtt, .json, .po or .xliff."
                                                               : "Too many documents are kept; fetch some first.");
     memcpy(upload->id, document->id, sizeof upload->id);
     relay->job->ask.request.format = document->format;

@@ -135,6 +135,10 @@ const char *dg_document_type(enum dg_doc_format format)
     case DG_DOC_XML: return "application/xml";
     case DG_DOC_MARKDOWN: return "text/markdown; charset=utf-8";
     case DG_DOC_SUBRIP: return "application/x-subrip";
+    case DG_DOC_WEBVTT: return "text/vtt; charset=utf-8";
+    case DG_DOC_JSON: return "application/json";
+    case DG_DOC_PO: return "text/x-gettext-translation; charset=utf-8";
+    case DG_DOC_XLIFF: return "application/xliff+xml";
     default: return "text/plain; charset=utf-8";
     }
 }

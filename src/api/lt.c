@@ -318,7 +318,7 @@ void dg_lt_settings(struct dg_call *call)
     struct dg_languages langs = {.n = 0};
     const struct dg_language *target = NULL;
     const struct dg_api_opts *opts = &call->api->opts;
-    static const char *const endings[] = {".txt", ".html", ".xml", ".md", ".srt"};
+    static const char *const endings[] = {".txt", ".html", ".xml", ".md", ".srt", ".vtt", ".json", ".po", ".xliff"};
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine, call->req->arena, &langs) != DG_OK)

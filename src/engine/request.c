@@ -27,7 +27,10 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_why *why)
 {
     if (request->asked.format == DG_DOC_TEXT || request->is_copy)
         return DG_OK;
-    enum dg_err err = dg_doc_new(request->asked.text, request->asked.format, &request->asked.doc, &request->doc, why);
+    struct dg_doc_opts opts = request->asked.doc;
+    if (opts.target.len == 0) /* what a file says of its translations' language */
+        opts.target = dg_span_cstr(request->legs[request->n_legs - 1]->target_tag.text);
+    enum dg_err err = dg_doc_new(request->asked.text, request->asked.format, &opts, &request->doc, why);
     if (!err)
         request->asked.text = dg_doc_plain(request->doc);
     request->asked.join_lines = false; /* in markup lines are joined already where they may be */

@@ -39,14 +39,14 @@ static bool copy_phrases(struct dg_arena *arena, struct dg_engine_request *asked
 static bool copy_doc(struct dg_arena *arena, struct dg_doc_opts *doc)
 {
     return copy_text(arena, &doc->ignore_tags) && copy_text(arena, &doc->splitting_tags) &&
-           copy_text(arena, &doc->non_splitting_tags);
+           copy_text(arena, &doc->non_splitting_tags) && copy_text(arena, &doc->target);
 }
 
 static size_t bytes_of(const struct dg_engine_request *asked)
 {
     const struct dg_doc_opts *doc = &asked->doc;
     size_t bytes = ROOM + asked->text.len + asked->prefix.len + doc->ignore_tags.len + doc->splitting_tags.len +
-                   doc->non_splitting_tags.len;
+                   doc->non_splitting_tags.len + doc->target.len;
     for (size_t i = 0; i < asked->n_must; i++)
         bytes += asked->must[i].len + sizeof asked->must[i] + 32;
     return bytes;

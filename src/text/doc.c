@@ -18,6 +18,11 @@ enum {
     PLAIN_MAX = 1 << 30,
 };
 
+const char *const dg_doc_format_words[] = {
+    [DG_DOC_TEXT] = "text",     [DG_DOC_HTML] = "html",     [DG_DOC_XML] = "xml",
+    [DG_DOC_MARKDOWN] = "markdown", [DG_DOC_SUBRIP] = "subrip", [DG_DOC_WEBVTT] = "webvtt",
+    [DG_DOC_JSON] = "json",     [DG_DOC_PO] = "po",         [DG_DOC_XLIFF] = "xliff", NULL};
+
 /* ---- Items --------------------------------------------------------------------------------------- */
 
 size_t dg_doc_add(struct dg_doc *doc, enum dg_doc_kind kind, size_t at, size_t len, struct dg_span plain)
@@ -92,6 +97,93 @@ void dg_doc_add_text(struct dg_doc *doc, size_t at, size_t len, const struct dg_
         from = taken ? at : from;
     }
     dg_doc_add(doc, DG_DOC_COPY, from, end - from, dg_span_sub(doc->original, from, end - from));
+}
+
+/* ---- Places -------------------------------------------------------------------------------------- */
+
+void dg_doc_add_place(struct dg_doc *doc, size_t at, size_t len)
+{
+    if (doc->err || len == 0)
+        return;
+    if (doc->n_places == doc->places_cap) {
+        size_t cap = doc->places_cap ? doc->places_cap * 2 : 32;
+        struct dg_doc_place *grown = dg_try_realloc(doc->places, cap * sizeof *grown);
+        if (!grown) {
+            doc->err = DG_ERR_NOMEM;
+            return;
+        }
+        doc->places = grown;
+        doc->places_cap = cap;
+    }
+    doc->places[doc->n_places++] = (struct dg_doc_place){.at = at, .len = len};
+}
+
+void dg_doc_read_places(struct dg_doc *doc, void (*read)(struct dg_doc *doc, size_t at, size_t len))
+{
+    static const struct dg_span none = {NULL, 0};
+    size_t at = 0;
+    for (size_t i = 0; i < doc->n_places && !doc->err; i++) {
+        const struct dg_doc_place *place = &doc->places[i];
+        if (place->at > at)
+            dg_doc_add(doc, DG_DOC_BORDER, at, place->at - at, none);
+        read(doc, place->at, place->len);
+        at = place->at + place->len;
+    }
+    if (doc->original.len > at)
+        dg_doc_add(doc, DG_DOC_BORDER, at, doc->original.len - at, none);
+}
+
+void dg_doc_fill(struct dg_doc *doc, struct dg_span text)
+{
+    if (!doc->err)
+        doc->err = dg_buf_append_span(&doc->filled, text);
+}
+
+void dg_doc_refuse(struct dg_doc *doc, enum dg_err err, size_t at, const char *what)
+{
+    size_t line = 1;
+    if (doc->err)
+        return;
+    for (size_t i = 0; i < at && i < doc->original.len; i++)
+        line += doc->original.ptr[i] == '\n';
+    doc->err = dg_why_set(doc->why, err, "line %zu: %s", line, what);
+}
+
+/* ---- Text with backslashes ----------------------------------------------------------------------- */
+
+enum { WRAPPED_MIN = 40 }; /* bytes of a line that may have been wrapped; shorter ones were meant to end */
+
+/* True for a line end that only wraps a paragraph: a long line, and the next goes on in lower case. */
+static bool is_wrap(struct dg_span text, size_t line_at, size_t at, size_t behind, size_t end)
+{
+    char next = behind < end ? text.ptr[behind] : '\0';
+    char last = at > line_at ? text.ptr[at - 1] : '\n';
+    return at - line_at >= WRAPPED_MIN && next >= 'a' && next <= 'z' && last != ':' && last != '\n';
+}
+
+void dg_doc_add_escaped(struct dg_doc *doc, size_t at, size_t len, dg_doc_decode_fn decode)
+{
+    struct dg_span text = doc->original, none = {NULL, 0};
+    size_t end = at + len, from = at, line_at = at;
+    while (at < end && !doc->err) {
+        char means[4];
+        size_t n = 0, taken = text.ptr[at] == '\\' ? decode(text, at, end, means, &n) : 0;
+        if (taken == 0) {
+            at++;
+            continue;
+        }
+        dg_doc_add(doc, DG_DOC_COPY, from, at - from, dg_span_sub(text, from, at - from));
+        if (n == 1 && means[0] == '\n' && is_wrap(text, line_at, at, at + taken, end))
+            dg_doc_add(doc, DG_DOC_POINT, at, taken, DG_SPAN(" "));
+        else if (n == 1 && means[0] == '\n')
+            dg_doc_add(doc, DG_DOC_BORDER, at, taken, none);
+        else
+            dg_doc_add(doc, n ? DG_DOC_CHAR : DG_DOC_POINT, at, taken, dg_span_make(means, n));
+        line_at = n == 1 && means[0] == '\n' ? at + taken : line_at;
+        at += taken;
+        from = at;
+    }
+    dg_doc_add(doc, DG_DOC_COPY, from, end - from, dg_span_sub(text, from, end - from));
 }
 
 /* ---- Pairs --------------------------------------------------------------------------------------- */
@@ -227,6 +319,8 @@ bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format)
     } rows[] = {
         {"txt", DG_DOC_TEXT},   {"html", DG_DOC_HTML},   {"htm", DG_DOC_HTML},         {"xhtml", DG_DOC_HTML},
         {"xml", DG_DOC_XML},    {"md", DG_DOC_MARKDOWN}, {"markdown", DG_DOC_MARKDOWN}, {"srt", DG_DOC_SUBRIP},
+        {"vtt", DG_DOC_WEBVTT}, {"json", DG_DOC_JSON},   {"arb", DG_DOC_JSON},         {"po", DG_DOC_PO},
+        {"pot", DG_DOC_PO},     {"xlf", DG_DOC_XLIFF},   {"xliff", DG_DOC_XLIFF},
     };
     for (size_t i = name.len; i > 0; i--) {
         if (name.ptr[i - 1] == '.') {
@@ -243,6 +337,36 @@ bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format)
     return false;
 }
 
+static bool holds(struct dg_span text, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t i = 0; i + len <= text.len; i++)
+        if (memcmp(text.ptr + i, word, len) == 0)
+            return true;
+    return false;
+}
+
+enum dg_doc_format dg_doc_format_guess(struct dg_span original)
+{
+    size_t at = dg_span_starts(original, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
+    while (at < original.len && is_space(original.ptr[at]))
+        at++;
+    struct dg_span text = dg_span_sub(original, at, original.len - at);
+    struct dg_span head = dg_span_sub(text, 0, text.len < 4096 ? text.len : 4096);
+    if (dg_span_starts(text, DG_SPAN("WEBVTT")))
+        return DG_DOC_WEBVTT;
+    if (dg_span_starts(text, DG_SPAN("<")))
+        return holds(head, "<xliff")                                   ? DG_DOC_XLIFF
+               : holds(head, "<html") || holds(head, "<!DOCTYPE html") ? DG_DOC_HTML
+               : dg_span_starts(text, DG_SPAN("<?xml"))                ? DG_DOC_XML
+                                                                       : DG_DOC_HTML;
+    if (dg_span_starts(text, DG_SPAN("{")))
+        return DG_DOC_JSON;
+    if (holds(head, "msgid \"") && holds(head, "msgstr"))
+        return DG_DOC_PO;
+    return head.len > 0 && head.ptr[0] >= '0' && head.ptr[0] <= '9' && holds(head, " --> ") ? DG_DOC_SUBRIP : DG_DOC_TEXT;
+}
+
 enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format, const struct dg_doc_opts *opts,
                        struct dg_doc **out, struct dg_why *why)
 {
@@ -252,17 +376,30 @@ enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format, const
         return dg_why_set(why, DG_ERR_NOMEM, "no memory for a document");
     doc->original = original;
     doc->format = format;
+    doc->why = why;
+    dg_buf_init(&doc->filled, PLAIN_MAX);
     dg_buf_init(&doc->plain, PLAIN_MAX);
     if (format == DG_DOC_MARKDOWN)
         dg_doc_read_markdown(doc);
     else if (format == DG_DOC_SUBRIP)
         dg_doc_read_subrip(doc);
+    else if (format == DG_DOC_WEBVTT)
+        dg_doc_read_webvtt(doc);
+    else if (format == DG_DOC_JSON)
+        dg_doc_read_json(doc);
+    else if (format == DG_DOC_PO)
+        dg_doc_read_po(doc, opts ? opts : &none);
+    else if (format == DG_DOC_XLIFF)
+        dg_doc_read_xliff(doc, opts ? opts : &none);
     else
         dg_doc_read_html(doc, opts ? opts : &none);
     dg_doc_settle(doc);
+    doc->why = NULL;
     enum dg_err err = doc->err;
     if (err) {
         dg_doc_free(doc);
+        if (err != DG_ERR_NOMEM && err != DG_ERR_LIMIT)
+            return err; /* said already */
         return dg_why_set(why, err, "no memory for a document of %zu bytes", original.len);
     }
     *out = doc;
@@ -274,6 +411,8 @@ void dg_doc_free(struct dg_doc *doc)
     if (!doc)
         return;
     dg_buf_deinit(&doc->plain);
+    dg_buf_deinit(&doc->filled);
+    dg_free(doc->places);
     dg_free(doc->items);
     dg_free(doc);
 }
@@ -284,9 +423,12 @@ enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, si
     struct dg_doc *doc = NULL;
     if (format == DG_DOC_TEXT)
         return dg_buf_append_span(out, start);
-    enum dg_err err = dg_doc_new(start, format, NULL, &doc, NULL);
+    bool is_whole = format == DG_DOC_JSON || format == DG_DOC_PO; /* half of one cannot be read */
+    enum dg_err err = dg_doc_new(is_whole ? original : start, format, NULL, &doc, NULL);
+    if (is_whole && err && err != DG_ERR_NOMEM)
+        return DG_OK; /* whoever reads it next says why */
     if (!err)
-        err = dg_buf_append_span(out, dg_doc_plain(doc));
+        err = dg_buf_append_span(out, dg_utf8_clip(dg_doc_plain(doc), max));
     dg_doc_free(doc);
     return err;
 }
@@ -325,7 +467,12 @@ size_t dg_doc_origin(const struct dg_doc *doc, size_t plain_at)
 
 enum dg_err dg_doc_escape(const struct dg_doc *doc, struct dg_span text, struct dg_buf *out)
 {
-    if (doc->format != DG_DOC_HTML && doc->format != DG_DOC_XML)
+    if (doc->format == DG_DOC_JSON)
+        return dg_doc_escape_json(text, doc->is_ascii, out);
+    if (doc->format == DG_DOC_PO)
+        return dg_doc_escape_po(text, out);
+    if (doc->format != DG_DOC_HTML && doc->format != DG_DOC_XML && doc->format != DG_DOC_XLIFF &&
+        doc->format != DG_DOC_WEBVTT)
         return dg_buf_append_span(out, text);
     enum dg_err err = DG_OK;
     size_t from = 0;

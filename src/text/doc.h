@@ -42,6 +42,10 @@ enum dg_doc_format {
     DG_DOC_XML,
     DG_DOC_MARKDOWN,
     DG_DOC_SUBRIP,
+    DG_DOC_WEBVTT,
+    DG_DOC_JSON,  /* the strings of a file of interface texts; keys stay */
+    DG_DOC_PO,    /* gettext: the translation goes to msgstr */
+    DG_DOC_XLIFF, /* 1.2 and 2.0: the translation goes to <target> */
 };
 
 struct dg_doc_opts {
@@ -51,7 +55,15 @@ struct dg_doc_opts {
     struct dg_span non_splitting_tags; /* elements that never are */
     bool no_outline;                   /* no element is a border but those named */
     bool join_lines;                   /* a line end is white space as any */
+
+    /* Files that hold a text beside its translation (PO, XLIFF). What lacks one gets it. */
+    struct dg_span target; /* language tag of the translation, for the file's own notes of it; may be empty */
+    bool retranslate;      /* what has a translation gets another */
+    bool unmarked;         /* translations are not marked as made by a machine (fuzzy; needs-review) */
 };
+
+/* "text", "html", "xml", "markdown", "subrip", "webvtt", "json", "po", "xliff"; NULL at the end. */
+extern const char *const dg_doc_format_words[];
 
 enum dg_doc_kind {
     DG_DOC_COPY,   /* plain text as it is in the original */
@@ -72,11 +84,15 @@ struct dg_doc_item {
 
 struct dg_doc;
 
-/* "txt", "html", "htm", "xhtml", "xml", "md", "markdown", "srt", with or without what stands before the last dot, in any
- * case. False for any other. */
+/* "txt", "html", "htm", "xhtml", "xml", "md", "markdown", "srt", "vtt", "json", "arb", "po", "pot", "xlf", "xliff", with
+ * or without what stands before the last dot, in any case. False for any other. */
 bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format);
 
-/* `original` must be valid UTF-8; it is borrowed as long as the document lives. `opts` may be NULL. DG_ERR_NOMEM. */
+/* What a file is by its first bytes, where its name does not say; DG_DOC_TEXT when nothing tells. */
+enum dg_doc_format dg_doc_format_guess(struct dg_span original);
+
+/* `original` must be valid UTF-8; it is borrowed as long as the document lives. `opts` may be NULL. DG_ERR_NOMEM;
+ * of PO, XLIFF and JSON also DG_ERR_INVALID and DG_ERR_UNSUPPORTED, with the line. */
 enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format, const struct dg_doc_opts *opts,
                        struct dg_doc **doc, struct dg_why *why) DG_MUST_CHECK;
 void dg_doc_free(struct dg_doc *doc); /* NULL is fine */
@@ -86,6 +102,7 @@ enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, si
                           struct dg_buf *out) DG_MUST_CHECK;
 
 struct dg_span dg_doc_plain(const struct dg_doc *doc);
+/* Of PO and XLIFF: with places for translations, which hold the text that is to be translated. */
 struct dg_span dg_doc_original(const struct dg_doc *doc);
 const struct dg_doc_item *dg_doc_items(const struct dg_doc *doc, size_t *n);
 

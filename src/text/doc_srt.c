@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads SubRip subtitles: cues of a number, a line of times, and text up to a blank line.
+/* Reads SubRip and WebVTT subtitles: cues of a number, a line of times, and text up to a blank line.
  *
  *     12
  *     00:01:02,000 --> 00:01:04,500
  *     - <i>One line</i>
  *     and another.
  *
- * Numbers and times are borders. The lines of a cue are one text: the line end between them is a point that the
- * translation has, too, unless a dash begins the next line, which is another speaker. */
+ * Numbers, times and names of cues are borders; of WebVTT also its head, and its blocks of notes, styles and regions.
+ * The lines of a cue are one text: the line end between them is a point that the translation has, too, unless a dash
+ * begins the next line, which is another speaker. */
 #include "text/doc_int.h"
 #include "text/markup.h"
 
@@ -79,6 +80,30 @@ static void add_line(struct dg_doc *doc, size_t at, size_t len)
     }
 }
 
+/* The same in WebVTT: references, classes (<c.loud>), voices (<v Ann>), times (<00:01.000>). */
+static void add_vtt_line(struct dg_doc *doc, size_t at, size_t len)
+{
+    static const struct dg_doc_text how = {.has_entities = true, .entities = DG_ENTITY_HTML};
+    const char *text = doc->original.ptr;
+    size_t end = at + len;
+    while (at < end && !doc->err) {
+        const char *open = memchr(text + at, '<', end - at);
+        const char *close = open ? memchr(open, '>', (size_t)(text + end - open)) : NULL;
+        size_t tag = close ? (size_t)(open - text) : end;
+        dg_doc_add_text(doc, at, tag - at, &how);
+        if (!close)
+            return;
+        size_t behind = (size_t)(close - text) + 1;
+        char first = text[tag + 1];
+        dg_doc_add(doc,
+                   (first >= '0' && first <= '9') || first == '>' ? DG_DOC_POINT
+                   : first == '/'                                 ? DG_DOC_CLOSE
+                                                                  : DG_DOC_OPEN,
+                   tag, behind - tag, none);
+        at = behind;
+    }
+}
+
 static bool begins_with_dash(struct dg_span line)
 {
     return line.len > 0 && (line.ptr[0] == '-' || (line.len > 2 && memcmp(line.ptr, "\xE2\x80", 2) == 0 &&
@@ -96,7 +121,10 @@ static size_t add_cue(struct dg_doc *doc, size_t at)
         struct dg_span follower = line_at(text, next, &after);
         while (len > 0 && (line.ptr[len - 1] == '\r' || line.ptr[len - 1] == ' '))
             len--;
-        add_line(doc, at, len);
+        if (doc->format == DG_DOC_WEBVTT)
+            add_vtt_line(doc, at, len);
+        else
+            add_line(doc, at, len);
         bool is_last = next >= text.len || is_blank(follower);
         bool is_other = is_last || begins_with_dash(follower) || (len > 0 && strchr(".!?", line.ptr[len - 1]));
         size_t end = at + len;
@@ -121,9 +149,9 @@ static bool same(const struct dg_doc *doc, const struct dg_doc_item *open, const
 {
     const char *a = doc->original.ptr + open->at + 1, *b = doc->original.ptr + close->at + 2;
     size_t n = 0;
-    while (n + 1 < open->len && n + 2 < close->len && a[n] == b[n] && !strchr(" />", a[n]))
+    while (n + 1 < open->len && n + 2 < close->len && a[n] == b[n] && !strchr(" ./>", a[n]))
         n++;
-    return n > 0 && strchr(" />", a[n]) && strchr(" />", b[n]);
+    return n > 0 && strchr(" ./>", a[n]) && strchr(" />", b[n]);
 }
 
 static bool nests(const struct dg_doc *doc, const struct dg_doc_item *outer, const struct dg_doc_item *inner)
@@ -148,6 +176,43 @@ void dg_doc_read_subrip(struct dg_doc *doc)
             at = next;
         } else {
             at = add_cue(doc, at);
+        }
+    }
+    dg_doc_pair(doc, &pairing);
+}
+
+/* "WEBVTT", "NOTE", "STYLE" or "REGION": what it begins ends with a blank line. */
+static bool begins_block(struct dg_span line)
+{
+    static const char *const words[] = {"WEBVTT", "NOTE", "STYLE", "REGION"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t len = strlen(words[i]);
+        if (dg_span_starts(line, dg_span_cstr(words[i])) && (line.len == len || strchr(" \t\r", line.ptr[len])))
+            return true;
+    }
+    return false;
+}
+
+void dg_doc_read_webvtt(struct dg_doc *doc)
+{
+    static const struct dg_doc_pairing pairing = {.same = same, .nests = nests};
+    struct dg_span text = doc->original;
+    size_t bom = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
+    bool in_block = false, in_cue = false;
+    if (bom)
+        dg_doc_add(doc, DG_DOC_BORDER, 0, bom, none);
+    for (size_t at = bom; at < text.len && !doc->err;) {
+        size_t next, after;
+        struct dg_span line = line_at(text, at, &next);
+        bool is_name = !in_cue && is_times(line_at(text, next, &after)); /* of the cue that follows */
+        in_block = !is_blank(line) && !is_times(line) && !in_cue && (in_block || begins_block(line));
+        if (is_blank(line) || is_times(line) || in_block || is_name || !in_cue) {
+            in_cue = is_times(line);
+            dg_doc_add(doc, DG_DOC_BORDER, at, next - at, none);
+            at = next;
+        } else {
+            at = add_cue(doc, at);
+            in_cue = false;
         }
     }
     dg_doc_pair(doc, &pairing);

@@ -18,9 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const format_words[] = {[DG_DOC_TEXT] = "text", [DG_DOC_HTML] = "html", [DG_DOC_XML] = "xml",
-                                           [DG_DOC_MARKDOWN] = "markdown", [DG_DOC_SUBRIP] = "subrip", NULL};
-
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct translate, help),
     {DG_OPT_PATH(struct translate, model), "model", .letter = 'm',
@@ -35,7 +32,7 @@ static const struct dg_opt_row rows[] = {
      .help = "lines are token ids with spaces between, in and out; no text layer"},
     {DG_OPT_BOOL(struct translate, whole_lines), "whole-lines", .def = "no",
      .help = "a line is one sentence; do not look for several"},
-    {DG_OPT_ENUM(struct translate, format), "format", .words = format_words, .def = "text",
+    {DG_OPT_ENUM(struct translate, format), "format", .words = dg_doc_format_words, .def = "text",
      .help = "what stdin is: lines of text, or one document whose markup is kept"},
     {DG_OPT_BOOL(struct translate, stream), "stream", .def = "no", .heading = "Output",
      .help = "print words as they come"},

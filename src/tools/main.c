@@ -25,6 +25,7 @@ static const struct command commands[] = {
     {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize},
     {"eval", "BLEU and chrF of translations against references", dg_cmd_eval},
     {"generate", "have a language model go on with a text", dg_cmd_generate},
+    {"file", "translate a document and keep its form: srt, html, po, xliff, ...", dg_cmd_file},
     {"import", "turn a model of another program into a model directory", dg_cmd_import},
     {"inspect", "what a model directory holds", dg_cmd_inspect},
     {"keys", "add, list, revoke and rotate the API keys of a server", dg_cmd_keys},

@@ -16,6 +16,7 @@ int dg_cmd_detect(int argc, char **argv);
 int dg_cmd_detokenize(int argc, char **argv);
 int dg_cmd_eval(int argc, char **argv);
 int dg_cmd_generate(int argc, char **argv);
+int dg_cmd_file(int argc, char **argv);
 int dg_cmd_import(int argc, char **argv);
 int dg_cmd_inspect(int argc, char **argv);
 int dg_cmd_keys(int argc, char **argv);

@@ -153,6 +153,7 @@ class LibreTranslate(IntegrationTest):
             self.assertEqual((status, headers.get_content_disposition()), (200, "attachment"))
             self.assertEqual((answer.count(b"<b>"), answer[:3], answer[-5:]), (1, b"<p>", b"</p>\n"))
         for name, body in (("a.txt", b"Le chat dort.\n"), ("a.md", b"# Le chat dort.\n"),
+                           ("a.vtt", b"WEBVTT\n\n00:01.000 --> 00:02.000\nLe chat dort.\n"), ("a.json", b'{"a": "Le chat dort."}'),
                            ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nLe chat dort.\n")):
             path = urllib.parse.urlsplit(send(file=(name, body))["translatedFileUrl"]).path
             self.assertEqual(self.server.request("GET", path)[2], body.replace(b"Le chat dort.", b"The cat is sleeping."))
@@ -161,6 +162,7 @@ class LibreTranslate(IntegrationTest):
         self.assertEqual(error(file=("a.txt", text), source=""), "Invalid request: missing source parameter")
         self.assertEqual(error(file=("a.txt", text), target=""), "Invalid request: missing target parameter")
         self.assertEqual(error(file=("a.txt", b"")), "Invalid request: empty file")
+        self.assertIn("line 1", error(file=("a.json", b'{"a": "b"')))
         self.assertEqual(error(file=("a.docx", text)), "Invalid request: file format not supported")
         self.assertEqual(error(file=("a.txt", text), target="zz"), "zz is not supported")
         self.assertEqual(error(file=("a.txt", b"\xff")), "Invalid request: the file is not UTF-8")

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman file with a model of one's own: one request to an engine in this process. */
+#include "engine/engine.h"
+#include "tools/file.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+struct local {
+    struct file_work *work;
+    pthread_mutex_t lock;
+    pthread_cond_t news;
+    bool has_news; /* guarded by the lock */
+    bool is_over;
+    enum dg_err err;
+    struct dg_why why;
+};
+
+/* By workers. */
+static void wake(void *arg)
+{
+    struct local *local = arg;
+    pthread_mutex_lock(&local->lock);
+    local->has_news = true;
+    pthread_cond_signal(&local->news);
+    pthread_mutex_unlock(&local->lock);
+}
+
+static void wait_for_news(struct local *local)
+{
+    pthread_mutex_lock(&local->lock);
+    while (!local->has_news)
+        pthread_cond_wait(&local->news, &local->lock);
+    local->has_news = false;
+    pthread_mutex_unlock(&local->lock);
+}
+
+static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
+{
+    struct local *local = ctx;
+    dg_progress_show(&local->work->progress, sentence->at + sentence->len);
+}
+
+static void on_done(void *ctx, const struct dg_engine_result *result)
+{
+    struct local *local = ctx;
+    struct file_work *work = local->work;
+    local->is_over = true;
+    local->err = result->err;
+    if (result->err)
+        dg_why_set(&local->why, result->err, "%s", result->why ? result->why : dg_err_sentence(result->err));
+    else
+        local->err = dg_buf_append_span(&work->result, result->text);
+    work->n_sentences = result->n_sentences;
+    work->n_lost = result->n_lost;
+}
+
+/* The last part of the model's path: "fr-en" says its languages. */
+static void name_of(const char *path, char *name, size_t cap)
+{
+    size_t end = strlen(path), from;
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    for (from = end; from > 0 && path[from - 1] != '/'; from--)
+        ;
+    snprintf(name, cap, "%.*s", (int)(end - from < cap ? end - from : cap - 1), path + from);
+}
+
+enum dg_err file_by_model(struct file_work *work, struct dg_why *why)
+{
+    static const struct dg_engine_events events = {.on_sentence = on_sentence, .on_done = on_done};
+    const struct file_flags *flags = work->flags;
+    struct local local = {.work = work, .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
+    const struct dg_engine_opts opts = {.n_threads = (size_t)flags->threads, .wake = wake, .wake_arg = &local};
+    struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_engine *engine = NULL;
+    char name[64];
+    name_of(flags->model, name, sizeof name);
+    enum dg_err err = dg_engine_new(&opts, why, &engine);
+    if (!err)
+        err = dg_engine_load(engine, *name ? name : "model", flags->model, NULL, NULL, why);
+    request.text = work->text;
+    request.format = work->format;
+    request.doc = work->opts;
+    request.usual_beam = flags->beam == 0;
+    if (flags->beam)
+        request.search.beam = (size_t)flags->beam;
+    if (!err)
+        err = dg_engine_submit(engine, &request, &events, &local, why, NULL, NULL);
+    while (!err && !local.is_over) {
+        wait_for_news(&local);
+        dg_engine_poll(engine);
+    }
+    dg_engine_free(engine);
+    if (!err && local.err)
+        err = dg_why_set(why, local.err, "%s", dg_why_text(&local.why, local.err));
+    return err;
+}
