@@ -29,7 +29,7 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_why *why)
         return DG_OK;
     struct dg_doc_opts opts = request->asked.doc;
     if (opts.target.len == 0) /* what a file says of its translations' language */
-        opts.target = dg_span_cstr(request->legs[request->n_legs - 1]->target_tag.text);
+        opts.target = dg_span_cstr(request->pairs[request->n_legs - 1].target->code);
     enum dg_err err = dg_doc_new(request->asked.text, request->asked.format, &opts, &request->doc, why);
     if (!err)
         request->asked.text = dg_doc_plain(request->doc);

@@ -115,8 +115,8 @@ static enum dg_err check_flags(const struct dg_opt_set *set, const struct file_f
     for (size_t i = 0; is_remote && i < sizeof own / sizeof *own; i++)
         if (dg_opt_given(set, own[i]))
             return dg_why_set(why, DG_ERR_USAGE, "--%s is not for --server", own[i]);
-    if (!is_remote && (dg_opt_given(set, "source") || dg_opt_given(set, "key-file")))
-        return dg_why_set(why, DG_ERR_USAGE, "--source and --key-file are for --server");
+    if (!is_remote && dg_opt_given(set, "key-file"))
+        return dg_why_set(why, DG_ERR_USAGE, "--key-file is for --server");
     return DG_OK;
 }
 

@@ -85,6 +85,9 @@ enum dg_err file_by_model(struct file_work *work, struct dg_why *why)
     request.text = work->text;
     request.format = work->format;
     request.doc = work->opts;
+    request.model = *name ? name : "model";
+    request.source = *flags->remote.source ? flags->remote.source : NULL;
+    request.target = *flags->remote.target ? flags->remote.target : NULL;
     request.usual_beam = flags->beam == 0;
     if (flags->beam)
         request.search.beam = (size_t)flags->beam;
