@@ -63,8 +63,6 @@ static enum dg_err check_constraints(const struct dg_search_opts *opts, size_t n
 {
     for (size_t i = 0; i < opts->n_constraints; i++) {
         const struct dg_constraint *constraint = &opts->constraints[i];
-        if (constraint->is_placed && constraint->src_to <= constraint->src_from)
-            return dg_why_set(why, DG_ERR_INVALID, "constraint %zu is to be placed and names no source tokens", i);
         if (constraint->n_forms == 0)
             return dg_why_set(why, DG_ERR_INVALID, "constraint %zu has no form, expected one or more",
                               i);

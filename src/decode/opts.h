@@ -40,7 +40,8 @@ struct dg_constraint {
     bool is_copy;            /* once begun it is finished: a span that is copied whole */
     bool is_once;            /* its first word is said at no other place */
     bool is_placed;          /* the search goes its own way first; what it has not said by itself where it looked at
-                              * the source tokens is put there in a further attempt (place.h). Needs a source */
+                              * the source tokens is put there in a further attempt (place.h); without a source,
+                              * where it is likeliest */
     size_t src_from, src_to; /* the source tokens that it stands for: it is begun where the network attends to
                               * them. Equal: none are known, it may be begun anywhere */
 };

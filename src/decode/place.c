@@ -27,9 +27,6 @@ void dg_place_start(struct dg_place *place, const struct dg_search_opts *opts, s
         place->all |= (uint32_t)1 << i;
         place->items[place->n++] = (uint8_t)i;
     }
-    for (size_t i = 0; i < opts->n_constraints; i++) /* beyond the maximum: met from the start */
-        if (opts->constraints[i].is_placed && !(place->all >> i & 1))
-            place->all |= (uint32_t)1 << i, place->put |= (uint32_t)1 << i;
 }
 
 size_t dg_place_size(const struct dg_place *place, size_t cap, size_t width)
@@ -56,7 +53,9 @@ void dg_place_note(struct dg_place *place, const struct dg_search_opts *opts, si
         struct dg_place_note *note = note_at(place, at, row, k);
         if (place->put >> place->items[k] & 1)
             continue;
-        note->share = dg_tie_share(constraint, attention, n_src);
+        note->share = 1; /* without a source any place will do */
+        if (dg_tie_is_tied(constraint))
+            note->share = attention ? dg_tie_share(constraint, attention, n_src) : 0;
         for (size_t f = 0; f < constraint->n_forms; f++) {
             long column = dg_columns_find(columns, constraint->forms[f].ids[0]);
             float logprob = column < 0 ? -INFINITY : logits[column] - lse;

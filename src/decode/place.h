@@ -19,7 +19,7 @@
 #include "decode/opts.h"
 #include "decode/rules.h"
 
-enum { DG_PLACED_MAX = 16 }; /* such constraints in one sentence; further ones are left to chance */
+enum { DG_PLACED_MAX = 16 }; /* such constraints in one sentence; further ones are as if they were not to be placed */
 
 struct dg_place_note {
     float share;   /* of the attention that is on the phrase's source */

@@ -164,8 +164,9 @@ static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
 /* What speaks for putting a phrase here, for each that may have to be. */
 static void note_places(struct dg_search *search, int from, const float *logits, float lse)
 {
-    if (dg_place_is_open(&search->place) && search->attention)
-        dg_place_note(&search->place, search->opts, search->live[from].n, (size_t)from, search->attention[from],
+    if (dg_place_is_open(&search->place))
+        dg_place_note(&search->place, search->opts, search->live[from].n, (size_t)from,
+                      search->attention ? search->attention[from] : NULL,
                       search->n_src, &search->columns, logits, lse);
 }
 

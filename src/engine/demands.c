@@ -43,7 +43,9 @@ static enum dg_err encode_phrases(struct dg_demands *demands, const struct dg_to
         if (err)
             return err;
         phrase->ids = ids;
-        demands->constraints[demands->n] = (struct dg_constraint){.forms = phrase, .n_forms = 1};
+        /* Put where they are likeliest; hypotheses that must say them before they may end would say them there. */
+        demands->constraints[demands->n] =
+            (struct dg_constraint){.forms = phrase, .n_forms = 1, .is_placed = !asked->search.in_order};
         if (phrase->n_ids == 0) {
             demands->n++; /* its array is freed with the others */
             return dg_why_set(why, DG_ERR_INVALID, "demanded phrase %zu is empty", demands->n);

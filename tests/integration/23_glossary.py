@@ -54,6 +54,14 @@ class Command(unittest.TestCase):
         self.assertIn("<b>automobile</b>", said)
         self.assertIn("<code>chat</code>", said)
 
+    def test_a_demanded_phrase_is_not_swept_to_the_end(self):
+        for beam in ("1", "4"):
+            done = subprocess.run([TOOL, "translate", "--quiet", "--model", MODEL, "--must", "beautiful", "--beam", beam],
+                                  input=b"La voiture rouge est devant la maison.\n", capture_output=True, check=True, timeout=300)
+            said = done.stdout.decode()
+            self.assertEqual(said.count("beautiful"), 1)
+            self.assertLess(said.index("beautiful"), len(said) // 2, said)
+
     def test_a_bad_file_is_refused(self):
         self.translate("", "chat\tcat\nchat\tdog\n", code=1)
         self.assertIn("duplicates key with the index 0", self.summary)
