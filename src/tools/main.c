@@ -23,6 +23,7 @@ static const struct command commands[] = {
     {"classify", "say which label each line has", dg_cmd_classify},
     {"detect", "say which language each line is in", dg_cmd_detect},
     {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize},
+    {"distill", "a model's translations as pairs for a smaller one", dg_cmd_distill},
     {"eval", "BLEU and chrF of translations against references", dg_cmd_eval},
     {"generate", "have a language model go on with a text", dg_cmd_generate},
     {"file", "translate a document and keep its form: srt, html, po, xliff, ...", dg_cmd_file},

@@ -14,6 +14,7 @@ int dg_cmd_chat(int argc, char **argv);
 int dg_cmd_classify(int argc, char **argv);
 int dg_cmd_detect(int argc, char **argv);
 int dg_cmd_detokenize(int argc, char **argv);
+int dg_cmd_distill(int argc, char **argv);
 int dg_cmd_eval(int argc, char **argv);
 int dg_cmd_generate(int argc, char **argv);
 int dg_cmd_file(int argc, char **argv);

@@ -279,6 +279,23 @@ class Train(unittest.TestCase):
         self.assertEqual(again.returncode, 1)
         self.assertIn("cannot make the folder", again.stderr)
 
+    def test_distill(self):
+        run("train", "--out", self.out, *SMALL, "--steps", "300", "--valid-every", "300", "--valid-pairs", "2",
+            "--batch-tokens", "400", "--dropout", "0", "--dev-pairs", "20", self.pairs)
+        text = os.path.join(self.root, "text.tsv")
+        with open(text, "w", encoding="utf-8") as out:
+            out.write(pairs(30, seed=5))
+        sources = [line.split("\t")[0] for line in pairs(30, seed=5).splitlines()]
+        done = run("distill", "--model", self.out, "--pick", "best", "--beam", "2", "--threads", "2", text)
+        made = [line.split("\t") for line in done.stdout.splitlines()]
+        self.assertEqual([row[0] for row in made], sources)
+        self.assertIn("distill: pairs=30 written=30 ", done.stderr)
+        whole = run("translate", "--beam", "2", "-q", "--model", self.out, text="".join(s + "\n" for s in sources)).stdout
+        self.assertEqual([row[1] for row in made], whole.splitlines())
+        one = run("distill", "--model", self.out, "--threads", "1", text)
+        two = run("distill", "--model", self.out, "--threads", "2", text)
+        self.assertEqual(one.stdout, two.stdout)
+
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
                             (["--resume", self.out, "x.tsv"], "expected neither"),

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman distill: what a large model makes of the sources of sentence pairs, as pairs for a small one to learn from
+ * (Kim and Rush, 2016). Of the beam's answers the one nearest to the given translation is taken (their sequence-level
+ * interpolation, by chrF), or the most probable one.
+ *
+ * Pairs are taken by the block; the members of a team translate every n-th of it, then the block is printed in order. */
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "decode/decoder.h"
+#include "model/dir.h"
+#include "text/metric.h"
+#include "text/tokenizer.h"
+#include "tools/command.h"
+#include "tools/tools.h"
+#include "train/pairs.h"
+#include "train/team.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FILES_MAX = 64, BLOCK = 512, SENTENCES = 16, TEXT_MAX = 1 << 20, SOURCE_MAX = 256, TARGET_MAX = 320 };
+
+struct distill {
+    int help;
+    const char *model;
+    int64_t beam, threads;
+    int pick;
+    double least;
+    bool swap, quiet;
+};
+
+static const char *const pick_words[] = {"nearest", "best", NULL};
+
+static const struct dg_opt_row rows[] = {
+    {DG_OPT_PATH(struct distill, model), "model", .letter = 'm', .unit = "DIR", .flags = DG_OPT_REQUIRED,
+     .help = "the teacher"},
+    {DG_OPT_INT(struct distill, beam), "beam", .letter = 'b', .def = "4", .min = 1, .max = DG_BEAM_MAX,
+     .help = "answers to choose from"},
+    {DG_OPT_ENUM(struct distill, pick), "pick", .words = pick_words,
+     .help = "of them the one nearest to the given translation, or the most probable one"},
+    {DG_OPT_REAL(struct distill, least), "least", .def = "0", .real_min = 0, .real_max = 100,
+     .help = "leave out pairs whose answer has less chrF than this against the given translation"},
+    {DG_OPT_BOOL(struct distill, swap), "swap", .def = "no", .help = "lines are target<TAB>source"},
+    {DG_OPT_INT(struct distill, threads), "threads", .letter = 't', .def = "0", .max = DG_TEAM_MAX,
+     .help = "threads; 0: one for each core"},
+    {DG_OPT_BOOL(struct distill, quiet), "quiet", .letter = 'q', .help = "no summary"},
+    DG_OPT_HELP(struct distill, help),
+};
+
+static const struct dg_opt_table table = {
+    .program = "dragoman distill",
+    .summary = "Translates the sources of sentence pairs with a model; prints source<TAB>translation for a smaller one.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct distill),
+    .args = "PAIRS...",
+    .args_min = 1,
+    .args_max = FILES_MAX,
+};
+
+/* ---- One sentence ---------------------------------------------------------------------------------- */
+
+struct member;
+
+struct sentence {
+    const struct dg_pair *pair;
+    struct member *member;
+    int32_t *ids; /* owned; of the source */
+    size_t n_ids;
+    struct dg_buf text; /* the answer that is taken; empty: none */
+    double chrf;
+    enum dg_err err;
+};
+
+struct member {
+    struct work *work;
+    struct dg_decoder *decoder;
+    struct dg_tokenizer_work *tokens;
+    struct dg_metric *metric;
+    struct dg_buf scratch;
+    enum dg_err err;
+    struct dg_why why;
+};
+
+struct work {
+    const struct distill *flags;
+    struct dg_model *model;
+    struct dg_tokenizer *tokenizer;
+    struct dg_net *net;
+    struct dg_team *team;
+    struct member *members; /* [n_members] */
+    size_t n_members;
+    struct dg_search_opts opts;
+    struct sentence *block; /* [BLOCK] */
+    size_t n;               /* of the block */
+    uint64_t n_pairs, n_written;
+    double chrf;
+};
+
+static enum dg_err consider(struct sentence *s, const struct dg_answer *answer)
+{
+    struct member *m = s->member;
+    struct dg_chrf_stats stats;
+    if (answer->finish != DG_FINISH_EOS || answer->n_ids < 2)
+        return DG_OK; /* one without an end is nothing to learn from */
+    dg_buf_clear(&m->scratch);
+    enum dg_err err = dg_tokenizer_decode(m->work->tokenizer, answer->ids, answer->n_ids - 1, &m->scratch);
+    if (!err)
+        err = dg_chrf_count(m->metric, 0, dg_buf_span(&m->scratch), s->pair->target, &stats);
+    if (err)
+        return err;
+    const double chrf = dg_chrf_score(&stats, 0);
+    if (s->text.len && (m->work->flags->pick == 1 || chrf <= s->chrf))
+        return DG_OK;
+    s->chrf = chrf;
+    dg_buf_clear(&s->text);
+    return dg_buf_append_span(&s->text, dg_buf_span(&m->scratch));
+}
+
+static void on_done(void *ctx, const struct dg_search *search)
+{
+    struct sentence *s = ctx;
+    for (size_t i = 0; i < dg_search_n_answers(search) && !s->err; i++) {
+        const struct dg_answer answer = dg_search_answer(search, i);
+        s->err = consider(s, &answer);
+    }
+}
+
+static const struct dg_decode_events events = {.on_done = on_done};
+
+static enum dg_err encode(struct member *m, struct sentence *s)
+{
+    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_token *tokens;
+    s->member = m;
+    enum dg_err err =
+        dg_tokenizer_encode(m->work->tokenizer, m->tokens, s->pair->source, &opts, &m->why, &tokens, &s->n_ids);
+    if (err)
+        return err;
+    if (s->n_ids > SOURCE_MAX || s->n_ids == 0) {
+        s->n_ids = 0;
+        return DG_OK;
+    }
+    s->ids = dg_try_calloc(s->n_ids, sizeof *s->ids);
+    for (size_t i = 0; s->ids && i < s->n_ids; i++)
+        s->ids[i] = tokens[i].id;
+    return s->ids ? DG_OK : DG_ERR_NOMEM;
+}
+
+/* ---- A block --------------------------------------------------------------------------------------- */
+
+static enum dg_err add_next(struct member *m, struct sentence *s, bool *is_full)
+{
+    const struct dg_decode_job job = {
+        .src = s->ids, .n_src = s->n_ids, .opts = &m->work->opts, .events = &events, .ctx = s};
+    *is_full = dg_decoder_n_fitting(m->decoder, &job, 1) == 0;
+    return *is_full ? DG_OK : dg_decoder_add(m->decoder, &job, 1, NULL, &m->why);
+}
+
+static void translate_share(void *ctx, size_t number)
+{
+    struct work *work = ctx;
+    struct member *m = &work->members[number];
+    for (size_t i = number; i < work->n && !m->err; i += work->n_members)
+        m->err = encode(m, &work->block[i]);
+    for (size_t next = number; !m->err && (next < work->n || dg_decoder_n_sentences(m->decoder));) {
+        bool is_full = false;
+        while (!m->err && next < work->n && !is_full) {
+            if (work->block[next].n_ids)
+                m->err = add_next(m, &work->block[next], &is_full);
+            if (!is_full)
+                next += work->n_members;
+        }
+        if (!m->err)
+            dg_decoder_step(m->decoder);
+    }
+}
+
+static enum dg_err print_block(struct work *work)
+{
+    for (size_t i = 0; i < work->n; i++) {
+        struct sentence *s = &work->block[i];
+        if (s->err)
+            return s->err;
+        work->n_pairs++;
+        if (s->text.len && s->chrf >= work->flags->least && !memchr(s->text.ptr, '\t', s->text.len) &&
+            !memchr(s->text.ptr, '\n', s->text.len)) {
+            printf("%.*s\t%.*s\n", DG_SPAN_FMT(s->pair->source), DG_SPAN_FMT(dg_buf_span(&s->text)));
+            work->n_written++;
+            work->chrf += s->chrf;
+        }
+    }
+    return DG_OK;
+}
+
+static enum dg_err run_block(struct work *work, const struct dg_pair *pairs, size_t n, struct dg_why *why)
+{
+    work->n = n;
+    for (size_t i = 0; i < n; i++) {
+        work->block[i] = (struct sentence){.pair = &pairs[i]};
+        dg_buf_init(&work->block[i].text, TEXT_MAX);
+    }
+    dg_team_run(work->team, translate_share, work);
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < work->n_members && !err; i++)
+        if ((err = work->members[i].err) != DG_OK)
+            *why = work->members[i].why;
+    if (!err)
+        err = print_block(work);
+    for (size_t i = 0; i < n; i++) {
+        dg_free(work->block[i].ids);
+        dg_buf_deinit(&work->block[i].text);
+    }
+    return err;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------------- */
+
+static enum dg_err open_members(struct work *work, struct dg_why *why)
+{
+    const struct dg_decoder_limits limits = {
+        .sentences = SENTENCES,
+        .rows = SENTENCES * (size_t)work->flags->beam,
+        .source_max = SOURCE_MAX,
+        .target_max = TARGET_MAX,
+        .batch_tokens = SOURCE_MAX * 4,
+    };
+    enum dg_err err = dg_team_new(&work->team, work->n_members, why);
+    work->members = dg_try_calloc(work->n_members, sizeof *work->members);
+    if (!err && !work->members)
+        err = DG_ERR_NOMEM;
+    for (size_t i = 0; i < work->n_members && !err; i++) {
+        struct member *m = &work->members[i];
+        m->work = work;
+        dg_buf_init(&m->scratch, TEXT_MAX);
+        m->tokens = dg_tokenizer_work_new();
+        m->metric = dg_metric_new();
+        err = m->tokens && m->metric ? dg_decoder_new(&m->decoder, work->net, &limits, why) : DG_ERR_NOMEM;
+    }
+    return err;
+}
+
+static enum dg_err open_all(struct work *work, struct dg_why *why)
+{
+    const struct dg_search_opts search = DG_SEARCH_OPTS_DEFAULT;
+    work->opts = search;
+    work->opts.beam = work->opts.n_best = (int)work->flags->beam;
+    work->opts.max_len = TARGET_MAX - 1;
+    work->n_members = work->flags->threads ? (size_t)work->flags->threads : dg_cpu_cores();
+    work->block = dg_try_calloc(BLOCK, sizeof *work->block);
+    enum dg_err err = work->block ? dg_model_open(&work->model, work->flags->model, why) : DG_ERR_NOMEM;
+    if (!err)
+        err = dg_tokenizer_open(work->flags->model, why, &work->tokenizer);
+    if (!err)
+        err = dg_net_new(&work->net, dg_model_blueprint(work->model), dg_model_weights(work->model), NULL, why);
+    return err ? err : open_members(work, why);
+}
+
+static void close_all(struct work *work)
+{
+    for (size_t i = 0; work->members && i < work->n_members; i++) {
+        dg_decoder_free(work->members[i].decoder);
+        dg_tokenizer_work_free(work->members[i].tokens);
+        dg_metric_free(work->members[i].metric);
+        dg_buf_deinit(&work->members[i].scratch);
+    }
+    dg_free(work->members);
+    dg_free(work->block);
+    dg_team_free(work->team);
+    dg_net_free(work->net);
+    dg_tokenizer_close(work->tokenizer);
+    dg_model_unref(work->model);
+}
+
+static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
+{
+    struct work work = {.flags = dg_opt_values(set)};
+    struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
+    struct dg_pairs pairs;
+    opts.swap = work.flags->swap;
+    opts.duplicates = true;
+    opts.len_max = 2000;
+    opts.ratio_max = 0.0;
+    dg_pairs_init(&pairs, &opts);
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < dg_opt_n_args(set) && !err; i++)
+        err = dg_pairs_read(&pairs, dg_opt_arg(set, i), why);
+    if (!err)
+        err = open_all(&work, why);
+    for (size_t i = 0; i < pairs.n && !err; i += BLOCK)
+        err = run_block(&work, pairs.list + i, pairs.n - i < BLOCK ? pairs.n - i : BLOCK, why);
+    if (!err && !work.flags->quiet)
+        fprintf(stderr, "distill: pairs=%" PRIu64 " written=%" PRIu64 " chrf=%.2f\n", work.n_pairs, work.n_written,
+                work.n_written ? work.chrf / (double)work.n_written : 0.0);
+    close_all(&work);
+    dg_pairs_deinit(&pairs);
+    return err;
+}
+
+int dg_cmd_distill(int argc, char **argv)
+{
+    return dg_command(&table, argc, argv, run);
+}
