@@ -15,6 +15,7 @@
 #include "base/text_in.h"
 #include "decode/decoder.h"
 #include "model/dir.h"
+#include "model/lex.h"
 #include "model/net_random.h"
 #include "tensor/limits.h"
 #include "tools/tools.h"
@@ -33,7 +34,7 @@ struct bench {
     int type;
     struct dg_opt_list batch, beam;
     int64_t threads, source_len, target_len, seed, time_ms, step_rows;
-    bool limits;
+    bool limits, shortlist;
 };
 
 static const char *const type_words[] = {"auto", "f32", "i8", NULL};
@@ -54,6 +55,8 @@ static const struct dg_opt_row rows[] = {
      .help = "tokens of a source"},
     {DG_OPT_INT(struct bench, target_len), "target-len", .def = "25", .min = 1, .max = 1024,
      .help = "tokens of a target, forced"},
+    {DG_OPT_BOOL(struct bench, shortlist), "shortlist", .def = "no",
+     .help = "only the output words that the model's lex.bin lists for a source"},
     {DG_OPT_INT(struct bench, step_rows), "step-rows", .def = "0", .min = 0, .max = 65536,
      .help = "rows of one step at most, as the daemon limits them (32); 0: all at once"},
     {DG_OPT_INT(struct bench, seed), "seed", .def = "1", .min = 0, .max = INT64_MAX,
@@ -73,6 +76,8 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
     if ((*flags->model != 0) + (*flags->random != 0) != 1 && !flags->limits)
         return dg_why_set(why, DG_ERR_USAGE,
                           "expected --model DIR or --random SHAPE (or --limits alone)");
+    if (flags->shortlist && !*flags->model)
+        return dg_why_set(why, DG_ERR_USAGE, "--shortlist wants a model that has one: give --model DIR");
     return DG_OK;
 }
 
@@ -90,6 +95,7 @@ static const struct dg_opt_table table = {
 struct bench_case {
     const struct bench *flags;
     const struct dg_net *net;
+    const struct dg_lex *lex; /* NULL: the whole vocabulary */
     size_t batch;
     int beam;
 };
@@ -181,6 +187,7 @@ static enum dg_err measure(struct runner *runner)
     opts.loop_guard = false;
     opts.max_len = opts.min_len = (int)T;
     struct dg_decoder_limits limits = {.sentences = what->batch,
+                                       .lex = what->lex,
                                        .rows = what->batch * (size_t)what->beam,
                                        .source_max = S,
                                        .target_max = T,
@@ -282,8 +289,8 @@ static struct figures figures_of(const struct bench_case *what, const struct run
 static void print_key(char *key, size_t cap, const struct bench_case *what)
 {
     const struct bench *flags = what->flags;
-    snprintf(key, cap, "model=%s type=%s kernels=%s threads=%lld batch=%zu beam=%d source=%lld target=%lld",
-             *flags->random ? flags->random : flags->model, type_words[flags->type], dg_net_kernels(what->net)->name,
+    snprintf(key, cap, "model=%s%s type=%s kernels=%s threads=%lld batch=%zu beam=%d source=%lld target=%lld",
+             *flags->random ? flags->random : flags->model, flags->shortlist ? " shortlist=yes" : "", type_words[flags->type], dg_net_kernels(what->net)->name,
              (long long)flags->threads, what->batch, what->beam, (long long)flags->source_len,
              (long long)flags->target_len);
 }
@@ -405,7 +412,7 @@ static void print_share(const struct result *result, const struct dg_limits *lim
     char key[1024];
     const double work = work_of_token(&result->what);
     const bool is_i8 = dg_net_is_i8(result->what.net);
-    if (work <= 0)
+    if (work <= 0 || result->what.lex) /* how many words a shortlist spares is not counted */
         return;
     print_key(key, sizeof key, &result->what);
     printf("case=share %s multiply_adds_per_token=%.0f of_arithmetic=%.3f\n", key, work,
@@ -444,6 +451,15 @@ static enum dg_err make_net(const struct bench *flags, struct dg_net **net, stru
     return err;
 }
 
+static enum dg_err open_lex(const struct bench *flags, const struct dg_blueprint *bp, struct dg_lex **lex,
+                            struct dg_why *why)
+{
+    enum dg_err err = dg_lex_open(lex, flags->model, bp->encoder.V, bp->decoder.V, why);
+    if (!err && !*lex)
+        err = dg_why_set(why, DG_ERR_NOT_FOUND, "%s has no lex.bin", flags->model);
+    return err;
+}
+
 static enum dg_err read_number(const char *what, const char *text, long most, long *out,
                                struct dg_why *why)
 {
@@ -456,8 +472,8 @@ static enum dg_err read_number(const char *what, const char *text, long most, lo
     return DG_OK;
 }
 
-static enum dg_err run_cases(const struct bench *flags, const struct dg_net *net, struct results *results,
-                             struct dg_why *why)
+static enum dg_err run_cases(const struct bench *flags, const struct dg_net *net, const struct dg_lex *lex,
+                             struct results *results, struct dg_why *why)
 {
     struct dg_text_in former = {.at = 0};
     enum dg_err err = *flags->compare ? dg_text_in_open(&former, flags->compare, why) : DG_OK;
@@ -469,7 +485,7 @@ static enum dg_err run_cases(const struct bench *flags, const struct dg_net *net
             err = read_number("batch", flags->batch.items[b], BATCH_MAX, &batch, why);
             if (!err)
                 err = read_number("beam", flags->beam.items[k], DG_BEAM_MAX, &beam, why);
-            const struct bench_case what = {flags, net, (size_t)batch, (int)beam};
+            const struct bench_case what = {flags, net, lex, (size_t)batch, (int)beam};
             struct figures figures;
             if (!err && results->n == RESULTS_MAX)
                 err = dg_why_set(why, DG_ERR_LIMIT, "more than %d cases", (int)RESULTS_MAX);
@@ -495,6 +511,7 @@ int dg_cmd_bench(int argc, char **argv)
     const struct bench *flags = dg_opt_values(set);
     struct dg_why why = DG_WHY_NONE;
     struct dg_net *net = NULL;
+    struct dg_lex *lex = NULL;
     struct dg_clock clock = DG_CLOCK_REAL;
     static struct results results; /* too large for the stack */
     enum dg_err err = DG_OK;
@@ -502,19 +519,22 @@ int dg_cmd_bench(int argc, char **argv)
     if (*flags->model || *flags->random) {
         uint64_t began = dg_clock_now(&clock);
         err = make_net(flags, &net, &why);
+        if (!err && flags->shortlist)
+            err = open_lex(flags, dg_net_blueprint(net), &lex, &why);
         if (!err)
             printf("case=load model=%s seconds=%.4f weights_mib=%.1f peak_mib=%.1f\n",
                    *flags->random ? flags->random : flags->model,
                    (double)(dg_clock_now(&clock) - began) / (double)DG_CLOCK_S,
                    (double)dg_net_bytes(net) / (1 << 20), peak_mib());
         if (!err)
-            err = run_cases(flags, net, &results, &why);
+            err = run_cases(flags, net, lex, &results, &why);
     }
     if (!err && flags->limits) /* last: what it allocates must not count as the cases' peak */
         err = print_limits(&results);
     if (err)
         fprintf(stderr, "dragoman bench: %s\n", dg_why_text(&why, err));
     dg_net_free(net);
+    dg_lex_close(lex);
     dg_opt_set_free(set);
     return err ? 1 : 0;
 }

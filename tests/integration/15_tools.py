@@ -291,6 +291,16 @@ class Bench(unittest.TestCase):
                     "--source-len", "4", "--target-len", "4").stdout.decode().splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["case=load", "case=decode", "case=decode"])
 
+    def test_a_shortlist_is_the_models_own(self):
+        args = ["bench", "--batch", "2", "--beam", "2", "--time", "1ms", "--source-len", "4", "--target-len", "4", "--shortlist"]
+        self.assertEqual(run(*args, "--random", "student", check=False).returncode, 2)
+        self.assertIn(b"no lex.bin", run(*args, "--model", MODEL, check=False).stderr)
+        with tempfile.TemporaryDirectory() as directory:
+            model = os.path.join(directory, "model")
+            shutil.copytree(MODEL, model)
+            write_lex(os.path.join(model, "lex.bin"), 8001, list(range(0, 600, 3)))
+            self.assertIn(b" shortlist=yes ", run(*args, "--model", model).stdout)
+
     def test_compares_with_a_former_run(self):
         args = ["bench", "--model", MODEL, "--batch", "1", "--time", "1ms", "--source-len", "4", "--target-len", "4"]
         with tempfile.TemporaryDirectory() as directory:
