@@ -56,6 +56,7 @@ enum dg_err dg_gen_new(struct dg_api *api, size_t body_len, struct dg_gen **out)
     if (!gen)
         return DG_ERR_NOMEM;
     gen->engine = api->engine;
+    gen->characters_max = api->opts.characters_max;
     gen->ask = (struct dg_generate)DG_GENERATE_DEFAULT;
     gen->ask.search.max_len = MAX_TOKENS_USUAL;
     gen->ask.search.loop_guard = false; /* an answer is what the model says, not what it should */
@@ -140,6 +141,10 @@ static enum dg_err read_prompt(struct dg_gen *gen, const struct dg_json *json, s
     enum dg_err err = dg_json_get_string(json, "prompt", DG_JSON_REQUIRED, why, &prompt);
     if (err)
         return err;
+    const size_t n = gen->characters_max ? dg_utf8_count(prompt) : 0;
+    if (n > gen->characters_max)
+        return dg_why_set(why, DG_ERR_LIMIT, "field 'prompt': read %zu characters, expected at most %zu", n,
+                          gen->characters_max);
     gen->ask.prompt = dg_arena_copy(&gen->arena, prompt);
     return gen->ask.prompt.ptr ? DG_OK : DG_ERR_NOMEM;
 }
@@ -190,9 +195,13 @@ static enum dg_err settle(struct dg_gen *gen, const struct dg_json *json, const 
 enum dg_err dg_gen_read(struct dg_gen *gen, const struct dg_json *json, struct dg_failure *failure)
 {
     struct dg_why why = DG_WHY_NONE;
-    const char *field = NULL;
+    const char *field = "prompt";
     const struct row *row = NULL;
     enum dg_err err = check_names(json, &why);
+    if (err) {
+        *failure = dg_ask_failure(&gen->arena, err, &why, NULL);
+        return err;
+    }
     for (size_t i = 0; i < N_ROWS && !err; i++) {
         row = &rows[i];
         field = row->name;
@@ -221,7 +230,8 @@ enum dg_err dg_gen_read(struct dg_gen *gen, const struct dg_json *json, struct d
         return DG_OK;
     *failure = dg_ask_field_failure(&gen->arena, err, &why, field);
     failure->has_limit = err == DG_ERR_LIMIT || (err == DG_ERR_RANGE && row && row->max > 0);
-    failure->limit = err == DG_ERR_LIMIT ? DG_GENERATE_STOPS_MAX : row ? (int64_t)row->max : 0;
+    const size_t most = strcmp(field, "prompt") == 0 ? gen->characters_max : DG_GENERATE_STOPS_MAX;
+    failure->limit = err == DG_ERR_LIMIT ? (int64_t)most : row ? (int64_t)row->max : 0;
     return err;
 }
 

@@ -8,7 +8,7 @@
  *     err = dg_gen_read(gen, json, &failure);
  *     ... through the gate with dg_gen_wish(gen) ...
  *     err = dg_gen_start(gen, &listener, owner, &why, &retry_ms);
- *     ... on_delta, on_over; in on_over dg_gen_put_answer, then dg_gen_drop ...
+ *     ... on_delta, on_over; in on_over gen->answer or dg_gen_failure, then dg_gen_drop ...
  *     dg_gen_drop(gen);                       at any time: cancels what is under way
  *
  * It outlives its listener until the engine has let go of it. One thread: the loop's. */
@@ -36,13 +36,14 @@ struct dg_gen {
     struct dg_engine_request gated; /* what the gate says about models and priority */
     struct dg_span api_key;
     bool has_priority, stream;
+    size_t characters_max; /* of a prompt; 0: no limit */
     const struct dg_gen_listener *listener; /* NULL after drop */
     void *owner;
     uint64_t id;
     bool is_open;
     enum dg_err err;
     struct dg_why why;
-    struct dg_buf answer; /* the members of the answer, without braces */
+    struct dg_buf answer; /* JSON */
     size_t n_tokens_in, n_tokens_out;
     uint64_t queue_ns, total_ns;
 };

@@ -6,6 +6,7 @@
  *
  *   in    {"type":"translate","id":"1","text":"...", options as for POST /v1/translate}
  *         {"type":"update","id":"1","text":"..."}      new text, same options
+ *         {"type":"generate","id":"2","prompt":"...", options as for POST /v1/generate}
  *         {"type":"cancel","id":"1"}
  *   out   accepted, token (its texts joined are the final text), sentence, done, cancelled, error
  *
@@ -14,6 +15,7 @@
  * sentence ends depends on what follows it, so one counts as unchanged only when the whole word after it
  * is unchanged too. An update starts the text of the id anew: its first token is what was kept. */
 #include "api/api_int.h"
+#include "api/gen.h"
 #include "api/job.h"
 #include "base/json_out.h"
 #include "base/list.h"
@@ -38,7 +40,8 @@ struct strand {
     struct stream *stream;
     char id[ID_MAX + 1];
     size_t id_len;
-    struct dg_job *job;         /* NULL while nothing runs */
+    struct dg_job *job;         /* NULL while nothing runs, */
+    struct dg_gen *gen;         /* or a language model does */
     struct dg_charge charge;    /* of that */
     struct dg_buf source;       /* the text as it is now */
     size_t n_kept;              /* known sentences in the head */
@@ -132,14 +135,21 @@ static struct strand *find(struct stream *stream, struct dg_span id)
     return NULL;
 }
 
+static bool is_busy(const struct strand *strand)
+{
+    return strand->job || strand->gen;
+}
+
 /* Stops what runs under it. */
 static void halt(struct strand *strand)
 {
-    if (!strand->job)
+    if (!is_busy(strand))
         return;
     dg_charge_cancel(&strand->charge);
     dg_job_drop(strand->job);
+    dg_gen_drop(strand->gen);
     strand->job = NULL;
+    strand->gen = NULL;
     strand->stream->n_running--;
 }
 
@@ -162,7 +172,7 @@ static void make_room(struct stream *stream)
     while (stream->n_strands >= STRANDS_MAX && at != &stream->strands) {
         struct strand *strand = DG_LIST_ITEM(at, struct strand, link);
         at = at->next;
-        if (!strand->job)
+        if (!is_busy(strand))
             forget(strand);
     }
 }
@@ -428,18 +438,25 @@ static void run(struct strand *strand)
                     strand);
 }
 
+/* Whether something may begin under the id; else says why not. */
+static bool is_free(struct stream *stream, const struct strand *strand, struct dg_span id)
+{
+    if (strand && is_busy(strand)) {
+        send_simple_error(stream, id, "id_in_use", "A translation with this id is under way.");
+        return false;
+    }
+    if (stream->n_running < RUNNING_MAX)
+        return true;
+    send_error(stream, id, &(struct dg_failure){.code = "too_many", .limit = RUNNING_MAX, .has_limit = true,
+                                                .message = "Too many translations are under way here."});
+    return false;
+}
+
 static void on_translate(struct stream *stream, struct dg_span id, struct dg_span text, struct dg_span message)
 {
     struct strand *strand = find(stream, id);
-    if (strand && strand->job) {
-        send_simple_error(stream, id, "id_in_use", "A translation with this id is under way.");
+    if (!is_free(stream, strand, id))
         return;
-    }
-    if (stream->n_running >= RUNNING_MAX) {
-        send_error(stream, id, &(struct dg_failure){.code = "too_many", .limit = RUNNING_MAX, .has_limit = true,
-                                                    .message = "Too many translations are under way here."});
-        return;
-    }
     if (strand)
         forget(strand);
     strand = add(stream, id);
@@ -456,7 +473,7 @@ static void on_translate(struct stream *stream, struct dg_span id, struct dg_spa
 static void on_update(struct stream *stream, struct dg_span id, struct dg_span text)
 {
     struct strand *strand = find(stream, id);
-    if (!strand) {
+    if (!strand || strand->gen) {
         send_simple_error(stream, id, "no_such_id", "There is no translation with this id to update.");
         return;
     }
@@ -478,6 +495,89 @@ static void on_update(struct stream *stream, struct dg_span id, struct dg_span t
     }
 }
 
+/* ---- Generations -------------------------------------------------------------------------------- */
+
+static void on_gen_delta(void *owner, struct dg_span text)
+{
+    send_token(owner, text);
+}
+
+static enum dg_err build_gen_done(struct strand *strand, const struct dg_gen *gen, struct dg_buf *buf)
+{
+    enum dg_err err = dg_buf_append_cstr(buf, "{\"type\":\"done\",\"id\":");
+    if (!err)
+        err = dg_json_out_quote(buf, id_of(strand));
+    if (!err)
+        err = dg_buf_append_byte(buf, ',');
+    return err ? err : dg_buf_append_span(buf, dg_span_sub(dg_buf_span(&gen->answer), 1, gen->answer.len));
+}
+
+static void on_gen_over(void *owner, struct dg_gen *gen)
+{
+    struct strand *strand = owner;
+    struct dg_buf buf;
+    dg_buf_init(&buf, MESSAGE_MAX);
+    if (!gen->err && build_gen_done(strand, gen, &buf) == DG_OK) {
+        (void)!dg_ws_send(strand->stream->ws, dg_buf_span(&buf));
+    } else {
+        struct dg_failure failure = dg_gen_failure(gen);
+        dg_charge_refund(&strand->charge, failure.status);
+        send_error(strand->stream, id_of(strand), &failure);
+    }
+    dg_buf_deinit(&buf);
+    forget(strand); /* there is nothing to update */
+}
+
+static const struct dg_gen_listener gen_listener = {.on_delta = on_gen_delta, .on_over = on_gen_over};
+
+static void on_gen_passed(void *work, const struct dg_failure *refusal)
+{
+    struct strand *strand = work;
+    struct dg_why why = DG_WHY_NONE;
+    uint64_t retry_ms = 0;
+    if (refusal) {
+        give_up(strand, refusal);
+        return;
+    }
+    enum dg_err err = dg_gen_start(strand->gen, &gen_listener, strand, &why, &retry_ms);
+    if (err) {
+        struct dg_failure failure = dg_ask_failure(&strand->gen->arena, err, &why, NULL);
+        dg_charge_refund(&strand->charge, failure.status);
+        if (err == DG_ERR_BUSY)
+            failure.retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+        give_up(strand, &failure);
+        return;
+    }
+    send_plain(strand->stream, "accepted", id_of(strand));
+}
+
+static void on_generate(struct stream *stream, struct dg_span id, const struct dg_json *json, size_t len)
+{
+    struct strand *strand = find(stream, id);
+    struct dg_failure failure = {.code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
+    struct dg_gen *gen;
+    if (!is_free(stream, strand, id))
+        return;
+    if (strand)
+        forget(strand);
+    strand = add(stream, id);
+    if (!strand || dg_gen_new(stream->api, len, &gen) != DG_OK) {
+        send_error(stream, id, &failure);
+        if (strand)
+            forget(strand);
+        return;
+    }
+    strand->gen = gen;
+    stream->n_running++;
+    if (dg_gen_read(gen, json, &failure) != DG_OK) {
+        give_up(strand, &failure);
+        return;
+    }
+    const struct dg_gate_wish wish = dg_gen_wish(gen);
+    dg_charge_begin(&strand->charge, stream->api, &stream->who, dg_span_cstr(stream->client), &wish, on_gen_passed,
+                    strand);
+}
+
 static void on_cancel(struct stream *stream, struct dg_span id)
 {
     struct strand *strand = find(stream, id);
@@ -490,6 +590,8 @@ static void on_cancel(struct stream *stream, struct dg_span id)
 }
 
 /* What a message is about, before its kind is acted on. */
+enum { TRANSLATE, UPDATE, CANCEL, GENERATE };
+
 struct request {
     struct dg_span id, text;
     int type;
@@ -498,7 +600,7 @@ struct request {
 static enum dg_err read_message(const struct dg_json *json, struct request *request, const char **field,
                                 struct dg_why *why)
 {
-    static const char *const types[] = {"translate", "update", "cancel", NULL};
+    static const char *const types[] = {"translate", "update", "cancel", "generate", NULL};
     static const char *const update_fields[] = {"type", "id", "text", NULL};
     *field = "id";
     enum dg_err err = dg_json_get_string(json, "id", DG_JSON_REQUIRED, why, &request->id);
@@ -510,23 +612,26 @@ static enum dg_err read_message(const struct dg_json *json, struct request *requ
         return err;
     *field = "type";
     err = dg_json_get_choice(json, "type", DG_JSON_REQUIRED, types, why, &request->type);
-    if (!err && request->type > 0) {
+    if (!err && (request->type == UPDATE || request->type == CANCEL)) {
         *field = NULL;
         err = dg_json_check_fields(json, update_fields, why);
     }
-    if (!err && request->type < 2) {
+    if (!err && (request->type == TRANSLATE || request->type == UPDATE)) {
         *field = "text";
         err = dg_json_get_string(json, "text", DG_JSON_REQUIRED, why, &request->text);
     }
     return err;
 }
 
-static void act(struct stream *stream, const struct request *request, struct dg_span message)
+static void act(struct stream *stream, const struct request *request, const struct dg_json *json,
+                struct dg_span message)
 {
-    if (request->type == 0)
+    if (request->type == TRANSLATE)
         on_translate(stream, request->id, request->text, message);
-    else if (request->type == 1)
+    else if (request->type == UPDATE)
         on_update(stream, request->id, request->text);
+    else if (request->type == GENERATE)
+        on_generate(stream, request->id, json, message.len);
     else
         on_cancel(stream, request->id);
 }
@@ -555,7 +660,7 @@ static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_sp
                 failure.code = "missing_field";
             send_error(stream, request.id, &failure);
         } else {
-            act(stream, &request, message);
+            act(stream, &request, json, message);
         }
         dg_json_free(json);
     }

@@ -5,6 +5,7 @@ import os
 import subprocess
 
 from harness import SOURCES, IntegrationTest, main
+from ws_client import Socket
 
 TOOL = os.path.join(os.getcwd(), "dragoman")
 
@@ -70,6 +71,40 @@ class Generate(IntegrationTest):
         self.assertEqual(done["text"], whole["text"])
         self.assertEqual(done["usage"], whole["usage"])
 
+    def test_many_on_one_socket(self):
+        server = self.start(f"--models-dir={self.models('gpt2', 'llama')}")
+        ws, n = Socket(server), 20
+        for i in range(n):
+            ws.send({"type": "generate", "id": str(i), "prompt": "The little house" * (1 + i % 3),
+                     "model": ("gpt2", "llama")[i % 2], "max_tokens": 5 + i})
+        texts, done = {}, {}
+        while len(done) < n:
+            message = ws.receive()
+            if message["type"] == "token":
+                texts[message["id"]] = texts.get(message["id"], "") + message["text"]
+            elif message["type"] == "done":
+                done[message["id"]] = message
+            else:
+                self.assertEqual(message["type"], "accepted", message)
+        for i in range(n):
+            self.assertEqual(texts.get(str(i), ""), done[str(i)]["text"])
+            self.assertEqual(done[str(i)]["model"], ("gpt2", "llama")[i % 2])
+        answer = self.ask(server, {"prompt": "The little house", "model": "gpt2", "max_tokens": 5})
+        self.assertEqual(done["0"]["text"], answer["text"])
+        for message, code in (({"type": "generate", "id": "a"}, "missing_field"),
+                              ({"type": "generate", "id": "a", "prompt": "a"}, "invalid_value"),
+                              ({"type": "update", "id": "0", "text": "a"}, "no_such_id"),
+                              ({"type": "cancel", "id": "0"}, "no_such_id")):
+            ws.send(message)
+            answer = ws.receive()
+            self.assertEqual((answer["type"], answer["code"]), ("error", code), answer)
+        ws.send({"type": "generate", "id": "b", "prompt": "a", "model": "gpt2", "max_tokens": 60})
+        ws.send({"type": "cancel", "id": "b"})
+        kinds = []
+        while "cancelled" not in kinds and "done" not in kinds:
+            kinds.append(ws.receive()["type"])
+        ws.close()
+
     def test_options_do_what_they_say(self):
         server = self.start(f"--models-dir={self.models('gpt2')}")
         body = {"prompt": "a", "max_tokens": 16}
@@ -91,7 +126,7 @@ class Generate(IntegrationTest):
         self.assertGreater(text["usage"]["input_tokens"], 5)
 
     def test_refusals_are_precise(self):
-        server = self.start(f"--models-dir={self.models('gpt2', 'llama')}", "--prompt-max=40")
+        server = self.start(f"--models-dir={self.models('gpt2', 'llama')}", "--prompt-max=40", "--max-characters=300")
         for body, status, field, says in (
                 ({}, 400, "prompt", "prompt"),
                 ({"prompt": 1}, 400, "prompt", "string"),
@@ -103,7 +138,8 @@ class Generate(IntegrationTest):
                 ({"prompt": "a", "model": "gpt2", "stop": [""]}, 400, "stop", "0 bytes"),
                 ({"prompt": "a", "model": "gpt2", "n": 2, "stream": True}, 400, "n", "stream"),
                 ({"prompt": "a", "model": "gpt2", "n": 3, "beam": 2}, 400, "beam", "at least"),
-                ({"prompt": "Q!" * 100, "model": "gpt2"}, 400, None, "expected at most 40")):
+                ({"prompt": "Q!" * 100, "model": "gpt2"}, 400, None, "expected at most 40"),
+                ({"prompt": "Q!" * 200, "model": "gpt2"}, 400, "prompt", "at most 300")):
             error = self.ask(server, body, status)["error"]
             self.assertEqual(error.get("field"), field, error)
             self.assertIn(says, error["message"])
