@@ -15,7 +15,7 @@ struct dg_ct2_import {
     const char *folder;       /* "" or "model/", before every name of CTranslate2's */
     struct dg_pack_data data; /* of model.bin */
     struct dg_ct2 file;
-    size_t n_loads;
+    size_t n_loads, loaded; /* loads so far; the last one's variable */
 };
 
 /* True when the folder of the pack holds CTranslate2's files. */

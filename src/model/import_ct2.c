@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOADS_KEPT = 16, MODEL_MAX_LAYERS = 64, NAME_CAP = 160, TARGET_LEN_MAX = 256, SOURCE_LEN_MAX = 1024 };
+enum { LARGE = 4 << 20, LOADS_KEPT = 16, MODEL_MAX_LAYERS = 64, NAME_CAP = 160, TARGET_LEN_MAX = 256, SOURCE_LEN_MAX = 1024 };
 
 /* ---- Scalars ----------------------------------------------------------------------------------- */
 
@@ -563,8 +563,10 @@ static enum dg_err load(void *ctx, size_t blob, const uint8_t **bytes, size_t *l
 {
     struct dg_ct2_import *ct2 = ctx;
     (void)why;
-    if (++ct2->n_loads % LOADS_KEPT == 0)
+    const bool is_next = blob != ct2->loaded && ct2->file.vars[ct2->loaded].len > LARGE;
+    if (++ct2->n_loads % LOADS_KEPT == 0 || is_next) /* a pass over it should not count as this process's memory */
         dg_pack_data_forget(&ct2->data);
+    ct2->loaded = blob;
     *bytes = ct2->file.vars[blob].bytes;
     *len = ct2->file.vars[blob].len;
     return DG_OK;

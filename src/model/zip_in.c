@@ -28,6 +28,7 @@ enum {
     COMMENT_MAX = 65535,
     SPILT_FROM = 1 << 20,
     PART_BYTES = 256 << 10,
+    KEPT_BYTES = 16 << 20, /* of an archive while it is read */
 };
 
 struct reading {
@@ -468,10 +469,13 @@ static bool write_all(int fd, const uint8_t *bytes, size_t len)
     return true;
 }
 
-/* Inflates a member into the file; DG_ERR_INTEGRITY when it is damaged, -errno when it cannot be written. */
-static enum dg_err inflate_to(int fd, const uint8_t *packed, size_t packed_len, size_t len, uint8_t *part,
+/* Inflates a member into the file; DG_ERR_INTEGRITY when it is damaged, -errno when it cannot be written. What was
+ * read of the archive is given back on the way. */
+static enum dg_err inflate_to(int fd, const struct dg_map_file *archive, const struct dg_zip_member *member, uint8_t *part,
                               uint32_t *crc)
 {
+    const uint8_t *packed = archive->bytes + member->offset;
+    size_t packed_len = member->packed_len, len = member->len, n_kept = 0;
     z_stream stream = {0};
     enum dg_err err = inflateInit2(&stream, -MAX_WBITS) == Z_OK ? DG_OK : DG_ERR_NOMEM;
     if (err)
@@ -488,6 +492,11 @@ static enum dg_err inflate_to(int fd, const uint8_t *packed, size_t packed_len, 
         const size_t used = in - stream.avail_in, made = PART_BYTES - stream.avail_out;
         packed += used;
         packed_len -= used;
+        n_kept += used;
+        if (n_kept > KEPT_BYTES) {
+            dg_map_file_forget(archive);
+            n_kept = 0;
+        }
         if (made > len || (used == 0 && made == 0 && result == Z_OK)) {
             err = DG_ERR_INTEGRITY;
             break;
@@ -520,7 +529,7 @@ enum dg_err dg_zip_data_spilt(const struct dg_zip *zip, const struct dg_zip_memb
     const int fd = open_nameless(dir);
     void *map = MAP_FAILED;
     err = fd < 0 ? dg_err_from_errno(errno)
-                 : inflate_to(fd, zip->file.bytes + member->offset, member->packed_len, member->len, part, &crc);
+                 : inflate_to(fd, &zip->file, member, part, &crc);
     if (!err && crc == member->crc)
         map = mmap(NULL, member->len, PROT_READ, MAP_SHARED, fd, 0);
     if (err == DG_ERR_INTEGRITY)
