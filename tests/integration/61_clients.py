@@ -186,6 +186,23 @@ class Clients(IntegrationTest):
             Dragoman(url).languages()
         self.assertEqual((failure.exception.code, failure.exception.retry_after), ("rate", 3600))
 
+    @unittest.skipUnless(shutil.which("node"), "needs node")
+    def test_a_busy_server_is_asked_again_by_javascript(self):
+        url, handler = self.busy((503, {"Retry-After": "0"}, b"{}"), (200, {}, b'{"languages": []}'),
+                                 (429, {"Retry-After": "3600"}, b'{"error":{"code":"rate","message":"Too many."}}'))
+        script = f"""
+            import {{ Dragoman }} from "file://{os.path.join(CLIENTS, 'js', 'dragoman.js')}";
+            const server = new Dragoman("{url}");
+            console.log((await server.languages()).length);
+            try {{
+                await server.languages();
+            }} catch (error) {{
+                console.log(error.code, error.retryAfter);
+            }}"""
+        done = self.run_example(["node"], script, ".mjs")
+        self.assertEqual((done.returncode, done.stdout), (0, "0\nrate 3600\n"), done.stderr)
+        self.assertEqual(handler.answers, [])
+
     def test_a_server_that_dies_is_said_so(self):
         server = self.start(*FLAGS)
         server.expected_codes = (-9,)
@@ -199,6 +216,49 @@ class Clients(IntegrationTest):
         with self.assertRaises(DragomanError) as failure:
             client.languages()
         self.assertEqual(failure.exception.code, "unreachable")
+
+    @unittest.skipUnless(shutil.which("node"), "needs node")
+    def test_a_server_that_dies_is_said_so_in_javascript(self):
+        server = self.start(*FLAGS)
+        server.expected_codes = (-9,)
+        script = f"""
+            import {{ Dragoman }} from "file://{os.path.join(CLIENTS, 'js', 'dragoman.js')}";
+            const server = new Dragoman("{self.url(server)}");
+            let isFirst = true;
+            try {{
+                for await (const event of server.stream(process.env.LONG, {{ target: "en", cache: false }})) {{
+                    if (isFirst) process.kill({server.process.pid}, "SIGKILL");
+                    isFirst = false;
+                }}
+            }} catch (error) {{
+                console.log(error.code, isFirst);
+            }}
+            try {{
+                await server.languages();
+            }} catch (error) {{
+                console.log(error.code);
+            }}"""
+        os.environ["LONG"] = LONG
+        self.addCleanup(os.environ.pop, "LONG")
+        done = self.run_example(["node"], script, ".mjs")
+        self.assertEqual((done.returncode, done.stdout), (0, "unreachable false\nunreachable\n"), done.stderr)
+
+    def test_a_server_that_dies_is_said_so_by_the_library_in_c(self):
+        server = self.start(*FLAGS)
+        server.expected_codes = (-9,)
+        tool = subprocess.Popen([os.path.abspath("./dragoman"), "translate", f"--server={self.url(server)}", "--target=en",
+                                 "--stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(tool.stdout.close)
+        self.addCleanup(tool.stderr.close)
+        with tool.stdin as lines:
+            lines.write(LONG.encode() + b"\n")
+            lines.flush()
+            self.assertTrue(tool.stdout.read(1))
+            server.process.kill()
+            server.process.wait()
+        said = tool.stderr.read().decode()
+        self.assertEqual(tool.wait(timeout=PATIENCE_S), 1)
+        self.assertIn("(unreachable)", said)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from harness import SOURCES, IntegrationTest, main
+from harness import SOURCES, IntegrationTest, main, wait_for
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MODEL = os.path.join(SOURCES, "models", "fr-en")
@@ -329,6 +329,22 @@ class File(IntegrationTest):
             {"text": '{"a": "b"', "source": "fr", "target": "en", "format": "json"}))
         self.assertEqual(status, 400)
         self.assertIn("line 1", json.loads(answer)["error"]["message"])
+
+    def test_a_daemon_that_dies_leaves_nothing_behind(self):
+        server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}")
+        server.expected_codes = (-9,)
+        long = "".join(f"{i}\n00:00:01,000 --> 00:00:02,000\nJe vois {i} chiens dans le jardin.\n\n" for i in range(1, 800))
+        before, after = self.path("long.srt", long), self.path("long.en.srt")
+        tool = subprocess.Popen([TOOL, "file", f"--server=http://127.0.0.1:{server.port()}", "--target=en", before, after],
+                                stderr=subprocess.PIPE, encoding="utf-8")
+        done = lambda: int(re.search(r"^dragoman_sentences_done_total (\d+)", server.request("GET", "/metrics")[2].decode(),
+                                     re.M).group(1))
+        wait_for(lambda: done() > 0, "the first sentences")
+        server.process.kill()
+        server.process.wait()
+        self.assertEqual((tool.wait(timeout=60), tool.stderr.read().count("unreachable")), (1, 1))
+        tool.stderr.close()
+        self.assertFalse(os.path.exists(after))
 
     def test_nothing_is_written_unless_all_is(self):
         out = self.path("out", "as it was")
