@@ -105,7 +105,7 @@ struct dg_grad_kernels {
     /* One step of Adam(W) over n parameters w with gradient g and moments m, v. */
     void (*adam)(float *w, float *m, float *v, const float *g, size_t n, const struct dg_adam *adam);
 
-    /* The products of gemm.h for up to about DG_GRAD_FEW rows (of few_tn: K). */
+    /* The products of gemm.h for few rows: up to DG_GRAD_FEW they are faster than gemm.h's; few_tn is for one (K 1). */
     void (*few_nt)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b, size_t M, size_t N,
                    size_t K, float beta);
     void (*few_nn)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b, size_t M, size_t N,
@@ -131,7 +131,7 @@ struct dg_grad_kernels {
     void (*softmax)(float *x, size_t n);
 };
 
-enum { DG_GRAD_FEW = 24 }; /* measured: SPEED.md */
+enum { DG_GRAD_FEW = 12 }; /* measured: SPEED.md, 2026-11-22 train: the textbook's recurrent run */
 
 /* The best table of this CPU; DRAGOMAN_KERNELS=ref forces the plain one. */
 const struct dg_grad_kernels *dg_grad_kernels_default(void);

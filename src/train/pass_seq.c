@@ -159,7 +159,7 @@ void dg_seq_nn(const struct dg_pass *pass, float *c, const float *a, const struc
 void dg_seq_grad(const struct dg_pass *pass, const struct dg_tensor *w, const struct dg_tensor *bias, const float *a,
                  const float *b, size_t M, size_t N, size_t K)
 {
-    if (M <= DG_GRAD_FEW)
+    if (M == 1)
         pass->k->few_tn(pass_gradient(pass, w), K, a, N, b, K, N, K, M, 1.0f);
     else
         dg_gemm_tn(pass_gradient(pass, w), K, a, N, b, K, N, K, M, 1.0f);
