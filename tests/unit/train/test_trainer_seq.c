@@ -101,9 +101,16 @@ static void learn_by_heart(size_t which)
     dg_tmpdir_remove(dir);
 }
 
-START_TEST(every_family_learns_sixty_four_pairs_by_heart)
+START_TEST(plain_and_gated_cells_learn_sixty_four_pairs_by_heart)
 {
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    for (size_t i = 0; i < 3; i++)
+        learn_by_heart(i);
+}
+END_TEST
+
+START_TEST(the_others_learn_them_too)
+{
+    for (size_t i = 3; i < sizeof families / sizeof *families; i++)
         learn_by_heart(i);
 }
 END_TEST
@@ -192,5 +199,6 @@ START_TEST(so_does_one_whose_gradients_go_into_the_weights)
 }
 END_TEST
 
-DG_UNIT(every_family_learns_sixty_four_pairs_by_heart, a_resumed_run_gives_the_bits_of_an_uninterrupted_one,
+DG_UNIT(plain_and_gated_cells_learn_sixty_four_pairs_by_heart, the_others_learn_them_too,
+        a_resumed_run_gives_the_bits_of_an_uninterrupted_one,
         so_does_one_whose_gradients_go_into_the_weights)
