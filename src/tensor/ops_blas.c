@@ -3,12 +3,13 @@
 
 /* F32 products by OpenBLAS, everything else from the best other table of this CPU.
  *
- * A BLAS chooses its loops by the shape of the whole call, so a row's bits could depend on how many rows come
- * with it. Here every call has the same number of rows: missing ones are zeros. Inside a call a row's bits may
- * still depend on its place, because the last rows go through other loops than the first: how many rows
- * leave none over differs from CPU to CPU, so it is tried out once, with one row in all places. Where no
- * number serves, each row is a call of its own. One thread a worker: the workers are the parallelism. It is
- * the fast path where no hand-written table fits the CPU; SPEED.md compares them. */
+ * A BLAS chooses its loops by the shape of the whole call, so a row's bits could depend on how many rows come with it, and
+ * a word's on which words a shortlist puts beside it. Here every call has the same number of rows, missing ones are
+ * zeros, and of columns, one panel of packed.h. Inside a call bits may still depend on the place, because the last rows and
+ * columns go through other loops than the first: how many rows leave none over differs from CPU to CPU, so it is
+ * tried out once, with one row and one column in all places. Where no number serves, each row is a call of its own. One
+ * thread a worker: the workers are the parallelism. It is the fast path where no hand-written table fits the CPU; SPEED.md
+ * compares them. */
 #include "tensor/ops.h"
 #include "base/mem.h"
 
@@ -18,7 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { ROWS_MAX = DG_OPS_BLAS_ROWS_MAX, BLAS_COLUMNS = 512 };
+enum { ROWS_MAX = DG_OPS_BLAS_ROWS_MAX, BLAS_COLUMNS = 96 };
 
 static const struct dg_kernels *others;
 static struct dg_kernels table;
@@ -37,7 +38,14 @@ static void finish_row(float *out, float *sums, size_t n, const float *bias, enu
     memcpy(out, sums, n * sizeof *out);
 }
 
-/* Up to call_rows rows, a strip of columns at a time so that the sums fit the stack. */
+/* The one shape of call: `rows` of x times a panel [K][BLAS_COLUMNS]. */
+static void multiply(float *out, const float *x, size_t ld_x, size_t rows, const float *panel, size_t K)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows, BLAS_COLUMNS, (blasint)K, 1.0f, x,
+                (blasint)ld_x, panel, BLAS_COLUMNS, 0.0f, out, BLAS_COLUMNS);
+}
+
+/* Up to call_rows rows, panel by panel. */
 static void linear_rows(float *out, size_t ld_out, const float *x, size_t ld_x, size_t rows,
                         const struct dg_packed *w, enum dg_op_act act, const float *residual,
                         size_t ld_residual)
@@ -45,9 +53,7 @@ static void linear_rows(float *out, size_t ld_out, const float *x, size_t ld_x, 
     float sums[ROWS_MAX * BLAS_COLUMNS];
     for (size_t n = 0; n < w->N; n += BLAS_COLUMNS) {
         const size_t width = w->N - n < BLAS_COLUMNS ? w->N - n : BLAS_COLUMNS;
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)call_rows, (blasint)width, (blasint)w->K, 1.0f,
-                    x, (blasint)ld_x, (const float *)w->data + n * w->K, (blasint)w->K, 0.0f, sums,
-                    BLAS_COLUMNS);
+        multiply(sums, x, ld_x, call_rows, (const float *)w->data + n * w->K, w->K);
         for (size_t m = 0; m < rows; m++)
             finish_row(out + m * ld_out + n, sums + m * BLAS_COLUMNS, width, w->bias ? w->bias + n : NULL,
                        act, residual ? residual + m * ld_residual + n : NULL);
@@ -78,41 +84,41 @@ static void linear(float *out, size_t ld_out, const float *x, size_t ld_x, size_
     }
 }
 
-/* Whether a row of K values times N columns comes out the same in each of `rows` places. */
-static bool all_places_agree(size_t rows, size_t N, size_t K, float *x, float *w, float *out)
+/* Whether a row of K values comes out the same in each of `rows` places, times the same column in each of its. */
+static bool all_places_agree(size_t rows, size_t K, float *x, float *panel, float *out)
 {
     uint32_t state = 1;
-    for (size_t i = 0; i < N * K; i++)
-        w[i] = (float)(int32_t)(state = state * 1664525u + 1013904223u) * 0x1p-31f;
-    for (size_t k = 0; k < K; k++)
+    for (size_t k = 0; k < K; k++) {
+        const float value = (float)(int32_t)(state = state * 1664525u + 1013904223u) * 0x1p-31f;
+        const float weight = (float)(int32_t)(state = state * 1664525u + 1013904223u) * 0x1p-31f;
         for (size_t m = 0; m < rows; m++)
-            x[m * K + k] = w[(k * 7 + 3) % (N * K)];
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)rows, (blasint)N, (blasint)K, 1.0f, x,
-                (blasint)K, w, (blasint)K, 0.0f, out, (blasint)N);
-    for (size_t m = 1; m < rows; m++)
-        if (memcmp(out + m * N, out, N * sizeof *out) != 0)
+            x[m * K + k] = value;
+        for (size_t n = 0; n < BLAS_COLUMNS; n++)
+            panel[k * BLAS_COLUMNS + n] = weight;
+    }
+    multiply(out, x, K, rows, panel, K);
+    for (size_t i = 1; i < rows * BLAS_COLUMNS; i++)
+        if (memcmp(out + i, out, sizeof *out) != 0)
             return false;
     return true;
 }
 
-/* The first number of rows that treats all places alike, over shapes that reach every loop of a product: odd
- * ones, small and large. 1 always does. */
+/* The first number of rows that treats all places alike, for K that reach every loop of a product. */
 static size_t find_call_rows(void)
 {
-    static const size_t candidates[] = {16, 24, 8};
-    static const size_t shapes[][2] = {{1, 64}, {7, 3}, {96, 75}, {140, 64}, {512, 256}, {130, 1100}};
-    enum { N_MAX = 512, K_MAX = 1100, NK_MAX = 130 * 1100 };
-    float *x = dg_xmalloc(ROWS_MAX * K_MAX * sizeof *x), *w = dg_xmalloc(NK_MAX * sizeof *w);
-    float *out = dg_xmalloc(ROWS_MAX * N_MAX * sizeof *out);
+    static const size_t candidates[] = {16, 24, 8}, lengths[] = {3, 64, 75, 256, 1100};
+    enum { K_MAX = 1100 };
+    float *x = dg_xmalloc(ROWS_MAX * K_MAX * sizeof *x), *panel = dg_xmalloc(K_MAX * BLAS_COLUMNS * sizeof *panel);
+    float *out = dg_xmalloc(ROWS_MAX * BLAS_COLUMNS * sizeof *out);
     size_t found = 1;
     for (size_t c = 0; c < sizeof candidates / sizeof *candidates && found == 1; c++) {
         bool agree = true;
-        for (size_t s = 0; s < sizeof shapes / sizeof *shapes && agree; s++)
-            agree = all_places_agree(candidates[c], shapes[s][0], shapes[s][1], x, w, out);
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths && agree; i++)
+            agree = all_places_agree(candidates[c], lengths[i], x, panel, out);
         found = agree ? candidates[c] : 1;
     }
     dg_free(x);
-    dg_free(w);
+    dg_free(panel);
     dg_free(out);
     return found;
 }
@@ -125,7 +131,7 @@ static void put_together(void)
     others = dg_kernels_without_blas();
     table = *others;
     table.name = "blas";
-    table.panel = 1;
+    table.panel = BLAS_COLUMNS;
     table.linear = linear;
 }
 
