@@ -290,7 +290,8 @@ static void print_key(char *key, size_t cap, const struct bench_case *what)
 {
     const struct bench *flags = what->flags;
     snprintf(key, cap, "model=%s%s type=%s kernels=%s threads=%lld batch=%zu beam=%d source=%lld target=%lld",
-             *flags->random ? flags->random : flags->model, flags->shortlist ? " shortlist=yes" : "", type_words[flags->type], dg_net_kernels(what->net)->name,
+             *flags->random ? flags->random : flags->model, flags->shortlist ? " shortlist=yes" : "",
+             type_words[flags->type], dg_net_kernels(what->net)->name,
              (long long)flags->threads, what->batch, what->beam, (long long)flags->source_len,
              (long long)flags->target_len);
 }

@@ -245,6 +245,7 @@ START_TEST(a_long_page_is_cut_in_stretches_and_keeps_its_markup)
 }
 END_TEST
 
-DG_UNIT(a_long_page_is_cut_in_stretches_and_keeps_its_markup, stretches_have_the_sentences_of_the_whole, what_has_nothing_to_cut_comes_to_an_end_too,
+DG_UNIT(a_long_page_is_cut_in_stretches_and_keeps_its_markup, stretches_have_the_sentences_of_the_whole,
+        what_has_nothing_to_cut_comes_to_an_end_too,
         a_sentence_longer_than_a_stretch_is_cut_and_joined,
         a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)

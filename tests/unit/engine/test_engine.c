@@ -506,6 +506,38 @@ START_TEST(what_is_carried_never_shows_its_stand_in)
 }
 END_TEST
 
+START_TEST(terms_of_a_glossary_are_said_told_and_kept)
+{
+    static const struct dg_span hound = {"hound", 5};
+    struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_why why = DG_WHY_NONE;
+    struct outcome plain, bound, again;
+    set_up();
+    struct dg_glossary *glossary = dg_glossary_new(NULL);
+    ck_assert_ptr_nonnull(glossary);
+    ck_assert_int_eq(dg_glossary_begin(glossary, "fr", "en", &why), DG_OK);
+    ck_assert_int_eq(dg_glossary_add(glossary, DG_SPAN("chat"), &hound, 1, false, &why), DG_OK);
+    ck_assert_int_eq(dg_glossary_seal(glossary, &why), DG_OK);
+    request.model = "fr-en";
+    translate(DG_SPAN("Il pleut. Le chat dort."), &request, &plain);
+    request.glossaries = &glossary;
+    request.n_glossaries = 1;
+    translate(DG_SPAN("Il pleut. Le chat dort."), &request, &bound);
+    ck_assert_uint_eq(bound.result.n_terms, 1);
+    ck_assert_uint_eq(bound.result.n_cached, 1); /* the sentence without a term is as it was */
+    ck_assert_ptr_nonnull(strstr(bound.text.ptr, "hound"));
+    ck_assert_ptr_null(strstr(plain.text.ptr, "hound"));
+    translate(DG_SPAN("Il pleut. Le chat dort."), &request, &again);
+    ck_assert_uint_eq(again.result.n_cached, 2);
+    ck_assert(dg_span_eq(dg_buf_span(&again.text), dg_buf_span(&bound.text)));
+    deinit(&plain);
+    deinit(&bound);
+    deinit(&again);
+    dg_glossary_unref(glossary);
+    tear_down();
+}
+END_TEST
+
 START_TEST(without_data_the_source_must_be_named)
 {
     struct dg_engine_opts opts = {.n_threads = 1, .langid_path = "/nonexistent/langid.bin"};
@@ -803,6 +835,7 @@ DG_UNIT(a_request_whose_worker_hangs_times_out, long_texts_take_turns, two_model
         many_at_once_say_what_each_says_alone, a_cancelled_request_ends_and_the_others_go_on,
         a_reload_replaces_the_model_under_work, the_model_that_fits_best_is_taken,
         each_text_goes_to_the_model_of_its_language, without_data_the_source_must_be_named,
+        terms_of_a_glossary_are_said_told_and_kept,
         what_has_nothing_to_translate_passes_through, a_sentence_is_translated_once,
         options_seeds_and_reloads_have_answers_of_their_own, the_cache_keeps_to_its_bytes,
         who_waits_for_a_cancelled_request_begins_again,
