@@ -49,21 +49,28 @@ static int by_code(const void *a, const void *b)
     return strcmp(((const struct dg_language *)a)->code, ((const struct dg_language *)b)->code);
 }
 
+/* The languages of model `i`; NULL: it translates nothing. */
+static const struct dg_langs *langs_of(const struct dg_engine *engine, size_t i)
+{
+    const struct dg_engine_model_info info = dg_engine_model_info(engine, i);
+    return info.is_language_model ? NULL : info.langs;
+}
+
 static enum dg_err list_languages(struct dg_languages *langs, const struct dg_engine *engine)
 {
     size_t n_models = dg_engine_n_models(engine), n = 0;
     for (size_t i = 0; i < n_models; i++) {
-        const struct dg_langs *of = dg_engine_model_info(engine, i).langs;
-        n += of->n_sources + of->n_targets;
+        const struct dg_langs *of = langs_of(engine, i);
+        n += of ? of->n_sources + of->n_targets : 0;
     }
     langs->items = dg_try_calloc(n + 1, sizeof *langs->items);
     if (!langs->items)
         return DG_ERR_NOMEM;
     for (size_t i = 0; i < n_models; i++) {
-        const struct dg_langs *of = dg_engine_model_info(engine, i).langs;
-        for (size_t k = 0; k < of->n_sources; k++)
+        const struct dg_langs *of = langs_of(engine, i);
+        for (size_t k = 0; of && k < of->n_sources; k++)
             add(langs, &of->sources[k], DG_LANGUAGE_SOURCE);
-        for (size_t k = 0; k < of->n_targets; k++)
+        for (size_t k = 0; of && k < of->n_targets; k++)
             add(langs, &of->targets[k], DG_LANGUAGE_TARGET);
     }
     qsort(langs->items, langs->n, sizeof *langs->items, by_code);
@@ -142,7 +149,8 @@ static enum dg_err link_pairs(struct dg_languages *langs, const struct dg_engine
     langs->leads = dg_try_calloc(langs->n * words + 1, sizeof *langs->leads);
     if (direct && langs->leads) {
         for (size_t i = 0; i < n_models; i++)
-            set_direct(direct, direct + langs->n * words, langs, dg_engine_model_info(engine, i).langs);
+            if (langs_of(engine, i))
+                set_direct(direct, direct + langs->n * words, langs, langs_of(engine, i));
         join(langs, direct, engine);
     }
     enum dg_err err = direct && langs->leads ? DG_OK : DG_ERR_NOMEM;

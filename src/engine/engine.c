@@ -413,7 +413,8 @@ static enum dg_err find_way(const struct dg_engine *engine, const struct dg_engi
     struct dg_way_map map = {.langid = engine->langid, .langid_why = engine->langid_why.text};
     list_translators(engine, kept, &map);
     enum dg_err err = dg_way_find(&map, asked, why, way);
-    if (err == DG_ERR_NOT_FOUND && asked->model && find_named(engine, asked->model))
+    const struct dg_loaded *named = err == DG_ERR_NOT_FOUND && asked->model ? find_named(engine, asked->model) : NULL;
+    if (named && is_lm(named))
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is a language model: it goes on with a text and translates nothing",
                          asked->model);
     return err;
