@@ -259,7 +259,8 @@ START_TEST(links_guide_one_head)
     ck_assert_uint_le(sums.n_agreed, 5);
     ck_assert_double_eq(sums.guided, ignored.guided);
     size_t n_moved = 0;
-    for (size_t i = 0; i < params.n; i += 5) {
+    const size_t stride = getenv("DRAGOMAN_SLOW") ? 61 : 5;
+    for (size_t i = 0; i < params.n; i += stride) {
         const float kept = params.w[i], step = 0x1p-12f;
         struct dg_pass_sums above = {0}, below = {0};
         params.w[i] = kept + step;
@@ -271,7 +272,7 @@ START_TEST(links_guide_one_head)
         ck_assert_double_eq_tol((double)guided[i] - (double)plain[i], expected, 2e-4 + 5e-3 * fabs(expected));
         n_moved += fabs(expected) > 1e-3;
     }
-    ck_assert_uint_gt(n_moved, 50);
+    ck_assert_uint_gt(n_moved, params.n / stride / 20);
     dg_free(guided);
     dg_free(plain);
     dg_pass_free(pass);
