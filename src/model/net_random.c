@@ -32,8 +32,47 @@ static const struct {
     {"student-ssru", 256, 1536, 8, 6, 2, DG_DECODER_SSRU},
 };
 
+/* GPT-2's smallest. */
+static struct dg_blueprint gpt2_small(void)
+{
+    const struct dg_stack stack = {12, 12, 3072, 50257};
+    struct dg_blueprint bp = {
+        .family = DG_FAMILY_LM,
+        .D = 768,
+        .encoder = stack,
+        .decoder = stack,
+        .lm = {.head = 64, .kv_heads = 12, .qkv_bias = true, .o_bias = true, .ffn_bias = true, .context = 1024},
+        .activation = DG_ACT_GELU_TANH,
+        .norm_place = DG_NORM_PRE,
+        .norm_epsilon = 1e-5f,
+        .final_norm = true,
+        .positions = DG_POS_LEARNED,
+        .n_positions = 1024,
+        .embedding_scale = 1.0f,
+        .tie_output = true,
+        .pad_id = DG_ID_NONE,
+        .eos_id = 50256,
+        .bos_id = 50256,
+        .unk_id = DG_ID_NONE,
+        .start = DG_START_PROMPT,
+        .start_id = DG_ID_NONE,
+        .forced_bos_id = DG_ID_NONE,
+        .forced_eos_id = DG_ID_NONE,
+        .source_len_max = 1024,
+        .target_len_max = 1024,
+        .n_beams = 1,
+        .length_penalty = 1.0f,
+    };
+    bp.encoder.n_layers = 0;
+    return bp;
+}
+
 enum dg_err dg_net_random_shape(struct dg_blueprint *bp, const char *name, struct dg_why *why)
 {
+    if (strcmp(name, "gpt2-small") == 0) {
+        *bp = gpt2_small();
+        return DG_OK;
+    }
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         if (strcmp(shapes[i].name, name) != 0)
             continue;
@@ -63,7 +102,7 @@ enum dg_err dg_net_random_shape(struct dg_blueprint *bp, const char *name, struc
         return DG_OK;
     }
     return dg_why_set(why, DG_ERR_NOT_FOUND,
-                      "there is no random shape \"%s\"; choose base, student, tiny or student-ssru", name);
+                      "there is no random shape \"%s\"; choose base, student, tiny, student-ssru or gpt2-small", name);
 }
 
 /* ---- Skeletons -------------------------------------------------------------------------------------- */

@@ -16,8 +16,8 @@
 #include "model/net.h"
 
 /* "base": the paper's shape, width 512, feed-forward 2048, 8 heads, 6 + 6 layers. "student" (or
- * "tiny"): 256, 1536, 8 heads, 6 + 2 layers. "student-ssru": the same with an SSRU decoder. All: 32,000
- * words, tied embeddings. DG_ERR_NOT_FOUND with a sentence for another name. */
+ * "tiny"): 256, 1536, 8 heads, 6 + 2 layers. "student-ssru": the same with an SSRU decoder. All of these: 32,000
+ * words, tied embeddings. "gpt2-small": a language model of that size, 50,257 words. DG_ERR_NOT_FOUND with a sentence for another name. */
 enum dg_err dg_net_random_shape(struct dg_blueprint *bp, const char *name, struct dg_why *why) DG_MUST_CHECK;
 
 /* A network of that shape. DG_NET_AUTO means F32 here. */

@@ -43,7 +43,7 @@ static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct bench, help),
     {DG_OPT_PATH(struct bench, model), "model", .letter = 'm', .help = "measure this model directory"},
     {DG_OPT_STRING(struct bench, random), "random", .unit = "SHAPE",
-     .help = "measure random weights: base (the paper's), student or tiny, student-ssru"},
+     .help = "measure random weights: base (the paper's), student or tiny, student-ssru, gpt2-small"},
     {DG_OPT_ENUM(struct bench, type), "type", .words = type_words, .def = "auto",
      .help = "type that products are computed in"},
     {DG_OPT_STRINGS(struct bench, batch), "batch", .def = "1,8,32", .unit = "N,N,...",
@@ -391,10 +391,17 @@ struct results {
 };
 
 /* Multiply-adds of the products behind one target token: its rows in the decoder and its share of the source's
- * in the encoder. 0 for networks other than Transformers, whose work is not counted here. */
+ * in the encoder. 0 for recurrent networks, whose work is not counted here. */
 static double work_of_token(const struct bench_case *what)
 {
     const struct dg_blueprint *bp = dg_net_blueprint(what->net);
+    if (bp->family == DG_FAMILY_LM) {
+        const double D = (double)bp->D, A = (double)(bp->decoder.H * bp->lm.head), K = (double)(bp->lm.kv_heads * bp->lm.head);
+        const double layers =
+            (double)bp->decoder.n_layers * (D * (2 * A + 2 * K) + (bp->lm.gated ? 3 : 2) * D * (double)bp->decoder.F);
+        const double prompt = (double)(what->flags->source_len - 1) / (double)what->flags->target_len;
+        return prompt * layers + (double)what->beam * (layers + D * (double)bp->decoder.V);
+    }
     if (bp->family != DG_FAMILY_TRANSFORMER ||
         (bp->decoder_kind != DG_DECODER_ATTENTION && bp->decoder_kind != DG_DECODER_SSRU))
         return 0;
