@@ -356,6 +356,8 @@ static enum dg_err open_all(struct work *work, struct dg_why *why)
     if (err)
         return err;
     work->bp = *dg_model_blueprint(work->model);
+    if (work->bp.family != DG_FAMILY_TRANSFORMER)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s: only Transformers can be trimmed", work->dir);
     work->V = work->bp.encoder.V;
     work->has_json = has(work->dir, "vocab.json");
     if (!has(work->dir, "source.spm") || has(work->dir, "target_vocab.json") || work->bp.decoder.V != work->V ||

@@ -275,6 +275,19 @@ static enum dg_err cut_log(struct dg_trainer *t, const char *path, struct dg_why
     return err;
 }
 
+/* What killed writers have left of any file of the run. */
+static void sweep(const struct dg_trainer *t)
+{
+    static const char *const names[] = {"training/checkpoint.safetensors", "training/log.tsv",   "training/samples.tsv",
+                                        "training/curve.csv",              "training/curve.svg", "training/scores.tsv",
+                                        "training/dev.bin",                "training/test.bin",  "training/recipe.conf",
+                                        "model.safetensors",               "card.md"};
+    char path[PATH_CAP];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (path_of(t, names[i], path, NULL) == DG_OK)
+            dg_checkpoint_sweep(path);
+}
+
 enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
 {
     char path[PATH_CAP], log[PATH_CAP], samples[PATH_CAP];
@@ -288,9 +301,7 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
         err = path_of(t, "training/samples.tsv", samples, why);
     if (err)
         return err;
-    dg_checkpoint_sweep(path);
-    dg_checkpoint_sweep(log);
-    dg_checkpoint_sweep(samples);
+    sweep(t);
     if (access(path, F_OK) != 0) {
         err = cut_log(t, log, why);
         if (!err)
