@@ -46,6 +46,18 @@ static enum dg_err check_tokenizer(const struct dg_loaded *loaded, const char *p
     return DG_OK;
 }
 
+/* A few rows of the output that no word goes with (M2M100 and NLLB fill their matrix up) are never said: said, they
+ * would be no text. */
+static void silence_rest(struct dg_loaded *loaded)
+{
+    struct dg_blueprint *bp = &loaded->blueprint;
+    const size_t n_words = dg_tokenizer_target(loaded->tokenizer).size;
+    if (bp->decoder.V - n_words > DG_BLUEPRINT_SUPPRESS_MAX - bp->n_suppress)
+        return;
+    for (size_t id = n_words; id < bp->decoder.V; id++)
+        bp->suppress[bp->n_suppress++] = (int32_t)id;
+}
+
 static enum dg_err list_languages(struct dg_loaded *loaded, struct dg_why *why)
 {
     const struct dg_langs_opts opts = {.tokenizer = loaded->tokenizer,
@@ -192,6 +204,8 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
                          "translate", path);
     if (!err)
         err = check_tokenizer(loaded, path, why);
+    if (!err && loaded->blueprint.family != DG_FAMILY_LM)
+        silence_rest(loaded);
     if (!err)
         err = list_languages(loaded, why);
     if (!err && !opts->limits.whole_vocabulary)

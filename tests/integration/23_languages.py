@@ -4,6 +4,7 @@ hundred languages are listed quickly. What the networks say is nonsense; that it
 the tool with ids (unit tests compare with a slow network)."""
 import json
 import os
+import shutil
 import subprocess
 
 from harness import SOURCES, IntegrationTest, main
@@ -128,6 +129,28 @@ class Languages(IntegrationTest):
         other = self.tool("score", "-m", path, "--source", "fr", "--target", "zh-TW", text=f"{TEXT}\tbade\n").stdout
         self.assertNotEqual(json.loads(scored)["logprob"], json.loads(other)["logprob"])
         self.tool("score", "-m", path, "--source", "fr", text=f"{TEXT}\tbade\n", code=1)
+
+    def test_an_imported_directory_serves(self):
+        hf, ours = os.path.join(self.directory, "hf"), os.path.join(self.models, "nllb")
+        subprocess.run([MKMODEL, hf, "--pre-norm", "--positions", "halves-closed", "--vocab", "28"], check=True)
+        for name in ("source.spm", "target.spm", "vocab.json"):
+            os.unlink(os.path.join(hf, name))
+        shutil.copy(os.path.join(SOURCES, "tests", "data", "import", "nllb.spm"), os.path.join(hf, "sentencepiece.bpe.model"))
+        config = {"model_type": "m2m_100", "activation_function": "relu", "d_model": 32, "encoder_layers": 2,
+                  "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64,
+                  "decoder_ffn_dim": 64, "vocab_size": 28, "pad_token_id": 1, "eos_token_id": 2,
+                  "decoder_start_token_id": 2, "scale_embedding": True, "max_length": 200}
+        words = {"additional_special_tokens": ["eng_Latn", "fra_Latn", "kor_Hang"]}
+        for name, value in (("config.json", config), ("special_tokens_map.json", words)):
+            with open(os.path.join(hf, name), "w", encoding="utf-8") as file:
+                json.dump(value, file)
+        self.tool("import", hf, ours)
+        for i, (source, target) in enumerate((("en", "fr"), ("fr", "ko"), ("ko", "en"))):
+            said = self.tool("translate", "-q", "--json", "-m", ours, "--source", source, "--target", target, "--max-len", "9",
+                             text="abcde fgh\n")
+            sentence = json.loads(said.stdout)["sentences"][0]
+            self.assertEqual(sentence["source_ids"], [21 + i, 3, 4, 5, 6, 7, 8, 3, 9, 10, 11, 2])
+            self.assertLess(max(sentence["answers"][0]["ids"]), 24)  # the last four rows have no word
 
     def test_a_text_in_the_target_language_comes_back(self):
         self.make("m2m", "de,en,fr")
