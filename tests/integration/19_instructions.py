@@ -30,8 +30,8 @@ def check_build():
     """Budgets hold for one compiler and its usual optimisation."""
     with open("Makefile", encoding="utf-8") as file:
         said = dict(re.findall(r"^(CC|CFLAGS) = (.*)$", file.read(), re.M))
-    if "gcc" not in said.get("CC", "") or "-O2" not in said.get("CFLAGS", ""):
-        skip("needs a build by gcc with -O2")
+    if "gcc" not in said.get("CC", "") or set(said.get("CFLAGS", "").split()) != {"-g", "-O2"}:
+        skip("needs a build by gcc with -g -O2 and nothing else")
     with open(PROGRAM, "rb") as file:
         if any(name in file.read() for name in (b"__asan_init", b"__tsan_init", b"__ubsan_handle")):
             skip("needs a build without sanitizers")
