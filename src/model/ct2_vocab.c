@@ -186,8 +186,9 @@ static enum dg_err read_array(struct list *list, const struct dg_json *json, str
     for (size_t i = 0; i < dg_json_len(json) && !err; i++) {
         struct dg_span word;
         err = dg_json_string(dg_json_at(json, i), DG_SPAN("word"), why, &word);
-        if (!err)
-            err = add_word(list, word, why);
+        if (err)
+            return dg_why_wrap(why, err, "%s", list->path);
+        err = add_word(list, word, why);
     }
     return err;
 }
@@ -201,8 +202,9 @@ static enum dg_err read_words(struct list *list, const struct dg_pack_data *data
     if (!is_json)
         return read_lines(list, dg_pack_data_span(data), why);
     enum dg_err err = dg_json_parse(dg_pack_data_span(data), &limits, why, &json);
-    if (!err)
-        err = read_array(list, json, why);
+    if (err)
+        return dg_why_wrap(why, err, "%s", list->path);
+    err = read_array(list, json, why);
     dg_json_free(json);
     return err;
 }

@@ -227,6 +227,8 @@ static enum dg_err make_json(struct finding *f, const char *path, size_t V, cons
         err = dg_json_out_end(&l.json);
     if (!err && l.eos == DG_ID_NONE)
         err = dg_why_set(why, DG_ERR_FORMAT, "%s: there is no token </s>", path);
+    if (!err && l.eos == l.unk)
+        err = dg_why_set(why, DG_ERR_FORMAT, "%s: </s> and <unk> both have the id %d", path, (int)l.eos);
     if (!err)
         err = dg_import_make_file(f->import, name, dg_buf_span(&text), why);
     dg_buf_deinit(&text);

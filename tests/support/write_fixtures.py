@@ -5,6 +5,7 @@
     write_fixtures.py torch DIR    DIR/zip and DIR/legacy: Hugging Face Marian, pytorch_model.bin (needs torch)
     write_fixtures.py numpy DIR    DIR/stored and DIR/deflated: Marian .npz, Transformers with SSRU; DIR/s2s, DIR/lstm,
                                    DIR/amun, DIR/amun-norm and DIR/nematus: recurrent networks (needs numpy)
+    write_fixtures.py small DIR    DIR/small: containers of a few hundred bytes, to be damaged (needs both)
 
 Every number follows from its tensor's canonical name, row and column (value below), all exact in half
 precision, so that the tests know what to expect without a second file. Tensors are laid out as badly as the
@@ -296,5 +297,19 @@ def write_numpy(out):
         write_vocabulary(f"{out}/{form}")
 
 
+def write_small(out):
+    import numpy
+    import torch
+
+    arrays = {"a": numpy.arange(6, dtype="<f4").reshape(2, 3), "b": numpy.arange(2, dtype="<i4")}
+    state = {"a": torch.arange(6, dtype=torch.float32).reshape(2, 3).t(), "b": torch.arange(2, dtype=torch.float16)}
+    os.makedirs(f"{out}/small", exist_ok=True)
+    numpy.save(f"{out}/small/array.npy", arrays["a"])
+    numpy.savez(f"{out}/small/stored.npz", **arrays)
+    numpy.savez_compressed(f"{out}/small/deflated.npz", **arrays)
+    for form in "zip", "legacy":
+        torch.save(state, f"{out}/small/{form}.bin", _use_new_zipfile_serialization=form == "zip")
+
+
 if __name__ == "__main__":
-    {"torch": write_torch, "numpy": write_numpy}[sys.argv[1]](sys.argv[2])
+    {"torch": write_torch, "numpy": write_numpy, "small": write_small}[sys.argv[1]](sys.argv[2])

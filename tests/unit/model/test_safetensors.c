@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A file made of a length, a header and `data_len` bytes counting up. */
@@ -182,6 +183,41 @@ START_TEST(every_header_length_but_the_true_one_is_refused)
 }
 END_TEST
 
+/* The numbers of shapes and ranges; only the one that stood there is accepted. */
+START_TEST(every_number_of_the_header_but_the_true_one_is_refused)
+{
+    static const char *const numbers[] = {"0", "1", "4294967295", "18446744073709551615", "18446744073709551614"};
+    size_t n_refused = 0;
+    for (size_t at = 0; at < sizeof two - 1; at++) {
+        const size_t len = strspn(two + at, "0123456789");
+        if (len == 0 || !strchr("[,", two[at - 1]))
+            continue;
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            char header[sizeof two + 24];
+            const bool is_true = strlen(numbers[i]) == len && strncmp(numbers[i], two + at, len) == 0;
+            snprintf(header, sizeof header, "%.*s%s%s", (int)at, two, numbers[i], two + at + len);
+            struct made m;
+            struct dg_safetensors file = {0};
+            struct dg_why why = DG_WHY_NONE;
+            make(&m, strlen(header), header, 11);
+            enum dg_err err = parse(&m, &file, &why);
+            if (err) {
+                ck_assert_msg(strstr(why.text, "m.safetensors: offset ") == why.text, "%s: %s", header, why.text);
+                ck_assert_msg(strstr(why.text, "shape") || strstr(why.text, "data_offsets") ||
+                                  strstr(why.text, "too big integer near"),
+                              "%s: %s", header, why.text);
+                n_refused++;
+            } else {
+                ck_assert_msg(is_true, "accepted: %s", header);
+                dg_safetensors_close(&file);
+            }
+            dg_buf_deinit(&m.bytes);
+        }
+    }
+    ck_assert_uint_eq(n_refused, 7 * 5 - 2);
+}
+END_TEST
+
 START_TEST(tells_a_git_lfs_pointer_from_a_damaged_file)
 {
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n";
@@ -258,6 +294,6 @@ END_TEST
 DG_UNIT(reads_tensors_in_place, reads_the_smallest_file_scalars_and_empty_tensors,
         names_the_field_that_is_wrong, refuses_overlaps_and_names_used_twice,
         names_the_offset_of_the_tensor_in_the_header, every_truncation_is_refused,
-        every_header_length_but_the_true_one_is_refused,
+        every_header_length_but_the_true_one_is_refused, every_number_of_the_header_but_the_true_one_is_refused,
         tells_a_git_lfs_pointer_from_a_damaged_file, what_was_written_is_read_back_aligned,
         a_failed_writing_leaves_nothing)
