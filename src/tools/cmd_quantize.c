@@ -30,7 +30,7 @@
 struct quantize {
     int help;
     int type;
-    const char *calibrate, *score;
+    const char *calibrate, *score, *source, *target;
     struct dg_opt_list keep;
     double keep_loss;
     int64_t calibrate_pairs, score_pairs, beam;
@@ -59,6 +59,10 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT(struct quantize, beam), "beam", .letter = 'b', .def = "4", .min = 1, .max = DG_BEAM_MAX,
      .help = "hypotheses kept when --score translates"},
     {DG_OPT_BOOL(struct quantize, swap), "swap", .def = "no", .help = "pairs are target<TAB>source"},
+    {DG_OPT_STRING(struct quantize, source), "source", .unit = "TAG",
+     .help = "language of the pairs' sources, where the model has to be told"},
+    {DG_OPT_STRING(struct quantize, target), "target", .unit = "TAG",
+     .help = "language of the pairs' targets, where the model has to be told"},
     {DG_OPT_BOOL(struct quantize, quiet), "quiet", .letter = 'q', .help = "no summary"},
 };
 
@@ -155,7 +159,7 @@ static size_t dearest(const struct narrowed *narrowed, const double *cost)
 static enum dg_err calibrate(struct narrowed *narrowed, const struct quantize *flags, const char *dir,
                              struct dg_why *why)
 {
-    const struct judge_opts opts = {flags->swap, (size_t)flags->calibrate_pairs};
+    const struct judge_opts opts = {flags->swap, (size_t)flags->calibrate_pairs, flags->source, flags->target};
     struct judge judge = {.n = 0};
     double before = 0, after = 0, *cost = dg_try_calloc(narrowed->n + 1, sizeof *cost);
     enum dg_err err = cost ? DG_OK : DG_ERR_NOMEM;
@@ -208,7 +212,7 @@ static enum dg_err judge_model(const struct judge *judge, const struct dg_model 
 static enum dg_err score(const struct quantize *flags, const char *dir, const struct dg_model *before,
                          const struct dg_model *after, struct dg_why *why)
 {
-    const struct judge_opts opts = {flags->swap, (size_t)flags->score_pairs};
+    const struct judge_opts opts = {flags->swap, (size_t)flags->score_pairs, flags->source, flags->target};
     struct judge judge = {.n = 0};
     struct verdict was = {0}, is = {0};
     enum dg_err err = judge_open(&judge, dir, flags->score, dg_model_blueprint(before), &opts, why);

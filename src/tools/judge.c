@@ -25,9 +25,15 @@ struct reading {
     size_t tokens_max;
 };
 
+/* Tokens before a target that tell its language. */
+static size_t n_lead(const struct judge *judge)
+{
+    return judge->pair.lead_id >= 0;
+}
+
 static enum dg_err source_ids(struct reading *r, struct dg_span text, int32_t **ids, size_t *n, struct dg_why *why)
 {
-    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(&r->judge->pair);
     const struct dg_token *tokens;
     enum dg_err err = dg_tokenizer_encode(r->judge->tokenizer, r->source_work, text, &opts, why, &tokens, n);
     if (err)
@@ -55,7 +61,7 @@ static enum dg_err add_pair(struct reading *r, struct dg_span source, struct dg_
     enum dg_err err = source_ids(r, source, &pair.source, &pair.n_source, why);
     if (!err)
         err = dg_target_ids(judge->tokenizer, r->target_work, target, &pair.target, &pair.n_target);
-    const bool is_long = pair.n_source > r->tokens_max || pair.n_target > r->tokens_max;
+    const bool is_long = pair.n_source > r->tokens_max || pair.n_target + n_lead(judge) > r->tokens_max;
     if (err || is_long || pair.n_source == 0 || pair.n_target == 0) {
         judge->n_long += !err && is_long;
         dg_free(pair.source);
@@ -98,6 +104,14 @@ static enum dg_err read_pairs(struct reading *r, const char *path, struct dg_why
     return err;
 }
 
+static enum dg_err choose_languages(struct judge *judge, const char *model_dir, const struct dg_blueprint *bp,
+                                    const struct judge_opts *opts, struct dg_why *why)
+{
+    const struct dg_langs_opts languages = {.tokenizer = judge->tokenizer, .rule = bp->lang_rule, .name = model_dir};
+    enum dg_err err = dg_langs_new(&judge->langs, &languages, why);
+    return err ? err : dg_langs_choose(judge->langs, opts->source, opts->target, why, &judge->pair);
+}
+
 enum dg_err judge_open(struct judge *judge, const char *model_dir, const char *file, const struct dg_blueprint *bp,
                        const struct judge_opts *opts, struct dg_why *why)
 {
@@ -108,6 +122,8 @@ enum dg_err judge_open(struct judge *judge, const char *model_dir, const char *f
     if (err)
         return err;
     err = dg_tokenizer_open(model_dir, why, &judge->tokenizer);
+    if (!err)
+        err = choose_languages(judge, model_dir, bp, opts, why);
     r.source_work = dg_tokenizer_work_new();
     r.target_work = dg_spm_work_new();
     if (!err && (!r.source_work || !r.target_work))
@@ -128,6 +144,7 @@ void judge_close(struct judge *judge)
         dg_free(judge->pairs[i].target);
     }
     dg_free(judge->pairs);
+    dg_langs_unref(judge->langs);
     dg_tokenizer_close(judge->tokenizer);
     dg_text_in_close(&judge->file);
     *judge = (struct judge){.n = 0};
@@ -143,10 +160,10 @@ enum dg_err judge_loss(const struct judge *judge, const struct dg_net *net, doub
     size_t n = 0;
     enum dg_err err = logprobs ? DG_OK : DG_ERR_NOMEM;
     if (!err)
-        err = dg_scorer_new(&scorer, net, judge->longest_source, judge->longest_target, why);
+        err = dg_scorer_new(&scorer, net, judge->longest_source, judge->longest_target + n_lead(judge), why);
     for (size_t i = 0; i < judge->n && !err; i++) {
         const struct judge_pair *pair = &judge->pairs[i];
-        const struct dg_scorer_target target = {.ids = pair->target, .n = pair->n_target};
+        const struct dg_scorer_target target = {pair->target, pair->n_target, &judge->pair.lead_id, n_lead(judge)};
         err = dg_scorer_run(scorer, pair->source, pair->n_source, &target, logprobs, NULL, why);
         for (size_t t = 0; t < pair->n_target && !err; t++)
             if (isfinite(logprobs[t])) { /* a token that the network never says has no probability */
@@ -238,6 +255,7 @@ enum dg_err judge_translate(const struct judge *judge, const struct dg_net *net,
         sentences[i].tokenizer = judge->tokenizer;
     }
     opts.beam = beam;
+    dg_pair_lead(&judge->pair, &opts);
     const struct dg_decoder_limits limits = {.sentences = SENTENCES,
                                              .rows = SENTENCES * (size_t)beam,
                                              .source_max = judge->longest_source,

@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Judges networks on the same sentence pairs: how likely they find the given targets, and BLEU and chrF of what
- * they translate the sources into. A line is one sequence, as it stands: nothing is cut or protected.
+ * they translate the sources into. A line is one sequence, as it stands: nothing is cut or protected. A model of many
+ * languages is told those of the pairs.
  *
  *     struct judge judge;
  *     err = judge_open(&judge, "models/fr-en", "dev.tsv.gz", &opts, &why);
@@ -15,12 +16,14 @@
 #define DG_TOOLS_JUDGE_H
 
 #include "base/text_in.h"
+#include "engine/langs.h"
 #include "model/net.h"
 #include "text/tokenizer.h"
 
 struct judge_opts {
-    bool swap;   /* lines are target<TAB>source */
-    size_t most; /* of the first pairs; 0: all */
+    bool swap;                   /* lines are target<TAB>source */
+    size_t most;                 /* of the first pairs; 0: all */
+    const char *source, *target; /* languages, where the model has to be told; "" */
 };
 
 struct judge_pair {
@@ -32,6 +35,8 @@ struct judge_pair {
 struct judge {
     struct dg_text_in file;
     struct dg_tokenizer *tokenizer; /* owned */
+    struct dg_langs *langs;         /* one reference */
+    struct dg_pair pair;            /* of them */
     struct judge_pair *pairs;       /* [n] owned */
     size_t n, cap;
     size_t n_long; /* pairs that were left out: a side has more tokens than the network takes */

@@ -130,6 +130,24 @@ class Languages(IntegrationTest):
         self.assertNotEqual(json.loads(scored)["logprob"], json.loads(other)["logprob"])
         self.tool("score", "-m", path, "--source", "fr", text=f"{TEXT}\tbade\n", code=1)
 
+    def test_quantize_judges_by_pair(self):
+        path, pairs = self.make("nllb", "eng_Latn,fra_Latn,zho_Hant", "source-last"), os.path.join(self.directory, "pairs")
+        text = f"{TEXT}\tbade\n{TEXT}\tketo fuli zy\n"
+        with open(pairs, "w", encoding="utf-8") as file:
+            file.write(text)
+        losses = set()
+        for target in ("en", "zh-TW"):
+            languages, out = ["--source", "fr", "--target", target], os.path.join(self.directory, target)
+            said = self.tool("quantize", "-q", path, out, "--score", pairs, "--beam", "1", *languages).stdout
+            scored = self.tool("score", "-m", path, *languages, text=text).stdout
+            logprobs = [value for line in scored.splitlines() for value in json.loads(line)["token_logprobs"]]
+            loss = float(said.split("loss_before=")[1].split()[0])
+            losses.add(loss)
+            self.assertAlmostEqual(loss, -sum(logprobs) / len(logprobs), places=4)
+        said = self.tool("quantize", path, out + "2", "--score", pairs, "--source", "fr", code=1).stderr
+        self.assertIn("the model has 3 target languages (en, fr, ...); name one", said)
+        self.assertEqual(len(losses), 2)  # it does hear which pair it is
+
     def test_an_imported_directory_serves(self):
         hf, ours = os.path.join(self.directory, "hf"), os.path.join(self.models, "nllb")
         subprocess.run([MKMODEL, hf, "--pre-norm", "--positions", "halves-closed", "--vocab", "28"], check=True)
