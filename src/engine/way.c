@@ -379,19 +379,13 @@ static struct dg_loaded *find_name(const struct dg_way_map *map, struct dg_span 
     return NULL;
 }
 
-/* One model by its name. Of one that has many languages those that the request says, or detection; any other has no
- * choice. */
+/* One model by its name: of its languages those that the request says, or detection. Languages that it does not have are
+ * refused; one whose languages are not known takes any. */
 static enum dg_err by_model(const struct dg_way_map *map, struct dg_loaded *model,
                             const struct dg_engine_request *request, struct dg_why *why, struct dg_way *way)
 {
     struct dg_loaded *const alone[] = {model};
     struct dg_way_map one = *map;
-    if (!dg_langs_are_many(model->langs)) {
-        way->legs[0] = model;
-        way->pairs[0] = dg_langs_pair(model->langs, 0, 0);
-        way->n_legs = 1;
-        return DG_OK;
-    }
     one.models = alone;
     one.n_models = 1;
     enum dg_err err = by_languages(&one, request, why, way);
@@ -407,8 +401,10 @@ static enum dg_err by_two(const struct dg_way_map *map, struct dg_loaded *first,
     enum dg_err err = read_want(&want, request, why);
     if (err)
         return err;
-    want.has_source &= first->langs->n_sources > 1;
-    want.has_target &= last->langs->n_targets > 1;
+    if ((want.has_source && dg_langs_find(first->langs->sources, first->langs->n_sources, &want.source, want.source_text) ==
+                                first->langs->n_sources) ||
+        (want.has_target && target_of(&want, last->langs) == last->langs->n_targets))
+        return refuse(&want, why);
     if (!want.has_source && first->langs->n_sources > 1)
         return dg_why_set(why, DG_ERR_INVALID, "model %s reads %zu languages; name the source language", first->name,
                           first->langs->n_sources);

@@ -51,11 +51,20 @@ class Terminal(IntegrationTest):
 
     def test_wrong_use_is_told(self):
         for args in (["translate"], ["translate", "--server=x", "--target=en"], ["translate", "--server=https://x"],
-                     ["translate", "--server=http://127.0.0.1:1", "--json"], ["translate", "-m", MODEL, "--target=en"],
+                     ["translate", "--server=http://127.0.0.1:1", "--json"], ["translate", "-m", MODEL, "--key-file=x"],
                      ["chat"], ["chat", "--target=en", "--server=http://"]):
             done = run(TOOL, *args)
             self.assertEqual(done.returncode, 2, args)
             self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+
+    def test_a_model_says_only_its_languages(self):
+        for languages in ([], ["--target=en"], ["--source=fr", "--target=en-GB"]):
+            done = run(TOOL, "translate", "-q", "-m", MODEL, *languages, text="Merci.\n")
+            self.assertEqual((done.returncode, done.stderr), (0, b""), languages)
+        for languages in (["--target=de"], ["--source=ko", "--target=en"]):
+            done = run(TOOL, "translate", "-q", "-m", MODEL, *languages, text="Merci.\n")
+            self.assertEqual((done.returncode, done.stdout), (1, b""), languages)
+            self.assertIn(b"no model translates from", done.stderr)
 
     def test_a_chat(self):
         server = self.start(*FLAGS)

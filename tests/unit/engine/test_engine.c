@@ -382,23 +382,31 @@ START_TEST(two_models_make_a_way_through_a_third_language)
     /* The same, each leg by itself: what the first says is what the second gets. */
     dg_buf_init(&both, 1000);
     how.model = "fr-en";
+    how.target = "en";
     translate(DG_SPAN("Le chat dort."), &how, &named);
     ck_assert_int_eq(dg_buf_append_span(&both, dg_buf_span(&named.text)), DG_OK);
     deinit(&named);
     how.model = "en to de";
+    how.source = "en";
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_NOT_FOUND);
+    how.target = "de";
     translate(dg_buf_span(&both), &how, &named);
     ck_assert(dg_span_starts(dg_buf_span(&outcome.text), dg_buf_span(&named.text)));
     deinit(&named);
     deinit(&outcome);
     how.model = "fr-en+en to de";
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_NOT_FOUND);
+    how.source = "fr";
     translate(DG_SPAN("Le chat dort."), &how, &named);
     ck_assert_str_eq(named.model, how.model);
     ck_assert_uint_eq(named.result.n_cached, 1); /* both legs were */
     deinit(&named);
     how.model = "fr-en+de to es";
+    how.target = NULL;
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_INVALID);
     how.model = NULL;
     how.source = NULL;
+    how.target = "de";
     translate(DG_SPAN("O\xC3\xB9 est la gare la plus proche, s'il vous pla\xC3\xAEt ?"), &how, &outcome);
     ck_assert_str_eq(outcome.result.detected, "fr");
     ck_assert_str_eq(outcome.model, "fr-en+en to de");
