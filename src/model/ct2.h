@@ -29,6 +29,9 @@ enum dg_err dg_ct2_open(struct dg_import *import, const char *path, const char *
  * what else the tokenizer needs to the files. */
 enum dg_err dg_ct2_vocabulary(struct dg_import *import, struct dg_why *why) DG_MUST_CHECK;
 
+/* Behind it: every target begins with this word, which must name a language. */
+enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word, struct dg_why *why) DG_MUST_CHECK;
+
 /* The value of a scalar variable; false when it is not there or not a scalar. */
 bool dg_ct2_scalar(const struct dg_ct2 *file, const char *name, double *value);
 

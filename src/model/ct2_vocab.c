@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "model/ct2.h"
+#include "text/tokenizer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -129,7 +130,7 @@ struct list {
     struct dg_arena *arena; /* keeps the words that are keys */
     struct dg_map ids;     /* word to id; the first of two equal words has it, as in CTranslate2 */
     struct dg_json_out out;
-    size_t n;
+    size_t n, n_languages;
 };
 
 static enum dg_err add_word(struct list *list, struct dg_span word, struct dg_why *why)
@@ -143,6 +144,7 @@ static enum dg_err add_word(struct list *list, struct dg_span word, struct dg_wh
     size_t id = list->n++;
     if (dg_map_get(&list->ids, word, NULL))
         return DG_OK;
+    list->n_languages += !dg_span_starts(word, DG_SPAN(">>")) && dg_tokenizer_language_code(word).len > 0;
     struct dg_span kept = dg_arena_copy(list->arena, word);
     if (!kept.ptr)
         return DG_ERR_NOMEM;
@@ -220,7 +222,7 @@ static int32_t id_of(const struct list *list, const char *word)
 struct side {
     const char *stem; /* "shared", "source", "target" */
     const char *json; /* the name of the file to make */
-    size_t V;
+    size_t V, n_languages;
     int32_t unk, bos, eos, start;
 };
 
@@ -245,6 +247,7 @@ static enum dg_err check_side(struct side *side, const struct list *list, const 
     side->start = id_of(list, rules->start);
     if (side->start == DG_ID_NONE)
         side->start = side->unk;
+    side->n_languages = list->n_languages;
     if (list->n != side->V)
         return dg_why_set(why, DG_ERR_FORMAT, "%s has %zu words, but the embedding has %zu rows",
                           list->path, list->n, side->V);
@@ -329,6 +332,40 @@ static enum dg_err add_splitter(struct dg_import *import, struct dg_why *why)
     return DG_OK;
 }
 
+/* ---- Languages --------------------------------------------------------------------------------- */
+
+/* True for M2M100 and NLLB, of whose ways the files say nothing: several words like __fr__ or fra_Latn that serve both
+ * sides, and a decoder that starts with the end token. */
+static bool names_languages(const struct dg_import *import, const struct rules *rules, const struct side *shared)
+{
+    return shared->n_languages > 1 && import->bp.start == DG_START_TOKEN && strcmp(rules->start, rules->eos) == 0;
+}
+
+enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word, struct dg_why *why)
+{
+    const struct dg_json_limits limits = {.max_bytes = JSON_MAX, .max_depth = 2, .max_values = WORDS_MAX + 1};
+    struct dg_json *json = NULL;
+    struct dg_span words = {0};
+    int64_t id = DG_ID_NONE;
+    for (size_t i = 0; i < import->n_files; i++) /* the target's come behind the source's */
+        if (dg_span_ends(dg_span_cstr(import->files[i].name), DG_SPAN("vocab.json")))
+            words = import->files[i].bytes;
+    enum dg_err err = dg_json_parse(words, &limits, why, &json);
+    struct dg_json_iter iter = dg_json_iter(json);
+    const struct dg_json *value;
+    struct dg_span key;
+    while (!err && dg_json_next(&iter, &key, &value))
+        if (dg_span_eq(key, word))
+            err = dg_json_int(value, key, 0, WORDS_MAX - 1, why, &id);
+    dg_json_free(json);
+    if (!err && (id == DG_ID_NONE || dg_tokenizer_language_code(word).len == 0))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "'%.*s' is no word of the vocabulary that names a language (__fr__, fra_Latn)",
+                         word.len > 40 ? 40 : DG_SPAN_FMT(word));
+    if (!err)
+        import->bp.forced_bos_id = (int32_t)id;
+    return err;
+}
+
 /* ---- All together ------------------------------------------------------------------------------ */
 
 /* True when the tokenizer is to put the end token behind the source. Converters of Hugging Face models
@@ -358,8 +395,8 @@ enum dg_err dg_ct2_vocabulary(struct dg_import *import, struct dg_why *why)
     struct rules rules;
     char name[128];
     bool shared = find_list(ct2, "shared", name);
-    struct side source = {shared ? "shared" : "source", "vocab.json", bp->encoder.V, 0, 0, 0, 0};
-    struct side target = {"target", "target_vocab.json", bp->decoder.V, 0, 0, 0, 0};
+    struct side source = {shared ? "shared" : "source", "vocab.json", bp->encoder.V, 0, 0, 0, 0, 0};
+    struct side target = {"target", "target_vocab.json", bp->decoder.V, 0, 0, 0, 0, 0};
     enum dg_err err = read_rules(&rules, import, why);
     if (!err && rules.source_bos)
         err = dg_why_set(why, DG_ERR_UNSUPPORTED,
@@ -377,5 +414,7 @@ enum dg_err dg_ct2_vocabulary(struct dg_import *import, struct dg_why *why)
     bp->bos_id = out->bos;
     bp->eos_id = out->eos;
     bp->start_id = bp->start == DG_START_ZERO ? DG_ID_NONE : out->start;
+    if (shared && names_languages(import, &rules, &source))
+        bp->lang_rule = DG_LANG_SOURCE_FIRST;
     return add_splitter(import, why);
 }

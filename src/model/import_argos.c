@@ -25,8 +25,8 @@ static bool detect(const char *path, bool is_dir)
     return found;
 }
 
-/* Refuses what is no translator, and what a token in front of the target would change. */
-static enum dg_err check_metadata(const struct dg_json *json, struct dg_why *why)
+/* Refuses what is no translator. Models of many languages come in a package for each target, whose word is told. */
+static enum dg_err use_metadata(struct dg_import *import, const struct dg_json *json, struct dg_why *why)
 {
     struct dg_span type = DG_SPAN("translate"), prefix = DG_SPAN("");
     enum dg_err err = dg_json_get_string(json, "type", DG_JSON_OPTIONAL, why, &type);
@@ -35,10 +35,11 @@ static enum dg_err check_metadata(const struct dg_json *json, struct dg_why *why
     if (!err && !dg_span_eq(type, DG_SPAN("translate")))
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "field 'type' is '%.*s', expected translate",
                          type.len > 40 ? 40 : DG_SPAN_FMT(type));
-    if (!err && prefix.len)
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED,
-                         "field 'target_prefix' is not empty: such packages are not supported");
-    return err;
+    if (err || prefix.len == 0)
+        return err;
+    import->bp.lang_rule = DG_LANG_NONE; /* the source's is not told */
+    err = dg_ct2_force_first(import, prefix, why);
+    return err ? dg_why_wrap(why, err, "field 'target_prefix'") : DG_OK;
 }
 
 static enum dg_err read_metadata(struct dg_import *import, struct dg_why *why)
@@ -53,7 +54,7 @@ static enum dg_err read_metadata(struct dg_import *import, struct dg_why *why)
         return err;
     err = dg_json_parse(dg_pack_data_span(&data), &limits, why, &json);
     if (!err)
-        err = check_metadata(json, why);
+        err = use_metadata(import, json, why);
     dg_json_free(json);
     if (!err)
         err = dg_import_make_file(import, "metadata.json", dg_pack_data_span(&data), why);

@@ -433,9 +433,10 @@ void dg_tokenizer_stream_goes_on(struct dg_tokenizer_stream *stream)
 
 static bool is_special(const struct dg_marian_vocab *vocab, int32_t id, const struct dg_marian_piece *piece)
 {
+    bool is_word = piece->model >= 0 && !dg_span_starts(piece->text, DG_SPAN(">>")) &&
+                   dg_spm_type(vocab->models[piece->model], piece->id) != DG_PIECE_USER_DEFINED;
     return id == vocab->eos || id == vocab->unk || id == vocab->pad ||
-           ((piece->model < 0 || dg_span_starts(piece->text, DG_SPAN(">>"))) &&
-            dg_tokenizer_language_code(piece->text).len > 0);
+           (!is_word && dg_tokenizer_language_code(piece->text).len > 0);
 }
 
 enum dg_err dg_tokenizer_stream_push(struct dg_tokenizer_stream *stream, int32_t id,

@@ -75,6 +75,9 @@ struct dg_tokenizer_language {
     int32_t source_id, target_id; /* target_id -1: the target side does not have it */
 };
 
+/* The "fra" of ">>fra<<", the "fr" of "__fr__", "fra_Latn" itself; "" for what names no language. */
+struct dg_span dg_tokenizer_language_code(struct dg_span token);
+
 /* All of them that the source side has, in the order of their ids. *list is owned (dg_free). */
 enum dg_err dg_tokenizer_languages(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_language **list,
                                    size_t *n) DG_MUST_CHECK;

@@ -22,7 +22,4 @@ struct dg_tokenizer {
     struct dg_marian_vocab target_vocab; /* with is_marian; asks target, then source */
 };
 
-/* The "fra" of ">>fra<<", the "fr" of "__fr__", "fra_Latn" itself; "" for what names no language. */
-struct dg_span dg_tokenizer_language_code(struct dg_span token);
-
 #endif

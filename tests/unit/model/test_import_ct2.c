@@ -111,6 +111,94 @@ START_TEST(text_is_split_by_the_model_that_lies_beside)
 }
 END_TEST
 
+/* Twenty words of tests/data/import/nllb.spm; the last ones as given. */
+static void put_words(const char *last, const char *config)
+{
+    char path[DG_TMPDIR_CAP + 64], words[256];
+    snprintf(path, sizeof path, "%s/in/shared_vocabulary.txt", import_root);
+    snprintf(words, sizeof words, "<unk>\n<s>\n</s>\na\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\n%s", last);
+    import_write(path, words, strlen(words));
+    snprintf(path, sizeof path, "%s/in/config.json", import_root);
+    import_write(path, config, strlen(config));
+}
+
+START_TEST(models_of_many_languages_are_told_them)
+{
+    static const char starts[] = "{\"decoder_start_token\": \"</s>\"}";
+    char in[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];
+    struct dg_import_summary summary;
+    struct dg_why why;
+    struct dg_map_file spm;
+    dg_tmpdir_make(import_root);
+    import_copy(import_data("ct2-relative"));
+    snprintf(in, sizeof in, "%s/in", import_root);
+    snprintf(out, sizeof out, "%s/out", import_root);
+    snprintf(path, sizeof path, "%s/sentencepiece.bpe.model", in);
+    ck_assert_int_eq(dg_map_file_open(&spm, import_data("nllb.spm"), 1 << 20, NULL), DG_OK);
+    import_write(path, spm.bytes, spm.len);
+    dg_map_file_close(&spm);
+    static const char *const none[][2] = {{"fra_Latn\np\n", starts}, {">>fra<<\n>>eng<<\n", starts}, {"__fr__\n__en__\n", "{}"}};
+    for (size_t i = 0; i < 3; i++) {
+        put_words(none[i][0], none[i][1]);
+        ck_assert_msg(import_try(in, out, NULL, &summary, &why) == DG_OK, "%s", why.text);
+        ck_assert_int_eq(summary.blueprint.lang_rule, DG_LANG_NONE);
+        dg_tmpdir_remove(out);
+    }
+    put_words("__fr__\n__en__\n", starts);
+    ck_assert_msg(import_try(in, out, NULL, &summary, &why) == DG_OK, "%s", why.text);
+    ck_assert_int_eq(summary.blueprint.lang_rule, DG_LANG_SOURCE_FIRST);
+    struct dg_tokenizer *tokenizer;
+    struct dg_tokenizer_language *list;
+    size_t n;
+    ck_assert_msg(dg_tokenizer_open(out, &why, &tokenizer) == DG_OK, "%s", why.text);
+    ck_assert_int_eq(dg_tokenizer_languages(tokenizer, &list, &n), DG_OK);
+    ck_assert_uint_eq(n, 2);
+    ck_assert(list[0].source_id == 18 && list[0].target_id == 18 && dg_span_eq(list[1].code, DG_SPAN("en")));
+    dg_free(list);
+    dg_tokenizer_close(tokenizer);
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
+/* An unpacked package, whose metadata.json and words are these. */
+static enum dg_err import_argos(const char *metadata, struct dg_import_summary *summary, struct dg_why *why)
+{
+    char in[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64], model[DG_TMPDIR_CAP + 64];
+    dg_tmpdir_make(import_root);
+    import_copy(import_data("ct2-relative"));
+    put_words("__fr__\n__en__\n", "{}");
+    snprintf(in, sizeof in, "%s/in", import_root);
+    snprintf(out, sizeof out, "%s/out", import_root);
+    snprintf(model, sizeof model, "%s/model", import_root);
+    ck_assert_int_eq(rename(in, model), 0);
+    ck_assert_int_eq(mkdir(in, 0755), 0);
+    snprintf(path, sizeof path, "%s/model", in);
+    ck_assert_int_eq(rename(model, path), 0);
+    snprintf(path, sizeof path, "%s/metadata.json", in);
+    import_write(path, metadata, strlen(metadata));
+    enum dg_err err = import_try(in, out, NULL, summary, why);
+    ck_assert_uint_eq(dg_tmpdir_count(import_root), err ? 1 : 2);
+    dg_tmpdir_remove(import_root);
+    return err;
+}
+
+START_TEST(a_package_of_one_target_says_its_word_first)
+{
+    struct dg_import_summary summary;
+    struct dg_why why;
+    ck_assert_msg(import_argos("{\"target_prefix\": \"__en__\"}", &summary, &why) == DG_OK, "%s", why.text);
+    ck_assert_int_eq(summary.blueprint.forced_bos_id, 19);
+    ck_assert_int_eq(summary.blueprint.lang_rule, DG_LANG_NONE);
+    ck_assert_msg(import_argos("{\"target_prefix\": \"\"}", &summary, &why) == DG_OK, "%s", why.text);
+    ck_assert_int_eq(summary.blueprint.forced_bos_id, DG_ID_NONE);
+    static const char *const bad[] = {"{\"target_prefix\": \"__de__\"}", "{\"target_prefix\": \"a\"}", "{\"target_prefix\": 3}"};
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_ne(import_argos(bad[i], &summary, &why), DG_OK);
+        ck_assert_msg(strstr(why.text, "metadata.json") && strstr(why.text, "target_prefix"), "%s", why.text);
+    }
+}
+END_TEST
+
 /* ---- Damage ------------------------------------------------------------------------------------ */
 
 static const char *const committed[] = {"ct2-v2", "ct2-v6", "ct2-i8", "ct2-relative"};
@@ -310,5 +398,6 @@ END_TEST
 DG_UNIT(models_of_all_versions_are_imported_bit_for_bit, a_real_model_is_compared_by_an_independent_reader,
         text_is_split_by_the_model_that_lies_beside, every_truncation_is_refused_with_an_offset,
         damaged_models_leave_nothing_behind, bad_vocabularies_and_rules_are_refused_by_name,
+        models_of_many_languages_are_told_them, a_package_of_one_target_says_its_word_first,
         argos_packages_that_climb_or_are_cut_are_refused,
         large_members_are_inflated_outside_of_memory)

@@ -146,6 +146,31 @@ START_TEST(marian_text_comes_from_either_model)
 }
 END_TEST
 
+/* A word for a language is nothing to read, unless it is text that was learned. */
+START_TEST(words_for_languages_are_dropped)
+{
+    struct maker maker;
+    struct dg_buf out;
+    enter_dir();
+    maker_init(&maker);
+    maker_piece(&maker, MARK "un", -1, DG_PIECE_NORMAL);
+    maker_piece(&maker, "__init__", -2, DG_PIECE_NORMAL);
+    maker_piece(&maker, "__en__", 0, DG_PIECE_USER_DEFINED);
+    maker_piece(&maker, "<sep>", 0, DG_PIECE_USER_DEFINED);
+    write_file("source.spm", maker_file(&maker));
+    maker_deinit(&maker);
+    write_file("vocab.json", DG_SPAN("{\"</s>\": 0, \"<unk>\": 1, \"" MARK "un\": 2, \"__init__\": 3, \"__en__\": 4, "
+                                     "\"<sep>\": 5, \"__fr__\": 6}"));
+    struct dg_tokenizer *tokenizer = open_dir();
+    dg_buf_init(&out, 1000);
+    ck_assert_int_eq(dg_tokenizer_decode(tokenizer, (const int32_t[]){4, 6, 2, 3, 5, 0}, 6, &out), DG_OK);
+    ck_assert_msg(dg_span_eq(dg_buf_span(&out), DG_SPAN("un__init__<sep>")), "%s", out.ptr);
+    dg_buf_deinit(&out);
+    dg_tokenizer_close(tokenizer);
+    leave_dir();
+}
+END_TEST
+
 START_TEST(vocabularies_may_be_separate)
 {
     enter_dir();
@@ -210,6 +235,6 @@ START_TEST(refuses_directories_with_a_sentence)
 }
 END_TEST
 
-DG_UNIT(marian_ids_come_from_the_vocabulary, marian_text_comes_from_either_model,
+DG_UNIT(marian_ids_come_from_the_vocabulary, marian_text_comes_from_either_model, words_for_languages_are_dropped,
         vocabularies_may_be_separate, plain_ids_are_the_models_own,
         refuses_directories_with_a_sentence)
