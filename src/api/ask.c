@@ -53,8 +53,9 @@ static const struct row rows[] = {
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 static const char *const line_words[] = {"sentences", "whole", "join", NULL};
+static const char *const formality_words[] = {"default", "formal", "informal", "prefer_formal", "prefer_informal", NULL};
 static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
-static const char *const other_fields[] = {"text",  "prefix",   "must",  "protected", "suppress", "format", "lines",
+static const char *const other_fields[] = {"text",  "prefix",   "must",  "protected", "suppress", "format", "formality", "lines",
                                            "priority", "cache", "retranslate", "mark", "api_key", "type", "id", "glossary"};
 enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000, ID_MAX = 1000, TERMS_MAX = 1000,
        GLOSSARIES_MAX = 5 };
@@ -210,10 +211,14 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, 
                                 struct dg_ask *ask)
 {
     int format = 0, lines = ask->request.keep_lines_whole ? 1 : ask->request.join_lines ? 2 : 0;
-    int priority = (int)ask->request.priority;
+    int priority = (int)ask->request.priority, formality = (int)ask->request.formality;
     bool cache = !ask->request.no_cache;
     *field = "format";
     enum dg_err err = dg_json_get_choice(json, "format", DG_JSON_OPTIONAL, dg_doc_format_words, why, &format);
+    if (!err) {
+        *field = "formality";
+        err = dg_json_get_choice(json, "formality", DG_JSON_OPTIONAL, formality_words, why, &formality);
+    }
     if (!err) {
         *field = "lines";
         err = dg_json_get_choice(json, "lines", DG_JSON_OPTIONAL, line_words, why, &lines);
@@ -238,6 +243,7 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, 
     if (err)
         return err;
     ask->request.format = (enum dg_doc_format)format;
+    ask->request.formality = (enum dg_formality)formality;
     ask->request.doc.retranslate = retranslate;
     ask->request.doc.unmarked = !mark;
     ask->request.no_cache = !cache;

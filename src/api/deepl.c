@@ -103,7 +103,7 @@ static int word_of(const struct dg_relay *relay, const char *name, const char *c
 
 bool dg_deepl_check_words(struct dg_relay *relay, struct dg_why *why)
 {
-    static const char *const formalities[] = {"default", "prefer_more", "prefer_less", "more", "less", NULL};
+    static const char *const formalities[] = {"default", "more", "less", "prefer_more", "prefer_less", NULL}; /* enum dg_formality */
     static const char *const models[] = {"", "quality_optimized", "prefer_quality_optimized", "latency_optimized", NULL};
     static const char *const splits[] = {"", "0", "1", "nonewlines", "false", "true", NULL};
     static const char *const versions[] = {"", "v1", "v2", NULL};
@@ -132,7 +132,10 @@ bool dg_deepl_check_words(struct dg_relay *relay, struct dg_why *why)
             return false;
         }
     }
-    if (word_of(relay, "formality", formalities) > 2) {
+    const enum dg_formality formality = (enum dg_formality)word_of(relay, "formality", formalities);
+    relay->job->ask.request.formality = formality;
+    if ((formality == DG_FORMALITY_FORMAL && !relay->to->has_formal) ||
+        (formality == DG_FORMALITY_INFORMAL && !relay->to->has_informal)) {
         char code[DG_DEEPL_CODE];
         dg_deepl_code(relay->to, false, code);
         dg_why_set(why, DG_ERR_UNSUPPORTED, "Target language '%s' doesn't support formality.", code);
@@ -199,7 +202,7 @@ void dg_deepl_languages(struct dg_call *call)
         dg_json_out_cstr(&out, language->name);
         if (type) {
             dg_json_out_key(&out, "supports_formality");
-            dg_json_out_bool(&out, false);
+            dg_json_out_bool(&out, language->has_formal && language->has_informal);
         }
         dg_json_out_close(&out, '}');
     }
@@ -243,6 +246,8 @@ void dg_deepl_v3_languages(struct dg_call *call)
         dg_json_out_key(&out, "features");
         dg_json_out_open(&out, '{');
         put_stable(&out, "tag_handling");
+        if (language->has_formal && language->has_informal)
+            put_stable(&out, "formality");
         dg_json_out_close(&out, '}');
         dg_json_out_close(&out, '}');
     }

@@ -25,6 +25,7 @@ struct dg_language {
     char code[DG_LANGTAG_TEXT]; /* "en", "pt-BR", "zh-Hans": Chinese always with its script */
     char name[DG_LANG_NAME];    /* in English */
     unsigned sides;   /* DG_LANGUAGE_SOURCE, _TARGET or both */
+    bool has_formal, has_informal; /* as a target: a model can be told so */
 };
 
 struct dg_languages {

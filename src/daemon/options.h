@@ -78,7 +78,7 @@ struct dg_options {
 
 /* A section `[model fr-en]`. */
 struct dg_model_options {
-    const char *path, *source, *target;
+    const char *path, *source, *target, *formal, *informal;
 };
 
 extern const struct dg_opt_table dg_options_table;

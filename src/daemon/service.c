@@ -27,7 +27,8 @@
 #endif
 #define INSTALLED_DATA DG_PKGDATADIR "/langid.bin"
 
-enum { NAME_MAX_LEN = 64, LANGS_MAX_LEN = DG_LANGS_TEXT_MAX + 1, PATH_MAX_LEN = 4096, LAST_POLLS = 5000, TICK_MS = 250 };
+enum { NAME_MAX_LEN = 64, LANGS_MAX_LEN = DG_LANGS_TEXT_MAX + 1, MANNER_MAX_LEN = DG_MANNER_TEXT_MAX + 1,
+       PATH_MAX_LEN = 4096, LAST_POLLS = 5000, TICK_MS = 250 };
 
 /* What one model may take to load, from a slow disk too, before systemd gives up on us. */
 enum { LOAD_LIMIT_MS = 5 * 60 * 1000 };
@@ -37,6 +38,7 @@ struct entry {
     char name[NAME_MAX_LEN];
     char path[PATH_MAX_LEN];
     char source[LANGS_MAX_LEN], target[LANGS_MAX_LEN]; /* "": from the vocabulary or the name */
+    char formal[MANNER_MAX_LEN], informal[MANNER_MAX_LEN]; /* "": none */
     bool is_later;       /* there was no room, or no wish, to load it now */
     struct dg_loaded *loaded;
 };
@@ -73,6 +75,12 @@ struct dg_service {
 
 /* ---- The list ----------------------------------------------------------------------------------- */
 
+static struct dg_engine_model model_of(const struct entry *entry)
+{
+    return (struct dg_engine_model){.name = entry->name, .path = entry->path, .source = entry->source,
+                                    .target = entry->target, .formal = entry->formal, .informal = entry->informal};
+}
+
 static enum dg_err copy_text(char *to, size_t cap, const char *text, const char *what,
                              struct dg_why *why)
 {
@@ -82,11 +90,10 @@ static enum dg_err copy_text(char *to, size_t cap, const char *text, const char 
     return DG_OK;
 }
 
-static enum dg_err add(struct list *list, const char *name, const char *path, const char *source,
-                       const char *target, struct dg_why *why)
+static enum dg_err add(struct list *list, const struct dg_engine_model *model, struct dg_why *why)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->entries[i].name, name) == 0)
+        if (strcmp(list->entries[i].name, model->name) == 0)
             return DG_OK; /* a section goes before a directory of the same name */
     if (list->n == list->cap) {
         size_t cap = list->cap ? list->cap * 2 : 8;
@@ -98,13 +105,18 @@ static enum dg_err add(struct list *list, const char *name, const char *path, co
     }
     struct entry *entry = &list->entries[list->n];
     *entry = (struct entry){.loaded = NULL};
-    enum dg_err err = copy_text(entry->name, sizeof entry->name, name, "the model name", why);
+    enum dg_err err = copy_text(entry->name, sizeof entry->name, model->name, "the model name", why);
     if (!err)
-        err = copy_text(entry->path, sizeof entry->path, path, "the model path", why);
+        err = copy_text(entry->path, sizeof entry->path, model->path, "the model path", why);
     if (!err)
-        err = copy_text(entry->source, sizeof entry->source, source, "the language", why);
+        err = copy_text(entry->source, sizeof entry->source, model->source, "the language", why);
     if (!err)
-        err = copy_text(entry->target, sizeof entry->target, target, "the language", why);
+        err = copy_text(entry->target, sizeof entry->target, model->target, "the language", why);
+    if (!err)
+        err = copy_text(entry->formal, sizeof entry->formal, model->formal ? model->formal : "", "the formal word", why);
+    if (!err)
+        err = copy_text(entry->informal, sizeof entry->informal, model->informal ? model->informal : "",
+                        "the informal word", why);
     list->n += err == DG_OK;
     return err;
 }
@@ -124,7 +136,7 @@ static enum dg_err add_directory(struct list *list, const char *path, struct dg_
             continue;
         snprintf(config, sizeof config, "%s/config.json", model);
         if (access(config, R_OK) == 0)
-            err = add(list, found->d_name, model, "", "", why);
+            err = add(list, &(struct dg_engine_model){.name = found->d_name, .path = model, .source = "", .target = ""}, why);
     }
     closedir(dir);
     return err;
@@ -153,7 +165,9 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
     for (size_t i = 0; !err && i < dg_opt_n_sections(set, "model"); i++) {
         const char *name;
         const struct dg_model_options *model = dg_opt_section(set, "model", i, &name);
-        err = add(list, name, model->path, model->source, model->target, why);
+        const struct dg_engine_model wanted = {name,          model->path,   model->source,
+                                               model->target, model->formal, model->informal};
+        err = add(list, &wanted, why);
     }
     if (!err && *options->models_dir)
         err = add_directory(list, options->models_dir, why);
@@ -169,14 +183,12 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
 static enum dg_err open_entry(struct list *list, struct entry *entry)
 {
     struct dg_engine *engine = list->service->engine;
-    enum dg_err err = list->preload ? dg_engine_open(engine, entry->name, entry->path, entry->source, entry->target,
-                                                     &list->why, &entry->loaded)
-                                    : DG_ERR_BUSY;
+    const struct dg_engine_model model = model_of(entry);
+    enum dg_err err = list->preload ? dg_engine_open(engine, &model, &list->why, &entry->loaded) : DG_ERR_BUSY;
     if (err != DG_ERR_BUSY)
         return err;
     entry->is_later = true;
-    return dg_engine_offer(engine, entry->name, entry->path, entry->source, entry->target, &list->why,
-                           &entry->loaded);
+    return dg_engine_offer(engine, &model, &list->why, &entry->loaded);
 }
 
 /* Opens all of the list; any thread. */
@@ -224,7 +236,8 @@ static void forget(struct dg_service *service, const char *name)
 static void remember(struct dg_service *service, const struct entry *entry)
 {
     forget(service, entry->name);
-    enum dg_err err = add(&service->known, entry->name, entry->path, entry->source, entry->target, NULL);
+    const struct dg_engine_model model = model_of(entry);
+    enum dg_err err = add(&service->known, &model, NULL);
     (void)err;
 }
 
@@ -536,12 +549,14 @@ static enum dg_err list_one(struct list *list, const struct dg_opt_set *options,
     enum dg_err err = dg_trust_read(&list->trust, dg_opt_values(options), why);
     if (err)
         return err;
+    const struct dg_engine_model given = {
+        .name = model->name, .path = model->path, .source = model->source, .target = model->target};
     if (model->path)
-        return add(list, model->name, model->path, model->source, model->target, why);
+        return add(list, &given, why);
     if (at == known->n)
         return dg_why_set(why, DG_ERR_NOT_FOUND, "no model is called %s", model->name);
-    const struct entry *entry = &known->entries[at];
-    return add(list, entry->name, entry->path, entry->source, entry->target, why);
+    const struct dg_engine_model again = model_of(&known->entries[at]);
+    return add(list, &again, why);
 }
 
 enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set *options,

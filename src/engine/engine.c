@@ -255,11 +255,10 @@ static void wake(const struct dg_engine *engine)
 
 /* ---- Models ------------------------------------------------------------------------------------- */
 
-enum dg_err dg_engine_open(struct dg_engine *engine, const char *name, const char *path,
-                           const char *source, const char *target, struct dg_why *why,
+enum dg_err dg_engine_open(struct dg_engine *engine, const struct dg_engine_model *model, struct dg_why *why,
                            struct dg_loaded **loaded)
 {
-    const struct dg_registry_ask ask = {name, path, source, target, false};
+    const struct dg_registry_ask ask = {*model, false};
     return dg_registry_open(engine->registry, &ask, why, loaded);
 }
 
@@ -268,11 +267,10 @@ void dg_engine_expect(struct dg_engine *engine, size_t n_models)
     dg_registry_expect(engine->registry, n_models);
 }
 
-enum dg_err dg_engine_offer(struct dg_engine *engine, const char *name, const char *path,
-                            const char *source, const char *target, struct dg_why *why,
+enum dg_err dg_engine_offer(struct dg_engine *engine, const struct dg_engine_model *model, struct dg_why *why,
                             struct dg_loaded **loaded)
 {
-    const struct dg_registry_ask ask = {name, path, source, target, true};
+    const struct dg_registry_ask ask = {*model, true};
     return dg_registry_open(engine->registry, &ask, why, loaded);
 }
 
@@ -294,7 +292,8 @@ enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const cha
                            const char *source, const char *target, struct dg_why *why)
 {
     struct dg_loaded *loaded;
-    enum dg_err err = dg_engine_open(engine, name, path, source, target, why, &loaded);
+    const struct dg_engine_model model = {.name = name, .path = path, .source = source, .target = target};
+    enum dg_err err = dg_engine_open(engine, &model, why, &loaded);
     return err ? err : dg_engine_publish(engine, loaded, why);
 }
 

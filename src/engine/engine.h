@@ -140,6 +140,15 @@ struct dg_engine_events {
     void (*on_done)(void *ctx, const struct dg_engine_result *result);
 };
 
+/* In what manner the target language is to be said, where a model can be told. */
+enum dg_formality {
+    DG_FORMALITY_DEFAULT,
+    DG_FORMALITY_FORMAL, /* DG_ERR_UNSUPPORTED where it cannot be */
+    DG_FORMALITY_INFORMAL,
+    DG_FORMALITY_PREFER_FORMAL, /* as usual where it cannot be */
+    DG_FORMALITY_PREFER_INFORMAL,
+};
+
 struct dg_engine_request {
     struct dg_span text;            /* valid UTF-8; copied */
     enum dg_doc_format format;      /* of the text; its markup comes back around what it was around */
@@ -147,6 +156,7 @@ struct dg_engine_request {
     const char *model;              /* by name; or NULL and: */
     const char *source, *target;    /* language tags in any spelling; source NULL, "" or "auto": what the
                                      * text is in, of the languages that lead to the target */
+    enum dg_formality formality;
     struct dg_search_opts search;   /* what it points to lives until on_done */
     enum dg_priority priority;
     uint64_t timeout_ms;            /* 0: none */
@@ -192,6 +202,13 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
 /* Requests that are not over end without events. NULL is fine. */
 void dg_engine_free(struct dg_engine *engine);
 
+/* A model as it is configured. */
+struct dg_engine_model {
+    const char *name, *path;
+    const char *source, *target;   /* languages (langs.h); NULL or "": of the vocabulary or the name */
+    const char *formal, *informal; /* the words of manners (langs.h); NULL or "": none */
+};
+
 /* Loads a model directory under `name`, in place of one that has it (which finishes what it has begun),
  * after a translation of its own has shown that it works. `source` and `target` NULL: from the name. */
 enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const char *path,
@@ -200,8 +217,7 @@ enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const cha
 /* The same in two steps: opening takes its time and may run on any thread; publishing is quick and is
  * the consumer's. What was opened and is not published is closed (consumer thread). */
 struct dg_loaded;
-enum dg_err dg_engine_open(struct dg_engine *engine, const char *name, const char *path,
-                           const char *source, const char *target, struct dg_why *why,
+enum dg_err dg_engine_open(struct dg_engine *engine, const struct dg_engine_model *model, struct dg_why *why,
                            struct dg_loaded **loaded) DG_MUST_CHECK;
 enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_loaded *loaded,
                               struct dg_why *why) DG_MUST_CHECK; /* takes `loaded`, also on failure */
@@ -213,8 +229,7 @@ void dg_engine_expect(struct dg_engine *engine, size_t n_models);
 
 /* Opens no more than what tells a model from something else: its files are checked and its memory measured. Published,
  * it is offered; the first request for it has it loaded, and waits. */
-enum dg_err dg_engine_offer(struct dg_engine *engine, const char *name, const char *path,
-                            const char *source, const char *target, struct dg_why *why,
+enum dg_err dg_engine_offer(struct dg_engine *engine, const struct dg_engine_model *model, struct dg_why *why,
                             struct dg_loaded **loaded) DG_MUST_CHECK;
 
 enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name,

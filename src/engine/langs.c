@@ -308,6 +308,26 @@ static enum dg_err list_words(struct making *m, struct dg_why *why)
     return DG_OK;
 }
 
+/* ---- Manners ------------------------------------------------------------------------------------ */
+
+/* ">>formal<<" is a word of the source's vocabulary, "target:<F>" of the target's. */
+static enum dg_err find_manner(const struct dg_tokenizer *tokenizer, const char *text, const char *what,
+                               struct dg_why *why, struct dg_manner *manner)
+{
+    struct dg_span word = dg_span_cstr(text ? text : "");
+    *manner = (struct dg_manner){.id = -1};
+    if (word.len == 0)
+        return DG_OK;
+    manner->is_target = dg_span_starts(word, DG_SPAN("target:"));
+    if (manner->is_target)
+        word = dg_span_sub(word, strlen("target:"), word.len);
+    manner->id = manner->is_target ? dg_tokenizer_find_target(tokenizer, word) : dg_tokenizer_find(tokenizer, word);
+    if (manner->id >= 0)
+        return DG_OK;
+    return dg_why_set(why, DG_ERR_NOT_FOUND, "%s: the %s vocabulary has no word '%.*s'", what,
+                      manner->is_target ? "target" : "source", word.len > 40 ? 40 : DG_SPAN_FMT(word));
+}
+
 /* ---- Life --------------------------------------------------------------------------------------- */
 
 enum dg_err dg_langs_new(struct dg_langs **out, const struct dg_langs_opts *asked, struct dg_why *why)
@@ -324,6 +344,10 @@ enum dg_err dg_langs_new(struct dg_langs **out, const struct dg_langs_opts *aske
     enum dg_err err = list_words(&m, why);
     if (!err)
         err = opts.rule == DG_LANG_NONE ? make_opus(langs, &m, sides, why) : make_any_pair(langs, &m, sides, why);
+    if (!err)
+        err = find_manner(opts.tokenizer, opts.formal, "formal", why, &langs->formal);
+    if (!err)
+        err = find_manner(opts.tokenizer, opts.informal, "informal", why, &langs->informal);
     dg_free(m.words);
     atomic_init(&langs->n_refs, 1);
     langs->sources = sides[0].items;
@@ -378,7 +402,7 @@ size_t dg_langs_find(const struct dg_lang *list, size_t n, const struct dg_langt
 
 struct dg_pair dg_langs_pair(const struct dg_langs *langs, size_t source, size_t target)
 {
-    struct dg_pair pair = {&langs->sources[source], &langs->targets[target], -1, -1, -1};
+    struct dg_pair pair = {&langs->sources[source], &langs->targets[target], -1, -1, {-1, -1}, 0, NULL};
     switch (langs->rule) {
     case DG_LANGS_FIXED:
         break;
@@ -387,14 +411,21 @@ struct dg_pair dg_langs_pair(const struct dg_langs *langs, size_t source, size_t
         break;
     case DG_LANGS_SOURCE_FIRST:
         pair.first_id = pair.source->source_id;
-        pair.lead_id = pair.target->target_id;
+        pair.lead[pair.n_lead++] = pair.target->target_id;
         break;
     case DG_LANGS_SOURCE_LAST:
         pair.last_id = pair.source->source_id;
-        pair.lead_id = pair.target->target_id;
+        pair.lead[pair.n_lead++] = pair.target->target_id;
         break;
     }
     return pair;
+}
+
+void dg_pair_say(struct dg_pair *pair, const struct dg_manner *manner)
+{
+    pair->manner = manner;
+    if (manner->is_target)
+        pair->lead[pair->n_lead++] = manner->id;
 }
 
 static enum dg_err choose(const struct dg_lang *list, size_t n, const char *text, const char *what, struct dg_why *why,

@@ -34,6 +34,7 @@ enum {
     DG_LANGS_TEXT_MAX = 2000, /* bytes of a configured list */
     DG_LANG_CODE = 32,
     DG_LANG_NAME = 64,
+    DG_MANNER_TEXT_MAX = 64, /* bytes of a configured word */
 };
 
 struct dg_lang {
@@ -46,8 +47,16 @@ struct dg_lang {
 
 enum dg_langs_rule { DG_LANGS_FIXED, DG_LANGS_TARGET_FIRST, DG_LANGS_SOURCE_FIRST, DG_LANGS_SOURCE_LAST };
 
+/* How the network is told to say it: the word of one manner, of the source's vocabulary (read before the text, behind a
+ * language's word) or of the target's (before what is said, behind a language's). */
+struct dg_manner {
+    int32_t id; /* -1: the model has none */
+    bool is_target;
+};
+
 struct dg_langs {
     atomic_size_t n_refs;
+    struct dg_manner formal, informal;
     enum dg_langs_rule rule;
     struct dg_lang *sources, *targets; /* owned; [n_sources], [n_targets]: one or more each */
     size_t n_sources, n_targets;
@@ -60,9 +69,10 @@ struct dg_langs_opts {
     const char *source, *target; /* as configured: tags with commas between, each maybe "pt-BR=>>pob<<" to say by
                                   * which word it goes; NULL or "": all that the vocabulary has, or those that the */
     const char *name;            /* model's name tells: "fr-en", "opus-mt-fr-en" */
+    const char *formal, *informal; /* words as configured: ">>formal<<", "target:<F>"; NULL or "": none */
 };
 
-/* One reference. DG_ERR_NOT_FOUND: a configured language is none of the model's. */
+/* One reference. DG_ERR_NOT_FOUND: a configured language is none of the model's, or a word not of its vocabulary. */
 enum dg_err dg_langs_new(struct dg_langs **langs, const struct dg_langs_opts *opts, struct dg_why *why) DG_MUST_CHECK;
 struct dg_langs *dg_langs_ref(struct dg_langs *langs);
 void dg_langs_unref(struct dg_langs *langs); /* NULL is fine */
@@ -81,10 +91,15 @@ static inline bool dg_langs_are_many(const struct dg_langs *langs)
 struct dg_pair {
     const struct dg_lang *source, *target; /* borrowed from the langs */
     int32_t first_id, last_id;             /* around the source, as in dg_tokenizer_opts; -1: none */
-    int32_t lead_id;                       /* before the target, as in dg_search_opts; -1: none */
+    int32_t lead[2];                       /* [n_lead] before the target, as in dg_search_opts */
+    size_t n_lead;
+    const struct dg_manner *manner;        /* borrowed likewise; NULL: none is asked for */
 };
 
 struct dg_pair dg_langs_pair(const struct dg_langs *langs, size_t source, size_t target);
+
+/* The pair without a manner is told one that the model has. */
+void dg_pair_say(struct dg_pair *pair, const struct dg_manner *manner);
 
 /* The pair that two tags name; either may be "" where there is one language, or it does not matter. */
 enum dg_err dg_langs_choose(const struct dg_langs *langs, const char *source, const char *target, struct dg_why *why,
@@ -95,15 +110,16 @@ static inline struct dg_tokenizer_opts dg_pair_tokenizer_opts(const struct dg_pa
 {
     struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
     opts.first = pair->first_id >= 0 ? &pair->first_id : NULL;
+    opts.second = pair->manner && !pair->manner->is_target ? &pair->manner->id : NULL;
     opts.last = pair->last_id >= 0 ? &pair->last_id : NULL;
     return opts;
 }
 
-/* Has the search say the target language first; `pair` must live as long as `search` does. */
+/* Has the search say the target language first, and a manner behind it; `pair` must live as long as `search` does. */
 static inline void dg_pair_lead(const struct dg_pair *pair, struct dg_search_opts *search)
 {
-    search->lead = &pair->lead_id;
-    search->n_lead = pair->lead_id >= 0;
+    search->lead = pair->lead;
+    search->n_lead = pair->n_lead;
 }
 
 #endif

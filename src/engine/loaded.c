@@ -27,6 +27,8 @@ void dg_loaded_free(struct dg_loaded *loaded)
     dg_free(loaded->path);
     dg_free(loaded->source);
     dg_free(loaded->target);
+    dg_free(loaded->formal);
+    dg_free(loaded->informal);
     dg_langs_unref(loaded->langs);
     dg_free(loaded);
 }
@@ -64,7 +66,9 @@ static enum dg_err list_languages(struct dg_loaded *loaded, struct dg_why *why)
                                        .rule = loaded->blueprint.lang_rule,
                                        .source = loaded->source,
                                        .target = loaded->target,
-                                       .name = loaded->name};
+                                       .name = loaded->name,
+                                       .formal = loaded->formal,
+                                       .informal = loaded->informal};
     return dg_langs_new(&loaded->langs, &opts, why);
 }
 
@@ -246,23 +250,29 @@ out:
 
 /* ---- Life --------------------------------------------------------------------------------------- */
 
-enum dg_err dg_loaded_open(struct dg_loaded **out, const struct dg_loaded_opts *opts, const char *name,
-                           const char *path, const char *source, const char *target,
-                           struct dg_why *why)
+static char *copy(const char *text)
+{
+    return dg_xstrdup(text ? text : "");
+}
+
+enum dg_err dg_loaded_open(struct dg_loaded **out, const struct dg_loaded_opts *opts,
+                           const struct dg_engine_model *model, struct dg_why *why)
 {
     struct dg_loaded *loaded = dg_xcalloc(1, sizeof *loaded);
     loaded->n_refs = 1;
     loaded->sched = opts->sched;
     loaded->ledger = opts->ledger;
     loaded->cache_counts = opts->cache_counts;
-    loaded->name = dg_xstrdup(name);
-    loaded->path = dg_xstrdup(path);
-    loaded->source = dg_xstrdup(source ? source : "");
-    loaded->target = dg_xstrdup(target ? target : "");
+    loaded->name = copy(model->name);
+    loaded->path = copy(model->path);
+    loaded->source = copy(model->source);
+    loaded->target = copy(model->target);
+    loaded->formal = copy(model->formal);
+    loaded->informal = copy(model->informal);
     enum dg_err err = load(loaded, opts, why);
     if (err) {
         dg_loaded_free(loaded);
-        return dg_why_wrap(why, err, "model %s", name);
+        return dg_why_wrap(why, err, "model %s", model->name);
     }
     *out = loaded;
     return DG_OK;
@@ -278,6 +288,8 @@ struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded)
         .path = dg_xstrdup(loaded->path),
         .source = dg_xstrdup(loaded->source),
         .target = dg_xstrdup(loaded->target),
+        .formal = dg_xstrdup(loaded->formal),
+        .informal = dg_xstrdup(loaded->informal),
         .langs = dg_langs_ref(loaded->langs),
         .sched = loaded->sched,
         .ledger = loaded->ledger,

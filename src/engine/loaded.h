@@ -4,7 +4,7 @@
 /* A model: at hand, with its tokenizer, its packed network and its place with the scheduler; or only known, a
  * stand-in that says what it is and what it would take until somebody asks for it.
  *
- *     err = dg_loaded_open(&loaded, &opts, "fr-en", path, NULL, NULL, &why);
+ *     err = dg_loaded_open(&loaded, &opts, &(struct dg_engine_model){.name = "fr-en", .path = path}, &why);
  *     if (dg_loaded_is_at_hand(loaded)) ...
  *     dg_loaded_unref(loaded);
  *
@@ -19,6 +19,7 @@
 #include "decode/decoder.h"
 #include "engine/budget.h"
 #include "engine/carry.h"
+#include "engine/engine.h"
 #include "engine/langs.h"
 #include "model/dir.h"
 #include "model/net.h"
@@ -32,7 +33,7 @@ struct dg_engine_cache_stats;
 struct dg_loaded {
     char *name;           /* owned, as configured: "fr-en" */
     char *path;           /* owned */
-    char *source, *target; /* owned; as configured, for the next time that it is opened */
+    char *source, *target, *formal, *informal; /* owned; as configured, for the next time that it is opened */
     struct dg_langs *langs; /* a reference; what it reads and says, one of each or many */
     struct dg_tokenizer *tokenizer;   /* NULL in a stand-in, and so are */
     struct dg_net *net;
@@ -67,13 +68,19 @@ struct dg_loaded_opts {
     bool wants_fingerprint;
 };
 
-/* Opens the directory `path`, packs its weights and gives it decoders; or, for a stand-in, checks the files and
- * measures. Languages are those of `source` and `target` or, when NULL or empty, of the vocabulary or the name (langs.h).
+/* Opens the model's directory, packs its weights and gives it decoders; or, for a stand-in, checks the files and
+ * measures. Languages are those configured or else of the vocabulary or the name (langs.h).
  * One reference. DG_ERR_LIMIT: it can never fit into the ledger; DG_ERR_BUSY: not now,
  * beside what is there. Any thread. */
-enum dg_err dg_loaded_open(struct dg_loaded **loaded, const struct dg_loaded_opts *opts, const char *name,
-                           const char *path, const char *source, const char *target,
-                           struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_loaded_open(struct dg_loaded **loaded, const struct dg_loaded_opts *opts,
+                           const struct dg_engine_model *model, struct dg_why *why) DG_MUST_CHECK;
+
+/* As it was configured; borrowed. */
+static inline struct dg_engine_model dg_loaded_model(const struct dg_loaded *loaded)
+{
+    return (struct dg_engine_model){.name = loaded->name, .path = loaded->path, .source = loaded->source,
+                                    .target = loaded->target, .formal = loaded->formal, .informal = loaded->informal};
+}
 
 /* A stand-in for a model that is at hand. NULL: no memory. */
 struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded);

@@ -228,12 +228,12 @@ enum dg_err dg_registry_open(struct dg_registry *registry, const struct dg_regis
         .is_stand_in = ask->is_stand_in,
         .wants_fingerprint = atomic_load(&registry->wants_fingerprints),
     };
-    struct tally *tally = tally_of(registry, ask->name);
+    struct tally *tally = tally_of(registry, ask->model.name);
     if (!tally)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for model %s", ask->name);
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for model %s", ask->model.name);
     opts.counts = &tally->sched;
     opts.cache_counts = &tally->cache;
-    return dg_loaded_open(loaded, &opts, ask->name, ask->path, ask->source, ask->target, why);
+    return dg_loaded_open(loaded, &opts, &ask->model, why);
 }
 
 void dg_registry_want_fingerprints(struct dg_registry *registry, bool wanted)
@@ -330,7 +330,7 @@ static void run_load(void *arg)
     struct load *load = arg;
     struct dg_registry *registry = load->registry;
     const struct dg_loaded *known = load->stand_in;
-    const struct dg_registry_ask ask = {known->name, known->path, known->source, known->target, false};
+    const struct dg_registry_ask ask = {dg_loaded_model(known), false};
     if (registry->opts.admit)
         load->err = registry->opts.admit(registry->opts.model_arg, known->name, known->path, &load->why);
     if (!load->err)

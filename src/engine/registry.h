@@ -56,9 +56,8 @@ void dg_registry_free(struct dg_registry *registry);
 
 /* What to open: a directory under a name. */
 struct dg_registry_ask {
-    const char *name, *path;
-    const char *source, *target; /* NULL or "": from the name */
-    bool is_stand_in;            /* check and measure only; it is loaded when somebody asks for it */
+    struct dg_engine_model model;
+    bool is_stand_in; /* check and measure only; it is loaded when somebody asks for it */
 };
 
 /* Opens a model that is not published yet; dg_loaded_unref closes it. DG_ERR_LIMIT: it can never fit into

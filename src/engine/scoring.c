@@ -186,7 +186,7 @@ static enum dg_err check_lengths(const struct dg_scoring *scoring, size_t n_sour
     if (n_source == 0 || n_source > limits->source_max)
         return dg_why_set(why, DG_ERR_RANGE, "the text has %zu tokens, expected 1 to %zu: score it in parts", n_source,
                           limits->source_max);
-    size_t n_lead = scoring->pair.lead_id >= 0;
+    size_t n_lead = scoring->pair.n_lead;
     if (n_target == 0 || n_target + n_lead > limits->target_max)
         return dg_why_set(why, DG_ERR_RANGE,
                           "the translation has %zu tokens, expected 1 to %zu: score it in parts", n_target,
@@ -196,8 +196,8 @@ static enum dg_err check_lengths(const struct dg_scoring *scoring, size_t n_sour
 
 static enum dg_err run_scorer(struct dg_scoring *scoring, size_t n_source, size_t n_target, struct dg_why *why)
 {
-    struct dg_scorer_target target = {.ids = scoring->target, .n = n_target, .lead = &scoring->pair.lead_id};
-    target.n_lead = scoring->pair.lead_id >= 0;
+    struct dg_scorer_target target = {.ids = scoring->target, .n = n_target, .lead = scoring->pair.lead,
+                                      .n_lead = scoring->pair.n_lead};
     return dg_scorer_run(scoring->scorer, scoring->source, n_source, &target, scoring->logprobs,
                          scoring->want_attention ? &scoring->how : NULL, why);
 }

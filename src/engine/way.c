@@ -15,6 +15,7 @@ struct want {
     struct dg_langtag source, target;
     struct dg_span source_text, target_text; /* as they are spelled */
     bool has_source, has_target;
+    enum dg_formality formality;
 };
 
 static enum dg_err read_tag(const char *text, const char *side, struct dg_langtag *tag, bool *has,
@@ -83,7 +84,16 @@ static void narrow(const struct dg_langtag *wanted, bool by_target, struct choic
     *n = kept;
 }
 
-/* The model and the pair of it that fit best, target before source; the first loaded of equals. */
+/* The word of a manner; NULL: the default is asked for, or the model has none. */
+static const struct dg_manner *manner_of(const struct dg_langs *langs, enum dg_formality formality)
+{
+    const bool is_informal = formality == DG_FORMALITY_INFORMAL || formality == DG_FORMALITY_PREFER_INFORMAL;
+    const struct dg_manner *manner = is_informal ? &langs->informal : &langs->formal;
+    return formality != DG_FORMALITY_DEFAULT && manner->id >= 0 ? manner : NULL;
+}
+
+/* The model and the pair of it that fit best, target before source; of equals the first loaded, or the first that can
+ * be told the formality. */
 static bool find_direct(const struct want *want, struct dg_way *way)
 {
     struct choice picked[DG_SCHED_MODELS_MAX];
@@ -101,8 +111,12 @@ static bool find_direct(const struct want *want, struct dg_way *way)
         narrow(&want->source, false, picked, &n);
     if (n == 0)
         return false;
-    way->legs[0] = picked[0].model;
-    way->pairs[0] = dg_langs_pair(picked[0].model->langs, picked[0].source, picked[0].target);
+    size_t at = 0;
+    while (at < n && !manner_of(picked[at].model->langs, want->formality))
+        at++;
+    const struct choice *choice = &picked[at < n ? at : 0];
+    way->legs[0] = choice->model;
+    way->pairs[0] = dg_langs_pair(choice->model->langs, choice->source, choice->target);
     way->n_legs = 1;
     return true;
 }
@@ -352,6 +366,7 @@ static enum dg_err refuse(const struct want *want, struct dg_why *why)
 static enum dg_err read_want(struct want *want, const struct dg_engine_request *request, struct dg_why *why)
 {
     const char *source = request->source && strcmp(request->source, "auto") == 0 ? NULL : request->source;
+    want->formality = request->formality;
     want->source_text = dg_span_cstr(source ? source : "");
     want->target_text = dg_span_cstr(request->target ? request->target : "");
     enum dg_err err = read_tag(source, "source", &want->source, &want->has_source, why);
@@ -459,8 +474,8 @@ static bool may_use(const struct dg_engine_request *request, const struct dg_loa
     return false;
 }
 
-enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
-                        struct dg_why *why, struct dg_way *way)
+static enum dg_err find_allowed(const struct dg_way_map *map, const struct dg_engine_request *request,
+                                struct dg_why *why, struct dg_way *way)
 {
     if (request->n_only == 0)
         return find(map, request, why, way);
@@ -478,16 +493,42 @@ enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_req
     return err;
 }
 
+/* The answer's language is said by the last leg. */
+static enum dg_err say_manner(const struct dg_engine_request *request, struct dg_why *why, struct dg_way *way)
+{
+    if (request->formality == DG_FORMALITY_DEFAULT || way->is_copy || way->n_legs == 0)
+        return DG_OK;
+    const struct dg_loaded *model = way->legs[way->n_legs - 1];
+    const struct dg_manner *manner = manner_of(model->langs, request->formality);
+    if (manner)
+        dg_pair_say(&way->pairs[way->n_legs - 1], manner);
+    else if (request->formality == DG_FORMALITY_FORMAL || request->formality == DG_FORMALITY_INFORMAL)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "model %s does not support formality: it cannot be told to be %s",
+                          model->name, request->formality == DG_FORMALITY_FORMAL ? "formal" : "informal");
+    return DG_OK;
+}
+
+enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
+                        struct dg_why *why, struct dg_way *way)
+{
+    enum dg_err err = find_allowed(map, request, why, way);
+    return err ? err : say_manner(request, why, way);
+}
+
 void dg_way_replace(struct dg_way *way, size_t leg, struct dg_loaded *model)
 {
     const struct dg_pair *pair = &way->pairs[leg];
     const struct dg_langs *langs = model->langs;
     size_t s = dg_langs_find(langs->sources, langs->n_sources, &pair->source->tag, dg_span_cstr(pair->source->code));
     size_t t = dg_langs_find(langs->targets, langs->n_targets, &pair->target->tag, dg_span_cstr(pair->target->code));
-    if (s == langs->n_sources || t == langs->n_targets)
+    const bool is_informal = pair->manner == &way->legs[leg]->langs->informal;
+    const struct dg_manner *manner = !pair->manner ? NULL : is_informal ? &langs->informal : &langs->formal;
+    if (s == langs->n_sources || t == langs->n_targets || (manner && manner->id < 0))
         return;
     way->legs[leg] = model;
     way->pairs[leg] = dg_langs_pair(langs, s, t);
+    if (manner)
+        dg_pair_say(&way->pairs[leg], manner);
 }
 
 void dg_way_name(const struct dg_way *way, char name[DG_WAY_NAME])

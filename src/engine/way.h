@@ -11,7 +11,8 @@
  * Languages are compared as tags (text/langtag.h): of several models, and of the languages of one (langs.h), those that
  * fit best, target before source. Where the source is not named and several languages lead to the target, the text
  * decides among those; a text that is in the target language already is copied. Where no model leads from the source to
- * the target, two in a row do, by way of a third language. Any thread that may read the models. */
+ * the target, two in a row do, by way of a third language. A formality is told to the last one; of models that fit equally
+ * well, one that can be told it goes first. Any thread that may read the models. */
 #ifndef DG_ENGINE_WAY_H
 #define DG_ENGINE_WAY_H
 
@@ -40,7 +41,7 @@ struct dg_way {
 /* A model's name goes before languages; they say which languages of it are meant, if it has many. DG_ERR_NOT_FOUND: no
  * such model or pair; DG_ERR_DENIED: there is one, but not among those that the
  * request may use; DG_ERR_INVALID: no language tag; DG_ERR_UNSUPPORTED: the source
- * must be named, because languages cannot be detected. */
+ * must be named, because languages cannot be detected, or the model cannot be told the formality. */
 enum dg_err dg_way_find(const struct dg_way_map *map, const struct dg_engine_request *request,
                         struct dg_why *why, struct dg_way *way) DG_MUST_CHECK;
 

@@ -296,16 +296,18 @@ static enum dg_err encode_bpe(const struct dg_bpe *bpe, struct dg_tokenizer_work
     size_t n;
     if (!work->bpe)
         work->bpe = dg_bpe_work_new();
-    const bool is_told = opts->first || opts->last;
+    const bool is_told = opts->first || opts->second || opts->last;
     const int32_t eos = bpe_side(bpe).eos;
     const unsigned how = (opts->add_eos && !is_told ? DG_BPE_TEMPLATE : 0u) | (opts->reads_special ? DG_BPE_SPECIAL : 0u);
     enum dg_err err = dg_bpe_encode(bpe, work->bpe, text, how, why, &tokens, &n);
     if (!err)
-        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n + 3, sizeof *work->tokens);
+        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n + 4, sizeof *work->tokens);
     if (!err)
-        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, n + 3, sizeof *work->pieces);
+        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, n + 4, sizeof *work->pieces);
     if (!err && opts->first)
         put_token(work, *opts->first, 0, 0, NO_PIECE);
+    if (!err && opts->second)
+        put_token(work, *opts->second, 0, 0, NO_PIECE);
     for (size_t i = 0; !err && i < n; i++)
         put_token(work, tokens[i].id, tokens[i].begin, tokens[i].end, NO_PIECE);
     if (!err && is_told && opts->add_eos && eos >= 0)
@@ -341,11 +343,13 @@ enum dg_err dg_tokenizer_encode(const struct dg_tokenizer *tokenizer,
         return err;
     err = dg_spm_encode(tokenizer->source, work->spm, dg_span_sub(text, skip, text.len));
     if (!err)
-        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, 2, sizeof *work->tokens);
+        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, 3, sizeof *work->tokens);
     if (!err)
-        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, 2, sizeof *work->pieces);
+        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, 3, sizeof *work->pieces);
     if (!err && opts->first)
         put_token(work, *opts->first, 0, 0, NO_PIECE);
+    if (!err && opts->second)
+        put_token(work, *opts->second, 0, 0, NO_PIECE);
     if (!err && language >= 0)
         put_token(work, language, 0, skip, NO_PIECE);
     if (!err)

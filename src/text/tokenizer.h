@@ -109,6 +109,7 @@ struct dg_tokenizer_opts {
     bool parse_language;     /* take a known ">>xxx<<" at the start of the text as that token */
     struct dg_span language; /* "fra": put >>fra<< before; "" for none. Unknown: DG_ERR_NOT_FOUND */
     const int32_t *first, *last; /* ids that a language puts before the text, and behind its end token; NULL: none */
+    const int32_t *second; /* the same before the text, behind `first`: how it is to be said */
 };
 
 #define DG_TOKENIZER_OPTS_DEFAULT                                                                  \

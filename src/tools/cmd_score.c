@@ -128,7 +128,7 @@ static enum dg_err write_json(const struct work *work, const float *logprobs, si
 static enum dg_err run_scorer(struct work *work, const int32_t *src, size_t n_src, const int32_t *tgt, size_t n_tgt,
                               float *logprobs, struct dg_why *why)
 {
-    const struct dg_scorer_target target = {tgt, n_tgt, &work->pair.lead_id, work->pair.lead_id >= 0};
+    const struct dg_scorer_target target = {tgt, n_tgt, work->pair.lead, work->pair.n_lead};
     return dg_scorer_run(work->scorer, src, n_src, &target, logprobs, NULL, why);
 }
 
@@ -183,7 +183,7 @@ static enum dg_err open_all(struct work *work, struct dg_why *why)
     if (err)
         return err;
     work->eos_id = dg_model_blueprint(work->model)->eos_id;
-    work->pair = (struct dg_pair){.first_id = -1, .last_id = -1, .lead_id = -1};
+    work->pair = (struct dg_pair){.first_id = -1, .last_id = -1};
     if (flags->ids)
         return DG_OK;
     err = dg_tokenizer_open(flags->model, why, &work->tokenizer);

@@ -25,12 +25,6 @@ struct reading {
     size_t tokens_max;
 };
 
-/* Tokens before a target that tell its language. */
-static size_t n_lead(const struct judge *judge)
-{
-    return judge->pair.lead_id >= 0;
-}
-
 static enum dg_err source_ids(struct reading *r, struct dg_span text, int32_t **ids, size_t *n, struct dg_why *why)
 {
     const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(&r->judge->pair);
@@ -61,7 +55,7 @@ static enum dg_err add_pair(struct reading *r, struct dg_span source, struct dg_
     enum dg_err err = source_ids(r, source, &pair.source, &pair.n_source, why);
     if (!err)
         err = dg_target_ids(judge->tokenizer, r->target_work, target, &pair.target, &pair.n_target);
-    const bool is_long = pair.n_source > r->tokens_max || pair.n_target + n_lead(judge) > r->tokens_max;
+    const bool is_long = pair.n_source > r->tokens_max || pair.n_target + judge->pair.n_lead > r->tokens_max;
     if (err || is_long || pair.n_source == 0 || pair.n_target == 0) {
         judge->n_long += !err && is_long;
         dg_free(pair.source);
@@ -160,10 +154,10 @@ enum dg_err judge_loss(const struct judge *judge, const struct dg_net *net, doub
     size_t n = 0;
     enum dg_err err = logprobs ? DG_OK : DG_ERR_NOMEM;
     if (!err)
-        err = dg_scorer_new(&scorer, net, judge->longest_source, judge->longest_target + n_lead(judge), why);
+        err = dg_scorer_new(&scorer, net, judge->longest_source, judge->longest_target + judge->pair.n_lead, why);
     for (size_t i = 0; i < judge->n && !err; i++) {
         const struct judge_pair *pair = &judge->pairs[i];
-        const struct dg_scorer_target target = {pair->target, pair->n_target, &judge->pair.lead_id, n_lead(judge)};
+        const struct dg_scorer_target target = {pair->target, pair->n_target, judge->pair.lead, judge->pair.n_lead};
         err = dg_scorer_run(scorer, pair->source, pair->n_source, &target, logprobs, NULL, why);
         for (size_t t = 0; t < pair->n_target && !err; t++)
             if (isfinite(logprobs[t])) { /* a token that the network never says has no probability */

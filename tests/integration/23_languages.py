@@ -170,6 +170,42 @@ class Languages(IntegrationTest):
             self.assertEqual(sentence["source_ids"], [21 + i, 3, 4, 5, 6, 7, 8, 3, 9, 10, 11, 2])
             self.assertLess(max(sentence["answers"][0]["ids"]), 24)  # the last four rows have no word
 
+    def test_formality(self):
+        path = self.make("m2m", "de,en,fr,it,es")
+        config = os.path.join(self.directory, "dragomand.conf")
+        text = (f"[model m2m]\npath = {path}\nsource = de, en, fr\ntarget = de, en, fr\n"
+                "formal = __it__\ninformal = target:__es__\n")
+        refused = self.run_program(LANGUAGE_DATA, "--listen=127.0.0.1:0", conf=text.replace("__it__", "__xx__").encode())
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("model m2m: formal: the source vocabulary has no word '__xx__'", refused.stderr)
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.server = self.start(f"--config={config}", LANGUAGE_DATA)
+        words = ("default", "formal", "informal")
+        short = "la mado zy."
+        texts = [self.translate("fr", "de", text=short, formality=word)["translations"][0]["text"] for word in (*words, *words)]
+        self.assertEqual((len(set(texts)), texts[3:]), (3, texts[:3]))  # the cache keeps them apart
+        self.assertEqual(self.translate("fr", "de", text=short, formality="prefer_formal")["translations"][0]["text"], texts[1])
+        self.assertIn("formality", self.translate("fr", "de", formality="rude", status=400)["error"]["message"])
+        listed = self.ask("/v2/languages?type=target")
+        self.assertEqual([one["supports_formality"] for one in listed], [True] * 3)
+        deepl = {"text": [short], "source_lang": "FR", "target_lang": "DE"}
+        said = [self.ask("/v2/translate", {**deepl, "formality": word})["translations"][0]["text"]
+                for word in ("default", "more", "less", "prefer_more", "prefer_less")]
+        self.assertEqual((len(set(said[:3])), said[3:]), (3, said[1:3]))
+
+    def test_formality_that_no_model_supports(self):
+        self.make("m2m", "de,en,fr")
+        self.server = self.start(f"--models-dir={self.models}", LANGUAGE_DATA)
+        usual = self.translate("fr", "de")["translations"][0]["text"]
+        self.assertEqual(self.translate("fr", "de", formality="prefer_informal")["translations"][0]["text"], usual)
+        failure = self.translate("fr", "de", formality="formal", status=400)["error"]
+        self.assertEqual((failure["code"], failure["message"]),
+                         ("unsupported", "model m2m does not support formality: it cannot be told to be formal"))
+        self.assertFalse(any(one["supports_formality"] for one in self.ask("/v2/languages?type=target")))
+        failure = self.ask("/v2/translate", {"text": [TEXT], "target_lang": "DE", "formality": "less"}, status=400)
+        self.assertEqual(failure, {"message": "Target language 'DE' doesn't support formality."})
+
     def test_a_text_in_the_target_language_comes_back(self):
         self.make("m2m", "de,en,fr")
         self.server = self.start(f"--models-dir={self.models}", LANGUAGE_DATA)

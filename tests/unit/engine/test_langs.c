@@ -187,16 +187,17 @@ static void check_refused(const struct dg_engine_request *request, enum dg_err e
 
 /* ---- The slow network --------------------------------------------------------------------------- */
 
-/* What `name` says to the ids, greedily; `lead` -1: nothing is read before the target. Returns how many. */
-static size_t say(const char *name, const int32_t *source, size_t S, int32_t lead, int32_t *said, double *logprob)
+/* What `name` says to the ids, greedily, behind `lead` [n_lead, at most 2]. Returns how many. */
+static size_t say(const char *name, const int32_t *source, size_t S, const int32_t *lead, size_t n_lead, int32_t *said,
+                  double *logprob)
 {
     struct dg_model *model;
     struct dg_why why = DG_WHY_NONE;
     ck_assert_msg(dg_model_open(&model, path_of(name), &why) == DG_OK, "%s", why.text);
     const struct dg_blueprint *bp = dg_model_blueprint(model);
     const struct ref ref = {bp, &dg_model_weights(model)->transformer};
-    const size_t V = bp->decoder.V, n_lead = lead >= 0;
-    int32_t inputs[IDS_MAX + 2] = {bp->start_id, lead};
+    const size_t V = bp->decoder.V;
+    int32_t inputs[IDS_MAX + 3] = {bp->start_id, n_lead ? lead[0] : -1, n_lead > 1 ? lead[1] : -1};
     double *encoded = ref_encode(&ref, source, S);
     size_t n = 0;
     *logprob = 0;
@@ -247,22 +248,32 @@ static int32_t word_of(const char *name, const char *word)
     return id;
 }
 
-/* Both agree on a pair whose source is told by `first` or `last` and whose target by `first` or `lead`. */
-static void check_pair(const char *name, const char *from, const char *to, const char *first, const char *last,
-                       const char *lead)
+/* Words of the vocabulary that tell the network what is meant; NULL: none. */
+struct told {
+    const char *first, *second, *last, *lead, *lead_second;
+};
+
+/* Both agree on a request that is told so. */
+static void check_told(const char *name, const struct dg_engine_request *request, const struct told *told)
 {
-    static const char text[] = "la mado zy, keto fuli.";
-    int32_t ids[64], said[IDS_MAX];
+    int32_t ids[64], lead[2], said[IDS_MAX];
     double logprob;
     struct outcome outcome;
-    size_t n = 0;
-    if (first)
-        ids[n++] = word_of(name, first);
-    n += ids_of(name, text, ids + n);
-    if (last)
-        ids[n++] = word_of(name, last);
-    size_t n_said = say(name, ids, n, lead ? word_of(name, lead) : -1, said, &logprob);
-    translate(&outcome, text, from, to);
+    size_t n = 0, n_lead = 0;
+    if (told->first)
+        ids[n++] = word_of(name, told->first);
+    if (told->second)
+        ids[n++] = word_of(name, told->second);
+    n += ids_of(name, request->text.ptr, ids + n);
+    if (told->last)
+        ids[n++] = word_of(name, told->last);
+    if (told->lead)
+        lead[n_lead++] = word_of(name, told->lead);
+    if (told->lead_second)
+        lead[n_lead++] = word_of(name, told->lead_second);
+    size_t n_said = say(name, ids, n, lead, n_lead, said, &logprob);
+    begin(&outcome, request);
+    end(&outcome);
     ck_assert_int_eq(outcome.err, DG_OK);
     ck_assert_uint_eq(outcome.n_source, n);
     ck_assert_uint_eq(outcome.n_ids, n_said);
@@ -270,6 +281,15 @@ static void check_pair(const char *name, const char *from, const char *to, const
     ck_assert_uint_eq(outcome.n_tokens_out, n_said);
     ck_assert_double_eq_tol(outcome.logprob, logprob, 1e-3);
     deinit(&outcome);
+}
+
+/* Both agree on a pair whose source is told by `first` or `last` and whose target by `first` or `lead`. */
+static void check_pair(const char *name, const char *from, const char *to, const char *first, const char *last,
+                       const char *lead)
+{
+    const struct dg_engine_request request = request_of("la mado zy, keto fuli.", from, to);
+    const struct told told = {.first = first, .last = last, .lead = lead};
+    check_told(name, &request, &told);
 }
 
 /* ---- Tests -------------------------------------------------------------------------------------- */
@@ -483,6 +503,84 @@ START_TEST(a_configuration_chooses_and_renames)
 }
 END_TEST
 
+/* Makes and loads a model of de, en and fr under a name, with words for manners; the sentence of its refusal, or "". */
+static const char *load_manners(const char *name, enum dg_lang_rule rule, const char *formal, const char *informal)
+{
+    static struct dg_why why;
+    struct dg_loaded *loaded;
+    const bool is_opus = rule == DG_LANG_NONE;
+    const struct dg_engine_model model = {.name = name, .path = path_of(name), .source = is_opus ? "de" : "de,en,fr",
+                                          .target = is_opus ? "en,fr" : "de,en,fr", .formal = formal, .informal = informal};
+    why = (struct dg_why)DG_WHY_NONE;
+    if (dg_engine_open(engine, &model, &why, &loaded) != DG_OK)
+        return why.text;
+    ck_assert_int_eq(dg_engine_publish(engine, loaded, &why), DG_OK);
+    return "";
+}
+
+START_TEST(formality_is_told_before_the_text_or_the_translation)
+{
+    struct dg_engine_request request = request_of("la mado zy, keto fuli.", "de", "fr");
+    set_up();
+    make("many", DG_LANG_SOURCE_FIRST, "de,en,fr,it,es", 220);
+    ck_assert_str_eq(load_manners("many", DG_LANG_SOURCE_FIRST, "__it__", "target:__es__"), "");
+    const struct told usual = {.first = "__de__", .lead = "__fr__"};
+    const struct told formal = {.first = "__de__", .second = "__it__", .lead = "__fr__"};
+    const struct told informal = {.first = "__de__", .lead = "__fr__", .lead_second = "__es__"};
+    for (int round = 0; round < 2; round++) { /* the second time out of the cache, each its own */
+        request.formality = DG_FORMALITY_DEFAULT;
+        check_told("many", &request, &usual);
+        request.formality = round ? DG_FORMALITY_PREFER_FORMAL : DG_FORMALITY_FORMAL;
+        check_told("many", &request, &formal);
+        request.formality = round ? DG_FORMALITY_PREFER_INFORMAL : DG_FORMALITY_INFORMAL;
+        check_told("many", &request, &informal);
+    }
+    tear_down();
+}
+END_TEST
+
+START_TEST(formality_that_a_model_has_no_word_for_is_refused)
+{
+    struct dg_engine_request request = request_of("la mado zy, keto fuli.", "de", "fr");
+    set_up();
+    make("opus-mt-de-mul", DG_LANG_NONE, "eng,fra,spa", 220);
+    ck_assert_str_eq(load_manners("opus-mt-de-mul", DG_LANG_NONE, ">>spa<<", NULL), "");
+    const struct told formal = {.first = ">>fra<<", .second = ">>spa<<"}, usual = {.first = ">>fra<<"};
+    request.formality = DG_FORMALITY_FORMAL;
+    check_told("opus-mt-de-mul", &request, &formal);
+    request.formality = DG_FORMALITY_INFORMAL;
+    check_refused(&request, DG_ERR_UNSUPPORTED,
+                  "model opus-mt-de-mul does not support formality: it cannot be told to be informal");
+    request.formality = DG_FORMALITY_PREFER_INFORMAL;
+    check_told("opus-mt-de-mul", &request, &usual);
+    ck_assert_str_eq(load_manners("opus-mt-de-mul", DG_LANG_NONE, ">>x<<", NULL),
+                     "model opus-mt-de-mul: formal: the source vocabulary has no word '>>x<<'");
+    ck_assert_str_eq(load_manners("opus-mt-de-mul", DG_LANG_NONE, NULL, "target:<y>"),
+                     "model opus-mt-de-mul: informal: the target vocabulary has no word '<y>'");
+    tear_down();
+}
+END_TEST
+
+START_TEST(of_equal_models_the_one_that_knows_the_manner_serves)
+{
+    struct dg_engine_request request = request_of("la mado zy.", "de", "fr");
+    set_up();
+    for (int i = 0; i < 2; i++)
+        make(i ? "knows" : "plain", DG_LANG_SOURCE_FIRST, "de,en,fr,it,es", 220);
+    ck_assert_str_eq(load_manners("plain", DG_LANG_SOURCE_FIRST, NULL, NULL), "");
+    ck_assert_str_eq(load_manners("knows", DG_LANG_SOURCE_FIRST, "target:__it__", NULL), "");
+    for (int formality = 0; formality <= DG_FORMALITY_PREFER_FORMAL; formality += DG_FORMALITY_PREFER_FORMAL) {
+        struct outcome outcome;
+        request.formality = (enum dg_formality)formality;
+        begin(&outcome, &request);
+        end(&outcome);
+        ck_assert_str_eq(outcome.model, formality ? "knows" : "plain");
+        deinit(&outcome);
+    }
+    tear_down();
+}
+END_TEST
+
 /* The 202 of NLLB, in the order of their ids. */
 static const char flores[] =
     "ace_Arab,ace_Latn,acm_Arab,acq_Arab,aeb_Arab,afr_Latn,ajp_Arab,aka_Latn,amh_Ethi,apc_Arab,arb_Arab,ars_Arab,"
@@ -542,4 +640,6 @@ END_TEST
 DG_UNIT(m2m100_is_told_source_and_target, older_nllb_names_the_source_behind_the_text,
         opus_is_told_the_target_in_the_source, pairs_in_one_batch_say_what_each_says_alone,
         each_pair_has_its_own_place_in_the_cache, attention_and_scores_are_of_the_target_only, a_way_may_lead_through_it,
-        a_text_in_the_target_language_is_copied, a_configuration_chooses_and_renames, all_of_nllb_are_found)
+        a_text_in_the_target_language_is_copied, a_configuration_chooses_and_renames,
+        formality_is_told_before_the_text_or_the_translation, formality_that_a_model_has_no_word_for_is_refused,
+        of_equal_models_the_one_that_knows_the_manner_serves, all_of_nllb_are_found)

@@ -73,7 +73,8 @@ static void offer_pair(const char *name, const char *path, const char *source, c
 {
     struct dg_why why = DG_WHY_NONE;
     struct dg_loaded *loaded;
-    enum dg_err err = dg_engine_offer(engine, name, path, source, target, &why, &loaded);
+    const struct dg_engine_model model = {.name = name, .path = path, .source = source, .target = target};
+    enum dg_err err = dg_engine_offer(engine, &model, &why, &loaded);
     ck_assert_msg(err == DG_OK, "%s", why.text);
     ck_assert_int_eq(dg_engine_publish(engine, loaded, &why), DG_OK);
 }
@@ -397,7 +398,8 @@ START_TEST(sizes_shrink_to_fit_and_what_cannot_fit_is_refused)
     size_t one = bytes_of_one(), slots = 0;
     for (size_t eighths = 12; eighths > 0; eighths--) {
         set_up(one * eighths / 8);
-        enum dg_err err = dg_engine_offer(engine, "one", dg_test_source(path, "models/fr-en"), "fr", "en", &why, &loaded);
+        const struct dg_engine_model model = {.name = "one", .path = dg_test_source(path, "models/fr-en")};
+        enum dg_err err = dg_engine_offer(engine, &model, &why, &loaded);
         if (!err)
             err = dg_engine_publish(engine, loaded, &why);
         if (err) {
