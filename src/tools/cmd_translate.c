@@ -7,6 +7,7 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "engine/engine.h"
+#include "engine/langs.h"
 #include "tools/ids.h"
 #include "tools/line_pipe.h"
 #include "tools/search_flags.h"
@@ -17,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char *const translate_formality_words[] = {"default", "formal", "informal", "prefer_formal", "prefer_informal", NULL};
 
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct translate, help),
@@ -34,6 +37,12 @@ static const struct dg_opt_row rows[] = {
      .help = "a line is one sentence; do not look for several"},
     {DG_OPT_ENUM(struct translate, format), "format", .words = dg_doc_format_words, .def = "text",
      .help = "what stdin is: lines of text, or one document whose markup is kept"},
+    {DG_OPT_ENUM(struct translate, formality), "formality", .words = translate_formality_words, .def = "default",
+     .help = "how the target language is said; prefer_...: as usual where the model cannot be told"},
+    {DG_OPT_STRING(struct translate, formal), "formal", .def = "", .max = DG_MANNER_TEXT_MAX, .unit = "WORD",
+     .help = "word of the model's vocabulary that asks for formal language; target:WORD goes before the translation"},
+    {DG_OPT_STRING(struct translate, informal), "informal", .def = "", .max = DG_MANNER_TEXT_MAX, .unit = "WORD",
+     .help = "word of the model's vocabulary that asks for informal language, likewise"},
     {DG_OPT_BOOL(struct translate, stream), "stream", .def = "no", .heading = "Output",
      .help = "print words as they come"},
     {DG_OPT_BOOL(struct translate, scores), "scores", .def = "no",
@@ -320,6 +329,7 @@ static enum dg_err start(void *ctx, struct line *line)
     request.model = work->name;
     request.source = work->flags->remote.source;
     request.target = work->flags->remote.target;
+    request.formality = (enum dg_formality)work->flags->formality;
     request.search = work->search;
     request.keep_lines_whole = work->flags->whole_lines || work->flags->must.n;
     request.prefix = dg_span_cstr(work->flags->prefix);
@@ -366,22 +376,34 @@ static const char *model_name(const char *path, char *name, size_t cap)
     return *name ? name : "model";
 }
 
-/* What would be said of every line is said once: the languages of a model that has many must be named. */
+enum dg_err translate_load(struct dg_engine *engine, const struct translate *flags, const char *name,
+                           struct dg_why *why)
+{
+    const struct dg_engine_model model = {
+        .name = name, .path = flags->model, .formal = flags->formal, .informal = flags->informal};
+    struct dg_loaded *loaded;
+    enum dg_err err = dg_engine_open(engine, &model, why, &loaded);
+    return err ? err : dg_engine_publish(engine, loaded, why);
+}
+
+/* What would be said of every line is said once: the languages of a model that has many must be named, and it must have
+ * a word for the formality. */
 static enum dg_err check_languages(const struct work *work, struct dg_why *why)
 {
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
     request.model = work->name;
     request.source = work->flags->remote.source;
     request.target = work->flags->remote.target;
+    request.formality = (enum dg_formality)work->flags->formality;
     return dg_engine_can(work->engine, &request, why);
 }
 
 /* ---- All lines ---------------------------------------------------------------------------------- */
 
-/* Positions of a target: the longest that is permitted, and a language before it. */
+/* Positions of a target: the longest that is permitted, and a language and a manner before it. */
 static size_t target_max(const struct translate *flags)
 {
-    size_t most = (size_t)flags->search.max_len + 1;
+    size_t most = (size_t)flags->search.max_len + 2;
     return most < DG_TARGET_MAX ? most : DG_TARGET_MAX;
 }
 
@@ -419,6 +441,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
         request.model = model_name(flags->model, work.name, sizeof work.name);
         request.source = flags->remote.source;
         request.target = flags->remote.target;
+        request.formality = (enum dg_formality)flags->formality;
         line_pipe_deinit(&pipe);
         if (!err)
             err = translate_document(flags, &opts, &request, totals, why);
@@ -427,8 +450,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
     }
     err = dg_engine_new(&opts, why, &work.engine);
     if (!err)
-        err = dg_engine_load(work.engine, model_name(flags->model, work.name, sizeof work.name), flags->model,
-                             NULL, NULL, why);
+        err = translate_load(work.engine, flags, model_name(flags->model, work.name, sizeof work.name), why);
     if (!err)
         err = check_languages(&work, why);
     if (!err) {
@@ -458,7 +480,7 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
 {
     static const char *const own[] = {"threads", "slots",  "shortlist", "ids",  "scores",   "alignment",
                                       "alignment-layer", "alignment-head", "json", "nbest", "prefix",
-                                      "must",    "suppress", "max-extra", "glossary"};
+                                      "must",    "suppress", "max-extra", "glossary", "formal", "informal"};
     bool is_remote = *flags->remote.server;
     if (!is_remote && !*flags->model)
         return dg_why_set(why, DG_ERR_USAGE, "expected --model DIR, or --server URL for a running daemon");
@@ -467,6 +489,8 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
             return dg_why_set(why, DG_ERR_USAGE, "--%s is for a model of one's own, not for --server", own[i]);
     if (!is_remote && dg_opt_given(set, "key-file"))
         return dg_why_set(why, DG_ERR_USAGE, "--key-file is for --server");
+    if (flags->ids && dg_opt_given(set, "formality"))
+        return dg_why_set(why, DG_ERR_USAGE, "--formality is for text, not for --ids");
     if (flags->ids && (dg_opt_given(set, "source") || dg_opt_given(set, "target")))
         return dg_why_set(why, DG_ERR_USAGE, "--source and --target are for text, not for --ids");
     return DG_OK;

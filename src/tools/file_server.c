@@ -53,7 +53,7 @@ static void on_event(void *user, const struct dragoman_event *event)
 static enum dg_err put_options(const struct file_work *work, struct dg_buf *json)
 {
     const struct file_flags *flags = work->flags;
-    enum dg_err err = server_options(work->set, &flags->remote, NULL, flags->model, NULL, json);
+    enum dg_err err = server_options(work->set, &flags->remote, NULL, flags->model, NULL, NULL, json);
     if (err)
         return err;
     json->len -= strlen("}") + 1;

@@ -58,7 +58,7 @@ static void put_row(struct dg_json_out *out, const struct row *row, const struct
 
 enum dg_err server_options(const struct dg_opt_set *set, const struct server_flags *flags,
                            const struct search_flags *search, const char *model, const char *lines,
-                           struct dg_buf *json)
+                           const char *formality, struct dg_buf *json)
 {
     struct dg_json_out out;
     dg_json_out_init(&out, json);
@@ -67,6 +67,7 @@ enum dg_err server_options(const struct dg_opt_set *set, const struct server_fla
     put_string(&out, "target", flags->target);
     put_string(&out, "model", model);
     put_string(&out, "lines", lines);
+    put_string(&out, "formality", formality);
     for (size_t i = 0; search && i < sizeof rows / sizeof *rows; i++)
         if (dg_opt_given(set, rows[i].flag))
             put_row(&out, &rows[i], search);

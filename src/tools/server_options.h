@@ -32,10 +32,10 @@ struct server_flags {
             .help = "a file whose first line is the key, for daemons that ask for one"                     \
     }
 
-/* `search`, `model` and `lines` may be NULL: then those fields are left out. DG_ERR_RANGE, DG_ERR_NOMEM. */
+/* `search`, `model`, `lines` and `formality` may be NULL: then those fields are left out. DG_ERR_RANGE, DG_ERR_NOMEM. */
 enum dg_err server_options(const struct dg_opt_set *set, const struct server_flags *flags,
                            const struct search_flags *search, const char *model, const char *lines,
-                           struct dg_buf *json) DG_MUST_CHECK;
+                           const char *formality, struct dg_buf *json) DG_MUST_CHECK;
 
 /* The key, without its line end; "" when there is no file. */
 enum dg_err server_key(const struct server_flags *flags, char *key, size_t cap,

@@ -12,6 +12,7 @@
 #include "tools/search_flags.h"
 #include "tools/server_options.h"
 
+struct dg_engine;
 struct dg_engine_opts;
 struct dg_engine_request;
 
@@ -22,7 +23,9 @@ struct translate {
     int64_t threads, slots;
     bool ids, whole_lines, stream, scores, alignment, json, quiet, shortlist;
     int64_t alignment_layer, alignment_head;
-    int format; /* enum dg_doc_format */
+    int format;    /* enum dg_doc_format */
+    int formality; /* enum dg_formality */
+    const char *formal, *informal; /* words of the model's vocabulary */
     const char *prefix, *suppress, *glossary;
     struct dg_opt_list must;
     struct search_flags search;
@@ -50,6 +53,13 @@ void translate_count(struct translate_totals *totals, size_t n_sentences, size_t
 
 /* The last line on stderr, for scripts: "translate: lines=… sentences=… …". */
 void translate_summary(const struct translate_totals *totals, uint64_t now_ns);
+
+/* The words of enum dg_formality. */
+extern const char *const translate_formality_words[];
+
+/* Loads the model of the flags under `name`. */
+enum dg_err translate_load(struct dg_engine *engine, const struct translate *flags, const char *name,
+                           struct dg_why *why) DG_MUST_CHECK;
 
 /* Lines to a daemon and back. */
 enum dg_err translate_server(const struct dg_opt_set *set, const struct translate *flags,

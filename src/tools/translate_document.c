@@ -89,7 +89,7 @@ enum dg_err translate_document(const struct translate *flags, const struct dg_en
     if (!err)
         err = dg_engine_new(&own, why, &engine);
     if (!err)
-        err = dg_engine_load(engine, request->model, flags->model, NULL, NULL, why);
+        err = translate_load(engine, flags, request->model, why);
     whole.text = dg_buf_span(&text);
     whole.format = (enum dg_doc_format)flags->format;
     if (!err)

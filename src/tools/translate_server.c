@@ -221,7 +221,8 @@ enum dg_err translate_server(const struct dg_opt_set *set, const struct translat
                              .window = flags->stream ? 1 : WINDOW, .is_streaming = flags->stream};
     dg_buf_init(&options, OPTIONS_MAX);
     enum dg_err err = server_options(set, &flags->remote, &flags->search, flags->model,
-                                     flags->whole_lines ? "whole" : NULL, &options);
+                                     flags->whole_lines ? "whole" : NULL,
+                                     flags->formality ? translate_formality_words[flags->formality] : NULL, &options);
     if (!err)
         err = server_key(&flags->remote, key, sizeof key, why);
     if (!err && uv_loop_init(&remote.loop) < 0)

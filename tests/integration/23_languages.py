@@ -194,6 +194,19 @@ class Languages(IntegrationTest):
                 for word in ("default", "more", "less", "prefer_more", "prefer_less")]
         self.assertEqual((len(set(said[:3])), said[3:]), (3, said[1:3]))
 
+        words = ("--formal", "__it__", "--informal", "target:__es__")
+        for word, text in zip(("default", "formal", "informal", "prefer_informal"), (*texts[:3], texts[2])):
+            asked = ("translate", "-q", "--source", "fr", "--target", "de", "--max-len", "12", "--formality", word)
+            self.assertEqual(self.tool(*asked, "-m", path, *words, text=short).stdout, text)
+            self.assertEqual(self.tool(*asked, "--server", f"http://127.0.0.1:{self.server.port()}", "--beam", "1", text=short).stdout, text)
+
+    def test_the_tool_refuses_formality_without_a_word(self):
+        path = self.make("m2m", "de,en,fr")
+        asked = ("translate", "-q", "-m", path, "--source", "fr", "--target", "de", "--formality", "formal")
+        self.assertIn("does not support formality", self.tool(*asked, code=1).stderr)
+        self.assertIn("has no word '__x__'", self.tool(*asked, "--formal", "__x__", code=1).stderr)
+        self.assertIn("--formality is for text", self.tool("translate", "-m", path, "--ids", "--formality", "formal", code=2).stderr)
+
     def test_formality_that_no_model_supports(self):
         self.make("m2m", "de,en,fr")
         self.server = self.start(f"--models-dir={self.models}", LANGUAGE_DATA)
