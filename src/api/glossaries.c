@@ -311,11 +311,22 @@ void dg_glossaries_change_free(struct dg_glossaries_change *change)
     dg_free(change);
 }
 
+/* Room for what was read, beside what other changes have reserved. */
+static void reserve(struct dg_glossaries *store, struct dg_glossaries_change *change)
+{
+    size_t size = dg_glossary_bytes(change->entry->glossary);
+    change->reserved = size;
+    if ((store->reserved += size) + store->bytes <= store->opts.bytes_max + change->freed)
+        return;
+    change->err = dg_why_set(&change->why, DG_ERR_LIMIT, "there is no room for %zu bytes more of glossaries; delete one first", size);
+    change->is_bad = true;
+}
+
 /* Any thread: read, then written. */
 static void run(struct dg_task *task)
 {
     struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
-    const struct dg_glossaries *store = &change->api->glossaries; /* only its folder, which does not change */
+    struct dg_glossaries *store = &change->api->glossaries; /* only its room, and its folder, which does not change */
     char path[PATH_MAX_BYTES + 256];
     struct dg_buf file;
     dg_buf_init(&file, FILE_MAX);
@@ -325,6 +336,8 @@ static void run(struct dg_task *task)
         change->err = dg_why_set(&change->why, DG_ERR_INVALID, "there are no terms, expected one or more");
         change->is_bad = true;
     }
+    if (!change->err)
+        reserve(store, change);
     if (!change->err && *store->dir) {
         path_of(store, change->entry->id, path);
         change->err = print_entry(change->entry, &file);
@@ -340,6 +353,7 @@ static void done(struct dg_task *task)
     struct dg_glossaries *store = &change->api->glossaries;
     struct dg_glossaries_entry *old = find(store, dg_span_cstr(change->entry->id));
     store->n_changes--;
+    store->reserved -= change->reserved;
     if (change->call)
         change->call->on_gone = NULL;
     if (!change->err && (old || change->is_new)) {
@@ -370,13 +384,15 @@ static void on_gone(void *work)
 void dg_glossaries_change(struct dg_glossaries_change *change)
 {
     struct dg_glossaries *store = &change->api->glossaries;
+    const struct dg_glossaries_entry *replaced = find(store, dg_span_cstr(change->entry->id));
     enum dg_err err = DG_OK;
+    change->freed = replaced ? dg_glossary_bytes(replaced->glossary) : 0;
     store->n_changes++;
     change->call->work = change;
     change->call->on_gone = on_gone;
     if (change->is_new && store->n + store->n_changes > store->opts.n_max)
         err = dg_why_set(&change->why, DG_ERR_LIMIT, "there are %zu glossaries already, which is the most; delete one first", store->n);
-    else if (store->bytes + change->text.len > store->opts.bytes_max)
+    else if (store->bytes + change->text.len > store->opts.bytes_max + change->freed)
         err = dg_why_set(&change->why, DG_ERR_LIMIT, "there is no room for more glossaries; delete one first");
     else if (change->api->threads)
         err = dg_offload_submit(change->api->threads, &change->task, run, done);

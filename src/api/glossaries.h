@@ -49,7 +49,8 @@ struct dg_glossaries_entry {
 
 struct dg_glossaries {
     struct dg_list all; /* of entries, oldest first */
-    size_t n, bytes, n_changes;
+    size_t n, n_changes;
+    _Atomic size_t bytes, reserved; /* of those that are kept, of those that a change is about to keep; any thread */
     struct dg_glossaries_opts opts;
     struct dg_log *log;
     char dir[4096];
@@ -72,6 +73,7 @@ struct dg_glossaries_change {
     struct dg_buf text;   /* what to read */
     int format;           /* and how: for read alone */
     bool is_new, may_share;
+    size_t freed, reserved; /* bytes of what it replaces, of what it keeps */
     char source[DG_LANGTAG_TEXT], target[DG_LANGTAG_TEXT]; /* for read alone */
     /* Makes entry->glossary of `text`; any thread. */
     enum dg_err (*read)(struct dg_glossaries_change *change);

@@ -143,6 +143,8 @@ static enum dg_err read_json(struct dg_glossaries_change *change)
 
 static enum dg_err read_table(struct dg_glossaries_change *change)
 {
+    if (change->entry->is_shared && !change->may_share)
+        return DG_ERR_DENIED;
     enum dg_err err = begin(change);
     if (!err)
         err = dg_glossary_read(change->entry->glossary, (enum dg_glossary_format)change->format, DG_GLOSSARY_FORMS + 1,

@@ -168,6 +168,17 @@ static bool is_counted(const struct dg_terms *terms, size_t n, size_t at, size_t
     return false;
 }
 
+/* Where the search for form `f` of item `i` begins: what is before the last hit of the same is counted. */
+static size_t search_from(const struct dg_terms *terms, size_t i, size_t f)
+{
+    for (size_t earlier = i; earlier--;) {
+        const struct dg_terms_item *item = &terms->items[earlier];
+        if (item->is_used && item->term == terms->items[i].term && item->said_form == f)
+            return item->said_at + 1;
+    }
+    return 0;
+}
+
 enum dg_err dg_terms_check(struct dg_terms *terms, struct dg_span text, struct dg_glossary_scan *scan)
 {
     enum dg_err err = DG_OK;
@@ -176,13 +187,14 @@ enum dg_err dg_terms_check(struct dg_terms *terms, struct dg_span text, struct d
         for (size_t f = 0; !err && !item->is_used && f < item->term->n_targets; f++) {
             size_t at = 0, len = 0;
             bool stands = true;
-            for (size_t from = 0; !err && stands && !item->is_used; from = at + 1) {
+            for (size_t from = search_from(terms, i, f); !err && stands && !item->is_used; from = at + 1) {
                 err = dg_glossary_stands(text, item->term->targets[f], from, scan, &stands, &at, &len);
                 if (err || !stands || is_counted(terms, i, at, len))
                     continue;
                 item->is_used = true;
                 item->said_at = at;
                 item->said_len = len;
+                item->said_form = f;
             }
         }
     }

@@ -23,7 +23,8 @@ struct dg_terms_item {
     size_t from, to;             /* tokens of the source */
     struct dg_constraint demand; /* n_forms 0: cannot be said, or is one too many */
     bool is_used;
-    size_t said_at, said_len;    /* of the translation, when used */
+    size_t said_at, said_len;    /* of the translation, when used, */
+    size_t said_form;            /* as this of the term's targets */
 };
 
 struct dg_terms {

@@ -93,14 +93,15 @@ static size_t skip_space(struct dg_span text, size_t at)
 static bool is_message_with_choice(struct dg_span text)
 {
     static const char *const kinds[] = {"plural", "select"}; /* selectordinal too */
-    for (size_t i = 0; i < text.len; i++) {
+    const char *bracket = text.len ? memchr(text.ptr, '{', text.len) : NULL;
+    for (size_t i = bracket ? (size_t)(bracket - text.ptr) : text.len; i < text.len; i++) {
         if (text.ptr[i] != ',')
             continue;
         size_t at = skip_space(text, i + 1);
         for (size_t k = 0; k < 2; k++)
-            if (dg_span_starts(dg_span_sub(text, at, text.len - at), dg_span_cstr(kinds[k])) &&
-                memchr(text.ptr, '{', i))
+            if (dg_span_starts(dg_span_sub(text, at, text.len - at), dg_span_cstr(kinds[k])))
                 return true;
+        i = at - 1;
     }
     return false;
 }

@@ -45,6 +45,8 @@ struct reader {
     size_t done; /* bytes of it that are in the filled text */
     struct dg_plural plural;
     bool has_plural;
+    int one;            /* plural's form of the number 1, */
+    bool is_one_alone;  /* and whether it is that of no other */
     struct dg_buf rule; /* what plural borrows from */
     struct dg_buf id;   /* a field's content */
 };
@@ -93,7 +95,7 @@ static bool is_empty(const struct reader *reader, const struct field *field)
 {
     for (size_t at = field->strings; at < field->end; at++)
         if (reader->text.ptr[at] == '"') {
-            if (reader->text.ptr[at + 1] != '"')
+            if (at + 1 >= field->end || reader->text.ptr[at + 1] != '"')
                 return false;
             at++;
         }
@@ -232,9 +234,7 @@ static size_t count_placeholders(struct dg_span text)
 
 static void fill_plural(struct reader *reader, const struct entry *entry)
 {
-    struct dg_plural plain;
-    (void)dg_plural_parse(DG_SPAN("nplurals=2; plural=(n != 1);"), &plain);
-    const struct dg_plural *plural = reader->has_plural ? &reader->plural : &plain;
+    int n_forms = reader->has_plural ? reader->plural.n_forms : 2, first = reader->has_plural ? reader->one : 0;
     const char *eol = eol_of(reader, &entry->str[0]);
     struct dg_buf one;
     bool is_untouched = true;
@@ -247,12 +247,12 @@ static void fill_plural(struct reader *reader, const struct entry *entry)
     read_content(reader, &entry->id, &one);
     read_content(reader, &entry->plural, &reader->id);
     bool is_alike = count_placeholders(dg_buf_span(&one)) == count_placeholders(dg_buf_span(&reader->id));
+    bool says_one = n_forms > 1 && (is_alike || !reader->has_plural || reader->is_one_alone);
     copy_to(reader, entry->str[0].at);
-    for (int form = 0; form < plural->n_forms; form++) {
+    for (int form = 0; form < n_forms; form++) {
         char keyword[32];
-        bool is_one = plural->n_forms > 1 && dg_plural_form(plural, 1) == form && (is_alike || dg_plural_is_one_alone(plural, form));
         snprintf(keyword, sizeof keyword, "msgstr[%d]", form);
-        fill_field(reader, keyword, eol, dg_buf_span(is_one ? &one : &reader->id));
+        fill_field(reader, keyword, eol, dg_buf_span(says_one && form == first ? &one : &reader->id));
     }
     reader->done = entry->str[entry->n_str - 1].end;
     dg_buf_deinit(&one);
@@ -339,6 +339,8 @@ static void take_plural(struct reader *reader, struct dg_span rule)
         return;
     reader->doc->err = dg_buf_append_span(&reader->rule, rule);
     reader->has_plural = !reader->doc->err && dg_plural_parse(dg_buf_span(&reader->rule), &reader->plural);
+    reader->one = reader->has_plural ? dg_plural_form(&reader->plural, 1) : 0;
+    reader->is_one_alone = reader->has_plural && dg_plural_is_one_alone(&reader->plural, reader->one);
 }
 
 /* The order of fields in the file: Language comes before Content-Type before Plural-Forms, where msginit wrote them;

@@ -319,6 +319,11 @@ static bool begins_with(const struct dg_glossary_term *term, const struct dg_glo
            memcmp(term->folded, start->folded, start->n_folded * sizeof *start->folded) == 0;
 }
 
+static bool is_alike(const struct dg_glossary_term *a, const struct dg_glossary_term *b)
+{
+    return a->n_folded == b->n_folded && begins_with(a, b);
+}
+
 static enum dg_err refuse_twice(const struct dg_dictionary *dictionary, const struct dg_glossary_term *first,
                                 const struct dg_glossary_term *second, struct dg_why *why)
 {
@@ -332,7 +337,7 @@ static enum dg_err refuse_twice(const struct dg_dictionary *dictionary, const st
 
 static enum dg_err sort(struct dg_glossary *glossary, struct dg_dictionary *dictionary, struct dg_why *why)
 {
-    size_t n = dictionary->n;
+    size_t n = dictionary->n, n_alike = 1;
     enum dg_err err = DG_OK;
     const struct dg_glossary_term **sorted = dg_try_calloc(n + 1, sizeof *sorted);
     dictionary->order = dg_arena_calloc(glossary->arena, n + 1, sizeof *dictionary->order);
@@ -348,6 +353,10 @@ static enum dg_err sort(struct dg_glossary *glossary, struct dg_dictionary *dict
         dictionary->order[i] = (uint32_t)(sorted[i] - dictionary->terms);
         if (i && dg_span_eq(sorted[i]->source, sorted[i - 1]->source))
             err = refuse_twice(dictionary, sorted[i - 1], sorted[i], why);
+        n_alike = i && is_alike(sorted[i], sorted[i - 1]) ? n_alike + 1 : 1;
+        if (!err && n_alike > DG_GLOSSARY_CASES)
+            err = dg_why_set(why, DG_ERR_LIMIT, "more than %d source terms differ from '%.*s' only in their case, expected at most so many",
+                             DG_GLOSSARY_CASES, (int)(sorted[i]->source.len < 200 ? sorted[i]->source.len : 200), sorted[i]->source.ptr);
         while (parent && !begins_with(sorted[i], sorted[parent - 1]))
             parent = dictionary->parents[parent - 1];
         dictionary->parents[i] = parent;
@@ -420,6 +429,8 @@ static bool has_shape(const struct dg_glossary_scan *scan, size_t from, const st
         is_upper = is_upper && !u_islower((UChar32)here);
         is_capital = is_capital && (is_equal || (begins && (uint32_t)u_totitle((UChar32)cp) == here));
         is_same = is_same && is_equal;
+        if (!is_same && !is_capital && !is_upper && !any_case)
+            return false;
         last = here;
     }
     *shape = is_same || any_case ? DG_GLOSSARY_AS_IT_IS : is_capital ? DG_GLOSSARY_CAPITAL : DG_GLOSSARY_UPPER;

@@ -33,6 +33,7 @@
 enum {
     DG_GLOSSARY_TERM_BYTES = 1024, /* of a term, and of what it is called */
     DG_GLOSSARY_FORMS = 8,         /* ways to call a term */
+    DG_GLOSSARY_CASES = 16,        /* source terms of a dictionary that differ only in their case */
     DG_GLOSSARY_DICTIONARIES = 32, /* of one glossary */
     DG_GLOSSARY_TERMS = 100000,    /* of one dictionary */
     DG_GLOSSARY_BYTES = 64 << 20,  /* of memory that one takes */

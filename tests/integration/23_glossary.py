@@ -153,6 +153,12 @@ class Api(IntegrationTest):
         self.assertIn("dog", self.ask("POST", "/v1/translate", ask, **anna)["translations"][0]["text"])
         self.ask("POST", "/v1/translate", ask, 404, **bert)
         self.ask("POST", "/v1/translate", {**ask, "glossary": shared["id"]}, **bert)
+        # What an administrator shares is not its first owner's to change, in no format.
+        common = self.ask("POST", "/v1/glossaries", body, 201, **anna)["id"]
+        self.ask("PUT", "/v1/glossaries/" + common, {**body, "shared": True}, **root)
+        self.ask("PUT", f"/v1/glossaries/{common}?name=pets&source=fr&target=en", b"chat\tflea\n", 403,
+                 **{"Content-Type": "text/tab-separated-values", **anna})
+        self.ask("DELETE", "/v1/glossaries/" + common, status=204, **root)
         # What was answered is there after a crash; what is damaged is told and left alone.
         self.server.process.kill()
         self.server.expected_codes = (-9,)

@@ -208,6 +208,26 @@ START_TEST(a_phrase_is_looked_for_and_shaped)
 }
 END_TEST
 
+/* Each would have to be tried where one stands. */
+START_TEST(few_terms_may_differ_in_case_alone)
+{
+    char source[] = "abcdefgh";
+    const struct dg_span target = DG_SPAN("x");
+    glossary = dg_glossary_new(NULL);
+    ck_assert_ptr_nonnull(glossary);
+    ck_assert_int_eq(dg_glossary_begin(glossary, "fr", "en", &why), DG_OK);
+    for (unsigned i = 0; i <= DG_GLOSSARY_CASES; i++) {
+        for (unsigned bit = 0; bit < 8; bit++)
+            source[bit] = (char)(i >> bit & 1 ? 'A' + (int)bit : 'a' + (int)bit);
+        ck_assert_int_eq(dg_glossary_add(glossary, dg_span_cstr(source), &target, 1, false, &why), DG_OK);
+    }
+    ck_assert_int_eq(dg_glossary_seal(glossary, &why), DG_ERR_LIMIT);
+    ck_assert_ptr_nonnull(strstr(why.text, "only in their case"));
+    dg_glossary_unref(glossary);
+}
+END_TEST
+
 DG_UNIT(terms_stand_at_word_borders_and_the_longest_wins, case_is_minded, an_exact_term_is_found_as_it_is_only,
-        scripts_without_spaces_have_no_borders, many_terms_are_found_as_few, tables_are_read_and_refused_with_the_place,
+        scripts_without_spaces_have_no_borders, many_terms_are_found_as_few, few_terms_may_differ_in_case_alone,
+        tables_are_read_and_refused_with_the_place,
         csv_has_quotes_and_may_name_languages, a_dictionary_is_for_a_pair_of_languages, a_phrase_is_looked_for_and_shaped)
