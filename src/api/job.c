@@ -8,6 +8,7 @@
 #include "api/job.h"
 #include "base/json_out.h"
 #include "base/mem.h"
+#include "engine/terms_json.h"
 
 #include <stdio.h>
 
@@ -184,33 +185,6 @@ static void put_text(struct dg_json_out *out, struct dg_job_item *item, struct d
     dg_buf_deinit(&joined);
 }
 
-void dg_job_put_terms(struct dg_json_out *out, const struct dg_engine_result *result)
-{
-    dg_json_out_open(out, '[');
-    for (size_t i = 0; i < result->n_terms; i++) {
-        const struct dg_engine_term *term = &result->terms[i];
-        dg_json_out_open(out, '{');
-        dg_json_out_key(out, "source");
-        dg_json_out_string(out, term->term->source);
-        dg_json_out_key(out, "target");
-        dg_json_out_string(out, term->term->targets[0]);
-        dg_json_out_key(out, "start");
-        dg_json_out_uint(out, term->at);
-        dg_json_out_key(out, "length");
-        dg_json_out_uint(out, term->len);
-        dg_json_out_key(out, "used");
-        dg_json_out_bool(out, term->is_used);
-        if (term->has_place) {
-            dg_json_out_key(out, "target_start");
-            dg_json_out_uint(out, term->said_at);
-            dg_json_out_key(out, "target_length");
-            dg_json_out_uint(out, term->said_len);
-        }
-        dg_json_out_close(out, '}');
-    }
-    dg_json_out_close(out, ']');
-}
-
 static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_result *result)
 {
     const struct dg_ask *ask = &item->job->ask;
@@ -247,7 +221,7 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
     }
     if (item->job->n_glossaries > 0) {
         dg_json_out_key(&out, "terms");
-        dg_job_put_terms(&out, result);
+        dg_engine_put_terms(&out, result);
     }
     if (ask->alternatives > 0)
         put_alternatives(&out, item);

@@ -75,10 +75,6 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
 /* Lets go: cancels what is under way; frees, now or when the engine has delivered. NULL is fine. */
 void dg_job_drop(struct dg_job *job);
 
-/* [{"source","target","start","length","used", ...}, ...]: terms of glossaries; bytes are those of the texts. */
-struct dg_json_out;
-void dg_job_put_terms(struct dg_json_out *out, const struct dg_engine_result *result);
-
 /* "model":...,"usage":{...},"timing":{...}: the members that follow the items, without braces. */
 enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;
 

@@ -300,6 +300,11 @@ void dg_net_rnn_encode(struct dg_net_state *state, const struct dg_net_source *s
 
 /* All rows of a step, settled; leaves what the output matrix reads in state->x. */
 void dg_net_rnn_step(struct dg_net_state *state, const struct dg_net_step *step);
+/* A step of networks whose words need the state of the word before: `fetch` takes a hypothesis's state, `run`
+ * computes rnn.list[n] of the rows; what they leave in rnn.readout becomes x. */
+void dg_net_in_waves(struct dg_net_state *state, const struct dg_net_step *step,
+                     void (*fetch)(struct dg_net_state *state, const struct dg_net_row *row),
+                     void (*run)(struct dg_net_state *state, const struct dg_net_step *step, size_t n));
 
 /* The same of plain recurrent networks (net_seq.c). */
 void dg_net_seq_carve(struct dg_net_state *state, struct net_carve *carve);

@@ -391,7 +391,10 @@ static void run_wave(struct dg_net_state *state, const struct dg_net_step *step,
         memcpy(w->readout + w->list[k] * D, state->y + k * D, D * sizeof(float));
 }
 
-void dg_net_rnn_step(struct dg_net_state *state, const struct dg_net_step *step)
+/* Words of one hypothesis follow each other: the first rows of all runs make a wave, then the second. */
+void dg_net_in_waves(struct dg_net_state *state, const struct dg_net_step *step,
+                     void (*fetch)(struct dg_net_state *state, const struct dg_net_row *row),
+                     void (*run)(struct dg_net_state *state, const struct dg_net_step *step, size_t n))
 {
     struct net_rnn_work *w = &state->rnn;
     for (size_t wave = 0, n = 1; n > 0; wave++) {
@@ -404,11 +407,16 @@ void dg_net_rnn_step(struct dg_net_state *state, const struct dg_net_step *step)
             if (in_run != wave)
                 continue;
             if (wave == 0)
-                take_over(state, row);
+                fetch(state, row);
             w->list[n++] = i;
         }
         if (n)
-            run_wave(state, step, n);
+            run(state, step, n);
     }
     memcpy(state->x, w->readout, step->n_rows * state->net->bp.D * sizeof(float));
+}
+
+void dg_net_rnn_step(struct dg_net_state *state, const struct dg_net_step *step)
+{
+    dg_net_in_waves(state, step, take_over, run_wave);
 }

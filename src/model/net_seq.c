@@ -406,28 +406,11 @@ static void classify(struct dg_net_state *state, const struct dg_net_step *step)
 void dg_net_seq_step(struct dg_net_state *state, const struct dg_net_step *step)
 {
     const struct dg_blueprint *bp = &state->net->bp;
-    struct net_rnn_work *w = &state->rnn;
     if (step->attention && bp->seq.attention == DG_SEQ_NONE)
         attend_to_all(state, step);
     if (bp->seq.is_classifier) {
         classify(state, step);
         return;
     }
-    for (size_t wave = 0, n = 1; n > 0; wave++) {
-        size_t in_run = 0;
-        n = 0;
-        for (size_t i = 0; i < step->n_rows; i++) {
-            const struct dg_net_row *row = &step->rows[i];
-            const bool goes_on = i > 0 && row->slot == row[-1].slot && row->lane == row[-1].lane;
-            in_run = goes_on ? in_run + 1 : 0;
-            if (in_run != wave)
-                continue;
-            if (wave == 0)
-                take_over(state, row);
-            w->list[n++] = i;
-        }
-        if (n)
-            run_wave(state, step, n);
-    }
-    memcpy(state->x, w->readout, step->n_rows * bp->D * sizeof(float));
+    dg_net_in_waves(state, step, take_over, run_wave);
 }

@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "engine/engine.h"
 #include "engine/langs.h"
+#include "engine/terms_json.h"
 #include "tools/ids.h"
 #include "tools/line_pipe.h"
 #include "tools/search_flags.h"
@@ -215,35 +216,6 @@ static void write_fields(struct translation *translation)
     }
 }
 
-/* What became of the terms of the glossary; bytes are those of the line and of its translation. */
-static void write_terms(struct dg_json_out *out, const struct dg_engine_result *result)
-{
-    dg_json_out_key(out, "terms");
-    dg_json_out_open(out, '[');
-    for (size_t i = 0; i < result->n_terms; i++) {
-        const struct dg_engine_term *term = &result->terms[i];
-        dg_json_out_open(out, '{');
-        dg_json_out_key(out, "source");
-        dg_json_out_string(out, term->term->source);
-        dg_json_out_key(out, "target");
-        dg_json_out_string(out, term->term->targets[0]);
-        dg_json_out_key(out, "start");
-        dg_json_out_uint(out, term->at);
-        dg_json_out_key(out, "length");
-        dg_json_out_uint(out, term->len);
-        dg_json_out_key(out, "used");
-        dg_json_out_bool(out, term->is_used);
-        if (term->has_place) {
-            dg_json_out_key(out, "target_start");
-            dg_json_out_uint(out, term->said_at);
-            dg_json_out_key(out, "target_length");
-            dg_json_out_uint(out, term->said_len);
-        }
-        dg_json_out_close(out, '}');
-    }
-    dg_json_out_close(out, ']');
-}
-
 static void write_json(struct translation *translation, const struct dg_engine_result *result)
 {
     struct dg_buf *text = &translation->line->out;
@@ -263,8 +235,10 @@ static void write_json(struct translation *translation, const struct dg_engine_r
     dg_json_out_cstr(&out, dg_finish_name(result->finish));
     dg_json_out_key(&out, "repaired");
     dg_json_out_bool(&out, result->repaired);
-    if (translation->work->glossary)
-        write_terms(&out, result);
+    if (translation->work->glossary) {
+        dg_json_out_key(&out, "terms");
+        dg_engine_put_terms(&out, result);
+    }
     dg_json_out_key(&out, "sentences");
     dg_json_out_open(&out, '[');
     if (translation->sentences.len)

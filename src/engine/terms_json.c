@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The terms of an answer in JSON. */
+#include "engine/terms_json.h"
+#include "engine/engine.h"
+
+void dg_engine_put_terms(struct dg_json_out *out, const struct dg_engine_result *result)
+{
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < result->n_terms; i++) {
+        const struct dg_engine_term *term = &result->terms[i];
+        dg_json_out_open(out, '{');
+        dg_json_out_key(out, "source");
+        dg_json_out_string(out, term->term->source);
+        dg_json_out_key(out, "target");
+        dg_json_out_string(out, term->term->targets[0]);
+        dg_json_out_key(out, "start");
+        dg_json_out_uint(out, term->at);
+        dg_json_out_key(out, "length");
+        dg_json_out_uint(out, term->len);
+        dg_json_out_key(out, "used");
+        dg_json_out_bool(out, term->is_used);
+        if (term->has_place) {
+            dg_json_out_key(out, "target_start");
+            dg_json_out_uint(out, term->said_at);
+            dg_json_out_key(out, "target_length");
+            dg_json_out_uint(out, term->said_len);
+        }
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
