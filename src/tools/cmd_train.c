@@ -59,7 +59,7 @@ struct train {
     int schedule, optimiser, loss;
     double smoothing, dropout, dropout_ffn, guide;
     int64_t guide_head;
-    int64_t steps, epochs, time_ms, valid_every, patience, valid_pairs, beam, save_ms, log_every, threads, seed;
+    int64_t steps, cooldown, epochs, time_ms, valid_every, patience, valid_pairs, beam, save_ms, log_every, threads, seed;
     int metric;
 };
 
@@ -176,7 +176,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(struct train, schedule), "schedule", .words = schedule_words, .def = "inverse-sqrt",
      .help = "how the rate falls afterwards; cosine and linear end at --steps"},
     {DG_OPT_REAL(struct train, rate_min), "rate-min", .def = "0", .real_min = 0, .real_max = 10,
-     .help = "where cosine and linear end"},
+     .help = "where cosine, linear and --cooldown end"},
     {DG_OPT_REAL(struct train, beta1), "beta1", .def = "0.9", .real_min = 0, .real_max = 0.99999,
      .help = "Adam's memory of gradients"},
     {DG_OPT_REAL(struct train, beta2), "beta2", .def = "0.98", .real_min = 0, .real_max = 0.999999,
@@ -208,6 +208,9 @@ static const struct dg_opt_row rows[] = {
 
     {DG_OPT_INT(struct train, steps), "steps", .def = "0", .max = INT64_MAX, .flags = LATER,
      .heading = "When it ends", .help = "after so many steps; 0: no such end"},
+    {DG_OPT_INT(struct train, cooldown), "cooldown", .def = "0", .max = INT64_MAX, .flags = LATER,
+     .help = "the last of --steps, in which the rate falls to --rate-min in a straight line: may be chosen when the run is "
+             "under way"},
     {DG_OPT_INT(struct train, epochs), "epochs", .def = "0", .max = INT64_MAX, .flags = LATER,
      .help = "after so many passes over the pairs; 0: no such end"},
     {DG_OPT_DURATION(struct train, time_ms), "time", .def = "0", .max = INT64_MAX, .flags = LATER,
@@ -293,6 +296,12 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         flags->steps <= flags->warmup)
         return dg_why_set(why, DG_ERR_USAGE, "--schedule %s ends at --steps, expected more of them than --warmup",
                           schedule_words[flags->schedule]);
+    if (flags->cooldown && (flags->schedule == DG_SCHEDULE_COSINE || flags->schedule == DG_SCHEDULE_LINEAR))
+        return dg_why_set(why, DG_ERR_USAGE, "--schedule %s falls by itself, expected no --cooldown",
+                          schedule_words[flags->schedule]);
+    if (flags->cooldown > flags->steps)
+        return dg_why_set(why, DG_ERR_USAGE, "--cooldown is %" PRId64 ", expected at most --steps, %" PRId64, flags->cooldown,
+                          flags->steps);
     if (flags->guide > 0.0 && flags->guide_head > flags->heads)
         return dg_why_set(why, DG_ERR_USAGE, "--guided-head is %" PRId64 ", expected one of the %" PRId64 " --heads",
                           flags->guide_head, flags->heads);
@@ -403,7 +412,7 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
     opts.bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
     opts.bp.final_norm = opts.bp.norm_place == DG_NORM_PRE;
     if (opts.aligns) {
-        opts.bp.alignment_layer = (size_t)flags->decoder_layers;
+        opts.bp.alignment_layer = opts.bp.decoder.n_layers;
         opts.bp.alignment_head = (size_t)flags->guide_head;
     }
     return opts;
@@ -421,6 +430,7 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
                       .rate_min = flags->rate_min,
                       .warmup = (uint64_t)flags->warmup,
                       .steps = (uint64_t)flags->steps,
+                      .cooldown = (uint64_t)flags->cooldown,
                       .beta1 = flags->beta1,
                       .beta2 = flags->beta2,
                       .epsilon = flags->epsilon,

@@ -160,7 +160,8 @@ const float *dg_optimiser_best(const struct dg_optimiser *o)
     return o->average ? o->average : o->params->w;
 }
 
-double dg_optimiser_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_t step)
+/* Without the cool-down. */
+static double scheduled_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_t step)
 {
     const double warmup = opts->warmup ? (double)opts->warmup : 1.0, t = (double)step;
     const double peak = opts->rate > 0.0 ? opts->rate : 1.0 / sqrt((double)D * warmup);
@@ -180,6 +181,15 @@ double dg_optimiser_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_
         break;
     }
     return peak;
+}
+
+double dg_optimiser_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_t step)
+{
+    const double rate = scheduled_rate(opts, D, step);
+    if (!opts->cooldown || step + opts->cooldown <= opts->steps)
+        return rate;
+    const double left = step < opts->steps ? (double)(opts->steps - step) / (double)opts->cooldown : 0.0;
+    return opts->rate_min + (rate - opts->rate_min) * left;
 }
 
 /* Elements of a block. */

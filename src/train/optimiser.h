@@ -47,9 +47,10 @@ struct dg_optimiser_opts {
     enum dg_optimiser_kind kind;
     enum dg_schedule schedule;
     double rate;     /* the highest; 0: the paper's, 1 / sqrt(D * warmup) */
-    double rate_min; /* where cosine and line end */
+    double rate_min; /* where cosine, line and cool-down end */
     uint64_t warmup; /* steps */
-    uint64_t steps;  /* of the whole run, for cosine and line */
+    uint64_t steps;  /* of the whole run, for cosine, line and cool-down */
+    uint64_t cooldown; /* the last of `steps`, in which the schedule's rate is led to `rate_min` in a straight line */
     double beta1, beta2, epsilon;
     double weight_decay; /* not of biases and gains */
     double clip;         /* largest norm of the gradient; 0: no clipping */

@@ -50,6 +50,11 @@ START_TEST(cosine_and_line_end_where_they_should)
     ck_assert_double_eq_tol(dg_optimiser_rate(&opts, 8, 850), 0.325, 1e-12);
     opts.schedule = DG_SCHEDULE_CONSTANT;
     ck_assert_double_eq_tol(dg_optimiser_rate(&opts, 8, 5000), 1.0, 1e-12);
+    opts.cooldown = 200;
+    ck_assert_double_eq_tol(dg_optimiser_rate(&opts, 8, 900), 1.0, 1e-12);
+    ck_assert_double_eq_tol(dg_optimiser_rate(&opts, 8, 1000), 0.55, 1e-12);
+    ck_assert_double_eq_tol(dg_optimiser_rate(&opts, 8, 1100), 0.1, 1e-12);
+    ck_assert_double_eq_tol(dg_optimiser_rate(&opts, 8, 5000), 0.1, 1e-12);
 }
 END_TEST
 
