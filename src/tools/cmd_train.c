@@ -302,11 +302,9 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
     if (flags->cooldown > flags->steps)
         return dg_why_set(why, DG_ERR_USAGE, "--cooldown is %" PRId64 ", expected at most --steps, %" PRId64, flags->cooldown,
                           flags->steps);
-    if (flags->guide > 0.0 && flags->guide_head > flags->heads)
+    if (flags->guide > 0.0 && !*flags->init && flags->guide_head > flags->heads)
         return dg_why_set(why, DG_ERR_USAGE, "--guided-head is %" PRId64 ", expected one of the %" PRId64 " --heads",
                           flags->guide_head, flags->heads);
-    if (flags->guide > 0.0 && *flags->init)
-        return dg_why_set(why, DG_ERR_USAGE, "--guided-attention is for new networks, not for --init");
     if (!*flags->source != !*flags->target)
         return dg_why_set(why, DG_ERR_USAGE, "expected --source and --target together");
     if (flags->family == 0 && (flags->loss == DG_PASS_LOSS_SENTENCE || flags->teacher < 1.0))

@@ -337,10 +337,25 @@ static enum dg_err take_labels(struct make *make, struct dg_why *why)
     return dg_labels_save(&make->labels, make->dir, why);
 }
 
+/* The network to begin with; a guided head is the one for alignments from now on. */
+static enum dg_err take_blueprint_of(struct make *make, struct dg_why *why)
+{
+    enum dg_err err = dg_config_read(&make->bp, make->opts->init, why);
+    if (err || !make->opts->aligns)
+        return err;
+    const size_t head = make->opts->bp.alignment_head;
+    if (make->bp.family != DG_FAMILY_TRANSFORMER || head > make->bp.decoder.H)
+        return dg_why_set(why, DG_ERR_USAGE, "%s: head %zu cannot be guided, expected a Transformer's, 1 to %zu",
+                          make->opts->init, head, make->bp.decoder.H);
+    make->bp.alignment_layer = make->bp.decoder.n_layers;
+    make->bp.alignment_head = head;
+    return DG_OK;
+}
+
 static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
 {
     if (is_given(make->opts->init))
-        return dg_config_read(&make->bp, make->opts->init, why);
+        return take_blueprint_of(make, why);
     const struct dg_tokenizer_side source = dg_tokenizer_source(make->tokenizer);
     const struct dg_tokenizer_side target = dg_tokenizer_target(make->tokenizer);
     make->bp = make->opts->bp;

@@ -230,6 +230,16 @@ class Train(unittest.TestCase):
         self.assertGreater(agreement, 80.0)
         with open(self.file("config.json"), encoding="utf-8") as config:
             self.assertIn('"alignment_head": 2', config.read())
+        # A finished network can be given such a head as well.
+        tuned = os.path.join(self.root, "tuned")
+        tune = ["train", "--out", tuned, "--init", self.out, "--steps", "2", "--batch-tokens", "100", "--dev-pairs", "20",
+                "--guided-attention", "1", self.pairs]
+        refused = run(*tune, "--guided-head", "100", check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("head 100 cannot be guided, expected a Transformer's, 1 to ", refused.stderr)
+        run(*tune, "--guided-head", "1")
+        with open(os.path.join(tuned, "config.json"), encoding="utf-8") as config:
+            self.assertIn('"alignment_head": 1', config.read())
         # A link outside its pair is refused, not read.
         with open(self.file("training", "links.bin"), "r+b") as links:
             links.seek(-2, os.SEEK_END)
