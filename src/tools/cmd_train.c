@@ -49,9 +49,9 @@ struct train {
     int vocab_kind, normaliser, task;
     int64_t words_max;
     struct dg_opt_list begins;
-    int64_t width, heads, encoder_layers, decoder_layers, ffn, places;
-    int activation, norm, family, cell, attention;
-    bool bidirectional, share_vocab;
+    int64_t width, heads, encoder_layers, decoder_layers, ffn, places, reach, aan_depth;
+    int activation, norm, family, cell, attention, decoder;
+    bool bidirectional, aan_gate, share_vocab;
     int64_t batch_tokens, part_tokens, len_max;
     double rate, rate_min, beta1, beta2, epsilon, weight_decay, clip, average;
     double teacher;
@@ -69,6 +69,7 @@ static const enum dg_spm_kind vocab_kinds[] = {DG_SPM_BPE, DG_SPM_WORD, DG_SPM_U
 static const char *const normaliser_words[] = {"nfkc", "ascii", NULL};
 static const char *const family_words[] = {"transformer", "rnn", NULL};
 static const char *const cell_words[] = {"gru", "lstm", "rnn", NULL};
+static const char *const decoder_words[] = {"attention", "ssru", "aan", NULL}; /* as enum dg_decoder_kind */
 static const char *const attention_words[] = {"none", "location", "dot", "general", "additive", NULL};
 static const char *const optimiser_words[] = {"adam", "sgd", NULL};
 static const char *const loss_words[] = {"token", "sentence", NULL};
@@ -139,6 +140,15 @@ static const struct dg_opt_row rows[] = {
      .help = "layers of the encoder; 0: 4, of a recurrent one 1"},
     {DG_OPT_INT(struct train, decoder_layers), "decoder-layers", .def = "0", .min = 0, .max = 64,
      .help = "layers of the decoder; 0: 2, of a recurrent one 1"},
+    {DG_OPT_ENUM(struct train, decoder), "decoder", .words = decoder_words, .def = "attention",
+     .help = "what a Transformer's decoder remembers its own words by: self-attention, or a cell that makes the step cheaper: "
+             "SSRU, average attention"},
+    {DG_OPT_INT(struct train, aan_depth), "aan-depth", .def = "2", .min = 1, .max = DG_AAN_DEPTH_MAX,
+     .help = "layers behind the average, of --ffn's width but for the last"},
+    {DG_OPT_BOOL(struct train, aan_gate), "aan-gate", .def = "yes",
+     .help = "gates choose between what average attention says and what it reads"},
+    {DG_OPT_INT(struct train, reach), "relative", .def = "0", .max = 1024,
+     .help = "self-attention learns a vector for each distance up to this one, in place of positions; 0: it does not"},
     {DG_OPT_ENUM(struct train, cell), "cell", .words = cell_words, .def = "gru",
      .help = "what a recurrent network is made of; rnn is the plain one, a single tanh"},
     {DG_OPT_BOOL(struct train, bidirectional), "bidirectional", .def = "no",
@@ -309,6 +319,8 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         return dg_why_set(why, DG_ERR_USAGE, "expected --source and --target together");
     if (flags->family == 0 && (flags->loss == DG_PASS_LOSS_SENTENCE || flags->teacher < 1.0))
         return dg_why_set(why, DG_ERR_USAGE, "--loss sentence and --teacher-forcing below 1 are for --family rnn");
+    if ((flags->decoder != DG_DECODER_ATTENTION || flags->reach) && (flags->family == 1 || flags->task == 1))
+        return dg_why_set(why, DG_ERR_USAGE, "--decoder and --relative are for --family transformer");
     if (flags->guide > 0.0 && (flags->family == 1 || flags->task == 1))
         return dg_why_set(why, DG_ERR_USAGE, "--guided-attention is for --family transformer");
     unsigned freeze;
@@ -406,6 +418,15 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
         opts.bp.decoder.n_layers = (size_t)flags->decoder_layers;
     opts.bp.encoder.H = opts.bp.decoder.H = heads;
     opts.bp.encoder.F = opts.bp.decoder.F = ffn;
+    opts.bp.decoder_kind = (enum dg_decoder_kind)flags->decoder;
+    if (opts.bp.decoder_kind == DG_DECODER_AAN) {
+        opts.bp.aan_depth = (size_t)flags->aan_depth;
+        opts.bp.aan_F = ffn;
+        opts.bp.aan_gate = flags->aan_gate;
+    }
+    opts.bp.relative_reach = (size_t)flags->reach;
+    if (opts.bp.relative_reach)
+        opts.bp.positions = DG_POS_NONE;
     opts.bp.activation = activations[flags->activation];
     opts.bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
     opts.bp.final_norm = opts.bp.norm_place == DG_NORM_PRE;

@@ -65,13 +65,6 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
     enum dg_err err = dg_blueprint_check(bp, why);
     if (!err && bp->family == DG_FAMILY_LM)
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "a language model cannot be trained here yet: expected an encoder and a decoder");
-    if (!err && bp->decoder_kind != DG_DECODER_ATTENTION && bp->family != DG_FAMILY_SEQ)
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED,
-                         "networks with a decoder of the kind \"%s\" cannot be trained yet, expected \"%s\"",
-                         dg_decoder_kind_name(bp->decoder_kind),
-                         dg_decoder_kind_name(DG_DECODER_ATTENTION));
-    if (!err && bp->relative_reach)
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "networks with relative positions cannot be trained yet");
     if (err)
         return err;
     err = dg_layout_weights_init(&made.weights, bp);

@@ -56,6 +56,19 @@ static void carve_attention(const struct dg_pass *pass, struct dg_pass_carve *c,
     attention->z = carve(c, M, D);
 }
 
+static void carve_cell(const struct dg_pass *pass, struct dg_pass_carve *c, struct pass_cell *cell, size_t M)
+{
+    const struct dg_blueprint *bp = &pass->params->bp;
+    const bool is_aan = bp->decoder_kind == DG_DECODER_AAN;
+    const size_t n_inner = is_aan ? bp->aan_depth - 1 : 0;
+    carve_sub(c, &cell->sub, M, bp->D);
+    cell->wide = is_aan && !bp->aan_gate ? NULL : carve(c, M, 2 * bp->D);
+    cell->state = carve(c, M, bp->D);
+    cell->y = is_aan ? carve(c, M, bp->D) : NULL;
+    cell->hidden = n_inner ? carve(c, M, n_inner * bp->aan_F) : NULL;
+    cell->pre = n_inner && pass->act != DG_OP_RELU ? carve(c, M, n_inner * bp->aan_F) : NULL;
+}
+
 static void carve_ffn(const struct dg_pass *pass, struct dg_pass_carve *c, struct pass_ffn *ffn, size_t M, size_t F)
 {
     carve_sub(c, &ffn->sub, M, pass->params->bp.D);
@@ -94,14 +107,17 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
         carve_ffn(pass, c, &pass->encoder[i].ffn, Ms, bp->encoder.F);
     }
     for (size_t i = 0; i < bp->decoder.n_layers; i++) {
-        carve_attention(pass, c, &pass->decoder[i].self, Mt, bp->decoder.H, 3, 0);
+        if (bp->decoder_kind == DG_DECODER_ATTENTION)
+            carve_attention(pass, c, &pass->decoder[i].self, Mt, bp->decoder.H, 3, 0);
+        else
+            carve_cell(pass, c, &pass->decoder[i].cell, Mt);
         carve_attention(pass, c, &pass->decoder[i].cross, Mt, bp->decoder.H, 1, Ms);
         carve_ffn(pass, c, &pass->decoder[i].ffn, Mt, bp->decoder.F);
     }
     pass->dx = carve(c, M, D);
     pass->dmid = carve(c, M, D);
     pass->dz = carve(c, M, D);
-    pass->dwide = carve(c, M, larger(3 * D, larger(bp->encoder.F, bp->decoder.F)));
+    pass->dwide = carve(c, M, larger(larger(3 * D, 2 * bp->aan_F), larger(bp->encoder.F, bp->decoder.F)));
     pass->dkv = carve(c, Ms, 2 * D);
     pass->dencoded = carve(c, Ms, D);
     const size_t dh = D / (bp->encoder.H < bp->decoder.H ? bp->encoder.H : bp->decoder.H);
@@ -239,6 +255,28 @@ static void encode_back(struct dg_pass *pass)
     dg_pass_embed_back(pass, false, 0);
 }
 
+/* Through layer i's first sub-layer: self-attention, or what stands in its place. */
+static const float *first_of_decoder(struct dg_pass *pass, size_t i)
+{
+    const struct dg_decoder_layer *w = &pass->params->weights.transformer.decoder_layers[i];
+    struct pass_decoder_layer *layer = &pass->decoder[i];
+    const float *x = decoder_input(pass, i);
+    return pass->params->bp.decoder_kind == DG_DECODER_ATTENTION
+               ? dg_pass_self(pass, &layer->self, &w->self, x, true, decoder_site(i, 0))
+               : dg_pass_cell(pass, &layer->cell, w, x, decoder_site(i, 0));
+}
+
+static void first_of_decoder_back(struct dg_pass *pass, size_t i)
+{
+    const struct dg_decoder_layer *w = &pass->params->weights.transformer.decoder_layers[i];
+    struct pass_decoder_layer *layer = &pass->decoder[i];
+    const float *x = decoder_input(pass, i);
+    if (pass->params->bp.decoder_kind == DG_DECODER_ATTENTION)
+        dg_pass_self_back(pass, &layer->self, &w->self, x, true, decoder_site(i, 0));
+    else
+        dg_pass_cell_back(pass, &layer->cell, w, x, decoder_site(i, 0));
+}
+
 static const float *decode(struct dg_pass *pass, const float *encoded)
 {
     const struct dg_transformer_weights *w = &pass->params->weights.transformer;
@@ -246,8 +284,7 @@ static const float *decode(struct dg_pass *pass, const float *encoded)
     dg_pass_embed(pass, true, 1);
     for (size_t i = 0; i < n; i++) {
         struct pass_decoder_layer *layer = &pass->decoder[i];
-        const float *x = dg_pass_self(pass, &layer->self, &w->decoder_layers[i].self, decoder_input(pass, i),
-                                      true, decoder_site(i, 0));
+        const float *x = first_of_decoder(pass, i);
         x = dg_pass_cross(pass, &layer->cross, &w->decoder_layers[i].cross, x, encoded, decoder_site(i, 1));
         dg_pass_ffn(pass, &layer->ffn, &w->decoder_layers[i].ffn, x, true, decoder_site(i, 2));
     }
@@ -270,10 +307,10 @@ static void decode_back(struct dg_pass *pass, const float *encoded)
         struct pass_decoder_layer *layer = &pass->decoder[i];
         const struct dg_decoder_layer *weights = &w->decoder_layers[i];
         dg_pass_ffn_back(pass, &layer->ffn, &weights->ffn, layer->cross.sub.out, true, decoder_site(i, 2));
-        dg_pass_cross_back(pass, &layer->cross, &weights->cross, layer->self.sub.out, encoded,
-                           decoder_site(i, 1));
-        dg_pass_self_back(pass, &layer->self, &weights->self, decoder_input(pass, i), true,
-                          decoder_site(i, 0));
+        const bool is_attention = pass->params->bp.decoder_kind == DG_DECODER_ATTENTION;
+        dg_pass_cross_back(pass, &layer->cross, &weights->cross, is_attention ? layer->self.sub.out : layer->cell.sub.out,
+                           encoded, decoder_site(i, 1));
+        first_of_decoder_back(pass, i);
     }
     dg_pass_embed_back(pass, true, 1);
 }

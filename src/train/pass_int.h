@@ -43,8 +43,20 @@ struct pass_encoder_layer {
     struct pass_ffn ffn;
 };
 
+/* What stands in some decoders in place of self-attention (docs/MODEL.md). */
+struct pass_cell {
+    struct pass_sub sub;
+    float *wide;    /* SSRU: candidates [M, D], then forget gates [M, D]; AAN: the gates' two, where it has them */
+    float *state;   /* [M, D] SSRU: c; AAN: the mean */
+    float *y;       /* AAN: [M, D] what its feed-forward layers make of it */
+    float *hidden;  /* AAN: [depth - 1] of [M, aan_F] behind the activation */
+    float *pre;     /* ... and before it; NULL with RELU, whose output says enough */
+};
+
 struct pass_decoder_layer {
-    struct pass_attention self, cross;
+    struct pass_attention self;
+    struct pass_cell cell; /* one of the two */
+    struct pass_attention cross;
     struct pass_ffn ffn;
 };
 
@@ -113,7 +125,37 @@ static inline const float *pass_weight(const struct dg_tensor *tensor)
     return tensor->data;
 }
 
-/* ---- Sub-layers (pass_sub.c): forward returns the stream behind it; back turns dx into what is before. */
+/* ---- The frame of sub-layers (pass_frame.c) ---------------------------------------------------------- */
+
+/* What f reads. */
+const float *dg_pass_enter(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w, const float *x,
+                           size_t M);
+
+/* f's output [M, D] lies in pass->dmid, which the way forward has no other use for. */
+float *dg_pass_leave(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w, const float *x,
+                     const struct pass_side *side, uint64_t site);
+
+/* dx of the sub-layer's output becomes, in pass->dmid, the gradient of f's output; what goes past f stays
+ * in dx. */
+void dg_pass_leave_back(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w,
+                        const struct pass_side *side, uint64_t site);
+
+/* Where the gradient of f's input goes: with post-norm it is added to dx, with pre-norm it stands in dmid
+ * until enter_back. */
+float *dg_pass_input_gradient(struct dg_pass *pass, float *beta);
+void dg_pass_enter_back(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w, const float *x,
+                        size_t M);
+
+/* y[M][N] = x W^T, W [N, K] that may be several matrices in a row; without the bias, and with it. */
+void dg_pass_multiply(float *y, const float *x, const struct dg_linear_weights *w, size_t M, size_t N, size_t K);
+void dg_pass_linear(const struct dg_pass *pass, float *y, const float *x, const struct dg_linear_weights *w,
+                    size_t M, size_t N, size_t K);
+
+/* Gradients of weight and bias; and dx = beta dx + dy W, unless dx is NULL. */
+void dg_pass_linear_back(const struct dg_pass *pass, float *dx, float beta, const float *dy, const float *x,
+                         const struct dg_linear_weights *w, size_t M, size_t N, size_t K);
+
+/* ---- Sub-layers (pass_sub.c, pass_cell.c): forward returns the stream behind it; back turns dx into what is before. */
 
 float *dg_pass_self(struct dg_pass *pass, struct pass_attention *kept,
                     const struct dg_attention_weights *w, const float *x, bool is_target, uint64_t site);
@@ -131,6 +173,18 @@ float *dg_pass_ffn(struct dg_pass *pass, struct pass_ffn *kept, const struct dg_
                    const float *x, bool is_target, uint64_t site);
 void dg_pass_ffn_back(struct dg_pass *pass, struct pass_ffn *kept, const struct dg_ffn_weights *w,
                       const float *x, bool is_target, uint64_t site);
+
+float *dg_pass_cell(struct dg_pass *pass, struct pass_cell *kept, const struct dg_decoder_layer *w, const float *x,
+                    uint64_t site);
+void dg_pass_cell_back(struct dg_pass *pass, struct pass_cell *kept, const struct dg_decoder_layer *w, const float *x,
+                       uint64_t site);
+
+/* Attention with vectors for distances (pass_relative.c), as the kernels attend and attend_back do it without;
+ * gradients of the vectors +=. */
+void dg_pass_attend_relative(const struct dg_pass *pass, float *z, float *p, const struct dg_grad_attention *a,
+                             const struct dg_attention_weights *w);
+void dg_pass_attend_relative_back(const struct dg_pass *pass, float *dq, float *dk, float *dv, const float *dz, float *p,
+                                  const struct dg_grad_attention *a, const struct dg_attention_weights *w);
 
 /* A norm of a whole stream by its weights, and its way back (dx may be dy). */
 void dg_pass_norm(const struct dg_pass *pass, float *y, float *stats, const float *x,

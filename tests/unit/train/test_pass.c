@@ -206,6 +206,42 @@ START_TEST(rms_norms_and_other_activations)
 }
 END_TEST
 
+START_TEST(cells_in_place_of_self_attention)
+{
+    static const enum dg_activation activations[] = {DG_ACT_RELU, DG_ACT_SILU};
+    struct dg_blueprint bp = small();
+    for (int place = 0; place < 2; place++) {
+        bp.norm_place = place ? DG_NORM_PRE : DG_NORM_POST;
+        bp.final_norm = place;
+        bp.activation = activations[place];
+        bp.decoder_kind = DG_DECODER_SSRU;
+        bp.aan_depth = bp.aan_F = 0;
+        bp.aan_gate = false;
+        check_network(&bp);
+        bp.decoder_kind = DG_DECODER_AAN;
+        for (bp.aan_depth = 1; bp.aan_depth < 4; bp.aan_depth++) {
+            bp.aan_F = 14;
+            bp.aan_gate = bp.aan_depth != 2;
+            check_network(&bp);
+        }
+    }
+}
+END_TEST
+
+START_TEST(vectors_for_distances)
+{
+    struct dg_blueprint bp = small();
+    bp.positions = DG_POS_NONE;
+    bp.activation = DG_ACT_SILU; /* with RELU a difference went across its corner */
+    for (bp.relative_reach = 1; bp.relative_reach < 8; bp.relative_reach += 2)
+        check_network(&bp);
+    bp.relative_reach = 2;
+    bp.norm_place = DG_NORM_PRE;
+    bp.final_norm = true;
+    check_network(&bp);
+}
+END_TEST
+
 /* Runs the three pairs in the given parts; the sum of gradients must not depend on the cut but for rounding,
  * and with dropout must draw the same. */
 static float *gradient_in_parts(const struct dg_params *params, struct dg_pass *pass, size_t first_part)
@@ -341,16 +377,23 @@ START_TEST(a_network_without_a_way_back_is_refused)
     struct dg_blueprint bp = small();
     struct dg_params params;
     struct dg_why why = DG_WHY_NONE;
-    bp.decoder_kind = DG_DECODER_AAN;
-    bp.aan_depth = 2;
-    bp.aan_F = 8;
-    ck_assert_int_eq(dg_params_init(&params, &bp, &why), DG_ERR_UNSUPPORTED);
+    bp.family = DG_FAMILY_LM;
+    bp.norm_place = DG_NORM_PRE;
+    bp.final_norm = true;
+    bp.positions = DG_POS_LEARNED;
+    bp.n_positions = 8;
+    bp.encoder = (struct dg_stack){.V = V, .H = bp.decoder.H, .F = bp.decoder.F};
+    bp.lm = (struct dg_lm){.head = 2, .kv_heads = 4, .context = 8};
+    bp.start = DG_START_PROMPT;
+    bp.output_bias = false;
+    ck_assert_msg(dg_params_init(&params, &bp, &why) == DG_ERR_UNSUPPORTED, "%s", why.text);
     ck_assert_ptr_nonnull(strstr(why.text, "cannot be trained"));
 }
 END_TEST
 
 DG_UNIT(links_guide_one_head, post_norm_with_everything_tied, every_table_of_kernels_agrees,
         pre_norm_with_final_norms_and_learned_positions,
-        untied_matrices_and_a_start_token, rms_norms_and_other_activations,
+        untied_matrices_and_a_start_token, rms_norms_and_other_activations, cells_in_place_of_self_attention,
+        vectors_for_distances,
         the_cut_of_a_batch_and_a_second_run_change_nothing, measuring_gives_the_loss_without_dropout,
         what_does_not_fit_is_counted, a_network_without_a_way_back_is_refused)
