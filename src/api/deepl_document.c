@@ -122,6 +122,10 @@ static enum dg_err keep_file(struct dg_relay *relay, struct upload *upload, stru
         return dg_why_set(why, DG_ERR_INVALID, "Invalid file data.");
     if (!dg_utf8_valid(file->value, NULL))
         return dg_why_set(why, DG_ERR_UTF8, "Invalid file data: the file is not UTF-8.");
+    size_t n_characters = dg_utf8_count(file->value), n_max = upload->api->opts.characters_max;
+    if (n_max && n_characters > n_max)
+        return dg_why_set(why, DG_ERR_LIMIT, "The file is longer than this server takes: read %zu characters, expected at most %zu.",
+                          n_characters, n_max);
     enum dg_err err = dg_documents_add(&upload->api->documents, dg_clock_now(&upload->api->clock), name_of(relay, file), &document);
     if (err)
         return dg_why_set(why, err, err == DG_ERR_UNSUPPORTED ? "Invalid file data: expected a name that ends in .txt, .html, "
@@ -156,7 +160,8 @@ void dg_deepl_document(struct dg_call *call)
     if (!err)
         err = keep_file(relay, upload, &why);
     if (err) {
-        dg_relay_fail(relay, err == DG_ERR_BUSY ? 429 : err == DG_ERR_NOMEM ? 503 : 400, "invalid_value", dg_why_text(&why, err));
+        int status = err == DG_ERR_BUSY ? 429 : err == DG_ERR_NOMEM ? 503 : err == DG_ERR_LIMIT ? 413 : 400;
+        dg_relay_fail(relay, status, "invalid_value", dg_why_text(&why, err));
         return;
     }
     relay->user = upload;

@@ -168,6 +168,12 @@ static bool read_texts(struct dg_relay *relay, const char *name, struct dg_why *
     return !err;
 }
 
+static bool is_one_text(const struct dg_relay *relay, const char *name)
+{
+    const struct dg_field *field = dg_fields_get(&relay->fields, name);
+    return field && field->kind == DG_FIELD_TEXT && !field->in_array;
+}
+
 /* Texts, languages, off it goes; or the refusal. */
 static void go(struct dg_relay *relay, const char *text, const char *from, const char *to,
                void (*on_whole)(struct dg_relay *relay, struct dg_json_out *out))
@@ -254,9 +260,8 @@ static void answer_deeplx(struct dg_relay *relay, struct dg_json_out *out)
 void dg_other_deeplx(struct dg_call *call, struct dg_relay *relay)
 {
     struct dg_span tags = dg_fields_text(&relay->fields, "tag_handling");
-    const struct dg_field *text = dg_fields_get(&relay->fields, "text");
     call->dialect = &dg_deeplx_dialect;
-    if (!text || text->kind != DG_FIELD_TEXT || text->in_array) {
+    if (!is_one_text(relay, "text")) {
         dg_relay_fail(relay, 400, "invalid_json", "Invalid request payload");
         return;
     }
@@ -449,6 +454,62 @@ void dg_other_nllb(struct dg_call *call, struct dg_relay *relay)
     go(relay, "source", "src_lang", "tgt_lang", answer_nllb);
 }
 
+/* ---- nllb-api ------------------------------------------------------------------------------------- */
+
+static void answer_nllb_api(struct dg_relay *relay, struct dg_json_out *out)
+{
+    dg_json_out_open(out, '{');
+    put_result(out, "result", relay, 0);
+    dg_json_out_close(out, '}');
+}
+
+void dg_other_nllb_api(struct dg_call *call)
+{
+    struct dg_relay *relay = open_relay(call);
+    if (relay && is_one_text(relay, "text"))
+        go(relay, "text", "source", "target", answer_nllb_api);
+    else if (relay)
+        dg_relay_fail(relay, 400, "invalid_value", "text: expected a text");
+}
+
+/* Its readers join the lines without what blanks are at their ends, so the text comes whole: a line of data for each of its own. */
+static void end_nllb_stream(struct dg_relay *relay, const struct dg_failure *failure)
+{
+    struct dg_span text = failure ? (struct dg_span){NULL, 0} : dg_relay_result(relay, 0), line;
+    struct dg_buf events;
+    enum dg_err err = DG_OK;
+    dg_buf_init(&events, text.len * 8 + 64);
+    for (size_t at = 0; !failure && at <= text.len && !err; at += line.len + 1) {
+        const char *end = at < text.len ? memchr(text.ptr + at, '\n', text.len - at) : NULL;
+        line = dg_span_sub(text, at, end ? (size_t)(end - text.ptr) - at : text.len);
+        err = dg_buf_append_cstr(&events, "data: ");
+        if (!err)
+            err = dg_buf_append_span(&events, line);
+        if (!err)
+            err = dg_buf_append_byte(&events, '\n');
+    }
+    if (!err)
+        err = dg_buf_append_byte(&events, '\n');
+    if (failure)
+        dg_call_fail(relay->call, *failure);
+    else if (err)
+        dg_call_fail(relay->call, dg_ask_failure(relay->arena, err, NULL, NULL));
+    else
+        dg_call_reply(relay->call, 200, "text/event-stream", dg_buf_span(&events));
+    dg_buf_deinit(&events);
+}
+
+void dg_other_nllb_api_stream(struct dg_call *call)
+{
+    struct dg_relay *relay = open_relay(call);
+    if (relay && !is_one_text(relay, "text")) {
+        dg_relay_fail(relay, 400, "invalid_value", "text: expected a text");
+    } else if (relay) {
+        relay->on_end = end_nllb_stream;
+        go(relay, "text", "source", "target", NULL);
+    }
+}
+
 /* ---- Google, version 2 ----------------------------------------------------------------------------- */
 
 static void answer_google(struct dg_relay *relay, struct dg_json_out *out)
@@ -496,8 +557,7 @@ void dg_other_opus(struct dg_call *call)
     struct dg_why why = DG_WHY_NONE;
     if (!relay)
         return;
-    const struct dg_field *source = dg_fields_get(&relay->fields, "source");
-    if (!source || source->kind != DG_FIELD_TEXT || source->in_array) {
+    if (!is_one_text(relay, "source")) {
         dg_relay_fail(relay, 400, "invalid_value", "source: expected a text");
     } else if (!dg_other_pair(relay, "from", "to", &why)) {
         char text[128];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Smaller APIs that clients speak: DeepLX, MTranServer, Kiss Translator, Immersive Translate, nllb-serve, Google's
- * version 2, OPUS-MT, marian-server, and the chat completions of OpenAI's. Several share POST /translate; those
+/* Smaller APIs that clients speak: DeepLX, MTranServer, Kiss Translator, Immersive Translate, nllb-serve, nllb-api,
+ * Google's version 2, OPUS-MT, marian-server, and the chat completions of OpenAI's. Several share POST /translate; those
  * functions take a relay whose fields are read (any_translate.c says whose words they are). One thread: the loop's. */
 #ifndef DG_API_OTHER_H
 #define DG_API_OTHER_H
@@ -31,6 +31,8 @@ void dg_other_mtran_languages(struct dg_call *call);
 void dg_other_version(struct dg_call *call);
 void dg_other_heartbeat(struct dg_call *call);
 void dg_other_google(struct dg_call *call);
+void dg_other_nllb_api(struct dg_call *call);        /* one text, by POST or GET */
+void dg_other_nllb_api_stream(struct dg_call *call); /* the same as an event */
 void dg_other_opus(struct dg_call *call);
 void dg_other_opus_languages(struct dg_call *call);
 void dg_other_opus_ready(struct dg_call *call);

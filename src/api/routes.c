@@ -81,6 +81,10 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/kiss", "kiss", dg_api_any_translate, PLAIN, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/deeplx", "deeplx", dg_api_any_translate, .dialect = &dg_deeplx_dialect, .gate = DG_GATE_TEXT},
 
+    {DG_HTTP_POST, "/api/v4/translator", "nllb_api", dg_other_nllb_api, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/api/v4/translator", "nllb_api_get", dg_other_nllb_api, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/api/v4/translator/stream", "nllb_api_stream", dg_other_nllb_api_stream, PLAIN, .gate = DG_GATE_TEXT},
+
     /* Google's version 2, OPUS-MT's, and the chat completions of OpenAI's. */
     {DG_HTTP_POST, "/language/translate/v2", "google", dg_other_google, .dialect = &dg_google_dialect, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/language/translate/v2", "google_get", dg_other_google, .dialect = &dg_google_dialect, .gate = DG_GATE_TEXT},
@@ -91,6 +95,8 @@ static const struct dg_route routes[] = {
 
     /* DeepL's. */
     {DG_HTTP_POST, "/v2/translate", "deepl_translate", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/v2/translate", "deepl_get", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/v1/translate", "deepl_v1", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT}, /* OmegaT's; by POST it is ours */
     {DG_HTTP_POST, "/v2/document", "deepl_document", dg_deepl_document, DEEPL, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v2/document/*", "deepl_document_status", dg_deepl_document_status, DEEPL, .gate = DG_GATE_OPEN},
     {DG_HTTP_POST, "/v2/document/*/result", "deepl_document_result", dg_deepl_document_result, DEEPL, .gate = DG_GATE_OPEN},

@@ -52,11 +52,47 @@ enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_loaded *
 
 /* ---- Parts -------------------------------------------------------------------------------------- */
 
+/* Overwrites with blanks what lies in [from, to) of the document's text. */
+static void blank(struct dg_buf *text, const struct dg_segment *part, size_t from, size_t to)
+{
+    size_t end = part->at + part->len;
+    for (size_t at = from > part->at ? from : part->at; at < to && at < end; at++)
+        text->ptr[at - part->at] = ' ';
+}
+
+/* The part's text with blanks for what is frozen in it and what the request names: letters there are not to be
+ * translated. `item` goes through the document's items, part by part. */
+static enum dg_err blank_kept(const struct dg_request *request, const struct dg_segment *part, size_t *item,
+                              struct dg_buf *text)
+{
+    size_t n_items = 0, end = part->at + part->len;
+    const struct dg_doc_item *items = request->doc ? dg_doc_items(request->doc, &n_items) : NULL;
+    struct dg_span whole = dg_span_sub(request->asked.text, part->at, part->len);
+    dg_buf_clear(text);
+    enum dg_err err = dg_buf_append_span(text, whole);
+    while (*item < n_items && items[*item].plain_at + items[*item].plain_len <= part->at)
+        (*item)++;
+    for (size_t i = *item; !err && i < n_items && items[i].plain_at < end; i++)
+        if (items[i].kind == DG_DOC_FROZEN)
+            blank(text, part, items[i].plain_at, items[i].plain_at + items[i].plain_len);
+    for (size_t k = 0; !err && k < request->asked.n_protect; k++) {
+        struct dg_span one = request->asked.protect[k];
+        for (size_t at = 0; one.len && at + one.len <= whole.len; at++)
+            if (dg_span_starts(dg_span_sub(whole, at, one.len), one))
+                blank(text, part, part->at + at, part->at + at + one.len);
+    }
+    return err;
+}
+
 /* Sentences that have nothing to translate become separators: all of them, or those of nothing but addresses,
  * placeholders and the like. */
 static enum dg_err pass_through(struct dg_request *request, struct dg_request_tools *tools, size_t from)
 {
+    bool keeps = !request->is_copy && !request->asked.no_protect && (request->doc || request->asked.n_protect > 0);
+    size_t item = request->doc_end.item;
     enum dg_err err = DG_OK;
+    struct dg_buf blanked;
+    dg_buf_init(&blanked, request->asked.text.len);
     for (size_t i = from; !err && i < request->n_parts; i++) {
         struct dg_segment *part = &request->parts[i];
         if (part->kind != DG_SEGMENT_SENTENCE)
@@ -64,11 +100,14 @@ static enum dg_err pass_through(struct dg_request *request, struct dg_request_to
         struct dg_span text = dg_span_sub(request->asked.text, part->at, part->len);
         if (!request->is_copy)
             err = dg_protect_find(text, DG_PROTECT_ALL, &tools->protected);
+        if (!err && keeps && !(err = blank_kept(request, part, &item, &blanked)))
+            text = dg_buf_span(&blanked);
         if (err || !(request->is_copy || dg_protect_leaves_nothing(text, &tools->protected)))
             continue;
         part->kind = DG_SEGMENT_SEPARATOR;
         request->n_sentences--;
     }
+    dg_buf_deinit(&blanked);
     return err;
 }
 

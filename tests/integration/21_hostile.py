@@ -30,6 +30,7 @@ ROUTES = {
     "/deeplx": {"text": "1", "source_lang": "FR", "target_lang": "EN"},
     "/language/translate/v2": {"q": "1", "source": "fr", "target": "en"},
     "/api/translate": {"source": "1", "from": "fr", "to": "en"},
+    "/api/v4/translator": {"text": "1", "source": "fra_Latn", "target": "eng_Latn"},
     "/v1/chat/completions": {"messages": [{"role": "user", "content": "1"}], "model": "fr-en"},
 }
 TEXTS = ("text", "q", "texts", "text_list", "type", "messages", "source")  # the member that is one, the first that is there
@@ -44,7 +45,7 @@ OPTIONS = {
                       "outline_detection", "splitting_tags", "non_splitting_tags", "ignore_tags", "auth_key"],
     "/v2/languages": [], "/v2/usage": [],
     "/translate/batch": ["html"], "/imme": [], "/kiss": ["texts"], "/deeplx": ["tag_handling"],
-    "/language/translate/v2": ["format", "key"], "/api/translate": ["model"],
+    "/language/translate/v2": ["format", "key"], "/api/translate": ["model"], "/api/v4/translator": [],
     "/v1/chat/completions": ["stream", "temperature", "max_tokens", "n", "top_p", "seed", "stop"],
 }
 LINES = ("/v1/jobs",)  # bodies of lines; tried as bytes only

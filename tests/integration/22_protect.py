@@ -58,6 +58,9 @@ class Fields(IntegrationTest):
         self.assertEqual(status, 200, answer)
         item = answer["translations"][0]
         self.assertTrue("{0}" in item["text"] or item["lost"] == ["{0}"], item)
+        for fields in ({"text": "Ken Follett, @a {0}", "protected": ["Ken Follett"]}, {"text": '<i translate="no">chat</i> @a <code>noir</code>', "format": "html"}):
+            status, answer = self.translate(server, **fields)  # nothing is left to translate
+            self.assertEqual((status, answer["translations"][0]["text"], answer["usage"]["output_tokens"]), (200, fields["text"], 0))
         status, answer = self.translate(server, text="x", protected=[""])
         self.assertEqual((status, answer["error"]["field"]), (400, "protected"))
 
