@@ -18,6 +18,7 @@
 #include "tools/train_end.h"
 #include "train/curve.h"
 #include "train/setup.h"
+#include "train/snapshots.h"
 #include "train/trainer.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ struct train {
     int64_t batch_tokens, part_tokens, len_max;
     double rate, rate_min, beta1, beta2, epsilon, weight_decay, clip, average;
     double teacher;
-    int64_t warmup;
+    int64_t warmup, average_last;
     int schedule, optimiser, loss;
     double smoothing, dropout, dropout_ffn, guide;
     int64_t guide_head;
@@ -199,6 +200,8 @@ static const struct dg_opt_row rows[] = {
      .help = "largest norm of a step's gradient; 0: any"},
     {DG_OPT_REAL(struct train, average), "average", .def = "0.9995", .real_min = 0, .real_max = 0.999999,
      .help = "decay of the moving average of the weights, which is what is served; 0: none"},
+    {DG_OPT_INT(struct train, average_last), "average-last", .def = "0", .max = DG_SNAPSHOTS_MAX,
+     .help = "serve the mean of the weights at the last so many validations in place of the moving average; 0: do not"},
     {DG_OPT_REAL(struct train, smoothing), "smoothing", .def = "0.1", .real_min = 0, .real_max = 0.9,
      .help = "label smoothing"},
     {DG_OPT_REAL(struct train, dropout), "dropout", .def = "0.1", .real_min = 0, .real_max = 0.9,
@@ -455,7 +458,8 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
                       .epsilon = flags->epsilon,
                       .weight_decay = flags->weight_decay,
                       .clip = flags->clip,
-                      .average = flags->average,
+                      .average = flags->average_last ? 0.0 : flags->average,
+                      .average_last = (size_t)flags->average_last,
                       .freeze = freeze},
         .threads = flags->threads ? (size_t)flags->threads : dg_cpu_cores(),
         .batch_tokens = (size_t)flags->batch_tokens,

@@ -126,7 +126,7 @@ static enum dg_err put_training(const struct dg_card *card, struct dg_buf *out)
     enum dg_err err = dg_buf_printf(
         out,
         "\n## Training\n\nBy `dragoman train`: %" PRIu64 " steps in %.1f hours on %zu thread%s, %.2f passes over the pairs; "
-        "%s. The weights are the moving average at step %" PRIu64 "%s.\n",
+        "%s. The weights are the average at step %" PRIu64 "%s.\n",
         now->step, now->seconds / 3600.0, card->threads, card->threads == 1 ? "" : "s",
         (double)now->epoch - 1.0 + (now->n ? (double)now->position / (double)now->n : 0.0), card->end,
         now->best_step ? now->best_step : now->step, now->best_step ? ", the best on the held-out pairs" : "");

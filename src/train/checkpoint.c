@@ -79,7 +79,8 @@ enum dg_err dg_checkpoint_save(const struct dg_checkpoint *point, const char *pa
     if (!err) {
         frame.counters[0] = *point->state.step;
         frame.counters[1] = *point->state.updates;
-        memcpy(frame.counters + COUNTERS, point->numbers, point->n_numbers * sizeof *point->numbers);
+        if (point->n_numbers)
+            memcpy(frame.counters + COUNTERS, point->numbers, point->n_numbers * sizeof *point->numbers);
         for (size_t i = 0; i < frame.n_parts; i++)
             plan[i] = (struct dg_safetensors_plan){
                 .name = frame.parts[i].name, .dtype = frame.parts[i].dtype, .rank = 1, .shape = {frame.parts[i].len}};
@@ -119,7 +120,8 @@ enum dg_err dg_checkpoint_load(const struct dg_checkpoint *point, const char *pa
     if (!err) {
         *point->state.step = frame.counters[0];
         *point->state.updates = frame.counters[1];
-        memcpy(point->numbers, frame.counters + COUNTERS, point->n_numbers * sizeof *point->numbers);
+        if (point->n_numbers)
+            memcpy(point->numbers, frame.counters + COUNTERS, point->n_numbers * sizeof *point->numbers);
     }
     close_frame(&frame);
     dg_safetensors_close(&file);

@@ -94,9 +94,10 @@ static bool take_memory(struct dg_optimiser *o)
     const bool has_moments = o->opts.kind == DG_OPTIMISER_ADAM;
     o->moment1 = has_moments ? zeros(n) : NULL;
     o->moment2 = has_moments ? zeros(n) : NULL;
-    o->average = o->opts.average > 0.0 ? zeros(n) : NULL;
+    const bool has_average = o->opts.average > 0.0 || o->opts.average_last;
+    o->average = has_average ? zeros(n) : NULL;
     bool ok = list_frozen(o) && o->gradients && o->squares &&
-              (!has_moments || (o->moment1 && o->moment2)) && (o->average || !(o->opts.average > 0.0));
+              (!has_moments || (o->moment1 && o->moment2)) && (o->average || !has_average);
     for (size_t i = 0; ok && i < members; i++)
         ok = (o->gradients[i] = zeros(n)) != NULL;
     return ok;
@@ -262,7 +263,7 @@ static void update(void *ctx, size_t member)
         if (o->has_step && matrices < len)
             update_range(o, at + matrices, len - matrices, false);
         memset(o->gradients[0] + at, 0, len * sizeof(float));
-        if (o->has_step && o->average)
+        if (o->has_step && o->average && !o->opts.average_last)
             o->k->approach(o->average + at, o->params->w + at, o->average_share, len);
     }
 }

@@ -3,7 +3,7 @@
 
 /* From gradients to better weights: Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019) with
  * bias correction, clipping by the norm of the whole gradient, schedules of the learning rate, and an
- * exponential moving average of the weights, which is what gets served.
+ * average of the weights, which is what gets served: an exponential moving one, or what the trainer puts there.
  *
  *     struct dg_optimiser_opts opts = DG_OPTIMISER_OPTS_DEFAULT;
  *     err = dg_optimiser_new(&optimiser, &params, &opts, team, &why);
@@ -55,6 +55,7 @@ struct dg_optimiser_opts {
     double weight_decay; /* not of biases and gains */
     double clip;         /* largest norm of the gradient; 0: no clipping */
     double average;      /* decay of the moving average; 0: none is kept */
+    size_t average_last; /* the average is another: that of so many snapshots, which the trainer writes into it; 0: not */
     unsigned freeze;     /* enum dg_freeze together; what is frozen counts for no norm either */
 };
 

@@ -12,6 +12,7 @@
 #include "model/dir.h"
 #include "train/checkpoint.h"
 #include "train/random.h"
+#include "train/snapshots.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,7 +184,7 @@ const struct dg_params *dg_trainer_params(const struct dg_trainer *t)
 size_t dg_trainer_bytes(const struct dg_trainer *t)
 {
     const size_t moments = t->opts.optimiser.kind == DG_OPTIMISER_ADAM ? 2 : 0;
-    const size_t arrays = 1 + moments + (t->opts.optimiser.average > 0.0) + t->opts.threads;
+    const size_t arrays = 1 + moments + (dg_optimiser_state(t->optimiser).average != NULL) + t->opts.threads;
     return t->params.n * sizeof(float) * arrays + t->opts.threads * dg_pass_bytes(t->passes[0]);
 }
 
@@ -231,6 +232,14 @@ static struct kept keep(const struct dg_trainer *t)
     };
 }
 
+/* Of the snapshots up to now the last `k` stay; those that come later will be taken again. */
+static void prune(const struct dg_trainer *t, size_t k)
+{
+    char path[PATH_CAP];
+    if (t->opts.optimiser.average_last && path_of(t, "training", path, NULL) == DG_OK)
+        dg_snapshots_prune(path, t->now.step, k);
+}
+
 static enum dg_err save(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
                         struct dg_why *why)
 {
@@ -243,6 +252,7 @@ static enum dg_err save(struct dg_trainer *t, const struct dg_trainer_events *ev
     if (err)
         return dg_why_wrap(why, err, "the checkpoint could not be written; the one before it is whole");
     t->saved_ns = dg_clock_now(&t->clock);
+    prune(t, t->opts.optimiser.average_last);
     if (events->on_save)
         events->on_save(ctx, &t->now);
     return DG_OK;
@@ -326,6 +336,7 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
     t->now.loss = double_of(kept.line_loss);
     t->now.objective = double_of(kept.line_objective);
     t->now.tokens_per_second = double_of(kept.line_speed);
+    prune(t, DG_SNAPSHOTS_MAX);
     if (t->now.epoch == 0 || t->now.position > t->order.n)
         return dg_why_set(why, DG_ERR_INVALID, "%s belongs to other pairs", path);
     err = cut_log(t, log, why);
@@ -566,6 +577,17 @@ static void swap_average(struct dg_trainer *t)
     }
 }
 
+/* Where the average is that of snapshots: with the weights of now among them. */
+static enum dg_err take_snapshot(struct dg_trainer *t, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    const size_t k = t->opts.optimiser.average_last;
+    enum dg_err err = k ? path_of(t, "training", path, why) : DG_OK;
+    if (!err && k)
+        err = dg_snapshots_take(&t->params, path, t->now.step, k, dg_optimiser_state(t->optimiser).average, why);
+    return err ? dg_why_wrap(why, err, "a snapshot of the weights") : DG_OK;
+}
+
 static bool is_better(const struct dg_trainer *t, const struct dg_validate_report *report, double *value)
 {
     const bool has_scores = report->bleu >= 0.0;
@@ -620,8 +642,9 @@ static enum dg_err validate(struct dg_trainer *t, const struct dg_trainer_events
                             struct dg_why *why)
 {
     struct dg_validate_report report;
-    enum dg_err err =
-        dg_trainer_judge(t, t->data.dev, t->data.dev_texts, t->opts.n_translate, t->opts.beam, &report, why);
+    enum dg_err err = take_snapshot(t, why);
+    if (!err)
+        err = dg_trainer_judge(t, t->data.dev, t->data.dev_texts, t->opts.n_translate, t->opts.beam, &report, why);
     if (err)
         return err;
     double value;
@@ -696,7 +719,11 @@ enum dg_err dg_trainer_run(struct dg_trainer *t, const struct dg_trainer_events 
     if (!err && !validated && *end != DG_TRAINER_STOPPED && t->data.dev->n)
         err = validate(t, events, ctx, why);
     /* Without held-out pairs, or stopped before the first validation: what there is. */
-    if (!err && t->now.best_step == 0 && *end != DG_TRAINER_STOPPED)
-        err = publish(t, why);
+    if (!err && t->now.best_step == 0 && *end != DG_TRAINER_STOPPED) {
+        if (!t->data.dev->n)
+            err = take_snapshot(t, why);
+        if (!err)
+            err = publish(t, why);
+    }
     return err ? err : save(t, events, ctx, why);
 }

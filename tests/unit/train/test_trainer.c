@@ -3,6 +3,7 @@
 
 /* Whole runs on a toy language: learning by heart, resuming to the bit, ends and refusals. */
 #include "train/trainer.h"
+#include "base/map_file.h"
 #include "base/mem.h"
 #include "model/dir.h"
 #include "tmpdir.h"
@@ -131,7 +132,25 @@ static char *log_without_times(const char *dir)
     return text.ptr;
 }
 
-START_TEST(a_resumed_run_gives_the_bits_of_an_uninterrupted_one)
+static struct dg_map_file model_in(const char *dir)
+{
+    char path[400];
+    struct dg_map_file file;
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    ck_assert_int_eq(dg_map_file_open(&file, path, 1 << 24, NULL), DG_OK);
+    return file;
+}
+
+static void check_same_model(const char *dir, const char *other)
+{
+    struct dg_map_file file = model_in(dir), again = model_in(other);
+    ck_assert_uint_eq(file.len, again.len);
+    ck_assert_mem_eq(file.bytes, again.bytes, file.len);
+    dg_map_file_close(&file);
+    dg_map_file_close(&again);
+}
+
+static void check_resumed(size_t average_last)
 {
     char dirs[2][256];
     struct place places[2];
@@ -146,6 +165,8 @@ START_TEST(a_resumed_run_gives_the_bits_of_an_uninterrupted_one)
         opts.steps = 23;
         opts.dropout_ffn = 0.2f;
         opts.optimiser.weight_decay = 0.01;
+        opts.optimiser.average_last = average_last;
+        opts.valid_every = 4;
         ck_assert_int_eq(run_in_parts(&places[i], &opts, parts, i ? 4 : 0, &weights[i], &n[i]), DG_OK);
     }
     ck_assert_uint_eq(n[0], n[1]);
@@ -153,12 +174,19 @@ START_TEST(a_resumed_run_gives_the_bits_of_an_uninterrupted_one)
     char *logs[2] = {log_without_times(places[0].dir), log_without_times(places[1].dir)};
     ck_assert_ptr_nonnull(logs[0]);
     ck_assert_str_eq(logs[0], logs[1]);
+    check_same_model(places[0].dir, places[1].dir);
     for (size_t i = 0; i < 2; i++) {
         dg_free(logs[i]);
         dg_free(weights[i]);
         dg_setup_close(&places[i].setup);
         dg_tmpdir_remove(dirs[i]);
     }
+}
+
+START_TEST(a_resumed_run_gives_the_bits_of_an_uninterrupted_one)
+{
+    check_resumed(0);
+    check_resumed(2);
 }
 END_TEST
 
