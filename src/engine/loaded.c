@@ -203,8 +203,8 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
     loaded->blueprint = *dg_model_blueprint(model);
     if (loaded->blueprint.unk_id == DG_ID_NONE) /* many configurations leave it to the vocabulary */
         loaded->blueprint.unk_id = dg_tokenizer_target(loaded->tokenizer).unk;
-    if (loaded->blueprint.family == DG_FAMILY_SEQ && loaded->blueprint.seq.is_classifier)
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is a classifier: it tells labels (dragoman classify), it does not "
+    if (dg_blueprint_is_reader(&loaded->blueprint))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is an encoder alone or a classifier (dragoman classify): it does not "
                          "translate", path);
     if (!err)
         err = check_tokenizer(loaded, path, why);

@@ -134,11 +134,36 @@ static void check_lm(struct dg_buf *faults, const struct dg_blueprint *bp)
               lm->rope.low, lm->rope.high, lm->rope.original);
 }
 
+static void check_enc(struct dg_buf *faults, const struct dg_blueprint *bp)
+{
+    const struct dg_enc *enc = &bp->enc;
+    check_stack(faults, "encoder", &bp->encoder, bp->D);
+    check_range(faults, "decoder layers", bp->decoder.n_layers, 0, 0);
+    check_range(faults, "number of segments", enc->n_types, 0, DG_ENC_TYPES_MAX);
+    check_range(faults, "number of separators", enc->separators, 1, 2);
+    switch (enc->head) {
+    case DG_HEAD_NONE: check_range(faults, "outputs", bp->decoder.V, 1, 1); break;
+    case DG_HEAD_WORDS: check_range(faults, "outputs", bp->decoder.V, bp->encoder.V, bp->encoder.V); break;
+    case DG_HEAD_SPANS: check_range(faults, "number of labels", bp->decoder.V, 2, 2); break;
+    case DG_HEAD_POOLED:
+    case DG_HEAD_TOKENS: check_range(faults, "number of labels", bp->decoder.V, 1, VOCABULARY_MAX); break;
+    }
+    if (enc->head != DG_HEAD_WORDS && (bp->tie_output || bp->tie_source_target))
+        fault(faults, "matrices are tied, but the head has no matrix of words");
+    if (bp->positions == DG_POS_LEARNED && bp->n_positions < bp->source_len_max + bp->position_offset)
+        fault(faults, "%zu learned positions do not reach over %zu tokens behind %zu", bp->n_positions, bp->source_len_max,
+              bp->position_offset);
+    if (bp->decoder_kind != DG_DECODER_ATTENTION || bp->relative_reach)
+        fault(faults, "an encoder alone has attention without relative positions");
+}
+
 static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
     check_range(faults, "model width", bp->D, 1, WIDTH_MAX);
     if (bp->family == DG_FAMILY_LM) {
         check_lm(faults, bp);
+    } else if (bp->family == DG_FAMILY_ENC) {
+        check_enc(faults, bp);
     } else {
         check_stack(faults, "encoder", &bp->encoder, bp->D);
         check_stack(faults, "decoder", &bp->decoder, bp->D);
@@ -172,7 +197,8 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
 
 static void check_tokens(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
-    if (bp->family == DG_FAMILY_SEQ && bp->seq.is_classifier) { /* its labels are no tokens */
+    if (dg_blueprint_is_reader(bp)) { /* its labels are no tokens */
+        check_id(faults, "pad token id", bp->pad_id, bp->encoder.V, false);
         check_id(faults, "unk token id", bp->unk_id, bp->encoder.V, false);
         return;
     }
@@ -304,6 +330,36 @@ const char *dg_seq_attention_name(enum dg_seq_attention attention)
         return "general";
     case DG_SEQ_ADDITIVE:
         return "additive";
+    }
+    return "?";
+}
+
+const char *dg_head_name(enum dg_head head)
+{
+    switch (head) {
+    case DG_HEAD_NONE:
+        return "none";
+    case DG_HEAD_WORDS:
+        return "words";
+    case DG_HEAD_POOLED:
+        return "pooled";
+    case DG_HEAD_TOKENS:
+        return "tokens";
+    case DG_HEAD_SPANS:
+        return "spans";
+    }
+    return "?";
+}
+
+const char *dg_label_rule_name(enum dg_label_rule rule)
+{
+    switch (rule) {
+    case DG_LABELS_ONE:
+        return "one";
+    case DG_LABELS_EACH:
+        return "each";
+    case DG_LABELS_NUMBER:
+        return "number";
     }
     return "?";
 }

@@ -25,6 +25,7 @@ enum dg_family {
     DG_FAMILY_RNN,         /* recurrent encoder-decoder with attention; struct dg_rnn_weights */
     DG_FAMILY_LM,          /* a decoder alone, that goes on with what it reads; struct dg_lm_weights */
     DG_FAMILY_SEQ,         /* plain recurrent encoder-decoder, or a classifier; struct dg_seq_weights */
+    DG_FAMILY_ENC,         /* an encoder alone, that says something of what it reads; struct dg_enc_weights */
 };
 
 /* What stands in the decoder where the paper has masked self-attention. */
@@ -154,6 +155,35 @@ struct dg_lm {
     size_t n_stop;
 };
 
+/* What stands on an encoder that is alone. */
+enum dg_head {
+    DG_HEAD_NONE,   /* nothing: it gives its states */
+    DG_HEAD_WORDS,  /* which word stands at a place: dense, activation, norm, the matrix of words */
+    DG_HEAD_POOLED, /* labels of a text or of a pair of them, by its first token: dense, pooler, matrix */
+    DG_HEAD_TOKENS, /* labels of each token: matrix */
+    DG_HEAD_SPANS,  /* the same with two of them: here an answer begins, here it ends */
+};
+
+/* How a pooled head's numbers are read. */
+enum dg_label_rule {
+    DG_LABELS_ONE,    /* one of them is right: softmax */
+    DG_LABELS_EACH,   /* each is right or wrong: sigmoid */
+    DG_LABELS_NUMBER, /* they are numbers that were learned, as they are */
+};
+
+/* What only encoders without a decoder have (BERT, RoBERTa, DistilBERT). In the blueprint `encoder` is their stack;
+ * `decoder` has no layers, and its V is what the head gives: words, labels, 2, or 1 without a head. */
+struct dg_enc {
+    enum dg_head head;
+    enum dg_activation head_activation; /* WORDS */
+    bool pools_relu;                    /* POOLED: relu (DistilBERT) in place of tanh */
+    enum dg_label_rule rule;            /* POOLED */
+    size_t n_types;                     /* rows of segment embeddings; 0: none. With 2 or more a second text has the second */
+    size_t separators;                  /* tokens between two texts: 1, or 2 (RoBERTa) */
+};
+
+enum { DG_ENC_TYPES_MAX = 64 };
+
 /* One stack. */
 struct dg_stack {
     size_t n_layers; /* 1 to 64 */
@@ -176,6 +206,7 @@ struct dg_blueprint {
     struct dg_rnn rnn;       /* RNN only; there D is the width of embeddings, H and F are 1 */
     struct dg_lm lm;         /* LM only */
     struct dg_seq seq;       /* SEQ only; H and F are 1 */
+    struct dg_enc enc;       /* ENC only */
 
     /* Mathematics */
     enum dg_activation activation;
@@ -227,6 +258,12 @@ static inline bool dg_blueprint_has_sinusoids(const struct dg_blueprint *bp)
     return bp->positions != DG_POS_NONE && bp->positions != DG_POS_LEARNED && bp->positions != DG_POS_ROTARY;
 }
 
+/* Whether it says something of a text, and neither translates nor goes on with one: an encoder, a classifier. */
+static inline bool dg_blueprint_is_reader(const struct dg_blueprint *bp)
+{
+    return bp->family == DG_FAMILY_ENC || (bp->family == DG_FAMILY_SEQ && bp->seq.is_classifier);
+}
+
 /* Blocks of D rows that a plain recurrent cell's matrices have: GRU 3, LSTM 4, tanh 1. */
 size_t dg_blueprint_gates(const struct dg_blueprint *bp);
 
@@ -243,5 +280,7 @@ const char *dg_decoder_kind_name(enum dg_decoder_kind kind);
 const char *dg_positions_name(enum dg_positions positions);
 const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder);
 const char *dg_seq_attention_name(enum dg_seq_attention attention);
+const char *dg_head_name(enum dg_head head);
+const char *dg_label_rule_name(enum dg_label_rule rule);
 
 #endif

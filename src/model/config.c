@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/map_file.h"
 #include "base/mem.h"
+#include "model/config_enc.h"
 #include "model/config_lm.h"
 
 #include <math.h>
@@ -295,13 +296,15 @@ static void read_transformer(struct fields *f, struct dg_blueprint *bp)
     bp->aan_gate = flag_of(f, "aan_gate", false);
 }
 
-static const char *const family_names[] = {"language-model", NULL};
+static const char *const family_names[] = {"language-model", "encoder", NULL};
 
 static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
 {
-    if (choice_of(f, "family", family_names, -1) == 0) {
+    const int family = choice_of(f, "family", family_names, -1);
+    if (family >= 0) {
         if (!f->err)
-            f->err = dg_config_lm_read_own(bp, f->object, f->why);
+            f->err = family == 0 ? dg_config_lm_read_own(bp, f->object, f->why)
+                                 : dg_config_enc_read_own(bp, f->object, f->why);
         bp->source_len_max = size_of(f, "max_source_length", bp->source_len_max, DG_JSON_OPTIONAL);
         read_suppressed(f, bp);
         return;
@@ -327,8 +330,9 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
                         const struct dg_json *generation, const struct dg_json *tokenizer,
                         struct dg_why *why, const char **about)
 {
-    enum { MARIAN, M2M, OURS, FIRST_LM };
-    static const char *const types[] = {"marian", "m2m_100", "dragoman", "gpt2", "llama", "mistral", "qwen2", NULL};
+    enum { MARIAN, M2M, OURS, FIRST_ENC, FIRST_LM = FIRST_ENC + 3 };
+    static const char *const types[] = {"marian", "m2m_100", "dragoman", "bert",    "roberta", "distilbert",
+                                        "gpt2",   "llama",   "mistral",  "qwen2",   NULL};
     struct fields f = {.object = config, .why = why};
     int type = 0;
     f.err = dg_json_get_choice(config, "model_type", DG_JSON_REQUIRED, types, why, &type);
@@ -353,6 +357,8 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
         read_m2m(&f, bp, tokenizer);
     else if (type == OURS)
         read_dragoman(&f, bp);
+    else if (type < FIRST_LM)
+        f.err = dg_config_enc_read_foreign(bp, config, (enum dg_config_enc)(type - FIRST_ENC), why);
     else
         f.err = dg_config_lm_read_foreign(bp, config, (enum dg_config_lm)(type - FIRST_LM), why);
     read_generation(&f, bp);
@@ -368,6 +374,8 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
     read_source_len(tokenizer, bp);
     if (bp->family == DG_FAMILY_LM)
         dg_config_lm_clamp(bp);
+    if (bp->family == DG_FAMILY_ENC)
+        dg_config_enc_clamp(bp);
     /* The converter gives pad a zero row and a zero bias: left in, it would hold much of the mass. */
     if (type == MARIAN)
         suppress(&f, bp, bp->pad_id);
@@ -550,20 +558,22 @@ static enum dg_err print_tokens(const struct dg_blueprint *bp, struct dg_buf *ou
 
 enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
 {
-    const bool is_lm = bp->family == DG_FAMILY_LM;
-    enum dg_err err = is_lm ? dg_config_lm_print(bp, out) : print_sizes(bp, out);
-    if (!err && !is_lm)
+    const bool is_half = bp->family == DG_FAMILY_LM || bp->family == DG_FAMILY_ENC;
+    enum dg_err err = bp->family == DG_FAMILY_LM    ? dg_config_lm_print(bp, out)
+                      : bp->family == DG_FAMILY_ENC ? dg_config_enc_print(bp, out)
+                                                    : print_sizes(bp, out);
+    if (!err && !is_half)
         err = bp->family == DG_FAMILY_RNN   ? print_rnn(bp, out)
               : bp->family == DG_FAMILY_SEQ ? print_seq(bp, out)
                                             : print_mathematics(bp, out);
     if (!err && (bp->alignment_layer || bp->alignment_head)) /* nothing is said of what is usual */
         err = dg_buf_printf(out, "  \"alignment_layer\": %zu,\n  \"alignment_head\": %zu,\n", bp->alignment_layer,
                             bp->alignment_head);
-    if (!err && !is_lm)
+    if (!err && !is_half)
         err = print_ties(bp, out);
     if (!err)
         err = print_tokens(bp, out);
-    if (!err && !is_lm)
+    if (!err && !is_half)
         err = dg_buf_printf(out, "  \"decoder_start\": \"%s\",\n  \"language_rule\": \"%s\",\n",
                             start_names[bp->start], lang_names[bp->lang_rule]);
     if (!err)

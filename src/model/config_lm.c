@@ -1,73 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per type; the readers keep the first failure and pass the rest over. */
+/* One function per type. */
 #include "model/config_lm.h"
+#include "model/config_fields.h"
 
 #include <string.h>
 
-enum { SIZE_MAX_FIELD = 1 << 24, IDS_MAX = 1 << 24 };
-
-struct reading {
-    const struct dg_json *object;
-    struct dg_why *why;
-    enum dg_err err;
-};
-
-/* ---- Fields ------------------------------------------------------------------------------------ */
-
-static size_t size_of(struct reading *r, const char *name, size_t otherwise)
-{
-    int64_t value = (int64_t)otherwise;
-    if (!r->err)
-        r->err = dg_json_get_int(r->object, name, DG_JSON_OPTIONAL, 0, SIZE_MAX_FIELD, r->why, &value);
-    return (size_t)value;
-}
-
-static size_t need_size(struct reading *r, const char *name)
-{
-    int64_t value = 0;
-    if (!r->err)
-        r->err = dg_json_get_int(r->object, name, DG_JSON_REQUIRED, 0, SIZE_MAX_FIELD, r->why, &value);
-    return (size_t)value;
-}
-
-static bool flag_of(struct reading *r, const char *name, bool otherwise)
-{
-    bool value = otherwise;
-    if (!r->err)
-        r->err = dg_json_get_bool(r->object, name, DG_JSON_OPTIONAL, r->why, &value);
-    return value;
-}
-
-static double real_of(struct reading *r, const char *name, double otherwise)
-{
-    double value = otherwise;
-    if (!r->err)
-        r->err = dg_json_get_real(r->object, name, DG_JSON_OPTIONAL, -1e15, 1e15, r->why, &value);
-    return value;
-}
-
-static int choice_of(struct reading *r, const char *name, const char *const *choices, int otherwise)
-{
-    int choice = otherwise;
-    if (!r->err)
-        r->err = dg_json_get_choice(r->object, name, DG_JSON_OPTIONAL, choices, r->why, &choice);
-    return choice;
-}
-
-/* Refuses a flag that asks for mathematics we have not. */
-static void must_be(struct reading *r, const char *name, bool otherwise, bool expected)
-{
-    if (flag_of(r, name, otherwise) != expected && !r->err)
-        r->err = dg_why_set(r->why, DG_ERR_UNSUPPORTED, "field '%s' is %s, expected %s", name,
-                            expected ? "false" : "true", expected ? "true" : "false");
-}
-
-static const char *const activation_names[] = {"gelu_new",   "gelu", "gelu_pytorch_tanh", "silu", "swish",
-                                               "quick_gelu", "relu", NULL};
-static const enum dg_activation activations[] = {DG_ACT_GELU_TANH, DG_ACT_GELU_ERF, DG_ACT_GELU_TANH, DG_ACT_SILU,
-                                                 DG_ACT_SILU,      DG_ACT_GELU_QUICK, DG_ACT_RELU};
+enum { IDS_MAX = 1 << 24 };
 
 /* ---- All ---------------------------------------------------------------------------------------- */
 
@@ -116,22 +56,22 @@ enum dg_err dg_config_lm_read_stops(struct dg_blueprint *bp, const struct dg_jso
 
 /* ---- GPT-2 --------------------------------------------------------------------------------------- */
 
-static void read_gpt2(struct reading *r, struct dg_blueprint *bp)
+static void read_gpt2(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
-    bp->D = need_size(r, "n_embd");
-    bp->decoder.n_layers = need_size(r, "n_layer");
-    bp->decoder.H = need_size(r, "n_head");
-    bp->decoder.V = need_size(r, "vocab_size");
-    bp->lm.context = bp->n_positions = need_size(r, "n_positions");
-    bp->decoder.F = size_of(r, "n_inner", 4 * bp->D);
-    bp->activation = activations[choice_of(r, "activation_function", activation_names, 0)];
-    bp->norm_epsilon = (float)real_of(r, "layer_norm_epsilon", 1e-5);
-    bp->tie_output = flag_of(r, "tie_word_embeddings", true);
+    bp->D = dg_config_need(r, "n_embd");
+    bp->decoder.n_layers = dg_config_need(r, "n_layer");
+    bp->decoder.H = dg_config_need(r, "n_head");
+    bp->decoder.V = dg_config_need(r, "vocab_size");
+    bp->lm.context = bp->n_positions = dg_config_need(r, "n_positions");
+    bp->decoder.F = dg_config_size(r, "n_inner", 4 * bp->D);
+    bp->activation = dg_config_activation(r, "activation_function", DG_ACT_GELU_TANH);
+    bp->norm_epsilon = (float)dg_config_real(r, "layer_norm_epsilon", 1e-5);
+    bp->tie_output = dg_config_flag(r, "tie_word_embeddings", true);
     bp->positions = DG_POS_LEARNED;
     bp->norm_kind = DG_NORM_LAYER;
-    must_be(r, "scale_attn_weights", true, true);
-    must_be(r, "scale_attn_by_inverse_layer_idx", false, false);
-    must_be(r, "add_cross_attention", false, false);
+    dg_config_must(r, "scale_attn_weights", true, true);
+    dg_config_must(r, "scale_attn_by_inverse_layer_idx", false, false);
+    dg_config_must(r, "add_cross_attention", false, false);
     bp->lm.qkv_bias = bp->lm.o_bias = bp->lm.ffn_bias = true;
     bp->lm.kv_heads = bp->decoder.H;
     if (!r->err && (bp->decoder.H == 0 || bp->D % bp->decoder.H))
@@ -146,7 +86,7 @@ static void read_gpt2(struct reading *r, struct dg_blueprint *bp)
 static const char *const scaling_names[] = {"default", "linear", "llama3", NULL};
 
 /* rope_scaling, or the rope_parameters of newer files, which have the angle's base too. */
-static void read_rope(struct reading *r, struct dg_blueprint *bp)
+static void read_rope(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     struct dg_rope *rope = &bp->lm.rope;
     const struct dg_json *newer = NULL, *scaling = NULL;
@@ -154,60 +94,60 @@ static void read_rope(struct reading *r, struct dg_blueprint *bp)
         r->err = dg_json_get_object(r->object, "rope_parameters", DG_JSON_OPTIONAL, r->why, &newer);
     if (!r->err)
         r->err = dg_json_get_object(r->object, "rope_scaling", DG_JSON_OPTIONAL, r->why, &scaling);
-    rope->theta = real_of(r, "rope_theta", 10000);
-    struct reading inner = {newer ? newer : scaling, r->why, r->err};
+    rope->theta = dg_config_real(r, "rope_theta", 10000);
+    struct dg_config_fields inner = {newer ? newer : scaling, r->why, r->err};
     if (!inner.object)
         return;
     if (newer)
-        rope->theta = real_of(&inner, "rope_theta", rope->theta);
+        rope->theta = dg_config_real(&inner, "rope_theta", rope->theta);
     const char *name = dg_json_get(inner.object, "rope_type") ? "rope_type" : "type";
-    rope->scaling = (enum dg_rope_scaling)choice_of(&inner, name, scaling_names, 0);
-    rope->factor = real_of(&inner, "factor", 1);
-    rope->low = real_of(&inner, "low_freq_factor", 1);
-    rope->high = real_of(&inner, "high_freq_factor", 4);
-    rope->original = size_of(&inner, "original_max_position_embeddings", bp->lm.context);
+    rope->scaling = (enum dg_rope_scaling)dg_config_choice(&inner, name, scaling_names, 0);
+    rope->factor = dg_config_real(&inner, "factor", 1);
+    rope->low = dg_config_real(&inner, "low_freq_factor", 1);
+    rope->high = dg_config_real(&inner, "high_freq_factor", 4);
+    rope->original = dg_config_size(&inner, "original_max_position_embeddings", bp->lm.context);
     r->err = inner.err;
 }
 
 /* Within a window all tokens see each other; beyond it they would not. */
-static void limit_to_window(struct reading *r, struct dg_blueprint *bp)
+static void limit_to_window(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
-    const size_t window = size_of(r, "sliding_window", 0);
+    const size_t window = dg_config_size(r, "sliding_window", 0);
     if (window && window < bp->lm.context)
         bp->lm.context = window;
 }
 
-static void read_llama(struct reading *r, struct dg_blueprint *bp, enum dg_config_lm type)
+static void read_llama(struct dg_config_fields *r, struct dg_blueprint *bp, enum dg_config_lm type)
 {
-    bp->D = need_size(r, "hidden_size");
-    bp->decoder.n_layers = need_size(r, "num_hidden_layers");
-    bp->decoder.H = need_size(r, "num_attention_heads");
-    bp->decoder.F = need_size(r, "intermediate_size");
-    bp->decoder.V = need_size(r, "vocab_size");
-    bp->lm.context = need_size(r, "max_position_embeddings");
-    bp->lm.kv_heads = size_of(r, "num_key_value_heads", bp->decoder.H);
-    bp->lm.head = size_of(r, "head_dim", bp->decoder.H ? bp->D / bp->decoder.H : 0);
+    bp->D = dg_config_need(r, "hidden_size");
+    bp->decoder.n_layers = dg_config_need(r, "num_hidden_layers");
+    bp->decoder.H = dg_config_need(r, "num_attention_heads");
+    bp->decoder.F = dg_config_need(r, "intermediate_size");
+    bp->decoder.V = dg_config_need(r, "vocab_size");
+    bp->lm.context = dg_config_need(r, "max_position_embeddings");
+    bp->lm.kv_heads = dg_config_size(r, "num_key_value_heads", bp->decoder.H);
+    bp->lm.head = dg_config_size(r, "head_dim", bp->decoder.H ? bp->D / bp->decoder.H : 0);
     bp->lm.gated = true;
-    bp->activation = activations[choice_of(r, "hidden_act", activation_names, 3)];
+    bp->activation = dg_config_activation(r, "hidden_act", DG_ACT_SILU);
     bp->norm_kind = DG_NORM_RMS;
-    bp->norm_epsilon = (float)real_of(r, "rms_norm_eps", 1e-6);
-    bp->tie_output = flag_of(r, "tie_word_embeddings", false);
+    bp->norm_epsilon = (float)dg_config_real(r, "rms_norm_eps", 1e-6);
+    bp->tie_output = dg_config_flag(r, "tie_word_embeddings", false);
     bp->positions = DG_POS_ROTARY;
     if (type == DG_CONFIG_LM_LLAMA) {
-        bp->lm.qkv_bias = bp->lm.o_bias = flag_of(r, "attention_bias", false);
-        bp->lm.ffn_bias = flag_of(r, "mlp_bias", false);
+        bp->lm.qkv_bias = bp->lm.o_bias = dg_config_flag(r, "attention_bias", false);
+        bp->lm.ffn_bias = dg_config_flag(r, "mlp_bias", false);
     } else {
         bp->lm.qkv_bias = type == DG_CONFIG_LM_QWEN2;
     }
     read_rope(r, bp);
-    if (type == DG_CONFIG_LM_MISTRAL || (type == DG_CONFIG_LM_QWEN2 && flag_of(r, "use_sliding_window", false)))
+    if (type == DG_CONFIG_LM_MISTRAL || (type == DG_CONFIG_LM_QWEN2 && dg_config_flag(r, "use_sliding_window", false)))
         limit_to_window(r, bp);
 }
 
 enum dg_err dg_config_lm_read_foreign(struct dg_blueprint *bp, const struct dg_json *config, enum dg_config_lm type,
                                       struct dg_why *why)
 {
-    struct reading r = {config, why, DG_OK};
+    struct dg_config_fields r = {config, why, DG_OK};
     if (type == DG_CONFIG_LM_GPT2)
         read_gpt2(&r, bp);
     else
@@ -222,7 +162,7 @@ static const char *const norm_names[] = {"layer", "rms", NULL};
 static const char *const position_names[] = {"none", "learned", "rotary", NULL};
 static const enum dg_positions positions[] = {DG_POS_NONE, DG_POS_LEARNED, DG_POS_ROTARY};
 
-static void read_stop_list(struct reading *r, struct dg_blueprint *bp)
+static void read_stop_list(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     const struct dg_json *list = NULL;
     if (!r->err)
@@ -239,32 +179,32 @@ static void read_stop_list(struct reading *r, struct dg_blueprint *bp)
 
 enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json *config, struct dg_why *why)
 {
-    struct reading r = {config, why, DG_OK};
-    bp->D = need_size(&r, "d_model");
-    bp->decoder.n_layers = need_size(&r, "decoder_layers");
-    bp->decoder.H = need_size(&r, "decoder_attention_heads");
-    bp->decoder.F = need_size(&r, "decoder_ffn_dim");
-    bp->decoder.V = need_size(&r, "vocab_size");
-    bp->lm.head = need_size(&r, "head_width");
-    bp->lm.kv_heads = need_size(&r, "key_value_heads");
-    bp->lm.context = need_size(&r, "context");
-    bp->lm.gated = flag_of(&r, "gated", false);
-    bp->lm.qkv_bias = flag_of(&r, "query_bias", false);
-    bp->lm.o_bias = flag_of(&r, "attention_output_bias", false);
-    bp->lm.ffn_bias = flag_of(&r, "ffn_bias", false);
-    bp->activation = activations[choice_of(&r, "activation_function", activation_names, 0)];
-    bp->norm_kind = (enum dg_norm_kind)choice_of(&r, "norm_kind", norm_names, 0);
-    bp->norm_epsilon = (float)real_of(&r, "norm_epsilon", 1e-5);
-    bp->tie_output = flag_of(&r, "tie_word_embeddings", true);
-    bp->positions = positions[choice_of(&r, "positions", position_names, 1)];
-    bp->position_offset = size_of(&r, "position_offset", 0);
-    bp->n_positions = size_of(&r, "n_positions", 0);
-    bp->lm.rope.theta = real_of(&r, "rope_theta", 10000);
-    bp->lm.rope.scaling = (enum dg_rope_scaling)choice_of(&r, "rope_scaling", scaling_names, 0);
-    bp->lm.rope.factor = real_of(&r, "rope_factor", 1);
-    bp->lm.rope.low = real_of(&r, "rope_low", 1);
-    bp->lm.rope.high = real_of(&r, "rope_high", 4);
-    bp->lm.rope.original = size_of(&r, "rope_original", 0);
+    struct dg_config_fields r = {config, why, DG_OK};
+    bp->D = dg_config_need(&r, "d_model");
+    bp->decoder.n_layers = dg_config_need(&r, "decoder_layers");
+    bp->decoder.H = dg_config_need(&r, "decoder_attention_heads");
+    bp->decoder.F = dg_config_need(&r, "decoder_ffn_dim");
+    bp->decoder.V = dg_config_need(&r, "vocab_size");
+    bp->lm.head = dg_config_need(&r, "head_width");
+    bp->lm.kv_heads = dg_config_need(&r, "key_value_heads");
+    bp->lm.context = dg_config_need(&r, "context");
+    bp->lm.gated = dg_config_flag(&r, "gated", false);
+    bp->lm.qkv_bias = dg_config_flag(&r, "query_bias", false);
+    bp->lm.o_bias = dg_config_flag(&r, "attention_output_bias", false);
+    bp->lm.ffn_bias = dg_config_flag(&r, "ffn_bias", false);
+    bp->activation = dg_config_activation(&r, "activation_function", DG_ACT_GELU_TANH);
+    bp->norm_kind = (enum dg_norm_kind)dg_config_choice(&r, "norm_kind", norm_names, 0);
+    bp->norm_epsilon = (float)dg_config_real(&r, "norm_epsilon", 1e-5);
+    bp->tie_output = dg_config_flag(&r, "tie_word_embeddings", true);
+    bp->positions = positions[dg_config_choice(&r, "positions", position_names, 1)];
+    bp->position_offset = dg_config_size(&r, "position_offset", 0);
+    bp->n_positions = dg_config_size(&r, "n_positions", 0);
+    bp->lm.rope.theta = dg_config_real(&r, "rope_theta", 10000);
+    bp->lm.rope.scaling = (enum dg_rope_scaling)dg_config_choice(&r, "rope_scaling", scaling_names, 0);
+    bp->lm.rope.factor = dg_config_real(&r, "rope_factor", 1);
+    bp->lm.rope.low = dg_config_real(&r, "rope_low", 1);
+    bp->lm.rope.high = dg_config_real(&r, "rope_high", 4);
+    bp->lm.rope.original = dg_config_size(&r, "rope_original", 0);
     read_stop_list(&r, bp);
     complete(bp);
     return r.err;

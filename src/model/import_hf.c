@@ -298,6 +298,10 @@ static enum dg_err open_hf(struct dg_import *import, const char *path, struct dg
         import->own_config = true;
         err = import->bp.norm_kind == DG_NORM_LAYER ? dg_import_gpt2(import) : DG_OK;
     }
+    if (!err && import->bp.family == DG_FAMILY_ENC && !import->own_config) {
+        import->own_config = true;
+        err = dg_import_enc(import, path, why);
+    }
     return err ? err : add_files(import, path, why);
 }
 

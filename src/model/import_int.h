@@ -69,6 +69,9 @@ extern const struct dg_import_format dg_import_marian;
 /* Gives GPT-2's tensors our names and shapes (import_lm.c). */
 enum dg_err dg_import_gpt2(struct dg_import *import) DG_MUST_CHECK;
 
+/* The same for encoders alone (import_enc.c), and their labels as a file. */
+enum dg_err dg_import_enc(struct dg_import *import, const char *dir, struct dg_why *why) DG_MUST_CHECK;
+
 /* ---- Helpers for formats ------------------------------------------------------------------------- */
 
 /* A new tensor at the end of the list, zeroed, its strides for a contiguous matrix; NULL past the

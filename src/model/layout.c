@@ -118,17 +118,17 @@ static void visit_aan(struct walk *w, struct dg_aan_weights *aan, const struct d
     visit_norm(w, &aan->norm, bp, prefix, "self_attn_layer_norm");
 }
 
-static void visit_encoder(struct walk *w, const struct dg_blueprint *bp,
-                          struct dg_transformer_weights *t)
+static void visit_encoder(struct walk *w, const struct dg_blueprint *bp, struct dg_encoder_layer *layers,
+                          struct dg_norm_weights *norm)
 {
     for (size_t i = 0; i < bp->encoder.n_layers; i++) {
         char prefix[48];
         snprintf(prefix, sizeof prefix, "model.encoder.layers.%zu.", i);
-        visit_self(w, &t->encoder_layers[i].self, bp, bp->encoder.H, prefix);
-        visit_ffn(w, &t->encoder_layers[i].ffn, bp, bp->encoder.F, prefix);
+        visit_self(w, &layers[i].self, bp, bp->encoder.H, prefix);
+        visit_ffn(w, &layers[i].ffn, bp, bp->encoder.F, prefix);
     }
     if (bp->final_norm)
-        visit_norm(w, &t->encoder_norm, bp, "model.encoder.", "layer_norm");
+        visit_norm(w, norm, bp, "model.encoder.", "layer_norm");
 }
 
 static void visit_decoder(struct walk *w, const struct dg_blueprint *bp,
@@ -382,6 +382,42 @@ static enum dg_err init_lm(struct dg_weights *weights, const struct dg_blueprint
     return weights->lm.layers ? DG_OK : DG_ERR_NOMEM;
 }
 
+/* ---- Encoders alone --------------------------------------------------------------------------------------- */
+
+static void visit_head(struct walk *w, const struct dg_blueprint *bp, struct dg_enc_weights *e)
+{
+    const enum dg_head head = bp->enc.head;
+    if (head == DG_HEAD_WORDS || head == DG_HEAD_POOLED)
+        visit_linear(w, &e->dense, bp->D, bp->D, true, "head.", "dense");
+    if (head == DG_HEAD_WORDS) {
+        visit_norm(w, &e->dense_norm, bp, "head.", "norm");
+        visit_output(w, bp, &e->output, &e->output_bias);
+    } else if (head != DG_HEAD_NONE) {
+        visit(w, MATRIX, &e->output, bp->decoder.V, bp->D, "head.out.weight");
+        visit(w, BIAS, &e->output_bias, bp->decoder.V, 0, "head.out.bias");
+    }
+}
+
+static void visit_enc(struct walk *w, const struct dg_blueprint *bp, struct dg_enc_weights *e)
+{
+    visit(w, EMBEDDING, &e->embedding, bp->encoder.V, bp->D, "model.encoder.embed_tokens.weight");
+    if (bp->positions == DG_POS_LEARNED)
+        visit(w, EMBEDDING, &e->positions, bp->n_positions, bp->D, "model.encoder.embed_positions.weight");
+    if (bp->enc.n_types)
+        visit(w, EMBEDDING, &e->types, bp->enc.n_types, bp->D, "model.encoder.embed_types.weight");
+    if (bp->embedding_norm)
+        visit_norm(w, &e->embedding_norm, bp, "model.encoder.", "layernorm_embedding");
+    visit_encoder(w, bp, e->layers, &e->norm);
+    visit_head(w, bp, e);
+}
+
+static enum dg_err init_enc(struct dg_weights *weights, const struct dg_blueprint *bp)
+{
+    *weights = (struct dg_weights){.family = DG_FAMILY_ENC};
+    weights->enc.layers = dg_try_calloc(bp->encoder.n_layers, sizeof *weights->enc.layers);
+    return weights->enc.layers ? DG_OK : DG_ERR_NOMEM;
+}
+
 /* ---- All ------------------------------------------------------------------------------------------------ */
 
 enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *weights,
@@ -400,9 +436,13 @@ enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *we
         visit_seq(&w, bp, &weights->seq);
         return w.err;
     }
+    if (bp->family == DG_FAMILY_ENC) {
+        visit_enc(&w, bp, &weights->enc);
+        return w.err;
+    }
     struct dg_transformer_weights *t = &weights->transformer;
     visit_embeddings(&w, bp, t);
-    visit_encoder(&w, bp, t);
+    visit_encoder(&w, bp, t->encoder_layers, &t->encoder_norm);
     visit_decoder(&w, bp, t);
     visit_output(&w, bp, &t->output, &t->output_bias);
     return w.err;
@@ -416,6 +456,8 @@ enum dg_err dg_layout_weights_init(struct dg_weights *weights, const struct dg_b
         return init_lm(weights, bp);
     if (bp->family == DG_FAMILY_SEQ)
         return init_seq(weights, bp);
+    if (bp->family == DG_FAMILY_ENC)
+        return init_enc(weights, bp);
     struct dg_transformer_weights t = {0};
     t.encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *t.encoder_layers);
     t.decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *t.decoder_layers);
@@ -438,6 +480,8 @@ void dg_layout_weights_deinit(struct dg_weights *weights)
     } else if (weights->family == DG_FAMILY_SEQ) {
         dg_free(weights->seq.encoder);
         dg_free(weights->seq.decoder);
+    } else if (weights->family == DG_FAMILY_ENC) {
+        dg_free(weights->enc.layers);
     } else {
         dg_free(weights->transformer.encoder_layers);
         dg_free(weights->transformer.decoder_layers);
@@ -450,6 +494,11 @@ void dg_layout_tie(const struct dg_blueprint *bp, struct dg_weights *weights)
     if (bp->family == DG_FAMILY_LM) {
         if (bp->tie_output)
             weights->lm.output = weights->lm.embedding;
+        return;
+    }
+    if (bp->family == DG_FAMILY_ENC) {
+        if (bp->tie_output)
+            weights->enc.output = weights->enc.embedding;
         return;
     }
     struct dg_transformer_weights *t = &weights->transformer;

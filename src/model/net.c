@@ -177,20 +177,20 @@ static void place_relative(struct packer *packer, struct dg_relative *relative,
     relative->reach = packer->net->bp.relative_reach;
 }
 
-static void pack_encoder(struct packer *packer, const struct dg_transformer_weights *w)
+static void pack_encoder(struct packer *packer, const struct dg_encoder_layer *layers, const struct dg_norm_weights *norm)
 {
     struct dg_net *net = packer->net;
     for (size_t i = 0; i < net->bp.encoder.n_layers; i++) {
-        const struct dg_attention_weights *self = &w->encoder_layers[i].self;
+        const struct dg_attention_weights *self = &layers[i].self;
         struct net_encoder_layer *layer = &net->encoder_layers[i];
         pack_fused(packer, &layer->qkv,
                    (const struct dg_linear_weights *[]){&self->q, &self->k, &self->v}, 3);
         pack(packer, &layer->o, &self->o);
         place_relative(packer, &layer->relative, self);
         place_norm(packer, &layer->self_norm, &self->norm);
-        pack_ffn(packer, &layer->ffn, &w->encoder_layers[i].ffn);
+        pack_ffn(packer, &layer->ffn, &layers[i].ffn);
     }
-    place_norm(packer, &net->encoder_norm, &w->encoder_norm);
+    place_norm(packer, &net->encoder_norm, norm);
 }
 
 static void pack_autoregression(struct packer *packer, struct net_decoder_layer *layer,
@@ -442,6 +442,30 @@ static void pack_lm(struct packer *packer, const struct dg_lm_weights *w)
     place_norm(packer, &net->decoder_norm, &w->norm);
 }
 
+static void pack_enc(struct packer *packer, const struct dg_enc_weights *w)
+{
+    struct dg_net *net = packer->net;
+    const struct dg_enc *enc = &net->bp.enc;
+    if (enc->head == DG_HEAD_WORDS) {
+        pack_words(packer, &w->embedding, &w->embedding, &w->output, &w->output_bias);
+    } else {
+        pack_embedding(packer, &net->source_rows, &w->embedding);
+        net->source.rows = net->target.rows = &net->source_rows;
+        net->output.panel = net->kernels->panel; /* of no words, where there is no head */
+        if (enc->head != DG_HEAD_NONE)
+            pack(packer, &net->output, &(struct dg_linear_weights){.weight = w->output, .bias = w->output_bias});
+    }
+    net->source.positions = place_vector(packer, &w->positions, 0.0f);
+    net->enc.types = place_vector(packer, &w->types, 0.0f);
+    place_norm(packer, &net->source.norm, &w->embedding_norm);
+    pack_encoder(packer, w->layers, &w->norm);
+    if (dg_tensor_present(&w->dense.weight))
+        pack(packer, &net->enc.dense, &w->dense);
+    place_norm(packer, &net->enc.norm, &w->dense_norm);
+    net->enc.act = enc->head == DG_HEAD_WORDS ? dg_net_act(enc->head_activation) : enc->pools_relu ? DG_OP_RELU : DG_OP_TANH;
+    place_frequencies(packer);
+}
+
 /* What a lane and a cached position have to hold. */
 static void size_caches(struct dg_net *net)
 {
@@ -484,8 +508,12 @@ static void walk(struct packer *packer, const struct dg_weights *w)
         pack_lm(packer, &w->lm);
         return;
     }
+    if (bp->family == DG_FAMILY_ENC) {
+        pack_enc(packer, &w->enc);
+        return;
+    }
     pack_embeddings(packer, &w->transformer);
-    pack_encoder(packer, &w->transformer);
+    pack_encoder(packer, w->transformer.encoder_layers, &w->transformer.encoder_norm);
     pack_decoder(packer, &w->transformer);
     place_frequencies(packer);
 }
@@ -498,6 +526,10 @@ static bool allocate_layers(struct dg_net *net)
         net->encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *net->encoder_layers);
         net->decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *net->decoder_layers);
         return net->encoder_layers && net->decoder_layers;
+    }
+    if (bp->family == DG_FAMILY_ENC) {
+        net->encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *net->encoder_layers);
+        return net->encoder_layers != NULL;
     }
     if (bp->family == DG_FAMILY_SEQ) {
         net->seq.encoder = dg_try_calloc(bp->encoder.n_layers, sizeof *net->seq.encoder);

@@ -41,6 +41,9 @@
  * that one. What follows is the continuation. There is no attention over a source to be kept, and no
  * dg_net_encoded.
  *
+ * **Encoders alone** have no steps. After dg_net_encode, dg_net_head says what the head gives at any of the tokens that
+ * are still in the workspace, and dg_net_encoded their states.
+ *
  * **Independence.** What a row gets depends, to the bit, only on its source, its tokens and the kernels:
  * not on other rows or sentences, their order, or what slots held before. */
 #ifndef DG_MODEL_NET_H
@@ -148,6 +151,7 @@ void dg_net_close(struct dg_net_state *state, size_t slot); /* mirror of open; a
 struct dg_net_source {
     size_t slot;        /* open, not yet encoded */
     const int32_t *ids; /* borrowed for the call; n_source of them, each within the source vocabulary */
+    size_t second;      /* ENC: from here on the tokens are of a second text; 0: there is none */
 };
 
 /* Runs the encoder over any number of sentences and leaves each layer's cross-attention keys and values
@@ -160,6 +164,18 @@ enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source
  * dg_blueprint_context), when that call's sentences fitted into `encode_tokens` together; else NULL. Borrowed
  * until the next call with this state. */
 const float *dg_net_encoded(const struct dg_net_state *state, size_t i);
+
+/* ---- Heads of encoders alone ---------------------------------------------------------------------- */
+
+/* A token of the last dg_net_encode: sentence `source` of that call, its token `at`. */
+struct dg_net_place {
+    uint32_t source, at;
+};
+
+/* What the head gives at `n` places, to be read by dg_net_logits as rows of a step are: [decoder.V] each. At most
+ * `logits_rows` of the limits. DG_ERR_RANGE: too many, or no such place; DG_ERR_INVALID: there is no head. The states
+ * that dg_net_encoded gives stay as they are. */
+enum dg_err dg_net_head(struct dg_net_state *state, const struct dg_net_place *places, size_t n) DG_MUST_CHECK;
 
 /* ---- Decoder -------------------------------------------------------------------------------------- */
 

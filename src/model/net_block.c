@@ -43,9 +43,7 @@ void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const 
                                 state->scratch);
 }
 
-/* The vector of a position: a stored row, or a sinusoid. NULL without positions. */
-static const float *position_row(const struct dg_net_state *state, const struct net_embedding *embedding,
-                                 size_t position)
+const float *dg_net_position(const struct dg_net_state *state, const struct net_embedding *embedding, size_t position)
 {
     const struct dg_blueprint *bp = &state->net->bp;
     if (bp->positions == DG_POS_NONE || bp->positions == DG_POS_ROTARY)
@@ -67,7 +65,7 @@ void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedd
         memset(row, 0, D * sizeof *row);
     else
         dg_packed_row(embedding->rows, (size_t)id, row);
-    net->kernels->embed(x, row, net->bp.embedding_scale, position_row(state, embedding, position), D);
+    net->kernels->embed(x, row, net->bp.embedding_scale, dg_net_position(state, embedding, position), D);
     if (embedding->norm.gain)
         dg_net_norm(state, &embedding->norm, x, x, 1);
 }

@@ -14,6 +14,8 @@
  *     x = norm(x) where the blueprint has a final norm
  *     for each decoder layer: keys, values = x * Wkv^T + b        [M, 2D] into the slots' cached positions
  *
+ * Encoders alone end here: their heads are in net_enc.c.
+ *
  * More sentences than fit into `encode_tokens` go in several rounds, which changes no bit of any. */
 #include "model/net_int.h"
 
@@ -77,8 +79,13 @@ static void encode_round(struct dg_net_state *state, const struct dg_net_source 
     for (size_t i = 0; i < n_sources; i++) {
         struct net_slot *slot = &state->slots[sources[i].slot];
         state->encoded_first[i] = M;
+        state->encoded_len[i] = slot->n_source;
+        const size_t second = sources[i].second ? sources[i].second : slot->n_source;
         for (size_t s = 0; s < slot->n_source; s++, M++)
-            dg_net_embed(state, &net->source, state->x + M * net->bp.D, sources[i].ids[s], s);
+            if (net->bp.family == DG_FAMILY_ENC)
+                dg_net_enc_embed(state, state->x + M * net->bp.D, sources[i].ids[s], s, s >= second);
+            else
+                dg_net_embed(state, &net->source, state->x + M * net->bp.D, sources[i].ids[s], s);
         slot->is_encoded = true;
     }
     if (net->bp.family == DG_FAMILY_RNN) {
@@ -132,6 +139,7 @@ enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source
         dg_net_lm_prefill(state, sources, n_sources);
         return DG_OK;
     }
+    state->n_rows = 0;
     for (size_t first = 0, next; first < n_sources; first = next) {
         size_t tokens = 0;
         for (next = first; next < n_sources; next++) {

@@ -116,6 +116,14 @@ struct net_embedding {
     struct net_norm norm;
 };
 
+/* What encoders alone have besides their layers. */
+struct net_enc {
+    float *types;           /* [n_types, D]; NULL: none */
+    struct dg_packed dense; /* [D, D]; N 0: the head has none */
+    struct net_norm norm;   /* behind it; gain NULL: none */
+    enum dg_op_act act;     /* of it */
+};
+
 struct dg_net {
     struct dg_blueprint bp;
     const struct dg_kernels *kernels;
@@ -134,6 +142,7 @@ struct dg_net {
     struct net_rnn rnn;      /* of the RNN family, in place of the layers above */
     struct net_lm_layer *lm_layers; /* [decoder.n_layers] of the LM family, likewise */
     struct net_seq seq;      /* of the SEQ family, the same */
+    struct net_enc enc;      /* of the ENC family, besides the encoder's layers */
 
     size_t kv_layers, kv_width; /* a cached position is kv_layers records of two vectors of kv_width */
     size_t cell_width;          /* numbers that a recurrent decoder keeps for a lane in each layer; 0: none */
@@ -237,7 +246,8 @@ struct dg_net_state {
     size_t n_logits;
     bool has_attention;
     size_t n_encoded;      /* sentences whose output is still in x */
-    size_t *encoded_first; /* [slots] first row of each */
+    size_t *encoded_first; /* [slots] first row of each, */
+    size_t *encoded_len;   /* ... and how many it has */
 
     struct dg_packed shortlist; /* N 0: none is set */
     size_t shortlist_n;
@@ -321,6 +331,14 @@ void dg_net_lm_prefill(struct dg_net_state *state, const struct dg_net_source *s
 
 /* All rows of a step, settled; leaves what the output matrix reads in state->x. */
 void dg_net_lm_step(struct dg_net_state *state, const struct dg_net_step *step);
+
+/* ---- Encoders alone (net_enc.c) ----------------------------------------------------------------------- */
+
+/* x = embedding(id) + position + segment, normed. */
+void dg_net_enc_embed(struct dg_net_state *state, float *x, int32_t id, size_t position, size_t type);
+
+/* The vector of a position: a stored row, or a sinusoid. NULL without positions. */
+const float *dg_net_position(const struct dg_net_state *state, const struct net_embedding *embedding, size_t position);
 
 /* The feed-forward sub-layer with its norm and residual, in place on x[M][D]. */
 void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M);

@@ -114,6 +114,7 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     state->row_logits = dg_net_carve(carve, l->rows, sizeof *state->row_logits);
     state->row_at = dg_net_carve(carve, l->rows, sizeof *state->row_at);
     state->encoded_first = dg_net_carve(carve, l->slots, sizeof *state->encoded_first);
+    state->encoded_len = dg_net_carve(carve, l->slots, sizeof *state->encoded_len);
     if (bp->family == DG_FAMILY_RNN)
         dg_net_rnn_carve(state, carve);
     if (is_lm)
@@ -240,7 +241,8 @@ const struct dg_net_limits *dg_net_state_limits(const struct dg_net_state *state
 
 size_t dg_net_need(const struct dg_net_state *state, size_t n_source, size_t n_lanes, size_t target_len)
 {
-    const bool caches_target = state->net->bp.decoder_kind == DG_DECODER_ATTENTION;
+    const struct dg_blueprint *bp = &state->net->bp;
+    const bool caches_target = bp->decoder_kind == DG_DECODER_ATTENTION && bp->family != DG_FAMILY_ENC;
     return n_source + (caches_target ? n_lanes * target_len : 0);
 }
 

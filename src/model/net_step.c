@@ -240,7 +240,7 @@ enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *st
 {
     const struct dg_net *net = state->net;
     const size_t M = step->n_rows;
-    enum dg_err err = check_step(state, step);
+    enum dg_err err = net->bp.family == DG_FAMILY_ENC ? DG_ERR_INVALID : check_step(state, step);
     if (err || M == 0)
         return err;
     settle(state, step);

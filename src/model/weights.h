@@ -175,6 +175,20 @@ struct dg_lm_weights {
     struct dg_tensor output;      /* [V, D] lm_head.weight, or the embedding */
 };
 
+/* DG_FAMILY_ENC. What a head does not have is absent. */
+struct dg_enc_weights {
+    struct dg_tensor embedding;            /* [V, D] model.encoder.embed_tokens.weight */
+    struct dg_tensor positions;            /* [N, D] learned only: model.encoder.embed_positions.weight */
+    struct dg_tensor types;                /* [n_types, D] model.encoder.embed_types.weight */
+    struct dg_norm_weights embedding_norm; /* model.encoder.layernorm_embedding */
+    struct dg_encoder_layer *layers;       /* [encoder.n_layers] owned by the model */
+    struct dg_norm_weights norm;           /* model.encoder.layer_norm; final_norm only */
+    struct dg_linear_weights dense;        /* [D, D] head.dense: WORDS, POOLED */
+    struct dg_norm_weights dense_norm;     /* head.norm: WORDS */
+    struct dg_tensor output;               /* [V, D] lm_head.weight, or the embedding: WORDS; head.out.weight: labels */
+    struct dg_tensor output_bias;          /* [V] final_logits_bias; head.out.bias */
+};
+
 /* One struct per family; the blueprint's `family` says which. */
 struct dg_weights {
     enum dg_family family;
@@ -183,6 +197,7 @@ struct dg_weights {
         struct dg_rnn_weights rnn;
         struct dg_lm_weights lm;
         struct dg_seq_weights seq;
+        struct dg_enc_weights enc;
     };
 };
 

@@ -68,13 +68,15 @@ static void catch_signals(void)
 static void print_summary(const struct dg_import_summary *s, const char *out, double seconds)
 {
     const struct dg_blueprint *bp = &s->blueprint;
+    const bool is_encoder = bp->family == DG_FAMILY_ENC;
     if (s->note[0])
         fprintf(stderr, "dragoman import: note: %s\n", s->note);
     fprintf(stderr,
-            "dragoman import: %s: %s, %zu+%zu layers, width %zu, %s decoder, vocabulary %zu, %" PRIu64
+            "dragoman import: %s: %s, %zu+%zu layers, width %zu, %s %s, vocabulary %zu, %" PRIu64
             " parameters in %zu tensors, %" PRIu64 " bytes, %zu other files, %.1f s\n",
             out, s->format, bp->encoder.n_layers, bp->decoder.n_layers, bp->D,
-            dg_decoder_kind_name(bp->decoder_kind), bp->decoder.V, s->n_parameters, s->n_tensors,
+            is_encoder ? "head for" : dg_decoder_kind_name(bp->decoder_kind),
+            is_encoder ? dg_head_name(bp->enc.head) : "decoder", is_encoder ? bp->encoder.V : bp->decoder.V, s->n_parameters, s->n_tensors,
             s->n_bytes, s->n_files, seconds);
 }
 

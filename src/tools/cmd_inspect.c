@@ -197,8 +197,24 @@ static void print_language_model(const struct dg_blueprint *bp)
     printf(", context %zu\n", lm->context);
 }
 
+static void print_encoder(const struct dg_blueprint *bp)
+{
+    printf("family       encoder alone, %s-norm (%s, eps %g), %s, head: %s", bp->norm_place == DG_NORM_PRE ? "pre" : "post",
+           bp->norm_kind == DG_NORM_RMS ? "RMS" : "layer", (double)bp->norm_epsilon, dg_activation_name(bp->activation),
+           dg_head_name(bp->enc.head));
+    if (bp->enc.head == DG_HEAD_POOLED || bp->enc.head == DG_HEAD_TOKENS)
+        printf(", %zu labels", bp->decoder.V);
+    printf("\nsizes        width %zu, heads %zu, feed-forward %zu, layers %zu\n", bp->D, bp->encoder.H, bp->encoder.F,
+           bp->encoder.n_layers);
+    printf("positions    %s, %zu segments\n", dg_positions_name(bp->positions), bp->enc.n_types);
+}
+
 static void print_family(const struct dg_blueprint *bp)
 {
+    if (bp->family == DG_FAMILY_ENC) {
+        print_encoder(bp);
+        return;
+    }
     if (bp->family == DG_FAMILY_LM) {
         print_language_model(bp);
         return;
@@ -261,12 +277,18 @@ static void print_network(const struct card *card)
     const char *output = bp->tie_output ? ", the output tied to it" : ", an output matrix of its own";
     if (bp->family == DG_FAMILY_LM)
         printf("vocabulary   %zu, one embedding%s\n", bp->decoder.V, output);
+    else if (bp->family == DG_FAMILY_ENC)
+        printf("vocabulary   %zu, one embedding\n", bp->encoder.V);
     else
         printf("vocabulary   %zu/%zu, %s%s\n", bp->encoder.V, bp->decoder.V,
                bp->tie_source_target ? "one embedding for both sides" : "an embedding a side", output);
-    print_languages(card);
-    printf("limits       %zu tokens in, %zu out, beam %zu, length penalty %g\n", bp->source_len_max,
-           bp->target_len_max, bp->n_beams, (double)bp->length_penalty);
+    if (dg_blueprint_is_reader(bp)) {
+        printf("limits       %zu tokens\n", bp->source_len_max);
+    } else {
+        print_languages(card);
+        printf("limits       %zu tokens in, %zu out, beam %zu, length penalty %g\n", bp->source_len_max,
+               bp->target_len_max, bp->n_beams, (double)bp->length_penalty);
+    }
     printf("parameters   %" PRIu64 "\n", card->n_parameters);
     printf("weights      ");
     for (size_t i = 0; i < 3; i++)
@@ -381,6 +403,8 @@ static const char *family_name(const struct dg_blueprint *bp)
 {
     if (bp->family == DG_FAMILY_LM)
         return "language-model";
+    if (bp->family == DG_FAMILY_ENC)
+        return "encoder";
     if (bp->family == DG_FAMILY_SEQ)
         return bp->seq.is_classifier ? "classifier" : "seq";
     return bp->family == DG_FAMILY_RNN ? "rnn" : "transformer";
@@ -398,7 +422,10 @@ static enum dg_err print_json(const struct card *card)
     put_text(&out, "family", family_name(bp));
     if (bp->family == DG_FAMILY_SEQ)
         put_text(&out, "attention", dg_seq_attention_name(bp->seq.attention));
-    put_text(&out, "decoder", dg_decoder_kind_name(bp->decoder_kind));
+    if (bp->family == DG_FAMILY_ENC)
+        put_text(&out, "head", dg_head_name(bp->enc.head));
+    else
+        put_text(&out, "decoder", dg_decoder_kind_name(bp->decoder_kind));
     put_text(&out, "norm", bp->norm_place == DG_NORM_PRE ? "pre" : "post");
     put_text(&out, "activation", dg_activation_name(bp->activation));
     put_text(&out, "positions", dg_positions_name(bp->positions));
