@@ -11,8 +11,11 @@ time, doubles, no code in common with the C. Golden values are made with it and 
                                          ids and beam of 4 against these; exit 1 when they differ
     reference.py golden MKMODEL          writes shapes.json: values of random models of many shapes, which
                                          mkmodel can make again
+    reference.py tree   MODEL            lines `source ids`: writes fr-en.json and fr-en-search.json, values of the
+                                         model that stands in this tree
 
-Reads config.json (marian, m2m_100 and dragoman, recurrent networks among them) and model.safetensors (F32, F16, BF16) of a model directory.
+Reads config.json (marian, m2m_100 and dragoman, recurrent networks among them) and model.safetensors (F32, F16, BF16,
+I8 with its scales) of a model directory.
 """
 import json
 import math
@@ -39,8 +42,10 @@ def read_safetensors(path):
         if item["dtype"] == "BF16":
             values = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
         else:
-            values = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[item["dtype"]])
+            values = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2", "I8": "i1"}[item["dtype"]])
         tensors[name] = values.reshape(item["shape"]).astype(np.float64)
+    for name in [name for name in tensors if name + "_scale" in tensors]:
+        tensors[name] *= tensors.pop(name + "_scale")[:, None]
     return tensors
 
 
@@ -472,10 +477,44 @@ def golden(mkmodel):
         file.write("[\n" + ",\n".join(json.dumps(shape, separators=(",", ":")) for shape in shapes) + "\n]\n")
 
 
+STRIDES = 8, 125
+CLEAR = 0.3  # of log-probability between the best word and the next: less could turn with weights or activations in 8 bits
+
+
+def is_clear(network, source, ids):
+    rows = np.sort(network.decode(network.encode(source), ids[:-1]), axis=1)
+    return bool(np.all(rows[:, -1] - rows[:, -2] > CLEAR))
+
+
+def tree(directory, sources):
+    """Of the sources those whose greedy choices are clear; of the first three the network's values."""
+    network, searched, sentences = open_network(directory), [], []
+    for source in sources:
+        greedy = search(network, source, 1)["ids"]
+        if len(searched) == 40 or not is_clear(network, source, greedy):
+            continue
+        searched.append({"src_ids": source, "greedy_ids": greedy, "beam4_norm": search(network, source, 4)["score"]})
+        if len(sentences) < 3:
+            encoder, logits = network.encode(source), network.decode(network.encode(source), greedy[:-1])
+            sentences.append({"src_ids": source, "greedy_ids": greedy,
+                              "encoder": np.round(encoder[:, ::STRIDES[0]], 5).tolist(),
+                              "logits": np.round(logits[:, ::STRIDES[1]], 5).tolist()})
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "fr-en.json"), "w") as file:
+        json.dump({"about": "Slices of what reference.py computes from the weights of models/fr-en: the encoder's output at "
+                            f"every {STRIDES[0]}th column, the logits of the greedy target at every {STRIDES[1]}th word.",
+                   "encoder_stride": STRIDES[0], "logits_stride": STRIDES[1], "sentences": sentences}, file)
+        file.write("\n")
+    with open(os.path.join(here, "fr-en-search.json"), "w") as file:
+        file.write("[\n" + ",\n".join(map(json.dumps, searched)) + "\n]\n")
+
+
 def main(arguments):
     command, directory = arguments[1], arguments[2]
     if command == "golden":
         return golden(directory)
+    if command == "tree":
+        return tree(directory, [numbers(line) for line in sys.stdin])
     network = open_network(directory)
     if command == "check":
         n = int(arguments[4]) if len(arguments) > 4 else 20
@@ -492,6 +531,6 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] not in ("score", "search", "check", "golden"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("score", "search", "check", "golden", "tree"):
         sys.exit(__doc__)
     sys.exit(main(sys.argv))

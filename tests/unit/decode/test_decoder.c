@@ -78,13 +78,13 @@ static void load_sentences(const char *path)
     dg_map_file_close(&file);
 }
 
-/* The model and sentences with which the answers were made, or those of the tree. False: neither. */
-static bool set_up(bool *is_exact)
+/* The model and sentences with which the answers were made: the shared ones, or those of the tree. */
+static void set_up_as(enum dg_net_type type)
 {
     char path[DG_TEST_PATH];
     struct dg_why why = DG_WHY_NONE;
-    *is_exact = dg_test_shared(path, "golden/fr-en/golden.json");
-    if (*is_exact) {
+    const struct dg_net_opts opts = {.type = type};
+    if (dg_test_shared(path, "golden/fr-en/golden.json")) {
         load_sentences(path);
         dg_test_shared(path, "models/fr-en");
     } else {
@@ -92,9 +92,13 @@ static bool set_up(bool *is_exact)
         dg_test_source(path, "models/fr-en");
     }
     ck_assert_msg(dg_model_open(&model, path, &why) == DG_OK, "%s", why.text);
-    enum dg_err err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, &why);
+    enum dg_err err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, &why);
     ck_assert_msg(err == DG_OK, "%s", why.text);
-    return true;
+}
+
+static void set_up(void)
+{
+    set_up_as(DG_NET_AUTO);
 }
 
 static void tear_down(void)
@@ -195,8 +199,7 @@ static void expect_same(const struct outcome *a, const struct outcome *b)
 
 START_TEST(greedy_says_what_an_independent_implementation_says)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up_as(DG_NET_F32);
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     translate_all(&opts, 16, NULL);
     for (size_t i = 0; i < n_sentences; i++) {
@@ -214,15 +217,13 @@ END_TEST
 
 START_TEST(a_beam_scores_as_well_as_an_independent_one)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up_as(DG_NET_F32);
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     opts.beam = 4;
     translate_all(&opts, 16, NULL);
     size_t n_good = 0;
-    double tolerance = is_exact ? 1e-4 : 1e-2;
     for (size_t i = 0; i < n_sentences; i++)
-        n_good += outcomes[i].score >= sentences[i].beam_score - tolerance;
+        n_good += outcomes[i].score >= sentences[i].beam_score - 1e-4;
     ck_assert_uint_ge(n_good * 100, n_sentences * 99);
     tear_down();
 }
@@ -230,8 +231,7 @@ END_TEST
 
 START_TEST(company_changes_nothing)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up();
     n_sentences = n_sentences < 40 ? n_sentences : 40;
     static struct outcome alone[N_MAX];
     static size_t shuffled[N_MAX];
@@ -270,8 +270,7 @@ static size_t n_steps_to_first(struct dg_decoder *decoder, size_t i)
 START_TEST(a_newcomer_says_its_first_word_before_the_others_say_their_next)
 {
     enum { N = 12 };
-    bool is_exact;
-    set_up(&is_exact);
+    set_up();
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     opts.beam = 2;
     opts.min_len = 40;
@@ -306,8 +305,7 @@ END_TEST
 /* However many newcomers there are, the others go on. */
 START_TEST(newcomers_leave_a_quarter_of_each_step_to_the_others)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up();
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     opts.min_len = 40;
     opts.max_ratio = 0;
@@ -332,8 +330,7 @@ END_TEST
 
 START_TEST(a_cancelled_sentence_ends_at_once_and_alone)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up();
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     opts.min_len = 20;
     opts.beam = 2;
@@ -364,8 +361,7 @@ END_TEST
 
 START_TEST(nothing_is_allocated_per_token)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up();
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     opts.min_len = 60;
     opts.max_ratio = 0;
@@ -390,8 +386,7 @@ END_TEST
 
 START_TEST(jobs_that_can_never_fit_are_refused_with_a_reason)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up();
     struct dg_decoder *decoder = new_decoder(2, 2);
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     struct dg_decode_job job = job_of(0, &opts);
@@ -416,8 +411,7 @@ END_TEST
 
 START_TEST(alignment_is_kept_for_every_token)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up();
     n_sentences = n_sentences < 20 ? n_sentences : 20;
     for (int beam = 1; beam <= 4; beam += 3) {
         struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
@@ -467,8 +461,7 @@ static void free_lex(struct dg_lex *made)
 
 START_TEST(a_shortlist_that_has_the_best_words_changes_no_answer)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up();
     struct dg_lex made;
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     make_lex(&made);
@@ -489,8 +482,7 @@ END_TEST
  * whole vocabulary is computed. The bits are the same. */
 START_TEST(shortlists_give_the_same_bits_alone_and_in_company)
 {
-    bool is_exact;
-    set_up(&is_exact);
+    set_up();
     struct dg_lex made;
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     struct outcome *alone = dg_xcalloc(N_MAX, sizeof *alone);
