@@ -84,6 +84,11 @@ enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts
     return err;
 }
 
+enum dg_err dg_api_open_documents(struct dg_api *api, const struct dg_documents_opts *opts, struct dg_why *why)
+{
+    return dg_documents_open(&api->documents, opts, why);
+}
+
 void dg_api_turn(struct dg_api *api)
 {
     if (api->bulk)

@@ -70,6 +70,10 @@ enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts
 struct dg_glossaries_opts;
 enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossaries_opts *opts, struct dg_why *why) DG_MUST_CHECK;
 
+/* Where documents are kept (documents.h); without this none are taken. */
+struct dg_documents_opts;
+enum dg_err dg_api_open_documents(struct dg_api *api, const struct dg_documents_opts *opts, struct dg_why *why) DG_MUST_CHECK;
+
 /* To be called after each dg_engine_poll; once a second; and once a minute or so. */
 void dg_api_turn(struct dg_api *api);
 void dg_api_second(struct dg_api *api);

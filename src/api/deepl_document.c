@@ -40,9 +40,9 @@ static void on_end(struct dg_relay *relay, const struct dg_failure *failure)
         snprintf(document->error, sizeof document->error, "%s", failure->message);
         return;
     }
-    document->n_characters = relay->items[0].n_characters;
-    if (dg_documents_finish(&upload->api->documents, document, dg_relay_result(relay, 0)) == DG_OK)
-        upload->api->deepl_characters += document->n_characters;
+    size_t n_characters = document->n_characters = relay->items[0].n_characters;
+    if (dg_documents_keep(&upload->api->documents, upload->api->readers, document, dg_relay_result(relay, 0), NULL, NULL) == DG_OK)
+        upload->api->deepl_characters += n_characters;
 }
 
 static void put(struct dg_json_out *out, const char *key, const char *value)
@@ -118,6 +118,8 @@ static enum dg_err keep_file(struct dg_relay *relay, struct upload *upload, stru
 {
     const struct dg_field *file = dg_fields_get(&relay->fields, "file");
     struct dg_document *document = NULL;
+    if (!dg_documents_are_taken(&upload->api->documents))
+        return dg_why_set(why, DG_ERR_INVALID, "Documents are not translated on this server.");
     if (!file || file->in_array || file->value.len == 0)
         return dg_why_set(why, DG_ERR_INVALID, "Invalid file data.");
     if (!dg_utf8_valid(file->value, NULL))
@@ -225,15 +227,8 @@ void dg_deepl_document_status(struct dg_call *call)
 void dg_deepl_document_result(struct dg_call *call)
 {
     struct dg_document *document = open_document(call);
-    char header[DG_DOCUMENT_NAME + 64];
-    if (!document)
-        return;
-    if (document->state != DG_DOCUMENT_DONE) {
+    if (document && document->state != DG_DOCUMENT_DONE)
         dg_call_fail(call, (struct dg_failure){.status = 503, .code = "not_done", .message = "Document translation is not done"});
-        return;
-    }
-    snprintf(header, sizeof header, "attachment; filename=\"%s\"", document->name);
-    dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
-    dg_call_reply(call, 200, dg_document_type(document->format), dg_buf_span(&document->text));
-    dg_documents_remove(&call->api->documents, document);
+    else if (document)
+        dg_documents_send(call, document, true);
 }

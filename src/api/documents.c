@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A list: there are few, and old ones go when anything is looked for. */
+/* A list: there are few, and old ones go when anything is looked for. Files are written and read by an offload's thread,
+ * each by an errand of its own that has what it needs: a document may go meanwhile. */
 #include "api/documents.h"
+#include "api/api_int.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/tmp_file.h"
+#include "net/loop/offload.h"
 
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { DOCUMENTS_MAX = 200, BYTES_MAX = 64 << 20, LIFE_S = 3600 };
+enum { DOCUMENTS_MAX = 1000, LIFE_S = 3600 };
 
 void dg_documents_init(struct dg_documents *documents)
 {
@@ -24,12 +31,30 @@ void dg_documents_deinit(struct dg_documents *documents)
         dg_documents_remove(documents, DG_LIST_ITEM(documents->all.next, struct dg_document, link));
 }
 
+enum dg_err dg_documents_open(struct dg_documents *documents, const struct dg_documents_opts *opts, struct dg_why *why)
+{
+    int fd = -1;
+    enum dg_err err = opts->bytes_max ? dg_tmp_file_open(opts->dir, &fd, why) : DG_OK;
+    if (fd >= 0)
+        close(fd);
+    if (!err)
+        documents->opts = *opts;
+    return err;
+}
+
+bool dg_documents_are_taken(const struct dg_documents *documents)
+{
+    return documents->opts.bytes_max > 0;
+}
+
 void dg_documents_remove(struct dg_documents *documents, struct dg_document *document)
 {
     dg_list_unlink(&document->link);
-    dg_buf_deinit(&document->text);
-    dg_free(document);
+    if (document->fd >= 0)
+        close(document->fd);
+    documents->bytes -= document->len;
     documents->n--;
+    dg_free(document);
 }
 
 static void drop_old(struct dg_documents *documents, uint64_t now_ns)
@@ -93,16 +118,15 @@ enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, st
     clean_name(name, document->name);
     document->format = format;
     document->expires_ns = now_ns + (uint64_t)LIFE_S * 1000 * DG_CLOCK_MS;
-    dg_buf_init(&document->text, BYTES_MAX);
+    document->fd = -1;
     dg_list_link_last(&documents->all, &document->link);
     documents->n++;
     *out = document;
     return DG_OK;
 }
 
-struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t now_ns, struct dg_span id)
+static struct dg_document *find(const struct dg_documents *documents, struct dg_span id)
 {
-    drop_old(documents, now_ns);
     for (struct dg_list *at = documents->all.next; at != &documents->all; at = at->next) {
         struct dg_document *document = DG_LIST_ITEM(at, struct dg_document, link);
         if (id.len == DG_DOCUMENT_ID && sodium_memcmp(document->id, id.ptr, id.len) == 0)
@@ -111,16 +135,197 @@ struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t n
     return NULL;
 }
 
-enum dg_err dg_documents_finish(struct dg_documents *documents, struct dg_document *document, struct dg_span text)
+struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t now_ns, struct dg_span id)
 {
-    size_t total = text.len;
-    for (struct dg_list *at = documents->all.next; at != &documents->all; at = at->next)
-        total += DG_LIST_ITEM(at, struct dg_document, link)->text.len;
-    enum dg_err err = total > BYTES_MAX ? DG_ERR_LIMIT : dg_buf_append_span(&document->text, text);
-    document->state = err ? DG_DOCUMENT_FAILED : DG_DOCUMENT_DONE;
-    if (err)
-        snprintf(document->error, sizeof document->error, "There is no room for the translation.");
+    drop_old(documents, now_ns);
+    return find(documents, id);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------- */
+
+struct errand {
+    struct dg_task task;
+    struct dg_documents *documents;
+    char id[DG_DOCUMENT_ID + 1];
+    int fd; /* owned; -1 for none */
+    char *text; /* owned; [len] */
+    size_t len;
+    enum dg_err err;
+    struct dg_why why;
+    dg_documents_fn fn;
+    void *ctx;
+
+    struct dg_call *call; /* of what is sent; NULL once it is gone */
+    char name[DG_DOCUMENT_NAME + 1];
+    enum dg_doc_format format;
+    bool removes;
+};
+
+static struct errand *new_errand(struct dg_documents *documents, const struct dg_document *document)
+{
+    struct errand *errand = dg_try_calloc(1, sizeof *errand);
+    if (!errand)
+        return NULL;
+    errand->documents = documents;
+    memcpy(errand->id, document->id, sizeof errand->id);
+    memcpy(errand->name, document->name, sizeof errand->name);
+    errand->format = document->format;
+    errand->fd = -1;
+    return errand;
+}
+
+static void free_errand(struct errand *errand)
+{
+    if (errand->fd >= 0)
+        close(errand->fd);
+    dg_free(errand->text);
+    dg_free(errand);
+}
+
+static void run_keep(struct dg_task *task)
+{
+    struct errand *errand = (struct errand *)task;
+    errand->err = dg_tmp_file_open(errand->documents->opts.dir, &errand->fd, &errand->why);
+    if (!errand->err)
+        errand->err = dg_tmp_file_write(errand->fd, dg_span_make(errand->text, errand->len), &errand->why);
+}
+
+static void set_failed(struct dg_document *document, const char *reason)
+{
+    document->state = DG_DOCUMENT_FAILED;
+    snprintf(document->error, sizeof document->error, "%s", reason);
+}
+
+static void on_kept(struct dg_task *task)
+{
+    struct errand *errand = (struct errand *)task;
+    struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
+    if (document && errand->err) {
+        set_failed(document, "The translation could not be kept.");
+    } else if (document) {
+        document->state = DG_DOCUMENT_DONE;
+        document->fd = errand->fd;
+        errand->fd = -1;
+    }
+    if (errand->fn)
+        errand->fn(errand->ctx, errand->err);
+    free_errand(errand);
+}
+
+/* On its way, or done at once. Takes the errand; frees it on failure. */
+static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg_task_fn run, dg_task_fn done)
+{
+    enum dg_err err = DG_OK;
+    if (offload) {
+        err = dg_offload_submit(offload, &errand->task, run, done);
+        if (err)
+            free_errand(errand);
+    } else {
+        run(&errand->task);
+        done(&errand->task);
+    }
     return err;
+}
+
+enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload *offload, struct dg_document *document,
+                              struct dg_span text, dg_documents_fn fn, void *ctx)
+{
+    char id[DG_DOCUMENT_ID + 1];
+    enum dg_err err = text.len > documents->opts.bytes_max - documents->bytes ? DG_ERR_LIMIT : DG_OK;
+    struct errand *errand = err ? NULL : new_errand(documents, document);
+    memcpy(id, document->id, sizeof id);
+    if (errand && !(errand->text = dg_try_malloc(text.len + 1))) {
+        free_errand(errand);
+        errand = NULL;
+    }
+    if (!err && !errand)
+        err = DG_ERR_NOMEM;
+    if (!err) {
+        if (text.len)
+            memcpy(errand->text, text.ptr, text.len);
+        errand->len = document->len = text.len;
+        documents->bytes += text.len;
+        errand->fn = fn;
+        errand->ctx = ctx;
+        err = set_out(errand, offload, run_keep, on_kept);
+    }
+    document = find(documents, dg_span_cstr(id)); /* `fn` may have removed it */
+    if (err && document)
+        set_failed(document, "There is no room for the translation.");
+    return err;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------- */
+
+enum dg_err dg_document_read(const struct dg_document *document, char **out, struct dg_why *why)
+{
+    char *text = dg_try_malloc(document->len + 1);
+    enum dg_err err = text ? dg_tmp_file_read(document->fd, text, document->len, why) : DG_ERR_NOMEM;
+    if (err)
+        dg_free(text);
+    else
+        *out = text;
+    return err;
+}
+
+static void run_read(struct dg_task *task)
+{
+    struct errand *errand = (struct errand *)task;
+    errand->err = dg_tmp_file_read(errand->fd, errand->text, errand->len, &errand->why);
+}
+
+static void on_read(struct dg_task *task)
+{
+    struct errand *errand = (struct errand *)task;
+    struct dg_call *call = errand->call;
+    struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
+    char header[DG_DOCUMENT_NAME + 64];
+    if (call)
+        call->on_gone = NULL;
+    if (call && errand->err) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "unavailable", .retry_after_s = 1,
+                                               .message = "The file cannot be read just now; try again later."});
+    } else if (call) {
+        snprintf(header, sizeof header, "attachment; filename=\"%s\"", errand->name);
+        dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
+        dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
+        dg_call_reply(call, 200, dg_document_type(errand->format), dg_span_make(errand->text, errand->len));
+        if (document && errand->removes)
+            dg_documents_remove(errand->documents, document);
+    }
+    free_errand(errand);
+}
+
+static void on_gone(void *work)
+{
+    struct errand *errand = work;
+    errand->call = NULL;
+}
+
+void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes)
+{
+    struct errand *errand = new_errand(&call->api->documents, document);
+    enum dg_err err = errand ? DG_OK : DG_ERR_NOMEM;
+    if (!err) {
+        errand->len = document->len;
+        errand->text = dg_try_malloc(document->len + 1);
+        errand->fd = fcntl(document->fd, F_DUPFD_CLOEXEC, 0);
+        errand->removes = removes;
+        errand->call = call;
+        err = errand->text && errand->fd >= 0 ? DG_OK : DG_ERR_NOMEM;
+        if (err)
+            free_errand(errand);
+    }
+    if (!err) {
+        call->work = errand;
+        call->on_gone = on_gone;
+        err = set_out(errand, call->api->readers, run_read, on_read);
+        if (err)
+            call->on_gone = NULL;
+    }
+    if (err)
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
+                                               .message = "The file cannot be read just now; try again later."});
 }
 
 bool dg_document_opens(const struct dg_document *document, struct dg_span key)

@@ -329,7 +329,7 @@ void dg_lt_settings(struct dg_call *call)
     put_bool(&out, "apiKeys", call->api->access && dg_access_has_keys(call->api->access));
     dg_json_out_key(&out, "charLimit");
     dg_json_out_int(&out, opts->characters_max ? (int64_t)opts->characters_max : -1);
-    put_bool(&out, "filesTranslation", true);
+    put_bool(&out, "filesTranslation", dg_documents_are_taken(&call->api->documents));
     dg_json_out_key(&out, "frontendTimeout");
     dg_json_out_int(&out, 500);
     put_bool(&out, "keyRequired", call->api->access && dg_access_rules(call->api->access)->require_key);

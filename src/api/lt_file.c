@@ -6,6 +6,7 @@
  * trusted proxy for it, asked for: host, https, and what stood in the path before ours. */
 #include "api/api_int.h"
 #include "api/lt.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -32,33 +33,104 @@ static enum dg_err put_name(const struct dg_document *document, const char *code
     return dg_buf_printf(url, "%.*s_%s%s", stem, document->name, code, dot ? dot : "");
 }
 
-static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
+/* The answer, which waits until the file is kept. */
+struct answer {
+    struct dg_call *call; /* NULL once it is gone */
+    struct dg_api *api;
+    char id[DG_DOCUMENT_ID + 1];
+    struct dg_buf json;
+};
+
+static void free_answer(struct answer *answer)
 {
-    struct dg_api *api = relay->call->api;
-    const struct dg_http_req *req = relay->call->req;
-    const struct dg_field *file = dg_fields_get(&relay->fields, "file");
+    dg_buf_deinit(&answer->json);
+    dg_free(answer);
+}
+
+static void refuse(struct dg_call *call, enum dg_err err)
+{
+    dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 60,
+                                           .message = err == DG_ERR_NOMEM ? "There is no memory for the file."
+                                                                          : "There is no room for more files; try again later."});
+}
+
+static void on_kept(void *ctx, enum dg_err err)
+{
+    struct answer *answer = ctx;
     struct dg_document *document = NULL;
+    if (answer->call)
+        answer->call->on_gone = NULL;
+    if (!answer->call || err)
+        document = dg_documents_find(&answer->api->documents, dg_clock_now(&answer->api->clock), dg_span_cstr(answer->id));
+    if (document) /* nobody will come for it */
+        dg_documents_remove(&answer->api->documents, document);
+    if (answer->call && err)
+        refuse(answer->call, err);
+    else if (answer->call)
+        dg_call_json(answer->call, 200, dg_buf_span(&answer->json));
+    free_answer(answer);
+}
+
+static void on_gone(void *work)
+{
+    struct answer *answer = work;
+    answer->call = NULL;
+}
+
+static enum dg_err put_answer(const struct dg_relay *relay, const struct dg_document *document, struct dg_buf *json)
+{
+    const struct dg_http_req *req = relay->call->req;
     struct dg_span prefix = prefix_of(req);
     struct dg_buf url;
+    struct dg_json_out out;
     dg_buf_init(&url, 16 * 1024);
-    enum dg_err err = dg_documents_add(&api->documents, dg_clock_now(&api->clock), file->filename, &document);
-    if (!err)
-        err = dg_documents_finish(&api->documents, document, dg_relay_result(relay, 0));
-    if (!err)
-        err = dg_buf_printf(&url, "%s://%.*s%.*s/download_file/%s.", req->secure ? "https" : "http", DG_SPAN_FMT(req->host),
-                            DG_SPAN_FMT(prefix), document->id);
+    enum dg_err err = dg_buf_printf(&url, "%s://%.*s%.*s/download_file/%s.", req->secure ? "https" : "http",
+                                    DG_SPAN_FMT(req->host), DG_SPAN_FMT(prefix), document->id);
     if (!err)
         err = put_name(document, relay->to->code, &url);
-    dg_json_out_open(out, '{');
-    dg_json_out_key(out, "translatedFileUrl");
-    dg_json_out_string(out, dg_buf_span(&url));
-    dg_json_out_close(out, '}');
-    if (err) {
-        out->err = err;
-        if (document)
-            dg_documents_remove(&api->documents, document);
-    }
+    dg_json_out_init(&out, json);
+    dg_json_out_open(&out, '{');
+    dg_json_out_key(&out, "translatedFileUrl");
+    dg_json_out_string(&out, dg_buf_span(&url));
+    dg_json_out_close(&out, '}');
+    if (!err)
+        err = dg_json_out_end(&out);
     dg_buf_deinit(&url);
+    return err;
+}
+
+static void on_end(struct dg_relay *relay, const struct dg_failure *failure)
+{
+    struct dg_call *call = relay->call;
+    struct dg_api *api = call->api;
+    struct dg_document *document = NULL;
+    if (failure) {
+        dg_call_fail(call, *failure);
+        return;
+    }
+    struct answer *answer = dg_try_calloc(1, sizeof *answer);
+    const struct dg_field *file = dg_fields_get(&relay->fields, "file");
+    enum dg_err err = answer ? dg_documents_add(&api->documents, dg_clock_now(&api->clock), file->filename, &document) : DG_ERR_NOMEM;
+    if (!err) {
+        *answer = (struct answer){.call = call, .api = api};
+        memcpy(answer->id, document->id, sizeof answer->id);
+        dg_buf_init(&answer->json, 32 * 1024);
+        err = put_answer(relay, document, &answer->json);
+    }
+    if (!err) {
+        call->work = answer;
+        call->on_gone = on_gone;
+        err = dg_documents_keep(&api->documents, api->readers, document, dg_relay_result(relay, 0), on_kept, answer);
+    }
+    if (!err)
+        return;
+    call->on_gone = NULL;
+    document = answer ? dg_documents_find(&api->documents, dg_clock_now(&api->clock), dg_span_cstr(answer->id)) : NULL;
+    if (document)
+        dg_documents_remove(&api->documents, document);
+    refuse(call, err);
+    if (answer)
+        free_answer(answer);
 }
 
 /* ---- The request --------------------------------------------------------------------------------- */
@@ -99,6 +171,10 @@ void dg_lt_translate_file(struct dg_call *call)
     struct dg_relay *relay = dg_relay_new(call);
     if (!relay || !dg_relay_read(relay))
         return;
+    if (!dg_documents_are_taken(&call->api->documents)) {
+        dg_relay_fail(relay, 403, "unsupported", "Files translation are disabled on this server.");
+        return;
+    }
     bool is_fine = check_given(relay, &why) && dg_lt_language(relay, "source", DG_LANGUAGE_ANY, &relay->from, &why) &&
                    dg_lt_language(relay, "target", DG_LANGUAGE_ANY, &relay->to, &why) && dg_lt_pair(relay, &why) &&
                    read_file(relay, &why);
@@ -108,7 +184,8 @@ void dg_lt_translate_file(struct dg_call *call)
     }
     relay->job->ask.request.usual_beam = true;
     relay->job->ask.request.priority = DG_PRIORITY_BULK;
-    dg_relay_start(relay, on_whole);
+    relay->on_end = on_end;
+    dg_relay_start(relay, NULL);
 }
 
 /* ---- Fetching ------------------------------------------------------------------------------------ */
@@ -117,7 +194,6 @@ void dg_lt_download_file(struct dg_call *call)
 {
     struct dg_api *api = call->api;
     struct dg_span name = call->arg;
-    char header[DG_DOCUMENT_NAME + 64];
     bool is_plain = name.len > DG_DOCUMENT_ID && name.ptr[DG_DOCUMENT_ID] == '.';
     for (size_t i = 0; i < name.len && is_plain; i++)
         is_plain = name.ptr[i] != '\\' && (unsigned char)name.ptr[i] >= 0x20 && !(i > 0 && name.ptr[i] == '.' && name.ptr[i - 1] == '.');
@@ -131,8 +207,5 @@ void dg_lt_download_file(struct dg_call *call)
         dg_call_fail(call, (struct dg_failure){.status = 404, .code = "not_found", .message = "There is no such file, or no more"});
         return;
     }
-    snprintf(header, sizeof header, "attachment; filename=\"%s\"", document->name);
-    dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
-    dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
-    dg_call_reply(call, 200, dg_document_type(document->format), dg_buf_span(&document->text));
+    dg_documents_send(call, document, false);
 }

@@ -14,6 +14,7 @@
 #include "api/admin.h"
 #include "api/api.h"
 #include "api/bulk.h"
+#include "api/documents.h"
 #include "api/glossaries.h"
 #include "base/log.h"
 #include "daemon/keys.h"
@@ -355,6 +356,20 @@ static enum dg_err open_glossaries(struct daemon *d, struct dg_why *why)
     return dg_api_open_glossaries(d->api, &opts, why);
 }
 
+/* Where nobody chose the folder and it is not to be used, files are not translated; that is said. */
+static enum dg_err open_documents(struct daemon *d, struct dg_why *why)
+{
+    const struct dg_options *options = options_of(d->start);
+    const struct dg_documents_opts opts = {.dir = options->documents_dir, .bytes_max = options->documents_space};
+    enum dg_err err = dg_api_open_documents(d->api, &opts, why);
+    if (!err || dg_opt_given(d->start, "documents-dir"))
+        return err;
+    dg_log_event(d->log, DG_LOG_WARNING, "daemon", DG_LOG_FIELDS(dg_log_str("reason", dg_why_text(why, err))),
+                 "documents are not translated");
+    *why = (struct dg_why)DG_WHY_NONE;
+    return DG_OK;
+}
+
 static enum dg_err open_api(struct daemon *d, struct dg_why *why)
 {
     const struct dg_options *options = options_of(d->start);
@@ -471,6 +486,8 @@ static enum dg_err start(struct daemon *d, struct dg_why *why)
         err = drop_privileges(d, why);
     if (!err)
         err = open_glossaries(d, why);
+    if (!err)
+        err = open_documents(d, why);
     if (!err)
         err = open_bulk(d, why);
     if (!err)

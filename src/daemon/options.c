@@ -181,6 +181,11 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_SIZE(T, glossaries_space), "glossaries-space", .min = 64 * KIB, .max = 65536ull * MIB, .def = "64MiB",
      .help = "memory that glossaries may take together"},
 
+    {DG_OPT_PATH(T, documents_dir), "documents-dir", .heading = "Documents", .def = "/var/tmp",
+     .help = "where translated documents lie until they are fetched, an hour at most, in files without names"},
+    {DG_OPT_SIZE(T, documents_space), "documents-space", .min = 0, .max = 65536ull * MIB, .def = "256MiB",
+     .help = "what such documents may take together; 0: none are translated"},
+
     {DG_OPT_ENUM(T, log_level), "log-level", .heading = "Log", .words = level_words, .def = "info",
      .flags = DG_OPT_RELOADABLE,
      .help = "how much is logged; only debug shows anything that a user wrote"},

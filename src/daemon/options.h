@@ -65,6 +65,10 @@ struct dg_options {
     int64_t glossaries_max;
     uint64_t glossaries_space;
 
+    /* Documents. */
+    const char *documents_dir;
+    uint64_t documents_space;
+
     /* Log. */
     int log_level;  /* enum dg_log_level */
     int log_format; /* enum dg_log_format */

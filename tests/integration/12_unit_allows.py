@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """What the daemon does is what systemd/dragomand.service allows: its system calls, its socket families, and no memory that
-is writable and executable. The daemon is watched by strace through a start, requests, a bulk job, a reload and
-a stop; the service's filter is taken from the unit and spelled out by systemd-analyze."""
+is writable and executable. The daemon is watched by strace through a start, requests, a document, a bulk job, a reload
+and a stop; the service's filter is taken from the unit and spelled out by systemd-analyze."""
 import json
 import os
 import re
@@ -65,6 +65,12 @@ class UnitAllows(IntegrationTest):
         body = json.dumps({"text": "Merci beaucoup.", "target": "en"})
         self.assertEqual(server.request("POST", "/v1/translate", body)[0], 200)
         self.assertEqual(server.request("GET", "/readyz", unix=os.path.join(self.directory, "socket"))[0], 200)
+        form = b'--X\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nMerci.\r\n'
+        for name, value in ((b"source", b"fr"), (b"target", b"en")):
+            form += b'--X\r\nContent-Disposition: form-data; name="' + name + b'"\r\n\r\n' + value + b"\r\n"
+        status, _, answer = server.request("POST", "/translate_file", form + b"--X--\r\n", {"Content-Type": "multipart/form-data; boundary=X"})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(server.request("GET", "/download_file/" + json.loads(answer)["translatedFileUrl"].rpartition("/")[2])[0], 200)
         status, _, answer = server.request("POST", "/v1/jobs?target=en", "Merci.\nOui.\n",
                                            {"Content-Type": "text/plain"})
         self.assertEqual(status // 100, 2)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A file without a name: it takes room in a folder, nobody else can open it, and it is gone once it is closed,
+ * whichever way the program ends.
+ *
+ *     err = dg_tmp_file_open("/var/tmp", &fd, &why);
+ *     if (!err)
+ *         err = dg_tmp_file_write(fd, text, &why);
+ *     ...
+ *     err = dg_tmp_file_read(fd, bytes, len, &why);        from its beginning
+ *     close(fd);
+ *
+ * Any thread, one at a time for each file. */
+#ifndef DG_BASE_TMP_FILE_H
+#define DG_BASE_TMP_FILE_H
+
+#include "base/err.h"
+#include "base/span.h"
+#include "base/why.h"
+
+enum dg_err dg_tmp_file_open(const char *dir, int *fd, struct dg_why *why) DG_MUST_CHECK;
+
+/* At the end of it. */
+enum dg_err dg_tmp_file_write(int fd, struct dg_span bytes, struct dg_why *why) DG_MUST_CHECK;
+
+/* The first `len` bytes; DG_ERR_TRUNCATED when there are fewer. */
+enum dg_err dg_tmp_file_read(int fd, char *bytes, size_t len, struct dg_why *why) DG_MUST_CHECK;
+
+#endif

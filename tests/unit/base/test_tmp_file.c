@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+#include "base/tmp_file.h"
+#include "tmpdir.h"
+#include "unit.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static size_t n_names(const char *dir)
+{
+    DIR *stream = opendir(dir);
+    size_t n = 0;
+    ck_assert_ptr_nonnull(stream);
+    while (readdir(stream))
+        n++;
+    closedir(stream);
+    return n - 2; /* . and .. */
+}
+
+START_TEST(what_is_written_is_read_and_has_no_name)
+{
+    char dir[DG_TMPDIR_CAP], bytes[9] = "";
+    struct dg_why why = DG_WHY_NONE;
+    struct stat info;
+    int fd = -1;
+    dg_tmpdir_make(dir);
+    ck_assert_int_eq(dg_tmp_file_open(dir, &fd, &why), DG_OK);
+    ck_assert_uint_eq(n_names(dir), 0);
+    ck_assert_int_eq(fstat(fd, &info), 0);
+    ck_assert_uint_eq(info.st_mode & 0777, 0600);
+    ck_assert_int_eq(dg_tmp_file_write(fd, DG_SPAN("Le "), &why), DG_OK);
+    ck_assert_int_eq(dg_tmp_file_write(fd, DG_SPAN(""), &why), DG_OK);
+    ck_assert_int_eq(dg_tmp_file_write(fd, DG_SPAN("chat."), &why), DG_OK);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(dg_tmp_file_read(fd, bytes, 8, &why), DG_OK);
+        ck_assert_str_eq(bytes, "Le chat.");
+    }
+    ck_assert_int_eq(dg_tmp_file_read(fd, bytes, 9, &why), DG_ERR_TRUNCATED);
+    close(fd);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(a_folder_that_is_not_there_is_named)
+{
+    struct dg_why why = DG_WHY_NONE;
+    int fd = -1;
+    ck_assert_int_ne(dg_tmp_file_open("/nowhere/at/all", &fd, &why), DG_OK);
+    ck_assert_ptr_nonnull(strstr(why.text, "/nowhere/at/all"));
+    ck_assert_int_eq(fd, -1);
+    ck_assert_int_ne(dg_tmp_file_write(-1, DG_SPAN("x"), &why), DG_OK);
+    ck_assert_int_ne(dg_tmp_file_read(-1, why.text, 1, &why), DG_OK);
+}
+END_TEST
+
+DG_UNIT(what_is_written_is_read_and_has_no_name, a_folder_that_is_not_there_is_named)
