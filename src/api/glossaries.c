@@ -362,7 +362,11 @@ static void done(struct dg_task *task)
             unlink_entry(store, old);
             free_entry(old);
         }
-    } else if (!change->err) { /* deleted meanwhile; its file goes with a task behind this one */
+    } else if (!change->err) { /* deleted meanwhile, maybe at once and before this change wrote its file: that goes, too */
+        char path[PATH_MAX_BYTES + 256];
+        path_of(store, change->entry->id, path);
+        if (*store->dir)
+            unlink(path);
         change->err = dg_why_set(&change->why, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
     }
     if (change->err)
