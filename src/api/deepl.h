@@ -26,6 +26,7 @@ bool dg_deepl_check_words(struct dg_relay *relay, struct dg_why *why);
 bool dg_deepl_read_glossaries(struct dg_relay *relay, struct dg_why *why);
 
 void dg_deepl_translate(struct dg_call *call);
+void dg_deepl_v1_translate(struct dg_call *call); /* as OmegaT asks: GET /v1/translate?target_lang=... */
 void dg_deepl_languages(struct dg_call *call);
 void dg_deepl_v3_languages(struct dg_call *call);
 void dg_deepl_document(struct dg_call *call);

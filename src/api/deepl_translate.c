@@ -11,6 +11,7 @@
 #include "api/api_int.h"
 #include "api/deepl.h"
 #include "base/utf8.h"
+#include "net/proto/target.h"
 
 /* What the answer repeats of the question. */
 struct wishes {
@@ -181,4 +182,21 @@ void dg_deepl_translate(struct dg_call *call)
     relay->user = wishes;
     relay->job->ask.request.usual_beam = true;
     dg_relay_start(relay, on_whole);
+}
+
+/* Version 1 has our own path: who does not ask in its words is told that it takes POST. */
+void dg_deepl_v1_translate(struct dg_call *call)
+{
+    struct dg_query query = dg_query_over(call->req->query);
+    struct dg_span name, value;
+    bool more = true, is_theirs = false;
+    while (!is_theirs && dg_query_next(&query, call->req->arena, &name, &value, &more) == DG_OK && more)
+        is_theirs = dg_span_eq(name, DG_SPAN("target_lang"));
+    if (is_theirs) {
+        call->dialect = &dg_deepl_dialect;
+        dg_deepl_translate(call);
+        return;
+    }
+    dg_http_reply_header(call->req, "Allow", DG_SPAN("POST, OPTIONS"));
+    dg_call_fail(call, (struct dg_failure){.status = 405, .code = "method_not_allowed", .message = "This path does not take that method."});
 }

@@ -96,7 +96,7 @@ static const struct dg_route routes[] = {
     /* DeepL's. */
     {DG_HTTP_POST, "/v2/translate", "deepl_translate", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/v2/translate", "deepl_get", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT},
-    {DG_HTTP_GET, "/v1/translate", "deepl_v1", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT}, /* OmegaT's; by POST it is ours */
+    {DG_HTTP_GET, "/v1/translate", "deepl_v1", dg_deepl_v1_translate, .gate = DG_GATE_TEXT}, /* by POST it is ours */
     {DG_HTTP_POST, "/v2/document", "deepl_document", dg_deepl_document, DEEPL, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v2/document/*", "deepl_document_status", dg_deepl_document_status, DEEPL, .gate = DG_GATE_OPEN},
     {DG_HTTP_POST, "/v2/document/*/result", "deepl_document_result", dg_deepl_document_result, DEEPL, .gate = DG_GATE_OPEN},

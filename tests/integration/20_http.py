@@ -65,7 +65,8 @@ class Http(IntegrationTest):
     def test_paths_and_methods(self):
         server = self.start()
         self.assertEqual(server.request("GET", "/nowhere")[0], 404)
-        status, headers, body = server.request("DELETE", "/v1/translate")
+        self.assertEqual(server.request("DELETE", "/v1/translate")[0], 405)
+        status, headers, body = server.request("GET", "/v1/translate?text=x")
         self.assertEqual((status, headers["Allow"]), (405, "POST, OPTIONS"))
         self.assertEqual(json.loads(body)["error"]["code"], "method_not_allowed")
         status, headers, body = server.request("HEAD", "/healthz")
