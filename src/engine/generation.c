@@ -77,7 +77,7 @@ static enum dg_err read_prompt(const struct dg_generation *g, struct dg_tokenize
 {
     const struct dg_tokenizer *tokenizer = g->model->tokenizer;
     const struct dg_blueprint *bp = &g->model->blueprint;
-    const struct dg_tokenizer_opts how = {.add_eos = dg_tokenizer_bpe(tokenizer) != NULL,
+    const struct dg_tokenizer_opts how = {.add_eos = dg_tokenizer_subword(tokenizer) != NULL,
                                           .reads_special = g->asked.reads_special};
     const struct dg_token *tokens;
     size_t n_tokens = 0, at = 0;
@@ -87,7 +87,7 @@ static enum dg_err read_prompt(const struct dg_generation *g, struct dg_tokenize
     if (n_tokens > g->model->limits.source_max)
         return dg_why_set(why, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu", n_tokens,
                           g->model->limits.source_max);
-    const bool begins = !dg_tokenizer_bpe(tokenizer) || n_tokens == 0;
+    const bool begins = !dg_tokenizer_subword(tokenizer) || n_tokens == 0;
     const int32_t first = bp->bos_id != DG_ID_NONE ? bp->bos_id : n_tokens == 0 ? bp->eos_id : DG_ID_NONE;
     *ids = dg_try_calloc(n_tokens + 1, sizeof **ids);
     if (!*ids)

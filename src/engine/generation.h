@@ -12,7 +12,7 @@
 #include "base/list.h"
 #include "engine/generate.h"
 #include "engine/loaded.h"
-#include "text/bpe.h"
+#include "text/subword.h"
 #include "text/tokenizer.h"
 
 struct dg_generation {

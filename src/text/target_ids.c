@@ -8,7 +8,7 @@
 enum dg_err dg_target_ids(const struct dg_tokenizer *tokenizer, struct dg_spm_work *work,
                           struct dg_span text, int32_t **out, size_t *n_out)
 {
-    if (dg_tokenizer_bpe(tokenizer))
+    if (dg_tokenizer_subword(tokenizer))
         return DG_ERR_UNSUPPORTED; /* a language model has no target of its own */
     const struct dg_spm *spm = dg_tokenizer_target_spm(tokenizer);
     struct dg_tokenizer_side side = dg_tokenizer_target(tokenizer);

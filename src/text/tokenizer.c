@@ -15,7 +15,7 @@
 
 struct dg_tokenizer_work {
     struct dg_spm_work *spm;
-    struct dg_bpe_work *bpe; /* made when it is first needed */
+    struct dg_subword_work *subword; /* made when it is first needed */
     struct dg_token *tokens; /* owned */
     uint32_t *pieces;        /* owned; for each token its index among the spm tokens, or NO_PIECE */
     size_t n, tokens_cap, pieces_cap;
@@ -26,9 +26,9 @@ enum { NO_PIECE = UINT32_MAX };
 /* ---- Questions ---------------------------------------------------------------------------------
  */
 
-static struct dg_tokenizer_side bpe_side(const struct dg_bpe *bpe)
+static struct dg_tokenizer_side subword_side(const struct dg_subword *subword)
 {
-    return (struct dg_tokenizer_side){dg_bpe_size(bpe), dg_bpe_unk(bpe), -1, -1, -1};
+    return (struct dg_tokenizer_side){dg_subword_size(subword), dg_subword_unk(subword), -1, -1, -1};
 }
 
 static struct dg_tokenizer_side side_of(const struct dg_spm *spm,
@@ -42,15 +42,15 @@ static struct dg_tokenizer_side side_of(const struct dg_spm *spm,
 
 struct dg_tokenizer_side dg_tokenizer_source(const struct dg_tokenizer *tokenizer)
 {
-    if (tokenizer->bpe)
-        return bpe_side(tokenizer->bpe);
+    if (tokenizer->subword)
+        return subword_side(tokenizer->subword);
     return side_of(tokenizer->source, tokenizer->is_marian ? &tokenizer->source_vocab : NULL);
 }
 
 struct dg_tokenizer_side dg_tokenizer_target(const struct dg_tokenizer *tokenizer)
 {
-    if (tokenizer->bpe)
-        return bpe_side(tokenizer->bpe);
+    if (tokenizer->subword)
+        return subword_side(tokenizer->subword);
     return side_of(tokenizer->target, tokenizer->is_marian ? &tokenizer->target_vocab : NULL);
 }
 
@@ -62,24 +62,24 @@ static int32_t find_plain(const struct dg_spm *spm, struct dg_span piece)
 
 int32_t dg_tokenizer_find(const struct dg_tokenizer *tokenizer, struct dg_span piece)
 {
-    if (tokenizer->bpe)
-        return dg_bpe_find(tokenizer->bpe, piece);
+    if (tokenizer->subword)
+        return dg_subword_find(tokenizer->subword, piece);
     return tokenizer->is_marian ? dg_marian_vocab_find(&tokenizer->source_vocab, piece)
                                 : find_plain(tokenizer->source, piece);
 }
 
 int32_t dg_tokenizer_find_target(const struct dg_tokenizer *tokenizer, struct dg_span piece)
 {
-    if (tokenizer->bpe)
-        return dg_bpe_find(tokenizer->bpe, piece);
+    if (tokenizer->subword)
+        return dg_subword_find(tokenizer->subword, piece);
     return tokenizer->is_marian ? dg_marian_vocab_find(&tokenizer->target_vocab, piece)
                                 : find_plain(tokenizer->target, piece);
 }
 
 struct dg_span dg_tokenizer_target_piece(const struct dg_tokenizer *tokenizer, int32_t id)
 {
-    if (tokenizer->bpe)
-        return dg_bpe_piece(tokenizer->bpe, id);
+    if (tokenizer->subword)
+        return dg_subword_piece(tokenizer->subword, id);
     if (tokenizer->is_marian)
         return dg_marian_vocab_piece(&tokenizer->target_vocab, id).text;
     if (id < 0 || (uint32_t)id >= dg_spm_size(tokenizer->target))
@@ -149,13 +149,13 @@ enum dg_err dg_tokenizer_languages(const struct dg_tokenizer *tokenizer, struct 
     enum dg_err err = DG_OK;
     struct dg_span token;
     uint64_t id;
-    for (uint32_t i = 0; !err && tokenizer->bpe && i < bpe_side(tokenizer->bpe).size; i++)
-        err = add_language(tokenizer, dg_bpe_piece(tokenizer->bpe, (int32_t)i), (int32_t)i, &list, &n, &cap);
+    for (uint32_t i = 0; !err && tokenizer->subword && i < subword_side(tokenizer->subword).size; i++)
+        err = add_language(tokenizer, dg_subword_piece(tokenizer->subword, (int32_t)i), (int32_t)i, &list, &n, &cap);
     if (tokenizer->is_marian) /* no language is a piece of a SentencePiece model */
         for (size_t at = 0; !err && dg_map_next(&tokenizer->source_vocab.extras, &at, &token, &id);)
             err = add_language(tokenizer, token, (int32_t)id, &list, &n, &cap);
     else
-        for (uint32_t i = 0; !err && !tokenizer->bpe && i < dg_spm_size(tokenizer->source); i++)
+        for (uint32_t i = 0; !err && !tokenizer->subword && i < dg_spm_size(tokenizer->source); i++)
             err = add_language(tokenizer, dg_spm_piece(tokenizer->source, i), (int32_t)i, &list, &n, &cap);
     if (err) {
         dg_free(list);
@@ -183,15 +183,15 @@ const struct dg_spm *dg_tokenizer_target_spm(const struct dg_tokenizer *tokenize
     return tokenizer->target;
 }
 
-const struct dg_bpe *dg_tokenizer_bpe(const struct dg_tokenizer *tokenizer)
+const struct dg_subword *dg_tokenizer_subword(const struct dg_tokenizer *tokenizer)
 {
-    return tokenizer->bpe;
+    return tokenizer->subword;
 }
 
 size_t dg_tokenizer_memory(const struct dg_tokenizer *tokenizer)
 {
-    if (tokenizer->bpe)
-        return sizeof *tokenizer + dg_bpe_memory(tokenizer->bpe);
+    if (tokenizer->subword)
+        return sizeof *tokenizer + dg_subword_memory(tokenizer->subword);
     size_t bytes = sizeof *tokenizer + dg_spm_memory(tokenizer->source);
     if (tokenizer->target != tokenizer->source)
         bytes += dg_spm_memory(tokenizer->target);
@@ -216,7 +216,7 @@ void dg_tokenizer_work_free(struct dg_tokenizer_work *work)
     if (!work)
         return;
     dg_spm_work_free(work->spm);
-    dg_bpe_work_free(work->bpe);
+    dg_subword_work_free(work->subword);
     dg_free(work->tokens);
     dg_free(work->pieces);
     dg_free(work);
@@ -289,17 +289,17 @@ static enum dg_err put_tokens(const struct dg_tokenizer *tokenizer, struct dg_to
 
 /* The file's template puts its own words around the text, a language of its choice among them; where one is told, it is
  * that and the end. */
-static enum dg_err encode_bpe(const struct dg_bpe *bpe, struct dg_tokenizer_work *work, struct dg_span text,
+static enum dg_err encode_subword(const struct dg_subword *subword, struct dg_tokenizer_work *work, struct dg_span text,
                               const struct dg_tokenizer_opts *opts, struct dg_why *why)
 {
-    const struct dg_bpe_token *tokens;
+    const struct dg_subword_token *tokens;
     size_t n;
-    if (!work->bpe)
-        work->bpe = dg_bpe_work_new();
+    if (!work->subword)
+        work->subword = dg_subword_work_new();
     const bool is_told = opts->first || opts->second || opts->last;
-    const int32_t eos = bpe_side(bpe).eos;
-    const unsigned how = (opts->add_eos && !is_told ? DG_BPE_TEMPLATE : 0u) | (opts->reads_special ? DG_BPE_SPECIAL : 0u);
-    enum dg_err err = dg_bpe_encode(bpe, work->bpe, text, how, why, &tokens, &n);
+    const int32_t eos = subword_side(subword).eos;
+    const unsigned how = (opts->add_eos && !is_told ? DG_SUBWORD_TEMPLATE : 0u) | (opts->reads_special ? DG_SUBWORD_SPECIAL : 0u);
+    enum dg_err err = dg_subword_encode(subword, work->subword, text, how, why, &tokens, &n);
     if (!err)
         err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n + 4, sizeof *work->tokens);
     if (!err)
@@ -322,9 +322,9 @@ enum dg_err dg_tokenizer_encode(const struct dg_tokenizer *tokenizer,
                                 const struct dg_tokenizer_opts *opts, struct dg_why *why,
                                 const struct dg_token **tokens, size_t *n)
 {
-    if (tokenizer->bpe) {
+    if (tokenizer->subword) {
         work->n = 0;
-        enum dg_err failed = encode_bpe(tokenizer->bpe, work, text, opts, why);
+        enum dg_err failed = encode_subword(tokenizer->subword, work, text, opts, why);
         if (failed)
             return failed;
         *tokens = work->tokens;
@@ -371,8 +371,8 @@ struct dg_span dg_tokenizer_token_piece(const struct dg_tokenizer *tokenizer,
                                         const struct dg_tokenizer_work *work, size_t i)
 {
     size_t n;
-    if (tokenizer->bpe)
-        return dg_bpe_piece(tokenizer->bpe, work->tokens[i].id);
+    if (tokenizer->subword)
+        return dg_subword_piece(tokenizer->subword, work->tokens[i].id);
     const struct dg_spm_token *spm_tokens = dg_spm_tokens(work->spm, &n);
     if (work->pieces[i] != NO_PIECE)
         return dg_spm_token_piece(tokenizer->source, work->spm, &spm_tokens[work->pieces[i]]);
@@ -408,8 +408,8 @@ void dg_tokenizer_stream_init(struct dg_tokenizer_stream *stream,
                               const struct dg_tokenizer *tokenizer, size_t max)
 {
     stream->tokenizer = tokenizer;
-    dg_bpe_stream_init(&stream->bpe, tokenizer->bpe, max);
-    if (tokenizer->bpe)
+    dg_subword_stream_init(&stream->subword, tokenizer->subword, max);
+    if (tokenizer->subword)
         return;
     dg_spm_stream_init(&stream->spm, tokenizer->target, max);
     dg_spm_stream_trim(&stream->spm, tokenizer->is_marian);
@@ -417,21 +417,21 @@ void dg_tokenizer_stream_init(struct dg_tokenizer_stream *stream,
 
 void dg_tokenizer_stream_deinit(struct dg_tokenizer_stream *stream)
 {
-    dg_bpe_stream_deinit(&stream->bpe);
-    if (!stream->bpe.bpe)
+    dg_subword_stream_deinit(&stream->subword);
+    if (!stream->subword.subword)
         dg_spm_stream_deinit(&stream->spm);
 }
 
 void dg_tokenizer_stream_reset(struct dg_tokenizer_stream *stream)
 {
-    dg_bpe_stream_reset(&stream->bpe);
-    if (!stream->bpe.bpe)
+    dg_subword_stream_reset(&stream->subword);
+    if (!stream->subword.subword)
         dg_spm_stream_reset(&stream->spm);
 }
 
 void dg_tokenizer_stream_goes_on(struct dg_tokenizer_stream *stream)
 {
-    stream->bpe.goes_on = true;
+    stream->subword.goes_on = true;
     stream->spm.expects_space = false;
 }
 
@@ -449,8 +449,8 @@ enum dg_err dg_tokenizer_stream_push(struct dg_tokenizer_stream *stream, int32_t
     const struct dg_tokenizer *tokenizer = stream->tokenizer;
     if (id < 0)
         return DG_ERR_RANGE;
-    if (tokenizer->bpe)
-        return dg_bpe_stream_push(&stream->bpe, id, delta);
+    if (tokenizer->subword)
+        return dg_subword_stream_push(&stream->subword, id, delta);
     if (!tokenizer->is_marian)
         return dg_spm_stream_push(&stream->spm, (uint32_t)id, delta);
     const struct dg_marian_vocab *vocab = &tokenizer->target_vocab;
@@ -469,9 +469,9 @@ enum dg_err dg_tokenizer_stream_push_piece(struct dg_tokenizer_stream *stream, s
                                            struct dg_span *delta)
 {
     const struct dg_tokenizer *tokenizer = stream->tokenizer;
-    if (tokenizer->bpe) {
-        const int32_t known = dg_bpe_find(tokenizer->bpe, piece);
-        return known >= 0 ? dg_bpe_stream_push(&stream->bpe, known, delta) : DG_ERR_NOT_FOUND;
+    if (tokenizer->subword) {
+        const int32_t known = dg_subword_find(tokenizer->subword, piece);
+        return known >= 0 ? dg_subword_stream_push(&stream->subword, known, delta) : DG_ERR_NOT_FOUND;
     }
     int32_t id = tokenizer->is_marian ? dg_marian_vocab_find(&tokenizer->target_vocab, piece) : -1;
     return id >= 0 ? dg_tokenizer_stream_push(stream, id, delta)
@@ -480,5 +480,5 @@ enum dg_err dg_tokenizer_stream_push_piece(struct dg_tokenizer_stream *stream, s
 
 enum dg_err dg_tokenizer_stream_finish(struct dg_tokenizer_stream *stream, struct dg_span *delta)
 {
-    return stream->bpe.bpe ? dg_bpe_stream_finish(&stream->bpe, delta) : dg_spm_stream_finish(&stream->spm, delta);
+    return stream->subword.subword ? dg_subword_stream_finish(&stream->subword, delta) : dg_spm_stream_finish(&stream->spm, delta);
 }

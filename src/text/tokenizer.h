@@ -6,7 +6,8 @@
  *     Marian    source.spm, target.spm, vocab.json and maybe target_vocab.json (OPUS-MT)
  *     plain     one SentencePiece model for both sides (vocab.*.spm, spiece.model, ...), or two
  *               (srcvocab.*.spm and trgvocab.*.spm); its ids are the network's (Bergamot)
- *     BPE       tokenizer.json, or vocab.json and merges.txt: language models (bpe.h)
+ *     subwords  tokenizer.json, vocab.json and merges.txt, or vocab.txt: language models and encoders (subword.h), whose
+ *               pairs of texts, segments and words are asked of dg_tokenizer_subword()
  *
  *     struct dg_tokenizer *tokenizer;
  *     err = dg_tokenizer_open("models/fr-en", why, &tokenizer);
@@ -31,7 +32,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "base/why.h"
-#include "text/bpe.h"
+#include "text/subword.h"
 #include "text/spm_decode.h"
 
 #include <stdbool.h>
@@ -82,11 +83,11 @@ struct dg_span dg_tokenizer_language_code(struct dg_span token);
 enum dg_err dg_tokenizer_languages(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_language **list,
                                    size_t *n) DG_MUST_CHECK;
 
-/* The models behind it, for tools and tests. NULL where there is a dg_bpe. */
+/* The models behind it, for tools and tests. NULL where there is a dg_subword. */
 const struct dg_spm *dg_tokenizer_source_spm(const struct dg_tokenizer *tokenizer);
 const struct dg_spm *dg_tokenizer_target_spm(const struct dg_tokenizer *tokenizer);
 
-const struct dg_bpe *dg_tokenizer_bpe(const struct dg_tokenizer *tokenizer); /* NULL: of another layout */
+const struct dg_subword *dg_tokenizer_subword(const struct dg_tokenizer *tokenizer); /* NULL: of another layout */
 
 /* Bytes of memory besides the mapped files. */
 size_t dg_tokenizer_memory(const struct dg_tokenizer *tokenizer);
@@ -142,7 +143,7 @@ enum dg_err dg_tokenizer_decode(const struct dg_tokenizer *tokenizer, const int3
 struct dg_tokenizer_stream {
     const struct dg_tokenizer *tokenizer; /* borrowed */
     struct dg_spm_stream spm;
-    struct dg_bpe_stream bpe; /* in its place, where the tokenizer is one */
+    struct dg_subword_stream subword; /* in its place, where the tokenizer is one */
 };
 
 void dg_tokenizer_stream_init(struct dg_tokenizer_stream *stream,

@@ -5,14 +5,14 @@
 #ifndef DG_TEXT_TOKENIZER_INT_H
 #define DG_TEXT_TOKENIZER_INT_H
 
-#include "text/bpe.h"
+#include "text/subword.h"
 #include "text/marian_vocab.h"
 #include "text/spm.h"
 
 #include <stdbool.h>
 
 struct dg_tokenizer {
-    struct dg_bpe *bpe;    /* owned; then all below is zero */
+    struct dg_subword *subword;    /* owned; then all below is zero */
     struct dg_spm *source; /* owned */
     struct dg_spm *target; /* owned, or the same as source */
     bool is_marian;

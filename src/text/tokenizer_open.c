@@ -4,7 +4,8 @@
 /* Finding a directory's tokenizer files:
  *
  *  1. vocab.json and source.spm: Marian; target.spm beside it, else source.spm serves both sides;
- *     or tokenizer.json, or vocab.json and merges.txt, with no SentencePiece model but Llama's beside them: BPE;
+ *     or tokenizer.json, or vocab.json and merges.txt, or vocab.txt, with no SentencePiece model but Llama's beside
+ *     them: subwords (subword.h);
  *  2. one of the plain names that trainers and converters use;
  *  3. Bergamot's names, which carry the languages: srcvocab.fren.spm and trgvocab.fren.spm, or
  *     vocab.fren.spm for both. */
@@ -153,7 +154,7 @@ static enum dg_err open_plain(struct dg_tokenizer *t, const char *dir, struct dg
         return dg_why_set(
             why, DG_ERR_NOT_FOUND,
             "%s: no tokenizer found; expected source.spm and vocab.json, vocab.*.spm, "
-            "spiece.model, sentencepiece.model or tokenizer.json",
+            "spiece.model, sentencepiece.model, tokenizer.json or vocab.txt",
             dir);
     err = open_spm(dir, names.shared, why, &t->source);
     t->target = t->source;
@@ -209,8 +210,8 @@ static enum dg_err open_any(struct dg_tokenizer *t, const char *path, struct dg_
     if (has_file(path, "vocab.json") && has_file(path, "source.spm"))
         return open_marian(t, path, why);
     const char *plain = plain_name(path);
-    if (dg_bpe_is_there(path) && (!plain || strcmp(plain, "tokenizer.model") == 0))
-        return dg_bpe_open(&t->bpe, path, why);
+    if (dg_subword_is_there(path) && (!plain || strcmp(plain, "tokenizer.model") == 0))
+        return dg_subword_open(&t->subword, path, why);
     return open_plain(t, path, why);
 }
 
@@ -230,7 +231,7 @@ void dg_tokenizer_close(struct dg_tokenizer *tokenizer)
 {
     if (!tokenizer)
         return;
-    dg_bpe_close(tokenizer->bpe);
+    dg_subword_close(tokenizer->subword);
     dg_marian_vocab_deinit(&tokenizer->source_vocab);
     dg_marian_vocab_deinit(&tokenizer->target_vocab);
     if (tokenizer->target != tokenizer->source)

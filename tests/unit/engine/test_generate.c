@@ -4,7 +4,7 @@
 /* Generation by a tiny random model (tests/data/lm): what it says is nonsense, and always the same. */
 #include "engine/generate.h"
 #include "model/import.h"
-#include "text/bpe.h"
+#include "text/subword.h"
 #include "tmpdir.h"
 #include "unit.h"
 

@@ -9,9 +9,12 @@
  * Llama 3's, and with single digits Qwen2's:
  *
  *     (?i:'s|'t|'re|'ve|'m|'ll|'d)  |  [^\r\n\p{L}\p{N}]?\p{L}+  |  \p{N}{1,3}  |  ?[^\s\p{L}\p{N}]+[\r\n]*  |
- *     \s*[\r\n]+  |  \s+(?!\S)  |  \s+ */
+ *     \s*[\r\n]+  |  \s+(?!\S)  |  \s+
+ *
+ * BERT's words are what stands between white space, every punctuation character being one of its own; among those it
+ * counts all of ASCII that is neither letter nor digit. */
 #include "base/utf8.h"
-#include "text/bpe_int.h"
+#include "text/subword_int.h"
 
 #include <unicode/uchar.h>
 
@@ -167,17 +170,45 @@ static size_t cut_before(struct dg_span text, size_t at, struct dg_span mark)
     return text.len;
 }
 
-size_t dg_bpe_cut(const struct dg_bpe_cutting *how, struct dg_span text, size_t at)
+static bool is_punctuation(struct seen seen)
 {
+    if (!seen.is_there)
+        return false;
+    return seen.cp < 0x80 ? seen.class == OTHER && seen.cp > ' ' && seen.cp < 0x7F
+                          : (U_GET_GC_MASK((UChar32)seen.cp) & U_GC_P_MASK) != 0;
+}
+
+/* White space, or a word; with `apart` a punctuation character is one. */
+static size_t cut_spaces(struct dg_span text, size_t at, bool apart, bool *is_dropped)
+{
+    struct seen seen = look(text, at);
+    *is_dropped = is_class(seen, SPACE);
+    if (*is_dropped)
+        return run_end(text, at, SPACE, SIZE_MAX);
+    if (apart && is_punctuation(seen))
+        return seen.end;
+    while (seen.is_there && seen.class != SPACE && !(apart && is_punctuation(seen))) {
+        at = seen.end;
+        seen = look(text, at);
+    }
+    return at;
+}
+
+size_t dg_subword_cut(const struct dg_subword_cutting *how, struct dg_span text, size_t at, bool *is_dropped)
+{
+    *is_dropped = false;
     switch (how->kind) {
-    case DG_BPE_CUT_GPT2:
+    case DG_SUBWORD_CUT_GPT2:
         return cut_gpt2(text, at);
-    case DG_BPE_CUT_LLAMA3:
+    case DG_SUBWORD_CUT_LLAMA3:
         return cut_llama3(text, at, how->digits);
-    case DG_BPE_CUT_DIGITS:
+    case DG_SUBWORD_CUT_DIGITS:
         return cut_digits(text, at, how->digits);
-    case DG_BPE_CUT_BEFORE:
+    case DG_SUBWORD_CUT_BEFORE:
         return cut_before(text, at, how->mark);
+    case DG_SUBWORD_CUT_SPACES:
+    case DG_SUBWORD_CUT_BERT:
+        return cut_spaces(text, at, how->kind == DG_SUBWORD_CUT_BERT, is_dropped);
     }
     return text.len;
 }
