@@ -23,6 +23,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     made->log = log;
     dg_list_init(&made->jobs);
     dg_list_init(&made->generations);
+    dg_list_init(&made->readings);
     dg_documents_init(&made->documents);
     dg_glossaries_init(&made->glossaries);
     dg_list_init(&made->scorings);
@@ -42,6 +43,7 @@ void dg_api_free(struct dg_api *api)
         return;
     dg_job_free_all(&api->jobs);
     dg_gen_free_all(&api->generations);
+    dg_api_free_readings(&api->readings);
     dg_documents_deinit(&api->documents);
     dg_languages_cache_deinit(&api->languages);
     dg_glossaries_deinit(&api->glossaries);

@@ -33,6 +33,7 @@ struct dg_api {
     size_t n_uploads;           /* calls with is_upload */
     struct dg_list scorings;    /* requests to score, waiting and under way */
     struct dg_list generations; /* of struct dg_gen, likewise */
+    struct dg_list readings;    /* of v1_read.c, likewise */
     struct dg_list jobs;      /* of struct dg_job: all that the engine has not let go of */
     struct dg_clock clock;
     uint64_t started_ns;
@@ -67,6 +68,9 @@ bool dg_route_matches(const struct dg_route *route, struct dg_span path, struct 
 /* All routes, and how many (unless NULL). */
 const struct dg_route *dg_routes(size_t *n);
 
+/* Frees requests to read whose engine is gone and will not tell their end. */
+void dg_api_free_readings(struct dg_list *all);
+
 /* The requests to be scored end after the pair under way. */
 void dg_api_stop_scoring(struct dg_api *api);
 
@@ -86,6 +90,11 @@ void dg_api_v1_admin_reload(struct dg_call *call);
 void dg_api_v1_admin_drain(struct dg_call *call);
 void dg_api_v1_detect(struct dg_call *call);
 void dg_api_v1_generate(struct dg_call *call);
+void dg_api_v1_fill(struct dg_call *call);
+void dg_api_v1_classify(struct dg_call *call);
+void dg_api_v1_tag(struct dg_call *call);
+void dg_api_v1_answer(struct dg_call *call);
+void dg_api_v1_embed(struct dg_call *call);
 void dg_api_v1_jobs_prepare(struct dg_call *call);
 void dg_api_v1_jobs_add(struct dg_call *call);
 void dg_api_v1_jobs(struct dg_call *call);

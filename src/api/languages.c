@@ -61,7 +61,7 @@ static int by_code(const void *a, const void *b)
 static const struct dg_langs *langs_of(const struct dg_engine *engine, size_t i)
 {
     const struct dg_engine_model_info info = dg_engine_model_info(engine, i);
-    return info.is_language_model ? NULL : info.langs;
+    return info.is_language_model || info.is_reader ? NULL : info.langs;
 }
 
 static enum dg_err list_languages(struct dg_languages *langs, const struct dg_engine *engine)

@@ -7,6 +7,7 @@
 #include "api/languages.h"
 #include "engine/engine.h"
 #include "engine/langs.h"
+#include "engine/read.h"
 
 static void put_text(struct dg_json_out *out, const char *key, const char *text)
 {
@@ -25,11 +26,23 @@ static void put_side(struct dg_json_out *out, const char *key, const struct dg_l
     dg_json_out_close(out, ']');
 }
 
+static void put_tasks(struct dg_json_out *out, unsigned can)
+{
+    dg_json_out_key(out, "tasks");
+    dg_json_out_open(out, '[');
+    for (int task = 0; task < DG_N_TASKS; task++)
+        if (can & 1u << task)
+            dg_json_out_cstr(out, dg_read_task_name((enum dg_read_task)task));
+    dg_json_out_close(out, ']');
+}
+
 static void put_model(struct dg_json_out *out, const struct dg_engine_model_info *info)
 {
     dg_json_out_open(out, '{');
     put_text(out, "name", info->name);
-    put_text(out, "kind", info->is_language_model ? "language-model" : "translation");
+    put_text(out, "kind", info->is_language_model ? "language-model" : info->is_reader ? "reader" : "translation");
+    if (info->is_reader)
+        put_tasks(out, info->can);
     put_text(out, "source", info->source);
     put_text(out, "target", info->target);
     put_side(out, "sources", info->langs->sources, info->langs->n_sources);

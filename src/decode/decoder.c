@@ -42,6 +42,7 @@ struct slot {
 };
 
 struct dg_decoder {
+    struct dg_reader *reader; /* not NULL: it does everything, and nothing below is used but the limits */
     const struct dg_net *net;
     const struct dg_blueprint *bp;
     struct dg_net_state *state;
@@ -107,6 +108,10 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     made->net = net;
     made->bp = dg_net_blueprint(net);
     made->limits = *limits;
+    if (dg_blueprint_is_reader(made->bp)) {
+        err = dg_reader_new(&made->reader, net, limits, why);
+        goto out;
+    }
     made->limits.step_rows = step_rows(limits);
     struct dg_net_limits wanted = net_limits(net, limits);
     const struct dg_stack *stack = &made->bp->decoder;
@@ -165,6 +170,7 @@ void dg_decoder_free(struct dg_decoder *decoder)
 {
     if (!decoder)
         return;
+    dg_reader_free(decoder->reader);
     for (size_t i = 0; decoder->slots && i < decoder->limits.sentences; i++) {
         if (decoder->slots[i].is_used)
             release(decoder, &decoder->slots[i]);
@@ -185,6 +191,8 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
     enum dg_err err = check_limits(limits, why);
     if (err)
         return err;
+    if (dg_blueprint_is_reader(dg_net_blueprint(net)))
+        return dg_reader_size(net, limits, bytes, why);
     struct dg_net_limits wanted = net_limits(net, limits);
     size_t state_bytes;
     err = dg_net_state_size(net, &wanted, &state_bytes, why);
@@ -220,6 +228,8 @@ static size_t n_positions(const struct dg_decode_job *job, size_t cap)
 enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_decode_job *job,
                              struct dg_why *why)
 {
+    if (decoder->reader)
+        return dg_reader_check(decoder->reader, job, why);
     if (job->n_src == 0 || job->n_src > decoder->limits.source_max)
         return dg_why_set(why, DG_ERR_RANGE, "the source has %zu tokens, expected 1 to %zu",
                           job->n_src, decoder->limits.source_max);
@@ -260,6 +270,8 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
 size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                             size_t n)
 {
+    if (decoder->reader)
+        return dg_reader_n_fitting(decoder->reader, jobs, n);
     size_t n_slots = decoder->limits.sentences - decoder->n_sentences;
     size_t n_rows = decoder->limits.rows - decoder->n_reserved;
     size_t n_tokens = decoder->limits.batch_tokens;
@@ -409,6 +421,8 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
 {
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
     enum dg_err err = DG_OK;
+    if (decoder->reader)
+        return dg_reader_add(decoder->reader, jobs, n, handles, why);
     for (size_t i = 0; i < n; i++)
         if ((err = dg_decoder_check(decoder, &jobs[i], why)))
             return err;
@@ -422,7 +436,7 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
         if (err)
             break;
         sources[n_taken] =
-            (struct dg_net_source){(size_t)(slot - decoder->slots), jobs[n_taken].src};
+            (struct dg_net_source){(size_t)(slot - decoder->slots), jobs[n_taken].src, 0};
         if (handles)
             handles[n_taken] = (uint32_t)slot->generation << 16 | (uint32_t)sources[n_taken].slot;
     }
@@ -577,6 +591,8 @@ static void sweep(struct dg_decoder *decoder)
 
 size_t dg_decoder_step(struct dg_decoder *decoder)
 {
+    if (decoder->reader)
+        return dg_reader_step(decoder->reader);
     decoder->is_stepping = true;
     struct dg_net_step step = {
         .rows = decoder->rows,
@@ -604,6 +620,8 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
 
 bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle)
 {
+    if (decoder->reader)
+        return dg_reader_cancel(decoder->reader, handle);
     size_t s = handle & 0xFFFF;
     if (s >= decoder->limits.sentences)
         return false;
@@ -621,11 +639,13 @@ bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle)
 
 size_t dg_decoder_n_sentences(const struct dg_decoder *decoder)
 {
-    return decoder->n_sentences;
+    return decoder->reader ? dg_reader_n_texts(decoder->reader) : decoder->n_sentences;
 }
 
 size_t dg_decoder_n_rows(const struct dg_decoder *decoder)
 {
+    if (decoder->reader)
+        return dg_reader_n_texts(decoder->reader);
     size_t n = 0;
     for (size_t s = 0; s < decoder->limits.sentences; s++)
         if (decoder->slots[s].is_used)

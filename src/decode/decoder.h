@@ -16,6 +16,8 @@
  *     }
  *     dg_decoder_free(decoder);
  *
+ * A network that reads texts and generates none is driven in the same way: its jobs bring a `read` (reader.h).
+ *
  * A sentence's answer does not depend, to the bit, on what runs beside it. Nothing is allocated per
  * token. One thread at a time. */
 #ifndef DG_DECODE_DECODER_H
@@ -24,6 +26,7 @@
 #include "base/err.h"
 #include "base/why.h"
 #include "decode/opts.h"
+#include "decode/reader.h"
 #include "decode/search.h"
 #include "model/lex.h"
 #include "model/net.h"
@@ -58,6 +61,8 @@ struct dg_decode_events {
     /* It is over. The search holds the answers until this returns; `alignment` (search.h's row_of
      * resolved) is asked for through dg_decoder_alignment. */
     void (*on_done)(void *ctx, const struct dg_search *search);
+    /* In place of both, of a text that was to be read: its values are there, or why they are not. */
+    void (*on_read)(void *ctx, enum dg_err err);
 };
 
 /* One sentence. Everything pointed to is borrowed until on_done. */
@@ -68,6 +73,7 @@ struct dg_decode_job {
     const struct dg_decode_events *events;
     void *ctx;
     bool is_urgent; /* somebody waits for its first token: it goes before others' next ones */
+    const struct dg_read *read; /* networks that read texts: what is wanted; `opts` counts for nothing */
 };
 
 struct dg_decoder;

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "engine/engine_int.h"
 #include "engine/generation.h"
+#include "engine/reading.h"
 #include "engine/registry.h"
 #include "engine/remote_value.h"
 #include "engine/request.h"
@@ -44,7 +45,8 @@ struct dg_engine {
     struct dg_list waiting;        /* for their models, in the order of coming */
     struct dg_list looked_at;      /* of these, while they are gone through: those still to be looked at */
     struct dg_list generations;
-    size_t n_requests;             /* of all three */
+    struct dg_readings readings;
+    size_t n_requests;             /* of all four */
     size_t n_waiting, waiting_max;
     uint64_t waited_version;       /* of the registry, when those that wait were last looked at */
     size_t texts_bytes, texts_bytes_max; /* of all requests; max 0: no limit */
@@ -126,6 +128,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
     dg_list_init(&engine->requests);
     dg_list_init(&engine->waiting);
     dg_list_init(&engine->generations);
+    dg_readings_init(&engine->readings, &engine->tools);
     dg_list_init(&engine->looked_at);
     dg_protect_list_init(&engine->tools.protected);
     dg_glossary_scan_init(&engine->tools.scan);
@@ -151,6 +154,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
     enum dg_err err = dg_sched_new(&sched, why, &engine->tools.sched);
     if (!err)
         err = open_registry(engine, opts, why);
+    engine->readings.registry = engine->registry;
     if (!err)
         err = dg_segmenter_new(&engine->tools.segmenter, why);
     if (!err && !(engine->tools.work = dg_tokenizer_work_new()))
@@ -169,7 +173,11 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
 /* The end of a ticket that nobody is told of. All but its own sentence have let go of it. */
 static void land(struct dg_engine *engine, struct dg_ticket *ticket)
 {
-    if (ticket->is_generation) {
+    if (ticket->kind == DG_TICKET_READING) {
+        dg_readings_take(ticket);
+        return;
+    }
+    if (ticket->kind == DG_TICKET_GENERATION) {
         ((struct dg_generation *)ticket->ctx)->is_open = false;
         return;
     }
@@ -204,6 +212,20 @@ static void drain_generations(struct dg_engine *engine)
     }
 }
 
+/* And of readings. */
+static void drain_readings(struct dg_engine *engine)
+{
+    struct dg_ticket *ticket;
+    bool is_over;
+    dg_readings_close(&engine->readings);
+    while (dg_readings_sweep(&engine->readings)) {
+        dg_sched_listen(engine->tools.sched);
+        while (dg_sched_next(engine->tools.sched, &ticket, &is_over))
+            if (is_over)
+                land(engine, ticket);
+    }
+}
+
 /* Cancels what is open and waits for the workers to let go. */
 static void drain(struct dg_engine *engine)
 {
@@ -234,6 +256,7 @@ void dg_engine_free(struct dg_engine *engine)
         return;
     drain(engine);
     drain_generations(engine);
+    drain_readings(engine);
     while (!dg_list_is_empty(&engine->waiting))
         dg_waiting_free(DG_LIST_ITEM(engine->waiting.next, struct dg_waiting, link));
     dg_registry_free(engine->registry);
@@ -331,6 +354,15 @@ const char *dg_engine_model_state_name(enum dg_engine_model_state state)
     return names[state];
 }
 
+/* What a model that reads can do, a bit for each task. */
+static unsigned tasks_of(const struct dg_blueprint *bp)
+{
+    unsigned can = 0;
+    for (int task = 0; task < DG_N_TASKS; task++)
+        can |= dg_reading_fits(bp, (enum dg_read_task)task) ? 1u << task : 0;
+    return can;
+}
+
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index)
 {
     struct dg_loaded *const *models;
@@ -352,6 +384,8 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
         .target_max = loaded->limits.target_max,
         .slots = loaded->limits.sentences,
         .is_language_model = loaded->blueprint.family == DG_FAMILY_LM,
+        .is_reader = dg_blueprint_is_reader(&loaded->blueprint),
+        .can = tasks_of(&loaded->blueprint),
     };
 }
 
@@ -383,14 +417,14 @@ static bool is_lm(const struct dg_loaded *model)
     return model->blueprint.family == DG_FAMILY_LM;
 }
 
-/* The models that translate: all, but for language models. `kept` has room for all. */
+/* The models that translate: all, but for language models and those that read. `kept` has room for all. */
 static void list_translators(const struct dg_engine *engine, struct dg_loaded **kept, struct dg_way_map *map)
 {
     struct dg_loaded *const *models;
     const size_t n = dg_registry_list(engine->registry, &models);
     map->n_models = 0;
     for (size_t i = 0; i < n; i++)
-        if (!is_lm(models[i]))
+        if (!is_lm(models[i]) && !dg_blueprint_is_reader(&models[i]->blueprint))
             kept[map->n_models++] = models[i];
     map->models = kept;
 }
@@ -416,6 +450,8 @@ static enum dg_err find_way(const struct dg_engine *engine, const struct dg_engi
     if (named && is_lm(named))
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is a language model: it goes on with a text and translates nothing",
                          asked->model);
+    else if (named && dg_blueprint_is_reader(&named->blueprint))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s says something of texts and translates nothing", asked->model);
     return err;
 }
 
@@ -630,6 +666,10 @@ bool dg_engine_cancel(struct dg_engine *engine, uint64_t id)
         wake(engine);
         return true;
     }
+    if (dg_readings_cancel(&engine->readings, id)) {
+        wake(engine);
+        return true;
+    }
     return cancel_waiting(engine, &engine->waiting, id) || cancel_waiting(engine, &engine->looked_at, id);
 }
 
@@ -769,6 +809,43 @@ static void move_generations(struct dg_engine *engine)
         dg_generation_free(generation);
         next = engine->generations.next; /* its end may have begun or stopped others */
     }
+}
+
+/* ---- Readings --------------------------------------------------------------------------------------- */
+
+enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read *ask,
+                           const struct dg_engine_read_events *events, void *ctx, struct dg_why *why, uint64_t *retry_ms,
+                           uint64_t *id)
+{
+    const size_t bytes = dg_readings_bytes(ask);
+    bool more = false;
+    if (engine->texts_bytes_max && engine->n_requests > 0 && bytes > engine->texts_bytes_max - engine->texts_bytes) {
+        if (retry_ms)
+            *retry_ms = RETRY_MS;
+        return dg_why_set(why, DG_ERR_BUSY, "the texts under way take as much memory as they may; try again later");
+    }
+    const enum dg_err err = dg_readings_add(&engine->readings, ask, events, ctx, ++engine->last_id,
+                                            engine->n_waiting < engine->waiting_max, why, retry_ms, &more);
+    if (err)
+        return err;
+    engine->n_requests++;
+    engine->texts_bytes += bytes;
+    if (id)
+        *id = engine->last_id;
+    if (more)
+        wake(engine);
+    return DG_OK;
+}
+
+static void move_readings(struct dg_engine *engine)
+{
+    size_t bytes;
+    bool more = false;
+    const size_t n = dg_readings_move(&engine->readings, &bytes, &more);
+    engine->n_requests -= n;
+    engine->texts_bytes -= bytes;
+    if (more)
+        wake(engine);
 }
 
 /* ---- Waiting for models ------------------------------------------------------------------------- */
@@ -948,9 +1025,11 @@ size_t dg_engine_poll(struct dg_engine *engine)
     const uint64_t began = dg_clock_now(engine->tools.clock);
     dg_sched_listen(engine->tools.sched);
     while (dg_sched_next(engine->tools.sched, &ticket, &is_over)) {
-        if (ticket->is_generation)
+        if (ticket->kind == DG_TICKET_READING && is_over)
+            dg_readings_take(ticket);
+        else if (ticket->kind == DG_TICKET_GENERATION)
             dg_generation_take(ticket->ctx, engine->tools.sched, is_over);
-        else
+        else if (ticket->kind == DG_TICKET_SENTENCE)
             dg_request_take(&engine->tools, ticket, is_over);
         if (dg_clock_now(engine->tools.clock) - began > POLL_NS) {
             wake(engine); /* there may be more */
@@ -962,6 +1041,7 @@ size_t dg_engine_poll(struct dg_engine *engine)
     begin_waiting(engine);
     move_on(engine, began);
     move_generations(engine);
+    move_readings(engine);
     if (!dg_list_is_empty(&engine->tools.asks.answered))
         wake(engine); /* dropped or answered meanwhile */
     return engine->n_requests;

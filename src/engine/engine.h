@@ -249,6 +249,8 @@ struct dg_engine_model_info {
     size_t source_max, target_max;
     size_t slots;                       /* sentences under way in each worker */
     bool is_language_model;             /* it goes on with text (generate.h) and translates nothing */
+    bool is_reader;                     /* it says something of texts (read.h) and translates nothing: */
+    unsigned can;                       /* ... a bit for each of enum dg_read_task */
 };
 
 /* Models that are offered; and those of them that are in memory, or could be: not FAILED. */

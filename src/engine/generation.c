@@ -112,7 +112,7 @@ static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size
     if (!g->ticket)
         return dg_why_set(why, DG_ERR_NOMEM, "no memory for a ticket");
     g->ticket->ctx = g;
-    g->ticket->is_generation = true;
+    g->ticket->kind = DG_TICKET_GENERATION;
     g->ticket->deadline_ns = g->deadline_ns;
     g->ticket->is_quiet = !g->events->on_delta && g->asked.n_stops == 0 && model->blueprint.lm.n_stop == 0;
     return DG_OK;

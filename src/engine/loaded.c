@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "engine/remote_value.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +24,9 @@ void dg_loaded_free(struct dg_loaded *loaded)
     if (loaded->is_paid)
         dg_ledger_give(loaded->ledger, loaded->bytes);
     dg_free(loaded->joining);
+    if (loaded->labels)
+        dg_labels_close(loaded->labels);
+    dg_free(loaded->labels);
     dg_free(loaded->name);
     dg_free(loaded->path);
     dg_free(loaded->source);
@@ -39,7 +43,8 @@ static enum dg_err check_tokenizer(const struct dg_loaded *loaded, const char *p
 {
     size_t source = dg_tokenizer_source(loaded->tokenizer).size;
     size_t target = dg_tokenizer_target(loaded->tokenizer).size;
-    if (source > loaded->blueprint.encoder.V || target > loaded->blueprint.decoder.V)
+    const bool has_target = !dg_blueprint_is_reader(&loaded->blueprint); /* others give labels, or words of the source */
+    if (source > loaded->blueprint.encoder.V || (has_target && target > loaded->blueprint.decoder.V))
         return dg_why_set(why, DG_ERR_FORMAT,
                           "%s: the vocabulary has %zu source and %zu target words, the network %zu "
                           "and %zu; these files do not belong together",
@@ -72,11 +77,101 @@ static enum dg_err list_languages(struct dg_loaded *loaded, struct dg_why *why)
     return dg_langs_new(&loaded->langs, &opts, why);
 }
 
+/* ---- Models that read --------------------------------------------------------------------------- */
+
+/* The first of two spellings that the vocabulary has. */
+static int32_t find_mark(const struct dg_tokenizer *tokenizer, const char *bert, const char *roberta)
+{
+    const int32_t id = dg_tokenizer_find(tokenizer, dg_span_cstr(bert));
+    return id >= 0 ? id : dg_tokenizer_find(tokenizer, dg_span_cstr(roberta));
+}
+
+static enum dg_err find_marks(struct dg_loaded *loaded, const char *path, struct dg_why *why)
+{
+    struct dg_marks *marks = &loaded->marks;
+    if (!dg_tokenizer_bpe(loaded->tokenizer))
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s: the encoder's vocabulary is no tokenizer.json", path);
+    marks->cls = find_mark(loaded->tokenizer, "[CLS]", "<s>");
+    marks->sep = find_mark(loaded->tokenizer, "[SEP]", "</s>");
+    marks->mask = find_mark(loaded->tokenizer, "[MASK]", "<mask>");
+    marks->is_wordpiece = dg_tokenizer_find(loaded->tokenizer, DG_SPAN("[CLS]")) >= 0;
+    if (marks->cls < 0 || marks->sep < 0 || (marks->mask < 0 && loaded->blueprint.enc.head == DG_HEAD_WORDS))
+        return dg_why_set(why, DG_ERR_FORMAT, "%s: the vocabulary lacks the tokens around texts or for masked words: expected "
+                          "[CLS], [SEP] and [MASK], or <s>, </s> and <mask>", path);
+    return DG_OK;
+}
+
+static bool tells_labels(const struct dg_blueprint *bp)
+{
+    return bp->family != DG_FAMILY_ENC || bp->enc.head == DG_HEAD_POOLED || bp->enc.head == DG_HEAD_TOKENS;
+}
+
+static enum dg_err open_reader(struct dg_loaded *loaded, const char *path, struct dg_why *why)
+{
+    const struct dg_blueprint *bp = &loaded->blueprint;
+    enum dg_err err = bp->family == DG_FAMILY_ENC ? find_marks(loaded, path, why) : DG_OK;
+    if (err || !tells_labels(bp))
+        return err;
+    struct dg_labels *labels = dg_try_malloc(sizeof *labels);
+    err = labels ? dg_labels_open(labels, path, why) : DG_ERR_NOMEM;
+    if (err) {
+        dg_free(labels);
+        return err;
+    }
+    loaded->labels = labels;
+    if (labels->n == bp->decoder.V)
+        return DG_OK;
+    return dg_why_set(why, DG_ERR_FORMAT, "%s: labels.txt has %zu labels, the network %zu; these files do not belong together",
+                      path, labels->n, bp->decoder.V);
+}
+
 /* ---- Self-test ---------------------------------------------------------------------------------- */
 
 static void on_test_done(void *ctx, const struct dg_search *search)
 {
     *(enum dg_finish *)ctx = dg_search_answer(search, 0).finish;
+}
+
+static void on_test_read(void *ctx, enum dg_err err)
+{
+    *(enum dg_err *)ctx = err;
+}
+
+/* The same of models that read: a text of the tokens that stand around every one. */
+static enum dg_err read_test(const struct dg_loaded *loaded, const char *path, struct dg_why *why)
+{
+    static const struct dg_decode_events events = {.on_read = on_test_read};
+    static const uint32_t places[] = {1};
+    const struct dg_blueprint *bp = &loaded->blueprint;
+    const struct dg_decoder_limits small = {
+        .sentences = 1, .rows = 1, .source_max = 4, .target_max = 1, .batch_tokens = 4};
+    const bool is_enc = bp->family == DG_FAMILY_ENC;
+    const int32_t ids[] = {is_enc ? loaded->marks.cls : 0, is_enc ? loaded->marks.sep : 0};
+    struct dg_read read = {.kind = !is_enc || tells_labels(bp) || bp->enc.head == DG_HEAD_SPANS ? DG_READ_LABELS
+                                   : bp->enc.head == DG_HEAD_WORDS                             ? DG_READ_WORDS
+                                                                                               : DG_READ_STATE,
+                           .at = places, .n_at = 1, .n_best = 1};
+    const size_t n = dg_read_size(bp, &read, 2);
+    struct dg_decoder *decoder = NULL;
+    int32_t word;
+    enum dg_err told = DG_ERR_CANCELLED;
+    read.values = dg_try_calloc(n, sizeof *read.values);
+    read.ids = &word;
+    enum dg_err err = read.values ? dg_decoder_new(&decoder, loaded->net, &small, why) : DG_ERR_NOMEM;
+    const struct dg_decode_job job = {.src = ids, .n_src = 2, .events = &events, .ctx = &told, .read = &read};
+    if (!err)
+        err = dg_decoder_add(decoder, &job, 1, NULL, why);
+    if (!err)
+        dg_decoder_step(decoder);
+    err = err ? err : told;
+    for (size_t i = 0; i < n && !err; i++)
+        if (!isfinite(read.values[i]))
+            err = dg_why_set(why, DG_ERR_INTEGRITY,
+                             "%s: a text that was read as a test gave numbers that are not finite; the weights are "
+                             "damaged, import the model again", path);
+    dg_free(read.values);
+    dg_decoder_free(decoder);
+    return err;
 }
 
 /* Translates a word. A model whose weights are damaged (NaN, infinity) fails here and not in front of a
@@ -137,7 +232,7 @@ static enum dg_err choose_limits(struct dg_loaded *loaded, const struct dg_loade
     size_t fixed = dg_net_bytes(hollow) + dg_tokenizer_memory(loaded->tokenizer);
     size_t n_workers = dg_sched_n_workers(opts->sched), max = opts->ledger->max, per_worker = 0;
     size_t n_beams = bp->n_beams < 1 ? 1 : bp->n_beams > wanted.rows ? wanted.rows : bp->n_beams;
-    if (bp->family == DG_FAMILY_LM && wanted.prompt_max)
+    if ((bp->family == DG_FAMILY_LM || dg_blueprint_is_reader(bp)) && wanted.prompt_max)
         wanted.source_max = wanted.prompt_max;
     if (wanted.source_max > bp->source_len_max)
         wanted.source_max = bp->source_len_max;
@@ -145,6 +240,11 @@ static enum dg_err choose_limits(struct dg_loaded *loaded, const struct dg_loade
         wanted.target_max = bp->target_len_max;
     if (bp->family == DG_FAMILY_LM) {
         const size_t largest = DG_BEAM_MAX * wanted.target_max + wanted.source_max;
+        wanted.kv_tokens = wanted.kv_tokens > largest ? wanted.kv_tokens : largest;
+        wanted.batch_tokens = wanted.batch_tokens > wanted.source_max ? wanted.batch_tokens : wanted.source_max;
+    }
+    if (dg_blueprint_is_reader(bp)) {
+        const size_t largest = wanted.source_max + 1;
         wanted.kv_tokens = wanted.kv_tokens > largest ? wanted.kv_tokens : largest;
         wanted.batch_tokens = wanted.batch_tokens > wanted.source_max ? wanted.batch_tokens : wanted.source_max;
     }
@@ -203,16 +303,16 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
     loaded->blueprint = *dg_model_blueprint(model);
     if (loaded->blueprint.unk_id == DG_ID_NONE) /* many configurations leave it to the vocabulary */
         loaded->blueprint.unk_id = dg_tokenizer_target(loaded->tokenizer).unk;
-    if (dg_blueprint_is_reader(&loaded->blueprint))
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is an encoder alone or a classifier (dragoman classify): it does not "
-                         "translate", path);
+    const bool reads = dg_blueprint_is_reader(&loaded->blueprint);
     if (!err)
         err = check_tokenizer(loaded, path, why);
-    if (!err && loaded->blueprint.family != DG_FAMILY_LM)
+    if (!err && loaded->blueprint.family != DG_FAMILY_LM && !reads)
         silence_rest(loaded);
+    if (!err && reads)
+        err = open_reader(loaded, path, why);
     if (!err)
         err = list_languages(loaded, why);
-    if (!err && !opts->limits.whole_vocabulary)
+    if (!err && !opts->limits.whole_vocabulary && !reads)
         err = dg_lex_open(&loaded->lex, path, loaded->blueprint.encoder.V, loaded->blueprint.decoder.V, why);
     if (!err)
         err = measure(loaded, opts, model, why);
@@ -223,22 +323,26 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
     loaded->has_fingerprint = opts->wants_fingerprint && !err;
     if (!err)
         err = take_memory(loaded, why);
-    const bool is_lm = loaded->blueprint.family == DG_FAMILY_LM; /* it carries nothing */
-    if (!err && !is_lm)
+    const bool carries = loaded->blueprint.family != DG_FAMILY_LM && !reads;
+    if (!err && carries)
         err = dg_carry_words_init(&loaded->carry_words, loaded->tokenizer);
-    if (!err && !is_lm)
+    if (!err && carries)
         err = dg_carry_joining(loaded->tokenizer, loaded->blueprint.decoder.V, &loaded->joining);
     const struct dg_net_opts net_opts = {.model = model};
     if (!err)
         err = dg_net_new(&loaded->net, &loaded->blueprint, dg_model_weights(model), &net_opts, why);
     if (!err)
-        err = self_test(loaded, path, why);
+        err = reads ? read_test(loaded, path, why) : self_test(loaded, path, why);
     if (!err)
         err = dg_sched_attach(loaded->sched, loaded->net, &loaded->limits, why, &loaded->place);
     if (!err)
         dg_sched_count_into(loaded->place, opts->counts);
 out:
     if (opts->is_stand_in) {
+        if (loaded->labels)
+            dg_labels_close(loaded->labels);
+        dg_free(loaded->labels);
+        loaded->labels = NULL;
         dg_tokenizer_close(loaded->tokenizer);
         dg_lex_close(loaded->lex);
         loaded->tokenizer = NULL;

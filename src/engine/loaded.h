@@ -21,6 +21,7 @@
 #include "engine/carry.h"
 #include "engine/engine.h"
 #include "engine/langs.h"
+#include "model/labels.h"
 #include "model/dir.h"
 #include "model/net.h"
 #include "sched/sched.h"
@@ -29,6 +30,12 @@
 #include <stdbool.h>
 
 struct dg_engine_cache_stats;
+
+/* The ids that an encoder alone has around its texts and in place of hidden words; -1: there is none. */
+struct dg_marks {
+    int32_t cls, sep, mask;
+    bool is_wordpiece; /* pieces that go on with a word begin with "##" */
+};
 
 struct dg_loaded {
     char *name;           /* owned, as configured: "fr-en" */
@@ -43,6 +50,8 @@ struct dg_loaded {
     struct dg_ledger *ledger;         /* borrowed */
     struct dg_blueprint blueprint;
     struct dg_carry_words carry_words; /* what stands for spans that must survive */
+    struct dg_marks marks;    /* of encoders alone */
+    struct dg_labels *labels; /* owned; of models that tell some, else NULL; NULL in a stand-in too */
     uint8_t *joining; /* owned; [target words] 1 for pieces that go on with the word before */
     struct dg_decoder_limits limits;
     size_t bytes;         /* memory it takes, or would take: weights as packed, decoders, tokenizer */

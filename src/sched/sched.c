@@ -299,7 +299,15 @@ static void on_done(void *ctx, const struct dg_search *search)
     end_running(lane, ticket);
 }
 
-static const struct dg_decode_events events = {on_tokens, on_done};
+static void on_read(void *ctx, enum dg_err err)
+{
+    struct dg_ticket *ticket = ctx;
+    if (ticket->err == DG_OK)
+        ticket->err = err;
+    end_running(ticket->worker, ticket);
+}
+
+static const struct dg_decode_events events = {on_tokens, on_done, on_read};
 
 /* ---- A turn ------------------------------------------------------------------------------------- */
 
@@ -369,7 +377,7 @@ static size_t take(struct lane *lane)
         if (is_dropped(sched, ticket, now))
             continue;
         worker->jobs[n] = (struct dg_decode_job){ticket->src, ticket->n_src, &ticket->opts, &events, ticket,
-                                                 is_urgent(ticket)};
+                                                 is_urgent(ticket), ticket->read};
         if ((is_busy && n > 0 && n_tokens + ticket->n_src > sched->opts.encode_busy) ||
             dg_decoder_n_fitting(lane->decoder, worker->jobs, n + 1) <= n)
             break;

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "decode/opts.h"
+#include "decode/reader.h"
 #include "decode/search.h"
 
 #include <stdatomic.h>
@@ -33,6 +34,9 @@ enum dg_priority {
     DG_PRIORITY_BULK, /* whenever there is time */
     DG_N_PRIORITIES,
 };
+
+/* Whose tickets they are; to the scheduler they are all the same. */
+enum dg_ticket_kind { DG_TICKET_SENTENCE, DG_TICKET_GENERATION, DG_TICKET_READING };
 
 enum dg_ticket_state { DG_TICKET_NEW, DG_TICKET_QUEUED, DG_TICKET_RUNNING, DG_TICKET_ENDED };
 
@@ -67,7 +71,8 @@ struct dg_ticket {
     uint64_t deadline_ns;         /* of the scheduler's clock; 0: none */
     atomic_bool is_quiet;         /* only the end is news, not every token; may change on the way */
     void *ctx;
-    bool is_generation;           /* what `ctx` is, where there are two kinds */
+    enum dg_ticket_kind kind;     /* what `ctx` is, where there are several */
+    const struct dg_read *read;   /* a text to be read, for networks that do that (decode/reader.h); lives until the end */
 
     /* Made by dg_ticket_new */
     int32_t *src; /* [n_src] a copy */

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* POST /v1/fill, /v1/classify, /v1/tag, /v1/answer, /v1/embed: what models that read have to say of texts.
+ *
+ *     {"text": "Paris is in [MASK].", "top": 3}
+ *     {"results":[{"masks":[{"start":12,"length":6,"words":[{"word":"france","piece":"france","id":9,"score":0.61}, ...]}]}],
+ *      "model":"bert","usage":{"characters":19,"input_tokens":8},"timing":{"queue_ms":0.1,"total_ms":4.2}}
+ *
+ * All five are one thing: texts in, an array of results in their order; the tables below say what differs. Results are
+ * written as the engine tells them, a few at a time, so that no turn of the loop is long. */
+#include "api/api_int.h"
+#include "api/ask.h"
+#include "base/json_out.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "engine/read.h"
+
+#include <string.h>
+
+enum { ANSWER_MAX = 256 << 20, JSON_VALUES_MAX = 100 * 1000, CHARACTERS = 1 };
+
+struct read_work {
+    struct dg_list link; /* in api->readings */
+    struct dg_api *api;
+    struct dg_call *call; /* NULL when the client has left */
+    struct dg_arena arena;
+    struct dg_engine_read ask;
+    struct dg_engine_item *items;
+    struct dg_engine_request gated; /* what the gate says about models and priority */
+    struct dg_span api_key;
+    bool has_priority;
+    int offsets; /* 0: bytes, CHARACTERS: code points */
+    uint64_t id;
+    bool is_open; /* the engine has it */
+    struct dg_buf json;
+    struct dg_json_out out;
+};
+
+/* ---- Life ----------------------------------------------------------------------------------------- */
+
+static void free_work(struct read_work *work)
+{
+    dg_list_unlink(&work->link);
+    dg_buf_deinit(&work->json);
+    dg_arena_deinit(&work->arena);
+    dg_free(work);
+}
+
+void dg_api_free_readings(struct dg_list *all)
+{
+    while (!dg_list_is_empty(all))
+        free_work(DG_LIST_ITEM(all->next, struct read_work, link));
+}
+
+static void on_gone(void *owner)
+{
+    struct read_work *work = owner;
+    work->call = NULL;
+    if (work->is_open)
+        dg_engine_cancel(work->api->engine, work->id); /* its end frees it */
+    else
+        free_work(work);
+}
+
+/* ---- What is said ----------------------------------------------------------------------------------- */
+
+static void put_score(struct dg_json_out *out, float score)
+{
+    dg_json_out_key(out, "score");
+    dg_json_out_real(out, (double)score, 6);
+}
+
+/* Where something stands, in bytes or characters. `from` [2] remembers a byte and its character, for the next time. */
+static void put_range(struct read_work *work, struct dg_span text, size_t at, size_t len, size_t from[2])
+{
+    struct dg_json_out *out = &work->out;
+    size_t start = at, length = len;
+    if (work->offsets == CHARACTERS) {
+        if (at < from[0])
+            from[0] = from[1] = 0;
+        start = from[1] + dg_utf8_count(dg_span_sub(text, from[0], at - from[0]));
+        length = dg_utf8_count(dg_span_sub(text, at, len));
+        from[0] = at;
+        from[1] = start;
+    }
+    dg_json_out_key(out, "start");
+    dg_json_out_uint(out, start);
+    dg_json_out_key(out, "length");
+    dg_json_out_uint(out, length);
+}
+
+static void put_masks(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
+{
+    struct dg_json_out *out = &work->out;
+    size_t from[2] = {0, 0};
+    dg_json_out_key(out, "masks");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < said->n_places; i++) {
+        const struct dg_said_place *place = &said->places[i];
+        dg_json_out_open(out, '{');
+        put_range(work, item->text, place->at, place->len, from);
+        dg_json_out_key(out, "words");
+        dg_json_out_open(out, '[');
+        for (size_t k = 0; k < place->n_words; k++) {
+            dg_json_out_open(out, '{');
+            dg_json_out_key(out, "word");
+            dg_json_out_string(out, place->words[k].text);
+            dg_json_out_key(out, "piece");
+            dg_json_out_string(out, place->words[k].piece);
+            dg_json_out_key(out, "id");
+            dg_json_out_int(out, place->words[k].id);
+            put_score(out, place->words[k].score);
+            dg_json_out_close(out, '}');
+        }
+        dg_json_out_close(out, ']');
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
+static void put_labels(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
+{
+    struct dg_json_out *out = &work->out;
+    (void)item;
+    dg_json_out_key(out, "labels");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < said->n_labels; i++) {
+        dg_json_out_open(out, '{');
+        dg_json_out_key(out, "label");
+        dg_json_out_string(out, said->labels[i].name);
+        put_score(out, said->labels[i].score);
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
+static void put_entities(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
+{
+    struct dg_json_out *out = &work->out;
+    size_t from[2] = {0, 0};
+    dg_json_out_key(out, "entities");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < said->n_entities; i++) {
+        const struct dg_said_entity *entity = &said->entities[i];
+        dg_json_out_open(out, '{');
+        dg_json_out_key(out, "label");
+        dg_json_out_string(out, entity->label);
+        dg_json_out_key(out, "text");
+        dg_json_out_string(out, dg_span_sub(item->text, entity->at, entity->len));
+        put_range(work, item->text, entity->at, entity->len, from);
+        put_score(out, entity->score);
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
+static void put_answers(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
+{
+    struct dg_json_out *out = &work->out;
+    size_t from[2] = {0, 0};
+    dg_json_out_key(out, "answers");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < said->n_answers; i++) {
+        const struct dg_said_answer *answer = &said->answers[i];
+        dg_json_out_open(out, '{');
+        dg_json_out_key(out, "text");
+        dg_json_out_string(out, dg_span_sub(item->pair, answer->at, answer->len));
+        put_range(work, item->pair, answer->at, answer->len, from);
+        put_score(out, answer->score);
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+    dg_json_out_key(out, "none_score");
+    dg_json_out_real(out, (double)said->none, 6);
+}
+
+static void put_vector(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
+{
+    struct dg_json_out *out = &work->out;
+    (void)item;
+    dg_json_out_key(out, "embedding");
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < said->n_vector; i++)
+        dg_json_out_real(out, (double)said->vector[i], 8);
+    dg_json_out_close(out, ']');
+}
+
+static void on_said(void *ctx, size_t i, const struct dg_said *said)
+{
+    static void (*const put[])(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said) = {
+        put_masks, put_labels, put_entities, put_answers, put_vector};
+    struct read_work *work = ctx;
+    if (!work->call)
+        return;
+    dg_json_out_open(&work->out, '{');
+    put[work->ask.task](work, &work->items[i], said);
+    if (said->was_cut) {
+        dg_json_out_key(&work->out, "truncated");
+        dg_json_out_bool(&work->out, true);
+    }
+    dg_json_out_close(&work->out, '}');
+}
+
+static void put_millis(struct dg_json_out *out, const char *key, uint64_t ns)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_real(out, (double)(ns / 1000) / 1000.0, 9);
+}
+
+static enum dg_err put_totals(struct read_work *work, const struct dg_engine_read_result *result)
+{
+    struct dg_json_out *out = &work->out;
+    dg_json_out_close(out, ']');
+    dg_json_out_key(out, "model");
+    dg_json_out_cstr(out, result->model);
+    dg_json_out_key(out, "usage");
+    dg_json_out_open(out, '{');
+    dg_json_out_key(out, "characters");
+    dg_json_out_uint(out, result->n_characters);
+    dg_json_out_key(out, "input_tokens");
+    dg_json_out_uint(out, result->n_tokens);
+    dg_json_out_close(out, '}');
+    dg_json_out_key(out, "timing");
+    dg_json_out_open(out, '{');
+    put_millis(out, "queue_ms", result->queue_ns);
+    put_millis(out, "total_ms", result->total_ns);
+    dg_json_out_close(out, '}');
+    dg_json_out_close(out, '}');
+    return dg_json_out_end(out);
+}
+
+static void on_done(void *ctx, const struct dg_engine_read_result *result)
+{
+    struct read_work *work = ctx;
+    struct dg_call *call = work->call;
+    struct dg_why why = DG_WHY_NONE;
+    enum dg_err err = result->err;
+    work->is_open = false;
+    if (call) {
+        call->on_gone = NULL;
+        call->tokens_in = result->n_tokens;
+        call->queue_us = result->queue_ns / 1000;
+        call->compute_us = (result->total_ns - result->queue_ns) / 1000;
+        if (err)
+            dg_why_set(&why, err, "%s", result->why ? result->why : dg_err_sentence(err));
+        else
+            err = put_totals(work, result);
+        if (err)
+            dg_call_fail(call, dg_ask_failure(&work->arena, err, &why, err == DG_ERR_RANGE || err == DG_ERR_INVALID ? "text" : NULL));
+        else
+            dg_call_json(call, 200, dg_buf_span(&work->json));
+    }
+    free_work(work);
+}
+
+static const struct dg_engine_read_events events = {on_said, on_done};
+
+/* ---- The request ---------------------------------------------------------------------------------------- */
+
+enum type { INT, BOOL, CHOICE };
+
+static const char *const poolings[] = {"mean", "cls", NULL};
+static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
+static const char *const offset_words[] = {"bytes", "characters", NULL};
+
+#define TASK(name) (1u << DG_TASK_##name)
+
+/* Options of some tasks. */
+static const struct row {
+    const char *name;
+    unsigned tasks;
+    enum type type;
+    int64_t min, max, usual;
+    const char *const *choices;
+} rows[] = {
+    {"top", TASK(FILL), INT, 1, DG_SAID_BEST_MAX, 5, NULL},
+    {"top", TASK(CLASSIFY), INT, 1, DG_SAID_LABELS_MAX, 0, NULL},
+    {"top", TASK(ANSWER), INT, 1, DG_SAID_ANSWERS_MAX, 1, NULL},
+    {"max_tokens", TASK(ANSWER), INT, 1, DG_ANSWER_LEN_MAX, 30, NULL},
+    {"pooling", TASK(EMBED), CHOICE, 0, 0, 0, poolings},
+    {"normalize", TASK(EMBED), BOOL, 0, 0, 1, NULL},
+    {"offsets", TASK(FILL) | TASK(TAG) | TASK(ANSWER), CHOICE, 0, 0, 0, offset_words},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static enum dg_err read_row(const struct row *row, const struct dg_json *json, struct dg_why *why, int64_t *value)
+{
+    enum dg_err err = DG_OK;
+    bool flag = row->usual != 0;
+    int choice = (int)row->usual;
+    *value = row->usual;
+    if (dg_json_type(dg_json_get(json, row->name)) == DG_JSON_NULL)
+        return DG_OK;
+    switch (row->type) {
+    case INT: return dg_json_get_int(json, row->name, DG_JSON_OPTIONAL, row->min, row->max, why, value);
+    case BOOL:
+        err = dg_json_get_bool(json, row->name, DG_JSON_OPTIONAL, why, &flag);
+        *value = flag;
+        return err;
+    case CHOICE:
+        err = dg_json_get_choice(json, row->name, DG_JSON_OPTIONAL, row->choices, why, &choice);
+        *value = choice;
+        return err;
+    }
+    return err;
+}
+
+static void take_row(struct read_work *work, const struct row *row, int64_t value)
+{
+    if (strcmp(row->name, "top") == 0)
+        work->ask.n_best = (size_t)value;
+    else if (strcmp(row->name, "max_tokens") == 0)
+        work->ask.answer_len = (size_t)value;
+    else if (strcmp(row->name, "pooling") == 0)
+        work->ask.first = value == 1;
+    else if (strcmp(row->name, "normalize") == 0)
+        work->ask.as_it_is = value == 0;
+    else
+        work->offsets = (int)value;
+}
+
+static enum dg_err check_names(const struct read_work *work, const struct dg_json *json, struct dg_why *why)
+{
+    static const char *const common[] = {"model", "priority", "timeout_ms", "api_key"};
+    const enum dg_read_task task = work->ask.task;
+    const char *known[N_ROWS + 8] = {NULL};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        known[n++] = common[i];
+    known[n++] = task == DG_TASK_ANSWER ? "question" : "text";
+    if (task == DG_TASK_ANSWER || task == DG_TASK_CLASSIFY)
+        known[n++] = task == DG_TASK_ANSWER ? "context" : "pair";
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (rows[i].tasks & 1u << task)
+            known[n++] = rows[i].name;
+    return dg_json_check_fields(json, known, why);
+}
+
+static enum dg_err check_lengths(const struct read_work *work, const struct dg_span *texts, size_t n, const char *field,
+                                 struct dg_failure *failure, struct dg_why *why)
+{
+    const size_t most = work->api->opts.characters_max;
+    for (size_t i = 0; i < n && most; i++) {
+        const size_t n_characters = dg_utf8_count(texts[i]);
+        if (n_characters <= most)
+            continue;
+        failure->has_limit = true;
+        failure->limit = (int64_t)most;
+        return dg_why_set(why, DG_ERR_LIMIT, "field '%s': text %zu has %zu characters, expected at most %zu", field, i,
+                          n_characters, most);
+    }
+    return DG_OK;
+}
+
+/* Texts, and what goes with each: one context may serve several questions. */
+static enum dg_err read_items(struct read_work *work, const struct dg_json *json, const char **field,
+                              struct dg_failure *failure, struct dg_why *why)
+{
+    const bool answers = work->ask.task == DG_TASK_ANSWER;
+    const char *first = answers ? "question" : "text", *second = answers ? "context" : "pair";
+    const size_t max = work->api->opts.texts_max;
+    const bool has_pair = answers || (work->ask.task == DG_TASK_CLASSIFY && dg_json_type(dg_json_get(json, second)) != DG_JSON_NULL);
+    struct dg_span *texts = NULL, *pairs = NULL;
+    size_t n = 0, n_pairs = 0;
+    bool is_array, is_other = false;
+    enum dg_err err = dg_ask_texts(json, *field = first, max, &work->arena, why, &texts, &n, &is_array);
+    if (!err)
+        err = check_lengths(work, texts, n, first, failure, why);
+    if (!err && has_pair)
+        err = dg_ask_texts(json, *field = second, max, &work->arena, why, &pairs, &n_pairs, &is_other);
+    if (!err && has_pair)
+        err = check_lengths(work, pairs, n_pairs, second, failure, why);
+    const bool is_shared = answers && !is_other && n_pairs == 1;
+    if (!err && has_pair && n_pairs != n && !is_shared)
+        err = dg_why_set(why, DG_ERR_INVALID, "field '%s': read %zu texts, expected %zu, as many as '%s' has", second, n_pairs,
+                         n, first);
+    if (err)
+        return err;
+    work->items = dg_arena_calloc(&work->arena, n + 1, sizeof *work->items);
+    if (!work->items)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        work->items[i] = (struct dg_engine_item){.text = texts[i], .pair = has_pair ? pairs[is_shared ? 0 : i] : DG_SPAN(""),
+                                                 .has_pair = has_pair};
+    work->ask.items = work->items;
+    work->ask.n_items = n;
+    return DG_OK;
+}
+
+static enum dg_err read_fields(struct read_work *work, const struct dg_json *json, const char **field,
+                               struct dg_failure *failure, struct dg_why *why)
+{
+    int priority = (int)work->ask.priority;
+    int64_t timeout_ms = 0, value;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < N_ROWS && !err; i++) {
+        if (!(rows[i].tasks & 1u << work->ask.task))
+            continue;
+        *field = rows[i].name;
+        err = read_row(&rows[i], json, why, &value);
+        if (!err)
+            take_row(work, &rows[i], value);
+        else if (err == DG_ERR_RANGE) {
+            failure->has_limit = true;
+            failure->limit = rows[i].max;
+        }
+    }
+    if (!err)
+        err = dg_ask_name(json, *field = "model", &work->arena, why, &work->ask.model);
+    if (!err)
+        err = dg_json_get_choice(json, *field = "priority", DG_JSON_OPTIONAL, priority_words, why, &priority);
+    if (!err)
+        err = dg_json_get_int(json, *field = "timeout_ms", DG_JSON_OPTIONAL, 1, 3600 * 1000, why, &timeout_ms);
+    if (!err) {
+        *field = "api_key";
+        err = dg_ask_key(json, &work->arena, why, &work->api_key);
+    }
+    work->ask.priority = (enum dg_priority)priority;
+    work->ask.timeout_ms = (uint64_t)timeout_ms;
+    work->has_priority = dg_json_type(dg_json_get(json, "priority")) == DG_JSON_STRING;
+    return err ? err : read_items(work, json, field, failure, why);
+}
+
+static enum dg_err read_request(struct read_work *work, struct dg_span body, struct dg_failure *failure)
+{
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_failure limits = {.has_limit = false};
+    const char *field = NULL;
+    struct dg_json *json;
+    enum dg_err err = dg_ask_parse(body, JSON_VALUES_MAX, &work->arena, failure, &json);
+    if (err)
+        return err;
+    err = check_names(work, json, &why);
+    if (err) {
+        *failure = dg_ask_failure(&work->arena, err, &why, NULL);
+    } else if ((err = read_fields(work, json, &field, &limits, &why)) != DG_OK) {
+        *failure = dg_ask_field_failure(&work->arena, err, &why, field);
+        failure->has_limit = limits.has_limit;
+        failure->limit = limits.limit;
+    }
+    dg_json_free(json);
+    return err;
+}
+
+static enum dg_err start(struct read_work *work, struct dg_failure *failure)
+{
+    struct dg_why why = DG_WHY_NONE;
+    uint64_t retry_ms = 0;
+    work->ask.only = work->gated.only;
+    work->ask.n_only = work->gated.n_only;
+    work->ask.priority = work->gated.priority;
+    dg_json_out_init(&work->out, &work->json);
+    dg_json_out_open(&work->out, '{');
+    dg_json_out_key(&work->out, "results");
+    dg_json_out_open(&work->out, '[');
+    const enum dg_err err = dg_engine_read(work->api->engine, &work->ask, &events, work, &why, &retry_ms, &work->id);
+    work->is_open = !err;
+    if (err)
+        *failure = dg_ask_failure(&work->arena, err, &why, NULL);
+    if (err == DG_ERR_BUSY)
+        failure->retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+    return err;
+}
+
+/* Through the gate: begins, or answers why not. */
+static void on_passed(void *owner, const struct dg_failure *refusal)
+{
+    struct read_work *work = owner;
+    struct dg_call *call = work->call;
+    struct dg_failure failure;
+    call->on_gone = NULL;
+    if (refusal || start(work, &failure) != DG_OK) {
+        dg_call_fail(call, refusal ? *refusal : failure);
+        free_work(work);
+        return;
+    }
+    call->on_gone = on_gone;
+}
+
+static uint64_t count(const struct read_work *work)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < work->ask.n_items; i++)
+        n += dg_utf8_count(work->items[i].text) + dg_utf8_count(work->items[i].pair);
+    return n;
+}
+
+static void handle(struct dg_call *call, enum dg_read_task task)
+{
+    struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                 .retry_after_s = 1};
+    if (!call->api->engine) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
+                                               .message = "This server has no model."});
+        return;
+    }
+    struct read_work *work = dg_try_calloc(1, sizeof *work);
+    if (!work) {
+        dg_call_fail(call, failure);
+        return;
+    }
+    work->api = call->api;
+    work->call = call;
+    work->ask = (struct dg_engine_read){.task = task, .priority = DG_PRIORITY_NORMAL};
+    dg_arena_init(&work->arena, call->req->body.len * 4 + (1 << 20));
+    dg_buf_init(&work->json, ANSWER_MAX);
+    dg_list_link_last(&call->api->readings, &work->link);
+    if (read_request(work, call->req->body, &failure)) {
+        dg_call_fail(call, failure);
+        free_work(work);
+        return;
+    }
+    work->gated = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+    work->gated.model = work->ask.model;
+    work->gated.priority = work->ask.priority;
+    const struct dg_gate_wish wish = {.key = work->api_key, .characters = count(work), .request = &work->gated,
+                                      .arena = &work->arena, .has_priority = work->has_priority};
+    call->work = work;
+    call->on_gone = on_gone;
+    dg_gate_pass(call, &wish, on_passed);
+}
+
+void dg_api_v1_fill(struct dg_call *call)
+{
+    handle(call, DG_TASK_FILL);
+}
+
+void dg_api_v1_classify(struct dg_call *call)
+{
+    handle(call, DG_TASK_CLASSIFY);
+}
+
+void dg_api_v1_tag(struct dg_call *call)
+{
+    handle(call, DG_TASK_TAG);
+}
+
+void dg_api_v1_answer(struct dg_call *call)
+{
+    handle(call, DG_TASK_ANSWER);
+}
+
+void dg_api_v1_embed(struct dg_call *call)
+{
+    handle(call, DG_TASK_EMBED);
+}

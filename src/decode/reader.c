@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A step: the texts that wait, in the order of their coming, up to what the encoder takes at once; one encoding; then
+ * what each wants, the heads' products over rows of several texts together where they are of one kind (labels of whole
+ * texts), text by text where not. */
+#include "decode/reader.h"
+#include "base/mem.h"
+#include "decode/decoder.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { HEAD_ROWS = 64 }; /* places that go through a head together */
+
+struct text {
+    bool is_used;
+    uint16_t generation; /* tells handles of former texts apart */
+    uint64_t number;     /* in the order of coming */
+    struct dg_decode_job job;
+};
+
+struct dg_reader {
+    const struct dg_net *net;
+    const struct dg_blueprint *bp;
+    struct dg_net_state *state;
+    size_t source_max, batch_tokens, n_slots;
+    struct text *texts; /* [n_slots] */
+    size_t n_texts, capacity;
+    uint64_t n_come;
+    /* Of the present step. */
+    size_t batch[DG_DECODER_ADD_MAX]; /* [n_batch] slots */
+    uint16_t generations[DG_DECODER_ADD_MAX];
+    size_t n_batch;
+};
+
+size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, size_t n_src)
+{
+    const bool is_whole = bp->family != DG_FAMILY_ENC || bp->enc.head == DG_HEAD_POOLED;
+    switch (read->kind) {
+    case DG_READ_LABELS: return is_whole ? bp->decoder.V : n_src * bp->decoder.V;
+    case DG_READ_WORDS: return read->n_at * read->n_best;
+    case DG_READ_STATE: break;
+    }
+    return bp->D;
+}
+
+/* ---- Life --------------------------------------------------------------------------------------- */
+
+static struct dg_net_limits net_limits(const struct dg_net *net, const struct dg_decoder_limits *limits)
+{
+    const bool is_enc = dg_net_blueprint(net)->family == DG_FAMILY_ENC; /* it keeps nothing of a token */
+    return (struct dg_net_limits){.slots = limits->sentences, .lanes = 1, .rows = HEAD_ROWS,
+                                  .source_len = limits->source_max, .target_len = 1,
+                                  .kv_tokens = is_enc ? 0 : limits->kv_tokens};
+}
+
+enum dg_err dg_reader_new(struct dg_reader **out, const struct dg_net *net, const struct dg_decoder_limits *limits,
+                          struct dg_why *why)
+{
+    const struct dg_net_limits wanted = net_limits(net, limits);
+    struct dg_reader *reader = dg_try_calloc(1, sizeof *reader);
+    if (!reader)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a reader");
+    reader->net = net;
+    reader->bp = dg_net_blueprint(net);
+    reader->source_max = limits->source_max;
+    reader->batch_tokens = limits->batch_tokens;
+    reader->n_slots = limits->sentences;
+    enum dg_err err = dg_net_state_new(&reader->state, net, &wanted, why);
+    if (!err && !(reader->texts = dg_try_calloc(reader->n_slots, sizeof *reader->texts)))
+        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a reader of %zu texts", reader->n_slots);
+    if (err) {
+        dg_reader_free(reader);
+        return err;
+    }
+    reader->capacity = dg_net_room(reader->state);
+    *out = reader;
+    return DG_OK;
+}
+
+void dg_reader_free(struct dg_reader *reader)
+{
+    if (!reader)
+        return;
+    dg_net_state_free(reader->state);
+    dg_free(reader->texts);
+    dg_free(reader);
+}
+
+enum dg_err dg_reader_size(const struct dg_net *net, const struct dg_decoder_limits *limits, size_t *bytes,
+                           struct dg_why *why)
+{
+    const struct dg_net_limits wanted = net_limits(net, limits);
+    size_t state_bytes;
+    enum dg_err err = dg_net_state_size(net, &wanted, &state_bytes, why);
+    if (!err)
+        *bytes = state_bytes + sizeof(struct dg_reader) + limits->sentences * sizeof(struct text);
+    return err;
+}
+
+/* ---- Coming and going ----------------------------------------------------------------------------- */
+
+static size_t need(const struct dg_reader *reader, const struct dg_decode_job *job)
+{
+    return dg_net_need(reader->state, job->n_src, 1, 1);
+}
+
+/* What the network has to say it with. */
+static enum dg_err check_kind(const struct dg_blueprint *bp, const struct dg_read *read, struct dg_why *why)
+{
+    const bool is_enc = bp->family == DG_FAMILY_ENC;
+    const enum dg_head head = is_enc ? bp->enc.head : DG_HEAD_POOLED;
+    const bool fits = read->kind == DG_READ_WORDS   ? head == DG_HEAD_WORDS
+                      : read->kind == DG_READ_STATE ? is_enc
+                                                    : head != DG_HEAD_WORDS && head != DG_HEAD_NONE;
+    return fits ? DG_OK : dg_why_set(why, DG_ERR_UNSUPPORTED, "the model has no head for what is asked of it");
+}
+
+enum dg_err dg_reader_check(const struct dg_reader *reader, const struct dg_decode_job *job, struct dg_why *why)
+{
+    if (job->n_src == 0 || job->n_src > reader->source_max)
+        return dg_why_set(why, DG_ERR_RANGE, "the text has %zu tokens, expected 1 to %zu", job->n_src, reader->source_max);
+    for (size_t i = 0; i < job->n_src; i++)
+        if (job->src[i] < 0 || (size_t)job->src[i] >= reader->bp->encoder.V)
+            return dg_why_set(why, DG_ERR_RANGE, "id %zu is %ld, expected 0 to %zu", i, (long)job->src[i],
+                              reader->bp->encoder.V - 1);
+    if (need(reader, job) > reader->capacity)
+        return dg_why_set(why, DG_ERR_LIMIT, "a text of %zu tokens does not fit into %zu cached positions", job->n_src,
+                          reader->capacity);
+    if (!job->read)
+        return DG_OK; /* asked beforehand */
+    for (size_t i = 0; i < job->read->n_at; i++)
+        if (job->read->at[i] >= job->n_src)
+            return dg_why_set(why, DG_ERR_RANGE, "place %zu is %u, expected less than %zu", i, (unsigned)job->read->at[i],
+                              job->n_src);
+    if (job->read->n_best > DG_READ_BEST_MAX)
+        return dg_why_set(why, DG_ERR_RANGE, "%zu words of a place, expected at most %d", job->read->n_best, DG_READ_BEST_MAX);
+    return check_kind(reader->bp, job->read, why);
+}
+
+size_t dg_reader_n_fitting(const struct dg_reader *reader, const struct dg_decode_job *jobs, size_t n)
+{
+    const size_t n_slots = reader->n_slots - reader->n_texts;
+    size_t n_tokens = reader->batch_tokens, room = dg_net_room(reader->state), fitting = 0;
+    for (; fitting < n && fitting < n_slots; fitting++) {
+        const size_t wanted = need(reader, &jobs[fitting]);
+        if (jobs[fitting].n_src > n_tokens || wanted > room)
+            break;
+        n_tokens -= jobs[fitting].n_src;
+        room -= wanted;
+    }
+    return fitting;
+}
+
+static void release(struct dg_reader *reader, struct text *text)
+{
+    dg_net_close(reader->state, (size_t)(text - reader->texts));
+    text->is_used = false;
+    text->generation++;
+    reader->n_texts--;
+}
+
+/* Gives `job` a free slot. */
+static enum dg_err occupy(struct dg_reader *reader, const struct dg_decode_job *job, size_t *slot)
+{
+    size_t s = 0;
+    while (s < reader->n_slots && reader->texts[s].is_used)
+        s++;
+    const enum dg_err err = dg_net_open(reader->state, s, job->n_src, 1, 1);
+    if (err)
+        return err;
+    struct text *text = &reader->texts[s];
+    text->is_used = true;
+    text->job = *job;
+    text->number = reader->n_come++;
+    reader->n_texts++;
+    *slot = s;
+    return DG_OK;
+}
+
+enum dg_err dg_reader_add(struct dg_reader *reader, const struct dg_decode_job *jobs, size_t n, uint32_t *handles,
+                          struct dg_why *why)
+{
+    size_t taken[DG_DECODER_ADD_MAX], n_taken = 0;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < n && !err; i++)
+        err = jobs[i].read ? dg_reader_check(reader, &jobs[i], why)
+                           : dg_why_set(why, DG_ERR_INVALID, "the model reads texts and generates none");
+    if (err)
+        return err;
+    if (n > DG_DECODER_ADD_MAX || dg_reader_n_fitting(reader, jobs, n) < n)
+        return dg_why_set(why, DG_ERR_BUSY, "no room for %zu more texts beside %zu", n, reader->n_texts);
+    for (; n_taken < n && !err; n_taken += !err) {
+        err = occupy(reader, &jobs[n_taken], &taken[n_taken]);
+        if (!err && handles)
+            handles[n_taken] = (uint32_t)reader->texts[taken[n_taken]].generation << 16 | (uint32_t)taken[n_taken];
+    }
+    while (err && n_taken > 0)
+        release(reader, &reader->texts[taken[--n_taken]]);
+    return err ? dg_why_set(why, err, "%zu texts could not be begun: %s", n, dg_err_sentence(err)) : DG_OK;
+}
+
+bool dg_reader_cancel(struct dg_reader *reader, uint32_t handle)
+{
+    const size_t s = handle & 0xFFFF;
+    if (s >= reader->n_slots || !reader->texts[s].is_used || reader->texts[s].generation != handle >> 16)
+        return false;
+    const struct dg_decode_job job = reader->texts[s].job;
+    release(reader, &reader->texts[s]);
+    job.events->on_read(job.ctx, DG_ERR_CANCELLED);
+    return true;
+}
+
+size_t dg_reader_n_texts(const struct dg_reader *reader)
+{
+    return reader->n_texts;
+}
+
+/* ---- A step --------------------------------------------------------------------------------------- */
+
+/* The oldest text that is not in the batch yet; n_slots: there is none. */
+static size_t next_text(const struct dg_reader *reader, uint64_t from)
+{
+    size_t best = reader->n_slots;
+    for (size_t s = 0; s < reader->n_slots; s++)
+        if (reader->texts[s].is_used && reader->texts[s].number >= from &&
+            (best == reader->n_slots || reader->texts[s].number < reader->texts[best].number))
+            best = s;
+    return best;
+}
+
+static void gather(struct dg_reader *reader)
+{
+    size_t left = dg_net_state_limits(reader->state)->encode_tokens;
+    uint64_t from = 0;
+    reader->n_batch = 0;
+    while (reader->n_batch < DG_DECODER_ADD_MAX) {
+        const size_t s = next_text(reader, from);
+        if (s == reader->n_slots || reader->texts[s].job.n_src > left)
+            return;
+        left -= reader->texts[s].job.n_src;
+        from = reader->texts[s].number + 1;
+        reader->generations[reader->n_batch] = reader->texts[s].generation;
+        reader->batch[reader->n_batch++] = s;
+    }
+}
+
+static const struct dg_decode_job *job_of(const struct dg_reader *reader, size_t i)
+{
+    return &reader->texts[reader->batch[i]].job;
+}
+
+static bool is_whole(const struct dg_reader *reader, const struct dg_read *read)
+{
+    return read->kind == DG_READ_LABELS &&
+           (reader->bp->family != DG_FAMILY_ENC || reader->bp->enc.head == DG_HEAD_POOLED);
+}
+
+/* Row `row` of the last product, as labels. */
+static void take_labels(struct dg_reader *reader, const struct dg_read *read, size_t row, float *values)
+{
+    const size_t n = reader->bp->decoder.V;
+    memcpy(values, dg_net_logits(reader->state, row), n * sizeof *values);
+    if (read->probabilities)
+        dg_net_kernels(reader->net)->softmax(values, n);
+}
+
+/* The same, as words. */
+static void take_words(struct dg_reader *reader, const struct dg_read *read, size_t row, size_t place)
+{
+    struct dg_top top[DG_READ_BEST_MAX];
+    size_t n = 0;
+    const float sum = dg_net_kernels(reader->net)->log_sum_exp_top(dg_net_logits(reader->state, row), reader->bp->decoder.V,
+                                                                   read->n_best, top, &n);
+    for (size_t k = 0; k < read->n_best; k++) {
+        read->ids[place * read->n_best + k] = k < n ? (int32_t)top[k].index : DG_ID_NONE;
+        read->values[place * read->n_best + k] = isnan(sum) ? sum : k < n ? expf(top[k].value - sum) : 0.0f;
+    }
+}
+
+/* Labels of whole texts, of all that want them. */
+static enum dg_err read_wholes(struct dg_reader *reader)
+{
+    const bool is_enc = reader->bp->family == DG_FAMILY_ENC;
+    enum dg_err err = DG_OK;
+    for (size_t first = 0, next; first < reader->n_batch && !err; first = next) {
+        struct dg_net_place places[HEAD_ROWS];
+        struct dg_net_row rows[HEAD_ROWS];
+        size_t of[HEAD_ROWS], n = 0;
+        for (next = first; next < reader->n_batch && n < HEAD_ROWS; next++) {
+            if (!is_whole(reader, job_of(reader, next)->read))
+                continue;
+            places[n] = (struct dg_net_place){(uint32_t)next, 0};
+            rows[n] = (struct dg_net_row){.slot = (uint32_t)reader->batch[next], .token = DG_ID_NONE, .want_logits = true};
+            of[n++] = next;
+        }
+        if (n)
+            err = is_enc ? dg_net_head(reader->state, places, n)
+                         : dg_net_step(reader->state, &(struct dg_net_step){.rows = rows, .n_rows = n});
+        for (size_t i = 0; i < n && !err; i++)
+            take_labels(reader, job_of(reader, of[i])->read, i, job_of(reader, of[i])->read->values);
+    }
+    return err;
+}
+
+static void read_state(const struct dg_reader *reader, size_t i)
+{
+    const struct dg_decode_job *job = job_of(reader, i);
+    const size_t D = reader->bp->D, n = job->read->first ? 1 : job->n_src;
+    const float *states = dg_net_encoded(reader->state, i);
+    for (size_t d = 0; d < D; d++) {
+        double sum = 0;
+        for (size_t t = 0; t < n; t++)
+            sum += (double)states[t * D + d];
+        job->read->values[d] = (float)(sum / (double)n);
+    }
+}
+
+/* What one text's places give: words at some, labels at all. */
+static enum dg_err read_places(struct dg_reader *reader, size_t i)
+{
+    const struct dg_decode_job *job = job_of(reader, i);
+    const struct dg_read *read = job->read;
+    const bool is_words = read->kind == DG_READ_WORDS;
+    const size_t n_all = is_words ? read->n_at : job->n_src, V = reader->bp->decoder.V;
+    enum dg_err err = DG_OK;
+    for (size_t first = 0; first < n_all && !err; first += HEAD_ROWS) {
+        const size_t n = n_all - first < HEAD_ROWS ? n_all - first : HEAD_ROWS;
+        struct dg_net_place places[HEAD_ROWS];
+        for (size_t k = 0; k < n; k++)
+            places[k] = (struct dg_net_place){(uint32_t)i, is_words ? read->at[first + k] : (uint32_t)(first + k)};
+        err = dg_net_head(reader->state, places, n);
+        for (size_t k = 0; k < n && !err; k++)
+            if (is_words)
+                take_words(reader, read, k, first + k);
+            else
+                take_labels(reader, read, k, read->values + (first + k) * V);
+    }
+    return err;
+}
+
+static enum dg_err read_batch(struct dg_reader *reader)
+{
+    struct dg_net_source sources[DG_DECODER_ADD_MAX];
+    for (size_t i = 0; i < reader->n_batch; i++)
+        sources[i] = (struct dg_net_source){reader->batch[i], job_of(reader, i)->src, job_of(reader, i)->read->second};
+    enum dg_err err = dg_net_encode(reader->state, sources, reader->n_batch);
+    for (size_t i = 0; i < reader->n_batch && !err; i++) {
+        const struct dg_read *read = job_of(reader, i)->read;
+        if (read->kind == DG_READ_STATE)
+            read_state(reader, i);
+        else if (!is_whole(reader, read))
+            err = read_places(reader, i);
+    }
+    return err ? err : read_wholes(reader);
+}
+
+size_t dg_reader_step(struct dg_reader *reader)
+{
+    gather(reader);
+    if (reader->n_batch == 0)
+        return 0;
+    const size_t n = reader->n_batch;
+    const enum dg_err err = read_batch(reader);
+    for (size_t i = 0; i < n; i++) {
+        struct text *text = &reader->texts[reader->batch[i]];
+        if (!text->is_used || text->generation != reader->generations[i])
+            continue; /* cancelled from inside a callback */
+        const struct dg_decode_job job = text->job;
+        release(reader, text);
+        job.events->on_read(job.ctx, err);
+    }
+    return n;
+}

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: ISC
+"""Models that read: import, and POST /v1/fill, /v1/classify, /v1/tag, /v1/answer, /v1/embed, with tiny random models
+(tests/data/enc). What they say is nonsense, and always the same."""
+import json
+import math
+import os
+import subprocess
+
+from harness import SOURCES, IntegrationTest, main
+
+TOOL = os.path.join(os.getcwd(), "dragoman")
+MODELS = ("bert-words", "bert-pair", "bert-spans", "roberta-words", "roberta-topics", "distilbert-tags", "distilbert-mood",
+          "distilbert")
+SENTENCE = "The little house stands on the hill."
+
+
+def tool(*arguments, text="", expect=0):
+    done = subprocess.run([TOOL, *arguments], input=text.encode(), capture_output=True, timeout=60, check=False)
+    assert done.returncode == expect, (arguments, done.returncode, done.stderr.decode())
+    return done.stdout.decode(), done.stderr.decode()
+
+
+class Read(IntegrationTest):
+    def models(self, *names):
+        for name in names:
+            target = os.path.join(self.directory, "models", name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            tool("import", os.path.join(SOURCES, "tests/data/enc", name), target)
+        return os.path.join(self.directory, "models")
+
+    def ask(self, server, route, body, status=200):
+        got, headers, answer = server.request("POST", "/v1/" + route, body=json.dumps(body).encode())
+        self.assertEqual(got, status, answer)
+        self.assertEqual(headers["Content-Type"], "application/json")
+        return json.loads(answer)
+
+    def test_masked_words(self):
+        server = self.start(f"--models-dir={self.models('roberta-words')}")
+        text = "The little <mask> stands on the <mask>."
+        answer = self.ask(server, "fill", {"text": text, "top": 3})
+        masks = answer["results"][0]["masks"]
+        self.assertEqual([text.encode()[m["start"]:m["start"] + m["length"]] for m in masks], [b"<mask>"] * 2)
+        for mask in masks:
+            scores = [word["score"] for word in mask["words"]]
+            self.assertEqual(len(scores), 3)
+            self.assertEqual(scores, sorted(scores, reverse=True))
+            self.assertTrue(all(0 < score < 1 for score in scores))
+        self.assertEqual(answer["model"], "roberta-words")
+        self.assertGreater(answer["usage"]["input_tokens"], 8)
+        many = self.ask(server, "fill", {"text": [SENTENCE + " <mask>", text], "top": 3})["results"]
+        self.assertEqual(many[1], {"masks": masks})
+        refused = self.ask(server, "fill", {"text": SENTENCE}, 400)["error"]
+        self.assertIn("expected <mask>", refused["message"])
+        self.assertIn("item 1", self.ask(server, "fill", {"text": [text, SENTENCE]}, 400)["error"]["message"])
+        self.assertIn("tokens, expected at most 46",
+                      self.ask(server, "fill", {"text": "<mask> " + "a b c d e " * 20}, 400)["error"]["message"])
+        self.assertEqual(self.ask(server, "fill", {"text": text, "top": 101}, 400)["error"]["limit"], 100)
+
+    def test_labels(self):
+        server = self.start(f"--models-dir={self.models('roberta-topics')}")
+        answer = self.ask(server, "classify", {"text": [SENTENCE, "", "rain " * 100]})
+        for result in answer["results"]:
+            self.assertEqual({label["label"] for label in result["labels"]}, {"river", "house", "food"})
+            scores = [label["score"] for label in result["labels"]]
+            self.assertEqual(scores, sorted(scores, reverse=True))
+        self.assertEqual(["truncated" in result for result in answer["results"]], [False, False, True])
+        alone = self.ask(server, "classify", {"text": SENTENCE, "top": 1})["results"]
+        self.assertEqual(alone[0]["labels"], answer["results"][0]["labels"][:1])
+        pair = self.ask(server, "classify", {"text": [SENTENCE] * 2, "pair": ["It is cold.", SENTENCE]})["results"]
+        self.assertNotEqual(pair[0], pair[1])
+        self.assertIn("as many as 'text'", self.ask(server, "classify", {"text": [SENTENCE] * 2, "pair": SENTENCE}, 400)
+                      ["error"]["message"])
+
+    def test_what_a_model_can_and_cannot(self):
+        server = self.start(f"--models-dir={self.models('roberta-topics', 'roberta-words')}")
+        status, _, answer = server.request("GET", "/v1/models")
+        self.assertEqual(status, 200)
+        models = {model["name"]: model for model in json.loads(answer)["models"]}
+        self.assertEqual(models["roberta-topics"]["kind"], "reader")
+        self.assertEqual(models["roberta-topics"]["tasks"], ["classify", "embed"])
+        self.assertEqual(models["roberta-words"]["tasks"], ["fill", "embed"])
+        self.assertIn("say which", self.ask(server, "embed", {"text": SENTENCE}, 400)["error"]["message"])
+        self.assertIn("cannot fill", self.ask(server, "fill", {"text": "<mask>", "model": "roberta-topics"}, 400)
+                      ["error"]["message"])
+        self.ask(server, "tag", {"text": SENTENCE}, 404)
+        self.ask(server, "classify", {"text": SENTENCE, "model": "nobody"}, 404)
+        self.ask(server, "translate", {"text": SENTENCE, "target": "en"}, 404)
+        self.assertIn("translates nothing",
+                      self.ask(server, "translate", {"text": SENTENCE, "model": "roberta-topics"}, 400)["error"]["message"])
+        for body in ({"text": []}, {"text": SENTENCE, "top": 0}, {"text": SENTENCE, "beam": 2}, {"text": 3}, {}, {"text": [3]},
+                     {"text": SENTENCE, "priority": "now"}, {"text": SENTENCE, "pair": [SENTENCE, SENTENCE]}):
+            self.ask(server, "classify", body, 400)
+
+    def test_vectors(self):
+        server = self.start(f"--models-dir={self.models('roberta-topics')}")
+        texts = [SENTENCE, "We have 12 apples.", SENTENCE]
+        vectors = [r["embedding"] for r in self.ask(server, "embed", {"text": texts})["results"]]
+        self.assertEqual(vectors[0], vectors[2])
+        self.assertNotEqual(vectors[0], vectors[1])
+        for vector in vectors:
+            self.assertEqual(len(vector), 16)
+            self.assertAlmostEqual(sum(x * x for x in vector), 1, places=5)
+        as_it_is = self.ask(server, "embed", {"text": SENTENCE, "normalize": False})["results"][0]["embedding"]
+        length = math.sqrt(sum(x * x for x in as_it_is))
+        for x, y in zip(vectors[0], as_it_is):
+            self.assertAlmostEqual(x, y / length, places=5)
+        first = self.ask(server, "embed", {"text": SENTENCE, "pooling": "cls"})["results"][0]["embedding"]
+        self.assertNotEqual(first, vectors[0])
+
+
+if __name__ == "__main__":
+    main()
