@@ -48,6 +48,24 @@ OPTIONS = {
     "/language/translate/v2": ["format", "key"], "/api/translate": ["model"], "/api/v4/translator": [],
     "/v1/chat/completions": ["stream", "temperature", "max_tokens", "n", "top_p", "seed", "stop"],
 }
+# The other words for which POST /translate and its like are told apart, and the member that takes many texts, if any does.
+SPEAKERS = [
+    ("/translate", {"q": "1", "source": "fr", "target": "en"}, "q"),
+    ("/translate", {"text": "1", "source_lang": "FR", "target_lang": "EN"}, "text"),
+    ("/translate", {"text": "1", "from": "fr", "to": "en"}, "text"),
+    ("/translate", {"texts": ["1"], "from": "fr", "to": "en"}, "texts"),
+    ("/translate", {"text_list": ["1"], "source_lang": "fr", "target_lang": "en"}, "text_list"),
+    ("/translate", {"source": "1", "src_lang": "fra_Latn", "tgt_lang": "eng_Latn"}, "source"),
+    ("/translate/batch", {"texts": ["1"], "from": "fr", "to": "en"}, "texts"),
+    ("/imme", {"text_list": ["1"], "source_lang": "fr", "target_lang": "en"}, "text_list"),
+    ("/kiss", {"texts": ["1"], "from": "fr", "to": "en"}, "texts"),
+    ("/deeplx", {"text": "1", "source_lang": "FR", "target_lang": "EN"}, "text"),
+    ("/language/translate/v2", {"q": "1", "source": "fr", "target": "en"}, "q"),
+    ("/api/translate", {"source": "1", "from": "fr", "to": "en"}, "source"),
+    ("/api/v4/translator", {"text": "1", "source": "fr", "target": "en"}, "text"),
+    ("/v2/translate", {"text": ["1"], "source_lang": "FR", "target_lang": "EN"}, "text"),
+    ("/v1/chat/completions", {"messages": [{"role": "user", "content": "1"}], "model": "fr-en"}, "messages"),
+]
 LINES = ("/v1/jobs",)  # bodies of lines; tried as bytes only
 OURS = ("/v1/translate", "/v1/detect", "/v1/score")
 
@@ -200,6 +218,25 @@ class Hostile(IntegrationTest):
         for path, name in (("/v1/translate", "alternatives"), ("/translate", "alternatives")):
             for many in (16, 10000, 2**31, 2**63, -1):
                 self.check(path, json.dumps({**ROUTES[path], name: many}).encode(), r"alternatives|byte \d")
+
+    def test_whoever_shares_a_path(self):
+        """Each dialect: 10,000 texts, nested and mixed ones, forms that end anywhere; behind it a good request is answered."""
+        for path, good, many in SPEAKERS:
+            item = good[many][0] if isinstance(good[many], list) else good[many]
+            for texts in ([item] * 10000, [item, None], [item, 1], [[item]], [item, {}], [{"a": item}]):
+                status, answer = self.post(path, json.dumps({**good, many: texts}))
+                # A chat's earlier messages are context, and a role that is none is passed over.
+                self.assertIn(status, (400, 413, 200) if many == "messages" else (400, 413), (path, str(texts)[:60], status, answer[:300]))
+            for name in good:
+                for wrong in WRONG:
+                    status, answer = self.post(path, json.dumps({**good, name: wrong}))
+                    self.assertIn(status, (200, *range(400, 500)), (path, name, wrong, answer[:300]))
+            flat = [(name, one) for name, value in good.items() for one in (value if isinstance(value, list) else [value])]
+            body = "".join(f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in flat) + "--b--\r\n"
+            for end in range(0, len(body) - 2, 9):
+                status, answer = self.post(path, body[:end].encode(), "multipart/form-data; boundary=b")
+                self.assertIn(status, range(400, 500), (path, body[:end], answer[:300]))
+            self.assertEqual(self.post(path, json.dumps(good))[0], 200, path)
 
     def test_two_megabytes(self):
         for path, good in ROUTES.items():
