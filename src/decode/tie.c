@@ -5,7 +5,7 @@
 #include "decode/tie.h"
 
 /* To be due; and with another phrase open whose source stands before this one's. */
-static const float due_share = 0.35f, early_share = 0.7f;
+static const float due_share = 0.35f, early_share = 0.9f;
 
 static bool is_met(const struct dg_constrain *at, size_t item)
 {

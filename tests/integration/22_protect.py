@@ -20,9 +20,15 @@ MODEL = os.path.join(SOURCES, "models", "fr-en")
 
 class Thousand(unittest.TestCase):
     def test_spans_come_back_once_in_order_and_in_place(self):
-        items = list(spans.strings(N))
+        self.check(N, 1)
+
+    def test_with_a_beam(self):
+        self.check(N // 3, 4)
+
+    def check(self, n, beam):
+        items = list(spans.strings(n))
         lines = "".join(text + "\n" for text, _ in items)
-        done = subprocess.run([TOOL, "translate", "--model", MODEL], input=lines.encode(), capture_output=True,
+        done = subprocess.run([TOOL, "translate", "--model", MODEL, "--beam", str(beam)], input=lines.encode(), capture_output=True,
                               timeout=600, check=True)
         answers = done.stdout.decode().split("\n")
         totals, faults = [0, 0, 0], []
@@ -31,7 +37,7 @@ class Thousand(unittest.TestCase):
             totals = [total + good for total, good in zip(totals, verdict)]
             if not all(verdict):
                 faults.append(f"{text}\n      {answer}")
-        shares = [100 * total / N for total in totals]
+        shares = [100 * total / n for total in totals]
         print("exactly once %.1f%%, in order %.1f%%, not swept to the end %.1f%%" % tuple(shares))
         print("\n".join(faults[:EXAMPLES]))
         self.assertGreaterEqual(shares[0], 98)
