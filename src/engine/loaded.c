@@ -89,7 +89,7 @@ static int32_t find_mark(const struct dg_tokenizer *tokenizer, const char *bert,
 static enum dg_err find_marks(struct dg_loaded *loaded, const char *path, struct dg_why *why)
 {
     struct dg_marks *marks = &loaded->marks;
-    if (!dg_tokenizer_bpe(loaded->tokenizer))
+    if (!dg_tokenizer_subword(loaded->tokenizer))
         return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s: the encoder's vocabulary is no tokenizer.json", path);
     marks->cls = find_mark(loaded->tokenizer, "[CLS]", "<s>");
     marks->sep = find_mark(loaded->tokenizer, "[SEP]", "</s>");
