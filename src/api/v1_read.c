@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "engine/read.h"
+#include "engine/said_json.h"
 
 #include <string.h>
 
@@ -65,141 +66,11 @@ static void on_gone(void *owner)
 
 /* ---- What is said ----------------------------------------------------------------------------------- */
 
-static void put_score(struct dg_json_out *out, float score)
-{
-    dg_json_out_key(out, "score");
-    dg_json_out_real(out, (double)score, 6);
-}
-
-/* Where something stands, in bytes or characters. `from` [2] remembers a byte and its character, for the next time. */
-static void put_range(struct read_work *work, struct dg_span text, size_t at, size_t len, size_t from[2])
-{
-    struct dg_json_out *out = &work->out;
-    size_t start = at, length = len;
-    if (work->offsets == CHARACTERS) {
-        if (at < from[0])
-            from[0] = from[1] = 0;
-        start = from[1] + dg_utf8_count(dg_span_sub(text, from[0], at - from[0]));
-        length = dg_utf8_count(dg_span_sub(text, at, len));
-        from[0] = at;
-        from[1] = start;
-    }
-    dg_json_out_key(out, "start");
-    dg_json_out_uint(out, start);
-    dg_json_out_key(out, "length");
-    dg_json_out_uint(out, length);
-}
-
-static void put_masks(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
-{
-    struct dg_json_out *out = &work->out;
-    size_t from[2] = {0, 0};
-    dg_json_out_key(out, "masks");
-    dg_json_out_open(out, '[');
-    for (size_t i = 0; i < said->n_places; i++) {
-        const struct dg_said_place *place = &said->places[i];
-        dg_json_out_open(out, '{');
-        put_range(work, item->text, place->at, place->len, from);
-        dg_json_out_key(out, "words");
-        dg_json_out_open(out, '[');
-        for (size_t k = 0; k < place->n_words; k++) {
-            dg_json_out_open(out, '{');
-            dg_json_out_key(out, "word");
-            dg_json_out_string(out, place->words[k].text);
-            dg_json_out_key(out, "piece");
-            dg_json_out_string(out, place->words[k].piece);
-            dg_json_out_key(out, "id");
-            dg_json_out_int(out, place->words[k].id);
-            put_score(out, place->words[k].score);
-            dg_json_out_close(out, '}');
-        }
-        dg_json_out_close(out, ']');
-        dg_json_out_close(out, '}');
-    }
-    dg_json_out_close(out, ']');
-}
-
-static void put_labels(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
-{
-    struct dg_json_out *out = &work->out;
-    (void)item;
-    dg_json_out_key(out, "labels");
-    dg_json_out_open(out, '[');
-    for (size_t i = 0; i < said->n_labels; i++) {
-        dg_json_out_open(out, '{');
-        dg_json_out_key(out, "label");
-        dg_json_out_string(out, said->labels[i].name);
-        put_score(out, said->labels[i].score);
-        dg_json_out_close(out, '}');
-    }
-    dg_json_out_close(out, ']');
-}
-
-static void put_entities(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
-{
-    struct dg_json_out *out = &work->out;
-    size_t from[2] = {0, 0};
-    dg_json_out_key(out, "entities");
-    dg_json_out_open(out, '[');
-    for (size_t i = 0; i < said->n_entities; i++) {
-        const struct dg_said_entity *entity = &said->entities[i];
-        dg_json_out_open(out, '{');
-        dg_json_out_key(out, "label");
-        dg_json_out_string(out, entity->label);
-        dg_json_out_key(out, "text");
-        dg_json_out_string(out, dg_span_sub(item->text, entity->at, entity->len));
-        put_range(work, item->text, entity->at, entity->len, from);
-        put_score(out, entity->score);
-        dg_json_out_close(out, '}');
-    }
-    dg_json_out_close(out, ']');
-}
-
-static void put_answers(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
-{
-    struct dg_json_out *out = &work->out;
-    size_t from[2] = {0, 0};
-    dg_json_out_key(out, "answers");
-    dg_json_out_open(out, '[');
-    for (size_t i = 0; i < said->n_answers; i++) {
-        const struct dg_said_answer *answer = &said->answers[i];
-        dg_json_out_open(out, '{');
-        dg_json_out_key(out, "text");
-        dg_json_out_string(out, dg_span_sub(item->pair, answer->at, answer->len));
-        put_range(work, item->pair, answer->at, answer->len, from);
-        put_score(out, answer->score);
-        dg_json_out_close(out, '}');
-    }
-    dg_json_out_close(out, ']');
-    dg_json_out_key(out, "none_score");
-    dg_json_out_real(out, (double)said->none, 6);
-}
-
-static void put_vector(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said)
-{
-    struct dg_json_out *out = &work->out;
-    (void)item;
-    dg_json_out_key(out, "embedding");
-    dg_json_out_open(out, '[');
-    for (size_t i = 0; i < said->n_vector; i++)
-        dg_json_out_real(out, (double)said->vector[i], 8);
-    dg_json_out_close(out, ']');
-}
-
 static void on_said(void *ctx, size_t i, const struct dg_said *said)
 {
-    static void (*const put[])(struct read_work *work, const struct dg_engine_item *item, const struct dg_said *said) = {
-        put_masks, put_labels, put_entities, put_answers, put_vector};
     struct read_work *work = ctx;
-    if (!work->call)
-        return;
-    dg_json_out_open(&work->out, '{');
-    put[work->ask.task](work, &work->items[i], said);
-    if (said->was_cut) {
-        dg_json_out_key(&work->out, "truncated");
-        dg_json_out_bool(&work->out, true);
-    }
-    dg_json_out_close(&work->out, '}');
+    if (work->call)
+        dg_said_json(&work->out, work->ask.task, &work->items[i], said, work->offsets == CHARACTERS);
 }
 
 static void put_millis(struct dg_json_out *out, const char *key, uint64_t ns)

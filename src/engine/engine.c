@@ -257,6 +257,7 @@ void dg_engine_free(struct dg_engine *engine)
     drain(engine);
     drain_generations(engine);
     drain_readings(engine);
+    dg_readings_deinit(&engine->readings);
     while (!dg_list_is_empty(&engine->waiting))
         dg_waiting_free(DG_LIST_ITEM(engine->waiting.next, struct dg_waiting, link));
     dg_registry_free(engine->registry);

@@ -79,22 +79,15 @@ static enum dg_err list_languages(struct dg_loaded *loaded, struct dg_why *why)
 
 /* ---- Models that read --------------------------------------------------------------------------- */
 
-/* The first of two spellings that the vocabulary has. */
-static int32_t find_mark(const struct dg_tokenizer *tokenizer, const char *bert, const char *roberta)
-{
-    const int32_t id = dg_tokenizer_find(tokenizer, dg_span_cstr(bert));
-    return id >= 0 ? id : dg_tokenizer_find(tokenizer, dg_span_cstr(roberta));
-}
-
 static enum dg_err find_marks(struct dg_loaded *loaded, const char *path, struct dg_why *why)
 {
+    const struct dg_subword *subword = dg_tokenizer_subword(loaded->tokenizer);
     struct dg_marks *marks = &loaded->marks;
-    if (!dg_tokenizer_subword(loaded->tokenizer))
-        return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s: the encoder's vocabulary is no tokenizer.json", path);
-    marks->cls = find_mark(loaded->tokenizer, "[CLS]", "<s>");
-    marks->sep = find_mark(loaded->tokenizer, "[SEP]", "</s>");
-    marks->mask = find_mark(loaded->tokenizer, "[MASK]", "<mask>");
-    marks->is_wordpiece = dg_tokenizer_find(loaded->tokenizer, DG_SPAN("[CLS]")) >= 0;
+    if (!subword)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s: expected the encoder's tokenizer.json, or its vocab.txt", path);
+    marks->cls = dg_subword_sign(subword, DG_SUBWORD_CLS);
+    marks->sep = dg_subword_sign(subword, DG_SUBWORD_SEP);
+    marks->mask = dg_subword_sign(subword, DG_SUBWORD_MASK);
     if (marks->cls < 0 || marks->sep < 0 || (marks->mask < 0 && loaded->blueprint.enc.head == DG_HEAD_WORDS))
         return dg_why_set(why, DG_ERR_FORMAT, "%s: the vocabulary lacks the tokens around texts or for masked words: expected "
                           "[CLS], [SEP] and [MASK], or <s>, </s> and <mask>", path);

@@ -34,7 +34,6 @@ struct dg_engine_cache_stats;
 /* The ids that an encoder alone has around its texts and in place of hidden words; -1: there is none. */
 struct dg_marks {
     int32_t cls, sep, mask;
-    bool is_wordpiece; /* pieces that go on with a word begin with "##" */
 };
 
 struct dg_loaded {

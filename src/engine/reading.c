@@ -240,38 +240,64 @@ static size_t stretch(struct dg_span rest)
     return n;
 }
 
-static enum dg_err append(struct dg_said_tokens *to, const struct dg_token *tokens, size_t n, size_t offset)
+/* Room for n more. */
+static enum dg_err reserve(struct dg_said_tokens *to, size_t n)
 {
-    if (to->n + n > to->cap) {
-        size_t cap = to->cap ? to->cap * 2 : 128, bytes;
-        cap = cap < to->n + n ? to->n + n : cap;
-        if (!dg_mul(cap, sizeof *to->list, &bytes))
-            return DG_ERR_NOMEM;
-        struct dg_token *list = dg_try_realloc(to->list, bytes);
-        if (!list)
-            return DG_ERR_NOMEM;
-        to->list = list;
-        to->cap = cap;
-    }
-    for (size_t i = 0; i < n; i++)
-        to->list[to->n++] = (struct dg_token){tokens[i].id, tokens[i].begin + (uint32_t)offset, tokens[i].end + (uint32_t)offset};
+    size_t cap = to->cap ? to->cap * 2 : 128, bytes;
+    if (to->n + n <= to->cap)
+        return DG_OK;
+    cap = cap < to->n + n ? to->n + n : cap;
+    if (!dg_mul(cap, sizeof *to->list, &bytes))
+        return DG_ERR_NOMEM;
+    struct dg_said_token *list = dg_try_realloc(to->list, bytes);
+    if (!list)
+        return DG_ERR_NOMEM;
+    to->list = list;
+    to->cap = cap;
     return DG_OK;
 }
 
-/* The next stretch of a text. Masked words are written as the vocabulary writes them; elsewhere a stranger's "[SEP]" is
- * text. */
+/* By the recurrent classifier's vocabulary: a text, whole, and its end. */
+static enum dg_err tokenise_recurrent(struct dg_reading *r, struct dg_said_tokens *to, struct dg_span text, struct dg_why *why)
+{
+    const struct dg_tokenizer_opts how = DG_TOKENIZER_OPTS_DEFAULT;
+    const struct dg_token *tokens;
+    size_t n;
+    enum dg_err err = dg_tokenizer_encode(r->model->tokenizer, r->all->tools->work, text, &how, why, &tokens, &n);
+    if (!err)
+        err = reserve(to, n);
+    for (size_t i = 0; i < n && !err; i++)
+        to->list[to->n++] = (struct dg_said_token){tokens[i].id, tokens[i].begin, tokens[i].end, (uint32_t)i};
+    return err;
+}
+
+/* A stretch that begins at `at`. Masked words are written as the vocabulary writes them; any other sign in a stranger's
+ * text is text. */
+static enum dg_err tokenise_stretch(struct dg_reading *r, struct dg_said_tokens *to, struct dg_span text, size_t at,
+                                    struct dg_why *why)
+{
+    const unsigned how = r->asked.task == DG_TASK_FILL ? DG_SUBWORD_MASKS : 0;
+    const struct dg_subword_token *tokens;
+    uint32_t word = to->n ? to->list[to->n - 1].word : 0;
+    size_t n;
+    enum dg_err err = dg_subword_encode(dg_tokenizer_subword(r->model->tokenizer), r->all->work, text, how, why, &tokens, &n);
+    if (!err)
+        err = reserve(to, n);
+    for (size_t i = 0; i < n && !err; i++) {
+        word += i == 0 || tokens[i].word != tokens[i - 1].word || tokens[i].word == DG_SUBWORD_NO_WORD;
+        to->list[to->n++] = (struct dg_said_token){tokens[i].id, tokens[i].begin + (uint32_t)at, tokens[i].end + (uint32_t)at, word};
+    }
+    return err;
+}
+
+/* The next part of a text. */
 static enum dg_err tokenise(struct dg_reading *r, struct dg_said_tokens *to, struct dg_span text, size_t *at,
                             struct dg_why *why)
 {
-    const struct dg_tokenizer_opts how = {.add_eos = is_recurrent(r), .reads_special = r->asked.task == DG_TASK_FILL};
     const struct dg_span rest = dg_span_sub(text, *at, text.len);
     const size_t len = is_recurrent(r) ? rest.len : stretch(rest);
-    const struct dg_token *tokens;
-    size_t n;
-    enum dg_err err = dg_tokenizer_encode(r->model->tokenizer, r->all->tools->work, dg_span_sub(rest, 0, len), &how, why,
-                                          &tokens, &n);
-    if (!err)
-        err = append(to, tokens, n, *at);
+    const enum dg_err err = is_recurrent(r) ? tokenise_recurrent(r, to, rest, why)
+                                            : tokenise_stretch(r, to, dg_span_sub(rest, 0, len), *at, why);
     *at += len;
     return err;
 }
@@ -311,7 +337,7 @@ static enum dg_read_kind kind_of(enum dg_read_task task)
     return task == DG_TASK_FILL ? DG_READ_WORDS : task == DG_TASK_EMBED ? DG_READ_STATE : DG_READ_LABELS;
 }
 
-static size_t put(int32_t *ids, size_t n, const struct dg_token *tokens, size_t n_tokens)
+static size_t put(int32_t *ids, size_t n, const struct dg_said_token *tokens, size_t n_tokens)
 {
     for (size_t i = 0; i < n_tokens; i++)
         ids[n++] = tokens[i].id;
@@ -325,7 +351,7 @@ static size_t n_around(const struct dg_reading *r, bool has_pair)
 }
 
 /* [cls] text [sep], or [cls] text [sep]... pair [sep]; *at is where the pair begins, or the text. */
-static size_t lay_out(const struct dg_reading *r, const struct dg_token *text, size_t n_text, const struct dg_token *pair,
+static size_t lay_out(const struct dg_reading *r, const struct dg_said_token *text, size_t n_text, const struct dg_said_token *pair,
                       size_t n_pair, bool has_pair, int32_t *ids, size_t *second, size_t *at)
 {
     const struct dg_marks *marks = &r->model->marks;
@@ -361,7 +387,7 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item, struct d
     int32_t *ids = dg_try_calloc(n_all + 1, sizeof *ids);
     enum dg_err err = window && ids ? DG_OK : DG_ERR_NOMEM;
     if (!err) {
-        const struct dg_token *text = g->text.list + (has_pair ? 0 : what.first), *pair = g->pair.list + (has_pair ? what.first : 0);
+        const struct dg_said_token *text = g->text.list + (has_pair ? 0 : what.first), *pair = g->pair.list + (has_pair ? what.first : 0);
         struct dg_read *read = &window->read;
         dg_list_init(&window->link);
         window->reading = r;
@@ -628,6 +654,7 @@ void dg_readings_init(struct dg_readings *readings, struct dg_request_tools *too
 {
     dg_list_init(&readings->all);
     readings->tools = tools;
+    readings->work = NULL;
 }
 
 static enum dg_err check_ask(const struct dg_engine_read *ask, struct dg_why *why)
@@ -666,6 +693,8 @@ enum dg_err dg_readings_add(struct dg_readings *readings, const struct dg_engine
         err = find_model(readings, ask, why, &model);
     if (!err)
         err = check_pairs(ask, model, why);
+    if (!err && !readings->work)
+        readings->work = dg_subword_work_new();
     if (!err)
         err = new_reading(readings, ask, why, &r);
     if (err)
@@ -778,6 +807,11 @@ void dg_readings_close(struct dg_readings *readings)
 {
     for (struct dg_list *at = readings->all.next; at != &readings->all; at = at->next)
         fail(DG_LIST_ITEM(at, struct dg_reading, link), DG_ERR_CLOSED, NULL, 0);
+}
+
+void dg_readings_deinit(struct dg_readings *readings)
+{
+    dg_subword_work_free(readings->work);
 }
 
 bool dg_readings_sweep(struct dg_readings *readings)

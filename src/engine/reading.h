@@ -16,6 +16,7 @@
 #include "engine/read.h"
 #include "engine/registry.h"
 #include "engine/request.h"
+#include "text/subword.h"
 #include "text/tokenizer.h"
 
 struct dg_reading;
@@ -24,9 +25,11 @@ struct dg_readings {
     struct dg_list all; /* of struct dg_reading */
     struct dg_registry *registry; /* set before the first is added */
     struct dg_request_tools *tools;
+    struct dg_subword_work *work; /* owned */
 };
 
 void dg_readings_init(struct dg_readings *readings, struct dg_request_tools *tools);
+void dg_readings_deinit(struct dg_readings *readings); /* none may be left */
 
 /* A new one under `id`. DG_ERR_BUSY: no room at present. `may_wait`: it may wait for its model. *more: there is more to
  * do at once. */

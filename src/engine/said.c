@@ -27,24 +27,10 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Letters, digits and all that is not ASCII. */
-static bool is_wordly(char c)
+/* Whether token `i` goes on with the word of the one before. */
+static bool goes_on(const struct dg_said_tokens *tokens, size_t i)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
-}
-
-/* Whether token `i` goes on with the word of the one before. WordPiece marks it; elsewhere letters follow letters. */
-static bool goes_on(const struct dg_gathering *g, const struct dg_said_tokens *tokens, struct dg_span text, size_t i)
-{
-    if (i == 0)
-        return false;
-    const struct dg_token *token = &tokens->list[i], *before = &tokens->list[i - 1];
-    if (g->model->marks.is_wordpiece)
-        return dg_span_starts(dg_tokenizer_target_piece(g->model->tokenizer, token->id), DG_SPAN("##"));
-    if (token->begin < before->end)
-        return true; /* parts of one character */
-    return token->begin == before->end && token->begin > 0 && token->begin < text.len &&
-           is_wordly(text.ptr[token->begin]) && is_wordly(text.ptr[token->begin - 1]);
+    return i > 0 && tokens->list[i].word == tokens->list[i - 1].word;
 }
 
 /* Bytes [*at, *end) without the spaces around them. */
@@ -177,7 +163,7 @@ static enum dg_err make_entities(struct dg_gathering *g, struct dg_arena *arena,
         return DG_ERR_NOMEM;
     for (size_t i = 0, next; i < g->text.n; i = next) {
         char kind;
-        for (next = i + 1; next < g->text.n && goes_on(g, &g->text, text, next);)
+        for (next = i + 1; next < g->text.n && goes_on(&g->text, next);)
             next++;
         const struct dg_span type = type_of(g->model->labels->list[g->tags[i].label], &kind);
         size_t at = g->text.list[i].begin, end = g->text.list[next - 1].end;
@@ -279,9 +265,9 @@ static enum dg_err make_answers(struct dg_gathering *g, struct dg_arena *arena, 
         return DG_ERR_NOMEM;
     for (size_t i = 0; i < g->n_spans; i++) {
         size_t first = g->spans[i].first, last = g->spans[i].last, k = 0;
-        while (goes_on(g, &g->pair, text, first))
+        while (goes_on(&g->pair, first))
             first--;
-        while (last + 1 < g->pair.n && goes_on(g, &g->pair, text, last + 1))
+        while (last + 1 < g->pair.n && goes_on(&g->pair, last + 1))
             last++;
         size_t at = g->pair.list[first].begin, end = g->pair.list[last].end;
         trim(text, &at, &end);

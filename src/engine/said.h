@@ -14,9 +14,15 @@
 #include "engine/loaded.h"
 #include "engine/read.h"
 
+/* A token, the bytes of the text that it stands for, and the number of the word that it is of. */
+struct dg_said_token {
+    int32_t id;
+    uint32_t begin, end, word;
+};
+
 /* The tokens of a text, growing. */
 struct dg_said_tokens {
-    struct dg_token *list; /* owned (dg_free) */
+    struct dg_said_token *list; /* owned (dg_free) */
     size_t n, cap;
 };
 

@@ -9,14 +9,17 @@
 #define DG_TOOLS_TOOLS_H
 
 int dg_cmd_align(int argc, char **argv);
+int dg_cmd_answer(int argc, char **argv);
 int dg_cmd_bench(int argc, char **argv);
 int dg_cmd_chat(int argc, char **argv);
 int dg_cmd_classify(int argc, char **argv);
 int dg_cmd_detect(int argc, char **argv);
 int dg_cmd_detokenize(int argc, char **argv);
 int dg_cmd_distill(int argc, char **argv);
+int dg_cmd_embed(int argc, char **argv);
 int dg_cmd_eval(int argc, char **argv);
 int dg_cmd_file(int argc, char **argv);
+int dg_cmd_fill(int argc, char **argv);
 int dg_cmd_generate(int argc, char **argv);
 int dg_cmd_import(int argc, char **argv);
 int dg_cmd_inspect(int argc, char **argv);
@@ -28,6 +31,7 @@ int dg_cmd_score(int argc, char **argv);
 int dg_cmd_segment(int argc, char **argv);
 int dg_cmd_shortlist(int argc, char **argv);
 int dg_cmd_sign(int argc, char **argv);
+int dg_cmd_tag(int argc, char **argv);
 int dg_cmd_tokenize(int argc, char **argv);
 int dg_cmd_train(int argc, char **argv);
 int dg_cmd_train_vocab(int argc, char **argv);

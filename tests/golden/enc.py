@@ -97,6 +97,8 @@ MODELS = {
     "distilbert-mood": {**DISTILBERT, "architectures": ["DistilBertForSequenceClassification"],
                         **labels(["NEGATIVE", "POSITIVE"])},
     "distilbert": {**DISTILBERT, "architectures": ["DistilBertModel"]},
+    "roberta-tags": {**ROBERTA, "architectures": ["RobertaForTokenClassification"], **labels(TAGS)},
+    "roberta-spans": {**ROBERTA, "architectures": ["RobertaForQuestionAnswering"]},
 }
 
 
@@ -185,7 +187,7 @@ def make(folder):
         config, tokenizer = describe(name)
         os.makedirs(f"{folder}/{name}", exist_ok=True)
         with open(f"{folder}/{name}/config.json", "w") as file:
-            file.write(json.dumps(config, indent=2) + "\n")
+            file.write(json.dumps(config, indent=2))
         with open(f"{folder}/{name}/tokenizer.json", "w") as file:
             file.write(json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")) + "\n")
         write_safetensors(f"{folder}/{name}/model.safetensors", random_weights(name, config, seed))

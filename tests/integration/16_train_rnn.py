@@ -116,11 +116,18 @@ class TrainRnn(IntegrationTest):
         guesses = json.loads(run("classify", "--model", out, "-n", "5", "--format", "json", text="a fine day\n").stdout)
         self.assertAlmostEqual(sum(g["probability"] for g in guesses), 1.0, places=4)
         self.assertIn("recurrent classifier, gru cells", run("inspect", out).stdout)
+        server = self.start(f"--models-dir={self.models}")
+        status, _, said = server.request("POST", "/v1/classify", body=json.dumps({"text": ["a fine day", "we saw the lovely film"]}))
+        self.assertEqual(status, 200, said)
+        first, second = json.loads(said)["results"]
+        self.assertEqual([(g["label"], round(g["score"], 4)) for g in first["labels"]],
+                         [(g["label"], round(g["probability"], 4)) for g in guesses])
+        self.assertEqual(second["labels"][0]["label"], "good")
         refused = run("translate", "--model", out, text="x\n", check=False)
         self.assertEqual(refused.returncode, 1)
-        self.assertIn("is a classifier", refused.stderr)
+        self.assertIn("translates nothing", refused.stderr)
         refused = run("classify", "--model", os.path.join(SOURCES, "models", "fr-en"), text="x\n", check=False)
-        self.assertIn("is no classifier", refused.stderr)
+        self.assertIn("it is no classifier", refused.stderr)
 
     def test_wrong_use(self):
         for args, words in ((["--loss", "sentence"], "are for --family rnn"),

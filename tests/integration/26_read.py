@@ -9,8 +9,6 @@ import subprocess
 from harness import SOURCES, IntegrationTest, main
 
 TOOL = os.path.join(os.getcwd(), "dragoman")
-MODELS = ("bert-words", "bert-pair", "bert-spans", "roberta-words", "roberta-topics", "distilbert-tags", "distilbert-mood",
-          "distilbert")
 SENTENCE = "The little house stands on the hill."
 
 
@@ -106,6 +104,57 @@ class Read(IntegrationTest):
             self.assertAlmostEqual(x, y / length, places=5)
         first = self.ask(server, "embed", {"text": SENTENCE, "pooling": "cls"})["results"][0]["embedding"]
         self.assertNotEqual(first, vectors[0])
+
+    def test_entities_and_answers_have_places(self):
+        server = self.start(f"--models-dir={self.models('distilbert-tags', 'bert-spans')}")
+        text = "\u00c9t\u00e9 \U0001f600: " + SENTENCE + " A man came home late in the evening. " * 20
+        said = self.ask(server, "tag", {"text": [text, ""]})["results"]
+        self.assertGreater(len(said[0]["entities"]), 3)
+        self.assertEqual(said[1], {"entities": []})
+        end = 0
+        for entity in said[0]["entities"]:
+            self.assertIn(entity["label"], ("PER", "LOC"))
+            self.assertGreaterEqual(entity["start"], end)
+            end = entity["start"] + entity["length"]
+            self.assertEqual(text.encode()[entity["start"]:end].decode(), entity["text"])
+        for entity in self.ask(server, "tag", {"text": text, "offsets": "characters"})["results"][0]["entities"]:
+            self.assertEqual(text[entity["start"]:entity["start"] + entity["length"]], entity["text"])
+        questions = ["where is the house", "who came"]
+        said = self.ask(server, "answer", {"question": questions, "context": text, "top": 3, "offsets": "characters"})
+        self.assertEqual(len(said["results"]), 2)
+        for result in said["results"]:
+            scores = [answer["score"] for answer in result["answers"]]
+            self.assertEqual(scores, sorted(scores, reverse=True))
+            self.assertTrue(1 <= len(scores) <= 3 and 0 <= result["none_score"] <= 1)
+            for answer in result["answers"]:
+                self.assertEqual(text[answer["start"]:answer["start"] + answer["length"]], answer["text"])
+        self.assertIn("missing", self.ask(server, "answer", {"question": "who"}, 400)["error"]["message"])
+        self.assertIn("the question has", self.ask(server, "answer", {"question": "who " * 40, "context": text}, 400)
+                      ["error"]["message"])
+
+    def test_the_tool_says_the_same(self):
+        folder = self.models("bert-words", "bert-pair", "bert-spans", "distilbert-tags", "distilbert")
+        server = self.start(f"--models-dir={folder}")
+        lines = [SENTENCE, "A man came home late.", "It is cold; the wind comes from the north."]
+        rows = (("fill", "bert-words", [line + " [MASK]" for line in lines], {}),
+                ("tag", "distilbert-tags", lines, {}), ("embed", "distilbert", lines, {"model": "distilbert"}))
+        for command, name, texts, more in rows:
+            said = self.ask(server, command, {"text": texts, **more})["results"]
+            out, talk = tool(command, f"--model={folder}/{name}", text="".join(text + "\n" for text in texts))
+            self.assertEqual([json.loads(line) for line in out.splitlines()], said)
+            self.assertIn(f"{command}: lines=3 cut_short=0", talk)
+        out, _ = tool("answer", f"--model={folder}/bert-spans", text=f"who came\t{lines[1]}\n")
+        said = self.ask(server, "answer", {"question": "who came", "context": lines[1]})["results"]
+        self.assertEqual(json.loads(out), said[0])
+        out, _ = tool("classify", "--pairs", "-n", "3", f"--model={folder}/bert-pair", text=f"{lines[0]}\t{lines[1]}\n")
+        said = self.ask(server, "classify", {"text": lines[0], "pair": lines[1]})["results"][0]["labels"]
+        self.assertEqual(out.split("\t")[::2], [label["label"] for label in said])
+        self.assertIn("has no tab", tool("answer", f"--model={folder}/bert-spans", text="who\n", expect=1)[1])
+        self.assertIn("cannot tag", tool("tag", f"--model={folder}/bert-pair", text="a\n", expect=1)[1])
+        shown = tool("inspect", f"{folder}/distilbert-tags")[0]
+        self.assertIn("encoder alone", shown)
+        self.assertIn("head: tokens, 5 labels", shown)
+        self.assertEqual(json.loads(tool("inspect", "--json", f"{folder}/bert-words")[0])["head"], "words")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,9 @@ static const struct {
     {"ct2-v2", "source_vocabulary.txt"},
     {"ct2-v6", "shared_vocabulary.json"},
     {"ct2-v6", "config.json"},
+    {"../enc/bert-pair", "config.json"},
+    {"../enc/roberta-topics", "config.json"},
+    {"../enc/distilbert-tags", "config.json"},
 };
 
 /* Opens and matches import_root/in with these bytes as one of its files, up to the first tensor that would be written

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Readings by tiny random models (tests/data/enc): what they say is nonsense, and always the same. */
+#include "engine/read.h"
+#include "base/mem.h"
+#include "engine/said.h"
+#include "model/import.h"
+#include "tmpdir.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static char root[DG_TMPDIR_CAP];
+static struct dg_engine *engine;
+
+static void start(size_t slots, const char *const *names, size_t n)
+{
+    struct dg_why why = DG_WHY_NONE;
+    dg_tmpdir_make(root);
+    engine = NULL;
+    const struct dg_engine_opts opts = {.n_threads = 1, .slots = slots, .max_sentences = 40};
+    enum dg_err err = dg_engine_new(&opts, &why, &engine);
+    for (size_t i = 0; i < n && !err; i++) {
+        char from[1024], to[DG_TMPDIR_CAP + 32];
+        const char *srcdir = getenv("srcdir");
+        const struct dg_import_opts how = DG_IMPORT_OPTS_DEFAULT;
+        struct dg_import_summary summary;
+        snprintf(from, sizeof from, "%s/tests/data/enc/%s", srcdir ? srcdir : ".", names[i]);
+        snprintf(to, sizeof to, "%s/%s", root, names[i]);
+        err = dg_import(from, to, &how, &summary, &why);
+        if (!err)
+            err = dg_engine_load(engine, names[i], to, NULL, NULL, &why);
+    }
+    ck_assert_msg(!err, "%s", why.text);
+}
+
+static void stop(void)
+{
+    dg_engine_free(engine);
+    dg_tmpdir_remove(root);
+}
+
+/* ---- What is heard ---------------------------------------------------------------------------------------- */
+
+enum { HEARD_MAX = 64, NUMBERS_MAX = 400 };
+
+/* Of each item a row of numbers that tells everything that was said. */
+struct heard {
+    double numbers[HEARD_MAX][NUMBERS_MAX];
+    size_t n[HEARD_MAX], n_items, n_tokens;
+    bool is_done, was_cut[HEARD_MAX];
+    enum dg_err err;
+    size_t failed;
+    char why[DG_WHY_CAP];
+};
+
+static void note(struct heard *heard, size_t item, double number)
+{
+    if (heard->n[item] < NUMBERS_MAX)
+        heard->numbers[item][heard->n[item]++] = number;
+}
+
+static void on_said(void *ctx, size_t item, const struct dg_said *said)
+{
+    struct heard *heard = ctx;
+    ck_assert_uint_eq(item, heard->n_items);
+    heard->n_items++;
+    heard->was_cut[item] = said->was_cut;
+    for (size_t i = 0; i < said->n_places; i++)
+        for (size_t k = 0; k < said->places[i].n_words; k++) {
+            note(heard, item, said->places[i].words[k].id);
+            note(heard, item, (double)said->places[i].words[k].score);
+        }
+    for (size_t i = 0; i < said->n_labels; i++)
+        note(heard, item, (double)said->labels[i].score + (double)said->labels[i].name.len);
+    for (size_t i = 0; i < said->n_entities; i++) {
+        note(heard, item, (double)said->entities[i].at);
+        note(heard, item, (double)said->entities[i].len);
+        note(heard, item, (double)said->entities[i].score);
+    }
+    for (size_t i = 0; i < said->n_answers; i++) {
+        note(heard, item, (double)said->answers[i].at);
+        note(heard, item, (double)said->answers[i].len);
+        note(heard, item, (double)said->answers[i].score);
+    }
+    for (size_t i = 0; i < said->n_vector; i++)
+        note(heard, item, (double)said->vector[i]);
+}
+
+static void on_done(void *ctx, const struct dg_engine_read_result *result)
+{
+    struct heard *heard = ctx;
+    heard->is_done = true;
+    heard->err = result->err;
+    heard->failed = result->item;
+    heard->n_tokens = result->n_tokens;
+    snprintf(heard->why, sizeof heard->why, "%s", result->why ? result->why : "");
+}
+
+static const struct dg_engine_read_events events = {on_said, on_done};
+
+static void wait_for(const struct heard *heard)
+{
+    while (!heard->is_done) {
+        dg_engine_poll(engine);
+        nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+    }
+}
+
+static enum dg_err run(const struct dg_engine_read *ask, struct heard *heard)
+{
+    struct dg_why why = DG_WHY_NONE;
+    memset(heard, 0, sizeof *heard);
+    enum dg_err err = dg_engine_read(engine, ask, &events, heard, &why, NULL, NULL);
+    if (!err)
+        wait_for(heard);
+    else
+        snprintf(heard->why, sizeof heard->why, "%s", why.text);
+    return err ? err : heard->err;
+}
+
+static struct dg_engine_read ask_of(enum dg_read_task task, const char *model, const struct dg_engine_item *items, size_t n)
+{
+    return (struct dg_engine_read){.task = task, .model = model, .items = items, .n_items = n, .n_best = 3,
+                                   .priority = DG_PRIORITY_NORMAL};
+}
+
+/* ---- Alone and together -------------------------------------------------------------------------------------- */
+
+static const char *const texts[] = {"The little house stands on the hill.", "A man came home late.", "",
+                                    "It is cold; the wind comes from the north, and nobody knows what the morning will bring.",
+                                    "Das kleine Haus steht am Fluss.", "We have 12 apples and 340 pears."};
+enum { N_TEXTS = sizeof texts / sizeof *texts, N_ITEMS = 24 };
+
+static const struct {
+    enum dg_read_task task;
+    const char *model;
+} kinds[] = {{DG_TASK_CLASSIFY, "roberta-topics"}, {DG_TASK_TAG, "distilbert-tags"}, {DG_TASK_ANSWER, "bert-spans"},
+             {DG_TASK_EMBED, "bert-spans"}};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static struct dg_engine_item item_of(enum dg_read_task task, size_t i)
+{
+    struct dg_engine_item item = {.text = dg_span_cstr(texts[i % N_TEXTS])};
+    if (task == DG_TASK_ANSWER || (task == DG_TASK_CLASSIFY && i % 2)) {
+        item.has_pair = true;
+        item.pair = dg_span_cstr(texts[(i + 1) % N_TEXTS]);
+        if (task == DG_TASK_ANSWER)
+            item.text = dg_span_cstr("where is it");
+    }
+    return item;
+}
+
+START_TEST(company_changes_nothing)
+{
+    static const char *const names[] = {"roberta-topics", "distilbert-tags", "bert-spans"};
+    static struct heard all, one;
+    start(8, names, 3);
+    for (size_t k = 0; k < N_KINDS; k++) {
+        struct dg_engine_item items[N_ITEMS];
+        for (size_t i = 0; i < N_ITEMS; i++)
+            items[i] = item_of(kinds[k].task, i);
+        const struct dg_engine_read ask = ask_of(kinds[k].task, kinds[k].model, items, N_ITEMS);
+        if (run(&ask, &all))
+            continue; /* torture */
+        ck_assert_uint_eq(all.n_items, N_ITEMS);
+        for (size_t i = 0; i < N_TEXTS * 2; i++) {
+            const struct dg_engine_read alone = ask_of(kinds[k].task, kinds[k].model, &items[i], 1);
+            if (run(&alone, &one))
+                continue;
+            ck_assert_uint_eq(one.n[0], all.n[i]);
+            ck_assert_mem_eq(one.numbers[0], all.numbers[i], one.n[0] * sizeof(double));
+        }
+    }
+    stop();
+}
+END_TEST
+
+START_TEST(long_texts_are_read_in_windows_or_cut_and_told)
+{
+    static const char *const names[] = {"roberta-tags", "roberta-spans", "roberta-topics", "roberta-words"};
+    static struct heard heard, again;
+    struct dg_buf text;
+    start(4, names, 4);
+    dg_buf_init(&text, 1 << 20);
+    for (size_t i = 0; i < 400; i++)
+        if (dg_buf_append_cstr(&text, texts[i % N_TEXTS]) || dg_buf_append_byte(&text, ' '))
+            break;
+    struct dg_engine_item item = {.text = dg_buf_span(&text)};
+    struct dg_engine_read ask = ask_of(DG_TASK_TAG, "roberta-tags", &item, 1);
+    if (!run(&ask, &heard)) {
+        ck_assert_uint_gt(heard.n_tokens, 48 * 20);
+        ck_assert_uint_eq(heard.was_cut[0], false);
+        for (size_t i = 3; i + 1 < heard.n[0]; i += 3)
+            ck_assert(heard.numbers[0][i] >= heard.numbers[0][i - 3] + heard.numbers[0][i - 2]);
+        if (!run(&ask, &again))
+            ck_assert_mem_eq(heard.numbers[0], again.numbers[0], heard.n[0] * sizeof(double));
+    }
+    item = (struct dg_engine_item){.text = DG_SPAN("Where is the house?"), .pair = dg_buf_span(&text), .has_pair = true};
+    ask = ask_of(DG_TASK_ANSWER, "roberta-spans", &item, 1);
+    if (!run(&ask, &heard))
+        for (size_t i = 0; i < heard.n[0]; i += 3)
+            ck_assert(heard.numbers[0][i] + heard.numbers[0][i + 1] <= (double)text.len);
+    item = (struct dg_engine_item){.text = dg_buf_span(&text)};
+    ask = ask_of(DG_TASK_CLASSIFY, "roberta-topics", &item, 1);
+    if (!run(&ask, &heard)) {
+        ck_assert(heard.was_cut[0]);
+        ck_assert_uint_eq(heard.n_tokens, 48);
+    }
+    item.text = DG_SPAN("<mask> and this and that and so on and on, much further than the model could ever think of reading, "
+                        "and then a little more");
+    ask = ask_of(DG_TASK_FILL, "roberta-words", &item, 1);
+    enum dg_err err = run(&ask, &heard);
+    ck_assert(err == DG_ERR_RANGE || err == DG_ERR_NOMEM);
+    dg_buf_deinit(&text);
+    stop();
+}
+END_TEST
+
+/* ---- Ends ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(a_request_may_be_cancelled_and_the_engine_freed_at_any_time)
+{
+    static const char *const names[] = {"distilbert-tags"};
+    static struct heard heard[3];
+    struct dg_buf text;
+    memset(heard, 0, sizeof heard);
+    start(2, names, 1);
+    dg_buf_init(&text, 1 << 20);
+    for (size_t i = 0; i < 400; i++)
+        if (dg_buf_append_cstr(&text, texts[i % N_TEXTS]) || dg_buf_append_byte(&text, ' '))
+            break;
+    const struct dg_engine_item item = {.text = dg_buf_span(&text)};
+    const struct dg_engine_read ask = ask_of(DG_TASK_TAG, "distilbert-tags", &item, 1);
+    uint64_t ids[3] = {0, 0, 0};
+    bool begun[3];
+    for (size_t i = 0; i < 3; i++)
+        begun[i] = dg_engine_read(engine, &ask, &events, &heard[i], NULL, NULL, &ids[i]) == DG_OK;
+    if (begun[0]) {
+        ck_assert(dg_engine_cancel(engine, ids[0]));
+        wait_for(&heard[0]);
+        ck_assert_int_eq(heard[0].err, DG_ERR_CANCELLED);
+        ck_assert(!dg_engine_cancel(engine, ids[0]));
+    }
+    dg_buf_deinit(&text);
+    stop();
+    ck_assert(!begun[2] || !heard[2].is_done || !heard[2].err); /* it ends untold, or had ended */
+}
+END_TEST
+
+START_TEST(says_what_is_wrong)
+{
+    static const char *const names[] = {"distilbert-mood", "roberta-words"};
+    static struct heard heard;
+    start(4, names, 2);
+    const struct {
+        enum dg_read_task task;
+        const char *model;
+        struct dg_engine_item item;
+        size_t n_best;
+        enum dg_err err;
+        const char *says;
+    } rows[] = {
+        {DG_TASK_TAG, NULL, {.text = DG_SPAN("a")}, 0, DG_ERR_NOT_FOUND, "no model that could tag"},
+        {DG_TASK_TAG, "distilbert-mood", {.text = DG_SPAN("a")}, 0, DG_ERR_UNSUPPORTED, "expected a model with labels of tokens"},
+        {DG_TASK_EMBED, NULL, {.text = DG_SPAN("a")}, 0, DG_ERR_INVALID, "there are 2 models that embed: say which"},
+        {DG_TASK_EMBED, "nobody", {.text = DG_SPAN("a")}, 0, DG_ERR_NOT_FOUND, "no model called nobody"},
+        {DG_TASK_CLASSIFY, NULL, {.text = DG_SPAN("a\xff")}, 0, DG_ERR_UTF8, "item 0 is not valid UTF-8 at byte 1"},
+        {DG_TASK_FILL, NULL, {.text = DG_SPAN("a [MASK]")}, 3, DG_ERR_INVALID, "expected <mask> in its place"},
+        {DG_TASK_FILL, NULL, {.text = DG_SPAN("<mask>")}, 0, DG_ERR_RANGE, "no words were asked for"},
+        {DG_TASK_FILL, NULL, {.text = DG_SPAN("<mask>")}, 101, DG_ERR_RANGE, "101 best were asked for, expected at most 100"},
+        {DG_TASK_FILL, NULL, {.text = DG_SPAN("<mask>"), .has_pair = true, .pair = DG_SPAN("")}, 3, DG_ERR_INVALID, "one text"},
+        {DG_TASK_ANSWER, NULL, {.text = DG_SPAN("a")}, 1, DG_ERR_INVALID, "a question needs a context"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct dg_engine_read ask = ask_of(rows[i].task, rows[i].model, &rows[i].item, 1);
+        ask.n_best = rows[i].n_best;
+        const enum dg_err err = run(&ask, &heard);
+        if (err == DG_ERR_NOMEM)
+            continue; /* torture */
+        ck_assert_int_eq(err, rows[i].err);
+        ck_assert_msg(strstr(heard.why, rows[i].says), "row %zu: %s", i, heard.why);
+    }
+    const struct dg_engine_request request = {.text = DG_SPAN("a"), .model = "distilbert-mood"};
+    struct dg_why why = DG_WHY_NONE;
+    ck_assert_int_eq(dg_engine_can(engine, &request, &why), DG_ERR_UNSUPPORTED);
+    stop();
+}
+END_TEST
+
+/* ---- Windows ------------------------------------------------------------------------------------------------------- */
+
+/* Two windows of three tokens that share one, in both orders. */
+static void tag_in_order(bool is_turned, struct dg_said_tag out[5])
+{
+    struct dg_loaded model = {.blueprint = {.family = DG_FAMILY_ENC, .decoder = {.V = 2}}};
+    const struct dg_engine_item item = {.text = DG_SPAN("a b c d e")};
+    const struct dg_engine_read ask = {.task = DG_TASK_TAG};
+    struct dg_said_token tokens[5] = {{1, 0, 1, 0}, {1, 2, 3, 1}, {1, 4, 5, 2}, {1, 6, 7, 3}, {1, 8, 9, 4}};
+    struct dg_gathering g = {.model = &model, .asked = &ask, .item = &item, .text = {tokens, 5, 5}};
+    const struct dg_said_window windows[] = {{.first = 0, .n = 3, .at = 1, .number = 0, .is_first = true},
+                                             {.first = 2, .n = 3, .at = 1, .number = 1, .is_last = true}};
+    bool is_whole = true;
+    for (size_t k = 0; k < 2 && is_whole; k++) {
+        const size_t w = is_turned ? 1 - k : k;
+        float *values = calloc(10, sizeof *values);
+        for (size_t i = 0; i < 3; i++)
+            values[2 * (i + 1) + w] = 0.5f + 0.1f * (float)i; /* the window's number is its label */
+        is_whole = dg_said_window(&g, &windows[w], values, NULL, 10) == DG_OK;
+    }
+    memset(out, 0, 5 * sizeof *out);
+    if (is_whole)
+        memcpy(out, g.tags, 5 * sizeof *out);
+    dg_free(g.tags);
+}
+
+START_TEST(the_order_of_windows_changes_nothing)
+{
+    struct dg_said_tag one[5], other[5];
+    tag_in_order(false, one);
+    tag_in_order(true, other);
+    for (size_t i = 0; i < 5 && one[0].edge && other[0].edge; i++) { /* torture leaves them empty */
+        ck_assert_uint_eq(one[i].label, other[i].label);
+        ck_assert_uint_eq(one[i].window, other[i].window);
+        ck_assert_uint_eq(one[i].label, i > 2); /* of the token that both have the first window says what it is */
+    }
+}
+END_TEST
+
+DG_UNIT(company_changes_nothing, long_texts_are_read_in_windows_or_cut_and_told,
+        a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong, the_order_of_windows_changes_nothing)
