@@ -26,6 +26,7 @@ enum {
     RUNNING_MAX = 256,  /* translations under way on one socket */
     ID_MAX = 128,
     VALUES_MAX = 200,
+    LOOK_BYTES = 8192,  /* of a text whose language is to be told */
     MESSAGE_MAX = 64 << 20
 };
 
@@ -262,18 +263,20 @@ static enum dg_err keep(struct strand *strand, struct dg_span text, size_t kept,
     }
     if (!err && head > at)
         err = dg_buf_append_span(&strand->head_text, dg_span_sub(text, at, head - at));
+    struct known last = kept ? known_at(strand, kept - 1) : (struct known){.at = 0};
     dg_buf_truncate(&strand->known, kept * sizeof(struct known));
+    dg_buf_truncate(&strand->translations, last.text_at + last.text_len); /* what came behind is not known any more */
     strand->n_kept = kept;
     strand->head = head;
     return err;
 }
 
-/* A sentence is done: remembers it, unless one before it is missing. */
+/* A sentence is done: remembers it, unless one before it is missing, or it is to be told of in each answer what it lost. */
 static void remember(struct strand *strand, const struct dg_engine_sentence *sentence)
 {
     struct known known = {.at = strand->head + sentence->at, .len = sentence->len,
                           .text_at = strand->translations.len};
-    if (sentence->n_answers == 0 || sentence->err || sentence->was_cut ||
+    if (sentence->n_answers == 0 || sentence->err || sentence->was_cut || sentence->n_lost > 0 ||
         n_known(strand) != strand->n_kept + sentence->index)
         return;
     known.text_len = sentence->answers[0].text.len;
@@ -369,6 +372,20 @@ static void give_up(struct strand *strand, const struct dg_failure *failure)
     forget(strand);
 }
 
+/* What the job translates: the text behind what is known. Its language is that of all of it. */
+static void set_text(struct strand *strand)
+{
+    struct dg_ask *ask = &strand->job->ask;
+    struct dg_span whole = dg_buf_span(&strand->source);
+    ask->prefix = dg_buf_span(&strand->head_text);
+    ask->texts[0] = dg_span_sub(whole, strand->head, whole.len);
+    size_t look = whole.len < LOOK_BYTES ? whole.len : LOOK_BYTES;
+    while (look > 0 && look < whole.len && ((unsigned char)whole.ptr[look] & 0xC0) == 0x80)
+        look--;
+    struct dg_span copy = dg_arena_copy(&strand->job->arena, dg_span_sub(whole, 0, strand->head ? look : 0));
+    ask->request.whole = copy.ptr ? copy : (struct dg_span){NULL, 0};
+}
+
 /* Through the gate: begins, or says why not. */
 static void on_passed(void *work, const struct dg_failure *refusal)
 {
@@ -388,7 +405,13 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         give_up(strand, &missing);
         return;
     }
-    enum dg_err err = dg_job_start(strand->job, &listener, strand, &why, &retry_ms);
+    enum dg_err err = DG_OK;
+    if (strand->job->n_glossaries > 0 && strand->head > 0) { /* each answer tells all terms of the text */
+        err = keep(strand, dg_buf_span(&strand->source), 0, 0);
+        set_text(strand);
+    }
+    if (!err)
+        err = dg_job_start(strand->job, &listener, strand, &why, &retry_ms);
     if (err) {
         struct dg_failure failure = dg_ask_failure(&strand->job->arena, err, &why, NULL);
         dg_charge_refund(&strand->charge, failure.status);
@@ -427,8 +450,7 @@ static void run(struct strand *strand)
         give_up(strand, &failure);
         return;
     }
-    ask->prefix = dg_buf_span(&strand->head_text);
-    ask->texts[0] = dg_span_sub(dg_buf_span(&strand->source), strand->head, strand->source.len);
+    set_text(strand);
     const struct dg_gate_wish wish = {.key = ask->api_key,
                                       .characters = dg_ask_characters(ask->texts, 1),
                                       .request = &ask->request,

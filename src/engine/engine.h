@@ -97,6 +97,7 @@ struct dg_engine_answer {
 struct dg_engine_sentence {
     size_t index;                 /* among the sentences, from 0 */
     size_t at, len;               /* bytes of the original text */
+    size_t n_lost;                /* spans that were to come back and did not */
     bool was_cut;                 /* part of a sentence that was too long for the model */
     const struct dg_token *source; /* [n_source] its tokens, with offsets into the original text */
     size_t n_source;
@@ -156,6 +157,8 @@ struct dg_engine_request {
     const char *model;              /* by name; or NULL and: */
     const char *source, *target;    /* language tags in any spelling; source NULL, "" or "auto": what the
                                      * text is in, of the languages that lead to the target */
+    struct dg_span whole;           /* where the text is the end of a longer one that is known: all of that, for its language;
+                                     * it lives until on_done. Empty: the text is all there is */
     enum dg_formality formality;
     struct dg_search_opts search;   /* what it points to lives until on_done */
     enum dg_priority priority;

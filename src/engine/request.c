@@ -259,6 +259,7 @@ static enum dg_err tell_sentence(struct dg_request *request, struct dg_sentence 
             .index = request->n_told,
             .at = part->at,
             .len = part->len,
+            .n_lost = sentence->n_lost,
             .was_cut = part->cut != DG_SEGMENT_CUT_NONE,
             .source = sentence->tokens,
             .n_source = sentence->n_tokens,
@@ -327,6 +328,21 @@ static enum dg_err show_end(struct dg_request *request)
     return err ? err : tell_delta(request, from);
 }
 
+/* Where a term stands in the text: what its tokens are of, without the blanks before a word that a token may have. */
+static void find_term(const struct dg_request *request, const struct dg_sentence *sentence, const struct dg_terms_item *item,
+                      size_t *begin, size_t *end)
+{
+    const struct dg_segment *part = &request->parts[sentence->part];
+    struct dg_span text = request->asked.text;
+    *begin = *end = part->at; /* a term that no token is of, since all of it was normalised away */
+    if (item->to <= item->from || item->to > sentence->n_tokens)
+        return;
+    *begin = sentence->tokens[item->from].begin;
+    *end = sentence->tokens[item->to - 1].end;
+    while (*begin < *end && *begin < text.len && (text.ptr[*begin] == ' ' || text.ptr[*begin] == '\t' || text.ptr[*begin] == '\n'))
+        (*begin)++;
+}
+
 /* What became of the terms of a sentence that was shown whole. */
 static enum dg_err note_terms(struct dg_request *request, const struct dg_sentence *sentence)
 {
@@ -342,7 +358,8 @@ static enum dg_err note_terms(struct dg_request *request, const struct dg_senten
     }
     for (size_t i = 0; i < terms->n && request->n_terms < TERMS_MAX; i++) {
         const struct dg_terms_item *item = &terms->items[i];
-        size_t begin = sentence->tokens[item->from].begin, end = sentence->tokens[item->to - 1].end;
+        size_t begin, end;
+        find_term(request, sentence, item, &begin, &end);
         if (request->doc) {
             begin = dg_doc_origin(request->doc, begin);
             end = dg_doc_origin(request->doc, end);

@@ -371,8 +371,14 @@ static bool has_bytes(struct dg_span text, struct dg_span bytes)
     return false;
 }
 
+static enum dg_err note_lost(struct dg_sentence *sentence, struct dg_span bytes)
+{
+    sentence->n_lost++;
+    return dg_request_note_lost(sentence->request, bytes);
+}
+
 /* Spans beyond those that were carried went to the model as they are; what became of them is looked up. */
-static enum dg_err check_left(const struct dg_sentence *sentence, struct dg_request_tools *tools)
+static enum dg_err check_left(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     const struct dg_carry *carry = sentence->carry;
     const struct dg_carry_item *last = carry->n ? &carry->items[carry->n - 1] : NULL;
@@ -384,7 +390,7 @@ static enum dg_err check_left(const struct dg_sentence *sentence, struct dg_requ
         const struct dg_protect_span *span = &tools->protected.items[i];
         struct dg_span bytes = dg_span_sub(text, span->at, span->len);
         if (span->at >= last->at + last->len && !has_bytes(dg_buf_span(&sentence->text), bytes))
-            err = dg_request_note_lost(sentence->request, bytes);
+            err = note_lost(sentence, bytes);
     }
     return err;
 }
@@ -401,7 +407,7 @@ static enum dg_err end_text(struct dg_sentence *sentence, struct dg_request_tool
         err = dg_buf_append_span(&sentence->text, carry->after);
     for (size_t i = 0; !err && i < carry->n; i++)
         if (!carry->items[i].is_said)
-            err = dg_request_note_lost(sentence->request, dg_carry_bytes(carry, i));
+            err = note_lost(sentence, dg_carry_bytes(carry, i));
     return err;
 }
 

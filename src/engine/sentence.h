@@ -41,6 +41,7 @@ struct dg_sentence {
     struct dg_list link;         /* in the flight, while it waits for news */
     struct dg_token *tokens;     /* owned; [n_tokens], offsets into the request's text */
     size_t n_tokens;
+    size_t n_lost;               /* spans that were to come back and did not */
     int32_t *ids;                /* owned; [n_ids] what the present leg's model gets */
     size_t n_ids;
     size_t leg;

@@ -380,7 +380,7 @@ static enum dg_err by_languages(const struct dg_way_map *map, const struct dg_en
     struct want want = {.map = map};
     enum dg_err err = read_want(&want, request, why);
     if (!err && !want.has_source && is_ambiguous(&want))
-        err = detect(&want, request->text, request->format, why, way);
+        err = detect(&want, request->whole.len ? request->whole : request->text, request->format, why, way);
     if (err)
         return err;
     return find_direct(&want, way) || find_pivot(&want, way) ? DG_OK : refuse(&want, why);

@@ -6,8 +6,9 @@ has it.
 
     glossary.py MODEL TRAIN.tsv[.gz] TEST.tsv[.gz] [--terms 200] [--beam 4] [--tool ./dragoman]
 
-Says how many terms were honoured, how many of them where the source term is aligned to, how many that were not were
-flagged, the chrF of those sentences with and without, and how many other sentences changed. A term is a pair of words that
+Says how many terms were honoured, how many of them where the source term is aligned to (by the model's own attention; and, of
+those that the translation without a glossary lacks, how many stand in the place of the word that they replace, which
+`dragoman align`, trained on TRAIN and those translations, tells independently), how many that were not were flagged, the chrF of those sentences with and without, and how many other sentences changed. A term is a pair of words that
 stand in the same pairs far more often than chance has it (Dice). Standard library only."""
 import argparse
 import collections
@@ -18,6 +19,8 @@ import random
 import re
 import subprocess
 import tempfile
+
+import markup
 
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 SHORTEST, COUNT_MIN, DICE_MIN = 4, 8, 0.35
@@ -128,6 +131,29 @@ def is_aligned(answer, term, pieces, sources):
     return bool(said & looking), bool({p + step for p in said for step in (-1, 0, 1)} & looking)
 
 
+def replaced(args, pairs, chosen, plain, bound):
+    """(terms that stand where the word stood that they replace, terms that can be judged): beside one of its neighbours, or at most
+    two words from its place."""
+    missing = [(one, p["text"], b["text"]) for one, p, b in zip(chosen, plain, bound)
+               if one[3] not in words(p["text"].lower()) and one[3] in words(b["text"].lower())]
+    links = markup.align(args, pairs + [(one[0], text) for one, text, _ in missing], "intersect", len(missing))
+    right = judged = 0
+    for (one, before, after), linked in zip(missing, links):
+        source, old, new = ([w.lower() for w in markup.cut(text)] for text in (one[0], before, after))
+        at = linked.get(source.index(one[2]) if one[2] in source else -1)
+        if not at or one[3] not in new:
+            continue
+        judged += 1
+        here, there = new.index(one[3]), min(at)
+        padded, other = ["^", *new, "$"], ["^", *old, "$"]
+        is_right = abs(here - there) <= 2 or padded[here] == other[there] or padded[here + 2] == other[max(at) + 2]
+        right += is_right
+        if not is_right and args.show > 0:
+            args.show -= 1
+            print(f"  {one[0]}  [{one[2]} = {one[3]}]\n    {before}\n    {after}")
+    return right, judged
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
@@ -169,7 +195,9 @@ def main():
                 exact, near = is_aligned(after, term, pieces, pieces)
                 aligned += exact
                 beside += near
+    right, judged = replaced(args, read_pairs(args.train, 60000), chosen, plain, bound)
     references = [one[1] for one in chosen]
+    print(f"of the terms that were missing {100 * right / max(judged, 1):.1f} % of {judged} stand in the place of the word that they replace")
     print(f"{len(chosen)} sentences, {n} terms, beam {args.beam}: said by itself {100 * itself / n:.1f} %, honoured "
           f"{100 * used / n:.1f} %, of those where the source is aligned to {100 * aligned / max(used, 1):.1f} % (one token aside {100 * beside / max(used, 1):.1f} %), flagged "
           f"wrongly {wrong_flag}; chrF without {chrf([a['text'] for a in plain], references):.2f}, with "

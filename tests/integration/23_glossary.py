@@ -45,7 +45,7 @@ class Command(unittest.TestCase):
     def test_each_term_is_told(self):
         said = json.loads(self.translate("Le chat noir.\n", '"chat",hound,dog\nnoir,\u732b\n', "--json", name="terms.csv"))
         found = {term["source"]: term for term in said["terms"]}
-        self.assertEqual((found["noir"]["used"], found["noir"]["start"], found["noir"]["length"]), (False, 7, 5))
+        self.assertEqual((found["noir"]["used"], found["noir"]["start"], found["noir"]["length"]), (False, 8, 4))
         place = found["chat"]["target_start"]
         self.assertIn(said["text"].encode()[place:place + found["chat"]["target_length"]].decode().lower(), ("hound", "dog"))
 

@@ -88,6 +88,29 @@ class Streaming(IntegrationTest):
         self.assertEqual((text, done["usage"]["sentences"]), (done["text"], 1))
         ws.close()
 
+    def test_an_update_tells_of_the_whole_text(self):
+        """Terms of a glossary, and what was lost, are those of the text as it is now, with places in it."""
+        server = self.start(MODELS)
+        ws = Socket(server)
+        first, second = "Le chat dort dans la maison. ", "Je vois un chien dans le jardin. "
+        glossary = [{"source": "chat", "target": "hound"}, {"source": "chien", "target": "puppy"}]
+        ws.send({"type": "translate", "id": "g", "text": first + "Je", "target": "en", "glossary": {"terms": glossary}})
+        self.assertEqual([term["start"] for term in ws.until_done("g")[1]["terms"]], [3])
+        ws.send({"type": "update", "id": "g", "text": first + second + "Oui."})
+        text, done = ws.until_done("g")
+        places = [(first + second).encode().index(word) for word in (b"chat", b"chien")]
+        self.assertEqual(([term["start"] for term in done["terms"]], text), (places, done["text"]))
+        for term in done["terms"]:
+            said = done["text"].encode()[term["target_start"]:][:term["target_length"]].decode()
+            self.assertEqual((term["used"], said.lower()), (True, term["target"]))
+        ws.send({"type": "translate", "id": "l", "text": "Ouvrez {0} maintenant dans la maison. Je", "target": "en", "max_length": 1})
+        lost = ws.until_done("l")[1].get("lost", [])
+        ws.send({"type": "update", "id": "l", "text": "Ouvrez {0} maintenant dans la maison. Je vois un chien."})
+        done = ws.until_done("l")[1]
+        self.assertEqual(done.get("lost", []), lost)
+        self.assertTrue("{0}" in done["text"] or lost == ["{0}"], done)
+        ws.close()
+
     def test_wrong_messages_get_errors_and_leave_the_socket_open(self):
         server = self.start(MODELS)
         ws = Socket(server)
