@@ -8,7 +8,7 @@ import socket
 import time
 import unittest
 
-from harness import IntegrationTest, PROGRAM, SOURCES, main, wait_for
+from harness import MODELS_DIR, PROGRAM, SOURCES, IntegrationTest, main, wait_for
 
 IS_ROOT = os.geteuid() == 0
 
@@ -50,7 +50,7 @@ class Serving(IntegrationTest):
 
     def test_is_ready_with_a_model_and_only_then(self):
         self.assertEqual(self.start().request("GET", "/readyz")[0], 503)
-        models = os.path.join(SOURCES, "models")
+        models = MODELS_DIR
         server = self.start(f"--models-dir={models}")
         self.assertEqual(server.request("GET", "/readyz")[0], 200)
 

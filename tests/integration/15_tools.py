@@ -212,7 +212,7 @@ def damaged(directory):
     with open(path, "rb") as file:
         data = bytearray(file.read())
     n = struct.unpack("<Q", data[:8])[0]
-    at = 8 + n + json.loads(data[8:8 + n])["model.decoder.layers.0.fc1.weight"]["data_offsets"][0]
+    at = 8 + n + json.loads(data[8:8 + n])["model.decoder.layers.0.final_layer_norm.weight"]["data_offsets"][0]  # F16
     data[at:at + 2] = b"\x00\x7e"
     os.chmod(path, 0o644)
     with open(path, "wb") as file:

@@ -4,7 +4,7 @@ import json
 import os
 import stat
 
-from harness import SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 MODEL = os.path.join(SOURCES, "models", "fr-en")
 TEXT = {"text": "Le chat dort.", "target": "en"}
@@ -70,7 +70,7 @@ class Admin(IntegrationTest):
         self.assertEqual(self.ask(server, "GET", "/v1/admin/status")["models"], 0)
 
     def test_log_level_reload_and_drain(self):
-        server = self.begin(f"--models-dir={os.path.join(SOURCES, 'models')}")
+        server = self.begin(f"--models-dir={MODELS_DIR}")
         self.ask(server, "POST", "/v1/admin/log-level", {"level": "debug"})
         self.assertEqual(self.ask(server, "GET", "/v1/admin/status")["log_level"], "debug")
         self.ask(server, "POST", "/v1/admin/reload", status=202)
@@ -82,7 +82,7 @@ class Admin(IntegrationTest):
         self.assertEqual(server.wait(), 0)
 
     def test_a_full_queue_is_not_ready(self):
-        server = self.begin(f"--models-dir={os.path.join(SOURCES, 'models')}", "--max-sentences=2", "--threads=1",
+        server = self.begin(f"--models-dir={MODELS_DIR}", "--max-sentences=2", "--threads=1",
                             "--cache-size=0")
         body = json.dumps({"text": " ".join(f"Je vois {i} chiens dans le jardin." for i in range(1500)), "target": "en",
                            "cache": False}).encode()

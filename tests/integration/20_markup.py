@@ -5,12 +5,11 @@ come back well-formed; what is not to be translated must come back byte for byte
 import collections
 import html.parser
 import json
-import os
 import random
 
-from harness import SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, IntegrationTest, main
 
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 BATCH = 100
 SENTENCES = ["Le chat dort.", "La maison est grande.", "Je vois un chien.", "Le pain est bon.", "Il fait beau.",
              "Elle aime la mer.", "Nous avons une voiture.", "Le livre est ouvert."]

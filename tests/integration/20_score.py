@@ -2,12 +2,11 @@
 """POST /v1/score with the embedded model: agrees with what the translation said of itself, and refuses precisely."""
 import http.client
 import json
-import os
 import threading
 
-from harness import SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, IntegrationTest, main, wait_for
 
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 TEXT = "Je vois un chien dans le jardin."
 
 

@@ -3,9 +3,9 @@
 import json
 import os
 
-from harness import SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main
 
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 TEXT = "Le chat dort. La maison est grande."
 
 OPTIONS = ("beam", "alternatives", "length_penalty", "coverage_penalty", "patience", "early_stop", "sample",

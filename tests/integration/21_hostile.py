@@ -7,7 +7,7 @@ import json
 import os
 import re
 
-from harness import PATIENCE_S, SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main, wait_for
 from ws_client import Socket
 
 LANGUAGE_DATA = os.path.join(SOURCES, "data", "langid", "langid.bin")
@@ -90,7 +90,7 @@ class Hostile(IntegrationTest):
         super().setUp()
         jobs = os.path.join(self.directory, "jobs")
         os.mkdir(jobs)
-        self.server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}",
+        self.server = self.start(f"--models-dir={MODELS_DIR}",
                                  f"--language-data={LANGUAGE_DATA}", f"--jobs-dir={jobs}", "--access-log=no")
         self.connection = None
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 import spans  # noqa: E402
@@ -51,7 +51,7 @@ class Fields(IntegrationTest):
         return status, json.loads(body)
 
     def start_with_model(self):
-        return self.start(f"--models-dir={os.path.join(SOURCES, 'models')}")
+        return self.start(f"--models-dir={MODELS_DIR}")
 
     def test_protected_text_and_what_is_lost(self):
         server = self.start_with_model()

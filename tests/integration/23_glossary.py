@@ -8,10 +8,10 @@ import tempfile
 import unittest
 import urllib.parse
 
-from harness import SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 MODEL = os.path.join(SOURCES, "models", "fr-en")
 TERMS = "chat\thound\nvoiture\tautomobile\nmaison\tresidence\n"
 

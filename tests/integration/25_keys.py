@@ -9,11 +9,11 @@ import re
 import signal
 import subprocess
 
-from harness import SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, IntegrationTest, main, wait_for
 from ws_client import Socket
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 TEXT = "Le chat dort."
 ALICE, BOB, CAROL = "secret-of-alice", "secret-of-bob", "secret-of-carol"
 PATH = "/v1/translate"

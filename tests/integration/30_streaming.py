@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: ISC
 """Tokens as they come: server-sent events and the WebSocket dragoman.v1, with a client of the standard library."""
 import json
-import os
 import socket
 import struct
 
-from harness import SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, IntegrationTest, main, wait_for
 from ws_client import Socket
 
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 SENTENCES = ("Le chat dort.", "La maison est grande.", "Je vois un chien dans le jardin.", "Comment allez-vous ?",
              "Il fait beau aujourd'hui.")
 

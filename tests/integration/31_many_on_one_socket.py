@@ -7,14 +7,14 @@ import os
 import shutil
 import subprocess
 
-from harness import PATIENCE_S, SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
 
 try:
     import websockets
 except ImportError:
     websockets = None
 
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 FIRST = ("Le chat dort.", "La maison est grande.", "Comment allez-vous ?")
 SECOND = ("Je vois un chien dans le jardin.", "Il fait beau aujourd'hui.", "")
 

@@ -5,9 +5,9 @@ import os
 import shutil
 import subprocess
 
-from harness import PATIENCE_S, SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
 
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
 SAID = "The cat is sleeping."
 

@@ -11,9 +11,9 @@ import os
 import re
 import urllib.parse
 
-from harness import SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
 KEY = "4b1d-of-the-test:fx"
 CAT, SAID = "Le chat dort.", "The cat is sleeping."

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 
-from harness import IntegrationTest, SOURCES, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 MODEL = os.path.join(SOURCES, "models", "fr-en")
 KEYS = os.path.join(SOURCES, "tests", "data", "minisign")
@@ -85,7 +85,7 @@ class Reload(IntegrationTest):
         self.assertIn("trusted-keys names no key", result.stderr)
 
     def test_no_request_fails_while_models_are_reloaded(self):
-        server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}")
+        server = self.start(f"--models-dir={MODELS_DIR}")
         text = "Je ne sais pas. Il pleut. Merci beaucoup."
         expected = translate(server, text, target="en")[1]["translations"]
         answers, stop = [], threading.Event()

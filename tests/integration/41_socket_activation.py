@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 
-from harness import PATIENCE_S, IntegrationTest, SOURCES, main
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 from held_socket import HeldSocket  # noqa: E402
@@ -23,7 +23,7 @@ class SocketActivation(IntegrationTest):
 
     def test_no_request_fails_while_the_service_is_restarted(self):
         held = HeldSocket(self)
-        held.start(f"--models-dir={os.path.join(SOURCES, 'models')}", "--access-log=no")
+        held.start(f"--models-dir={MODELS_DIR}", "--access-log=no")
         load = Load(held.port, post("/v1/translate", {"text": "Merci beaucoup.", "target": "en"}), TOTAL).start()
         try:
             for n in range(RESTARTS):
@@ -48,7 +48,7 @@ class SocketActivation(IntegrationTest):
             notices.bind(path)
             notices.settimeout(PATIENCE_S)
             held = HeldSocket(self)
-            first = held.start(f"--models-dir={os.path.join(SOURCES, 'models')}",
+            first = held.start(f"--models-dir={MODELS_DIR}",
                                env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"})
             said = []
             while not any(notice.startswith("WATCHDOG=1") for notice in said):

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 
-from harness import IntegrationTest, SOURCES, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 MODEL = os.path.join(SOURCES, "models", "fr-en")
 TEXT = "Merci beaucoup. Il fait beau."
@@ -87,7 +87,7 @@ class ManyModels(IntegrationTest):
         self.assertEqual(number(server, 'dragoman_model_sentences_done_total{model="m1"}'), 4)
 
     def test_what_cannot_fit_stops_the_start_with_the_reason(self):
-        run = self.run_program("--memory-limit=32MiB", f"--models-dir={os.path.join(SOURCES, 'models')}",
+        run = self.run_program("--memory-limit=32MiB", f"--models-dir={MODELS_DIR}",
                                "--listen=127.0.0.1:0", "--config=")
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stderr, r"memory-limit.*MiB")

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: ISC
 """Clients that are slow, many or silent: they are cut off, and nobody else notices."""
 import json
-import os
 import socket
 import time
 
-from harness import SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, IntegrationTest, main, wait_for
 from ws_client import Socket
 
 
@@ -92,7 +91,7 @@ class SlowClients(IntegrationTest):
     def test_streams_that_nobody_reads_are_cut_off(self):
         """Server-sent events and a WebSocket whose clients never read; the sentences come from the cache, so that there
         is much to send at once."""
-        server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}", "--write-timeout=1s")
+        server = self.start(f"--models-dir={MODELS_DIR}", "--write-timeout=1s")
         text = "Le chat dort. " * 6000
         body = json.dumps({"text": [text] * 4, "target": "en", "stream": True, "tokens": True}).encode()
         stalled = lambda n: wait_for(

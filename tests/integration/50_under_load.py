@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: ISC
 """Many clients at once are answered word for word as each is alone, whatever runs beside them."""
 import json
-import os
 import threading
 
-from harness import IntegrationTest, SOURCES, main
+from harness import MODELS_DIR, IntegrationTest, main
 
 CLIENTS = 64
 WORDS = ("le chat dort dans la maison il pleut depuis ce matin nous allons au marché acheter du pain et des fruits elle ne "
@@ -29,7 +28,7 @@ def ask(server, i):
 
 class UnderLoad(IntegrationTest):
     def test_the_answers_are_those_of_an_idle_server(self):
-        server = self.start("--models-dir=" + os.path.join(SOURCES, "models"), "--slots=16")
+        server = self.start("--models-dir=" + MODELS_DIR, "--slots=16")
         idle = [ask(server, i) for i in range(CLIENTS)]
         busy = [None] * CLIENTS
         gate = threading.Barrier(CLIENTS)

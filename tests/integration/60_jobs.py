@@ -7,9 +7,9 @@ import random
 import signal
 import time
 
-from harness import SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 SENTENCES = ("Le chat dort.", "La maison est grande.", "Je vois un chien dans le jardin.", "Comment allez-vous ?",
              "Il fait beau aujourd'hui.", "Nous avons trouvé la gare.")
 TEXT, LINES = "text/plain; charset=utf-8", "application/x-ndjson"

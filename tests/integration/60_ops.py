@@ -9,12 +9,12 @@ import subprocess
 import sys
 import unittest
 
-from harness import PATIENCE_S, SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 import browser  # noqa: E402
 
-MODELS = f"--models-dir={os.path.join(SOURCES, 'models')}"
+MODELS = f"--models-dir={MODELS_DIR}"
 LIVE = "/v1/admin/live"
 TEXT = json.dumps({"text": "Je vois deux chiens. Où est la gare ?", "target": "en"})
 

@@ -8,12 +8,12 @@ import sys
 import tempfile
 import unittest
 
-from harness import SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 import browser  # noqa: E402
 
-FLAGS = (f"--models-dir={os.path.join(SOURCES, 'models')}",
+FLAGS = (f"--models-dir={MODELS_DIR}",
          f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
 TEXT = "Où est la gare ? Je ne comprends pas pourquoi il est parti."
 LANGUAGES_LISTED = "return document.querySelector('#to').options.length > 0"

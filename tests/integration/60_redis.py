@@ -6,13 +6,13 @@ import os
 import re
 import sys
 
-from harness import IntegrationTest, SOURCES, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 from load import Load, post  # noqa: E402
 from redis import Redis  # noqa: E402
 
-MODELS = os.path.join(SOURCES, "models")
+MODELS = MODELS_DIR
 VERBS = "mange bois vois lis prends veux peux sais".split()
 THINGS = "pain livre train chat thé lait gâteau journal vélo billet".split()
 

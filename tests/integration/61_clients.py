@@ -12,13 +12,13 @@ import tempfile
 import threading
 import unittest
 
-from harness import PATIENCE_S, SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
 
 CLIENTS = os.path.join(SOURCES, "clients")
 sys.path.insert(0, os.path.join(CLIENTS, "python"))
 from dragoman import AsyncDragoman, Dragoman, DragomanError, LibreTranslateAPI, Live  # noqa: E402
 
-FLAGS = (f"--models-dir={os.path.join(SOURCES, 'models')}",
+FLAGS = (f"--models-dir={MODELS_DIR}",
          f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
 TEXT = "Où est la gare ? Je ne comprends pas pourquoi il est parti."
 LONG = " ".join(f"Je ne sais pas pourquoi {i} chiens sont dans le jardin." for i in range(400))

@@ -9,12 +9,12 @@ import subprocess
 import threading
 import unittest
 
-from harness import PATIENCE_S, SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
 
 TOOL = os.path.abspath("./dragoman")
 EXAMPLE = os.path.abspath("clients/c/examples/translate")
 MODEL = os.path.join(SOURCES, "models", "fr-en")
-FLAGS = (f"--models-dir={os.path.join(SOURCES, 'models')}",
+FLAGS = (f"--models-dir={MODELS_DIR}",
          f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
 LINES = "Bonjour.\n\nOù est la gare ? Je ne sais pas.\n   \n12\n" + "".join(
     f"J’ai vu {i} chiens dans le jardin.\n" for i in range(40)) + "Merci"

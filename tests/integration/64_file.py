@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from harness import SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MODEL = os.path.join(SOURCES, "models", "fr-en")
@@ -315,7 +315,7 @@ class File(IntegrationTest):
     # ---- By whom, and what goes wrong -----------------------------------------------------------------------------
 
     def test_a_daemon_says_the_same(self):
-        server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}")
+        server = self.start(f"--models-dir={MODELS_DIR}")
         url = f"http://127.0.0.1:{server.port()}"
         for name, text in (("a.po", PO), ("a.xlf", XLIFF_1), ("a.srt", SRT), ("a.json", JSON)):
             own = self.translated(name, text)
@@ -331,7 +331,7 @@ class File(IntegrationTest):
         self.assertIn("line 1", json.loads(answer)["error"]["message"])
 
     def test_a_daemon_that_dies_leaves_nothing_behind(self):
-        server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}")
+        server = self.start(f"--models-dir={MODELS_DIR}")
         server.expected_codes = (-9,)
         long = "".join(f"{i}\n00:00:01,000 --> 00:00:02,000\nJe vois {i} chiens dans le jardin.\n\n" for i in range(1, 800))
         before, after = self.path("long.srt", long), self.path("long.en.srt")

@@ -16,6 +16,7 @@ What a test starts is stopped at its end: the exit code must be 0, the log must 
 when the test fails the log is printed. The program is ./dragomand of the build, or what DRAGOMAND names.
 Standard library only.
 """
+import atexit
 import http.client
 import os
 import re
@@ -30,6 +31,18 @@ import unittest
 
 PROGRAM = os.path.abspath(os.environ.get("DRAGOMAND", "./dragomand"))
 SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
+
+
+def models_dir(*names):
+    """A folder with these of the tree's models and no other: what more may come along changes no test."""
+    folder = tempfile.mkdtemp(prefix="dragoman-models-")
+    atexit.register(shutil.rmtree, folder)
+    for name in names:
+        os.symlink(os.path.join(SOURCES, "models", name), os.path.join(folder, name))
+    return folder
+
+
+MODELS_DIR = models_dir("fr-en")
 PATIENCE_S = 60  # how long to wait for what should take a moment; a slow machine is no failure
 
 REPORTS = re.compile(
