@@ -9,6 +9,7 @@
 #include "base/file_out.h"
 #include "base/map_file.h"
 #include "base/mem.h"
+#include "engine/terms_json.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -107,7 +108,7 @@ static enum dg_err print_entry(const struct dg_glossaries_entry *entry, struct d
         dg_json_out_key(&out, "target");
         dg_json_out_cstr(&out, dictionaries[i].target.text);
         dg_json_out_key(&out, "terms");
-        dg_glossary_json_put(&out, &dictionaries[i]);
+        dg_engine_put_glossary(&out, &dictionaries[i]);
         dg_json_out_close(&out, '}');
     }
     dg_json_out_close(&out, ']');

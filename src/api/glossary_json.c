@@ -79,27 +79,3 @@ enum dg_err dg_glossary_json_add(struct dg_glossary *glossary, const struct dg_j
     }
     return err;
 }
-
-void dg_glossary_json_put(struct dg_json_out *out, const struct dg_dictionary *dictionary)
-{
-    dg_json_out_open(out, '[');
-    for (size_t i = 0; i < dictionary->n; i++) {
-        const struct dg_glossary_term *term = &dictionary->terms[i];
-        dg_json_out_open(out, '{');
-        dg_json_out_key(out, "source");
-        dg_json_out_string(out, term->source);
-        dg_json_out_key(out, "target");
-        if (term->n_targets > 1)
-            dg_json_out_open(out, '[');
-        for (size_t f = 0; f < term->n_targets; f++)
-            dg_json_out_string(out, term->targets[f]);
-        if (term->n_targets > 1)
-            dg_json_out_close(out, ']');
-        if (term->exact) {
-            dg_json_out_key(out, "exact");
-            dg_json_out_bool(out, true);
-        }
-        dg_json_out_close(out, '}');
-    }
-    dg_json_out_close(out, ']');
-}

@@ -7,20 +7,18 @@
  *     {"chat": "cat", "lit": ["bed", "bunk"]}
  *
  *     err = dg_glossary_json_add(glossary, json, "terms", max, &why);
- *     dg_glossary_json_put(&out, dictionary);                    its mirror: always the first form
+ *
+ * Its mirror, which writes the first form, is dg_engine_put_glossary (engine/terms_json.h).
  *
  * Any thread. */
 #ifndef DG_API_GLOSSARY_JSON_H
 #define DG_API_GLOSSARY_JSON_H
 
 #include "base/json.h"
-#include "base/json_out.h"
 #include "text/glossary.h"
 
 /* Into the dictionary begun last. DG_ERR_LIMIT: more than `max` terms. */
 enum dg_err dg_glossary_json_add(struct dg_glossary *glossary, const struct dg_json *terms, const char *name, size_t max,
                                  struct dg_why *why) DG_MUST_CHECK;
-
-void dg_glossary_json_put(struct dg_json_out *out, const struct dg_dictionary *dictionary);
 
 #endif

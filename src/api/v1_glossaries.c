@@ -14,6 +14,7 @@
 #include "api/fields.h"
 #include "api/glossary_json.h"
 #include "base/mem.h"
+#include "engine/terms_json.h"
 #include "net/proto/target.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ static void put_entry(struct dg_json_out *out, const struct dg_call *call, const
     dg_json_out_uint(out, dg_glossary_n_terms(entry->glossary));
     if (with_terms) {
         dg_json_out_key(out, "terms");
-        dg_glossary_json_put(out, &dictionaries[0]);
+        dg_engine_put_glossary(out, &dictionaries[0]);
     }
     dg_json_out_close(out, '}');
 }

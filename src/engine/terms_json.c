@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The terms of an answer in JSON. */
+/* The terms of an answer, and those of a dictionary, in JSON. */
 #include "engine/terms_json.h"
 #include "engine/engine.h"
+#include "text/glossary.h"
 
 void dg_engine_put_terms(struct dg_json_out *out, const struct dg_engine_result *result)
 {
@@ -26,6 +27,30 @@ void dg_engine_put_terms(struct dg_json_out *out, const struct dg_engine_result 
             dg_json_out_uint(out, term->said_at);
             dg_json_out_key(out, "target_length");
             dg_json_out_uint(out, term->said_len);
+        }
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
+void dg_engine_put_glossary(struct dg_json_out *out, const struct dg_dictionary *dictionary)
+{
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < dictionary->n; i++) {
+        const struct dg_glossary_term *term = &dictionary->terms[i];
+        dg_json_out_open(out, '{');
+        dg_json_out_key(out, "source");
+        dg_json_out_string(out, term->source);
+        dg_json_out_key(out, "target");
+        if (term->n_targets > 1)
+            dg_json_out_open(out, '[');
+        for (size_t f = 0; f < term->n_targets; f++)
+            dg_json_out_string(out, term->targets[f]);
+        if (term->n_targets > 1)
+            dg_json_out_close(out, ']');
+        if (term->exact) {
+            dg_json_out_key(out, "exact");
+            dg_json_out_bool(out, true);
         }
         dg_json_out_close(out, '}');
     }

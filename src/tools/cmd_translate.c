@@ -64,7 +64,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_STRINGS(struct translate, must), "must", .unit = "TEXT", .max = DG_CONSTRAINTS_MAX,
      .help = "each line's translation contains this; repeatable; implies --whole-lines"},
     {DG_OPT_PATH(struct translate, glossary), "glossary",
-     .help = "a file of terms, each on a line: the source, a tab, and what it is called; more columns are other forms; .csv for commas"},
+     .help = "a file of terms, each on a line: the source, a tab, and what it is called; more columns are other forms; .csv for commas; with --server it is sent along"},
     {DG_OPT_STRING(struct translate, suppress), "suppress", .unit = "IDS",
      .help = "token ids, with spaces between, that are never said"},
     SERVER_FLAGS(struct translate, remote, "", 0),
@@ -454,7 +454,7 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
 {
     static const char *const own[] = {"threads", "slots",  "shortlist", "ids",  "scores",   "alignment",
                                       "alignment-layer", "alignment-head", "json", "nbest", "prefix",
-                                      "must",    "suppress", "max-extra", "glossary", "formal", "informal"};
+                                      "must",    "suppress", "max-extra", "formal", "informal"};
     bool is_remote = *flags->remote.server;
     if (!is_remote && !*flags->model)
         return dg_why_set(why, DG_ERR_USAGE, "expected --model DIR, or --server URL for a running daemon");

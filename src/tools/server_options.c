@@ -4,6 +4,8 @@
 /* Flag, JSON field, where its value is. */
 #include "tools/server_options.h"
 #include "base/json_out.h"
+#include "engine/terms_json.h"
+#include "text/glossary.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -74,6 +76,21 @@ enum dg_err server_options(const struct dg_opt_set *set, const struct server_fla
     dg_json_out_close(&out, '}');
     enum dg_err err = dg_json_out_end(&out);
     return err ? err : dg_buf_append_byte(json, '\0');
+}
+
+enum dg_err server_options_glossary(const struct dg_glossary *glossary, struct dg_buf *json)
+{
+    size_t n;
+    struct dg_json_out out;
+    const struct dg_dictionary *dictionaries = dg_glossary_dictionaries(glossary, &n);
+    dg_buf_truncate(json, json->len - 2); /* "}" and the NUL */
+    enum dg_err err = dg_buf_append_cstr(json, json->len > 1 ? ",\"glossary\":{\"terms\":" : "\"glossary\":{\"terms\":");
+    dg_json_out_init(&out, json);
+    if (!err && n > 0)
+        dg_engine_put_glossary(&out, &dictionaries[0]);
+    if (!err)
+        err = dg_json_out_end(&out);
+    return err ? err : dg_buf_append(json, "}}", sizeof "}}");
 }
 
 enum dg_err server_key(const struct server_flags *flags, char *key, size_t cap, struct dg_why *why)

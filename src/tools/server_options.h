@@ -37,6 +37,10 @@ enum dg_err server_options(const struct dg_opt_set *set, const struct server_fla
                            const struct search_flags *search, const char *model, const char *lines,
                            const char *formality, struct dg_buf *json) DG_MUST_CHECK;
 
+/* Adds the glossary of translate --glossary to what server_options wrote. DG_ERR_RANGE, DG_ERR_NOMEM. */
+struct dg_glossary;
+enum dg_err server_options_glossary(const struct dg_glossary *glossary, struct dg_buf *json) DG_MUST_CHECK;
+
 /* The key, without its line end; "" when there is no file. */
 enum dg_err server_key(const struct server_flags *flags, char *key, size_t cap,
                        struct dg_why *why) DG_MUST_CHECK;

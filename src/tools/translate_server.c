@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "clients/c/dragoman.h"
+#include "text/glossary.h"
 #include "tools/line_pipe.h"
 #include "tools/server_options.h"
 #include "tools/translate.h"
@@ -16,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WINDOW = 32, OPTIONS_MAX = 64 << 10, KEY_MAX = 512, TEXT_MAX = 1 << 28 };
+enum { WINDOW = 32, OPTIONS_MAX = 16 << 20, KEY_MAX = 512, TEXT_MAX = 1 << 28 };
 
 struct remote {
     const struct translate *flags;
@@ -41,6 +42,7 @@ struct question {
     char *failure;         /* owned; NULL: it was answered */
     bool is_over, is_short; /* short: memory ran out for its text */
     int64_t n_sentences, n_tokens_in, n_tokens_out;
+    size_t n_terms, n_missed;
 };
 
 /* ---- On the loop's thread ------------------------------------------------------------------------ */
@@ -71,6 +73,14 @@ static void read_usage(struct question *question, struct dg_span answer)
     (void)!dg_json_get_int(usage, "sentences", DG_JSON_OPTIONAL, 0, INT32_MAX, &why, &question->n_sentences);
     (void)!dg_json_get_int(usage, "input_tokens", DG_JSON_OPTIONAL, 0, INT32_MAX, &why, &question->n_tokens_in);
     (void)!dg_json_get_int(usage, "output_tokens", DG_JSON_OPTIONAL, 0, INT32_MAX, &why, &question->n_tokens_out);
+    const struct dg_json *items = dg_json_get(json, "translations");
+    const struct dg_json *terms = dg_json_get(dg_json_type(items) == DG_JSON_ARRAY ? dg_json_at(items, 0) : json, "terms");
+    for (size_t i = 0; dg_json_type(terms) == DG_JSON_ARRAY && i < dg_json_len(terms); i++) {
+        bool is_used = true;
+        (void)!dg_json_get_bool(dg_json_at(terms, i), "used", DG_JSON_OPTIONAL, &why, &is_used);
+        question->n_terms++;
+        question->n_missed += !is_used;
+    }
     dg_json_free(json);
 }
 
@@ -147,6 +157,7 @@ static enum dg_err start(void *ctx, struct line *line)
     bool is_blank = strspn(line->text, " \t\r") == line->len;
     if (is_blank) { /* nothing to translate: as it was */
         line->is_done = true;
+        remote->totals->n_lines++;
         return dg_buf_append(&line->out, line->text, line->len);
     }
     struct question *question = dg_try_calloc(1, sizeof *question);
@@ -178,6 +189,9 @@ static void take_answer(struct remote *remote, struct question *question)
     }
     translate_count(remote->totals, (size_t)question->n_sentences, (size_t)question->n_tokens_in,
                     (size_t)question->n_tokens_out, DG_FINISH_EOS, false);
+    remote->totals->n_lines++;
+    remote->totals->n_terms += question->n_terms;
+    remote->totals->n_missed += question->n_missed;
     line->is_done = true;
     dg_free(question->failure);
     dg_buf_deinit(&question->text);
@@ -220,9 +234,16 @@ enum dg_err translate_server(const struct dg_opt_set *set, const struct translat
     struct line_pipe pipe = {.start = start, .poll = poll_answers, .ctx = &remote,
                              .window = flags->stream ? 1 : WINDOW, .is_streaming = flags->stream};
     dg_buf_init(&options, OPTIONS_MAX);
-    enum dg_err err = server_options(set, &flags->remote, &flags->search, flags->model,
+    struct dg_glossary *glossary = NULL;
+    enum dg_err err = translate_glossary(flags->glossary, why, &glossary);
+    totals->has_glossary = glossary != NULL;
+    if (!err)
+        err = server_options(set, &flags->remote, &flags->search, flags->model,
                                      flags->whole_lines ? "whole" : NULL,
                                      flags->formality ? translate_formality_words[flags->formality] : NULL, &options);
+    if (!err && glossary)
+        err = server_options_glossary(glossary, &options);
+    dg_glossary_unref(glossary);
     if (!err)
         err = server_key(&flags->remote, key, sizeof key, why);
     if (!err && uv_loop_init(&remote.loop) < 0)

@@ -37,6 +37,25 @@ class Terminal(IntegrationTest):
             self.assertEqual(done.stdout.decode(), own.stdout.decode())
             self.assertRegex(done.stderr.decode(), r"sentences=4[0-9] .*failed=0")
 
+    def test_a_glossary_is_sent_along(self):
+        server = self.start(*FLAGS)
+        path = os.path.join(self.directory, "terms.csv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('chat,hound,dog\n"Où est la ""gare""",x\nnoir,dark\n')
+        texts = "Le chat dort.\nLe chat noir mange.\nOui.\n"
+        own = run(TOOL, "translate", "-m", MODEL, "--beam=2", f"--glossary={path}", text=texts)
+        done = run(TOOL, "translate", "--server", self.url(server), "--target=en", "--beam=2", f"--glossary={path}", text=texts)
+        self.assertEqual((done.returncode, done.stdout), (0, own.stdout), done.stderr)
+        self.assertRegex(done.stdout, b"hound|dog")
+        for one in (own, done):
+            self.assertRegex(one.stderr.decode(), r" terms=3 terms_missed=0\n$")
+        done = run(TOOL, "translate", "--server", self.url(server), "--model=fr-en", f"--glossary={path}", text="Le chat dort.\n")
+        self.assertEqual((done.returncode, done.stdout.count(b"\n")), (0, 1), done.stderr)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(f"mot{i},word\n" for i in range(1001)))
+        done = run(TOOL, "translate", "--server", self.url(server), "--target=en", f"--glossary={path}", text=texts)
+        self.assertEqual((done.returncode, done.stderr.count(b"1001 terms, expected 1 to 1000")), (1, 3), done.stderr)
+
     def test_lines_that_fail_are_named_and_shift_nothing(self):
         server = self.start(*FLAGS)
         done = subprocess.run([TOOL, "translate", "--server", self.url(server), "--target=en"], input=b"Merci.\n\xff\xfe\nMerci.\n",
