@@ -26,27 +26,27 @@ static void code_it(struct dg_language *language)
     memcpy(language->code, code, strlen(code) + 1);
 }
 
-static void add_manners(struct dg_language *language, const struct dg_langs *of, unsigned side)
+static void add_manners(struct dg_language *language, const struct dg_lang *of, unsigned side)
 {
     language->has_formal |= side == DG_LANGUAGE_TARGET && of->formal.id >= 0;
     language->has_informal |= side == DG_LANGUAGE_TARGET && of->informal.id >= 0;
 }
 
 /* Adds a side to the language of a model. One of no known language is reached by its name only. */
-static void add(struct dg_languages *langs, const struct dg_langs *of, const struct dg_lang *lang, unsigned side)
+static void add(struct dg_languages *langs, const struct dg_lang *lang, unsigned side)
 {
     if (!*lang->tag.text)
         return;
     for (size_t i = 0; i < langs->n; i++) {
         if (strcmp(langs->items[i].tag.text, lang->tag.text) == 0) {
             langs->items[i].sides |= side;
-            add_manners(&langs->items[i], of, side);
+            add_manners(&langs->items[i], lang, side);
             return;
         }
     }
     struct dg_language *language = &langs->items[langs->n++];
     *language = (struct dg_language){.tag = lang->tag, .sides = side};
-    add_manners(language, of, side);
+    add_manners(language, lang, side);
     code_it(language);
     memcpy(language->name, *lang->name ? lang->name : language->code,
            strlen(*lang->name ? lang->name : language->code) + 1);
@@ -77,9 +77,9 @@ static enum dg_err list_languages(struct dg_languages *langs, const struct dg_en
     for (size_t i = 0; i < n_models; i++) {
         const struct dg_langs *of = langs_of(engine, i);
         for (size_t k = 0; of && k < of->n_sources; k++)
-            add(langs, of, &of->sources[k], DG_LANGUAGE_SOURCE);
+            add(langs, &of->sources[k], DG_LANGUAGE_SOURCE);
         for (size_t k = 0; of && k < of->n_targets; k++)
-            add(langs, of, &of->targets[k], DG_LANGUAGE_TARGET);
+            add(langs, &of->targets[k], DG_LANGUAGE_TARGET);
     }
     qsort(langs->items, langs->n, sizeof *langs->items, by_code);
     return DG_OK;

@@ -214,7 +214,8 @@ static const struct dg_opt_row model_rows[] = {
      .help = "language of its output, or several of those it can be told, as tag or tag=word; empty likewise"},
     {DG_OPT_STRING(struct dg_model_options, formal), "formal", .def = "", .max = DG_MANNER_TEXT_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "WORD",
-     .help = "word of its vocabulary that asks for formal language, before the text or, as target:WORD, before the translation"},
+     .help = "word of its vocabulary that asks for formal language, before the text or, as target:WORD, before the translation; "
+             "several, with commas between, as de=WORD for one target each"},
     {DG_OPT_STRING(struct dg_model_options, informal), "informal", .def = "", .max = DG_MANNER_TEXT_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "WORD",
      .help = "word of its vocabulary that asks for informal language, likewise"},

@@ -311,21 +311,51 @@ static enum dg_err list_words(struct making *m, struct dg_why *why)
 /* ---- Manners ------------------------------------------------------------------------------------ */
 
 /* ">>formal<<" is a word of the source's vocabulary, "target:<F>" of the target's. */
-static enum dg_err find_manner(const struct dg_tokenizer *tokenizer, const char *text, const char *what,
-                               struct dg_why *why, struct dg_manner *manner)
+static enum dg_err find_manner(const struct dg_langs_opts *opts, struct dg_span word, bool is_informal, struct dg_why *why,
+                               struct dg_manner *manner)
 {
-    struct dg_span word = dg_span_cstr(text ? text : "");
-    *manner = (struct dg_manner){.id = -1};
-    if (word.len == 0)
-        return DG_OK;
+    *manner = (struct dg_manner){.before = opts->forced_id, .is_informal = is_informal};
     manner->is_target = dg_span_starts(word, DG_SPAN("target:"));
     if (manner->is_target)
         word = dg_span_sub(word, strlen("target:"), word.len);
-    manner->id = manner->is_target ? dg_tokenizer_find_target(tokenizer, word) : dg_tokenizer_find(tokenizer, word);
+    manner->id = manner->is_target ? dg_tokenizer_find_target(opts->tokenizer, word) : dg_tokenizer_find(opts->tokenizer, word);
     if (manner->id >= 0)
         return DG_OK;
-    return dg_why_set(why, DG_ERR_NOT_FOUND, "%s: the %s vocabulary has no word '%.*s'", what,
+    return dg_why_set(why, DG_ERR_NOT_FOUND, "%s: the %s vocabulary has no word '%.*s'", is_informal ? "informal" : "formal",
                       manner->is_target ? "target" : "source", word.len > 40 ? 40 : DG_SPAN_FMT(word));
+}
+
+static struct dg_manner *slot_of(struct dg_lang *lang, bool is_informal)
+{
+    return is_informal ? &lang->informal : &lang->formal;
+}
+
+/* The words of a manner: one for all targets, and those of single ones, wherever in the list they stand. */
+static enum dg_err set_manner(const struct dg_langs_opts *opts, const char *text, bool is_informal, struct side *targets,
+                              struct dg_why *why)
+{
+    struct dg_span list = dg_span_cstr(text ? text : ""), code, word;
+    struct dg_manner manner, common = {.id = -1, .is_informal = is_informal};
+    struct dg_langtag tag;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < targets->n; i++)
+        *slot_of(&targets->items[i], is_informal) = common;
+    while (!err && next_item(&list, &code, &word)) {
+        bool is_one = word.ptr && dg_langtag_parse(code, &tag, NULL) == DG_OK;
+        struct dg_span whole = dg_span_make(code.ptr, word.ptr ? (size_t)(word.ptr + word.len - code.ptr) : code.len);
+        size_t at = is_one ? dg_langs_find(targets->items, targets->n, &tag, code) : targets->n;
+        if (is_one && at == targets->n)
+            return refuse(targets, code, is_informal ? "informal" : "formal", why);
+        err = find_manner(opts, is_one ? word : whole, is_informal, why, &manner);
+        if (!err && is_one)
+            *slot_of(&targets->items[at], is_informal) = manner;
+        else if (!err)
+            common = manner;
+    }
+    for (size_t i = 0; i < targets->n; i++)
+        if (slot_of(&targets->items[i], is_informal)->id < 0)
+            *slot_of(&targets->items[i], is_informal) = common;
+    return err;
 }
 
 /* ---- Life --------------------------------------------------------------------------------------- */
@@ -345,9 +375,9 @@ enum dg_err dg_langs_new(struct dg_langs **out, const struct dg_langs_opts *aske
     if (!err)
         err = opts.rule == DG_LANG_NONE ? make_opus(langs, &m, sides, why) : make_any_pair(langs, &m, sides, why);
     if (!err)
-        err = find_manner(opts.tokenizer, opts.formal, "formal", why, &langs->formal);
+        err = set_manner(&opts, opts.formal, false, &sides[1], why);
     if (!err)
-        err = find_manner(opts.tokenizer, opts.informal, "informal", why, &langs->informal);
+        err = set_manner(&opts, opts.informal, true, &sides[1], why);
     dg_free(m.words);
     atomic_init(&langs->n_refs, 1);
     langs->sources = sides[0].items;
@@ -424,6 +454,8 @@ struct dg_pair dg_langs_pair(const struct dg_langs *langs, size_t source, size_t
 void dg_pair_say(struct dg_pair *pair, const struct dg_manner *manner)
 {
     pair->manner = manner;
+    if (manner->is_target && pair->n_lead == 0 && manner->before >= 0)
+        pair->lead[pair->n_lead++] = manner->before;
     if (manner->is_target)
         pair->lead[pair->n_lead++] = manner->id;
 }

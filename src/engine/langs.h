@@ -34,7 +34,15 @@ enum {
     DG_LANGS_TEXT_MAX = 2000, /* bytes of a configured list */
     DG_LANG_CODE = 32,
     DG_LANG_NAME = 64,
-    DG_MANNER_TEXT_MAX = 64, /* bytes of a configured word */
+    DG_MANNER_TEXT_MAX = 1000, /* bytes of configured words */
+};
+
+/* How the network is told to say it: the word of one manner, of the source's vocabulary (read before the text, behind a
+ * language's word) or of the target's (before what is said, behind a language's or what the model says first anyway). */
+struct dg_manner {
+    int32_t id;     /* -1: the model has none */
+    int32_t before; /* what the model is forced to say first, with which one of the target's comes behind; -1: nothing */
+    bool is_target, is_informal;
 };
 
 struct dg_lang {
@@ -43,20 +51,13 @@ struct dg_lang {
     char code[DG_LANG_CODE];  /* as answers name it: "fr", "zh-Hant"; "" when not known */
     char token[DG_LANG_CODE]; /* what the vocabulary calls it: "fra_Latn"; "" when it has no word for it */
     int32_t source_id, target_id; /* of that word; -1: none */
+    struct dg_manner formal, informal; /* of a target */
 };
 
 enum dg_langs_rule { DG_LANGS_FIXED, DG_LANGS_TARGET_FIRST, DG_LANGS_SOURCE_FIRST, DG_LANGS_SOURCE_LAST };
 
-/* How the network is told to say it: the word of one manner, of the source's vocabulary (read before the text, behind a
- * language's word) or of the target's (before what is said, behind a language's). */
-struct dg_manner {
-    int32_t id; /* -1: the model has none */
-    bool is_target;
-};
-
 struct dg_langs {
     atomic_size_t n_refs;
-    struct dg_manner formal, informal;
     enum dg_langs_rule rule;
     struct dg_lang *sources, *targets; /* owned; [n_sources], [n_targets]: one or more each */
     size_t n_sources, n_targets;
@@ -69,7 +70,9 @@ struct dg_langs_opts {
     const char *source, *target; /* as configured: tags with commas between, each maybe "pt-BR=>>pob<<" to say by
                                   * which word it goes; NULL or "": all that the vocabulary has, or those that the */
     const char *name;            /* model's name tells: "fr-en", "opus-mt-fr-en" */
-    const char *formal, *informal; /* words as configured: ">>formal<<", "target:<F>"; NULL or "": none */
+    const char *formal, *informal; /* words as configured: ">>formal<<", "target:<F>", of one language only "de=>>Sie<<", with
+                                    * commas between; NULL or "": none */
+    int32_t forced_id;             /* what the model is forced to say first; -1: nothing */
 };
 
 /* One reference. DG_ERR_NOT_FOUND: a configured language is none of the model's, or a word not of its vocabulary. */

@@ -73,7 +73,8 @@ static enum dg_err list_languages(struct dg_loaded *loaded, struct dg_why *why)
                                        .target = loaded->target,
                                        .name = loaded->name,
                                        .formal = loaded->formal,
-                                       .informal = loaded->informal};
+                                       .informal = loaded->informal,
+                                       .forced_id = loaded->blueprint.forced_bos_id};
     return dg_langs_new(&loaded->langs, &opts, why);
 }
 

@@ -84,11 +84,11 @@ static void narrow(const struct dg_langtag *wanted, bool by_target, struct choic
     *n = kept;
 }
 
-/* The word of a manner; NULL: the default is asked for, or the model has none. */
-static const struct dg_manner *manner_of(const struct dg_langs *langs, enum dg_formality formality)
+/* The word of a manner; NULL: the default is asked for, or the model has none for that language. */
+static const struct dg_manner *manner_of(const struct dg_lang *target, enum dg_formality formality)
 {
     const bool is_informal = formality == DG_FORMALITY_INFORMAL || formality == DG_FORMALITY_PREFER_INFORMAL;
-    const struct dg_manner *manner = is_informal ? &langs->informal : &langs->formal;
+    const struct dg_manner *manner = is_informal ? &target->informal : &target->formal;
     return formality != DG_FORMALITY_DEFAULT && manner->id >= 0 ? manner : NULL;
 }
 
@@ -112,7 +112,7 @@ static bool find_direct(const struct want *want, struct dg_way *way)
     if (n == 0)
         return false;
     size_t at = 0;
-    while (at < n && !manner_of(picked[at].model->langs, want->formality))
+    while (at < n && !manner_of(&picked[at].model->langs->targets[picked[at].target], want->formality))
         at++;
     const struct choice *choice = &picked[at < n ? at : 0];
     way->legs[0] = choice->model;
@@ -499,7 +499,7 @@ static enum dg_err say_manner(const struct dg_engine_request *request, struct dg
     if (request->formality == DG_FORMALITY_DEFAULT || way->is_copy || way->n_legs == 0)
         return DG_OK;
     const struct dg_loaded *model = way->legs[way->n_legs - 1];
-    const struct dg_manner *manner = manner_of(model->langs, request->formality);
+    const struct dg_manner *manner = manner_of(way->pairs[way->n_legs - 1].target, request->formality);
     if (manner)
         dg_pair_say(&way->pairs[way->n_legs - 1], manner);
     else if (request->formality == DG_FORMALITY_FORMAL || request->formality == DG_FORMALITY_INFORMAL)
@@ -521,9 +521,11 @@ void dg_way_replace(struct dg_way *way, size_t leg, struct dg_loaded *model)
     const struct dg_langs *langs = model->langs;
     size_t s = dg_langs_find(langs->sources, langs->n_sources, &pair->source->tag, dg_span_cstr(pair->source->code));
     size_t t = dg_langs_find(langs->targets, langs->n_targets, &pair->target->tag, dg_span_cstr(pair->target->code));
-    const bool is_informal = pair->manner == &way->legs[leg]->langs->informal;
-    const struct dg_manner *manner = !pair->manner ? NULL : is_informal ? &langs->informal : &langs->formal;
-    if (s == langs->n_sources || t == langs->n_targets || (manner && manner->id < 0))
+    if (s == langs->n_sources || t == langs->n_targets)
+        return;
+    const struct dg_lang *target = &langs->targets[t];
+    const struct dg_manner *manner = !pair->manner ? NULL : pair->manner->is_informal ? &target->informal : &target->formal;
+    if (manner && manner->id < 0)
         return;
     way->legs[leg] = model;
     way->pairs[leg] = dg_langs_pair(langs, s, t);

@@ -41,7 +41,8 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(struct translate, formality), "formality", .words = translate_formality_words, .def = "default",
      .help = "how the target language is said; prefer_...: as usual where the model cannot be told"},
     {DG_OPT_STRING(struct translate, formal), "formal", .def = "", .max = DG_MANNER_TEXT_MAX, .unit = "WORD",
-     .help = "word of the model's vocabulary that asks for formal language; target:WORD goes before the translation"},
+     .help = "word of the model's vocabulary that asks for formal language; target:WORD goes before the translation; de=WORD is for that "
+             "target only"},
     {DG_OPT_STRING(struct translate, informal), "informal", .def = "", .max = DG_MANNER_TEXT_MAX, .unit = "WORD",
      .help = "word of the model's vocabulary that asks for informal language, likewise"},
     {DG_OPT_BOOL(struct translate, stream), "stream", .def = "no", .heading = "Output",
@@ -64,7 +65,8 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_STRINGS(struct translate, must), "must", .unit = "TEXT", .max = DG_CONSTRAINTS_MAX,
      .help = "each line's translation contains this; repeatable; implies --whole-lines"},
     {DG_OPT_PATH(struct translate, glossary), "glossary",
-     .help = "a file of terms, each on a line: the source, a tab, and what it is called; more columns are other forms; .csv for commas; with --server it is sent along"},
+     .help = "a file of terms, each on a line: the source, a tab, and what it is called; more columns are other forms; .csv for "
+             "commas; with --server it is sent along"},
     {DG_OPT_STRING(struct translate, suppress), "suppress", .unit = "IDS",
      .help = "token ids, with spaces between, that are never said"},
     SERVER_FLAGS(struct translate, remote, "", 0),

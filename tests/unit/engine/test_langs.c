@@ -539,6 +539,46 @@ START_TEST(formality_is_told_before_the_text_or_the_translation)
 }
 END_TEST
 
+START_TEST(each_target_may_have_words_of_its_own)
+{
+    struct dg_engine_request french = request_of("la mado zy, keto fuli.", "de", "fr"),
+                             english = request_of("la mado zy, keto fuli.", "de", "en");
+    set_up();
+    make("many", DG_LANG_SOURCE_FIRST, "de,en,fr,it,es", 220);
+    ck_assert_str_eq(load_manners("many", DG_LANG_SOURCE_FIRST, "__es__, fr=__it__", "fr=target:__es__"), "");
+    const struct told formal_french = {.first = "__de__", .second = "__it__", .lead = "__fr__"};
+    const struct told informal_french = {.first = "__de__", .lead = "__fr__", .lead_second = "__es__"};
+    const struct told formal_english = {.first = "__de__", .second = "__es__", .lead = "__en__"};
+    french.formality = english.formality = DG_FORMALITY_FORMAL;
+    check_told("many", &french, &formal_french);
+    check_told("many", &english, &formal_english);
+    french.formality = english.formality = DG_FORMALITY_INFORMAL;
+    check_told("many", &french, &informal_french);
+    check_refused(&english, DG_ERR_UNSUPPORTED, "model many does not support formality: it cannot be told to be informal");
+    ck_assert_str_eq(load_manners("many", DG_LANG_SOURCE_FIRST, "ja=__it__", NULL),
+                     "model many: formal 'ja' is no language of the model, which has de, en, fr (3)");
+    ck_assert_str_eq(load_manners("many", DG_LANG_SOURCE_FIRST, "<f=1>", NULL),
+                     "model many: formal: the source vocabulary has no word '<f=1>'");
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_manner_stands_beside_what_a_model_is_forced_to_say)
+{
+    const struct dg_manner target = {.id = 7, .before = 3, .is_target = true}, free_to_speak = {.id = 7, .before = -1, .is_target = true},
+                           source = {.id = 7, .before = 3};
+    struct dg_pair forced = {.n_lead = 0}, told = {.lead = {5}, .n_lead = 1}, unforced = {.n_lead = 0}, read = {.n_lead = 0};
+    dg_pair_say(&forced, &target);
+    ck_assert(forced.n_lead == 2 && forced.lead[0] == 3 && forced.lead[1] == 7);
+    dg_pair_say(&told, &target); /* the language stands in for what is forced */
+    ck_assert(told.n_lead == 2 && told.lead[0] == 5 && told.lead[1] == 7);
+    dg_pair_say(&unforced, &free_to_speak);
+    ck_assert(unforced.n_lead == 1 && unforced.lead[0] == 7);
+    dg_pair_say(&read, &source);
+    ck_assert(read.n_lead == 0 && read.manner == &source);
+}
+END_TEST
+
 START_TEST(formality_that_a_model_has_no_word_for_is_refused)
 {
     struct dg_engine_request request = request_of("la mado zy, keto fuli.", "de", "fr");
@@ -641,5 +681,6 @@ DG_UNIT(m2m100_is_told_source_and_target, older_nllb_names_the_source_behind_the
         opus_is_told_the_target_in_the_source, pairs_in_one_batch_say_what_each_says_alone,
         each_pair_has_its_own_place_in_the_cache, attention_and_scores_are_of_the_target_only, a_way_may_lead_through_it,
         a_text_in_the_target_language_is_copied, a_configuration_chooses_and_renames,
-        formality_is_told_before_the_text_or_the_translation, formality_that_a_model_has_no_word_for_is_refused,
+        formality_is_told_before_the_text_or_the_translation, each_target_may_have_words_of_its_own,
+        a_manner_stands_beside_what_a_model_is_forced_to_say, formality_that_a_model_has_no_word_for_is_refused,
         of_equal_models_the_one_that_knows_the_manner_serves, all_of_nllb_are_found)
