@@ -2,8 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The states of the standard's tokenizer that decide where a token ends; what it does besides (lower case, duplicate
- * attributes, parse errors) does not move any border. Script's escaped states are left out: a script that holds
- * "<!--<script>" ends here at its first "</script>". */
+ * attributes, parse errors) does not move any border. */
 #include "text/markup.h"
 
 #include <string.h>
@@ -196,20 +195,52 @@ static bool take_tag(struct dg_markup *markup, size_t at, struct dg_markup_token
     return true;
 }
 
+/* True when a tag's name stands at `at`, to its end. */
+static bool is_named(struct dg_span text, size_t at, struct dg_span name)
+{
+    size_t behind = at + name.len;
+    return behind < text.len && dg_markup_is(DG_MARKUP_HTML, dg_span_sub(text, at, name.len), name) &&
+           (is_space(text.ptr[behind]) || text.ptr[behind] == '/' || text.ptr[behind] == '>');
+}
+
+/* Within "<!--" and "-->" of a script, another script may begin and end. */
+static size_t script_end(struct dg_span text, size_t at)
+{
+    enum { PLAIN, ESCAPED, TWICE } state = PLAIN;
+    const struct dg_span script = DG_SPAN("script");
+    for (; at < text.len; at++) {
+        struct dg_span rest = dg_span_sub(text, at, 4);
+        if (state != PLAIN && dg_span_starts(rest, DG_SPAN("-->"))) {
+            state = PLAIN;
+        } else if (rest.ptr[0] != '<') {
+            continue;
+        } else if (state == PLAIN && dg_span_starts(rest, DG_SPAN("<!--"))) {
+            state = ESCAPED;
+            at++; /* its dashes may be those of "-->", too */
+        } else if (rest.len > 1 && rest.ptr[1] == '/' && is_named(text, at + 2, script)) {
+            if (state != TWICE)
+                return at;
+            state = ESCAPED;
+        } else if (state == ESCAPED && is_named(text, at + 1, script)) {
+            state = TWICE;
+        }
+    }
+    return text.len;
+}
+
 /* Where the contents of a raw element end: at its end tag. */
 static size_t raw_end(struct dg_span text, size_t at, struct dg_span name)
 {
     if (dg_markup_is(DG_MARKUP_HTML, name, DG_SPAN("plaintext")))
         return text.len;
+    if (dg_markup_is(DG_MARKUP_HTML, name, DG_SPAN("script")))
+        return script_end(text, at);
     for (; at < text.len; at++) {
         const char *open = memchr(text.ptr + at, '<', text.len - at);
         if (!open)
             break;
         at = (size_t)(open - text.ptr);
-        size_t behind = at + 2 + name.len;
-        if (behind < text.len && text.ptr[at + 1] == '/' &&
-            dg_markup_is(DG_MARKUP_HTML, dg_span_sub(text, at + 2, name.len), name) &&
-            (is_space(text.ptr[behind]) || text.ptr[behind] == '/' || text.ptr[behind] == '>'))
+        if (at + 1 < text.len && text.ptr[at + 1] == '/' && is_named(text, at + 2, name))
             return at;
     }
     return text.len;

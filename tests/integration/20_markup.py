@@ -14,7 +14,7 @@ BATCH = 100
 SENTENCES = ["Le chat dort.", "La maison est grande.", "Je vois un chien.", "Le pain est bon.", "Il fait beau.",
              "Elle aime la mer.", "Nous avons une voiture.", "Le livre est ouvert."]
 KEPT = ['<code>int main(void)</code>', '<span translate="no">Jean <b>Dupont</b></span>', '<i class="x notranslate">Foo</i>',
-        '<script>if (a < b && c) { x("</b>") }</script>', '<style>p > a { color: red }</style>', '<code>a &lt; b</code>',
+        '<script>if (a < b && c) { x("</b>") }</script>', '<script><!-- <script>a</script> b --></script>', '<style>p > a { color: red }</style>', '<code>a &lt; b</code>',
         '<span class="h-card" translate="no"><a href="https://m.example/@anna" class="u-url mention">@<span>anna</span></a></span>',
         '<a href="https://m.example/tags/chat" class="mention hashtag" rel="tag">#<span>chat</span></a>',
         '<a href="https://example.com/a/b?c=d&amp;e=f" rel="nofollow"><span class="invisible">https://</span>'
