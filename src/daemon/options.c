@@ -10,6 +10,7 @@
 #include "api/glossaries.h"
 #include "base/log.h"
 #include "engine/langs.h"
+#include "engine/template.h"
 #include "net/loop/address.h"
 #include "net/loop/redis.h"
 #include "daemon/trust.h"
@@ -219,6 +220,12 @@ static const struct dg_opt_row model_rows[] = {
     {DG_OPT_STRING(struct dg_model_options, informal), "informal", .def = "", .max = DG_MANNER_TEXT_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "WORD",
      .help = "word of its vocabulary that asks for informal language, likewise"},
+    {DG_OPT_STRING(struct dg_model_options, template), "template", .def = "", .max = DG_TEMPLATE_TEXT_MAX,
+     .flags = DG_OPT_RELOADABLE, .unit = "TEXT",
+     .help = "prompt that has a language model translate: {text}, {source}, {target}, {source-code}, {target-code}, \\n"},
+    {DG_OPT_STRING(struct dg_model_options, stop), "template-stop", .def = "", .max = DG_TEMPLATE_STOP_MAX,
+     .flags = DG_OPT_RELOADABLE, .unit = "TEXTS",
+     .help = "what ends its answer, besides its own end: texts with | between them, \\n is a line's end"},
 };
 
 static const struct dg_opt_table sections[] = {{

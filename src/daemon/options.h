@@ -82,7 +82,7 @@ struct dg_options {
 
 /* A section `[model fr-en]`. */
 struct dg_model_options {
-    const char *path, *source, *target, *formal, *informal;
+    const char *path, *source, *target, *formal, *informal, *template, *stop;
 };
 
 extern const struct dg_opt_table dg_options_table;

@@ -13,6 +13,7 @@
 #include "daemon/trust.h"
 #include "daemon/systemd.h"
 #include "engine/langs.h"
+#include "engine/template.h"
 #include "net/loop/waker.h"
 
 #include <dirent.h>
@@ -39,6 +40,7 @@ struct entry {
     char path[PATH_MAX_LEN];
     char source[LANGS_MAX_LEN], target[LANGS_MAX_LEN]; /* "": from the vocabulary or the name */
     char formal[MANNER_MAX_LEN], informal[MANNER_MAX_LEN]; /* "": none */
+    char template[DG_TEMPLATE_TEXT_MAX + 1], stop[DG_TEMPLATE_STOP_MAX + 1]; /* "": none */
     bool is_later;       /* there was no room, or no wish, to load it now */
     struct dg_loaded *loaded;
 };
@@ -78,7 +80,8 @@ struct dg_service {
 static struct dg_engine_model model_of(const struct entry *entry)
 {
     return (struct dg_engine_model){.name = entry->name, .path = entry->path, .source = entry->source,
-                                    .target = entry->target, .formal = entry->formal, .informal = entry->informal};
+                                    .target = entry->target, .formal = entry->formal, .informal = entry->informal,
+                                    .template = entry->template, .stop = entry->stop};
 }
 
 static enum dg_err copy_text(char *to, size_t cap, const char *text, const char *what,
@@ -117,6 +120,10 @@ static enum dg_err add(struct list *list, const struct dg_engine_model *model, s
     if (!err)
         err = copy_text(entry->informal, sizeof entry->informal, model->informal ? model->informal : "",
                         "the informal word", why);
+    if (!err)
+        err = copy_text(entry->template, sizeof entry->template, model->template ? model->template : "", "the template", why);
+    if (!err)
+        err = copy_text(entry->stop, sizeof entry->stop, model->stop ? model->stop : "", "template-stop", why);
     list->n += err == DG_OK;
     return err;
 }
@@ -166,7 +173,8 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
         const char *name;
         const struct dg_model_options *model = dg_opt_section(set, "model", i, &name);
         const struct dg_engine_model wanted = {name,          model->path,   model->source,
-                                               model->target, model->formal, model->informal};
+                                               model->target, model->formal, model->informal,
+                                               model->template, model->stop};
         err = add(list, &wanted, why);
     }
     if (!err && *options->models_dir)

@@ -92,6 +92,9 @@ struct dg_search_opts {
     const uint8_t *joining; /* borrowed; [n_vocab] 1 for tokens that go on with the word before: they do not
                              * follow a copy. NULL: not known */
 
+    const uint8_t *ends; /* borrowed; [n_vocab] 1 for tokens that end the target as its last, besides the end token; not
+                          * part of a cache's key: they belong to the model. NULL: none do */
+
     bool want_alignment; /* attention of each target token over the source is kept */
 };
 

@@ -220,7 +220,7 @@ void dg_search_follow(struct dg_search *search, int from, int32_t id, float logp
 {
     struct hyp *child = &search->next[search->n_next];
     extend(search, child, from, id, logprob, attention);
-    if (id == search->words.eos_id) {
+    if (id == search->words.eos_id || (search->opts->ends && search->opts->ends[id])) {
         keep(search, child, DG_FINISH_EOS);
         search->n_finished++;
     } else {

@@ -44,7 +44,7 @@ enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_loaded *
     opts.language = how->pair->source->code;
     opts.keep_lines_whole = how->keep_lines_whole;
     opts.join_lines = how->join_lines;
-    opts.tokens_max = model->limits.source_max;
+    opts.tokens_max = model->limits.source_max - model->n_prompt;
     opts.measure = measure;
     opts.measure_ctx = &ctx;
     return dg_segmenter_run(tools->segmenter, text, &opts, segments, why);

@@ -384,7 +384,7 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
         .source_max = loaded->limits.source_max,
         .target_max = loaded->limits.target_max,
         .slots = loaded->limits.sentences,
-        .is_language_model = loaded->blueprint.family == DG_FAMILY_LM,
+        .is_language_model = loaded->blueprint.family == DG_FAMILY_LM && !dg_loaded_translates(loaded),
         .is_reader = dg_blueprint_is_reader(&loaded->blueprint),
         .can = tasks_of(&loaded->blueprint),
     };
@@ -418,14 +418,15 @@ static bool is_lm(const struct dg_loaded *model)
     return model->blueprint.family == DG_FAMILY_LM;
 }
 
-/* The models that translate: all, but for language models and those that read. `kept` has room for all. */
+/* The models that translate: all, but for those that read and language models without a template. `kept` has room for
+ * all. */
 static void list_translators(const struct dg_engine *engine, struct dg_loaded **kept, struct dg_way_map *map)
 {
     struct dg_loaded *const *models;
     const size_t n = dg_registry_list(engine->registry, &models);
     map->n_models = 0;
     for (size_t i = 0; i < n; i++)
-        if (!is_lm(models[i]) && !dg_blueprint_is_reader(&models[i]->blueprint))
+        if (dg_loaded_translates(models[i]))
             kept[map->n_models++] = models[i];
     map->models = kept;
 }
@@ -448,9 +449,9 @@ static enum dg_err find_way(const struct dg_engine *engine, const struct dg_engi
     list_translators(engine, kept, &map);
     enum dg_err err = dg_way_find(&map, asked, why, way);
     const struct dg_loaded *named = err == DG_ERR_NOT_FOUND && asked->model ? find_named(engine, asked->model) : NULL;
-    if (named && is_lm(named))
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is a language model: it goes on with a text and translates nothing",
-                         asked->model);
+    if (named && is_lm(named) && !dg_loaded_translates(named))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is a language model: it goes on with a text and translates nothing, "
+                         "unless a template is configured for it", asked->model);
     else if (named && dg_blueprint_is_reader(&named->blueprint))
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s says something of texts and translates nothing", asked->model);
     return err;

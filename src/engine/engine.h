@@ -210,6 +210,7 @@ struct dg_engine_model {
     const char *name, *path;
     const char *source, *target;   /* languages (langs.h); NULL or "": of the vocabulary or the name */
     const char *formal, *informal; /* the words of manners (langs.h); NULL or "": none */
+    const char *template, *stop;   /* how a language model is asked to translate (template.h); NULL or "": it is not */
 };
 
 /* Loads a model directory under `name`, in place of one that has it (which finishes what it has begun),

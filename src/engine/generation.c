@@ -5,6 +5,8 @@
 #include "engine/generation.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "engine/prompt.h"
+#include "engine/stops.h"
 
 #include <string.h>
 
@@ -70,34 +72,21 @@ void dg_generation_free(struct dg_generation *g)
 
 /* ---- Beginning ---------------------------------------------------------------------------------- */
 
-/* The prompt's ids, *ids owned. Where the tokenizer puts nothing before a text, a model of SentencePiece's gets its
- * beginning from the blueprint, and so does an empty prompt. */
 static enum dg_err read_prompt(const struct dg_generation *g, struct dg_tokenizer_work *work, struct dg_why *why,
                                int32_t **ids, size_t *n)
 {
-    const struct dg_tokenizer *tokenizer = g->model->tokenizer;
-    const struct dg_blueprint *bp = &g->model->blueprint;
-    const struct dg_tokenizer_opts how = {.add_eos = dg_tokenizer_subword(tokenizer) != NULL,
-                                          .reads_special = g->asked.reads_special};
-    const struct dg_token *tokens;
-    size_t n_tokens = 0, at = 0;
-    enum dg_err err = dg_tokenizer_encode(tokenizer, work, g->asked.prompt, &how, why, &tokens, &n_tokens);
-    if (err)
-        return err;
-    if (n_tokens > g->model->limits.source_max)
-        return dg_why_set(why, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu", n_tokens,
-                          g->model->limits.source_max);
-    const bool begins = !dg_tokenizer_subword(tokenizer) || n_tokens == 0;
-    const int32_t first = bp->bos_id != DG_ID_NONE ? bp->bos_id : n_tokens == 0 ? bp->eos_id : DG_ID_NONE;
-    *ids = dg_try_calloc(n_tokens + 1, sizeof **ids);
-    if (!*ids)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a prompt");
-    if (begins && first != DG_ID_NONE)
-        (*ids)[at++] = first;
-    for (size_t i = 0; i < n_tokens; i++)
-        (*ids)[at++] = tokens[i].id;
-    *n = at;
-    return DG_OK;
+    struct dg_token *tokens = NULL;
+    enum dg_err err = dg_prompt_encode(g->model, work, g->asked.prompt, g->asked.reads_special, why, &tokens, n);
+    if (!err && *n > g->model->limits.source_max)
+        err = dg_why_set(why, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu", *n,
+                         g->model->limits.source_max);
+    *ids = err ? NULL : dg_try_calloc(*n + 1, sizeof **ids);
+    for (size_t i = 0; *ids && i < *n; i++)
+        (*ids)[i] = tokens[i].id;
+    if (!err && !*ids)
+        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a prompt");
+    dg_free(tokens);
+    return err;
 }
 
 static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size_t n, struct dg_why *why)
@@ -146,33 +135,10 @@ enum dg_err dg_generation_begin(struct dg_generation *g, struct dg_sched *sched,
 
 /* ---- Text ---------------------------------------------------------------------------------------- */
 
-/* Where the first stop text begins in [from, ...); SIZE_MAX: nowhere. */
-static size_t find_stop(const struct dg_generate *asked, struct dg_span text, size_t from)
-{
-    for (size_t at = from; at < text.len; at++)
-        for (size_t i = 0; i < asked->n_stops; i++)
-            if (dg_span_eq(dg_span_sub(text, at, asked->stops[i].len), asked->stops[i]))
-                return at;
-    return SIZE_MAX;
-}
-
-/* Bytes at the end that may be the beginning of a stop text. */
-static size_t doubtful(const struct dg_generate *asked, struct dg_span text)
-{
-    size_t most = 0;
-    for (size_t i = 0; i < asked->n_stops; i++) {
-        const struct dg_span stop = asked->stops[i];
-        for (size_t len = stop.len - 1 < text.len ? stop.len - 1 : text.len; len > most; len--)
-            if (memcmp(text.ptr + text.len - len, stop.ptr, len) == 0)
-                most = len;
-    }
-    return most;
-}
-
 static void show(struct dg_generation *g, bool is_last)
 {
     const struct dg_span text = dg_buf_span(&g->text);
-    const size_t upto = text.len - (is_last ? 0 : doubtful(&g->asked, text));
+    const size_t upto = text.len - (is_last ? 0 : dg_stops_doubtful(g->asked.stops, g->asked.n_stops, text));
     if (upto <= g->n_told)
         return;
     if (g->events->on_delta && !g->err)
@@ -189,7 +155,7 @@ static enum dg_err hear(struct dg_generation *g, struct dg_span delta)
         return err;
     size_t from = before > reach ? before - reach : 0;
     from = from > g->n_told ? from : g->n_told;
-    const size_t at = find_stop(&g->asked, dg_buf_span(&g->text), from);
+    const size_t at = dg_stops_find(g->asked.stops, g->asked.n_stops, dg_buf_span(&g->text), from);
     if (at != SIZE_MAX) {
         dg_buf_truncate(&g->text, at);
         g->is_ended = g->was_stopped = true;

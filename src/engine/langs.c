@@ -295,6 +295,24 @@ static enum dg_err make_opus(struct dg_langs *langs, const struct making *m, str
     return err;
 }
 
+/* A template's: whatever is configured, else what the name says. */
+static enum dg_err make_told(struct dg_langs *langs, const struct making *m, struct side sides[2], struct dg_why *why)
+{
+    struct dg_span list = dg_span_cstr(m->opts->target), code, word;
+    enum dg_err err = plain_sources(&sides[0], m, why);
+    while (!err && next_item(&list, &code, &word))
+        err = add_plain(&sides[1], code, why);
+    if (!err && sides[1].n == 0)
+        err = add_plain(&sides[1], language_of_name(m->opts->name, 0), why);
+    for (size_t side = 0; side < 2 && !err; side++)
+        for (size_t i = 0; i < sides[side].n && !err; i++)
+            if (!*sides[side].items[i].tag.text)
+                err = dg_why_set(why, DG_ERR_INVALID, "%s: '%s' is no language; a template needs to know what it asks for, set "
+                                 "source and target", side ? "target" : "source", sides[side].items[i].code);
+    langs->rule = DG_LANGS_IN_WORDS;
+    return err;
+}
+
 static enum dg_err list_words(struct making *m, struct dg_why *why)
 {
     enum dg_err err = dg_tokenizer_languages(m->opts->tokenizer, &m->words, &m->n_words);
@@ -373,7 +391,8 @@ enum dg_err dg_langs_new(struct dg_langs **out, const struct dg_langs_opts *aske
     langs->usual_target = DG_LANGS_MAX;
     enum dg_err err = list_words(&m, why);
     if (!err)
-        err = opts.rule == DG_LANG_NONE ? make_opus(langs, &m, sides, why) : make_any_pair(langs, &m, sides, why);
+        err = opts.is_told              ? make_told(langs, &m, sides, why)
+              : opts.rule == DG_LANG_NONE ? make_opus(langs, &m, sides, why) : make_any_pair(langs, &m, sides, why);
     if (!err)
         err = set_manner(&opts, opts.formal, false, &sides[1], why);
     if (!err)
@@ -435,6 +454,7 @@ struct dg_pair dg_langs_pair(const struct dg_langs *langs, size_t source, size_t
     struct dg_pair pair = {&langs->sources[source], &langs->targets[target], -1, -1, {-1, -1}, 0, NULL};
     switch (langs->rule) {
     case DG_LANGS_FIXED:
+    case DG_LANGS_IN_WORDS:
         break;
     case DG_LANGS_TARGET_FIRST:
         pair.first_id = pair.target->source_id;
@@ -479,7 +499,8 @@ static enum dg_err choose(const struct dg_lang *list, size_t n, const char *text
 enum dg_err dg_langs_choose(const struct dg_langs *langs, const char *source, const char *target, struct dg_why *why,
                             struct dg_pair *pair)
 {
-    bool tells_source = langs->rule == DG_LANGS_SOURCE_FIRST || langs->rule == DG_LANGS_SOURCE_LAST;
+    bool tells_source = langs->rule == DG_LANGS_SOURCE_FIRST || langs->rule == DG_LANGS_SOURCE_LAST ||
+                        langs->rule == DG_LANGS_IN_WORDS;
     size_t s = langs->n_sources == 1 || !tells_source ? 0 : langs->n_sources, t = langs->usual_target;
     enum dg_err err = choose(langs->sources, langs->n_sources, tells_source ? source : "", "source", why, &s);
     if (!err)

@@ -7,6 +7,7 @@
  *     target first    >>fra<< text </s>                        one model, many targets (OPUS-MT en-ROMANCE)
  *     source first    __fr__ text </s>  =>  __en__ text </s>   any pair (M2M100, NLLB)
  *     source last     text </s> fra_Latn  =>  eng_Latn text    any pair (older NLLB)
+ *     in words        "Translate from French ..."              any pair that is configured (template.h)
  *
  *     err = dg_langs_new(&langs, &opts, &why);
  *     size_t s = dg_langs_find(langs->sources, langs->n_sources, &tag, text);
@@ -54,7 +55,7 @@ struct dg_lang {
     struct dg_manner formal, informal; /* of a target */
 };
 
-enum dg_langs_rule { DG_LANGS_FIXED, DG_LANGS_TARGET_FIRST, DG_LANGS_SOURCE_FIRST, DG_LANGS_SOURCE_LAST };
+enum dg_langs_rule { DG_LANGS_FIXED, DG_LANGS_TARGET_FIRST, DG_LANGS_SOURCE_FIRST, DG_LANGS_SOURCE_LAST, DG_LANGS_IN_WORDS };
 
 struct dg_langs {
     atomic_size_t n_refs;
@@ -73,6 +74,7 @@ struct dg_langs_opts {
     const char *formal, *informal; /* words as configured: ">>formal<<", "target:<F>", of one language only "de=>>Sie<<", with
                                     * commas between; NULL or "": none */
     int32_t forced_id;             /* what the model is forced to say first; -1: nothing */
+    bool is_told; /* in words, by a template: languages are those configured, as many as one likes */
 };
 
 /* One reference. DG_ERR_NOT_FOUND: a configured language is none of the model's, or a word not of its vocabulary. */

@@ -4,7 +4,9 @@
 /* Loading a model for service: look (check, measure), take the memory, pack, try it, give it decoders. */
 #include "engine/loaded.h"
 #include "base/mem.h"
+#include "engine/prompt.h"
 #include "engine/remote_value.h"
+#include "engine/template.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +29,9 @@ void dg_loaded_free(struct dg_loaded *loaded)
     if (loaded->labels)
         dg_labels_close(loaded->labels);
     dg_free(loaded->labels);
+    dg_template_free(loaded->template);
+    dg_free(loaded->prompt);
+    dg_free(loaded->stop);
     dg_free(loaded->name);
     dg_free(loaded->path);
     dg_free(loaded->source);
@@ -74,7 +79,8 @@ static enum dg_err list_languages(struct dg_loaded *loaded, struct dg_why *why)
                                        .name = loaded->name,
                                        .formal = loaded->formal,
                                        .informal = loaded->informal,
-                                       .forced_id = loaded->blueprint.forced_bos_id};
+                                       .forced_id = loaded->blueprint.forced_bos_id,
+                                       .is_told = *loaded->prompt != '\0'};
     return dg_langs_new(&loaded->langs, &opts, why);
 }
 
@@ -117,6 +123,34 @@ static enum dg_err open_reader(struct dg_loaded *loaded, const char *path, struc
         return DG_OK;
     return dg_why_set(why, DG_ERR_FORMAT, "%s: labels.txt has %zu labels, the network %zu; these files do not belong together",
                       path, labels->n, bp->decoder.V);
+}
+
+/* ---- Template ----------------------------------------------------------------------------------- */
+
+/* Reads the template, and how much room it takes: that of the longest names. */
+static enum dg_err open_template(struct dg_loaded *loaded, struct dg_why *why)
+{
+    const struct dg_template_opts opts = {
+        .prompt = loaded->prompt, .stop = loaded->stop, .tokenizer = loaded->tokenizer, .blueprint = &loaded->blueprint};
+    const struct dg_langs *langs = loaded->langs;
+    struct dg_tokenizer_work *work = NULL;
+    if (!*loaded->prompt)
+        return *loaded->stop ? dg_why_set(why, DG_ERR_INVALID, "template-stop without a template") : DG_OK;
+    if (loaded->blueprint.family != DG_FAMILY_LM)
+        return dg_why_set(why, DG_ERR_INVALID, "a template is for language models; this one translates by itself");
+    enum dg_err err = dg_template_new(&loaded->template, &opts, why);
+    work = err ? NULL : dg_tokenizer_work_new();
+    const size_t most = langs->n_sources > langs->n_targets ? langs->n_sources : langs->n_targets;
+    for (size_t i = 0; i < most && !err; i++) {
+        const struct dg_pair pair = dg_langs_pair(langs, i % langs->n_sources, i % langs->n_targets);
+        struct dg_token *tokens = NULL;
+        size_t n = 0;
+        err = dg_prompt_ask(loaded, &pair, work, DG_SPAN(""), why, &tokens, &n);
+        dg_free(tokens);
+        loaded->n_prompt = n > loaded->n_prompt ? n : loaded->n_prompt;
+    }
+    dg_tokenizer_work_free(work);
+    return err;
 }
 
 /* ---- Self-test ---------------------------------------------------------------------------------- */
@@ -309,12 +343,18 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
     if (!err && !opts->limits.whole_vocabulary && !reads)
         err = dg_lex_open(&loaded->lex, path, loaded->blueprint.encoder.V, loaded->blueprint.decoder.V, why);
     if (!err)
+        err = open_template(loaded, why);
+    if (!err)
         err = measure(loaded, opts, model, why);
+    if (!err && loaded->template && loaded->n_prompt + 16 > loaded->limits.source_max)
+        err = dg_why_set(why, DG_ERR_RANGE, "the template takes %zu tokens, and prompts may have %zu: there is no room for a "
+                         "text; raise prompt-max or shorten the template", loaded->n_prompt, loaded->limits.source_max);
     if (err || opts->is_stand_in)
         goto out;
-    if (opts->wants_fingerprint)
+    const bool has_name = opts->wants_fingerprint && !loaded->template; /* what ends its answers is not of its files */
+    if (has_name)
         err = dg_remote_fingerprint(path, why, loaded->fingerprint);
-    loaded->has_fingerprint = opts->wants_fingerprint && !err;
+    loaded->has_fingerprint = has_name && !err;
     if (!err)
         err = take_memory(loaded, why);
     const bool carries = loaded->blueprint.family != DG_FAMILY_LM && !reads;
@@ -339,6 +379,8 @@ out:
         loaded->labels = NULL;
         dg_tokenizer_close(loaded->tokenizer);
         dg_lex_close(loaded->lex);
+        dg_template_free(loaded->template);
+        loaded->template = NULL;
         loaded->tokenizer = NULL;
         loaded->limits.lex = loaded->lex = NULL;
     }
@@ -367,6 +409,8 @@ enum dg_err dg_loaded_open(struct dg_loaded **out, const struct dg_loaded_opts *
     loaded->target = copy(model->target);
     loaded->formal = copy(model->formal);
     loaded->informal = copy(model->informal);
+    loaded->prompt = copy(model->template);
+    loaded->stop = copy(model->stop);
     enum dg_err err = load(loaded, opts, why);
     if (err) {
         dg_loaded_free(loaded);
@@ -388,6 +432,9 @@ struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded)
         .target = dg_xstrdup(loaded->target),
         .formal = dg_xstrdup(loaded->formal),
         .informal = dg_xstrdup(loaded->informal),
+        .prompt = dg_xstrdup(loaded->prompt),
+        .stop = dg_xstrdup(loaded->stop),
+        .n_prompt = loaded->n_prompt,
         .langs = dg_langs_ref(loaded->langs),
         .sched = loaded->sched,
         .ledger = loaded->ledger,

@@ -30,6 +30,7 @@
 #include <stdbool.h>
 
 struct dg_engine_cache_stats;
+struct dg_template;
 
 /* The ids that an encoder alone has around its texts and in place of hidden words; -1: there is none. */
 struct dg_marks {
@@ -40,6 +41,9 @@ struct dg_loaded {
     char *name;           /* owned, as configured: "fr-en" */
     char *path;           /* owned */
     char *source, *target, *formal, *informal; /* owned; as configured, for the next time that it is opened */
+    char *prompt, *stop;    /* owned; likewise, of the template */
+    struct dg_template *template;     /* owned; how it is asked to translate; NULL in a stand-in, and where it is not */
+    size_t n_prompt;                  /* tokens of it around a text */
     struct dg_langs *langs; /* a reference; what it reads and says, one of each or many */
     struct dg_tokenizer *tokenizer;   /* NULL in a stand-in, and so are */
     struct dg_net *net;
@@ -87,7 +91,14 @@ enum dg_err dg_loaded_open(struct dg_loaded **loaded, const struct dg_loaded_opt
 static inline struct dg_engine_model dg_loaded_model(const struct dg_loaded *loaded)
 {
     return (struct dg_engine_model){.name = loaded->name, .path = loaded->path, .source = loaded->source,
-                                    .target = loaded->target, .formal = loaded->formal, .informal = loaded->informal};
+                                    .target = loaded->target, .formal = loaded->formal, .informal = loaded->informal,
+                                    .template = loaded->prompt, .stop = loaded->stop};
+}
+
+/* It can be asked for translations: every model but those that read, and language models without a template. */
+static inline bool dg_loaded_translates(const struct dg_loaded *loaded)
+{
+    return !dg_blueprint_is_reader(&loaded->blueprint) && (loaded->blueprint.family != DG_FAMILY_LM || *loaded->prompt);
 }
 
 /* A stand-in for a model that is at hand. NULL: no memory. */

@@ -32,6 +32,11 @@ enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engin
     struct dg_loaded *loaded;
     struct dg_pair pair;
     enum dg_err err = dg_engine_find(engine, request, why, &loaded, &pair);
+    if (!err && *loaded->prompt) {
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is a language model that is asked to translate: it has no scores of given "
+                         "translations", loaded->name);
+        dg_loaded_unref(loaded);
+    }
     if (err)
         return err;
     struct dg_scoring *made = dg_try_calloc(1, sizeof *made);

@@ -6,8 +6,10 @@
 #include "base/mem.h"
 #include "engine/cut.h"
 #include "engine/prepare.h"
+#include "engine/prompt.h"
 #include "engine/remote_value.h"
 #include "engine/request.h"
+#include "engine/template.h"
 #include "text/weave.h"
 
 #include <string.h>
@@ -30,6 +32,20 @@ static bool is_last_leg(const struct dg_sentence *sentence)
 }
 
 /* ---- Life --------------------------------------------------------------------------------------- */
+
+/* The tokens of a text, for the present leg's model; *owned is to be freed. */
+static enum dg_err encode(const struct dg_sentence *sentence, struct dg_request_tools *tools, struct dg_span text,
+                          struct dg_why *why, const struct dg_token **tokens, size_t *n, struct dg_token **owned)
+{
+    const struct dg_loaded *model = model_of(sentence);
+    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(pair_of(sentence));
+    *owned = NULL;
+    if (!model->template)
+        return dg_tokenizer_encode(model->tokenizer, tools->work, text, &opts, why, tokens, n);
+    enum dg_err err = dg_prompt_ask(model, pair_of(sentence), tools->work, text, why, owned, n);
+    *tokens = *owned;
+    return err;
+}
 
 /* What the present leg's model gets. */
 static enum dg_err set_ids(struct dg_sentence *sentence, const struct dg_token *tokens, size_t n,
@@ -86,6 +102,9 @@ static enum dg_err keep_tokens(struct dg_sentence *sentence, const struct dg_pre
 static enum dg_err new_carry(struct dg_sentence *sentence)
 {
     const struct dg_engine_request *asked = &sentence->request->asked;
+    for (size_t i = 0; i < sentence->request->n_legs; i++)
+        if (sentence->request->legs[i]->template) /* it knows no words that stand for others */
+            return DG_OK;
     if (asked->no_protect || (sentence->is_first && asked->prefix.len > 0))
         return DG_OK;
     sentence->carry = dg_try_malloc(sizeof *sentence->carry);
@@ -167,7 +186,7 @@ static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_to
                                      .n_tokens = n,
                                      .carry = sentence->carry,
                                      .any_case = prepared->casing != DG_CASING_PLAIN,
-                                     .tokenizer = request->n_legs == 1 ? last->tokenizer : NULL,
+                                     .tokenizer = request->n_legs == 1 && !last->template ? last->tokenizer : NULL,
                                      .language = request->pairs[request->n_legs - 1].target->tag.language,
                                      .scan = &tools->scan};
     if (request->n_dictionaries == 0)
@@ -186,7 +205,6 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
 {
     const struct dg_request *request = sentence->request;
     const struct dg_segment *part = &request->parts[sentence->part];
-    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(pair_of(sentence));
     struct dg_span *extra = NULL;
     size_t n_extra = 0;
     enum dg_err err = DG_OK;
@@ -194,7 +212,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
         err = list_extra(request, sentence, &extra, &n_extra);
     const struct dg_prepare_opts prepare = {.language = request->pairs[0].source->tag.language,
                                             .joined = part->joined,
-                                            .keep_case = request->asked.keep_case,
+                                            .keep_case = request->asked.keep_case || request->legs[0]->template,
                                             .carry = sentence->carry,
                                             .words = &request->legs[0]->carry_words,
                                             .extra = extra ? extra : request->asked.protect,
@@ -202,6 +220,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
                                             .list = &tools->protected};
     struct dg_prepared prepared;
     const struct dg_token *tokens;
+    struct dg_token *owned = NULL;
     size_t n = 0;
     if (err)
         return err;
@@ -210,8 +229,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
     if (!err && sentence->carry && !sentence->carry->text)
         free_carry(sentence);
     if (!err)
-        err = dg_tokenizer_encode(request->legs[0]->tokenizer, tools->work, prepared.text, &opts, why,
-                                  &tokens, &n);
+        err = encode(sentence, tools, prepared.text, why, &tokens, &n, &owned);
     if (!err)
         err = keep_tokens(sentence, &prepared, tokens, n, why);
     if (!err)
@@ -220,6 +238,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
         err = find_terms(sentence, tools, &prepared, tokens, n);
     sentence->casing = prepared.casing;
     sentence->in_place = prepared.in_place;
+    dg_free(owned);
     dg_prepared_deinit(&prepared);
     return err;
 }
@@ -247,6 +266,8 @@ enum dg_err dg_sentence_new(struct dg_request *request, struct dg_request_tools 
     dg_buf_init(&sentence->raw, DG_SENTENCE_MAX);
     dg_buf_init(&sentence->text, DG_SENTENCE_MAX);
     dg_tokenizer_stream_init(&sentence->stream, request->legs[0]->tokenizer, DG_SENTENCE_MAX);
+    if (request->legs[0]->template)
+        dg_tokenizer_stream_goes_on(&sentence->stream);
     enum dg_err err = new_carry(sentence);
     if (!err)
         err = tokenise(sentence, tools, why);
@@ -307,8 +328,8 @@ static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools
 static enum dg_err ready_piece(struct dg_sentence *sentence, struct dg_request_tools *tools,
                                struct dg_span piece)
 {
-    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(pair_of(sentence));
     const struct dg_token *tokens;
+    struct dg_token *owned = NULL;
     size_t n;
     struct dg_buf dressed;
     const struct dg_loaded *model = model_of(sentence);
@@ -316,9 +337,12 @@ static enum dg_err ready_piece(struct dg_sentence *sentence, struct dg_request_t
     sentence->flight = NULL;
     sentence->n_fed = sentence->n_carried = 0;
     dg_buf_clear(&sentence->raw);
+    sentence->heard_from = sentence->heard_upto = 0;
     sentence->out = (struct dg_carry_out){.n_read = 0};
     dg_tokenizer_stream_deinit(&sentence->stream);
     dg_tokenizer_stream_init(&sentence->stream, model->tokenizer, DG_SENTENCE_MAX);
+    if (model->template)
+        dg_tokenizer_stream_goes_on(&sentence->stream);
     dg_buf_init(&dressed, 8 * piece.len + 1024);
     enum dg_err err = DG_OK;
     if (sentence->carry && sentence->carry->n > 0) {
@@ -326,11 +350,12 @@ static enum dg_err ready_piece(struct dg_sentence *sentence, struct dg_request_t
         piece = dg_buf_span(&dressed);
     }
     if (!err)
-        err = dg_tokenizer_encode(model->tokenizer, tools->work, piece, &opts, NULL, &tokens, &n);
+        err = encode(sentence, tools, piece, NULL, &tokens, &n, &owned);
     if (!err)
         err = set_ids(sentence, tokens, n, NULL);
     if (!err)
         err = constrain(sentence, tokens, n);
+    dg_free(owned);
     dg_buf_deinit(&dressed);
     return err;
 }
@@ -455,10 +480,22 @@ int dg_finish_badness(enum dg_finish finish)
     return rank[finish];
 }
 
+/* Of what a language model said the translation, as far as it is certain. */
+static enum dg_err emit_heard(struct dg_sentence *sentence, bool is_over)
+{
+    const struct dg_span said = dg_buf_span(&sentence->raw);
+    const size_t told = sentence->heard_upto - sentence->heard_from;
+    dg_template_hear(model_of(sentence)->template, said, is_over, &sentence->heard_from, &sentence->heard_upto);
+    const size_t len = sentence->heard_upto - sentence->heard_from;
+    return dg_buf_append_span(&sentence->text, dg_span_sub(said, sentence->heard_from + told, len - told));
+}
+
 /* Puts what the model said into the text, as it is shown. Where letters change at the end, nothing before. */
 static enum dg_err emit(struct dg_sentence *sentence, bool is_over)
 {
     struct dg_carry_out *out = &sentence->out;
+    if (model_of(sentence)->template)
+        return emit_heard(sentence, is_over);
     bool is_cased = sentence->casing != DG_CASING_PLAIN && is_last_leg(sentence);
     if (is_cased && !is_over)
         return DG_OK;
@@ -483,7 +520,9 @@ static enum dg_err feed(struct dg_sentence *sentence, bool is_over)
     struct dg_span delta;
     for (; !err && sentence->n_fed < n; sentence->n_fed++) {
         err = dg_tokenizer_stream_push(&sentence->stream, ticket->shown_ids[sentence->n_fed], &delta);
-        if (!err)
+        if (err == DG_ERR_RANGE && model_of(sentence)->template) /* an output row behind the vocabulary's end */
+            err = DG_OK;
+        else if (!err)
             err = dg_buf_append_span(&sentence->raw, delta);
     }
     if (!err && is_over) {
@@ -657,7 +696,8 @@ static bool can_join(const struct dg_request *request, const struct dg_flight *f
 static bool needs_alignment(const struct dg_sentence *sentence)
 {
     const struct dg_request *request = sentence->request;
-    return request->n_legs == 1 && request->doc && request->doc_parts[sentence->part].has_markup;
+    return request->n_legs == 1 && !request->legs[0]->template && request->doc &&
+           request->doc_parts[sentence->part].has_markup;
 }
 
 /* Demands what is carried and the terms of glossaries, besides what `search` demands already. */
@@ -697,6 +737,8 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
     }
     search.want_alignment |= needs_alignment(sentence);
     dg_pair_lead(pair_of(sentence), &search);
+    if (model_of(sentence)->template)
+        search.ends = dg_template_ends(model_of(sentence)->template);
     enum dg_err err = demand_more(sentence, &search);
     *out = search;
     return err;
@@ -796,11 +838,44 @@ bool dg_sentence_is_showable(const struct dg_sentence *sentence)
     return is_last_leg(sentence) && (sentence->casing == DG_CASING_PLAIN || sentence->is_over);
 }
 
+/* The same of a language model's: of each the translation. */
+static enum dg_err other_heard(const struct dg_sentence *sentence, const struct dg_ticket_answer *answer,
+                               struct dg_buf *texts)
+{
+    struct dg_tokenizer_stream stream;
+    struct dg_buf said;
+    struct dg_span delta;
+    size_t from = 0, upto = 0;
+    enum dg_err err = DG_OK;
+    dg_buf_init(&said, DG_SENTENCE_MAX);
+    dg_tokenizer_stream_init(&stream, model_of(sentence)->tokenizer, DG_SENTENCE_MAX);
+    dg_tokenizer_stream_goes_on(&stream);
+    for (size_t i = 0; i < answer->n_ids && !err; i++) {
+        err = dg_tokenizer_stream_push(&stream, answer->ids[i], &delta);
+        if (err == DG_ERR_RANGE)
+            err = DG_OK;
+        else if (!err)
+            err = dg_buf_append_span(&said, delta);
+    }
+    if (!err)
+        err = dg_tokenizer_stream_finish(&stream, &delta);
+    if (!err)
+        err = dg_buf_append_span(&said, delta);
+    dg_template_hear(model_of(sentence)->template, dg_buf_span(&said), true, &from, &upto);
+    if (!err)
+        err = dg_buf_append_span(texts, dg_span_sub(dg_buf_span(&said), from, upto - from));
+    dg_buf_deinit(&said);
+    dg_tokenizer_stream_deinit(&stream);
+    return err;
+}
+
 /* Appends the text of an answer that is not the first. */
 static enum dg_err other_answer(const struct dg_sentence *sentence, const struct dg_ticket_answer *answer,
                                 struct dg_buf *texts)
 {
     size_t from = texts->len;
+    if (model_of(sentence)->template)
+        return other_heard(sentence, answer, texts);
     enum dg_err err =
         dg_tokenizer_decode(model_of(sentence)->tokenizer, answer->ids, answer->n_ids, texts);
     if (!err)

@@ -51,6 +51,7 @@ struct dg_sentence {
     struct dg_tokenizer_stream stream;
     struct dg_carry *carry;      /* owned; NULL: nothing is carried */
     struct dg_carry_out out;     /* how far `raw` was undressed */
+    size_t heard_from, heard_upto; /* of a language model: what of `raw` is its translation */
     struct dg_constraint *constraints; /* owned; [DG_CONSTRAINTS_MAX] of the present ticket */
     struct dg_constraint *carried; /* owned; [n_carried] what is carried, in the present piece, */
     struct dg_phrase *phrases;   /* owned; [DG_CARRY_MAX] */

@@ -257,6 +257,7 @@ static void print_languages(const struct card *card)
     static const char *const rules[] = {[DG_LANGS_FIXED] = "not told",
                                         [DG_LANGS_TARGET_FIRST] = "the target is told before the source",
                                         [DG_LANGS_SOURCE_FIRST] = "told before the source and before the target",
+                                        [DG_LANGS_IN_WORDS] = "told in words",
                                         [DG_LANGS_SOURCE_LAST] = "told behind the source and before the target"};
     const struct dg_langs *langs = card->langs;
     if (!langs) {

@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "engine/engine.h"
 #include "engine/langs.h"
+#include "engine/template.h"
 #include "engine/terms_json.h"
 #include "tools/ids.h"
 #include "tools/line_pipe.h"
@@ -45,6 +46,10 @@ static const struct dg_opt_row rows[] = {
              "target only"},
     {DG_OPT_STRING(struct translate, informal), "informal", .def = "", .max = DG_MANNER_TEXT_MAX, .unit = "WORD",
      .help = "word of the model's vocabulary that asks for informal language, likewise"},
+    {DG_OPT_STRING(struct translate, template), "template", .def = "", .max = DG_TEMPLATE_TEXT_MAX, .unit = "TEXT",
+     .help = "prompt that has a language model translate, with {text}, {source}, {target}, \\n; languages by --source and --target"},
+    {DG_OPT_STRING(struct translate, stop), "template-stop", .def = "", .max = DG_TEMPLATE_STOP_MAX, .unit = "TEXTS",
+     .help = "what ends its answer, besides its own end; texts with | between them"},
     {DG_OPT_BOOL(struct translate, stream), "stream", .def = "no", .heading = "Output",
      .help = "print words as they come"},
     {DG_OPT_BOOL(struct translate, scores), "scores", .def = "no",
@@ -356,7 +361,10 @@ enum dg_err translate_load(struct dg_engine *engine, const struct translate *fla
                            struct dg_why *why)
 {
     const struct dg_engine_model model = {
-        .name = name, .path = flags->model, .formal = flags->formal, .informal = flags->informal};
+        .name = name, .path = flags->model, .formal = flags->formal, .informal = flags->informal,
+        .template = flags->template, .stop = flags->stop,
+        .source = *flags->template ? flags->remote.source : NULL, /* what it is told has to be known */
+        .target = *flags->template ? flags->remote.target : NULL};
     struct dg_loaded *loaded;
     enum dg_err err = dg_engine_open(engine, &model, why, &loaded);
     return err ? err : dg_engine_publish(engine, loaded, why);
@@ -456,7 +464,8 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
 {
     static const char *const own[] = {"threads", "slots",  "shortlist", "ids",  "scores",   "alignment",
                                       "alignment-layer", "alignment-head", "json", "nbest", "prefix",
-                                      "must",    "suppress", "max-extra", "formal", "informal"};
+                                      "must",    "suppress", "max-extra", "formal", "informal",
+                                      "template", "template-stop"};
     bool is_remote = *flags->remote.server;
     if (!is_remote && !*flags->model)
         return dg_why_set(why, DG_ERR_USAGE, "expected --model DIR, or --server URL for a running daemon");

@@ -26,6 +26,7 @@ struct translate {
     int format;    /* enum dg_doc_format */
     int formality; /* enum dg_formality */
     const char *formal, *informal; /* words of the model's vocabulary */
+    const char *template, *stop;   /* of a language model */
     const char *prefix, *suppress, *glossary;
     struct dg_opt_list must;
     struct search_flags search;

@@ -125,6 +125,47 @@ class Generate(IntegrationTest):
         self.assertEqual(special["usage"]["input_tokens"], 2)
         self.assertGreater(text["usage"]["input_tokens"], 5)
 
+    def test_a_template_makes_it_translate(self):
+        folder = self.models("gpt2")
+        template = r"{source} to {target}:\n{text}\n"
+        conf = f"[model nonsense]\npath = {folder}/gpt2\nsource = fr, de\ntarget = en, nl\ntemplate = {template}\n"
+        server = self.start(conf=conf)
+
+        def post(path, body, status=200):
+            got, _, answer = server.request("POST", path, body=json.dumps(body).encode(),
+                                            headers={"Content-Type": "application/json"})
+            self.assertEqual(got, status, answer)
+            return answer
+
+        text = "Das kleine Haus. Am Fluss."
+        body = {"text": text, "source": "de", "target": "nl"}
+        answer = json.loads(post("/v1/translate", body))
+        first = answer["translations"][0]["text"]
+        self.assertIn("nonsense", json.dumps(answer))
+        out, _ = tool("translate", f"--model={folder}/gpt2", f"--template={template}", "--source=de", "--target=nl",
+                      text=text + "\n")
+        self.assertEqual(out, first + "\n")
+        self.assertEqual(json.loads(post("/v1/translate", body))["translations"][0]["text"], first)
+        relayed = json.loads(post("/translate", {"q": text, "source": "de", "target": "nl"}))
+        self.assertEqual(relayed["translatedText"], first)
+        events = post("/v1/translate", {**body, "stream": True}).decode()
+        deltas = [json.loads(line[6:])["text"] for event in events.split("\n\n") if "event: token" in event
+                  for line in event.splitlines() if line.startswith("data: ")]
+        self.assertEqual("".join(deltas), first)
+        model = json.loads(server.request("GET", "/v1/models")[2])["models"][0]
+        self.assertEqual((model["kind"], model["sources"], model["targets"]), ("translation", ["fr", "de"], ["en", "nl"]))
+        self.assertIn("no scores", post("/v1/score", {"source": "de", "target": "nl", "text": "a", "translation": "b"},
+                                        400).decode())
+        self.assertEqual(json.loads(post("/v1/translate", {**body, "target": "ja"}, 404))["error"]["code"], "no_such_model")
+
+    def test_a_wrong_template_is_refused_at_the_start(self):
+        folder = self.models("gpt2")
+        for line, says in (("template = Translate this", "{text}"), ("template = {text} {tongue}", "{tongue}"),
+                           ("template-stop = x", "without a template")):
+            result = self.run_program("--listen=127.0.0.1:0", conf=f"[model x]\npath = {folder}/gpt2\nsource = fr\ntarget = en\n{line}\n".encode())
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(says, str(result.stderr))
+
     def test_refusals_are_precise(self):
         server = self.start(f"--models-dir={self.models('gpt2', 'llama')}", "--prompt-max=40", "--max-characters=300")
         for body, status, field, says in (
