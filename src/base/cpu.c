@@ -253,6 +253,42 @@ static unsigned cores_by_affinity(void)
     return n;
 }
 
+/* The number of core i of a set of n. */
+static size_t core_of(const cpu_set_t *set, size_t size, unsigned i, unsigned n)
+{
+    size_t core = 0;
+    for (unsigned left = i % n; core < MASK_CPUS; core++)
+        if (CPU_ISSET_S(core, size, set) && left-- == 0)
+            break;
+    return core;
+}
+
+/* Pins to core i, or to what is allowed already. */
+static bool pin(const unsigned *i)
+{
+    cpu_set_t *set = CPU_ALLOC(MASK_CPUS);
+    const size_t size = CPU_ALLOC_SIZE(MASK_CPUS);
+    bool is_done = set && sched_getaffinity(0, size, set) == 0 && CPU_COUNT_S(size, set) > 0;
+    if (is_done && i) {
+        const size_t core = core_of(set, size, *i, (unsigned)CPU_COUNT_S(size, set));
+        CPU_ZERO_S(size, set);
+        CPU_SET_S(core, size, set);
+    }
+    is_done = is_done && sched_setaffinity(0, size, set) == 0;
+    CPU_FREE(set);
+    return is_done;
+}
+
+bool dg_cpu_pin(unsigned i)
+{
+    return pin(&i);
+}
+
+bool dg_cpu_may_pin(void)
+{
+    return pin(NULL);
+}
+
 unsigned dg_cpu_cores(void)
 {
     return tighter(cores_by_affinity(), dg_cpu_quota(""));

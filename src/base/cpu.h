@@ -12,6 +12,7 @@
 #define DG_BASE_CPU_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*      feature               bit  name */
@@ -46,6 +47,13 @@ const char *dg_cpu_features_text(uint32_t features, char *room, size_t cap);
 /* Cores this process may keep busy, at least 1: its affinity, and the CPU quota of its control group
  * (v1 or v2, and of every group above it), rounded up. */
 unsigned dg_cpu_cores(void);
+
+/* Keeps the calling thread on one of the cores that it may use: the one number i of them, counted round. False: the system
+ * does not let us, and the thread runs where it did. */
+bool dg_cpu_pin(unsigned i);
+
+/* Whether it would let us; changes nothing. */
+bool dg_cpu_may_pin(void);
 
 /* The quota alone, with /proc and /sys below `root` ("" for the real ones): cores rounded up, 0 when
  * there is no quota. */

@@ -6,6 +6,7 @@
  * that the loop goes on serving. What there is no room for beside the models in memory is only offered: at a reload
  * under a tight memory-limit that is also what serves, which then comes back in its new version when asked for. */
 #include "daemon/service.h"
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "daemon/memory.h"
 #include "daemon/options.h"
@@ -375,6 +376,14 @@ static void warn_of_langid(const struct dg_service *service)
                      "languages cannot be detected: %s", dg_why_text(&why, err));
 }
 
+/* Pins of workers that the system would refuse. */
+static void warn_of_pins(const struct dg_service *service, const struct dg_options *options)
+{
+    if (options->pin_workers && !dg_cpu_may_pin())
+        dg_log_event(service->log, DG_LOG_WARNING, "service", DG_LOG_NO_FIELDS,
+                     "pin-workers has no effect: the system refuses it (%s)", strerror(errno));
+}
+
 enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const struct dg_opt_set *set,
                             struct dg_shared *shared, struct dg_log *log, struct dg_why *why)
 {
@@ -396,6 +405,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         err = open_tick(service);
     struct dg_engine_opts opts = {
         .n_threads = (size_t)options->threads,
+        .pins_workers = options->pin_workers,
         .max_sentences = (size_t)options->max_sentences,
         .slots = (size_t)options->slots,
         .source_max = (size_t)options->source_max,
@@ -422,6 +432,8 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         err = dg_shared_attach(shared, service->engine, why);
     if (!err)
         warn_of_langid(service);
+    if (!err)
+        warn_of_pins(service, options);
     if (!err)
         err = make_list(service, set, why, &list);
     if (!err) {

@@ -15,6 +15,7 @@
  * consumer through one bounded queue: a ticket is in it at most once for tokens (is_noted) and once for
  * its end, so the bound is never reached, and a consumer that sleeps costs nothing but latency. */
 #include "sched/sched.h"
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "base/mpsc.h"
 #include "sched/queue.h"
@@ -536,6 +537,8 @@ static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
     struct dg_sched *sched = worker->sched;
+    if (sched->opts.pins)
+        (void)dg_cpu_pin((unsigned)worker->index); /* refused: it works all the same */
     for (;;) {
         pthread_mutex_lock(&sched->lock);
         uint64_t n_seen = sched->stats.n_accepted;

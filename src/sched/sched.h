@@ -44,6 +44,7 @@ struct dg_sched_opts {
     size_t max_tokens;  /* source tokens waiting; 0: no bound of its own */
     size_t encode_busy; /* source tokens that one turn may encode beside live rows; 0: 256 */
     uint64_t batch_delay_ns; /* how long an idle worker waits for company; 0: never */
+    bool pins;           /* each worker stays on a core of its own (dg_cpu_pin) */
     uint64_t stall_ns;   /* a worker that is at one turn for so long has stalled; 0: 10 s */
     /* For tests of what follows: called by worker `index` at the start of each turn with work. It may sleep, and false
      * ends the thread as if it had died. */

@@ -9,6 +9,7 @@
  * figures are medians. With several threads each runs the same case on a state of its own, as the
  * daemon's workers do. */
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/rng.h"
@@ -20,6 +21,7 @@
 #include "tensor/limits.h"
 #include "tools/tools.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +36,7 @@ struct bench {
     int type;
     struct dg_opt_list batch, beam;
     int64_t threads, source_len, target_len, seed, time_ms, step_rows;
-    bool limits, shortlist;
+    bool limits, shortlist, pin;
 };
 
 static const char *const type_words[] = {"auto", "f32", "i8", NULL};
@@ -51,6 +53,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_STRINGS(struct bench, beam), "beam", .def = "1,4", .unit = "N,N,...", .help = "beam widths"},
     {DG_OPT_INT(struct bench, threads), "threads", .letter = 't', .def = "1", .min = 1, .max = 256,
      .help = "independent workers"},
+    {DG_OPT_BOOL(struct bench, pin), "pin", .def = "no", .help = "each of them stays on a core of its own"},
     {DG_OPT_INT(struct bench, source_len), "source-len", .def = "25", .min = 1, .max = 1024,
      .help = "tokens of a source"},
     {DG_OPT_INT(struct bench, target_len), "target-len", .def = "25", .min = 1, .max = 1024,
@@ -109,6 +112,7 @@ struct run {
 
 struct runner {
     pthread_t thread;
+    unsigned index;
     const struct bench_case *what;
     uint64_t seed;
     struct run runs[RUNS_MAX];
@@ -218,6 +222,8 @@ static enum dg_err measure(struct runner *runner)
 static void *run_thread(void *arg)
 {
     struct runner *runner = arg;
+    if (runner->what->flags->pin)
+        (void)dg_cpu_pin(runner->index); /* it may: asked at the start */
     runner->err = measure(runner);
     return NULL;
 }
@@ -357,6 +363,7 @@ static enum dg_err run_case(const struct bench_case *what, struct figures *done,
     enum dg_err err = runners ? DG_OK : DG_ERR_NOMEM;
     for (; !err && n_started < n_threads; n_started++) {
         runners[n_started].what = what;
+        runners[n_started].index = (unsigned)n_started;
         runners[n_started].seed = (uint64_t)what->flags->seed + n_started;
         err = dg_err_from_errno(pthread_create(&runners[n_started].thread, NULL, run_thread,
                                                &runners[n_started]));
@@ -484,6 +491,8 @@ static enum dg_err run_cases(const struct bench *flags, const struct dg_net *net
                              struct results *results, struct dg_why *why)
 {
     struct dg_text_in former = {.at = 0};
+    if (flags->pin && !dg_cpu_may_pin())
+        return dg_why_set(why, dg_err_from_errno(errno), "--pin: the system refuses it: %s", strerror(errno));
     enum dg_err err = *flags->compare ? dg_text_in_open(&former, flags->compare, why) : DG_OK;
     if (err)
         return err;

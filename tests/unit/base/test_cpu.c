@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
+#define _GNU_SOURCE 1 /* cpu_set_t */
 #include "base/cpu.h"
 #include "unit.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -157,7 +160,46 @@ START_TEST(spells_features)
 }
 END_TEST
 
-DG_UNIT(reads_the_quota_of_version_2_and_of_the_groups_above,
+static void *pinned(void *arg)
+{
+    cpu_set_t set;
+    const bool is_pinned = dg_cpu_pin(*(unsigned *)arg);
+    CPU_ZERO(&set);
+    if (!is_pinned || sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) != 1)
+        return arg;
+    for (unsigned core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &set))
+            *(unsigned *)arg = core;
+    return NULL;
+}
+
+START_TEST(a_thread_stays_where_it_is_put_and_others_do_not)
+{
+    cpu_set_t all, after;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
+    if (!dg_cpu_may_pin()) {
+        printf("this system does not let a thread choose its cores: not tested\n");
+        return;
+    }
+    const unsigned n = (unsigned)CPU_COUNT(&all);
+    for (unsigned i = 0; i < 3; i++) {
+        pthread_t thread;
+        void *failed;
+        unsigned core = i, again = i + n;
+        ck_assert_int_eq(pthread_create(&thread, NULL, pinned, &core), 0);
+        ck_assert_int_eq(pthread_join(thread, &failed), 0);
+        ck_assert_ptr_null(failed);
+        ck_assert(CPU_ISSET(core, &all));
+        ck_assert_int_eq(pthread_create(&thread, NULL, pinned, &again), 0);
+        ck_assert_int_eq(pthread_join(thread, &failed), 0);
+        ck_assert_uint_eq(core, again); /* counted round */
+    }
+    ck_assert_int_eq(sched_getaffinity(0, sizeof after, &after), 0);
+    ck_assert(CPU_EQUAL(&all, &after));
+}
+END_TEST
+
+DG_UNIT(a_thread_stays_where_it_is_put_and_others_do_not, reads_the_quota_of_version_2_and_of_the_groups_above,
         reads_the_quota_of_a_container_whose_group_name_is_the_hosts, reads_the_quota_of_version_1,
         takes_no_quota_from_nonsense, counts_at_least_one_core_and_no_more_than_there_are,
         agrees_with_the_kernel_about_features, spells_features)
