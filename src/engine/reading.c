@@ -386,11 +386,12 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item, struct d
     struct window *window = dg_try_calloc(1, sizeof *window);
     int32_t *ids = dg_try_calloc(n_all + 1, sizeof *ids);
     enum dg_err err = window && ids ? DG_OK : DG_ERR_NOMEM;
+    if (window)
+        dg_list_init(&window->link);
     if (!err) {
         const struct dg_said_token *text = !has_pair && what.first ? g->text.list + what.first : g->text.list;
         const struct dg_said_token *pair = has_pair && what.first ? g->pair.list + what.first : g->pair.list;
         struct dg_read *read = &window->read;
-        dg_list_init(&window->link);
         window->reading = r;
         window->item = item;
         *read = (struct dg_read){.kind = kind_of(r->asked.task), .first = r->asked.first, .at = item->at,
