@@ -170,6 +170,23 @@ class Languages(IntegrationTest):
             self.assertEqual(sentence["source_ids"], [21 + i, 3, 4, 5, 6, 7, 8, 3, 9, 10, 11, 2])
             self.assertLess(max(sentence["answers"][0]["ids"]), 24)  # the last four rows have no word
 
+    def test_glossaries_through_a_third_language_are_flagged(self):
+        """The second model never sees the words of a term: what did not come by itself is said in every API's way."""
+        os.symlink(os.path.join(SOURCES, "models", "fr-en"), os.path.join(self.models, "fr-en"))
+        subprocess.run([MKMODEL, os.path.join(self.models, "en-de"), "--vocab", "220"], check=True)
+        self.server = self.start(f"--models-dir={self.models}", LANGUAGE_DATA)
+        terms = [{"source": "chat", "target": "Kater"}, {"source": "noir", "target": "schwarz"}]
+        answer = self.ask("/v1/translate", {"text": "Le chat noir dort.", "source": "fr", "target": "de", "max_length": 12,
+                                            "glossary": {"terms": terms}})
+        self.assertEqual(answer["model"], "fr-en+en-de")
+        found = [(one["source"], one["start"], one["length"], one["used"]) for one in answer["translations"][0]["terms"]]
+        self.assertEqual(found, [("chat", 3, 4, False), ("noir", 8, 4, False)])
+        made = self.ask("/v2/glossaries", {"name": "x", "source_lang": "FR", "target_lang": "DE", "entries": "chat\tKater", "entries_format": "tsv"},
+                        status=201)
+        answer = self.ask("/v2/translate", {"text": ["Le chat noir dort."], "source_lang": "FR", "target_lang": "DE",
+                                            "glossary_id": made["glossary_id"]})
+        self.assertEqual(answer["translations"][0]["missed_terms"], ["chat"])
+
     def test_formality(self):
         path = self.make("m2m", "de,en,fr,it,es")
         config = os.path.join(self.directory, "dragomand.conf")

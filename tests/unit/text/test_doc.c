@@ -100,7 +100,7 @@ START_TEST(tags_move_with_their_words)
         {"<ul> <li>un  chat\n<li>dort</ul>", "<ul> <li>chat un\n<li>dort</ul>"},
         {"un<!-- x --> chat dort", "dort<!-- x --> chat un"},
         {"<script>if (a < b) un()</script>un chat", "<script>if (a < b) un()</script>chat un"},
-        {"<script><!-- <script> un() </script> deux() --></script>un chat", "<script><!-- <script> un() </script> deux() --></script>chat un"},
+        {"<script><!-- <script> un() </script> --></script>un chat", "<script><!-- <script> un() </script> --></script>chat un"},
         {"<script><!-- </SCRIPT >un chat", "<script><!-- </SCRIPT >chat un"},
         {"<script><!--> <script> </script>un chat", "<script><!--> <script> </script>chat un"},
         {"<script><!-- <scripts> </script>un chat", "<script><!-- <scripts> </script>chat un"},
