@@ -23,7 +23,7 @@ class Thousand(unittest.TestCase):
         self.check(N, 1)
 
     def test_with_a_beam(self):
-        self.check(N // 3, 4)
+        self.check(N // 5, 4)
 
     def check(self, n, beam):
         items = list(spans.strings(n))
