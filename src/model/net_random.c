@@ -67,10 +67,44 @@ static struct dg_blueprint gpt2_small(void)
     return bp;
 }
 
+/* BERT's smaller one, with a head for two labels. */
+static struct dg_blueprint bert_base(void)
+{
+    return (struct dg_blueprint){
+        .family = DG_FAMILY_ENC,
+        .D = 768,
+        .encoder = {12, 12, 3072, 30522},
+        .decoder = {0, 12, 3072, 2},
+        .enc = {.head = DG_HEAD_POOLED, .n_types = 2, .separators = 1},
+        .activation = DG_ACT_GELU_ERF,
+        .norm_epsilon = 1e-12f,
+        .embedding_norm = true,
+        .positions = DG_POS_LEARNED,
+        .n_positions = 512,
+        .embedding_scale = 1.0f,
+        .pad_id = 0,
+        .eos_id = DG_ID_NONE,
+        .bos_id = DG_ID_NONE,
+        .unk_id = DG_ID_NONE,
+        .start = DG_START_ZERO,
+        .start_id = DG_ID_NONE,
+        .forced_bos_id = DG_ID_NONE,
+        .forced_eos_id = DG_ID_NONE,
+        .source_len_max = 512,
+        .target_len_max = 2,
+        .n_beams = 1,
+        .length_penalty = 1.0f,
+    };
+}
+
 enum dg_err dg_net_random_shape(struct dg_blueprint *bp, const char *name, struct dg_why *why)
 {
     if (strcmp(name, "gpt2-small") == 0) {
         *bp = gpt2_small();
+        return DG_OK;
+    }
+    if (strcmp(name, "bert-base") == 0) {
+        *bp = bert_base();
         return DG_OK;
     }
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -102,7 +136,7 @@ enum dg_err dg_net_random_shape(struct dg_blueprint *bp, const char *name, struc
         return DG_OK;
     }
     return dg_why_set(why, DG_ERR_NOT_FOUND,
-                      "there is no random shape \"%s\"; choose base, student, tiny, student-ssru or gpt2-small", name);
+                      "there is no random shape \"%s\"; choose base, student, tiny, student-ssru, gpt2-small or bert-base", name);
 }
 
 /* ---- Skeletons -------------------------------------------------------------------------------------- */

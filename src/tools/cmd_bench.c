@@ -45,7 +45,7 @@ static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct bench, help),
     {DG_OPT_PATH(struct bench, model), "model", .letter = 'm', .help = "measure this model directory"},
     {DG_OPT_STRING(struct bench, random), "random", .unit = "SHAPE",
-     .help = "measure random weights: base (the paper's), student or tiny, student-ssru, gpt2-small"},
+     .help = "measure random weights: base (the paper's), student or tiny, student-ssru, gpt2-small, bert-base"},
     {DG_OPT_ENUM(struct bench, type), "type", .words = type_words, .def = "auto",
      .help = "type that products are computed in"},
     {DG_OPT_STRINGS(struct bench, batch), "batch", .def = "1,8,32", .unit = "N,N,...",
@@ -141,7 +141,20 @@ static void on_done(void *ctx, const struct dg_search *search)
     ((struct watch *)ctx)->n_done++;
 }
 
-static const struct dg_decode_events events = {on_tokens, on_done};
+static void on_read(void *ctx, enum dg_err err)
+{
+    (void)err;
+    on_tokens(ctx, 0, NULL, NULL, 0);
+    ((struct watch *)ctx)->n_done++;
+}
+
+static const struct dg_decode_events events = {on_tokens, on_done, on_read};
+
+/* It generates nothing: its tokens are the sources'. */
+static bool is_reader(const struct dg_net *net)
+{
+    return dg_blueprint_is_reader(dg_net_blueprint(net));
+}
 
 static double cpu_now(void)
 {
@@ -200,12 +213,15 @@ static enum dg_err measure(struct runner *runner)
                                                                      : what->batch * (size_t)what->beam};
     struct dg_decoder *decoder = NULL;
     struct dg_decode_job jobs[BATCH_MAX];
+    const bool is_enc = dg_net_blueprint(what->net)->family == DG_FAMILY_ENC;
+    struct dg_read read = {.kind = is_enc ? DG_READ_STATE : DG_READ_LABELS}; /* all write to one place, where nobody looks */
     int32_t *ids = dg_try_calloc(what->batch * S, sizeof *ids);
-    enum dg_err err = ids ? dg_decoder_new(&decoder, what->net, &limits, &runner->why) : DG_ERR_NOMEM;
+    read.values = dg_try_calloc(dg_read_size(dg_net_blueprint(what->net), &read, S), sizeof *read.values);
+    enum dg_err err = ids && read.values ? dg_decoder_new(&decoder, what->net, &limits, &runner->why) : DG_ERR_NOMEM;
     if (!err) {
         fill_sources(runner, ids, what->batch * S);
         for (size_t i = 0; i < what->batch; i++)
-            jobs[i] = (struct dg_decode_job){ids + i * S, S, &opts, &events, NULL, false};
+            jobs[i] = (struct dg_decode_job){ids + i * S, S, &opts, &events, NULL, false, is_reader(what->net) ? &read : NULL};
         err = run_once(runner, decoder, jobs, &runner->runs[0]); /* warms up, is not counted */
     }
     double spent = 0;
@@ -215,6 +231,7 @@ static enum dg_err measure(struct runner *runner)
         spent += runner->runs[runner->n_runs++].seconds;
     }
     dg_decoder_free(decoder);
+    dg_free(read.values);
     dg_free(ids);
     return err;
 }
@@ -279,7 +296,7 @@ static struct figures figures_of(const struct bench_case *what, const struct run
 {
     const struct bench *flags = what->flags;
     const size_t n_threads = (size_t)flags->threads;
-    const double tokens = (double)(what->batch * (size_t)flags->target_len);
+    const double tokens = (double)(what->batch * (size_t)(is_reader(what->net) ? flags->source_len : flags->target_len));
     struct figures all = {0};
     for (size_t i = 0; i < n_threads; i++) {
         all.tokens_per_second += tokens / median(&runners[i], offsetof(struct run, seconds));
@@ -409,6 +426,8 @@ static double work_of_token(const struct bench_case *what)
         const double prompt = (double)(what->flags->source_len - 1) / (double)what->flags->target_len;
         return prompt * layers + (double)what->beam * (layers + D * (double)bp->decoder.V);
     }
+    if (bp->family == DG_FAMILY_ENC)
+        return (double)bp->encoder.n_layers * (4 * (double)bp->D * (double)bp->D + 2 * (double)bp->D * (double)bp->encoder.F);
     if (bp->family != DG_FAMILY_TRANSFORMER ||
         (bp->decoder_kind != DG_DECODER_ATTENTION && bp->decoder_kind != DG_DECODER_SSRU))
         return 0;
