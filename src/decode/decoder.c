@@ -16,6 +16,7 @@
 
 enum {
     STEP_ROWS = 32,   /* from 8 on more rows make a step longer, not faster for each */
+    PROMPT_TOKENS = 256, /* of prompts that one step reads beside its rows; the next waits no longer than for these */
     FIRST_STEPS = 24, /* a sentence that has shown nothing by then is no newcomer any more */
 };
 
@@ -36,6 +37,8 @@ struct slot {
     uint64_t n_turn;   /* the last step that it took part in */
     size_t width;      /* rows reserved */
     bool is_listed;    /* its words are part of the union of shortlists */
+    bool is_reading;   /* of a language model: its prompt, which comes before all rows */
+    uint64_t n_arrival; /* in the order of coming */
     bool has_ties;     /* constraints that are bound to source tokens */
     bool is_stopped;   /* cancelled from inside a callback */
     float *alignment;  /* owned; [cap, width, n_src] or NULL */
@@ -56,6 +59,7 @@ struct dg_decoder {
     size_t n_sentences;
     size_t n_reserved; /* rows that the sentences under way may come to need */
     uint64_t n_turns;  /* steps so far */
+    uint64_t n_arrivals; /* sentences so far */
     size_t next[N_TURNS]; /* the slot of each kind whose turn it is */
     bool is_stepping;
     bool is_union; /* the last step's logits are of the shortlists' union */
@@ -113,6 +117,7 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
         goto out;
     }
     made->limits.step_rows = step_rows(limits);
+    made->limits.step_prompt = limits->step_prompt ? limits->step_prompt : PROMPT_TOKENS;
     struct dg_net_limits wanted = net_limits(net, limits);
     const struct dg_stack *stack = &made->bp->decoder;
     if (!limits->alignment_layer && !limits->alignment_head) {
@@ -381,6 +386,8 @@ static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
     slot->job = *job;
     slot->n_told = 0;
     slot->n_turn = 0;
+    slot->n_arrival = ++decoder->n_arrivals;
+    slot->is_reading = bp->family == DG_FAMILY_LM;
     slot->width = width;
     slot->has_ties = dg_tie_any(job->opts);
     decoder->n_sentences++;
@@ -440,7 +447,10 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
         if (handles)
             handles[n_taken] = (uint32_t)slot->generation << 16 | (uint32_t)sources[n_taken].slot;
     }
-    if (!err && n)
+    const bool reads = decoder->bp->family == DG_FAMILY_LM; /* steps go on with it */
+    for (size_t i = 0; reads && i < n && !err; i++)
+        err = dg_net_begin(decoder->state, &sources[i]);
+    if (!err && n && !reads)
         err = dg_net_encode(decoder->state, sources, n);
     if (err) {
         while (n_taken > 0)
@@ -488,7 +498,7 @@ static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum
     for (size_t i = 0; i < n; i++) {
         size_t s = (first + i) % n;
         struct slot *slot = &decoder->slots[s];
-        if (!slot->is_used || dg_search_state(slot->search) != DG_SEARCH_RUNNING ||
+        if (!slot->is_used || slot->is_reading || dg_search_state(slot->search) != DG_SEARCH_RUNNING ||
             slot->n_turn == decoder->n_turns || turn_of(slot) != turn)
             continue;
         decoder->next[turn] = s;
@@ -498,6 +508,33 @@ static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum
         is_any = true;
         decoder->next[turn] = (s + 1) % n;
     }
+}
+
+/* Comes before another when prompts are read: the urgent ones, then who came first. */
+static bool reads_before(const struct slot *a, const struct slot *b)
+{
+    return a->job.is_urgent != b->job.is_urgent ? a->job.is_urgent : a->n_arrival < b->n_arrival;
+}
+
+/* Goes on reading prompts, some tokens of them: a long one takes several steps, in which the others go on. Returns
+ * tokens. */
+static size_t read_prompts(struct dg_decoder *decoder)
+{
+    struct dg_net_source sources[DG_DECODER_ADD_MAX];
+    size_t n = 0;
+    for (size_t s = 0; s < decoder->limits.sentences && n < DG_DECODER_ADD_MAX; s++) {
+        const struct slot *slot = &decoder->slots[s];
+        if (!slot->is_used || !slot->is_reading)
+            continue;
+        size_t at = n++;
+        for (; at > 0 && reads_before(slot, &decoder->slots[sources[at - 1].slot]); at--)
+            sources[at] = sources[at - 1];
+        sources[at] = (struct dg_net_source){.slot = s, .ids = slot->job.src};
+    }
+    const size_t n_tokens = n ? dg_net_prefill(decoder->state, sources, n, decoder->limits.step_prompt) : 0;
+    for (size_t i = 0; i < n; i++)
+        decoder->slots[sources[i].slot].is_reading = !dg_net_is_encoded(decoder->state, sources[i].slot);
+    return n_tokens;
 }
 
 /* Who takes part in this step. More rows than `step_rows` would hardly be faster each, but everybody who comes would
@@ -600,6 +637,7 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
                                                            : decoder->bp->decoder.n_layers - 1,
         .attention_head = (int32_t)decoder->limits.alignment_head - 1,
     };
+    const size_t n_prompt = decoder->bp->family == DG_FAMILY_LM ? read_prompts(decoder) : 0;
     gather(decoder, &step);
     step.shortlist = step.shortlist && step.n_rows && dg_shortlist_ready(&decoder->shortlist, decoder->state);
     decoder->is_union = step.shortlist;
@@ -615,7 +653,7 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
     }
     sweep(decoder);
     decoder->is_stepping = false;
-    return step.n_rows;
+    return step.n_rows + n_prompt;
 }
 
 bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle)

@@ -46,6 +46,7 @@ struct dg_decoder_limits {
     size_t prompt_max;   /* for whoever opens models: a language model's source_max; 0: as of others */
     size_t batch_tokens; /* source tokens that one dg_decoder_add may bring; at least source_max */
     size_t step_rows;    /* rows of one step: more take turns; 0: a good value. A sentence is never divided */
+    size_t step_prompt;  /* tokens of language models' prompts that one step reads beside its rows; 0: a good value */
     size_t kv_tokens;    /* cached positions of all together; 0: enough for all at their largest */
     size_t alignment_layer; /* decoder layer whose attention is kept, from 1; 0: the last one */
     size_t alignment_head;  /* ... its head, from 1; 0: the mean of all. Both 0: as the model says */
@@ -101,8 +102,9 @@ size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_de
 enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_job *jobs, size_t n,
                            uint32_t *handles, struct dg_why *why) DG_MUST_CHECK;
 
-/* One token for every live row, up to `step_rows`: beyond that sentences take turns, urgent ones that have shown
- * nothing before the others. A no-op when idle. Returns rows computed. */
+/* Of a language model's prompts up to `step_prompt` tokens; one token for every live row, up to `step_rows`: beyond that
+ * sentences take turns, urgent ones that have shown nothing before the others. A no-op when idle. Returns rows computed,
+ * tokens of prompts among them. */
 size_t dg_decoder_step(struct dg_decoder *decoder);
 
 /* Ends a sentence (on_done is called, finish CANCELLED): now, or, from inside a callback, at the end of

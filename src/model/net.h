@@ -160,6 +160,14 @@ struct dg_net_source {
 enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source *sources,
                           size_t n_sources) DG_MUST_CHECK;
 
+/* The same for a language model's prompts, in parts: others' steps may go between. dg_net_begin looks at each once
+ * (DG_ERR_INVALID, DG_ERR_RANGE as above). dg_net_prefill goes on with begun ones, in their order, by at most `most` tokens,
+ * and returns how many it has computed; a slot that is ready for steps then is encoded. What a prompt has in common with one
+ * before it is not computed again: the state keeps beginnings where there is room, and not a bit is different. */
+enum dg_err dg_net_begin(struct dg_net_state *state, const struct dg_net_source *source) DG_MUST_CHECK;
+size_t dg_net_prefill(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources, size_t most);
+bool dg_net_is_encoded(const struct dg_net_state *state, size_t slot);
+
 /* The encoder's output [S, D] of sentence `i` of the last dg_net_encode (of a recurrent network [S, C], see
  * dg_blueprint_context), when that call's sentences fitted into `encode_tokens` together; else NULL. Borrowed
  * until the next call with this state. */

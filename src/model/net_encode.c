@@ -136,7 +136,7 @@ enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source
         return err;
     state->n_encoded = 0;
     if (state->net->bp.family == DG_FAMILY_LM) {
-        dg_net_lm_prefill(state, sources, n_sources);
+        dg_net_lm_prefill(state, sources, n_sources, SIZE_MAX);
         return DG_OK;
     }
     state->n_rows = 0;
@@ -159,4 +159,25 @@ const float *dg_net_encoded(const struct dg_net_state *state, size_t i)
     const struct dg_blueprint *bp = &state->net->bp;
     const float *all = bp->family == DG_FAMILY_RNN ? state->rnn.context : state->x;
     return i < state->n_encoded ? all + state->encoded_first[i] * dg_blueprint_context(bp) : NULL;
+}
+
+/* ---- Prompts ------------------------------------------------------------------------------------ */
+
+enum dg_err dg_net_begin(struct dg_net_state *state, const struct dg_net_source *source)
+{
+    enum dg_err err = state->net->bp.family == DG_FAMILY_LM ? check_sources(state, source, 1) : DG_ERR_INVALID;
+    if (err)
+        return err;
+    state->slots[source->slot].is_shared = true;
+    return DG_OK;
+}
+
+size_t dg_net_prefill(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources, size_t most)
+{
+    return dg_net_lm_prefill(state, sources, n_sources, most);
+}
+
+bool dg_net_is_encoded(const struct dg_net_state *state, size_t slot)
+{
+    return slot < state->limits.slots && state->slots[slot].is_open && state->slots[slot].is_encoded;
 }

@@ -167,6 +167,8 @@ struct net_slot {
     bool is_named; /* a mark while a step is checked */
     uint32_t n_source, n_lanes, target_len;
     int32_t prompt_end;   /* LM: the source's last token, which position 0 reads */
+    uint32_t n_filled;    /* LM: tokens whose keys and values are there, */
+    bool is_shared;       /* and may be another's, or become so */
     unsigned turn;        /* 0 or 1 */
     uint32_t *source_at;  /* [source_len] cached positions of the source */
     uint32_t *history[2]; /* [lanes][target_len] */
@@ -208,6 +210,16 @@ struct net_lm_work {
     uint32_t *lists;         /* [rows][source_len + target_len] */
 };
 
+enum { NET_PREFIXES = 8 };
+
+/* The beginning of prompts, kept for others (net_prefix.c). */
+struct net_prefix {
+    int32_t *ids; /* [source_len] its tokens, */
+    uint32_t *at; /* [source_len] and the cached positions that hold them */
+    uint32_t n;   /* 0: a free entry */
+    uint64_t used;
+};
+
 struct dg_net_state {
     const struct dg_net *net;
     struct dg_net_limits limits;
@@ -222,7 +234,10 @@ struct dg_net_state {
     uint32_t *free_at; /* [kv_tokens] a stack */
     size_t n_free;
     size_t n_promised; /* sum of the open slots' needs */
-    uint32_t *refs;    /* [kv_tokens] lanes that refer to it */
+    uint32_t *refs;    /* [kv_tokens] lanes and prefixes that refer to it */
+    struct net_prefix prefixes[NET_PREFIXES]; /* LM */
+    size_t n_kept;     /* tokens of all prefixes: with what is promised never more than kv_tokens */
+    uint64_t n_prefix_uses;
 
     /* States of SSRU, AAN, GRU and LSTM decoders: [2 turns][n_layers][slots][lanes][cell_width]. */
     float *cells;
@@ -327,7 +342,14 @@ void dg_net_lm_carve(struct dg_net_state *state, struct net_carve *carve);
 void dg_net_lm_fill(struct dg_net_state *state); /* the tables, after carving */
 
 /* Keys and values of all of the prompts but their last tokens, into the slots' cached positions. */
-void dg_net_lm_prefill(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources);
+size_t dg_net_lm_prefill(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources, size_t most);
+
+/* net_prefix.c. Of a slot that was opened for a prompt, the longest beginning that is kept becomes its own: so many tokens.
+ * When all of a prompt is there it may be kept. What is kept gives way to what is promised. */
+void dg_net_prefix_carve(struct dg_net_state *state, struct net_carve *carve);
+size_t dg_net_prefix_share(struct dg_net_state *state, struct net_slot *slot, const int32_t *ids);
+void dg_net_prefix_keep(struct dg_net_state *state, const struct net_slot *slot, const int32_t *ids);
+void dg_net_prefix_give_way(struct dg_net_state *state);
 
 /* All rows of a step, settled; leaves what the output matrix reads in state->x. */
 void dg_net_lm_step(struct dg_net_state *state, const struct dg_net_step *step);

@@ -207,15 +207,25 @@ static void run(struct dg_net_state *state, size_t M, bool is_prompt)
 
 /* ---- Prompts and steps ---------------------------------------------------------------------------------- */
 
-void dg_net_lm_prefill(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources)
+/* All of its prompt but the last token is there. */
+static void end_prompt(struct dg_net_state *state, const struct dg_net_source *source)
 {
-    size_t M = 0;
-    for (size_t i = 0; i < n_sources; i++) {
+    struct net_slot *slot = &state->slots[source->slot];
+    slot->prompt_end = source->ids[slot->n_source - 1];
+    slot->is_encoded = true;
+    if (slot->is_shared)
+        dg_net_prefix_keep(state, slot, source->ids);
+}
+
+size_t dg_net_lm_prefill(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources, size_t most)
+{
+    size_t M = 0, n = 0;
+    for (size_t i = 0; i < n_sources && n < most; i++) {
         struct net_slot *slot = &state->slots[sources[i].slot];
-        slot->prompt_end = sources[i].ids[slot->n_source - 1];
-        slot->is_encoded = true;
-        for (uint32_t p = 0; p + 1 < slot->n_source; p++) {
-            state->lm.rows[M++] = (struct net_lm_row){sources[i].ids[p], p, slot->source_at};
+        if (slot->is_shared && slot->n_filled == 0)
+            slot->n_filled = (uint32_t)dg_net_prefix_share(state, slot, sources[i].ids);
+        for (; slot->n_filled + 1 < slot->n_source && n < most; slot->n_filled++, n++) {
+            state->lm.rows[M++] = (struct net_lm_row){sources[i].ids[slot->n_filled], slot->n_filled, slot->source_at};
             if (M == state->limits.encode_tokens) {
                 run(state, M, true);
                 M = 0;
@@ -224,6 +234,12 @@ void dg_net_lm_prefill(struct dg_net_state *state, const struct dg_net_source *s
     }
     if (M)
         run(state, M, true);
+    for (size_t i = 0; i < n_sources; i++) {
+        const struct net_slot *slot = &state->slots[sources[i].slot];
+        if (!slot->is_encoded && slot->n_filled + 1 >= slot->n_source)
+            end_prompt(state, &sources[i]);
+    }
+    return n;
 }
 
 /* The cached positions of a lane: the prompt's, then its own. */

@@ -119,6 +119,8 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
         dg_net_rnn_carve(state, carve);
     if (is_lm)
         dg_net_lm_carve(state, carve);
+    if (is_lm)
+        dg_net_prefix_carve(state, carve);
     if (bp->family == DG_FAMILY_SEQ)
         dg_net_seq_carve(state, carve);
     const size_t inner = most(F, bp->family == DG_FAMILY_RNN   ? most(2 * bp->rnn.width, D)
@@ -266,8 +268,10 @@ enum dg_err dg_net_open(struct dg_net_state *state, size_t slot_at, size_t n_sou
         return DG_ERR_BUSY;
     struct net_slot *slot = &state->slots[slot_at];
     state->n_promised += need;
+    dg_net_prefix_give_way(state);
     slot->is_open = true;
-    slot->is_encoded = false;
+    slot->is_encoded = slot->is_shared = false;
+    slot->n_filled = 0;
     slot->n_source = (uint32_t)n_source;
     slot->n_lanes = (uint32_t)n_lanes;
     slot->target_len = (uint32_t)target_len;

@@ -254,6 +254,115 @@ START_TEST(company_changes_no_bit)
 }
 END_TEST
 
+/* ---- Prompts that begin alike -------------------------------------------------------------------------- */
+
+enum { LONGEST = 20, N_STEPS = 3, POOL = 3 * (LONGEST + N_STEPS) };
+
+/* A prompt that has more or less in common with others before it. */
+static size_t make_prompt(uint32_t *random, int32_t *ids)
+{
+    *random = *random * 1664525 + 1013904223;
+    const size_t n = 1 + (*random >> 24) % LONGEST, same = (*random >> 16 & 3) * 7;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = i < same ? text[i % N_TEXT] : (int32_t)((*random >> 8) + 31 * i) % 250;
+    return n;
+}
+
+static void steps(struct dg_net_state *state, size_t slot, float *out)
+{
+    const size_t V = dg_net_blueprint(dg_net_state_net(state))->decoder.V;
+    for (uint32_t t = 0; t < N_STEPS; t++) {
+        const struct dg_net_row row = {.slot = (uint32_t)slot, .position = t, .token = t ? 7 : DG_ID_NONE, .want_logits = true};
+        ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = &row, .n_rows = 1}), DG_OK);
+        memcpy(out + t * V, dg_net_logits(state, 0), V * sizeof *out);
+    }
+}
+
+/* Reads a prompt a few tokens at a time; returns how many of them were computed. */
+static size_t read_in_parts(struct dg_net_state *state, size_t slot, const int32_t *ids, size_t n, size_t most)
+{
+    const struct dg_net_source source = {.slot = slot, .ids = ids};
+    size_t computed = 0;
+    ck_assert_int_eq(dg_net_open(state, slot, n, 1, N_STEPS), DG_OK);
+    ck_assert_int_eq(dg_net_begin(state, &source), DG_OK);
+    while (!dg_net_is_encoded(state, slot)) {
+        const size_t part = dg_net_prefill(state, &source, 1, most);
+        ck_assert_uint_le(part, most);
+        computed += part;
+        dg_net_poison(state);
+    }
+    return computed;
+}
+
+/* Slots come and go in a pool that is full when three are at their longest, so that what is kept has to give way. */
+static void check_sharing(const struct dg_net *net)
+{
+    const size_t V = dg_net_blueprint(net)->decoder.V;
+    const struct dg_net_limits limits = {.slots = 3, .lanes = 1, .rows = 4, .source_len = LONGEST, .target_len = N_STEPS,
+                                         .kv_tokens = POOL, .encode_tokens = 5};
+    float *expected = calloc(N_STEPS * V, sizeof *expected), *got = calloc(N_STEPS * V, sizeof *got);
+    struct dg_net_state *state, *plain;
+    size_t n_all = 0, n_computed = 0;
+    uint32_t random = 1;
+    ck_assert_int_eq(dg_net_state_new(&state, net, &limits, NULL), DG_OK);
+    ck_assert_int_eq(dg_net_state_new(&plain, net, &limits, NULL), DG_OK);
+    for (int round = dg_unit_rounds(300); round > 0; round--) {
+        const size_t slot = (size_t)round % 3;
+        int32_t ids[LONGEST];
+        const size_t n = make_prompt(&random, ids);
+        dg_net_close(state, slot);
+        dg_net_poison(state);
+        n_computed += read_in_parts(state, slot, ids, n, 1 + (random >> 20) % 9);
+        n_all += n - 1;
+        steps(state, slot, got);
+        ck_assert_int_eq(dg_net_open(plain, 0, n, 1, N_STEPS), DG_OK);
+        ck_assert_int_eq(dg_net_encode(plain, &(struct dg_net_source){.ids = ids}, 1), DG_OK);
+        steps(plain, 0, expected);
+        dg_net_close(plain, 0);
+        ck_assert_mem_eq(got, expected, N_STEPS * V * sizeof *got);
+    }
+    ck_assert_uint_lt(n_computed, n_all); /* or nothing was shared */
+    for (size_t i = 0; i < 3; i++)
+        dg_net_close(state, i);
+    ck_assert_uint_eq(dg_net_room(state), POOL);
+    for (size_t i = 0; i < 3; i++) /* and all of it can be had */
+        ck_assert_int_eq(dg_net_open(state, i, LONGEST, 1, N_STEPS), DG_OK);
+    dg_net_state_free(state);
+    dg_net_state_free(plain);
+    free(expected);
+    free(got);
+}
+
+START_TEST(what_prompts_have_in_common_is_computed_once_and_changes_no_bit)
+{
+    each_net(check_sharing);
+}
+END_TEST
+
+static void check_template(const struct dg_net *net)
+{
+    struct dg_net_state *state = make_state(net, 0);
+    int32_t ids[N_TEXT];
+    memcpy(ids, text, sizeof text);
+    ck_assert_uint_eq(read_in_parts(state, 0, ids, N_TEXT, 100), N_TEXT - 1);
+    ids[12] = 1;
+    ck_assert_uint_eq(read_in_parts(state, 1, ids, N_TEXT, 100), N_TEXT - 1 - 12); /* the beginning is known */
+    ids[12] = 2;
+    ck_assert_uint_eq(read_in_parts(state, 2, ids, N_TEXT, 100), N_TEXT - 1 - 12);
+    for (size_t i = 0; i < 3; i++)
+        dg_net_close(state, i);
+    ck_assert_uint_eq(read_in_parts(state, 0, ids, N_TEXT, 100), 0); /* so is this one */
+    ids[12] = 3;
+    ck_assert_uint_eq(read_in_parts(state, 1, ids, N_TEXT, 100), N_TEXT - 1 - 12);
+    dg_net_state_free(state);
+}
+
+START_TEST(a_beginning_that_comes_again_stays)
+{
+    each_net(check_template);
+}
+END_TEST
+
 /* ---- Refusals ----------------------------------------------------------------------------------------- */
 
 START_TEST(refuses_what_goes_beyond_the_context_or_asks_for_attention)
@@ -368,5 +477,6 @@ START_TEST(every_tensor_that_does_not_fit_is_named)
 END_TEST
 
 DG_UNIT(agrees_with_an_independent_implementation, a_prompt_gives_the_bits_of_single_steps_however_it_is_divided,
-        company_changes_no_bit, refuses_what_goes_beyond_the_context_or_asks_for_attention,
+        company_changes_no_bit, what_prompts_have_in_common_is_computed_once_and_changes_no_bit,
+        a_beginning_that_comes_again_stays, refuses_what_goes_beyond_the_context_or_asks_for_attention,
         a_printed_configuration_reads_the_same, says_what_a_configuration_lacks, every_tensor_that_does_not_fit_is_named)
