@@ -111,7 +111,7 @@ void dg_snapshots_prune(const char *dir, uint64_t step, size_t k)
 {
     uint64_t last[DG_SNAPSHOTS_MAX];
     const size_t n = list_last(dir, step, k, last);
-    DIR *open = opendir(dir);
+    DIR *open = n ? opendir(dir) : NULL; /* none found: maybe the folder could not be read just then */
     if (!open)
         return;
     for (const struct dirent *entry; (entry = readdir(open)) != NULL;) {
