@@ -154,6 +154,43 @@ def replaced(args, pairs, chosen, plain, bound):
     return right, judged
 
 
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def fields(data):
+    """(number, value) of a protobuf message: bytes or a number."""
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        if tag & 7 == 2:
+            size, at = varint(data, at)
+            yield tag >> 3, data[at:at + size]
+            at += size
+        elif tag & 7 == 0:
+            value, at = varint(data, at)
+            yield tag >> 3, value
+        else:
+            at += 4 if tag & 7 == 5 else 8
+
+
+def read_pieces(model):
+    """{id: piece}, of vocab.json or, without one, of the SentencePiece model itself."""
+    path = os.path.join(model, "vocab.json")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            return {number: piece for piece, number in json.load(file).items()}
+    with open(os.path.join(model, "source.spm"), "rb") as file:
+        entries = [value for number, value in fields(file.read()) if number == 1]
+    return {i: next(value for number, value in fields(entry) if number == 1).decode() for i, entry in enumerate(entries)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
@@ -173,8 +210,7 @@ def main():
     if args.hard:
         kept = [(one, p) for one, p in zip(chosen, plain) if one[3] not in words(p["text"].lower())][:args.terms]
         chosen, plain = [k[0] for k in kept], [k[1] for k in kept]
-    with open(os.path.join(args.model, "vocab.json"), encoding="utf-8") as file:
-        pieces = {number: piece for piece, number in json.load(file).items()}
+    pieces = read_pieces(args.model)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "terms.tsv")
         with open(path, "w", encoding="utf-8") as file:
