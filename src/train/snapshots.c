@@ -8,6 +8,7 @@
 #include "train/checkpoint.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,13 +33,10 @@ static bool step_of(const char *name, uint64_t *step)
 }
 
 /* The greatest `k` steps up to `step` that have snapshots, rising. */
-static size_t list_last(const char *dir, uint64_t step, size_t k, uint64_t last[DG_SNAPSHOTS_MAX])
+static size_t list_last(DIR *dir, uint64_t step, size_t k, uint64_t last[DG_SNAPSHOTS_MAX])
 {
-    DIR *open = opendir(dir);
     size_t n = 0;
-    if (!open)
-        return 0;
-    for (const struct dirent *entry; (entry = readdir(open)) != NULL;) {
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         uint64_t found;
         if (!step_of(entry->d_name, &found) || found > step || (n == k && found < last[0]))
             continue;
@@ -49,7 +47,6 @@ static size_t list_last(const char *dir, uint64_t step, size_t k, uint64_t last[
             last[at] = last[at - 1];
         last[at] = found;
     }
-    closedir(open);
     return n;
 }
 
@@ -96,7 +93,11 @@ enum dg_err dg_snapshots_take(const struct dg_params *params, const char *dir, u
         err = dg_checkpoint_save(&point, path, why);
     if (err)
         return err;
-    const size_t n = list_last(dir, step, k, last);
+    DIR *open = opendir(dir);
+    if (!open)
+        return dg_why_set(why, dg_err_from_errno(errno), "cannot read %s: %s", dir, strerror(errno));
+    const size_t n = list_last(open, step, k, last);
+    closedir(open);
     float *one = dg_try_calloc(params->n, sizeof *one);
     if (!one)
         return DG_ERR_NOMEM;
@@ -110,10 +111,11 @@ enum dg_err dg_snapshots_take(const struct dg_params *params, const char *dir, u
 void dg_snapshots_prune(const char *dir, uint64_t step, size_t k)
 {
     uint64_t last[DG_SNAPSHOTS_MAX];
-    const size_t n = list_last(dir, step, k, last);
-    DIR *open = n ? opendir(dir) : NULL; /* none found: maybe the folder could not be read just then */
+    DIR *open = opendir(dir);
     if (!open)
         return;
+    const size_t n = list_last(open, step, k, last);
+    rewinddir(open);
     for (const struct dirent *entry; (entry = readdir(open)) != NULL;) {
         uint64_t found;
         size_t i = n;
