@@ -491,6 +491,9 @@ static enum dg_err make_all(struct dg_reading *r, struct item *item, struct dg_w
     struct dg_gathering *g = &item->gathering;
     const size_t around = n_around(r, item->asked.has_pair);
     enum dg_err err = DG_OK;
+    if (capacity(r) <= around)
+        return dg_why_set(why, DG_ERR_RANGE, "the model may read %zu tokens, of which %zu stand around a text: there is no room for one",
+                          capacity(r), around);
     g->model = r->model;
     if (r->asked.task == DG_TASK_TAG) {
         err = make_windows(r, item, g->text.n, capacity(r) - around, why);

@@ -15,13 +15,12 @@
 static char root[DG_TMPDIR_CAP];
 static struct dg_engine *engine;
 
-static void start(size_t slots, const char *const *names, size_t n)
+static void start_with(const struct dg_engine_opts *opts, const char *const *names, size_t n)
 {
     struct dg_why why = DG_WHY_NONE;
     dg_tmpdir_make(root);
     engine = NULL;
-    const struct dg_engine_opts opts = {.n_threads = 1, .slots = slots, .max_sentences = 40};
-    enum dg_err err = dg_engine_new(&opts, &why, &engine);
+    enum dg_err err = dg_engine_new(opts, &why, &engine);
     for (size_t i = 0; i < n && !err; i++) {
         char from[1024], to[DG_TMPDIR_CAP + 32];
         const char *srcdir = getenv("srcdir");
@@ -34,6 +33,12 @@ static void start(size_t slots, const char *const *names, size_t n)
             err = dg_engine_load(engine, names[i], to, NULL, NULL, &why);
     }
     ck_assert_msg(!err, "%s", why.text);
+}
+
+static void start(size_t slots, const char *const *names, size_t n)
+{
+    const struct dg_engine_opts opts = {.n_threads = 1, .slots = slots, .max_sentences = 40};
+    start_with(&opts, names, n);
 }
 
 static void stop(void)
@@ -290,6 +295,23 @@ START_TEST(says_what_is_wrong)
 }
 END_TEST
 
+START_TEST(a_model_without_room_for_a_text_says_so)
+{
+    static const char *const names[] = {"roberta-tags"};
+    static struct heard heard;
+    const struct dg_engine_opts opts = {.n_threads = 1, .slots = 2, .prompt_max = 2};
+    start_with(&opts, names, 1);
+    const struct dg_engine_item items[] = {{.text = DG_SPAN("a")}, {.text = DG_SPAN("")}};
+    const struct dg_engine_read ask = ask_of(DG_TASK_TAG, NULL, items, 2);
+    const enum dg_err err = run(&ask, &heard);
+    if (err != DG_ERR_NOMEM) {
+        ck_assert_int_eq(err, DG_ERR_RANGE);
+        ck_assert_msg(strstr(heard.why, "there is no room for one"), "%s", heard.why);
+    }
+    stop();
+}
+END_TEST
+
 /* ---- Windows ------------------------------------------------------------------------------------------------------- */
 
 /* Two windows of three tokens that share one, in both orders. */
@@ -330,4 +352,5 @@ START_TEST(the_order_of_windows_changes_nothing)
 END_TEST
 
 DG_UNIT(company_changes_nothing, long_texts_are_read_in_windows_or_cut_and_told,
-        a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong, the_order_of_windows_changes_nothing)
+        a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong,
+        a_model_without_room_for_a_text_says_so, the_order_of_windows_changes_nothing)
