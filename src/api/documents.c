@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DOCUMENTS_MAX = 1000, LIFE_S = 3600 };
+enum { LIFE_S = 3600 };
 
 void dg_documents_init(struct dg_documents *documents)
 {
@@ -108,7 +108,7 @@ enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, st
     drop_old(documents, now_ns);
     if (!dg_document_is_known(name, &format))
         return DG_ERR_UNSUPPORTED;
-    if (documents->n >= DOCUMENTS_MAX)
+    if (documents->n >= DG_DOCUMENTS_MAX)
         return DG_ERR_BUSY;
     struct dg_document *document = dg_try_calloc(1, sizeof *document);
     if (!document)
@@ -190,8 +190,11 @@ static void run_keep(struct dg_task *task)
         errand->err = dg_tmp_file_write(errand->fd, dg_span_make(errand->text, errand->len), &errand->why);
 }
 
-static void set_failed(struct dg_document *document, const char *reason)
+/* What room it had is others' again. */
+static void set_failed(struct dg_documents *documents, struct dg_document *document, const char *reason)
 {
+    documents->bytes -= document->len;
+    document->len = 0;
     document->state = DG_DOCUMENT_FAILED;
     snprintf(document->error, sizeof document->error, "%s", reason);
 }
@@ -201,7 +204,7 @@ static void on_kept(struct dg_task *task)
     struct errand *errand = (struct errand *)task;
     struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
     if (document && errand->err) {
-        set_failed(document, "The translation could not be kept.");
+        set_failed(errand->documents, document, "The translation could not be kept.");
     } else if (document) {
         document->state = DG_DOCUMENT_DONE;
         document->fd = errand->fd;
@@ -251,7 +254,7 @@ enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload 
     }
     document = find(documents, dg_span_cstr(id)); /* `fn` may have removed it */
     if (err && document)
-        set_failed(document, "There is no room for the translation.");
+        set_failed(documents, document, "There is no room for the translation.");
     return err;
 }
 

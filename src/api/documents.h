@@ -29,6 +29,7 @@
 struct dg_call;
 struct dg_offload;
 
+enum { DG_DOCUMENTS_MAX = 1000 /* each holds a file open */ };
 enum { DG_DOCUMENT_ID = 32, DG_DOCUMENT_KEY = 64, DG_DOCUMENT_NAME = 100, DG_DOCUMENT_ERROR = 256 };
 
 enum dg_document_state { DG_DOCUMENT_TRANSLATING, DG_DOCUMENT_DONE, DG_DOCUMENT_FAILED };

@@ -105,6 +105,24 @@ START_TEST(what_does_not_fit_is_refused_and_room_comes_back)
 }
 END_TEST
 
+START_TEST(what_could_not_be_written_takes_no_room)
+{
+    struct place place;
+    open_place(&place, 10);
+    struct dg_document *first = add(&place, at(0), "a.txt"), *second = add(&place, at(1), "b.txt");
+    ck_assert_int_eq(rmdir(place.dir), 0); /* as a disk that is full */
+    n_told = 0;
+    if (first && dg_documents_keep(&place.documents, NULL, first, DG_SPAN("1234567"), on_kept, &n_told) == DG_OK)
+        ck_assert(n_told == 1 && told != DG_OK);
+    ck_assert(!first || first->state == DG_DOCUMENT_FAILED);
+    ck_assert_uint_eq(place.documents.bytes, 0);
+    ck_assert_int_eq(mkdir(place.dir, 0700), 0);
+    if (second)
+        ck_assert_int_ne(dg_documents_keep(&place.documents, NULL, second, DG_SPAN("1234567890"), NULL, NULL), DG_ERR_LIMIT);
+    close_place(&place);
+}
+END_TEST
+
 START_TEST(there_are_only_so_many_and_of_known_kinds)
 {
     struct place place;
@@ -138,4 +156,4 @@ START_TEST(a_folder_that_cannot_be_used_is_told)
 END_TEST
 
 DG_UNIT(a_document_is_kept_on_disk_and_found_by_its_id, what_does_not_fit_is_refused_and_room_comes_back,
-        there_are_only_so_many_and_of_known_kinds, a_folder_that_cannot_be_used_is_told)
+        what_could_not_be_written_takes_no_room, there_are_only_so_many_and_of_known_kinds, a_folder_that_cannot_be_used_is_told)
