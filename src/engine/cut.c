@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { STRETCH = 4096 /* bytes cut in one turn, when the text lets us: about 1 ms */ };
+enum {
+    STRETCH = 4096, /* bytes cut in one turn, when the text lets us: about 1 ms */
+    SEAMS = 8,      /* tokens that a text may take more within a prompt than alone */
+};
 
 struct measure {
     struct dg_request_tools *tools;
@@ -39,12 +42,13 @@ enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_loaded *
                            struct dg_span text, const struct dg_cut_opts *how,
                            struct dg_segments *segments, struct dg_why *why)
 {
-    struct measure ctx = {tools, model, how->pair, how->keep_case};
+    /* language models get their texts as written */
+    struct measure ctx = {tools, model, how->pair, how->keep_case || model->template};
     struct dg_segment_opts opts = DG_SEGMENT_OPTS_DEFAULT;
     opts.language = how->pair->source->code;
     opts.keep_lines_whole = how->keep_lines_whole;
     opts.join_lines = how->join_lines;
-    opts.tokens_max = model->limits.source_max - model->n_prompt;
+    opts.tokens_max = model->limits.source_max - model->n_prompt - (model->template ? SEAMS : 0);
     opts.measure = measure;
     opts.measure_ctx = &ctx;
     return dg_segmenter_run(tools->segmenter, text, &opts, segments, why);

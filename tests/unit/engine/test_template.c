@@ -329,6 +329,23 @@ START_TEST(company_changes_nothing)
 }
 END_TEST
 
+/* Such models get capitals as capitals, which are more tokens than small letters: parts are cut for that. */
+START_TEST(long_capitals_are_cut_to_what_a_prompt_holds)
+{
+    char text[1200] = "";
+    struct heard got;
+    struct dg_why why = DG_WHY_NONE;
+    for (size_t i = 0; i < 30; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "DAS KLEINE HAUS AM GROSSEN FLUSS ");
+    start();
+    ck_assert_int_eq(load("asked", "{source} to {target}:\\n{text}\\n", NULL, &why), DG_OK);
+    translate("asked", text, "de", "en", &got);
+    ck_assert_uint_gt(got.n_sentences, 10);
+    deinit(&got);
+    stop();
+}
+END_TEST
+
 START_TEST(what_cannot_be_asked_is_refused)
 {
     static const struct {
@@ -359,4 +376,5 @@ END_TEST
 
 DG_UNIT(a_prompt_has_its_places_filled, what_is_wrong_with_a_template_is_said,
         the_translation_is_what_stands_before_a_stop_text, a_translation_is_what_the_model_goes_on_with,
-        a_stop_text_ends_the_search, company_changes_nothing, what_cannot_be_asked_is_refused)
+        a_stop_text_ends_the_search, company_changes_nothing, long_capitals_are_cut_to_what_a_prompt_holds,
+        what_cannot_be_asked_is_refused)
