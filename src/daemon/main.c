@@ -264,13 +264,15 @@ static enum dg_err open_log(struct daemon *d, struct dg_why *why)
 
 static enum dg_err limit_process(struct daemon *d, struct dg_why *why)
 {
-    size_t files = dg_process_open_files();
-    size_t wanted = (size_t)options_of(d->start)->max_connections;
-    if (files < wanted + 64) /* the listeners, the log, model files and what libraries hold */
+    const struct dg_options *options = options_of(d->start);
+    size_t files = dg_process_open_files(), wanted = (size_t)options->max_connections;
+    size_t documents = options->documents_space ? DG_DOCUMENTS_MAX : 0; /* a file each */
+    if (files < wanted + documents + 64) /* the listeners, the log, model files and what libraries hold */
         dg_log_event(
             d->log, DG_LOG_WARNING, "daemon",
-            DG_LOG_FIELDS(dg_log_uint("files_max", files), dg_log_uint("max_connections", wanted)),
-            "the limit of open files allows fewer connections than max-connections does");
+            DG_LOG_FIELDS(dg_log_uint("files_max", files), dg_log_uint("max_connections", wanted),
+                          dg_log_uint("documents", documents)),
+            "the limit of open files allows fewer connections than max-connections does, and the documents kept besides");
     return dg_process_core_dumps(options_of(d->start)->core_dumps, why);
 }
 
