@@ -349,11 +349,13 @@ static void on_passed(void *owner, const struct dg_failure *refusal)
     call->on_gone = on_gone;
 }
 
+/* A context that serves several questions counts once. */
 static uint64_t count(const struct read_work *work)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < work->ask.n_items; i++)
-        n += dg_utf8_count(work->items[i].text) + dg_utf8_count(work->items[i].pair);
+        n += dg_utf8_count(work->items[i].text) +
+             (dg_read_shares_pair(work->items, i) ? 0 : dg_utf8_count(work->items[i].pair));
     return n;
 }
 

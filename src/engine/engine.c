@@ -591,6 +591,22 @@ static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_way 
     return DG_OK;
 }
 
+/* Room for a request's texts beside those under way. */
+static enum dg_err check_room(const struct dg_engine *engine, size_t bytes, struct dg_why *why, uint64_t *retry_ms)
+{
+    const size_t most = engine->texts_bytes_max;
+    if (!most)
+        return DG_OK;
+    if (bytes > most)
+        return dg_why_set(why, DG_ERR_LIMIT, "the request has %zu bytes of text, expected at most %zu, all that memory-limit "
+                          "leaves for texts", bytes, most);
+    if (bytes == 0 || (engine->texts_bytes < most && bytes <= most - engine->texts_bytes))
+        return DG_OK;
+    if (retry_ms)
+        *retry_ms = RETRY_MS;
+    return dg_why_set(why, DG_ERR_BUSY, "the texts under way take as much memory as they may; try again later");
+}
+
 enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *asked,
                              const struct dg_engine_events *events, void *ctx, struct dg_why *why,
                              uint64_t *retry_ms, uint64_t *id)
@@ -598,13 +614,9 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
     struct dg_way way;
     struct dg_request *request;
     uint64_t given = 0;
-    if (engine->texts_bytes_max && engine->n_requests > 0 &&
-        asked->text.len > engine->texts_bytes_max - engine->texts_bytes) {
-        if (retry_ms)
-            *retry_ms = RETRY_MS;
-        return dg_why_set(why, DG_ERR_BUSY, "the texts under way take as much memory as they may; try again later");
-    }
-    enum dg_err err = find_way(engine, asked, why, &way);
+    enum dg_err err = check_room(engine, asked->text.len, why, retry_ms);
+    if (!err)
+        err = find_way(engine, asked, why, &way);
     if (!err)
         err = want(engine, &way, why);
     if (!err && missing_of(&way)) {
@@ -752,13 +764,9 @@ enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generat
     size_t bad_at;
     if (!dg_utf8_valid(ask->prompt, &bad_at))
         return dg_why_set(why, DG_ERR_UTF8, "the prompt is not valid UTF-8 at byte %zu", bad_at);
-    if (engine->texts_bytes_max && engine->n_requests > 0 &&
-        ask->prompt.len > engine->texts_bytes_max - engine->texts_bytes) {
-        if (retry_ms)
-            *retry_ms = RETRY_MS;
-        return dg_why_set(why, DG_ERR_BUSY, "the texts under way take as much memory as they may; try again later");
-    }
-    enum dg_err err = find_lm(engine, ask, why, &model);
+    enum dg_err err = check_room(engine, ask->prompt.len, why, retry_ms);
+    if (!err)
+        err = find_lm(engine, ask, why, &model);
     if (!err)
         err = dg_search_opts_check(&ask->search, model->blueprint.decoder.V, why);
     if (!err)
@@ -822,13 +830,10 @@ enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read
 {
     const size_t bytes = dg_readings_bytes(ask);
     bool more = false;
-    if (engine->texts_bytes_max && engine->n_requests > 0 && bytes > engine->texts_bytes_max - engine->texts_bytes) {
-        if (retry_ms)
-            *retry_ms = RETRY_MS;
-        return dg_why_set(why, DG_ERR_BUSY, "the texts under way take as much memory as they may; try again later");
-    }
-    const enum dg_err err = dg_readings_add(&engine->readings, ask, events, ctx, ++engine->last_id,
-                                            engine->n_waiting < engine->waiting_max, why, retry_ms, &more);
+    enum dg_err err = check_room(engine, bytes, why, retry_ms);
+    if (!err)
+        err = dg_readings_add(&engine->readings, ask, events, ctx, ++engine->last_id,
+                              engine->n_waiting < engine->waiting_max, why, retry_ms, &more);
     if (err)
         return err;
     engine->n_requests++;

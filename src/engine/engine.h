@@ -62,7 +62,7 @@ struct dg_engine_opts {
     size_t cache_bytes;   /* of the sentence cache; 0: none */
     size_t models_bytes;  /* of all models together, with the memory of their workers; 0: no limit. Slots, rows and
                            * kv_tokens are then upper bounds */
-    size_t texts_bytes;   /* of the texts of all requests together; 0: no limit */
+    size_t texts_bytes;   /* of the texts of all requests together, and so of one; 0: no limit */
     size_t max_tokens;    /* of all sentences waiting; 0: no limit */
     uint64_t stall_ns;      /* a worker that is at one step for so long has stalled; 0: 10 s */
     bool (*on_turn)(void *arg, size_t index); /* as in dg_sched_opts: tests let workers hang */

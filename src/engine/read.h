@@ -12,8 +12,8 @@
  * What a model can do, its head says: masked words (...ForMaskedLM), labels of texts and pairs, entities, answers; vectors
  * every encoder has. Recurrent classifiers tell labels of texts.
  *
- * Texts that are longer than the model: entities and answers are looked for in overlapping windows; of labels and
- * vectors the beginning counts, and `was_cut` says so; masked words are refused.
+ * Texts that are longer than the model: entities and answers are looked for in overlapping windows, up to
+ * DG_READ_CHARACTERS_MAX; of labels and vectors the beginning counts, and `was_cut` says so; masked words are refused.
  *
  * One thread, the consumer's. */
 #ifndef DG_ENGINE_READ_H
@@ -22,6 +22,10 @@
 #include "engine/engine.h"
 
 enum dg_read_task { DG_TASK_FILL, DG_TASK_CLASSIFY, DG_TASK_TAG, DG_TASK_ANSWER, DG_TASK_EMBED, DG_N_TASKS };
+
+/* Characters of one text of TAG, or of a question and its context; and of all those of ANSWER, a context counted for each
+ * question that is asked of it, since it is read for each. */
+enum { DG_READ_CHARACTERS_MAX = 100 * 1000, DG_READ_ALL_MAX = 2 * 1000 * 1000 };
 
 enum { DG_SAID_LABELS_MAX = 1000, DG_SAID_BEST_MAX = 100, DG_SAID_ANSWERS_MAX = 20, DG_ANSWER_LEN_MAX = 500 };
 
@@ -112,6 +116,9 @@ struct dg_engine_read_events {
 enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read *ask,
                            const struct dg_engine_read_events *events, void *ctx, struct dg_why *why, uint64_t *retry_ms,
                            uint64_t *id) DG_MUST_CHECK;
+
+/* Whether the pair of item `i` is the very memory of the one before: kept, and counted as text, once. */
+bool dg_read_shares_pair(const struct dg_engine_item *items, size_t i);
 
 /* "fill", "classify", "tag", "answer", "embed". */
 const char *dg_read_task_name(enum dg_read_task task);

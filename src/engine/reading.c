@@ -79,11 +79,18 @@ bool dg_reading_fits(const struct dg_blueprint *bp, enum dg_read_task task)
     return task == DG_TASK_EMBED || (task < DG_TASK_EMBED && bp->enc.head == heads[task]);
 }
 
+bool dg_read_shares_pair(const struct dg_engine_item *items, size_t i)
+{
+    return i > 0 && items[i].has_pair && items[i - 1].has_pair && items[i].pair.ptr == items[i - 1].pair.ptr &&
+           items[i].pair.len == items[i - 1].pair.len;
+}
+
 size_t dg_readings_bytes(const struct dg_engine_read *ask)
 {
     size_t n = 0;
     for (size_t i = 0; i < ask->n_items; i++)
-        n += ask->items[i].text.len + (ask->items[i].has_pair ? ask->items[i].pair.len : 0);
+        n += ask->items[i].text.len +
+             (ask->items[i].has_pair && !dg_read_shares_pair(ask->items, i) ? ask->items[i].pair.len : 0);
     return n;
 }
 
@@ -119,24 +126,48 @@ static void free_reading(struct dg_reading *r)
     dg_free(r);
 }
 
+/* Of texts that are read whole, however many windows that takes. */
+static enum dg_err check_size(const struct dg_reading *r, size_t i, size_t n_characters, size_t n_all, struct dg_why *why)
+{
+    if (r->asked.task != DG_TASK_TAG && r->asked.task != DG_TASK_ANSWER)
+        return DG_OK;
+    if (n_characters > DG_READ_CHARACTERS_MAX)
+        return dg_why_set(why, DG_ERR_LIMIT, "item %zu has %zu characters, expected at most %d", i, n_characters,
+                          DG_READ_CHARACTERS_MAX);
+    if (n_all > DG_READ_ALL_MAX && r->asked.task == DG_TASK_ANSWER)
+        return dg_why_set(why, DG_ERR_LIMIT, "up to item %zu the questions, each with its context, have %zu characters, expected "
+                          "at most %d: ask fewer at a time", i, n_all, DG_READ_ALL_MAX);
+    return DG_OK;
+}
+
+/* A pair that several items share is checked, kept and counted once. */
 static enum dg_err copy_items(struct dg_reading *r, const struct dg_engine_read *ask, struct dg_why *why)
 {
+    size_t n_pair = 0, n_all = 0;
+    r->n_bytes = dg_readings_bytes(ask);
     r->items = dg_try_calloc(ask->n_items + 1, sizeof *r->items);
     r->said = dg_arena_calloc(&r->arena, ask->n_items + 1, sizeof *r->said);
     if (!r->items || !r->said)
         return DG_ERR_NOMEM;
     for (size_t i = 0; i < ask->n_items; i++) {
         struct dg_engine_item *to = &r->items[i].asked;
+        const bool is_shared = dg_read_shares_pair(ask->items, i);
         size_t bad_at;
         *to = ask->items[i];
-        if (!dg_utf8_valid(to->text, &bad_at) || (to->has_pair && !dg_utf8_valid(to->pair, &bad_at)))
+        if (!dg_utf8_valid(to->text, &bad_at) || (to->has_pair && !is_shared && !dg_utf8_valid(to->pair, &bad_at)))
             return dg_why_set(why, DG_ERR_UTF8, "item %zu is not valid UTF-8 at byte %zu", i, bad_at);
+        const size_t n_text = dg_utf8_count(to->text);
+        if (!is_shared)
+            n_pair = to->has_pair ? dg_utf8_count(to->pair) : 0;
+        n_all += n_text + n_pair;
+        const enum dg_err err = check_size(r, i, n_text + n_pair, n_all, why);
+        if (err)
+            return err;
         to->text = dg_arena_copy(&r->arena, to->text);
-        to->pair = to->has_pair ? dg_arena_copy(&r->arena, to->pair) : DG_SPAN("");
+        to->pair = is_shared ? r->items[i - 1].asked.pair : to->has_pair ? dg_arena_copy(&r->arena, to->pair) : DG_SPAN("");
         if (!to->text.ptr || !to->pair.ptr)
             return DG_ERR_NOMEM;
-        r->n_bytes += to->text.len + to->pair.len;
-        r->n_characters += dg_utf8_count(to->text) + dg_utf8_count(to->pair);
+        r->n_characters += n_text + (is_shared ? 0 : n_pair);
         r->items[i].gathering = (struct dg_gathering){.asked = &r->asked, .item = to};
     }
     return DG_OK;

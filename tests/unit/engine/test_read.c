@@ -14,13 +14,16 @@
 
 static char root[DG_TMPDIR_CAP];
 static struct dg_engine *engine;
+static size_t texts_bytes; /* of the engine that starts next; 0: no limit */
 
 static void start_with(const struct dg_engine_opts *opts, const char *const *names, size_t n)
 {
     struct dg_why why = DG_WHY_NONE;
     dg_tmpdir_make(root);
     engine = NULL;
-    enum dg_err err = dg_engine_new(opts, &why, &engine);
+    const struct dg_engine_opts opts = {.n_threads = 1, .slots = slots, .max_sentences = 40, .texts_bytes = texts_bytes};
+    texts_bytes = 0;
+    enum dg_err err = dg_engine_new(&opts, &why, &engine);
     for (size_t i = 0; i < n && !err; i++) {
         char from[1024], to[DG_TMPDIR_CAP + 32];
         const char *srcdir = getenv("srcdir");
@@ -54,7 +57,7 @@ enum { HEARD_MAX = 64, NUMBERS_MAX = 400 };
 /* Of each item a row of numbers that tells everything that was said. */
 struct heard {
     double numbers[HEARD_MAX][NUMBERS_MAX];
-    size_t n[HEARD_MAX], n_items, n_tokens;
+    size_t n[HEARD_MAX], n_items, n_tokens, n_characters;
     bool is_done, was_cut[HEARD_MAX];
     enum dg_err err;
     size_t failed;
@@ -101,6 +104,7 @@ static void on_done(void *ctx, const struct dg_engine_read_result *result)
     heard->err = result->err;
     heard->failed = result->item;
     heard->n_tokens = result->n_tokens;
+    heard->n_characters = result->n_characters;
     snprintf(heard->why, sizeof heard->why, "%s", result->why ? result->why : "");
 }
 
@@ -295,19 +299,63 @@ START_TEST(says_what_is_wrong)
 }
 END_TEST
 
-START_TEST(a_model_without_room_for_a_text_says_so)
+/* ---- Sizes --------------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_context_that_questions_share_counts_once)
 {
-    static const char *const names[] = {"roberta-tags"};
-    static struct heard heard;
-    const struct dg_engine_opts opts = {.n_threads = 1, .slots = 2, .prompt_max = 2};
-    start_with(&opts, names, 1);
-    const struct dg_engine_item items[] = {{.text = DG_SPAN("a")}, {.text = DG_SPAN("")}};
-    const struct dg_engine_read ask = ask_of(DG_TASK_TAG, NULL, items, 2);
-    const enum dg_err err = run(&ask, &heard);
-    if (err != DG_ERR_NOMEM) {
-        ck_assert_int_eq(err, DG_ERR_RANGE);
-        ck_assert_msg(strstr(heard.why, "there is no room for one"), "%s", heard.why);
+    static const char *const names[] = {"bert-spans"};
+    static struct heard shared, one;
+    static const char context[] = "The little house stands on the hill. A man came home late. It is cold.";
+    char copies[4][sizeof context];
+    struct dg_engine_item items[4];
+    const size_t len = sizeof context - 1;
+    texts_bytes = len + 4 * 11 + 3;
+    start(4, names, 1);
+    for (size_t i = 0; i < 4; i++) {
+        memcpy(copies[i], context, sizeof context);
+        items[i] = (struct dg_engine_item){.text = DG_SPAN("where is it"), .pair = dg_span_make(copies[i], len), .has_pair = true};
     }
+    const struct dg_engine_read ask = ask_of(DG_TASK_ANSWER, NULL, items, 4);
+    enum dg_err err = run(&ask, &one);
+    ck_assert(err == DG_ERR_LIMIT || err == DG_ERR_NOMEM);
+    ck_assert(err == DG_ERR_NOMEM || strstr(one.why, "bytes of text, expected at most"));
+    for (size_t i = 0; i < 4; i++)
+        items[i].pair = dg_span_make(copies[0], len);
+    if (!run(&ask, &shared)) {
+        ck_assert_uint_eq(shared.n_items, 4);
+        ck_assert_uint_eq(shared.n_characters, len + 4 * 11);
+        const struct dg_engine_read alone = ask_of(DG_TASK_ANSWER, NULL, &items[3], 1);
+        if (!run(&alone, &one)) {
+            ck_assert_uint_eq(one.n[0], shared.n[3]);
+            ck_assert_mem_eq(one.numbers[0], shared.numbers[3], one.n[0] * sizeof(double));
+        }
+    }
+    stop();
+}
+END_TEST
+
+START_TEST(texts_that_would_take_too_many_windows_are_refused)
+{
+    static const char *const names[] = {"bert-spans", "distilbert-tags"};
+    enum { N = 30, LEN = 70 * 1000 };
+    static struct heard heard;
+    static char text[DG_READ_CHARACTERS_MAX + 1];
+    struct dg_engine_item items[N];
+    memset(text, 'a', sizeof text);
+    start(4, names, 2);
+    for (size_t i = 0; i < N; i++)
+        items[i] = (struct dg_engine_item){.text = DG_SPAN("who"), .pair = dg_span_make(text, LEN), .has_pair = true};
+    const struct dg_engine_read many = ask_of(DG_TASK_ANSWER, NULL, items, N);
+    enum dg_err err = run(&many, &heard);
+    ck_assert(err == DG_ERR_LIMIT || err == DG_ERR_NOMEM);
+    ck_assert_msg(err == DG_ERR_NOMEM || strstr(heard.why, "up to item 28 the questions, each with its context, have 2030087 "
+                                                           "characters, expected at most 2000000"), "%s", heard.why);
+    const struct dg_engine_item item = {.text = dg_span_make(text, sizeof text)};
+    const struct dg_engine_read tags = ask_of(DG_TASK_TAG, NULL, &item, 1);
+    err = run(&tags, &heard);
+    ck_assert(err == DG_ERR_LIMIT || err == DG_ERR_NOMEM);
+    ck_assert_msg(err == DG_ERR_NOMEM || strstr(heard.why, "item 0 has 100001 characters, expected at most 100000"), "%s",
+                  heard.why);
     stop();
 }
 END_TEST
@@ -353,4 +401,4 @@ END_TEST
 
 DG_UNIT(company_changes_nothing, long_texts_are_read_in_windows_or_cut_and_told,
         a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong,
-        a_model_without_room_for_a_text_says_so, the_order_of_windows_changes_nothing)
+        a_context_that_questions_share_counts_once, texts_that_would_take_too_many_windows_are_refused, the_order_of_windows_changes_nothing)
