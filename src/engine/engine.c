@@ -845,11 +845,11 @@ enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read
     return DG_OK;
 }
 
-static void move_readings(struct dg_engine *engine)
+static void move_readings(struct dg_engine *engine, uint64_t began)
 {
     size_t bytes;
     bool more = false;
-    const size_t n = dg_readings_move(&engine->readings, &bytes, &more);
+    const size_t n = dg_readings_move(&engine->readings, began + POLL_NS, &bytes, &more);
     engine->n_requests -= n;
     engine->texts_bytes -= bytes;
     if (more)
@@ -1049,7 +1049,7 @@ size_t dg_engine_poll(struct dg_engine *engine)
     begin_waiting(engine);
     move_on(engine, began);
     move_generations(engine);
-    move_readings(engine);
+    move_readings(engine, began);
     if (!dg_list_is_empty(&engine->tools.asks.answered))
         wake(engine); /* dropped or answered meanwhile */
     return engine->n_requests;

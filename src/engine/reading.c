@@ -594,11 +594,10 @@ static enum dg_err send(struct dg_reading *r, uint64_t *retry_ms)
     return DG_OK;
 }
 
-/* Tokenises, makes and sends for a short time. DG_ERR_BUSY: the scheduler is full. */
-static enum dg_err go_on(struct dg_reading *r, uint64_t *retry_ms, bool *more, struct dg_why *why)
+/* Tokenises, makes and sends until then, some at least. DG_ERR_BUSY: the scheduler is full. */
+static enum dg_err go_on(struct dg_reading *r, uint64_t until_ns, uint64_t *retry_ms, bool *more, struct dg_why *why)
 {
     struct dg_clock *clock = r->all->tools->clock;
-    const uint64_t until = dg_clock_now(clock) + TURN_NS;
     enum dg_err err = send(r, retry_ms);
     while (!err && r->n_prepared < r->asked.n_items && r->n_unsent == 0 && r->n_open < OPEN_MAX) {
         struct item *item = &r->items[r->n_prepared];
@@ -614,7 +613,7 @@ static enum dg_err go_on(struct dg_reading *r, uint64_t *retry_ms, bool *more, s
             r->failed = r->n_prepared;
         if (!err)
             err = send(r, retry_ms);
-        if (!err && dg_clock_now(clock) > until) {
+        if (!err && dg_clock_now(clock) > until_ns) {
             *more = true;
             break;
         }
@@ -623,7 +622,7 @@ static enum dg_err go_on(struct dg_reading *r, uint64_t *retry_ms, bool *more, s
 }
 
 /* Begins, or goes on, when its model is at hand. DG_ERR_BUSY without a sentence: it waits for that. */
-static enum dg_err begin(struct dg_reading *r, struct dg_why *why, uint64_t *retry_ms, bool *more)
+static enum dg_err begin(struct dg_reading *r, uint64_t until_ns, struct dg_why *why, uint64_t *retry_ms, bool *more)
 {
     struct dg_readings *all = r->all;
     struct dg_loaded *model = NULL;
@@ -645,7 +644,7 @@ static enum dg_err begin(struct dg_reading *r, struct dg_why *why, uint64_t *ret
     }
     const bool is_first = !r->has_begun;
     r->has_begun = true; /* from here on it keeps to this model */
-    err = go_on(r, retry_ms, more, why);
+    err = go_on(r, until_ns, retry_ms, more, why);
     if (err != DG_ERR_BUSY)
         return err;
     return r->n_open > 0 || !is_first ? DG_OK /* what is left waits for room */
@@ -738,7 +737,7 @@ enum dg_err dg_readings_add(struct dg_readings *readings, const struct dg_engine
     r->id = id;
     r->events = events;
     r->ctx = ctx;
-    err = begin(r, &reason, retry_ms, more);
+    err = begin(r, dg_clock_now(readings->tools->clock) + TURN_NS, &reason, retry_ms, more);
     if (err == DG_ERR_BUSY && !*reason.text && may_wait)
         err = DG_OK; /* its model comes */
     if (err && r->n_open > 0) { /* a later item cannot be read: it ends when the workers have let go */
@@ -785,32 +784,30 @@ static void tell(struct dg_reading *r)
     r->events->on_done(r->ctx, &result);
 }
 
-/* Tells items that are finished, in their order, for a short time. */
-static void tell_items(struct dg_reading *r, bool *more)
+/* Tells items that are finished, in their order, until then, one at least. */
+static void tell_items(struct dg_reading *r, uint64_t until_ns, bool *more)
 {
-    struct dg_clock *clock = r->all->tools->clock;
-    const uint64_t until = dg_clock_now(clock) + TURN_NS;
     while (!r->err && r->n_told < r->asked.n_items && r->items[r->n_told].is_finished) {
         r->events->on_said(r->ctx, r->n_told, &r->said[r->n_told]);
         r->n_told++;
-        if (dg_clock_now(clock) > until) {
+        if (dg_clock_now(r->all->tools->clock) > until_ns) {
             *more = true;
             return;
         }
     }
 }
 
-static void move(struct dg_reading *r, bool *more)
+static void move(struct dg_reading *r, uint64_t until_ns, bool *more)
 {
     struct dg_why reason = DG_WHY_NONE;
-    enum dg_err err = r->err ? DG_OK : begin(r, &reason, NULL, more);
+    enum dg_err err = r->err ? DG_OK : begin(r, until_ns, &reason, NULL, more);
     const bool is_late = r->deadline_ns && dg_clock_now(r->all->tools->clock) >= r->deadline_ns;
     if (err && err != DG_ERR_BUSY) {
         if (r->asked.n_items > 1)
             dg_why_wrap(&reason, err, "item %zu", r->failed);
         fail(r, err, &reason, r->failed);
     }
-    tell_items(r, more);
+    tell_items(r, until_ns, more);
     r->is_over = r->n_open == 0 && (r->err || (r->has_begun && r->n_told == r->asked.n_items));
     if (r->is_over || !is_late || r->n_open > 0)
         return;
@@ -819,22 +816,27 @@ static void move(struct dg_reading *r, bool *more)
     r->is_over = true;
 }
 
-size_t dg_readings_move(struct dg_readings *readings, size_t *bytes, bool *more)
+size_t dg_readings_move(struct dg_readings *readings, uint64_t until_ns, size_t *bytes, bool *more)
 {
     size_t n = 0;
     *bytes = 0;
     for (struct dg_list *at = readings->all.next, *next; at != &readings->all; at = next) {
         struct dg_reading *r = DG_LIST_ITEM(at, struct dg_reading, link);
+        move(r, until_ns, more);
         next = at->next;
-        move(r, more);
-        if (!r->is_over)
-            continue;
-        dg_list_unlink(&r->link);
-        n++;
-        *bytes += r->n_bytes;
-        tell(r);
-        free_reading(r);
-        next = readings->all.next; /* its end may have begun or stopped others */
+        if (r->is_over) {
+            dg_list_unlink(&r->link);
+            n++;
+            *bytes += r->n_bytes;
+            tell(r); /* which may begin others, at the list's end, and stop others, which stay in it */
+            free_reading(r);
+        }
+        if (next != &readings->all && dg_clock_now(readings->tools->clock) > until_ns) {
+            dg_list_unlink(&readings->all); /* the next move goes on with the next one */
+            dg_list_link_before(next, &readings->all);
+            *more = true;
+            break;
+        }
     }
     return n;
 }

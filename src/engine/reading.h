@@ -42,9 +42,9 @@ bool dg_readings_cancel(struct dg_readings *readings, uint64_t id);
 /* News of a ticket that is one's (kind DG_TICKET_READING): its end. */
 void dg_readings_take(struct dg_ticket *ticket);
 
-/* Carries on with all; tells the ends. Returns how many ended, their bytes of text in *bytes; *more: there is more to do
- * at once. */
-size_t dg_readings_move(struct dg_readings *readings, size_t *bytes, bool *more);
+/* Carries on with all, in turn, until then, with one at least; tells the ends. Returns how many ended, their bytes of text
+ * in *bytes; *more: there is more to do at once. */
+size_t dg_readings_move(struct dg_readings *readings, uint64_t until_ns, size_t *bytes, bool *more);
 
 /* Asks for the end of all, untold; call dg_readings_sweep until it says that none is left, delivering news between. */
 void dg_readings_close(struct dg_readings *readings);

@@ -15,14 +15,17 @@
 static char root[DG_TMPDIR_CAP];
 static struct dg_engine *engine;
 static size_t texts_bytes; /* of the engine that starts next; 0: no limit */
+static struct dg_clock *clock_of_next;
 
 static void start_with(const struct dg_engine_opts *opts, const char *const *names, size_t n)
 {
     struct dg_why why = DG_WHY_NONE;
     dg_tmpdir_make(root);
     engine = NULL;
-    const struct dg_engine_opts opts = {.n_threads = 1, .slots = slots, .max_sentences = 40, .texts_bytes = texts_bytes};
+    const struct dg_engine_opts opts = {.n_threads = 1, .slots = slots, .max_sentences = 40, .texts_bytes = texts_bytes,
+                                        .clock = clock_of_next};
     texts_bytes = 0;
+    clock_of_next = NULL;
     enum dg_err err = dg_engine_new(&opts, &why, &engine);
     for (size_t i = 0; i < n && !err; i++) {
         char from[1024], to[DG_TMPDIR_CAP + 32];
@@ -299,6 +302,56 @@ START_TEST(says_what_is_wrong)
 }
 END_TEST
 
+/* ---- Turns ---------------------------------------------------------------------------------------------------------- */
+
+static struct dg_clock slow_clock = DG_CLOCK_VIRTUAL(0);
+static size_t n_told;
+
+/* Whoever hears it takes his time. */
+static void on_slowly_said(void *ctx, size_t item, const struct dg_said *said)
+{
+    on_said(ctx, item, said);
+    n_told++;
+    dg_clock_advance(&slow_clock, 5 * DG_CLOCK_MS);
+}
+
+static void on_slowly_done(void *ctx, const struct dg_engine_read_result *result)
+{
+    on_done(ctx, result);
+    dg_clock_advance(&slow_clock, 5 * DG_CLOCK_MS);
+}
+
+START_TEST(a_poll_is_over_in_time_and_all_have_their_turns)
+{
+    static const struct dg_engine_read_events slow = {on_slowly_said, on_slowly_done};
+    static const char *const names[] = {"distilbert-tags"};
+    enum { N = 3, EACH = 3 };
+    static struct heard heard[N];
+    struct dg_engine_item items[EACH];
+    bool begun[N], is_over = false;
+    clock_of_next = &slow_clock;
+    memset(heard, 0, sizeof heard);
+    start(8, names, 1);
+    for (size_t i = 0; i < EACH; i++)
+        items[i] = item_of(DG_TASK_TAG, i);
+    const struct dg_engine_read ask = ask_of(DG_TASK_TAG, NULL, items, EACH);
+    for (size_t i = 0; i < N; i++)
+        begun[i] = dg_engine_read(engine, &ask, &slow, &heard[i], NULL, NULL, NULL) == DG_OK;
+    while (!is_over) {
+        n_told = 0;
+        dg_engine_poll(engine);
+        ck_assert_uint_le(n_told, 1);
+        is_over = true;
+        for (size_t i = 0; i < N; i++)
+            is_over = is_over && (!begun[i] || heard[i].is_done);
+        nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+    }
+    for (size_t i = 0; i < N; i++)
+        ck_assert(!begun[i] || heard[i].err || heard[i].n_items == EACH);
+    stop();
+}
+END_TEST
+
 /* ---- Sizes --------------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_context_that_questions_share_counts_once)
@@ -400,5 +453,5 @@ START_TEST(the_order_of_windows_changes_nothing)
 END_TEST
 
 DG_UNIT(company_changes_nothing, long_texts_are_read_in_windows_or_cut_and_told,
-        a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong,
+        a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong, a_poll_is_over_in_time_and_all_have_their_turns,
         a_context_that_questions_share_counts_once, texts_that_would_take_too_many_windows_are_refused, the_order_of_windows_changes_nothing)
