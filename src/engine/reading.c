@@ -37,8 +37,9 @@ struct item {
     struct dg_gathering gathering;
     size_t text_at, pair_at; /* bytes tokenised so far */
     uint32_t *at;            /* owned: places of masked words */
+    size_t next;              /* token that the next window begins with */
     size_t n_windows, n_over; /* n_windows counts once all are made */
-    bool is_made, is_finished;
+    bool is_tokenised, is_made, is_finished;
 };
 
 struct dg_reading {
@@ -458,22 +459,16 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item, struct d
     return DG_OK;
 }
 
-/* Overlapping windows over n tokens, `most` in each. */
-static enum dg_err make_windows(struct dg_reading *r, struct item *item, size_t n, size_t most, struct dg_why *why)
+/* The next of overlapping windows over n tokens, `most` in each. */
+static enum dg_err make_next(struct dg_reading *r, struct item *item, size_t n, size_t most, struct dg_why *why)
 {
-    const size_t step = most - most / OVERLAP_PARTS;
-    const bool has_pair = item->asked.has_pair;
-    enum dg_err err = DG_OK;
-    uint32_t number = 0;
-    for (size_t first = 0; first < n && !err; first += step, number++) {
-        const bool is_last = n - first <= most;
-        const struct dg_said_window what = {.first = first, .n = is_last ? n - first : most, .number = number,
-                                            .is_first = first == 0, .is_last = is_last};
-        err = make_window(r, item, what, has_pair ? item->gathering.text.n : what.n, why);
-        if (is_last)
-            break;
-    }
-    return err;
+    const size_t first = item->next, step = most - most / OVERLAP_PARTS;
+    const bool is_last = n - first <= most;
+    const struct dg_said_window what = {.first = first, .n = is_last ? n - first : most, .number = (uint32_t)item->n_windows,
+                                        .is_first = first == 0, .is_last = is_last};
+    item->is_made = is_last;
+    item->next += step;
+    return n == 0 ? DG_OK : make_window(r, item, what, item->asked.has_pair ? item->gathering.text.n : what.n, why);
 }
 
 static enum dg_err find_places(struct dg_reading *r, struct item *item, struct dg_why *why)
@@ -517,7 +512,8 @@ static enum dg_err make_only(struct dg_reading *r, struct item *item, struct dg_
     return make_window(r, item, what, n_text, why);
 }
 
-static enum dg_err make_all(struct dg_reading *r, struct item *item, struct dg_why *why)
+/* An item's only window, or its next one: no more, so that the time is looked at between. */
+static enum dg_err make_some(struct dg_reading *r, struct item *item, struct dg_why *why)
 {
     struct dg_gathering *g = &item->gathering;
     const size_t around = n_around(r, item->asked.has_pair);
@@ -527,20 +523,20 @@ static enum dg_err make_all(struct dg_reading *r, struct item *item, struct dg_w
                           capacity(r), around);
     g->model = r->model;
     if (r->asked.task == DG_TASK_TAG) {
-        err = make_windows(r, item, g->text.n, capacity(r) - around, why);
+        err = make_next(r, item, g->text.n, capacity(r) - around, why);
     } else if (r->asked.task == DG_TASK_ANSWER) {
         const size_t most = capacity(r) - around;
         if (g->text.n > most / 2)
             err = dg_why_set(why, DG_ERR_RANGE, "the question has %zu tokens, expected at most %zu", g->text.n, most / 2);
         else
-            err = make_windows(r, item, g->pair.n, most - g->text.n, why);
+            err = make_next(r, item, g->pair.n, most - g->text.n, why);
     } else {
         if (r->asked.task == DG_TASK_FILL)
             err = find_places(r, item, why);
         if (!err)
             err = make_only(r, item, why);
+        item->is_made = true;
     }
-    item->is_made = true;
     return err;
 }
 
@@ -601,12 +597,12 @@ static enum dg_err go_on(struct dg_reading *r, uint64_t until_ns, uint64_t *retr
     enum dg_err err = send(r, retry_ms);
     while (!err && r->n_prepared < r->asked.n_items && r->n_unsent == 0 && r->n_open < OPEN_MAX) {
         struct item *item = &r->items[r->n_prepared];
-        bool done = false;
-        err = tokenise_some(r, item, why, &done);
-        if (!err && done) {
-            err = make_all(r, item, why);
-            r->n_prepared += !err;
-            if (!err && item->n_windows == 0)
+        if (!item->is_tokenised)
+            err = tokenise_some(r, item, why, &item->is_tokenised);
+        if (!err && item->is_tokenised) {
+            err = make_some(r, item, why);
+            r->n_prepared += !err && item->is_made;
+            if (!err && item->is_made && item->n_windows == 0)
                 finish_item(r, item); /* an empty text */
         }
         if (err)
