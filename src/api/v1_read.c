@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { ANSWER_MAX = 256 << 20, JSON_VALUES_MAX = 100 * 1000, CHARACTERS = 1 };
+enum { ANSWER_MAX = 64 << 20, JSON_VALUES_MAX = 100 * 1000, CHARACTERS = 1 };
 
 struct read_work {
     struct dg_list link; /* in api->readings */
@@ -117,8 +117,10 @@ static void on_done(void *ctx, const struct dg_engine_read_result *result)
             dg_why_set(&why, err, "%s", result->why ? result->why : dg_err_sentence(err));
         else
             err = put_totals(work, result);
+        if (err == DG_ERR_LIMIT && !result->err)
+            dg_why_set(&why, err, "the answer has more than %d bytes: send fewer texts at a time", ANSWER_MAX);
         if (err)
-            dg_call_fail(call, dg_ask_failure(&work->arena, err, &why, err == DG_ERR_RANGE || err == DG_ERR_INVALID ? "text" : NULL));
+            dg_call_fail(call, dg_ask_failure(&work->arena, err, &why, err == DG_ERR_RANGE || err == DG_ERR_INVALID || err == DG_ERR_LIMIT ? "text" : NULL));
         else
             dg_call_json(call, 200, dg_buf_span(&work->json));
     }

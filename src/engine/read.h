@@ -27,7 +27,8 @@ enum dg_read_task { DG_TASK_FILL, DG_TASK_CLASSIFY, DG_TASK_TAG, DG_TASK_ANSWER,
  * question that is asked of it, since it is read for each. */
 enum { DG_READ_CHARACTERS_MAX = 100 * 1000, DG_READ_ALL_MAX = 2 * 1000 * 1000 };
 
-enum { DG_SAID_LABELS_MAX = 1000, DG_SAID_BEST_MAX = 100, DG_SAID_ANSWERS_MAX = 20, DG_ANSWER_LEN_MAX = 500 };
+enum { DG_SAID_LABELS_MAX = 1000, DG_SAID_BEST_MAX = 100, DG_SAID_ANSWERS_MAX = 20, DG_ANSWER_LEN_MAX = 500,
+       DG_SAID_WORDS_MAX = 2000 /* of all masked words of a text */ };
 
 struct dg_engine_item {
     struct dg_span text; /* valid UTF-8; of ANSWER the question */

@@ -481,6 +481,10 @@ static enum dg_err find_places(struct dg_reading *r, struct item *item, struct d
     for (size_t i = 0; i < g->text.n; i++)
         if (g->text.list[i].id == mask)
             item->at[g->n_places++] = (uint32_t)(i + 1);
+    if (g->n_places > DG_SAID_WORDS_MAX / r->asked.n_best)
+        return dg_why_set(why, DG_ERR_LIMIT, "the text has %zu masked words, and of each %zu words were asked for, which makes "
+                          "%zu, expected at most %d", g->n_places, r->asked.n_best, g->n_places * r->asked.n_best,
+                          DG_SAID_WORDS_MAX);
     if (g->n_places)
         return DG_OK;
     const struct dg_span sign = dg_tokenizer_target_piece(r->model->tokenizer, mask);
