@@ -346,6 +346,10 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
         err = open_template(loaded, why);
     if (!err)
         err = measure(loaded, opts, model, why);
+    const size_t least = 2 + loaded->blueprint.enc.separators + 2; /* what stands around two texts, and a token of each */
+    if (!err && loaded->blueprint.family == DG_FAMILY_ENC && loaded->limits.source_max < least)
+        err = dg_why_set(why, DG_ERR_RANGE, "it would read %zu tokens at a time, expected at least %zu, so that there is room "
+                         "for two texts; raise prompt-max, or use a model of more positions", loaded->limits.source_max, least);
     if (!err && loaded->template && loaded->n_prompt + 16 > loaded->limits.source_max)
         err = dg_why_set(why, DG_ERR_RANGE, "the template takes %zu tokens, and prompts may have %zu: there is no room for a "
                          "text; raise prompt-max or shorten the template", loaded->n_prompt, loaded->limits.source_max);

@@ -462,7 +462,7 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item, struct d
 /* The next of overlapping windows over n tokens, `most` in each. */
 static enum dg_err make_next(struct dg_reading *r, struct item *item, size_t n, size_t most, struct dg_why *why)
 {
-    const size_t first = item->next, step = most - most / OVERLAP_PARTS;
+    const size_t first = item->next, step = most - most / OVERLAP_PARTS; /* 1 or more: dg_loaded opens no smaller model */
     const bool is_last = n - first <= most;
     const struct dg_said_window what = {.first = first, .n = is_last ? n - first : most, .number = (uint32_t)item->n_windows,
                                         .is_first = first == 0, .is_last = is_last};

@@ -15,18 +15,18 @@
 static char root[DG_TMPDIR_CAP];
 static struct dg_engine *engine;
 static size_t texts_bytes; /* of the engine that starts next; 0: no limit */
+static size_t prompt_max;  /* likewise; 0: as many tokens as the model reads */
 static struct dg_clock *clock_of_next;
 
-static void start_with(const struct dg_engine_opts *opts, const char *const *names, size_t n)
+static enum dg_err try_start(size_t slots, const char *const *names, size_t n, struct dg_why *why)
 {
-    struct dg_why why = DG_WHY_NONE;
     dg_tmpdir_make(root);
     engine = NULL;
     const struct dg_engine_opts opts = {.n_threads = 1, .slots = slots, .max_sentences = 40, .texts_bytes = texts_bytes,
-                                        .clock = clock_of_next};
-    texts_bytes = 0;
+                                        .prompt_max = prompt_max, .clock = clock_of_next};
+    texts_bytes = prompt_max = 0;
     clock_of_next = NULL;
-    enum dg_err err = dg_engine_new(&opts, &why, &engine);
+    enum dg_err err = dg_engine_new(&opts, why, &engine);
     for (size_t i = 0; i < n && !err; i++) {
         char from[1024], to[DG_TMPDIR_CAP + 32];
         const char *srcdir = getenv("srcdir");
@@ -34,10 +34,17 @@ static void start_with(const struct dg_engine_opts *opts, const char *const *nam
         struct dg_import_summary summary;
         snprintf(from, sizeof from, "%s/tests/data/enc/%s", srcdir ? srcdir : ".", names[i]);
         snprintf(to, sizeof to, "%s/%s", root, names[i]);
-        err = dg_import(from, to, &how, &summary, &why);
+        err = dg_import(from, to, &how, &summary, why);
         if (!err)
-            err = dg_engine_load(engine, names[i], to, NULL, NULL, &why);
+            err = dg_engine_load(engine, names[i], to, NULL, NULL, why);
     }
+    return err;
+}
+
+static void start(size_t slots, const char *const *names, size_t n)
+{
+    struct dg_why why = DG_WHY_NONE;
+    const enum dg_err err = try_start(slots, names, n, &why);
     ck_assert_msg(!err, "%s", why.text);
 }
 
@@ -305,6 +312,28 @@ START_TEST(says_what_is_wrong)
 }
 END_TEST
 
+START_TEST(a_model_too_small_for_two_texts_is_refused)
+{
+    static const char *const names[] = {"bert-spans", "distilbert-tags"};
+    static struct heard heard;
+    struct dg_why why = DG_WHY_NONE;
+    prompt_max = 4;
+    const enum dg_err err = try_start(4, names, 1, &why);
+    ck_assert(err == DG_ERR_RANGE || err == DG_ERR_NOMEM);
+    ck_assert_msg(err == DG_ERR_NOMEM || strstr(why.text, "would read 4 tokens at a time, expected at least 5"), "%s", why.text);
+    stop();
+    prompt_max = 5;
+    start(4, names, 2);
+    struct dg_engine_item item = {.text = DG_SPAN("a"), .pair = DG_SPAN("a b c d"), .has_pair = true};
+    struct dg_engine_read ask = ask_of(DG_TASK_ANSWER, NULL, &item, 1);
+    ck_assert(run(&ask, &heard) == DG_ERR_NOMEM || heard.n[0] > 0);
+    item = item_of(DG_TASK_TAG, 0);
+    ask = ask_of(DG_TASK_TAG, NULL, &item, 1);
+    ck_assert(run(&ask, &heard) == DG_ERR_NOMEM || heard.n_items == 1);
+    stop();
+}
+END_TEST
+
 /* ---- Turns ---------------------------------------------------------------------------------------------------------- */
 
 static struct dg_clock slow_clock = DG_CLOCK_VIRTUAL(0);
@@ -456,5 +485,6 @@ START_TEST(the_order_of_windows_changes_nothing)
 END_TEST
 
 DG_UNIT(company_changes_nothing, long_texts_are_read_in_windows_or_cut_and_told,
-        a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong, a_poll_is_over_in_time_and_all_have_their_turns,
+        a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong, a_model_too_small_for_two_texts_is_refused,
+        a_poll_is_over_in_time_and_all_have_their_turns,
         a_context_that_questions_share_counts_once, texts_that_would_take_too_many_windows_are_refused, the_order_of_windows_changes_nothing)
