@@ -10,6 +10,7 @@
  * All five are one thing: texts in, an array of results in their order; the tables below say what differs. Results are
  * written as the engine tells them, a few at a time, so that no turn of the loop is long. */
 #include "api/api_int.h"
+#include "api/aside.h"
 #include "api/ask.h"
 #include "base/json_out.h"
 #include "base/mem.h"
@@ -31,6 +32,7 @@ struct read_work {
     struct dg_engine_request gated; /* what the gate says about models and priority */
     struct dg_span api_key;
     bool has_priority;
+    uint64_t n_characters;
     int offsets; /* 0: bytes, CHARACTERS: code points */
     uint64_t id;
     bool is_open; /* the engine has it */
@@ -295,8 +297,20 @@ static enum dg_err read_fields(struct read_work *work, const struct dg_json *jso
     return err ? err : read_items(work, json, field, failure, why);
 }
 
-static enum dg_err read_request(struct read_work *work, struct dg_span body, struct dg_failure *failure)
+/* A context that serves several questions counts once. */
+static uint64_t count(const struct read_work *work)
 {
+    uint64_t n = 0;
+    for (size_t i = 0; i < work->ask.n_items; i++)
+        n += dg_utf8_count(work->items[i].text) +
+             (dg_read_shares_pair(work->items, i) ? 0 : dg_utf8_count(work->items[i].pair));
+    return n;
+}
+
+/* On a thread, if the body is large. */
+static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg_span body, struct dg_failure *failure)
+{
+    struct read_work *work = owner;
     struct dg_why why = DG_WHY_NONE;
     struct dg_failure limits = {.has_limit = false};
     const char *field = NULL;
@@ -312,6 +326,8 @@ static enum dg_err read_request(struct read_work *work, struct dg_span body, str
         failure->has_limit = limits.has_limit;
         failure->limit = limits.limit;
     }
+    (void)api; /* the work knows it */
+    work->n_characters = err ? 0 : count(work);
     dg_json_free(json);
     return err;
 }
@@ -351,15 +367,28 @@ static void on_passed(void *owner, const struct dg_failure *refusal)
     call->on_gone = on_gone;
 }
 
-/* A context that serves several questions counts once. */
-static uint64_t count(const struct read_work *work)
+/* It is read: to the gate. */
+static void go_on(void *owner, struct dg_call *call)
 {
-    uint64_t n = 0;
-    for (size_t i = 0; i < work->ask.n_items; i++)
-        n += dg_utf8_count(work->items[i].text) +
-             (dg_read_shares_pair(work->items, i) ? 0 : dg_utf8_count(work->items[i].pair));
-    return n;
+    struct read_work *work = owner;
+    dg_list_link_last(&work->api->readings, &work->link);
+    work->call = call;
+    work->gated = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+    work->gated.model = work->ask.model;
+    work->gated.priority = work->ask.priority;
+    const struct dg_gate_wish wish = {.key = work->api_key, .characters = work->n_characters, .request = &work->gated,
+                                      .arena = &work->arena, .has_priority = work->has_priority};
+    call->work = work;
+    call->on_gone = on_gone;
+    dg_gate_pass(call, &wish, on_passed);
 }
+
+static void drop(void *owner)
+{
+    free_work(owner);
+}
+
+static const struct dg_aside_fns reading = {.read = read_request, .go_on = go_on, .drop = drop};
 
 static void handle(struct dg_call *call, enum dg_read_task task)
 {
@@ -376,24 +405,11 @@ static void handle(struct dg_call *call, enum dg_read_task task)
         return;
     }
     work->api = call->api;
-    work->call = call;
     work->ask = (struct dg_engine_read){.task = task, .priority = DG_PRIORITY_NORMAL};
     dg_arena_init(&work->arena, call->req->body.len * 4 + (1 << 20));
     dg_buf_init(&work->json, ANSWER_MAX);
-    dg_list_link_last(&call->api->readings, &work->link);
-    if (read_request(work, call->req->body, &failure)) {
-        dg_call_fail(call, failure);
-        free_work(work);
-        return;
-    }
-    work->gated = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
-    work->gated.model = work->ask.model;
-    work->gated.priority = work->ask.priority;
-    const struct dg_gate_wish wish = {.key = work->api_key, .characters = count(work), .request = &work->gated,
-                                      .arena = &work->arena, .has_priority = work->has_priority};
-    call->work = work;
-    call->on_gone = on_gone;
-    dg_gate_pass(call, &wish, on_passed);
+    dg_list_init(&work->link);
+    dg_aside_read(call, &reading, work);
 }
 
 void dg_api_v1_fill(struct dg_call *call)

@@ -132,6 +132,22 @@ class Read(IntegrationTest):
         self.assertIn("the question has", self.ask(server, "answer", {"question": "who " * 40, "context": text}, 400)
                       ["error"]["message"])
 
+    def test_large_requests(self):
+        server = self.start(f"--models-dir={self.models('roberta-topics', 'bert-spans', 'distilbert-tags')}")
+        alone = self.ask(server, "classify", {"text": "rain " * 400})["results"]
+        large = {"text": ["rain " * 20000, "rain " * 400]} # read beside the loop
+        self.assertEqual(self.ask(server, "classify", large)["results"], alone * 2)
+        self.assertIn("beam", self.ask(server, "classify", {**large, "beam": 2}, 400)["error"]["message"])
+        context = "A man came home late. " * 20
+        said = self.ask(server, "answer", {"question": ["who came"] * 30, "context": context})
+        self.assertEqual(said["usage"]["characters"], 30 * len("who came") + len(context))
+        self.assertEqual(said["results"], said["results"][:1] * 30)
+        refused = self.ask(server, "tag", {"text": ["a", "a " * 50001]}, 400)["error"]
+        self.assertEqual(refused["code"], "limit_reached")
+        self.assertEqual(refused["message"], "item 1 has 100002 characters, expected at most 100000")
+        refused = self.ask(server, "answer", {"question": ["who"] * 1000, "context": "a " * 40000}, 400)["error"]
+        self.assertIn("have 2000075 characters, expected at most 2000000: ask fewer", refused["message"])
+
     def test_the_tool_says_the_same(self):
         folder = self.models("bert-words", "bert-pair", "bert-spans", "distilbert-tags", "distilbert")
         server = self.start(f"--models-dir={folder}")
