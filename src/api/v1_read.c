@@ -103,6 +103,11 @@ static enum dg_err put_totals(struct read_work *work, const struct dg_engine_rea
     return dg_json_out_end(out);
 }
 
+static bool is_of_texts(enum dg_err err)
+{
+    return err == DG_ERR_RANGE || err == DG_ERR_INVALID || err == DG_ERR_LIMIT;
+}
+
 static void on_done(void *ctx, const struct dg_engine_read_result *result)
 {
     struct read_work *work = ctx;
@@ -122,7 +127,7 @@ static void on_done(void *ctx, const struct dg_engine_read_result *result)
         if (err == DG_ERR_LIMIT && !result->err)
             dg_why_set(&why, err, "the answer has more than %d bytes: send fewer texts at a time", ANSWER_MAX);
         if (err)
-            dg_call_fail(call, dg_ask_failure(&work->arena, err, &why, err == DG_ERR_RANGE || err == DG_ERR_INVALID || err == DG_ERR_LIMIT ? "text" : NULL));
+            dg_call_fail(call, dg_ask_failure(&work->arena, err, &why, is_of_texts(err) ? "text" : NULL));
         else
             dg_call_json(call, 200, dg_buf_span(&work->json));
     }

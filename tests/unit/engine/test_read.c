@@ -14,19 +14,12 @@
 
 static char root[DG_TMPDIR_CAP];
 static struct dg_engine *engine;
-static size_t texts_bytes; /* of the engine that starts next; 0: no limit */
-static size_t prompt_max;  /* likewise; 0: as many tokens as the model reads */
-static struct dg_clock *clock_of_next;
 
-static enum dg_err try_start(size_t slots, const char *const *names, size_t n, struct dg_why *why)
+static enum dg_err try_start(const struct dg_engine_opts *opts, const char *const *names, size_t n, struct dg_why *why)
 {
     dg_tmpdir_make(root);
     engine = NULL;
-    const struct dg_engine_opts opts = {.n_threads = 1, .slots = slots, .max_sentences = 40, .texts_bytes = texts_bytes,
-                                        .prompt_max = prompt_max, .clock = clock_of_next};
-    texts_bytes = prompt_max = 0;
-    clock_of_next = NULL;
-    enum dg_err err = dg_engine_new(&opts, why, &engine);
+    enum dg_err err = dg_engine_new(opts, why, &engine);
     for (size_t i = 0; i < n && !err; i++) {
         char from[1024], to[DG_TMPDIR_CAP + 32];
         const char *srcdir = getenv("srcdir");
@@ -41,10 +34,10 @@ static enum dg_err try_start(size_t slots, const char *const *names, size_t n, s
     return err;
 }
 
-static void start(size_t slots, const char *const *names, size_t n)
+static void start_with(const struct dg_engine_opts *opts, const char *const *names, size_t n)
 {
     struct dg_why why = DG_WHY_NONE;
-    const enum dg_err err = try_start(slots, names, n, &why);
+    const enum dg_err err = try_start(opts, names, n, &why);
     ck_assert_msg(!err, "%s", why.text);
 }
 
@@ -317,13 +310,13 @@ START_TEST(a_model_too_small_for_two_texts_is_refused)
     static const char *const names[] = {"bert-spans", "distilbert-tags"};
     static struct heard heard;
     struct dg_why why = DG_WHY_NONE;
-    prompt_max = 4;
-    const enum dg_err err = try_start(4, names, 1, &why);
+    struct dg_engine_opts opts = {.n_threads = 1, .slots = 4, .prompt_max = 4};
+    const enum dg_err err = try_start(&opts, names, 1, &why);
     ck_assert(err == DG_ERR_RANGE || err == DG_ERR_NOMEM);
     ck_assert_msg(err == DG_ERR_NOMEM || strstr(why.text, "would read 4 tokens at a time, expected at least 5"), "%s", why.text);
     stop();
-    prompt_max = 5;
-    start(4, names, 2);
+    opts.prompt_max = 5;
+    start_with(&opts, names, 2);
     struct dg_engine_item item = {.text = DG_SPAN("a"), .pair = DG_SPAN("a b c d"), .has_pair = true};
     struct dg_engine_read ask = ask_of(DG_TASK_ANSWER, NULL, &item, 1);
     ck_assert(run(&ask, &heard) == DG_ERR_NOMEM || heard.n[0] > 0);
@@ -361,9 +354,9 @@ START_TEST(a_poll_is_over_in_time_and_all_have_their_turns)
     static struct heard heard[N];
     struct dg_engine_item items[EACH];
     bool begun[N], is_over = false;
-    clock_of_next = &slow_clock;
+    const struct dg_engine_opts opts = {.n_threads = 1, .slots = 8, .clock = &slow_clock};
     memset(heard, 0, sizeof heard);
-    start(8, names, 1);
+    start_with(&opts, names, 1);
     for (size_t i = 0; i < EACH; i++)
         items[i] = item_of(DG_TASK_TAG, i);
     const struct dg_engine_read ask = ask_of(DG_TASK_TAG, NULL, items, EACH);
@@ -394,8 +387,8 @@ START_TEST(a_context_that_questions_share_counts_once)
     char copies[4][sizeof context];
     struct dg_engine_item items[4];
     const size_t len = sizeof context - 1;
-    texts_bytes = len + 4 * 11 + 3;
-    start(4, names, 1);
+    const struct dg_engine_opts opts = {.n_threads = 1, .slots = 4, .texts_bytes = len + 4 * 11 + 3};
+    start_with(&opts, names, 1);
     for (size_t i = 0; i < 4; i++) {
         memcpy(copies[i], context, sizeof context);
         items[i] = (struct dg_engine_item){.text = DG_SPAN("where is it"), .pair = dg_span_make(copies[i], len), .has_pair = true};
