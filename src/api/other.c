@@ -472,19 +472,29 @@ void dg_other_nllb_api(struct dg_call *call)
         dg_relay_fail(relay, 400, "invalid_value", "text: expected a text");
 }
 
+/* As readers of events see them: a carriage return ends a line as well, and with a newline behind it the two end one. */
+static size_t line_end(struct dg_span text, size_t at, size_t *next)
+{
+    while (at < text.len && text.ptr[at] != '\n' && text.ptr[at] != '\r')
+        at++;
+    *next = at + 1;
+    if (at + 1 < text.len && text.ptr[at] == '\r' && text.ptr[at + 1] == '\n')
+        ++*next;
+    return at;
+}
+
 /* Its readers join the lines without what blanks are at their ends, so the text comes whole: a line of data for each of its own. */
 static void end_nllb_stream(struct dg_relay *relay, const struct dg_failure *failure)
 {
-    struct dg_span text = failure ? (struct dg_span){NULL, 0} : dg_relay_result(relay, 0), line;
+    struct dg_span text = failure ? (struct dg_span){NULL, 0} : dg_relay_result(relay, 0);
     struct dg_buf events;
     enum dg_err err = DG_OK;
     dg_buf_init(&events, text.len * 8 + 64);
-    for (size_t at = 0; !failure && at <= text.len && !err; at += line.len + 1) {
-        const char *end = at < text.len ? memchr(text.ptr + at, '\n', text.len - at) : NULL;
-        line = dg_span_sub(text, at, end ? (size_t)(end - text.ptr) - at : text.len);
+    for (size_t at = 0, next = 0; !failure && at <= text.len && !err; at = next) {
+        const size_t end = line_end(text, at, &next);
         err = dg_buf_append_cstr(&events, "data: ");
         if (!err)
-            err = dg_buf_append_span(&events, line);
+            err = dg_buf_append_span(&events, dg_span_sub(text, at, end - at));
         if (!err)
             err = dg_buf_append_byte(&events, '\n');
     }

@@ -573,6 +573,9 @@ class Replays(IntegrationTest):
             self.assertEqual(call(CAT), SAID, call)
         for stream in (False, True):
             self.assertEqual(client.nllb_api(CAT, stream).replace(" ", ""), SAID.replace(" ", ""))
+        query = f"text={urllib.parse.quote(CAT + chr(13) + CAT + chr(13) + chr(10) + CAT)}&source=fra_Latn&target=eng_Latn"
+        events = client.send("GET", f"/api/v4/translator/stream?{query}")[1]  # a carriage return ends a line, too
+        self.assertEqual(re.split(rb"\r\n|\r|\n", events), [b"data: " + SAID.encode()] * 3 + [b"", b""])
         for service in ("libretranslate", "deepl", "mtranserver"):
             self.assertRegex(str(keyed(self, Zotero, lambda one: getattr(one, service)(CAT))), "Request error: 40[13]")
         client = SubtitleEdit(self.open)
