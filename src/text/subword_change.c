@@ -278,20 +278,38 @@ static enum dg_err change(struct dg_subword_work *work, const struct dg_subword_
     return err;
 }
 
-enum dg_err dg_subword_change_all(const struct dg_subword *subword, struct dg_subword_work *work, struct dg_span text,
-                                  size_t begin, size_t end)
+/* [begin, end) of `text` as it is. */
+static enum dg_err fill(struct dg_subword_work *work, struct dg_span text, size_t begin, size_t end)
 {
     const size_t most = (end - begin) * GROWTH_MAX + GROWTH_MORE;
-    enum dg_err err = DG_OK;
     dg_buf_clear(&work->now.text);
     work->now.text.max = work->next.text.max = most < DG_SUBWORD_TEXT_MAX ? most : DG_SUBWORD_TEXT_MAX;
-    err = reserve(&work->now, end - begin);
+    enum dg_err err = reserve(&work->now, end - begin);
     for (size_t at = begin, len; at < end && !err; at += len) { /* every byte comes from its character */
         uint32_t cp;
         len = dg_utf8_decode(text, at, &cp);
         err = put_bytes(&work->now, text.ptr + at, len, at, at + len);
     }
+    return err;
+}
+
+enum dg_err dg_subword_change_all(const struct dg_subword *subword, struct dg_subword_work *work, struct dg_span text,
+                                  size_t begin, size_t end)
+{
+    enum dg_err err = fill(work, text, begin, end);
     for (size_t i = 0; i < subword->n_changes && !err && work->now.text.len; i++)
         err = change(work, &subword->changes[i], begin == 0);
     return err;
+}
+
+enum dg_err dg_subword_change_added(struct dg_subword *subword, struct dg_subword_work *work, struct dg_span text,
+                                    struct dg_span *changed)
+{
+    enum dg_err err = fill(work, text, 0, text.len);
+    for (size_t i = 0; i < subword->n_changes && !err && work->now.text.len; i++) {
+        const enum dg_subword_change kind = subword->changes[i].kind;
+        if (kind != DG_SUBWORD_PREPEND_FIRST && kind != DG_SUBWORD_PREPEND_NEW)
+            err = change(work, &subword->changes[i], true);
+    }
+    return err ? err : dg_subword_keep(subword, dg_buf_span(&work->now.text), changed);
 }

@@ -102,7 +102,7 @@ struct dg_subword {
     size_t n_changes, n_cuts;
     struct dg_subword_added *added; /* owned; [n_added] */
     size_t n_added;
-    struct dg_span *added_texts;    /* owned; [n_added] */
+    struct dg_span *added_texts;    /* owned; [n_added] what is looked for: what a normalised text has of it */
     struct dg_prefixes added_list;  /* over them */
     bool begins_added[2][256]; /* bytes that begin an added token: as written, and after normalisation */
     struct dg_subword_template single, pair;
@@ -164,6 +164,11 @@ void dg_subword_stretch_init(struct dg_subword_stretch *stretch);
 void dg_subword_stretch_deinit(struct dg_subword_stretch *stretch);
 enum dg_err dg_subword_change_all(const struct dg_subword *subword, struct dg_subword_work *work, struct dg_span text,
                                   size_t begin, size_t end) DG_MUST_CHECK;
+
+/* What of an added token stands in texts that were changed; in the tokenizer's arena. Not what the pre-tokenizer puts before
+ * a text: that is for words. */
+enum dg_err dg_subword_change_added(struct dg_subword *subword, struct dg_subword_work *work, struct dg_span text,
+                                    struct dg_span *changed) DG_MUST_CHECK;
 
 /* The end of the piece of `text` that begins at `at` (subword_cut.c); more than `at`. The text is valid UTF-8.
  * *is_dropped: it is no part of the text but what stands between. */

@@ -345,7 +345,6 @@ static enum dg_err add_token(struct dg_subword *subword, struct dg_subword_added
     subword->kinds[id] = added->is_special ? DG_SUBWORD_SPECIAL_KIND : DG_SUBWORD_ADDED;
     added->text = subword->pieces[id];
     added->id = (int32_t)id;
-    subword->begins_added[added->is_normalized][(uint8_t)added->text.ptr[0]] = true;
     subword->added[subword->n_added++] = *added;
     return DG_OK;
 }
@@ -380,13 +379,36 @@ static enum dg_err make_added(struct dg_subword *subword, size_t n, struct dg_wh
     return subword->added && subword->added_texts ? DG_OK : DG_ERR_NOMEM;
 }
 
-static enum dg_err list_added(struct dg_subword *subword)
+/* Those that are looked for in the normalised text are normalised themselves. */
+static enum dg_err change_added(struct dg_subword *subword, struct dg_subword_work *work, size_t i, struct dg_why *why)
 {
+    struct dg_subword_added *added = &subword->added[i];
+    struct dg_span changed = added->text;
+    enum dg_err err = DG_OK;
+    if (added->is_normalized && subword->n_changes > 0)
+        err = dg_subword_change_added(subword, work, added->text, &changed);
+    if (!err && changed.len == 0)
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "nothing is left of the added token '%.*s' once it is normalised",
+                         DG_SPAN_FMT(dg_utf8_clip(added->text, 80)));
+    if (err)
+        return err;
+    added->text = subword->added_texts[i] = changed;
+    subword->begins_added[added->is_normalized][(uint8_t)changed.ptr[0]] = true;
+    return DG_OK;
+}
+
+static enum dg_err list_added(struct dg_subword *subword, struct dg_why *why)
+{
+    struct dg_subword_work *work = dg_subword_work_new();
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < subword->n_added && !err; i++)
+        err = change_added(subword, work, i, why);
+    dg_subword_work_free(work);
+    if (err)
+        return err;
     uint32_t *order = dg_try_calloc(subword->n_added + 1, sizeof *order);
-    for (uint32_t i = 0; order && i < subword->n_added; i++) {
+    for (uint32_t i = 0; order && i < subword->n_added; i++)
         order[i] = i;
-        subword->added_texts[i] = subword->added[i].text;
-    }
     return order ? dg_prefixes_init(&subword->added_list, subword->added_texts, order, subword->n_added) : DG_ERR_NOMEM;
 }
 
@@ -398,7 +420,7 @@ enum dg_err dg_subword_read_model(struct dg_subword *subword, const struct dg_js
         err = make_added(subword, dg_json_len(added), why);
     for (size_t i = 0; i < dg_json_len(added) && !err; i++)
         err = read_added(subword, dg_json_at(added, i), why);
-    return err ? err : list_added(subword);
+    return err ? err : list_added(subword, why);
 }
 
 /* ---- Files that are older than tokenizer.json ---------------------------------------------------------- */
@@ -414,7 +436,7 @@ static enum dg_err add_signs(struct dg_subword *subword, const struct dg_span *s
         if (id >= 0 && subword->kinds[id] != DG_SUBWORD_SPECIAL_KIND)
             err = add_token(subword, &added, id, why);
     }
-    return err ? err : list_added(subword);
+    return err ? err : list_added(subword, why);
 }
 
 enum dg_err dg_subword_read_pair(struct dg_subword *subword, const struct dg_json *vocab, struct dg_span merges,

@@ -296,6 +296,8 @@ START_TEST(steps_do_what_they_say)
           "1:0-1 9:1-6 2:6-7");
     gives(SMALL("", "{\"id\":9,\"content\":\"ba\",\"special\":false,\"single_word\":true,\"normalized\":false}"), "ba aba",
           "9:0-2 7:2-3 4:3-5 1:5-6");
+    gives(SMALL("\"normalizer\":{\"type\":\"Lowercase\"},", "{\"id\":9,\"content\":\"[BA]\",\"special\":false}"), "[Ba]a[BA]",
+          "9:0-4 1:4-5 9:5-9");
 }
 END_TEST
 
