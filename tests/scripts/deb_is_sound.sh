@@ -32,7 +32,7 @@ fi
 root=$scratch/root
 dpkg-deb -x "$deb" "$root"
 for file in usr/sbin/dragomand usr/bin/dragoman usr/share/dragoman/langid.bin \
-    usr/share/dragoman/models/fr-en/model.safetensors lib/systemd/system/dragomand.service \
+    usr/share/dragoman/models/fr-en/model.safetensors usr/share/dragoman/models/en-fr/model.safetensors lib/systemd/system/dragomand.service \
     lib/systemd/system/dragomand.socket usr/lib/sysusers.d/dragoman.conf usr/lib/tmpfiles.d/dragoman.conf \
     usr/share/man/man8/dragomand.8.gz usr/share/man/man5/dragomand.conf.5.gz usr/share/man/man1/dragoman.1.gz; do
     [ -s "$root/$file" ] || fail "the package has no /$file"

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# How models/en-fr was made:
+#
+#     models/recipe/en-fr.sh DATA OUT [DRAGOMAN]
+#
+# DATA has the collections that models/en-fr/card.md names, as lines French<TAB>English. OUT gets four folders: three stretches of
+# training and the model in 8 bits. About two hours and a half on two cores. (The embedded model's fragments were drawn before
+# fragments.py had its present form, as many and by the same rules, and its first stretch ran on one core for its first 38
+# minutes: the same recipe, other bits.)
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+data=$1 out=$2 tool=${3:-dragoman}
+mkdir -p "$out"
+zcat "$data/tatoeba.fr-en.train.tsv.gz" >"$out/everyday.tsv"
+python3 "$here/fragments.py" "$out/everyday.tsv" "$out" "$tool"
+zcat "$data/laws.fr-en.tsv.gz" | awk 'NR % 3 == 0' | gzip >"$out/laws-third.fr-en.tsv.gz"
+manuals="$data/php-docs.fr-en.tsv.gz $data/python-docs.fr-en.tsv.gz $data/gnome-docs.fr-en.tsv.gz $data/tldr.fr-en.tsv.gz"
+common="--swap --dev $data/tatoeba.fr-en.dev.tsv.gz --batch-tokens 2560 --dropout 0.1 --valid-every 500 --patience 0"
+
+# 1. From nothing, the rate falling as 1/sqrt.
+# shellcheck disable=SC2086
+"$tool" train --out "$out/1" $common --vocab-size 5500 --width 256 --encoder-layers 4 --decoder-layers 1 --ffn 1024 --norm pre \
+    --rate 0.003 --warmup 500 --average 0.999 --guided-attention 0.3 --steps 4500 --repeat 4,1,1,2,2,1 \
+    "$data/tatoeba.fr-en.train.tsv.gz" $manuals "$out/laws-third.fr-en.tsv.gz"
+
+# 2. Fragments and single words beside it, the rate led down to nothing.
+# shellcheck disable=SC2086
+"$tool" train --out "$out/2" --init "$out/1" $common --rate 0.001 --warmup 60 --schedule constant --steps 2600 --cooldown 2540 \
+    --average 0.998 --guided-attention 0.3 --repeat 4,1,1,2,2,1,4,10 \
+    "$data/tatoeba.fr-en.train.tsv.gz" $manuals "$out/laws-third.fr-en.tsv.gz" "$out/bare.fr-en.tsv" "$out/lexicon.fr-en.tsv"
+
+# 3. A short last stretch with the phrases that people try first, and that everyday sentences hardly have.
+# shellcheck disable=SC2086
+"$tool" train --out "$out/3" --init "$out/2" $common --rate 0.0003 --warmup 20 --schedule linear --steps 240 --average 0.98 \
+    --threads 1 --repeat 1,1,1,1,1,1,3,100 \
+    "$data/tatoeba.fr-en.train.tsv.gz" $manuals "$out/bare.fr-en.tsv" "$out/lexicon.fr-en.tsv" "$here/phrases.fr-en.tsv"
+
+"$tool" quantize --type i8 "$out/3" "$out/en-fr"
