@@ -5,7 +5,7 @@
 #     models/recipe/en-fr.sh DATA OUT [DRAGOMAN]
 #
 # DATA has the collections that models/en-fr/card.md names, as lines French<TAB>English. OUT gets four folders: three stretches of
-# training and the model in 8 bits. About two hours and a half on two cores. (The embedded model's fragments were drawn before
+# training and the model in 8 bits. The embedded one took 2 h 4 min of two cores that did other work as well. (The embedded model's fragments were drawn before
 # fragments.py had its present form, as many and by the same rules, and its first stretch ran on one core for its first 38
 # minutes: the same recipe, other bits.)
 set -eu

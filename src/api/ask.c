@@ -120,6 +120,14 @@ struct dg_failure dg_ask_failure(struct dg_arena *arena, enum dg_err err, const 
     };
 }
 
+struct dg_failure dg_ask_start_failure(struct dg_arena *arena, enum dg_err err, const struct dg_why *why, uint64_t retry_ms)
+{
+    struct dg_failure failure = dg_ask_failure(arena, err, why, NULL);
+    if (err == DG_ERR_BUSY)
+        failure.retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+    return failure;
+}
+
 struct dg_failure dg_ask_field_failure(struct dg_arena *arena, enum dg_err err, const struct dg_why *why,
                                        const char *field)
 {

@@ -77,4 +77,7 @@ struct dg_failure dg_ask_field_failure(struct dg_arena *arena, enum dg_err err, 
 struct dg_failure dg_ask_failure(struct dg_arena *arena, enum dg_err err, const struct dg_why *why,
                                  const char *field);
 
+/* The failure of a start. With DG_ERR_BUSY the client is told when to come again: after `retry_ms`. */
+struct dg_failure dg_ask_start_failure(struct dg_arena *arena, enum dg_err err, const struct dg_why *why, uint64_t retry_ms);
+
 #endif

@@ -331,9 +331,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         }
         return;
     }
-    struct dg_failure failure = dg_ask_failure(relay->arena, err, &why, NULL);
-    if (err == DG_ERR_BUSY)
-        failure.retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+    struct dg_failure failure = dg_ask_start_failure(relay->arena, err, &why, retry_ms);
     tell_failure(relay, &failure);
 }
 

@@ -103,9 +103,7 @@ static enum dg_err start(struct dg_call *call, struct dg_gen *gen, struct dg_fai
     uint64_t retry_ms = 0;
     enum dg_err err = dg_gen_start(gen, gen->stream ? &stream_listener : &whole_listener, call, &why, &retry_ms);
     if (err)
-        *failure = dg_ask_failure(&gen->arena, err, &why, NULL);
-    if (err == DG_ERR_BUSY)
-        failure->retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+        *failure = dg_ask_start_failure(&gen->arena, err, &why, retry_ms);
     return err;
 }
 

@@ -351,9 +351,7 @@ static enum dg_err start(struct read_work *work, struct dg_failure *failure)
     const enum dg_err err = dg_engine_read(work->api->engine, &work->ask, &events, work, &why, &retry_ms, &work->id);
     work->is_open = !err;
     if (err)
-        *failure = dg_ask_failure(&work->arena, err, &why, NULL);
-    if (err == DG_ERR_BUSY)
-        failure->retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+        *failure = dg_ask_start_failure(&work->arena, err, &why, retry_ms);
     return err;
 }
 

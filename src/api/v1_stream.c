@@ -413,10 +413,8 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     if (!err)
         err = dg_job_start(strand->job, &listener, strand, &why, &retry_ms);
     if (err) {
-        struct dg_failure failure = dg_ask_failure(&strand->job->arena, err, &why, NULL);
+        struct dg_failure failure = dg_ask_start_failure(&strand->job->arena, err, &why, retry_ms);
         dg_charge_refund(&strand->charge, failure.status);
-        if (err == DG_ERR_BUSY)
-            failure.retry_after_s = (unsigned)(retry_ms / 1000) + 1;
         give_up(strand, &failure);
         return;
     }
@@ -563,10 +561,8 @@ static void on_gen_passed(void *work, const struct dg_failure *refusal)
     }
     enum dg_err err = dg_gen_start(strand->gen, &gen_listener, strand, &why, &retry_ms);
     if (err) {
-        struct dg_failure failure = dg_ask_failure(&strand->gen->arena, err, &why, NULL);
+        struct dg_failure failure = dg_ask_start_failure(&strand->gen->arena, err, &why, retry_ms);
         dg_charge_refund(&strand->charge, failure.status);
-        if (err == DG_ERR_BUSY)
-            failure.retry_after_s = (unsigned)(retry_ms / 1000) + 1;
         give_up(strand, &failure);
         return;
     }

@@ -157,9 +157,7 @@ static enum dg_err start(struct dg_call *call, struct dg_job *job, struct dg_fai
         return err;
     err = dg_job_start(job, job->ask.stream ? &stream_listener : &whole_listener, call, &why, &retry_ms);
     if (err)
-        *failure = dg_ask_failure(&job->arena, err, &why, NULL);
-    if (err == DG_ERR_BUSY)
-        failure->retry_after_s = (unsigned)(retry_ms / 1000) + 1;
+        *failure = dg_ask_start_failure(&job->arena, err, &why, retry_ms);
     return err;
 }
 

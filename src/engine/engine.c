@@ -696,41 +696,22 @@ static void uncount(struct dg_engine *engine, size_t text_len)
 
 /* ---- Generations -------------------------------------------------------------------------------- */
 
-static bool may_use(const struct dg_generate *ask, const struct dg_loaded *model)
+static bool fits_generation(const struct dg_loaded *model, const void *arg)
 {
-    for (size_t i = 0; i < ask->n_only; i++)
-        if (strcmp(ask->only[i], model->name) == 0)
-            return true;
-    return ask->n_only == 0;
+    (void)arg;
+    return is_lm(model);
 }
 
 /* The language model that is meant. */
 static enum dg_err find_lm(const struct dg_engine *engine, const struct dg_generate *ask, struct dg_why *why,
                            struct dg_loaded **found)
 {
-    struct dg_loaded *const *models;
-    const size_t n = dg_registry_list(engine->registry, &models);
-    size_t n_fit = 0, n_allowed = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (ask->model ? strcmp(models[i]->name, ask->model) != 0 : !is_lm(models[i]))
-            continue;
-        n_fit++;
-        if (!may_use(ask, models[i]))
-            continue;
-        n_allowed++;
-        *found = models[i];
-    }
-    if (n_fit == 0 && ask->model)
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "there is no model called %s", ask->model);
-    if (n_fit == 0)
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "this server has no language model");
-    if (n_allowed == 0)
-        return dg_why_set(why, DG_ERR_DENIED, "the key may not use this model");
-    if (n_allowed > 1)
-        return dg_why_set(why, DG_ERR_INVALID, "there are %zu language models: say which", n_allowed);
-    if (!is_lm(*found))
-        return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s translates; expected a language model", (*found)->name);
-    return DG_OK;
+    const struct dg_registry_wish wish = {.name = ask->model, .only = ask->only, .n_only = ask->n_only,
+                                          .fits = fits_generation, .one = "language model", .several = "language models"};
+    enum dg_err err = dg_registry_choose(engine->registry, &wish, why, found);
+    if (!err && !is_lm(*found))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s translates; expected a language model", (*found)->name);
+    return err;
 }
 
 /* Begins it when its model is at hand. DG_ERR_BUSY without a sentence: it waits for that. */

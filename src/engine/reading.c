@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "engine/said.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -200,12 +201,10 @@ static enum dg_err new_reading(struct dg_readings *all, const struct dg_engine_r
 
 /* ---- The model ------------------------------------------------------------------------------------ */
 
-static bool may_use(const struct dg_engine_read *ask, const struct dg_loaded *model)
+static bool fits_task(const struct dg_loaded *model, const void *arg)
 {
-    for (size_t i = 0; i < ask->n_only; i++)
-        if (strcmp(ask->only[i], model->name) == 0)
-            return true;
-    return ask->n_only == 0;
+    const struct dg_engine_read *ask = arg;
+    return dg_reading_fits(&model->blueprint, ask->task);
 }
 
 static enum dg_err find_model(const struct dg_readings *all, const struct dg_engine_read *ask, struct dg_why *why,
@@ -213,31 +212,16 @@ static enum dg_err find_model(const struct dg_readings *all, const struct dg_eng
 {
     static const char *const needs[DG_N_TASKS + 1] = {"a head for masked words", "labels of texts", "labels of tokens",
                                                       "a head for answers", "an encoder alone", "?"};
-    struct dg_loaded *const *models;
-    const size_t n = dg_registry_list(all->registry, &models);
-    size_t n_fit = 0, n_allowed = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (ask->model ? strcmp(models[i]->name, ask->model) != 0 : !dg_reading_fits(&models[i]->blueprint, ask->task))
-            continue;
-        n_fit++;
-        if (!may_use(ask, models[i]))
-            continue;
-        n_allowed++;
-        *found = models[i];
-    }
-    if (n_fit == 0 && ask->model)
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "there is no model called %s", ask->model);
-    if (n_fit == 0)
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "this server has no model that could %s", dg_read_task_name(ask->task));
-    if (n_allowed == 0)
-        return dg_why_set(why, DG_ERR_DENIED, "the key may not use this model");
-    if (n_allowed > 1)
-        return dg_why_set(why, DG_ERR_INVALID, "there are %zu models that %s: say which", n_allowed,
-                          dg_read_task_name(ask->task));
-    if (!dg_reading_fits(&(*found)->blueprint, ask->task))
-        return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s cannot %s: expected a model with %s", (*found)->name,
-                          dg_read_task_name(ask->task), needs[ask->task]);
-    return DG_OK;
+    char one[64], several[64];
+    snprintf(one, sizeof one, "model that could %s", dg_read_task_name(ask->task));
+    snprintf(several, sizeof several, "models that %s", dg_read_task_name(ask->task));
+    const struct dg_registry_wish wish = {.name = ask->model, .only = ask->only, .n_only = ask->n_only, .fits = fits_task,
+                                          .arg = ask, .one = one, .several = several};
+    enum dg_err err = dg_registry_choose(all->registry, &wish, why, found);
+    if (!err && !fits_task(*found, ask))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s cannot %s: expected a model with %s", (*found)->name,
+                         dg_read_task_name(ask->task), needs[ask->task]);
+    return err;
 }
 
 /* ---- Tokens ----------------------------------------------------------------------------------------- */
@@ -264,7 +248,7 @@ static size_t stretch(struct dg_span rest)
     if (rest.len <= STRETCH)
         return rest.len;
     for (size_t n = STRETCH; n > STRETCH / 2; n--)
-        if (rest.ptr[n] == ' ' && rest.ptr[n + 1] != ' ' && rest.ptr[n - 1] != ' ')
+        if (rest.ptr[n] == ' ' && n + 1 < rest.len && rest.ptr[n + 1] != ' ' && rest.ptr[n - 1] != ' ')
             return n;
     size_t n = STRETCH;
     while (n > 1 && ((unsigned char)rest.ptr[n] & 0xC0) == 0x80)

@@ -493,6 +493,40 @@ size_t dg_registry_list(const struct dg_registry *registry, struct dg_loaded *co
     return registry->n_models;
 }
 
+static bool may_use(const struct dg_registry_wish *wish, const struct dg_loaded *model)
+{
+    for (size_t i = 0; i < wish->n_only; i++)
+        if (strcmp(wish->only[i], model->name) == 0)
+            return true;
+    return wish->n_only == 0;
+}
+
+enum dg_err dg_registry_choose(const struct dg_registry *registry, const struct dg_registry_wish *wish, struct dg_why *why,
+                               struct dg_loaded **found)
+{
+    struct dg_loaded *const *models;
+    const size_t n = dg_registry_list(registry, &models);
+    size_t n_meant = 0, n_allowed = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (wish->name ? strcmp(models[i]->name, wish->name) != 0 : !wish->fits(models[i], wish->arg))
+            continue;
+        n_meant++;
+        if (!may_use(wish, models[i]))
+            continue;
+        n_allowed++;
+        *found = models[i];
+    }
+    if (n_meant == 0 && wish->name)
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "there is no model called %s", wish->name);
+    if (n_meant == 0)
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "this server has no %s", wish->one);
+    if (n_allowed == 0)
+        return dg_why_set(why, DG_ERR_DENIED, "the key may not use this model");
+    if (n_allowed > 1)
+        return dg_why_set(why, DG_ERR_INVALID, "there are %zu %s: say which", n_allowed, wish->several);
+    return DG_OK;
+}
+
 uint64_t dg_registry_version(const struct dg_registry *registry)
 {
     return registry->version;

@@ -81,6 +81,21 @@ enum dg_err dg_registry_remove(struct dg_registry *registry, const char *name,
 /* All that are offered, at hand or not; borrowed until the next call here. */
 size_t dg_registry_list(const struct dg_registry *registry, struct dg_loaded *const **models);
 
+/* What a request wants that names a model or leaves it to us. */
+struct dg_registry_wish {
+    const char *name;              /* NULL: the one that fits */
+    const char *const *only;       /* [n_only] models that its key may use */
+    size_t n_only;                 /* 0: all */
+    bool (*fits)(const struct dg_loaded *loaded, const void *arg);
+    const void *arg;
+    const char *one, *several;     /* for sentences: "language model", "language models" */
+};
+
+/* The model that is meant, borrowed; one that is named need not fit. Else a sentence: there is none, it is not for this
+ * key, or several fit. */
+enum dg_err dg_registry_choose(const struct dg_registry *registry, const struct dg_registry_wish *wish, struct dg_why *why,
+                               struct dg_loaded **found) DG_MUST_CHECK;
+
 /* A request has come for model `at`: its time of idleness begins anew, and if it is not at hand it is to be
  * loaded. DG_ERR_MODEL with a sentence: it could not be, lately. */
 enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_loaded *model,
