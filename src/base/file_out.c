@@ -4,11 +4,11 @@
 /* Temporary name, buffer, fsync, rename, fsync of the folder. */
 #include "base/file_out.h"
 #include "base/mem.h"
+#include "base/tmp_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,9 +58,8 @@ enum dg_err dg_file_out_open(struct dg_file_out **out, const char *path, unsigne
     opened->temporary = temporary;
     opened->buffered = 0;
     opened->len = 0;
-    opened->fd = mkstemp(temporary);
-    if (opened->fd >= 0 && fcntl(opened->fd, F_SETFD, FD_CLOEXEC) == 0 &&
-        fchmod(opened->fd, (mode_t)mode) == 0) {
+    opened->fd = dg_tmp_file_create(temporary);
+    if (opened->fd >= 0 && fchmod(opened->fd, (mode_t)mode) == 0) {
         *out = opened;
         return DG_OK;
     }

@@ -8,16 +8,34 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 + 64 };
+enum { PATH_BYTES = 4096 + 64, NAME_CHARS = 6, TRIES = 100 };
 
 static enum dg_err failed(struct dg_why *why, const char *what, const char *where)
 {
     int number = errno;
     return dg_why_set(why, dg_err_from_errno(number), "cannot %s %s: %s", what, where, strerror(number));
+}
+
+/* mkstemp() would do, but for two things: it leaves a moment in which a program that another thread starts inherits
+ * the file, and the thread sanitizer does not see it open one. */
+int dg_tmp_file_create(char *path)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+    char *name = path + strlen(path) - NAME_CHARS;
+    int fd = -1;
+    for (int i = 0; i < TRIES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
+        unsigned char random[NAME_CHARS];
+        if (getentropy(random, sizeof random) != 0)
+            return -1;
+        for (size_t k = 0; k < NAME_CHARS; k++)
+            name[k] = letters[random[k] % (sizeof letters - 1)];
+        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    }
+    return fd;
 }
 
 static int make_nameless(const char *dir)
@@ -40,11 +58,9 @@ static int make_named(const char *dir)
         errno = ENAMETOOLONG;
         return -1;
     }
-    int fd = mkstemp(path);
-    if (fd < 0)
-        return -1;
-    unlink(path);
-    (void)!fcntl(fd, F_SETFD, FD_CLOEXEC);
+    int fd = dg_tmp_file_create(path);
+    if (fd >= 0)
+        unlink(path);
     return fd;
 }
 

@@ -27,4 +27,8 @@ enum dg_err dg_tmp_file_write(int fd, struct dg_span bytes, struct dg_why *why) 
 /* The first `len` bytes; DG_ERR_TRUNCATED when there are fewer. */
 enum dg_err dg_tmp_file_read(int fd, char *bytes, size_t len, struct dg_why *why) DG_MUST_CHECK;
 
+/* A new file that does have a name, for who gives it another later: the last six characters of `path` are replaced.
+ * Readable by this user only, closed in programs started from here. -1 with errno when there is none. */
+int dg_tmp_file_create(char *path);
+
 #endif

@@ -513,9 +513,10 @@ void dg_request_take_remote(struct dg_request_tools *tools, struct dg_flight *fl
     tools->asks.stats.n_misses += !asking->is_hit && !asking->is_dropped;
     tools->asks.stats.n_bad += err == DG_ERR_INTEGRITY;
     if (!asking->is_hit && !asking->is_dropped) {
-        ticket->err = dg_sched_submit(tools->sched, &asker->flows[flight->leader->leg], ticket, NULL);
-        if (!ticket->err)
-            return; /* its news come as always */
+        err = dg_sched_submit(tools->sched, &asker->flows[flight->leader->leg], ticket, NULL);
+        if (!err)
+            return; /* its news come as always; what stands in it is the worker's now */
+        ticket->err = err;
     }
     dg_request_take(tools, ticket, true);
 }

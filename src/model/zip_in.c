@@ -5,11 +5,9 @@
  * offset in the APPNOTE's tables. Sorting the members by place shows overlaps, by name duplicates. */
 #include "model/zip_in.h"
 #include "base/mem.h"
+#include "base/tmp_file.h"
 #include "model/lfs.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -439,37 +437,7 @@ enum dg_err dg_zip_data(const struct dg_zip *zip, const struct dg_zip_member *me
 
 /* ---- Large data, through a file ------------------------------------------------------------------ */
 
-/* A file that has no name. */
-static int open_nameless(const char *dir)
-{
-    char path[4096];
-    if ((size_t)snprintf(path, sizeof path, "%s/dragoman-XXXXXX", dir) >= sizeof path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    const int fd = mkstemp(path);
-    if (fd >= 0) {
-        unlink(path);
-        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    }
-    return fd;
-}
-
-static bool write_all(int fd, const uint8_t *bytes, size_t len)
-{
-    while (len > 0) {
-        const ssize_t n = write(fd, bytes, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        bytes += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-/* Inflates a member into the file; DG_ERR_INTEGRITY when it is damaged, -errno when it cannot be written. What was
+/* Inflates a member into the file; DG_ERR_INTEGRITY when it is damaged, another error when it cannot be written. What was
  * read of the archive is given back on the way. */
 static enum dg_err inflate_to(int fd, const struct dg_map_file *archive, const struct dg_zip_member *member, uint8_t *part,
                               uint32_t *crc)
@@ -503,8 +471,7 @@ static enum dg_err inflate_to(int fd, const struct dg_map_file *archive, const s
         }
         len -= made;
         *crc = (uint32_t)crc32_z(*crc, part, made);
-        if (!write_all(fd, part, made))
-            err = dg_err_from_errno(errno);
+        err = dg_tmp_file_write(fd, dg_span_make((const char *)part, made), NULL);
     }
     inflateEnd(&stream);
     if (!err && (result != Z_STREAM_END || len || packed_len))
@@ -526,10 +493,11 @@ enum dg_err dg_zip_data_spilt(const struct dg_zip *zip, const struct dg_zip_memb
     uint8_t *part = dg_try_malloc(PART_BYTES);
     if (!part)
         return DG_ERR_NOMEM;
-    const int fd = open_nameless(dir);
+    int fd = -1;
     void *map = MAP_FAILED;
-    err = fd < 0 ? dg_err_from_errno(errno)
-                 : inflate_to(fd, &zip->file, member, part, &crc);
+    err = dg_tmp_file_open(dir, &fd, NULL);
+    if (!err)
+        err = inflate_to(fd, &zip->file, member, part, &crc);
     if (!err && crc == member->crc)
         map = mmap(NULL, member->len, PROT_READ, MAP_SHARED, fd, 0);
     if (err == DG_ERR_INTEGRITY)

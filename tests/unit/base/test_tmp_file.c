@@ -5,6 +5,9 @@
 #include "unit.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,4 +58,28 @@ START_TEST(a_folder_that_is_not_there_is_named)
 }
 END_TEST
 
-DG_UNIT(what_is_written_is_read_and_has_no_name, a_folder_that_is_not_there_is_named)
+START_TEST(a_named_one_is_new_and_not_inherited)
+{
+    char dir[DG_TMPDIR_CAP], paths[2][DG_TMPDIR_CAP + 16];
+    struct stat info;
+    dg_tmpdir_make(dir);
+    for (int i = 0; i < 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/file.XXXXXX", dir);
+        int fd = dg_tmp_file_create(paths[i]);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+        ck_assert_int_eq(fstat(fd, &info), 0);
+        ck_assert_uint_eq(info.st_mode & 0777, 0600);
+        ck_assert_int_eq(access(paths[i], F_OK), 0);
+        close(fd);
+    }
+    ck_assert_str_ne(paths[0], paths[1]);
+    char nowhere[] = "/nowhere/at/all.XXXXXX";
+    ck_assert_int_eq(dg_tmp_file_create(nowhere), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+DG_UNIT(what_is_written_is_read_and_has_no_name, a_folder_that_is_not_there_is_named,
+        a_named_one_is_new_and_not_inherited)
