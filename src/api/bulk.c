@@ -5,10 +5,10 @@
  * At most RUNNING jobs have lines with the engine at once, oldest first; the rest wait. */
 #include "api/bulk.h"
 #include "api/bulk_int.h"
+#include "base/dir.h"
 #include "base/file_out.h"
 #include "base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -698,7 +698,7 @@ static enum dg_err sort(struct dg_bulk *bulk)
 
 static enum dg_err scan(struct dg_bulk *bulk, struct dg_why *why)
 {
-    DIR *dir = opendir(bulk->opts.dir);
+    DIR *dir = dg_dir_open(bulk->opts.dir);
     if (!dir)
         return dg_why_set(why, dg_err_from_errno(errno), "jobs-dir: cannot read %s: %s", bulk->opts.dir,
                           strerror(errno));

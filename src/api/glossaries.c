@@ -6,12 +6,12 @@
 #include "api/api_int.h"
 #include "api/glossary_json.h"
 #include "api/job.h"
+#include "base/dir.h"
 #include "base/file_out.h"
 #include "base/map_file.h"
 #include "base/mem.h"
 #include "engine/terms_json.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -225,7 +225,7 @@ enum dg_err dg_glossaries_open(struct dg_glossaries *store, const struct dg_glos
         return DG_OK;
     if (mkdir(store->dir, 0750) != 0 && errno != EEXIST)
         return dg_why_set(why, DG_ERR_IO, "glossaries-dir: cannot make %s: %s", store->dir, strerror(errno));
-    DIR *folder = opendir(store->dir);
+    DIR *folder = dg_dir_open(store->dir);
     if (!folder)
         return dg_why_set(why, DG_ERR_IO, "glossaries-dir: cannot open %s: %s", store->dir, strerror(errno));
     if (access(store->dir, W_OK) != 0) {

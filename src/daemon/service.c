@@ -7,6 +7,7 @@
  * under a tight memory-limit that is also what serves, which then comes back in its new version when asked for. */
 #include "daemon/service.h"
 #include "base/cpu.h"
+#include "base/dir.h"
 #include "base/mem.h"
 #include "daemon/memory.h"
 #include "daemon/options.h"
@@ -17,7 +18,6 @@
 #include "engine/template.h"
 #include "net/loop/waker.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -132,7 +132,7 @@ static enum dg_err add(struct list *list, const struct dg_engine_model *model, s
 /* Adds every sub-directory that has a config.json. */
 static enum dg_err add_directory(struct list *list, const char *path, struct dg_why *why)
 {
-    DIR *dir = opendir(path);
+    DIR *dir = dg_dir_open(path);
     if (!dir)
         return dg_why_set(why, dg_err_from_errno(errno), "models-dir: cannot read %s: %s", path,
                           strerror(errno));

@@ -5,6 +5,7 @@
  * temporary name, open that as a model, rename. */
 #include "model/import.h"
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/file_out.h"
 #include "base/map_file.h"
 #include "base/mem.h"
@@ -14,7 +15,6 @@
 #include "model/import_rows.h"
 #include "model/weights_out.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -321,7 +321,7 @@ static enum dg_err write_all(struct dg_import *import, const char *dir,
 /* Removes the flat directory that write_all was filling. */
 static void remove_dir(const char *dir)
 {
-    DIR *handle = opendir(dir);
+    DIR *handle = dg_dir_open(dir);
     for (struct dirent *entry; handle && (entry = readdir(handle));) {
         char path[PATH_CAP + 256];
         snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
@@ -354,7 +354,7 @@ static void remove_left_over(const char *out, size_t len)
     while (at > 0 && out[at - 1] != '/')
         at--;
     snprintf(parent, sizeof parent, "%.*s", at ? (int)at : 1, at ? out : ".");
-    DIR *handle = opendir(parent);
+    DIR *handle = dg_dir_open(parent);
     for (struct dirent *entry; handle && (entry = readdir(handle));) {
         const char *rest = entry->d_name + (len - at);
         if (strlen(entry->d_name) != len - at + sizeof staging_mark - 1 + 6 ||

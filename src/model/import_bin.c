@@ -4,13 +4,13 @@
 /* Marian's .bin with what Bergamot and Firefox put beside it: vocab.*.spm, or srcvocab.* and trgvocab.*, and
  * lex.*.bin. The path is the .bin itself or a directory with one of them. Multipliers for activations
  * (alphas) are passed over: activations are measured as they come here. */
+#include "base/dir.h"
 #include "base/map_file.h"
 #include "base/mem.h"
 #include "model/lex.h"
 #include "model/marian.h"
 #include "model/marian_bin.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static enum kind kind_of(const char *path)
 /* The only file of a kind in a directory; how many there are. */
 static size_t find(const char *dir, enum kind kind, char *found)
 {
-    DIR *handle = opendir(dir);
+    DIR *handle = dg_dir_open(dir);
     size_t n = 0;
     for (struct dirent *entry; handle && (entry = readdir(handle));) {
         char path[2 * PATH_CAP];

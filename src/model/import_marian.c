@@ -3,12 +3,12 @@
 
 /* Marian's .npz: a ZIP of .npy arrays, one of which, special:model.yml, is the configuration as text.
  * The path is the .npz itself or a directory with one of them. */
+#include "base/dir.h"
 #include "base/mem.h"
 #include "model/marian.h"
 #include "model/npy.h"
 #include "model/zip_in.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool find_npz(const char *path, bool is_dir, char *npz)
 {
     if (!is_dir)
         return (size_t)snprintf(npz, PATH_CAP, "%s", path) < PATH_CAP;
-    DIR *dir = opendir(path);
+    DIR *dir = dg_dir_open(path);
     size_t n = 0;
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (!dg_span_ends(dg_span_cstr(entry->d_name), DG_SPAN(".npz")))

@@ -4,11 +4,11 @@
 /* Verifying is making the manifest anew and comparing texts; the comparison line by line only serves the
  * sentence. */
 #include "model/manifest.h"
+#include "base/dir.h"
 #include "base/file_out.h"
 #include "base/map_file.h"
 #include "base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static bool is_own(const char *name)
 
 static enum dg_err read_names(const char *dir, struct names *names, struct dg_why *why)
 {
-    DIR *handle = opendir(dir);
+    DIR *handle = dg_dir_open(dir);
     if (!handle) {
         int number = errno;
         return dg_why_set(why, dg_err_from_errno(number), "cannot open %s: %s", dir,

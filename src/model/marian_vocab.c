@@ -5,6 +5,7 @@
  * .yml maps tokens to ids and needs SentencePiece models beside it to split text; a .spm is both at once,
  * its piece numbers being the ids. Either way vocab.json is what the directory gets. */
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/json_out.h"
 #include "base/map_file.h"
 #include "base/mem.h"
@@ -12,7 +13,6 @@
 #include "model/yaml_in.h"
 #include "text/spm.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static bool is_vocabulary(const char *name)
 /* One vocabulary serves both sides; of two, the one that calls itself source is. */
 static enum dg_err scan(struct finding *f, struct dg_why *why)
 {
-    DIR *dir = opendir(f->dir);
+    DIR *dir = dg_dir_open(f->dir);
     size_t n = 0;
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         const char *name = entry->d_name;

@@ -3,9 +3,9 @@
 
 /* Names are gathered and sorted first, so that the order does not depend on the file system. */
 #include "model/models_dir.h"
+#include "base/dir.h"
 #include "base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static bool is_model(const char *dir, const char *name)
 
 static enum dg_err gather(const char *dir, char (*names)[NAME_CAP], size_t *n, struct dg_why *why)
 {
-    DIR *handle = opendir(dir);
+    DIR *handle = dg_dir_open(dir);
     if (!handle) {
         int number = errno;
         return dg_why_set(why, dg_err_from_errno(number), "cannot open %s: %s", dir,

@@ -9,13 +9,13 @@
  *  2. one of the plain names that trainers and converters use;
  *  3. Bergamot's names, which carry the languages: srcvocab.fren.spm and trgvocab.fren.spm, or
  *     vocab.fren.spm for both. */
+#include "base/dir.h"
 #include "base/json.h"
 #include "base/map_file.h"
 #include "base/mem.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_int.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,7 +117,7 @@ static void keep_name(char kept[256], const char *name, const char *start)
 
 static enum dg_err list_bergamot(const char *dir, struct dg_why *why, struct bergamot_names *names)
 {
-    DIR *list = opendir(dir);
+    DIR *list = dg_dir_open(dir);
     if (!list)
         return dg_why_set(why, dg_err_from_errno(errno), "cannot list %s: %s", dir,
                           strerror(errno));

@@ -10,6 +10,7 @@
  *     judge      the written model beside the old one: loss, BLEU and chrF
  *
  * Results go to stdout, one line of key=value pairs each; the last line on stderr is a summary. */
+#include "base/dir.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "decode/opts.h"
@@ -19,7 +20,6 @@
 #include "tools/narrowed.h"
 #include "tools/tools.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -235,7 +235,7 @@ static uint64_t bytes_of(const char *dir)
     char path[4096];
     struct stat st;
     uint64_t sum = 0;
-    DIR *handle = opendir(dir);
+    DIR *handle = dg_dir_open(dir);
     for (struct dirent *entry; handle && (entry = readdir(handle));)
         if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, entry->d_name) < sizeof path &&
             stat(path, &st) == 0 && S_ISREG(st.st_mode))

@@ -5,12 +5,12 @@
  * (U64) and "config" (the blueprint as a config.json would say it, to know the network by). */
 #include "train/checkpoint.h"
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/mem.h"
 #include "model/config.h"
 #include "model/safetensors.h"
 #include "model/safetensors_out.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,7 +134,7 @@ void dg_checkpoint_sweep(const char *path)
     const size_t len = strlen(base);
     char name[4096];
     const int n = snprintf(name, sizeof name, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-    DIR *dir = n > 0 && (size_t)n < sizeof name ? opendir(name) : NULL;
+    DIR *dir = n > 0 && (size_t)n < sizeof name ? dg_dir_open(name) : NULL;
     if (!dir)
         return;
     for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)

@@ -4,10 +4,10 @@
 /* A snapshot is a checkpoint of weights alone. Which there are is read from the directory each time: nothing else has to
  * be kept in step with it. */
 #include "train/snapshots.h"
+#include "base/dir.h"
 #include "base/mem.h"
 #include "train/checkpoint.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ enum dg_err dg_snapshots_take(const struct dg_params *params, const char *dir, u
         err = dg_checkpoint_save(&point, path, why);
     if (err)
         return err;
-    DIR *open = opendir(dir);
+    DIR *open = dg_dir_open(dir);
     if (!open)
         return dg_why_set(why, dg_err_from_errno(errno), "cannot read %s: %s", dir, strerror(errno));
     const size_t n = list_last(open, step, k, last);
@@ -111,7 +111,7 @@ enum dg_err dg_snapshots_take(const struct dg_params *params, const char *dir, u
 void dg_snapshots_prune(const char *dir, uint64_t step, size_t k)
 {
     uint64_t last[DG_SNAPSHOTS_MAX];
-    DIR *open = opendir(dir);
+    DIR *open = dg_dir_open(dir);
     if (!open)
         return;
     const size_t n = list_last(open, step, k, last);

@@ -84,6 +84,7 @@ int untaught;
  * nor is system("x") here. */
 void f(void) { strcpy(a, b); x = "strtok(never)"; }
 void g(void) { p = malloc(7); my_system(1); }
+void h(void) { fd = mkstemp(path); my_opendir(1); }
 END
 printf '\tint tab; \n' >>"$tree/src/base/style.c"
 printf '/* %0150d */\n' 0 >>"$tree/src/base/style.c"
@@ -93,10 +94,11 @@ expect check-style \
     'src/base/style.c:4: code before the first comment' \
     'src/base/style.c:7: banned function:  strcpy(' \
     'src/base/style.c:8: memory comes through' \
-    'src/base/style.c:9: a tab' \
-    'src/base/style.c:9: blanks or a carriage return' \
-    'src/base/style.c:10: a line of 156 characters' \
-    'check-style: 2 files, 7 violations'
+    'src/base/style.c:9: the thread sanitizer does not see it open a file' \
+    'src/base/style.c:10: a tab' \
+    'src/base/style.c:10: blanks or a carriage return' \
+    'src/base/style.c:11: a line of 156 characters' \
+    'check-style: 2 files, 8 violations'
 
 printf 'See [the map](MAP.md) and [the net](http://example.invalid/).\n\n    [code](is/skipped)\n' >"$tree/README.md"
 printf 'Open `src/base/style.c`, then `src/base/gone.c`.\n' >"$tree/ARCHITECTURE.md"
