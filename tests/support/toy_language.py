@@ -3,6 +3,7 @@
 
     python3 tests/support/toy_language.py 400 > toy.tsv          400 pairs; a second number is the seed
     dragoman train --out toy RECIPE... toy.tsv                   RECIPES below: a model of every family in seconds
+    tests/models/make.py                                         what they made is in tests/models
 
 Each word has its word; two of them stand in the other order on the other side (an adjective behind its noun), so that a
 network must look at more than the word it is at. tests/integration/16_train_rnn.py trains, serves and asks them all."""
@@ -17,8 +18,13 @@ COMMON = ["--vocab-kind", "word", "--width", "32", "--dev-pairs", "20", "--threa
           "--warmup", "20", "--dropout", "0", "--average", "0.98", "--len-max", "12", "--steps", "260", "--valid-every",
           "130", "--valid-pairs", "8", "--seed", "1"]
 RNN = ["--family", "rnn", "--rate", "0.01", "--schedule", "cosine"]
+TRANSFORMER = ["--heads", "4", "--ffn", "64", "--encoder-layers", "1", "--decoder-layers", "1", "--rate", "0.005"]
 RECIPES = {
-    "transformer": ["--heads", "4", "--ffn", "64", "--encoder-layers", "1", "--decoder-layers", "1", "--rate", "0.005"],
+    "transformer": TRANSFORMER,
+    "transformer-pre": TRANSFORMER + ["--norm", "pre"],
+    "relative": TRANSFORMER + ["--relative", "4"],
+    "ssru": TRANSFORMER + ["--decoder", "ssru"],
+    "average-attention": TRANSFORMER + ["--decoder", "aan", "--norm", "pre"],
     "tanh-location": RNN + ["--cell", "rnn", "--attention", "location", "--places", "12"],
     "gru-none": RNN + ["--cell", "gru", "--attention", "none"],
     "gru-additive": RNN + ["--cell", "gru", "--attention", "additive", "--bidirectional"],
