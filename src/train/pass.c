@@ -101,7 +101,10 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
         return;
     }
     carve_side(pass, c, &pass->source, Ms);
-    carve_side(pass, c, &pass->target, Mt);
+    if (pass->enc)
+        dg_pass_enc_carve(pass, c);
+    else
+        carve_side(pass, c, &pass->target, Mt);
     for (size_t i = 0; i < bp->encoder.n_layers; i++) {
         carve_attention(pass, c, &pass->encoder[i].self, Ms, bp->encoder.H, 3, 0);
         carve_ffn(pass, c, &pass->encoder[i].ffn, Ms, bp->encoder.F);
@@ -118,15 +121,26 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
     pass->dmid = carve(c, M, D);
     pass->dz = carve(c, M, D);
     pass->dwide = carve(c, M, larger(larger(3 * D, 2 * bp->aan_F), larger(bp->encoder.F, bp->decoder.F)));
-    pass->dkv = carve(c, Ms, 2 * D);
-    pass->dencoded = carve(c, Ms, D);
     const size_t dh = D / (bp->encoder.H < bp->decoder.H ? bp->encoder.H : bp->decoder.H);
-    pass->guide = carve(c, 1, pass->limits.scores);
+    if (!pass->enc) {
+        pass->dkv = carve(c, Ms, 2 * D);
+        pass->dencoded = carve(c, Ms, D);
+        pass->guide = carve(c, 1, pass->limits.scores);
+    }
     pass->scratch = carve(c, 1, dg_grad_attention_scratch(M, dh));
     pass->logits = carve(c, pass->logits_rows, bp->decoder.V);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------------- */
+
+/* What only some families have. */
+static enum dg_err make_family(struct dg_pass *pass)
+{
+    const struct dg_blueprint *bp = &pass->params->bp;
+    return bp->family == DG_FAMILY_SEQ   ? dg_pass_seq_new(&pass->seq, bp)
+           : bp->family == DG_FAMILY_ENC ? dg_pass_enc_new(&pass->enc)
+                                         : DG_OK;
+}
 
 enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
                         const struct dg_pass_limits *limits, struct dg_why *why)
@@ -142,11 +156,10 @@ enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
     size_t rows = LOGITS_FLOATS / bp->decoder.V;
     rows = rows < LOGITS_ROWS_MIN ? LOGITS_ROWS_MIN : rows > LOGITS_ROWS_MAX ? LOGITS_ROWS_MAX : rows;
     made->logits_rows = rows < limits->target_rows ? rows : limits->target_rows;
-    made->encoder = dg_try_calloc(bp->encoder.n_layers, sizeof *made->encoder);
-    made->decoder = dg_try_calloc(bp->decoder.n_layers, sizeof *made->decoder);
+    made->encoder = dg_try_calloc(bp->encoder.n_layers + 1, sizeof *made->encoder);
+    made->decoder = dg_try_calloc(bp->decoder.n_layers + 1, sizeof *made->decoder);
     struct dg_pass_carve c = {0};
-    const bool is_seq = bp->family == DG_FAMILY_SEQ;
-    if (made->encoder && made->decoder && (!is_seq || dg_pass_seq_new(&made->seq, bp) == DG_OK))
+    if (made->encoder && made->decoder && make_family(made) == DG_OK)
         carve_all(made, &c);
     if (c.used && !c.overflow)
         made->block = dg_try_aligned(c.used);
@@ -171,6 +184,7 @@ void dg_pass_free(struct dg_pass *pass)
     dg_free(pass->encoder);
     dg_free(pass->decoder);
     dg_pass_seq_free(pass->seq);
+    dg_pass_enc_free(pass->enc);
     dg_free(pass->block);
     dg_free(pass);
 }
@@ -184,9 +198,10 @@ size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *ex
 {
     size_t source = 0, target = 0, scores = 0, i = 0;
     for (; i < n; i++) {
-        const size_t longest = larger(examples[i].n_source, examples[i].n_target);
+        const size_t n_target = pass->enc ? 0 : examples[i].n_target; /* an encoder alone has no target's rows */
+        const size_t longest = larger(examples[i].n_source, n_target);
         source += examples[i].n_source;
-        target += examples[i].n_target;
+        target += n_target;
         scores += longest * longest;
         if (source > pass->limits.source_rows || target > pass->limits.target_rows ||
             scores > pass->limits.scores)
@@ -219,39 +234,46 @@ static const float *decoder_input(const struct dg_pass *pass, size_t i)
     return i == 0 ? pass->target.x : pass->decoder[i - 1].ffn.sub.out;
 }
 
-static const float *encode(struct dg_pass *pass)
+const float *dg_pass_layers(struct dg_pass *pass, const struct dg_encoder_layer *w, const struct dg_norm_weights *norm)
 {
-    const struct dg_transformer_weights *w = &pass->params->weights.transformer;
     const size_t n = pass->params->bp.encoder.n_layers;
-    dg_pass_embed(pass, false, 0);
     for (size_t i = 0; i < n; i++) {
         struct pass_encoder_layer *layer = &pass->encoder[i];
-        const float *x = dg_pass_self(pass, &layer->self, &w->encoder_layers[i].self, encoder_input(pass, i),
-                                      false, encoder_site(i, 0));
-        dg_pass_ffn(pass, &layer->ffn, &w->encoder_layers[i].ffn, x, false, encoder_site(i, 1));
+        const float *x = dg_pass_self(pass, &layer->self, &w[i].self, encoder_input(pass, i), false, encoder_site(i, 0));
+        dg_pass_ffn(pass, &layer->ffn, &w[i].ffn, x, false, encoder_site(i, 1));
     }
     const float *x = encoder_input(pass, n);
     if (!pass->source.final)
         return x;
-    dg_pass_norm(pass, pass->source.final, pass->source.final_stats, x, &w->encoder_norm, pass->source.M);
+    dg_pass_norm(pass, pass->source.final, pass->source.final_stats, x, norm, pass->source.M);
     return pass->source.final;
+}
+
+void dg_pass_layers_back(struct dg_pass *pass, const struct dg_encoder_layer *w, const struct dg_norm_weights *norm)
+{
+    const size_t n = pass->params->bp.encoder.n_layers;
+    if (pass->source.final)
+        dg_pass_norm_back(pass, pass->dx, false, pass->dx, encoder_input(pass, n), pass->source.final_stats, norm,
+                          pass->source.M);
+    for (size_t i = n; i-- > 0;) {
+        struct pass_encoder_layer *layer = &pass->encoder[i];
+        dg_pass_ffn_back(pass, &layer->ffn, &w[i].ffn, layer->self.sub.out, false, encoder_site(i, 1));
+        dg_pass_self_back(pass, &layer->self, &w[i].self, encoder_input(pass, i), false, encoder_site(i, 0));
+    }
+}
+
+static const float *encode(struct dg_pass *pass)
+{
+    const struct dg_transformer_weights *w = &pass->params->weights.transformer;
+    dg_pass_embed(pass, false, 0);
+    return dg_pass_layers(pass, w->encoder_layers, &w->encoder_norm);
 }
 
 static void encode_back(struct dg_pass *pass)
 {
     const struct dg_transformer_weights *w = &pass->params->weights.transformer;
-    const size_t n = pass->params->bp.encoder.n_layers, D = pass->params->bp.D;
-    memcpy(pass->dx, pass->dencoded, pass->source.M * D * sizeof *pass->dx);
-    if (pass->source.final)
-        dg_pass_norm_back(pass, pass->dx, false, pass->dx, encoder_input(pass, n), pass->source.final_stats,
-                          &w->encoder_norm, pass->source.M);
-    for (size_t i = n; i-- > 0;) {
-        struct pass_encoder_layer *layer = &pass->encoder[i];
-        dg_pass_ffn_back(pass, &layer->ffn, &w->encoder_layers[i].ffn, layer->self.sub.out, false,
-                         encoder_site(i, 1));
-        dg_pass_self_back(pass, &layer->self, &w->encoder_layers[i].self, encoder_input(pass, i), false,
-                          encoder_site(i, 0));
-    }
+    memcpy(pass->dx, pass->dencoded, pass->source.M * pass->params->bp.D * sizeof *pass->dx);
+    dg_pass_layers_back(pass, w->encoder_layers, &w->encoder_norm);
     dg_pass_embed_back(pass, false, 0);
 }
 
@@ -332,6 +354,10 @@ static void run(struct dg_pass *pass, const struct dg_pass_batch *batch, struct 
     }
     if (batch->n == 0)
         return;
+    if (pass->enc) {
+        dg_pass_enc_run(pass, sums);
+        return;
+    }
     const float *encoded = encode(pass);
     dg_pass_loss(pass, decode(pass, encoded), sums);
     if (!pass->is_training)

@@ -23,12 +23,21 @@
 #include "train/links.h"
 #include "train/params.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct dg_pass; /* opaque */
 
-/* A pair. Ids are within the vocabularies; both sides end with the end token. */
+/* A pair. Ids are within the vocabularies; both sides end with the end token.
+ *
+ * Of an encoder alone the source is what is read, [cls] text [sep] or [cls] text [sep] pair [sep], as the server lays it
+ * out; target[0] is where the second text's segment begins (0: there is none), and behind it stands by the head
+ *
+ *     WORDS    nothing
+ *     POOLED   the label's number, or the bits of a float (DG_LABELS_NUMBER)
+ *     TOKENS   n_source labels, DG_EXAMPLE_UNSAID where nothing is to be said
+ *     SPANS    the answer's first token and its last; 0, 0: there is none */
 struct dg_example {
     const int32_t *source; /* borrowed */
     const int32_t *target;
@@ -37,10 +46,19 @@ struct dg_example {
     uint32_t n_links;            /* 0: not known */
 };
 
+enum { DG_EXAMPLE_UNSAID = -1 };
+
 struct dg_pass_limits {
     size_t source_rows, target_rows; /* tokens of all sentences together */
     size_t scores;                   /* largest sum of max(n_source, n_target)^2 */
     const struct dg_grad_kernels *kernels; /* NULL: the best */
+};
+
+/* Masked words (BERT's rule): of the words of a text this share is to be told, eight in ten of which stand there as the
+ * mask, one as any word, one as itself. Which ones is drawn by the batch's key and the token's number in the batch. */
+struct dg_pass_mask {
+    float share;
+    int32_t id;
 };
 
 /* What a loss is. */
@@ -63,6 +81,7 @@ struct dg_pass_batch {
     float teacher;   /* plain recurrent networks: share of the sentences that are given the target to read; the others
                       * read what the network itself says */
     enum dg_pass_loss loss; /* plain recurrent networks; `scale` is then 1 / (pairs of the whole batch) */
+    struct dg_pass_mask mask; /* an encoder's head for words */
     uint64_t key;    /* draws the dropout: seed and number of the step */
     uint64_t source_row, target_row; /* tokens of the whole batch before this part: dropout counts by them */
 };
@@ -77,7 +96,7 @@ struct dg_pass_sums {
     double guided;     /* -log of the attention on the linked words, of each linked target word */
     uint64_t n_linked; /* target words with a link */
     uint64_t n_agreed; /* ... whose greatest attention is on a linked word */
-    uint64_t n_right; /* of a classifier: labels that were found */
+    uint64_t n_right; /* of a classifier, of an encoder alone: what was found of what was asked */
 };
 
 enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
@@ -93,6 +112,23 @@ size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *ex
 /* Forward and backward. The examples must fit. */
 void dg_pass_run(struct dg_pass *pass, const struct dg_pass_batch *batch, float *gradient,
                  struct dg_pass_sums *sums);
+
+/* How many things are asked of an encoder alone by a batch's example whose first token is number `row` of the batch. */
+size_t dg_pass_n_asked(const struct dg_blueprint *bp, const struct dg_pass_batch *batch, const struct dg_example *example,
+                       uint64_t row);
+
+/* Whether its word at `t` is asked by the rule of masked words; *id is what stands in its place, or the word itself. */
+bool dg_pass_draw_mask(const struct dg_blueprint *bp, const struct dg_pass_batch *batch, const struct dg_example *example,
+                       size_t t, uint64_t row, int32_t *id);
+
+/* What an encoder alone said of example `i` of the last run, one for each thing that was asked; of spans two, first and
+ * last token. Borrowed until the next run. */
+struct dg_pass_said {
+    int32_t said, truth;
+    float number, wanted; /* DG_LABELS_NUMBER */
+};
+
+const struct dg_pass_said *dg_pass_said(const struct dg_pass *pass, size_t i, size_t *n);
 
 /* Forward alone, without dropout: for validation. */
 void dg_pass_measure(struct dg_pass *pass, const struct dg_pass_batch *batch, struct dg_pass_sums *sums);

@@ -17,20 +17,34 @@
 struct table {
     const struct dg_tensor *rows, *learned;
     const struct dg_norm_weights *norm;
+    const struct dg_tensor *types; /* of segments; NULL: none */
 };
 
 static struct table table_of(const struct dg_pass *pass, bool is_target)
 {
     const struct dg_transformer_weights *w = &pass->params->weights.transformer;
-    return is_target ? (struct table){&w->target_embedding, &w->target_positions, &w->target_embedding_norm}
-                     : (struct table){&w->source_embedding, &w->source_positions, &w->source_embedding_norm};
+    const struct dg_enc_weights *e = &pass->params->weights.enc;
+    if (pass->enc)
+        return (struct table){&e->embedding, &e->positions, &e->embedding_norm,
+                              pass->params->bp.enc.n_types ? &e->types : NULL};
+    return is_target ? (struct table){&w->target_embedding, &w->target_positions, &w->target_embedding_norm, NULL}
+                     : (struct table){&w->source_embedding, &w->source_positions, &w->source_embedding_norm, NULL};
 }
 
-/* The id that stands at position `t`: of the source, or what the decoder reads there. DG_ID_NONE: a zero
+/* The segment of token `t`, as the server has it: the second text's is another where there are two. */
+static size_t type_of(const struct dg_pass *pass, const struct dg_example *example, size_t t)
+{
+    const size_t second = (size_t)example->target[0];
+    return pass->params->bp.enc.n_types > 1 && second && t >= second;
+}
+
+/* The id that stands at position `t`, in row `m`: of the source, or what the decoder reads there. DG_ID_NONE: a zero
  * vector. */
-static int32_t id_at(const struct dg_pass *pass, const struct dg_example *example, bool is_target, size_t t)
+static int32_t id_at(const struct dg_pass *pass, const struct dg_example *example, bool is_target, size_t t, size_t m)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
+    if (pass->enc)
+        return dg_pass_enc_id(pass, m);
     if (!is_target)
         return example->source[t];
     if (t > 0)
@@ -83,12 +97,14 @@ void dg_pass_embed(struct dg_pass *pass, bool is_target, uint64_t site)
         const struct dg_example *example = &pass->batch->examples[i];
         const size_t len = is_target ? example->n_target : example->n_source;
         for (size_t t = 0; t < len; t++, m++) {
-            const int32_t id = id_at(pass, example, is_target, t);
+            const int32_t id = id_at(pass, example, is_target, t, m);
             const float *position = position_row(pass, side, table.learned, t);
             const float *row = id == DG_ID_NONE ? NULL : pass_weight(table.rows) + (size_t)id * D;
             for (size_t d = 0; d < D; d++)
                 x[m * D + d] =
                     (row ? row[d] * bp->embedding_scale : 0.0f) + (position ? position[d] : 0.0f);
+            if (table.types)
+                pass->k->axpy(x + m * D, pass_weight(table.types) + type_of(pass, example, t) * D, 1.0f, D);
         }
     }
     if (side->x0)
@@ -114,13 +130,15 @@ void dg_pass_embed_back(struct dg_pass *pass, bool is_target, uint64_t site)
         const struct dg_example *example = &pass->batch->examples[i];
         const size_t len = is_target ? example->n_target : example->n_source;
         for (size_t t = 0; t < len; t++, m++) {
-            const int32_t id = id_at(pass, example, is_target, t);
+            const int32_t id = id_at(pass, example, is_target, t, m);
             if (id != DG_ID_NONE)
                 pass->k->axpy(pass_gradient(pass, table.rows) + (size_t)id * D, pass->dx + m * D,
                               bp->embedding_scale, D);
             if (bp->positions == DG_POS_LEARNED)
                 pass->k->axpy(pass_gradient(pass, table.learned) + learned_row(bp, t) * D, pass->dx + m * D,
                               1.0f, D);
+            if (table.types)
+                pass->k->axpy(pass_gradient(pass, table.types) + type_of(pass, example, t) * D, pass->dx + m * D, 1.0f, D);
         }
     }
 }

@@ -82,6 +82,7 @@ struct dg_pass_carve {
 void *dg_pass_carve(struct dg_pass_carve *c, size_t n, size_t size);
 
 struct seq_pass; /* pass_seq.h */
+struct enc_pass; /* pass_enc.c */
 
 struct dg_pass {
     const struct dg_params *params;
@@ -98,6 +99,7 @@ struct dg_pass {
     struct pass_decoder_layer *decoder;
 
     struct seq_pass *seq; /* of a plain recurrent network, in place of all that stands here but logits and scratch */
+    struct enc_pass *enc; /* of an encoder alone, in place of what belongs to the target */
 
     float *dx;       /* [max(Ms, Mt), D] gradient of the stream */
     float *dmid;     /* the same: of a sub-layer's output or input */
@@ -214,6 +216,22 @@ enum dg_err dg_pass_seq_new(struct seq_pass **seq, const struct dg_blueprint *bp
 void dg_pass_seq_free(struct seq_pass *seq); /* NULL is fine */
 void dg_pass_seq_carve(struct dg_pass *pass, struct dg_pass_carve *c);
 void dg_pass_seq_run(struct dg_pass *pass, struct dg_pass_sums *sums);
+
+/* ---- Encoders alone (pass_enc.c) ---------------------------------------------------------------------- */
+
+enum dg_err dg_pass_enc_new(struct enc_pass **enc) DG_MUST_CHECK;
+void dg_pass_enc_free(struct enc_pass *enc); /* NULL is fine */
+void dg_pass_enc_carve(struct dg_pass *pass, struct dg_pass_carve *c);
+void dg_pass_enc_run(struct dg_pass *pass, struct dg_pass_sums *sums);
+
+/* The id that stands in row `m` of the run, where words may be masked. */
+int32_t dg_pass_enc_id(const struct dg_pass *pass, size_t m);
+
+/* ---- The encoder's layers (pass.c) --------------------------------------------------------------------- */
+
+/* From the embedded sources to what leaves the stack; back turns dx of that into dx of the embedded sources. */
+const float *dg_pass_layers(struct dg_pass *pass, const struct dg_encoder_layer *w, const struct dg_norm_weights *norm);
+void dg_pass_layers_back(struct dg_pass *pass, const struct dg_encoder_layer *w, const struct dg_norm_weights *norm);
 
 /* ---- Both ends (pass_ends.c) ----------------------------------------------------------------------- */
 

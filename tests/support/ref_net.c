@@ -177,16 +177,21 @@ static double angle(const struct dg_blueprint *bp, size_t position, size_t k)
     return (double)(position + bp->position_offset) / pow(10000.0, (double)k / n);
 }
 
+/* `types`: a segment's row for each token, the second's from token `second` on; NULL: none. */
 static double *embed(const struct ref *ref, const struct dg_tensor *table, const struct dg_tensor *learned,
-                     const struct dg_norm_weights *w, const int32_t *ids, size_t M)
+                     const struct dg_norm_weights *w, const struct dg_tensor *types, size_t second, const int32_t *ids,
+                     size_t M)
 {
     const struct dg_blueprint *bp = ref->bp;
     const size_t D = bp->D;
     double *rows = load(table), *x = array(M * D);
     double *positions = bp->positions == DG_POS_LEARNED ? load(learned) : NULL;
+    double *segments = types ? load(types) : NULL;
     for (size_t m = 0; m < M; m++) {
         for (size_t i = 0; i < D && ids[m] >= 0; i++)
             x[m * D + i] = rows[(size_t)ids[m] * D + i] * (double)bp->embedding_scale;
+        for (size_t i = 0; i < D && segments; i++)
+            x[m * D + i] += segments[(types->shape[0] > 1 && second && m >= second ? D : 0) + i];
         const size_t row = m + bp->position_offset;
         for (size_t i = 0; i < D && positions; i++)
             x[m * D + i] += positions[(row < bp->n_positions ? row : bp->n_positions - 1) * D + i];
@@ -200,15 +205,15 @@ static double *embed(const struct ref *ref, const struct dg_tensor *table, const
         norm(ref, x, M, w);
     free(rows);
     free(positions);
+    free(segments);
     return x;
 }
 
-double *ref_encode(const struct ref *ref, const int32_t *ids, size_t S)
+static void layers(const struct ref *ref, const struct dg_encoder_layer *list, const struct dg_norm_weights *final, double *x,
+                   size_t S)
 {
-    const struct dg_transformer_weights *w = ref->w;
-    double *x = embed(ref, &w->source_embedding, &w->source_positions, &w->source_embedding_norm, ids, S);
     for (size_t l = 0; l < ref->bp->encoder.n_layers; l++) {
-        const struct dg_encoder_layer *layer = &w->encoder_layers[l];
+        const struct dg_encoder_layer *layer = &list[l];
         double *in = enter(ref, x, S, &layer->self.norm);
         leave(ref, x, attention(ref, in, S, in, S, &layer->self, ref->bp->encoder.H, false), S,
               &layer->self.norm);
@@ -216,8 +221,41 @@ double *ref_encode(const struct ref *ref, const int32_t *ids, size_t S)
         free(in);
     }
     if (ref->bp->final_norm)
-        norm(ref, x, S, &w->encoder_norm);
+        norm(ref, x, S, final);
+}
+
+double *ref_encode(const struct ref *ref, const int32_t *ids, size_t S)
+{
+    const struct dg_transformer_weights *w = ref->w;
+    double *x = embed(ref, &w->source_embedding, &w->source_positions, &w->source_embedding_norm, NULL, 0, ids, S);
+    layers(ref, w->encoder_layers, &w->encoder_norm, x, S);
     return x;
+}
+
+double *ref_read(const struct dg_blueprint *bp, const struct dg_enc_weights *w, const int32_t *ids, size_t second, size_t S)
+{
+    const struct ref ref = {.bp = bp};
+    double *x = embed(&ref, &w->embedding, &w->positions, &w->embedding_norm, bp->enc.n_types ? &w->types : NULL, second,
+                      ids, S);
+    const struct dg_linear_weights out = {w->output, w->output_bias};
+    layers(&ref, w->layers, &w->norm, x, S);
+    if (bp->enc.head == DG_HEAD_WORDS || bp->enc.head == DG_HEAD_POOLED) {
+        double *dense = linear(x, S, &w->dense);
+        struct dg_blueprint as_head = *bp;
+        const struct ref head = {.bp = &as_head};
+        as_head.activation = bp->enc.head == DG_HEAD_WORDS ? bp->enc.head_activation : DG_ACT_RELU;
+        for (size_t i = 0; i < S * bp->D && bp->enc.head == DG_HEAD_POOLED && !bp->enc.pools_relu; i++)
+            dense[i] = tanh(dense[i]);
+        if (bp->enc.head == DG_HEAD_WORDS || bp->enc.pools_relu)
+            activate(&head, dense, S * bp->D);
+        if (bp->enc.head == DG_HEAD_WORDS)
+            norm(&ref, dense, S, &w->dense_norm);
+        free(x);
+        x = dense;
+    }
+    double *outputs = linear(x, S, &out);
+    free(x);
+    return outputs;
 }
 
 static double *ssru(const struct ref *ref, const double *in, size_t T, const struct dg_ssru_weights *w)
@@ -296,7 +334,7 @@ static void autoregression(const struct ref *ref, double *x, size_t T, const str
 double *ref_decode(const struct ref *ref, const double *encoded, size_t S, const int32_t *inputs, size_t T)
 {
     const struct dg_transformer_weights *w = ref->w;
-    double *x = embed(ref, &w->target_embedding, &w->target_positions, &w->target_embedding_norm, inputs, T);
+    double *x = embed(ref, &w->target_embedding, &w->target_positions, &w->target_embedding_norm, NULL, 0, inputs, T);
     for (size_t l = 0; l < ref->bp->decoder.n_layers; l++) {
         const struct dg_decoder_layer *layer = &w->decoder_layers[l];
         autoregression(ref, x, T, layer);

@@ -24,6 +24,9 @@ struct ref {
 };
 
 double *ref_encode(const struct ref *ref, const int32_t *ids, size_t S);
+/* An encoder alone: what its head gives of each of S tokens, those from `second` on of a second text (0: there is none). */
+double *ref_read(const struct dg_blueprint *bp, const struct dg_enc_weights *w, const int32_t *ids, size_t second, size_t S);
+
 double *ref_decode(const struct ref *ref, const double *encoded, size_t S, const int32_t *inputs, size_t T);
 
 #endif
