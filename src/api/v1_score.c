@@ -11,6 +11,7 @@
  * textbooks, as numbers. Arrays of the same length score many pairs. The work is done by a thread of its own (dg_api_set_threads),
  * one request after the other; a client that leaves ends its request after the pair under way. */
 #include "api/api_int.h"
+#include "api/aside.h"
 #include "api/ask.h"
 #include "base/json_out.h"
 #include "base/mem.h"
@@ -240,13 +241,12 @@ static enum dg_err read_attention(const struct dg_json *json, struct score_work 
     return err;
 }
 
-static enum dg_err read_fields(const struct dg_json *json, struct score_work *work, struct dg_why *why,
+static enum dg_err read_fields(const struct dg_json *json, struct score_work *work, size_t max, struct dg_why *why,
                                const char **field)
 {
     static const char *const fields[] = {"text",   "translation", "model",          "source",
                                          "target", "tokens",      "length_penalty", "attention",
                                          "api_key", NULL};
-    const size_t max = work->api->opts.texts_max;
     struct dg_engine_request *request = &work->request;
     struct dg_arena *arena = &work->arena;
     size_t n_translations = 0;
@@ -284,15 +284,16 @@ static enum dg_err read_fields(const struct dg_json *json, struct score_work *wo
     return err;
 }
 
-static enum dg_err read_request(struct dg_call *call, struct score_work *work, struct dg_failure *failure)
+static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg_span body, struct dg_failure *failure)
 {
+    struct score_work *work = owner;
     struct dg_why why = DG_WHY_NONE;
     const char *field = NULL;
     struct dg_json *json;
-    enum dg_err err = dg_ask_parse(call->req->body, JSON_VALUES_MAX, &work->arena, failure, &json);
+    enum dg_err err = dg_ask_parse(body, JSON_VALUES_MAX, &work->arena, failure, &json);
     if (err)
         return err;
-    err = read_fields(json, work, &why, &field);
+    err = read_fields(json, work, api->opts.texts_max, &why, &field);
     dg_json_free(json);
     if (err)
         *failure = dg_ask_field_failure(&work->arena, err, &why, field);
@@ -388,31 +389,10 @@ static void on_gone_early(void *owner)
     free_work(owner);
 }
 
-void dg_api_v1_score(struct dg_call *call)
+/* It is read: to the gate. */
+static void go_on(void *owner, struct dg_call *call)
 {
-    struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
-                                 .retry_after_s = 1};
-    if (!call->api->engine || !call->api->threads) {
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
-                                               .message = "This server has no model."});
-        return;
-    }
-    struct score_work *work = dg_try_calloc(1, sizeof *work);
-    enum dg_err err = work ? DG_OK : DG_ERR_NOMEM;
-    if (!err) {
-        work->api = call->api;
-        work->request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
-        work->length_penalty = 1;
-        dg_list_link_last(&call->api->scorings, &work->link);
-        dg_arena_init(&work->arena, call->req->body.len * 2 + (1 << 20));
-        dg_buf_init(&work->json, ANSWER_MAX);
-        err = read_request(call, work, &failure);
-    }
-    if (err) {
-        dg_call_fail(call, failure);
-        free_work(work);
-        return;
-    }
+    struct score_work *work = owner;
     const struct dg_gate_wish wish = {.key = work->api_key,
                                       .characters = dg_ask_characters(work->texts, work->n) +
                                                     dg_ask_characters(work->translations, work->n),
@@ -422,4 +402,28 @@ void dg_api_v1_score(struct dg_call *call)
     call->work = work;
     call->on_gone = on_gone_early;
     dg_gate_pass(call, &wish, on_passed);
+}
+
+static const struct dg_aside_fns reading = {.read = read_request, .go_on = go_on, .drop = on_gone_early};
+
+void dg_api_v1_score(struct dg_call *call)
+{
+    if (!call->api->engine || !call->api->threads) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
+                                               .message = "This server has no model."});
+        return;
+    }
+    struct score_work *work = dg_try_calloc(1, sizeof *work);
+    if (!work) {
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                               .retry_after_s = 1});
+        return;
+    }
+    work->api = call->api;
+    work->request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+    work->length_penalty = 1;
+    dg_list_link_last(&call->api->scorings, &work->link);
+    dg_arena_init(&work->arena, call->req->body.len * 2 + (1 << 20));
+    dg_buf_init(&work->json, ANSWER_MAX);
+    dg_aside_read(call, &reading, work);
 }

@@ -106,10 +106,10 @@ static void finish(void *user)
     if (d->server)
         dg_server_close(d->server);
     dg_api_stop(d->api);
+    dg_offload_close(d->readers); /* what it has read may have something for the threads */
+    d->readers = NULL;
     dg_offload_close(d->threads);
     d->threads = NULL;
-    dg_offload_close(d->readers);
-    d->readers = NULL;
     dg_service_close(d->service);
     dg_keys_close(d->keys);
     dg_shared_close(d->shared);

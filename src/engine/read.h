@@ -28,7 +28,8 @@ enum dg_read_task { DG_TASK_FILL, DG_TASK_CLASSIFY, DG_TASK_TAG, DG_TASK_ANSWER,
 enum { DG_READ_CHARACTERS_MAX = 100 * 1000, DG_READ_ALL_MAX = 2 * 1000 * 1000 };
 
 enum { DG_SAID_LABELS_MAX = 1000, DG_SAID_BEST_MAX = 100, DG_SAID_ANSWERS_MAX = 20, DG_ANSWER_LEN_MAX = 500,
-       DG_SAID_WORDS_MAX = 2000 /* of all masked words of a text */ };
+       DG_SAID_WORDS_MAX = 2000 /* of all masked words of a text */,
+       DG_SAID_PART = 1000 /* entities told at once: more would keep the consumer's thread from others */ };
 
 struct dg_engine_item {
     struct dg_span text; /* valid UTF-8; of ANSWER the question */
@@ -88,6 +89,8 @@ struct dg_said {
     size_t n_labels;
     const struct dg_said_entity *entities; /* in the order of the text */
     size_t n_entities;
+    size_t n_before; /* entities of the text that were told before: more than DG_SAID_PART are told in parts, with the */
+    bool has_more;   /* same item each; and whether more of them follow */
     const struct dg_said_answer *answers; /* the best first */
     size_t n_answers;
     float none;      /* ANSWER: the probability that there is none, by models that were taught that */

@@ -57,7 +57,8 @@ struct dg_reading {
     struct dg_said *said;    /* in the arena; [n_items] */
     struct dg_list windows;  /* made and not over */
     size_t n_prepared;       /* items before this are made into windows */
-    size_t n_told;           /* items before this are told */
+    size_t n_told;           /* items before this are told, */
+    size_t n_told_entities;  /* and so many entities of this */
     size_t n_unsent, n_open; /* windows */
     size_t n_bytes, n_characters, n_tokens;
     bool has_begun, is_over;
@@ -768,12 +769,26 @@ static void tell(struct dg_reading *r)
     r->events->on_done(r->ctx, &result);
 }
 
-/* Tells items that are finished, in their order, until then, one at least. */
+/* The next item, or its next part. */
+static void tell_some(struct dg_reading *r)
+{
+    struct dg_said part = r->said[r->n_told];
+    const size_t n_left = part.n_entities - r->n_told_entities;
+    part.has_more = n_left > DG_SAID_PART;
+    part.n_entities = part.has_more ? DG_SAID_PART : n_left;
+    part.n_before = r->n_told_entities;
+    if (part.n_before)
+        part.entities += part.n_before;
+    r->events->on_said(r->ctx, r->n_told, &part);
+    r->n_told += !part.has_more;
+    r->n_told_entities = part.has_more ? part.n_before + part.n_entities : 0;
+}
+
+/* Tells items that are finished, in their order, until then, a part at least. */
 static void tell_items(struct dg_reading *r, uint64_t until_ns, bool *more)
 {
     while (!r->err && r->n_told < r->asked.n_items && r->items[r->n_told].is_finished) {
-        r->events->on_said(r->ctx, r->n_told, &r->said[r->n_told]);
-        r->n_told++;
+        tell_some(r);
         if (dg_clock_now(r->all->tools->clock) > until_ns) {
             *more = true;
             return;

@@ -83,8 +83,10 @@ static void put_labels(struct writing *w)
 static void put_entities(struct writing *w)
 {
     struct dg_json_out *out = w->out;
-    dg_json_out_key(out, "entities");
-    dg_json_out_open(out, '[');
+    if (w->said->n_before == 0) {
+        dg_json_out_key(out, "entities");
+        dg_json_out_open(out, '[');
+    }
     for (size_t i = 0; i < w->said->n_entities; i++) {
         const struct dg_said_entity *entity = &w->said->entities[i];
         dg_json_out_open(out, '{');
@@ -96,7 +98,8 @@ static void put_entities(struct writing *w)
         put_score(out, entity->score);
         dg_json_out_close(out, '}');
     }
-    dg_json_out_close(out, ']');
+    if (!w->said->has_more)
+        dg_json_out_close(out, ']');
 }
 
 static void put_answers(struct writing *w)
@@ -132,9 +135,12 @@ void dg_said_json(struct dg_json_out *out, enum dg_read_task task, const struct 
 {
     static void (*const put[])(struct writing *w) = {put_masks, put_labels, put_entities, put_answers, put_vector};
     struct writing w = {.out = out, .item = item, .said = said, .in_characters = in_characters};
-    dg_json_out_open(out, '{');
+    if (said->n_before == 0)
+        dg_json_out_open(out, '{');
     if (task < DG_N_TASKS)
         put[task](&w);
+    if (said->has_more)
+        return;
     if (said->was_cut) {
         dg_json_out_key(out, "truncated");
         dg_json_out_bool(out, true);

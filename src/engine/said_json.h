@@ -8,7 +8,7 @@
 #include "base/json_out.h"
 #include "engine/read.h"
 
-/* `in_characters`: places count code points, not bytes. */
+/* `in_characters`: places count code points, not bytes. What is told in parts is one object, written part by part. */
 void dg_said_json(struct dg_json_out *out, enum dg_read_task task, const struct dg_engine_item *item,
                   const struct dg_said *said, bool in_characters);
 

@@ -120,6 +120,7 @@ struct item {
     struct work *work;
     struct line *line;
     struct dg_engine_item texts;
+    struct dg_json_out json; /* of the line, while it is told */
 };
 
 /* ---- What comes ------------------------------------------------------------------------------------------- */
@@ -152,16 +153,18 @@ static void on_said(void *ctx, size_t index, const struct dg_said *said)
 {
     struct item *item = ctx;
     struct work *work = item->work;
-    struct dg_json_out json;
+    enum dg_err err = DG_OK;
     (void)index;
-    work->n_cut += said->was_cut;
-    enum dg_err err;
+    if (said->n_before == 0)
+        work->n_cut += said->was_cut;
     if (work->task == DG_TASK_CLASSIFY) {
         err = print_labels(said, work->flags->format == 1, &item->line->out);
     } else {
-        dg_json_out_init(&json, &item->line->out);
-        dg_said_json(&json, work->task, &item->texts, said, work->flags->characters);
-        err = dg_json_out_end(&json);
+        if (said->n_before == 0)
+            dg_json_out_init(&item->json, &item->line->out);
+        dg_said_json(&item->json, work->task, &item->texts, said, work->flags->characters);
+        if (!said->has_more)
+            err = dg_json_out_end(&item->json);
     }
     if (err && !work->err)
         work->err = dg_why_set(&work->why, err, "line %zu: %s", item->line->number, dg_err_sentence(err));

@@ -77,7 +77,7 @@ static void on_said(void *ctx, size_t item, const struct dg_said *said)
 {
     struct heard *heard = ctx;
     ck_assert_uint_eq(item, heard->n_items);
-    heard->n_items++;
+    heard->n_items += !said->has_more;
     heard->was_cut[item] = said->was_cut;
     for (size_t i = 0; i < said->n_places; i++)
         for (size_t k = 0; k < said->places[i].n_words; k++) {
@@ -377,6 +377,53 @@ START_TEST(a_poll_is_over_in_time_and_all_have_their_turns)
 }
 END_TEST
 
+/* What was told of one text so far. */
+struct parts {
+    struct heard heard;
+    size_t n_parts, n_entities, end;
+};
+
+static void on_part(void *ctx, size_t item, const struct dg_said *said)
+{
+    struct parts *parts = ctx;
+    on_said(&parts->heard, item, said);
+    ck_assert_uint_eq(said->n_before, parts->n_entities);
+    ck_assert_uint_le(said->n_entities, DG_SAID_PART);
+    ck_assert(!said->has_more || said->n_entities == DG_SAID_PART);
+    for (size_t i = 0; i < said->n_entities; i++) {
+        ck_assert_uint_ge(said->entities[i].at, parts->end);
+        parts->end = said->entities[i].at + said->entities[i].len;
+    }
+    parts->n_parts++;
+    parts->n_entities += said->n_entities;
+}
+
+static void on_parts_done(void *ctx, const struct dg_engine_read_result *result)
+{
+    on_done(&((struct parts *)ctx)->heard, result);
+}
+
+START_TEST(very_many_entities_are_told_in_parts)
+{
+    static const struct dg_engine_read_events events_of_parts = {on_part, on_parts_done};
+    static const char *const names[] = {"distilbert-tags"};
+    static char text[12000];
+    static struct parts parts;
+    const struct dg_engine_item item = {.text = dg_span_make(text, sizeof text - 1)};
+    const struct dg_engine_read ask = ask_of(DG_TASK_TAG, NULL, &item, 1);
+    for (size_t i = 0; i + 1 < sizeof text; i++)
+        text[i] = i % 2 ? ' ' : (char)('a' + i / 2 % 26);
+    memset(&parts, 0, sizeof parts);
+    start(8, names, 1);
+    if (dg_engine_read(engine, &ask, &events_of_parts, &parts, NULL, NULL, NULL) == DG_OK) {
+        wait_for(&parts.heard);
+        ck_assert(parts.heard.err || (parts.n_entities > DG_SAID_PART && parts.n_parts > 1));
+        ck_assert(parts.heard.err || parts.n_parts == (parts.n_entities + DG_SAID_PART - 1) / DG_SAID_PART);
+    }
+    stop();
+}
+END_TEST
+
 /* ---- Sizes --------------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_context_that_questions_share_counts_once)
@@ -479,6 +526,6 @@ END_TEST
 
 DG_UNIT(company_changes_nothing, long_texts_are_read_in_windows_or_cut_and_told,
         a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong, a_model_too_small_for_two_texts_is_refused,
-        a_poll_is_over_in_time_and_all_have_their_turns,
+        a_poll_is_over_in_time_and_all_have_their_turns, very_many_entities_are_told_in_parts,
         a_context_that_questions_share_counts_once, texts_that_would_take_too_many_windows_are_refused,
         the_order_of_windows_changes_nothing)
