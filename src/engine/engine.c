@@ -954,7 +954,7 @@ static void begin_waiting(struct dg_engine *engine)
 static void tell_end(struct dg_engine *engine, struct dg_request *request)
 {
     request->is_told = true;
-    uncount(engine, request->asked.text.len);
+    uncount(engine, request->text_len); /* what was counted: with its markup */
     dg_request_finish(request, &engine->tools);
 }
 

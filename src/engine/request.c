@@ -94,7 +94,8 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
     } else if (!err) {
         if (asked->text.len)
             memcpy(request->text, asked->text.ptr, asked->text.len);
-        request->asked.text = dg_span_make(request->text, asked->text.len);
+        request->text_len = asked->text.len;
+        request->asked.text = dg_span_make(request->text, request->text_len);
         err = read_doc(request, why);
         if (!err)
             err = dg_cut_more(request, tools, why);

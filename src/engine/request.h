@@ -36,7 +36,8 @@ struct dg_request {
     struct dg_flow flows[DG_WAY_LEGS_MAX]; /* a flow stands in one queue, and every model has its own */
     struct dg_demands demands;
     bool has_begun;                 /* a sentence was launched or found */
-    char *text;                     /* owned */
+    char *text;                     /* owned; [text_len] as it came */
+    size_t text_len;
     struct dg_doc *doc;             /* owned; `asked.text` is then its plain text; NULL: no markup */
     struct dg_doc_part *doc_parts;  /* owned; [n_parts] */
     struct dg_doc_cursor doc_end;   /* what stands behind the last part */
