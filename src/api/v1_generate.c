@@ -8,6 +8,7 @@
  *     event: done       the answer that would have come without "stream"
  *     event: error      the error object; nothing follows */
 #include "api/api_int.h"
+#include "api/aside.h"
 #include "api/ask.h"
 #include "api/gen.h"
 #include "base/json_out.h"
@@ -124,10 +125,12 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         dg_call_begin_stream(call, "text/event-stream");
 }
 
-static enum dg_err read_request(struct dg_call *call, struct dg_gen *gen, struct dg_failure *failure)
+static enum dg_err read_request(void *work, const struct dg_api *api, struct dg_span body, struct dg_failure *failure)
 {
+    struct dg_gen *gen = work;
     struct dg_json *json;
-    enum dg_err err = dg_ask_parse(call->req->body, JSON_VALUES_MAX, &gen->arena, failure, &json);
+    (void)api; /* the generation knows it */
+    enum dg_err err = dg_ask_parse(body, JSON_VALUES_MAX, &gen->arena, failure, &json);
     if (err)
         return err;
     err = dg_gen_read(gen, json, failure);
@@ -135,27 +138,28 @@ static enum dg_err read_request(struct dg_call *call, struct dg_gen *gen, struct
     return err;
 }
 
-void dg_api_v1_generate(struct dg_call *call)
+/* It is read: to the gate. */
+static void go_on(void *work, struct dg_call *call)
 {
-    struct dg_gen *gen = NULL;
-    struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
-                                 .retry_after_s = 1};
-    if (!call->api->engine) {
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
-                                               .message = "This server has no model."});
-        return;
-    }
-    enum dg_err err = dg_gen_new(call->api, call->req->body.len, &gen);
-    if (!err)
-        err = read_request(call, gen, &failure);
-    if (err) {
-        dg_call_fail(call, failure);
-        dg_gen_drop(gen);
-        return;
-    }
+    struct dg_gen *gen = work;
     const struct dg_gate_wish wish = dg_gen_wish(gen);
     gen->owner = call;
     call->work = gen;
     call->on_gone = on_gone;
     dg_gate_pass(call, &wish, on_passed);
+}
+
+static const struct dg_aside_fns reading = {.read = read_request, .go_on = go_on, .drop = on_gone};
+
+void dg_api_v1_generate(struct dg_call *call)
+{
+    struct dg_gen *gen = NULL;
+    if (!call->api->engine)
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
+                                               .message = "This server has no model."});
+    else if (dg_gen_new(call->api, call->req->body.len, &gen))
+        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                               .retry_after_s = 1});
+    else
+        dg_aside_read(call, &reading, gen);
 }

@@ -136,6 +136,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
     engine->own_clock = (struct dg_clock)DG_CLOCK_REAL;
     engine->wake = opts->wake;
     engine->wake_arg = opts->wake_arg;
+    engine->tools.beside = (struct dg_beside){.wake = opts->wake, .wake_arg = opts->wake_arg};
     engine->texts_bytes_max = opts->texts_bytes;
     engine->waiting_max = or_default(opts->max_sentences, SENTENCES);
     engine->tools.clock = opts->clock ? opts->clock : &engine->own_clock;
@@ -244,6 +245,7 @@ static void drain(struct dg_engine *engine)
         struct dg_span value;
         for (struct dg_flight *flight; (flight = dg_asks_next(&engine->tools.asks, 0, &value));)
             land(engine, flight->ticket);
+        dg_request_take_markup(request);
         if (request->n_open == 0) {
             at = at->next;
             dg_request_free(request);
@@ -255,6 +257,7 @@ void dg_engine_free(struct dg_engine *engine)
 {
     if (!engine)
         return;
+    dg_beside_close(&engine->tools.beside);
     drain(engine);
     drain_generations(engine);
     drain_readings(engine);
@@ -719,7 +722,7 @@ static enum dg_err begin_generation(struct dg_engine *engine, struct dg_generati
                                     uint64_t *retry_ms)
 {
     struct dg_loaded *model = NULL;
-    if (dg_registry_is_coming(engine->registry, generation->model))
+    if (dg_registry_is_coming(engine->registry, generation->model) || dg_generation_is_read(generation))
         return DG_ERR_BUSY;
     enum dg_err err = find_lm(engine, &generation->asked, why, &model);
     if (!err)
@@ -732,7 +735,7 @@ static enum dg_err begin_generation(struct dg_engine *engine, struct dg_generati
     }
     if (!dg_loaded_is_at_hand(model))
         return DG_ERR_BUSY;
-    return dg_generation_begin(generation, engine->tools.sched, engine->tools.work, why, retry_ms);
+    return dg_generation_begin(generation, &engine->tools, why, retry_ms);
 }
 
 enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generate *ask,
@@ -757,8 +760,9 @@ enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generat
     generation->events = events;
     generation->ctx = ctx;
     err = begin_generation(engine, generation, &reason, retry_ms);
-    if (err == DG_ERR_BUSY && !*reason.text && engine->n_waiting < engine->waiting_max)
-        err = DG_OK; /* its model comes */
+    if (err == DG_ERR_BUSY && !*reason.text &&
+        (dg_generation_is_read(generation) || engine->n_waiting < engine->waiting_max))
+        err = DG_OK; /* its prompt is being read, or its model comes */
     if (err) {
         dg_generation_free(generation);
         return dg_why_set(why, err, "%s", dg_why_text(&reason, err));
@@ -778,6 +782,10 @@ static void tend_generation(struct dg_engine *engine, struct dg_generation *gene
     if (generation->is_over || generation->is_open)
         return;
     struct dg_why reason = DG_WHY_NONE;
+    if (generation->err) { /* it was stopped while its prompt was read */
+        dg_generation_stop(generation, engine->tools.sched, generation->err);
+        return;
+    }
     enum dg_err err = begin_generation(engine, generation, &reason, NULL);
     if (err == DG_ERR_BUSY && generation->deadline_ns && dg_clock_now(engine->tools.clock) >= generation->deadline_ns)
         err = dg_why_set(&reason, DG_ERR_TIMEOUT, "the time allowed ran out before it began");

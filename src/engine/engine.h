@@ -274,7 +274,8 @@ bool dg_engine_leads(const struct dg_engine *engine, const char *source, const c
 
 /* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_DENIED: there is, but not for this request (`only`);
  * DG_ERR_BUSY: full (*retry_ms says when to try again);
- * DG_ERR_UTF8, DG_ERR_RANGE, ...: with a sentence. *id names the request for cancel. */
+ * DG_ERR_UTF8, DG_ERR_RANGE, ...: with a sentence. What is wrong with a long document is told by on_done. *id names the
+ * request for cancel. */
 enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *request,
                              const struct dg_engine_events *events, void *ctx, struct dg_why *why,
                              uint64_t *retry_ms, uint64_t *id) DG_MUST_CHECK;

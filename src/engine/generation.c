@@ -6,11 +6,24 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "engine/prompt.h"
+#include "engine/request.h"
 #include "engine/stops.h"
 
 #include <string.h>
 
-enum { TEXT_MAX = 1 << 24, ARENA_SPARE = 1 << 16 };
+enum { TEXT_MAX = 1 << 24, ARENA_SPARE = 1 << 16, MUCH_PROMPT = 16 * 1024 /* bytes: 2 ms */ };
+
+/* A prompt on its way to ids. */
+struct dg_prompt_reading {
+    struct dg_beside_task task;
+    struct dg_loaded *model; /* a reference */
+    struct dg_span prompt;   /* the generation's */
+    bool reads_special;
+    struct dg_token *tokens; /* owned; [n] */
+    size_t n;
+    enum dg_err err;
+    struct dg_why why;
+};
 
 /* ---- Life --------------------------------------------------------------------------------------- */
 
@@ -57,10 +70,20 @@ enum dg_err dg_generation_new(struct dg_generation **out, const struct dg_genera
     return DG_OK;
 }
 
+static void free_reading(struct dg_prompt_reading *reading)
+{
+    if (!reading)
+        return;
+    dg_free(reading->tokens);
+    dg_loaded_unref(reading->model);
+    dg_free(reading);
+}
+
 void dg_generation_free(struct dg_generation *g)
 {
     if (!g)
         return;
+    free_reading(g->reading);
     if (g->has_stream)
         dg_tokenizer_stream_deinit(&g->stream);
     dg_ticket_free(g->ticket);
@@ -72,21 +95,63 @@ void dg_generation_free(struct dg_generation *g)
 
 /* ---- Beginning ---------------------------------------------------------------------------------- */
 
-static enum dg_err read_prompt(const struct dg_generation *g, struct dg_tokenizer_work *work, struct dg_why *why,
-                               int32_t **ids, size_t *n)
+static void read_prompt(struct dg_prompt_reading *reading, struct dg_tokenizer_work *work)
 {
-    struct dg_token *tokens = NULL;
-    enum dg_err err = dg_prompt_encode(g->model, work, g->asked.prompt, g->asked.reads_special, why, &tokens, n);
-    if (!err && *n > g->model->limits.source_max)
-        err = dg_why_set(why, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu", *n,
-                         g->model->limits.source_max);
-    *ids = err ? NULL : dg_try_calloc(*n + 1, sizeof **ids);
-    for (size_t i = 0; *ids && i < *n; i++)
-        (*ids)[i] = tokens[i].id;
-    if (!err && !*ids)
-        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a prompt");
-    dg_free(tokens);
-    return err;
+    reading->err = dg_prompt_encode(reading->model, work, reading->prompt, reading->reads_special, &reading->why,
+                                    &reading->tokens, &reading->n);
+}
+
+static void run_reading(struct dg_beside_task *task)
+{
+    struct dg_prompt_reading *reading = (struct dg_prompt_reading *)task;
+    struct dg_tokenizer_work *work = dg_tokenizer_work_new();
+    reading->err = work ? DG_OK : DG_ERR_NOMEM;
+    if (work)
+        read_prompt(reading, work);
+    dg_tokenizer_work_free(work);
+}
+
+bool dg_generation_is_read(const struct dg_generation *g)
+{
+    return g->reading && !dg_beside_is_done(&g->reading->task);
+}
+
+/* Has the prompt read by its model: here, or, a long one, beside this thread. */
+static enum dg_err need_reading(struct dg_generation *g, struct dg_request_tools *tools, struct dg_why *why)
+{
+    if (g->reading && g->reading->model != g->model) { /* there is another version since */
+        free_reading(g->reading);
+        g->reading = NULL;
+    }
+    if (g->reading)
+        return DG_OK;
+    struct dg_prompt_reading *reading = dg_try_calloc(1, sizeof *reading);
+    if (!reading)
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a prompt");
+    reading->model = dg_loaded_ref(g->model);
+    reading->prompt = g->asked.prompt;
+    reading->reads_special = g->asked.reads_special;
+    g->reading = reading;
+    if (reading->prompt.len >= MUCH_PROMPT && dg_beside_begin(&tools->beside, &reading->task, run_reading) == DG_OK)
+        return DG_OK;
+    atomic_init(&reading->task.is_done, true);
+    read_prompt(reading, tools->work);
+    return DG_OK;
+}
+
+/* What was read, as ids; no longer than the model reads. */
+static enum dg_err take_ids(const struct dg_generation *g, struct dg_why *why, int32_t **ids)
+{
+    const struct dg_prompt_reading *reading = g->reading;
+    if (reading->err)
+        return dg_why_set(why, reading->err, "%s", dg_why_text(&reading->why, reading->err));
+    if (reading->n > g->model->limits.source_max)
+        return dg_why_set(why, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu", reading->n,
+                          g->model->limits.source_max);
+    *ids = dg_try_calloc(reading->n + 1, sizeof **ids);
+    for (size_t i = 0; *ids && i < reading->n; i++)
+        (*ids)[i] = reading->tokens[i].id;
+    return *ids ? DG_OK : dg_why_set(why, DG_ERR_NOMEM, "no memory for a prompt");
 }
 
 static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size_t n, struct dg_why *why)
@@ -107,18 +172,27 @@ static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size
     return DG_OK;
 }
 
-enum dg_err dg_generation_begin(struct dg_generation *g, struct dg_sched *sched, struct dg_tokenizer_work *work,
-                                struct dg_why *why, uint64_t *retry_ms)
+/* Makes the ticket. DG_ERR_BUSY: the prompt is being read. */
+static enum dg_err prepare(struct dg_generation *g, struct dg_request_tools *tools, struct dg_why *why)
 {
     int32_t *ids = NULL;
-    size_t n = 0;
-    enum dg_err err = DG_OK;
-    if (!g->ticket) {
-        err = read_prompt(g, work, why, &ids, &n);
-        if (!err)
-            err = make_ticket(g, ids, n, why);
-        dg_free(ids);
-    }
+    enum dg_err err = need_reading(g, tools, why);
+    if (!err && dg_generation_is_read(g))
+        return DG_ERR_BUSY;
+    if (!err)
+        err = take_ids(g, why, &ids);
+    if (!err)
+        err = make_ticket(g, ids, g->reading->n, why);
+    dg_free(ids);
+    free_reading(g->reading);
+    g->reading = NULL;
+    return err;
+}
+
+enum dg_err dg_generation_begin(struct dg_generation *g, struct dg_request_tools *tools, struct dg_why *why,
+                                uint64_t *retry_ms)
+{
+    enum dg_err err = g->ticket ? DG_OK : prepare(g, tools, why);
     if (err)
         return err;
     if (!g->has_stream) {
@@ -126,7 +200,7 @@ enum dg_err dg_generation_begin(struct dg_generation *g, struct dg_sched *sched,
         dg_tokenizer_stream_goes_on(&g->stream);
         g->has_stream = true;
     }
-    err = dg_sched_submit(sched, &g->flow, g->ticket, retry_ms);
+    err = dg_sched_submit(tools->sched, &g->flow, g->ticket, retry_ms);
     if (err)
         return dg_why_set(why, err, "%s", err == DG_ERR_BUSY ? "the server is busy; try again later" : dg_err_sentence(err));
     g->is_open = true;
@@ -242,7 +316,7 @@ void dg_generation_stop(struct dg_generation *g, struct dg_sched *sched, enum dg
     if (g->is_open)
         dg_sched_cancel(sched, g->ticket);
     else
-        g->is_over = true;
+        g->is_over = !dg_generation_is_read(g);
 }
 
 /* ---- The end -------------------------------------------------------------------------------------- */

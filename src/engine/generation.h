@@ -10,10 +10,14 @@
 
 #include "base/arena.h"
 #include "base/list.h"
+#include "engine/beside.h"
 #include "engine/generate.h"
 #include "engine/loaded.h"
 #include "text/subword.h"
 #include "text/tokenizer.h"
+
+struct dg_prompt_reading;
+struct dg_request_tools;
 
 struct dg_generation {
     struct dg_list link; /* in the engine's list */
@@ -24,6 +28,7 @@ struct dg_generation {
     void *ctx;
     struct dg_loaded *model;  /* a reference; while it waits, the stand-in that it waits for */
     struct dg_flow flow;
+    struct dg_prompt_reading *reading; /* owned; of a long prompt, which is read beside the consumer's thread; or NULL */
     struct dg_ticket *ticket; /* owned; NULL before it has begun */
     struct dg_tokenizer_stream stream;
     bool has_stream;
@@ -32,7 +37,6 @@ struct dg_generation {
     size_t n_fed;             /* tokens of the ticket detokenised */
     bool is_ended;            /* by a stop text or token: what follows is not heard */
     bool was_stopped;         /* by a stop text */
-    bool is_unwanted;         /* cancelled before it began */
     bool is_open;             /* the scheduler has its ticket */
     bool is_over;
     enum dg_err err;
@@ -42,11 +46,14 @@ struct dg_generation {
 
 enum dg_err dg_generation_new(struct dg_generation **generation, const struct dg_generate *ask, struct dg_loaded *model,
                               uint64_t now_ns, struct dg_why *why) DG_MUST_CHECK;
-void dg_generation_free(struct dg_generation *generation); /* not while it is open; NULL is fine */
+void dg_generation_free(struct dg_generation *generation); /* not while it is open or read; NULL is fine */
 
-/* Gives it to the scheduler; its model is at hand. DG_ERR_BUSY: no room. */
-enum dg_err dg_generation_begin(struct dg_generation *generation, struct dg_sched *sched,
-                                struct dg_tokenizer_work *work, struct dg_why *why, uint64_t *retry_ms) DG_MUST_CHECK;
+/* Gives it to the scheduler; its model is at hand. DG_ERR_BUSY: no room, or, without a sentence, its prompt is being read. */
+enum dg_err dg_generation_begin(struct dg_generation *generation, struct dg_request_tools *tools, struct dg_why *why,
+                                uint64_t *retry_ms) DG_MUST_CHECK;
+
+/* Its prompt is being read: it neither begins nor ends before that is done. */
+bool dg_generation_is_read(const struct dg_generation *generation);
 
 /* News of its ticket. */
 void dg_generation_take(struct dg_generation *generation, struct dg_sched *sched, bool is_over);

@@ -18,22 +18,85 @@ enum {
     RESULT_MAX = 1 << 28, /* bytes of one result */
     LOST_MAX = 1000,
     TERMS_MAX = 100000,   /* told of one text */
+    MUCH_MARKUP = 64 * 1024, /* bytes: 2 ms or more */
 };
 
 /* ---- Life --------------------------------------------------------------------------------------- */
 
+/* A text with much markup, while it is read and until the request ends. */
+struct dg_request_markup {
+    struct dg_beside_task task;
+    struct dg_span text; /* the request's */
+    enum dg_doc_format format;
+    struct dg_doc_opts opts;
+    struct dg_doc *doc; /* owned, until the request takes it */
+    enum dg_err err;
+    struct dg_why why;
+    char words[]; /* what the options say */
+};
+
+static void run_markup(struct dg_beside_task *task)
+{
+    struct dg_request_markup *markup = (struct dg_request_markup *)task;
+    markup->err = dg_doc_new(markup->text, markup->format, &markup->opts, &markup->doc, &markup->why);
+}
+
+/* With a copy of what the options borrow. NULL: no memory. */
+static struct dg_request_markup *new_markup(const struct dg_request *request, const struct dg_doc_opts *opts)
+{
+    const struct dg_span words[] = {opts->ignore_tags, opts->splitting_tags, opts->non_splitting_tags, opts->target};
+    size_t len = sizeof(struct dg_request_markup), at = 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        len += words[i].len;
+    struct dg_request_markup *markup = dg_try_malloc(len);
+    if (!markup)
+        return NULL;
+    *markup = (struct dg_request_markup){.text = request->asked.text, .format = request->asked.format, .opts = *opts};
+    struct dg_span *copies[] = {&markup->opts.ignore_tags, &markup->opts.splitting_tags, &markup->opts.non_splitting_tags,
+                                &markup->opts.target};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (words[i].len)
+            memcpy(markup->words + at, words[i].ptr, words[i].len);
+        *copies[i] = dg_span_make(markup->words + at, words[i].len);
+        at += words[i].len;
+    }
+    return markup;
+}
+
+void dg_request_take_markup(struct dg_request *request)
+{
+    struct dg_request_markup *markup = request->markup;
+    if (!request->is_reading || !dg_beside_is_done(&markup->task))
+        return;
+    request->is_reading = false;
+    request->n_open--;
+    if (!request->err)
+        request->err = markup->err;
+    if (markup->err)
+        return;
+    request->doc = markup->doc;
+    markup->doc = NULL;
+    request->asked.text = dg_doc_plain(request->doc);
+}
+
 /* A text with markup: what is cut and translated is its plain text. A copy is copied as it is. */
-static enum dg_err read_doc(struct dg_request *request, struct dg_why *why)
+static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools *tools, struct dg_why *why)
 {
     if (request->asked.format == DG_DOC_TEXT || request->is_copy)
         return DG_OK;
     struct dg_doc_opts opts = request->asked.doc;
     if (opts.target.len == 0) /* what a file says of its translations' language */
         opts.target = dg_span_cstr(request->pairs[request->n_legs - 1].target->code);
+    request->asked.join_lines = false; /* in markup lines are joined already where they may be */
+    if (request->asked.text.len >= MUCH_MARKUP && (request->markup = new_markup(request, &opts)) &&
+        dg_beside_begin(&tools->beside, &request->markup->task, run_markup) == DG_OK) {
+        request->is_reading = true;
+        request->n_open++;
+        return DG_OK;
+    }
     enum dg_err err = dg_doc_new(request->asked.text, request->asked.format, &opts, &request->doc, why);
     if (!err)
         request->asked.text = dg_doc_plain(request->doc);
-    request->asked.join_lines = false; /* in markup lines are joined already where they may be */
     return err;
 }
 
@@ -96,12 +159,12 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
             memcpy(request->text, asked->text.ptr, asked->text.len);
         request->text_len = asked->text.len;
         request->asked.text = dg_span_make(request->text, request->text_len);
-        err = read_doc(request, why);
+        err = dg_demands_init(&request->demands, last->tokenizer, asked, why);
         if (!err)
+            err = read_doc(request, tools, why);
+        if (!err && !request->is_reading)
             err = dg_cut_more(request, tools, why);
     }
-    if (!err)
-        err = dg_demands_init(&request->demands, last->tokenizer, asked, why);
     if (err) {
         dg_request_free(request);
         return err;
@@ -125,6 +188,9 @@ void dg_request_free(struct dg_request *request)
     dg_free(request->parts);
     dg_free(request->doc_parts);
     dg_doc_free(request->doc);
+    if (request->markup)
+        dg_doc_free(request->markup->doc);
+    dg_free(request->markup);
     dg_free(request->text);
     dg_buf_deinit(&request->result);
     dg_demands_deinit(&request->demands);
@@ -180,7 +246,7 @@ static bool has_more(const struct dg_request *request)
 
 bool dg_request_wants_turn(const struct dg_request *request)
 {
-    return !request->err && request->n_open < WINDOW && has_more(request);
+    return !request->err && !request->is_reading && request->n_open < WINDOW && has_more(request);
 }
 
 static bool is_late(const struct dg_request *request, struct dg_request_tools *tools)
@@ -195,6 +261,9 @@ enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools 
     size_t n_bytes = 0;
     if (is_late(request, tools))
         dg_request_stop(request, tools, DG_ERR_TIMEOUT);
+    dg_request_take_markup(request);
+    if (request->is_reading)
+        return DG_OK;
     enum dg_err err = request->err ? DG_OK : launch_ready(request, tools, why, retry_ms);
     if (!err && dg_request_wants_turn(request) && request->n_begun == request->n_parts)
         err = dg_cut_more(request, tools, why);
@@ -544,8 +613,10 @@ bool dg_request_is_over(const struct dg_request *request)
 void dg_request_finish(struct dg_request *request, struct dg_request_tools *tools)
 {
     uint64_t now = dg_clock_now(tools->clock);
+    const struct dg_request_markup *markup = request->is_reading ? NULL : request->markup;
     struct dg_engine_result result = {
         .err = request->err,
+        .why = markup && request->err == markup->err && *markup->why.text ? markup->why.text : NULL,
         .text = dg_buf_span(&request->result),
         .finish = request->err == DG_ERR_CANCELLED ? DG_FINISH_CANCELLED : request->finish,
         .repaired = request->repaired,

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/list.h"
+#include "engine/beside.h"
 #include "engine/cache.h"
 #include "engine/demands.h"
 #include "engine/engine.h"
@@ -19,6 +20,8 @@
 #include "engine/way.h"
 #include "text/protect.h"
 #include "text/segment.h"
+
+struct dg_request_markup;
 
 struct dg_request {
     struct dg_list link; /* in the engine's list */
@@ -38,6 +41,8 @@ struct dg_request {
     bool has_begun;                 /* a sentence was launched or found */
     char *text;                     /* owned; [text_len] as it came */
     size_t text_len;
+    struct dg_request_markup *markup; /* owned; a text with much markup, which is read beside this thread; or NULL */
+    bool is_reading;                /* it is under way; counts as open */
     struct dg_doc *doc;             /* owned; `asked.text` is then its plain text; NULL: no markup */
     struct dg_doc_part *doc_parts;  /* owned; [n_parts] */
     struct dg_doc_cursor doc_end;   /* what stands behind the last part */
@@ -79,9 +84,10 @@ struct dg_request_tools {
     struct dg_clock *clock;
     struct dg_cache *cache; /* NULL: none */
     struct dg_asks asks;    /* of the remote cache, if there is one */
+    struct dg_beside beside; /* for what takes long */
 };
 
-/* Cuts the beginning of the text. The way's models are referenced. */
+/* Cuts the beginning of the text, unless that has much markup: then it begins to be read. The way's models are referenced. */
 enum dg_err dg_request_new(struct dg_request **request, struct dg_request_tools *tools,
                            const struct dg_way *way, const struct dg_engine_request *asked,
                            struct dg_why *why) DG_MUST_CHECK;
@@ -92,6 +98,9 @@ void dg_request_free(struct dg_request *request); /* no ticket may be open */
  * other error is recorded in the request, which then only waits for its open tickets. */
 enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools *tools,
                             struct dg_why *why, uint64_t *retry_ms) DG_MUST_CHECK;
+
+/* Takes what was read beside this thread, if it is there. The pump does; whoever drains does it himself. */
+void dg_request_take_markup(struct dg_request *request);
 
 bool dg_request_wants_turn(const struct dg_request *request);
 

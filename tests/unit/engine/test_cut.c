@@ -9,7 +9,9 @@
 #include "unit.h"
 
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static sem_t woken;
 
@@ -46,6 +48,7 @@ struct seen {
     struct dg_buf text;
     bool is_done;
     enum dg_err err;
+    char why[DG_WHY_CAP];
 };
 
 static void on_delta(void *ctx, struct dg_span text)
@@ -68,6 +71,7 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
     struct seen *seen = ctx;
     seen->is_done = true;
     seen->err = result->err;
+    snprintf(seen->why, sizeof seen->why, "%s", result->why ? result->why : "");
     if (!result->err)
         ck_assert(dg_span_eq(result->text, dg_buf_span(&seen->text)));
 }
@@ -248,7 +252,79 @@ START_TEST(a_long_page_is_cut_in_stretches_and_keeps_its_markup)
 }
 END_TEST
 
-DG_UNIT(a_long_page_is_cut_in_stretches_and_keeps_its_markup, stretches_have_the_sentences_of_the_whole,
+/* Markup of a hundred kilobytes around a sentence or two. */
+static void write_page(struct dg_buf *page, const char *text)
+{
+    dg_buf_init(page, 1 << 20);
+    ck_assert_int_eq(dg_buf_append_cstr(page, "<p>"), DG_OK);
+    ck_assert_int_eq(dg_buf_append_cstr(page, text), DG_OK);
+    ck_assert_int_eq(dg_buf_append_cstr(page, "</p>"), DG_OK);
+    while (page->len < 100 * 1000)
+        ck_assert_int_eq(dg_buf_append_cstr(page, "<hr class=\"wide\"><!-- nothing -->\n"), DG_OK);
+}
+
+START_TEST(much_markup_is_read_beside_and_comes_back)
+{
+    static struct seen seen;
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_engine_memory memory;
+    struct dg_buf page;
+    char tags[] = "x, y"; /* what options borrow is theirs again when submit returns */
+    uint64_t id;
+    set_up();
+    write_page(&page, "Merci <b>beaucoup</b>.");
+    how.format = DG_DOC_HTML;
+    run(dg_buf_span(&page), &how, &seen);
+    ck_assert_int_eq(seen.err, DG_OK);
+    ck_assert_uint_eq(seen.n, 1);
+    ck_assert(dg_span_starts(dg_buf_span(&seen.text), DG_SPAN("<p>")));
+    ck_assert(dg_span_ends(dg_buf_span(&seen.text), dg_span_sub(dg_buf_span(&page), 100, SIZE_MAX)));
+    dg_buf_deinit(&seen.text);
+
+    how.format = DG_DOC_XML;
+    how.doc.ignore_tags = dg_span_cstr(tags);
+    seen = (struct seen){.n = 0};
+    dg_buf_init(&seen.text, 1 << 20);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &seen, NULL, NULL, &id), DG_OK);
+    memset(tags, 'z', sizeof tags);
+    ck_assert(dg_engine_cancel(engine, id));
+    while (dg_engine_poll(engine), !seen.is_done)
+        sem_wait(&woken);
+    ck_assert_int_eq(seen.err, DG_ERR_CANCELLED);
+    dg_buf_deinit(&seen.text);
+    dg_engine_read_memory(engine, &memory);
+    ck_assert_uint_eq(memory.texts, 0);
+
+    dg_buf_init(&seen.text, 1 << 20);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &seen, NULL, NULL, NULL), DG_OK); /* left to the engine's end */
+    tear_down();
+    dg_buf_deinit(&seen.text);
+    dg_buf_deinit(&page);
+}
+END_TEST
+
+START_TEST(much_that_is_no_document_is_refused_with_its_line)
+{
+    static struct seen seen;
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_buf file;
+    set_up();
+    dg_buf_init(&file, 1 << 20);
+    while (file.len < 100 * 1000)
+        ck_assert_int_eq(dg_buf_append_cstr(&file, "msgid \"Merci.\"\nmsgstr \"\"\n\n"), DG_OK);
+    ck_assert_int_eq(dg_buf_append_cstr(&file, "nonsense\n"), DG_OK);
+    how.format = DG_DOC_PO;
+    run(dg_buf_span(&file), &how, &seen);
+    ck_assert_int_eq(seen.err, DG_ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(seen.why, "line"));
+    dg_buf_deinit(&seen.text);
+    dg_buf_deinit(&file);
+    tear_down();
+}
+END_TEST
+
+DG_UNIT(much_markup_is_read_beside_and_comes_back, much_that_is_no_document_is_refused_with_its_line,
+        a_long_page_is_cut_in_stretches_and_keeps_its_markup, stretches_have_the_sentences_of_the_whole,
         what_has_nothing_to_cut_comes_to_an_end_too,
         a_sentence_longer_than_a_stretch_is_cut_and_joined,
         a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)

@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static char root[DG_TMPDIR_CAP];
@@ -47,6 +48,7 @@ struct heard {
     struct dg_buf deltas, text, others[4];
     size_t n_deltas, n_others;
     struct dg_generated result; /* its texts are gone */
+    char why[DG_WHY_CAP];
     bool is_done;
 };
 
@@ -65,6 +67,7 @@ static void on_done(void *ctx, const struct dg_generated *result)
         (void)!dg_buf_append_span(&heard->others[i], result->others[i]);
     heard->n_others = result->n_others;
     heard->result = *result;
+    snprintf(heard->why, sizeof heard->why, "%s", result->why ? result->why : "");
     heard->is_done = true;
 }
 
@@ -299,5 +302,36 @@ START_TEST(one_that_is_cancelled_or_left_ends)
 }
 END_TEST
 
-DG_UNIT(deltas_joined_are_the_text, company_changes_nothing, a_stop_text_ends_it_and_is_not_shown,
+/* Long prompts are read beside the consumer's thread: what they are refused for is told at their end. */
+START_TEST(a_long_prompt_is_read_beside_and_refused_or_left)
+{
+    static char prompt[64 * 1024];
+    struct heard heard, left;
+    uint64_t id = 0;
+    memset(prompt, 'a', sizeof prompt - 1);
+    heard_init(&left);
+    start(gpt2, 1);
+    {
+        const struct dg_generate ask = ask_of(prompt, 4);
+        const enum dg_err err = run(&ask, &heard);
+        ck_assert(err == DG_ERR_RANGE || err == DG_ERR_NOMEM);
+        ck_assert(err == DG_ERR_NOMEM || strstr(heard.why, "tokens, expected at most"));
+        heard_deinit(&heard);
+        heard_init(&heard);
+        if (dg_engine_generate(engine, &ask, &events, &heard, NULL, NULL, &id) == DG_OK) {
+            ck_assert(dg_engine_cancel(engine, id));
+            wait_for(&heard);
+            ck_assert(heard.result.err == DG_ERR_CANCELLED || heard.result.err == DG_ERR_NOMEM);
+        }
+        heard_deinit(&heard);
+        (void)!dg_engine_generate(engine, &ask, &events, &left, NULL, NULL, NULL);
+    }
+    stop();
+    ck_assert(!left.is_done);
+    heard_deinit(&left);
+}
+END_TEST
+
+DG_UNIT(a_long_prompt_is_read_beside_and_refused_or_left,
+        deltas_joined_are_the_text, company_changes_nothing, a_stop_text_ends_it_and_is_not_shown,
         draws_depend_on_their_seed_alone, refuses_with_a_reason, one_that_is_cancelled_or_left_ends)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Work on a long text that would hold the consumer's thread for many milliseconds: done by one thread beside it, made
+ * when it is first needed.
+ *
+ *     struct reading { struct dg_beside_task task; ... };
+ *     err = dg_beside_begin(beside, &reading->task, run);    refused: run(&reading->task) here, then
+ *     ... after a wake-up ... if (dg_beside_is_done(&reading->task)) ...
+ *     dg_beside_close(beside);                               when all are done
+ *
+ * From begin until it is done a task, and what it points to, is the thread's. One thread: the consumer's, but for the
+ * task's function. */
+#ifndef DG_ENGINE_BESIDE_H
+#define DG_ENGINE_BESIDE_H
+
+#include "base/err.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct dg_pool;
+struct dg_beside_task;
+typedef void (*dg_beside_fn)(struct dg_beside_task *task);
+
+struct dg_beside {
+    struct dg_pool *pool;    /* owned; NULL until something is begun */
+    void (*wake)(void *arg); /* the engine's; or NULL */
+    void *wake_arg;
+};
+
+struct dg_beside_task {
+    const struct dg_beside *beside;
+    dg_beside_fn run;
+    atomic_bool is_done;
+};
+
+/* DG_ERR_LIMIT, DG_ERR_NOMEM: then nothing has begun. */
+enum dg_err dg_beside_begin(struct dg_beside *beside, struct dg_beside_task *task, dg_beside_fn run) DG_MUST_CHECK;
+
+static inline bool dg_beside_is_done(const struct dg_beside_task *task)
+{
+    return atomic_load(&task->is_done);
+}
+
+/* Waits for all that was begun. */
+void dg_beside_close(struct dg_beside *beside);
+
+#endif
