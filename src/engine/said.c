@@ -4,6 +4,7 @@
 /* One part for each task. */
 #include "engine/said.h"
 #include "base/mem.h"
+#include "model/labels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -139,19 +140,6 @@ static enum dg_err take_tags(struct dg_gathering *g, const struct dg_said_window
     return DG_OK;
 }
 
-/* "B-PER": kind 'B', type "PER"; "O": an empty type; "PER" alone goes on with its like. */
-static struct dg_span type_of(struct dg_span label, char *kind)
-{
-    *kind = 'I';
-    if (dg_span_eq(label, DG_SPAN("O")))
-        return dg_span_sub(label, 0, 0);
-    if (label.len > 2 && (label.ptr[1] == '-' || label.ptr[1] == '_') && memchr("BIELSUM", label.ptr[0], 7)) {
-        *kind = label.ptr[0];
-        return dg_span_sub(label, 2, label.len);
-    }
-    return label;
-}
-
 /* Words have the label of their first token, as taggers are taught. */
 static enum dg_err make_entities(struct dg_gathering *g, struct dg_arena *arena, struct dg_said *said)
 {
@@ -165,14 +153,12 @@ static enum dg_err make_entities(struct dg_gathering *g, struct dg_arena *arena,
         char kind;
         for (next = i + 1; next < g->text.n && goes_on(&g->text, next);)
             next++;
-        const struct dg_span type = type_of(g->model->labels->list[g->tags[i].label], &kind);
+        const struct dg_span type = dg_labels_entity(g->model->labels->list[g->tags[i].label], &kind);
         size_t at = g->text.list[i].begin, end = g->text.list[next - 1].end;
         trim(text, &at, &end);
         if (at == end)
             continue;
-        const bool begins = type.len && (!is_open || kind == 'B' || kind == 'S' || kind == 'U' ||
-                                         !dg_span_eq(entities[n - 1].label, type));
-        if (begins) {
+        if (dg_labels_begins(kind, type, is_open ? entities[n - 1].label : DG_SPAN(""))) {
             entities[n++] = (struct dg_said_entity){.label = type, .at = at};
             n_words = 0;
         }

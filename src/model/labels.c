@@ -53,6 +53,23 @@ bool dg_labels_find(const struct dg_labels *labels, struct dg_span label, size_t
     return true;
 }
 
+struct dg_span dg_labels_entity(struct dg_span label, char *kind)
+{
+    *kind = 'I';
+    if (dg_span_eq(label, DG_SPAN("O")))
+        return dg_span_sub(label, 0, 0);
+    if (label.len > 2 && (label.ptr[1] == '-' || label.ptr[1] == '_') && memchr("BIELSUM", label.ptr[0], 7)) {
+        *kind = label.ptr[0];
+        return dg_span_sub(label, 2, label.len);
+    }
+    return label;
+}
+
+bool dg_labels_begins(char kind, struct dg_span type, struct dg_span open)
+{
+    return type.len && (!open.len || kind == 'B' || kind == 'S' || kind == 'U' || !dg_span_eq(open, type));
+}
+
 static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_why *why)
 {
     const int n = snprintf(path, PATH_CAP, "%s/labels.txt", dir);

@@ -39,6 +39,12 @@ enum dg_err dg_labels_add(struct dg_labels *labels, struct dg_span label) DG_MUS
 /* False when it is none of them. */
 bool dg_labels_find(const struct dg_labels *labels, struct dg_span label, size_t *number);
 
+/* What a word's label says: of "B-PER" kind 'B' and type "PER"; of "O" an empty type; "PER" alone goes on with its like. */
+struct dg_span dg_labels_entity(struct dg_span label, char *kind);
+
+/* Whether a word of that kind and type begins an entity behind a word of one of type `open` (empty: of none). */
+bool dg_labels_begins(char kind, struct dg_span type, struct dg_span open);
+
 enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_why *why) DG_MUST_CHECK;
 enum dg_err dg_labels_save(const struct dg_labels *labels, const char *dir, struct dg_why *why) DG_MUST_CHECK;
 

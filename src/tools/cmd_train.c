@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "decode/opts.h"
+#include "model/config.h"
 #include "model/dir.h"
 #include "tools/command.h"
 #include "tools/tools.h"
@@ -33,7 +34,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_CAP = 4096, RECIPE_MAX = 1 << 16, FILES_MAX = 64 };
+enum { PATH_CAP = 4096, RECIPE_MAX = 1 << 16, FILES_MAX = 64, LEN_CHARS = 500 };
 
 struct train {
     int help;
@@ -46,7 +47,8 @@ struct train {
     int64_t test_pairs, test_beam;
     int64_t dev_pairs, len_chars, vocab_size;
     double len_ratio, coverage;
-    bool swap, byte_fallback;
+    bool swap, byte_fallback, lowers;
+    bool is_encoder; /* made of the others: an encoder alone is trained */
     int vocab_kind, normaliser, task;
     int64_t words_max;
     struct dg_opt_list begins;
@@ -58,26 +60,35 @@ struct train {
     double teacher;
     int64_t warmup, average_last;
     int schedule, optimiser, loss;
-    double smoothing, dropout, dropout_ffn, guide;
+    double smoothing, dropout, dropout_ffn, guide, mask_share;
     int64_t guide_head;
     int64_t steps, cooldown, epochs, time_ms, valid_every, patience, valid_pairs, beam, save_ms, log_every, threads, seed;
     int metric;
 };
 
-static const char *const task_words[] = {"translate", "classify", NULL};
+enum task { TRANSLATE, CLASSIFY, MASKED, TAG, ANSWER, SCORE };
+enum family { TRANSFORMER, RECURRENT, ENCODER };
+
+/* Tasks of an encoder alone and of nothing else. */
+static bool is_reading(int task)
+{
+    return task >= MASKED && task <= SCORE;
+}
+
+static const char *const task_words[] = {"translate", "classify", "masked", "tag", "answer", "score", NULL};
 static const char *const vocab_words[] = {"bpe", "word", "unigram", NULL};
 static const enum dg_spm_kind vocab_kinds[] = {DG_SPM_BPE, DG_SPM_WORD, DG_SPM_UNIGRAM};
 static const char *const normaliser_words[] = {"nfkc", "ascii", NULL};
-static const char *const family_words[] = {"transformer", "rnn", NULL};
+static const char *const family_words[] = {"transformer", "rnn", "encoder", NULL};
 static const char *const cell_words[] = {"gru", "lstm", "rnn", NULL};
 static const char *const decoder_words[] = {"attention", "ssru", "aan", NULL}; /* as enum dg_decoder_kind */
 static const char *const attention_words[] = {"none", "location", "dot", "general", "additive", NULL};
 static const char *const optimiser_words[] = {"adam", "sgd", NULL};
 static const char *const loss_words[] = {"token", "sentence", NULL};
-static const char *const activation_words[] = {"relu", "silu", "gelu", NULL};
+static const char *const activation_words[] = {"auto", "relu", "silu", "gelu", NULL};
 static const char *const norm_words[] = {"post", "pre", NULL};
 static const char *const schedule_words[] = {"inverse-sqrt", "cosine", "linear", "constant", NULL};
-static const char *const metric_words[] = {"loss", "bleu", "chrf", NULL};
+static const char *const metric_words[] = {"loss", "bleu", "chrf", "task", NULL};
 
 enum { LATER = DG_OPT_RELOADABLE };
 
@@ -88,8 +99,10 @@ static const struct dg_opt_row rows[] = {
      .help = "go on with the run of this directory; of the other options only some may be given again"},
 
     {DG_OPT_ENUM(struct train, task), "task", .words = task_words, .def = "translate", .heading = "Data",
-     .help = "what is learned: to translate, or to tell labels: then lines are label<TAB>text, and the network is the encoder "
-             "of --family rnn"},
+     .help = "what is learned: to translate; to tell labels of texts (lines label<TAB>text: by the encoder of --family rnn; with "
+             "--family encoder also of two, label<TAB>text<TAB>text), masked words (text), labels of words (word<TAB>label, an "
+             "empty line behind a sentence), answers (question<TAB>context<TAB>answer), a number from 0 to 1 "
+             "(text<TAB>text<TAB>number): by an encoder alone. Files *.jsonl hold the same as JSON"},
     {DG_OPT_PATH(struct train, source), "source", .unit = "FILE",
      .help = "lines in the source language, beside or in place of PAIRS; wants --target"},
     {DG_OPT_PATH(struct train, target), "target", .unit = "FILE",
@@ -101,8 +114,8 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT(struct train, dev_pairs), "dev-pairs", .def = "1000", .max = 100000,
      .help = "how many are drawn; nothing is validated with 0"},
     {DG_OPT_BOOL(struct train, swap), "swap", .def = "no", .help = "lines are target<TAB>source"},
-    {DG_OPT_INT(struct train, len_chars), "len-chars", .def = "500", .min = 1, .max = 100000,
-     .help = "longest side of a pair in characters; longer ones are left out"},
+    {DG_OPT_INT(struct train, len_chars), "len-chars", .def = "0", .max = 100000000,
+     .help = "longest side of a pair in characters; longer ones are left out; 0: 500, for encoders any"},
     {DG_OPT_REAL(struct train, len_ratio), "len-ratio", .def = "2.5", .real_min = 0, .real_max = 1000,
      .help = "most that one side may be longer, as (longer + 10) / (shorter + 10); 0: any"},
     {DG_OPT_STRING(struct train, source_script), "source-script", .unit = "SCRIPT",
@@ -110,7 +123,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_STRING(struct train, target_script), "target-script", .unit = "SCRIPT",
      .help = "the same for the target"},
     {DG_OPT_PATH(struct train, vocab), "vocab", .unit = "FILE",
-     .help = "a SentencePiece model for both sides (default: learned from the pairs)"},
+     .help = "a SentencePiece model for both sides, of an encoder a vocab.txt (default: learned from the pairs)"},
     {DG_OPT_INT(struct train, vocab_size), "vocab-size", .def = "8000", .min = 16, .max = DG_SPM_TRAIN_SIZE_MAX,
      .help = "pieces of a learned vocabulary; of words at most"},
     {DG_OPT_ENUM(struct train, vocab_kind), "vocab-kind", .words = vocab_words, .def = "bpe",
@@ -118,6 +131,8 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(struct train, normaliser), "normaliser", .words = normaliser_words, .def = "nfkc",
      .help = "what text goes through first: Unicode's NFKC, or the textbook's for Latin text, which leaves only a to z, spaces "
              "and . ! ?"},
+    {DG_OPT_BOOL(struct train, lowers), "lowercase", .def = "no",
+     .help = "an encoder's learned vocabulary has small letters without accents alone"},
     {DG_OPT_INT(struct train, words_max), "words-max", .def = "0", .max = 100000,
      .help = "leave out pairs with more words on a side, counted behind the normaliser; 0: any number"},
     {DG_OPT_STRINGS(struct train, begins), "target-begins", .unit = "WORDS,...", .max = FILES_MAX,
@@ -134,7 +149,8 @@ static const struct dg_opt_row rows[] = {
      .help = "how many of them for each new pair; drawn once"},
 
     {DG_OPT_ENUM(struct train, family), "family", .words = family_words, .def = "transformer", .heading = "Network",
-     .help = "a Transformer, or a recurrent encoder-decoder"},
+     .help = "a Transformer, a recurrent encoder-decoder, or (with --task classify; the others need not say it) a Transformer's "
+             "encoder alone"},
     {DG_OPT_INT(struct train, width), "width", .def = "256", .min = 8, .max = 4096, .help = "width of the model"},
     {DG_OPT_INT(struct train, heads), "heads", .def = "8", .min = 1, .max = 128, .help = "attention heads"},
     {DG_OPT_INT(struct train, encoder_layers), "encoder-layers", .def = "0", .min = 0, .max = 64,
@@ -162,8 +178,8 @@ static const struct dg_opt_row rows[] = {
      .help = "a recurrent network has one vocabulary and embedding for both sides, as a Transformer always has"},
     {DG_OPT_INT(struct train, ffn), "ffn", .def = "1024", .min = 8, .max = 65536,
      .help = "width of the feed-forward layers"},
-    {DG_OPT_ENUM(struct train, activation), "activation", .words = activation_words, .def = "relu",
-     .help = "of the feed-forward layers"},
+    {DG_OPT_ENUM(struct train, activation), "activation", .words = activation_words, .def = "auto",
+     .help = "of the feed-forward layers; auto: relu, of an encoder alone gelu"},
     {DG_OPT_ENUM(struct train, norm), "norm", .words = norm_words, .def = "post",
      .help = "where the norms are: behind each sub-layer (the paper) or before"},
 
@@ -212,6 +228,8 @@ static const struct dg_opt_row rows[] = {
      .help = "weight in the loss of word alignments, which one head learns; 0: none are made"},
     {DG_OPT_INT(struct train, guide_head), "guided-head", .def = "1", .min = 1, .max = 128,
      .help = "that head, of the decoder's last layer; the model says that it is the one for alignments"},
+    {DG_OPT_REAL(struct train, mask_share), "mask-share", .def = "0.15", .real_min = 0.01, .real_max = 0.9,
+     .help = "share of the words that --task masked asks: of these 8 in 10 are masked, one is another word, one as it is"},
     {DG_OPT_STRINGS(struct train, freeze), "freeze", .unit = "PART,...", .max = 5,
      .help = "leave these as they are: embeddings, encoder, decoder, cross (the decoder's attention over the source), norms"},
     {DG_OPT_INT(struct train, seed), "seed", .def = "1", .max = INT64_MAX,
@@ -238,7 +256,8 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT(struct train, beam), "beam", .letter = 'b', .def = "1", .min = 1, .max = DG_BEAM_MAX, .flags = LATER,
      .help = "width of that search"},
     {DG_OPT_ENUM(struct train, metric), "metric", .words = metric_words, .def = "loss",
-     .help = "what the best model is the best in"},
+     .help = "what the best model is the best in; task: what the held-out lines' labels, words, entities (F1), answers (exact) or "
+             "numbers (correlation) say"},
     {DG_OPT_DURATION(struct train, save_ms), "save-every", .def = "5min", .min = 1, .max = 86400000, .flags = LATER,
      .help = "time between checkpoints"},
     {DG_OPT_INT(struct train, log_every), "log-every", .def = "50", .min = 1, .max = 1000000, .flags = LATER,
@@ -302,7 +321,16 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
 {
     const struct train *flags = values;
     (void)name;
-    if (flags->family == 0 && flags->task == 0 && flags->width % flags->heads != 0)
+    if (flags->family == RECURRENT && is_reading(flags->task))
+        return dg_why_set(why, DG_ERR_USAGE, "--task %s is for an encoder alone, expected no --family rnn", task_words[flags->task]);
+    if (flags->family == ENCODER && flags->task == TRANSLATE)
+        return dg_why_set(why, DG_ERR_USAGE, "--family encoder translates nothing: expected --task classify, masked, tag, answer "
+                          "or score");
+    const bool is_encoder = flags->family == ENCODER || is_reading(flags->task);
+    if (is_encoder && (flags->swap || flags->mix.n || *flags->source || flags->guide > 0.0 || flags->optimiser))
+        return dg_why_set(why, DG_ERR_USAGE, "--swap, --mix, --source, --guided-attention and --optimiser sgd are not for encoders "
+                          "alone");
+    if ((is_encoder || (flags->family == TRANSFORMER && flags->task == TRANSLATE)) && flags->width % flags->heads != 0)
         return dg_why_set(why, DG_ERR_USAGE, "--width is %" PRId64 ", expected a multiple of --heads, %" PRId64,
                           flags->width, flags->heads);
     if ((flags->schedule == DG_SCHEDULE_COSINE || flags->schedule == DG_SCHEDULE_LINEAR) &&
@@ -320,11 +348,11 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
                           flags->guide_head, flags->heads);
     if (!*flags->source != !*flags->target)
         return dg_why_set(why, DG_ERR_USAGE, "expected --source and --target together");
-    if (flags->family == 0 && (flags->loss == DG_PASS_LOSS_SENTENCE || flags->teacher < 1.0))
+    if (flags->family != RECURRENT && (flags->loss == DG_PASS_LOSS_SENTENCE || flags->teacher < 1.0))
         return dg_why_set(why, DG_ERR_USAGE, "--loss sentence and --teacher-forcing below 1 are for --family rnn");
-    if ((flags->decoder != DG_DECODER_ATTENTION || flags->reach) && (flags->family == 1 || flags->task == 1))
+    if ((flags->decoder != DG_DECODER_ATTENTION || flags->reach) && (flags->family != TRANSFORMER || flags->task != TRANSLATE))
         return dg_why_set(why, DG_ERR_USAGE, "--decoder and --relative are for --family transformer");
-    if (flags->guide > 0.0 && (flags->family == 1 || flags->task == 1))
+    if (flags->guide > 0.0 && (flags->family != TRANSFORMER || flags->task != TRANSLATE))
         return dg_why_set(why, DG_ERR_USAGE, "--guided-attention is for --family transformer");
     unsigned freeze;
     int script;
@@ -338,7 +366,7 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
 
 static const struct dg_opt_table table = {
     .program = "dragoman train",
-    .summary = "Trains a network on lines source<TAB>target and makes a model directory of it.",
+    .summary = "Trains a network on lines source<TAB>target, or on what --task says, and makes a model directory of it.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),
     .size = sizeof(struct train),
@@ -365,7 +393,7 @@ static struct dg_blueprint recurrent(const struct train *flags)
     bp.seq.places = bp.seq.attention == DG_SEQ_LOCATION ? (size_t)flags->places : 0;
     bp.seq.is_bidirectional = flags->bidirectional;
     bp.tie_source_target = flags->share_vocab || *flags->vocab;
-    if (flags->task == 1) {
+    if (flags->task == CLASSIFY) {
         bp.seq = (struct dg_seq){.is_bidirectional = flags->bidirectional, .is_classifier = true};
         bp.decoder.n_layers = 1;
         bp.start = DG_START_ZERO;
@@ -375,10 +403,38 @@ static struct dg_blueprint recurrent(const struct train *flags)
     return bp;
 }
 
+static enum dg_activation activation_of(const struct train *flags)
+{
+    static const enum dg_activation known[] = {DG_ACT_RELU, DG_ACT_RELU, DG_ACT_SILU, DG_ACT_GELU_TANH};
+    if (flags->is_encoder && (flags->activation == 0 || flags->activation == 3))
+        return DG_ACT_GELU_ERF; /* BERT's */
+    return known[flags->activation];
+}
+
+static struct dg_blueprint encoder_alone(const struct train *flags)
+{
+    static const enum dg_head heads[] = {DG_HEAD_NONE,   DG_HEAD_POOLED, DG_HEAD_WORDS,
+                                         DG_HEAD_TOKENS, DG_HEAD_SPANS,  DG_HEAD_POOLED};
+    struct dg_blueprint bp;
+    dg_setup_blueprint_enc(&bp);
+    bp.D = (size_t)flags->width;
+    if (flags->encoder_layers)
+        bp.encoder.n_layers = (size_t)flags->encoder_layers;
+    bp.encoder.H = bp.decoder.H = (size_t)flags->heads;
+    bp.encoder.F = bp.decoder.F = (size_t)flags->ffn;
+    bp.activation = activation_of(flags);
+    bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
+    bp.final_norm = bp.norm_place == DG_NORM_PRE;
+    bp.enc.head = heads[flags->task];
+    bp.enc.rule = flags->task == SCORE ? DG_LABELS_NUMBER : DG_LABELS_ONE;
+    return bp;
+}
+
 static struct dg_setup_opts setup_opts(const struct train *flags)
 {
     struct dg_setup_opts opts = {
-        .pairs = {.len_max = (size_t)flags->len_chars, .ratio_max = flags->len_ratio, .swap = flags->swap},
+        .pairs = {.len_max = flags->len_chars || flags->is_encoder ? (size_t)flags->len_chars : LEN_CHARS,
+                  .ratio_max = flags->len_ratio, .swap = flags->swap},
         .source_file = flags->source,
         .target_file = flags->target,
         .mix = flags->mix.items,
@@ -403,16 +459,20 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
     opts.spm.ascii = flags->normaliser == 1;
     opts.select = (struct dg_select_opts){.words_max = (size_t)flags->words_max, .begins = flags->begins.items,
                                           .n_begins = flags->begins.n, .ascii = opts.spm.ascii};
-    if (flags->task == 1) {
+    opts.lowers = flags->lowers;
+    if (flags->is_encoder) {
+        opts.bp = encoder_alone(flags);
+        return opts;
+    }
+    if (flags->task == CLASSIFY) {
         opts.pairs.swap = !flags->swap;
         opts.pairs.labels = true;
     }
-    if (flags->family == 1 || flags->task == 1) {
+    if (flags->family == RECURRENT || flags->task == CLASSIFY) {
         opts.bp = recurrent(flags);
         return opts;
     }
     dg_setup_blueprint(&opts.bp);
-    static const enum dg_activation activations[] = {DG_ACT_RELU, DG_ACT_SILU, DG_ACT_GELU_TANH};
     const size_t heads = (size_t)flags->heads, ffn = (size_t)flags->ffn;
     opts.bp.D = (size_t)flags->width;
     if (flags->encoder_layers)
@@ -430,7 +490,7 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
     opts.bp.relative_reach = (size_t)flags->reach;
     if (opts.bp.relative_reach)
         opts.bp.positions = DG_POS_NONE;
-    opts.bp.activation = activations[flags->activation];
+    opts.bp.activation = activation_of(flags);
     opts.bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
     opts.bp.final_norm = opts.bp.norm_place == DG_NORM_PRE;
     if (opts.aligns) {
@@ -484,6 +544,22 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
         .save_ms = (uint64_t)flags->save_ms,
         .log_every = (uint64_t)flags->log_every,
     };
+}
+
+/* Whether an encoder alone is trained: the task says so, or the family, or the model to begin with. */
+static enum dg_err find_encoder(struct train *flags, struct dg_why *why)
+{
+    struct dg_blueprint bp;
+    flags->is_encoder = is_reading(flags->task) || flags->family == ENCODER;
+    if (flags->is_encoder || !*flags->init)
+        return DG_OK;
+    const enum dg_err err = dg_config_read(&bp, flags->init, why);
+    if (err || bp.family != DG_FAMILY_ENC)
+        return err;
+    flags->is_encoder = flags->task == CLASSIFY;
+    return flags->is_encoder ? DG_OK
+                             : dg_why_set(why, DG_ERR_USAGE, "%s is an encoder alone: expected --task classify, masked, tag, "
+                                          "answer or score", flags->init);
 }
 
 /* ---- The recipe ------------------------------------------------------------------------------------- */
@@ -676,10 +752,19 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now, const struct d
     const enum dg_err err = dg_curve_write(show->dir, &why);
     if (err)
         fprintf(stderr, "the curve could not be drawn: %s\n", dg_why_text(&why, err));
-    fprintf(stderr, "step %" PRIu64 " after %s: held-out loss %.4f (perplexity %.2f)", now->step,
-            duration(now->seconds, time, sizeof time), report->loss, exp(report->loss));
+    fprintf(stderr, "step %" PRIu64 " after %s: held-out loss %.4f", now->step, duration(now->seconds, time, sizeof time),
+            report->loss);
+    if (!isfinite(report->correlation)) /* of a number it is a square */
+        fprintf(stderr, " (perplexity %.2f)", exp(report->loss));
     if (report->accuracy >= 0.0)
-        fprintf(stderr, ", %.2f %% of the labels right", report->accuracy);
+        fprintf(stderr, show->flags->task == MASKED ? ", %.2f %% of the masked words right" : ", %.2f %% of the labels right",
+                report->accuracy);
+    if (report->exact >= 0.0)
+        fprintf(stderr, ", %.2f %% of the answers right", report->exact);
+    if (report->f1 >= 0.0)
+        fprintf(stderr, ", F1 %.2f", report->f1);
+    if (isfinite(report->correlation))
+        fprintf(stderr, ", correlation %.4f", report->correlation);
     if (report->bleu >= 0.0)
         fprintf(stderr, ", BLEU %.2f, chrF %.2f, %zu without end", report->bleu, report->chrf, report->n_loops);
     if (report->agreement >= 0.0)
@@ -786,8 +871,10 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
         err = dg_setup_open(&setup, dir, why);
     if (err)
         return err;
-    const struct dg_trainer_opts opts = trainer_opts(flags, dir);
-    const struct dg_trainer_data data = {&setup.train, &setup.dev, setup.dev_texts, setup.tokenizer};
+    struct dg_trainer_opts opts = trainer_opts(flags, dir);
+    opts.mask = (struct dg_pass_mask){(float)flags->mask_share, setup.mask_id};
+    setup.len_max = opts.len_max;
+    const struct dg_trainer_data data = {&setup.train, &setup.dev, setup.dev_texts, setup.tokenizer, setup.labels};
     if (*flags->init && !has_checkpoint(dir)) /* later on the checkpoint has all of it */
         err = dg_model_open(&init, flags->init, why);
     if (!err)
@@ -813,12 +900,16 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
 
 static enum dg_err begin(const struct dg_opt_set *set, struct dg_why *why)
 {
-    const struct train *flags = dg_opt_values(set);
+    struct train with = *(const struct train *)dg_opt_values(set);
+    const struct train *flags = &with;
     const char *files[FILES_MAX];
-    struct dg_setup_opts opts = setup_opts(flags);
+    struct dg_setup_opts opts;
     uint32_t repeat[FILES_MAX];
     char recipe[PATH_CAP], folder[PATH_CAP];
-    enum dg_err err = path_in(flags->out, "training/recipe.conf", recipe, why);
+    enum dg_err err = find_encoder(&with, why);
+    opts = setup_opts(flags);
+    if (!err)
+        err = path_in(flags->out, "training/recipe.conf", recipe, why);
     if (!err)
         err = path_in(flags->out, "training", folder, why);
     if (!err && access(recipe, F_OK) == 0)

@@ -10,6 +10,7 @@
 #include "text/target_ids.h"
 #include "train/random.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char magic[8] = "dgpairs1";
@@ -18,14 +19,65 @@ enum { HEADER_BYTES = 8 + 8 + 8 };
 
 /* ---- Writing -------------------------------------------------------------------------------------- */
 
+void dg_corpus_out_init(struct dg_corpus_out *out)
+{
+    *out = (struct dg_corpus_out){.n = 0};
+    dg_buf_init(&out->ids, FILE_MAX);
+    dg_buf_init(&out->offsets, FILE_MAX);
+}
+
+void dg_corpus_out_deinit(struct dg_corpus_out *out)
+{
+    dg_buf_deinit(&out->ids);
+    dg_buf_deinit(&out->offsets);
+}
+
+enum dg_err dg_corpus_out_put(struct dg_corpus_out *out, const int32_t *source, size_t n_source, const int32_t *target,
+                              size_t n_target)
+{
+    const uint64_t first = out->ids.len / sizeof(int32_t);
+    const uint64_t offsets[2] = {first, first + n_source};
+    enum dg_err err = dg_buf_append(&out->offsets, offsets, sizeof offsets);
+    if (!err)
+        err = dg_buf_append(&out->ids, source, n_source * sizeof *source);
+    if (!err)
+        err = dg_buf_append(&out->ids, target, n_target * sizeof *target);
+    if (err)
+        return err;
+    out->n++;
+    out->n_source_tokens += n_source;
+    out->n_target_tokens += n_target;
+    return DG_OK;
+}
+
+enum dg_err dg_corpus_out_save(const struct dg_corpus_out *to, const char *path, struct dg_why *why)
+{
+    const uint64_t counts[2] = {to->n, to->ids.len / sizeof(int32_t)};
+    struct dg_file_out *out;
+    enum dg_err err = dg_file_out_open(&out, path, 0644, why);
+    if (err)
+        return err;
+    err = dg_file_out_write(out, magic, sizeof magic, why);
+    if (!err)
+        err = dg_file_out_write(out, counts, sizeof counts, why);
+    if (!err && to->n)
+        err = dg_file_out_write(out, to->offsets.ptr, to->offsets.len, why);
+    if (!err)
+        err = dg_file_out_write(out, &counts[1], sizeof counts[1], why);
+    if (!err && to->ids.len)
+        err = dg_file_out_write(out, to->ids.ptr, to->ids.len, why);
+    return dg_file_out_close(out, err, why);
+}
+
 struct writer {
     const struct dg_tokenizer *tokenizer;
     const struct dg_labels *labels; /* NULL: targets are text */
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
     size_t len_max;
-    struct dg_buf ids;
-    uint64_t *offsets;
+    int32_t *source; /* owned */
+    size_t source_cap;
+    struct dg_corpus_out out;
     struct dg_corpus_stats stats;
 };
 
@@ -42,6 +94,27 @@ static enum dg_err target_of(struct writer *w, struct dg_span text, int32_t **ta
     **target = (int32_t)number;
     *n_target = 1;
     return DG_OK;
+}
+
+/* The pair's ids, source and target. */
+static enum dg_err put_ids(struct writer *w, const struct dg_token *tokens, size_t n_source, const int32_t *target,
+                           size_t n_target)
+{
+    const int32_t unknown = dg_tokenizer_source(w->tokenizer).unk;
+    if (n_source > w->source_cap) {
+        int32_t *source = dg_try_realloc(w->source, n_source * sizeof *source);
+        if (!source)
+            return DG_ERR_NOMEM;
+        w->source = source;
+        w->source_cap = n_source;
+    }
+    for (size_t i = 0; i < n_source; i++) {
+        w->source[i] = tokens[i].id;
+        w->stats.n_unknown += tokens[i].id == unknown;
+    }
+    for (size_t i = 0; i < n_target; i++)
+        w->stats.n_unknown += !w->labels && target[i] == unknown;
+    return dg_corpus_out_put(&w->out, w->source, n_source, target, n_target);
 }
 
 static enum dg_err put_pair(struct writer *w, const struct dg_pair *pair, struct dg_why *why)
@@ -61,41 +134,10 @@ static enum dg_err put_pair(struct writer *w, const struct dg_pair *pair, struct
         dg_free(target);
         return DG_OK;
     }
-    const int32_t unknown = dg_tokenizer_source(w->tokenizer).unk;
-    for (size_t i = 0; i < n_source && !err; i++) {
-        w->stats.n_unknown += tokens[i].id == unknown;
-        err = dg_buf_append(&w->ids, &tokens[i].id, sizeof tokens[i].id);
-    }
-    for (size_t i = 0; i < n_target && !err; i++) {
-        w->stats.n_unknown += !w->labels && target[i] == unknown;
-        err = dg_buf_append(&w->ids, &target[i], sizeof *target);
-    }
-    if (!err) {
-        uint64_t *at = w->offsets + 2 * w->stats.n_written++;
-        at[1] = at[0] + n_source;
-        at[2] = at[1] + n_target;
-        w->stats.n_source_tokens += n_source;
-        w->stats.n_target_tokens += n_target;
-    }
+    if (!err)
+        err = put_ids(w, tokens, n_source, target, n_target);
     dg_free(target);
     return err;
-}
-
-static enum dg_err write_file(const char *path, const struct writer *w, struct dg_why *why)
-{
-    const uint64_t counts[2] = {w->stats.n_written, w->ids.len / sizeof(int32_t)};
-    struct dg_file_out *out;
-    enum dg_err err = dg_file_out_open(&out, path, 0644, why);
-    if (err)
-        return err;
-    err = dg_file_out_write(out, magic, sizeof magic, why);
-    if (!err)
-        err = dg_file_out_write(out, counts, sizeof counts, why);
-    if (!err)
-        err = dg_file_out_write(out, w->offsets, (2 * w->stats.n_written + 1) * sizeof *w->offsets, why);
-    if (!err && w->ids.len)
-        err = dg_file_out_write(out, w->ids.ptr, w->ids.len, why);
-    return dg_file_out_close(out, err, why);
 }
 
 static enum dg_err write_all(const char *path, const struct dg_tokenizer *tokenizer, const struct dg_labels *labels,
@@ -104,14 +146,10 @@ static enum dg_err write_all(const char *path, const struct dg_tokenizer *tokeni
                              struct dg_why *why)
 {
     struct writer w = {.tokenizer = tokenizer, .labels = labels, .len_max = len_max};
-    dg_buf_init(&w.ids, FILE_MAX);
-    size_t n_all = 1;
-    for (size_t i = 0; i < n; i++)
-        n_all += pairs[i].repeat;
-    w.offsets = dg_try_calloc(n_all, 2 * sizeof *w.offsets);
+    dg_corpus_out_init(&w.out);
     w.source_work = dg_tokenizer_work_new();
     w.target_work = dg_spm_work_new();
-    enum dg_err err = w.offsets && w.source_work && w.target_work ? DG_OK : DG_ERR_NOMEM;
+    enum dg_err err = w.source_work && w.target_work ? DG_OK : DG_ERR_NOMEM;
     for (size_t i = 0; i < n && !err; i++) {
         for (uint32_t j = 0; j < pairs[i].repeat && !err; j++)
             err = put_pair(&w, &pairs[i], why);
@@ -119,11 +157,15 @@ static enum dg_err write_all(const char *path, const struct dg_tokenizer *tokeni
             progress(ctx, i + 1);
     }
     if (!err)
-        err = write_file(path, &w, why);
-    if (!err)
+        err = dg_corpus_out_save(&w.out, path, why);
+    if (!err) {
         *stats = w.stats;
-    dg_buf_deinit(&w.ids);
-    dg_free(w.offsets);
+        stats->n_written = w.out.n;
+        stats->n_source_tokens = w.out.n_source_tokens;
+        stats->n_target_tokens = w.out.n_target_tokens;
+    }
+    dg_corpus_out_deinit(&w.out);
+    dg_free(w.source);
     dg_tokenizer_work_free(w.source_work);
     dg_spm_work_free(w.target_work);
     return err;
@@ -161,6 +203,42 @@ static enum dg_err check_sentence(const int32_t *ids, uint64_t from, uint64_t to
     return DG_OK;
 }
 
+/* What is to be said of source [n] by an encoder's head (pass.h). */
+static enum dg_err check_said(const int32_t *target, uint64_t n_target, uint64_t n, const struct dg_blueprint *bp)
+{
+    const int32_t second = n_target ? target[0] : -1;
+    const uint64_t at = second > 0 ? (uint64_t)second + bp->enc.separators - 1 : 0;
+    bool is_right = second >= 0 && (uint64_t)second < n;
+    if (bp->enc.head == DG_HEAD_POOLED) {
+        float number = 0.0f;
+        if (n_target == 2)
+            memcpy(&number, &target[1], sizeof number);
+        is_right = is_right && n_target == 2 &&
+                   (bp->enc.rule == DG_LABELS_NUMBER ? isfinite(number) != 0
+                                                     : target[1] >= 0 && (size_t)target[1] < bp->decoder.V);
+    } else if (bp->enc.head == DG_HEAD_TOKENS) {
+        is_right = is_right && n_target == n + 1;
+        for (uint64_t i = 1; i < n_target && is_right; i++)
+            is_right = target[i] >= DG_EXAMPLE_UNSAID && (target[i] < 0 || (size_t)target[i] < bp->decoder.V);
+    } else if (bp->enc.head == DG_HEAD_SPANS) {
+        is_right = is_right && n_target == 3 && second > 0 && at + 1 < n;
+        if (is_right && (target[1] || target[2]))
+            is_right = target[1] >= 0 && (uint64_t)target[1] >= at && target[1] <= target[2] && (uint64_t)target[2] + 1 < n;
+    } else {
+        is_right = is_right && n_target == 1;
+    }
+    return is_right ? DG_OK : DG_ERR_FORMAT;
+}
+
+static enum dg_err check_target(const struct dg_corpus *corpus, const uint64_t *at, uint64_t n_ids, const struct dg_blueprint *bp)
+{
+    if (bp->family != DG_FAMILY_ENC)
+        return check_sentence(corpus->ids, at[1], at[2], n_ids, bp->decoder.V);
+    if (at[2] <= at[1] || at[2] > n_ids || at[2] - at[1] > UINT32_MAX)
+        return DG_ERR_FORMAT;
+    return check_said(corpus->ids + at[1], at[2] - at[1], at[1] - at[0], bp);
+}
+
 static enum dg_err check_content(struct dg_corpus *corpus, uint64_t n_ids, const struct dg_blueprint *bp)
 {
     const uint64_t *at = corpus->offsets;
@@ -168,7 +246,7 @@ static enum dg_err check_content(struct dg_corpus *corpus, uint64_t n_ids, const
         return DG_ERR_FORMAT;
     for (size_t i = 0; i < corpus->n; i++, at += 2) {
         if (check_sentence(corpus->ids, at[0], at[1], n_ids, bp->encoder.V) != DG_OK ||
-            check_sentence(corpus->ids, at[1], at[2], n_ids, bp->decoder.V) != DG_OK)
+            check_target(corpus, at, n_ids, bp) != DG_OK)
             return DG_ERR_FORMAT;
         corpus->n_source_tokens += at[1] - at[0];
         corpus->n_target_tokens += at[2] - at[1];

@@ -12,10 +12,12 @@
  *     layout   8 bytes "dgpairs1" | u64 n | u64 n_ids | u64 offsets[2 n + 1] | i32 ids[n_ids]
  *
  * in the machine's byte order: it is a working file, not one to carry about. Source i is ids[offsets[2i]
- * .. offsets[2i + 1]), target i follows. Everything is checked when it is opened. */
+ * .. offsets[2i + 1]), target i follows; of an encoder alone it is what pass.h says. Everything is checked when it is
+ * opened. */
 #ifndef DG_TRAIN_CORPUS_H
 #define DG_TRAIN_CORPUS_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/map_file.h"
 #include "base/why.h"
@@ -40,6 +42,24 @@ struct dg_corpus_stats {
     size_t n_written, n_long; /* pairs; long ones are left out */
     uint64_t n_source_tokens, n_target_tokens, n_unknown;
 };
+
+/* The file under way, for whoever makes ids by himself:
+ *
+ *     dg_corpus_out_init(&out);
+ *     err = dg_corpus_out_put(&out, source, n_source, target, n_target);     any number of times
+ *     err = dg_corpus_out_save(&out, path, &why);
+ *     dg_corpus_out_deinit(&out); */
+struct dg_corpus_out {
+    struct dg_buf ids, offsets;
+    size_t n;
+    uint64_t n_source_tokens, n_target_tokens;
+};
+
+void dg_corpus_out_init(struct dg_corpus_out *out);
+void dg_corpus_out_deinit(struct dg_corpus_out *out);
+enum dg_err dg_corpus_out_put(struct dg_corpus_out *out, const int32_t *source, size_t n_source, const int32_t *target,
+                              size_t n_target) DG_MUST_CHECK;
+enum dg_err dg_corpus_out_save(const struct dg_corpus_out *out, const char *path, struct dg_why *why) DG_MUST_CHECK;
 
 /* `len_max`: tokens of a side with its end token. A pair is written as often as its `repeat` says.
  * `progress` may be NULL; it hears of every pair. */

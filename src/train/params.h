@@ -54,7 +54,8 @@ void dg_params_deinit(struct dg_params *params);
  * biases 0; plain recurrent networks as PyTorch has it. The same seed gives the same bits on every machine. */
 void dg_params_randomise(struct dg_params *params, uint64_t seed);
 
-/* Copies a model's weights in; its blueprint must ask for the same parameters. */
+/* Copies a model's weights in; its blueprint must ask for the same parameters, but that an encoder alone may have another
+ * head: what of that does not fit keeps its values. */
 enum dg_err dg_params_load(struct dg_params *params, const struct dg_weights *from,
                            struct dg_why *why) DG_MUST_CHECK;
 

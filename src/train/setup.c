@@ -3,7 +3,7 @@
 
 /* Files are copied and written whole or not at all; the caller writes the recipe last, so that a directory
  * with a recipe is a complete one. */
-#include "train/setup.h"
+#include "train/setup_int.h"
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "model/config.h"
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_CAP = 4096, CONFIG_MAX = 1 << 16, SPM_MAX = 64 << 20, VOCAB_LINES_MAX = 2000000, LIST_MAX = 1 << 20 };
+enum { PATH_CAP = DG_SETUP_PATH_CAP, CONFIG_MAX = 1 << 16, SPM_MAX = 64 << 20, VOCAB_LINES_MAX = 2000000, LIST_MAX = 1 << 20 };
 
 struct make {
     const char *dir;
@@ -49,7 +49,7 @@ static void say(const struct make *make, const char *fmt, ...)
     make->say(make->ctx, line);
 }
 
-static enum dg_err path_in(const char *dir, const char *name, char path[PATH_CAP], struct dg_why *why)
+enum dg_err dg_setup_path(const char *dir, const char *name, char path[DG_SETUP_PATH_CAP], struct dg_why *why)
 {
     const int n = snprintf(path, PATH_CAP, "%s/%s", dir, name);
     return n > 0 && n < PATH_CAP ? DG_OK : dg_why_set(why, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
@@ -181,7 +181,7 @@ static enum dg_err write_dev(const struct make *make, struct dg_why *why)
     struct dg_file_out *out;
     size_t n;
     const struct dg_pair *pairs = held(make, &n);
-    enum dg_err err = path_in(make->dir, "training/dev.tsv", path, why);
+    enum dg_err err = dg_setup_path(make->dir, "training/dev.tsv", path, why);
     if (!err)
         err = dg_file_out_open(&out, path, 0644, why);
     if (err)
@@ -248,7 +248,7 @@ static enum dg_err save_vocab(struct make *make, const char *name, bool source, 
     struct dg_buf model;
     struct dg_spm *spm = NULL;
     dg_buf_init(&model, SPM_MAX);
-    enum dg_err err = path_in(make->dir, name, path, why);
+    enum dg_err err = dg_setup_path(make->dir, name, path, why);
     if (!err)
         err = learn_vocab(make, source, target, &model, why);
     if (!err)
@@ -262,7 +262,7 @@ static enum dg_err save_vocab(struct make *make, const char *name, bool source, 
     return err;
 }
 
-static enum dg_err copy_file(const char *from, const char *to, struct dg_why *why)
+enum dg_err dg_setup_copy_file(const char *from, const char *to, struct dg_why *why)
 {
     struct dg_map_file file;
     enum dg_err err = dg_map_file_open(&file, from, SPM_MAX, why);
@@ -277,13 +277,27 @@ static enum dg_err make_vocab(struct make *make, struct dg_why *why)
 {
     char path[PATH_CAP];
     const bool is_shared = make->opts->bp.tie_source_target || make->opts->bp.seq.is_classifier;
-    enum dg_err err = path_in(make->dir, "source.spm", path, why);
+    enum dg_err err = dg_setup_path(make->dir, "source.spm", path, why);
     if (!err && is_given(make->opts->vocab))
-        return copy_file(make->opts->vocab, path, why);
+        return dg_setup_copy_file(make->opts->vocab, path, why);
     if (!err)
         err = save_vocab(make, "source.spm", true, is_shared && !make->opts->bp.seq.is_classifier, why);
     if (!err && !is_shared)
         err = save_vocab(make, "target.spm", false, true, why);
+    return err;
+}
+
+enum dg_err dg_setup_copy(const char *from_dir, const char *to_dir, const char *const *names, size_t n, struct dg_why *why)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < n && !err; i++) {
+        char from[PATH_CAP], to[PATH_CAP];
+        err = dg_setup_path(from_dir, names[i], from, why);
+        if (!err)
+            err = dg_setup_path(to_dir, names[i], to, why);
+        if (!err && access(from, F_OK) == 0)
+            err = dg_setup_copy_file(from, to, why);
+    }
     return err;
 }
 
@@ -294,16 +308,7 @@ static enum dg_err take_vocab(const struct make *make, struct dg_why *why)
                                         "target_vocab.json",   "tokenizer_config.json",   "spiece.model",
                                         "sentencepiece.model", "sentencepiece.bpe.model", "tokenizer.model",
                                         "vocab.spm"};
-    enum dg_err err = DG_OK;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !err; i++) {
-        char from[PATH_CAP], to[PATH_CAP];
-        err = path_in(make->opts->init, names[i], from, why);
-        if (!err)
-            err = path_in(make->dir, names[i], to, why);
-        if (!err && access(from, F_OK) == 0)
-            err = copy_file(from, to, why);
-    }
-    return err;
+    return dg_setup_copy(make->opts->init, make->dir, names, sizeof names / sizeof *names, why);
 }
 
 /* Words that it has never seen are nothing that a network with a vocabulary of words should say. */
@@ -379,14 +384,14 @@ static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
     return dg_blueprint_check(&make->bp, why);
 }
 
-static enum dg_err write_config(const struct make *make, struct dg_why *why)
+enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir, struct dg_why *why)
 {
     char path[PATH_CAP];
     struct dg_buf text;
     dg_buf_init(&text, CONFIG_MAX);
-    enum dg_err err = path_in(make->dir, "config.json", path, why);
+    enum dg_err err = dg_setup_path(dir, "config.json", path, why);
     if (!err)
-        err = dg_config_print(&make->bp, &text);
+        err = dg_config_print(bp, &text);
     if (!err)
         err = dg_file_out_save(path, 0644, text.ptr, text.len, why);
     dg_buf_deinit(&text);
@@ -400,7 +405,7 @@ static enum dg_err write_ids(const struct make *make, const char *name, const st
 {
     char path[PATH_CAP];
     struct dg_corpus_stats stats;
-    enum dg_err err = path_in(make->dir, name, path, why);
+    enum dg_err err = dg_setup_path(make->dir, name, path, why);
     if (!err)
         err = make->bp.seq.is_classifier
                   ? dg_corpus_write_labelled(path, make->tokenizer, &make->labels, pairs, n, len_max, &stats, why)
@@ -435,7 +440,7 @@ static enum dg_err write_links(const struct make *make, struct dg_aligner *align
                                const char *name, struct dg_why *why)
 {
     char path[PATH_CAP];
-    const enum dg_err err = path_in(make->dir, name, path, why);
+    const enum dg_err err = dg_setup_path(make->dir, name, path, why);
     return err ? err : dg_corpus_write_links(path, corpus, link_pair, aligner, why);
 }
 
@@ -449,9 +454,9 @@ static enum dg_err align(const struct make *make, struct dg_why *why)
     struct dg_corpus_stats stats;
     size_t n_dev;
     const struct dg_pair *dev_pairs = held(make, &n_dev);
-    enum dg_err err = path_in(make->dir, "training/pairs.bin", pairs_path, why);
+    enum dg_err err = dg_setup_path(make->dir, "training/pairs.bin", pairs_path, why);
     if (!err)
-        err = path_in(make->dir, "training/dev.bin", dev_path, why);
+        err = dg_setup_path(make->dir, "training/dev.bin", dev_path, why);
     if (!err)
         err = dg_corpus_open(&train, pairs_path, &make->bp, why);
     if (!err)
@@ -477,7 +482,7 @@ static enum dg_err align(const struct make *make, struct dg_why *why)
 static enum dg_err write_list(const struct make *make, struct dg_why *why)
 {
     char path[PATH_CAP];
-    const enum dg_err err = path_in(make->dir, "training/data.txt", path, why);
+    const enum dg_err err = dg_setup_path(make->dir, "training/data.txt", path, why);
     return err || make->list.len == 0 ? err : dg_file_out_save(path, 0644, make->list.ptr, make->list.len, why);
 }
 
@@ -497,10 +502,10 @@ static enum dg_err write_train(struct make *make, struct dg_why *why)
     return write_ids(make, "training/pairs.bin", pairs, n, make->opts->len_max, why);
 }
 
-static enum dg_err make_dirs(const char *dir, struct dg_why *why)
+enum dg_err dg_setup_make_dirs(const char *dir, struct dg_why *why)
 {
     char path[PATH_CAP];
-    enum dg_err err = path_in(dir, "training", path, why);
+    enum dg_err err = dg_setup_path(dir, "training", path, why);
     if (err)
         return err;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
@@ -514,7 +519,7 @@ static enum dg_err make_dirs(const char *dir, struct dg_why *why)
  * the text is written. */
 static enum dg_err make_all(struct make *make, const char *const *files, size_t n_files, struct dg_why *why)
 {
-    enum dg_err err = make_dirs(make->dir, why);
+    enum dg_err err = dg_setup_make_dirs(make->dir, why);
     if (!err)
         err = read_pairs(make, files, n_files, why);
     if (!err)
@@ -526,7 +531,7 @@ static enum dg_err make_all(struct make *make, const char *const *files, size_t 
     if (!err)
         err = take_blueprint(make, why);
     if (!err)
-        err = write_config(make, why);
+        err = dg_setup_save_config(&make->bp, make->dir, why);
     if (!err)
         err = write_dev(make, why);
     if (!err)
@@ -541,6 +546,8 @@ static enum dg_err make_all(struct make *make, const char *const *files, size_t 
 enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_files,
                           const struct dg_setup_opts *opts, dg_setup_say_fn say_fn, void *ctx, struct dg_why *why)
 {
+    if (opts->bp.family == DG_FAMILY_ENC)
+        return dg_setup_make_enc(dir, files, n_files, opts, say_fn, ctx, why);
     struct make make = {.dir = dir, .opts = opts, .say = say_fn, .ctx = ctx};
     struct dg_pairs_opts dev_opts = opts->pairs;
     dev_opts.duplicates = true;
@@ -587,7 +594,9 @@ enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *s
                                        .source_script = DG_SCRIPT_ANY, .target_script = DG_SCRIPT_ANY};
     *set = (struct dg_setup_set){.corpus = {.n = 0}};
     dg_pairs_init(&set->pairs, &opts);
-    const enum dg_err err = open_set(setup, path, ids_path, &set->pairs, &set->corpus, why);
+    const enum dg_err err = setup->bp.family == DG_FAMILY_ENC
+                                ? dg_setup_open_set_enc(set, setup, path, ids_path, why)
+                                : open_set(setup, path, ids_path, &set->pairs, &set->corpus, why);
     if (err)
         dg_setup_close_set(set);
     return err;
@@ -602,9 +611,9 @@ void dg_setup_close_set(struct dg_setup_set *set)
 static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_why *why)
 {
     char text[PATH_CAP], ids[PATH_CAP];
-    enum dg_err err = path_in(dir, "training/dev.tsv", text, why);
+    enum dg_err err = dg_setup_path(dir, "training/dev.tsv", text, why);
     if (!err)
-        err = path_in(dir, "training/dev.bin", ids, why);
+        err = dg_setup_path(dir, "training/dev.bin", ids, why);
     if (!err)
         err = open_set(setup, text, ids, &setup->dev_pairs, &setup->dev, why);
     setup->dev_texts = setup->dev_pairs.list;
@@ -614,7 +623,7 @@ static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_w
 static enum dg_err open_links(struct dg_corpus *corpus, const char *dir, const char *name, struct dg_why *why)
 {
     char path[PATH_CAP];
-    const enum dg_err err = path_in(dir, name, path, why);
+    const enum dg_err err = dg_setup_path(dir, name, path, why);
     return err || access(path, F_OK) != 0 ? err : dg_corpus_open_links(corpus, path, why);
 }
 
@@ -634,28 +643,33 @@ static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct d
     return err;
 }
 
+/* What a network that translates, or a recurrent classifier, has beside its configuration. */
+static enum dg_err open_pairs(struct dg_setup *setup, const char *dir, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    enum dg_err err = open_labels(setup, dir, why);
+    if (!err)
+        err = dg_setup_path(dir, "training/pairs.bin", path, why);
+    if (!err)
+        err = dg_corpus_open(&setup->train, path, &setup->bp, why);
+    if (!err)
+        err = open_links(&setup->train, dir, "training/links.bin", why);
+    if (!err)
+        err = open_dev(setup, dir, why);
+    return err ? err : open_links(&setup->dev, dir, "training/dev-links.bin", why);
+}
+
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why *why)
 {
     const struct dg_pairs_opts all = {.len_max = SIZE_MAX, .duplicates = true, .source_script = DG_SCRIPT_ANY,
                                       .target_script = DG_SCRIPT_ANY};
-    char path[PATH_CAP];
     struct dg_setup opened = {0};
     dg_pairs_init(&opened.dev_pairs, &all);
     enum dg_err err = dg_config_read(&opened.bp, dir, why);
     if (!err)
         err = dg_tokenizer_open(dir, why, &opened.tokenizer);
     if (!err)
-        err = open_labels(&opened, dir, why);
-    if (!err)
-        err = path_in(dir, "training/pairs.bin", path, why);
-    if (!err)
-        err = dg_corpus_open(&opened.train, path, &opened.bp, why);
-    if (!err)
-        err = open_links(&opened.train, dir, "training/links.bin", why);
-    if (!err)
-        err = open_dev(&opened, dir, why);
-    if (!err)
-        err = open_links(&opened.dev, dir, "training/dev-links.bin", why);
+        err = opened.bp.family == DG_FAMILY_ENC ? dg_setup_open_enc(&opened, dir, why) : open_pairs(&opened, dir, why);
     if (err)
         dg_setup_close(&opened);
     else

@@ -51,6 +51,7 @@ struct dg_setup_opts {
     size_t n_mix;
     double mix_ratio;    /* so many of them for each new pair, drawn by the seed */
     struct dg_select_opts select; /* nothing in it: all pairs */
+    bool lowers;         /* an encoder's learned vocabulary knows small letters without accents alone */
     const char *init;    /* a model directory whose blueprint and vocabulary are taken; NULL or "": none */
 };
 
@@ -59,6 +60,10 @@ void dg_setup_blueprint(struct dg_blueprint *bp);
 
 /* The textbook's recurrent one: a layer of width 256 on each side, a vocabulary a side. */
 void dg_setup_blueprint_seq(struct dg_blueprint *bp);
+
+/* An encoder alone, small: 4 layers of width 256, learned positions. Its head is the caller's to choose, and says what the
+ * files hold (lessons.h). */
+void dg_setup_blueprint_enc(struct dg_blueprint *bp);
 
 /* One line of report. */
 typedef void (*dg_setup_say_fn)(void *ctx, const char *line);
@@ -71,9 +76,11 @@ struct dg_setup {
     struct dg_blueprint bp;
     struct dg_corpus train, dev;
     struct dg_pairs dev_pairs;
-    const struct dg_pair *dev_texts; /* [dev.n] */
+    const struct dg_pair *dev_texts; /* [dev.n]; NULL of an encoder alone */
     struct dg_tokenizer *tokenizer;
-    struct dg_labels *labels; /* of a classifier, owned; else NULL */
+    struct dg_labels *labels; /* of a classifier, of an encoder alone that has some, owned; else NULL */
+    int32_t mask_id;          /* of an encoder alone; negative: none */
+    size_t len_max;           /* tokens of its examples in other sets; the caller may lower what opening says */
 };
 
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_why *why) DG_MUST_CHECK;

@@ -26,7 +26,7 @@
 enum { PATH_CAP = 4096, LOG_MAX = 1 << 30, SKIPPED_MAX = 20 };
 
 /* What a checkpoint keeps of a run beside the optimiser. Doubles go by their bits. The last one is there only when losses
- * are counted by sentences: else it would say what tokens say. */
+ * are counted by sentences, or by what an encoder alone is asked: else it would say what tokens say. */
 #define KEPT(X)                                                                                    \
     X(epoch) X(position) X(seconds) X(best) X(best_step) X(n_worse) X(n_skipped)                   \
     X(plain) X(objective) X(tokens) X(line_seconds) X(line_loss) X(line_objective) X(line_speed)   \
@@ -38,11 +38,6 @@ struct kept {
 #undef KEPT_FIELD
 };
 enum { N_KEPT = sizeof(struct kept) / sizeof(uint64_t) };
-
-static size_t n_kept(const struct dg_trainer_opts *opts)
-{
-    return opts->loss == DG_PASS_LOSS_SENTENCE ? N_KEPT : N_KEPT - 1;
-}
 
 struct share {
     size_t first, n;      /* of the step's examples */
@@ -71,6 +66,12 @@ struct dg_trainer {
     int log;                       /* file descriptor; -1: not open */
     unsigned n_skipped_in_a_row;
 };
+
+static size_t n_kept(const struct dg_trainer *t)
+{
+    const bool is_enc = t->params.bp.family == DG_FAMILY_ENC;
+    return t->opts.loss == DG_PASS_LOSS_SENTENCE || is_enc ? N_KEPT : N_KEPT - 1;
+}
 
 const char *dg_trainer_end_text(enum dg_trainer_end end)
 {
@@ -245,7 +246,7 @@ static enum dg_err save(struct dg_trainer *t, const struct dg_trainer_events *ev
 {
     char path[PATH_CAP];
     struct kept kept = keep(t);
-    const struct dg_checkpoint point = {&t->params, dg_optimiser_state(t->optimiser), (uint64_t *)&kept, n_kept(&t->opts)};
+    const struct dg_checkpoint point = {&t->params, dg_optimiser_state(t->optimiser), (uint64_t *)&kept, n_kept(t)};
     enum dg_err err = path_of(t, "training/checkpoint.safetensors", path, why);
     if (!err)
         err = dg_checkpoint_save(&point, path, why);
@@ -303,7 +304,7 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
     char path[PATH_CAP], log[PATH_CAP], samples[PATH_CAP];
     struct kept kept;
     struct dg_optimiser_state state = dg_optimiser_state(t->optimiser);
-    const struct dg_checkpoint point = {&t->params, state, (uint64_t *)&kept, n_kept(&t->opts)};
+    const struct dg_checkpoint point = {&t->params, state, (uint64_t *)&kept, n_kept(t)};
     enum dg_err err = path_of(t, "training/checkpoint.safetensors", path, why);
     if (!err)
         err = path_of(t, "training/log.tsv", log, why);
@@ -331,7 +332,7 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
     t->now.n_skipped = kept.n_skipped;
     t->window = (struct dg_pass_sums){
         .plain = double_of(kept.plain), .loss = double_of(kept.objective), .n_tokens = kept.tokens,
-        .n_losses = t->opts.loss == DG_PASS_LOSS_SENTENCE ? double_of(kept.losses) : (double)kept.tokens};
+        .n_losses = n_kept(t) == N_KEPT ? double_of(kept.losses) : (double)kept.tokens};
     t->line_seconds = double_of(kept.line_seconds);
     t->now.loss = double_of(kept.line_loss);
     t->now.objective = double_of(kept.line_objective);
@@ -348,7 +349,7 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_why *why)
 static enum dg_err open_log(struct dg_trainer *t, struct dg_why *why)
 {
     static const char head[] =
-        "step\tepoch\tseconds\tloss\tobjective\tnorm\trate\ttokens_per_second\tdev_loss\tbleu\tchrf\n";
+        "step\tepoch\tseconds\tloss\tobjective\tnorm\trate\ttokens_per_second\tdev_loss\tbleu\tchrf\ttask\n";
     char path[PATH_CAP];
     enum dg_err err = path_of(t, "training/log.tsv", path, why);
     if (err)
@@ -363,11 +364,14 @@ static enum dg_err open_log(struct dg_trainer *t, struct dg_why *why)
 
 static enum dg_err put_line(struct dg_trainer *t, const struct dg_validate_report *report, struct dg_why *why)
 {
-    char line[320], scores[96] = "\t\t";
+    char line[320], scores[96] = "\t\t\t";
+    const struct dg_validate_figure task = report ? dg_validate_task(report) : (struct dg_validate_figure){"", NAN};
     if (report && report->bleu >= 0.0)
-        snprintf(scores, sizeof scores, "%.6f\t%.2f\t%.2f", report->loss, report->bleu, report->chrf);
+        snprintf(scores, sizeof scores, "%.6f\t%.2f\t%.2f\t", report->loss, report->bleu, report->chrf);
+    else if (report && isfinite(task.value))
+        snprintf(scores, sizeof scores, "%.6f\t\t\t%.4f", report->loss, task.value);
     else if (report)
-        snprintf(scores, sizeof scores, "%.6f\t\t", report->loss);
+        snprintf(scores, sizeof scores, "%.6f\t\t\t", report->loss);
     const int n = snprintf(line, sizeof line, "%" PRIu64 "\t%" PRIu64 "\t%.1f\t%.6f\t%.6f\t%.4f\t%.4g\t%.0f\t%s\n",
                            t->now.step, t->now.epoch, t->now.seconds, t->now.loss, t->now.objective, t->now.norm,
                            t->now.rate, t->now.tokens_per_second, scores);
@@ -408,7 +412,7 @@ static enum dg_err end_window(struct dg_trainer *t, const struct dg_trainer_even
                               struct dg_why *why)
 {
     const double tokens = (double)t->window.n_tokens, seconds = t->now.seconds - t->line_seconds;
-    if (t->window.n_tokens) {
+    if (t->window.n_losses > 0.0) {
         t->now.loss = t->window.plain / t->window.n_losses;
         t->now.objective = t->window.loss / t->window.n_losses;
         t->now.tokens_per_second = seconds > 0.0 ? tokens / seconds : 0.0;
@@ -511,6 +515,17 @@ static enum dg_err learn(struct dg_trainer *t, struct dg_optimiser_report *repor
     return DG_OK;
 }
 
+/* What the loss of a step of n examples is the mean over. */
+static uint64_t n_losses(const struct dg_trainer *t, size_t n, uint64_t target)
+{
+    uint64_t asked = 0, row = 0;
+    if (t->params.bp.family != DG_FAMILY_ENC)
+        return t->opts.loss == DG_PASS_LOSS_SENTENCE ? n : target;
+    for (size_t i = 0; i < n; row += t->examples[i++].n_source)
+        asked += dg_pass_n_asked(&t->params.bp, &t->batch, &t->examples[i], row);
+    return asked ? asked : 1;
+}
+
 static enum dg_err take_step(struct dg_trainer *t, struct dg_why *why)
 {
     if (t->order.epoch != t->now.epoch)
@@ -525,7 +540,6 @@ static enum dg_err take_step(struct dg_trainer *t, struct dg_why *why)
         target += t->examples[i].n_target;
     }
     t->batch = (struct dg_pass_batch){
-        .scale = 1.0f / (float)(t->opts.loss == DG_PASS_LOSS_SENTENCE ? n : target),
         .smoothing = t->opts.smoothing,
         .dropout = t->opts.dropout,
         .dropout_ffn = t->opts.dropout_ffn,
@@ -533,8 +547,10 @@ static enum dg_err take_step(struct dg_trainer *t, struct dg_why *why)
         .guide_head = t->opts.guide_head,
         .teacher = t->opts.teacher,
         .loss = t->opts.loss,
+        .mask = t->opts.mask,
         .key = dg_random_key(t->opts.seed, t->now.step),
     };
+    t->batch.scale = 1.0f / (float)n_losses(t, n, target);
     deal(t, n, source + target);
     struct dg_optimiser_report report;
     err = learn(t, &report, why);
@@ -591,7 +607,10 @@ static enum dg_err take_snapshot(struct dg_trainer *t, struct dg_why *why)
 static bool is_better(const struct dg_trainer *t, const struct dg_validate_report *report, double *value)
 {
     const bool has_scores = report->bleu >= 0.0;
-    *value = t->opts.metric == DG_TRAINER_LOSS || !has_scores ? -report->loss
+    if (t->opts.metric == DG_TRAINER_TASK)
+        *value = dg_validate_task(report).value;
+    else
+        *value = t->opts.metric == DG_TRAINER_LOSS || !has_scores ? -report->loss
              : t->opts.metric == DG_TRAINER_BLEU              ? report->bleu
                                                               : report->chrf;
     return isfinite(*value) && (isnan(t->now.best) || *value > t->now.best);
@@ -617,6 +636,8 @@ enum dg_err dg_trainer_judge(struct dg_trainer *t, const struct dg_corpus *pairs
         .n_translate = n_translate < pairs->n ? n_translate : pairs->n,
         .beam = beam,
         .guide_head = t->params.bp.alignment_head,
+        .labels = t->data.labels,
+        .mask = t->opts.mask,
     };
     swap_average(t);
     const enum dg_err err = dg_validate_run(&what, report, why);

@@ -28,7 +28,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum dg_trainer_metric { DG_TRAINER_LOSS, DG_TRAINER_BLEU, DG_TRAINER_CHRF };
+enum dg_trainer_metric {
+    DG_TRAINER_LOSS,
+    DG_TRAINER_BLEU,
+    DG_TRAINER_CHRF,
+    DG_TRAINER_TASK, /* of classifiers and encoders alone what their task is judged by (dg_validate_task) */
+};
 
 struct dg_trainer_opts {
     const char *dir; /* the model directory */
@@ -42,6 +47,7 @@ struct dg_trainer_opts {
     size_t guide_head; /* of the last decoder layer, from 1 */
     float teacher;          /* these two are of recurrent networks (pass.h) */
     enum dg_pass_loss loss;
+    struct dg_pass_mask mask; /* an encoder's head for words */
     uint64_t seed;
 
     uint64_t steps;       /* the run ends after so many; 0: never */
@@ -99,6 +105,7 @@ struct dg_trainer_data {
     const struct dg_corpus *train, *dev; /* dev may have no pairs: then nothing is validated */
     const struct dg_pair *dev_texts;     /* [dev->n] */
     const struct dg_tokenizer *tokenizer;
+    const struct dg_labels *labels;      /* of words that an encoder alone labels; else NULL is fine */
 };
 
 /* Start values from the seed, or from `init` (a model's weights of the same blueprint; NULL: none). */

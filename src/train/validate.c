@@ -8,7 +8,9 @@
 #include "base/utf8.h"
 #include "decode/decoder.h"
 #include "text/metric.h"
+#include "train/tally.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { SENTENCES = 16, TEXT_MAX = 1 << 16 };
@@ -18,7 +20,18 @@ enum { SENTENCES = 16, TEXT_MAX = 1 << 16 };
 struct losing {
     const struct dg_validate *what;
     struct dg_pass_sums *sums; /* [team size] */
+    struct dg_tally *tallies;  /* [team size] of encoders alone */
 };
+
+static void tally(struct losing *losing, size_t member, size_t n)
+{
+    const struct dg_validate *what = losing->what;
+    for (size_t i = 0; i < n; i++) {
+        size_t n_said;
+        const struct dg_pass_said *said = dg_pass_said(what->passes[member], i, &n_said);
+        dg_tally_add(&losing->tallies[member], &what->params->bp, what->labels, said, n_said);
+    }
+}
 
 /* A member takes every n-th run of as many pairs as fit; where runs end does not depend on the members. */
 static void measure(void *ctx, size_t member)
@@ -27,6 +40,7 @@ static void measure(void *ctx, size_t member)
     const struct dg_validate *what = losing->what;
     struct dg_example examples[64];
     size_t turn = 0;
+    uint64_t row = 0; /* draws masks: the same ones at every validation */
     for (size_t i = 0; i < what->dev->n; turn++) {
         size_t n = 0;
         while (n < sizeof examples / sizeof *examples && i + n < what->dev->n) {
@@ -38,9 +52,15 @@ static void measure(void *ctx, size_t member)
             i++;
             continue;
         }
-        const struct dg_pass_batch batch = {.examples = examples, .n = fitting, .guide_head = what->guide_head};
-        if (turn % dg_team_size(what->team) == member)
+        const struct dg_pass_batch batch = {.examples = examples, .n = fitting, .guide_head = what->guide_head,
+                                            .mask = what->mask, .source_row = row};
+        if (turn % dg_team_size(what->team) == member) {
             dg_pass_measure(what->passes[member], &batch, &losing->sums[member]);
+            if (what->params->bp.family == DG_FAMILY_ENC)
+                tally(losing, member, fitting);
+        }
+        for (size_t j = 0; j < fitting; j++)
+            row += examples[j].n_source;
         i += fitting;
     }
 }
@@ -49,9 +69,13 @@ static enum dg_err measure_loss(const struct dg_validate *what, struct dg_valida
 {
     const size_t n = dg_team_size(what->team);
     struct dg_pass_sums *sums = dg_try_calloc(n, sizeof *sums), all = {0};
-    if (!sums)
+    struct dg_tally *tallies = dg_try_calloc(n, sizeof *tallies), tallied = {0};
+    if (!sums || !tallies) {
+        dg_free(sums);
+        dg_free(tallies);
         return DG_ERR_NOMEM;
-    struct losing losing = {what, sums};
+    }
+    struct losing losing = {what, sums, tallies};
     dg_team_run(what->team, measure, &losing);
     for (size_t i = 0; i < n; i++) {
         all.plain += sums[i].plain;
@@ -59,11 +83,15 @@ static enum dg_err measure_loss(const struct dg_validate *what, struct dg_valida
         all.n_right += sums[i].n_right;
         all.n_linked += sums[i].n_linked;
         all.n_agreed += sums[i].n_agreed;
+        dg_tally_merge(&tallied, &tallies[i]);
     }
     dg_free(sums);
+    dg_free(tallies);
     const bool counts = what->params->bp.family == DG_FAMILY_SEQ && what->params->bp.seq.is_classifier;
     report->loss = all.n_losses > 0.0 ? all.plain / all.n_losses : 0.0;
     report->accuracy = counts && all.n_losses > 0.0 ? 100.0 * (double)all.n_right / all.n_losses : -1.0;
+    if (what->params->bp.family == DG_FAMILY_ENC)
+        dg_tally_report(&tallied, &what->params->bp, report);
     if (all.n_linked)
         report->agreement = (double)all.n_agreed / (double)all.n_linked;
     return DG_OK;
@@ -243,10 +271,21 @@ static enum dg_err translate_all(const struct dg_validate *what, struct dg_valid
     return err;
 }
 
+struct dg_validate_figure dg_validate_task(const struct dg_validate_report *report)
+{
+    return isfinite(report->correlation) ? (struct dg_validate_figure){"correlation", report->correlation}
+           : report->exact >= 0.0        ? (struct dg_validate_figure){"exact", report->exact}
+           : report->f1 >= 0.0           ? (struct dg_validate_figure){"F1", report->f1}
+           : report->accuracy >= 0.0     ? (struct dg_validate_figure){"accuracy", report->accuracy}
+                                         : (struct dg_validate_figure){"", NAN};
+}
+
 enum dg_err dg_validate_run(const struct dg_validate *what, struct dg_validate_report *report,
                             struct dg_why *why)
 {
-    *report = (struct dg_validate_report){.bleu = -1.0, .chrf = -1.0, .agreement = -1.0, .accuracy = -1.0};
+    *report = (struct dg_validate_report){
+        .bleu = -1.0, .chrf = -1.0, .agreement = -1.0, .accuracy = -1.0, .f1 = -1.0, .exact = -1.0, .correlation = NAN};
     enum dg_err err = measure_loss(what, report);
-    return err || what->n_translate == 0 || report->accuracy >= 0.0 ? err : translate_all(what, report, why);
+    const bool is_reader = dg_blueprint_is_reader(&what->params->bp);
+    return err || what->n_translate == 0 || is_reader ? err : translate_all(what, report, why);
 }

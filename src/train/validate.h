@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/why.h"
+#include "model/labels.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
 #include "train/pairs.h"
@@ -36,17 +37,31 @@ struct dg_validate {
     size_t n_translate; /* of the first pairs; 0: no scores, only the loss */
     int beam;
     size_t guide_head; /* whose attention is compared with the links: from 1, 0: the mean of the last layer */
+    const struct dg_labels *labels; /* of words, for an encoder alone; NULL is fine */
+    struct dg_pass_mask mask;       /* an encoder's head for words */
 };
 
 struct dg_validate_report {
     double loss; /* -log p for each target token */
-    double accuracy;   /* of a classifier: labels that were found, in per cent; negative: of another network */
+    double accuracy;   /* of a classifier or an encoder alone: what was found of labels, of masked words, in per cent;
+                        * negative: of another network */
+    double f1;         /* of an encoder alone: of entities, or of answers' tokens, in per cent; negative: not measured */
+    double exact;      /* of answers: those that begin and end where they should, in per cent; negative */
+    double correlation; /* of numbers, Pearson's; NaN: not measured */
     double bleu, chrf; /* 0 to 100; negative: not measured */
     double agreement;  /* share of the linked target words whose attention is greatest on a linked word; negative: no links */
     size_t n_loops;    /* translations that went in circles or did not end */
     char samples[DG_VALIDATE_SAMPLES][3][200]; /* source, translation, reference; cut to fit */
     size_t n_samples;
 };
+
+/* The one figure that a task is judged by, and its name: "correlation", "exact", "F1", "accuracy"; NaN: there is none. */
+struct dg_validate_figure {
+    const char *name;
+    double value;
+};
+
+struct dg_validate_figure dg_validate_task(const struct dg_validate_report *report);
 
 enum dg_err dg_validate_run(const struct dg_validate *what, struct dg_validate_report *report,
                             struct dg_why *why) DG_MUST_CHECK;

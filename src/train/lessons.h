@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What an encoder alone learns from, as text: read from files of lines (plain or gzip), cleaned, split. Files called
+ * *.jsonl or *.ndjson (or these with .gz) hold a JSON object a line, others columns between tabs:
+ *
+ *     what        columns                                         JSON
+ *     words       text; every column is a text of its own         {"text"}
+ *     label       label  text  [second text]                      {"label", "text", "pair"}
+ *     number      text  second text  number from 0 to 1           {"text", "pair", "score"}
+ *     tags        word  label, a line each; an empty line         {"words": [...], "labels": [...]}
+ *                 behind each sentence
+ *     answer      question  context  answer (empty: there is      {"question", "context", "answer", "start"}
+ *                 none)  [where it begins, in bytes]
+ *
+ *     dg_lessons_init(&lessons, &opts);
+ *     err = dg_lessons_read(&lessons, "reviews.tsv", &why);                any number of files
+ *     err = dg_lessons_hold_out(&lessons, 100, seed, &n_held);             the first n_held are held out now
+ *     ... lessons.list[i].text ...                                         borrowed until deinit
+ *     dg_lessons_deinit(&lessons);
+ *
+ * A line that is not what its file should hold is refused, with its number and what was expected; what is dropped is
+ * counted by reason. One thread. */
+#ifndef DG_TRAIN_LESSONS_H
+#define DG_TRAIN_LESSONS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/span.h"
+#include "base/why.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*      reason                   for the report */
+#define DG_LESSONS_DROPS(X)                                                                        \
+    X(DG_LESSONS_NOT_UTF8,       "not UTF-8")                                                      \
+    X(DG_LESSONS_EMPTY,          "with an empty text")                                             \
+    X(DG_LESSONS_LONG,           "too long")                                                       \
+    X(DG_LESSONS_NO_ANSWER,      "whose answer is not in the context")                             \
+    X(DG_LESSONS_DUPLICATE,      "twice")                                                          \
+    X(DG_LESSONS_LEAK,           "like a held-out one")
+
+enum dg_lessons_drop {
+#define DG_LESSONS_ENUM(code, text) code,
+    DG_LESSONS_DROPS(DG_LESSONS_ENUM)
+#undef DG_LESSONS_ENUM
+    DG_LESSONS_N_DROPS
+};
+
+const char *dg_lessons_drop_text(enum dg_lessons_drop drop);
+
+enum dg_lesson_kind { DG_LESSON_WORDS, DG_LESSON_LABEL, DG_LESSON_NUMBER, DG_LESSON_TAGS, DG_LESSON_ANSWER };
+
+struct dg_lesson {
+    struct dg_span text, pair; /* ANSWER: question and context; TAGS: the words with spaces between */
+    bool has_pair, has_answer;
+    struct dg_span label;
+    float number;
+    const struct dg_span *words, *tags; /* [n_words]; words are parts of the text */
+    size_t n_words;
+    size_t answer_at, answer_len; /* bytes of the context */
+    uint32_t repeat;              /* how often it counts in an epoch */
+};
+
+struct dg_lessons_opts {
+    enum dg_lesson_kind kind;
+    size_t len_max; /* characters of a text; 0: any */
+    bool duplicates; /* keep them */
+};
+
+struct dg_lessons {
+    struct dg_lessons_opts opts;
+    struct dg_lesson *list; /* [n] owned */
+    size_t n, cap;
+    uint32_t repeat; /* of those read from now on; 1 */
+    uint64_t n_lines;
+    uint64_t dropped[DG_LESSONS_N_DROPS];
+    struct dg_arena arena; /* all text */
+    struct dg_map seen;
+};
+
+void dg_lessons_init(struct dg_lessons *lessons, const struct dg_lessons_opts *opts);
+void dg_lessons_deinit(struct dg_lessons *lessons);
+
+enum dg_err dg_lessons_read(struct dg_lessons *lessons, const char *path, struct dg_why *why) DG_MUST_CHECK;
+
+/* Moves about `n` of them, drawn by `seed`, to the front: all that share a text (of answers the context) go together, so
+ * that none of the others has been seen in any. A tenth of all at most. */
+enum dg_err dg_lessons_hold_out(struct dg_lessons *lessons, size_t n, uint64_t seed, size_t *n_held) DG_MUST_CHECK;
+
+/* With others that came from elsewhere: drops what shares that text with one of them. */
+enum dg_err dg_lessons_forbid(struct dg_lessons *lessons, const struct dg_lesson *others, size_t n) DG_MUST_CHECK;
+
+#endif

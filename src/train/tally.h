@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* How much of what an encoder alone said was right, added up example by example.
+ *
+ *     struct dg_tally tally = {0};
+ *     dg_tally_add(&tally, bp, labels, dg_pass_said(pass, i, &n), n);         any number of times
+ *     dg_tally_report(&tally, bp, &report);
+ *
+ * Labels and masked words: the share that was found. Entities, where there is a label "O": F1 of those whose words and type
+ * are all as they should be, as the server joins words. Answers: the share with both ends right, and the mean F1 of their
+ * tokens; that there is none is an answer, too. Numbers: Pearson's correlation. */
+#ifndef DG_TRAIN_TALLY_H
+#define DG_TRAIN_TALLY_H
+
+#include "model/blueprint.h"
+#include "model/labels.h"
+#include "train/pass.h"
+#include "train/validate.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_tally {
+    uint64_t n, n_right;
+    uint64_t n_true, n_said, n_both; /* entities */
+    bool has_entities;
+    double f1;                       /* of answers, summed */
+    double x, y, xx, yy, xy;         /* sums of numbers said and wanted */
+};
+
+/* `labels`: of TOKENS; NULL: no entities are looked for. */
+void dg_tally_add(struct dg_tally *tally, const struct dg_blueprint *bp, const struct dg_labels *labels,
+                  const struct dg_pass_said *said, size_t n);
+void dg_tally_merge(struct dg_tally *into, const struct dg_tally *from);
+void dg_tally_report(const struct dg_tally *tally, const struct dg_blueprint *bp, struct dg_validate_report *report);
+
+#endif
