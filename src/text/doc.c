@@ -191,10 +191,19 @@ void dg_doc_add_escaped(struct dg_doc *doc, size_t at, size_t len, dg_doc_decode
 struct pairs {
     struct dg_doc *doc;
     const struct dg_doc_pairing *how;
-    size_t open[DEPTH_MAX]; /* [n] indices of OPEN items */
+    size_t open[DEPTH_MAX]; /* [n] indices of OPEN items, */
+    uint32_t keys[DEPTH_MAX]; /* and their keys */
     size_t n;
     size_t border; /* one behind the last border so far */
 };
+
+uint32_t dg_doc_name_key(struct dg_span name)
+{
+    uint32_t key = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < name.len; i++)
+        key = (key ^ (uint8_t)(name.ptr[i] | 0x20)) * 16777619u;
+    return key;
+}
 
 static void make_border(struct pairs *pairs, size_t i)
 {
@@ -205,20 +214,26 @@ static void make_border(struct pairs *pairs, size_t i)
 
 static void open_one(struct pairs *pairs, size_t i)
 {
+    const struct dg_doc_item *items = pairs->doc->items;
+    const uint32_t key = pairs->how->key(pairs->doc, &items[i]);
+    const bool is_lonely = pairs->how->is_lonely && pairs->how->is_lonely(pairs->doc, &items[i]);
     bool fits = pairs->n < DEPTH_MAX;
-    for (size_t k = 0; k < pairs->n && fits; k++)
-        fits = pairs->how->nests(pairs->doc, &pairs->doc->items[pairs->open[k]], &pairs->doc->items[i]);
-    if (fits)
-        pairs->open[pairs->n++] = i;
-    else
+    for (size_t k = 0; is_lonely && k < pairs->n && fits; k++)
+        fits = pairs->keys[k] != key;
+    if (!fits) {
         make_border(pairs, i);
+        return;
+    }
+    pairs->keys[pairs->n] = key;
+    pairs->open[pairs->n++] = i;
 }
 
 static void close_one(struct pairs *pairs, size_t i)
 {
     struct dg_doc_item *items = pairs->doc->items;
+    const uint32_t key = pairs->how->key(pairs->doc, &items[i]);
     size_t k = pairs->n;
-    while (k > 0 && !pairs->how->same(pairs->doc, &items[pairs->open[k - 1]], &items[i]))
+    while (k > 0 && (pairs->keys[k - 1] != key || !pairs->how->same(pairs->doc, &items[pairs->open[k - 1]], &items[i])))
         k--;
     if (k == 0) {
         make_border(pairs, i);
@@ -255,13 +270,15 @@ void dg_doc_pair(struct dg_doc *doc, const struct dg_doc_pairing *how)
 
 /* ---- Freezing and layout ------------------------------------------------------------------------- */
 
-/* True when an element holds something, and nothing but what survives translation as it is. */
-static bool is_kept_anyway(struct dg_doc *doc, size_t i, struct dg_protect_list *spans)
+/* True when an element holds something, and nothing but what survives translation as it is. `last` is the text that was
+ * looked at before: elements within each other may have the same. */
+static bool is_kept_anyway(struct dg_doc *doc, size_t i, struct dg_protect_list *spans, struct dg_span *last)
 {
     const struct dg_doc_item *open = &doc->items[i], *close = &doc->items[open->partner];
     struct dg_span text = dg_span_sub(dg_buf_span(&doc->plain), open->plain_at, close->plain_at - open->plain_at);
-    if (text.len == 0 || text.len > FROZEN_MAX)
-        return false;
+    if (text.len == 0 || text.len > FROZEN_MAX || (text.ptr == last->ptr && text.len == last->len))
+        return false; /* had the outer one been kept, this one would be in it */
+    *last = text;
     doc->err = dg_protect_find(text, DG_PROTECT_ALL, spans);
     return !doc->err && spans->n > 0 && dg_protect_leaves_nothing(text, spans);
 }
@@ -280,11 +297,12 @@ void dg_doc_settle(struct dg_doc *doc)
 {
     struct dg_protect_list spans;
     struct dg_buf plain;
+    struct dg_span last = {NULL, 0};
     size_t to = 0;
     dg_protect_list_init(&spans);
     dg_buf_init(&plain, PLAIN_MAX);
     for (size_t i = 0; i < doc->n && !doc->err;) {
-        if (doc->items[i].kind == DG_DOC_OPEN && is_kept_anyway(doc, i, &spans)) {
+        if (doc->items[i].kind == DG_DOC_OPEN && is_kept_anyway(doc, i, &spans, &last)) {
             i = freeze(doc, i, to++);
             continue;
         }

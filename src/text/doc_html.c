@@ -215,13 +215,16 @@ static bool same(const struct dg_doc *doc, const struct dg_doc_item *open, const
     return dg_markup_is(kind_of(doc), name_of(doc, open), name_of(doc, close));
 }
 
+static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
+{
+    return dg_doc_name_key(name_of(doc, tag));
+}
+
 /* A link within a link ends it: parsers see to that, and so the tags stay where they are. */
-static bool nests(const struct dg_doc *doc, const struct dg_doc_item *outer, const struct dg_doc_item *inner)
+static bool is_lonely(const struct dg_doc *doc, const struct dg_doc_item *open)
 {
     static const char *const names[] = {"a", "button", "nobr", NULL};
-    struct dg_span name = name_of(doc, inner);
-    return kind_of(doc) == DG_MARKUP_XML || !is_one_of(name, names) ||
-           !dg_markup_is(DG_MARKUP_HTML, name_of(doc, outer), name);
+    return kind_of(doc) == DG_MARKUP_HTML && is_one_of(name_of(doc, open), names);
 }
 
 /* ---- XML's outline --------------------------------------------------------------------------------- */
@@ -242,6 +245,7 @@ struct outline {
     unsigned char *flags; /* owned; [n] */
     size_t n, cap;
     struct element open[OUTLINE_DEPTH];
+    uint32_t keys[OUTLINE_DEPTH]; /* of their names */
     size_t depth;
 };
 
@@ -283,8 +287,9 @@ static unsigned named(const struct outline *outline, struct dg_span name)
 
 static void end_element(struct outline *outline, struct dg_span name, size_t tag)
 {
+    const uint32_t key = dg_doc_name_key(name);
     size_t depth = outline->depth;
-    while (depth > 0 && !dg_span_eq(outline->open[depth].name, name))
+    while (depth > 0 && (outline->keys[depth] != key || !dg_span_eq(outline->open[depth].name, name)))
         depth--;
     if (depth > 0) {
         for (; outline->depth >= depth; outline->depth--)
@@ -303,8 +308,10 @@ static void take_tag(struct outline *outline, const struct dg_markup_token *toke
         return;
     }
     add_child(outline, tag);
-    if (token->type == DG_MARKUP_START && outline->depth + 1 < OUTLINE_DEPTH)
+    if (token->type == DG_MARKUP_START && outline->depth + 1 < OUTLINE_DEPTH) {
         outline->open[++outline->depth] = (struct element){.name = token->name, .first_child = SIZE_MAX, .tag = tag};
+        outline->keys[outline->depth] = dg_doc_name_key(token->name);
+    }
 }
 
 static bool is_blank(struct dg_span text)
@@ -353,7 +360,7 @@ static void outline_xml(struct reader *reader)
 
 void dg_doc_read_html(struct dg_doc *doc, const struct dg_doc_opts *opts)
 {
-    static const struct dg_doc_pairing pairing = {.same = same, .nests = nests};
+    static const struct dg_doc_pairing pairing = {.key = key, .same = same, .is_lonely = is_lonely};
     bool is_xml = doc->format == DG_DOC_XML;
     struct reader reader = {.doc = doc, .opts = opts,
                             .markup = {.text = doc->original, .kind = is_xml ? DG_MARKUP_XML : DG_MARKUP_HTML},

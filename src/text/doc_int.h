@@ -71,13 +71,18 @@ enum dg_err dg_doc_escape_json(struct dg_span text, bool is_ascii, struct dg_buf
 enum dg_err dg_doc_escape_po(struct dg_span text, struct dg_buf *out) DG_MUST_CHECK;
 
 /* Pairs inline tags: marks items [from, n) that were added as OPEN and CLOSE. `same` tells whether a closing tag is
- * that of an opening one, `nests` whether the second may stand inside the first. What finds no partner becomes a
- * border. */
+ * that of an opening one, and is asked only of two with the same `key`, so that hundreds of open tags, or long names,
+ * do not cost at every tag. `is_lonely` is one that may not stand inside another of its key; NULL: there are none. What
+ * finds no partner becomes a border. */
 struct dg_doc_pairing {
+    uint32_t (*key)(const struct dg_doc *doc, const struct dg_doc_item *tag);
     bool (*same)(const struct dg_doc *doc, const struct dg_doc_item *open, const struct dg_doc_item *close);
-    bool (*nests)(const struct dg_doc *doc, const struct dg_doc_item *outer, const struct dg_doc_item *inner);
+    bool (*is_lonely)(const struct dg_doc *doc, const struct dg_doc_item *open);
 };
 void dg_doc_pair(struct dg_doc *doc, const struct dg_doc_pairing *pairing);
+
+/* A key of names that differ in nothing but ASCII's capitals. */
+uint32_t dg_doc_name_key(struct dg_span name);
 
 /* Elements of nothing but spans that survive anyway become frozen; borders get their line ends. */
 void dg_doc_settle(struct dg_doc *doc);

@@ -424,17 +424,22 @@ static bool same(const struct dg_doc *doc, const struct dg_doc_item *open, const
     return *a == *b && open->len == close->len;
 }
 
-static bool nests(const struct dg_doc *doc, const struct dg_doc_item *outer, const struct dg_doc_item *inner)
+static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
 {
-    (void)doc;
-    (void)outer;
-    (void)inner;
-    return true;
+    const char *text = doc->original.ptr + tag->at;
+    size_t from = tag->kind == DG_DOC_CLOSE ? 2 : 1, end = from;
+    if (*text == '[' || *text == '!' || *text == ']')
+        return 0;
+    if (*text != '<')
+        return (uint32_t)(tag->len << 8) | (uint8_t)*text;
+    while (end < tag->len && is_word_byte(text[end]))
+        end++;
+    return dg_doc_name_key(dg_span_make(text + from, end - from));
 }
 
 void dg_doc_read_markdown(struct dg_doc *doc)
 {
-    static const struct dg_doc_pairing pairing = {.same = same, .nests = nests};
+    static const struct dg_doc_pairing pairing = {.key = key, .same = same};
     struct reader reader = {.doc = doc, .text = doc->original};
     for (size_t at = take_front_matter(&reader); at < reader.text.len && !doc->err;)
         at = take_block(&reader, at);

@@ -44,7 +44,7 @@ struct reader {
     struct dg_span text;
     size_t done; /* bytes of it that are in the filled text */
     struct dg_plural plural;
-    bool has_plural;
+    bool has_plural, has_header;
     int one;            /* plural's form of the number 1, */
     bool is_one_alone;  /* and whether it is that of no other */
     struct dg_buf rule; /* what plural borrows from */
@@ -76,6 +76,20 @@ static size_t string_end(struct dg_span text, size_t at)
             i++;
     }
     return 0;
+}
+
+/* Strings from `at` on and nothing else, up to the line's end at `end`. */
+static bool are_strings(struct dg_span text, size_t at, size_t end)
+{
+    for (;;) {
+        size_t behind = text.ptr[at] == '"' ? string_end(text, at) : 0;
+        if (behind == 0)
+            return false;
+        at = skip_blanks(text, behind);
+        at += at + 1 < end && text.ptr[at] == '\r' && text.ptr[at + 1] == '\n';
+        if (at >= end || text.ptr[at] == '\n' || (text.ptr[at] == '\r' && at + 1 == end))
+            return true;
+    }
 }
 
 /* What the strings of a field hold, joined, as it is written. */
@@ -343,12 +357,13 @@ static void take_plural(struct reader *reader, struct dg_span rule)
     reader->is_one_alone = reader->has_plural && dg_plural_is_one_alone(&reader->plural, reader->one);
 }
 
-/* The order of fields in the file: Language comes before Content-Type before Plural-Forms, where msginit wrote them;
+/* Of the first such entry: gettext knows no others. The order of fields in the file: Language comes before Content-Type before Plural-Forms, where msginit wrote them;
  * anywhere else, only the later ones are set. */
 static void take_header(struct reader *reader, const struct entry *entry)
 {
     const struct field *str = &entry->str[0];
     char name[32];
+    reader->has_header = true;
     read_content(reader, str, &reader->id);
     struct dg_span content = dg_buf_span(&reader->id);
     struct dg_span type = header_value(content, "Content-Type"), rule = header_value(content, "Plural-Forms");
@@ -394,7 +409,7 @@ static void finish_entry(struct reader *reader, const struct entry *entry)
     if (entry->id.end == 0 || entry->n_str == 0)
         return;
     if (is_empty(reader, &entry->id)) {
-        if (entry->context.end == 0)
+        if (entry->context.end == 0 && !reader->has_header)
             take_header(reader, entry);
     } else if (entry->plural.end) {
         fill_plural(reader, entry);
@@ -454,7 +469,7 @@ static void take_keyword(struct reader *reader, struct entry *entry, size_t at, 
         clear_entry(entry);
     }
     struct field *field = field_of(reader, entry, at, end, &quote);
-    if (!field || string_end(reader->text, quote) == 0) {
+    if (!field || !are_strings(reader->text, quote, end)) {
         dg_doc_refuse(reader->doc, DG_ERR_INVALID, at, "PO: expected a keyword with a string in quotes, or a comment");
         return;
     }
@@ -486,7 +501,7 @@ static void fill_all(struct reader *reader)
             entry.marks = entry.marks == SIZE_MAX ? at : entry.marks;
         if (is_comment || is_blank) {
             last = NULL;
-        } else if (c == '"' && last && string_end(text, first)) {
+        } else if (c == '"' && last && are_strings(text, first, end)) {
             last->end = end;
         } else if (c == 'm') {
             take_keyword(reader, &entry, first, end, &last);

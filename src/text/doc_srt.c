@@ -154,17 +154,20 @@ static bool same(const struct dg_doc *doc, const struct dg_doc_item *open, const
     return n > 0 && strchr(" ./>", a[n]) && strchr(" />", b[n]);
 }
 
-static bool nests(const struct dg_doc *doc, const struct dg_doc_item *outer, const struct dg_doc_item *inner)
+/* The name: of "<c.loud>" and "</c>" c. */
+static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
 {
-    (void)doc;
-    (void)outer;
-    (void)inner;
-    return true;
+    const size_t from = tag->kind == DG_DOC_CLOSE ? 2 : 1;
+    const char *name = doc->original.ptr + tag->at;
+    size_t end = from;
+    while (end < tag->len && !strchr(" ./>", name[end]))
+        end++;
+    return dg_doc_name_key(dg_span_make(name + from, end - from));
 }
 
 void dg_doc_read_subrip(struct dg_doc *doc)
 {
-    static const struct dg_doc_pairing pairing = {.same = same, .nests = nests};
+    static const struct dg_doc_pairing pairing = {.key = key, .same = same};
     struct dg_span text = doc->original;
     for (size_t at = 0; at < text.len && !doc->err;) {
         size_t next, after;
@@ -195,7 +198,7 @@ static bool begins_block(struct dg_span line)
 
 void dg_doc_read_webvtt(struct dg_doc *doc)
 {
-    static const struct dg_doc_pairing pairing = {.same = same, .nests = nests};
+    static const struct dg_doc_pairing pairing = {.key = key, .same = same};
     struct dg_span text = doc->original;
     size_t bom = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
     bool in_block = false, in_cue = false;

@@ -87,7 +87,7 @@ static void fill_tag(struct reader *reader, const struct dg_markup_token *tag, c
     struct dg_span bytes = bytes_of(reader, tag), old = {NULL, 0};
     size_t end = bytes.len - (tag->type == DG_MARKUP_EMPTY ? 2 : 1);
     copy_to(reader, tag->at);
-    if (name && dg_markup_attribute(bytes, name, &old)) {
+    if (name && dg_markup_attribute(bytes, name, &old) && old.ptr) { /* one without a value is no XML: it stays */
         size_t at = (size_t)(old.ptr - bytes.ptr);
         dg_doc_fill(reader->doc, dg_span_sub(bytes, 0, at));
         dg_doc_fill(reader->doc, dg_span_cstr(value));
@@ -314,17 +314,14 @@ static bool same(const struct dg_doc *doc, const struct dg_doc_item *open, const
     return dg_span_eq(name_of(doc, open, 1), name_of(doc, close, 2));
 }
 
-static bool nests(const struct dg_doc *doc, const struct dg_doc_item *outer, const struct dg_doc_item *inner)
+static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
 {
-    (void)doc;
-    (void)outer;
-    (void)inner;
-    return true;
+    return dg_doc_name_key(name_of(doc, tag, tag->kind == DG_DOC_CLOSE ? 2 : 1));
 }
 
 void dg_doc_read_xliff(struct dg_doc *doc, const struct dg_doc_opts *opts)
 {
-    static const struct dg_doc_pairing pairing = {.same = same, .nests = nests};
+    static const struct dg_doc_pairing pairing = {.key = key, .same = same};
     struct reader reader = {.doc = doc, .opts = opts, .text = doc->original};
     fill_all(&reader);
     if (doc->err)

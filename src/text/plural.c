@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 32, PROBES = 200, EXPRESSION_MAX = 1000 };
+enum { DEPTH_MAX = 32, PROBES = 200, EXPRESSION_MAX = 300 /* Arabic, the longest in use, has 110 */ };
 
 struct reading {
     const char *at, *end;

@@ -4,6 +4,7 @@
 /* Files of texts: WebVTT, JSON, PO, XLIFF. What dg_doc_original has is checked against what is expected of a file whose
  * translations are the texts themselves; what is to be translated, by the plain text's lines. */
 #include "text/doc.h"
+#include "base/buf.h"
 #include "base/utf8.h"
 #include "unit.h"
 
@@ -114,6 +115,8 @@ START_TEST(po)
     expect_refusal("msgid \"a\"\nmsgstr b\n", DG_DOC_PO, "line 2");
     expect_refusal("msgid \"a\nmsgstr \"\"\n", DG_DOC_PO, "line 1");
     expect_refusal("hello\n", DG_DOC_PO, "line 1");
+    expect_refusal("msgid \"a\" b\nmsgstr \"\"\n", DG_DOC_PO, "line 1");
+    expect_refusal("msgid \"a\"\n\"b\" \"\nmsgstr \"\"\n", DG_DOC_PO, "line 2");
     expect_refusal("msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=KOI8-R\\n\"\n", DG_DOC_PO, "msgconv");
 }
 END_TEST
@@ -161,6 +164,58 @@ START_TEST(xliff)
 }
 END_TEST
 
+/* What would take minutes if every closing tag, quote or header cost as much as all that came before it. */
+START_TEST(hostile_files_take_linear_time)
+{
+    static const struct {
+        enum dg_doc_format format;
+        const char *head, *open, *rest, *end;
+        bool is_refused;
+    } cases[] = {
+        {DG_DOC_HTML, "", "<b>", "x</i>", "", false},
+        {DG_DOC_HTML, "", "<bNAME>", "x</i>", "", false},
+        {DG_DOC_HTML, "", "<b>", "<a>x</a>", "", false},
+        {DG_DOC_XML, "", "x<NAME>", "x</i>", "", false},
+        {DG_DOC_XLIFF, "<xliff version=\"1.2\"><file><trans-unit><source>", "x<NAME:g>", "x</i>",
+         "</source></trans-unit></file></xliff>", false},
+        {DG_DOC_WEBVTT, "WEBVTT\n\n00:01.000 --> 00:02.000\n", "<NAME>", "x</i>", "", false},
+        {DG_DOC_MARKDOWN, "", "<NAME>", "x</i>", "", false},
+        {DG_DOC_PO, "msgid \"a\" \"", "", "\\\"", "\nmsgstr \"\"\n", true},
+        {DG_DOC_PO, "", "",
+         "msgid \"\"\nmsgstr \"Plural-Forms: nplurals=6; plural=(n%10==1 && n%100!=11 ? 0 : n != 0 ? 1 : 2);\"\n\n", "",
+         false},
+    };
+    char name[512];
+    memset(name, 'n', sizeof name);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dg_buf text;
+        struct dg_doc *doc = NULL;
+        struct dg_why why = DG_WHY_NONE;
+        dg_buf_init(&text, 1 << 20);
+        enum dg_err err = dg_buf_append_cstr(&text, cases[i].head);
+        for (int k = 0; k < 256 && *cases[i].open && !err; k++) {
+            const char *at = strstr(cases[i].open, "NAME");
+            struct dg_span open = dg_span_cstr(cases[i].open);
+            size_t before = at ? (size_t)(at - open.ptr) : open.len;
+            err = dg_buf_append_span(&text, dg_span_sub(open, 0, before));
+            if (!err && at)
+                err = dg_buf_append(&text, name, sizeof name);
+            if (!err && at)
+                err = dg_buf_append_cstr(&text, at + 4);
+        }
+        for (int k = 0; k < dg_unit_rounds(40000) && text.len < (1 << 19) && !err; k++)
+            err = dg_buf_append_cstr(&text, cases[i].rest);
+        if (!err)
+            err = dg_buf_append_cstr(&text, cases[i].end);
+        ck_assert_int_eq(err, DG_OK);
+        err = dg_doc_new(dg_buf_span(&text), cases[i].format, NULL, &doc, &why);
+        ck_assert_msg(err == (cases[i].is_refused ? DG_ERR_INVALID : DG_OK), "case %zu: %s", i, why.text);
+        dg_doc_free(err ? NULL : doc);
+        dg_buf_deinit(&text);
+    }
+}
+END_TEST
+
 START_TEST(kinds_are_seen_from_name_or_content)
 {
     static const struct {
@@ -182,4 +237,4 @@ START_TEST(kinds_are_seen_from_name_or_content)
 END_TEST
 
 DG_UNIT(webvtt, json, json_is_written_as_it_was, po, po_headers_say_the_language, xliff,
-        kinds_are_seen_from_name_or_content)
+        hostile_files_take_linear_time, kinds_are_seen_from_name_or_content)
