@@ -13,7 +13,8 @@
  *
  * One lock guards queues, states and counters; it is held for list operations only. News crosses to the
  * consumer through one bounded queue: a ticket is in it at most once for tokens (is_noted) and once for
- * its end, so the bound is never reached, and a consumer that sleeps costs nothing but latency. */
+ * its end, and counts against max_tickets until that was read; so the bound is never reached, and a consumer that
+ * sleeps costs nothing but latency. */
 #include "sched/sched.h"
 #include "base/cpu.h"
 #include "base/mem.h"
@@ -77,6 +78,7 @@ struct dg_sched {
     struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
     size_t n_models;
     struct dg_mpsc *news;
+    atomic_size_t n_untold; /* tickets that have ended, which the consumer has not read: they keep their places */
     struct dg_sched_stats stats;
     uint64_t served_tokens, busy_ns; /* for the estimate of when there is room */
 };
@@ -99,7 +101,7 @@ static void note(struct dg_sched *sched, struct dg_ticket *ticket, bool is_over)
         return;
     struct news news = {ticket, is_over};
     enum dg_err err = dg_mpsc_push(sched->news, &news);
-    (void)err; /* two places are reserved for every ticket that was accepted */
+    (void)err; /* two places are reserved for every ticket whose end was not read */
 }
 
 bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_over)
@@ -107,8 +109,10 @@ bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_o
     struct news news;
     if (!dg_mpsc_pop(sched->news, &news))
         return false;
-    if (!news.is_over)
-        atomic_store(&news.ticket->is_noted, false);
+    if (news.is_over)
+        atomic_fetch_sub(&sched->n_untold, 1);
+    else /* an exchange, so that what was shown before the note that it takes back is seen behind it */
+        atomic_exchange(&news.ticket->is_noted, false);
     *ticket = news.ticket;
     *is_over = news.is_over;
     return true;
@@ -252,6 +256,7 @@ static void end_running(struct lane *lane, struct dg_ticket *ticket)
     dg_list_unlink(&ticket->link);
     pthread_mutex_lock(&sched->lock);
     ticket->state = DG_TICKET_ENDED;
+    atomic_fetch_add(&sched->n_untold, 1);
     lane->n_running--;
     count_moves(ticket, 0, -1);
     pthread_mutex_unlock(&sched->lock);
@@ -263,6 +268,7 @@ static void end_waiting(struct dg_sched *sched, struct dg_ticket *ticket, enum d
 {
     dg_queue_remove(&ticket->model->queue, ticket);
     ticket->state = DG_TICKET_ENDED;
+    atomic_fetch_add(&sched->n_untold, 1);
     ticket->err = err;
     ticket->ended_ns = now_ns(sched);
     count_moves(ticket, -1, 0);
@@ -748,7 +754,7 @@ enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct
     struct dg_sched_stats *stats = &sched->stats;
     if (sched->is_stopping)
         err = DG_ERR_CLOSED;
-    else if (stats->n_waiting + stats->n_running >= room_of(sched, flow->priority) ||
+    else if (stats->n_waiting + stats->n_running + atomic_load(&sched->n_untold) >= room_of(sched, flow->priority) ||
              (sched->opts.max_tokens && stats->n_waiting &&
               stats->n_tokens_waiting + ticket->n_src > sched->opts.max_tokens))
         err = DG_ERR_BUSY;

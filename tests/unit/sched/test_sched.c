@@ -290,6 +290,42 @@ START_TEST(bulk_leaves_a_quarter_of_the_queue_to_others)
 }
 END_TEST
 
+/* Nobody reads for a long time: what has ended waits, and more is not taken than can be told of. */
+START_TEST(no_end_is_lost_when_the_consumer_sleeps)
+{
+    enum { N = 8, ALL = 6 * N };
+    static struct item items[ALL];
+    set_up();
+    struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = N, .manual = true};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    size_t n_accepted = 0;
+    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    for (size_t i = 0; i < ALL; i++) {
+        fill(&items[i]);
+        items[i].flow.priority = DG_PRIORITY_NORMAL;
+        make_ticket(&items[i], at);
+        enum dg_err err = dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL);
+        n_accepted += !err;
+        if (err)
+            dg_ticket_free(items[i].ticket);
+        while (dg_sched_turn(sched, 0))
+            ;
+    }
+    ck_assert_uint_eq(collect(sched), n_accepted);
+    ck_assert_uint_eq(n_accepted, N);
+    fill(&items[0]);
+    make_ticket(&items[0], at);
+    ck_assert_int_eq(dg_sched_submit(sched, &items[0].flow, items[0].ticket, NULL), DG_OK);
+    while (dg_sched_turn(sched, 0))
+        ;
+    ck_assert_uint_eq(collect(sched), 1);
+    dg_sched_free(sched);
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_short_row_leaves_a_long_one_behind)
 {
     static struct item items[2];
@@ -454,6 +490,7 @@ END_TEST
 
 DG_UNIT(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
         a_sentence_beside_a_bulk_load_waits_a_few_turns_only,
-        bulk_leaves_a_quarter_of_the_queue_to_others, a_short_row_leaves_a_long_one_behind,
+        bulk_leaves_a_quarter_of_the_queue_to_others,
+        no_end_is_lost_when_the_consumer_sleeps, a_short_row_leaves_a_long_one_behind,
         threads_give_the_same_answers_as_turns,
         the_others_go_on_when_a_worker_dies_hangs_or_is_slow, stopping_in_the_middle_leaves_nothing_behind)
