@@ -20,12 +20,14 @@
 #include "base/json_out.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 enum {
     STRANDS_MAX = 1024, /* ids remembered; the oldest idle one makes room */
     RUNNING_MAX = 256,  /* translations under way on one socket */
     ID_MAX = 128,
     VALUES_MAX = 200,
+    REMEMBERED_MAX = 4 << 20, /* bytes of what idle ids remember; the last one keeps what it has */
     LOOK_BYTES = 8192,  /* of a text whose language is to be told */
     MESSAGE_MAX = 64 << 20
 };
@@ -50,7 +52,9 @@ struct strand {
     struct dg_buf head_text;    /* their translation */
     struct dg_buf known;        /* of struct known */
     struct dg_buf translations; /* what they point into */
-    struct dg_buf options;      /* the "translate" message, for updates */
+    struct dg_json *options;    /* the "translate" message, for updates */
+    size_t options_len;         /* its bytes */
+    size_t n_held;              /* bytes that are counted in stream->n_held: while it is idle */
 };
 
 struct stream {
@@ -60,6 +64,7 @@ struct stream {
     char client[64];        /* address, as text */
     struct dg_list strands; /* oldest first */
     size_t n_strands, n_running;
+    size_t n_held; /* bytes of idle strands */
 };
 
 /* ---- Messages out ------------------------------------------------------------------------------- */
@@ -159,12 +164,28 @@ static void forget(struct strand *strand)
     halt(strand);
     dg_list_unlink(&strand->link);
     strand->stream->n_strands--;
+    strand->stream->n_held -= strand->n_held;
     dg_buf_deinit(&strand->source);
     dg_buf_deinit(&strand->head_text);
     dg_buf_deinit(&strand->known);
     dg_buf_deinit(&strand->translations);
-    dg_buf_deinit(&strand->options);
+    dg_json_free(strand->options);
     dg_free(strand);
+}
+
+/* A strand has become idle: the oldest such make room for what it remembers. */
+static void hold(struct strand *strand)
+{
+    struct stream *stream = strand->stream;
+    strand->n_held = 2 * strand->options_len + strand->source.len + strand->head_text.len + strand->known.len +
+                     strand->translations.len;
+    stream->n_held += strand->n_held;
+    for (struct dg_list *at = stream->strands.next; stream->n_held > REMEMBERED_MAX && at != &stream->strands;) {
+        struct strand *other = DG_LIST_ITEM(at, struct strand, link);
+        at = at->next;
+        if (other != strand && !is_busy(other))
+            forget(other);
+    }
 }
 
 static void make_room(struct stream *stream)
@@ -191,7 +212,6 @@ static struct strand *add(struct stream *stream, struct dg_span id)
     dg_buf_init(&strand->head_text, MESSAGE_MAX);
     dg_buf_init(&strand->known, MESSAGE_MAX);
     dg_buf_init(&strand->translations, MESSAGE_MAX);
-    dg_buf_init(&strand->options, MESSAGE_MAX);
     dg_list_link_last(&stream->strands, &strand->link);
     stream->n_strands++;
     return strand;
@@ -216,34 +236,41 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Where the word that follows `at` ends, and where it starts; false when nothing follows. */
-static bool next_word(struct dg_span text, size_t at, size_t *start, size_t *end)
+struct word {
+    size_t start, end;
+};
+
+/* The word that follows `at`, or what is left of the one that it is in; false when nothing follows. `word` is the one
+ * found before it: where there are no blanks it is all of the text, and is not looked through for every sentence. */
+static bool next_word(struct dg_span text, size_t at, struct word *word)
 {
+    const size_t known = at >= word->start && at < word->end ? word->end : 0;
     while (at < text.len && is_blank(text.ptr[at]))
         at++;
-    *start = at;
+    word->start = at;
+    at = known > at ? known : at;
     while (at < text.len && !is_blank(text.ptr[at]))
         at++;
-    *end = at;
-    return *start < text.len;
+    word->end = at;
+    return word->start < text.len;
 }
 
 /* How many of the known sentences the new text begins with, and where what follows them starts. */
 static size_t count_kept(const struct strand *strand, struct dg_span text, size_t *head)
 {
     struct dg_span old = dg_buf_span(&strand->source);
+    struct word word = {0, 0}, old_word = {0, 0};
     size_t common = 0, kept = 0;
     while (common < old.len && common < text.len && old.ptr[common] == text.ptr[common])
         common++;
     *head = 0;
     for (size_t i = 0; i < n_known(strand); i++) {
         struct known known = known_at(strand, i);
-        size_t start, end, old_start, old_end;
-        if (!next_word(text, known.at + known.len, &start, &end) ||
-            !next_word(old, known.at + known.len, &old_start, &old_end) || end != old_end || end > common)
+        if (!next_word(text, known.at + known.len, &word) || !next_word(old, known.at + known.len, &old_word) ||
+            word.end != old_word.end || word.end > common)
             break;
         kept = i + 1;
-        *head = start;
+        *head = word.start;
     }
     return kept;
 }
@@ -343,6 +370,7 @@ static void on_over(void *owner, struct dg_job *job)
     }
     dg_buf_deinit(&buf);
     halt(strand);
+    hold(strand);
 }
 
 static const struct dg_job_listener listener = {
@@ -350,16 +378,13 @@ static const struct dg_job_listener listener = {
 
 /* ---- Messages in -------------------------------------------------------------------------------- */
 
+/* The options; the text is the strand's. */
 static enum dg_err read_ask(struct strand *strand, struct dg_job *job, struct dg_failure *failure)
 {
-    struct dg_json *json;
-    const struct dg_ask_limits limits = {.texts = 1, .characters = strand->stream->api->opts.characters_max};
-    enum dg_err err =
-        dg_ask_parse(dg_buf_span(&strand->options), VALUES_MAX, &job->arena, failure, &json);
-    if (err)
-        return err;
-    err = dg_ask_read(json, &job->arena, &limits, failure, &job->ask);
-    dg_json_free(json);
+    const struct dg_ask_limits limits = {.no_text = true};
+    enum dg_err err = dg_ask_read(strand->options, &job->arena, &limits, failure, &job->ask);
+    if (!err && !(job->ask.texts = dg_arena_calloc(&job->arena, 1, sizeof *job->ask.texts)))
+        err = DG_ERR_NOMEM; /* the failure says so already */
     return err;
 }
 
@@ -431,7 +456,7 @@ static void run(struct strand *strand)
     struct stream *stream = strand->stream;
     struct dg_job *job;
     struct dg_failure failure = {.code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
-    size_t arena_max = (strand->options.len + strand->source.len) * 4 + (4 << 20);
+    size_t arena_max = (strand->options_len + strand->source.len) * 4 + (4 << 20);
     enum dg_err err = dg_job_new(stream->api->engine, &stream->api->jobs, arena_max, &job);
     if (err) {
         give_up(strand, &failure);
@@ -472,22 +497,38 @@ static bool is_free(struct stream *stream, const struct strand *strand, struct d
     return false;
 }
 
-static void on_translate(struct stream *stream, struct dg_span id, struct dg_span text, struct dg_span message)
+/* Whether a text may be so long; else says why not. */
+static bool is_short_enough(struct stream *stream, struct dg_span id, struct dg_span text)
+{
+    struct dg_why why = DG_WHY_NONE;
+    const size_t max = stream->api->opts.characters_max, n = max ? dg_utf8_count(text) : 0;
+    if (n <= max)
+        return true;
+    dg_why_set(&why, DG_ERR_LIMIT, "field 'text': read %zu characters in one text, expected at most %zu", n, max);
+    send_error(stream, id, &(struct dg_failure){.code = "limit_reached", .message = why.text, .field = "text",
+                                                .limit = (int64_t)max, .has_limit = true});
+    return false;
+}
+
+/* Takes the message, of `len` bytes. */
+static void on_translate(struct stream *stream, struct dg_span id, struct dg_span text, struct dg_json **message, size_t len)
 {
     struct strand *strand = find(stream, id);
-    if (!is_free(stream, strand, id))
+    if (!is_free(stream, strand, id) || !is_short_enough(stream, id, text))
         return;
     if (strand)
         forget(strand);
     strand = add(stream, id);
-    if (!strand || dg_buf_append_span(&strand->options, message) != DG_OK ||
-        dg_buf_append_span(&strand->source, text) != DG_OK) {
+    if (!strand || dg_buf_append_span(&strand->source, text) != DG_OK) {
         send_simple_error(stream, id, "overloaded", "There is no memory.");
         if (strand)
             forget(strand);
-    } else {
-        run(strand);
+        return;
     }
+    strand->options = *message;
+    strand->options_len = len;
+    *message = NULL;
+    run(strand);
 }
 
 static void on_update(struct stream *stream, struct dg_span id, struct dg_span text)
@@ -501,7 +542,11 @@ static void on_update(struct stream *stream, struct dg_span id, struct dg_span t
         send_simple_error(stream, id, "too_many", "Too many translations are under way here.");
         return;
     }
+    if (!is_short_enough(stream, id, text))
+        return;
     halt(strand);
+    stream->n_held -= strand->n_held;
+    strand->n_held = 0;
     size_t head, kept = count_kept(strand, text, &head);
     enum dg_err err = keep(strand, text, kept, head);
     dg_buf_clear(&strand->source);
@@ -641,15 +686,15 @@ static enum dg_err read_message(const struct dg_json *json, struct request *requ
     return err;
 }
 
-static void act(struct stream *stream, const struct request *request, const struct dg_json *json,
-                struct dg_span message)
+/* A message to translate is kept: *json is NULL then. */
+static void act(struct stream *stream, const struct request *request, struct dg_json **json, size_t len)
 {
     if (request->type == TRANSLATE)
-        on_translate(stream, request->id, request->text, message);
+        on_translate(stream, request->id, request->text, json, len);
     else if (request->type == UPDATE)
         on_update(stream, request->id, request->text);
     else if (request->type == GENERATE)
-        on_generate(stream, request->id, json, message.len);
+        on_generate(stream, request->id, *json, len);
     else
         on_cancel(stream, request->id);
 }
@@ -678,7 +723,7 @@ static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_sp
                 failure.code = "missing_field";
             send_error(stream, request.id, &failure);
         } else {
-            act(stream, &request, json, message);
+            act(stream, &request, &json, message.len);
         }
         dg_json_free(json);
     }

@@ -357,8 +357,8 @@ static void take_plural(struct reader *reader, struct dg_span rule)
     reader->is_one_alone = reader->has_plural && dg_plural_is_one_alone(&reader->plural, reader->one);
 }
 
-/* Of the first such entry: gettext knows no others. The order of fields in the file: Language comes before Content-Type before Plural-Forms, where msginit wrote them;
- * anywhere else, only the later ones are set. */
+/* Of the first such entry: gettext knows no others. The order of fields in the file: Language comes before Content-Type
+ * before Plural-Forms, where msginit wrote them; anywhere else, only the later ones are set. */
 static void take_header(struct reader *reader, const struct entry *entry)
 {
     const struct field *str = &entry->str[0];

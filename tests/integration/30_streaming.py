@@ -110,6 +110,49 @@ class Streaming(IntegrationTest):
         self.assertTrue("{0}" in done["text"] or lost == ["{0}"], done)
         ws.close()
 
+    def test_an_update_is_held_to_the_limit_of_texts(self):
+        server = self.start(MODELS, "--max-characters=40")
+        ws = Socket(server)
+        ws.send({"type": "translate", "id": "m", "text": "Le chat dort. Je", "target": "en"})
+        ws.until_done("m")
+        for kind in ("update", "translate"):
+            ws.send({"type": kind, "id": "m", "text": "Le chat dort. " * 3, "target": "en"} if kind == "translate" else
+                    {"type": kind, "id": "m", "text": "Le chat dort. " * 3})
+            answer = ws.receive()
+            self.assertEqual((answer["type"], answer["code"], answer["field"], answer["limit"]),
+                             ("error", "limit_reached", "text", 40))
+        ws.send({"type": "update", "id": "m", "text": "Le chat dort. Je dors."})
+        text, done = ws.until_done("m")
+        self.assertEqual((text, done["usage"]["sentences"]), (done["text"], 1))
+        ws.close()
+
+    def test_updates_of_a_text_without_blanks_take_linear_time(self):
+        """Its one word goes on to the end: it is not looked through for every sentence."""
+        server = self.start(MODELS)
+        ws = Socket(server)
+        text = "\u732b\u3002" * 8000
+        ws.send({"type": "translate", "id": "c", "text": text + " a", "source": "fr", "target": "en"})
+        whole = ws.until_done("c")[1]["text"]
+        for _ in range(3):
+            ws.send({"type": "update", "id": "c", "text": text + " a"})
+            said, done = ws.until_done("c")
+            self.assertEqual((said, done["text"]), (whole, whole))
+        ws.close()
+
+    def test_idle_ids_remember_within_a_bound(self):
+        """What many ids remember of large texts does not grow without end: the oldest are forgotten."""
+        server = self.start(MODELS)
+        ws = Socket(server)
+        text = "1 " * 100000
+        for i in range(12):
+            ws.send({"type": "translate", "id": str(i), "text": text, "source": "fr", "target": "en"})
+            ws.until_done(str(i))
+        ws.send({"type": "update", "id": "0", "text": "Le chat dort."})
+        self.assertEqual(ws.receive()["code"], "no_such_id")
+        ws.send({"type": "update", "id": "11", "text": "Le chat dort."})
+        self.assertEqual(ws.until_done("11")[1]["type"], "done")
+        ws.close()
+
     def test_wrong_messages_get_errors_and_leave_the_socket_open(self):
         server = self.start(MODELS)
         ws = Socket(server)
