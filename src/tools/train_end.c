@@ -9,6 +9,7 @@
 #include "train/curve.h"
 #include "train/scores.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,7 +34,8 @@ static enum dg_err judge(const struct train_end *end, const char *name, bool is_
     if (corpus->n == 0)
         return DG_OK;
     enum dg_err err = dg_trainer_judge(end->trainer, corpus, texts, end->n_translate, 1, &greedy, why);
-    if (!err && end->n_translate)
+    const bool translates = end->n_translate && !dg_blueprint_is_reader(&end->setup->bp);
+    if (!err && translates)
         err = dg_trainer_judge(end->trainer, corpus, texts, end->n_translate, end->beam, &beams, why);
     if (err)
         return err;
@@ -45,6 +47,11 @@ static enum dg_err judge(const struct train_end *end, const char *name, bool is_
     row.n_endless = greedy.n_loops;
     row.bleu_beam = beams.bleu;
     row.chrf_beam = beams.chrf;
+    const struct dg_validate_figure task = dg_validate_task(&greedy);
+    if (isfinite(task.value)) {
+        snprintf(row.task, sizeof row.task, "%s", task.name);
+        row.figure = task.value;
+    }
     dg_scores_put(scores, &row);
     if (samples)
         *samples = beams;
@@ -75,7 +82,8 @@ static enum dg_err score_all(const struct train_end *end, bool is_before, struct
     if (!err)
         err = dg_scores_read(scores, path, why);
     if (!err)
-        err = judge(end, "held-out pairs", is_before, &end->setup->dev, end->setup->dev_texts, scores, samples, why);
+        err = judge(end, dg_blueprint_is_reader(&end->setup->bp) ? "held-out lines" : "held-out pairs", is_before,
+                    &end->setup->dev, end->setup->dev_texts, scores, samples, why);
     for (size_t i = 0; i < end->tests->n && !err; i++)
         err = judge_test(end, end->tests->items[i], is_before, scores, why);
     return err ? err : dg_scores_write(scores, path, why);

@@ -65,6 +65,40 @@ static struct dg_span name_of(const char *dir)
 
 /* ---- Sections -------------------------------------------------------------------------------------- */
 
+static enum dg_err put_translator(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    return dg_buf_printf(out,
+                         "| network | Transformer encoder-decoder, %s-norm; width %zu, feed-forward %zu, %zu heads, %zu encoder "
+                         "and %zu decoder layers |\n| vocabulary | %zu pieces for the source, %zu for the target%s |\n",
+                         bp->norm_place == DG_NORM_POST ? "post" : "pre", bp->D, bp->decoder.F, bp->decoder.H,
+                         bp->encoder.n_layers, bp->decoder.n_layers, bp->encoder.V, bp->decoder.V,
+                         bp->tie_source_target ? ", shared" : "");
+}
+
+/* What an encoder alone is for, by its head. */
+static const char *purpose(const struct dg_blueprint *bp)
+{
+    switch (bp->enc.head) {
+    case DG_HEAD_WORDS: return "masked words";
+    case DG_HEAD_POOLED: return bp->enc.rule == DG_LABELS_NUMBER ? "a number" : "labels of texts";
+    case DG_HEAD_TOKENS: return "labels of words";
+    case DG_HEAD_SPANS: return "answers to questions";
+    case DG_HEAD_NONE: break;
+    }
+    return "nothing";
+}
+
+static enum dg_err put_encoder(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    const bool has_labels = bp->enc.head == DG_HEAD_TOKENS || (bp->enc.head == DG_HEAD_POOLED && bp->enc.rule == DG_LABELS_ONE);
+    enum dg_err err = dg_buf_printf(out,
+                                    "| network | Transformer's encoder alone, %s-norm; width %zu, feed-forward %zu, %zu heads, "
+                                    "%zu layers |\n| says | %s |\n| vocabulary | %zu pieces; reads %zu at most |\n",
+                                    bp->norm_place == DG_NORM_POST ? "post" : "pre", bp->D, bp->encoder.F, bp->encoder.H,
+                                    bp->encoder.n_layers, purpose(bp), bp->encoder.V, bp->source_len_max);
+    return err || !has_labels ? err : dg_buf_printf(out, "| labels | %zu |\n", bp->decoder.V);
+}
+
 static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out, struct dg_why *why)
 {
     const struct dg_blueprint *bp = &card->params->bp;
@@ -75,21 +109,22 @@ static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out, stru
     if (!err && card->note.len)
         err = dg_buf_printf(out, "%.*s\n\n", DG_SPAN_FMT(card->note));
     if (!err)
-        err = dg_buf_printf(out,
-                            "| | |\n|---|---|\n| network | Transformer encoder-decoder, %s-norm; width %zu, feed-forward "
-                            "%zu, %zu heads, %zu encoder and %zu decoder layers |\n"
-                            "| vocabulary | %zu pieces for the source, %zu for the target%s |\n"
-                            "| parameters | %zu |\n| file | model.safetensors, %" PRIu64 " bytes (F16) |\n",
-                            bp->norm_place == DG_NORM_POST ? "post" : "pre", bp->D, bp->decoder.F, bp->decoder.H,
-                            bp->encoder.n_layers, bp->decoder.n_layers, bp->encoder.V, bp->decoder.V,
-                            bp->tie_source_target ? ", shared" : "", card->params->n, bytes);
-    return err;
+        err = dg_buf_append_cstr(out, "| | |\n|---|---|\n");
+    if (!err)
+        err = bp->family == DG_FAMILY_ENC ? put_encoder(bp, out) : put_translator(bp, out);
+    return err ? err
+               : dg_buf_printf(out, "| parameters | %zu |\n| file | model.safetensors, %" PRIu64 " bytes (F16) |\n",
+                               card->params->n, bytes);
 }
 
 static enum dg_err put_data(const struct dg_card *card, struct dg_buf *out)
 {
     const struct dg_corpus *train = card->train;
-    enum dg_err err = dg_buf_printf(out,
+    const bool is_enc = card->params->bp.family == DG_FAMILY_ENC;
+    enum dg_err err = is_enc
+                          ? dg_buf_printf(out, "\n## Data\n\n%zu examples of %" PRIu64 " tokens to learn from (repeated ones counted as "
+                                               "often), %zu held out.\n\n", train->n, train->n_source_tokens, card->n_dev)
+                          : dg_buf_printf(out,
                                     "\n## Data\n\n%zu pairs of %" PRIu64 " source and %" PRIu64
                                     " target tokens to learn from (repeated ones counted as often), %zu held out.\n\n",
                                     train->n, train->n_source_tokens, train->n_target_tokens, card->n_dev);
@@ -162,6 +197,10 @@ static enum dg_err put_scores(const struct dg_card *card, struct dg_buf *out)
         return dg_buf_append_cstr(out, "None: no pairs were held out.\n");
     if (!err)
         err = dg_scores_table(card->scores, out);
+    if (!err && card->params->bp.family == DG_FAMILY_ENC)
+        return dg_buf_append_cstr(out, "\nThe loss is -log p for each thing that is asked, of numbers the mean square of the "
+                                       "difference. Accuracy, F1 (of whole entities) and exact (answers with both ends right) are in "
+                                       "per cent; the correlation is Pearson's.\n");
     if (!err)
         err = dg_buf_append_cstr(out, "\nThe loss is -log p for each token under teacher forcing and depends on the "
                                       "vocabulary; BLEU and chrF are as sacreBLEU computes them.\n");
@@ -171,6 +210,14 @@ static enum dg_err put_scores(const struct dg_card *card, struct dg_buf *out)
 static enum dg_err put_limits(const struct dg_card *card, struct dg_buf *out)
 {
     const struct lengths lengths = lengths_of(card->train);
+    if (card->params->bp.family == DG_FAMILY_ENC)
+        return dg_buf_printf(
+            out,
+            "\n## What it cannot do\n\n"
+            "- Anything unlike its %zu examples: of other texts it says something just as surely, and wrong.\n"
+            "- Long texts: those it learned from have %.1f tokens on average, 99 of 100 no more than %zu.\n"
+            "- Be sure because its score is high. Check what matters.\n",
+            card->train->n, lengths.mean, lengths.most);
     return dg_buf_printf(
         out,
         "\n## What it cannot do\n\n"

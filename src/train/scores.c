@@ -22,11 +22,12 @@ static bool parse(const char *line, struct dg_scores_row *row)
     char when[8];
     *row = (struct dg_scores_row){.n = 0};
     const int n = sscanf(line,
-                         "%7[^\t]\t%63[^\t]\t%" SCNu64 "\t%" SCNu64 "\t%lf\t%lf\t%lf\t%d\t%lf\t%lf\t%" SCNu64, when,
+                         "%7[^\t]\t%63[^\t]\t%" SCNu64 "\t%" SCNu64 "\t%lf\t%lf\t%lf\t%d\t%lf\t%lf\t%" SCNu64
+                         "\t%15[^\t]\t%lf", when,
                          row->set, &row->n, &row->n_translated, &row->loss, &row->bleu, &row->chrf, &row->beam,
-                         &row->bleu_beam, &row->chrf_beam, &row->n_endless);
+                         &row->bleu_beam, &row->chrf_beam, &row->n_endless, row->task, &row->figure);
     row->is_before = strcmp(when, "before") == 0;
-    return n == 11;
+    return n == 11 || n == 13;
 }
 
 enum dg_err dg_scores_read(struct dg_scores *scores, const char *path, struct dg_why *why)
@@ -67,9 +68,13 @@ enum dg_err dg_scores_write(const struct dg_scores *scores, const char *path, st
     for (size_t i = 0; i < scores->n && !err; i++) {
         const struct dg_scores_row *r = &scores->rows[i];
         err = dg_buf_printf(&text,
-                            "%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.2f\t%.2f\t%d\t%.2f\t%.2f\t%" PRIu64 "\n",
+                            "%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%.6f\t%.2f\t%.2f\t%d\t%.2f\t%.2f\t%" PRIu64,
                             r->is_before ? "before" : "after", r->set, r->n, r->n_translated, r->loss, r->bleu, r->chrf,
                             r->beam, r->bleu_beam, r->chrf_beam, r->n_endless);
+        if (!err && *r->task)
+            err = dg_buf_printf(&text, "\t%s\t%.4f", r->task, r->figure);
+        if (!err)
+            err = dg_buf_append_byte(&text, '\n');
     }
     if (!err)
         err = dg_file_out_save(path, 0644, text.ptr, text.len, why);
@@ -103,6 +108,8 @@ static enum dg_err put_row(const struct dg_scores_row *row, bool says_when, stru
 {
     enum dg_err err = dg_buf_printf(out, "| %s%s | %" PRIu64 " | %.3f |", row->set,
                                     !says_when ? "" : row->is_before ? ", before" : ", after", row->n, row->loss);
+    if (!err && *row->task)
+        return dg_buf_printf(out, strcmp(row->task, "correlation") == 0 ? " %s %.4f |\n" : " %s %.2f |\n", row->task, row->figure);
     if (!err && row->bleu < 0.0)
         return dg_buf_append_cstr(out, " | | | |\n");
     return err ? err
@@ -121,7 +128,9 @@ static const struct dg_scores_row *before_of(const struct dg_scores *scores, con
 
 enum dg_err dg_scores_table(const struct dg_scores *scores, struct dg_buf *out)
 {
-    enum dg_err err = dg_buf_append_cstr(out, "| set | pairs | loss | translated | BLEU / chrF greedy | BLEU / chrF "
+    const bool has_task = scores->n && *scores->rows[0].task;
+    enum dg_err err = dg_buf_append_cstr(out, has_task ? "| set | examples | loss | judged by |\n|---|---|---|---|\n"
+                                                       : "| set | pairs | loss | translated | BLEU / chrF greedy | BLEU / chrF "
                                               "with beams | without end |\n|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < scores->n && !err; i++) {
         const struct dg_scores_row *row = &scores->rows[i];

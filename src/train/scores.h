@@ -33,6 +33,8 @@ struct dg_scores_row {
     double bleu_beam, chrf_beam; /* with beams */
     int beam;
     uint64_t n_endless; /* greedy translations that did not end */
+    char task[16];      /* what else is judged: "accuracy", "F1", "exact", "correlation"; "": nothing */
+    double figure;
 };
 
 struct dg_scores {

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: ISC
+"""Encoders alone, trained in seconds on the data sets of tests/support/reading_tasks.py, served by the daemon, and asked what
+stands in none of their lines."""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from harness import SOURCES, IntegrationTest, main
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+import reading_tasks as tasks  # noqa: E402
+
+PROGRAM = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+
+
+def run(*args, text="", check=True):
+    done = subprocess.run([PROGRAM, *args], input=text, capture_output=True, timeout=300, check=False, encoding="utf-8")
+    if check and done.returncode != 0:
+        raise AssertionError(f"dragoman {' '.join(args)} exited {done.returncode}: {done.stderr}")
+    return done
+
+
+class TrainRead(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        self.root = tempfile.mkdtemp(prefix="dg-read-")
+        self.addCleanup(shutil.rmtree, self.root)
+        self.models = os.path.join(self.root, "models")
+        os.mkdir(self.models)
+        tasks.write(self.root)
+
+    def file(self, name, text):
+        path = os.path.join(self.root, name)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+    @staticmethod
+    def bytes(*path):
+        with open(os.path.join(*path), "rb") as file:
+            return file.read()
+
+    def train(self, name, *more, out=None, data=None):
+        out = os.path.join(self.models, out or name)
+        done = run("train", "--out", out, *tasks.COMMON, *tasks.RECIPES[name], "--dev-pairs", "40", *more,
+                   data or os.path.join(self.root, tasks.FILES[name]))
+        return out, done.stderr
+
+    def ask(self, server, route, **body):
+        status, _, answer = server.request("POST", f"/v1/{route}", body=json.dumps(body).encode())
+        self.assertEqual(status, 200, answer)
+        return json.loads(answer)["results"]
+
+    def test_every_task_is_learned_and_served(self):
+        said = {name: self.train(name)[1] for name in tasks.RECIPES}
+        for name, figure in (("mood", "100.00 % of the labels right"), ("inference", "100.00 % of the labels right"),
+                             ("names", "F1 100.00"), ("questions", "100.00 % of the answers right"), ("quality", "correlation 0."),
+                             ("words", "% of the masked words right")):
+            self.assertIn(figure, said[name])
+            self.assertIn("the best so far", said[name])
+        self.assertIn("F1 100.00", run("train", "--resume", os.path.join(self.models, "names"), "--test",
+                                       os.path.join(self.root, "names.tsv")).stderr)
+        server = self.start(f"--models-dir={self.models}")
+
+        # What a text is about, document by document.
+        draw = random.Random(99)
+        texts = [tasks.review(draw, "good") for _ in range(4)] + [tasks.review(draw, "bad") for _ in range(4)]
+        labels = [result["labels"][0]["label"] for result in self.ask(server, "classify", model="mood", text=texts)]
+        self.assertEqual(labels, ["good"] * 4 + ["bad"] * 4)
+
+        # Inference between two sentences: the same second sentence, another answer.
+        pairs = [("Emma is rich.", "Emma is wealthy.", "entailment"), ("Emma is poor.", "Emma is wealthy.", "contradiction"),
+                 ("Emma is slow.", "Emma is wealthy.", "neutral"), ("Oscar is glad.", "Oscar is happy.", "entailment")]
+        results = self.ask(server, "classify", model="inference", text=[p[0] for p in pairs], pair=[p[1] for p in pairs])
+        self.assertEqual([result["labels"][0]["label"] for result in results], [p[2] for p in pairs])
+
+        # Named entities.
+        text = "In New Lisbon we met Greta Novak on Friday."
+        entities = self.ask(server, "tag", model="names", text=text)[0]["entities"]
+        self.assertEqual([(e["label"], text[e["start"]:e["start"] + e["length"]]) for e in entities],
+                         [("LOC", "New Lisbon"), ("PER", "Greta Novak")])
+
+        # Questions.
+        context = "Paula was seen in Athens on Sunday."
+        for question, answer in (("Who was it?", "Paula"), ("Where was it?", "Athens"), ("When was it?", "Sunday")):
+            got = self.ask(server, "answer", model="questions", question=question, context=context)[0]
+            self.assertEqual(got["answers"][0]["text"], answer)
+        none = self.ask(server, "answer", model="questions", question="Why was it?", context=context)[0]
+        self.assertGreater(none["none_score"], 0.5)
+
+        # A number.
+        scores = [result["labels"][0]["score"] for result in self.ask(
+            server, "classify", model="quality", text=["bato miru"] * 2, pair=["red apple", "old cloud"])]
+        self.assertGreater(scores[0], scores[1] + 0.3)
+
+        # Masked words.
+        word = self.ask(server, "fill", model="words", text="The train from Rome leaves on [MASK].", top=3)[0]["masks"][0]
+        self.assertIn(word["words"][0]["word"], tasks.DAYS)
+
+        for name, found in (("mood", ["classify", "embed"]), ("names", ["tag", "embed"]), ("questions", ["answer", "embed"])):
+            _, _, answer = server.request("GET", "/v1/models")
+            models = {model["name"]: model for model in json.loads(answer)["models"]}
+            self.assertEqual(models[name]["tasks"], found)
+
+    def test_fine_tuning_goes_on_from_masked_words(self):
+        words, _ = self.train("words", "--steps", "60", "--valid-every", "30")
+        out, said = self.train("names", "--init", words, "--steps", "60", "--test", os.path.join(self.root, "names.tsv"))
+        self.assertIn("the head begins anew", said)
+        self.assertRegex(said, r"names\.tsv, before \| 300 \|")
+        self.assertRegex(said, r"names\.tsv, after \| 300 \|")
+        self.assertEqual(self.bytes(out, "vocab.txt"), self.bytes(words, "vocab.txt"))
+        answer = run("tag", "--model", out, text="Clara came from Oslo.\n").stdout
+        self.assertEqual([(e["label"], e["text"]) for e in json.loads(answer)["entities"]], [("PER", "Clara"), ("LOC", "Oslo")])
+        card = self.bytes(out, "card.md").decode()
+        self.assertIn("encoder alone", card)
+        self.assertIn("labels of words", card)
+        self.assertIn("F1", card)
+        again, said = self.train("names", "--init", out, "--steps", "30", out="again")
+        self.assertNotIn("begins anew", said)
+        self.assertEqual(self.bytes(out, "labels.txt"), self.bytes(again, "labels.txt"))
+        refused = run("train", "--init", out, "--out", os.path.join(self.models, "x"), os.path.join(self.root, "mood.tsv"),
+                      check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("is an encoder alone: expected --task classify", refused.stderr)
+
+    def test_a_run_that_was_interrupted_gives_the_same_bits(self):
+        for name in ("words", "quality"):
+            how = ("--schedule", "constant", "--valid-every", "10", "--dropout", "0.1", "--threads", "2", "--steps")
+            whole, _ = self.train(name, *how, "30", out=f"{name}-whole")
+            parts, _ = self.train(name, *how, "17", out=f"{name}-parts")
+            run("train", "--resume", parts, "--steps", "30")
+            self.assertEqual(self.bytes(whole, "model.safetensors"), self.bytes(parts, "model.safetensors"), name)
+
+    def test_what_is_wrong_is_said(self):
+        json_line = self.file("bad.jsonl", '{"text": "a", "label": "x"}\n{"text": "b"}\n')
+        for args, text, words in (
+                (["--task", "score", self.file("a.tsv", "a\tb\t0.5\na\tb\t1.5\n")], 1, "a.tsv, line 2: expected text<TAB>second text"),
+                (["--task", "tag", self.file("b.tsv", "word\tO\nalone\n")], 1, "b.tsv, line 2: expected word<TAB>label"),
+                (["--task", "answer", self.file("c.tsv", "one\ttwo\n")], 1, "c.tsv, line 1: expected question<TAB>context"),
+                (["--task", "classify", "--family", "encoder", json_line], 1, "bad.jsonl, line 2: field 'label'"),
+                (["--task", "classify", "--family", "encoder", self.file("d.tsv", "x\ta b\nx\tc d\n")], 1, "1 labels were found"),
+                (["--task", "tag", "--family", "rnn", self.file("e.tsv", "")], 2, "expected no --family rnn"),
+                (["--family", "encoder", self.file("f.tsv", "")], 2, "--family encoder translates nothing"),
+                (["--task", "tag", "--swap", self.file("g.tsv", "")], 2, "are not for encoders alone"),
+                (["--task", "masked", self.file("h.txt", "")], 1, "nothing is left to learn from"),
+                (["--task", "masked", "--width", "30", "--heads", "4", self.file("i.txt", "a b\n")], 2, "a multiple of --heads")):
+            done = run("train", "--out", os.path.join(self.root, "out"), *args, check=False)
+            self.assertEqual(done.returncode, text, done.stderr)
+            self.assertIn(words, done.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What is read from columns and from JSON, what is refused and what is dropped; nothing that is held out leaks. */
+#include "train/lessons.h"
+#include "base/buf.h"
+#include "base/file_out.h"
+#include "tmpdir.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+static char dir[DG_TMPDIR_CAP];
+
+/* Reads `text` as a file of that name into `lessons`, which it inits. */
+static enum dg_err read_as(struct dg_lessons *lessons, enum dg_lesson_kind kind, const char *name, const char *text,
+                           struct dg_why *why)
+{
+    const struct dg_lessons_opts opts = {.kind = kind, .len_max = 60};
+    char path[DG_TMPDIR_CAP + 32];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    ck_assert_int_eq(dg_file_out_save(path, 0644, text, strlen(text), NULL), DG_OK);
+    dg_lessons_init(lessons, &opts);
+    return dg_lessons_read(lessons, path, why);
+}
+
+static bool is(struct dg_span text, const char *expected)
+{
+    return dg_span_eq(text, dg_span_cstr(expected));
+}
+
+START_TEST(columns_and_json_say_the_same)
+{
+    static const struct {
+        enum dg_lesson_kind kind;
+        const char *columns, *json;
+    } cases[] = {
+        {DG_LESSON_WORDS, "one\ttwo\n\nthree\n", "{\"text\": \"one\"}\n{\"text\": \"two\"}\n{\"text\": \" three \"}\n"},
+        {DG_LESSON_LABEL, "x\tone\ny\tone\ttwo\r\n", "{\"label\": \"x\", \"text\": \"one\"}\n"
+                                                      "{\"label\": \"y\", \"text\": \"one\", \"pair\": \"two\"}\n"},
+        {DG_LESSON_NUMBER, "one\ttwo\t0.25\n", "{\"text\": \"one\", \"pair\": \"two\", \"score\": 0.25, \"id\": 7}\n"},
+        {DG_LESSON_TAGS, "Anna\tB-PER\nruns\tO\n\n\nno\tO", "{\"words\": [\"Anna\", \"runs\"], \"labels\": [\"B-PER\", \"O\"]}\n"
+                                                           "{\"words\": [\"no\"], \"labels\": [\"O\"]}\n"},
+        {DG_LESSON_ANSWER, "who?\ta b a\ta\t4\nwhy?\ta b\t\n", "{\"question\": \"who?\", \"context\": \"a b a\", \"answer\": \"a\", "
+                                                             "\"start\": 4}\n{\"question\": \"why?\", \"context\": \"a b\"}\n"},
+    };
+    dg_tmpdir_make(dir);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct dg_lessons a, b;
+        struct dg_why why = DG_WHY_NONE;
+        ck_assert_msg(!read_as(&a, cases[c].kind, "a.tsv", cases[c].columns, &why), "%s", why.text);
+        ck_assert_msg(!read_as(&b, cases[c].kind, "b.jsonl", cases[c].json, &why), "%s", why.text);
+        ck_assert_uint_eq(a.n, b.n);
+        ck_assert_uint_gt(a.n, 0);
+        for (size_t i = 0; i < a.n; i++) {
+            const struct dg_lesson *x = &a.list[i], *y = &b.list[i];
+            ck_assert(dg_span_eq(x->text, y->text) && dg_span_eq(x->pair, y->pair) && dg_span_eq(x->label, y->label));
+            ck_assert(x->has_pair == y->has_pair && x->has_answer == y->has_answer && x->number == y->number);
+            ck_assert(x->answer_at == y->answer_at && x->answer_len == y->answer_len && x->n_words == y->n_words);
+            for (size_t j = 0; j < x->n_words; j++)
+                ck_assert(dg_span_eq(x->words[j], y->words[j]) && dg_span_eq(x->tags[j], y->tags[j]));
+        }
+        if (cases[c].kind == DG_LESSON_ANSWER) {
+            ck_assert_uint_eq(a.list[0].answer_at, 4);
+            ck_assert(!a.list[1].has_answer);
+        }
+        dg_lessons_deinit(&a);
+        dg_lessons_deinit(&b);
+    }
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(what_is_no_lesson_is_refused_with_its_line)
+{
+    static const struct {
+        enum dg_lesson_kind kind;
+        const char *name, *text, *words;
+    } cases[] = {
+        {DG_LESSON_LABEL, "a.tsv", "x\ty\nalone\n", "a.tsv, line 2: expected label<TAB>text"},
+        {DG_LESSON_LABEL, "a.tsv", "\ty\n", "line 1: expected a label"},
+        {DG_LESSON_LABEL, "a.tsv", "a\tb\tc\td\n", "line 1: expected label<TAB>text"},
+        {DG_LESSON_NUMBER, "a.tsv", "a\tb\tnan\n", "a number from 0 to 1"},
+        {DG_LESSON_NUMBER, "a.tsv", "a\tb\t-0.1\n", "a number from 0 to 1"},
+        {DG_LESSON_TAGS, "a.tsv", "word\n", "line 1: expected word<TAB>label"},
+        {DG_LESSON_ANSWER, "a.tsv", "q\tc\ta\tx\n", "where it begins"},
+        {DG_LESSON_WORDS, "a.jsonl", "{\"text\": 1}\n", "line 1: "},
+        {DG_LESSON_WORDS, "a.jsonl", "{\n", "line 1: "},
+        {DG_LESSON_NUMBER, "a.jsonl", "{\"text\": \"a\", \"score\": 0.5}\n", "'pair' is missing"},
+        {DG_LESSON_NUMBER, "a.ndjson", "{\"text\": \"a\", \"pair\": \"b\", \"score\": 2}\n", "line 1: "},
+        {DG_LESSON_TAGS, "a.jsonl", "{\"words\": [\"a\"], \"labels\": []}\n", "1 words and 0 labels"},
+        {DG_LESSON_TAGS, "a.jsonl", "{\"words\": [\" \"], \"labels\": [\"O\"]}\n", "word or label 0 is empty"},
+    };
+    dg_tmpdir_make(dir);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct dg_lessons lessons;
+        struct dg_why why = DG_WHY_NONE;
+        ck_assert_int_ne(read_as(&lessons, cases[c].kind, cases[c].name, cases[c].text, &why), DG_OK);
+        ck_assert_msg(strstr(why.text, cases[c].words) != NULL, "%s", why.text);
+        dg_lessons_deinit(&lessons);
+    }
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(what_is_dropped_is_counted)
+{
+    static const char text[] = "who?\tit was me\tyou\n"      /* not there */
+                               "who?\tit was me\tme\n"
+                               "who?\tit was me\tme\n"       /* twice */
+                               "who?\tit was me\tit\t3\n"    /* not there */
+                               "\tit was me\tme\n"
+                               "wh\xff\tit was me\tme\n"
+                               "why?\tit was somebody whom nobody knew and who was not seen again later\t\n";
+    struct dg_lessons lessons;
+    dg_tmpdir_make(dir);
+    ck_assert_int_eq(read_as(&lessons, DG_LESSON_ANSWER, "a.tsv", text, NULL), DG_OK);
+    ck_assert_uint_eq(lessons.n, 1);
+    ck_assert_uint_eq(lessons.list[0].answer_at, 7);
+    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_NO_ANSWER], 2);
+    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_DUPLICATE], 1);
+    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_EMPTY], 1);
+    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_NOT_UTF8], 1);
+    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_LONG], 1);
+    for (int i = 0; i < DG_LESSONS_N_DROPS; i++)
+        ck_assert_uint_gt(strlen(dg_lessons_drop_text((enum dg_lessons_drop)i)), 0);
+    dg_lessons_deinit(&lessons);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+/* Ten contexts, ten questions each: a context is held out with all of its questions or not at all. */
+START_TEST(what_is_held_out_is_held_out_together)
+{
+    struct dg_lessons lessons, others;
+    struct dg_buf text;
+    size_t n_held = 0;
+    dg_tmpdir_make(dir);
+    dg_buf_init(&text, 1 << 16);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(dg_buf_printf(&text, "question %d\tcontext %d\tcontext\n", i, i / 2), DG_OK);
+    ck_assert_int_eq(dg_buf_append_byte(&text, '\0'), DG_OK);
+    ck_assert_int_eq(read_as(&lessons, DG_LESSON_ANSWER, "a.tsv", text.ptr, NULL), DG_OK);
+    ck_assert_int_eq(dg_lessons_hold_out(&lessons, 1000, 7, &n_held), DG_OK);
+    ck_assert_uint_eq(lessons.n, 100);
+    ck_assert_uint_eq(n_held, 10);
+    for (size_t i = 0; i < n_held; i++)
+        for (size_t j = n_held; j < lessons.n; j++)
+            ck_assert(!dg_span_eq(lessons.list[i].pair, lessons.list[j].pair));
+    /* The same rule with a file of its own. */
+    ck_assert_int_eq(read_as(&others, DG_LESSON_ANSWER, "b.tsv", "other?\tcontext 3\tcontext\n", NULL), DG_OK);
+    ck_assert_int_eq(dg_lessons_forbid(&lessons, others.list, others.n), DG_OK);
+    ck_assert_uint_eq(lessons.n, 98);
+    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_LEAK], 2);
+    ck_assert(is(others.list[0].pair, "context 3"));
+    dg_lessons_deinit(&others);
+    dg_lessons_deinit(&lessons);
+    dg_buf_deinit(&text);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+DG_UNIT(columns_and_json_say_the_same, what_is_no_lesson_is_refused_with_its_line, what_is_dropped_is_counted,
+        what_is_held_out_is_held_out_together)
