@@ -68,6 +68,9 @@ struct dg_service {
     struct dg_waker *waker; /* guarded: workers ring it, and it closes before they end */
     struct dg_trust trust;  /* guarded: what is loaded later is checked by the options in force */
     struct list *reloading; /* under way */
+    const struct dg_opt_set *again; /* a reload that came meanwhile; borrowed, NULL: none */
+    void (*on_again)(void *user, enum dg_err err);
+    void *again_user;
     struct list known;      /* what was published from where; nothing in it is loaded */
     uv_timer_t *tick;       /* frees itself when closed */
     size_t n_stalled;       /* as the log has it */
@@ -507,6 +510,15 @@ static void on_work(uv_work_t *work)
     open_list(work->data);
 }
 
+static void reload_again(struct dg_service *service)
+{
+    const struct dg_opt_set *options = service->again;
+    service->again = NULL;
+    enum dg_err err = dg_service_reload(service, options, service->on_again, service->again_user);
+    if (err && service->on_again)
+        service->on_again(service->again_user, err);
+}
+
 static void on_worked(uv_work_t *work, int status)
 {
     struct list *list = work->data;
@@ -526,6 +538,8 @@ static void on_worked(uv_work_t *work, int status)
     if (list->on_loaded)
         list->on_loaded(list->user, list->err, &list->why);
     free_list(list);
+    if (service->again && !service->reloading && !service->is_closed)
+        reload_again(service);
 }
 
 /* Opens the list beside the loop. Takes it, also on failure. */
@@ -543,10 +557,16 @@ static enum dg_err begin(struct dg_service *service, struct list *list)
 enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_set *options,
                               void (*on_over)(void *user, enum dg_err err), void *user)
 {
-    if (service->reloading)
-        return DG_ERR_BUSY;
     struct dg_why why = DG_WHY_NONE;
     struct list *list;
+    if (service->reloading) {
+        service->again = options;
+        service->on_again = on_over;
+        service->again_user = user;
+        dg_log_event(service->log, DG_LOG_NOTICE, "service", DG_LOG_NO_FIELDS,
+                     "models are being loaded just now; they are loaded anew behind that");
+        return DG_OK;
+    }
     enum dg_err err = make_list(service, options, &why, &list);
     if (!err) {
         list->on_over = on_over;

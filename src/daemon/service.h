@@ -42,8 +42,8 @@ void dg_service_on_turn(struct dg_service *service, void (*on_turn)(void *user),
 
 /* Opens every model that `options` name anew, and when all of them work puts them in place of those that
  * serve; models no longer named are let go. If one fails, all stay as they were, and the log says why.
- * `on_over` (err is that failure) is called once, later, from the loop; not when one is under way
- * already: DG_ERR_BUSY. */
+ * `on_over` (err is that failure) is called once, later, from the loop. While models are being loaded the reload waits
+ * for that; of several that wait the last counts, and `options` are borrowed until it has begun. */
 enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_set *options,
                               void (*on_over)(void *user, enum dg_err err),
                               void *user) DG_MUST_CHECK;

@@ -44,6 +44,16 @@ class Reload(IntegrationTest):
         self.reload(server, section.format("fr-en"), "model unloaded")
         self.assertEqual(translate(server, "Merci.", target="xx")[0] // 100, 4)
 
+    def test_a_reload_during_a_reload_is_not_lost(self):
+        section = "[model {}]\npath = " + MODEL + "\n"
+        server = self.start(conf=section.format("fr-en"))
+        for n, name in enumerate(("fr-xx", "fr-yy", "fr-zz")):
+            server.write_conf(section.format("fr-en") + section.format(name))
+            server.signal(signal.SIGHUP)
+            wait_for(lambda: server.log().count("configuration reloaded") > n, "the configuration is read")
+        wait_for(lambda: translate(server, "Merci.", target="zz")[0] == 200, "the last models are served")
+        wait_for(lambda: translate(server, "Merci.", target="xx")[0] // 100 == 4, "the first ones are not")
+
     def test_a_bad_model_leaves_the_old_one_serving(self):
         broken = os.path.join(self.directory, "broken")
         shutil.copytree(MODEL, broken)
