@@ -377,6 +377,8 @@ static enum dg_err read_list(const struct dg_subword *subword, const struct dg_j
     if (!err)
         err = dg_json_get_object(step, "special_tokens", DG_JSON_OPTIONAL, why, &signs);
     template->n = 0;
+    if (!err && dg_json_len(list) > DG_SUBWORD_FRAME_MAX)
+        err = dg_why_set(why, DG_ERR_LIMIT, "a template has more than %d parts", DG_SUBWORD_FRAME_MAX);
     for (size_t i = 0; i < dg_json_len(list) && !err; i++)
         err = read_part(subword, signs, dg_json_at(list, i), template, why);
     for (size_t i = 0; i < template->n && !err; i++)

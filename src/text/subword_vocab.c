@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD_MAX = 100 }; /* characters of a word, where the file does not say */
+enum {
+    WORD_MAX = 100,          /* characters of a word, where the file does not say */
+    MERGES_MAX = 1 << 22,
+};
 
 /* ---- Vocabulary ------------------------------------------------------------------------------------ */
 
@@ -199,6 +202,8 @@ static enum dg_err read_merges_text(struct dg_subword *subword, struct dg_span t
     size_t n = 0, rank = 0;
     for (size_t i = 0; i < text.len; i++)
         n += text.ptr[i] == '\n';
+    if (n >= MERGES_MAX)
+        return dg_why_set(why, DG_ERR_LIMIT, "there are %zu lines of merges, expected less than %d", n, MERGES_MAX);
     enum dg_err err = make_merges(subword, n + 1);
     for (size_t at = 0, end; at < text.len && !err; at = end + 1) {
         const char *line_end = memchr(text.ptr + at, '\n', text.len - at);
