@@ -41,6 +41,7 @@ struct connection {
 struct dragoman {
     uv_loop_t *loop;
     char *host, *port, *prefix, *key;
+    char *authority; /* host and port as the address has them */
     struct connection *connections;
     struct dragoman_request *requests;
     bool is_closed;
@@ -99,6 +100,7 @@ static void free_server_if_over(struct dragoman *server)
     free(server->port);
     free(server->prefix);
     free(server->key);
+    free(server->authority);
     free(server);
 }
 
@@ -259,6 +261,7 @@ static void hear(struct dragoman_request *request, char *event)
 static void on_body(void *user, const char *bytes, size_t n)
 {
     struct dragoman_request *request = user;
+    size_t from = 0, seen = request->body.len ? request->body.len - 1 : 0; /* no event ends before that */
     if (request->is_over)
         return;
     if (append(&request->body, bytes, n) < 0) {
@@ -266,14 +269,16 @@ static void on_body(void *user, const char *bytes, size_t n)
         return;
     }
     while (request->answer.is_stream && !request->is_over && !request->is_cancelled) {
-        char *end = strstr(request->body.at, "\n\n");
+        char *end = strstr(request->body.at + seen, "\n\n");
         if (!end)
             break;
         *end = '\0';
-        size_t taken = (size_t)(end - request->body.at) + 2;
-        hear(request, request->body.at);
-        memmove(request->body.at, request->body.at + taken, request->body.len - taken + 1);
-        request->body.len -= taken;
+        hear(request, request->body.at + from);
+        from = seen = (size_t)(end - request->body.at) + 2;
+    }
+    if (from > 0) {
+        memmove(request->body.at, request->body.at + from, request->body.len - from + 1);
+        request->body.len -= from;
     }
 }
 
@@ -499,8 +504,9 @@ struct dragoman *dragoman_open(uv_loop_t *loop, const char *url, const char *key
     server->host = host_end ? copy(host + 1, (size_t)(host_end - host) - 1) : copy(host, (size_t)(name_end - host));
     server->port = colon ? copy(colon + 1, (size_t)(path - colon) - 1) : copy("80", 2);
     server->prefix = copy(path, prefix_len);
+    server->authority = copy(host, (size_t)(path - host));
     server->key = copy(key ? key : "", key ? strlen(key) : 0);
-    if (!server->host || !server->port || !server->prefix || !server->key) {
+    if (!server->host || !server->port || !server->prefix || !server->key || !server->authority) {
         *error = "there is no memory";
         dragoman_close(server);
         return NULL;
@@ -528,19 +534,16 @@ static int write_message(struct dragoman_request *request, const char *path, con
     const struct dragoman *server = request->server;
     struct bytes *to = &request->message;
     char length[64];
-    int failed = append_text(to, body ? "POST " : "GET ");
-    failed |= append_text(to, server->prefix) | append_text(to, path);
-    failed |= append_text(to, " HTTP/1.1\r\nHost: ") | append_text(to, server->host);
-    failed |= append_text(to, "\r\nUser-Agent: dragoman-c\r\nAccept: application/json, text/event-stream\r\n");
-    if (*server->key)
-        failed |= append_text(to, "Authorization: Bearer ") | append_text(to, server->key) | append_text(to, "\r\n");
-    if (body) {
-        snprintf(length, sizeof length, "Content-Length: %zu\r\n", strlen(body));
-        failed |= append_text(to, "Content-Type: application/json\r\n") | append_text(to, length);
-    }
-    failed |= append_text(to, "\r\n");
     if (body)
-        failed |= append_text(to, body);
+        snprintf(length, sizeof length, "Content-Length: %zu\r\n", strlen(body));
+    const char *const parts[] = {
+        body ? "POST " : "GET ", server->prefix, path, " HTTP/1.1\r\nHost: ", server->authority,
+        "\r\nUser-Agent: dragoman-c\r\nAccept: application/json, text/event-stream\r\n",
+        *server->key ? "Authorization: Bearer " : "", server->key, *server->key ? "\r\n" : "",
+        body ? "Content-Type: application/json\r\n" : "", body ? length : "", "\r\n", body ? body : ""};
+    int failed = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        failed |= append_text(to, parts[i]);
     return failed || to->len > UINT_MAX ? -1 : 0;
 }
 

@@ -167,6 +167,10 @@ export class Live {
         if (this.#strands.has(strand.id)) this.#send(message);
     }
 
+    get _isOpen() {
+        return this.#socket?.readyState === 1;
+    }
+
     _forget(strand) {
         this.#strands.delete(strand.id);
     }
@@ -241,6 +245,8 @@ class Strand {
     /** The same options, a new text. */
     update(text) {
         this.text = text;
+        if (this.#isDone && !this.#live._isOpen) this.#isKnown = false; // a new connection does not know it
+        this.#isDone = false;
         this.#live._send(this, this.#isKnown ? { type: "update", id: this.id, text } : this._opening());
     }
 
@@ -264,6 +270,7 @@ class Strand {
 
     _receive(event) {
         this.#isDone = event.type === "done" || event.type === "error";
+        if (event.type === "error") this.#isKnown = false; // the server may have forgotten it
         this.#onEvent(event, this);
     }
 }

@@ -243,6 +243,41 @@ class Clients(IntegrationTest):
         done = self.run_example(["node"], script, ".mjs")
         self.assertEqual((done.returncode, done.stdout), (0, "unreachable false\nunreachable\n"), done.stderr)
 
+    @unittest.skipUnless(shutil.which("node"), "needs node")
+    def test_javascript_loses_no_update(self):
+        """What is updated while the connection is lost, or after the server refused it, is asked for anew."""
+        script = f"""
+            import {{ Dragoman }} from "file://{os.path.join(CLIENTS, 'js', 'dragoman.js')}";
+            let last;
+            class FakeSocket {{
+                readyState = 0;
+                constructor() {{ last = this; }}
+                send(text) {{ const {{ type, text: said }} = JSON.parse(text); console.log(type, said); }}
+                open() {{ this.readyState = 1; this.onopen(); }}
+                tell(message) {{ this.onmessage({{ data: JSON.stringify({{ id: "1", ...message }}) }}); }}
+                lose() {{ this.readyState = 3; this.onclose({{ code: 1006 }}); }}
+                close() {{}}
+            }}
+            const live = new Dragoman("http://127.0.0.1:1", {{ WebSocket: FakeSocket }}).live();
+            const strand = live.translate("one", {{ target: "en" }}, () => {{}});
+            last.open();
+            last.tell({{ type: "done", text: "1" }});
+            strand.update("two");
+            last.tell({{ type: "error", code: "overloaded", message: "Later." }});
+            strand.update("three");
+            last.tell({{ type: "done", text: "3" }});
+            const lost = last;
+            lost.lose();
+            strand.update("four");
+            while (last === lost) await new Promise(resolve => setTimeout(resolve, 20));
+            last.open();
+            last.tell({{ type: "done", text: "4" }});
+            strand.update("five");
+            live.close();"""
+        done = self.run_example(["node"], script, ".mjs")
+        self.assertEqual((done.returncode, done.stdout.split("\n")[:-1]),
+                         (0, ["translate one", "update two", "translate three", "translate four", "update five"]), done.stderr)
+
     def test_a_server_that_dies_is_said_so_by_the_library_in_c(self):
         server = self.start(*FLAGS)
         server.expected_codes = (-9,)

@@ -100,7 +100,11 @@ class Dragoman:
             response = self._send(method, path, body)
             if 200 <= response.status < 300:
                 return response
-            error = _errors.from_answer(response.status, response.headers, response.read())
+            try:
+                error = _errors.from_answer(response.status, response.headers, response.read())
+            except (OSError, http.client.HTTPException) as failure:
+                self.close()
+                raise _unreachable(failure) from failure
             seconds = error.retry_after if error.retry_after is not None else 1.0
             if response.status not in (429, 503) or attempt == self.retries or seconds > RETRY_SECONDS_MAX:
                 raise error

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, AsyncIterator, Dict, Optional
+import weakref
+from typing import Any, AsyncIterator, Optional
 from urllib.parse import urlsplit, urlunsplit
 
 from . import _errors
@@ -61,7 +62,8 @@ class Live:
         parts = urlsplit(url.rstrip("/"))
         self._url = urlunsplit((parts.scheme.replace("http", "ws"), parts.netloc, parts.path + "/v1/stream", "", ""))
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._strands: Dict[str, Strand] = {}
+        # Those that somebody still holds: a connection that stays for days does not keep all that ran on it.
+        self._strands: "weakref.WeakValueDictionary[str, Strand]" = weakref.WeakValueDictionary()
         self._last = 0
         self._socket: Any = None
         self._reader: Optional["asyncio.Task[None]"] = None
@@ -109,5 +111,5 @@ class Live:
                     strand._events.put_nowait(_errors.from_object(message) if message["type"] == "error" else message)
         except Exception as failure:  # which class depends on the version of websockets
             lost = DragomanError("unreachable", f"The connection was lost: {failure}.")
-        for strand in self._strands.values():
+        for strand in list(self._strands.values()):
             strand._events.put_nowait(lost)
