@@ -542,8 +542,13 @@ static void on_update(struct stream *stream, struct dg_span id, struct dg_span t
         send_simple_error(stream, id, "too_many", "Too many translations are under way here.");
         return;
     }
-    if (!is_short_enough(stream, id, text))
+    if (!is_short_enough(stream, id, text)) {
+        if (is_busy(strand)) { /* the text that it is at is not wanted any more */
+            halt(strand);
+            hold(strand);
+        }
         return;
+    }
     halt(strand);
     stream->n_held -= strand->n_held;
     strand->n_held = 0;
