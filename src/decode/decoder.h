@@ -47,6 +47,7 @@ struct dg_decoder_limits {
     size_t batch_tokens; /* source tokens that one dg_decoder_add may bring; at least source_max */
     size_t step_rows;    /* rows of one step: more take turns; 0: a good value. A sentence is never divided */
     size_t step_prompt;  /* tokens of language models' prompts that one step reads beside its rows; 0: a good value */
+    uint64_t step_work;  /* of encoders alone: multiplications of one step, about; 0: a good value */
     size_t kv_tokens;    /* cached positions of all together; 0: enough for all at their largest */
     size_t alignment_layer; /* decoder layer whose attention is kept, from 1; 0: the last one */
     size_t alignment_head;  /* ... its head, from 1; 0: the mean of all. Both 0: as the model says */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A step: the texts that wait, in the order of their coming, up to what the encoder takes at once; one encoding; then
+/* A batch: the texts that wait, in the order of their coming, up to what the encoder takes at once; one encoding; then
  * what each wants, the heads' products over rows of several texts together where they are of one kind (labels of whole
- * texts), text by text where not. */
+ * texts), text by text where not. A step does a part of that: some rows of a stage of the encoder, or a few rows of a
+ * head, at least; all of it when the network is small. Texts of the batch may be cancelled meanwhile; their rows stay. */
 #include "decode/reader.h"
 #include "base/mem.h"
 #include "decode/decoder.h"
@@ -11,7 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { HEAD_ROWS = 64 }; /* places that go through a head together */
+enum { HEAD_ROWS = 64, HEAD_ROWS_MIN = 4 }; /* places that go through a head together */
+
+static const uint64_t STEP_WORK = 1 << 30; /* 20 to 35 ms of one core: SPEED.md, "reading in turns" */
 
 struct text {
     bool is_used;
@@ -28,10 +31,14 @@ struct dg_reader {
     struct text *texts; /* [n_slots] */
     size_t n_texts, capacity;
     uint64_t n_come;
-    /* Of the present step. */
+    uint64_t step_work;
+    /* Under way. */
     size_t batch[DG_DECODER_ADD_MAX]; /* [n_batch] slots */
     uint16_t generations[DG_DECODER_ADD_MAX];
-    size_t n_batch;
+    size_t n_batch; /* 0: nothing is */
+    bool is_encoded;
+    size_t n_said;   /* texts of the batch before this have what they want, */
+    size_t n_places; /* and so many places of this one */
 };
 
 size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, size_t n_src)
@@ -67,6 +74,7 @@ enum dg_err dg_reader_new(struct dg_reader **out, const struct dg_net *net, cons
     reader->source_max = limits->source_max;
     reader->batch_tokens = limits->batch_tokens;
     reader->n_slots = limits->sentences;
+    reader->step_work = limits->step_work ? limits->step_work : STEP_WORK;
     enum dg_err err = dg_net_state_new(&reader->state, net, &wanted, why);
     if (!err && !(reader->texts = dg_try_calloc(reader->n_slots, sizeof *reader->texts)))
         err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a reader of %zu texts", reader->n_slots);
@@ -246,9 +254,11 @@ static void gather(struct dg_reader *reader)
     }
 }
 
+/* The job of the batch's text `i`; NULL when it was cancelled. */
 static const struct dg_decode_job *job_of(const struct dg_reader *reader, size_t i)
 {
-    return &reader->texts[reader->batch[i]].job;
+    const struct text *text = &reader->texts[reader->batch[i]];
+    return text->is_used && text->generation == reader->generations[i] ? &text->job : NULL;
 }
 
 static bool is_whole(const struct dg_reader *reader, const struct dg_read *read)
@@ -289,7 +299,8 @@ static enum dg_err read_wholes(struct dg_reader *reader)
         struct dg_net_row rows[HEAD_ROWS];
         size_t of[HEAD_ROWS], n = 0;
         for (next = first; next < reader->n_batch && n < HEAD_ROWS; next++) {
-            if (!is_whole(reader, job_of(reader, next)->read))
+            const struct dg_decode_job *job = job_of(reader, next);
+            if (!job || !is_whole(reader, job->read))
                 continue;
             places[n] = (struct dg_net_place){(uint32_t)next, 0};
             rows[n] = (struct dg_net_row){.slot = (uint32_t)reader->batch[next], .token = DG_ID_NONE, .want_logits = true};
@@ -317,59 +328,103 @@ static void read_state(const struct dg_reader *reader, size_t i)
     }
 }
 
-/* What one text's places give: words at some, labels at all. */
-static enum dg_err read_places(struct dg_reader *reader, size_t i)
+/* How many rows may go through the head within `work`. */
+static size_t rows_within(const struct dg_reader *reader, uint64_t work)
+{
+    const uint64_t of_each = (uint64_t)reader->bp->D * (reader->bp->D + reader->bp->decoder.V);
+    const uint64_t n = work / of_each;
+    return n < HEAD_ROWS_MIN ? HEAD_ROWS_MIN : n > HEAD_ROWS ? HEAD_ROWS : (size_t)n;
+}
+
+/* What the next of one text's places give: words at some, labels at all. *done when there are no more. */
+static enum dg_err read_places(struct dg_reader *reader, size_t i, uint64_t *work, bool *done)
 {
     const struct dg_decode_job *job = job_of(reader, i);
     const struct dg_read *read = job->read;
     const bool is_words = read->kind == DG_READ_WORDS;
-    const size_t n_all = is_words ? read->n_at : job->n_src, V = reader->bp->decoder.V;
-    enum dg_err err = DG_OK;
-    for (size_t first = 0; first < n_all && !err; first += HEAD_ROWS) {
-        const size_t n = n_all - first < HEAD_ROWS ? n_all - first : HEAD_ROWS;
-        struct dg_net_place places[HEAD_ROWS];
-        for (size_t k = 0; k < n; k++)
-            places[k] = (struct dg_net_place){(uint32_t)i, is_words ? read->at[first + k] : (uint32_t)(first + k)};
-        err = dg_net_head(reader->state, places, n);
-        for (size_t k = 0; k < n && !err; k++)
-            if (is_words)
-                take_words(reader, read, k, first + k);
-            else
-                take_labels(reader, read, k, read->values + (first + k) * V);
-    }
+    const size_t V = reader->bp->decoder.V, first = reader->n_places, most = rows_within(reader, *work);
+    const size_t n_left = (is_words ? read->n_at : job->n_src) - first, n = n_left < most ? n_left : most;
+    const uint64_t used = (uint64_t)n * reader->bp->D * (reader->bp->D + V);
+    struct dg_net_place places[HEAD_ROWS];
+    for (size_t k = 0; k < n; k++)
+        places[k] = (struct dg_net_place){(uint32_t)i, is_words ? read->at[first + k] : (uint32_t)(first + k)};
+    const enum dg_err err = n ? dg_net_head(reader->state, places, n) : DG_OK;
+    for (size_t k = 0; k < n && !err; k++)
+        if (is_words)
+            take_words(reader, read, k, first + k);
+        else
+            take_labels(reader, read, k, read->values + (first + k) * V);
+    *work -= used < *work ? used : *work;
+    *done = n == n_left;
+    reader->n_places = *done ? 0 : first + n;
     return err;
 }
 
-static enum dg_err read_batch(struct dg_reader *reader)
+/* Takes the next batch and begins to encode it. A recurrent network is small: it reads at once. */
+static enum dg_err begin_batch(struct dg_reader *reader)
 {
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
+    gather(reader);
     for (size_t i = 0; i < reader->n_batch; i++)
         sources[i] = (struct dg_net_source){reader->batch[i], job_of(reader, i)->src, job_of(reader, i)->read->second};
-    enum dg_err err = dg_net_encode(reader->state, sources, reader->n_batch);
-    for (size_t i = 0; i < reader->n_batch && !err; i++) {
-        const struct dg_read *read = job_of(reader, i)->read;
-        if (read->kind == DG_READ_STATE)
-            read_state(reader, i);
-        else if (!is_whole(reader, read))
-            err = read_places(reader, i);
+    reader->n_said = reader->n_places = 0;
+    reader->is_encoded = reader->bp->family != DG_FAMILY_ENC;
+    return reader->n_batch == 0     ? DG_OK
+           : reader->is_encoded ? dg_net_encode(reader->state, sources, reader->n_batch)
+                                : dg_net_encode_begin(reader->state, sources, reader->n_batch);
+}
+
+/* Goes on with the batch as far as the step's work goes; *done: all is read. */
+static enum dg_err read_on(struct dg_reader *reader, bool *done)
+{
+    uint64_t work = reader->step_work;
+    enum dg_err err = DG_OK;
+    if (!reader->is_encoded)
+        reader->is_encoded = dg_net_encode_more(reader->state, &work);
+    while (reader->is_encoded && reader->n_said < reader->n_batch && work > 0 && !err) {
+        const struct dg_decode_job *job = job_of(reader, reader->n_said);
+        bool is_said = true;
+        if (job && job->read->kind == DG_READ_STATE)
+            read_state(reader, reader->n_said);
+        else if (job && !is_whole(reader, job->read))
+            err = read_places(reader, reader->n_said, &work, &is_said);
+        if (!job || is_said)
+            reader->n_places = 0; /* of one that was cancelled in the midst of it, too */
+        reader->n_said += is_said;
     }
-    return err ? err : read_wholes(reader);
+    *done = reader->is_encoded && reader->n_said == reader->n_batch;
+    return *done && !err ? read_wholes(reader) : err;
+}
+
+static bool is_deserted(const struct dg_reader *reader)
+{
+    size_t i = 0;
+    while (i < reader->n_batch && !job_of(reader, i))
+        i++;
+    return i == reader->n_batch;
 }
 
 size_t dg_reader_step(struct dg_reader *reader)
 {
-    gather(reader);
-    if (reader->n_batch == 0)
-        return 0;
+    bool is_done = false;
+    if (is_deserted(reader))
+        reader->n_batch = 0;
+    enum dg_err err = reader->n_batch ? DG_OK : begin_batch(reader);
     const size_t n = reader->n_batch;
-    const enum dg_err err = read_batch(reader);
+    if (n == 0)
+        return 0;
+    if (!err)
+        err = read_on(reader, &is_done);
+    if (!err && !is_done)
+        return n;
     for (size_t i = 0; i < n; i++) {
-        struct text *text = &reader->texts[reader->batch[i]];
-        if (!text->is_used || text->generation != reader->generations[i])
-            continue; /* cancelled from inside a callback */
-        const struct dg_decode_job job = text->job;
-        release(reader, text);
-        job.events->on_read(job.ctx, err);
+        const struct dg_decode_job *job = job_of(reader, i);
+        if (!job)
+            continue; /* cancelled, maybe from inside a callback */
+        const struct dg_decode_job copy = *job;
+        release(reader, &reader->texts[reader->batch[i]]);
+        copy.events->on_read(copy.ctx, err);
     }
+    reader->n_batch = 0;
     return n;
 }

@@ -10,8 +10,9 @@
  *     err = dg_decoder_add(decoder, &job, 1, &handle, &why);
  *     dg_decoder_step(decoder);                                             on_read: `values` are there
  *
- * A step takes as many of the texts that wait as go through the encoder together, the longest waiting first. What a
- * text gets does not depend, to the bit, on its company. One thread at a time. */
+ * As many of the texts that wait as go through an encoder together are read together, the longest waiting first: in one
+ * step or, by a large network, in many, so that others who share the thread have their turns (step_work of decoder.h).
+ * What a text gets does not depend, to the bit, on its company. One thread at a time. */
 #ifndef DG_DECODE_READER_H
 #define DG_DECODE_READER_H
 
@@ -50,7 +51,7 @@ struct dg_reader;
 struct dg_decode_job;
 struct dg_decoder_limits;
 
-/* As of dg_decoder; of the limits sentences, source_max, batch_tokens and kv_tokens count. */
+/* As of dg_decoder; of the limits sentences, source_max, batch_tokens, step_work and kv_tokens count. */
 enum dg_err dg_reader_new(struct dg_reader **reader, const struct dg_net *net, const struct dg_decoder_limits *limits,
                           struct dg_why *why) DG_MUST_CHECK;
 void dg_reader_free(struct dg_reader *reader); /* NULL is fine */
@@ -60,7 +61,7 @@ enum dg_err dg_reader_check(const struct dg_reader *reader, const struct dg_deco
 size_t dg_reader_n_fitting(const struct dg_reader *reader, const struct dg_decode_job *jobs, size_t n);
 enum dg_err dg_reader_add(struct dg_reader *reader, const struct dg_decode_job *jobs, size_t n, uint32_t *handles,
                           struct dg_why *why) DG_MUST_CHECK;
-size_t dg_reader_step(struct dg_reader *reader); /* texts that it read */
+size_t dg_reader_step(struct dg_reader *reader); /* texts that it read, or read on; 0: there are none */
 bool dg_reader_cancel(struct dg_reader *reader, uint32_t handle);
 size_t dg_reader_n_texts(const struct dg_reader *reader);
 

@@ -189,7 +189,7 @@ static enum dg_err read_test(const struct dg_loaded *loaded, const char *path, s
     const struct dg_decode_job job = {.src = ids, .n_src = 2, .events = &events, .ctx = &told, .read = &read};
     if (!err)
         err = dg_decoder_add(decoder, &job, 1, NULL, why);
-    if (!err)
+    while (!err && dg_decoder_n_sentences(decoder) > 0)
         dg_decoder_step(decoder);
     err = err ? err : told;
     for (size_t i = 0; i < n && !err; i++)

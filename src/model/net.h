@@ -160,6 +160,13 @@ struct dg_net_source {
 enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source *sources,
                           size_t n_sources) DG_MUST_CHECK;
 
+/* The same for encoders alone, in parts: others' steps may go between. Begun with sources that fit into `encode_tokens`
+ * together (DG_ERR_RANGE). dg_net_encode_more goes on by about *work multiplications, of which it leaves in *work what it
+ * has not used; true when all is encoded. Not a bit is different. Meanwhile slots may be closed and opened, and nothing
+ * else. */
+enum dg_err dg_net_encode_begin(struct dg_net_state *state, const struct dg_net_source *sources, size_t n_sources) DG_MUST_CHECK;
+bool dg_net_encode_more(struct dg_net_state *state, uint64_t *work);
+
 /* The same for a language model's prompts, in parts: others' steps may go between. dg_net_begin looks at each once
  * (DG_ERR_INVALID, DG_ERR_RANGE as above). dg_net_prefill goes on with begun ones, in their order, by at most `most` tokens,
  * and returns how many it has computed; a slot that is ready for steps then is encoded. What a prompt has in common with one

@@ -22,18 +22,30 @@ void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, 
     net->kernels->norm(out, x, norm->gain, bias, M, net->bp.D, net->bp.norm_epsilon);
 }
 
+const float *dg_net_enter_rows(struct dg_net_state *state, const struct net_norm *norm, size_t first, size_t n)
+{
+    const size_t D = state->net->bp.D;
+    if (state->net->bp.norm_place == DG_NORM_POST)
+        return state->x + first * D;
+    dg_net_norm(state, norm, state->y, state->x + first * D, n);
+    return state->y;
+}
+
 const float *dg_net_enter(struct dg_net_state *state, const struct net_norm *norm, size_t M)
 {
+    return dg_net_enter_rows(state, norm, 0, M);
+}
+
+void dg_net_leave_rows(struct dg_net_state *state, const struct net_norm *norm, size_t first, size_t n)
+{
+    float *x = state->x + first * state->net->bp.D;
     if (state->net->bp.norm_place == DG_NORM_POST)
-        return state->x;
-    dg_net_norm(state, norm, state->y, state->x, M);
-    return state->y;
+        dg_net_norm(state, norm, x, x, n);
 }
 
 void dg_net_leave(struct dg_net_state *state, const struct net_norm *norm, size_t M)
 {
-    if (state->net->bp.norm_place == DG_NORM_POST)
-        dg_net_norm(state, norm, state->x, state->x, M);
+    dg_net_leave_rows(state, norm, 0, M);
 }
 
 void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const float *x, size_t ld_x,
@@ -111,16 +123,21 @@ void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const f
 
 /* ---- Feed-forward ----------------------------------------------------------------------------------- */
 
-void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M)
+void dg_net_ffn_rows(struct dg_net_state *state, const struct net_ffn *ffn, size_t first, size_t n_rows)
 {
     const struct dg_net *net = state->net;
     const size_t D = net->bp.D, F = ffn->fc1.N;
-    const float *in = dg_net_enter(state, &ffn->norm, M);
-    for (size_t m = 0; m < M; m += state->ffn_rows) {
-        const size_t n = M - m < state->ffn_rows ? M - m : state->ffn_rows;
+    const float *in = dg_net_enter_rows(state, &ffn->norm, first, n_rows);
+    float *x = state->x + first * D;
+    for (size_t m = 0; m < n_rows; m += state->ffn_rows) {
+        const size_t n = n_rows - m < state->ffn_rows ? n_rows - m : state->ffn_rows;
         dg_net_linear(state, state->wide, F, in + m * D, D, n, &ffn->fc1, net->act, NULL);
-        dg_net_linear(state, state->x + m * D, D, state->wide, F, n, &ffn->fc2, DG_OP_NONE,
-                      state->x + m * D);
+        dg_net_linear(state, x + m * D, D, state->wide, F, n, &ffn->fc2, DG_OP_NONE, x + m * D);
     }
-    dg_net_leave(state, &ffn->norm, M);
+    dg_net_leave_rows(state, &ffn->norm, first, n_rows);
+}
+
+void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M)
+{
+    dg_net_ffn_rows(state, ffn, 0, M);
 }

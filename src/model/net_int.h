@@ -263,6 +263,12 @@ struct dg_net_state {
     size_t n_encoded;      /* sentences whose output is still in x */
     size_t *encoded_first; /* [slots] first row of each, */
     size_t *encoded_len;   /* ... and how many it has */
+    struct {
+        size_t n_sources, n_rows;
+        size_t layer;
+        int stage;  /* of that layer */
+        size_t at;  /* rows before this have done it */
+    } encoding; /* of dg_net_encode_begin */
 
     struct dg_packed shortlist; /* N 0: none is set */
     size_t shortlist_n;
@@ -289,9 +295,11 @@ void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedd
 
 /* The input of a sub-layer: x itself (post-norm), or its norm, written to y. */
 const float *dg_net_enter(struct dg_net_state *state, const struct net_norm *norm, size_t M);
+const float *dg_net_enter_rows(struct dg_net_state *state, const struct net_norm *norm, size_t first, size_t n);
 
 /* x = norm(x) after a sub-layer of a post-norm network, whose residual is already added. */
 void dg_net_leave(struct dg_net_state *state, const struct net_norm *norm, size_t M);
+void dg_net_leave_rows(struct dg_net_state *state, const struct net_norm *norm, size_t first, size_t n);
 
 void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, float *out,
                  const float *x, size_t M);
@@ -364,5 +372,6 @@ const float *dg_net_position(const struct dg_net_state *state, const struct net_
 
 /* The feed-forward sub-layer with its norm and residual, in place on x[M][D]. */
 void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M);
+void dg_net_ffn_rows(struct dg_net_state *state, const struct net_ffn *ffn, size_t first, size_t n_rows);
 
 #endif

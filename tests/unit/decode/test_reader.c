@@ -60,15 +60,20 @@ struct fixture {
     struct dg_decoder *decoder;
 };
 
-static bool make(struct fixture *f, enum dg_head head, size_t slots)
+static bool make_in_turns(struct fixture *f, enum dg_head head, size_t slots, uint64_t step_work)
 {
     const struct dg_blueprint bp = shape(head);
     const struct dg_decoder_limits limits = {.sentences = slots, .rows = slots, .source_max = LEN, .target_max = 1,
-                                             .batch_tokens = 4 * LEN};
+                                             .batch_tokens = 4 * LEN, .step_work = step_work};
     *f = (struct fixture){.net = NULL};
     n_told = 0;
     ck_assert_int_eq(dg_blueprint_check(&bp, NULL), DG_OK);
     return dg_net_random(&f->net, &bp, NULL, 7, NULL) == DG_OK && dg_decoder_new(&f->decoder, f->net, &limits, NULL) == DG_OK;
+}
+
+static bool make(struct fixture *f, enum dg_head head, size_t slots)
+{
+    return make_in_turns(f, head, slots, 0);
 }
 
 static void unmake(struct fixture *f)
@@ -122,6 +127,65 @@ START_TEST(company_changes_no_bit)
     check_company(DG_HEAD_TOKENS, DG_READ_LABELS);
     check_company(DG_HEAD_WORDS, DG_READ_WORDS);
     check_company(DG_HEAD_NONE, DG_READ_STATE);
+}
+END_TEST
+
+/* Three texts in one step, and in as many as can be, while one of them leaves and another takes its place. */
+static void check_turns(enum dg_head head, enum dg_read_kind kind)
+{
+    struct fixture whole, parts;
+    static float values[7][LEN * V];
+    static float alone[LEN * V];
+    static int32_t words[7][LEN * V];
+    struct told told[7];
+    struct dg_read reads[7];
+    struct dg_decode_job jobs[7];
+    uint32_t handles[3];
+    const bool is_made = make(&whole, head, 4), are_both = make_in_turns(&parts, head, 3, 1) && is_made;
+    for (size_t i = 0; i < 7; i++) {
+        reads[i] = (struct dg_read){.kind = kind, .second = 2, .at = places, .n_at = 2, .n_best = 4, .values = values[i],
+                                    .ids = words[i]};
+        jobs[i] = job_of(i % 4 * 2, 8 - i % 4, &reads[i], &told[i]); /* 4 is 0 again, 5 is 1, 6 is 2; 3 comes later */
+    }
+    if (are_both) {
+        size_t n_steps = 0;
+        ck_assert_int_eq(dg_decoder_add(whole.decoder, jobs, 4, NULL, NULL), DG_OK);
+        ck_assert_uint_eq(dg_decoder_step(whole.decoder), 4);
+        ck_assert_uint_eq(dg_decoder_step(whole.decoder), 0);
+        memcpy(alone, values[3], sizeof alone);
+        memset(values[3], 0, sizeof values[3]);
+        ck_assert_int_eq(dg_decoder_add(parts.decoder, jobs + 4, 3, handles, NULL), DG_OK);
+        for (; dg_decoder_step(parts.decoder) > 0; n_steps++) {
+            if (n_steps != 1)
+                continue;
+            ck_assert(dg_decoder_cancel(parts.decoder, handles[1]));
+            ck_assert_int_eq(dg_decoder_add(parts.decoder, jobs + 3, 1, NULL, NULL), DG_OK);
+        }
+        ck_assert_uint_gt(n_steps, 4);
+        ck_assert_int_eq(told[5].err, DG_ERR_CANCELLED);
+        ck_assert(!told[3].err && !told[4].err && !told[6].err);
+        const size_t n = dg_read_size(dg_net_blueprint(whole.net), &reads[2], 6);
+        ck_assert_mem_eq(values[0], values[4], n * sizeof(float));
+        ck_assert_mem_eq(values[2], values[6], n * sizeof(float));
+        ck_assert_mem_eq(values[3], alone, dg_read_size(dg_net_blueprint(whole.net), &reads[3], 5) * sizeof(float));
+        ck_assert(kind != DG_READ_WORDS || memcmp(words[2], words[6], n * sizeof(int32_t)) == 0);
+
+        /* All leave in the midst of it: nothing is left over. */
+        ck_assert_int_eq(dg_decoder_add(parts.decoder, jobs, 1, handles, NULL), DG_OK);
+        ck_assert_uint_eq(dg_decoder_step(parts.decoder), 1);
+        ck_assert(dg_decoder_cancel(parts.decoder, handles[0]));
+        ck_assert_uint_eq(dg_decoder_step(parts.decoder), 0);
+    }
+    unmake(&whole);
+    unmake(&parts);
+}
+
+START_TEST(turns_change_no_bit)
+{
+    check_turns(DG_HEAD_POOLED, DG_READ_LABELS);
+    check_turns(DG_HEAD_TOKENS, DG_READ_LABELS);
+    check_turns(DG_HEAD_WORDS, DG_READ_WORDS);
+    check_turns(DG_HEAD_NONE, DG_READ_STATE);
 }
 END_TEST
 
@@ -179,4 +243,4 @@ START_TEST(refuses_what_the_network_has_no_head_for)
 }
 END_TEST
 
-DG_UNIT(company_changes_no_bit, what_is_cancelled_is_told_and_leaves_room, refuses_what_the_network_has_no_head_for)
+DG_UNIT(company_changes_no_bit, turns_change_no_bit, what_is_cancelled_is_told_and_leaves_room, refuses_what_the_network_has_no_head_for)
