@@ -127,6 +127,28 @@ static enum dg_err open_reader(struct dg_loaded *loaded, const char *path, struc
 
 /* ---- Template ----------------------------------------------------------------------------------- */
 
+static void replace(char **text, const char *with)
+{
+    dg_free(*text);
+    *text = dg_xstrdup(with);
+}
+
+/* A language model's directory may say itself how it is asked to translate; what was configured comes first. */
+static void take_own_template(struct dg_loaded *loaded)
+{
+    const struct dg_lm_ask *ask = &loaded->blueprint.lm.ask;
+    if (loaded->blueprint.family != DG_FAMILY_LM || *loaded->prompt || *loaded->stop || !*ask->form)
+        return;
+    loaded->is_told_by_files = true;
+    replace(&loaded->prompt, ask->form);
+    replace(&loaded->stop, ask->stop);
+    if (!*loaded->source && !*loaded->target) {
+        loaded->has_own_langs = true;
+        replace(&loaded->source, ask->source);
+        replace(&loaded->target, ask->target);
+    }
+}
+
 /* Reads the template, and how much room it takes: that of the longest names. */
 static enum dg_err open_template(struct dg_loaded *loaded, struct dg_why *why)
 {
@@ -339,6 +361,8 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
     if (!err && reads)
         err = open_reader(loaded, path, why);
     if (!err)
+        take_own_template(loaded);
+    if (!err)
         err = list_languages(loaded, why);
     if (!err && !opts->limits.whole_vocabulary && !reads)
         err = dg_lex_open(&loaded->lex, path, loaded->blueprint.encoder.V, loaded->blueprint.decoder.V, why);
@@ -438,6 +462,8 @@ struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded)
         .informal = dg_xstrdup(loaded->informal),
         .prompt = dg_xstrdup(loaded->prompt),
         .stop = dg_xstrdup(loaded->stop),
+        .is_told_by_files = loaded->is_told_by_files,
+        .has_own_langs = loaded->has_own_langs,
         .n_prompt = loaded->n_prompt,
         .langs = dg_langs_ref(loaded->langs),
         .sched = loaded->sched,

@@ -42,6 +42,7 @@ struct dg_loaded {
     char *path;           /* owned */
     char *source, *target, *formal, *informal; /* owned; as configured, for the next time that it is opened */
     char *prompt, *stop;    /* owned; likewise, of the template */
+    bool is_told_by_files, has_own_langs; /* these two, and the languages, are not configured but the directory's own */
     struct dg_template *template;     /* owned; how it is asked to translate; NULL in a stand-in, and where it is not */
     size_t n_prompt;                  /* tokens of it around a text */
     struct dg_langs *langs; /* a reference; what it reads and says, one of each or many */
@@ -90,9 +91,12 @@ enum dg_err dg_loaded_open(struct dg_loaded **loaded, const struct dg_loaded_opt
 /* As it was configured; borrowed. */
 static inline struct dg_engine_model dg_loaded_model(const struct dg_loaded *loaded)
 {
-    return (struct dg_engine_model){.name = loaded->name, .path = loaded->path, .source = loaded->source,
-                                    .target = loaded->target, .formal = loaded->formal, .informal = loaded->informal,
-                                    .template = loaded->prompt, .stop = loaded->stop};
+    return (struct dg_engine_model){.name = loaded->name, .path = loaded->path,
+                                    .source = loaded->has_own_langs ? "" : loaded->source,
+                                    .target = loaded->has_own_langs ? "" : loaded->target,
+                                    .formal = loaded->formal, .informal = loaded->informal,
+                                    .template = loaded->is_told_by_files ? "" : loaded->prompt,
+                                    .stop = loaded->is_told_by_files ? "" : loaded->stop};
 }
 
 /* It can be asked for translations: every model but those that read, and language models without a template. */

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A prompt is kept as written, with escapes undone and places found when it is filled: it is short. */
+/* The prompt is a form (text/form.h), kept as written. */
 #include "engine/template.h"
 #include "base/mem.h"
 #include "engine/stops.h"
 
 #include <string.h>
-
-enum place { SOURCE, TARGET, SOURCE_CODE, TARGET_CODE, TEXT, N_PLACES, LITERAL = N_PLACES };
-
-static const char *const places[N_PLACES] = {
-    [SOURCE] = "{source}",           [TARGET] = "{target}", [SOURCE_CODE] = "{source-code}",
-    [TARGET_CODE] = "{target-code}", [TEXT] = "{text}",
-};
 
 struct dg_template {
     char prompt[DG_TEMPLATE_TEXT_MAX + 1]; /* checked */
@@ -25,54 +18,11 @@ struct dg_template {
 
 /* ---- Reading ------------------------------------------------------------------------------------- */
 
-/* The next part of a prompt: a place, or bytes as they are (*bytes, of which an escape is one). */
-static enum dg_err next_part(struct dg_span *rest, enum place *place, struct dg_span *bytes, struct dg_why *why)
-{
-    static const char escapes[][2] = {"n", "t", "\\", "{", "|"}, meant[][2] = {"\n", "\t", "\\", "{", "|"};
-    size_t len = 0;
-    *place = LITERAL;
-    if (rest->ptr[0] == '{') {
-        for (int i = 0; i < N_PLACES; i++)
-            if (dg_span_starts(*rest, dg_span_cstr(places[i]))) {
-                *place = (enum place)i;
-                *rest = dg_span_sub(*rest, strlen(places[i]), rest->len);
-                return DG_OK;
-            }
-        return dg_why_set(why, DG_ERR_INVALID,
-                          "template: '%.20s' is no place, expected {source}, {target}, {source-code}, {target-code} or "
-                          "{text}; write \\{ for a brace", rest->ptr);
-    }
-    if (rest->ptr[0] == '\\') {
-        for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
-            if (rest->len > 1 && rest->ptr[1] == escapes[i][0]) {
-                *bytes = dg_span_make(meant[i], 1);
-                *rest = dg_span_sub(*rest, 2, rest->len);
-                return DG_OK;
-            }
-        return dg_why_set(why, DG_ERR_INVALID, "template: '%.2s' is not known, expected \\n, \\t, \\\\, \\{ or \\|", rest->ptr);
-    }
-    while (len < rest->len && rest->ptr[len] != '{' && rest->ptr[len] != '\\')
-        len++;
-    *bytes = dg_span_sub(*rest, 0, len);
-    *rest = dg_span_sub(*rest, len, rest->len);
-    return DG_OK;
-}
-
 static enum dg_err read_prompt(struct dg_template *template, const char *text, struct dg_why *why)
 {
-    struct dg_span rest = dg_span_cstr(text), bytes;
-    size_t n_texts = 0;
-    enum place place;
-    enum dg_err err = DG_OK;
-    if (rest.len > DG_TEMPLATE_TEXT_MAX)
-        return dg_why_set(why, DG_ERR_LIMIT, "template: %zu bytes, expected at most %d", rest.len, DG_TEMPLATE_TEXT_MAX);
-    memcpy(template->prompt, text, rest.len + 1);
-    while (rest.len && !err) {
-        err = next_part(&rest, &place, &bytes, why);
-        n_texts += !err && place == TEXT;
-    }
-    if (!err && n_texts != 1)
-        err = dg_why_set(why, DG_ERR_INVALID, "template: {text} stands there %zu times, expected once", n_texts);
+    const enum dg_err err = dg_form_check(dg_span_cstr(text), why);
+    if (!err)
+        memcpy(template->prompt, text, strlen(text) + 1);
     return err;
 }
 
@@ -88,16 +38,9 @@ static enum dg_err read_stops(struct dg_template *template, const char *text, st
             return dg_why_set(why, DG_ERR_LIMIT, "template-stop: more than %d texts", DG_TEMPLATE_STOPS);
         *stop = dg_span_make(to, 0);
         while (rest.len && rest.ptr[0] != '|') {
-            struct dg_span bytes = dg_span_sub(rest, 0, 1);
-            enum place place = LITERAL;
-            if (rest.ptr[0] == '\\') {
-                enum dg_err err = next_part(&rest, &place, &bytes, why);
-                if (err)
-                    return err;
-            } else {
-                rest = dg_span_sub(rest, 1, rest.len);
-            }
-            *to++ = bytes.ptr[0];
+            const enum dg_err err = dg_form_next_byte(&rest, to++, why);
+            if (err)
+                return err;
             stop->len++;
         }
         rest = dg_span_sub(rest, 1, rest.len);
@@ -189,26 +132,10 @@ static struct dg_span name_of(const struct dg_lang *lang)
 enum dg_err dg_template_fill(const struct dg_template *template, const struct dg_pair *pair, struct dg_span text,
                              struct dg_buf *prompt, size_t *text_at)
 {
-    const size_t begin = prompt->len;
-    struct dg_span rest = dg_span_cstr(template->prompt), bytes = {.len = 0};
-    enum place place;
-    enum dg_err err = DG_OK;
-    while (rest.len && !err) {
-        err = next_part(&rest, &place, &bytes, NULL); /* it was checked */
-        if (!err && place == TEXT)
-            *text_at = prompt->len - begin;
-        const struct dg_span made[] = {
-            [SOURCE] = name_of(pair->source),
-            [TARGET] = name_of(pair->target),
-            [SOURCE_CODE] = dg_span_cstr(pair->source->code),
-            [TARGET_CODE] = dg_span_cstr(pair->target->code),
-            [TEXT] = text,
-            [LITERAL] = bytes,
-        };
-        if (!err)
-            err = dg_buf_append_span(prompt, made[place]);
-    }
-    return err;
+    const struct dg_form_names names = {.source = name_of(pair->source), .target = name_of(pair->target),
+                                        .source_code = dg_span_cstr(pair->source->code),
+                                        .target_code = dg_span_cstr(pair->target->code)};
+    return dg_form_fill(dg_span_cstr(template->prompt), &names, text, prompt, text_at);
 }
 
 const uint8_t *dg_template_ends(const struct dg_template *template)

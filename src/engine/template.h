@@ -12,8 +12,7 @@
  *     ... the search ends with any token of dg_template_ends ...
  *     dg_template_hear(template, said, is_over, &from, &upto);           of what was said, the translation so far
  *
- * Places: {source} and {target} (English names), {source-code} and {target-code}, {text} (once). \n, \t, \\, \{ and, in
- * stop texts, \| are what they mostly are. Several stop texts have | between them; each must be part of some token, because
+ * Places and escapes are those of text/form.h. Several stop texts have | between them; each must be part of some token, because
  * a search can end only where a token does. What a model says before it, without white space at its ends, is the
  * translation.
  *
@@ -27,10 +26,11 @@
 #include "base/why.h"
 #include "engine/langs.h"
 #include "model/blueprint.h"
+#include "text/form.h"
 #include "text/tokenizer.h"
 
 enum {
-    DG_TEMPLATE_TEXT_MAX = 2000, /* bytes of a configured prompt, */
+    DG_TEMPLATE_TEXT_MAX = DG_FORM_MAX, /* bytes of a configured prompt, */
     DG_TEMPLATE_STOP_MAX = 200,  /* of the configured stop texts, */
     DG_TEMPLATE_STOPS = 8,       /* and how many these may be */
 };

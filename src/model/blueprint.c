@@ -380,3 +380,20 @@ size_t dg_blueprint_context(const struct dg_blueprint *bp)
         return bp->D;
     return dg_blueprint_paired_layers(bp) < bp->encoder.n_layers ? bp->rnn.width : 2 * bp->rnn.width;
 }
+
+double dg_rope_step(const struct dg_lm *lm, size_t k)
+{
+    const struct dg_rope *rope = &lm->rope;
+    const double plain = pow(rope->theta, -2.0 * (double)k / (double)lm->head);
+    if (rope->scaling == DG_ROPE_PLAIN)
+        return plain;
+    if (rope->scaling == DG_ROPE_LINEAR)
+        return plain / rope->factor;
+    const double turns = (double)rope->original * plain / (2.0 * 3.14159265358979323846);
+    if (turns < rope->low)
+        return plain / rope->factor;
+    if (turns > rope->high)
+        return plain;
+    const double keep = (turns - rope->low) / (rope->high - rope->low);
+    return (1.0 - keep) * plain / rope->factor + keep * plain;
+}

@@ -140,7 +140,14 @@ struct dg_rope {
     size_t original;
 };
 
-enum { DG_LM_STOP_MAX = 8 };
+enum { DG_LM_STOP_MAX = 8, DG_LM_FORM_TEXT = 2000, DG_LM_STOPS_TEXT = 200, DG_LM_LANGS_TEXT = 200 };
+
+/* How a language model wants to be asked to translate: as `template`, `template-stop`, `source` and `target` of a
+ * configured model (docs/models.md); empty texts: nothing is said. */
+struct dg_lm_ask {
+    char form[DG_LM_FORM_TEXT + 1], stop[DG_LM_STOPS_TEXT + 1];
+    char source[DG_LM_LANGS_TEXT + 1], target[DG_LM_LANGS_TEXT + 1];
+};
 
 /* What only language models have: decoders without an encoder (GPT-2, Llama). In the blueprint `decoder` is their
  * stack; `encoder` says the same, with no layers. Their source is a prompt, of which the answer is the continuation. */
@@ -153,6 +160,7 @@ struct dg_lm {
     struct dg_rope rope;
     int32_t stop[DG_LM_STOP_MAX]; /* tokens that end an answer as eos_id does */
     size_t n_stop;
+    struct dg_lm_ask ask;
 };
 
 /* What stands on an encoder that is alone. */
@@ -282,5 +290,8 @@ const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder);
 const char *dg_seq_attention_name(enum dg_seq_attention attention);
 const char *dg_head_name(enum dg_head head);
 const char *dg_label_rule_name(enum dg_label_rule rule);
+
+/* The angle by which rotary positions turn pair k (0 to head / 2 - 1) from one position to the next. */
+double dg_rope_step(const struct dg_lm *lm, size_t k);
 
 #endif

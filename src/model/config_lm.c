@@ -3,7 +3,9 @@
 
 /* One function per type. */
 #include "model/config_lm.h"
+#include "base/json_out.h"
 #include "model/config_fields.h"
+#include "text/form.h"
 
 #include <string.h>
 
@@ -144,6 +146,33 @@ static void read_llama(struct dg_config_fields *r, struct dg_blueprint *bp, enum
         limit_to_window(r, bp);
 }
 
+/* Texts that end an answer and languages are checked where they are used. */
+static void read_ask(struct dg_config_fields *r, struct dg_blueprint *bp)
+{
+    struct dg_lm_ask *ask = &bp->lm.ask;
+    const struct {
+        const char *name;
+        char *to;
+        size_t max;
+    } rows[] = {{"template", ask->form, DG_LM_FORM_TEXT},
+                {"template_stop", ask->stop, DG_LM_STOPS_TEXT},
+                {"source_languages", ask->source, DG_LM_LANGS_TEXT},
+                {"target_languages", ask->target, DG_LM_LANGS_TEXT}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !r->err; i++) {
+        struct dg_span text = DG_SPAN("");
+        r->err = dg_json_get_string(r->object, rows[i].name, DG_JSON_OPTIONAL, r->why, &text);
+        if (!r->err && (text.len > rows[i].max || (text.len && memchr(text.ptr, 0, text.len))))
+            r->err = dg_why_set(r->why, DG_ERR_LIMIT, "field '%s' has %zu bytes, expected at most %zu, none of them zero",
+                                rows[i].name, text.len, rows[i].max);
+        if (!r->err && text.len)
+            memcpy(rows[i].to, text.ptr, text.len);
+        if (!r->err)
+            rows[i].to[text.len] = '\0';
+    }
+    if (!r->err && *ask->form)
+        r->err = dg_form_check(dg_span_cstr(ask->form), r->why);
+}
+
 enum dg_err dg_config_lm_read_foreign(struct dg_blueprint *bp, const struct dg_json *config, enum dg_config_lm type,
                                       struct dg_why *why)
 {
@@ -152,6 +181,7 @@ enum dg_err dg_config_lm_read_foreign(struct dg_blueprint *bp, const struct dg_j
         read_gpt2(&r, bp);
     else
         read_llama(&r, bp, type);
+    read_ask(&r, bp);
     complete(bp);
     return r.err;
 }
@@ -206,6 +236,7 @@ enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json 
     bp->lm.rope.high = dg_config_real(&r, "rope_high", 4);
     bp->lm.rope.original = dg_config_size(&r, "rope_original", 0);
     read_stop_list(&r, bp);
+    read_ask(&r, bp);
     complete(bp);
     return r.err;
 }
@@ -213,6 +244,30 @@ enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json 
 static const char *yes_no(bool value)
 {
     return value ? "true" : "false";
+}
+
+static enum dg_err print_ask(const struct dg_lm_ask *ask, struct dg_buf *out)
+{
+    const struct {
+        const char *name, *text;
+    } rows[] = {{"template", ask->form},
+                {"template_stop", ask->stop},
+                {"source_languages", ask->source},
+                {"target_languages", ask->target}};
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !err; i++) {
+        struct dg_json_out json;
+        if (!*rows[i].text)
+            continue;
+        err = dg_buf_printf(out, "  \"%s\": ", rows[i].name);
+        dg_json_out_init(&json, out);
+        dg_json_out_cstr(&json, rows[i].text);
+        if (!err)
+            err = dg_json_out_end(&json);
+        if (!err)
+            err = dg_buf_append_cstr(out, ",\n");
+    }
+    return err;
 }
 
 enum dg_err dg_config_lm_print(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -243,5 +298,7 @@ enum dg_err dg_config_lm_print(const struct dg_blueprint *bp, struct dg_buf *out
         err = dg_buf_append_cstr(out, "  \"stop_token_ids\": [");
     for (size_t i = 0; i < lm->n_stop && !err; i++)
         err = dg_buf_printf(out, "%s%d", i ? ", " : "", (int)lm->stop[i]);
-    return err ? err : dg_buf_append_cstr(out, "],\n");
+    if (!err)
+        err = dg_buf_append_cstr(out, "],\n");
+    return err ? err : print_ask(&bp->lm.ask, out);
 }

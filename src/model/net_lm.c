@@ -52,30 +52,12 @@ void dg_net_lm_carve(struct dg_net_state *state, struct net_carve *carve)
     work->lists = dg_net_carve(carve, l->rows, (l->source_len + l->target_len) * sizeof *work->lists);
 }
 
-/* The angle by which pair k is turned from one position to the next. */
-static double frequency(const struct dg_lm *lm, size_t k)
-{
-    const struct dg_rope *rope = &lm->rope;
-    const double plain = pow(rope->theta, -2.0 * (double)k / (double)lm->head);
-    if (rope->scaling == DG_ROPE_PLAIN)
-        return plain;
-    if (rope->scaling == DG_ROPE_LINEAR)
-        return plain / rope->factor;
-    const double turns = (double)rope->original * plain / (2.0 * 3.14159265358979323846);
-    if (turns < rope->low)
-        return plain / rope->factor;
-    if (turns > rope->high)
-        return plain;
-    const double keep = (turns - rope->low) / (rope->high - rope->low);
-    return (1.0 - keep) * plain / rope->factor + keep * plain;
-}
-
 void dg_net_lm_fill(struct dg_net_state *state)
 {
     const struct dg_lm *lm = &state->net->bp.lm;
     const size_t half = lm->head / 2;
     for (size_t k = 0; state->lm.cosines && k < half; k++) {
-        const double step = frequency(lm, k);
+        const double step = dg_rope_step(lm, k);
         for (size_t p = 0; p < n_places(state); p++) {
             state->lm.cosines[p * half + k] = (float)cos((double)p * step);
             state->lm.sines[p * half + k] = (float)sin((double)p * step);

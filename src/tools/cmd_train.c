@@ -52,6 +52,10 @@ struct train {
     int vocab_kind, normaliser, task;
     int64_t words_max;
     struct dg_opt_list begins;
+    const char *form, *from, *to;
+    bool packed;
+    int shape;
+    int64_t kv_heads;
     int64_t width, heads, encoder_layers, decoder_layers, ffn, places, reach, aan_depth;
     int activation, norm, family, cell, attention, decoder;
     bool bidirectional, aan_gate, share_vocab;
@@ -66,7 +70,7 @@ struct train {
     int metric;
 };
 
-enum task { TRANSLATE, CLASSIFY, MASKED, TAG, ANSWER, SCORE };
+enum task { TRANSLATE, CLASSIFY, MASKED, TAG, ANSWER, SCORE, NEXT_WORD };
 enum family { TRANSFORMER, RECURRENT, ENCODER };
 
 /* Tasks of an encoder alone and of nothing else. */
@@ -75,7 +79,7 @@ static bool is_reading(int task)
     return task >= MASKED && task <= SCORE;
 }
 
-static const char *const task_words[] = {"translate", "classify", "masked", "tag", "answer", "score", NULL};
+static const char *const task_words[] = {"translate", "classify", "masked", "tag", "answer", "score", "next-word", NULL};
 static const char *const vocab_words[] = {"bpe", "word", "unigram", NULL};
 static const enum dg_spm_kind vocab_kinds[] = {DG_SPM_BPE, DG_SPM_WORD, DG_SPM_UNIGRAM};
 static const char *const normaliser_words[] = {"nfkc", "ascii", NULL};
@@ -86,6 +90,7 @@ static const char *const attention_words[] = {"none", "location", "dot", "genera
 static const char *const optimiser_words[] = {"adam", "sgd", NULL};
 static const char *const loss_words[] = {"token", "sentence", NULL};
 static const char *const activation_words[] = {"auto", "relu", "silu", "gelu", NULL};
+static const char *const shape_words[] = {"gpt", "llama", NULL}; /* as enum dg_setup_shape */
 static const char *const norm_words[] = {"post", "pre", NULL};
 static const char *const schedule_words[] = {"inverse-sqrt", "cosine", "linear", "constant", NULL};
 static const char *const metric_words[] = {"loss", "bleu", "chrf", "task", NULL};
@@ -102,7 +107,17 @@ static const struct dg_opt_row rows[] = {
      .help = "what is learned: to translate; to tell labels of texts (lines label<TAB>text: by the encoder of --family rnn; with "
              "--family encoder also of two, label<TAB>text<TAB>text), masked words (text), labels of words (word<TAB>label, an "
              "empty line behind a sentence), answers (question<TAB>context<TAB>answer), a number from 0 to 1 "
-             "(text<TAB>text<TAB>number): by an encoder alone. Files *.jsonl hold the same as JSON"},
+             "(text<TAB>text<TAB>number): by an encoder alone; to go on with a text (lines are texts, or pairs with --template): by a "
+             "decoder alone. Files *.jsonl hold the same as JSON"},
+    {DG_OPT_STRING(struct train, form), "template", .def = "", .max = DG_LM_FORM_TEXT, .unit = "TEXT",
+     .help = "next-word: lines are pairs, and what is learned is to say the target behind this text with the source in it, as "
+             "template of a configured model; the model keeps it"},
+    {DG_OPT_STRING(struct train, from), "from", .def = "", .max = DG_LM_LANGS_TEXT, .unit = "LANG",
+     .help = "the language of the sources, for --template"},
+    {DG_OPT_STRING(struct train, to), "to", .def = "", .max = DG_LM_LANGS_TEXT, .unit = "LANG",
+     .help = "the language of the targets, likewise"},
+    {DG_OPT_BOOL(struct train, packed), "packed", .def = "no",
+     .help = "next-word: lines one behind the other, cut wherever --len-max tokens are full, in place of one at a time"},
     {DG_OPT_PATH(struct train, source), "source", .unit = "FILE",
      .help = "lines in the source language, beside or in place of PAIRS; wants --target"},
     {DG_OPT_PATH(struct train, target), "target", .unit = "FILE",
@@ -151,12 +166,17 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(struct train, family), "family", .words = family_words, .def = "transformer", .heading = "Network",
      .help = "a Transformer, a recurrent encoder-decoder, or (with --task classify; the others need not say it) a Transformer's "
              "encoder alone"},
+    {DG_OPT_ENUM(struct train, shape), "shape", .words = shape_words, .def = "gpt",
+     .help = "of a language model, its norms and activation with it: GPT-2's (learned positions, layer norms, GELU), or Llama's "
+             "(rotary positions, RMS norms, gated SiLU)"},
+    {DG_OPT_INT(struct train, kv_heads), "kv-heads", .def = "0", .max = 128,
+     .help = "heads of keys and values of a language model, each for as many queries; 0: one for each of --heads"},
     {DG_OPT_INT(struct train, width), "width", .def = "256", .min = 8, .max = 4096, .help = "width of the model"},
     {DG_OPT_INT(struct train, heads), "heads", .def = "8", .min = 1, .max = 128, .help = "attention heads"},
     {DG_OPT_INT(struct train, encoder_layers), "encoder-layers", .def = "0", .min = 0, .max = 64,
      .help = "layers of the encoder; 0: 4, of a recurrent one 1"},
     {DG_OPT_INT(struct train, decoder_layers), "decoder-layers", .def = "0", .min = 0, .max = 64,
-     .help = "layers of the decoder; 0: 2, of a recurrent one 1"},
+     .help = "layers of the decoder; 0: 2, of a recurrent one 1, of a language model 4"},
     {DG_OPT_ENUM(struct train, decoder), "decoder", .words = decoder_words, .def = "attention",
      .help = "what a Transformer's decoder remembers its own words by: self-attention, or a cell that makes the step cheaper: "
              "SSRU, average attention"},
@@ -188,7 +208,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT(struct train, part_tokens), "part-tokens", .def = "1024", .min = 16, .max = 1000000,
      .help = "tokens that a thread computes at once: memory, not mathematics"},
     {DG_OPT_INT(struct train, len_max), "len-max", .def = "128", .min = 2, .max = 4096,
-     .help = "longest side of a pair in tokens; longer ones are left out"},
+     .help = "longest side of a pair in tokens; longer ones are left out. A language model reads as many at once"},
     {DG_OPT_ENUM(struct train, optimiser), "optimiser", .words = optimiser_words, .def = "adam",
      .help = "Adam, or plain stochastic gradient descent"},
     {DG_OPT_ENUM(struct train, loss), "loss", .words = loss_words, .def = "token",
@@ -317,6 +337,32 @@ static enum dg_err read_script(const char *option, const char *name, int *script
                : DG_OK;
 }
 
+/* What is for language models, and what is not. */
+static enum dg_err check_next_word(const struct train *flags, struct dg_why *why)
+{
+    const bool is_asked = *flags->form || *flags->from || *flags->to || flags->packed || flags->shape || flags->kv_heads;
+    if (*flags->resume) /* the recipe says what it is for */
+        return DG_OK;
+    if (flags->task != NEXT_WORD)
+        return is_asked ? dg_why_set(why, DG_ERR_USAGE, "--template, --from, --to, --packed, --shape and --kv-heads are for "
+                                     "--task next-word") : DG_OK;
+    if (flags->family != TRANSFORMER)
+        return dg_why_set(why, DG_ERR_USAGE, "--task next-word is for --family transformer");
+    if (flags->decoder != DG_DECODER_ATTENTION || flags->reach || flags->guide > 0.0)
+        return dg_why_set(why, DG_ERR_USAGE, "--decoder, --relative and --guided-attention are not for --task next-word");
+    if (flags->kv_heads && flags->heads % flags->kv_heads)
+        return dg_why_set(why, DG_ERR_USAGE, "--kv-heads is %" PRId64 ", expected a divisor of --heads, %" PRId64, flags->kv_heads,
+                          flags->heads);
+    if (flags->shape == DG_SETUP_LLAMA && flags->width / flags->heads % 2)
+        return dg_why_set(why, DG_ERR_USAGE, "--width / --heads is %" PRId64 ", expected an even number for rotary positions",
+                          flags->width / flags->heads);
+    if (!*flags->form && (*flags->from || *flags->to || *flags->source))
+        return dg_why_set(why, DG_ERR_USAGE, "--from, --to and --source are for pairs, expected --template too");
+    if (*flags->form && flags->packed)
+        return dg_why_set(why, DG_ERR_USAGE, "--packed is for lines of text, expected no --template");
+    return DG_OK;
+}
+
 static enum dg_err check(const void *values, const char *name, struct dg_why *why)
 {
     const struct train *flags = values;
@@ -330,7 +376,8 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
     if (is_encoder && (flags->swap || flags->mix.n || *flags->source || flags->guide > 0.0 || flags->optimiser))
         return dg_why_set(why, DG_ERR_USAGE, "--swap, --mix, --source, --guided-attention and --optimiser sgd are not for encoders "
                           "alone");
-    if ((is_encoder || (flags->family == TRANSFORMER && flags->task == TRANSLATE)) && flags->width % flags->heads != 0)
+    const bool is_transformer = flags->family == TRANSFORMER && (flags->task == TRANSLATE || flags->task == NEXT_WORD);
+    if ((is_encoder || is_transformer) && flags->width % flags->heads != 0)
         return dg_why_set(why, DG_ERR_USAGE, "--width is %" PRId64 ", expected a multiple of --heads, %" PRId64,
                           flags->width, flags->heads);
     if ((flags->schedule == DG_SCHEDULE_COSINE || flags->schedule == DG_SCHEDULE_LINEAR) &&
@@ -348,6 +395,9 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
                           flags->guide_head, flags->heads);
     if (!*flags->source != !*flags->target)
         return dg_why_set(why, DG_ERR_USAGE, "expected --source and --target together");
+    const enum dg_err wrong = check_next_word(flags, why);
+    if (wrong)
+        return wrong;
     if (flags->family != RECURRENT && (flags->loss == DG_PASS_LOSS_SENTENCE || flags->teacher < 1.0))
         return dg_why_set(why, DG_ERR_USAGE, "--loss sentence and --teacher-forcing below 1 are for --family rnn");
     if ((flags->decoder != DG_DECODER_ATTENTION || flags->reach) && (flags->family != TRANSFORMER || flags->task != TRANSLATE))
@@ -430,6 +480,26 @@ static struct dg_blueprint encoder_alone(const struct train *flags)
     return bp;
 }
 
+static struct dg_blueprint language_model(const struct train *flags)
+{
+    struct dg_blueprint bp;
+    dg_setup_blueprint_lm(&bp, (enum dg_setup_shape)flags->shape);
+    bp.D = (size_t)flags->width;
+    bp.decoder.H = (size_t)flags->heads;
+    bp.decoder.F = (size_t)flags->ffn;
+    if (flags->decoder_layers)
+        bp.decoder.n_layers = (size_t)flags->decoder_layers;
+    bp.encoder = bp.decoder;
+    bp.encoder.n_layers = 0;
+    bp.lm.head = bp.D / bp.decoder.H;
+    bp.lm.kv_heads = (size_t)(flags->kv_heads ? flags->kv_heads : flags->heads);
+    /* The table has seen to their lengths. */
+    snprintf(bp.lm.ask.form, sizeof bp.lm.ask.form, "%s", flags->form);
+    snprintf(bp.lm.ask.source, sizeof bp.lm.ask.source, "%s", flags->from);
+    snprintf(bp.lm.ask.target, sizeof bp.lm.ask.target, "%s", flags->to);
+    return bp;
+}
+
 static struct dg_setup_opts setup_opts(const struct train *flags)
 {
     struct dg_setup_opts opts = {
@@ -470,6 +540,12 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
     }
     if (flags->family == RECURRENT || flags->task == CLASSIFY) {
         opts.bp = recurrent(flags);
+        return opts;
+    }
+    if (flags->task == NEXT_WORD) {
+        opts.bp = language_model(flags);
+        opts.pairs.lines = !*flags->form;
+        opts.is_packed = flags->packed;
         return opts;
     }
     dg_setup_blueprint(&opts.bp);

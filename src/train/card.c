@@ -65,6 +65,17 @@ static struct dg_span name_of(const char *dir)
 
 /* ---- Sections -------------------------------------------------------------------------------------- */
 
+static bool is_lm(const struct dg_card *card)
+{
+    return card->params->bp.family == DG_FAMILY_LM;
+}
+
+/* A language model that learned from lines of text, and nothing else. */
+static bool has_lines(const struct dg_card *card)
+{
+    return is_lm(card) && !*card->params->bp.lm.ask.form;
+}
+
 static enum dg_err put_translator(const struct dg_blueprint *bp, struct dg_buf *out)
 {
     return dg_buf_printf(out,
@@ -99,6 +110,20 @@ static enum dg_err put_encoder(const struct dg_blueprint *bp, struct dg_buf *out
     return err || !has_labels ? err : dg_buf_printf(out, "| labels | %zu |\n", bp->decoder.V);
 }
 
+static enum dg_err put_network_lm(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    enum dg_err err = dg_buf_printf(
+        out,
+        "| network | language model, a Transformer's decoder alone; %s positions, %s norms, %s%s; width %zu, feed-forward "
+        "%zu, %zu layers of %zu heads, %zu of keys |\n| vocabulary | %zu pieces |\n| context | %zu tokens |\n",
+        dg_positions_name(bp->positions), bp->norm_kind == DG_NORM_RMS ? "RMS" : "layer", bp->lm.gated ? "gated " : "",
+        dg_activation_name(bp->activation), bp->D, bp->decoder.F, bp->decoder.n_layers, bp->decoder.H, bp->lm.kv_heads,
+        bp->decoder.V, bp->lm.context);
+    if (!err && *bp->lm.ask.form)
+        err = dg_buf_printf(out, "| asked to translate by | `%s` |\n", bp->lm.ask.form);
+    return err;
+}
+
 static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out, struct dg_why *why)
 {
     const struct dg_blueprint *bp = &card->params->bp;
@@ -111,7 +136,9 @@ static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out, stru
     if (!err)
         err = dg_buf_append_cstr(out, "| | |\n|---|---|\n");
     if (!err)
-        err = bp->family == DG_FAMILY_ENC ? put_encoder(bp, out) : put_translator(bp, out);
+        err = is_lm(card)                     ? put_network_lm(bp, out)
+              : bp->family == DG_FAMILY_ENC ? put_encoder(bp, out)
+                                            : put_translator(bp, out);
     return err ? err
                : dg_buf_printf(out, "| parameters | %zu |\n| file | model.safetensors, %" PRIu64 " bytes (F16) |\n",
                                card->params->n, bytes);
@@ -121,10 +148,13 @@ static enum dg_err put_data(const struct dg_card *card, struct dg_buf *out)
 {
     const struct dg_corpus *train = card->train;
     const bool is_enc = card->params->bp.family == DG_FAMILY_ENC;
-    enum dg_err err = is_enc
-                          ? dg_buf_printf(out, "\n## Data\n\n%zu examples of %" PRIu64 " tokens to learn from (repeated ones counted as "
-                                               "often), %zu held out.\n\n", train->n, train->n_source_tokens, card->n_dev)
-                          : dg_buf_printf(out,
+    enum dg_err err =
+        is_enc ? dg_buf_printf(out, "\n## Data\n\n%zu examples of %" PRIu64 " tokens to learn from (repeated ones counted as "
+                                    "often), %zu held out.\n\n", train->n, train->n_source_tokens, card->n_dev)
+        : has_lines(card)
+            ? dg_buf_printf(out, "\n## Data\n\n%zu stretches of text of %" PRIu64 " tokens to learn from (repeated ones "
+                            "counted as often), %zu lines held out.\n\n", train->n, train->n_target_tokens, card->n_dev)
+            : dg_buf_printf(out,
                                     "\n## Data\n\n%zu pairs of %" PRIu64 " source and %" PRIu64
                                     " target tokens to learn from (repeated ones counted as often), %zu held out.\n\n",
                                     train->n, train->n_source_tokens, train->n_target_tokens, card->n_dev);
@@ -183,7 +213,9 @@ static enum dg_err put_training(const struct dg_card *card, struct dg_buf *out)
 static enum dg_err put_samples(const struct dg_card *card, struct dg_buf *out)
 {
     static const char *const marks[] = {"", "  -> ", "   = "};
-    enum dg_err err = dg_buf_append_cstr(out, "\nHeld-out sentences, what the model makes of them, and their references:\n\n");
+    enum dg_err err = dg_buf_append_cstr(out, has_lines(card)
+                                                  ? "\nBeginnings of held-out lines, how the model goes on, and how they do:\n\n"
+                                                  : "\nHeld-out sentences, what the model makes of them, and their references:\n\n");
     for (size_t i = 0; i < card->samples->n_samples && !err; i++)
         for (size_t j = 0; j < 3 && !err; j++)
             err = dg_buf_printf(out, "    %s%s\n", marks[j], card->samples->samples[i][j]);
@@ -205,6 +237,17 @@ static enum dg_err put_scores(const struct dg_card *card, struct dg_buf *out)
         err = dg_buf_append_cstr(out, "\nThe loss is -log p for each token under teacher forcing and depends on the "
                                       "vocabulary; BLEU and chrF are as sacreBLEU computes them.\n");
     return err || !card->samples || card->samples->n_samples == 0 ? err : put_samples(card, out);
+}
+
+static enum dg_err put_limits_of_lines(const struct dg_card *card, struct dg_buf *out)
+{
+    return dg_buf_printf(out,
+                         "\n## What it cannot do\n\n"
+                         "- Know: it goes on with a text as texts like its own went on, in fluent words that need not be true.\n"
+                         "- Read more than %zu tokens of prompt and answer together.\n"
+                         "- Other languages and kinds of text than its data's.\n"
+                         "- Tell when it is wrong. Check what matters.\n",
+                         card->params->bp.lm.context);
 }
 
 static enum dg_err put_limits(const struct dg_card *card, struct dg_buf *out)
@@ -237,7 +280,7 @@ enum dg_err dg_card_print(const struct dg_card *card, struct dg_buf *out, struct
     if (!err)
         err = put_scores(card, out);
     if (!err)
-        err = put_limits(card, out);
+        err = has_lines(card) ? put_limits_of_lines(card, out) : put_limits(card, out);
     return err ? err : put_training(card, out);
 }
 

@@ -44,17 +44,23 @@ static float *zeros(size_t n)
     return x;
 }
 
+/* A language model's layers are a decoder's. */
+static bool is_of_decoder(const char *name)
+{
+    return strstr(name, ".decoder.layers.") || strncmp(name, "model.layers.", 13) == 0;
+}
+
 bool dg_optimiser_is_frozen(unsigned freeze, const struct dg_param *param)
 {
     const char *name = param->name;
     if (strstr(name, "norm"))
         return freeze & DG_FREEZE_NORMS || (freeze & DG_FREEZE_ENCODER && strstr(name, ".encoder.layers.")) ||
-               (freeze & DG_FREEZE_DECODER && strstr(name, ".decoder.layers."));
+               (freeze & DG_FREEZE_DECODER && is_of_decoder(name));
     if (strstr(name, ".encoder_attn."))
         return (freeze & (DG_FREEZE_DECODER | DG_FREEZE_CROSS)) != 0;
     if (strstr(name, ".encoder.layers."))
         return (freeze & DG_FREEZE_ENCODER) != 0;
-    if (strstr(name, ".decoder.layers."))
+    if (is_of_decoder(name))
         return (freeze & DG_FREEZE_DECODER) != 0;
     return (freeze & DG_FREEZE_EMBEDDINGS) != 0;
 }

@@ -6,6 +6,7 @@
 #include "train/pairs.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "train/pairs_json.h"
 #include "train/random.h"
 
 #include <string.h>
@@ -71,7 +72,7 @@ static bool differ_too_much(const struct dg_pairs *pairs, size_t a, size_t b)
 
 /* The reason against a line, or DG_PAIRS_N_DROPS; *pair is its two sides. A third column and what follows
  * (remarks, sources) is not looked at. */
-static enum dg_pairs_drop judge(const struct dg_pairs *pairs, struct dg_span line, struct dg_pair *pair)
+static enum dg_pairs_drop judge_pair(const struct dg_pairs *pairs, struct dg_span line, struct dg_pair *pair)
 {
     const char *tab = line.len ? memchr(line.ptr, '\t', line.len) : NULL;
     if (!tab)
@@ -102,6 +103,24 @@ static enum dg_pairs_drop judge(const struct dg_pairs *pairs, struct dg_span lin
     return DG_PAIRS_N_DROPS;
 }
 
+/* The same of a text by itself. */
+static enum dg_pairs_drop judge(const struct dg_pairs *pairs, struct dg_span line, struct dg_pair *pair)
+{
+    if (!pairs->opts.lines)
+        return judge_pair(pairs, line, pair);
+    const struct dg_span text = trim(line);
+    *pair = (struct dg_pair){.source = dg_span_make(text.ptr, 0), .target = text, .repeat = pairs->repeat};
+    if (text.len == 0)
+        return DG_PAIRS_EMPTY;
+    if (!dg_utf8_valid(text, NULL))
+        return DG_PAIRS_NOT_UTF8;
+    if (dg_utf8_count(text) > pairs->opts.len_max)
+        return DG_PAIRS_LONG;
+    if (!has_letter(text))
+        return DG_PAIRS_NO_LETTERS;
+    return dg_script_is_mostly(text, pairs->opts.target_script) ? DG_PAIRS_N_DROPS : DG_PAIRS_SCRIPT;
+}
+
 static enum dg_err append(struct dg_pairs *pairs, struct dg_pair pair)
 {
     if (pairs->n == pairs->cap) {
@@ -123,8 +142,9 @@ static enum dg_err take_line(struct dg_pairs *pairs, struct dg_span line)
     pairs->n_lines++;
     if (drop == DG_PAIRS_N_DROPS && !pairs->opts.duplicates) {
         /* From the first byte of the first side to the last of the second: both lie in one line. */
-        const char *first = pair.source.ptr < pair.target.ptr ? pair.source.ptr : pair.target.ptr;
-        const struct dg_span last = pair.source.ptr < pair.target.ptr ? pair.target : pair.source;
+        const bool is_swapped = pair.source.ptr > pair.target.ptr;
+        const char *first = is_swapped ? pair.target.ptr : pair.source.ptr;
+        const struct dg_span last = is_swapped ? pair.source : pair.target;
         const struct dg_span key = dg_span_make(first, (size_t)(last.ptr + last.len - first));
         if (dg_map_get(&pairs->seen, key, NULL))
             drop = DG_PAIRS_DUPLICATE;
@@ -209,12 +229,31 @@ enum dg_err dg_pairs_read_two(struct dg_pairs *pairs, const char *source_path, c
     return err;
 }
 
+/* Opens a file; of one of JSON what is read from then on is the lines that it stands for. */
+static enum dg_err open_lines(const struct dg_pairs *pairs, struct dg_text_in *in, const char *path, struct dg_why *why)
+{
+    struct dg_text_in objects;
+    if (!dg_pairs_is_json(path))
+        return dg_text_in_open(in, path, why);
+    enum dg_err err = dg_text_in_open(&objects, path, why);
+    if (err)
+        return err;
+    *in = (struct dg_text_in){.at = 0};
+    dg_buf_init(&in->inflated, DG_TEXT_IN_MAX);
+    err = dg_pairs_read_json(&objects, path, pairs->opts.lines, &in->inflated, why);
+    dg_text_in_close(&objects);
+    in->text = dg_buf_span(&in->inflated);
+    if (err)
+        dg_text_in_close(in);
+    return err;
+}
+
 enum dg_err dg_pairs_read(struct dg_pairs *pairs, const char *path, struct dg_why *why)
 {
     struct dg_text_in *in = &pairs->files[pairs->n_files];
     enum dg_err err = check_room(pairs, path, why);
     if (!err)
-        err = dg_text_in_open(in, path, why);
+        err = open_lines(pairs, in, path, why);
     if (err)
         return err;
     pairs->n_files++;
@@ -237,14 +276,14 @@ enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others
     dg_map_init(&sides[0], n);
     dg_map_init(&sides[1], n);
     for (size_t i = 0; i < n && !err; i++) {
-        err = dg_map_put(&sides[0], others[i].source, 1);
+        err = pairs->opts.lines ? DG_OK : dg_map_put(&sides[0], others[i].source, 1);
         if (!err)
             err = dg_map_put(&sides[1], others[i].target, 1);
     }
     /* `others` may be the first n of the list itself: those stay. */
     size_t kept = others == pairs->list ? n : 0;
     for (size_t i = kept; i < pairs->n && !err; i++) {
-        if (dg_map_get(&sides[0], pairs->list[i].source, NULL) ||
+        if ((!pairs->opts.lines && dg_map_get(&sides[0], pairs->list[i].source, NULL)) ||
             (!pairs->opts.labels && dg_map_get(&sides[1], pairs->list[i].target, NULL)))
             pairs->dropped[DG_PAIRS_LEAK]++;
         else

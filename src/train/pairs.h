@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sentence pairs from files of `source<TAB>target` lines (plain or gzip): read, cleaned, split.
+/* Sentence pairs from files of `source<TAB>target` lines or of JSON (pairs_json.h), plain or gzip: read, cleaned, split.
  *
  *     struct dg_pairs pairs;
  *     dg_pairs_init(&pairs, &opts);
@@ -52,6 +52,7 @@ struct dg_pairs_opts {
     bool swap;        /* files are target<TAB>source */
     bool duplicates;  /* keep them */
     bool labels;      /* the target is a label of a classifier: any text, shared by many */
+    bool lines;       /* no pairs but texts, a line each: sources are empty, targets are the lines */
     int source_script, target_script; /* dg_script_find: most letters must be in it; DG_SCRIPT_ANY: any */
 };
 

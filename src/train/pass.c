@@ -100,6 +100,10 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
         dg_pass_seq_carve(pass, c);
         return;
     }
+    if (pass->lm) {
+        dg_pass_lm_carve(pass, c);
+        return;
+    }
     carve_side(pass, c, &pass->source, Ms);
     if (pass->enc)
         dg_pass_enc_carve(pass, c);
@@ -139,6 +143,7 @@ static enum dg_err make_family(struct dg_pass *pass)
     const struct dg_blueprint *bp = &pass->params->bp;
     return bp->family == DG_FAMILY_SEQ   ? dg_pass_seq_new(&pass->seq, bp)
            : bp->family == DG_FAMILY_ENC ? dg_pass_enc_new(&pass->enc)
+           : bp->family == DG_FAMILY_LM  ? dg_pass_lm_new(&pass->lm, bp)
                                          : DG_OK;
 }
 
@@ -172,6 +177,8 @@ enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
     made->bytes = c.used;
     c = (struct dg_pass_carve){.block = made->block};
     carve_all(made, &c);
+    if (made->lm)
+        dg_pass_lm_fill(made);
     dg_gemm_init();
     *pass = made;
     return DG_OK;
@@ -185,6 +192,7 @@ void dg_pass_free(struct dg_pass *pass)
     dg_free(pass->decoder);
     dg_pass_seq_free(pass->seq);
     dg_pass_enc_free(pass->enc);
+    dg_pass_lm_free(pass->lm);
     dg_free(pass->block);
     dg_free(pass);
 }
@@ -198,9 +206,11 @@ size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *ex
 {
     size_t source = 0, target = 0, scores = 0, i = 0;
     for (; i < n; i++) {
-        const size_t n_target = pass->enc ? 0 : examples[i].n_target; /* an encoder alone has no target's rows */
-        const size_t longest = larger(examples[i].n_source, n_target);
-        source += examples[i].n_source;
+        /* An encoder alone has no target's rows; a language model reads both sides as one text. */
+        const size_t n_source = pass->lm ? 0 : examples[i].n_source;
+        const size_t n_target = pass->enc ? 0 : examples[i].n_target + (pass->lm ? examples[i].n_source - 1 : 0);
+        const size_t longest = larger(n_source, n_target);
+        source += n_source;
         target += n_target;
         scores += longest * longest;
         if (source > pass->limits.source_rows || target > pass->limits.target_rows ||
@@ -345,6 +355,10 @@ static void run(struct dg_pass *pass, const struct dg_pass_batch *batch, struct 
         dg_pass_seq_run(pass, sums);
         return;
     }
+    if (pass->lm) {
+        dg_pass_lm_run(pass, sums);
+        return;
+    }
     pass->source.M = pass->target.M = 0;
     pass->source.row = batch->source_row;
     pass->target.row = batch->target_row;
@@ -359,7 +373,7 @@ static void run(struct dg_pass *pass, const struct dg_pass_batch *batch, struct 
         return;
     }
     const float *encoded = encode(pass);
-    dg_pass_loss(pass, decode(pass, encoded), sums);
+    dg_pass_loss(pass, decode(pass, encoded), pass->target.M, sums);
     if (!pass->is_training)
         return;
     decode_back(pass, encoded);

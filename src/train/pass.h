@@ -37,7 +37,10 @@ struct dg_pass; /* opaque */
  *     WORDS    nothing
  *     POOLED   the label's number, or the bits of a float (DG_LABELS_NUMBER)
  *     TOKENS   n_source labels, DG_EXAMPLE_UNSAID where nothing is to be said
- *     SPANS    the answer's first token and its last; 0, 0: there is none */
+ *     SPANS    the answer's first token and its last; 0, 0: there is none
+ *
+ * Of a language model the source is what is only read (the token that texts begin with, or a prompt), and the target is
+ * what goes on from there. */
 struct dg_example {
     const int32_t *source; /* borrowed */
     const int32_t *target;
@@ -83,7 +86,8 @@ struct dg_pass_batch {
     enum dg_pass_loss loss; /* plain recurrent networks; `scale` is then 1 / (pairs of the whole batch) */
     struct dg_pass_mask mask; /* an encoder's head for words */
     uint64_t key;    /* draws the dropout: seed and number of the step */
-    uint64_t source_row, target_row; /* tokens of the whole batch before this part: dropout counts by them */
+    uint64_t source_row, target_row; /* tokens of the whole batch before this part: dropout counts by them, */
+    uint64_t first;                  /* and of a language model by examples too */
 };
 
 /* Sums over target tokens (or sentences, where the loss is theirs); += */

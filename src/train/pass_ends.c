@@ -166,17 +166,25 @@ static double row_loss(const struct dg_pass *pass, float *logits, size_t V, size
                              : pass->k->loss_only(logits, V, target, batch->smoothing, plain);
 }
 
-void dg_pass_loss(struct dg_pass *pass, const float *h, struct dg_pass_sums *sums)
+/* What makes logits: a matrix [V, D] and maybe a bias. */
+static struct dg_linear_weights output_of(const struct dg_pass *pass)
 {
-    const struct dg_transformer_weights *w = &pass->params->weights.transformer;
-    const size_t D = pass->params->bp.D, V = pass->params->bp.decoder.V, M = pass->target.M;
+    const struct dg_weights *w = &pass->params->weights;
+    return w->family == DG_FAMILY_LM ? (struct dg_linear_weights){.weight = w->lm.output}
+                                     : (struct dg_linear_weights){w->transformer.output, w->transformer.output_bias};
+}
+
+void dg_pass_loss(struct dg_pass *pass, const float *h, size_t M, struct dg_pass_sums *sums)
+{
+    const struct dg_linear_weights w = output_of(pass);
+    const size_t D = pass->params->bp.D, V = pass->params->bp.decoder.V;
     struct cursor at = {0};
     for (size_t first = 0; first < M; first += pass->logits_rows) {
         const size_t rows = M - first < pass->logits_rows ? M - first : pass->logits_rows;
         const float *in = h + first * D;
-        dg_gemm_nt(pass->logits, V, in, D, pass_weight(&w->output), D, rows, V, D, 0.0f);
-        if (dg_tensor_present(&w->output_bias))
-            pass->k->bias_act(pass->logits, pass->logits, pass_weight(&w->output_bias), rows, V, DG_OP_NONE);
+        dg_gemm_nt(pass->logits, V, in, D, pass_weight(&w.weight), D, rows, V, D, 0.0f);
+        if (dg_tensor_present(&w.bias))
+            pass->k->bias_act(pass->logits, pass->logits, pass_weight(&w.bias), rows, V, DG_OP_NONE);
         for (size_t m = 0; m < rows; m++) {
             double plain;
             sums->loss += row_loss(pass, pass->logits + m * V, V, next_target(pass, &at), &plain);
@@ -184,10 +192,10 @@ void dg_pass_loss(struct dg_pass *pass, const float *h, struct dg_pass_sums *sum
         }
         if (!pass->is_training)
             continue;
-        dg_gemm_nn(pass->dx + first * D, D, pass->logits, V, pass_weight(&w->output), D, rows, D, V, 0.0f);
-        dg_gemm_tn(pass_gradient(pass, &w->output), D, pass->logits, V, in, D, V, D, rows, 1.0f);
-        if (dg_tensor_present(&w->output_bias))
-            pass->k->column_sum(pass_gradient(pass, &w->output_bias), pass->logits, rows, V);
+        dg_gemm_nn(pass->dx + first * D, D, pass->logits, V, pass_weight(&w.weight), D, rows, D, V, 0.0f);
+        dg_gemm_tn(pass_gradient(pass, &w.weight), D, pass->logits, V, in, D, V, D, rows, 1.0f);
+        if (dg_tensor_present(&w.bias))
+            pass->k->column_sum(pass_gradient(pass, &w.bias), pass->logits, rows, V);
     }
     sums->n_tokens += M;
     sums->n_losses += (double)M;

@@ -83,6 +83,7 @@ void *dg_pass_carve(struct dg_pass_carve *c, size_t n, size_t size);
 
 struct seq_pass; /* pass_seq.h */
 struct enc_pass; /* pass_enc.c */
+struct lm_pass;  /* pass_lm.c */
 
 struct dg_pass {
     const struct dg_params *params;
@@ -100,6 +101,7 @@ struct dg_pass {
 
     struct seq_pass *seq; /* of a plain recurrent network, in place of all that stands here but logits and scratch */
     struct enc_pass *enc; /* of an encoder alone, in place of what belongs to the target */
+    struct lm_pass *lm;   /* what a language model has beside the target's side */
 
     float *dx;       /* [max(Ms, Mt), D] gradient of the stream */
     float *dmid;     /* the same: of a sub-layer's output or input */
@@ -233,12 +235,20 @@ int32_t dg_pass_enc_id(const struct dg_pass *pass, size_t m);
 const float *dg_pass_layers(struct dg_pass *pass, const struct dg_encoder_layer *w, const struct dg_norm_weights *norm);
 void dg_pass_layers_back(struct dg_pass *pass, const struct dg_encoder_layer *w, const struct dg_norm_weights *norm);
 
+/* ---- Language models (pass_lm.c) ------------------------------------------------------------------- */
+
+enum dg_err dg_pass_lm_new(struct lm_pass **lm, const struct dg_blueprint *bp) DG_MUST_CHECK;
+void dg_pass_lm_free(struct lm_pass *lm); /* NULL is fine */
+void dg_pass_lm_carve(struct dg_pass *pass, struct dg_pass_carve *c);
+void dg_pass_lm_fill(struct dg_pass *pass); /* the tables, after carving */
+void dg_pass_lm_run(struct dg_pass *pass, struct dg_pass_sums *sums);
+
 /* ---- Both ends (pass_ends.c) ----------------------------------------------------------------------- */
 
 void dg_pass_embed(struct dg_pass *pass, bool is_target, uint64_t site);
 void dg_pass_embed_back(struct dg_pass *pass, bool is_target, uint64_t site);
 
-/* The loss over h [Mt, D]; with is_training dx becomes its gradient. */
-void dg_pass_loss(struct dg_pass *pass, const float *h, struct dg_pass_sums *sums);
+/* The loss over h [M, D], a row for each target token; with is_training dx becomes its gradient. */
+void dg_pass_loss(struct dg_pass *pass, const float *h, size_t M, struct dg_pass_sums *sums);
 
 #endif

@@ -9,6 +9,7 @@
 #include "model/config.h"
 #include "model/labels.h"
 #include "train/aligner.h"
+#include "train/texts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -95,6 +96,38 @@ void dg_setup_blueprint_seq(struct dg_blueprint *bp)
     bp->embedding_scale = 1.0f;
     bp->tie_source_target = bp->tie_output = false;
     bp->start = DG_START_TOKEN; /* the end token, which is never read otherwise */
+}
+
+void dg_setup_blueprint_lm(struct dg_blueprint *bp, enum dg_setup_shape shape)
+{
+    const bool is_gpt = shape == DG_SETUP_GPT;
+    dg_setup_blueprint(bp);
+    bp->family = DG_FAMILY_LM;
+    bp->decoder = (struct dg_stack){4, 8, 1024, 0};
+    bp->encoder = bp->decoder;
+    bp->encoder.n_layers = 0;
+    bp->lm = (struct dg_lm){.head = 32, .kv_heads = 8, .gated = !is_gpt, .qkv_bias = is_gpt, .o_bias = is_gpt,
+                            .ffn_bias = is_gpt, .rope = {.theta = 10000.0, .factor = 1.0, .low = 1.0, .high = 4.0}};
+    bp->positions = is_gpt ? DG_POS_LEARNED : DG_POS_ROTARY;
+    bp->norm_kind = is_gpt ? DG_NORM_LAYER : DG_NORM_RMS;
+    bp->norm_place = DG_NORM_PRE;
+    bp->final_norm = true;
+    bp->activation = is_gpt ? DG_ACT_GELU_TANH : DG_ACT_SILU;
+    bp->embedding_scale = 1.0f;
+    bp->tie_source_target = bp->output_bias = false;
+    bp->start = DG_START_PROMPT;
+    bp->n_beams = 1;
+}
+
+/* What is asked for is a language model; one that learns from lines of text. */
+static bool is_lm(const struct make *make)
+{
+    return make->opts->bp.family == DG_FAMILY_LM;
+}
+
+static bool has_lines(const struct make *make)
+{
+    return is_lm(make) && !*make->opts->bp.lm.ask.form;
 }
 
 /* ---- Pairs ----------------------------------------------------------------------------------------- */
@@ -187,8 +220,9 @@ static enum dg_err write_dev(const struct make *make, struct dg_why *why)
     if (err)
         return err;
     for (size_t i = 0; i < n && !err; i++) {
-        err = dg_file_out_write(out, pairs[i].source.ptr, pairs[i].source.len, why);
-        if (!err)
+        if (!has_lines(make))
+            err = dg_file_out_write(out, pairs[i].source.ptr, pairs[i].source.len, why);
+        if (!err && !has_lines(make))
             err = dg_file_out_write(out, "\t", 1, why);
         if (!err)
             err = dg_file_out_write(out, pairs[i].target.ptr, pairs[i].target.len, why);
@@ -215,14 +249,33 @@ static enum dg_err read_mix(struct make *make, struct dg_why *why)
     const size_t n_old = make->mix.n;
     if (!err)
         err = dg_pairs_sample(&make->mix, (size_t)(opts->mix_ratio * (double)n_new + 0.5), opts->seed);
-    if (!err)
-        if (err)
+    if (err)
         return err;
     say(make, "%zu pairs mixed in, of %zu old ones, to %zu new ones", make->mix.n, n_old, n_new);
     return dg_buf_printf(&make->list, "- mixed in: %zu of %zu old pairs\n", make->mix.n, n_old);
 }
 
 /* ---- Vocabulary ------------------------------------------------------------------------------------ */
+
+/* A pair's source, as the network will read it. */
+static enum dg_err learn_source(struct make *make, struct dg_spm_train *train, struct dg_span source, struct dg_why *why)
+{
+    struct dg_buf prompt;
+    size_t at = 0;
+    if (has_lines(make))
+        return DG_OK;
+    if (!is_lm(make))
+        return dg_spm_train_add(train, source);
+    dg_buf_init(&prompt, SPM_MAX);
+    enum dg_err err = dg_texts_prompt(&make->opts->bp, source, &prompt, &at);
+    for (size_t i = 0; i < prompt.len && !err; i++)
+        if (prompt.ptr[i] == '\n')
+            prompt.ptr[i] = ' ';
+    if (!err)
+        err = dg_spm_train_add(train, dg_buf_span(&prompt));
+    dg_buf_deinit(&prompt);
+    return err ? dg_why_wrap(why, err, "learning a vocabulary") : DG_OK;
+}
 
 /* A vocabulary of the sides named. */
 static enum dg_err learn_vocab(struct make *make, bool source, bool target, struct dg_buf *model, struct dg_why *why)
@@ -232,7 +285,7 @@ static enum dg_err learn_vocab(struct make *make, bool source, bool target, stru
     const size_t n = make->train.n - make->n_held, step = n / VOCAB_LINES_MAX + 1;
     for (size_t i = make->n_held; i < make->train.n && !err; i += step) {
         if (source)
-            err = dg_spm_train_add(train, make->train.list[i].source);
+            err = learn_source(make, train, make->train.list[i].source, why);
         if (!err && target)
             err = dg_spm_train_add(train, make->train.list[i].target);
     }
@@ -276,7 +329,7 @@ enum dg_err dg_setup_copy_file(const char *from, const char *to, struct dg_why *
 static enum dg_err make_vocab(struct make *make, struct dg_why *why)
 {
     char path[PATH_CAP];
-    const bool is_shared = make->opts->bp.tie_source_target || make->opts->bp.seq.is_classifier;
+    const bool is_shared = make->opts->bp.tie_source_target || make->opts->bp.seq.is_classifier || is_lm(make);
     enum dg_err err = dg_setup_path(make->dir, "source.spm", path, why);
     if (!err && is_given(make->opts->vocab))
         return dg_setup_copy_file(make->opts->vocab, path, why);
@@ -307,7 +360,8 @@ static enum dg_err take_vocab(const struct make *make, struct dg_why *why)
     static const char *const names[] = {"source.spm",          "target.spm",              "vocab.json",
                                         "target_vocab.json",   "tokenizer_config.json",   "spiece.model",
                                         "sentencepiece.model", "sentencepiece.bpe.model", "tokenizer.model",
-                                        "vocab.spm"};
+                                        "vocab.spm",           "tokenizer.json",          "merges.txt",
+                                        "vocab.txt",           "special_tokens_map.json"};
     return dg_setup_copy(make->opts->init, make->dir, names, sizeof names / sizeof *names, why);
 }
 
@@ -320,6 +374,33 @@ static void complete_seq(struct dg_blueprint *bp)
         bp->suppress[bp->n_suppress++] = bp->unk_id;
     if (bp->seq.places)
         bp->source_len_max = bp->seq.places;
+}
+
+/* Texts begin with the end token, as GPT-2's do; what says nothing is never said; the context is what it learns from. */
+static void complete_lm(struct dg_blueprint *bp, size_t len_max)
+{
+    bp->bos_id = bp->eos_id;
+    if (bp->unk_id != DG_ID_NONE)
+        bp->suppress[bp->n_suppress++] = bp->unk_id;
+    bp->lm.context = bp->source_len_max = bp->target_len_max = len_max;
+    bp->n_positions = bp->positions == DG_POS_LEARNED ? len_max : 0;
+    bp->encoder.V = bp->decoder.V;
+}
+
+/* One that goes on learning asks as it is told now. */
+static enum dg_err take_lm_of(struct make *make, struct dg_why *why)
+{
+    struct dg_blueprint *bp = &make->bp;
+    if ((bp->family == DG_FAMILY_LM) != is_lm(make))
+        return dg_why_set(why, DG_ERR_USAGE, "%s is %s language model; expected --task next-word for those, and for nothing else",
+                          make->opts->init, is_lm(make) ? "no" : "a");
+    if (!is_lm(make))
+        return DG_OK;
+    if (make->opts->len_max > bp->lm.context)
+        return dg_why_set(why, DG_ERR_USAGE, "--len-max is %zu, but %s reads at most %zu tokens", make->opts->len_max,
+                          make->opts->init, bp->lm.context);
+    bp->lm.ask = make->opts->bp.lm.ask;
+    return DG_OK;
 }
 
 /* The labels of all pairs, in the order in which they come. */
@@ -346,6 +427,8 @@ static enum dg_err take_labels(struct make *make, struct dg_why *why)
 static enum dg_err take_blueprint_of(struct make *make, struct dg_why *why)
 {
     enum dg_err err = dg_config_read(&make->bp, make->opts->init, why);
+    if (!err)
+        err = take_lm_of(make, why);
     if (err || !make->opts->aligns)
         return err;
     const size_t head = make->opts->bp.alignment_head;
@@ -375,6 +458,8 @@ static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
         make->bp.embedding_scale = sqrtf((float)make->bp.D);
     if (make->bp.family == DG_FAMILY_SEQ)
         complete_seq(&make->bp);
+    if (is_lm(make))
+        complete_lm(&make->bp, make->opts->len_max);
     if (make->bp.seq.is_classifier) {
         make->bp.source_len_max = make->opts->len_max;
         const enum dg_err err = take_labels(make, why);
@@ -400,6 +485,19 @@ enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
 
 /* ---- Making ---------------------------------------------------------------------------------------- */
 
+/* All that has been made of a run says how pairs become ids. */
+static enum dg_err write_set(const char *path, const struct dg_tokenizer *tokenizer, const struct dg_blueprint *bp,
+                             const struct dg_labels *labels, bool is_packed, bool is_dev, const struct dg_pair *pairs,
+                             size_t n, size_t len_max, struct dg_corpus_stats *stats, struct dg_why *why)
+{
+    const struct dg_texts_opts texts = {.tokenizer = tokenizer, .bp = bp, .len_max = len_max, .is_packed = is_packed,
+                                        .is_one_each = is_dev};
+    if (bp->family == DG_FAMILY_LM)
+        return dg_texts_write(path, &texts, pairs, n, stats, why);
+    return labels ? dg_corpus_write_labelled(path, tokenizer, labels, pairs, n, len_max, stats, why)
+                  : dg_corpus_write(path, tokenizer, pairs, n, len_max, NULL, NULL, stats, why);
+}
+
 static enum dg_err write_ids(const struct make *make, const char *name, const struct dg_pair *pairs, size_t n,
                              size_t len_max, struct dg_why *why)
 {
@@ -407,11 +505,15 @@ static enum dg_err write_ids(const struct make *make, const char *name, const st
     struct dg_corpus_stats stats;
     enum dg_err err = dg_setup_path(make->dir, name, path, why);
     if (!err)
-        err = make->bp.seq.is_classifier
-                  ? dg_corpus_write_labelled(path, make->tokenizer, &make->labels, pairs, n, len_max, &stats, why)
-                  : dg_corpus_write(path, make->tokenizer, pairs, n, len_max, NULL, NULL, &stats, why);
+        err = write_set(path, make->tokenizer, &make->bp, make->bp.seq.is_classifier ? &make->labels : NULL,
+                        make->opts->is_packed, false, pairs, n, len_max, &stats, why);
     if (err)
         return err;
+    if (has_lines(make)) {
+        say(make, "%s: %zu stretches of text, %" PRIu64 " tokens, %" PRIu64 " of them unknown", name, stats.n_written,
+            stats.n_target_tokens, stats.n_unknown);
+        return stats.n_written ? DG_OK : dg_why_set(why, DG_ERR_INVALID, "no text is left to learn from");
+    }
     say(make, "%s: %zu pairs, %" PRIu64 " + %" PRIu64 " tokens, %" PRIu64 " of them unknown; %zu pairs too long", name,
         stats.n_written, stats.n_source_tokens, stats.n_target_tokens, stats.n_unknown, stats.n_long);
     return DG_OK;
@@ -519,7 +621,9 @@ enum dg_err dg_setup_make_dirs(const char *dir, struct dg_why *why)
  * the text is written. */
 static enum dg_err make_all(struct make *make, const char *const *files, size_t n_files, struct dg_why *why)
 {
-    enum dg_err err = dg_setup_make_dirs(make->dir, why);
+    enum dg_err err = is_lm(make) ? dg_texts_check(&make->opts->bp, why) : DG_OK;
+    if (!err)
+        err = dg_setup_make_dirs(make->dir, why);
     if (!err)
         err = read_pairs(make, files, n_files, why);
     if (!err)
@@ -569,6 +673,11 @@ enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_fi
 
 /* ---- Opening --------------------------------------------------------------------------------------- */
 
+static bool learns_lines(const struct dg_blueprint *bp)
+{
+    return bp->family == DG_FAMILY_LM && !*bp->lm.ask.form;
+}
+
 /* Ids are made anew each time: the text is what counts. */
 static enum dg_err open_set(const struct dg_setup *setup, const char *text, const char *ids, struct dg_pairs *pairs,
                             struct dg_corpus *corpus, struct dg_why *why)
@@ -576,10 +685,8 @@ static enum dg_err open_set(const struct dg_setup *setup, const char *text, cons
     struct dg_corpus_stats stats;
     enum dg_err err = dg_pairs_read(pairs, text, why);
     if (!err)
-        err = setup->labels ? dg_corpus_write_labelled(ids, setup->tokenizer, setup->labels, pairs->list, pairs->n,
-                                                       setup->bp.source_len_max, &stats, why)
-                            : dg_corpus_write(ids, setup->tokenizer, pairs->list, pairs->n, setup->bp.source_len_max, NULL,
-                                              NULL, &stats, why);
+        err = write_set(ids, setup->tokenizer, &setup->bp, setup->labels, false, true, pairs->list, pairs->n,
+                        setup->bp.source_len_max, &stats, why);
     if (!err && stats.n_written != pairs->n)
         err = dg_why_set(why, DG_ERR_INVALID, "%s: %zu of its pairs are too long for the network", text,
                          pairs->n - stats.n_written);
@@ -590,7 +697,7 @@ enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *s
                               const char *ids_path, struct dg_why *why)
 {
     const struct dg_pairs_opts opts = {.len_max = SIZE_MAX, .duplicates = true, .swap = swap,
-                                       .labels = setup->labels != NULL,
+                                       .labels = setup->labels != NULL, .lines = learns_lines(&setup->bp),
                                        .source_script = DG_SCRIPT_ANY, .target_script = DG_SCRIPT_ANY};
     *set = (struct dg_setup_set){.corpus = {.n = 0}};
     dg_pairs_init(&set->pairs, &opts);
@@ -647,6 +754,7 @@ static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct d
 static enum dg_err open_pairs(struct dg_setup *setup, const char *dir, struct dg_why *why)
 {
     char path[PATH_CAP];
+    setup->dev_pairs.opts.lines = learns_lines(&setup->bp);
     enum dg_err err = open_labels(setup, dir, why);
     if (!err)
         err = dg_setup_path(dir, "training/pairs.bin", path, why);

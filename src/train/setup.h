@@ -18,6 +18,9 @@
  *     training/dev.tsv                held-out pairs as text
  *     training/data.txt               which files, and how many of their lines were taken
  *
+ * Of a language model the pairs are texts, a line each, or (with a form in its blueprint's lm.ask) prompts and answers;
+ * texts.h has them as ids.
+ *
  * One thread. */
 #ifndef DG_TRAIN_SETUP_H
 #define DG_TRAIN_SETUP_H
@@ -52,6 +55,7 @@ struct dg_setup_opts {
     double mix_ratio;    /* so many of them for each new pair, drawn by the seed */
     struct dg_select_opts select; /* nothing in it: all pairs */
     bool lowers;         /* an encoder's learned vocabulary knows small letters without accents alone */
+    bool is_packed;      /* of a language model's lines: no example for each, but stretches of all, end to end */
     const char *init;    /* a model directory whose blueprint and vocabulary are taken; NULL or "": none */
 };
 
@@ -64,6 +68,14 @@ void dg_setup_blueprint_seq(struct dg_blueprint *bp);
 /* An encoder alone, small: 4 layers of width 256, learned positions. Its head is the caller's to choose, and says what the
  * files hold (lessons.h). */
 void dg_setup_blueprint_enc(struct dg_blueprint *bp);
+
+/* A language model of 4 layers of width 256. */
+enum dg_setup_shape {
+    DG_SETUP_GPT,   /* learned positions, layer norms, GELU, biases */
+    DG_SETUP_LLAMA, /* rotary positions, RMS norms, gated SiLU, no biases */
+};
+
+void dg_setup_blueprint_lm(struct dg_blueprint *bp, enum dg_setup_shape shape);
 
 /* One line of report. */
 typedef void (*dg_setup_say_fn)(void *ctx, const char *line);

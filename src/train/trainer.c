@@ -473,6 +473,7 @@ static void run_share(void *ctx, size_t member)
     part.target_row = share->target_row;
     for (size_t i = 0; i < share->n; i += part.n) {
         part.examples = t->examples + share->first + i;
+        part.first = share->first + i;
         part.n = dg_pass_n_fitting(t->passes[member], part.examples, share->n - i);
         dg_pass_run(t->passes[member], &part, gradient, &share->sums);
         for (size_t j = 0; j < part.n; j++) {

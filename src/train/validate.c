@@ -128,13 +128,26 @@ static void on_done(void *ctx, const struct dg_search *search)
 
 static const struct dg_decode_events events = {.on_done = on_done};
 
+/* A language model that learns from lines goes on with them. */
+static bool goes_on(const struct dg_validate *what)
+{
+    return what->params->bp.family == DG_FAMILY_LM && !*what->params->bp.lm.ask.form;
+}
+
+/* Tokens that the network is given: the source, or a line's first half, which lies behind its source. */
+static size_t n_given(const struct dg_validate *what, size_t i)
+{
+    const struct dg_example example = dg_corpus_get(what->dev, i);
+    return example.n_source + (goes_on(what) ? example.n_target / 2 : 0);
+}
+
 /* The longest source that this member will see. */
 static size_t longest_source(const struct dg_validate *what)
 {
     size_t longest = 1;
     for (size_t i = 0; i < what->n_translate; i++)
-        if (dg_corpus_get(what->dev, i).n_source > longest)
-            longest = dg_corpus_get(what->dev, i).n_source;
+        if (n_given(what, i) > longest)
+            longest = n_given(what, i);
     return longest;
 }
 
@@ -147,7 +160,7 @@ static enum dg_err decode_share(struct translating *t, size_t member, struct dg_
         while (!err && next < t->what->n_translate) {
             const struct dg_example example = dg_corpus_get(t->what->dev, next);
             const struct dg_decode_job job = {.src = example.source,
-                                              .n_src = example.n_source,
+                                              .n_src = n_given(t->what, next),
                                               .opts = &t->opts,
                                               .events = &events,
                                               .ctx = &t->sentences[next]};
@@ -195,6 +208,31 @@ static void keep_sample(struct dg_validate_report *report, struct dg_span source
         room[cut.len] = '\0';
     }
     report->n_samples++;
+}
+
+/* Lines from their middles on: nothing but samples. */
+static enum dg_err show_lines(const struct translating *t, struct dg_validate_report *report)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < t->what->n_translate && !err; i++) {
+        const struct dg_example example = dg_corpus_get(t->what->dev, i);
+        const size_t half = example.n_target / 2, n_behind = example.n_target - half;
+        struct dg_buf halves[2];
+        dg_buf_init(&halves[0], TEXT_MAX);
+        dg_buf_init(&halves[1], TEXT_MAX);
+        err = t->sentences[i].err;
+        if (!err)
+            err = dg_tokenizer_decode(t->what->tokenizer, example.target, half, &halves[0]);
+        if (!err)
+            err = dg_tokenizer_decode(t->what->tokenizer, example.target + half,
+                                      n_behind - (example.target[example.n_target - 1] == t->what->params->bp.eos_id),
+                                      &halves[1]);
+        if (!err)
+            keep_sample(report, dg_buf_span(&halves[0]), dg_buf_span(&t->sentences[i].text), dg_buf_span(&halves[1]));
+        dg_buf_deinit(&halves[0]);
+        dg_buf_deinit(&halves[1]);
+    }
+    return err;
 }
 
 static enum dg_err score(const struct translating *t, struct dg_validate_report *report)
@@ -263,7 +301,7 @@ static enum dg_err translate_all(const struct dg_validate *what, struct dg_valid
     if (!err)
         err = run_members(&t, why);
     if (!err)
-        err = score(&t, report);
+        err = goes_on(what) ? show_lines(&t, report) : score(&t, report);
     for (size_t i = 0; i < what->n_translate; i++)
         dg_buf_deinit(&t.sentences[i].text);
     dg_free(t.sentences);
@@ -285,7 +323,10 @@ enum dg_err dg_validate_run(const struct dg_validate *what, struct dg_validate_r
 {
     *report = (struct dg_validate_report){
         .bleu = -1.0, .chrf = -1.0, .agreement = -1.0, .accuracy = -1.0, .f1 = -1.0, .exact = -1.0, .correlation = NAN};
+    struct dg_validate fewer = *what;
+    if (goes_on(what) && fewer.n_translate > DG_VALIDATE_SAMPLES)
+        fewer.n_translate = DG_VALIDATE_SAMPLES;
     enum dg_err err = measure_loss(what, report);
     const bool is_reader = dg_blueprint_is_reader(&what->params->bp);
-    return err || what->n_translate == 0 || is_reader ? err : translate_all(what, report, why);
+    return err || what->n_translate == 0 || is_reader ? err : translate_all(&fewer, report, why);
 }

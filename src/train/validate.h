@@ -7,6 +7,9 @@
  *     struct dg_validate what = {.params = &params, .team = team, .passes = passes, ...};
  *     err = dg_validate_run(&what, &report, &why);
  *
+ * A language model that learns from lines has nothing to be compared with: the first of these are gone on with from their
+ * middles, as samples.
+ *
  * Called between steps by the thread that owns the team. The text of translations and references goes
  * through the model's own tokenizer on both sides, so that scores compare across vocabularies only when
  * `references` holds the true text. */
@@ -51,7 +54,8 @@ struct dg_validate_report {
     double bleu, chrf; /* 0 to 100; negative: not measured */
     double agreement;  /* share of the linked target words whose attention is greatest on a linked word; negative: no links */
     size_t n_loops;    /* translations that went in circles or did not end */
-    char samples[DG_VALIDATE_SAMPLES][3][200]; /* source, translation, reference; cut to fit */
+    char samples[DG_VALIDATE_SAMPLES][3][200]; /* source, translation, reference (of a line: its beginning, how it is gone
+                                                * on with, how it goes on); cut to fit */
     size_t n_samples;
 };
 

@@ -192,7 +192,76 @@ START_TEST(a_sample_is_drawn_and_repeats_what_is_too_few)
 }
 END_TEST
 
-DG_UNIT(two_files_are_joined_line_for_line, pairs_in_another_script_are_left_out,
+START_TEST(texts_are_lines_and_duplicates_are_found_among_them)
+{
+    char dir[DG_TMPDIR_CAP], path[300];
+    struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
+    struct dg_pairs pairs;
+    size_t n_held;
+    opts.lines = true;
+    opts.len_max = 30;
+    dg_tmpdir_make(dir);
+    snprintf(path, sizeof path, "%s/texts", dir);
+    write_text(path, "A line.\n  A\ttab. \n\nA line.\n12\nbad \xff\nvery much longer than thirty characters\nLast", false);
+    dg_pairs_init(&pairs, &opts);
+    ck_assert_int_eq(dg_pairs_read(&pairs, path, NULL), DG_OK);
+    ck_assert_uint_eq(pairs.n, 3);
+    ck_assert(dg_span_eq(pairs.list[1].target, DG_SPAN("A\ttab.")));
+    ck_assert_uint_eq(pairs.list[1].source.len, 0);
+    static const enum dg_pairs_drop drops[] = {DG_PAIRS_EMPTY, DG_PAIRS_DUPLICATE, DG_PAIRS_NO_LETTERS, DG_PAIRS_NOT_UTF8,
+                                               DG_PAIRS_LONG};
+    for (size_t i = 0; i < sizeof drops / sizeof *drops; i++)
+        ck_assert_uint_eq(pairs.dropped[drops[i]], 1);
+    ck_assert_int_eq(dg_pairs_hold_out(&pairs, 1, 1, &n_held), DG_OK);
+    ck_assert_uint_eq(pairs.n, 3); /* an empty source is like no other */
+    const struct dg_pair same = pairs.list[2];
+    ck_assert_int_eq(dg_pairs_forbid(&pairs, &same, 1), DG_OK);
+    ck_assert_uint_eq(pairs.n, 2);
+    dg_pairs_deinit(&pairs);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(json_lines_are_columns)
+{
+    static const char objects[] = "{\"source\": \"Un\\tdeux.\", \"id\": 7, \"target\": \"One two.\"}\n\n"
+                                  "{\"target\": \"Three\\nlines.\", \"source\": \"Trois lignes.\"}\n";
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {{"{\"source\": \"a\"}\n", "line 1: field 'target'"},
+                 {"{\"source\": \"a\", \"target\": 1}\n", "line 1: field 'target'"},
+                 {"\n[1]\n", "line 2: read an array"},
+                 {"{\"source\"\n", "line 1"}};
+    char dir[DG_TMPDIR_CAP], path[300];
+    const struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
+    dg_tmpdir_make(dir);
+    for (int gzip = 0; gzip < 2; gzip++) {
+        struct dg_pairs pairs;
+        snprintf(path, sizeof path, "%s/pairs.%s", dir, gzip ? "ndjson.gz" : "jsonl");
+        write_text(path, objects, gzip);
+        dg_pairs_init(&pairs, &opts);
+        ck_assert_int_eq(dg_pairs_read(&pairs, path, NULL), DG_OK);
+        ck_assert_uint_eq(pairs.n, 2);
+        ck_assert(dg_span_eq(pairs.list[0].source, DG_SPAN("Un deux.")));
+        ck_assert(dg_span_eq(pairs.list[1].target, DG_SPAN("Three lines.")));
+        dg_pairs_deinit(&pairs);
+    }
+    snprintf(path, sizeof path, "%s/wrong.jsonl", dir);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct dg_pairs pairs;
+        struct dg_why why = DG_WHY_NONE;
+        write_text(path, wrong[i].text, false);
+        dg_pairs_init(&pairs, &opts);
+        ck_assert_int_ne(dg_pairs_read(&pairs, path, &why), DG_OK);
+        ck_assert_msg(strstr(why.text, wrong[i].says), "\"%s\" does not say \"%s\"", why.text, wrong[i].says);
+        dg_pairs_deinit(&pairs);
+    }
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+DG_UNIT(two_files_are_joined_line_for_line, texts_are_lines_and_duplicates_are_found_among_them,
+        json_lines_are_columns, pairs_in_another_script_are_left_out,
         a_sample_is_drawn_and_repeats_what_is_too_few, every_reason_is_counted, gzip_that_ends_too_early_is_refused,
         nothing_held_out_is_left_among_the_rest,
         a_file_without_pairs_is_refused)

@@ -372,28 +372,9 @@ START_TEST(what_does_not_fit_is_counted)
 }
 END_TEST
 
-START_TEST(a_network_without_a_way_back_is_refused)
-{
-    struct dg_blueprint bp = small();
-    struct dg_params params;
-    struct dg_why why = DG_WHY_NONE;
-    bp.family = DG_FAMILY_LM;
-    bp.norm_place = DG_NORM_PRE;
-    bp.final_norm = true;
-    bp.positions = DG_POS_LEARNED;
-    bp.n_positions = 8;
-    bp.encoder = (struct dg_stack){.V = V, .H = bp.decoder.H, .F = bp.decoder.F};
-    bp.lm = (struct dg_lm){.head = 2, .kv_heads = 4, .context = 8};
-    bp.start = DG_START_PROMPT;
-    bp.output_bias = false;
-    ck_assert_msg(dg_params_init(&params, &bp, &why) == DG_ERR_UNSUPPORTED, "%s", why.text);
-    ck_assert_ptr_nonnull(strstr(why.text, "cannot be trained"));
-}
-END_TEST
-
 DG_UNIT(links_guide_one_head, post_norm_with_everything_tied, every_table_of_kernels_agrees,
         pre_norm_with_final_norms_and_learned_positions,
         untied_matrices_and_a_start_token, rms_norms_and_other_activations, cells_in_place_of_self_attention,
         vectors_for_distances,
         the_cut_of_a_batch_and_a_second_run_change_nothing, measuring_gives_the_loss_without_dropout,
-        what_does_not_fit_is_counted, a_network_without_a_way_back_is_refused)
+        what_does_not_fit_is_counted)

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Ids of a text are made exactly as a served model makes them (text/form.h). */
+#include "train/texts.h"
+#include "base/mem.h"
+#include "text/form.h"
+#include "text/langtag.h"
+
+#include <string.h>
+
+enum { PROMPT_MAX = 1 << 24, NAME_MAX_BYTES = 64 };
+#define STREAM_MAX ((size_t)1 << 40)
+
+struct writer {
+    const struct dg_texts_opts *opts;
+    struct dg_form_coder coder;
+    struct dg_tokenizer_work *work;
+    struct dg_corpus_out out;
+    struct dg_corpus_stats stats;
+    struct dg_buf prompt;
+    struct dg_buf stream; /* ids of the text, or of all packed ones, that are not written yet */
+};
+
+/* ---- Prompts ---------------------------------------------------------------------------------------- */
+
+static enum dg_err name_of(const char *code, struct dg_buf *name, struct dg_why *why)
+{
+    struct dg_langtag tag;
+    enum dg_err err = dg_langtag_parse(dg_span_cstr(code), &tag, why);
+    return err ? err : dg_langtag_name(&tag, "en", name);
+}
+
+enum dg_err dg_texts_check(const struct dg_blueprint *bp, struct dg_why *why)
+{
+    const struct dg_lm_ask *ask = &bp->lm.ask;
+    const char *const codes[2] = {ask->source, ask->target};
+    enum dg_err err = *ask->form ? dg_form_check(dg_span_cstr(ask->form), why) : DG_OK;
+    for (size_t i = 0; i < 2 && !err && *ask->form; i++) {
+        struct dg_langtag tag;
+        if (*codes[i])
+            err = dg_langtag_parse(dg_span_cstr(codes[i]), &tag, why);
+        else if (strstr(ask->form, i ? "{target" : "{source"))
+            err = dg_why_set(why, DG_ERR_INVALID, "the template names the %s language, which is not given", i ? "target" : "source");
+    }
+    return err;
+}
+
+enum dg_err dg_texts_prompt(const struct dg_blueprint *bp, struct dg_span source, struct dg_buf *out, size_t *text_at)
+{
+    const struct dg_lm_ask *ask = &bp->lm.ask;
+    const char *const codes[2] = {ask->source, ask->target};
+    struct dg_buf names[2];
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < 2; i++) {
+        dg_buf_init(&names[i], NAME_MAX_BYTES);
+        if (!err && *codes[i])
+            err = name_of(codes[i], &names[i], NULL);
+    }
+    const struct dg_form_names filled = {dg_buf_span(&names[0]), dg_buf_span(&names[1]), dg_span_cstr(codes[0]),
+                                         dg_span_cstr(codes[1])};
+    if (!err)
+        err = dg_form_fill(dg_span_cstr(ask->form), &filled, source, out, text_at);
+    dg_buf_deinit(&names[0]);
+    dg_buf_deinit(&names[1]);
+    return err;
+}
+
+/* ---- Ids -------------------------------------------------------------------------------------------- */
+
+static enum dg_err push(struct writer *w, int32_t id)
+{
+    return dg_buf_append(&w->stream, &id, sizeof id);
+}
+
+static enum dg_err push_tokens(struct writer *w, const struct dg_token *tokens, size_t n)
+{
+    const int32_t unknown = dg_tokenizer_source(w->opts->tokenizer).unk;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < n && !err; i++) {
+        w->stats.n_unknown += tokens[i].id == unknown;
+        err = push(w, tokens[i].id);
+    }
+    return err;
+}
+
+/* The token that a text begins with. */
+static int32_t first_id(const struct dg_blueprint *bp)
+{
+    return bp->bos_id != DG_ID_NONE ? bp->bos_id : bp->eos_id;
+}
+
+static int32_t *ids_of(const struct writer *w)
+{
+    return (int32_t *)(void *)w->stream.ptr;
+}
+
+static size_t n_ids(const struct writer *w)
+{
+    return w->stream.len / sizeof(int32_t);
+}
+
+/* A line behind the stream: its beginning, its tokens, its end. The end of one text is the beginning of the next where the
+ * vocabulary has one token for both. */
+static enum dg_err push_line(struct writer *w, struct dg_span text, struct dg_why *why)
+{
+    const struct dg_blueprint *bp = w->opts->bp;
+    const int32_t first = first_id(bp);
+    struct dg_token *tokens = NULL;
+    size_t n = 0;
+    enum dg_err err = dg_form_encode_plain(&w->coder, w->work, text, false, why, &tokens, &n);
+    if (err)
+        return err;
+    const size_t skip = n && tokens[0].id == first;
+    if (n > skip && tokens[n - 1].id == bp->eos_id)
+        n--;
+    if (n_ids(w) == 0 || ids_of(w)[n_ids(w) - 1] != first)
+        err = push(w, first);
+    if (!err)
+        err = push_tokens(w, tokens + skip, n - skip);
+    if (!err)
+        err = push(w, bp->eos_id);
+    dg_free(tokens);
+    return err;
+}
+
+/* Writes stretches of the stream: each is read from the token before it. The last of `*n` stays for the next. */
+static enum dg_err cut_stream(struct writer *w, bool is_last)
+{
+    const size_t most = w->opts->len_max, n = n_ids(w);
+    size_t at = 0;
+    enum dg_err err = DG_OK;
+    while (!err && n - at > 1 && (is_last || n - at > most)) {
+        const size_t len = n - at - 1 < most ? n - at - 1 : most;
+        err = dg_corpus_out_put(&w->out, ids_of(w) + at, 1, ids_of(w) + at + 1, len);
+        at += len;
+        if (w->opts->is_one_each)
+            break;
+    }
+    if (is_last) {
+        dg_buf_clear(&w->stream);
+    } else if (at) {
+        memmove(ids_of(w), ids_of(w) + at, (n - at) * sizeof(int32_t));
+        dg_buf_truncate(&w->stream, (n - at) * sizeof(int32_t));
+    }
+    return err;
+}
+
+static enum dg_err put_line(struct writer *w, const struct dg_pair *pair, struct dg_why *why)
+{
+    const enum dg_err err = push_line(w, pair->target, why);
+    return err ? err : cut_stream(w, !w->opts->is_packed);
+}
+
+static enum dg_err push_prompt(struct writer *w, struct dg_span source, struct dg_why *why)
+{
+    struct dg_token *tokens = NULL;
+    size_t n = 0, from = 0;
+    dg_buf_clear(&w->prompt);
+    enum dg_err err = dg_texts_prompt(w->opts->bp, source, &w->prompt, &from);
+    if (!err)
+        err = dg_form_encode(&w->coder, w->work, dg_buf_span(&w->prompt), from, from + source.len, why, &tokens, &n);
+    if (!err && n == 0)
+        err = push(w, first_id(w->opts->bp));
+    if (!err)
+        err = push_tokens(w, tokens, n);
+    dg_free(tokens);
+    return err;
+}
+
+static enum dg_err put_prompt(struct writer *w, const struct dg_pair *pair, struct dg_why *why)
+{
+    const struct dg_tokenizer_opts bare = {.add_eos = false};
+    const struct dg_token *tokens;
+    size_t n_said = 0;
+    enum dg_err err = push_prompt(w, pair->source, why);
+    size_t n_source = n_ids(w);
+    if (!err && w->opts->is_one_each && n_source >= w->opts->len_max) {
+        n_source = w->opts->len_max - 1;
+        dg_buf_truncate(&w->stream, n_source * sizeof(int32_t));
+    }
+    if (!err)
+        err = dg_tokenizer_encode(w->opts->tokenizer, w->work, pair->target, &bare, why, &tokens, &n_said);
+    if (!err)
+        err = push_tokens(w, tokens, n_said);
+    if (!err)
+        err = push(w, w->opts->bp->eos_id);
+    const size_t n = err ? 0 : n_ids(w), most = w->opts->len_max + 1;
+    w->stats.n_long += n > most;
+    if (!err && (n <= most || w->opts->is_one_each))
+        err = dg_corpus_out_put(&w->out, ids_of(w), n_source, ids_of(w) + n_source, (n < most ? n : most) - n_source);
+    dg_buf_clear(&w->stream);
+    return err;
+}
+
+/* ---- All -------------------------------------------------------------------------------------------- */
+
+enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts, const struct dg_pair *pairs, size_t n,
+                           struct dg_corpus_stats *stats, struct dg_why *why)
+{
+    struct writer w = {.opts = opts,
+                       .coder = {.tokenizer = opts->tokenizer, .bos = opts->bp->bos_id, .eos = opts->bp->eos_id}};
+    dg_corpus_out_init(&w.out);
+    dg_buf_init(&w.prompt, PROMPT_MAX);
+    dg_buf_init(&w.stream, STREAM_MAX);
+    w.work = dg_tokenizer_work_new();
+    enum dg_err err = w.work ? DG_OK : DG_ERR_NOMEM;
+    for (size_t i = 0; i < n && !err; i++)
+        for (uint32_t j = 0; j < pairs[i].repeat && !err; j++)
+            err = *opts->bp->lm.ask.form ? put_prompt(&w, &pairs[i], why) : put_line(&w, &pairs[i], why);
+    if (!err)
+        err = cut_stream(&w, true);
+    if (!err)
+        err = dg_corpus_out_save(&w.out, path, why);
+    if (!err) {
+        *stats = w.stats;
+        stats->n_written = w.out.n;
+        stats->n_source_tokens = w.out.n_source_tokens;
+        stats->n_target_tokens = w.out.n_target_tokens;
+    }
+    dg_corpus_out_deinit(&w.out);
+    dg_buf_deinit(&w.prompt);
+    dg_buf_deinit(&w.stream);
+    dg_tokenizer_work_free(w.work);
+    return err;
+}
