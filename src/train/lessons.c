@@ -542,10 +542,10 @@ enum dg_err dg_lessons_hold_out(struct dg_lessons *lessons, size_t n, uint64_t s
             sorted[at++] = lessons->list[i];
             held += chosen == 0;
         }
-    if (!err) {
+    if (!err && lessons->n)
         memcpy(lessons->list, sorted, lessons->n * sizeof *sorted);
+    if (!err)
         *n_held = held;
-    }
     dg_map_deinit(&groups);
     dg_free(order);
     dg_free(sorted);
