@@ -50,7 +50,8 @@ void dg_ops_gate_ref(float *out, const float *a, const float *x, const float *b,
 float dg_ops_log_sum_exp_top_ref(const float *x, size_t n, size_t k, struct dg_top *top,
                                  size_t *n_top);
 
-/* Scratch of an I8 product: M quantised rows, one or two bytes a number, then their scales (dg_packed_scratch counts both). */
+/* Scratch of an I8 product (dg_packed_scratch counts it): M quantised rows, one or two bytes a number; their scales; how
+ * many groups of four each has that are not all zeros, and lists of these. */
 static inline size_t dg_ops_quantized_ld(size_t K)
 {
     return (K + 63) & ~(size_t)63;
@@ -59,6 +60,16 @@ static inline size_t dg_ops_quantized_ld(size_t K)
 static inline float *dg_ops_quantized_scale(void *scratch, size_t M, size_t K)
 {
     return (float *)((char *)scratch + M * dg_ops_quantized_ld(K) * sizeof(int16_t));
+}
+
+static inline uint32_t *dg_ops_quantized_listed(void *scratch, size_t M, size_t K)
+{
+    return (uint32_t *)(void *)(dg_ops_quantized_scale(scratch, M, K) + M);
+}
+
+static inline uint16_t *dg_ops_quantized_lists(void *scratch, size_t M, size_t K)
+{
+    return (uint16_t *)(void *)(dg_ops_quantized_listed(scratch, M, K) + M);
 }
 
 /* Offers one value to a list of the k best, sorted best first. Values must come by rising index, so an

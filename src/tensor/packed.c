@@ -51,15 +51,35 @@ static void put_f32(struct dg_packed *packed, size_t n, const float *row)
         data[k * packed->panel] = row[k];
 }
 
+/* Puts a group of four; returns its sum. The format has no -128: it becomes -127. */
+static int32_t put_group(int8_t *data, uint32_t group)
+{
+    const uint32_t ones = 0x01010101u, tops = 0x80808080u, evens = 0x00ff00ffu;
+    uint32_t raised = group ^ tops; /* each byte and 128; -128 is 0 */
+    if ((raised - ones) & ~raised & tops)
+        for (uint32_t byte = 0xff; byte; byte <<= 8)
+            raised |= raised & byte ? 0 : byte & ones;
+    group = raised ^ tops;
+    memcpy(data, &group, sizeof group);
+    const uint32_t pairs = (raised & evens) + (raised >> 8 & evens);
+    return (int32_t)((pairs & 0xffff) + (pairs >> 16)) - 4 * 128;
+}
+
 static void put_i8(struct dg_packed *packed, size_t n, const int8_t *row, float scale)
 {
     int8_t *data = (int8_t *)packed->data + at(packed, n, 0);
-    const size_t stride = packed->panel * 4;
+    const size_t stride = packed->panel * 4, K = packed->K;
+    uint32_t group;
     int32_t sum = 0;
-    for (size_t k = 0; k < packed->K; k++) {
-        int8_t q = row[k] == -128 ? -127 : row[k];
-        data[k / 4 * stride + k % 4] = q;
-        sum += q;
+    size_t k = 0;
+    for (; k + 4 <= K; k += 4, data += stride) {
+        memcpy(&group, row + k, sizeof group);
+        sum += put_group(data, group);
+    }
+    if (k < K) {
+        group = 0;
+        memcpy(&group, row + k, K - k);
+        sum += put_group(data, group);
     }
     packed->scale[n] = scale;
     packed->sum[n] = sum;
@@ -156,5 +176,6 @@ size_t dg_packed_scratch(const struct dg_packed *packed, size_t M)
 {
     if (packed->type == DG_PACKED_F32)
         return round_up(DG_OPS_BLAS_ROWS_MAX * packed->K * sizeof(float), 64);
-    return M * round_up(packed->K, 64) * sizeof(int16_t) + round_up(M * sizeof(float), 64);
+    const size_t K = round_up(packed->K, 64); /* as ops.h lays it out */
+    return round_up(M * (K * sizeof(int16_t) + sizeof(float) + sizeof(uint32_t) + K / 4 * sizeof(uint16_t)), 64);
 }

@@ -29,6 +29,13 @@ static float *floats(size_t n)
     return x;
 }
 
+/* As behind a ReLU: nothing below zero, and this share of zeros. */
+static void make_plain(float *x, size_t n, float zeros)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = fabsf(next()) < zeros ? 0.0f : fabsf(x[i]);
+}
+
 static void setup(void)
 {
     seed = 7;
@@ -76,6 +83,7 @@ struct linear_case {
     size_t M, N, K;
     enum dg_op_act act;
     bool has_bias, has_residual, in_place;
+    float zeros; /* not 0: rows are plain, with this share of zeros */
 };
 
 /* One product with one table; rows of x lie K + 3 apart, rows of the output N + 5. */
@@ -103,6 +111,8 @@ static void check_linear(const struct linear_case *c)
 {
     float *x = floats(c->M * (c->K + 3)), *rows = floats(c->N * c->K), *bias = floats(c->N);
     float *residual = floats(c->M * (c->N + 5));
+    if (c->zeros > 0.0f)
+        make_plain(x, c->M * (c->K + 3), c->zeros);
     for (int type = DG_PACKED_F32; type <= DG_PACKED_I8; type++) {
         float *expected =
             run_linear(&dg_kernels_ref, (enum dg_packed_type)type, c, x, rows, bias, residual);
@@ -145,27 +155,48 @@ START_TEST(linear_agrees_for_every_shape)
 }
 END_TEST
 
-/* A row gets the same bits alone and at every place among 1..40 rows. */
+START_TEST(plain_rows_agree_dense_and_sparse)
+{
+    setup();
+    static const size_t sizes[][2] = {{24, 4}, {48, 64}, {65, 63}, {96, 130}, {200, 257}};
+    static const float shares[] = {0.1f, 0.7f, 0.95f, 1.0f};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t M = 1; M <= 8; M++)
+            for (int share = 0; share < 4; share++)
+                check_linear(&(struct linear_case){.M = M, .N = sizes[s][0], .K = sizes[s][1], .zeros = shares[share],
+                                                   .act = M % 3 ? DG_OP_NONE : DG_OP_RELU, .has_bias = M % 2,
+                                                   .has_residual = M % 4 > 1, .in_place = M % 5 == 0});
+    check_linear(&(struct linear_case){.M = 3, .N = 70, .K = 400, .zeros = 0.95f, .act = DG_OP_GELU_ERF, .has_residual = true});
+}
+END_TEST
+
+/* A row gets the same bits alone and at every place among 1..40 rows; also a plain one among others, and others among
+ * plain ones. */
 START_TEST(a_row_does_not_depend_on_its_neighbours)
 {
     setup();
     enum { N = 140, K = 75, MOST = 40 };
     float *x = floats(MOST * K), *rows = floats(N * K), *bias = floats(N);
     float *alone = floats(N), *out = floats(MOST * N), *shifted = floats(MOST * K);
-    for (size_t t = 0; t < n_tables; t++)
+    for (size_t t = 0; t < 2 * n_tables; t++)
         for (int type = DG_PACKED_F32; type <= DG_PACKED_I8; type++) {
-            struct dg_packed w = pack(tables[t], (enum dg_packed_type)type, N, K, rows, bias);
+            if (t == n_tables)
+                make_plain(x, K, 0.9f);
+            const struct dg_kernels *table = tables[t % n_tables];
+            struct dg_packed w = pack(table, (enum dg_packed_type)type, N, K, rows, bias);
             void *scratch = dg_try_aligned(dg_packed_scratch(&w, MOST));
             ck_assert_ptr_nonnull(scratch);
-            tables[t]->linear(alone, N, x, K, 1, &w, DG_OP_SILU, NULL, 0, scratch);
+            table->linear(alone, N, x, K, 1, &w, DG_OP_SILU, NULL, 0, scratch);
             for (size_t M = 1; M <= MOST; M++)
                 for (size_t at = 0; at < M; at++) {
                     for (size_t i = 0; i < M * K; i++)
                         shifted[i] = next() * 100.0f;
+                    if (M % 2)
+                        make_plain(shifted, M * K, M % 4 == 1 ? 0.9f : 0.3f);
                     memcpy(shifted + at * K, x, K * sizeof *x);
-                    tables[t]->linear(out, N, shifted, K, M, &w, DG_OP_SILU, NULL, 0, scratch);
+                    table->linear(out, N, shifted, K, M, &w, DG_OP_SILU, NULL, 0, scratch);
                     ck_assert_msg(memcmp(out + at * N, alone, N * sizeof *out) == 0,
-                                  "%s type %d: row %zu of %zu differs", tables[t]->name, type, at, M);
+                                  "%s type %d: row %zu of %zu differs", table->name, type, at, M);
                 }
             dg_free(scratch);
             unpack(&w);
@@ -430,7 +461,7 @@ START_TEST(the_best_of_a_vocabulary_are_found_in_one_pass)
 }
 END_TEST
 
-DG_UNIT(linear_agrees_for_every_shape, a_row_does_not_depend_on_its_neighbours,
+DG_UNIT(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse, a_row_does_not_depend_on_its_neighbours,
         quantised_bytes_are_equal_to_the_bit, rows_agree_for_every_length,
         activations_agree_over_their_whole_range, halves_keep_to_their_range,
         attention_agrees_for_every_length_and_head, relative_positions_agree_for_every_reach,

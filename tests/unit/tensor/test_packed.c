@@ -56,6 +56,33 @@ START_TEST(rows_come_back_as_they_went_in)
 }
 END_TEST
 
+START_TEST(the_byte_that_has_no_opposite_is_taken_as_its_neighbour)
+{
+    float out[K], scratch[K];
+    int8_t rows[N * K];
+    float scales[N];
+    for (int n = 0; n < N; n++) {
+        scales[n] = 0.5f;
+        for (int k = 0; k < K; k++)
+            rows[n * K + k] = (int8_t)((n >> k % 5 & 1) ? -128 : n * 7 + k - 127);
+    }
+    const struct dg_tensor stored = {.data = rows, .shape = {N, K, 1, 1}, .rank = 2, .dtype = DG_DTYPE_I8, .scale = scales};
+    struct dg_packed w = make(DG_PACKED_I8, 8);
+    dg_packed_put_rows(&w, 0, &stored, scratch);
+    for (size_t n = 0; n < N; n++) {
+        int32_t sum = 0;
+        dg_packed_row(&w, n, out);
+        for (size_t k = 0; k < K; k++) {
+            const int expected = rows[n * K + k] == -128 ? -127 : rows[n * K + k];
+            ck_assert(out[k] == 0.5f * (float)expected);
+            sum += expected;
+        }
+        ck_assert_int_eq(w.sum[n], sum);
+    }
+    discard(&w);
+}
+END_TEST
+
 START_TEST(stored_bytes_and_scales_are_taken_as_they_are)
 {
     int8_t bytes[N * K];
@@ -142,5 +169,5 @@ START_TEST(halves_widen_exactly)
 }
 END_TEST
 
-DG_UNIT(rows_come_back_as_they_went_in, stored_bytes_and_scales_are_taken_as_they_are,
-        channels_can_be_gathered, absurd_sizes_are_refused, halves_widen_exactly)
+DG_UNIT(rows_come_back_as_they_went_in, the_byte_that_has_no_opposite_is_taken_as_its_neighbour,
+        stored_bytes_and_scales_are_taken_as_they_are, channels_can_be_gathered, absurd_sizes_are_refused, halves_widen_exactly)
