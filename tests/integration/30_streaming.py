@@ -139,6 +139,18 @@ class Streaming(IntegrationTest):
             self.assertEqual((said, done["text"]), (whole, whole))
         ws.close()
 
+    def test_an_answer_may_be_larger_than_what_may_be_left_unread(self):
+        server = self.start(MODELS)
+        text = "1 " * 700000
+        ws = Socket(server)
+        ws.send({"type": "translate", "id": "l", "text": text, "source": "fr", "target": "en"})
+        said, done = ws.until_done("l")
+        self.assertEqual((done["type"], said, done["text"]), ("done", text, text))
+        ws.close()
+        status, _, stream = server.request("POST", "/v1/translate", body=json.dumps(
+            {"text": text, "source": "fr", "target": "en", "stream": True}))
+        self.assertEqual((status, stream.decode().rsplit("event: ", 1)[1][:4]), (200, "done"))
+
     def test_idle_ids_remember_within_a_bound(self):
         """What many ids remember of large texts does not grow without end: the oldest are forgotten."""
         server = self.start(MODELS)

@@ -169,6 +169,7 @@ static bool write_out(struct dg_conn *conn)
     conn->write.data = conn;
     piece = uv_buf_init(conn->writing.ptr, (unsigned)conn->writing.len);
     conn->write_busy = true;
+    conn->write_left = conn->writing.len;
     return uv_write(&conn->write, &conn->h.stream, &piece, 1, on_written) == 0;
 }
 
@@ -283,10 +284,24 @@ static void expire(struct dg_conn *conn)
         dg_conn_close(conn); /* nobody is waiting for a last word */
 }
 
+/* A peer that takes an answer slowly but steadily, as fast as bodies have to come, is waited for. */
+static void note_progress(struct dg_conn *conn, uint64_t now)
+{
+    const struct dg_http_limits *limits = &conn->server->shared.limits;
+    size_t left = uv_stream_get_write_queue_size(&conn->h.stream);
+    uint64_t wanted = (now - conn->write_since) * limits->body_rate / 1000;
+    if (left >= conn->write_left || conn->write_left - left < wanted)
+        return;
+    conn->write_left = left;
+    conn->write_since = now;
+}
+
 void dg_conn_check_deadline(struct dg_conn *conn)
 {
     struct dg_server *server = conn->server;
     uint64_t now = server->shared.now_ms;
+    if (conn->write_busy)
+        note_progress(conn, now);
     if (conn->write_busy && now >= conn->write_since + server->shared.limits.write_ms) {
         cut_off(conn);
     } else if (conn->shut && now >= conn->linger_until) {

@@ -730,7 +730,7 @@ bool dg_http_wants_input(const struct dg_http *http)
     case DG_HTTP_PHASE_ANSWER:
         return http->in.len < http->shared->limits.pipelined_bytes;
     default:
-        return http->out.len + http->out_taken < http->shared->limits.stream_bytes;
+        return http->out.len + http->out_taken < dg_http_unread_max(http->shared->limits.stream_bytes);
     }
 }
 
@@ -744,6 +744,8 @@ void dg_http_written(struct dg_http *http, size_t len)
     size_t of_taken = len < http->out_taken ? len : http->out_taken;
     http->out_taken -= of_taken;
     dg_buf_consume(&http->out, len - of_taken);
+    if (http->out.len + http->out_taken == 0)
+        http->largest = 0;
     if (len > 0 && http->has_req && http->begun && !http->finished && !http->dead && http->req.on_room &&
         http->out.len + http->out_taken <= http->req.stream_low)
         http->req.on_room(http->req.owner);

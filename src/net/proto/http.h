@@ -54,23 +54,31 @@ struct dg_http_limits {
     unsigned headers;       /* header lines */
     size_t body_bytes;      /* of one request; a route may lower or raise it in on_head */
     size_t pipelined_bytes; /* unread input held while a request is being answered */
-    size_t stream_bytes;    /* unwritten output at which a streamed answer is given up */
+    size_t stream_bytes;    /* unwritten output, besides its largest part, at which a streamed answer is given up */
     size_t gzip_bytes_min;  /* whole answers from this size on are compressed when the client asks */
     size_t gzip_bytes_max;  /* ... up to this one, since it happens on the loop's thread; 0 = never */
     uint32_t idle_ms;       /* between requests */
     uint32_t head_ms;       /* from the first byte of a request to the end of its headers */
     uint32_t body_ms;       /* for a body, on top of one second per body_rate bytes received */
     uint32_t body_rate;     /* bytes per second below which a body counts as stalled */
-    uint32_t write_ms;      /* without any progress in writing; minded by the socket's owner */
+    uint32_t write_ms;      /* without progress in writing as fast as body_rate; minded by the socket's owner */
 };
 
 #define DG_HTTP_LIMITS_DEFAULT                                                                     \
     {                                                                                              \
         .head_bytes = 16 * 1024, .url_bytes = 8 * 1024, .headers = 100,                            \
-        .body_bytes = 2 * 1024 * 1024, .pipelined_bytes = 64 * 1024, .stream_bytes = 1024 * 1024,  \
+        .body_bytes = 2 * 1024 * 1024, .pipelined_bytes = 64 * 1024,                               \
+        .stream_bytes = 16 * 1024 * 1024,                                                          \
         .gzip_bytes_min = 1024, .gzip_bytes_max = 256 * 1024, .idle_ms = 75 * 1000,                \
         .head_ms = 10 * 1000, .body_ms = 20 * 1000, .body_rate = 1024, .write_ms = 30 * 1000 \
     }
+
+/* The unwritten output at which nothing more is read from a peer that may leave `stream_bytes` unread. */
+static inline size_t dg_http_unread_max(size_t stream_bytes)
+{
+    const size_t most = 1024 * 1024;
+    return stream_bytes < most ? stream_bytes : most;
+}
 
 /* What all connections of a server have in common. Borrowed by every machine; may change between
  * calls (the owner keeps the time, and refreshes the date each second). */

@@ -58,6 +58,7 @@ struct dg_http {
     struct dg_buf extra;   /* headers added to the answer */
     struct dg_buf out;     /* output not taken yet */
     size_t out_taken;      /* bytes taken by dg_http_take_output and not reported as written */
+    size_t largest;        /* part of a streamed answer since there was none of either */
     struct dg_arena arena; /* of the current request */
     struct dg_http_req req;
     struct dg_http_header *headers; /* in the arena; what req.headers shows */

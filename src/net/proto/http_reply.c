@@ -193,7 +193,8 @@ enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part)
     http->sent_bytes += part.len;
     if (http->bodiless)
         return DG_OK;
-    if (http->out.len + http->out_taken + part.len > http->shared->limits.stream_bytes) {
+    http->largest = part.len > http->largest ? part.len : http->largest;
+    if (http->out.len + http->out_taken + part.len > http->shared->limits.stream_bytes + http->largest) {
         dg_http_kill(http);
         return DG_ERR_LIMIT;
     }

@@ -42,6 +42,7 @@ struct dg_ws {
     uint64_t close_at; /* when we sent our close */
     struct dg_buf out;
     size_t out_taken;
+    size_t largest; /* message since there was no output */
 };
 
 struct dg_ws *dg_ws_new(const struct dg_http_shared *shared, const struct dg_ws_limits *limits,
@@ -124,7 +125,9 @@ static enum dg_err send_message(struct dg_ws *ws, uint8_t opcode, struct dg_span
 {
     if (ws->close_sent || ws->dead)
         return DG_ERR_CLOSED;
-    if (ws->out.len + ws->out_taken + payload.len > ws->limits->stream_bytes) {
+    /* An answer may be larger than what a peer that does not read is allowed to leave unread. */
+    ws->largest = payload.len > ws->largest ? payload.len : ws->largest;
+    if (ws->out.len + ws->out_taken + payload.len > ws->limits->stream_bytes + ws->largest) {
         give_up(ws);
         return DG_ERR_LIMIT;
     }
@@ -370,6 +373,8 @@ void dg_ws_written(struct dg_ws *ws, size_t len)
     size_t of_taken = len < ws->out_taken ? len : ws->out_taken;
     ws->out_taken -= of_taken;
     dg_buf_consume(&ws->out, len - of_taken);
+    if (ws->out.len + ws->out_taken == 0)
+        ws->largest = 0;
     if (ws->out.len == 0)
         dg_buf_deinit(&ws->out); /* idle sockets hold no memory */
 }
@@ -387,7 +392,7 @@ bool dg_ws_wants_input(const struct dg_ws *ws)
 {
     if (ws->peer_done || ws->dead)
         return false;
-    return ws->close_received || ws->out.len + ws->out_taken < ws->limits->stream_bytes;
+    return ws->close_received || ws->out.len + ws->out_taken < dg_http_unread_max(ws->limits->stream_bytes);
 }
 
 bool dg_ws_wants_close(const struct dg_ws *ws, bool *at_once)

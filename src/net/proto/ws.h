@@ -26,7 +26,7 @@ struct dg_ws;
 
 struct dg_ws_limits {
     size_t message_bytes; /* of one message, fragments joined; more is closed with 1009 */
-    size_t stream_bytes;  /* unwritten output at which the peer is given up */
+    size_t stream_bytes;  /* unwritten output, besides its largest message, at which the peer is given up */
     uint32_t ping_ms;     /* silence before a ping, and after it */
     uint32_t message_ms;  /* from a message's first byte to its last */
     uint32_t close_ms;    /* for the peer's answer to our close */
@@ -34,8 +34,8 @@ struct dg_ws_limits {
 
 #define DG_WS_LIMITS_DEFAULT                                                                       \
     {                                                                                              \
-        .message_bytes = 2 * 1024 * 1024, .stream_bytes = 1024 * 1024, .ping_ms = 30 * 1000,       \
-        .message_ms = 30 * 1000, .close_ms = 5 * 1000                                              \
+        .message_bytes = 2 * 1024 * 1024, .stream_bytes = 16 * 1024 * 1024,                        \
+        .ping_ms = 30 * 1000, .message_ms = 30 * 1000, .close_ms = 5 * 1000                        \
     }
 
 /* Status codes that we send (RFC 6455, section 7.4.1). */

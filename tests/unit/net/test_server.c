@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A server on a loop in a thread of its own; the test is a client with blocking sockets. */
@@ -311,6 +312,30 @@ START_TEST(a_big_answer_arrives_whole_at_a_client_that_reads)
 }
 END_TEST
 
+/* Longer than the time for which nothing may be read, but never so long without reading something. */
+START_TEST(a_big_answer_arrives_whole_at_a_client_that_reads_slowly)
+{
+    struct dg_server_opts opts = DG_SERVER_OPTS_DEFAULT;
+    opts.http.write_ms = 3000;
+    struct bench *bench = start(&opts, "127.0.0.1:0");
+    int fd = dial(bench->port);
+    say(fd, "GET /big HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    size_t got = 0;
+    char bytes[65536];
+    ssize_t n = 1;
+    for (int i = 0; i < dg_unit_rounds(100) && n > 0; i++) {
+        n = recv(fd, bytes, sizeof bytes / 4, 0);
+        got += n > 0 ? (size_t)n : 0;
+        nanosleep(&(struct timespec){.tv_nsec = 45 * 1000 * 1000}, NULL);
+    }
+    while (n > 0 && (n = recv(fd, bytes, sizeof bytes, 0)) > 0)
+        got += (size_t)n;
+    ck_assert_uint_gt(got, 8 << 20);
+    close(fd);
+    stop(bench);
+}
+END_TEST
+
 START_TEST(too_many_connections_are_turned_away)
 {
     struct dg_server_opts opts = DG_SERVER_OPTS_DEFAULT;
@@ -495,7 +520,8 @@ END_TEST
 DG_UNIT(answers_over_tcp_and_keeps_the_connection, answers_over_a_unix_socket_and_leaves_no_file_behind,
         a_private_socket_is_its_owners_and_marks_its_requests,
         slow_heads_are_cut_off_without_harm_to_others, a_client_that_does_not_read_is_cut_off,
-        a_big_answer_arrives_whole_at_a_client_that_reads, too_many_connections_are_turned_away,
+        a_big_answer_arrives_whole_at_a_client_that_reads,
+        a_big_answer_arrives_whole_at_a_client_that_reads_slowly, too_many_connections_are_turned_away,
         trusted_proxies_name_the_client, paths_outside_the_prefix_are_empty,
         websockets_shake_hands_and_echo, drain_finishes_what_runs_and_sends_sockets_away,
         a_client_that_leaves_is_told_to_the_handler, addresses_in_use_or_wrong_are_refused_with_a_sentence)
