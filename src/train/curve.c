@@ -9,11 +9,12 @@
 #include "base/text_in.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_CAP = 4096, SVG_MAX = 4 << 20, CSV_MAX = 1 << 30, DRAWN_MAX = 400, FIELDS = 11, POINTS_MAX = 1 << 24 };
+enum { PATH_CAP = 4096, SVG_MAX = 4 << 20, CSV_MAX = 1 << 30, DRAWN_MAX = 400, FIELDS = 12, POINTS_MAX = 1 << 24 };
 
 /* ---- Reading --------------------------------------------------------------------------------------- */
 
@@ -67,7 +68,8 @@ enum dg_err dg_curve_read(struct dg_curve *curve, const char *log_path, struct d
         return err;
     while (!err && dg_text_in_line(&in, &line)) {
         const struct dg_curve_point point = {number(column(line, 0)), number(column(line, 3)), number(column(line, 8)),
-                                             number(column(line, 9)), number(column(line, 10))};
+                                             number(column(line, 9)), number(column(line, 10)),
+                                             number(column(line, 11))};
         if (!isnan(point.step) && !(isnan(point.loss) && isnan(point.dev_loss)))
             err = append(&made, point);
     }
@@ -91,7 +93,14 @@ enum { WIDTH = 800, HEIGHT = 420, LEFT = 60, RIGHT = 740, TOP = 40, BOTTOM = 370
 
 struct frame {
     double step_max, loss_min, loss_max, bleu_max; /* bleu_max 0: none was measured */
+    bool has_task;                                 /* the right axis is that of a task's figure */
 };
+
+/* What the right axis shows: BLEU, or a task's own figure, of which what is below 0 is at 0. NaN: not measured. */
+static double right_of(const struct dg_curve_point *p)
+{
+    return isnan(p->task) ? p->bleu : fmax(p->task, 0.0);
+}
 
 static double at_step(const struct frame *frame, double step)
 {
@@ -123,7 +132,8 @@ static struct frame frame_of(const struct dg_curve *curve)
         f.step_max = fmax(f.step_max, p->step);
         f.loss_min = fmin(f.loss_min, fmin(p->loss, p->dev_loss)); /* fmin leaves a NaN aside */
         f.loss_max = fmax(f.loss_max, fmax(p->loss, p->dev_loss));
-        f.bleu_max = isnan(p->bleu) ? f.bleu_max : fmax(f.bleu_max, p->bleu);
+        f.bleu_max = isnan(right_of(p)) ? f.bleu_max : fmax(f.bleu_max, right_of(p));
+        f.has_task |= !isnan(p->task);
     }
     if (!(f.loss_max > f.loss_min)) {
         f.loss_min = isfinite(f.loss_min) ? f.loss_min - 0.5 : 0.0;
@@ -205,7 +215,7 @@ static enum dg_err put_validations(const struct dg_curve *curve, const struct fr
     enum dg_err err = dg_buf_printf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" points=\"", colour);
     for (size_t i = 0; i < curve->n && !err; i++) {
         const struct dg_curve_point *p = &curve->points[i];
-        const double value = bleu ? p->bleu : p->dev_loss;
+        const double value = bleu ? right_of(p) : p->dev_loss;
         if (!isnan(value))
             err = dg_buf_printf(out, "%.1f,%.1f ", at_step(f, p->step), bleu ? at_bleu(f, value) : at_loss(f, value));
     }
@@ -233,7 +243,8 @@ enum dg_err dg_curve_svg(const struct dg_curve *curve, struct dg_buf *out)
     if (!err)
         err = put_text(out, LEFT + 150, TOP - 16, "start", "#c2413a", "loss of held-out pairs");
     if (!err && f.bleu_max > 0.0)
-        err = put_text(out, RIGHT + 8, TOP - 16, "end", "#2a7f3f", "BLEU of held-out pairs");
+        err = put_text(out, RIGHT + 8, TOP - 16, "end", "#2a7f3f",
+                       f.has_task ? "what held-out lines are judged by" : "BLEU of held-out pairs");
     return err ? err : dg_buf_append_cstr(out, "</svg>\n");
 }
 

@@ -56,6 +56,8 @@ bool dg_optimiser_is_frozen(unsigned freeze, const struct dg_param *param)
     if (strstr(name, "norm"))
         return freeze & DG_FREEZE_NORMS || (freeze & DG_FREEZE_ENCODER && strstr(name, ".encoder.layers.")) ||
                (freeze & DG_FREEZE_DECODER && is_of_decoder(name));
+    if (strncmp(name, "head.", 5) == 0)
+        return false; /* what an encoder alone says is what it is trained for */
     if (strstr(name, ".encoder_attn."))
         return (freeze & (DG_FREEZE_DECODER | DG_FREEZE_CROSS)) != 0;
     if (strstr(name, ".encoder.layers."))

@@ -31,7 +31,7 @@ enum dg_schedule {
 
 /* Parts of a network that a training leaves as they are. */
 enum dg_freeze {
-    DG_FREEZE_EMBEDDINGS = 1, /* of words and positions, and the output's matrix and bias */
+    DG_FREEZE_EMBEDDINGS = 1, /* of words and positions, and the output's matrix and bias; never an encoder's head */
     DG_FREEZE_ENCODER = 2,    /* its layers */
     DG_FREEZE_DECODER = 4,    /* its layers, with their attention over the source */
     DG_FREEZE_CROSS = 8,      /* the decoder's attention over the source alone */

@@ -119,13 +119,30 @@ class TrainRead(IntegrationTest):
         self.assertIn("encoder alone", card)
         self.assertIn("labels of words", card)
         self.assertIn("F1", card)
-        again, said = self.train("names", "--init", out, "--steps", "30", out="again")
+        self.assertIn("what held-out lines are judged by", self.bytes(out, "training", "curve.svg").decode())
+        again, said = self.train("names", "--init", out, "--steps", "30", "--freeze", "embeddings,encoder,norms", "--metric",
+                                 "task", "--average-last", "2", out="again")
         self.assertNotIn("begins anew", said)
         self.assertEqual(self.bytes(out, "labels.txt"), self.bytes(again, "labels.txt"))
         refused = run("train", "--init", out, "--out", os.path.join(self.models, "x"), os.path.join(self.root, "mood.tsv"),
                       check=False)
         self.assertEqual(refused.returncode, 2)
         self.assertIn("is an encoder alone: expected --task classify", refused.stderr)
+
+    def test_an_imported_encoder_learns_a_task(self):
+        for name, steps in (("bert-words", "80"), ("roberta-words", "200")): # WordPiece, and two separators behind byte-level BPE
+            imported, out = os.path.join(self.root, name), os.path.join(self.models, name)
+            run("import", os.path.join(SOURCES, "tests/data/enc", name), imported)
+            done = run("train", "--task", "classify", "--init", imported, "--out", out, "--len-max", "40", "--steps", steps,
+                       "--rate", "0.01", "--warmup", "10", "--dev-pairs", "40", "--threads", "1", "--batch-tokens", "1000",
+                       "--valid-every", steps, "--dropout", "0", "--smoothing", "0", "--average", "0.9",
+                       os.path.join(self.root, "mood.tsv"))
+            self.assertIn("the head begins anew", done.stderr)
+            answer = run("classify", "--model", out, text="What a lovely concert!\nThe play was awful.\n").stdout
+            self.assertEqual([line.split("\t")[0] for line in answer.splitlines()], ["good", "bad"], name)
+        refused = run("train", "--task", "masked", "--init", imported, "--out", os.path.join(self.root, "x"), "--len-max", "600",
+                      os.path.join(self.root, "text.txt"), check=False)
+        self.assertIn("--len-max is 600, but", refused.stderr)
 
     def test_a_run_that_was_interrupted_gives_the_same_bits(self):
         for name in ("words", "quality"):

@@ -153,6 +153,16 @@ START_TEST(a_gradient_that_is_not_finite_changes_nothing)
 }
 END_TEST
 
+START_TEST(an_encoders_head_is_never_frozen_with_embeddings)
+{
+    const unsigned all = DG_FREEZE_EMBEDDINGS | DG_FREEZE_ENCODER;
+    ck_assert(!dg_optimiser_is_frozen(all, &(struct dg_param){.name = "head.dense.weight"}));
+    ck_assert(!dg_optimiser_is_frozen(all, &(struct dg_param){.name = "head.out.bias"}));
+    ck_assert(dg_optimiser_is_frozen(all, &(struct dg_param){.name = "model.encoder.embed_types.weight"}));
+    ck_assert(dg_optimiser_is_frozen(all, &(struct dg_param){.name = "model.encoder.layers.0.fc1.weight"}));
+}
+END_TEST
+
 START_TEST(what_is_frozen_stays_to_the_bit)
 {
     struct dg_params params;
@@ -193,5 +203,6 @@ START_TEST(what_is_frozen_stays_to_the_bit)
 }
 END_TEST
 
-DG_UNIT(what_is_frozen_stays_to_the_bit, the_papers_schedule_rises_and_falls, cosine_and_line_end_where_they_should, adam_is_its_formula,
+DG_UNIT(an_encoders_head_is_never_frozen_with_embeddings, what_is_frozen_stays_to_the_bit,
+        the_papers_schedule_rises_and_falls, cosine_and_line_end_where_they_should, adam_is_its_formula,
         members_only_share_the_work, a_gradient_that_is_not_finite_changes_nothing)
