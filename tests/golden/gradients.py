@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Loss and gradients of two small Transformers by PyTorch (Debian: python3-torch), in doubles: what src/train/pass.h is
+"""Loss and gradients of two small Transformers and two language models by PyTorch (Debian: python3-torch), in doubles: what src/train/pass.h is
 held to. It shares nothing with the C but the names of parameters. Weights are a formula that both sides compute.
 
     gradients.py > gradients.tsv
@@ -43,9 +43,9 @@ def shapes(case):
     return out
 
 
-def weights(case):
+def weights(named):
     made = {}
-    for number, (name, shape) in enumerate(shapes(case).items()):
+    for number, (name, shape) in enumerate(named.items()):
         n = math.prod(shape)
         values = [0.25 * math.sin(1.7 * j + 0.61 * number + 1.0) + (1.0 if "norm.weight" in name else 0.0) for j in range(n)]
         # As floats, which is what the C has.
@@ -112,12 +112,95 @@ class Network:
         return -((1 - SMOOTHING) * picked + SMOOTHING * logs.mean(-1)).sum()
 
 
+# ---- Language models ---------------------------------------------------------------------------------
+
+TEXTS = [([0], [7, 8, 3, 0]), ([0, 9, 4, 4], [2, 3, 4, 5, 12, 0]), ([10, 10, 11], [0])]
+HEAD, CONTEXT, THETA = 4, 16, 30.0
+
+
+def lm_shapes(case):
+    """gpt: learned positions, layer norms, GELU, biases, tied. llama: rotary, RMS norms, gates, 2 heads of keys for 4."""
+    gpt = case == "gpt"
+    heads, keys = (2, 2) if gpt else (4, 2)
+    out = {"model.embed_tokens.weight": (V, D)}
+    out.update({"model.embed_positions.weight": (CONTEXT, D)} if gpt else {"lm_head.weight": (V, D)})
+    for layer in range(2):
+        p = f"model.layers.{layer}."
+        matrices = {"self_attn.q_proj": (heads * HEAD, D), "self_attn.k_proj": (keys * HEAD, D),
+                    "self_attn.v_proj": (keys * HEAD, D), "self_attn.o_proj": (D, heads * HEAD), "mlp.up_proj": (F, D),
+                    "mlp.down_proj": (D, F)}
+        if not gpt:
+            matrices["mlp.gate_proj"] = (F, D)
+        for name, shape in matrices.items():
+            out[f"{p}{name}.weight"] = shape
+            if gpt:
+                out[f"{p}{name}.bias"] = shape[:1]
+        for name in ("input_layernorm", "post_attention_layernorm"):
+            out[f"{p}{name}.weight"] = (D,)
+            if gpt:
+                out[f"{p}{name}.bias"] = (D,)
+    out["model.norm.weight"] = (D,)
+    if gpt:
+        out["model.norm.bias"] = (D,)
+    return out
+
+
+class LanguageModel:
+    def __init__(self, case, w):
+        self.gpt, self.w = case == "gpt", w
+
+    def linear(self, x, name):
+        return torch.nn.functional.linear(x, self.w[name + ".weight"], self.w.get(name + ".bias"))
+
+    def norm(self, x, name):
+        if self.gpt:
+            return torch.nn.functional.layer_norm(x, (D,), self.w[name + ".weight"], self.w[name + ".bias"], 1e-5)
+        return x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * self.w[name + ".weight"]
+
+    def turn(self, x):
+        """Rotary positions on [heads, n, HEAD], as complex numbers."""
+        half = HEAD // 2
+        angle = torch.arange(x.shape[1]).double()[:, None] * THETA ** (-torch.arange(half).double() / half)
+        turned = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones_like(angle), angle)
+        return torch.cat([turned.real, turned.imag], -1)
+
+    def attend(self, x, p):
+        q, k, v = (self.linear(x, f"{p}self_attn.{part}_proj").reshape(len(x), -1, HEAD).transpose(0, 1) for part in "qkv")
+        if not self.gpt:
+            q, k = self.turn(q), self.turn(k)
+            k, v = k.repeat_interleave(2, 0), v.repeat_interleave(2, 0)
+        scores = q @ k.transpose(1, 2) / math.sqrt(HEAD)
+        scores = scores.masked_fill(torch.ones(scores.shape[1:]).triu(1).bool(), float("-inf"))
+        return self.linear((scores.softmax(-1) @ v).transpose(0, 1).reshape(len(x), -1), p + "self_attn.o_proj")
+
+    def feed_forward(self, x, p):
+        up = self.linear(x, p + "mlp.up_proj")
+        hidden = (torch.nn.functional.gelu(up, approximate="tanh") if self.gpt
+                  else torch.nn.functional.silu(self.linear(x, p + "mlp.gate_proj")) * up)
+        return self.linear(hidden, p + "mlp.down_proj")
+
+    def loss(self, source, target):
+        read = source + target[:-1]
+        x = self.w["model.embed_tokens.weight"][read]
+        if self.gpt:
+            x = x + self.w["model.embed_positions.weight"][:len(read)]
+        for layer in range(2):
+            p = f"model.layers.{layer}."
+            x = x + self.attend(self.norm(x, p + "input_layernorm"), p)
+            x = x + self.feed_forward(self.norm(x, p + "post_attention_layernorm"), p)
+        output = self.w.get("lm_head.weight", self.w["model.embed_tokens.weight"])
+        logs = (self.norm(x, "model.norm") @ output.T).log_softmax(-1)[len(source) - 1:]
+        picked = logs[torch.arange(len(target)), torch.tensor(target)]
+        return -((1 - SMOOTHING) * picked + SMOOTHING * logs.mean(-1)).sum()
+
+
 def main():
-    for case in ("post", "pre"):
-        w = weights(case)
-        network = Network(case, w)
-        n_tokens = sum(len(target) for _, target in PAIRS)
-        loss = sum(network.loss(source, target) for source, target in PAIRS) / n_tokens
+    for case in ("post", "pre", "gpt", "llama"):
+        is_lm = case in ("gpt", "llama")
+        w = weights(lm_shapes(case) if is_lm else shapes(case))
+        network, pairs = (LanguageModel(case, w), TEXTS) if is_lm else (Network(case, w), PAIRS)
+        n_tokens = sum(len(target) for _, target in pairs)
+        loss = sum(network.loss(source, target) for source, target in pairs) / n_tokens
         loss.backward()
         print(f"{case}\tloss\t{loss.item():.12g}")
         for number, (name, tensor) in enumerate(w.items()):

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Loss and gradients of two small networks against PyTorch's (tests/golden/gradients.tsv, made by gradients.py beside it):
- * post-norm with ReLU and everything tied, pre-norm with SiLU, final norms and nothing tied. */
+/* Loss and gradients of small networks against PyTorch's (tests/golden/gradients.tsv, made by gradients.py beside it):
+ * post-norm with ReLU and everything tied, pre-norm with SiLU, final norms and nothing tied; language models of GPT-2's shape
+ * and of Llama's, with shared keys, prompts before their texts. */
 #include "base/mem.h"
 #include "base/text_in.h"
 #include "files.h"
@@ -49,6 +50,37 @@ static struct dg_blueprint blueprint(bool pre)
         .n_beams = 1,
         .length_penalty = 1.0f,
     };
+}
+
+enum { N_TEXT_TOKENS = 11 };
+static const int32_t b0[] = {0}, e0[] = {7, 8, 3, 0};
+static const int32_t b1[] = {0, 9, 4, 4}, e1[] = {2, 3, 4, 5, 12, 0};
+static const int32_t b2[] = {10, 10, 11}, e2[] = {0};
+static const struct dg_example texts[N_PAIRS] = {
+    {.source = b0, .target = e0, .n_source = 1, .n_target = 4},
+    {.source = b1, .target = e1, .n_source = 4, .n_target = 6},
+    {.source = b2, .target = e2, .n_source = 3, .n_target = 1}};
+
+static struct dg_blueprint language_model(bool llama)
+{
+    struct dg_blueprint bp = blueprint(true);
+    bp.family = DG_FAMILY_LM;
+    bp.decoder = (struct dg_stack){2, llama ? 4 : 2, 12, V};
+    bp.encoder = bp.decoder;
+    bp.encoder.n_layers = 0;
+    bp.lm = (struct dg_lm){.head = 4, .kv_heads = 2, .context = 16, .gated = llama, .qkv_bias = !llama, .o_bias = !llama,
+                           .ffn_bias = !llama, .rope = {.theta = 30.0}};
+    bp.norm_kind = llama ? DG_NORM_RMS : DG_NORM_LAYER;
+    bp.activation = llama ? DG_ACT_SILU : DG_ACT_GELU_TANH;
+    bp.positions = llama ? DG_POS_ROTARY : DG_POS_LEARNED;
+    bp.n_positions = llama ? 0 : 16;
+    bp.embedding_scale = 1.0f;
+    bp.tie_output = !llama;
+    bp.output_bias = false;
+    bp.bos_id = 0;
+    bp.start = DG_START_PROMPT;
+    bp.source_len_max = bp.target_len_max = 16;
+    return bp;
 }
 
 static const struct dg_param *find(const struct dg_params *params, struct dg_span name)
@@ -125,22 +157,22 @@ static void compare(const struct dg_param *param, unsigned ordinal, struct dg_sp
     ck_assert_uint_eq(values.len, 0);
 }
 
-static void check_case(const char *name, bool pre)
+static void check_case(const char *name, const struct dg_blueprint *bp, const struct dg_example *examples, int n_tokens)
 {
-    const struct dg_blueprint bp = blueprint(pre);
-    const struct dg_pass_limits limits = {.source_rows = 16, .target_rows = 16, .scores = 100};
-    const struct dg_pass_batch batch = {.examples = pairs, .n = N_PAIRS, .scale = 1.0f / N_TOKENS, .smoothing = 0.1f};
+    const struct dg_pass_limits limits = {.source_rows = 20, .target_rows = 20, .scores = 120};
+    const struct dg_pass_batch batch = {
+        .examples = examples, .n = N_PAIRS, .scale = 1.0f / (float)n_tokens, .smoothing = 0.1f};
     struct dg_params params;
     struct dg_pass *pass;
     struct dg_pass_sums sums = {0};
-    ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
+    ck_assert_int_eq(dg_params_init(&params, bp, NULL), DG_OK);
     each(name, &params, set_weights, params.w);
     float *gradient = dg_try_calloc(params.n, sizeof *gradient);
     ck_assert_ptr_nonnull(gradient);
     ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
     dg_pass_run(pass, &batch, gradient, &sums);
     const double loss = each(name, &params, compare, gradient);
-    ck_assert_double_eq_tol(sums.loss / N_TOKENS, loss, 1e-6);
+    ck_assert_double_eq_tol(sums.loss / n_tokens, loss, 1e-6);
     dg_pass_free(pass);
     dg_free(gradient);
     dg_params_deinit(&params);
@@ -148,14 +180,24 @@ static void check_case(const char *name, bool pre)
 
 START_TEST(post_norm_agrees_with_pytorch)
 {
-    check_case("post", false);
+    const struct dg_blueprint bp = blueprint(false);
+    check_case("post", &bp, pairs, N_TOKENS);
 }
 END_TEST
 
 START_TEST(pre_norm_agrees_with_pytorch)
 {
-    check_case("pre", true);
+    const struct dg_blueprint bp = blueprint(true);
+    check_case("pre", &bp, pairs, N_TOKENS);
 }
 END_TEST
 
-DG_UNIT(post_norm_agrees_with_pytorch, pre_norm_agrees_with_pytorch)
+START_TEST(language_models_agree_with_pytorch)
+{
+    const struct dg_blueprint gpt = language_model(false), llama = language_model(true);
+    check_case("gpt", &gpt, texts, N_TEXT_TOKENS);
+    check_case("llama", &llama, texts, N_TEXT_TOKENS);
+}
+END_TEST
+
+DG_UNIT(post_norm_agrees_with_pytorch, pre_norm_agrees_with_pytorch, language_models_agree_with_pytorch)
