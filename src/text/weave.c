@@ -50,6 +50,11 @@ struct weave {
     float *shares;      /* owned; [n_units, n_source + 1] sums from the left, of each unit 0 to 1 */
     struct node *nodes; /* owned; [n_nodes] of all levels, each level's in a row */
     size_t n_nodes;
+    size_t n_claims; /* stretches that were taken so far */
+    struct {
+        size_t at, lo, hi, level, n_claims, found;
+        bool is_set;
+    } boundary; /* the last one that was looked for: many tags may stand at one place */
     enum dg_err err;
 };
 
@@ -81,25 +86,30 @@ static bool is_joiner(uint32_t cp)
     return cp == '\'' || cp == 0x2019 || cp == '-' || cp == 0x2011 || cp == 0xAD;
 }
 
-/* The length of a frozen element's text that stands at `at`; 0 when none does. */
-static size_t frozen_at(const struct weave *weave, size_t at)
+/* The texts of frozen elements, FROZEN_MAX at most. */
+static size_t list_frozen(const struct weave *weave, struct dg_span frozen[FROZEN_MAX])
 {
     size_t n = 0;
-    for (size_t i = weave->part->inner; i < weave->part->end && n < FROZEN_MAX; i++) {
-        const struct dg_doc_item *item = &weave->items[i];
-        if (item->kind != DG_DOC_FROZEN)
-            continue;
-        n++;
-        if (dg_span_eq(dg_span_sub(weave->text, at, item->plain_len), dg_span_sub(weave->plain, item->plain_at, item->plain_len)))
-            return item->plain_len;
-    }
+    for (size_t i = weave->part->inner; i < weave->part->end && n < FROZEN_MAX; i++)
+        if (weave->items[i].kind == DG_DOC_FROZEN)
+            frozen[n++] = dg_span_sub(weave->plain, weave->items[i].plain_at, weave->items[i].plain_len);
+    return n;
+}
+
+/* The length of a frozen element's text that stands at `at`; 0 when none does. */
+static size_t frozen_at(const struct weave *weave, const struct dg_span *frozen, size_t n, size_t at)
+{
+    for (size_t i = 0; i < n; i++)
+        if (dg_span_eq(dg_span_sub(weave->text, at, frozen[i].len), frozen[i]))
+            return frozen[i].len;
     return 0;
 }
 
 /* Where a frozen text begins and ends a unit does, too: "f's" is not one word behind a frozen "f". */
 static void cut_units(struct weave *weave)
 {
-    struct dg_span text = weave->text;
+    struct dg_span text = weave->text, list[FROZEN_MAX];
+    const size_t n_frozen = list_frozen(weave, list);
     size_t at = 0, len, stop = 0;
     bool in_word = false;
     uint32_t cp = 0, behind;
@@ -110,7 +120,7 @@ static void cut_units(struct weave *weave)
             cp = '?';
         }
         if (at >= stop) {
-            size_t frozen = frozen_at(weave, at);
+            size_t frozen = frozen_at(weave, list, n_frozen, at);
             in_word = in_word && frozen == 0 && at > stop;
             stop = frozen ? at + frozen : stop;
         }
@@ -298,9 +308,14 @@ static bool best_word(const struct weave *weave, size_t from, size_t to, size_t 
 
 /* Where [from, to) of the source, which a point stands between, falls: the boundary whose neighbours on either side
  * fit best the words next to the point. Never inside a sibling. */
-static void best_boundary(const struct weave *weave, size_t at, size_t lo, size_t hi, size_t level, struct node *node)
+static void best_boundary(struct weave *weave, size_t at, size_t lo, size_t hi, size_t level, struct node *node)
 {
     size_t first, middle, last;
+    if (weave->boundary.is_set && weave->boundary.at == at && weave->boundary.lo == lo && weave->boundary.hi == hi &&
+        weave->boundary.level == level && weave->boundary.n_claims == weave->n_claims) {
+        node->lo = node->hi = weave->boundary.found;
+        return;
+    }
     float best = -1e9f;
     tokens_in(weave, weave->part->at, at, &first, &middle);
     last = weave->n_source;
@@ -323,10 +338,18 @@ static void best_boundary(const struct weave *weave, size_t at, size_t lo, size_
         if (k < hi)
             crossed += affinity(weave, k, middle, last) - affinity(weave, k, first, middle);
     }
+    weave->boundary.at = at;
+    weave->boundary.lo = lo;
+    weave->boundary.hi = hi;
+    weave->boundary.level = level;
+    weave->boundary.n_claims = weave->n_claims;
+    weave->boundary.found = node->lo;
+    weave->boundary.is_set = true;
 }
 
 static void claim(struct weave *weave, const struct node *node, size_t level)
 {
+    weave->n_claims++;
     for (size_t u = node->lo; u < node->hi; u++) {
         weave->units[u].level = level;
         weave->units[u].owner = node->item;

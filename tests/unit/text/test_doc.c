@@ -213,6 +213,27 @@ START_TEST(long_and_deep_documents_take_linear_time)
 }
 END_TEST
 
-DG_UNIT(tags_move_with_their_words, the_same_words_give_the_same_document, xml_has_an_outline_and_names,
+/* Said as it is, a sentence comes back byte for byte; and soon, however many tags stand at a place. */
+START_TEST(many_tags_at_one_place_stay_there)
+{
+    static const char *const tags[] = {"<wbr>", "<b></b>", "<i><wbr></i>"};
+    enum { WORDS = 40, TAGS = 20000 };
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+        struct dg_buf text;
+        enum dg_err err = DG_OK;
+        dg_buf_init(&text, TEXT_MAX);
+        for (int k = 0; k < WORDS && !err; k++) {
+            err = dg_buf_printf(&text, "%sword%d", k ? " " : "", k);
+            for (int t = 0; k == WORDS / 2 && t < dg_unit_rounds(TAGS) && !err; t++)
+                err = dg_buf_append_cstr(&text, tags[i]);
+        }
+        ck_assert_int_eq(err, DG_OK);
+        expect(text.ptr, DG_DOC_HTML, NULL, false, text.ptr);
+        dg_buf_deinit(&text);
+    }
+}
+END_TEST
+
+DG_UNIT(many_tags_at_one_place_stay_there, tags_move_with_their_words, the_same_words_give_the_same_document, xml_has_an_outline_and_names,
         markdown_and_subtitles_keep_their_form, references_are_those_of_the_standard,
         long_and_deep_documents_take_linear_time)
