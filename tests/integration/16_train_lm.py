@@ -106,6 +106,20 @@ class TrainLm(IntegrationTest):
         refused = run("train", "--init", out, "--out", self.model("x"), pairs, expect=2)
         self.assertIn("is a language model; expected --task next-word", refused.stderr)
 
+    def test_imported_models_go_on_learning_with_their_own_tokenizers(self):
+        lines = self.write("toy.txt", "".join(t + "\n" for _, t in toy_language.pairs(200)))
+        for name in ("gpt2", "llama", "scaled"):
+            model, out = os.path.join(self.root, name), self.model(name)
+            run("import", os.path.join(SOURCES, "tests/data/lm", name), model)
+            done = run("train", *RECIPE, "--packed", "--init", model, "--out", out, "--steps", "30", "--valid-every", "30", lines)
+            before, after = (float(re.search(rf"held-out pairs, {when} \| \d+ \| ([\d.]+)", done.stderr)[1])
+                             for when in ("before", "after"))
+            self.assertLess(after, before - 1, name)
+            self.assertIn("1 prompts", run("generate", "--model", out, "--max-tokens", "5", text="red apple\n").stderr)
+        refused = run("train", *RECIPE, "--init", os.path.join(self.root, "gpt2"), "--out", self.model("x"), "--len-max", "4096", lines,
+                      expect=2)
+        self.assertIn("reads at most", refused.stderr)
+
     def test_resumed_and_refused(self):
         lines = self.write("toy.txt", "".join(t + "\n" for _, t in toy_language.pairs(200)))
         out = self.model("text")
