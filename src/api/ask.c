@@ -54,7 +54,6 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 
 static const char *const line_words[] = {"sentences", "whole", "join", NULL};
 static const char *const formality_words[] = {"default", "formal", "informal", "prefer_formal", "prefer_informal", NULL};
-static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
 static const char *const other_fields[] = {"text",  "prefix",   "must",  "protected", "suppress", "format", "formality", "lines",
                                            "priority", "cache", "retranslate", "mark", "api_key", "type", "id", "glossary"};
 enum { N_OTHERS = sizeof other_fields / sizeof *other_fields, SUPPRESS_MAX = 1000, ID_MAX = 1000, TERMS_MAX = 1000,
@@ -219,7 +218,7 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, 
                                 struct dg_ask *ask)
 {
     int format = 0, lines = ask->request.keep_lines_whole ? 1 : ask->request.join_lines ? 2 : 0;
-    int priority = (int)ask->request.priority, formality = (int)ask->request.formality;
+    int formality = (int)ask->request.formality;
     bool cache = !ask->request.no_cache;
     *field = "format";
     enum dg_err err = dg_json_get_choice(json, "format", DG_JSON_OPTIONAL, dg_doc_format_words, why, &format);
@@ -233,7 +232,7 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, 
     }
     if (!err) {
         *field = "priority";
-        err = dg_json_get_choice(json, "priority", DG_JSON_OPTIONAL, priority_words, why, &priority);
+        err = dg_ask_priority(json, why, &ask->request.priority, &ask->has_priority);
     }
     if (!err) {
         *field = "cache";
@@ -257,8 +256,6 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, 
     ask->request.no_cache = !cache;
     ask->request.keep_lines_whole = lines == 1;
     ask->request.join_lines = lines == 2;
-    ask->request.priority = (enum dg_priority)priority;
-    ask->has_priority = dg_json_type(dg_json_get(json, "priority")) == DG_JSON_STRING;
     return DG_OK;
 }
 
@@ -320,6 +317,16 @@ uint64_t dg_ask_characters(const struct dg_span *texts, size_t n)
     for (size_t i = 0; i < n; i++)
         sum += dg_utf8_count(texts[i]);
     return sum;
+}
+
+enum dg_err dg_ask_priority(const struct dg_json *json, struct dg_why *why, enum dg_priority *priority, bool *is_given)
+{
+    static const char *const words[] = {"interactive", "normal", "bulk", NULL};
+    int choice = (int)*priority;
+    const enum dg_err err = dg_json_get_choice(json, "priority", DG_JSON_OPTIONAL, words, why, &choice);
+    *priority = (enum dg_priority)choice;
+    *is_given = dg_json_type(dg_json_get(json, "priority")) == DG_JSON_STRING;
+    return err;
 }
 
 enum dg_err dg_ask_key(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why, struct dg_span *key)

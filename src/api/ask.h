@@ -57,6 +57,10 @@ enum dg_err dg_ask_parse(struct dg_span body, size_t max_values, struct dg_arena
 enum dg_err dg_ask_name(const struct dg_json *json, const char *name, struct dg_arena *arena,
                         struct dg_why *why, const char **out) DG_MUST_CHECK;
 
+/* The field `priority`; absent and null leave it as it is. *is_given: it is there. */
+enum dg_err dg_ask_priority(const struct dg_json *json, struct dg_why *why, enum dg_priority *priority,
+                            bool *is_given) DG_MUST_CHECK;
+
 /* The field `api_key`, for dg_gate_pass; absent, null and "" leave it as it is. */
 enum dg_err dg_ask_key(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
                        struct dg_span *key) DG_MUST_CHECK;

@@ -191,3 +191,14 @@ void dg_call_fail(struct dg_call *call, struct dg_failure failure)
         dg_call_text(call, failure.status, dg_span_cstr(failure.message));
     dg_buf_deinit(&buf);
 }
+
+void dg_call_no_model(struct dg_call *call)
+{
+    dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model", .message = "This server has no model."});
+}
+
+void dg_call_no_memory(struct dg_call *call)
+{
+    dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .message = "There is no memory.",
+                                           .retry_after_s = 1});
+}

@@ -83,6 +83,8 @@ void dg_call_json(struct dg_call *call, int status, struct dg_span json);
 void dg_call_text(struct dg_call *call, int status, struct dg_span text);
 void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg_span body);
 void dg_call_fail(struct dg_call *call, struct dg_failure failure); /* in the call's dialect */
+void dg_call_no_model(struct dg_call *call);  /* 503: this server has none */
+void dg_call_no_memory(struct dg_call *call); /* 503, to be tried again */
 
 /* Whose work this is: the name of its key; empty where there is none. What belongs to somebody is shown to
  * nobody else but administrators. */

@@ -56,8 +56,7 @@ static void answer(struct dg_call *call, struct dg_json_out *out)
     if (dg_json_out_end(out) == DG_OK)
         dg_call_json(call, 200, dg_buf_span(out->buf));
     else
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .message = "There is no memory.",
-                                               .retry_after_s = 1});
+        dg_call_no_memory(call);
     dg_buf_deinit(out->buf);
 }
 

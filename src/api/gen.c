@@ -46,7 +46,6 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 
 static const char *const others[] = {"prompt", "model", "stop", "priority", "api_key", "type", "id"};
 enum { N_OTHERS = sizeof others / sizeof *others };
-static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
 
 /* ---- Life --------------------------------------------------------------------------------------- */
 
@@ -168,11 +167,7 @@ static enum dg_err read_stops(struct dg_gen *gen, const struct dg_json *json, st
 
 static enum dg_err read_priority(struct dg_gen *gen, const struct dg_json *json, struct dg_why *why)
 {
-    int priority = (int)gen->ask.priority;
-    enum dg_err err = dg_json_get_choice(json, "priority", DG_JSON_OPTIONAL, priority_words, why, &priority);
-    gen->ask.priority = (enum dg_priority)priority;
-    gen->has_priority = dg_json_type(dg_json_get(json, "priority")) == DG_JSON_STRING;
-    return err;
+    return dg_ask_priority(json, why, &gen->ask.priority, &gen->has_priority);
 }
 
 /* What cannot be together is refused here, where the field's name is known: answers are kept by a beam, or drawn. */

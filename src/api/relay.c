@@ -42,8 +42,7 @@ struct dg_relay *dg_relay_new(struct dg_call *call)
     if (relay)
         relay->call = call;
     else
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
-                                               .message = "There is no memory."});
+        dg_call_no_memory(call);
     return relay;
 }
 

@@ -187,13 +187,12 @@ static const struct dg_aside_fns reading = {.read = read_request, .go_on = go_on
 void dg_api_v1_detect(struct dg_call *call)
 {
     if (!call->api->engine) {
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model", .message = "This server has no model."});
+        dg_call_no_model(call);
         return;
     }
     struct detect_work *work = dg_try_calloc(1, sizeof *work);
     if (!work) {
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .message = "There is no memory.",
-                                               .retry_after_s = 1});
+        dg_call_no_memory(call);
         return;
     }
     dg_arena_init(&work->arena, call->req->body.len * 2 + (1 << 20));

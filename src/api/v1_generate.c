@@ -155,11 +155,9 @@ void dg_api_v1_generate(struct dg_call *call)
 {
     struct dg_gen *gen = NULL;
     if (!call->api->engine)
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
-                                               .message = "This server has no model."});
+        dg_call_no_model(call);
     else if (dg_gen_new(call->api, call->req->body.len, &gen))
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .message = "There is no memory.",
-                                               .retry_after_s = 1});
+        dg_call_no_memory(call);
     else
         dg_aside_read(call, &reading, gen);
 }

@@ -141,7 +141,6 @@ static const struct dg_engine_read_events events = {on_said, on_done};
 enum type { INT, BOOL, CHOICE };
 
 static const char *const poolings[] = {"mean", "cls", NULL};
-static const char *const priority_words[] = {"interactive", "normal", "bulk", NULL};
 static const char *const offset_words[] = {"bytes", "characters", NULL};
 
 #define TASK(name) (1u << DG_TASK_##name)
@@ -271,7 +270,6 @@ static enum dg_err read_items(struct read_work *work, const struct dg_json *json
 static enum dg_err read_fields(struct read_work *work, const struct dg_json *json, const char **field,
                                struct dg_failure *failure, struct dg_why *why)
 {
-    int priority = (int)work->ask.priority;
     int64_t timeout_ms = 0, value;
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < N_ROWS && !err; i++) {
@@ -288,17 +286,17 @@ static enum dg_err read_fields(struct read_work *work, const struct dg_json *jso
     }
     if (!err)
         err = dg_ask_name(json, *field = "model", &work->arena, why, &work->ask.model);
-    if (!err)
-        err = dg_json_get_choice(json, *field = "priority", DG_JSON_OPTIONAL, priority_words, why, &priority);
+    if (!err) {
+        *field = "priority";
+        err = dg_ask_priority(json, why, &work->ask.priority, &work->has_priority);
+    }
     if (!err)
         err = dg_json_get_int(json, *field = "timeout_ms", DG_JSON_OPTIONAL, 1, 3600 * 1000, why, &timeout_ms);
     if (!err) {
         *field = "api_key";
         err = dg_ask_key(json, &work->arena, why, &work->api_key);
     }
-    work->ask.priority = (enum dg_priority)priority;
     work->ask.timeout_ms = (uint64_t)timeout_ms;
-    work->has_priority = dg_json_type(dg_json_get(json, "priority")) == DG_JSON_STRING;
     return err ? err : read_items(work, json, field, failure, why);
 }
 
@@ -395,16 +393,13 @@ static const struct dg_aside_fns reading = {.read = read_request, .go_on = go_on
 
 static void handle(struct dg_call *call, enum dg_read_task task)
 {
-    struct dg_failure failure = {.status = 503, .code = "overloaded", .message = "There is no memory.",
-                                 .retry_after_s = 1};
     if (!call->api->engine) {
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "no_model",
-                                               .message = "This server has no model."});
+        dg_call_no_model(call);
         return;
     }
     struct read_work *work = dg_try_calloc(1, sizeof *work);
     if (!work) {
-        dg_call_fail(call, failure);
+        dg_call_no_memory(call);
         return;
     }
     work->api = call->api;
