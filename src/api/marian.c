@@ -10,7 +10,8 @@
 
 #include <stdio.h>
 
-enum { FRAMES_MAX = 64 /* waiting on one socket */, ANSWER_MAX = 64 << 20, LINES_MAX = 10000, TAG_MAX = 64 };
+/* The first two: waiting on one socket. */
+enum { FRAMES_MAX = 64, FRAMES_BYTES_MAX = 4 << 20, ANSWER_MAX = 64 << 20, LINES_MAX = 10000, TAG_MAX = 64 };
 
 struct frame {
     struct dg_list link;
@@ -23,7 +24,7 @@ struct socket {
     struct dg_ws *ws;
     char from[TAG_MAX], to[TAG_MAX];
     struct dg_list frames; /* of struct frame: waiting */
-    size_t n_frames;
+    size_t n_frames, n_bytes;
     struct dg_relay *relay; /* the frame under way, or NULL */
     struct dg_charge charge; /* of that */
     struct dg_who who;      /* by the headers of the handshake */
@@ -125,11 +126,14 @@ static void begin(struct socket *socket, struct dg_span text)
 
 static void next_frame(struct socket *socket)
 {
+    if (socket->relay || dg_ws_is_closing(socket->ws)) /* then what waits goes with the socket */
+        return;
     struct dg_list *first = dg_list_pop_first(&socket->frames);
-    if (!first || socket->relay || dg_ws_is_closing(socket->ws))
+    if (!first)
         return;
     struct frame *frame = DG_LIST_ITEM(first, struct frame, link);
     socket->n_frames--;
+    socket->n_bytes -= frame->len;
     begin(socket, dg_span_make(frame->text, frame->len));
     dg_free(frame);
 }
@@ -141,7 +145,8 @@ static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_sp
         dg_ws_close(ws, DG_WS_UNSUPPORTED, DG_SPAN("frames are texts"));
         return;
     }
-    struct frame *frame = socket->n_frames < FRAMES_MAX ? dg_try_malloc(sizeof *frame + message.len) : NULL;
+    const bool has_room = socket->n_frames < FRAMES_MAX && message.len <= FRAMES_BYTES_MAX - socket->n_bytes;
+    struct frame *frame = has_room ? dg_try_malloc(sizeof *frame + message.len) : NULL;
     if (!frame) {
         dg_ws_close(ws, DG_WS_POLICY, DG_SPAN("too many frames are waiting"));
         return;
@@ -152,6 +157,7 @@ static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_sp
         memcpy(frame->text, message.ptr, message.len);
     dg_list_link_last(&socket->frames, &frame->link);
     socket->n_frames++;
+    socket->n_bytes += frame->len;
     if (!socket->relay)
         next_frame(socket);
 }
