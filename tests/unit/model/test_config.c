@@ -200,6 +200,49 @@ START_TEST(our_own_config_says_everything)
 }
 END_TEST
 
-DG_UNIT(marian_as_hugging_face_writes_it, generation_config_has_the_last_word, m2m100_and_nllb,
+/* What a language model's directory says of how it is asked comes back as it was written, and is held to its limits. */
+START_TEST(a_language_model_says_how_it_is_asked)
+{
+    static const char head[] = "{\"model_type\": \"dragoman\", \"family\": \"language-model\", \"d_model\": 8, \"decoder_layers\": 1,"
+                               "\"decoder_attention_heads\": 2, \"decoder_ffn_dim\": 16, \"vocab_size\": 20, \"head_width\": 4,"
+                               "\"key_value_heads\": 2, \"context\": 16, \"positions\": \"rotary\", \"eos_token_id\": 0";
+    static const struct {
+        const char *fields, *says;
+    } wrong[] = {{", \"template\": \"no place\"}", "{text} stands there 0 times"},
+                 {", \"template\": 3}", "template"},
+                 {", \"template\": \"a\\u0000{text}\"}", "template"},
+                 {", \"template\": \"{text}\", \"source_languages\": \"%s\"}", "at most 200"}};
+    struct dg_blueprint bp, again;
+    struct dg_why why = DG_WHY_NONE;
+    struct dg_buf text, printed;
+    char many[300];
+    dg_buf_init(&text, 8192);
+    dg_buf_init(&printed, 8192);
+    ck_assert_int_eq(dg_buf_printf(&text, "%s, \"template\": \"\\\"{source}\\\": {text}\\\\n{target}:\", \"template_stop\": \"\\\\n|END\", "
+                                   "\"source_languages\": \"fr, de\", \"target_languages\": \"en\"}", head), DG_OK);
+    ck_assert_msg(parse(&bp, text.ptr, "", "", &why) == DG_OK, "%s", why.text);
+    ck_assert_str_eq(bp.lm.ask.form, "\"{source}\": {text}\\n{target}:");
+    ck_assert_str_eq(bp.lm.ask.stop, "\\n|END");
+    ck_assert_str_eq(bp.lm.ask.source, "fr, de");
+    ck_assert_int_eq(dg_config_print(&bp, &printed), DG_OK);
+    ck_assert_msg(parse(&again, printed.ptr, "", "", &why) == DG_OK, "%s", why.text);
+    ck_assert_mem_eq(&again.lm.ask, &bp.lm.ask, sizeof again.lm.ask);
+    memset(many, 'a', sizeof many - 1);
+    many[sizeof many - 1] = '\0';
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *at = strstr(wrong[i].fields, "%s");
+        const int n = at ? (int)(at - wrong[i].fields) : (int)strlen(wrong[i].fields);
+        dg_buf_clear(&text);
+        ck_assert_int_eq(dg_buf_printf(&text, "%s%.*s%s%s", head, n, wrong[i].fields, at ? many : "", at ? at + 2 : ""), DG_OK);
+        ck_assert_int_ne(parse(&bp, text.ptr, "", "", &why), DG_OK);
+        ck_assert_msg(strstr(why.text, wrong[i].says), "\"%s\" does not say \"%s\"", why.text, wrong[i].says);
+    }
+    dg_buf_deinit(&text);
+    dg_buf_deinit(&printed);
+}
+END_TEST
+
+DG_UNIT(a_language_model_says_how_it_is_asked, marian_as_hugging_face_writes_it, generation_config_has_the_last_word,
+        m2m100_and_nllb,
         names_file_and_field_of_what_is_wrong, every_truncation_of_a_config_is_refused,
         our_own_config_says_everything)
