@@ -11,10 +11,10 @@
 #include "base/mem.h"
 #include "model/dir.h"
 #include "tensor/convert.h"
+#include "tensor/huge.h"
 
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
 
 void *dg_net_carve(struct net_carve *carve, size_t n, size_t size)
 {
@@ -568,21 +568,6 @@ enum dg_op_act dg_net_act(enum dg_activation activation)
     return DG_OP_NONE;
 }
 
-/* Large blocks of weights are read front to back for ever: huge pages spare the translation of addresses. A
- * wish only; refused, all is the same but slower. */
-static void wish_huge_pages(void *block, size_t bytes)
-{
-#ifdef MADV_HUGEPAGE
-    const uintptr_t huge = (uintptr_t)2 << 20;
-    uintptr_t from = ((uintptr_t)block + huge - 1) & ~(huge - 1);
-    uintptr_t to = ((uintptr_t)block + bytes) & ~(huge - 1);
-    if (to > from)
-        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
-#else
-    (void)block, (void)bytes;
-#endif
-}
-
 static enum dg_err refuse_unsupported(const struct dg_blueprint *bp, struct dg_why *why)
 {
     if (bp->encoder.F > DG_PACKED_K_MAX || bp->decoder.F > DG_PACKED_K_MAX ||
@@ -629,7 +614,7 @@ enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp, con
     net->block = dg_try_aligned(net->block_bytes);
     if (!net->block)
         goto out;
-    wish_huge_pages(net->block, net->block_bytes);
+    dg_huge_wish(net->block, net->block_bytes);
     packer = (struct packer){
         .net = net, .carve = {.base = net->block}, .random = random, .type = type, .model = model};
     walk(&packer, w);

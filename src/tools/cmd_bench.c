@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { RUNS_MAX = 64, BATCH_MAX = DG_DECODER_ADD_MAX, RESULTS_MAX = 1024 };
 
@@ -414,9 +415,14 @@ struct results {
     size_t n;
 };
 
-/* Multiply-adds of the products behind one target token: its rows in the decoder and its share of the source's
- * in the encoder. 0 for recurrent networks, whose work is not counted here. */
-static double work_of_token(const struct bench_case *what)
+/* Multiply-adds of the products behind one target token: its share of the source's in the encoder (or of the prompt's),
+ * and a row of the decoder, of which it has `beam`. */
+struct work {
+    double source, row;
+};
+
+/* Zeros for recurrent networks, whose work is not counted here. */
+static struct work work_of_token(const struct bench_case *what)
 {
     const struct dg_blueprint *bp = dg_net_blueprint(what->net);
     if (bp->family == DG_FAMILY_LM) {
@@ -424,33 +430,54 @@ static double work_of_token(const struct bench_case *what)
         const double layers =
             (double)bp->decoder.n_layers * (D * (2 * A + 2 * K) + (bp->lm.gated ? 3 : 2) * D * (double)bp->decoder.F);
         const double prompt = (double)(what->flags->source_len - 1) / (double)what->flags->target_len;
-        return prompt * layers + (double)what->beam * (layers + D * (double)bp->decoder.V);
+        return (struct work){prompt * layers, layers + D * (double)bp->decoder.V};
     }
+    const double D = (double)bp->D, Fe = (double)bp->encoder.F, Fd = (double)bp->decoder.F;
+    const double encoder = (double)bp->encoder.n_layers * (4 * D * D + 2 * D * Fe);
     if (bp->family == DG_FAMILY_ENC)
-        return (double)bp->encoder.n_layers * (4 * (double)bp->D * (double)bp->D + 2 * (double)bp->D * (double)bp->encoder.F);
+        return (struct work){encoder, 0};
     if (bp->family != DG_FAMILY_TRANSFORMER ||
         (bp->decoder_kind != DG_DECODER_ATTENTION && bp->decoder_kind != DG_DECODER_SSRU))
-        return 0;
-    const double D = (double)bp->D, Fe = (double)bp->encoder.F, Fd = (double)bp->decoder.F;
+        return (struct work){0, 0};
     const double source = (double)what->flags->source_len / (double)what->flags->target_len;
     const double first = bp->decoder_kind == DG_DECODER_SSRU ? 2 : 4; /* matrices D by D of the first sub-layer */
-    const double encoder = (double)bp->encoder.n_layers * (4 * D * D + 2 * D * Fe);
     const double cross = (double)bp->decoder.n_layers * 2 * D * D;
     const double decoder = (double)bp->decoder.n_layers * ((first + 2) * D * D + 2 * D * Fd);
-    return source * (encoder + cross) + (double)what->beam * (decoder + D * (double)bp->decoder.V);
+    return (struct work){source * (encoder + cross), decoder + D * (double)bp->decoder.V};
 }
 
-/* How much of what the silicon allows one thread a case reached, by its own processor time. */
+/* What the machine can read of so many bytes that are read again and again, a second. */
+static double bandwidth(const struct dg_limits *limits, double bytes)
+{
+    const double mib = 1 << 20;
+    long last = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    if (bytes <= mib / 2)
+        return 1e9 * limits->read_l2_gbs;
+    return 1e9 * (bytes <= (last > 0 ? (double)last : 16 * mib) ? limits->read_l3_gbs : limits->read_memory_gbs);
+}
+
+/* How much of what the silicon allows one thread a case reached, by its own processor time: of its arithmetic, and of
+ * the machine, whose decoder can be no faster than its weights are read once a step. */
 static void print_share(const struct result *result, const struct dg_limits *limits)
 {
     char key[1024];
-    const double work = work_of_token(&result->what);
-    const bool is_i8 = dg_net_is_i8(result->what.net);
-    if (work <= 0 || result->what.lex) /* how many words a shortlist spares is not counted */
+    const struct bench_case *what = &result->what;
+    const struct work work = work_of_token(what);
+    const bool is_i8 = dg_net_is_i8(what->net);
+    const double words = (double)what->beam * work.row, all = work.source + words;
+    if (all <= 0 || what->lex) /* how many words a shortlist spares is not counted */
         return;
-    print_key(key, sizeof key, &result->what);
-    printf("case=share %s multiply_adds_per_token=%.0f of_arithmetic=%.3f\n", key, work,
-           2e-9 * work * result->figures.tokens_per_cpu_second / (is_i8 ? limits->i8_gops : limits->f32_gflops));
+    const double arithmetic = 0.5e9 * (is_i8 ? limits->i8_gops : limits->f32_gflops);
+    const double bytes = work.row * (is_i8 ? sizeof(int8_t) : sizeof(float));
+    const double reading = bytes > 0 ? bytes / bandwidth(limits, bytes) / (double)what->batch : 0;
+    const double step = words / arithmetic > reading ? words / arithmetic : reading;
+    print_key(key, sizeof key, what);
+    printf("case=share %s multiply_adds_per_token=%.0f bytes_per_step=%.0f of_arithmetic=%.3f of_machine=%.3f\n", key, all, bytes,
+           all / arithmetic * result->figures.tokens_per_cpu_second,
+           (work.source / arithmetic + step) * result->figures.tokens_per_cpu_second);
 }
 
 static enum dg_err print_limits(const struct results *results)
