@@ -16,7 +16,11 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/sockios.h>
+#endif
 
 enum { LINGER_MS = 2000 };
 
@@ -147,6 +151,19 @@ static void on_written(uv_write_t *write, int status)
     dg_conn_flush(conn);
 }
 
+/* Bytes that the peer has not taken: libuv's, and the kernel's where it tells. It takes more from libuv only when a third of
+ * a buffer of megabytes is free, which a slow peer needs minutes for. */
+static size_t bytes_untaken(const struct dg_conn *conn)
+{
+    size_t n = uv_stream_get_write_queue_size(&conn->h.stream);
+#ifdef SIOCOUTQ
+    int fd, kept = 0;
+    if (uv_fileno(&conn->h.handle, &fd) == 0 && ioctl(fd, SIOCOUTQ, &kept) == 0 && kept > 0)
+        n += (size_t)kept;
+#endif
+    return n;
+}
+
 /* Writes what the kernel takes at once; hands the rest to libuv. False when the connection broke. */
 static bool write_out(struct dg_conn *conn)
 {
@@ -169,8 +186,10 @@ static bool write_out(struct dg_conn *conn)
     conn->write.data = conn;
     piece = uv_buf_init(conn->writing.ptr, (unsigned)conn->writing.len);
     conn->write_busy = true;
-    conn->write_left = conn->writing.len;
-    return uv_write(&conn->write, &conn->h.stream, &piece, 1, on_written) == 0;
+    if (uv_write(&conn->write, &conn->h.stream, &piece, 1, on_written) != 0)
+        return false;
+    conn->write_left = bytes_untaken(conn);
+    return true;
 }
 
 /* Everything is written and the machine has had enough. */
@@ -288,7 +307,7 @@ static void expire(struct dg_conn *conn)
 static void note_progress(struct dg_conn *conn, uint64_t now)
 {
     const struct dg_http_limits *limits = &conn->server->shared.limits;
-    size_t left = uv_stream_get_write_queue_size(&conn->h.stream);
+    const size_t left = bytes_untaken(conn);
     uint64_t wanted = (now - conn->write_since) * limits->body_rate / 1000;
     if (left >= conn->write_left || conn->write_left - left < wanted)
         return;

@@ -80,7 +80,7 @@ struct dg_conn {
     uv_write_t write;
     struct dg_buf writing;                    /* owned; in flight while write_busy */
     uint64_t write_since;                     /* of the last progress in writing, */
-    size_t write_left;                        /* and what libuv had to write then */
+    size_t write_left;                        /* and what the peer had not taken then */
     uint64_t linger_until;                    /* after our last byte: how long we listen for the peer's */
     bool write_busy, dirty, closing, shut, reading, is_unix, is_private;
     char client[INET6_ADDRSTRLEN];            /* the peer's address; "unix:" */
