@@ -206,28 +206,35 @@ static enum dg_err add_labels_of(struct make *make, const struct dg_lesson *less
     return err;
 }
 
-/* The labels of the model to begin with, where its head tells the same kind of them and has all that are here. */
+/* The labels of the model to begin with, where it has all that are here. */
+static enum dg_err take_labels_of(struct make *make, const struct dg_labels *before)
+{
+    for (size_t i = 0; i < make->labels.n; i++)
+        if (!dg_labels_find(before, make->labels.list[i], NULL))
+            return DG_OK;
+    enum dg_err err = DG_OK;
+    dg_labels_close(&make->labels);
+    dg_labels_init(&make->labels);
+    for (size_t i = 0; i < before->n && !err; i++)
+        err = dg_labels_add(&make->labels, before->list[i]);
+    return err;
+}
+
+/* The same where its head tells the same kind of them. */
 static enum dg_err keep_labels(struct make *make, enum dg_head head, struct dg_why *why)
 {
-    struct dg_labels *before = dg_try_malloc(sizeof *before);
     char path[PATH_CAP];
-    enum dg_err err = before ? dg_setup_path(make->opts->init, "labels.txt", path, why) : DG_ERR_NOMEM;
-    if (err || make->bp.enc.head != head || access(path, F_OK) != 0) {
-        dg_free(before);
+    enum dg_err err = dg_setup_path(make->opts->init, "labels.txt", path, why);
+    if (err || make->bp.enc.head != head || access(path, F_OK) != 0)
         return err;
-    }
+    struct dg_labels *before = dg_try_malloc(sizeof *before);
+    if (!before)
+        return DG_ERR_NOMEM;
     err = dg_labels_open(before, make->opts->init, why);
-    bool has_all = !err;
-    for (size_t i = 0; i < make->labels.n && has_all; i++)
-        has_all = dg_labels_find(before, make->labels.list[i], NULL);
-    if (has_all) {
-        dg_labels_close(&make->labels);
-        dg_labels_init(&make->labels);
-        for (size_t i = 0; i < before->n && !err; i++)
-            err = dg_labels_add(&make->labels, before->list[i]);
-    }
-    if (before->n || !err)
+    if (!err) {
+        err = take_labels_of(make, before);
         dg_labels_close(before);
+    }
     dg_free(before);
     return err;
 }
