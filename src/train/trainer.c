@@ -114,6 +114,18 @@ static enum dg_err make_passes(struct dg_trainer *t, struct dg_why *why)
     return err;
 }
 
+/* One that no pass has room for would never be learned: a step would not end. */
+static enum dg_err check_lengths(const struct dg_trainer *t, struct dg_why *why)
+{
+    for (size_t i = 0; i < t->data.train->n; i++) {
+        const struct dg_example example = dg_corpus_get(t->data.train, i);
+        if (dg_pass_n_fitting(t->passes[0], &example, 1) == 0)
+            return dg_why_set(why, DG_ERR_RANGE, "example %zu to learn from has %zu and %zu tokens, expected at most %zu", i,
+                              (size_t)example.n_source, (size_t)example.n_target, t->opts.len_max);
+    }
+    return DG_OK;
+}
+
 enum dg_err dg_trainer_new(struct dg_trainer **trainer, const struct dg_trainer_opts *opts,
                            const struct dg_blueprint *bp, const struct dg_trainer_data *data,
                            const struct dg_weights *init, struct dg_why *why)
@@ -144,6 +156,8 @@ enum dg_err dg_trainer_new(struct dg_trainer **trainer, const struct dg_trainer_
         err = dg_optimiser_new(&t->optimiser, &t->params, &opts->optimiser, t->team, why);
     if (!err)
         err = make_passes(t, why);
+    if (!err)
+        err = check_lengths(t, why);
     if (!err)
         err = dg_order_init(&t->order, data->train->n);
     if (err) {
@@ -608,12 +622,13 @@ static enum dg_err take_snapshot(struct dg_trainer *t, struct dg_why *why)
 static bool is_better(const struct dg_trainer *t, const struct dg_validate_report *report, double *value)
 {
     const bool has_scores = report->bleu >= 0.0;
+    const double task = dg_validate_task(report).value;
     if (t->opts.metric == DG_TRAINER_TASK)
-        *value = dg_validate_task(report).value;
+        *value = isfinite(task) ? task : -report->loss;
     else
         *value = t->opts.metric == DG_TRAINER_LOSS || !has_scores ? -report->loss
-             : t->opts.metric == DG_TRAINER_BLEU              ? report->bleu
-                                                              : report->chrf;
+                 : t->opts.metric == DG_TRAINER_BLEU              ? report->bleu
+                                                                  : report->chrf;
     return isfinite(*value) && (isnan(t->now.best) || *value > t->now.best);
 }
 

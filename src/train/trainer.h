@@ -32,7 +32,7 @@ enum dg_trainer_metric {
     DG_TRAINER_LOSS,
     DG_TRAINER_BLEU,
     DG_TRAINER_CHRF,
-    DG_TRAINER_TASK, /* of classifiers and encoders alone what their task is judged by (dg_validate_task) */
+    DG_TRAINER_TASK, /* of classifiers and encoders alone what their task is judged by (dg_validate_task); else the loss */
 };
 
 struct dg_trainer_opts {

@@ -214,6 +214,49 @@ START_TEST(it_ends_when_it_does_not_get_better)
 }
 END_TEST
 
+/* What has no figure of its own is judged by its loss: the best is kept, and patience does not run out at once. */
+START_TEST(a_translator_judged_by_its_task_is_judged_by_its_loss)
+{
+    char dir[256];
+    struct place place;
+    struct dg_trainer *trainer;
+    enum dg_trainer_end end;
+    const struct dg_setup_opts setup_opts = toy_setup_opts();
+    dg_tmpdir_make(dir);
+    ck_assert_int_eq(place_make(&place, dir, 60, &setup_opts), DG_OK);
+    struct dg_trainer_opts opts = toy_trainer_opts(place.dir);
+    opts.metric = DG_TRAINER_TASK;
+    opts.valid_every = 2;
+    opts.patience = 2;
+    opts.steps = 8;
+    ck_assert_int_eq(trainer_of(&trainer, &place, &opts, NULL), DG_OK);
+    ck_assert_int_eq(dg_trainer_run(trainer, &quiet, NULL, &end, NULL), DG_OK);
+    ck_assert_int_eq(end, DG_TRAINER_STEPS);
+    ck_assert(dg_trainer_now(trainer)->best < 0.0);
+    dg_trainer_free(trainer);
+    dg_setup_close(&place.setup);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
+START_TEST(examples_that_no_pass_has_room_for_are_refused)
+{
+    char dir[256];
+    struct place place;
+    struct dg_trainer *trainer;
+    struct dg_why why = DG_WHY_NONE;
+    const struct dg_setup_opts setup_opts = toy_setup_opts();
+    dg_tmpdir_make(dir);
+    ck_assert_int_eq(place_make(&place, dir, 60, &setup_opts), DG_OK);
+    struct dg_trainer_opts opts = toy_trainer_opts(place.dir);
+    opts.len_max = opts.part_tokens = 3;
+    ck_assert_int_eq(trainer_of(&trainer, &place, &opts, &why), DG_ERR_RANGE);
+    ck_assert_ptr_nonnull(strstr(why.text, "tokens, expected at most 3"));
+    dg_setup_close(&place.setup);
+    dg_tmpdir_remove(dir);
+}
+END_TEST
+
 START_TEST(a_checkpoint_of_another_network_is_refused)
 {
     char dir[256];
@@ -241,4 +284,5 @@ START_TEST(a_checkpoint_of_another_network_is_refused)
 END_TEST
 
 DG_UNIT(sixty_four_pairs_are_learned_by_heart, a_resumed_run_gives_the_bits_of_an_uninterrupted_one,
-        it_ends_when_it_does_not_get_better, a_checkpoint_of_another_network_is_refused)
+        it_ends_when_it_does_not_get_better, a_translator_judged_by_its_task_is_judged_by_its_loss,
+        examples_that_no_pass_has_room_for_are_refused, a_checkpoint_of_another_network_is_refused)
