@@ -258,7 +258,8 @@ static enum dg_err read_mix(struct make *make, struct dg_why *why)
 /* ---- Vocabulary ------------------------------------------------------------------------------------ */
 
 /* A pair's source, as the network will read it. */
-static enum dg_err learn_source(struct make *make, struct dg_spm_train *train, struct dg_span source, struct dg_why *why)
+static enum dg_err learn_source(struct make *make, struct dg_spm_train *train, const struct dg_texts_form *form,
+                                struct dg_span source, struct dg_why *why)
 {
     struct dg_buf prompt;
     size_t at = 0;
@@ -267,7 +268,7 @@ static enum dg_err learn_source(struct make *make, struct dg_spm_train *train, s
     if (!is_lm(make))
         return dg_spm_train_add(train, source);
     dg_buf_init(&prompt, SPM_MAX);
-    enum dg_err err = dg_texts_prompt(&make->opts->bp, source, &prompt, &at);
+    enum dg_err err = dg_texts_prompt(form, source, &prompt, &at);
     for (size_t i = 0; i < prompt.len && !err; i++)
         if (prompt.ptr[i] == '\n')
             prompt.ptr[i] = ' ';
@@ -281,11 +282,14 @@ static enum dg_err learn_source(struct make *make, struct dg_spm_train *train, s
 static enum dg_err learn_vocab(struct make *make, bool source, bool target, struct dg_buf *model, struct dg_why *why)
 {
     struct dg_spm_train *train = NULL;
-    enum dg_err err = dg_spm_train_new(&train, &make->opts->spm, why);
+    struct dg_texts_form form; /* a language model's */
+    enum dg_err err = dg_texts_form_init(&form, &make->opts->bp, why);
+    if (!err)
+        err = dg_spm_train_new(&train, &make->opts->spm, why);
     const size_t n = make->train.n - make->n_held, step = n / VOCAB_LINES_MAX + 1;
     for (size_t i = make->n_held; i < make->train.n && !err; i += step) {
         if (source)
-            err = learn_source(make, train, make->train.list[i].source, why);
+            err = learn_source(make, train, &form, make->train.list[i].source, why);
         if (!err && target)
             err = dg_spm_train_add(train, make->train.list[i].target);
     }

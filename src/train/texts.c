@@ -5,16 +5,16 @@
 #include "train/texts.h"
 #include "base/mem.h"
 #include "text/form.h"
-#include "text/langtag.h"
 
 #include <string.h>
 
-enum { PROMPT_MAX = 1 << 24, NAME_MAX_BYTES = 64 };
+enum { PROMPT_MAX = 1 << 24, NAME_BYTES_MAX = 256 };
 #define STREAM_MAX ((size_t)1 << 40)
 
 struct writer {
     const struct dg_texts_opts *opts;
     struct dg_form_coder coder;
+    struct dg_texts_form form;
     struct dg_tokenizer_work *work;
     struct dg_corpus_out out;
     struct dg_corpus_stats stats;
@@ -23,13 +23,6 @@ struct writer {
 };
 
 /* ---- Prompts ---------------------------------------------------------------------------------------- */
-
-static enum dg_err name_of(const char *code, struct dg_buf *name, struct dg_why *why)
-{
-    struct dg_langtag tag;
-    enum dg_err err = dg_langtag_parse(dg_span_cstr(code), &tag, why);
-    return err ? err : dg_langtag_name(&tag, "en", name);
-}
 
 enum dg_err dg_texts_check(const struct dg_blueprint *bp, struct dg_why *why)
 {
@@ -46,24 +39,37 @@ enum dg_err dg_texts_check(const struct dg_blueprint *bp, struct dg_why *why)
     return err;
 }
 
-enum dg_err dg_texts_prompt(const struct dg_blueprint *bp, struct dg_span source, struct dg_buf *out, size_t *text_at)
+/* Without a name it goes by its code. */
+static enum dg_err name_it(const char *code, struct dg_langtag *tag, char name[64], struct dg_why *why)
+{
+    struct dg_buf text;
+    tag->text[0] = name[0] = '\0';
+    if (!*code)
+        return DG_OK;
+    enum dg_err err = dg_langtag_parse(dg_span_cstr(code), tag, why);
+    if (err)
+        return err;
+    dg_buf_init(&text, NAME_BYTES_MAX);
+    err = dg_langtag_name(tag, "en", &text);
+    const bool is_named = !err && text.len > 0 && text.len < 64;
+    memcpy(name, is_named ? text.ptr : tag->text, is_named ? text.len + 1 : strlen(tag->text) + 1);
+    dg_buf_deinit(&text);
+    return err == DG_ERR_NOMEM ? err : DG_OK;
+}
+
+enum dg_err dg_texts_form_init(struct dg_texts_form *form, const struct dg_blueprint *bp, struct dg_why *why)
 {
     const struct dg_lm_ask *ask = &bp->lm.ask;
-    const char *const codes[2] = {ask->source, ask->target};
-    struct dg_buf names[2];
-    enum dg_err err = DG_OK;
-    for (size_t i = 0; i < 2; i++) {
-        dg_buf_init(&names[i], NAME_MAX_BYTES);
-        if (!err && *codes[i])
-            err = name_of(codes[i], &names[i], NULL);
-    }
-    const struct dg_form_names filled = {dg_buf_span(&names[0]), dg_buf_span(&names[1]), dg_span_cstr(codes[0]),
-                                         dg_span_cstr(codes[1])};
-    if (!err)
-        err = dg_form_fill(dg_span_cstr(ask->form), &filled, source, out, text_at);
-    dg_buf_deinit(&names[0]);
-    dg_buf_deinit(&names[1]);
-    return err;
+    form->form = dg_span_cstr(ask->form);
+    const enum dg_err err = name_it(ask->source, &form->source.tag, form->source.name, why);
+    return err ? err : name_it(ask->target, &form->target.tag, form->target.name, why);
+}
+
+enum dg_err dg_texts_prompt(const struct dg_texts_form *form, struct dg_span source, struct dg_buf *out, size_t *text_at)
+{
+    const struct dg_form_names names = {dg_span_cstr(form->source.name), dg_span_cstr(form->target.name),
+                                        dg_span_cstr(form->source.tag.text), dg_span_cstr(form->target.tag.text)};
+    return dg_form_fill(form->form, &names, source, out, text_at);
 }
 
 /* ---- Ids -------------------------------------------------------------------------------------------- */
@@ -157,7 +163,7 @@ static enum dg_err push_prompt(struct writer *w, struct dg_span source, struct d
     struct dg_token *tokens = NULL;
     size_t n = 0, from = 0;
     dg_buf_clear(&w->prompt);
-    enum dg_err err = dg_texts_prompt(w->opts->bp, source, &w->prompt, &from);
+    enum dg_err err = dg_texts_prompt(&w->form, source, &w->prompt, &from);
     if (!err)
         err = dg_form_encode(&w->coder, w->work, dg_buf_span(&w->prompt), from, from + source.len, why, &tokens, &n);
     if (!err && n == 0)
@@ -204,7 +210,7 @@ enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts, c
     dg_buf_init(&w.prompt, PROMPT_MAX);
     dg_buf_init(&w.stream, STREAM_MAX);
     w.work = dg_tokenizer_work_new();
-    enum dg_err err = w.work ? DG_OK : DG_ERR_NOMEM;
+    enum dg_err err = w.work ? dg_texts_form_init(&w.form, opts->bp, why) : DG_ERR_NOMEM;
     for (size_t i = 0; i < n && !err; i++)
         for (uint32_t j = 0; j < pairs[i].repeat && !err; j++)
             err = *opts->bp->lm.ask.form ? put_prompt(&w, &pairs[i], why) : put_line(&w, &pairs[i], why);

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/why.h"
 #include "model/blueprint.h"
+#include "text/langtag.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
 
@@ -35,9 +36,19 @@ struct dg_texts_opts {
 enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts, const struct dg_pair *pairs, size_t n,
                            struct dg_corpus_stats *stats, struct dg_why *why) DG_MUST_CHECK;
 
-/* Appends the text that the network is given in place of a pair's source: the form, filled with the names of its
- * languages. *text_at: where the source begins in it. */
-enum dg_err dg_texts_prompt(const struct dg_blueprint *bp, struct dg_span source, struct dg_buf *out,
+/* A blueprint's form with the names of its languages, as a served model has them (engine/langs.h). */
+struct dg_texts_form {
+    struct dg_span form; /* borrowed from the blueprint; empty: none */
+    struct {
+        struct dg_langtag tag;
+        char name[64]; /* in English */
+    } source, target;
+};
+
+enum dg_err dg_texts_form_init(struct dg_texts_form *form, const struct dg_blueprint *bp, struct dg_why *why) DG_MUST_CHECK;
+
+/* Appends the text that the network is given in place of a pair's source. *text_at: where the source begins in it. */
+enum dg_err dg_texts_prompt(const struct dg_texts_form *form, struct dg_span source, struct dg_buf *out,
                             size_t *text_at) DG_MUST_CHECK;
 
 /* The languages that a form names must be one on each side, if it names some. */
