@@ -47,6 +47,7 @@ static const struct row rows[] = {
     {"timeout_ms", TIMEOUT, offsetof(struct dg_ask, request.timeout_ms), 1, 3600 * 1000},
     {"stream", BOOL, offsetof(struct dg_ask, stream), 0, 0},
     {"scores", BOOL, offsetof(struct dg_ask, want_scores), 0, 0},
+    {"quality", BOOL, offsetof(struct dg_ask, request.quality), 0, 0},
     {"tokens", BOOL, offsetof(struct dg_ask, want_tokens), 0, 0},
     {"alignment", BOOL, offsetof(struct dg_ask, want_alignment), 0, 0},
 };

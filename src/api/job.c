@@ -11,6 +11,7 @@
 #include "engine/terms_json.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { WINDOW = 64, TURN_BYTES = 2048, TURN_TEXTS = 1, JSON_MAX = 256 << 20 };
 
@@ -30,6 +31,7 @@ static void free_item(struct dg_job_item *item)
 {
     dg_buf_deinit(&item->json);
     dg_buf_deinit(&item->sentences);
+    dg_buf_deinit(&item->ends);
     for (size_t k = 0; k < DG_BEAM_MAX; k++)
         dg_buf_deinit(&item->alternatives[k]);
 }
@@ -119,7 +121,42 @@ static enum dg_err put_sentence(struct dg_job_item *item, const struct dg_engine
             put_alignment(&out, sentence);
     }
     dg_json_out_close(&out, '}');
-    return dg_json_out_end(&out);
+    enum dg_err err = dg_json_out_end(&out);
+    if (err || !ask->request.quality)
+        return err;
+    const size_t end = item->sentences.len - 1;
+    return dg_buf_append(&item->ends, &end, sizeof end);
+}
+
+/* Whether sentences are told of one by one. */
+static bool wants_sentences(const struct dg_ask *ask)
+{
+    return ask->want_scores || ask->want_tokens || ask->want_alignment || ask->request.quality;
+}
+
+/* The sentences, with the quality of each in its place, if that was asked for. */
+static enum dg_err put_sentences(struct dg_json_out *out, const struct dg_job_item *item, const struct dg_engine_result *result)
+{
+    const struct dg_span all = dg_buf_span(&item->sentences);
+    const size_t n = result->has_quality ? item->ends.len / sizeof(size_t) : 0;
+    struct dg_buf text;
+    size_t at = 0;
+    enum dg_err err = DG_OK;
+    dg_buf_init(&text, JSON_MAX);
+    for (size_t i = 0; i < n && i < result->n_sentences && !err; i++) {
+        size_t end;
+        memcpy(&end, item->ends.ptr + i * sizeof end, sizeof end);
+        err = dg_buf_append_span(&text, dg_span_sub(all, at, end - at));
+        if (!err)
+            err = dg_buf_printf(&text, ",\"quality\":%.4f", (double)result->qualities[i]);
+        at = end;
+    }
+    if (!err)
+        err = dg_buf_append_span(&text, dg_span_sub(all, at, all.len));
+    if (!err && text.len)
+        dg_json_out_raw(out, dg_buf_span(&text));
+    dg_buf_deinit(&text);
+    return err;
 }
 
 /* Alternative k of a text is made of each sentence's answer k (its last one where there are fewer). */
@@ -189,6 +226,8 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
 {
     const struct dg_ask *ask = &item->job->ask;
     struct dg_json_out out;
+    char quality[16];
+    enum dg_err err = DG_OK;
     if (item->job->is_plain)
         return dg_buf_append_span(&item->json, result->text);
     dg_json_out_init(&out, &item->json);
@@ -225,15 +264,21 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
     }
     if (ask->alternatives > 0)
         put_alternatives(&out, item);
-    if (ask->want_scores || ask->want_tokens || ask->want_alignment) {
+    if (ask->request.quality) {
+        dg_json_out_key(&out, "quality");
+        if (result->has_quality)
+            dg_json_out_raw(&out, dg_span_make(quality, (size_t)snprintf(quality, sizeof quality, "%.4f", result->quality)));
+        else
+            dg_json_out_null(&out);
+    }
+    if (wants_sentences(ask)) {
         dg_json_out_key(&out, "sentences");
         dg_json_out_open(&out, '[');
-        if (item->sentences.len)
-            dg_json_out_raw(&out, dg_buf_span(&item->sentences));
+        err = put_sentences(&out, item, result);
         dg_json_out_close(&out, ']');
     }
     dg_json_out_close(&out, '}');
-    return dg_json_out_end(&out);
+    return err ? err : dg_json_out_end(&out);
 }
 
 static void put_millis(struct dg_json_out *out, const char *key, uint64_t ns)
@@ -331,7 +376,7 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
     if (!job->listener || job->err)
         return;
     enum dg_err err = DG_OK;
-    if (job->ask.want_scores || job->ask.want_tokens || job->ask.want_alignment)
+    if (wants_sentences(&job->ask))
         err = put_sentence(item, sentence);
     if (!err && job->ask.alternatives > 0)
         err = gather_alternatives(item, sentence);
@@ -443,10 +488,12 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
         item->index = i;
         dg_buf_init(&item->json, JSON_MAX);
         dg_buf_init(&item->sentences, JSON_MAX);
+        dg_buf_init(&item->ends, JSON_MAX);
         for (size_t k = 0; k < DG_BEAM_MAX; k++)
             dg_buf_init(&item->alternatives[k], JSON_MAX);
     }
     job->ask.request.usual_beam = !job->ask.has_beam;
+    job->ask.request.quality &= !job->is_plain; /* there it could not be told */
     job->listener = listener;
     job->owner = owner;
     return pump(job, why, retry_ms);

@@ -28,6 +28,7 @@ struct dg_job_item {
     struct dg_buf sentences; /* JSON of its sentences, as they come */
     struct dg_buf alternatives[DG_BEAM_MAX]; /* texts, from 1 on; empty when they are no others */
     size_t source_at;        /* bytes of the source that alternatives have covered */
+    struct dg_buf ends;      /* of size_t: where in `sentences` the quality of each goes, if that is asked for */
 };
 
 struct dg_job_listener {

@@ -174,6 +174,36 @@ static enum dg_err put_cache(struct dg_buf *buf, struct dg_engine *engine, const
     return err;
 }
 
+/* Of models that are estimators: what they said. */
+static enum dg_err put_qualities(struct dg_buf *buf, struct dg_engine *engine, const struct model *models, size_t n)
+{
+    bool has_head = false;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < n && !err; i++) {
+        struct dg_engine_quality_stats stats;
+        uint64_t count = 0;
+        if (!models[i].info.judges)
+            continue;
+        dg_engine_read_quality_stats(engine, i, &stats);
+        if (!has_head)
+            err = put_head(buf, "quality", "histogram", "Qualities that it told of sentences.");
+        has_head = true;
+        for (size_t b = 0; b < DG_QUALITY_BUCKETS && !err; b++) {
+            count += stats.buckets[b];
+            if (b + 1 < DG_QUALITY_BUCKETS)
+                err = dg_buf_printf(buf, "dragoman_model_quality_bucket{model=\"%s\",le=\"%g\"} %" PRIu64 "\n", models[i].label,
+                                    (double)(b + 1) / DG_QUALITY_BUCKETS, count);
+        }
+        if (!err)
+            err = dg_buf_printf(buf,
+                                "dragoman_model_quality_bucket{model=\"%s\",le=\"+Inf\"} %" PRIu64 "\n"
+                                "dragoman_model_quality_sum{model=\"%s\"} %.9g\n"
+                                "dragoman_model_quality_count{model=\"%s\"} %" PRIu64 "\n",
+                                models[i].label, count, models[i].label, stats.sum, models[i].label, count);
+    }
+    return err;
+}
+
 enum dg_err dg_metrics_put_models(struct dg_buf *buf, struct dg_engine *engine)
 {
     size_t n = dg_engine_n_models(engine);
@@ -192,6 +222,8 @@ enum dg_err dg_metrics_put_models(struct dg_buf *buf, struct dg_engine *engine)
         err = put_columns(buf, models, n, gauges, sizeof gauges / sizeof *gauges, true);
     if (!err)
         err = put_cache(buf, engine, models, n);
+    if (!err)
+        err = put_qualities(buf, engine, models, n);
     for (size_t h = 0; h < sizeof histograms / sizeof *histograms && !err; h++) {
         err = put_head(buf, histograms[h].name, "histogram", histograms[h].help);
         for (size_t i = 0; i < n && !err; i++)

@@ -36,6 +36,20 @@ static void put_tasks(struct dg_json_out *out, unsigned can)
     dg_json_out_close(out, ']');
 }
 
+/* The models whose translations an estimator judges. */
+static void put_judges(struct dg_json_out *out, const char *list)
+{
+    static const char between[] = ", \t";
+    dg_json_out_key(out, "judges");
+    dg_json_out_open(out, '[');
+    for (list += strspn(list, between); *list; list += strspn(list, between)) {
+        const size_t n = strcspn(list, between);
+        dg_json_out_string(out, dg_span_make(list, n));
+        list += n;
+    }
+    dg_json_out_close(out, ']');
+}
+
 static void put_model(struct dg_json_out *out, const struct dg_engine_model_info *info)
 {
     dg_json_out_open(out, '{');
@@ -43,6 +57,8 @@ static void put_model(struct dg_json_out *out, const struct dg_engine_model_info
     put_text(out, "kind", info->is_language_model ? "language-model" : info->is_reader ? "reader" : "translation");
     if (info->is_reader)
         put_tasks(out, info->can);
+    if (info->judges)
+        put_judges(out, info->judges);
     put_text(out, "source", info->source);
     put_text(out, "target", info->target);
     put_side(out, "sources", info->langs->sources, info->langs->n_sources);

@@ -431,7 +431,8 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         return;
     }
     enum dg_err err = DG_OK;
-    if (strand->job->n_glossaries > 0 && strand->head > 0) { /* each answer tells all terms of the text */
+    const bool tells_of_all = strand->job->n_glossaries > 0 || strand->job->ask.request.quality;
+    if (tells_of_all && strand->head > 0) { /* each answer tells all terms of the text, and how good all of it is */
         err = keep(strand, dg_buf_span(&strand->source), 0, 0);
         set_text(strand);
     }

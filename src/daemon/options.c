@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "engine/langs.h"
 #include "engine/template.h"
+#include "model/calibration.h"
 #include "net/loop/address.h"
 #include "net/loop/redis.h"
 #include "daemon/trust.h"
@@ -228,6 +229,10 @@ static const struct dg_opt_row model_rows[] = {
     {DG_OPT_STRING(struct dg_model_options, stop), "template-stop", .def = "", .max = DG_TEMPLATE_STOP_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "TEXTS",
      .help = "what ends its answer, besides its own end: texts with | between them, \\n is a line's end"},
+    {DG_OPT_STRING(struct dg_model_options, judges), "judges", .def = "", .max = DG_JUDGES_MAX, .flags = DG_OPT_RELOADABLE,
+     .unit = "MODELS",
+     .help = "of a quality estimator: the models whose translations it judges, with commas between; empty for what its quality.json "
+             "says"},
 };
 
 static const struct dg_opt_table sections[] = {{

@@ -83,7 +83,7 @@ struct dg_options {
 
 /* A section `[model fr-en]`. */
 struct dg_model_options {
-    const char *path, *source, *target, *formal, *informal, *template, *stop;
+    const char *path, *source, *target, *formal, *informal, *template, *stop, *judges;
 };
 
 extern const struct dg_opt_table dg_options_table;

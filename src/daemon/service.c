@@ -16,6 +16,7 @@
 #include "daemon/systemd.h"
 #include "engine/langs.h"
 #include "engine/template.h"
+#include "model/calibration.h"
 #include "net/loop/waker.h"
 
 #include <errno.h>
@@ -42,6 +43,7 @@ struct entry {
     char source[LANGS_MAX_LEN], target[LANGS_MAX_LEN]; /* "": from the vocabulary or the name */
     char formal[MANNER_MAX_LEN], informal[MANNER_MAX_LEN]; /* "": none */
     char template[DG_TEMPLATE_TEXT_MAX + 1], stop[DG_TEMPLATE_STOP_MAX + 1]; /* "": none */
+    char judges[DG_JUDGES_MAX + 1]; /* "": as its directory has it */
     bool is_later;       /* there was no room, or no wish, to load it now */
     struct dg_loaded *loaded;
 };
@@ -85,7 +87,7 @@ static struct dg_engine_model model_of(const struct entry *entry)
 {
     return (struct dg_engine_model){.name = entry->name, .path = entry->path, .source = entry->source,
                                     .target = entry->target, .formal = entry->formal, .informal = entry->informal,
-                                    .template = entry->template, .stop = entry->stop};
+                                    .template = entry->template, .stop = entry->stop, .judges = entry->judges};
 }
 
 static enum dg_err copy_text(char *to, size_t cap, const char *text, const char *what,
@@ -128,6 +130,8 @@ static enum dg_err add(struct list *list, const struct dg_engine_model *model, s
         err = copy_text(entry->template, sizeof entry->template, model->template ? model->template : "", "the template", why);
     if (!err)
         err = copy_text(entry->stop, sizeof entry->stop, model->stop ? model->stop : "", "template-stop", why);
+    if (!err)
+        err = copy_text(entry->judges, sizeof entry->judges, model->judges ? model->judges : "", "judges", why);
     list->n += err == DG_OK;
     return err;
 }
@@ -178,7 +182,8 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
         const struct dg_model_options *model = dg_opt_section(set, "model", i, &name);
         const struct dg_engine_model wanted = {name,          model->path,   model->source,
                                                model->target, model->formal, model->informal,
-                                               model->template, model->stop};
+                                               model->template, model->stop,
+                                               model->judges};
         err = add(list, &wanted, why);
     }
     if (!err && *options->models_dir)

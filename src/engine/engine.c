@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "engine/engine_int.h"
 #include "engine/generation.h"
+#include "engine/judgement.h"
 #include "engine/reading.h"
 #include "engine/registry.h"
 #include "engine/remote_value.h"
@@ -46,6 +47,7 @@ struct dg_engine {
     struct dg_list looked_at;      /* of these, while they are gone through: those still to be looked at */
     struct dg_list generations;
     struct dg_readings readings;
+    struct dg_list judgements;     /* asked; those that are dropped are only here */
     size_t n_requests;             /* of all four */
     size_t n_waiting, waiting_max;
     uint64_t waited_version;       /* of the registry, when those that wait were last looked at */
@@ -128,6 +130,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
     dg_list_init(&engine->requests);
     dg_list_init(&engine->waiting);
     dg_list_init(&engine->generations);
+    dg_list_init(&engine->judgements);
     dg_readings_init(&engine->readings, &engine->tools);
     dg_list_init(&engine->looked_at);
     dg_protect_list_init(&engine->tools.protected);
@@ -262,6 +265,8 @@ void dg_engine_free(struct dg_engine *engine)
     drain_generations(engine);
     drain_readings(engine);
     dg_readings_deinit(&engine->readings);
+    while (!dg_list_is_empty(&engine->judgements)) /* nobody will tell their ends */
+        dg_judgement_free(DG_LIST_ITEM(engine->judgements.next, struct dg_judgement, link));
     while (!dg_list_is_empty(&engine->waiting))
         dg_waiting_free(DG_LIST_ITEM(engine->waiting.next, struct dg_waiting, link));
     dg_registry_free(engine->registry);
@@ -391,6 +396,8 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
         .is_language_model = loaded->blueprint.family == DG_FAMILY_LM && !dg_loaded_translates(loaded),
         .is_reader = dg_blueprint_is_reader(&loaded->blueprint),
         .can = tasks_of(&loaded->blueprint),
+        .says_number = dg_loaded_says_number(&loaded->blueprint),
+        .judges = dg_loaded_judges(loaded),
     };
 }
 
@@ -445,6 +452,30 @@ static const struct dg_loaded *find_named(const struct dg_engine *engine, const 
     return NULL;
 }
 
+/* The estimator of what goes this way; NULL: there is none. */
+static const struct dg_loaded *find_estimator(const struct dg_engine *engine, const char *name)
+{
+    struct dg_loaded *const *models;
+    const size_t n = dg_registry_list(engine->registry, &models);
+    for (size_t i = 0; i < n; i++) {
+        const char *judges = dg_loaded_judges(models[i]);
+        if (judges && dg_judges_has(judges, name))
+            return models[i];
+    }
+    return NULL;
+}
+
+/* Nothing is judged of a text that is copied. */
+static enum dg_err check_estimator(const struct dg_engine *engine, const struct dg_way *way, struct dg_why *why)
+{
+    char name[DG_WAY_NAME];
+    if (way->is_copy)
+        return DG_OK;
+    dg_way_name(way, name);
+    return find_estimator(engine, name) ? DG_OK : dg_why_set(why, DG_ERR_UNSUPPORTED, "no quality estimator judges what %s translates: "
+                                                             "ask without 'quality'", name);
+}
+
 static enum dg_err find_way(const struct dg_engine *engine, const struct dg_engine_request *asked,
                             struct dg_why *why, struct dg_way *way)
 {
@@ -458,7 +489,7 @@ static enum dg_err find_way(const struct dg_engine *engine, const struct dg_engi
                          "unless a template is configured for it", asked->model);
     else if (named && dg_blueprint_is_reader(&named->blueprint))
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s says something of texts and translates nothing", asked->model);
-    return err;
+    return !err && asked->quality ? check_estimator(engine, way, why) : err;
 }
 
 uint64_t dg_engine_models_version(const struct dg_engine *engine)
@@ -526,6 +557,16 @@ static enum dg_err want(struct dg_engine *engine, const struct dg_way *way, stru
         err = dg_why_set(why, DG_ERR_MODEL, "the models %s and %s do not fit into memory-limit together",
                          way->legs[0]->name, way->legs[1]->name);
     return err;
+}
+
+/* The same of the estimator, which is needed when all is translated. */
+static enum dg_err want_estimator(struct dg_engine *engine, const struct dg_way *way, struct dg_why *why)
+{
+    char name[DG_WAY_NAME];
+    if (way->is_copy)
+        return DG_OK;
+    dg_way_name(way, name);
+    return dg_registry_want(engine->registry, find_estimator(engine, name), why); /* find_way has found it */
 }
 
 /* Begins a request whose models are at hand. `id` 0: a new one. */
@@ -622,6 +663,8 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
         err = find_way(engine, asked, why, &way);
     if (!err)
         err = want(engine, &way, why);
+    if (!err && asked->quality)
+        err = want_estimator(engine, &way, why);
     if (!err && missing_of(&way)) {
         err = wait_for_model(engine, &way, asked, events, ctx, why, retry_ms, &given);
     } else if (!err) {
@@ -819,7 +862,7 @@ enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read
 {
     const size_t bytes = dg_readings_bytes(ask);
     bool more = false;
-    enum dg_err err = check_room(engine, bytes, why, retry_ms);
+    enum dg_err err = ask->waits ? DG_OK : check_room(engine, bytes, why, retry_ms);
     if (!err)
         err = dg_readings_add(&engine->readings, ask, events, ctx, ++engine->last_id,
                               engine->n_waiting < engine->waiting_max, why, retry_ms, &more);
@@ -956,6 +999,70 @@ static void begin_waiting(struct dg_engine *engine)
         wake(engine); /* when the scheduler is full, its news will */
 }
 
+/* ---- Judging -------------------------------------------------------------------------------------- */
+
+/* All is translated: source and translation of each sentence go to the estimator. */
+static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *request)
+{
+    struct dg_judgement *judgement = request->judgement;
+    const uint64_t now = dg_clock_now(engine->tools.clock);
+    struct dg_judgement_how how = {.engine = engine, .estimator = find_estimator(engine, request->name),
+                                   .priority = request->asked.priority};
+    if (judgement->n == 0)
+        return dg_judgement_ask(judgement, &how, &request->why);
+    if (!how.estimator)
+        return dg_why_set(&request->why, DG_ERR_UNSUPPORTED, "the quality estimator of what %s translates has left", request->name);
+    if (request->deadline_ns)
+        how.timeout_ms = request->deadline_ns > now + DG_CLOCK_MS ? (request->deadline_ns - now) / DG_CLOCK_MS : 1;
+    judgement->wake = engine->wake;
+    judgement->wake_arg = engine->wake_arg;
+    dg_list_link_last(&engine->judgements, &judgement->link);
+    return dg_judgement_ask(judgement, &how, &request->why);
+}
+
+/* Under the estimator's name, if it is still there. */
+static void count_qualities(const struct dg_engine *engine, const struct dg_judgement *judgement)
+{
+    const struct dg_loaded *estimator = judgement->model ? find_named(engine, judgement->model) : NULL;
+    for (size_t i = 0; estimator && i < judgement->n; i++) {
+        struct dg_engine_quality_stats *counts = estimator->quality_counts;
+        const double quality = (double)judgement->qualities[i];
+        size_t bucket = 0;
+        while (bucket + 1 < DG_QUALITY_BUCKETS && quality > (double)(bucket + 1) / DG_QUALITY_BUCKETS)
+            bucket++;
+        counts->buckets[bucket]++;
+        counts->sum += quality;
+    }
+}
+
+/* True while a request whose text is translated waits to be judged; what goes wrong with that becomes its error. */
+static bool is_being_judged(struct dg_engine *engine, struct dg_request *request)
+{
+    struct dg_judgement *judgement = request->judgement;
+    if (!judgement || request->err || request->is_told || request->is_copy)
+        return false;
+    if (!judgement->is_asked)
+        request->err = ask_judgement(engine, request);
+    else if (request->deadline_ns && !judgement->is_done &&
+             dg_clock_now(engine->tools.clock) >= request->deadline_ns + DG_CLOCK_S)
+        request->err = DG_ERR_TIMEOUT; /* its worker hangs */
+    if (judgement->is_done && judgement->err) {
+        request->err = judgement->err;
+        request->why = judgement->why;
+    }
+    if (judgement->is_done && !judgement->err)
+        count_qualities(engine, judgement);
+    return !request->err && !judgement->is_done;
+}
+
+/* Nobody wants to know it any more. */
+static void stop_judging(struct dg_engine *engine, const struct dg_request *request)
+{
+    const struct dg_judgement *judgement = request->judgement;
+    if (judgement && judgement->is_asked && !judgement->is_done)
+        dg_readings_cancel(&engine->readings, judgement->id);
+}
+
 /* ---- The poll ----------------------------------------------------------------------------------- */
 
 /* The one who asked hears of the end, once. */
@@ -993,7 +1100,8 @@ static void move_on(struct dg_engine *engine, uint64_t began)
                 tell_end(engine, request); /* it stays in the list until its worker lets go */
                 next = request->link.next;
             }
-        } else {
+        } else if (!is_being_judged(engine, request)) {
+            stop_judging(engine, request);
             if (!request->is_told) {
                 tell_end(engine, request);
                 next = request->link.next; /* events may have submitted or cancelled */
@@ -1064,6 +1172,11 @@ void dg_engine_read_model_cache_stats(const struct dg_engine *engine, size_t ind
                                       struct dg_engine_cache_stats *stats)
 {
     dg_registry_read_cache_counts(engine->registry, index, stats);
+}
+
+void dg_engine_read_quality_stats(const struct dg_engine *engine, size_t index, struct dg_engine_quality_stats *stats)
+{
+    dg_registry_read_quality_counts(engine->registry, index, stats);
 }
 
 void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine_cache_stats *stats)

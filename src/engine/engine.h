@@ -129,6 +129,9 @@ struct dg_engine_result {
     const struct dg_engine_term *terms; /* [n_terms] of glossaries, in the order of the text */
     size_t n_terms;
     const char *model, *source, *target;
+    bool has_quality;     /* it was asked for, and the text has sentences: */
+    double quality;       /* the chrF to expect, 0 to 1; the mean of the sentences' by the bytes of their sources */
+    const float *qualities; /* [n_sentences] theirs, in their order */
     const char *detected; /* the text's language, when it had to be found out; else NULL */
     float confidence;     /* of that, 0 to 1; 0 also when no model's language was recognised */
     size_t n_tokens_in, n_tokens_out, n_characters;
@@ -168,6 +171,8 @@ struct dg_engine_request {
     bool join_lines;                /* hard-wrapped lines of a paragraph are one text */
     bool usual_beam;                /* search.beam is not said: as wide as the model's makers have it */
     bool no_cache;                  /* neither read nor kept */
+    bool quality;                   /* how good the translation is is told with it: DG_ERR_UNSUPPORTED where no estimator
+                                     * (struct dg_engine_model) judges the model */
     bool copy;                      /* the text is in the target language: it comes back as it is */
     bool keep_case;                 /* ALL CAPS and Title Case go to the model as they are; so they do
                                      * where text is demanded */
@@ -212,6 +217,8 @@ struct dg_engine_model {
     const char *source, *target;   /* languages (langs.h); NULL or "": of the vocabulary or the name */
     const char *formal, *informal; /* the words of manners (langs.h); NULL or "": none */
     const char *template, *stop;   /* how a language model is asked to translate (template.h); NULL or "": it is not */
+    const char *judges;            /* of a quality estimator (model/calibration.h): the models whose translations it judges,
+                                    * with commas between, as answers name them; NULL or "": as its directory has it */
 };
 
 /* Loads a model directory under `name`, in place of one that has it (which finishes what it has begun),
@@ -256,6 +263,8 @@ struct dg_engine_model_info {
     bool is_language_model;             /* it goes on with text (generate.h) and translates nothing */
     bool is_reader;                     /* it says something of texts (read.h) and translates nothing: */
     unsigned can;                       /* ... a bit for each of enum dg_read_task */
+    bool says_number;                   /* it says one number of two texts: what a quality estimator does */
+    const char *judges;                 /* a quality estimator: the models that it judges, with commas between; else NULL */
 };
 
 /* Models that are offered; and those of them that are in memory, or could be: not FAILED. */
@@ -307,6 +316,14 @@ struct dg_engine_cache_stats {
 void dg_engine_read_model_cache_stats(const struct dg_engine *engine, size_t index,
                                       struct dg_engine_cache_stats *stats);
 void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine_cache_stats *stats);
+
+/* What an estimator has said, since the start. */
+enum { DG_QUALITY_BUCKETS = 10 };
+struct dg_engine_quality_stats {
+    uint64_t buckets[DG_QUALITY_BUCKETS]; /* sentences of a quality up to 0.1, 0.2, ... 1 */
+    double sum;
+};
+void dg_engine_read_quality_stats(const struct dg_engine *engine, size_t index, struct dg_engine_quality_stats *stats);
 
 /* Memory promised to models (those that are leaving included), and what waits for it. */
 struct dg_engine_memory {

@@ -32,6 +32,7 @@ void dg_loaded_free(struct dg_loaded *loaded)
     dg_template_free(loaded->template);
     dg_free(loaded->prompt);
     dg_free(loaded->stop);
+    dg_free(loaded->judges);
     dg_free(loaded->name);
     dg_free(loaded->path);
     dg_free(loaded->source);
@@ -123,6 +124,23 @@ static enum dg_err open_reader(struct dg_loaded *loaded, const char *path, struc
         return DG_OK;
     return dg_why_set(why, DG_ERR_FORMAT, "%s: labels.txt has %zu labels, the network %zu; these files do not belong together",
                       path, labels->n, bp->decoder.V);
+}
+
+/* An encoder that says one number, and has a curve for it, is a quality estimator. One that is configured as such must be. */
+static enum dg_err open_estimator(struct dg_loaded *loaded, const char *path, struct dg_why *why)
+{
+    if (!dg_loaded_says_number(&loaded->blueprint))
+        return *loaded->judges ? dg_why_set(why, DG_ERR_INVALID, "judges is for quality estimators; this is no encoder that says "
+                                            "one number of two texts") : DG_OK;
+    struct dg_why reason = DG_WHY_NONE;
+    const enum dg_err err = dg_calibration_open(&loaded->calibration, path, &reason);
+    loaded->is_estimator = !err;
+    if (err && err != DG_ERR_NOT_FOUND)
+        return dg_why_set(why, err, "%s", dg_why_text(&reason, err));
+    if (!err)
+        return DG_OK;
+    return *loaded->judges ? dg_why_set(why, DG_ERR_INVALID, "judges is for quality estimators; this model has no quality.json, "
+                                        "which 'dragoman quality --fit' makes") : DG_OK;
 }
 
 /* ---- Template ----------------------------------------------------------------------------------- */
@@ -363,6 +381,8 @@ static enum dg_err load(struct dg_loaded *loaded, const struct dg_loaded_opts *o
     if (!err)
         take_own_template(loaded);
     if (!err)
+        err = open_estimator(loaded, path, why);
+    if (!err)
         err = list_languages(loaded, why);
     if (!err && !opts->limits.whole_vocabulary && !reads)
         err = dg_lex_open(&loaded->lex, path, loaded->blueprint.encoder.V, loaded->blueprint.decoder.V, why);
@@ -431,6 +451,7 @@ enum dg_err dg_loaded_open(struct dg_loaded **out, const struct dg_loaded_opts *
     loaded->sched = opts->sched;
     loaded->ledger = opts->ledger;
     loaded->cache_counts = opts->cache_counts;
+    loaded->quality_counts = opts->quality_counts;
     loaded->name = copy(model->name);
     loaded->path = copy(model->path);
     loaded->source = copy(model->source);
@@ -439,6 +460,7 @@ enum dg_err dg_loaded_open(struct dg_loaded **out, const struct dg_loaded_opts *
     loaded->informal = copy(model->informal);
     loaded->prompt = copy(model->template);
     loaded->stop = copy(model->stop);
+    loaded->judges = copy(model->judges);
     enum dg_err err = load(loaded, opts, why);
     if (err) {
         dg_loaded_free(loaded);
@@ -464,6 +486,9 @@ struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded)
         .stop = dg_xstrdup(loaded->stop),
         .is_told_by_files = loaded->is_told_by_files,
         .has_own_langs = loaded->has_own_langs,
+        .judges = dg_xstrdup(loaded->judges),
+        .calibration = loaded->calibration,
+        .is_estimator = loaded->is_estimator,
         .n_prompt = loaded->n_prompt,
         .langs = dg_langs_ref(loaded->langs),
         .sched = loaded->sched,
@@ -472,6 +497,7 @@ struct dg_loaded *dg_loaded_stand_in(const struct dg_loaded *loaded)
         .limits = loaded->limits,
         .bytes = loaded->bytes,
         .cache_counts = loaded->cache_counts,
+        .quality_counts = loaded->quality_counts,
         .version = loaded->version,
         .n_refs = 1,
     };

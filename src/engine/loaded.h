@@ -21,6 +21,7 @@
 #include "engine/carry.h"
 #include "engine/engine.h"
 #include "engine/langs.h"
+#include "model/calibration.h"
 #include "model/labels.h"
 #include "model/dir.h"
 #include "model/net.h"
@@ -30,6 +31,7 @@
 #include <stdbool.h>
 
 struct dg_engine_cache_stats;
+struct dg_engine_quality_stats;
 struct dg_template;
 
 /* The ids that an encoder alone has around its texts and in place of hidden words; -1: there is none. */
@@ -43,6 +45,9 @@ struct dg_loaded {
     char *source, *target, *formal, *informal; /* owned; as configured, for the next time that it is opened */
     char *prompt, *stop;    /* owned; likewise, of the template */
     bool is_told_by_files, has_own_langs; /* these two, and the languages, are not configured but the directory's own */
+    char *judges;           /* owned; likewise, of an estimator */
+    struct dg_calibration calibration; /* of an estimator, */
+    bool is_estimator;                 /* if it is one */
     struct dg_template *template;     /* owned; how it is asked to translate; NULL in a stand-in, and where it is not */
     size_t n_prompt;                  /* tokens of it around a text */
     struct dg_langs *langs; /* a reference; what it reads and says, one of each or many */
@@ -62,6 +67,7 @@ struct dg_loaded {
     bool is_paid;         /* the ledger has promised them */
     bool is_leaving;      /* and expects them back */
     struct dg_engine_cache_stats *cache_counts; /* borrowed: hits, joined and misses of this model */
+    struct dg_engine_quality_stats *quality_counts; /* borrowed: what it said as an estimator */
     size_t n_refs;
     uint64_t version;     /* a number of its own, once published */
     unsigned char fingerprint[32]; /* of its files, for a remote cache (remote_value.h), */
@@ -77,6 +83,7 @@ struct dg_loaded_opts {
     size_t bytes_each;               /* what one model should take at most, if it can do with less; 0: any */
     struct dg_sched_stats *counts;   /* the scheduler's of this model, as of dg_sched_count_into; or NULL */
     struct dg_engine_cache_stats *cache_counts; /* of this model, the consumer's to count into */
+    struct dg_engine_quality_stats *quality_counts; /* likewise */
     bool is_stand_in;
     bool wants_fingerprint;
 };
@@ -96,13 +103,26 @@ static inline struct dg_engine_model dg_loaded_model(const struct dg_loaded *loa
                                     .target = loaded->has_own_langs ? "" : loaded->target,
                                     .formal = loaded->formal, .informal = loaded->informal,
                                     .template = loaded->is_told_by_files ? "" : loaded->prompt,
-                                    .stop = loaded->is_told_by_files ? "" : loaded->stop};
+                                    .stop = loaded->is_told_by_files ? "" : loaded->stop,
+                                    .judges = loaded->judges};
 }
 
 /* It can be asked for translations: every model but those that read, and language models without a template. */
 static inline bool dg_loaded_translates(const struct dg_loaded *loaded)
 {
     return !dg_blueprint_is_reader(&loaded->blueprint) && (loaded->blueprint.family != DG_FAMILY_LM || *loaded->prompt);
+}
+
+/* An encoder that says one number of two texts. */
+static inline bool dg_loaded_says_number(const struct dg_blueprint *bp)
+{
+    return bp->family == DG_FAMILY_ENC && bp->enc.head == DG_HEAD_POOLED && bp->enc.rule == DG_LABELS_NUMBER && bp->decoder.V == 1;
+}
+
+/* The models whose translations an estimator judges, with commas between; NULL: it is none. */
+static inline const char *dg_loaded_judges(const struct dg_loaded *loaded)
+{
+    return !loaded->is_estimator ? NULL : *loaded->judges ? loaded->judges : loaded->calibration.judges;
 }
 
 /* A stand-in for a model that is at hand. NULL: no memory. */

@@ -632,7 +632,7 @@ static enum dg_err begin(struct dg_reading *r, uint64_t until_ns, struct dg_why 
     err = go_on(r, until_ns, retry_ms, more, why);
     if (err != DG_ERR_BUSY)
         return err;
-    return r->n_open > 0 || !is_first ? DG_OK /* what is left waits for room */
+    return r->n_open > 0 || !is_first || r->asked.waits ? DG_OK /* what is left waits for room */
                                       : dg_why_set(why, err, "the server is busy; try again later");
 }
 
@@ -723,7 +723,7 @@ enum dg_err dg_readings_add(struct dg_readings *readings, const struct dg_engine
     r->events = events;
     r->ctx = ctx;
     err = begin(r, dg_clock_now(readings->tools->clock) + TURN_NS, &reason, retry_ms, more);
-    if (err == DG_ERR_BUSY && !*reason.text && may_wait)
+    if (err == DG_ERR_BUSY && !*reason.text && (may_wait || ask->waits))
         err = DG_OK; /* its model comes */
     if (err && r->n_open > 0) { /* a later item cannot be read: it ends when the workers have let go */
         if (ask->n_items > 1)

@@ -32,6 +32,7 @@ struct tally {
     char *name;
     struct dg_sched_stats sched; /* guarded by the scheduler */
     struct dg_engine_cache_stats cache; /* the consumer's; only what is counted by model */
+    struct dg_engine_quality_stats quality; /* the consumer's */
 };
 
 /* A load under way. */
@@ -233,6 +234,7 @@ enum dg_err dg_registry_open(struct dg_registry *registry, const struct dg_regis
         return dg_why_set(why, DG_ERR_NOMEM, "no memory for model %s", ask->model.name);
     opts.counts = &tally->sched;
     opts.cache_counts = &tally->cache;
+    opts.quality_counts = &tally->quality;
     return dg_loaded_open(loaded, &opts, &ask->model, why);
 }
 
@@ -549,6 +551,11 @@ void dg_registry_read_counts(struct dg_registry *registry, size_t at, struct dg_
     *counts = (struct dg_sched_stats){.n_done = 0};
     if (tally)
         dg_sched_read_counts(registry->opts.sched, &tally->sched, counts);
+}
+
+void dg_registry_read_quality_counts(const struct dg_registry *registry, size_t at, struct dg_engine_quality_stats *counts)
+{
+    *counts = *registry->models[at]->quality_counts;
 }
 
 void dg_registry_read_cache_counts(const struct dg_registry *registry, size_t at,

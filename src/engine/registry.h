@@ -122,6 +122,9 @@ void dg_registry_read_counts(struct dg_registry *registry, size_t at, struct dg_
 void dg_registry_read_cache_counts(const struct dg_registry *registry, size_t at,
                                    struct dg_engine_cache_stats *counts);
 
+/* And of what it said as a quality estimator. */
+void dg_registry_read_quality_counts(const struct dg_registry *registry, size_t at, struct dg_engine_quality_stats *counts);
+
 const struct dg_ledger *dg_registry_ledger(const struct dg_registry *registry);
 
 #endif

@@ -150,6 +150,8 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
     if (asked->timeout_ms)
         request->deadline_ns = request->began_ns + asked->timeout_ms * DG_CLOCK_MS;
     err = open_glossaries(request, asked, why);
+    if (!err && asked->quality && !(request->judgement = dg_judgement_new()))
+        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a request");
     if (!err)
         request->text = dg_try_malloc(asked->text.len + 1);
     if (!err && !request->text) {
@@ -192,6 +194,7 @@ void dg_request_free(struct dg_request *request)
         dg_doc_free(request->markup->doc);
     dg_free(request->markup);
     dg_free(request->text);
+    dg_judgement_drop(request->judgement);
     dg_buf_deinit(&request->result);
     dg_demands_deinit(&request->demands);
     while (request->n_legs > 0)
@@ -447,6 +450,14 @@ static enum dg_err note_terms(struct dg_request *request, const struct dg_senten
     return DG_OK;
 }
 
+/* What is judged is the sentence without markup, and the text as it was given, by way of whatever language it went. */
+static enum dg_err note_quality(struct dg_request *request, const struct dg_sentence *sentence)
+{
+    const struct dg_segment *part = &request->parts[sentence->part];
+    return dg_judgement_note(request->judgement, dg_span_sub(request->asked.text, part->at, part->len),
+                             dg_buf_span(&sentence->text), sentence->sum.logprob, sentence->n_said);
+}
+
 /* Markup is placed when all is said: its sentence is shown at its end. */
 static bool is_showable(const struct dg_request *request, const struct dg_sentence *sentence)
 {
@@ -472,6 +483,8 @@ static enum dg_err show_in_order(struct dg_request *request)
         if (err || !sentence->is_over)
             break;
         err = note_terms(request, sentence);
+        if (!err && request->judgement)
+            err = note_quality(request, sentence);
         if (err)
             break;
         err = tell_sentence(request, sentence,
@@ -639,5 +652,13 @@ void dg_request_finish(struct dg_request *request, struct dg_request_tools *tool
         .first_ns = request->first_ns ? request->first_ns - request->began_ns : 0,
         .total_ns = now - request->began_ns,
     };
+    const struct dg_judgement *judgement = request->err ? NULL : request->judgement;
+    if (judgement && judgement->is_done && judgement->n > 0) {
+        result.has_quality = true;
+        result.quality = dg_judgement_quality(judgement);
+        result.qualities = judgement->qualities;
+    }
+    if (request->err && *request->why.text)
+        result.why = request->why.text;
     request->events->on_done(request->ctx, &result);
 }

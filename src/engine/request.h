@@ -15,6 +15,7 @@
 #include "engine/cache.h"
 #include "engine/demands.h"
 #include "engine/engine.h"
+#include "engine/judgement.h"
 #include "engine/loaded.h"
 #include "engine/sentence.h"
 #include "engine/way.h"
@@ -65,8 +66,10 @@ struct dg_request {
     size_t n_dictionaries;
     struct dg_engine_term *terms; /* owned; [n_terms] of sentences that were shown */
     size_t n_terms, terms_cap;
+    struct dg_judgement *judgement; /* owned; NULL: the quality is not asked for */
     struct dg_buf result;
     enum dg_err err;
+    struct dg_why why; /* of it; "": there is no more to say than the error does */
     bool is_told; /* on_done was called */
     enum dg_finish finish;
     bool repaired;

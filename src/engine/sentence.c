@@ -544,6 +544,7 @@ static void add_up(struct dg_sentence *sentence)
         return;
     const struct dg_ticket_answer *best = &ticket->answers[0];
     sum->logprob += best->logprob;
+    sentence->n_said += best->n_ids;
     sum->score += best->score;
     sum->repaired |= best->repaired;
     if (dg_finish_badness(best->finish) > dg_finish_badness(sum->finish))

@@ -67,6 +67,7 @@ struct dg_sentence {
     enum dg_casing casing;       /* to restore; not plain: nothing is shown before the end */
     struct dg_engine_answer sum; /* of the tickets that are over: scores, finish, repaired */
     size_t n_tickets;            /* those */
+    size_t n_said;               /* tokens of all of them, of which sum.logprob is */
     enum dg_err err;
     bool is_over;
     bool is_first;               /* of its request */

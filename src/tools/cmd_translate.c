@@ -60,6 +60,8 @@ static const struct dg_opt_row rows[] = {
      .help = "decoder layer that says what is aligned, from 1; 0: the last one"},
     {DG_OPT_INT(struct translate, alignment_head), "alignment-head", .def = "0", .min = 0, .max = 256,
      .help = "head of that layer, from 1; 0: the mean of all"},
+    {DG_OPT_PATH(struct translate, quality), "quality", .unit = "DIR",
+     .help = "a quality estimator; put ' ||| ' and how good it finds the translation, 0 to 1, behind each line"},
     {DG_OPT_BOOL(struct translate, json), "json", .def = "no",
      .help = "one JSON object for each line: every answer with ids, log-probabilities, ends"},
     {DG_OPT_BOOL(struct translate, quiet), "quiet", .letter = 'q', .def = "no",
@@ -114,7 +116,7 @@ struct translation {
 
 static bool wants_more_than_text(const struct translate *flags)
 {
-    return flags->search.nbest > 1 || flags->scores || flags->alignment || flags->json;
+    return flags->search.nbest > 1 || flags->scores || flags->alignment || flags->json || *flags->quality;
 }
 
 static void check_memory(enum dg_err err)
@@ -196,8 +198,9 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
     translation->at = sentence->at + sentence->len;
 }
 
-/* Writes the fields of every alternative: [number] text [score] [alignment]. */
-static void write_fields(struct translation *translation)
+/* Writes the fields of every alternative: [number] text [score] [quality] [alignment]. A line without a sentence has no
+ * quality. */
+static void write_fields(struct translation *translation, const struct dg_engine_result *result)
 {
     const struct translate *flags = translation->work->flags;
     struct line *line = translation->line;
@@ -216,6 +219,10 @@ static void write_fields(struct translation *translation)
         if (flags->scores || flags->search.nbest > 1)
             append(&line->out, dg_span_make(field, (size_t)snprintf(field, sizeof field, " ||| %.6f",
                                                                     translation->scores[i])));
+        if (result->has_quality)
+            append(&line->out, dg_span_make(field, (size_t)snprintf(field, sizeof field, " ||| %.4f", result->quality)));
+        else if (*flags->quality)
+            append(&line->out, DG_SPAN(" ||| -"));
         if (flags->alignment) {
             append(&line->out, DG_SPAN(" ||| "));
             append(&line->out, dg_buf_span(&translation->pairs[i]));
@@ -245,6 +252,15 @@ static void write_json(struct translation *translation, const struct dg_engine_r
     if (translation->work->glossary) {
         dg_json_out_key(&out, "terms");
         dg_engine_put_terms(&out, result);
+    }
+    if (result->has_quality) {
+        dg_json_out_key(&out, "quality");
+        dg_json_out_real(&out, result->quality, 6);
+        dg_json_out_key(&out, "qualities");
+        dg_json_out_open(&out, '[');
+        for (size_t i = 0; i < result->n_sentences; i++)
+            dg_json_out_real(&out, (double)result->qualities[i], 6);
+        dg_json_out_close(&out, ']');
     }
     dg_json_out_key(&out, "sentences");
     dg_json_out_open(&out, '[');
@@ -277,7 +293,7 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
     if (work->flags->json)
         write_json(translation, result);
     else if (wants_more_than_text(work->flags))
-        write_fields(translation);
+        write_fields(translation, result);
     else if (!work->flags->stream)
         append(&translation->line->out, result->text);
     translate_count(work->totals, result->n_sentences, result->n_tokens_in, result->n_tokens_out,
@@ -312,6 +328,7 @@ static enum dg_err start(void *ctx, struct line *line)
     request.target = work->flags->remote.target;
     request.formality = (enum dg_formality)work->flags->formality;
     request.search = work->search;
+    request.quality = *work->flags->quality != '\0';
     request.keep_lines_whole = work->flags->whole_lines || work->flags->must.n;
     request.prefix = dg_span_cstr(work->flags->prefix);
     request.must = work->must;
@@ -345,7 +362,7 @@ static void poll_engine(void *ctx)
 }
 
 /* The directory's own name: the engine reads the languages off it ("fr-en"). */
-static const char *model_name(const char *path, char *name, size_t cap)
+static void model_name(const char *path, char *name, size_t cap)
 {
     size_t end = strlen(path);
     while (end > 0 && path[end - 1] == '/')
@@ -354,7 +371,8 @@ static const char *model_name(const char *path, char *name, size_t cap)
     while (start > 0 && path[start - 1] != '/')
         start--;
     snprintf(name, cap, "%.*s", (int)(end - start), path + start);
-    return *name ? name : "model";
+    if (!*name)
+        snprintf(name, cap, "model");
 }
 
 enum dg_err translate_load(struct dg_engine *engine, const struct translate *flags, const char *name,
@@ -370,6 +388,17 @@ enum dg_err translate_load(struct dg_engine *engine, const struct translate *fla
     return err ? err : dg_engine_publish(engine, loaded, why);
 }
 
+/* The estimator beside the model, which it judges. */
+static enum dg_err load_estimator(const struct work *work, struct dg_why *why)
+{
+    const struct dg_engine_model model = {.name = "quality estimator", .path = work->flags->quality, .judges = work->name};
+    struct dg_loaded *loaded;
+    if (!*work->flags->quality)
+        return DG_OK;
+    enum dg_err err = dg_engine_open(work->engine, &model, why, &loaded);
+    return err ? err : dg_engine_publish(work->engine, loaded, why);
+}
+
 /* What would be said of every line is said once: the languages of a model that has many must be named, and it must have
  * a word for the formality. */
 static enum dg_err check_languages(const struct work *work, struct dg_why *why)
@@ -379,6 +408,7 @@ static enum dg_err check_languages(const struct work *work, struct dg_why *why)
     request.source = work->flags->remote.source;
     request.target = work->flags->remote.target;
     request.formality = (enum dg_formality)work->flags->formality;
+    request.quality = *work->flags->quality != '\0';
     return dg_engine_can(work->engine, &request, why);
 }
 
@@ -415,6 +445,9 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
                                   .whole_vocabulary = !flags->shortlist,
                                   .wake = line_pipe_wake,
                                   .wake_arg = &pipe};
+    model_name(flags->model, work.name, sizeof work.name);
+    for (char *c = work.name; *flags->quality && *c; c++) /* a list of names has these between them */
+        *c = *c == ' ' || *c == ',' || *c == '\t' ? '_' : *c;
     enum dg_err err = translate_glossary(flags->glossary, why, &work.glossary);
     totals->has_glossary = work.glossary != NULL;
     if (err || flags->format != DG_DOC_TEXT) {
@@ -422,7 +455,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
         request.search = *search;
         request.glossaries = &work.glossary;
         request.n_glossaries = work.glossary != NULL;
-        request.model = model_name(flags->model, work.name, sizeof work.name);
+        request.model = work.name;
         request.source = flags->remote.source;
         request.target = flags->remote.target;
         request.formality = (enum dg_formality)flags->formality;
@@ -434,7 +467,9 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
     }
     err = dg_engine_new(&opts, why, &work.engine);
     if (!err)
-        err = translate_load(work.engine, flags, model_name(flags->model, work.name, sizeof work.name), why);
+        err = translate_load(work.engine, flags, work.name, why);
+    if (!err)
+        err = load_estimator(&work, why);
     if (!err)
         err = check_languages(&work, why);
     if (!err) {
@@ -451,7 +486,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
 /* A document is translated whole: nothing is said of its lines. */
 static enum dg_err check_format(const struct dg_opt_set *set, const struct translate *flags, struct dg_why *why)
 {
-    static const char *const of_lines[] = {"ids", "whole-lines", "stream", "scores", "alignment", "json", "nbest",
+    static const char *const of_lines[] = {"ids", "whole-lines", "stream", "scores", "alignment", "quality", "json", "nbest",
                                            "prefix", "must", "server"};
     for (size_t i = 0; flags->format != DG_DOC_TEXT && i < sizeof of_lines / sizeof *of_lines; i++)
         if (dg_opt_given(set, of_lines[i]))
@@ -464,7 +499,7 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
 {
     static const char *const own[] = {"threads", "slots",  "shortlist", "ids",  "scores",   "alignment",
                                       "alignment-layer", "alignment-head", "json", "nbest", "prefix",
-                                      "must",    "suppress", "max-extra", "formal", "informal",
+                                      "must",    "suppress", "max-extra", "formal", "informal", "quality",
                                       "template", "template-stop"};
     bool is_remote = *flags->remote.server;
     if (!is_remote && !*flags->model)
@@ -474,6 +509,10 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
             return dg_why_set(why, DG_ERR_USAGE, "--%s is for a model of one's own, not for --server", own[i]);
     if (!is_remote && dg_opt_given(set, "key-file"))
         return dg_why_set(why, DG_ERR_USAGE, "--key-file is for --server");
+    if (*flags->quality && flags->ids)
+        return dg_why_set(why, DG_ERR_USAGE, "--quality is for text, not for --ids");
+    if (*flags->quality && flags->search.nbest > 1)
+        return dg_why_set(why, DG_ERR_USAGE, "--quality is of the best answer, expected --nbest 1");
     if (flags->ids && dg_opt_given(set, "formality"))
         return dg_why_set(why, DG_ERR_USAGE, "--formality is for text, not for --ids");
     if (flags->ids && (dg_opt_given(set, "source") || dg_opt_given(set, "target")))

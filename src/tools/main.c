@@ -36,6 +36,7 @@ static const struct command commands[] = {
     {"langid-train", "make a model of language identification", dg_cmd_langid_train},
     {"manifest", "write the hashes of a model's files", dg_cmd_manifest},
     {"quantize", "store a model in a smaller type, and say what that costs", dg_cmd_quantize},
+    {"quality", "how good translations are, by a quality estimator", dg_cmd_quality},
     {"score", "how likely the model finds given translations", dg_cmd_score},
     {"segment", "split text into sentences", dg_cmd_segment},
     {"shortlist", "let a model compute fewer words, by what translates what", dg_cmd_shortlist},

@@ -26,6 +26,7 @@ int dg_cmd_inspect(int argc, char **argv);
 int dg_cmd_keys(int argc, char **argv);
 int dg_cmd_langid_train(int argc, char **argv);
 int dg_cmd_manifest(int argc, char **argv);
+int dg_cmd_quality(int argc, char **argv);
 int dg_cmd_quantize(int argc, char **argv);
 int dg_cmd_score(int argc, char **argv);
 int dg_cmd_segment(int argc, char **argv);

@@ -28,6 +28,7 @@ struct translate {
     const char *formal, *informal; /* words of the model's vocabulary */
     const char *template, *stop;   /* of a language model */
     const char *prefix, *suppress, *glossary;
+    const char *quality; /* an estimator's directory; "": none */
     struct dg_opt_list must;
     struct search_flags search;
     struct server_flags remote;
