@@ -376,6 +376,12 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
     if (is_encoder && (flags->swap || flags->mix.n || *flags->source || flags->guide > 0.0 || flags->optimiser))
         return dg_why_set(why, DG_ERR_USAGE, "--swap, --mix, --source, --guided-attention and --optimiser sgd are not for encoders "
                           "alone");
+    if (is_encoder && (*flags->source_script || *flags->target_script || flags->vocab_kind || flags->normaliser ||
+                       flags->words_max || flags->begins.n))
+        return dg_why_set(why, DG_ERR_USAGE, "--source-script, --target-script, --vocab-kind, --normaliser, --words-max and "
+                          "--target-begins are not for encoders alone");
+    if (!is_encoder && flags->lowers && !*flags->resume && !*flags->init)
+        return dg_why_set(why, DG_ERR_USAGE, "--lowercase is for encoders alone");
     const bool is_transformer = flags->family == TRANSFORMER && (flags->task == TRANSLATE || flags->task == NEXT_WORD);
     if ((is_encoder || is_transformer) && flags->width % flags->heads != 0)
         return dg_why_set(why, DG_ERR_USAGE, "--width is %" PRId64 ", expected a multiple of --heads, %" PRId64,

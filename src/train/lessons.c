@@ -282,7 +282,7 @@ static enum dg_err read_number(struct reading *r, const struct dg_span *columns,
 {
     struct dg_lesson lesson = {.has_pair = true};
     double number = 0.0;
-    if (n < 3 || !number_of(columns[2], &number) || number < 0.0 || number > 1.0)
+    if (n != 3 || !number_of(columns[2], &number) || number < 0.0 || number > 1.0)
         return refuse(r, "text<TAB>second text<TAB>a number from 0 to 1");
     lesson.number = (float)number;
     enum dg_err err = keep(r->lessons, columns[0], &lesson.text);

@@ -156,6 +156,7 @@ class TrainRead(IntegrationTest):
         json_line = self.file("bad.jsonl", '{"text": "a", "label": "x"}\n{"text": "b"}\n')
         for args, text, words in (
                 (["--task", "score", self.file("a.tsv", "a\tb\t0.5\na\tb\t1.5\n")], 1, "a.tsv, line 2: expected text<TAB>second text"),
+                (["--task", "score", self.file("a4.tsv", "a\tb\t0.5\t7\n")], 1, "a4.tsv, line 1: expected text<TAB>second text"),
                 (["--task", "tag", self.file("b.tsv", "word\tO\nalone\n")], 1, "b.tsv, line 2: expected word<TAB>label"),
                 (["--task", "answer", self.file("c.tsv", "one\ttwo\n")], 1, "c.tsv, line 1: expected question<TAB>context"),
                 (["--task", "classify", "--family", "encoder", json_line], 1, "bad.jsonl, line 2: field 'label'"),
@@ -163,6 +164,8 @@ class TrainRead(IntegrationTest):
                 (["--task", "tag", "--family", "rnn", self.file("e.tsv", "")], 2, "expected no --family rnn"),
                 (["--family", "encoder", self.file("f.tsv", "")], 2, "--family encoder translates nothing"),
                 (["--task", "tag", "--swap", self.file("g.tsv", "")], 2, "are not for encoders alone"),
+                (["--task", "masked", "--normaliser", "ascii", self.file("g.txt", "")], 2, "are not for encoders alone"),
+                (["--lowercase", self.file("g.txt", "")], 2, "--lowercase is for encoders alone"),
                 (["--task", "masked", self.file("h.txt", "")], 1, "nothing is left to learn from"),
                 (["--task", "masked", "--width", "30", "--heads", "4", self.file("i.txt", "a b\n")], 2, "a multiple of --heads")):
             done = run("train", "--out", os.path.join(self.root, "out"), *args, check=False)
