@@ -102,6 +102,7 @@ static const char *code_of(enum dg_err err)
     case DG_ERR_UNSUPPORTED: return "unsupported";
     case DG_ERR_FORMAT: return "invalid_json";
     case DG_ERR_INTERNAL:
+    case DG_ERR_INTEGRITY:
     case DG_ERR_IO: return "internal";
     default: return "invalid_value";
     }

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+import struct
 import subprocess
 
 from harness import SOURCES, IntegrationTest, main
@@ -103,6 +104,24 @@ class Quality(IntegrationTest):
         self.assertEqual(len(done["sentences"]), 3, done)  # what did not change is judged too
         self.assertEqual(done["sentences"][:2], whole["sentences"])
         ws.connection.close()
+
+    def test_what_is_no_number_is_told_as_an_error(self):
+        """Weights that are damaged where the test at loading does not see them."""
+        folder = self.models(CURVE)
+        path = os.path.join(folder, "judge", "model.safetensors")
+        with open(path, "r+b") as file:
+            n = struct.unpack("<Q", file.read(8))[0]
+            tensors = json.loads(file.read(n))
+            places = next(tensor for name, tensor in tensors.items() if "position" in name)
+            start, end = places["data_offsets"]
+            file.seek(8 + n + (start + end) // 2)
+            nan = {"F16": struct.pack("<e", math.nan), "F32": struct.pack("<f", math.nan)}[places["dtype"]]
+            file.write(nan * ((end - start) // 2 // len(nan)))
+        server = self.start(f"--models-dir={folder}")
+        body = {"text": "lusa vogu kemi miru bato miru", "source": "fr", "target": "en", "quality": True}
+        error = self.ask(server, "translate", body, 500)["error"]
+        self.assertEqual(error["code"], "internal")
+        self.assertIn("numbers that are not finite", error["message"])
 
     def test_what_cannot_be_judged_is_refused(self):
         folder = self.models()
