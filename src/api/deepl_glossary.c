@@ -239,8 +239,7 @@ void dg_deepl_glossary_remove(struct dg_call *call)
         fail(call, 403, "Only whoever made a glossary, and administrators, may delete it.", NULL);
         return;
     }
-    dg_glossaries_remove(call->api, entry);
-    dg_call_reply(call, 204, NULL, (struct dg_span){NULL, 0});
+    dg_glossaries_remove(call, entry);
 }
 
 static bool has(struct dg_span text, const char *word)

@@ -413,6 +413,7 @@ void dg_glossaries_change(struct dg_glossaries_change *change)
 /* A file on its way out. */
 struct removal {
     struct dg_task task;
+    struct dg_call *call; /* NULL when the client has left */
     char path[PATH_MAX_BYTES + 256];
     char dir[4096];
 };
@@ -424,29 +425,49 @@ static void run_removal(struct dg_task *task)
     (void)!dg_file_out_sync_dir(removal->dir, NULL);
 }
 
-static void on_removed(struct dg_task *task)
+static void answer_removal(struct dg_call *call)
 {
-    dg_free(task);
+    dg_call_reply(call, 204, NULL, (struct dg_span){NULL, 0});
 }
 
-void dg_glossaries_remove(struct dg_api *api, struct dg_glossaries_entry *entry)
+static void on_removed(struct dg_task *task)
 {
-    struct dg_glossaries *store = &api->glossaries;
+    struct removal *removal = (struct removal *)task;
+    if (removal->call) {
+        removal->call->on_gone = NULL;
+        answer_removal(removal->call);
+    }
+    dg_free(removal);
+}
+
+static void on_remover_gone(void *work)
+{
+    struct removal *removal = work;
+    removal->call = NULL; /* what was asked for is carried out */
+}
+
+void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entry)
+{
+    struct dg_glossaries *store = &call->api->glossaries;
+    struct removal *removal = *store->dir ? dg_try_calloc(1, sizeof *removal) : NULL;
     char path[PATH_MAX_BYTES + 256];
     path_of(store, entry->id, path);
     unlink_entry(store, entry);
     free_entry(entry);
-    if (!*store->dir)
-        return;
-    struct removal *removal = dg_try_calloc(1, sizeof *removal);
-    if (removal) {
+    if (removal && call->api->threads) {
         memcpy(removal->path, path, sizeof path);
         memcpy(removal->dir, store->dir, sizeof store->dir);
-        if (api->threads && dg_offload_submit(api->threads, &removal->task, run_removal, on_removed) == DG_OK)
+        removal->call = call;
+        call->work = removal;
+        call->on_gone = on_remover_gone;
+        if (dg_offload_submit(call->api->threads, &removal->task, run_removal, on_removed) == DG_OK)
             return;
+        call->on_gone = NULL;
     }
-    unlink(path); /* at once, rather than not at all */
     dg_free(removal);
+    if (*store->dir)
+        unlink(path); /* at once, rather than not at all */
+    answer_removal(call);
 }
 
 /* ---- Who ---------------------------------------------------------------------------------------- */

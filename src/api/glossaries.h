@@ -7,7 +7,7 @@
  *     err = dg_glossaries_open(&store, &opts, log, &why);        reads the folder; files that are damaged stay and are told
  *     entry = dg_glossaries_find(&store, id, owner, is_admin);   NULL: none, or none of theirs
  *     dg_glossaries_change(api, call, change);                   a new one, or another in its place (below)
- *     dg_glossaries_remove(api, entry);
+ *     dg_glossaries_remove(call, entry);                         answers when it is gone
  *
  * A change is read, checked, sorted and written beside the loop, then takes its place: a file appears whole or not at all
  * (base/file_out.h), so a glossary whose answer was sent survives a crash. A glossary belongs to the key that made it; others
@@ -92,7 +92,8 @@ void dg_glossaries_change_free(struct dg_glossaries_change *change);
 /* Takes the change. It answers, also when it fails. */
 void dg_glossaries_change(struct dg_glossaries_change *change);
 
-void dg_glossaries_remove(struct dg_api *api, struct dg_glossaries_entry *entry);
+/* Answers 204 when its file is gone, so that it does not come back after a crash. */
+void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entry);
 
 /* Whether the caller may make, replace and delete; else what to answer. */
 bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure);

@@ -253,8 +253,7 @@ void dg_api_v1_glossary_remove(struct dg_call *call)
     struct dg_glossaries_entry *entry = open_entry(call, true);
     if (!entry)
         return;
-    dg_glossaries_remove(call->api, entry);
-    dg_call_reply(call, 204, NULL, (struct dg_span){NULL, 0});
+    dg_glossaries_remove(call, entry);
 }
 
 /* ---- Looking ------------------------------------------------------------------------------------ */

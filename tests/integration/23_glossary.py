@@ -51,7 +51,7 @@ class Command(unittest.TestCase):
 
     def test_documents_keep_their_markup(self):
         said = self.translate("<p>La <b>voiture</b> rouge. <code>chat</code></p>", TERMS, "--format", "html")
-        self.assertIn("<b>automobile</b>", said)
+        self.assertRegex(said, "<b>[^<]*automobile</b>")
         self.assertIn("<code>chat</code>", said)
 
     def test_a_demanded_phrase_is_not_swept_to_the_end(self):
