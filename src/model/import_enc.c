@@ -186,7 +186,7 @@ static enum dg_err add_labels(struct dg_import *import, const char *dir, struct 
             err = dg_buf_append_byte(&text, '\n');
     }
     if (!err)
-        err = dg_import_make_file(import, "labels.txt", dg_buf_span(&text), why);
+        err = dg_import_make_file(import, DG_LABELS_FILE, dg_buf_span(&text), why);
     dg_buf_deinit(&text);
     dg_labels_close(&labels);
     dg_map_file_close(&file);
@@ -197,7 +197,7 @@ enum dg_err dg_import_enc(struct dg_import *import, const char *dir, struct dg_w
 {
     const enum dg_head head = import->bp.enc.head;
     enum dg_err err = rename_all(import);
-    if (!err && (head == DG_HEAD_POOLED || head == DG_HEAD_TOKENS))
+    if (!err && (head == DG_HEAD_POOLED || head == DG_HEAD_TOKENS) && !dg_import_has(dir, DG_LABELS_FILE))
         err = add_labels(import, dir, why);
     return err;
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "model/config.h"
 #include "model/import_int.h"
+#include "model/labels.h"
 #include "model/m2m_vocab.h"
 #include "model/safetensors.h"
 #include "model/torch.h"
@@ -270,6 +271,7 @@ static enum dg_err add_files(struct dg_import *import, const char *dir, struct d
         "tokenizer.json",    "tokenizer_config.json",   "special_tokens_map.json",
         "added_tokens.json", "sentencepiece.bpe.model", "spiece.model",
         "spm.model",         "tokenizer.model",         "merges.txt",
+        "vocab.txt",         DG_LABELS_FILE,            "quality.json",
         "lex.bin",           "README.md",               "card.md"};
     bool m2m = dg_m2m_vocab_is(import, dir);
     enum dg_err err = m2m ? dg_m2m_vocab_add(import, dir, why) : DG_OK;

@@ -72,7 +72,7 @@ bool dg_labels_begins(char kind, struct dg_span type, struct dg_span open)
 
 static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_why *why)
 {
-    const int n = snprintf(path, PATH_CAP, "%s/labels.txt", dir);
+    const int n = snprintf(path, PATH_CAP, "%s/" DG_LABELS_FILE, dir);
     return n > 0 && n < PATH_CAP ? DG_OK : dg_why_set(why, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
 }
 

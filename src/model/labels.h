@@ -23,6 +23,8 @@
 
 enum { DG_LABELS_MAX = 1000, DG_LABELS_LEN_MAX = 200 };
 
+#define DG_LABELS_FILE "labels.txt"
+
 struct dg_labels {
     struct dg_span list[DG_LABELS_MAX]; /* [n] */
     size_t n;

@@ -64,13 +64,15 @@ class TrainRead(IntegrationTest):
             self.assertIn("the best so far", said[name])
         self.assertIn("F1 100.00", run("train", "--resume", os.path.join(self.models, "names"), "--test",
                                        os.path.join(self.root, "names.tsv")).stderr)
+        run("quantize", "--type", "i8", os.path.join(self.models, "mood"), os.path.join(self.models, "mood-small"))
         server = self.start(f"--models-dir={self.models}")
 
         # What a text is about, document by document.
         draw = random.Random(99)
         texts = [tasks.review(draw, "good") for _ in range(4)] + [tasks.review(draw, "bad") for _ in range(4)]
-        labels = [result["labels"][0]["label"] for result in self.ask(server, "classify", model="mood", text=texts)]
-        self.assertEqual(labels, ["good"] * 4 + ["bad"] * 4)
+        for model in ("mood", "mood-small"):
+            labels = [result["labels"][0]["label"] for result in self.ask(server, "classify", model=model, text=texts)]
+            self.assertEqual(labels, ["good"] * 4 + ["bad"] * 4, model)
 
         # Inference between two sentences: the same second sentence, another answer.
         pairs = [("Emma is rich.", "Emma is wealthy.", "entailment"), ("Emma is poor.", "Emma is wealthy.", "contradiction"),

@@ -110,8 +110,11 @@ class TrainRnn(IntegrationTest):
                    "--batch-tokens", "400", "--threads", "1", "--valid-every", "60", path)
         self.assertIn("2 labels", done.stderr)
         self.assertRegex(done.stderr, r"(9\d|100)\.\d\d % of the labels right")
-        answer = run("classify", "--model", out, text="we saw the lovely film\nthe day was dull\n\n")
-        self.assertEqual([line.split("\t")[0] for line in answer.stdout.splitlines()[:2]], ["good", "bad"])
+        small = os.path.join(self.root, "mood-small")
+        run("quantize", "--type", "i8", out, small)
+        for model in (small, out):
+            answer = run("classify", "--model", model, text="we saw the lovely film\nthe day was dull\n\n")
+            self.assertEqual([line.split("\t")[0] for line in answer.stdout.splitlines()[:2]], ["good", "bad"], model)
         self.assertIn("classify: lines=3", answer.stderr)
         guesses = json.loads(run("classify", "--model", out, "-n", "5", "--format", "json", text="a fine day\n").stdout)
         self.assertAlmostEqual(sum(g["probability"] for g in guesses), 1.0, places=4)
