@@ -35,7 +35,7 @@ head -1000 "$out/held.tsv" | cut -f1-3 >"$out/watch.tsv"
 # the held-out pairs), halved, around one half.
 left() {
     awk -F'\t' '{ t = 0.5 + ($3 - (-1.032 - 0.604 * $4 + 2.07 * exp($4))) / 2
-                  printf "%s\t%s\t%.4f\n", $1, $2, t < 0 ? 0 : t > 1 ? 1 : t }'
+                  printf "%s\t%s\t%.4f\n", $1, $2, (t < 0 ? 0 : t > 1 ? 1 : t) }'
 }
 left <"$out/greedy.tsv" | shuf --random-source="$out/pairs.tsv" >"$out/lessons-2.tsv"
 head -1000 "$out/held.tsv" | left >"$out/watch-2.tsv"
