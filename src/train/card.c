@@ -86,6 +86,20 @@ static enum dg_err put_translator(const struct dg_blueprint *bp, struct dg_buf *
                          bp->tie_source_target ? ", shared" : "");
 }
 
+static enum dg_err put_recurrent(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    enum dg_err err = dg_buf_printf(out, "| network | recurrent %s of %s cells%s; width %zu, %zu layers to read",
+                                    bp->seq.is_classifier ? "classifier" : "encoder-decoder",
+                                    dg_decoder_kind_name(bp->decoder_kind), bp->seq.is_bidirectional ? ", both ways" : "", bp->D,
+                                    bp->encoder.n_layers);
+    if (!err && bp->seq.is_classifier)
+        return dg_buf_printf(out, " |\n| vocabulary | %zu pieces |\n| labels | %zu |\n", bp->encoder.V, bp->decoder.V);
+    return err ? err
+               : dg_buf_printf(out, " and %zu to write, attention: %s |\n| vocabulary | %zu pieces for the source, %zu for the "
+                               "target%s |\n", bp->decoder.n_layers, dg_seq_attention_name(bp->seq.attention), bp->encoder.V,
+                               bp->decoder.V, bp->tie_source_target ? ", shared" : "");
+}
+
 /* What an encoder alone is for, by its head. */
 static const char *purpose(const struct dg_blueprint *bp)
 {
@@ -138,6 +152,7 @@ static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out, stru
     if (!err)
         err = is_lm(card)                     ? put_network_lm(bp, out)
               : bp->family == DG_FAMILY_ENC ? put_encoder(bp, out)
+              : bp->family == DG_FAMILY_SEQ ? put_recurrent(bp, out)
                                             : put_translator(bp, out);
     return err ? err
                : dg_buf_printf(out, "| parameters | %zu |\n| file | model.safetensors, %" PRIu64 " bytes (F16) |\n",

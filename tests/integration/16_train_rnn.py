@@ -72,6 +72,9 @@ class TrainRnn(IntegrationTest):
         shown = run("inspect", model).stdout
         self.assertIn("plain recurrent encoder-decoder, gru cells, bidirectional encoder, attention: additive", shown)
         self.assertEqual(json.loads(run("inspect", "--json", model).stdout)["attention"], "additive")
+        with open(os.path.join(model, "card.md"), encoding="utf-8") as card:
+            self.assertIn("| recurrent encoder-decoder of gru cells, both ways; width 32, 2 layers to read and 1 to write, "
+                          "attention: additive |", card.read())
         self.assertGreaterEqual(self.right(model, "--beam", "1"), 36)
         done = run("train", "--resume", model, "--steps", "262")
         self.assertIn("going on after step 260", done.stderr)
