@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "engine/said.h"
+#include "text/fit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -485,18 +486,7 @@ static enum dg_err make_only(struct dg_reading *r, struct item *item, struct dg_
     const bool is_short = item->text_at < item->asked.text.len || item->pair_at < item->asked.pair.len;
     if (!is_cut_short(r) && n_text > most)
         return dg_why_set(why, DG_ERR_RANGE, "the text has %zu tokens, expected at most %zu", n_text, most);
-    r->said[item - r->items].was_cut = is_short || n_text + n_pair > most;
-    if (n_text + n_pair > most) {
-        const size_t half = most / 2;
-        if (n_pair <= half)
-            n_text = most - n_pair;
-        else if (n_text <= most - half)
-            n_pair = most - n_text;
-        else {
-            n_pair = half;
-            n_text = most - half;
-        }
-    }
+    r->said[item - r->items].was_cut = dg_fit_two(most, &n_text, &n_pair) || is_short;
     const struct dg_said_window what = {.n = item->asked.has_pair ? n_pair : n_text, .is_first = true, .is_last = true};
     return make_window(r, item, what, n_text, why);
 }

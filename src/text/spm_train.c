@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "text/charsmap_build.h"
+#include "text/counted.h"
 #include "text/normalise.h"
 #include "text/spm_train_int.h"
 
@@ -86,23 +87,6 @@ static enum class class_of(uint32_t cp)
     return SIGN;
 }
 
-static enum dg_err count(struct dg_spm_train *train, struct dg_span stretch)
-{
-    if (stretch.len == 0)
-        return DG_OK;
-    uint64_t *n = dg_map_get_ptr(&train->words, stretch);
-    if (n) {
-        ++*n;
-        return DG_OK;
-    }
-    const struct dg_span kept = dg_arena_copy(&train->arena, stretch);
-    n = dg_arena_alloc(&train->arena, sizeof *n);
-    if (!kept.ptr || !n)
-        return DG_ERR_NOMEM;
-    *n = 1;
-    return dg_map_put_ptr(&train->words, kept, n);
-}
-
 enum dg_err dg_spm_train_add(struct dg_spm_train *train, struct dg_span line)
 {
     size_t bad_at;
@@ -124,55 +108,19 @@ enum dg_err dg_spm_train_add(struct dg_spm_train *train, struct dg_span line)
         const bool cuts = is_space || (is_bpe && (n_chars >= WORD_CHARS_MAX ||
                                                   (!after_space && (now != last || now == DIGIT))));
         if (cuts && at > from) {
-            err = count(train, dg_span_sub(text, from, at - from));
+            err = dg_counted_add(&train->arena, &train->words, dg_span_sub(text, from, at - from));
             from = at;
             n_chars = 0;
         }
         after_space = is_space;
         last = now;
     }
-    return err ? err : count(train, dg_span_sub(text, from, text.len));
+    return err ? err : dg_counted_add(&train->arena, &train->words, dg_span_sub(text, from, text.len));
 }
 
 /* ---- Characters ----------------------------------------------------------------------------------- */
 
-struct counted {
-    struct dg_span text;
-    uint64_t count;
-};
-
-static int by_bytes(const void *a, const void *b)
-{
-    const struct dg_span x = ((const struct counted *)a)->text, y = ((const struct counted *)b)->text;
-    const size_t shorter = x.len < y.len ? x.len : y.len;
-    const int order = shorter ? memcmp(x.ptr, y.ptr, shorter) : 0;
-    return order ? order : (x.len > y.len) - (x.len < y.len);
-}
-
-static int by_count(const void *a, const void *b)
-{
-    const uint64_t x = ((const struct counted *)a)->count, y = ((const struct counted *)b)->count;
-    return x != y ? (x < y ? 1 : -1) : by_bytes(a, b);
-}
-
-/* The entries of a map in the order of `compare`. Values are counts, or point to them. */
-static enum dg_err list_of(const struct dg_map *map, bool are_pointers,
-                           int (*compare)(const void *, const void *), struct counted **list)
-{
-    struct counted *made = dg_try_calloc(map->len ? map->len : 1, sizeof *made);
-    if (!made)
-        return DG_ERR_NOMEM;
-    size_t n = 0;
-    struct dg_span text;
-    uint64_t value;
-    for (size_t at = 0; dg_map_next(map, &at, &text, &value);)
-        made[n++] = (struct counted){text, are_pointers ? *(const uint64_t *)(uintptr_t)value : value};
-    qsort(made, n, sizeof *made, compare);
-    *list = made;
-    return DG_OK;
-}
-
-static enum dg_err count_chars(const struct counted *words, size_t n, struct dg_map *chars, uint64_t *total)
+static enum dg_err count_chars(const struct dg_counted *words, size_t n, struct dg_map *chars, uint64_t *total)
 {
     enum dg_err err = DG_OK;
     uint32_t cp;
@@ -188,18 +136,18 @@ static enum dg_err count_chars(const struct counted *words, size_t n, struct dg_
 }
 
 /* The characters that get a piece, most frequent first; U+2581 and what there is of ASCII always do. */
-static enum dg_err choose_chars(const struct dg_spm_train *train, const struct counted *words, size_t n,
+static enum dg_err choose_chars(const struct dg_spm_train *train, const struct dg_counted *words, size_t n,
                                 struct train_pieces *pieces, struct dg_map *numbers)
 {
     struct dg_map chars;
-    struct counted *list = NULL;
+    struct dg_counted *list = NULL;
     uint64_t total = 0, covered = 0;
     dg_map_init(&chars, 0x110000);
     enum dg_err err = count_chars(words, n, &chars, &total);
     if (!err && !dg_map_get(&chars, space, NULL))
         err = dg_map_put(&chars, space, 1);
     if (!err)
-        err = list_of(&chars, false, by_count, &list);
+        err = dg_counted_list(&chars, false, dg_counted_by_count, &list);
     for (size_t i = 0; !err && i < chars.len; i++) {
         const bool is_needed = list[i].text.len == 1 || dg_span_eq(list[i].text, space);
         if (!is_needed && (double)covered >= train->opts.coverage * (double)total)
@@ -218,7 +166,7 @@ static enum dg_err choose_chars(const struct dg_spm_train *train, const struct c
 }
 
 /* Words as numbers of characters; a character without a piece ends a stretch. */
-static enum dg_err spell(const struct counted *words, size_t n, const struct dg_map *numbers,
+static enum dg_err spell(const struct dg_counted *words, size_t n, const struct dg_map *numbers,
                          struct train_words *out)
 {
     size_t bytes = 0, cap = n;
@@ -359,9 +307,9 @@ static enum dg_err put_model(struct dg_buf *out, const struct dg_spm_train_opts 
 /* A word vocabulary: the most frequent ones, most frequent first; words longer than a piece may be are left out. */
 static enum dg_err finish_words(struct dg_spm_train *train, struct dg_buf *model)
 {
-    struct counted *list = NULL;
+    struct dg_counted *list = NULL;
     struct train_pieces pieces = {.cap = train->opts.size - FIRST_PIECE};
-    enum dg_err err = list_of(&train->words, true, by_count, &list);
+    enum dg_err err = dg_counted_list(&train->words, true, dg_counted_by_count, &list);
     if (!err && !(pieces.list = dg_try_calloc(pieces.cap, sizeof *pieces.list)))
         err = DG_ERR_NOMEM;
     for (size_t i = 0; !err && i < train->words.len && pieces.n < pieces.cap; i++)
@@ -380,7 +328,7 @@ static int by_score(const void *a, const void *b)
     const struct train_piece *x = a, *y = b;
     if (x->score > y->score || x->score < y->score)
         return x->score < y->score ? 1 : -1;
-    return by_bytes(&(struct counted){x->text, 0}, &(struct counted){y->text, 0});
+    return dg_counted_by_bytes(&(struct dg_counted){x->text, 0}, &(struct dg_counted){y->text, 0});
 }
 
 enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model, struct dg_why *why)
@@ -388,14 +336,14 @@ enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model
     const size_t reserved = FIRST_PIECE + (train->opts.byte_fallback ? BYTE_PIECES : 0);
     struct train_words words = {0};
     struct train_pieces pieces = {.cap = train->opts.size > reserved ? train->opts.size - reserved : 0};
-    struct counted *list = NULL;
+    struct dg_counted *list = NULL;
     struct dg_map numbers;
     size_t n_chars = 0;
     if (train->opts.kind == DG_SPM_WORD)
         return finish_words(train, model);
     dg_map_init(&numbers, 0x110000);
     pieces.list = dg_try_calloc(pieces.cap + 1, sizeof *pieces.list);
-    enum dg_err err = pieces.list ? list_of(&train->words, true, by_bytes, &list) : DG_ERR_NOMEM;
+    enum dg_err err = pieces.list ? dg_counted_list(&train->words, true, dg_counted_by_bytes, &list) : DG_ERR_NOMEM;
     if (!err)
         err = choose_chars(train, list, train->words.len, &pieces, &numbers);
     n_chars = pieces.n;

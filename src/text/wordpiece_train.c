@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "text/counted.h"
 #include "text/spm_train_int.h"
 #include "text/subword_int.h"
 
@@ -74,21 +75,6 @@ void dg_wordpiece_train_free(struct dg_wordpiece_train *train)
 
 /* ---- Words --------------------------------------------------------------------------------------- */
 
-static enum dg_err count(struct dg_wordpiece_train *train, struct dg_span word)
-{
-    uint64_t at, *n;
-    if (dg_map_get(&train->words, word, &at)) {
-        ++*(uint64_t *)(uintptr_t)at;
-        return DG_OK;
-    }
-    const struct dg_span kept = dg_arena_copy(&train->arena, word);
-    n = dg_arena_alloc(&train->arena, sizeof *n);
-    if (!kept.ptr || !n)
-        return DG_ERR_NOMEM;
-    *n = 1;
-    return dg_map_put_ptr(&train->words, kept, n);
-}
-
 enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_span text, struct dg_why *why)
 {
     size_t bad_at;
@@ -104,7 +90,7 @@ enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_s
         const size_t len = dg_subword_cut(&train->subword->cuts[0], rest, 0, &is_dropped);
         const struct dg_span word = dg_span_sub(rest, 0, len);
         if (!is_dropped && dg_utf8_count(word) <= WORD_CHARS_MAX)
-            err = count(train, word);
+            err = dg_counted_add(&train->arena, &train->words, word);
         at += len;
     }
     return err;
@@ -112,44 +98,9 @@ enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_s
 
 /* ---- Characters ------------------------------------------------------------------------------------ */
 
-struct counted {
-    struct dg_span text;
-    uint64_t count;
-};
-
-static int by_bytes(const void *a, const void *b)
-{
-    const struct dg_span x = ((const struct counted *)a)->text, y = ((const struct counted *)b)->text;
-    const size_t shorter = x.len < y.len ? x.len : y.len;
-    const int order = shorter ? memcmp(x.ptr, y.ptr, shorter) : 0;
-    return order ? order : (x.len > y.len) - (x.len < y.len);
-}
-
-static int by_count(const void *a, const void *b)
-{
-    const uint64_t x = ((const struct counted *)a)->count, y = ((const struct counted *)b)->count;
-    return x != y ? (x < y ? 1 : -1) : by_bytes(a, b);
-}
-
-/* The entries of a map in the order of `compare`. Values are counts, or point to them. */
-static enum dg_err list_of(const struct dg_map *map, bool are_pointers, int (*compare)(const void *, const void *), struct counted **list)
-{
-    struct counted *made = dg_try_calloc(map->len + 1, sizeof *made);
-    struct dg_span text;
-    uint64_t value;
-    size_t n = 0;
-    if (!made)
-        return DG_ERR_NOMEM;
-    for (size_t at = 0; dg_map_next(map, &at, &text, &value);)
-        made[n++] = (struct counted){text, are_pointers ? *(const uint64_t *)(uintptr_t)value : value};
-    qsort(made, n, sizeof *made, compare);
-    *list = made;
-    return DG_OK;
-}
-
 /* What is learned from: words as symbols, of which characters come first, two each: 2 c begins a word, 2 c + 1 is inside. */
 struct material {
-    struct counted *words; /* [n] in the order of their bytes */
+    struct dg_counted *words; /* [n] in the order of their bytes */
     struct dg_map numbers; /* of characters */
     struct train_words symbols;
     struct train_pieces pieces;
@@ -175,7 +126,7 @@ static enum dg_err add_char(struct dg_wordpiece_train *train, struct material *m
 static enum dg_err choose_chars(struct dg_wordpiece_train *train, struct material *m, size_t n_words)
 {
     struct dg_map chars;
-    struct counted *list = NULL;
+    struct dg_counted *list = NULL;
     uint64_t total = 0, covered = 0;
     uint32_t cp;
     dg_map_init(&chars, 0x110000);
@@ -189,7 +140,7 @@ static enum dg_err choose_chars(struct dg_wordpiece_train *train, struct materia
             total += m->words[i].count;
         }
     if (!err)
-        err = list_of(&chars, false, by_count, &list);
+        err = dg_counted_list(&chars, false, dg_counted_by_count, &list);
     m->pieces.cap = 2 * chars.len + train->opts.size;
     if (!err && !(m->pieces.list = dg_try_calloc(m->pieces.cap, sizeof *m->pieces.list)))
         err = DG_ERR_NOMEM;
@@ -255,7 +206,7 @@ enum dg_err dg_wordpiece_train_finish(struct dg_wordpiece_train *train, struct d
     if (n_words == 0)
         return dg_why_set(why, DG_ERR_INVALID, "there is no word to learn a vocabulary from");
     dg_map_init(&m.numbers, 0x110000);
-    enum dg_err err = list_of(&train->words, true, by_bytes, &m.words);
+    enum dg_err err = dg_counted_list(&train->words, true, dg_counted_by_bytes, &m.words);
     if (!err)
         err = choose_chars(train, &m, n_words);
     if (!err)

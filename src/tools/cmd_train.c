@@ -70,6 +70,7 @@ struct train {
     int metric;
 };
 
+#define MASK_SHARE 0.15 /* the default of --mask-share */
 enum task { TRANSLATE, CLASSIFY, MASKED, TAG, ANSWER, SCORE, NEXT_WORD };
 enum family { TRANSFORMER, RECURRENT, ENCODER };
 
@@ -363,6 +364,19 @@ static enum dg_err check_next_word(const struct train *flags, struct dg_why *why
     return DG_OK;
 }
 
+/* What an encoder alone would ignore. */
+static enum dg_err check_encoder(const struct train *flags, struct dg_why *why)
+{
+    if (flags->swap || flags->mix.n || *flags->source || flags->guide > 0.0 || flags->optimiser)
+        return dg_why_set(why, DG_ERR_USAGE, "--swap, --mix, --source, --guided-attention and --optimiser sgd are not for encoders "
+                          "alone");
+    if (*flags->source_script || *flags->target_script || flags->vocab_kind || flags->normaliser ||
+        flags->words_max || flags->begins.n)
+        return dg_why_set(why, DG_ERR_USAGE, "--source-script, --target-script, --vocab-kind, --normaliser, --words-max and "
+                          "--target-begins are not for encoders alone");
+    return DG_OK;
+}
+
 static enum dg_err check(const void *values, const char *name, struct dg_why *why)
 {
     const struct train *flags = values;
@@ -373,13 +387,13 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         return dg_why_set(why, DG_ERR_USAGE, "--family encoder translates nothing: expected --task classify, masked, tag, answer "
                           "or score");
     const bool is_encoder = flags->family == ENCODER || is_reading(flags->task);
-    if (is_encoder && (flags->swap || flags->mix.n || *flags->source || flags->guide > 0.0 || flags->optimiser))
-        return dg_why_set(why, DG_ERR_USAGE, "--swap, --mix, --source, --guided-attention and --optimiser sgd are not for encoders "
-                          "alone");
-    if (is_encoder && (*flags->source_script || *flags->target_script || flags->vocab_kind || flags->normaliser ||
-                       flags->words_max || flags->begins.n))
-        return dg_why_set(why, DG_ERR_USAGE, "--source-script, --target-script, --vocab-kind, --normaliser, --words-max and "
-                          "--target-begins are not for encoders alone");
+    if (is_encoder) {
+        const enum dg_err wrong = check_encoder(flags, why);
+        if (wrong)
+            return wrong;
+    }
+    if (flags->mask_share != MASK_SHARE && flags->task != MASKED && !*flags->resume) /* the recipe says what that is for */
+        return dg_why_set(why, DG_ERR_USAGE, "--mask-share is for --task masked");
     if (!is_encoder && flags->lowers && !*flags->resume && !*flags->init)
         return dg_why_set(why, DG_ERR_USAGE, "--lowercase is for encoders alone");
     const bool is_transformer = flags->family == TRANSFORMER && (flags->task == TRANSLATE || flags->task == NEXT_WORD);
@@ -639,7 +653,7 @@ static enum dg_err find_encoder(struct train *flags, struct dg_why *why)
     if (err || bp.family != DG_FAMILY_ENC)
         return err;
     flags->is_encoder = flags->task == CLASSIFY;
-    return flags->is_encoder ? DG_OK
+    return flags->is_encoder ? check_encoder(flags, why)
                              : dg_why_set(why, DG_ERR_USAGE, "%s is an encoder alone: expected --task classify, masked, tag, "
                                           "answer or score", flags->init);
 }

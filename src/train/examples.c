@@ -5,6 +5,7 @@
  * follows where they went. */
 #include "train/examples.h"
 #include "base/mem.h"
+#include "text/fit.h"
 #include "train/corpus.h"
 
 #include <stdio.h>
@@ -123,22 +124,12 @@ static int32_t bits_of(float x)
 static enum dg_err put_whole(struct making *m, const struct dg_lesson *lesson, struct dg_why *why)
 {
     const bool is_label = dg_examples_kind(m->opts->bp) == DG_LESSON_LABEL;
-    const size_t most = m->opts->len_max - n_around(m, lesson->has_pair), half = most / 2;
+    const size_t most = m->opts->len_max - n_around(m, lesson->has_pair);
     size_t n_text = m->text.n, n_pair = lesson->has_pair ? m->pair.n : 0, number = 0;
     if (is_label && !dg_labels_find(m->opts->labels, lesson->label, &number))
         return dg_why_set(why, DG_ERR_NOT_FOUND, "the label \"%.*s\" is none of those that are learned",
                           DG_SPAN_FMT(lesson->label));
-    m->stats.n_cut += n_text + n_pair > most;
-    if (n_text + n_pair > most) {
-        if (n_pair <= half)
-            n_text = most - n_pair;
-        else if (n_text <= most - half)
-            n_pair = most - n_text;
-        else {
-            n_pair = half;
-            n_text = most - half;
-        }
-    }
+    m->stats.n_cut += dg_fit_two(most, &n_text, &n_pair);
     (void)lay_out(m, 0, n_text, lesson->has_pair, 0, n_pair);
     m->target[1] = is_label ? (int32_t)number : bits_of(lesson->number);
     return finish(m, 2);

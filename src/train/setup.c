@@ -36,29 +36,22 @@ struct make {
     struct dg_labels labels; /* of a classifier */
 };
 
-static void say(const struct make *make, const char *fmt, ...) DG_PRINTF(2, 3);
-
-static void say(const struct make *make, const char *fmt, ...)
+void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...)
 {
     char line[512];
     va_list args;
-    if (!make->say)
+    if (!say)
         return;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
-    make->say(make->ctx, line);
+    say(ctx, line);
 }
 
 enum dg_err dg_setup_path(const char *dir, const char *name, char path[DG_SETUP_PATH_CAP], struct dg_why *why)
 {
     const int n = snprintf(path, PATH_CAP, "%s/%s", dir, name);
     return n > 0 && n < PATH_CAP ? DG_OK : dg_why_set(why, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
-}
-
-static bool is_given(const char *text)
-{
-    return text && *text;
 }
 
 void dg_setup_blueprint(struct dg_blueprint *bp)
@@ -136,7 +129,7 @@ static void report_drops(const struct make *make, const struct dg_pairs *pairs)
 {
     for (int i = 0; i < DG_PAIRS_N_DROPS; i++)
         if (pairs->dropped[i])
-            say(make, "  %" PRIu64 " left out: %s", pairs->dropped[i], dg_pairs_drop_text((enum dg_pairs_drop)i));
+            dg_setup_say(make->say, make->ctx, "  %" PRIu64 " left out: %s", pairs->dropped[i], dg_pairs_drop_text((enum dg_pairs_drop)i));
 }
 
 /* A line of training/data.txt, for the card. */
@@ -158,7 +151,7 @@ static enum dg_err select_pairs(struct make *make, struct dg_why *why)
         return DG_OK;
     const enum dg_err err = dg_select(&make->train, opts, &n_dropped, why);
     if (!err)
-        say(make, "%zu pairs were not asked for; %zu were", n_dropped, make->train.n);
+        dg_setup_say(make->say, make->ctx, "%zu pairs were not asked for; %zu were", n_dropped, make->train.n);
     return err;
 }
 
@@ -175,7 +168,7 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
             err = list_file(make, files[i], make->train.n_lines - lines, make->train.n - kept, make->train.repeat);
     }
     make->train.repeat = 1;
-    if (!err && is_given(opts->source_file)) {
+    if (!err && dg_setup_is_given(opts->source_file)) {
         const uint64_t lines = make->train.n_lines;
         const size_t kept = make->train.n;
         err = dg_pairs_read_two(&make->train, opts->source_file, opts->target_file, why);
@@ -184,7 +177,7 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
     }
     if (!err)
         err = select_pairs(make, why);
-    if (!err && is_given(opts->dev)) {
+    if (!err && dg_setup_is_given(opts->dev)) {
         err = dg_pairs_read(&make->dev, opts->dev, why);
         if (!err)
             err = dg_pairs_forbid(&make->train, make->dev.list, make->dev.n);
@@ -193,8 +186,8 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
     }
     if (err)
         return err;
-    say(make, "%" PRIu64 " lines read, %zu pairs to learn from, %zu held out", make->train.n_lines,
-        make->train.n - make->n_held, make->n_held + make->dev.n);
+    dg_setup_say(make->say, make->ctx, "%" PRIu64 " lines read, %zu pairs to learn from, %zu held out", make->train.n_lines,
+                 make->train.n - make->n_held, make->n_held + make->dev.n);
     report_drops(make, &make->train);
     if (make->train.n == make->n_held)
         return dg_why_set(why, DG_ERR_INVALID, "no pairs are left to learn from");
@@ -251,7 +244,7 @@ static enum dg_err read_mix(struct make *make, struct dg_why *why)
         err = dg_pairs_sample(&make->mix, (size_t)(opts->mix_ratio * (double)n_new + 0.5), opts->seed);
     if (err)
         return err;
-    say(make, "%zu pairs mixed in, of %zu old ones, to %zu new ones", make->mix.n, n_old, n_new);
+    dg_setup_say(make->say, make->ctx, "%zu pairs mixed in, of %zu old ones, to %zu new ones", make->mix.n, n_old, n_new);
     return dg_buf_printf(&make->list, "- mixed in: %zu of %zu old pairs\n", make->mix.n, n_old);
 }
 
@@ -313,7 +306,7 @@ static enum dg_err save_vocab(struct make *make, const char *name, bool source, 
     if (!err)
         err = dg_spm_open(path, why, &spm);
     if (!err)
-        say(make, "%s: a vocabulary of %u pieces was learned", name, dg_spm_size(spm));
+        dg_setup_say(make->say, make->ctx, "%s: a vocabulary of %u pieces was learned", name, dg_spm_size(spm));
     dg_spm_close(spm);
     dg_buf_deinit(&model);
     return err;
@@ -335,7 +328,7 @@ static enum dg_err make_vocab(struct make *make, struct dg_why *why)
     char path[PATH_CAP];
     const bool is_shared = make->opts->bp.tie_source_target || make->opts->bp.seq.is_classifier || is_lm(make);
     enum dg_err err = dg_setup_path(make->dir, "source.spm", path, why);
-    if (!err && is_given(make->opts->vocab))
+    if (!err && dg_setup_is_given(make->opts->vocab))
         return dg_setup_copy_file(make->opts->vocab, path, why);
     if (!err)
         err = save_vocab(make, "source.spm", true, is_shared && !make->opts->bp.seq.is_classifier, why);
@@ -423,7 +416,7 @@ static enum dg_err take_labels(struct make *make, struct dg_why *why)
         return dg_why_set(why, err, "%zu labels were found, expected 2 to %d different ones of at most %d bytes: lines are "
                           "label<TAB>text", make->labels.n, (int)DG_LABELS_MAX, (int)DG_LABELS_LEN_MAX);
     make->bp.decoder.V = make->labels.n;
-    say(make, "%zu labels", make->labels.n);
+    dg_setup_say(make->say, make->ctx, "%zu labels", make->labels.n);
     return dg_labels_save(&make->labels, make->dir, why);
 }
 
@@ -446,7 +439,7 @@ static enum dg_err take_blueprint_of(struct make *make, struct dg_why *why)
 
 static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
 {
-    if (is_given(make->opts->init))
+    if (dg_setup_is_given(make->opts->init))
         return take_blueprint_of(make, why);
     const struct dg_tokenizer_side source = dg_tokenizer_source(make->tokenizer);
     const struct dg_tokenizer_side target = dg_tokenizer_target(make->tokenizer);
@@ -514,12 +507,13 @@ static enum dg_err write_ids(const struct make *make, const char *name, const st
     if (err)
         return err;
     if (has_lines(make)) {
-        say(make, "%s: %zu stretches of text, %" PRIu64 " tokens, %" PRIu64 " of them unknown", name, stats.n_written,
-            stats.n_target_tokens, stats.n_unknown);
+        dg_setup_say(make->say, make->ctx, "%s: %zu stretches of text, %" PRIu64 " tokens, %" PRIu64 " of them unknown", name,
+                     stats.n_written, stats.n_target_tokens, stats.n_unknown);
         return stats.n_written ? DG_OK : dg_why_set(why, DG_ERR_INVALID, "no text is left to learn from");
     }
-    say(make, "%s: %zu pairs, %" PRIu64 " + %" PRIu64 " tokens, %" PRIu64 " of them unknown; %zu pairs too long", name,
-        stats.n_written, stats.n_source_tokens, stats.n_target_tokens, stats.n_unknown, stats.n_long);
+    dg_setup_say(make->say, make->ctx,
+                 "%s: %zu pairs, %" PRIu64 " + %" PRIu64 " tokens, %" PRIu64 " of them unknown; %zu pairs too long", name,
+                 stats.n_written, stats.n_source_tokens, stats.n_target_tokens, stats.n_unknown, stats.n_long);
     return DG_OK;
 }
 
@@ -577,7 +571,7 @@ static enum dg_err align(const struct make *make, struct dg_why *why)
     if (!err)
         err = write_links(make, aligner, &dev, "training/dev-links.bin", why);
     if (!err)
-        say(make, "words are aligned; perplexity %.2f and %.2f", dg_aligner_report(aligner, 0).perplexity,
+        dg_setup_say(make->say, make->ctx, "words are aligned; perplexity %.2f and %.2f", dg_aligner_report(aligner, 0).perplexity,
             dg_aligner_report(aligner, 1).perplexity);
     dg_aligner_free(aligner);
     dg_corpus_close(&train);
@@ -633,7 +627,7 @@ static enum dg_err make_all(struct make *make, const char *const *files, size_t 
     if (!err)
         err = read_mix(make, why);
     if (!err)
-        err = is_given(make->opts->init) ? take_vocab(make, why) : make_vocab(make, why);
+        err = dg_setup_is_given(make->opts->init) ? take_vocab(make, why) : make_vocab(make, why);
     if (!err)
         err = dg_tokenizer_open(make->dir, why, &make->tokenizer);
     if (!err)

@@ -11,7 +11,6 @@
 #include "train/setup_int.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,25 +29,6 @@ struct make {
     struct dg_labels labels;
     struct dg_blueprint bp;
 };
-
-static void say(const struct make *make, const char *fmt, ...) DG_PRINTF(2, 3);
-
-static void say(const struct make *make, const char *fmt, ...)
-{
-    char line[512];
-    va_list args;
-    if (!make->say)
-        return;
-    va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
-    make->say(make->ctx, line);
-}
-
-static bool is_given(const char *text)
-{
-    return text && *text;
-}
 
 void dg_setup_blueprint_enc(struct dg_blueprint *bp)
 {
@@ -90,7 +70,7 @@ static enum dg_err read_lessons(struct make *make, const char *const *files, siz
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < n_files && !err; i++)
         err = read_file(make, files[i], opts->repeat ? opts->repeat[i] : 1, why);
-    if (!err && is_given(opts->dev)) {
+    if (!err && dg_setup_is_given(opts->dev)) {
         err = dg_lessons_read(&make->dev, opts->dev, why);
         if (!err)
             err = dg_lessons_forbid(&make->train, make->dev.list, make->dev.n);
@@ -99,11 +79,12 @@ static enum dg_err read_lessons(struct make *make, const char *const *files, siz
     }
     if (err)
         return err;
-    say(make, "%" PRIu64 " lines read, %zu lessons to learn from, %zu held out", make->train.n_lines,
-        make->train.n - make->n_held, make->n_held + make->dev.n);
+    dg_setup_say(make->say, make->ctx, "%" PRIu64 " lines read, %zu lessons to learn from, %zu held out", make->train.n_lines,
+                 make->train.n - make->n_held, make->n_held + make->dev.n);
     for (int i = 0; i < DG_LESSONS_N_DROPS; i++)
         if (make->train.dropped[i])
-            say(make, "  %" PRIu64 " left out: %s", make->train.dropped[i], dg_lessons_drop_text((enum dg_lessons_drop)i));
+            dg_setup_say(make->say, make->ctx, "  %" PRIu64 " left out: %s", make->train.dropped[i],
+                         dg_lessons_drop_text((enum dg_lessons_drop)i));
     return make->train.n > make->n_held ? DG_OK : dg_why_set(why, DG_ERR_INVALID, "nothing is left to learn from");
 }
 
@@ -151,7 +132,7 @@ static enum dg_err make_vocab(struct make *make, struct dg_why *why)
     enum dg_err err = dg_wordpiece_train_config(&opts, &config);
     if (!err)
         err = save(make->dir, "tokenizer_config.json", &config, why);
-    if (!err && is_given(make->opts->vocab)) {
+    if (!err && dg_setup_is_given(make->opts->vocab)) {
         err = dg_setup_path(make->dir, "vocab.txt", path, why);
         if (!err)
             err = dg_setup_copy_file(make->opts->vocab, path, why);
@@ -169,14 +150,14 @@ static enum dg_err find_vocab(struct make *make, struct dg_why *why)
 {
     static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", "vocab.txt"};
     const char *init = make->opts->init;
-    enum dg_err err = is_given(init) ? dg_setup_copy(init, make->dir, names, sizeof names / sizeof *names, why)
+    enum dg_err err = dg_setup_is_given(init) ? dg_setup_copy(init, make->dir, names, sizeof names / sizeof *names, why)
                                      : make_vocab(make, why);
     if (!err)
         err = dg_tokenizer_open(make->dir, why, &make->tokenizer);
     if (!err && !dg_tokenizer_subword(make->tokenizer))
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s: expected a tokenizer.json or a vocab.txt, which encoders have", init);
-    if (!err && !is_given(init))
-        say(make, "vocab.txt: %u tokens", dg_subword_size(dg_tokenizer_subword(make->tokenizer)));
+    if (!err && !dg_setup_is_given(init))
+        dg_setup_say(make->say, make->ctx, "vocab.txt: %u tokens", dg_subword_size(dg_tokenizer_subword(make->tokenizer)));
     return err;
 }
 
@@ -256,13 +237,13 @@ static enum dg_err find_labels(struct make *make, enum dg_head init_head, struct
     if (err)
         return dg_why_set(why, err, "%zu labels were found, expected 2 to %d different ones of at most %d bytes",
                           make->labels.n, (int)DG_LABELS_MAX, (int)DG_LABELS_LEN_MAX);
-    if (is_given(make->opts->init) && kind != DG_LESSON_NUMBER)
+    if (dg_setup_is_given(make->opts->init) && kind != DG_LESSON_NUMBER)
         err = keep_labels(make, init_head, why);
     if (err)
         return err;
     make->bp.decoder.V = make->labels.n;
     if (kind != DG_LESSON_NUMBER)
-        say(make, "%zu labels", make->labels.n);
+        dg_setup_say(make->say, make->ctx, "%zu labels", make->labels.n);
     return dg_labels_save(&make->labels, make->dir, why);
 }
 
@@ -275,7 +256,7 @@ static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
     enum dg_head before = DG_HEAD_NONE;
     enum dg_err err = DG_OK;
     make->bp = *wanted;
-    if (is_given(make->opts->init)) {
+    if (dg_setup_is_given(make->opts->init)) {
         err = dg_config_read(&make->bp, make->opts->init, why);
         if (!err && make->bp.family != DG_FAMILY_ENC)
             err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is no encoder alone, which this task begins with", make->opts->init);
@@ -283,7 +264,7 @@ static enum dg_err take_blueprint(struct make *make, struct dg_why *why)
         make->bp.enc.head = wanted->enc.head;
         make->bp.enc.rule = wanted->enc.rule;
         if (!err && before != wanted->enc.head)
-            say(make, "the head begins anew: that of %s is for another task", make->opts->init);
+            dg_setup_say(make->say, make->ctx, "the head begins anew: that of %s is for another task", make->opts->init);
         if (!err && make->opts->len_max > make->bp.source_len_max)
             err = dg_why_set(why, DG_ERR_RANGE, "--len-max is %zu, but %s reads at most %zu tokens", make->opts->len_max,
                              make->opts->init, make->bp.source_len_max);
@@ -317,8 +298,9 @@ static enum dg_err write_examples(const struct make *make, const char *name, con
         err = dg_examples_write(path, &making, lessons, n, &stats, why);
     if (err)
         return err;
-    say(make, "%s: %zu examples, %" PRIu64 " tokens, %" PRIu64 " of them unknown; %zu texts were cut, %zu gave none", name,
-        stats.n_written, stats.n_tokens, stats.n_unknown, stats.n_cut, stats.n_lost);
+    dg_setup_say(make->say, make->ctx,
+                 "%s: %zu examples, %" PRIu64 " tokens, %" PRIu64 " of them unknown; %zu texts were cut, %zu gave none", name,
+                 stats.n_written, stats.n_tokens, stats.n_unknown, stats.n_cut, stats.n_lost);
     return DG_OK;
 }
 

@@ -9,6 +9,14 @@
 
 enum { DG_SETUP_PATH_CAP = 4096 };
 
+/* A line for whoever waits; `say` may be NULL. */
+void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...) DG_PRINTF(3, 4);
+
+static inline bool dg_setup_is_given(const char *text)
+{
+    return text && *text;
+}
+
 /* DIR/NAME. */
 enum dg_err dg_setup_path(const char *dir, const char *name, char path[DG_SETUP_PATH_CAP], struct dg_why *why) DG_MUST_CHECK;
 

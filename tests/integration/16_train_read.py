@@ -167,6 +167,9 @@ class TrainRead(IntegrationTest):
                 (["--family", "encoder", self.file("f.tsv", "")], 2, "--family encoder translates nothing"),
                 (["--task", "tag", "--swap", self.file("g.tsv", "")], 2, "are not for encoders alone"),
                 (["--task", "masked", "--normaliser", "ascii", self.file("g.txt", "")], 2, "are not for encoders alone"),
+                (["--task", "classify", "--init", os.path.join(SOURCES, "tests", "data", "estimator"), "--normaliser", "ascii",
+                  self.file("g.txt", "")], 2, "are not for encoders alone"),
+                (["--task", "tag", "--mask-share", "0.3", self.file("g.txt", "")], 2, "--mask-share is for --task masked"),
                 (["--lowercase", self.file("g.txt", "")], 2, "--lowercase is for encoders alone"),
                 (["--task", "masked", self.file("h.txt", "")], 1, "nothing is left to learn from"),
                 (["--task", "masked", "--width", "30", "--heads", "4", self.file("i.txt", "a b\n")], 2, "a multiple of --heads")):
