@@ -224,9 +224,10 @@ static void normalise(const struct dg_said_window *w, const float *values, size_
 static enum dg_err take_spans(struct dg_gathering *g, const struct dg_said_window *w, const float *values)
 {
     const size_t len_max = g->asked->answer_len ? g->asked->answer_len : ANSWER_LEN;
-    float none = 1.0f, *starts = dg_try_calloc(2 * w->n + 1, sizeof *starts), *ends = starts + w->n;
+    float none = 1.0f, *starts = dg_try_calloc(2 * w->n + 1, sizeof *starts);
     if (!starts)
         return DG_ERR_NOMEM;
+    float *ends = starts + w->n;
     normalise(w, values, 0, starts, &none);
     normalise(w, values, 1, ends, &none);
     for (size_t i = 0; i < w->n; i++)

@@ -400,10 +400,10 @@ static enum dg_err report(const struct work *work, bool has_logprob)
 {
     const size_t n = work->n;
     double *lists = dg_try_calloc(4 * n + 1, sizeof *lists);
-    double *is = lists, *logprob = lists + n, *raw = lists + 2 * n, *said = lists + 3 * n;
-    double off = 0, sum = 0, miss = 0;
     if (!lists)
         return DG_ERR_NOMEM;
+    double *is = lists, *logprob = lists + n, *raw = lists + 2 * n, *said = lists + 3 * n;
+    double off = 0, sum = 0, miss = 0;
     for (size_t i = 0; i < n; i++) {
         const struct known *row = &work->known[i];
         is[i] = row->is;
