@@ -21,7 +21,7 @@ enum { HEADER_BYTES = 8 + 8 + 8 };
 
 void dg_corpus_out_init(struct dg_corpus_out *out)
 {
-    *out = (struct dg_corpus_out){.n = 0};
+    *out = (struct dg_corpus_out){.stats = {.n_written = 0}};
     dg_buf_init(&out->ids, FILE_MAX);
     dg_buf_init(&out->offsets, FILE_MAX);
 }
@@ -44,15 +44,15 @@ enum dg_err dg_corpus_out_put(struct dg_corpus_out *out, const int32_t *source, 
         err = dg_buf_append(&out->ids, target, n_target * sizeof *target);
     if (err)
         return err;
-    out->n++;
-    out->n_source_tokens += n_source;
-    out->n_target_tokens += n_target;
+    out->stats.n_written++;
+    out->stats.n_source_tokens += n_source;
+    out->stats.n_target_tokens += n_target;
     return DG_OK;
 }
 
 enum dg_err dg_corpus_out_save(const struct dg_corpus_out *to, const char *path, struct dg_why *why)
 {
-    const uint64_t counts[2] = {to->n, to->ids.len / sizeof(int32_t)};
+    const uint64_t counts[2] = {to->stats.n_written, to->ids.len / sizeof(int32_t)};
     struct dg_file_out *out;
     enum dg_err err = dg_file_out_open(&out, path, 0644, why);
     if (err)
@@ -60,7 +60,7 @@ enum dg_err dg_corpus_out_save(const struct dg_corpus_out *to, const char *path,
     err = dg_file_out_write(out, magic, sizeof magic, why);
     if (!err)
         err = dg_file_out_write(out, counts, sizeof counts, why);
-    if (!err && to->n)
+    if (!err && to->stats.n_written)
         err = dg_file_out_write(out, to->offsets.ptr, to->offsets.len, why);
     if (!err)
         err = dg_file_out_write(out, &counts[1], sizeof counts[1], why);
@@ -78,7 +78,6 @@ struct writer {
     int32_t *source; /* owned */
     size_t source_cap;
     struct dg_corpus_out out;
-    struct dg_corpus_stats stats;
 };
 
 static enum dg_err target_of(struct writer *w, struct dg_span text, int32_t **target, size_t *n_target, struct dg_why *why)
@@ -110,10 +109,10 @@ static enum dg_err put_ids(struct writer *w, const struct dg_token *tokens, size
     }
     for (size_t i = 0; i < n_source; i++) {
         w->source[i] = tokens[i].id;
-        w->stats.n_unknown += tokens[i].id == unknown;
+        w->out.stats.n_unknown += tokens[i].id == unknown;
     }
     for (size_t i = 0; i < n_target; i++)
-        w->stats.n_unknown += !w->labels && target[i] == unknown;
+        w->out.stats.n_unknown += !w->labels && target[i] == unknown;
     return dg_corpus_out_put(&w->out, w->source, n_source, target, n_target);
 }
 
@@ -130,7 +129,7 @@ static enum dg_err put_pair(struct writer *w, const struct dg_pair *pair, struct
     if (!err && w->labels && n_source > w->len_max)
         n_source = w->len_max; /* as the classifier cuts it */
     if (!err && !w->labels && (n_source > w->len_max || n_target > w->len_max || n_source < 2 || n_target < 2)) {
-        w->stats.n_long++;
+        w->out.stats.n_long++;
         dg_free(target);
         return DG_OK;
     }
@@ -158,12 +157,8 @@ static enum dg_err write_all(const char *path, const struct dg_tokenizer *tokeni
     }
     if (!err)
         err = dg_corpus_out_save(&w.out, path, why);
-    if (!err) {
-        *stats = w.stats;
-        stats->n_written = w.out.n;
-        stats->n_source_tokens = w.out.n_source_tokens;
-        stats->n_target_tokens = w.out.n_target_tokens;
-    }
+    if (!err)
+        *stats = w.out.stats;
     dg_corpus_out_deinit(&w.out);
     dg_free(w.source);
     dg_tokenizer_work_free(w.source_work);

@@ -51,8 +51,7 @@ struct dg_corpus_stats {
  *     dg_corpus_out_deinit(&out); */
 struct dg_corpus_out {
     struct dg_buf ids, offsets;
-    size_t n;
-    uint64_t n_source_tokens, n_target_tokens;
+    struct dg_corpus_stats stats; /* what is put is counted; n_long and n_unknown are its maker's */
 };
 
 void dg_corpus_out_init(struct dg_corpus_out *out);

@@ -296,8 +296,8 @@ enum dg_err dg_examples_write(const char *path, const struct dg_examples_making 
         err = dg_corpus_out_save(&m.out, path, why);
     if (!err) {
         *stats = m.stats;
-        stats->n_written = m.out.n;
-        stats->n_tokens = m.out.n_source_tokens;
+        stats->n_written = m.out.stats.n_written;
+        stats->n_tokens = m.out.stats.n_source_tokens;
     }
     dg_corpus_out_deinit(&m.out);
     dg_subword_work_free(m.work);

@@ -20,16 +20,6 @@ enum { COLUMNS_MAX = 4, WORDS_MAX = 10000, LINE_BYTES_MAX = 16 << 20, LINE_VALUE
 #define ENTRIES_MAX ((size_t)1 << 32)
 #define ARENA_MAX ((size_t)64 << 30)
 
-const char *dg_lessons_drop_text(enum dg_lessons_drop drop)
-{
-    static const char *const texts[] = {
-#define DG_LESSONS_TEXT(code, text) text,
-        DG_LESSONS_DROPS(DG_LESSONS_TEXT)
-#undef DG_LESSONS_TEXT
-    };
-    return texts[drop];
-}
-
 void dg_lessons_init(struct dg_lessons *lessons, const struct dg_lessons_opts *opts)
 {
     *lessons = (struct dg_lessons){.opts = *opts, .repeat = 1};
@@ -66,21 +56,21 @@ static bool is_long(const struct dg_lessons *lessons, struct dg_span text)
     return lessons->opts.len_max && dg_utf8_count(text) > lessons->opts.len_max;
 }
 
-/* The reason against a lesson, or DG_LESSONS_N_DROPS. */
-static enum dg_lessons_drop judge(const struct dg_lessons *lessons, const struct dg_lesson *lesson)
+/* The reason against a lesson, or DG_N_DROPS. */
+static enum dg_drop judge(const struct dg_lessons *lessons, const struct dg_lesson *lesson)
 {
     if (!dg_utf8_valid(lesson->text, NULL) || !dg_utf8_valid(lesson->pair, NULL) || !dg_utf8_valid(lesson->label, NULL))
-        return DG_LESSONS_NOT_UTF8;
+        return DG_DROP_NOT_UTF8;
     for (size_t i = 0; i < lesson->n_words; i++)
         if (!dg_utf8_valid(lesson->tags[i], NULL))
-            return DG_LESSONS_NOT_UTF8;
+            return DG_DROP_NOT_UTF8;
     if (lesson->text.len == 0 || (lesson->has_pair && lesson->pair.len == 0))
-        return DG_LESSONS_EMPTY;
+        return DG_DROP_EMPTY_TEXT;
     if (is_long(lessons, lesson->text) || is_long(lessons, lesson->pair))
-        return DG_LESSONS_LONG;
+        return DG_DROP_LONG;
     if (lesson->has_answer && lesson->answer_len == 0)
-        return DG_LESSONS_NO_ANSWER;
-    return DG_LESSONS_N_DROPS;
+        return DG_DROP_NO_ANSWER;
+    return DG_N_DROPS;
 }
 
 /* Text, pair, and what is to be said of them, as one key. */
@@ -126,19 +116,19 @@ static enum dg_err append(struct dg_lessons *lessons, const struct dg_lesson *le
 /* Keeps a lesson whose text is in the arena, or counts why not. */
 static enum dg_err take(struct dg_lessons *lessons, struct dg_lesson *lesson)
 {
-    enum dg_lessons_drop drop = judge(lessons, lesson);
+    enum dg_drop drop = judge(lessons, lesson);
     lesson->repeat = lessons->repeat;
-    if (drop == DG_LESSONS_N_DROPS && !lessons->opts.duplicates) {
+    if (drop == DG_N_DROPS && !lessons->opts.duplicates) {
         struct dg_span key;
         enum dg_err err = key_of(lessons, lesson, &key);
         if (err)
             return err;
         if (dg_map_get(&lessons->seen, key, NULL))
-            drop = DG_LESSONS_DUPLICATE;
+            drop = DG_DROP_DUPLICATE;
         else if ((err = dg_map_put(&lessons->seen, key, 1)) != DG_OK)
             return err;
     }
-    if (drop == DG_LESSONS_N_DROPS)
+    if (drop == DG_N_DROPS)
         return append(lessons, lesson);
     lessons->dropped[drop]++;
     return DG_OK;
@@ -484,7 +474,7 @@ enum dg_err dg_lessons_forbid(struct dg_lessons *lessons, const struct dg_lesson
         err = dg_map_put(&groups, group_of(&others[i], lessons->opts.kind), 1);
     for (size_t i = 0; i < lessons->n && !err; i++) {
         if (dg_map_get(&groups, group_of(&lessons->list[i], lessons->opts.kind), NULL))
-            lessons->dropped[DG_LESSONS_LEAK]++;
+            lessons->dropped[DG_DROP_LEAK]++;
         else
             lessons->list[kept++] = lessons->list[i];
     }

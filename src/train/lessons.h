@@ -29,28 +29,11 @@
 #include "base/map.h"
 #include "base/span.h"
 #include "base/why.h"
+#include "train/drops.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/*      reason                   for the report */
-#define DG_LESSONS_DROPS(X)                                                                        \
-    X(DG_LESSONS_NOT_UTF8,       "not UTF-8")                                                      \
-    X(DG_LESSONS_EMPTY,          "with an empty text")                                             \
-    X(DG_LESSONS_LONG,           "too long")                                                       \
-    X(DG_LESSONS_NO_ANSWER,      "whose answer is not in the context")                             \
-    X(DG_LESSONS_DUPLICATE,      "twice")                                                          \
-    X(DG_LESSONS_LEAK,           "like a held-out one")
-
-enum dg_lessons_drop {
-#define DG_LESSONS_ENUM(code, text) code,
-    DG_LESSONS_DROPS(DG_LESSONS_ENUM)
-#undef DG_LESSONS_ENUM
-    DG_LESSONS_N_DROPS
-};
-
-const char *dg_lessons_drop_text(enum dg_lessons_drop drop);
 
 enum dg_lesson_kind { DG_LESSON_WORDS, DG_LESSON_LABEL, DG_LESSON_NUMBER, DG_LESSON_TAGS, DG_LESSON_ANSWER };
 
@@ -77,7 +60,7 @@ struct dg_lessons {
     size_t n, cap;
     uint32_t repeat; /* of those read from now on; 1 */
     uint64_t n_lines;
-    uint64_t dropped[DG_LESSONS_N_DROPS];
+    uint64_t dropped[DG_N_DROPS];
     struct dg_arena arena; /* all text */
     struct dg_map seen;
 };

@@ -13,16 +13,6 @@
 
 #define ENTRIES_MAX ((size_t)1 << 32)
 
-const char *dg_pairs_drop_text(enum dg_pairs_drop drop)
-{
-    static const char *const texts[] = {
-#define DG_PAIRS_TEXT(code, text) text,
-        DG_PAIRS_DROPS(DG_PAIRS_TEXT)
-#undef DG_PAIRS_TEXT
-    };
-    return texts[drop];
-}
-
 void dg_pairs_init(struct dg_pairs *pairs, const struct dg_pairs_opts *opts)
 {
     *pairs = (struct dg_pairs){.opts = *opts, .repeat = 1};
@@ -70,13 +60,13 @@ static bool differ_too_much(const struct dg_pairs *pairs, size_t a, size_t b)
     return pairs->opts.ratio_max > 0.0 && longer > pairs->opts.ratio_max * shorter;
 }
 
-/* The reason against a line, or DG_PAIRS_N_DROPS; *pair is its two sides. A third column and what follows
+/* The reason against a line, or DG_N_DROPS; *pair is its two sides. A third column and what follows
  * (remarks, sources) is not looked at. */
-static enum dg_pairs_drop judge_pair(const struct dg_pairs *pairs, struct dg_span line, struct dg_pair *pair)
+static enum dg_drop judge_pair(const struct dg_pairs *pairs, struct dg_span line, struct dg_pair *pair)
 {
     const char *tab = line.len ? memchr(line.ptr, '\t', line.len) : NULL;
     if (!tab)
-        return DG_PAIRS_NO_TAB;
+        return DG_DROP_NO_TAB;
     const struct dg_span left = dg_span_make(line.ptr, (size_t)(tab - line.ptr));
     struct dg_span right = dg_span_sub(line, left.len + 1, line.len);
     const char *end = right.len ? memchr(right.ptr, '\t', right.len) : NULL;
@@ -85,40 +75,40 @@ static enum dg_pairs_drop judge_pair(const struct dg_pairs *pairs, struct dg_spa
     *pair = pairs->opts.swap ? (struct dg_pair){trim(right), trim(left), pairs->repeat}
                              : (struct dg_pair){trim(left), trim(right), pairs->repeat};
     if (pair->source.len == 0 || pair->target.len == 0)
-        return DG_PAIRS_EMPTY;
+        return DG_DROP_EMPTY_SIDE;
     if (!dg_utf8_valid(pair->source, NULL) || !dg_utf8_valid(pair->target, NULL))
-        return DG_PAIRS_NOT_UTF8;
+        return DG_DROP_NOT_UTF8;
     const size_t n_source = dg_utf8_count(pair->source), n_target = dg_utf8_count(pair->target);
     if (n_source > pairs->opts.len_max || n_target > pairs->opts.len_max)
-        return DG_PAIRS_LONG;
+        return DG_DROP_LONG;
     if (pairs->opts.labels)
-        return DG_PAIRS_N_DROPS;
+        return DG_N_DROPS;
     if (!has_letter(pair->source) || !has_letter(pair->target))
-        return DG_PAIRS_NO_LETTERS;
+        return DG_DROP_NO_LETTERS;
     if (differ_too_much(pairs, n_source, n_target))
-        return DG_PAIRS_RATIO;
+        return DG_DROP_RATIO;
     if (!dg_script_is_mostly(pair->source, pairs->opts.source_script) ||
         !dg_script_is_mostly(pair->target, pairs->opts.target_script))
-        return DG_PAIRS_SCRIPT;
-    return DG_PAIRS_N_DROPS;
+        return DG_DROP_SCRIPT;
+    return DG_N_DROPS;
 }
 
 /* The same of a text by itself. */
-static enum dg_pairs_drop judge(const struct dg_pairs *pairs, struct dg_span line, struct dg_pair *pair)
+static enum dg_drop judge(const struct dg_pairs *pairs, struct dg_span line, struct dg_pair *pair)
 {
     if (!pairs->opts.lines)
         return judge_pair(pairs, line, pair);
     const struct dg_span text = trim(line);
     *pair = (struct dg_pair){.source = dg_span_make(text.ptr, 0), .target = text, .repeat = pairs->repeat};
     if (text.len == 0)
-        return DG_PAIRS_EMPTY;
+        return DG_DROP_EMPTY_SIDE;
     if (!dg_utf8_valid(text, NULL))
-        return DG_PAIRS_NOT_UTF8;
+        return DG_DROP_NOT_UTF8;
     if (dg_utf8_count(text) > pairs->opts.len_max)
-        return DG_PAIRS_LONG;
+        return DG_DROP_LONG;
     if (!has_letter(text))
-        return DG_PAIRS_NO_LETTERS;
-    return dg_script_is_mostly(text, pairs->opts.target_script) ? DG_PAIRS_N_DROPS : DG_PAIRS_SCRIPT;
+        return DG_DROP_NO_LETTERS;
+    return dg_script_is_mostly(text, pairs->opts.target_script) ? DG_N_DROPS : DG_DROP_SCRIPT;
 }
 
 static enum dg_err append(struct dg_pairs *pairs, struct dg_pair pair)
@@ -138,20 +128,20 @@ static enum dg_err append(struct dg_pairs *pairs, struct dg_pair pair)
 static enum dg_err take_line(struct dg_pairs *pairs, struct dg_span line)
 {
     struct dg_pair pair;
-    enum dg_pairs_drop drop = judge(pairs, line, &pair);
+    enum dg_drop drop = judge(pairs, line, &pair);
     pairs->n_lines++;
-    if (drop == DG_PAIRS_N_DROPS && !pairs->opts.duplicates) {
+    if (drop == DG_N_DROPS && !pairs->opts.duplicates) {
         /* From the first byte of the first side to the last of the second: both lie in one line. */
         const bool is_swapped = pair.source.ptr > pair.target.ptr;
         const char *first = is_swapped ? pair.target.ptr : pair.source.ptr;
         const struct dg_span last = is_swapped ? pair.source : pair.target;
         const struct dg_span key = dg_span_make(first, (size_t)(last.ptr + last.len - first));
         if (dg_map_get(&pairs->seen, key, NULL))
-            drop = DG_PAIRS_DUPLICATE;
+            drop = DG_DROP_DUPLICATE;
         else if (dg_map_put(&pairs->seen, key, 1) != DG_OK)
             return DG_ERR_NOMEM;
     }
-    if (drop != DG_PAIRS_N_DROPS) {
+    if (drop != DG_N_DROPS) {
         pairs->dropped[drop]++;
         return DG_OK;
     }
@@ -257,11 +247,11 @@ enum dg_err dg_pairs_read(struct dg_pairs *pairs, const char *path, struct dg_wh
     if (err)
         return err;
     pairs->n_files++;
-    const uint64_t lines = pairs->n_lines, without = pairs->dropped[DG_PAIRS_NO_TAB];
+    const uint64_t lines = pairs->n_lines, without = pairs->dropped[DG_DROP_NO_TAB];
     struct dg_span line;
     while (!err && dg_text_in_line(in, &line))
         err = take_line(pairs, line);
-    if (!err && pairs->n_lines > lines && pairs->dropped[DG_PAIRS_NO_TAB] - without == pairs->n_lines - lines)
+    if (!err && pairs->n_lines > lines && pairs->dropped[DG_DROP_NO_TAB] - without == pairs->n_lines - lines)
         return dg_why_set(why, DG_ERR_FORMAT, "%s: none of its %llu lines has a tab, expected source<TAB>target",
                           path, (unsigned long long)(pairs->n_lines - lines));
     return err;
@@ -285,7 +275,7 @@ enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others
     for (size_t i = kept; i < pairs->n && !err; i++) {
         if ((!pairs->opts.lines && dg_map_get(&sides[0], pairs->list[i].source, NULL)) ||
             (!pairs->opts.labels && dg_map_get(&sides[1], pairs->list[i].target, NULL)))
-            pairs->dropped[DG_PAIRS_LEAK]++;
+            pairs->dropped[DG_DROP_LEAK]++;
         else
             pairs->list[kept++] = pairs->list[i];
     }

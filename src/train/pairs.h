@@ -20,31 +20,11 @@
 #include "base/text_in.h"
 #include "base/why.h"
 #include "text/script.h"
+#include "train/drops.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/*      reason                   for the report */
-#define DG_PAIRS_DROPS(X)                                                                          \
-    X(DG_PAIRS_NO_TAB,           "without a tab")                                                  \
-    X(DG_PAIRS_NOT_UTF8,         "not UTF-8")                                                      \
-    X(DG_PAIRS_EMPTY,            "with an empty side")                                             \
-    X(DG_PAIRS_NO_LETTERS,       "without a letter")                                               \
-    X(DG_PAIRS_LONG,             "too long")                                                       \
-    X(DG_PAIRS_RATIO,            "of too different lengths")                                       \
-    X(DG_PAIRS_SCRIPT,           "in another script")                                              \
-    X(DG_PAIRS_DUPLICATE,        "twice")                                                          \
-    X(DG_PAIRS_LEAK,             "like a held-out one")
-
-enum dg_pairs_drop {
-#define DG_PAIRS_ENUM(code, text) code,
-    DG_PAIRS_DROPS(DG_PAIRS_ENUM)
-#undef DG_PAIRS_ENUM
-    DG_PAIRS_N_DROPS
-};
-
-const char *dg_pairs_drop_text(enum dg_pairs_drop drop);
 
 struct dg_pairs_opts {
     size_t len_max;   /* characters of a side */
@@ -75,7 +55,7 @@ struct dg_pairs {
     size_t n, cap;
     uint32_t repeat; /* of the pairs read from now on; 1 */
     uint64_t n_lines;
-    uint64_t dropped[DG_PAIRS_N_DROPS];
+    uint64_t dropped[DG_N_DROPS];
     struct dg_text_in files[DG_PAIRS_FILES_MAX];
     size_t n_files;
     struct dg_map seen; /* whole lines */

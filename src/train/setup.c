@@ -125,22 +125,22 @@ static bool has_lines(const struct make *make)
 
 /* ---- Pairs ----------------------------------------------------------------------------------------- */
 
-static void report_drops(const struct make *make, const struct dg_pairs *pairs)
+void dg_setup_say_drops(dg_setup_say_fn say, void *ctx, const uint64_t dropped[DG_N_DROPS])
 {
-    for (int i = 0; i < DG_PAIRS_N_DROPS; i++)
-        if (pairs->dropped[i])
-            dg_setup_say(make->say, make->ctx, "  %" PRIu64 " left out: %s", pairs->dropped[i], dg_pairs_drop_text((enum dg_pairs_drop)i));
+    for (int i = 0; i < DG_N_DROPS; i++)
+        if (dropped[i])
+            dg_setup_say(say, ctx, "  %" PRIu64 " left out: %s", dropped[i], dg_drop_text((enum dg_drop)i));
 }
 
-/* A line of training/data.txt, for the card. */
-static enum dg_err list_file(struct make *make, const char *path, uint64_t n_lines, size_t n_kept, uint32_t repeat)
+enum dg_err dg_setup_list_file(struct dg_buf *list, const char *path, uint64_t n_lines, size_t n_kept, const char *what,
+                               uint32_t repeat)
 {
     const char *slash = strrchr(path, '/');
     char times[32] = "";
     if (repeat > 1)
         snprintf(times, sizeof times, ", each %" PRIu32 " times", repeat);
-    return dg_buf_printf(&make->list, "- %s: %" PRIu64 " lines, %zu pairs of them kept%s\n", slash ? slash + 1 : path,
-                         n_lines, n_kept, times);
+    return dg_buf_printf(list, "- %s: %" PRIu64 " lines, %zu %s of them kept%s\n", slash ? slash + 1 : path, n_lines, n_kept,
+                         what, times);
 }
 
 static enum dg_err select_pairs(struct make *make, struct dg_why *why)
@@ -165,7 +165,8 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
         make->train.repeat = opts->repeat ? opts->repeat[i] : 1;
         err = dg_pairs_read(&make->train, files[i], why);
         if (!err)
-            err = list_file(make, files[i], make->train.n_lines - lines, make->train.n - kept, make->train.repeat);
+            err = dg_setup_list_file(&make->list, files[i], make->train.n_lines - lines, make->train.n - kept, "pairs",
+                                     make->train.repeat);
     }
     make->train.repeat = 1;
     if (!err && dg_setup_is_given(opts->source_file)) {
@@ -173,7 +174,8 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
         const size_t kept = make->train.n;
         err = dg_pairs_read_two(&make->train, opts->source_file, opts->target_file, why);
         if (!err)
-            err = list_file(make, opts->source_file, make->train.n_lines - lines, make->train.n - kept, 1);
+            err = dg_setup_list_file(&make->list, opts->source_file, make->train.n_lines - lines, make->train.n - kept,
+                                     "pairs", 1);
     }
     if (!err)
         err = select_pairs(make, why);
@@ -188,7 +190,7 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
         return err;
     dg_setup_say(make->say, make->ctx, "%" PRIu64 " lines read, %zu pairs to learn from, %zu held out", make->train.n_lines,
                  make->train.n - make->n_held, make->n_held + make->dev.n);
-    report_drops(make, &make->train);
+    dg_setup_say_drops(make->say, make->ctx, make->train.dropped);
     if (make->train.n == make->n_held)
         return dg_why_set(why, DG_ERR_INVALID, "no pairs are left to learn from");
     return DG_OK;

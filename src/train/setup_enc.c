@@ -12,7 +12,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { VOCAB_MAX = 64 << 20, LIST_MAX = 1 << 20, PATH_CAP = DG_SETUP_PATH_CAP };
@@ -53,15 +52,10 @@ static enum dg_err read_file(struct make *make, const char *path, uint32_t repea
 {
     const uint64_t lines = make->train.n_lines;
     const size_t kept = make->train.n;
-    const char *slash = strrchr(path, '/');
-    char times[32] = "";
     make->train.repeat = repeat;
-    enum dg_err err = dg_lessons_read(&make->train, path, why);
-    if (repeat > 1)
-        snprintf(times, sizeof times, ", each %" PRIu32 " times", repeat);
+    const enum dg_err err = dg_lessons_read(&make->train, path, why);
     return err ? err
-               : dg_buf_printf(&make->list, "- %s: %" PRIu64 " lines, %zu lessons of them kept%s\n", slash ? slash + 1 : path,
-                               make->train.n_lines - lines, make->train.n - kept, times);
+               : dg_setup_list_file(&make->list, path, make->train.n_lines - lines, make->train.n - kept, "lessons", repeat);
 }
 
 static enum dg_err read_lessons(struct make *make, const char *const *files, size_t n_files, struct dg_why *why)
@@ -81,10 +75,7 @@ static enum dg_err read_lessons(struct make *make, const char *const *files, siz
         return err;
     dg_setup_say(make->say, make->ctx, "%" PRIu64 " lines read, %zu lessons to learn from, %zu held out", make->train.n_lines,
                  make->train.n - make->n_held, make->n_held + make->dev.n);
-    for (int i = 0; i < DG_LESSONS_N_DROPS; i++)
-        if (make->train.dropped[i])
-            dg_setup_say(make->say, make->ctx, "  %" PRIu64 " left out: %s", make->train.dropped[i],
-                         dg_lessons_drop_text((enum dg_lessons_drop)i));
+    dg_setup_say_drops(make->say, make->ctx, make->train.dropped);
     return make->train.n > make->n_held ? DG_OK : dg_why_set(why, DG_ERR_INVALID, "nothing is left to learn from");
 }
 

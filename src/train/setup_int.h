@@ -5,12 +5,23 @@
 #ifndef DG_TRAIN_SETUP_INT_H
 #define DG_TRAIN_SETUP_INT_H
 
+#include "base/buf.h"
+#include "train/drops.h"
 #include "train/setup.h"
+
+#include <stdint.h>
 
 enum { DG_SETUP_PATH_CAP = 4096 };
 
 /* A line for whoever waits; `say` may be NULL. */
 void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...) DG_PRINTF(3, 4);
+
+/* A line for every reason that something was left out for. */
+void dg_setup_say_drops(dg_setup_say_fn say, void *ctx, const uint64_t dropped[DG_N_DROPS]);
+
+/* A line of training/data.txt, for the card: how much was read from a file, and how many of `what` were kept. */
+enum dg_err dg_setup_list_file(struct dg_buf *list, const char *path, uint64_t n_lines, size_t n_kept, const char *what,
+                               uint32_t repeat) DG_MUST_CHECK;
 
 static inline bool dg_setup_is_given(const char *text)
 {

@@ -17,7 +17,6 @@ struct writer {
     struct dg_texts_form form;
     struct dg_tokenizer_work *work;
     struct dg_corpus_out out;
-    struct dg_corpus_stats stats;
     struct dg_buf prompt;
     struct dg_buf stream; /* ids of the text, or of all packed ones, that are not written yet */
 };
@@ -84,7 +83,7 @@ static enum dg_err push_tokens(struct writer *w, const struct dg_token *tokens, 
     const int32_t unknown = dg_tokenizer_source(w->opts->tokenizer).unk;
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < n && !err; i++) {
-        w->stats.n_unknown += tokens[i].id == unknown;
+        w->out.stats.n_unknown += tokens[i].id == unknown;
         err = push(w, tokens[i].id);
     }
     return err;
@@ -192,7 +191,7 @@ static enum dg_err put_prompt(struct writer *w, const struct dg_pair *pair, stru
     if (!err)
         err = push(w, w->opts->bp->eos_id);
     const size_t n = err ? 0 : n_ids(w), most = w->opts->len_max + 1;
-    w->stats.n_long += n > most;
+    w->out.stats.n_long += n > most;
     if (!err && (n <= most || w->opts->is_one_each))
         err = dg_corpus_out_put(&w->out, ids_of(w), n_source, ids_of(w) + n_source, (n < most ? n : most) - n_source);
     dg_buf_clear(&w->stream);
@@ -218,12 +217,8 @@ enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts, c
         err = cut_stream(&w, true);
     if (!err)
         err = dg_corpus_out_save(&w.out, path, why);
-    if (!err) {
-        *stats = w.stats;
-        stats->n_written = w.out.n;
-        stats->n_source_tokens = w.out.n_source_tokens;
-        stats->n_target_tokens = w.out.n_target_tokens;
-    }
+    if (!err)
+        *stats = w.out.stats;
     dg_corpus_out_deinit(&w.out);
     dg_buf_deinit(&w.prompt);
     dg_buf_deinit(&w.stream);

@@ -117,13 +117,13 @@ START_TEST(what_is_dropped_is_counted)
     ck_assert_int_eq(read_as(&lessons, DG_LESSON_ANSWER, "a.tsv", text, NULL), DG_OK);
     ck_assert_uint_eq(lessons.n, 1);
     ck_assert_uint_eq(lessons.list[0].answer_at, 7);
-    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_NO_ANSWER], 2);
-    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_DUPLICATE], 1);
-    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_EMPTY], 1);
-    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_NOT_UTF8], 1);
-    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_LONG], 1);
-    for (int i = 0; i < DG_LESSONS_N_DROPS; i++)
-        ck_assert_uint_gt(strlen(dg_lessons_drop_text((enum dg_lessons_drop)i)), 0);
+    ck_assert_uint_eq(lessons.dropped[DG_DROP_NO_ANSWER], 2);
+    ck_assert_uint_eq(lessons.dropped[DG_DROP_DUPLICATE], 1);
+    ck_assert_uint_eq(lessons.dropped[DG_DROP_EMPTY_TEXT], 1);
+    ck_assert_uint_eq(lessons.dropped[DG_DROP_NOT_UTF8], 1);
+    ck_assert_uint_eq(lessons.dropped[DG_DROP_LONG], 1);
+    for (int i = 0; i < DG_N_DROPS; i++)
+        ck_assert_uint_gt(strlen(dg_drop_text((enum dg_drop)i)), 0);
     dg_lessons_deinit(&lessons);
     dg_tmpdir_remove(dir);
 }
@@ -151,7 +151,7 @@ START_TEST(what_is_held_out_is_held_out_together)
     ck_assert_int_eq(read_as(&others, DG_LESSON_ANSWER, "b.tsv", "other?\tcontext 3\tcontext\n", NULL), DG_OK);
     ck_assert_int_eq(dg_lessons_forbid(&lessons, others.list, others.n), DG_OK);
     ck_assert_uint_eq(lessons.n, 98);
-    ck_assert_uint_eq(lessons.dropped[DG_LESSONS_LEAK], 2);
+    ck_assert_uint_eq(lessons.dropped[DG_DROP_LEAK], 2);
     ck_assert(is(others.list[0].pair, "context 3"));
     dg_lessons_deinit(&others);
     dg_lessons_deinit(&lessons);

@@ -48,8 +48,9 @@ START_TEST(every_reason_is_counted)
         ck_assert_uint_eq(pairs.n, 3);
         ck_assert(dg_span_eq(pairs.list[1].source, DG_SPAN("Merci.")));
         ck_assert(dg_span_eq(pairs.list[1].target, DG_SPAN("Thanks.")));
-        for (int i = 0; i < DG_PAIRS_N_DROPS; i++)
-            ck_assert_uint_eq(pairs.dropped[i], i != DG_PAIRS_LONG && i != DG_PAIRS_LEAK && i != DG_PAIRS_SCRIPT);
+        for (int i = 0; i < DG_N_DROPS; i++)
+            ck_assert_uint_eq(pairs.dropped[i], i != DG_DROP_LONG && i != DG_DROP_LEAK && i != DG_DROP_SCRIPT &&
+                                                      i != DG_DROP_EMPTY_TEXT && i != DG_DROP_NO_ANSWER);
         dg_pairs_deinit(&pairs);
     }
     dg_tmpdir_remove(dir);
@@ -91,7 +92,7 @@ START_TEST(nothing_held_out_is_left_among_the_rest)
     ck_assert_int_eq(dg_pairs_hold_out(&pairs, 5, 1, &n_held), DG_OK);
     ck_assert_uint_eq(n_held, 5);
     ck_assert_uint_gt(pairs.n, n_held);
-    ck_assert_uint_gt(pairs.dropped[DG_PAIRS_LEAK], 0);
+    ck_assert_uint_gt(pairs.dropped[DG_DROP_LEAK], 0);
     for (size_t i = 0; i < n_held; i++)
         for (size_t j = n_held; j < pairs.n; j++) {
             ck_assert(!dg_span_eq(pairs.list[i].source, pairs.list[j].source));
@@ -133,7 +134,7 @@ START_TEST(two_files_are_joined_line_for_line)
     dg_pairs_init(&pairs, &opts);
     ck_assert_msg(dg_pairs_read_two(&pairs, source, target, &why) == DG_OK, "%s", why.text);
     ck_assert_uint_eq(pairs.n, 3);
-    ck_assert_uint_eq(pairs.dropped[DG_PAIRS_EMPTY], 1);
+    ck_assert_uint_eq(pairs.dropped[DG_DROP_EMPTY_SIDE], 1);
     ck_assert(dg_span_eq(pairs.list[0].source, DG_SPAN("un deux")));
     ck_assert(dg_span_eq(pairs.list[2].target, DG_SPAN("four")));
     dg_pairs_deinit(&pairs);
@@ -165,7 +166,7 @@ START_TEST(pairs_in_another_script_are_left_out)
     dg_pairs_init(&pairs, &opts);
     ck_assert_int_eq(dg_pairs_read(&pairs, path, NULL), DG_OK);
     ck_assert_uint_eq(pairs.n, 1);
-    ck_assert_uint_eq(pairs.dropped[DG_PAIRS_SCRIPT], 2);
+    ck_assert_uint_eq(pairs.dropped[DG_DROP_SCRIPT], 2);
     dg_pairs_deinit(&pairs);
     dg_tmpdir_remove(dir);
 }
@@ -208,8 +209,8 @@ START_TEST(texts_are_lines_and_duplicates_are_found_among_them)
     ck_assert_uint_eq(pairs.n, 3);
     ck_assert(dg_span_eq(pairs.list[1].target, DG_SPAN("A\ttab.")));
     ck_assert_uint_eq(pairs.list[1].source.len, 0);
-    static const enum dg_pairs_drop drops[] = {DG_PAIRS_EMPTY, DG_PAIRS_DUPLICATE, DG_PAIRS_NO_LETTERS, DG_PAIRS_NOT_UTF8,
-                                               DG_PAIRS_LONG};
+    static const enum dg_drop drops[] = {DG_DROP_EMPTY_SIDE, DG_DROP_DUPLICATE, DG_DROP_NO_LETTERS, DG_DROP_NOT_UTF8,
+                                         DG_DROP_LONG};
     for (size_t i = 0; i < sizeof drops / sizeof *drops; i++)
         ck_assert_uint_eq(pairs.dropped[drops[i]], 1);
     ck_assert_int_eq(dg_pairs_hold_out(&pairs, 1, 1, &n_held), DG_OK);
