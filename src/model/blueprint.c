@@ -18,6 +18,7 @@ enum {
     LEN_MAX = 1 << 20,
     BEAMS_MAX = 256,
 };
+#define SCALE_MAX 1e6
 
 /* Collects every fault into one sentence; what does not fit is left out. */
 static void fault(struct dg_buf *faults, const char *fmt, ...) DG_PRINTF(2, 3);
@@ -231,9 +232,9 @@ enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_why *why
     if (!(isfinite(bp->norm_epsilon) && bp->norm_epsilon > 0 && bp->norm_epsilon < 1))
         fault(&faults, "norm epsilon is %g, expected more than 0 and less than 1",
               (double)bp->norm_epsilon);
-    if (!(isfinite(bp->embedding_scale) && bp->embedding_scale > 0))
-        fault(&faults, "embedding scale is %g, expected a positive number",
-              (double)bp->embedding_scale);
+    const double scale = (double)bp->embedding_scale;
+    if (!(scale > 0 && scale <= SCALE_MAX))
+        fault(&faults, "embedding scale is %g, expected more than 0 and at most %g", scale, SCALE_MAX);
     if (!(isfinite(bp->length_penalty) && fabsf(bp->length_penalty) <= 10))
         fault(&faults, "length penalty is %g, expected -10 to 10", (double)bp->length_penalty);
     if (bp->tie_source_target && bp->encoder.V != bp->decoder.V)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per model type fills the blueprint; small readers fetch fields, so that each row below
- * reads as "key, default, range". The first failure is kept and ends the rest. */
+/* One function per model type fills the blueprint by way of config_fields.h, so that each row below reads as "key,
+ * default". The first failure is kept and ends the rest. */
 #include "model/config.h"
 #include "base/json.h"
 #include "base/map_file.h"
 #include "base/mem.h"
 #include "model/config_enc.h"
+#include "model/config_fields.h"
 #include "model/config_lm.h"
 
 #include <math.h>
@@ -20,46 +21,10 @@ enum {
     LEN_DEFAULT = 512,
 };
 
-/* A JSON object being read, and what went wrong with it first. */
-struct fields {
-    const struct dg_json *object; /* NULL: an absent file, every field absent */
-    struct dg_why *why;
-    enum dg_err err;
-};
-
-/* ---- Fields ------------------------------------------------------------------------------------ */
-
-static size_t size_of(struct fields *f, const char *name, size_t otherwise, enum dg_json_need need)
-{
-    int64_t value = (int64_t)otherwise;
-    if (!f->err && f->object)
-        f->err = dg_json_get_int(f->object, name, need, 0, SIZE_MAX_FIELD, f->why, &value);
-    return (size_t)value;
-}
-
-static size_t need_size(struct fields *f, const char *name)
-{
-    return size_of(f, name, 0, DG_JSON_REQUIRED);
-}
-
-static bool flag_of(struct fields *f, const char *name, bool otherwise)
-{
-    bool value = otherwise;
-    if (!f->err && f->object)
-        f->err = dg_json_get_bool(f->object, name, DG_JSON_OPTIONAL, f->why, &value);
-    return value;
-}
-
-static float real_of(struct fields *f, const char *name, float otherwise)
-{
-    double value = (double)otherwise;
-    if (!f->err && f->object)
-        f->err = dg_json_get_real(f->object, name, DG_JSON_OPTIONAL, -1e6, 1e6, f->why, &value);
-    return (float)value;
-}
+/* ---- Fields that config_fields.h has not --------------------------------------------------------- */
 
 /* A token id, null for none, or (newer files) a list whose first is the one. */
-static int32_t id_of(struct fields *f, const char *name, int32_t otherwise)
+static int32_t id_of(struct dg_config_fields *f, const char *name, int32_t otherwise)
 {
     const struct dg_json *value = f->object ? dg_json_get(f->object, name) : NULL;
     if (f->err || !value)
@@ -73,28 +38,15 @@ static int32_t id_of(struct fields *f, const char *name, int32_t otherwise)
     return (int32_t)id;
 }
 
-/* The index of the field's text among `choices` (ended by NULL). */
-static int choice_of(struct fields *f, const char *name, const char *const *choices, int otherwise)
+/* It must be there. */
+static enum dg_activation activation_of(struct dg_config_fields *f)
 {
-    int choice = otherwise;
-    if (!f->err && f->object)
-        f->err = dg_json_get_choice(f->object, name, DG_JSON_OPTIONAL, choices, f->why, &choice);
-    return choice;
-}
-
-static enum dg_activation activation_of(struct fields *f)
-{
-    static const char *const names[] = {"relu",     "silu",              "swish",      "gelu",
-                                        "gelu_new", "gelu_pytorch_tanh", "quick_gelu", NULL};
-    static const enum dg_activation values[] = {
-        DG_ACT_RELU,      DG_ACT_SILU,      DG_ACT_SILU,      DG_ACT_GELU_ERF,
-        DG_ACT_GELU_TANH, DG_ACT_GELU_TANH, DG_ACT_GELU_QUICK};
     if (!f->err && !dg_json_get(f->object, "activation_function"))
         f->err = dg_why_set(f->why, DG_ERR_NOT_FOUND, "field 'activation_function' is missing");
-    return values[choice_of(f, "activation_function", names, 0)];
+    return dg_config_activation(f, "activation_function", DG_ACT_RELU);
 }
 
-static void suppress(struct fields *f, struct dg_blueprint *bp, int32_t id)
+static void suppress(struct dg_config_fields *f, struct dg_blueprint *bp, int32_t id)
 {
     if (id == DG_ID_NONE || f->err)
         return;
@@ -109,7 +61,7 @@ static void suppress(struct fields *f, struct dg_blueprint *bp, int32_t id)
 }
 
 /* bad_words_ids: a list of sequences; those of one token are the ones that a network has. */
-static void read_bad_words(struct fields *f, struct dg_blueprint *bp)
+static void read_bad_words(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     const struct dg_json *list = f->object ? dg_json_get(f->object, "bad_words_ids") : NULL;
     if (!list || dg_json_type(list) == DG_JSON_NULL)
@@ -127,27 +79,27 @@ static void read_bad_words(struct fields *f, struct dg_blueprint *bp)
 
 /* ---- Hugging Face ------------------------------------------------------------------------------ */
 
-static void read_stacks(struct fields *f, struct dg_blueprint *bp)
+static void read_stacks(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
-    bp->D = need_size(f, "d_model");
-    bp->encoder.n_layers = need_size(f, "encoder_layers");
-    bp->decoder.n_layers = need_size(f, "decoder_layers");
-    bp->encoder.H = need_size(f, "encoder_attention_heads");
-    bp->decoder.H = need_size(f, "decoder_attention_heads");
-    bp->encoder.F = need_size(f, "encoder_ffn_dim");
-    bp->decoder.F = need_size(f, "decoder_ffn_dim");
+    bp->D = dg_config_need(f, "d_model");
+    bp->encoder.n_layers = dg_config_need(f, "encoder_layers");
+    bp->decoder.n_layers = dg_config_need(f, "decoder_layers");
+    bp->encoder.H = dg_config_need(f, "encoder_attention_heads");
+    bp->decoder.H = dg_config_need(f, "decoder_attention_heads");
+    bp->encoder.F = dg_config_need(f, "encoder_ffn_dim");
+    bp->decoder.F = dg_config_need(f, "decoder_ffn_dim");
     bp->activation = activation_of(f);
 }
 
-static void read_words(struct fields *f, struct dg_blueprint *bp)
+static void read_words(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
-    bp->encoder.V = need_size(f, "vocab_size");
-    bp->decoder.V = size_of(f, "decoder_vocab_size", bp->encoder.V, DG_JSON_OPTIONAL);
-    bp->tie_source_target = flag_of(f, "share_encoder_decoder_embeddings", true);
-    bp->tie_output = flag_of(f, "tie_word_embeddings", true);
+    bp->encoder.V = dg_config_need(f, "vocab_size");
+    bp->decoder.V = dg_config_size(f, "decoder_vocab_size", bp->encoder.V);
+    bp->tie_source_target = dg_config_flag(f, "share_encoder_decoder_embeddings", true);
+    bp->tie_output = dg_config_flag(f, "tie_word_embeddings", true);
 }
 
-static void read_tokens(struct fields *f, struct dg_blueprint *bp)
+static void read_tokens(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     bp->pad_id = id_of(f, "pad_token_id", bp->pad_id);
     bp->eos_id = id_of(f, "eos_token_id", bp->eos_id);
@@ -159,15 +111,15 @@ static void read_tokens(struct fields *f, struct dg_blueprint *bp)
 }
 
 /* What config.json may say and generation_config.json says again, with the last word. */
-static void read_generation(struct fields *f, struct dg_blueprint *bp)
+static void read_generation(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     read_tokens(f, bp);
     read_bad_words(f, bp);
     /* Hugging Face counts the start token. */
-    size_t max_length = size_of(f, "max_length", bp->target_len_max + 1, DG_JSON_OPTIONAL);
+    size_t max_length = dg_config_size(f, "max_length", bp->target_len_max + 1);
     bp->target_len_max = max_length ? max_length - 1 : 0;
-    bp->n_beams = size_of(f, "num_beams", bp->n_beams, DG_JSON_OPTIONAL);
-    bp->length_penalty = real_of(f, "length_penalty", bp->length_penalty);
+    bp->n_beams = dg_config_size(f, "num_beams", bp->n_beams);
+    bp->length_penalty = (float)dg_config_real(f, "length_penalty", bp->length_penalty);
 }
 
 /* model_max_length is the longest source; some files write 1e30 for "unknown". */
@@ -180,22 +132,18 @@ static void read_source_len(const struct dg_json *tokenizer, struct dg_blueprint
         bp->source_len_max = (size_t)len;
 }
 
-static void read_marian(struct fields *f, struct dg_blueprint *bp)
+static void read_marian(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     read_stacks(f, bp);
     read_words(f, bp);
     bp->positions = DG_POS_HALVES;
-    if (!flag_of(f, "static_position_embeddings", true) && !f->err)
-        f->err = dg_why_set(f->why, DG_ERR_UNSUPPORTED,
-                            "field 'static_position_embeddings' is false, expected true");
-    if (flag_of(f, "normalize_embedding", false) && !f->err)
-        f->err = dg_why_set(f->why, DG_ERR_UNSUPPORTED,
-                            "field 'normalize_embedding' is true, expected false");
-    bool scaled = flag_of(f, "scale_embedding", false);
+    dg_config_must(f, "static_position_embeddings", true, true);
+    dg_config_must(f, "normalize_embedding", false, false);
+    bool scaled = dg_config_flag(f, "scale_embedding", false);
     bp->embedding_scale = scaled ? sqrtf((float)bp->D) : 1;
 }
 
-static void read_m2m(struct fields *f, struct dg_blueprint *bp, const struct dg_json *tokenizer)
+static void read_m2m(struct dg_config_fields *f, struct dg_blueprint *bp, const struct dg_json *tokenizer)
 {
     read_stacks(f, bp);
     read_words(f, bp);
@@ -204,10 +152,10 @@ static void read_m2m(struct fields *f, struct dg_blueprint *bp, const struct dg_
     bp->positions = DG_POS_HALVES_CLOSED;
     int32_t pad = id_of(f, "pad_token_id", 1);
     bp->position_offset = (size_t)(pad == DG_ID_NONE ? 1 : pad) + 1;
-    bp->embedding_scale = flag_of(f, "scale_embedding", true) ? sqrtf((float)bp->D) : 1;
-    struct fields t = {.object = tokenizer, .why = f->why, .err = f->err};
-    bp->lang_rule =
-        flag_of(&t, "legacy_behaviour", false) ? DG_LANG_SOURCE_LAST : DG_LANG_SOURCE_FIRST;
+    bp->embedding_scale = dg_config_flag(f, "scale_embedding", true) ? sqrtf((float)bp->D) : 1;
+    struct dg_config_fields t = {.object = tokenizer, .why = f->why, .err = f->err};
+    const bool is_old = tokenizer && dg_config_flag(&t, "legacy_behaviour", false);
+    bp->lang_rule = is_old ? DG_LANG_SOURCE_LAST : DG_LANG_SOURCE_FIRST;
     f->err = t.err;
 }
 
@@ -216,14 +164,10 @@ static void read_m2m(struct fields *f, struct dg_blueprint *bp, const struct dg_
 static const char *const decoder_names[] = {"attention", "ssru", "aan", "gru", "lstm", "tanh", NULL};
 static const char *const seq_attention_names[] = {"none", "location", "dot", "general", "additive", NULL};
 static const char *const rnn_encoder_names[] = {"bidirectional", "alternating", "bi-unidirectional", NULL};
-static const char *const place_names[] = {"post", "pre", NULL};
-static const char *const kind_names[] = {"layer", "rms", NULL};
 static const char *const start_names[] = {"token", "zero", NULL};
 static const char *const lang_names[] = {"none", "source-first", "source-last", NULL};
-static const char *const position_names[] = {"none",        "halves",  "halves-closed",
-                                             "interleaved", "learned", NULL};
 
-static void read_suppressed(struct fields *f, struct dg_blueprint *bp)
+static void read_suppressed(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     const struct dg_json *list = NULL;
     if (!f->err)
@@ -237,79 +181,79 @@ static void read_suppressed(struct fields *f, struct dg_blueprint *bp)
 }
 
 /* A recurrent network has neither heads nor feed-forward layers; where the rest of the code counts them there is one. */
-static void read_rnn(struct fields *f, struct dg_blueprint *bp)
+static void read_rnn(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     bp->family = DG_FAMILY_RNN;
-    bp->D = need_size(f, "d_model");
-    bp->encoder.n_layers = need_size(f, "encoder_layers");
-    bp->decoder.n_layers = need_size(f, "decoder_layers");
+    bp->D = dg_config_need(f, "d_model");
+    bp->encoder.n_layers = dg_config_need(f, "encoder_layers");
+    bp->decoder.n_layers = dg_config_need(f, "decoder_layers");
     bp->encoder.H = bp->decoder.H = bp->encoder.F = bp->decoder.F = 1;
-    bp->rnn.encoder = (enum dg_rnn_encoder)choice_of(f, "rnn_encoder", rnn_encoder_names, 0);
-    bp->rnn.width = need_size(f, "rnn_width");
-    bp->rnn.encoder_cells = size_of(f, "rnn_encoder_cells", 1, DG_JSON_OPTIONAL);
-    bp->rnn.base_cells = size_of(f, "rnn_base_cells", 2, DG_JSON_OPTIONAL);
-    bp->rnn.high_cells = size_of(f, "rnn_high_cells", 1, DG_JSON_OPTIONAL);
-    bp->rnn.skip = flag_of(f, "rnn_skip", false);
-    bp->rnn.norm = flag_of(f, "rnn_norm", false);
-    bp->norm_epsilon = real_of(f, "norm_epsilon", 1e-9f);
-    bp->embedding_scale = real_of(f, "embedding_scale", 1);
+    bp->rnn.encoder = (enum dg_rnn_encoder)dg_config_choice(f, "rnn_encoder", rnn_encoder_names, 0);
+    bp->rnn.width = dg_config_need(f, "rnn_width");
+    bp->rnn.encoder_cells = dg_config_size(f, "rnn_encoder_cells", 1);
+    bp->rnn.base_cells = dg_config_size(f, "rnn_base_cells", 2);
+    bp->rnn.high_cells = dg_config_size(f, "rnn_high_cells", 1);
+    bp->rnn.skip = dg_config_flag(f, "rnn_skip", false);
+    bp->rnn.norm = dg_config_flag(f, "rnn_norm", false);
+    bp->norm_epsilon = (float)dg_config_real(f, "norm_epsilon", 1e-9f);
+    bp->embedding_scale = (float)dg_config_real(f, "embedding_scale", 1);
 }
 
 /* A plain recurrent network: it says what it does with `seq_attention`, or that it is a classifier. */
-static void read_seq(struct fields *f, struct dg_blueprint *bp)
+static void read_seq(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     bp->family = DG_FAMILY_SEQ;
-    bp->D = need_size(f, "d_model");
-    bp->encoder.n_layers = need_size(f, "encoder_layers");
+    bp->D = dg_config_need(f, "d_model");
+    bp->encoder.n_layers = dg_config_need(f, "encoder_layers");
     bp->encoder.H = bp->decoder.H = bp->encoder.F = bp->decoder.F = 1;
-    bp->seq.is_classifier = flag_of(f, "classifier", false);
-    bp->decoder.n_layers = bp->seq.is_classifier ? 1 : need_size(f, "decoder_layers");
-    bp->seq.is_bidirectional = flag_of(f, "seq_bidirectional", false);
-    bp->seq.attention = (enum dg_seq_attention)choice_of(f, "seq_attention", seq_attention_names, DG_SEQ_NONE);
-    bp->seq.places = size_of(f, "seq_places", 0, DG_JSON_OPTIONAL);
+    bp->seq.is_classifier = dg_config_flag(f, "classifier", false);
+    bp->decoder.n_layers = bp->seq.is_classifier ? 1 : dg_config_need(f, "decoder_layers");
+    bp->seq.is_bidirectional = dg_config_flag(f, "seq_bidirectional", false);
+    bp->seq.attention = (enum dg_seq_attention)dg_config_choice(f, "seq_attention", seq_attention_names, DG_SEQ_NONE);
+    bp->seq.places = dg_config_size(f, "seq_places", 0);
     bp->embedding_scale = 1;
 }
 
 /* Of the cells' two families. */
-static bool is_seq(const struct fields *f)
+static bool is_seq(const struct dg_config_fields *f)
 {
     return dg_json_get(f->object, "seq_attention") || dg_json_get(f->object, "classifier");
 }
 
-static void read_transformer(struct fields *f, struct dg_blueprint *bp)
+static void read_transformer(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     read_stacks(f, bp);
-    bp->norm_place = (enum dg_norm_place)choice_of(f, "norm_place", place_names, 0);
-    bp->norm_kind = (enum dg_norm_kind)choice_of(f, "norm_kind", kind_names, 0);
-    bp->norm_epsilon = real_of(f, "norm_epsilon", bp->norm_epsilon);
-    bp->embedding_norm = flag_of(f, "embedding_norm", false);
-    bp->final_norm = flag_of(f, "final_norm", false);
-    bp->positions = (enum dg_positions)choice_of(f, "positions", position_names, DG_POS_HALVES);
-    bp->position_offset = size_of(f, "position_offset", 0, DG_JSON_OPTIONAL);
-    bp->n_positions = size_of(f, "n_positions", 0, DG_JSON_OPTIONAL);
-    bp->relative_reach = size_of(f, "relative_reach", 0, DG_JSON_OPTIONAL);
-    bp->embedding_scale = real_of(f, "embedding_scale", 1);
-    bp->alignment_layer = size_of(f, "alignment_layer", 0, DG_JSON_OPTIONAL);
-    bp->alignment_head = size_of(f, "alignment_head", 0, DG_JSON_OPTIONAL);
-    bp->aan_depth = size_of(f, "aan_depth", 0, DG_JSON_OPTIONAL);
-    bp->aan_F = size_of(f, "aan_ffn_dim", 0, DG_JSON_OPTIONAL);
-    bp->aan_gate = flag_of(f, "aan_gate", false);
+    bp->norm_place = (enum dg_norm_place)dg_config_choice(f, "norm_place", dg_config_norm_places, 0);
+    bp->norm_kind = (enum dg_norm_kind)dg_config_choice(f, "norm_kind", dg_config_norm_kinds, 0);
+    bp->norm_epsilon = (float)dg_config_real(f, "norm_epsilon", bp->norm_epsilon);
+    bp->embedding_norm = dg_config_flag(f, "embedding_norm", false);
+    bp->final_norm = dg_config_flag(f, "final_norm", false);
+    bp->positions = (enum dg_positions)dg_config_choice(f, "positions", dg_config_positions, DG_POS_HALVES);
+    bp->position_offset = dg_config_size(f, "position_offset", 0);
+    bp->n_positions = dg_config_size(f, "n_positions", 0);
+    bp->relative_reach = dg_config_size(f, "relative_reach", 0);
+    bp->embedding_scale = (float)dg_config_real(f, "embedding_scale", 1);
+    bp->alignment_layer = dg_config_size(f, "alignment_layer", 0);
+    bp->alignment_head = dg_config_size(f, "alignment_head", 0);
+    bp->aan_depth = dg_config_size(f, "aan_depth", 0);
+    bp->aan_F = dg_config_size(f, "aan_ffn_dim", 0);
+    bp->aan_gate = dg_config_flag(f, "aan_gate", false);
 }
 
 static const char *const family_names[] = {"language-model", "encoder", NULL};
 
-static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
+static void read_dragoman(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
-    const int family = choice_of(f, "family", family_names, -1);
+    const int family = dg_config_choice(f, "family", family_names, -1);
     if (family >= 0) {
         if (!f->err)
             f->err = family == 0 ? dg_config_lm_read_own(bp, f->object, f->why)
                                  : dg_config_enc_read_own(bp, f->object, f->why);
-        bp->source_len_max = size_of(f, "max_source_length", bp->source_len_max, DG_JSON_OPTIONAL);
+        bp->source_len_max = dg_config_size(f, "max_source_length", bp->source_len_max);
         read_suppressed(f, bp);
         return;
     }
-    bp->decoder_kind = (enum dg_decoder_kind)choice_of(f, "decoder_kind", decoder_names, 0);
+    bp->decoder_kind = (enum dg_decoder_kind)dg_config_choice(f, "decoder_kind", decoder_names, 0);
     const bool is_cell = bp->decoder_kind == DG_DECODER_GRU || bp->decoder_kind == DG_DECODER_LSTM;
     if (bp->decoder_kind == DG_DECODER_TANH || (is_cell && is_seq(f)))
         read_seq(f, bp);
@@ -318,9 +262,9 @@ static void read_dragoman(struct fields *f, struct dg_blueprint *bp)
     else
         read_transformer(f, bp);
     read_words(f, bp);
-    bp->start = (enum dg_start)choice_of(f, "decoder_start", start_names, 0);
-    bp->lang_rule = (enum dg_lang_rule)choice_of(f, "language_rule", lang_names, 0);
-    bp->source_len_max = size_of(f, "max_source_length", bp->source_len_max, DG_JSON_OPTIONAL);
+    bp->start = (enum dg_start)dg_config_choice(f, "decoder_start", start_names, 0);
+    bp->lang_rule = (enum dg_lang_rule)dg_config_choice(f, "language_rule", lang_names, 0);
+    bp->source_len_max = dg_config_size(f, "max_source_length", bp->source_len_max);
     read_suppressed(f, bp);
 }
 
@@ -333,7 +277,7 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
     enum { MARIAN, M2M, OURS, FIRST_ENC, FIRST_LM = FIRST_ENC + 3 };
     static const char *const types[] = {"marian", "m2m_100", "dragoman", "bert",    "roberta", "distilbert",
                                         "gpt2",   "llama",   "mistral",  "qwen2",   NULL};
-    struct fields f = {.object = config, .why = why};
+    struct dg_config_fields f = {.object = config, .why = why};
     int type = 0;
     f.err = dg_json_get_choice(config, "model_type", DG_JSON_REQUIRED, types, why, &type);
     if (f.err)
@@ -488,7 +432,7 @@ static enum dg_err print_ties(const struct dg_blueprint *bp, struct dg_buf *out)
 {
     return dg_buf_printf(out,
                          "  \"share_encoder_decoder_embeddings\": %s,\n  \"tie_word_embeddings\": %s,\n",
-                         bp->tie_source_target ? "true" : "false", bp->tie_output ? "true" : "false");
+                         dg_config_truth(bp->tie_source_target), dg_config_truth(bp->tie_output));
 }
 
 static enum dg_err print_rnn(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -500,7 +444,7 @@ static enum dg_err print_rnn(const struct dg_blueprint *bp, struct dg_buf *out)
         "  \"rnn_base_cells\": %zu,\n  \"rnn_high_cells\": %zu,\n  \"rnn_skip\": %s,\n"
         "  \"rnn_norm\": %s,\n  \"norm_epsilon\": %.9g,\n  \"embedding_scale\": %.9g,\n",
         rnn_encoder_names[rnn->encoder], rnn->width, rnn->encoder_cells, rnn->base_cells, rnn->high_cells,
-        rnn->skip ? "true" : "false", rnn->norm ? "true" : "false", (double)bp->norm_epsilon,
+        dg_config_truth(rnn->skip), dg_config_truth(rnn->norm), (double)bp->norm_epsilon,
         (double)bp->embedding_scale);
 }
 
@@ -510,7 +454,7 @@ static enum dg_err print_seq(const struct dg_blueprint *bp, struct dg_buf *out)
                          "  \"seq_attention\": \"%s\",\n  \"seq_places\": %zu,\n  \"seq_bidirectional\": %s,\n"
                          "  \"classifier\": %s,\n",
                          seq_attention_names[bp->seq.attention], bp->seq.places,
-                         bp->seq.is_bidirectional ? "true" : "false", bp->seq.is_classifier ? "true" : "false");
+                         dg_config_truth(bp->seq.is_bidirectional), dg_config_truth(bp->seq.is_classifier));
 }
 
 static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -519,7 +463,7 @@ static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_bu
     if (bp->decoder_kind == DG_DECODER_AAN)
         err = dg_buf_printf(out,
                             "  \"aan_depth\": %zu,\n  \"aan_ffn_dim\": %zu,\n  \"aan_gate\": %s,\n",
-                            bp->aan_depth, bp->aan_F, bp->aan_gate ? "true" : "false");
+                            bp->aan_depth, bp->aan_F, dg_config_truth(bp->aan_gate));
     if (err)
         return err;
     return dg_buf_printf(
@@ -528,9 +472,9 @@ static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_bu
         "  \"norm_epsilon\": %.9g,\n  \"embedding_norm\": %s,\n  \"final_norm\": %s,\n"
         "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n  \"relative_reach\": %zu,\n"
         "  \"embedding_scale\": %.9g,\n",
-        dg_activation_name(bp->activation), place_names[bp->norm_place], kind_names[bp->norm_kind],
-        (double)bp->norm_epsilon, bp->embedding_norm ? "true" : "false",
-        bp->final_norm ? "true" : "false", position_names[bp->positions], bp->position_offset,
+        dg_activation_name(bp->activation), dg_config_norm_places[bp->norm_place], dg_config_norm_kinds[bp->norm_kind],
+        (double)bp->norm_epsilon, dg_config_truth(bp->embedding_norm),
+        dg_config_truth(bp->final_norm), dg_config_positions[bp->positions], bp->position_offset,
         bp->n_positions, bp->relative_reach, (double)bp->embedding_scale);
 }
 

@@ -192,9 +192,6 @@ enum dg_err dg_config_enc_labels(struct dg_labels *labels, struct dg_span config
 static const char *const head_names[] = {"none", "words", "pooled", "tokens", "spans", NULL};
 static const char *const rule_names[] = {"one", "each", "number", NULL};
 static const char *const pooler_names[] = {"tanh", "relu", NULL};
-static const char *const place_names[] = {"post", "pre", NULL};
-static const char *const norm_names[] = {"layer", "rms", NULL};
-static const char *const position_names[] = {"none", "halves", "halves-closed", "interleaved", "learned", NULL};
 
 enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json *config, struct dg_why *why)
 {
@@ -214,12 +211,12 @@ enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json
     bp->tie_output = dg_config_flag(&r, "tie_word_embeddings", bp->enc.head == DG_HEAD_WORDS);
     bp->output_bias = bp->enc.head == DG_HEAD_WORDS;
     bp->activation = dg_config_activation(&r, "activation_function", DG_ACT_GELU_ERF);
-    bp->norm_place = (enum dg_norm_place)dg_config_choice(&r, "norm_place", place_names, DG_NORM_POST);
-    const enum dg_norm_kind kind = (enum dg_norm_kind)dg_config_choice(&r, "norm_kind", norm_names, DG_NORM_LAYER);
+    bp->norm_place = (enum dg_norm_place)dg_config_choice(&r, "norm_place", dg_config_norm_places, DG_NORM_POST);
+    const enum dg_norm_kind kind = (enum dg_norm_kind)dg_config_choice(&r, "norm_kind", dg_config_norm_kinds, DG_NORM_LAYER);
     bp->norm_epsilon = (float)dg_config_real(&r, "norm_epsilon", 1e-12);
     bp->embedding_norm = dg_config_flag(&r, "embedding_norm", true);
     bp->final_norm = dg_config_flag(&r, "final_norm", false);
-    bp->positions = (enum dg_positions)dg_config_choice(&r, "positions", position_names, DG_POS_LEARNED);
+    bp->positions = (enum dg_positions)dg_config_choice(&r, "positions", dg_config_positions, DG_POS_LEARNED);
     bp->position_offset = dg_config_size(&r, "position_offset", 0);
     bp->n_positions = dg_config_size(&r, "n_positions", 0);
     complete(bp);
@@ -241,8 +238,8 @@ enum dg_err dg_config_enc_print(const struct dg_blueprint *bp, struct dg_buf *ou
         "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n",
         bp->D, bp->encoder.n_layers, bp->encoder.H, bp->encoder.F, bp->encoder.V, bp->decoder.V, dg_head_name(enc->head),
         dg_activation_name(enc->head_activation), pooler_names[enc->pools_relu], dg_label_rule_name(enc->rule), enc->n_types,
-        enc->separators, bp->tie_output ? "true" : "false", dg_activation_name(bp->activation),
-        place_names[bp->norm_place], norm_names[bp->norm_kind], (double)bp->norm_epsilon,
-        bp->embedding_norm ? "true" : "false", bp->final_norm ? "true" : "false", dg_positions_name(bp->positions),
+        enc->separators, dg_config_truth(bp->tie_output), dg_activation_name(bp->activation),
+        dg_config_norm_places[bp->norm_place], dg_config_norm_kinds[bp->norm_kind], (double)bp->norm_epsilon,
+        dg_config_truth(bp->embedding_norm), dg_config_truth(bp->final_norm), dg_positions_name(bp->positions),
         bp->position_offset, bp->n_positions);
 }

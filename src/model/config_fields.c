@@ -6,6 +6,10 @@
 
 enum { SIZE_MAX_FIELD = 1 << 24 };
 
+const char *const dg_config_norm_places[] = {"post", "pre", NULL};
+const char *const dg_config_norm_kinds[] = {"layer", "rms", NULL};
+const char *const dg_config_positions[] = {"none", "halves", "halves-closed", "interleaved", "learned", NULL};
+
 size_t dg_config_size(struct dg_config_fields *r, const char *name, size_t otherwise)
 {
     int64_t value = (int64_t)otherwise;

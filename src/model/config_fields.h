@@ -36,6 +36,17 @@ int dg_config_choice(struct dg_config_fields *r, const char *name, const char *c
 /* By Hugging Face's names, which our own are among. */
 enum dg_activation dg_config_activation(struct dg_config_fields *r, const char *name, enum dg_activation otherwise);
 
+/* What files call the members of an enumeration, in its order; ended by NULL. */
+extern const char *const dg_config_norm_places[]; /* enum dg_norm_place */
+extern const char *const dg_config_norm_kinds[];  /* enum dg_norm_kind */
+extern const char *const dg_config_positions[];   /* enum dg_positions, without those of language models */
+
+/* A flag as it is printed. */
+static inline const char *dg_config_truth(bool flag)
+{
+    return flag ? "true" : "false";
+}
+
 /* Refuses a flag that asks for mathematics we have not. */
 void dg_config_must(struct dg_config_fields *r, const char *name, bool otherwise, bool expected);
 

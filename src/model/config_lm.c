@@ -188,7 +188,6 @@ enum dg_err dg_config_lm_read_foreign(struct dg_blueprint *bp, const struct dg_j
 
 /* ---- Ours ---------------------------------------------------------------------------------------- */
 
-static const char *const norm_names[] = {"layer", "rms", NULL};
 static const char *const position_names[] = {"none", "learned", "rotary", NULL};
 static const enum dg_positions positions[] = {DG_POS_NONE, DG_POS_LEARNED, DG_POS_ROTARY};
 
@@ -223,7 +222,7 @@ enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json 
     bp->lm.o_bias = dg_config_flag(&r, "attention_output_bias", false);
     bp->lm.ffn_bias = dg_config_flag(&r, "ffn_bias", false);
     bp->activation = dg_config_activation(&r, "activation_function", DG_ACT_GELU_TANH);
-    bp->norm_kind = (enum dg_norm_kind)dg_config_choice(&r, "norm_kind", norm_names, 0);
+    bp->norm_kind = (enum dg_norm_kind)dg_config_choice(&r, "norm_kind", dg_config_norm_kinds, 0);
     bp->norm_epsilon = (float)dg_config_real(&r, "norm_epsilon", 1e-5);
     bp->tie_output = dg_config_flag(&r, "tie_word_embeddings", true);
     bp->positions = positions[dg_config_choice(&r, "positions", position_names, 1)];
@@ -239,11 +238,6 @@ enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json 
     read_ask(&r, bp);
     complete(bp);
     return r.err;
-}
-
-static const char *yes_no(bool value)
-{
-    return value ? "true" : "false";
 }
 
 static enum dg_err print_ask(const struct dg_lm_ask *ask, struct dg_buf *out)
@@ -282,9 +276,9 @@ enum dg_err dg_config_lm_print(const struct dg_blueprint *bp, struct dg_buf *out
         "  \"activation_function\": \"%s\",\n  \"norm_kind\": \"%s\",\n  \"norm_epsilon\": %.9g,\n"
         "  \"tie_word_embeddings\": %s,\n  \"positions\": \"%s\",\n",
         bp->D, bp->decoder.n_layers, bp->decoder.H, lm->kv_heads, lm->head, bp->decoder.F, bp->decoder.V, lm->context,
-        yes_no(lm->gated), yes_no(lm->qkv_bias), yes_no(lm->o_bias), yes_no(lm->ffn_bias),
-        dg_activation_name(bp->activation), norm_names[bp->norm_kind], (double)bp->norm_epsilon,
-        yes_no(bp->tie_output), dg_positions_name(bp->positions));
+        dg_config_truth(lm->gated), dg_config_truth(lm->qkv_bias), dg_config_truth(lm->o_bias), dg_config_truth(lm->ffn_bias),
+        dg_activation_name(bp->activation), dg_config_norm_kinds[bp->norm_kind], (double)bp->norm_epsilon,
+        dg_config_truth(bp->tie_output), dg_positions_name(bp->positions));
     if (!err && bp->positions == DG_POS_LEARNED)
         err = dg_buf_printf(out, "  \"n_positions\": %zu,\n  \"position_offset\": %zu,\n", bp->n_positions,
                             bp->position_offset);
