@@ -152,18 +152,14 @@ static void put_numbers(const struct dg_bulk_job *job, struct dg_json_out *out)
 
 static void put_members(const struct dg_bulk_job *job, enum dg_bulk_state state, struct dg_json_out *out)
 {
-    dg_json_out_key(out, "id");
-    dg_json_out_cstr(out, job->id);
-    dg_json_out_key(out, "state");
-    dg_json_out_cstr(out, state_words[state]);
-    dg_json_out_key(out, "format");
-    dg_json_out_cstr(out, format_words[job->format]);
+    dg_json_out_put_cstr(out, "id", job->id);
+    dg_json_out_put_cstr(out, "state", state_words[state]);
+    dg_json_out_put_cstr(out, "format", format_words[job->format]);
     put_numbers(job, out);
     dg_json_out_key(out, "options");
     dg_json_out_raw(out, job->options);
     if (job->state == DG_BULK_FAILED) {
-        dg_json_out_key(out, "error");
-        dg_json_out_cstr(out, dg_why_text(&job->why, job->err));
+        dg_json_out_put_cstr(out, "error", dg_why_text(&job->why, job->err));
     }
 }
 
@@ -180,12 +176,9 @@ static enum dg_err put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
     struct dg_json_out out;
     dg_json_out_init(&out, buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "version");
-    dg_json_out_int(&out, 1);
-    dg_json_out_key(&out, "owner");
-    dg_json_out_cstr(&out, job->owner);
-    dg_json_out_key(&out, "models");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_int(&out, "version", 1);
+    dg_json_out_put_cstr(&out, "owner", job->owner);
+    dg_json_out_put_open(&out, "models", '[');
     for (size_t i = 0; i < job->ask.request.n_only; i++)
         dg_json_out_cstr(&out, job->ask.request.only[i]);
     dg_json_out_close(&out, ']');

@@ -50,17 +50,12 @@ static enum dg_err put_error(struct dg_bulk_line *line, const struct dg_failure 
         return DG_OK;
     dg_json_out_init(&out, &line->answer);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "line");
-    dg_json_out_uint(&out, line->number);
-    dg_json_out_key(&out, "error");
-    dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "code");
-    dg_json_out_cstr(&out, failure->code);
-    dg_json_out_key(&out, "message");
-    dg_json_out_cstr(&out, failure->message);
+    dg_json_out_put_uint(&out, "line", line->number);
+    dg_json_out_put_open(&out, "error", '{');
+    dg_json_out_put_cstr(&out, "code", failure->code);
+    dg_json_out_put_cstr(&out, "message", failure->message);
     if (failure->field) {
-        dg_json_out_key(&out, "field");
-        dg_json_out_cstr(&out, failure->field);
+        dg_json_out_put_cstr(&out, "field", failure->field);
     }
     dg_json_out_close(&out, '}');
     dg_json_out_close(&out, '}');

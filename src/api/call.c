@@ -7,11 +7,12 @@
 #include "api/call.h"
 #include "api/api_int.h"
 #include "base/json_out.h"
+#include "net/proto/sse.h"
 
 #include <sodium.h>
 #include <string.h>
 
-enum { ID_RANDOM_BYTES = 16, LIST_MAX = 16 << 20 };
+enum { ID_RANDOM_BYTES = 16, LIST_MAX = 16 << 20, EVENT_MAX = 512 << 20, FAILURE_MAX = 64 << 10 };
 
 static bool is_sane_id(struct dg_span id)
 {
@@ -114,24 +115,50 @@ void dg_call_begin_stream(struct dg_call *call, const char *type)
     dg_http_reply_begin(call->req, 200, type);
 }
 
+void dg_call_event(struct dg_call *call, const char *name, struct dg_span json)
+{
+    struct dg_buf buf;
+    dg_buf_init(&buf, EVENT_MAX);
+    if (dg_sse_event(&buf, name, json) == DG_OK)
+        (void)!dg_http_reply_write(call->req, dg_buf_span(&buf));
+    dg_buf_deinit(&buf);
+}
+
+void dg_call_event_failure(struct dg_call *call, const char *name, const struct dg_failure *failure)
+{
+    struct dg_buf buf;
+    dg_buf_init(&buf, FAILURE_MAX);
+    if (dg_call_error_json(&buf, failure, dg_span_cstr(call->id)) == DG_OK)
+        dg_call_event(call, name, dg_buf_span(&buf));
+    dg_buf_deinit(&buf);
+}
+
+void dg_call_took(struct dg_call *call, uint64_t tokens_in, uint64_t tokens_out, uint64_t queue_ns, uint64_t total_ns)
+{
+    call->tokens_in = tokens_in;
+    call->tokens_out = tokens_out;
+    call->queue_us = queue_ns / 1000;
+    call->compute_us = (total_ns - queue_ns) / 1000;
+}
+
 void dg_call_put_failure(struct dg_json_out *out, const struct dg_failure *failure)
 {
-    dg_json_out_key(out, "code");
-    dg_json_out_cstr(out, failure->code);
-    dg_json_out_key(out, "message");
-    dg_json_out_cstr(out, failure->message);
+    dg_json_out_put_cstr(out, "code", failure->code);
+    dg_json_out_put_cstr(out, "message", failure->message);
     if (failure->field) {
-        dg_json_out_key(out, "field");
-        dg_json_out_cstr(out, failure->field);
+        dg_json_out_put_cstr(out, "field", failure->field);
     }
     if (failure->has_limit) {
-        dg_json_out_key(out, "limit");
-        dg_json_out_int(out, failure->limit);
+        dg_json_out_put_int(out, "limit", failure->limit);
     }
     if (failure->retry_after_s) {
-        dg_json_out_key(out, "retry_after");
-        dg_json_out_uint(out, failure->retry_after_s);
+        dg_json_out_put_uint(out, "retry_after", failure->retry_after_s);
     }
+}
+
+void dg_call_put_millis(struct dg_json_out *out, const char *key, uint64_t ns)
+{
+    dg_json_out_put_real(out, key, (double)(ns / 1000) / 1000.0, 9);
 }
 
 enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *failure,
@@ -140,12 +167,10 @@ enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *fail
     struct dg_json_out out;
     dg_json_out_init(&out, buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "error");
-    dg_json_out_open(&out, '{');
+    dg_json_out_put_open(&out, "error", '{');
     dg_call_put_failure(&out, failure);
     dg_json_out_close(&out, '}');
-    dg_json_out_key(&out, "request_id");
-    dg_json_out_string(&out, request_id);
+    dg_json_out_put_string(&out, "request_id", request_id);
     dg_json_out_close(&out, '}');
     return dg_json_out_end(&out);
 }
@@ -158,8 +183,7 @@ void dg_call_json_list(struct dg_call *call, const char *name,
     dg_buf_init(&buf, LIST_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, name);
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, name, '[');
     fill(call, &out);
     dg_json_out_close(&out, ']');
     dg_json_out_close(&out, '}');

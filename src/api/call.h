@@ -96,12 +96,22 @@ void dg_call_add_headers(struct dg_call *call);
 /* Begins a streamed answer with the headers that every answer has. */
 void dg_call_begin_stream(struct dg_call *call, const char *type);
 
+/* One server-sent event of such an answer; `name` may be NULL. A client that is gone is told by on_gone. */
+void dg_call_event(struct dg_call *call, const char *name, struct dg_span json);
+void dg_call_event_failure(struct dg_call *call, const char *name, const struct dg_failure *failure); /* the error object */
+
+/* What the answer took, for the access log. */
+void dg_call_took(struct dg_call *call, uint64_t tokens_in, uint64_t tokens_out, uint64_t queue_ns, uint64_t total_ns);
+
 /* {"NAME":[...]}, whose items `fill` puts; 503 when there is no memory for them. */
 void dg_call_json_list(struct dg_call *call, const char *name,
                        void (*fill)(struct dg_call *call, struct dg_json_out *out));
 
 /* Its members, code and message first, into an object that is open. */
 void dg_call_put_failure(struct dg_json_out *out, const struct dg_failure *failure);
+
+/* A time as the answers tell it: milliseconds, with its microseconds behind the point. */
+void dg_call_put_millis(struct dg_json_out *out, const char *key, uint64_t ns);
 
 /* The error object alone, appended to buf (for streams and WebSockets). */
 enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *failure,

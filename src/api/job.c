@@ -59,8 +59,7 @@ void dg_job_free_all(struct dg_list *all)
 static void put_alignment(struct dg_json_out *out, const struct dg_engine_sentence *sentence)
 {
     const struct dg_engine_answer *best = &sentence->answers[0];
-    dg_json_out_key(out, "alignment");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "alignment", '[');
     for (size_t t = 0; best->alignment && t < best->n_ids; t++) {
         const float *row = best->alignment + t * sentence->n_source;
         size_t top = 0;
@@ -78,15 +77,12 @@ static void put_alignment(struct dg_json_out *out, const struct dg_engine_senten
 
 static void put_tokens(struct dg_json_out *out, const struct dg_engine_answer *answer)
 {
-    dg_json_out_key(out, "tokens");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "tokens", '[');
     for (size_t t = 0; t < answer->n_ids; t++) {
         dg_json_out_open(out, '{');
-        dg_json_out_key(out, "id");
-        dg_json_out_int(out, answer->ids[t]);
+        dg_json_out_put_int(out, "id", answer->ids[t]);
         if (answer->logprobs) {
-            dg_json_out_key(out, "logprob");
-            dg_json_out_real(out, answer->logprobs[t], 6);
+            dg_json_out_put_real(out, "logprob", answer->logprobs[t], 6);
         }
         dg_json_out_close(out, '}');
     }
@@ -101,20 +97,14 @@ static enum dg_err put_sentence(struct dg_job_item *item, const struct dg_engine
         return DG_ERR_NOMEM;
     dg_json_out_init(&out, &item->sentences);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "start");
-    dg_json_out_uint(&out, sentence->at);
-    dg_json_out_key(&out, "length");
-    dg_json_out_uint(&out, sentence->len);
+    dg_json_out_put_uint(&out, "start", sentence->at);
+    dg_json_out_put_uint(&out, "length", sentence->len);
     if (sentence->n_answers > 0) {
         const struct dg_engine_answer *best = &sentence->answers[0];
-        dg_json_out_key(&out, "text");
-        dg_json_out_string(&out, best->text);
-        dg_json_out_key(&out, "finish");
-        dg_json_out_cstr(&out, dg_finish_name(best->finish));
-        dg_json_out_key(&out, "logprob");
-        dg_json_out_real(&out, best->logprob, 8);
-        dg_json_out_key(&out, "score");
-        dg_json_out_real(&out, best->score, 8);
+        dg_json_out_put_string(&out, "text", best->text);
+        dg_json_out_put_cstr(&out, "finish", dg_finish_name(best->finish));
+        dg_json_out_put_real(&out, "logprob", best->logprob, 8);
+        dg_json_out_put_real(&out, "score", best->score, 8);
         if (ask->want_tokens)
             put_tokens(&out, best);
         if (ask->want_alignment)
@@ -197,8 +187,7 @@ static enum dg_err finish_alternatives(struct dg_job_item *item, struct dg_span 
 
 static void put_alternatives(struct dg_json_out *out, const struct dg_job_item *item)
 {
-    dg_json_out_key(out, "alternatives");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "alternatives", '[');
     for (int k = 1; k <= item->job->ask.alternatives; k++)
         if (item->alternatives[k].len)
             dg_json_out_string(out, dg_buf_span(&item->alternatives[k]));
@@ -234,26 +223,19 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
     dg_json_out_open(&out, '{');
     dg_json_out_key(&out, "text");
     put_text(&out, item, result->text);
-    dg_json_out_key(&out, "source");
-    dg_json_out_cstr(&out, result->source && *result->source ? result->source : NULL);
+    dg_json_out_put_cstr(&out, "source", result->source && *result->source ? result->source : NULL);
     if (result->detected) {
-        dg_json_out_key(&out, "detected");
-        dg_json_out_open(&out, '{');
-        dg_json_out_key(&out, "language");
-        dg_json_out_cstr(&out, result->detected);
-        dg_json_out_key(&out, "confidence");
-        dg_json_out_real(&out, (double)result->confidence, 4);
+        dg_json_out_put_open(&out, "detected", '{');
+        dg_json_out_put_cstr(&out, "language", result->detected);
+        dg_json_out_put_real(&out, "confidence", (double)result->confidence, 4);
         dg_json_out_close(&out, '}');
     }
-    dg_json_out_key(&out, "finish");
-    dg_json_out_cstr(&out, dg_finish_name(result->finish));
+    dg_json_out_put_cstr(&out, "finish", dg_finish_name(result->finish));
     if (result->repaired) {
-        dg_json_out_key(&out, "repaired");
-        dg_json_out_bool(&out, true);
+        dg_json_out_put_bool(&out, "repaired", true);
     }
     if (result->n_lost > 0) {
-        dg_json_out_key(&out, "lost");
-        dg_json_out_open(&out, '[');
+        dg_json_out_put_open(&out, "lost", '[');
         for (size_t i = 0; i < result->n_lost; i++)
             dg_json_out_string(&out, result->lost[i]);
         dg_json_out_close(&out, ']');
@@ -272,8 +254,7 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
             dg_json_out_null(&out);
     }
     if (wants_sentences(ask)) {
-        dg_json_out_key(&out, "sentences");
-        dg_json_out_open(&out, '[');
+        dg_json_out_put_open(&out, "sentences", '[');
         err = put_sentences(&out, item, result);
         dg_json_out_close(&out, ']');
     }
@@ -281,24 +262,13 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
     return err ? err : dg_json_out_end(&out);
 }
 
-static void put_millis(struct dg_json_out *out, const char *key, uint64_t ns)
-{
-    dg_json_out_key(out, key);
-    dg_json_out_real(out, (double)(ns / 1000) / 1000.0, 9);
-}
-
 static void put_usage(struct dg_json_out *out, const struct dg_job *job)
 {
-    dg_json_out_key(out, "usage");
-    dg_json_out_open(out, '{');
-    dg_json_out_key(out, "characters");
-    dg_json_out_uint(out, job->n_characters);
-    dg_json_out_key(out, "sentences");
-    dg_json_out_uint(out, job->n_sentences);
-    dg_json_out_key(out, "input_tokens");
-    dg_json_out_uint(out, job->n_tokens_in);
-    dg_json_out_key(out, "output_tokens");
-    dg_json_out_uint(out, job->n_tokens_out);
+    dg_json_out_put_open(out, "usage", '{');
+    dg_json_out_put_uint(out, "characters", job->n_characters);
+    dg_json_out_put_uint(out, "sentences", job->n_sentences);
+    dg_json_out_put_uint(out, "input_tokens", job->n_tokens_in);
+    dg_json_out_put_uint(out, "output_tokens", job->n_tokens_out);
     dg_json_out_close(out, '}');
 }
 
@@ -309,14 +279,12 @@ enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf)
     dg_buf_init(&text, 4096);
     dg_json_out_init(&out, &text);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "model");
-    dg_json_out_cstr(&out, job->model);
+    dg_json_out_put_cstr(&out, "model", job->model);
     put_usage(&out, job);
-    dg_json_out_key(&out, "timing");
-    dg_json_out_open(&out, '{');
-    put_millis(&out, "queue_ms", job->queue_ns);
-    put_millis(&out, "first_token_ms", job->first_ns);
-    put_millis(&out, "total_ms", job->total_ns);
+    dg_json_out_put_open(&out, "timing", '{');
+    dg_call_put_millis(&out, "queue_ms", job->queue_ns);
+    dg_call_put_millis(&out, "first_token_ms", job->first_ns);
+    dg_call_put_millis(&out, "total_ms", job->total_ns);
     dg_json_out_close(&out, '}');
     dg_json_out_close(&out, '}');
     enum dg_err err = dg_json_out_end(&out);

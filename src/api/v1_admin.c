@@ -53,26 +53,19 @@ static void answer(struct dg_call *call, int status, const char *text)
 
 /* ---- Looking ------------------------------------------------------------------------------------ */
 
-static void put_uint(struct dg_json_out *out, const char *name, uint64_t value)
-{
-    dg_json_out_key(out, name);
-    dg_json_out_uint(out, value);
-}
-
 static void put_engine(struct dg_json_out *out, struct dg_engine *engine)
 {
     struct dg_sched_stats stats;
     dg_engine_read_stats(engine, &stats);
-    put_uint(out, "models", dg_engine_n_models(engine));
-    dg_json_out_key(out, "sentences");
-    dg_json_out_open(out, '{');
-    put_uint(out, "waiting", stats.n_waiting);
-    put_uint(out, "running", stats.n_running);
-    put_uint(out, "done", stats.n_done);
-    put_uint(out, "refused", stats.n_refused);
-    put_uint(out, "cancelled", stats.n_cancelled);
-    put_uint(out, "timed_out", stats.n_timed_out);
-    put_uint(out, "failed", stats.n_failed);
+    dg_json_out_put_uint(out, "models", dg_engine_n_models(engine));
+    dg_json_out_put_open(out, "sentences", '{');
+    dg_json_out_put_uint(out, "waiting", stats.n_waiting);
+    dg_json_out_put_uint(out, "running", stats.n_running);
+    dg_json_out_put_uint(out, "done", stats.n_done);
+    dg_json_out_put_uint(out, "refused", stats.n_refused);
+    dg_json_out_put_uint(out, "cancelled", stats.n_cancelled);
+    dg_json_out_put_uint(out, "timed_out", stats.n_timed_out);
+    dg_json_out_put_uint(out, "failed", stats.n_failed);
     dg_json_out_close(out, '}');
 }
 
@@ -80,23 +73,21 @@ static void put_server(struct dg_json_out *out, const struct dg_server *server)
 {
     struct dg_server_stats stats;
     dg_server_stats(server, &stats);
-    put_uint(out, "connections", stats.connections);
-    put_uint(out, "websockets", stats.websockets);
-    dg_json_out_key(out, "draining");
-    dg_json_out_bool(out, dg_server_is_draining(server));
+    dg_json_out_put_uint(out, "connections", stats.connections);
+    dg_json_out_put_uint(out, "websockets", stats.websockets);
+    dg_json_out_put_bool(out, "draining", dg_server_is_draining(server));
 }
 
 static void put_jobs(struct dg_json_out *out, const struct dg_bulk *bulk)
 {
     struct dg_bulk_stats stats;
     dg_bulk_read_stats(bulk, &stats);
-    dg_json_out_key(out, "jobs");
-    dg_json_out_open(out, '{');
-    put_uint(out, "waiting", stats.n_waiting);
-    put_uint(out, "running", stats.n_running);
-    put_uint(out, "over", stats.n_over);
-    put_uint(out, "lines", stats.n_lines);
-    put_uint(out, "bytes", stats.bytes);
+    dg_json_out_put_open(out, "jobs", '{');
+    dg_json_out_put_uint(out, "waiting", stats.n_waiting);
+    dg_json_out_put_uint(out, "running", stats.n_running);
+    dg_json_out_put_uint(out, "over", stats.n_over);
+    dg_json_out_put_uint(out, "lines", stats.n_lines);
+    dg_json_out_put_uint(out, "bytes", stats.bytes);
     dg_json_out_close(out, '}');
 }
 
@@ -108,13 +99,10 @@ void dg_api_v1_admin_status(struct dg_call *call)
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "version");
-    dg_json_out_cstr(&out, api->opts.version);
-    dg_json_out_key(&out, "uptime_seconds");
-    dg_json_out_uint(&out, (dg_clock_now(&api->clock) - api->started_ns) / DG_CLOCK_S);
+    dg_json_out_put_cstr(&out, "version", api->opts.version);
+    dg_json_out_put_uint(&out, "uptime_seconds", (dg_clock_now(&api->clock) - api->started_ns) / DG_CLOCK_S);
     if (api->admin) {
-        dg_json_out_key(&out, "log_level");
-        dg_json_out_cstr(&out, dg_log_level_name(api->admin->log_level(api->admin_user)));
+        dg_json_out_put_cstr(&out, "log_level", dg_log_level_name(api->admin->log_level(api->admin_user)));
     }
     if (api->server)
         put_server(&out, api->server);

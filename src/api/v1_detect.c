@@ -20,10 +20,8 @@ enum { CANDIDATES = 3, ANSWER_MAX = 64 << 20, JSON_VALUES_MAX = 200 * 1000, MUCH
 
 static void put_guess(struct dg_json_out *out, const struct dg_langid_guess *guess)
 {
-    dg_json_out_key(out, "language");
-    dg_json_out_cstr(out, guess ? guess->tag : NULL);
-    dg_json_out_key(out, "confidence");
-    dg_json_out_real(out, guess ? (double)guess->confidence : 0.0, 4);
+    dg_json_out_put_cstr(out, "language", guess ? guess->tag : NULL);
+    dg_json_out_put_real(out, "confidence", guess ? (double)guess->confidence : 0.0, 4);
 }
 
 static enum dg_err put_detection(struct dg_json_out *out, const struct dg_engine *engine,
@@ -36,8 +34,7 @@ static enum dg_err put_detection(struct dg_json_out *out, const struct dg_engine
         return err;
     dg_json_out_open(out, '{');
     put_guess(out, n ? &guesses[0] : NULL);
-    dg_json_out_key(out, "candidates");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "candidates", '[');
     for (size_t i = 0; i < n; i++) {
         dg_json_out_open(out, '{');
         put_guess(out, &guesses[i]);
@@ -83,8 +80,7 @@ static void run(struct dg_task *task)
     struct dg_json_out out;
     dg_json_out_init(&out, &work->json);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "detections");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, "detections", '[');
     for (size_t i = 0; !work->err && i < work->n; i++)
         work->err = put_detection(&out, work->engine, work->texts[i], &work->why);
     dg_json_out_close(&out, ']');

@@ -12,30 +12,15 @@
 #include "api/ask.h"
 #include "api/gen.h"
 #include "base/json_out.h"
-#include "base/mem.h"
-#include "net/proto/sse.h"
 
 enum { EVENT_MAX = 512 << 20, JSON_VALUES_MAX = 1000 };
 
 static void log_totals(struct dg_call *call, const struct dg_gen *gen)
 {
-    call->tokens_in = gen->n_tokens_in;
-    call->tokens_out = gen->n_tokens_out;
-    call->queue_us = gen->queue_ns / 1000;
-    call->compute_us = (gen->total_ns - gen->queue_ns) / 1000;
+    dg_call_took(call, gen->n_tokens_in, gen->n_tokens_out, gen->queue_ns, gen->total_ns);
 }
 
 /* ---- Server-sent events ------------------------------------------------------------------------- */
-
-static void send_event(struct dg_call *call, const char *event, struct dg_span json)
-{
-    struct dg_buf buf;
-    dg_buf_init(&buf, EVENT_MAX);
-    /* A client that is gone is told by on_gone; there is nothing to do about it here. */
-    if (dg_sse_event(&buf, event, json) == DG_OK)
-        (void)!dg_http_reply_write(call->req, dg_buf_span(&buf));
-    dg_buf_deinit(&buf);
-}
 
 static void on_delta(void *owner, struct dg_span text)
 {
@@ -45,11 +30,10 @@ static void on_delta(void *owner, struct dg_span text)
     dg_buf_init(&buf, EVENT_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "text");
-    dg_json_out_string(&out, text);
+    dg_json_out_put_string(&out, "text", text);
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
-        send_event(call, "token", dg_buf_span(&buf));
+        dg_call_event(call, "token", dg_buf_span(&buf));
     dg_buf_deinit(&buf);
 }
 
@@ -58,15 +42,11 @@ static void on_stream_over(void *owner, struct dg_gen *gen)
     struct dg_call *call = owner;
     log_totals(call, gen);
     if (!gen->err) {
-        send_event(call, "done", dg_buf_span(&gen->answer));
+        dg_call_event(call, "done", dg_buf_span(&gen->answer));
     } else {
-        struct dg_failure failure = dg_gen_failure(gen);
-        struct dg_buf buf;
-        dg_buf_init(&buf, EVENT_MAX);
+        const struct dg_failure failure = dg_gen_failure(gen);
         dg_gate_refund(call, failure.status);
-        if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
-            send_event(call, "error", dg_buf_span(&buf));
-        dg_buf_deinit(&buf);
+        dg_call_event_failure(call, "error", &failure);
     }
     call->on_gone = NULL;
     dg_gen_drop(gen);

@@ -11,15 +11,13 @@
 
 static void put_text(struct dg_json_out *out, const char *key, const char *text)
 {
-    dg_json_out_key(out, key);
-    dg_json_out_cstr(out, text && *text ? text : NULL);
+    dg_json_out_put_cstr(out, key, text && *text ? text : NULL);
 }
 
 /* The known languages of one side. */
 static void put_side(struct dg_json_out *out, const char *key, const struct dg_lang *langs, size_t n)
 {
-    dg_json_out_key(out, key);
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, key, '[');
     for (size_t i = 0; i < n; i++)
         if (*langs[i].code)
             dg_json_out_cstr(out, langs[i].code);
@@ -28,8 +26,7 @@ static void put_side(struct dg_json_out *out, const char *key, const struct dg_l
 
 static void put_tasks(struct dg_json_out *out, unsigned can)
 {
-    dg_json_out_key(out, "tasks");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "tasks", '[');
     for (int task = 0; task < DG_N_TASKS; task++)
         if (can & 1u << task)
             dg_json_out_cstr(out, dg_read_task_name((enum dg_read_task)task));
@@ -40,8 +37,7 @@ static void put_tasks(struct dg_json_out *out, unsigned can)
 static void put_judges(struct dg_json_out *out, const char *list)
 {
     static const char between[] = ", \t";
-    dg_json_out_key(out, "judges");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "judges", '[');
     for (list += strspn(list, between); *list; list += strspn(list, between)) {
         const size_t n = strcspn(list, between);
         dg_json_out_string(out, dg_span_make(list, n));
@@ -64,18 +60,12 @@ static void put_model(struct dg_json_out *out, const struct dg_engine_model_info
     put_side(out, "sources", info->langs->sources, info->langs->n_sources);
     put_side(out, "targets", info->langs->targets, info->langs->n_targets);
     put_text(out, "state", dg_engine_model_state_name(info->state));
-    dg_json_out_key(out, "bytes");
-    dg_json_out_uint(out, info->bytes);
-    dg_json_out_key(out, "source_vocabulary");
-    dg_json_out_uint(out, info->n_source_words);
-    dg_json_out_key(out, "target_vocabulary");
-    dg_json_out_uint(out, info->n_target_words);
-    dg_json_out_key(out, "source_tokens_max");
-    dg_json_out_uint(out, info->source_max);
-    dg_json_out_key(out, "target_tokens_max");
-    dg_json_out_uint(out, info->target_max);
-    dg_json_out_key(out, "beam");
-    dg_json_out_uint(out, info->n_beams);
+    dg_json_out_put_uint(out, "bytes", info->bytes);
+    dg_json_out_put_uint(out, "source_vocabulary", info->n_source_words);
+    dg_json_out_put_uint(out, "target_vocabulary", info->n_target_words);
+    dg_json_out_put_uint(out, "source_tokens_max", info->source_max);
+    dg_json_out_put_uint(out, "target_tokens_max", info->target_max);
+    dg_json_out_put_uint(out, "beam", info->n_beams);
     dg_json_out_close(out, '}');
 }
 
@@ -104,8 +94,7 @@ static void put_language(struct dg_json_out *out, const struct dg_languages *lan
     dg_json_out_open(out, '{');
     put_text(out, "code", from->tag.text);
     put_text(out, "name", from->name);
-    dg_json_out_key(out, "targets");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "targets", '[');
     for (size_t i = 0; i < langs->n; i++)
         if (&langs->items[i] != from && (langs->items[i].sides & DG_LANGUAGE_TARGET) &&
             dg_languages_lead(langs, from, &langs->items[i]))

@@ -28,18 +28,6 @@ struct viewer {
 
 /* ---- Text ---------------------------------------------------------------------------------------- */
 
-static void put_uint(struct dg_json_out *out, const char *name, uint64_t value)
-{
-    dg_json_out_key(out, name);
-    dg_json_out_uint(out, value);
-}
-
-static void put_cstr(struct dg_json_out *out, const char *name, const char *value)
-{
-    dg_json_out_key(out, name);
-    dg_json_out_cstr(out, value);
-}
-
 static void put_row(struct dg_json_out *out, const float *row)
 {
     dg_json_out_open(out, '[');
@@ -52,17 +40,15 @@ static void put_row(struct dg_json_out *out, const float *row)
 static uint64_t put_log(struct dg_json_out *out, struct dg_log *log, uint64_t after)
 {
     struct dg_log_kept event;
-    dg_json_out_key(out, "log");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "log", '[');
     while (dg_log_recent(log, after, &event, 1) == 1) {
         after = event.number;
         dg_json_out_open(out, '{');
-        put_uint(out, "number", event.number);
-        dg_json_out_key(out, "time");
-        dg_json_out_real(out, (double)(event.wall_ns / DG_CLOCK_MS) / 1e3, 14);
-        put_cstr(out, "level", dg_log_level_name(event.level));
-        put_cstr(out, "module", event.module);
-        put_cstr(out, "text", event.text);
+        dg_json_out_put_uint(out, "number", event.number);
+        dg_json_out_put_real(out, "time", (double)(event.wall_ns / DG_CLOCK_MS) / 1e3, 14);
+        dg_json_out_put_cstr(out, "level", dg_log_level_name(event.level));
+        dg_json_out_put_cstr(out, "module", event.module);
+        dg_json_out_put_cstr(out, "text", event.text);
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');
@@ -71,24 +57,23 @@ static uint64_t put_log(struct dg_json_out *out, struct dg_log *log, uint64_t af
 
 static void put_models(struct dg_json_out *out, struct dg_engine *engine)
 {
-    dg_json_out_key(out, "models");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "models", '[');
     for (size_t i = 0; i < dg_engine_n_models(engine); i++) {
         struct dg_engine_model_info info = dg_engine_model_info(engine, i);
         struct dg_sched_stats stats;
         dg_engine_read_model_stats(engine, i, &stats);
         dg_json_out_open(out, '{');
-        put_cstr(out, "name", info.name);
-        put_cstr(out, "source", info.source);
-        put_cstr(out, "target", info.target);
-        put_cstr(out, "state", dg_engine_model_state_name(info.state));
+        dg_json_out_put_cstr(out, "name", info.name);
+        dg_json_out_put_cstr(out, "source", info.source);
+        dg_json_out_put_cstr(out, "target", info.target);
+        dg_json_out_put_cstr(out, "state", dg_engine_model_state_name(info.state));
         if (*info.failure)
-            put_cstr(out, "failure", info.failure);
-        put_uint(out, "bytes", info.bytes);
-        put_uint(out, "waiting", stats.n_waiting);
-        put_uint(out, "running", stats.n_running);
-        put_uint(out, "done", stats.n_done);
-        put_uint(out, "tokens_out", stats.n_tokens_out);
+            dg_json_out_put_cstr(out, "failure", info.failure);
+        dg_json_out_put_uint(out, "bytes", info.bytes);
+        dg_json_out_put_uint(out, "waiting", stats.n_waiting);
+        dg_json_out_put_uint(out, "running", stats.n_running);
+        dg_json_out_put_uint(out, "done", stats.n_done);
+        dg_json_out_put_uint(out, "tokens_out", stats.n_tokens_out);
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');
@@ -96,14 +81,13 @@ static void put_models(struct dg_json_out *out, struct dg_engine *engine)
     struct dg_engine_cache_stats cache;
     dg_engine_read_memory(engine, &memory);
     dg_engine_read_cache_stats(engine, &cache);
-    dg_json_out_key(out, "memory");
-    dg_json_out_open(out, '{');
-    put_uint(out, "models", memory.models);
-    put_uint(out, "models_max", memory.models_max);
-    put_uint(out, "texts", memory.texts);
-    put_uint(out, "cache", cache.bytes);
-    put_uint(out, "cache_max", cache.bytes_max);
-    put_uint(out, "waiting_for_model", memory.n_waiting);
+    dg_json_out_put_open(out, "memory", '{');
+    dg_json_out_put_uint(out, "models", memory.models);
+    dg_json_out_put_uint(out, "models_max", memory.models_max);
+    dg_json_out_put_uint(out, "texts", memory.texts);
+    dg_json_out_put_uint(out, "cache", cache.bytes);
+    dg_json_out_put_uint(out, "cache_max", cache.bytes_max);
+    dg_json_out_put_uint(out, "waiting_for_model", memory.n_waiting);
     dg_json_out_close(out, '}');
 }
 
@@ -111,23 +95,21 @@ static void put_models(struct dg_json_out *out, struct dg_engine *engine)
 static void put_refusals(struct dg_json_out *out, const struct dg_api *api)
 {
     const struct dg_live *live = &api->live;
-    dg_json_out_key(out, "refusals");
-    dg_json_out_open(out, '{');
+    dg_json_out_put_open(out, "refusals", '{');
     for (size_t i = 0; i < DG_N_REFUSALS; i++)
-        put_uint(out, dg_gate_refusal_name(i), api->refusals[i]);
-    put_uint(out, "queue_full", live->sched.n_refused);
-    put_uint(out, "connection_limit", live->server.refused);
+        dg_json_out_put_uint(out, dg_gate_refusal_name(i), api->refusals[i]);
+    dg_json_out_put_uint(out, "queue_full", live->sched.n_refused);
+    dg_json_out_put_uint(out, "connection_limit", live->server.refused);
     dg_json_out_close(out, '}');
-    dg_json_out_key(out, "failures");
-    dg_json_out_open(out, '{');
-    put_uint(out, "sentences_failed", live->sched.n_failed);
-    put_uint(out, "sentences_timed_out", live->sched.n_timed_out);
-    put_uint(out, "sentences_cancelled", live->sched.n_cancelled);
-    put_uint(out, "connections_expired", live->server.expired);
-    put_uint(out, "connections_stalled", live->server.stalled);
-    put_uint(out, "loop_slow_turns", live->server.turns_slow);
-    put_uint(out, "workers_stalled", live->sched.n_stalled);
-    put_uint(out, "log_lines_lost", dg_log_lost(api->log));
+    dg_json_out_put_open(out, "failures", '{');
+    dg_json_out_put_uint(out, "sentences_failed", live->sched.n_failed);
+    dg_json_out_put_uint(out, "sentences_timed_out", live->sched.n_timed_out);
+    dg_json_out_put_uint(out, "sentences_cancelled", live->sched.n_cancelled);
+    dg_json_out_put_uint(out, "connections_expired", live->server.expired);
+    dg_json_out_put_uint(out, "connections_stalled", live->server.stalled);
+    dg_json_out_put_uint(out, "loop_slow_turns", live->server.turns_slow);
+    dg_json_out_put_uint(out, "workers_stalled", live->sched.n_stalled);
+    dg_json_out_put_uint(out, "log_lines_lost", dg_log_lost(api->log));
     dg_json_out_close(out, '}');
 }
 
@@ -147,19 +129,16 @@ static enum dg_err put_history(struct dg_api *api, struct dg_buf *text)
     dg_buf_init(&json, TEXT_MAX);
     dg_json_out_init(&out, &json);
     dg_json_out_open(&out, '{');
-    put_cstr(&out, "version", api->opts.version);
+    dg_json_out_put_cstr(&out, "version", api->opts.version);
     uint64_t uptime_s = (dg_clock_now(&api->clock) - api->started_ns) / DG_CLOCK_S;
-    put_uint(&out, "started", dg_clock_wall(&api->clock) / DG_CLOCK_S - uptime_s);
-    dg_json_out_key(&out, "instance");
-    dg_json_out_cstr(&out, api->instance);
-    put_uint(&out, "time", dg_clock_wall(&api->clock) / DG_CLOCK_S);
-    dg_json_out_key(&out, "columns");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_uint(&out, "started", dg_clock_wall(&api->clock) / DG_CLOCK_S - uptime_s);
+    dg_json_out_put_cstr(&out, "instance", api->instance);
+    dg_json_out_put_uint(&out, "time", dg_clock_wall(&api->clock) / DG_CLOCK_S);
+    dg_json_out_put_open(&out, "columns", '[');
     for (size_t c = 0; c < DG_LIVE_N_COLUMNS; c++)
         dg_json_out_cstr(&out, dg_live_column_name(c));
     dg_json_out_close(&out, ']');
-    dg_json_out_key(&out, "rows");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, "rows", '[');
     for (size_t i = 0; i < live->n; i++)
         put_row(&out, dg_live_row(live, i));
     dg_json_out_close(&out, ']');
@@ -177,9 +156,9 @@ static enum dg_err put_now(struct dg_api *api, struct dg_buf *text)
     dg_buf_init(&json, TEXT_MAX);
     dg_json_out_init(&out, &json);
     dg_json_out_open(&out, '{');
-    put_uint(&out, "time", live->wall_ns / DG_CLOCK_S);
-    put_uint(&out, "uptime_seconds", (live->taken_ns - api->started_ns) / DG_CLOCK_S);
-    put_uint(&out, "viewers", live->n_viewers);
+    dg_json_out_put_uint(&out, "time", live->wall_ns / DG_CLOCK_S);
+    dg_json_out_put_uint(&out, "uptime_seconds", (live->taken_ns - api->started_ns) / DG_CLOCK_S);
+    dg_json_out_put_uint(&out, "viewers", live->n_viewers);
     dg_json_out_key(&out, "row");
     put_row(&out, dg_live_row(live, live->n - 1));
     if (api->engine)

@@ -62,26 +62,20 @@ static void free_work(struct score_work *work)
 
 static void put_range(struct dg_json_out *out, const struct dg_score_token *token)
 {
-    dg_json_out_key(out, "start");
-    dg_json_out_uint(out, token->begin);
-    dg_json_out_key(out, "length");
-    dg_json_out_uint(out, token->end - token->begin);
+    dg_json_out_put_uint(out, "start", token->begin);
+    dg_json_out_put_uint(out, "length", token->end - token->begin);
 }
 
 static void put_tokens(struct score_work *work, const struct dg_score *score)
 {
     struct dg_json_out *out = &work->out;
-    dg_json_out_key(out, "tokens");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "tokens", '[');
     for (size_t i = 0; i < score->n_target; i++) {
         dg_json_out_open(out, '{');
-        dg_json_out_key(out, "id");
-        dg_json_out_int(out, score->target[i].id);
-        dg_json_out_key(out, "piece");
-        dg_json_out_string(out, dg_scoring_piece(work->scoring, score->target[i].id));
+        dg_json_out_put_int(out, "id", score->target[i].id);
+        dg_json_out_put_string(out, "piece", dg_scoring_piece(work->scoring, score->target[i].id));
         put_range(out, &score->target[i]);
-        dg_json_out_key(out, "logprob");
-        dg_json_out_real(out, (double)score->logprobs[i], 6);
+        dg_json_out_put_real(out, "logprob", (double)score->logprobs[i], 6);
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');
@@ -90,16 +84,14 @@ static void put_tokens(struct score_work *work, const struct dg_score *score)
 static void put_attention(struct score_work *work, const struct dg_score *score)
 {
     struct dg_json_out *out = &work->out;
-    dg_json_out_key(out, "source_tokens");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "source_tokens", '[');
     for (size_t s = 0; s < score->n_source; s++) {
         dg_json_out_open(out, '{');
         put_range(out, &score->source[s]);
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');
-    dg_json_out_key(out, "attention");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "attention", '[');
     for (size_t t = 0; t < score->n_target; t++) {
         dg_json_out_open(out, '[');
         for (size_t s = 0; s < score->n_source; s++)
@@ -116,10 +108,8 @@ static enum dg_err score_pair(struct score_work *work, size_t i)
     if (err)
         return err;
     dg_json_out_open(&work->out, '{');
-    dg_json_out_key(&work->out, "logprob");
-    dg_json_out_real(&work->out, score.logprob, 8);
-    dg_json_out_key(&work->out, "score");
-    dg_json_out_real(&work->out, score.logprob / pow((double)score.n_target, work->length_penalty), 8);
+    dg_json_out_put_real(&work->out, "logprob", score.logprob, 8);
+    dg_json_out_put_real(&work->out, "score", score.logprob / pow((double)score.n_target, work->length_penalty), 8);
     if (work->want_tokens)
         put_tokens(work, &score);
     if (score.attention)
@@ -136,8 +126,7 @@ static void run(struct dg_task *task)
     struct score_work *work = (struct score_work *)task;
     dg_json_out_init(&work->out, &work->json);
     dg_json_out_open(&work->out, '{');
-    dg_json_out_key(&work->out, "scores");
-    dg_json_out_open(&work->out, '[');
+    dg_json_out_put_open(&work->out, "scores", '[');
     for (size_t i = 0; i < work->n && !work->err; i++) {
         work->err = atomic_load(&work->is_cancelled) ? DG_ERR_CANCELLED : score_pair(work, i);
         if (work->err && work->n > 1)
@@ -151,29 +140,20 @@ static void run(struct dg_task *task)
 static void put_totals(struct score_work *work, uint64_t ns)
 {
     struct dg_json_out *out = &work->out;
-    dg_json_out_key(out, "model");
-    dg_json_out_cstr(out, dg_scoring_model(work->scoring));
+    dg_json_out_put_cstr(out, "model", dg_scoring_model(work->scoring));
     if (work->want_attention) {
         size_t n_layers, n_heads;
         dg_scoring_shape(work->scoring, &n_layers, &n_heads);
-        dg_json_out_key(out, "layers");
-        dg_json_out_uint(out, n_layers);
-        dg_json_out_key(out, "heads");
-        dg_json_out_uint(out, n_heads);
+        dg_json_out_put_uint(out, "layers", n_layers);
+        dg_json_out_put_uint(out, "heads", n_heads);
     }
-    dg_json_out_key(out, "usage");
-    dg_json_out_open(out, '{');
-    dg_json_out_key(out, "characters");
-    dg_json_out_uint(out, work->n_characters);
-    dg_json_out_key(out, "input_tokens");
-    dg_json_out_uint(out, work->n_source);
-    dg_json_out_key(out, "output_tokens");
-    dg_json_out_uint(out, work->n_target);
+    dg_json_out_put_open(out, "usage", '{');
+    dg_json_out_put_uint(out, "characters", work->n_characters);
+    dg_json_out_put_uint(out, "input_tokens", work->n_source);
+    dg_json_out_put_uint(out, "output_tokens", work->n_target);
     dg_json_out_close(out, '}');
-    dg_json_out_key(out, "timing");
-    dg_json_out_open(out, '{');
-    dg_json_out_key(out, "total_ms");
-    dg_json_out_real(out, (double)(ns / 1000) / 1000.0, 9);
+    dg_json_out_put_open(out, "timing", '{');
+    dg_json_out_put_real(out, "total_ms", (double)(ns / 1000) / 1000.0, 9);
     dg_json_out_close(out, '}');
     dg_json_out_close(out, '}');
 }

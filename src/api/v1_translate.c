@@ -11,17 +11,12 @@
 #include "api/aside.h"
 #include "api/job.h"
 #include "base/json_out.h"
-#include "base/mem.h"
-#include "net/proto/sse.h"
 
 enum { ANSWER_MAX = 512 << 20, JSON_VALUES_MAX = 200 * 1000 };
 
 static void log_totals(struct dg_call *call, const struct dg_job *job)
 {
-    call->tokens_in = job->n_tokens_in;
-    call->tokens_out = job->n_tokens_out;
-    call->queue_us = job->queue_ns / 1000;
-    call->compute_us = (job->total_ns - job->queue_ns) / 1000;
+    dg_call_took(call, job->n_tokens_in, job->n_tokens_out, job->queue_ns, job->total_ns);
 }
 
 static struct dg_failure failure_of(struct dg_job *job)
@@ -31,16 +26,6 @@ static struct dg_failure failure_of(struct dg_job *job)
 
 /* ---- Server-sent events ------------------------------------------------------------------------- */
 
-static void send_event(struct dg_call *call, const char *event, struct dg_span json)
-{
-    struct dg_buf buf;
-    dg_buf_init(&buf, ANSWER_MAX);
-    /* A client that is gone is told by on_gone; there is nothing to do about it here. */
-    if (dg_sse_event(&buf, event, json) == DG_OK)
-        (void)!dg_http_reply_write(call->req, dg_buf_span(&buf));
-    dg_buf_deinit(&buf);
-}
-
 static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
 {
     struct dg_call *call = owner;
@@ -49,13 +34,11 @@ static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "index");
-    dg_json_out_uint(&out, item->index);
-    dg_json_out_key(&out, "text");
-    dg_json_out_string(&out, text);
+    dg_json_out_put_uint(&out, "index", item->index);
+    dg_json_out_put_string(&out, "text", text);
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
-        send_event(call, "token", dg_buf_span(&buf));
+        dg_call_event(call, "token", dg_buf_span(&buf));
     dg_buf_deinit(&buf);
 }
 
@@ -67,19 +50,15 @@ static void on_sentence(void *owner, struct dg_job_item *item, const struct dg_e
     dg_buf_init(&buf, 4096);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "index");
-    dg_json_out_uint(&out, item->index);
-    dg_json_out_key(&out, "start");
-    dg_json_out_uint(&out, sentence->at);
-    dg_json_out_key(&out, "length");
-    dg_json_out_uint(&out, sentence->len);
+    dg_json_out_put_uint(&out, "index", item->index);
+    dg_json_out_put_uint(&out, "start", sentence->at);
+    dg_json_out_put_uint(&out, "length", sentence->len);
     if (sentence->n_answers > 0) {
-        dg_json_out_key(&out, "finish");
-        dg_json_out_cstr(&out, dg_finish_name(sentence->answers[0].finish));
+        dg_json_out_put_cstr(&out, "finish", dg_finish_name(sentence->answers[0].finish));
     }
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
-        send_event(call, "sentence", dg_buf_span(&buf));
+        dg_call_event(call, "sentence", dg_buf_span(&buf));
     dg_buf_deinit(&buf);
 }
 
@@ -90,13 +69,11 @@ static void on_stream_over(void *owner, struct dg_job *job)
     dg_buf_init(&buf, ANSWER_MAX);
     log_totals(call, job);
     if (!job->err && dg_job_answer(job, &buf) == DG_OK) {
-        send_event(call, "done", dg_buf_span(&buf));
+        dg_call_event(call, "done", dg_buf_span(&buf));
     } else {
-        struct dg_failure failure = failure_of(job);
+        const struct dg_failure failure = failure_of(job);
         dg_gate_refund(call, failure.status);
-        dg_buf_clear(&buf);
-        if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
-            send_event(call, "error", dg_buf_span(&buf));
+        dg_call_event_failure(call, "error", &failure);
     }
     dg_buf_deinit(&buf);
     call->on_gone = NULL;

@@ -31,13 +31,10 @@ static void put_key(struct dg_json_out *out, const struct dg_call *call)
         [DG_KEY_INTERACTIVE] = "interactive", [DG_KEY_NORMAL] = "normal", [DG_KEY_BULK] = "bulk"};
     const struct dg_who *who = &call->charge.who;
     const struct dg_key *key = call->api->access ? dg_access_key(call->api->access, who) : NULL;
-    dg_json_out_key(out, "key");
-    dg_json_out_cstr(out, key ? key->name : NULL);
-    dg_json_out_key(out, "role");
-    dg_json_out_cstr(out, key ? roles[who->role] : NULL);
+    dg_json_out_put_cstr(out, "key", key ? key->name : NULL);
+    dg_json_out_put_cstr(out, "role", key ? roles[who->role] : NULL);
     put_when(out, "expires", key ? key->expires_s : 0);
-    dg_json_out_key(out, "priority");
-    dg_json_out_cstr(out, priorities[who->priority]);
+    dg_json_out_put_cstr(out, "priority", priorities[who->priority]);
     dg_json_out_key(out, "models");
     if (!key || key->models.n == 0) {
         dg_json_out_null(out);
@@ -60,12 +57,9 @@ static void put_month(struct dg_json_out *out, const struct dg_call *call, const
         return;
     }
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "name");
-    dg_json_out_cstr(out, name);
-    dg_json_out_key(out, "requests");
-    dg_json_out_uint(out, verdict->month_requests);
-    dg_json_out_key(out, "characters");
-    dg_json_out_uint(out, verdict->month_characters);
+    dg_json_out_put_cstr(out, "name", name);
+    dg_json_out_put_uint(out, "requests", verdict->month_requests);
+    dg_json_out_put_uint(out, "characters", verdict->month_characters);
     dg_json_out_close(out, '}');
 }
 
@@ -73,21 +67,16 @@ static void put_limits(struct dg_json_out *out, const struct dg_quota_verdict *v
 {
     static const char *const names[DG_QUOTA_WINDOWS] = {"requests_per_minute", "characters_per_minute",
                                                         "characters_per_month"};
-    dg_json_out_key(out, "limits");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "limits", '[');
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++) {
         const struct dg_quota_state *state = &verdict->windows[w];
         if (state->limit == 0)
             continue;
         dg_json_out_open(out, '{');
-        dg_json_out_key(out, "name");
-        dg_json_out_cstr(out, names[w]);
-        dg_json_out_key(out, "limit");
-        dg_json_out_uint(out, state->limit);
-        dg_json_out_key(out, "remaining");
-        dg_json_out_uint(out, state->remaining);
-        dg_json_out_key(out, "reset");
-        dg_json_out_uint(out, state->reset_s);
+        dg_json_out_put_cstr(out, "name", names[w]);
+        dg_json_out_put_uint(out, "limit", state->limit);
+        dg_json_out_put_uint(out, "remaining", state->remaining);
+        dg_json_out_put_uint(out, "reset", state->reset_s);
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');

@@ -145,6 +145,52 @@ void dg_json_out_null(struct dg_json_out *out)
     dg_json_out_raw(out, DG_SPAN("null"));
 }
 
+/* ---- A key and its value --------------------------------------------------------------------------- */
+
+void dg_json_out_put_open(struct dg_json_out *out, const char *key, char bracket)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_open(out, bracket);
+}
+
+void dg_json_out_put_string(struct dg_json_out *out, const char *key, struct dg_span text)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_string(out, text);
+}
+
+void dg_json_out_put_cstr(struct dg_json_out *out, const char *key, const char *text)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_cstr(out, text);
+}
+
+void dg_json_out_put_int(struct dg_json_out *out, const char *key, int64_t value)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_int(out, value);
+}
+
+void dg_json_out_put_uint(struct dg_json_out *out, const char *key, uint64_t value)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_uint(out, value);
+}
+
+void dg_json_out_put_real(struct dg_json_out *out, const char *key, double value, int digits)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_real(out, value, digits);
+}
+
+void dg_json_out_put_bool(struct dg_json_out *out, const char *key, bool value)
+{
+    dg_json_out_key(out, key);
+    dg_json_out_bool(out, value);
+}
+
+/* ---- The end ---------------------------------------------------------------------------------------- */
+
 enum dg_err dg_json_out_end(struct dg_json_out *out)
 {
     assert(out->depth == 0 && out->need_comma);

@@ -7,12 +7,10 @@
  *     struct dg_json_out out;
  *     dg_json_out_init(&out, &buf);
  *     dg_json_out_open(&out, '{');
- *     dg_json_out_key(&out, "translations");
- *     dg_json_out_open(&out, '[');
+ *     dg_json_out_put_open(&out, "translations", '[');
  *     dg_json_out_string(&out, text);                     any bytes; see below
  *     dg_json_out_close(&out, ']');
- *     dg_json_out_key(&out, "score");
- *     dg_json_out_real(&out, -0.25, 0);
+ *     dg_json_out_put_real(&out, "score", -0.25, 0);
  *     dg_json_out_close(&out, '}');
  *     err = dg_json_out_end(&out);
  *
@@ -61,6 +59,15 @@ void dg_json_out_null(struct dg_json_out *out);
 
 /* A value that is JSON already. */
 void dg_json_out_raw(struct dg_json_out *out, struct dg_span json);
+
+/* A key and its value in one line. */
+void dg_json_out_put_open(struct dg_json_out *out, const char *key, char bracket);
+void dg_json_out_put_string(struct dg_json_out *out, const char *key, struct dg_span text);
+void dg_json_out_put_cstr(struct dg_json_out *out, const char *key, const char *text);
+void dg_json_out_put_int(struct dg_json_out *out, const char *key, int64_t value);
+void dg_json_out_put_uint(struct dg_json_out *out, const char *key, uint64_t value);
+void dg_json_out_put_real(struct dg_json_out *out, const char *key, double value, int digits);
+void dg_json_out_put_bool(struct dg_json_out *out, const char *key, bool value);
 
 /* After the last bracket: the first failure, or DG_OK. On failure the buffer is cut back to what it
  * held at init. */

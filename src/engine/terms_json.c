@@ -12,21 +12,14 @@ void dg_engine_put_terms(struct dg_json_out *out, const struct dg_engine_result 
     for (size_t i = 0; i < result->n_terms; i++) {
         const struct dg_engine_term *term = &result->terms[i];
         dg_json_out_open(out, '{');
-        dg_json_out_key(out, "source");
-        dg_json_out_string(out, term->term->source);
-        dg_json_out_key(out, "target");
-        dg_json_out_string(out, term->term->targets[0]);
-        dg_json_out_key(out, "start");
-        dg_json_out_uint(out, term->at);
-        dg_json_out_key(out, "length");
-        dg_json_out_uint(out, term->len);
-        dg_json_out_key(out, "used");
-        dg_json_out_bool(out, term->is_used);
+        dg_json_out_put_string(out, "source", term->term->source);
+        dg_json_out_put_string(out, "target", term->term->targets[0]);
+        dg_json_out_put_uint(out, "start", term->at);
+        dg_json_out_put_uint(out, "length", term->len);
+        dg_json_out_put_bool(out, "used", term->is_used);
         if (term->has_place) {
-            dg_json_out_key(out, "target_start");
-            dg_json_out_uint(out, term->said_at);
-            dg_json_out_key(out, "target_length");
-            dg_json_out_uint(out, term->said_len);
+            dg_json_out_put_uint(out, "target_start", term->said_at);
+            dg_json_out_put_uint(out, "target_length", term->said_len);
         }
         dg_json_out_close(out, '}');
     }
@@ -39,8 +32,7 @@ void dg_engine_put_glossary(struct dg_json_out *out, const struct dg_dictionary 
     for (size_t i = 0; i < dictionary->n; i++) {
         const struct dg_glossary_term *term = &dictionary->terms[i];
         dg_json_out_open(out, '{');
-        dg_json_out_key(out, "source");
-        dg_json_out_string(out, term->source);
+        dg_json_out_put_string(out, "source", term->source);
         dg_json_out_key(out, "target");
         if (term->n_targets > 1)
             dg_json_out_open(out, '[');
@@ -49,8 +41,7 @@ void dg_engine_put_glossary(struct dg_json_out *out, const struct dg_dictionary 
         if (term->n_targets > 1)
             dg_json_out_close(out, ']');
         if (term->exact) {
-            dg_json_out_key(out, "exact");
-            dg_json_out_bool(out, true);
+            dg_json_out_put_bool(out, "exact", true);
         }
         dg_json_out_close(out, '}');
     }

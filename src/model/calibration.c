@@ -118,8 +118,7 @@ enum dg_err dg_calibration_open(struct dg_calibration *calibration, const char *
 
 static enum dg_err put_judges(struct dg_json_out *out, const char *list)
 {
-    dg_json_out_key(out, "judges");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "judges", '[');
     while (*list) {
         while (is_between(*list))
             list++;
@@ -146,12 +145,9 @@ enum dg_err dg_calibration_save(const struct dg_calibration *calibration, const 
     dg_buf_init(&text, FILE_MAX);
     dg_json_out_init(&out, &text);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "scale");
-    dg_json_out_real(&out, calibration->scale, 9);
-    dg_json_out_key(&out, "bias");
-    dg_json_out_real(&out, calibration->bias, 9);
-    dg_json_out_key(&out, "probability");
-    dg_json_out_real(&out, calibration->probability, 9);
+    dg_json_out_put_real(&out, "scale", calibration->scale, 9);
+    dg_json_out_put_real(&out, "bias", calibration->bias, 9);
+    dg_json_out_put_real(&out, "probability", calibration->probability, 9);
     err = put_judges(&out, calibration->judges);
     if (!err)
         err = dg_buf_append_byte(&text, '\n');

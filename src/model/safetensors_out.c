@@ -45,17 +45,13 @@ static bool byte_len(const struct dg_safetensors_plan *item, size_t *len)
 static void print_entry(struct dg_json_out *json, const struct order *order, size_t begin)
 {
     const struct dg_safetensors_plan *item = order->item;
-    dg_json_out_key(json, item->name);
-    dg_json_out_open(json, '{');
-    dg_json_out_key(json, "dtype");
-    dg_json_out_cstr(json, dg_dtype_name(item->dtype));
-    dg_json_out_key(json, "shape");
-    dg_json_out_open(json, '[');
+    dg_json_out_put_open(json, item->name, '{');
+    dg_json_out_put_cstr(json, "dtype", dg_dtype_name(item->dtype));
+    dg_json_out_put_open(json, "shape", '[');
     for (unsigned i = 0; i < item->rank; i++)
         dg_json_out_uint(json, item->shape[i]);
     dg_json_out_close(json, ']');
-    dg_json_out_key(json, "data_offsets");
-    dg_json_out_open(json, '[');
+    dg_json_out_put_open(json, "data_offsets", '[');
     dg_json_out_uint(json, begin);
     dg_json_out_uint(json, begin + order->len);
     dg_json_out_close(json, ']');
@@ -69,10 +65,8 @@ static enum dg_err print_header(struct dg_buf *header, const struct order *order
     struct dg_json_out json;
     dg_json_out_init(&json, header);
     dg_json_out_open(&json, '{');
-    dg_json_out_key(&json, "__metadata__");
-    dg_json_out_open(&json, '{');
-    dg_json_out_key(&json, "format");
-    dg_json_out_cstr(&json, "pt");
+    dg_json_out_put_open(&json, "__metadata__", '{');
+    dg_json_out_put_cstr(&json, "format", "pt");
     dg_json_out_close(&json, '}');
     size_t begin = 0;
     for (size_t i = 0; i < n; i++) {

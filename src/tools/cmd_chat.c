@@ -110,14 +110,11 @@ static enum dg_err build_options(const struct chat *chat, struct dg_buf *json)
     dg_json_out_init(&out, json);
     dg_json_out_open(&out, '{');
     if (*chat->source) {
-        dg_json_out_key(&out, "source");
-        dg_json_out_cstr(&out, chat->source);
+        dg_json_out_put_cstr(&out, "source", chat->source);
     }
-    dg_json_out_key(&out, "target");
-    dg_json_out_cstr(&out, chat->target);
+    dg_json_out_put_cstr(&out, "target", chat->target);
     if (chat->alternatives) {
-        dg_json_out_key(&out, "alternatives");
-        dg_json_out_int(&out, chat->alternatives);
+        dg_json_out_put_int(&out, "alternatives", chat->alternatives);
     }
     dg_json_out_close(&out, '}');
     enum dg_err err = dg_json_out_end(&out);

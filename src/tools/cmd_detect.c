@@ -61,10 +61,8 @@ static enum dg_err print_json(const struct dg_langid_guess *guesses, size_t n, s
     dg_json_out_open(&json, '[');
     for (size_t i = 0; i < n; i++) {
         dg_json_out_open(&json, '{');
-        dg_json_out_key(&json, "language");
-        dg_json_out_cstr(&json, guesses[i].tag);
-        dg_json_out_key(&json, "confidence");
-        dg_json_out_real(&json, (double)guesses[i].confidence, 4);
+        dg_json_out_put_cstr(&json, "language", guesses[i].tag);
+        dg_json_out_put_real(&json, "confidence", (double)guesses[i].confidence, 4);
         dg_json_out_close(&json, '}');
     }
     dg_json_out_close(&json, ']');

@@ -140,23 +140,17 @@ static enum dg_err put_json(struct dg_buf *line, const struct dg_generated *resu
     struct dg_json_out out;
     dg_json_out_init(&out, line);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "text");
-    dg_json_out_string(&out, result->text);
+    dg_json_out_put_string(&out, "text", result->text);
     if (result->n_others) {
-        dg_json_out_key(&out, "others");
-        dg_json_out_open(&out, '[');
+        dg_json_out_put_open(&out, "others", '[');
         for (size_t i = 0; i < result->n_others; i++)
             dg_json_out_string(&out, result->others[i]);
         dg_json_out_close(&out, ']');
     }
-    dg_json_out_key(&out, "finish");
-    dg_json_out_cstr(&out, result->was_stopped ? "stop" : dg_finish_name(result->finish));
-    dg_json_out_key(&out, "logprob");
-    dg_json_out_real(&out, result->logprob, 8);
-    dg_json_out_key(&out, "input_tokens");
-    dg_json_out_uint(&out, result->n_tokens_in);
-    dg_json_out_key(&out, "output_tokens");
-    dg_json_out_uint(&out, result->n_tokens_out);
+    dg_json_out_put_cstr(&out, "finish", result->was_stopped ? "stop" : dg_finish_name(result->finish));
+    dg_json_out_put_real(&out, "logprob", result->logprob, 8);
+    dg_json_out_put_uint(&out, "input_tokens", result->n_tokens_in);
+    dg_json_out_put_uint(&out, "output_tokens", result->n_tokens_out);
     dg_json_out_close(&out, '}');
     enum dg_err err = dg_json_out_end(&out);
     return err ? err : dg_buf_append_byte(line, '\n');

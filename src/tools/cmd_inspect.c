@@ -331,23 +331,15 @@ static void print_card(const struct card *card, bool tensors)
 
 /* ---- For programs ------------------------------------------------------------------------------ */
 
-static void put_uint(struct dg_json_out *out, const char *key, uint64_t value)
-{
-    dg_json_out_key(out, key);
-    dg_json_out_uint(out, value);
-}
-
 static void put_text(struct dg_json_out *out, const char *key, const char *value)
 {
-    dg_json_out_key(out, key);
-    dg_json_out_cstr(out, value && value[0] ? value : NULL);
+    dg_json_out_put_cstr(out, key, value && value[0] ? value : NULL);
 }
 
 /* {"fr": "fra_Latn", ...}: tag and word of the vocabulary; null where there is none. */
 static void put_side(struct dg_json_out *out, const char *key, const struct dg_lang *langs, size_t n)
 {
-    dg_json_out_key(out, key);
-    dg_json_out_open(out, '{');
+    dg_json_out_put_open(out, key, '{');
     for (size_t i = 0; i < n; i++)
         if (*langs[i].code)
             put_text(out, langs[i].code, langs[i].token);
@@ -356,20 +348,18 @@ static void put_side(struct dg_json_out *out, const char *key, const struct dg_l
 
 static void put_stack(struct dg_json_out *out, const char *key, const struct dg_stack *stack)
 {
-    dg_json_out_key(out, key);
-    dg_json_out_open(out, '{');
-    put_uint(out, "layers", stack->n_layers);
-    put_uint(out, "heads", stack->H);
-    put_uint(out, "feed_forward", stack->F);
-    put_uint(out, "vocabulary", stack->V);
+    dg_json_out_put_open(out, key, '{');
+    dg_json_out_put_uint(out, "layers", stack->n_layers);
+    dg_json_out_put_uint(out, "heads", stack->H);
+    dg_json_out_put_uint(out, "feed_forward", stack->F);
+    dg_json_out_put_uint(out, "vocabulary", stack->V);
     dg_json_out_close(out, '}');
 }
 
 static void put_files(struct dg_json_out *out, const struct card *card)
 {
     struct dg_span rest = dg_buf_span(&card->hashes);
-    dg_json_out_key(out, "files");
-    dg_json_out_open(out, '{');
+    dg_json_out_put_open(out, "files", '{');
     while (rest.len) {
         const char *end = memchr(rest.ptr, '\n', rest.len);
         size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
@@ -382,19 +372,17 @@ static void put_files(struct dg_json_out *out, const struct card *card)
 
 static void put_tensors(struct dg_json_out *out, const struct card *card)
 {
-    dg_json_out_key(out, "tensors");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "tensors", '[');
     for (size_t i = 0; i < card->file.n_entries; i++) {
         const struct dg_safetensors_entry *entry = &card->file.entries[i];
         dg_json_out_open(out, '{');
         put_text(out, "name", entry->name);
         put_text(out, "type", dg_dtype_name(entry->dtype));
-        dg_json_out_key(out, "shape");
-        dg_json_out_open(out, '[');
+        dg_json_out_put_open(out, "shape", '[');
         for (unsigned d = 0; d < entry->rank; d++)
             dg_json_out_uint(out, entry->shape[d]);
         dg_json_out_close(out, ']');
-        put_uint(out, "bytes", entry->len);
+        dg_json_out_put_uint(out, "bytes", entry->len);
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');
@@ -430,7 +418,7 @@ static enum dg_err print_json(const struct card *card)
     put_text(&out, "norm", bp->norm_place == DG_NORM_PRE ? "pre" : "post");
     put_text(&out, "activation", dg_activation_name(bp->activation));
     put_text(&out, "positions", dg_positions_name(bp->positions));
-    put_uint(&out, "width", bp->D);
+    dg_json_out_put_uint(&out, "width", bp->D);
     put_stack(&out, "encoder_stack", &bp->encoder);
     put_stack(&out, "decoder_stack", &bp->decoder);
     put_text(&out, "source_language", card->source);
@@ -439,16 +427,14 @@ static enum dg_err print_json(const struct card *card)
         put_side(&out, "source_languages", card->langs->sources, card->langs->n_sources);
         put_side(&out, "target_languages", card->langs->targets, card->langs->n_targets);
     }
-    put_uint(&out, "parameters", card->n_parameters);
-    dg_json_out_key(&out, "weight_bytes");
-    dg_json_out_open(&out, '{');
+    dg_json_out_put_uint(&out, "parameters", card->n_parameters);
+    dg_json_out_put_open(&out, "weight_bytes", '{');
     for (size_t i = 0; i < 3; i++)
-        put_uint(&out, dg_dtype_name(served[i]), served_bytes(card, served[i]));
+        dg_json_out_put_uint(&out, dg_dtype_name(served[i]), served_bytes(card, served[i]));
     dg_json_out_close(&out, '}');
-    put_uint(&out, "file_bytes", card->file.file.len);
+    dg_json_out_put_uint(&out, "file_bytes", card->file.file.len);
     put_text(&out, "manifest", card->manifest);
-    dg_json_out_key(&out, "signed");
-    dg_json_out_bool(&out, card->is_signed);
+    dg_json_out_put_bool(&out, "signed", card->is_signed);
     put_files(&out, card);
     put_tensors(&out, card);
     dg_json_out_close(&out, '}');

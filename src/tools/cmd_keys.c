@@ -192,8 +192,7 @@ static void put_when(struct dg_json_out *out, const char *name, uint64_t seconds
 {
     char text[DG_WHEN_TEXT];
     dg_when_format(seconds, text);
-    dg_json_out_key(out, name);
-    dg_json_out_cstr(out, seconds ? text : NULL);
+    dg_json_out_put_cstr(out, name, seconds ? text : NULL);
 }
 
 static enum dg_err print_json(const struct dg_key *key)
@@ -204,8 +203,7 @@ static enum dg_err print_json(const struct dg_key *key)
     dg_buf_init(&line, LIST_MAX);
     dg_json_out_init(&out, &line);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "name");
-    dg_json_out_cstr(&out, key->name);
+    dg_json_out_put_cstr(&out, "name", key->name);
     put_when(&out, "created", key->created_s);
     put_when(&out, "expires", key->expires_s);
     put_when(&out, "old-until", key->old_until_s);

@@ -139,10 +139,8 @@ static enum dg_err print_labels(const struct dg_said *said, bool as_json, struct
     dg_json_out_open(&json, '[');
     for (size_t i = 0; i < said->n_labels; i++) {
         dg_json_out_open(&json, '{');
-        dg_json_out_key(&json, "label");
-        dg_json_out_string(&json, said->labels[i].name);
-        dg_json_out_key(&json, "probability");
-        dg_json_out_real(&json, (double)said->labels[i].score, 6);
+        dg_json_out_put_string(&json, "label", said->labels[i].name);
+        dg_json_out_put_real(&json, "probability", (double)said->labels[i].score, 6);
         dg_json_out_close(&json, '}');
     }
     dg_json_out_close(&json, ']');

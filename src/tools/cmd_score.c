@@ -110,17 +110,14 @@ static enum dg_err write_json(const struct work *work, const float *logprobs, si
     double sum = 0;
     dg_json_out_init(&out, text);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "token_logprobs");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, "token_logprobs", '[');
     for (size_t i = 0; i < n; i++) {
         sum += (double)logprobs[i];
         dg_json_out_real(&out, (double)logprobs[i], 9);
     }
     dg_json_out_close(&out, ']');
-    dg_json_out_key(&out, "logprob");
-    dg_json_out_real(&out, sum, 12);
-    dg_json_out_key(&out, "score");
-    dg_json_out_real(&out, sum / pow((double)n, work->flags->length_penalty), 12);
+    dg_json_out_put_real(&out, "logprob", sum, 12);
+    dg_json_out_put_real(&out, "score", sum / pow((double)n, work->flags->length_penalty), 12);
     dg_json_out_close(&out, '}');
     return dg_json_out_end(&out);
 }
@@ -215,8 +212,7 @@ static enum dg_err answer_error(const char *sentence, struct dg_buf *text)
     struct dg_json_out out;
     dg_json_out_init(&out, text);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "error");
-    dg_json_out_cstr(&out, sentence);
+    dg_json_out_put_cstr(&out, "error", sentence);
     dg_json_out_close(&out, '}');
     return dg_json_out_end(&out);
 }

@@ -75,23 +75,17 @@ static enum dg_err print_json(struct dg_span text, const struct dg_segments *seg
     struct dg_json_out json;
     dg_json_out_init(&json, out);
     dg_json_out_open(&json, '{');
-    dg_json_out_key(&json, "segments");
-    dg_json_out_open(&json, '[');
+    dg_json_out_put_open(&json, "segments", '[');
     for (size_t i = 0; i < segments->n; i++) {
         const struct dg_segment *item = &segments->items[i];
         bool sentence = item->kind == DG_SEGMENT_SENTENCE;
         dg_json_out_open(&json, '{');
-        dg_json_out_key(&json, "kind");
-        dg_json_out_cstr(&json, sentence ? "sentence" : "separator");
-        dg_json_out_key(&json, "at");
-        dg_json_out_uint(&json, item->at);
-        dg_json_out_key(&json, "len");
-        dg_json_out_uint(&json, item->len);
-        dg_json_out_key(&json, "text");
-        dg_json_out_string(&json, dg_span_sub(text, item->at, item->len));
+        dg_json_out_put_cstr(&json, "kind", sentence ? "sentence" : "separator");
+        dg_json_out_put_uint(&json, "at", item->at);
+        dg_json_out_put_uint(&json, "len", item->len);
+        dg_json_out_put_string(&json, "text", dg_span_sub(text, item->at, item->len));
         if (sentence) {
-            dg_json_out_key(&json, "cut");
-            dg_json_out_cstr(&json, cut_name(item->cut));
+            dg_json_out_put_cstr(&json, "cut", cut_name(item->cut));
         }
         dg_json_out_close(&json, '}');
     }

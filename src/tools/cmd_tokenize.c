@@ -89,18 +89,15 @@ static enum dg_err put_json(const struct encoded *e, struct dg_buf *buf)
     struct dg_json_out out;
     dg_json_out_init(&out, buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "ids");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, "ids", '[');
     for (size_t i = 0; i < e->n; i++)
         dg_json_out_int(&out, e->tokens[i].id);
     dg_json_out_close(&out, ']');
-    dg_json_out_key(&out, "pieces");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, "pieces", '[');
     for (size_t i = 0; i < e->n; i++)
         dg_json_out_string(&out, dg_tokenizer_token_piece(e->tokenizer, e->work, i));
     dg_json_out_close(&out, ']');
-    dg_json_out_key(&out, "spans");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, "spans", '[');
     for (size_t i = 0; i < e->n; i++) {
         dg_json_out_open(&out, '[');
         dg_json_out_uint(&out, e->tokens[i].begin);

@@ -160,12 +160,9 @@ static void append_json(struct translation *translation, const struct dg_engine_
         append(&translation->sentences, DG_SPAN(","));
     dg_json_out_init(&out, &translation->sentences);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "start");
-    dg_json_out_uint(&out, sentence->at);
-    dg_json_out_key(&out, "length");
-    dg_json_out_uint(&out, sentence->len);
-    dg_json_out_key(&out, "source_ids");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_uint(&out, "start", sentence->at);
+    dg_json_out_put_uint(&out, "length", sentence->len);
+    dg_json_out_put_open(&out, "source_ids", '[');
     for (size_t s = 0; s < sentence->n_source; s++)
         dg_json_out_int(&out, sentence->source[s].id);
     dg_json_out_close(&out, ']');
@@ -241,29 +238,22 @@ static void write_json(struct translation *translation, const struct dg_engine_r
     }
     dg_json_out_init(&out, text);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "line");
-    dg_json_out_uint(&out, translation->line->number);
-    dg_json_out_key(&out, "text");
-    dg_json_out_string(&out, result->text);
-    dg_json_out_key(&out, "finish");
-    dg_json_out_cstr(&out, dg_finish_name(result->finish));
-    dg_json_out_key(&out, "repaired");
-    dg_json_out_bool(&out, result->repaired);
+    dg_json_out_put_uint(&out, "line", translation->line->number);
+    dg_json_out_put_string(&out, "text", result->text);
+    dg_json_out_put_cstr(&out, "finish", dg_finish_name(result->finish));
+    dg_json_out_put_bool(&out, "repaired", result->repaired);
     if (translation->work->glossary) {
         dg_json_out_key(&out, "terms");
         dg_engine_put_terms(&out, result);
     }
     if (result->has_quality) {
-        dg_json_out_key(&out, "quality");
-        dg_json_out_real(&out, result->quality, 6);
-        dg_json_out_key(&out, "qualities");
-        dg_json_out_open(&out, '[');
+        dg_json_out_put_real(&out, "quality", result->quality, 6);
+        dg_json_out_put_open(&out, "qualities", '[');
         for (size_t i = 0; i < result->n_sentences; i++)
             dg_json_out_real(&out, (double)result->qualities[i], 6);
         dg_json_out_close(&out, ']');
     }
-    dg_json_out_key(&out, "sentences");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, "sentences", '[');
     if (translation->sentences.len)
         dg_json_out_raw(&out, dg_buf_span(&translation->sentences));
     dg_json_out_close(&out, ']');

@@ -214,8 +214,7 @@ static enum dg_err write_json(const struct work *work, struct dg_why *why)
             break;
         memcpy(key, piece.ptr, piece.len);
         key[piece.len] = '\0';
-        dg_json_out_key(&out, key);
-        dg_json_out_int(&out, work->new_id[id]);
+        dg_json_out_put_int(&out, key, work->new_id[id]);
     }
     dg_json_out_close(&out, '}');
     if (!err)

@@ -42,8 +42,7 @@ static void put_string(struct dg_json_out *out, const char *field, const char *v
 {
     if (!value || !*value)
         return;
-    dg_json_out_key(out, field);
-    dg_json_out_cstr(out, value);
+    dg_json_out_put_cstr(out, field, value);
 }
 
 static void put_row(struct dg_json_out *out, const struct row *row, const struct search_flags *search)

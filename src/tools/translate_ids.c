@@ -68,8 +68,7 @@ static enum dg_err print_json(const struct line *line, const struct dg_ticket *t
     }
     dg_json_out_init(&out, text);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "line");
-    dg_json_out_uint(&out, line->number);
+    dg_json_out_put_uint(&out, "line", line->number);
     translate_json_answers(&out, answers, ticket->n_answers, ticket->n_src);
     dg_json_out_close(&out, '}');
     return dg_json_out_end(&out);

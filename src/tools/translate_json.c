@@ -18,30 +18,22 @@ static void put_answer(struct dg_json_out *out, const struct dg_engine_answer *a
 {
     dg_json_out_open(out, '{');
     if (answer->text.ptr) {
-        dg_json_out_key(out, "text");
-        dg_json_out_string(out, answer->text);
+        dg_json_out_put_string(out, "text", answer->text);
     }
-    dg_json_out_key(out, "finish");
-    dg_json_out_cstr(out, dg_finish_name(answer->finish));
-    dg_json_out_key(out, "repaired");
-    dg_json_out_bool(out, answer->repaired);
-    dg_json_out_key(out, "logprob");
-    dg_json_out_real(out, answer->logprob, 9);
-    dg_json_out_key(out, "score");
-    dg_json_out_real(out, answer->score, 9);
-    dg_json_out_key(out, "ids");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_cstr(out, "finish", dg_finish_name(answer->finish));
+    dg_json_out_put_bool(out, "repaired", answer->repaired);
+    dg_json_out_put_real(out, "logprob", answer->logprob, 9);
+    dg_json_out_put_real(out, "score", answer->score, 9);
+    dg_json_out_put_open(out, "ids", '[');
     for (size_t t = 0; t < answer->n_ids; t++)
         dg_json_out_int(out, answer->ids[t]);
     dg_json_out_close(out, ']');
-    dg_json_out_key(out, "token_logprobs");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "token_logprobs", '[');
     for (size_t t = 0; t < answer->n_ids; t++)
         dg_json_out_real(out, (double)answer->logprobs[t], 9);
     dg_json_out_close(out, ']');
     if (answer->alignment) {
-        dg_json_out_key(out, "alignment");
-        dg_json_out_open(out, '[');
+        dg_json_out_put_open(out, "alignment", '[');
         for (size_t t = 0; t < answer->n_ids; t++) {
             dg_json_out_open(out, '[');
             dg_json_out_uint(out, translate_aligned(answer->alignment, t, n_source));
@@ -56,8 +48,7 @@ static void put_answer(struct dg_json_out *out, const struct dg_engine_answer *a
 void translate_json_answers(struct dg_json_out *out, const struct dg_engine_answer *answers, size_t n,
                             size_t n_source)
 {
-    dg_json_out_key(out, "answers");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "answers", '[');
     for (size_t i = 0; i < n; i++)
         put_answer(out, &answers[i], n_source);
     dg_json_out_close(out, ']');
@@ -68,10 +59,8 @@ enum dg_err translate_json_error(struct dg_buf *text, size_t line, const char *s
     struct dg_json_out out;
     dg_json_out_init(&out, text);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "line");
-    dg_json_out_uint(&out, line);
-    dg_json_out_key(&out, "error");
-    dg_json_out_cstr(&out, sentence);
+    dg_json_out_put_uint(&out, "line", line);
+    dg_json_out_put_cstr(&out, "error", sentence);
     dg_json_out_close(&out, '}');
     return dg_json_out_end(&out);
 }

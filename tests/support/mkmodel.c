@@ -315,8 +315,7 @@ static void put_languages(struct dg_json_out *out, const struct dg_mkmodel *opti
         const char *around = is_opus ? ">>" : memchr(at, '_', (size_t)len) ? "" : "__";
         char word[64];
         snprintf(word, sizeof word, "%s%.*s%s", around, len, at, is_opus ? "<<" : around);
-        dg_json_out_key(out, word);
-        dg_json_out_uint(out, id++);
+        dg_json_out_put_uint(out, word, id++);
         at += len;
         at += *at == ',';
     }
@@ -328,10 +327,8 @@ static enum dg_err print_vocabulary(struct dg_buf *spm, struct dg_buf *json, con
     struct dg_json_out out;
     dg_json_out_init(&out, json);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "</s>");
-    dg_json_out_uint(&out, EOS);
-    dg_json_out_key(&out, "<unk>");
-    dg_json_out_uint(&out, UNK);
+    dg_json_out_put_uint(&out, "</s>", EOS);
+    dg_json_out_put_uint(&out, "<unk>", UNK);
     enum dg_err err = put_piece(spm, "<unk>", 0, 2);
     if (!err)
         err = put_piece(spm, "<s>", 0, 3);
@@ -341,12 +338,10 @@ static enum dg_err print_vocabulary(struct dg_buf *spm, struct dg_buf *json, con
         char text[PIECE_CAP];
         piece_text(i, text);
         err = put_piece(spm, text, -2.0f - logf((float)i + 1), 1);
-        dg_json_out_key(&out, text);
-        dg_json_out_uint(&out, i + 2);
+        dg_json_out_put_uint(&out, text, i + 2);
     }
     put_languages(&out, options, V - 1 - n_languages);
-    dg_json_out_key(&out, "<pad>");
-    dg_json_out_uint(&out, V - 1);
+    dg_json_out_put_uint(&out, "<pad>", V - 1);
     dg_json_out_close(&out, '}');
     if (!err)
         err = dg_json_out_end(&out);

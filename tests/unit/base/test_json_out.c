@@ -50,6 +50,23 @@ START_TEST(puts_commas_where_they_belong)
 }
 END_TEST
 
+START_TEST(puts_a_key_and_its_value_in_one)
+{
+    begin(1000);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_open(&out, "a", '[');
+    dg_json_out_close(&out, ']');
+    dg_json_out_put_string(&out, "b", DG_SPAN("x"));
+    dg_json_out_put_cstr(&out, "c", NULL);
+    dg_json_out_put_int(&out, "d", -1);
+    dg_json_out_put_uint(&out, "e", UINT64_MAX);
+    dg_json_out_put_real(&out, "f", 0.5, 3);
+    dg_json_out_put_bool(&out, "g", false);
+    dg_json_out_close(&out, '}');
+    expect("{\"a\":[],\"b\":\"x\",\"c\":null,\"d\":-1,\"e\":18446744073709551615,\"f\":0.5,\"g\":false}");
+}
+END_TEST
+
 START_TEST(writes_a_lone_value)
 {
     begin(100);
@@ -146,6 +163,6 @@ START_TEST(keeps_the_first_failure_and_leaves_the_buffer_as_it_was)
 }
 END_TEST
 
-DG_UNIT(puts_commas_where_they_belong, writes_a_lone_value, replaces_bytes_that_are_not_utf8,
+DG_UNIT(puts_commas_where_they_belong, puts_a_key_and_its_value_in_one, writes_a_lone_value, replaces_bytes_that_are_not_utf8,
         survives_random_bytes, writes_reals_that_read_back,
         keeps_the_first_failure_and_leaves_the_buffer_as_it_was)
