@@ -1,55 +1,37 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One table row per option: name, type, range, where it goes. */
+/* One table row per option that is a field of its own (ask_rows.h); the others have a function each. */
 #include "api/ask.h"
+#include "api/ask_rows.h"
 #include "api/glossary_json.h"
 #include "base/utf8.h"
 
 #include <stddef.h>
 
-enum type { BOOL, INT, REAL, SEED, TEXT, TIMEOUT };
-
 enum { PROTECTED_MAX = 100, PROTECTED_BYTES = 1000 };
 
-struct row {
-    const char *name;
-    enum type type;
-    size_t offset; /* into struct dg_ask */
-    double min, max;
-};
-
+#define ASK(field) offsetof(struct dg_ask, field)
 #define SEARCH(field) offsetof(struct dg_ask, request.search.field)
 
-static const struct row rows[] = {
-    {"model", TEXT, offsetof(struct dg_ask, request.model), 0, 0},
-    {"source", TEXT, offsetof(struct dg_ask, request.source), 0, 0},
-    {"target", TEXT, offsetof(struct dg_ask, request.target), 0, 0},
-    {"beam", INT, SEARCH(beam), 1, DG_BEAM_MAX},
-    {"alternatives", INT, offsetof(struct dg_ask, alternatives), 0, DG_BEAM_MAX - 1},
-    {"length_penalty", REAL, SEARCH(length_penalty), 0, 10},
-    {"coverage_penalty", REAL, SEARCH(coverage_penalty), 0, 10},
-    {"patience", REAL, SEARCH(patience), 0.1, 16},
-    {"early_stop", BOOL, SEARCH(early_stop), 0, 0},
-    {"sample", BOOL, SEARCH(sample), 0, 0},
-    {"temperature", REAL, SEARCH(temperature), 0.001, 100},
-    {"top_k", INT, SEARCH(top_k), 0, DG_TOP_K_MAX},
-    {"top_p", REAL, SEARCH(top_p), 0.001, 1},
-    {"seed", SEED, SEARCH(seed), 0, 0},
-    {"min_length", INT, SEARCH(min_len), 0, DG_TARGET_MAX},
-    {"max_length", INT, SEARCH(max_len), 0, DG_TARGET_MAX},
-    {"max_ratio", REAL, SEARCH(max_ratio), 0, 100},
-    {"repetition_penalty", REAL, SEARCH(repetition_penalty), 1, 10},
-    {"no_repeat_ngram", INT, SEARCH(no_repeat_ngram), 0, 16},
-    {"suppress_unknown", BOOL, SEARCH(suppress_unk), 0, 0},
-    {"loop_guard", BOOL, SEARCH(loop_guard), 0, 0},
-    {"keep_case", BOOL, offsetof(struct dg_ask, request.keep_case), 0, 0},
-    {"timeout_ms", TIMEOUT, offsetof(struct dg_ask, request.timeout_ms), 1, 3600 * 1000},
-    {"stream", BOOL, offsetof(struct dg_ask, stream), 0, 0},
-    {"scores", BOOL, offsetof(struct dg_ask, want_scores), 0, 0},
-    {"quality", BOOL, offsetof(struct dg_ask, request.quality), 0, 0},
-    {"tokens", BOOL, offsetof(struct dg_ask, want_tokens), 0, 0},
-    {"alignment", BOOL, offsetof(struct dg_ask, want_alignment), 0, 0},
+static const struct dg_ask_row rows[] = {
+    {"model", DG_ASK_NAME, ASK(request.model), 0, 0},
+    {"source", DG_ASK_NAME, ASK(request.source), 0, 0},
+    {"target", DG_ASK_NAME, ASK(request.target), 0, 0},
+    DG_ASK_SEARCH_ROWS(SEARCH),
+    {"alternatives", DG_ASK_INT, ASK(alternatives), 0, DG_BEAM_MAX - 1},
+    {"coverage_penalty", DG_ASK_REAL, SEARCH(coverage_penalty), 0, 10},
+    {"min_length", DG_ASK_INT, SEARCH(min_len), 0, DG_TARGET_MAX},
+    {"max_length", DG_ASK_INT, SEARCH(max_len), 0, DG_TARGET_MAX},
+    {"max_ratio", DG_ASK_REAL, SEARCH(max_ratio), 0, 100},
+    {"suppress_unknown", DG_ASK_BOOL, SEARCH(suppress_unk), 0, 0},
+    {"keep_case", DG_ASK_BOOL, ASK(request.keep_case), 0, 0},
+    {"timeout_ms", DG_ASK_UINT, ASK(request.timeout_ms), 1, DG_ASK_TIMEOUT_MS_MAX},
+    {"stream", DG_ASK_BOOL, ASK(stream), 0, 0},
+    {"scores", DG_ASK_BOOL, ASK(want_scores), 0, 0},
+    {"quality", DG_ASK_BOOL, ASK(request.quality), 0, 0},
+    {"tokens", DG_ASK_BOOL, ASK(want_tokens), 0, 0},
+    {"alignment", DG_ASK_BOOL, ASK(want_alignment), 0, 0},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -177,42 +159,6 @@ enum dg_err dg_ask_name(const struct dg_json *json, const char *name, struct dg_
     if (!copy.ptr)
         return DG_ERR_NOMEM;
     *out = copy.ptr;
-    return DG_OK;
-}
-
-static enum dg_err read_row(const struct row *row, const struct dg_json *json, struct dg_arena *arena,
-                            struct dg_why *why, struct dg_ask *ask)
-{
-    void *field = (char *)ask + row->offset;
-    int64_t number = 0;
-    double real = 0;
-    enum dg_err err = DG_OK;
-    if (dg_json_type(dg_json_get(json, row->name)) == DG_JSON_NULL)
-        return DG_OK;
-    switch (row->type) {
-    case BOOL:
-        return dg_json_get_bool(json, row->name, DG_JSON_OPTIONAL, why, field);
-    case TEXT:
-        return dg_ask_name(json, row->name, arena, why, field);
-    case REAL:
-        err = dg_json_get_real(json, row->name, DG_JSON_OPTIONAL, row->min, row->max, why, &real);
-        if (!err)
-            *(float *)field = (float)real;
-        return err;
-    case SEED:
-        err = dg_json_get_int(json, row->name, DG_JSON_OPTIONAL, 0, INT64_MAX, why, &number);
-        break;
-    default:
-        err = dg_json_get_int(json, row->name, DG_JSON_OPTIONAL, (int64_t)row->min, (int64_t)row->max, why,
-                              &number);
-        break;
-    }
-    if (err)
-        return err;
-    if (row->type == INT)
-        *(int *)field = (int)number;
-    else
-        *(uint64_t *)field = (uint64_t)number;
     return DG_OK;
 }
 
@@ -459,17 +405,6 @@ static enum dg_err read_suppress(const struct dg_json *json, struct dg_arena *ar
     return err;
 }
 
-/* The first field that nobody here knows, so that a misspelt option is not silently ignored. */
-static enum dg_err check_names(const struct dg_json *json, struct dg_why *why)
-{
-    const char *known[N_ROWS + N_OTHERS + 1] = {NULL};
-    for (size_t i = 0; i < N_ROWS; i++)
-        known[i] = rows[i].name;
-    for (size_t i = 0; i < N_OTHERS; i++)
-        known[N_ROWS + i] = other_fields[i];
-    return dg_json_check_fields(json, known, why);
-}
-
 enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
                         const struct dg_ask_limits *limits, struct dg_failure *failure,
                         struct dg_ask *ask)
@@ -479,13 +414,13 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
     if (limits->base)
         found = *limits->base;
     const char *field = NULL;
-    const struct row *row = NULL;
+    const struct dg_ask_row *row = NULL;
     size_t max = 0; /* of what is being read, where it is counted */
-    enum dg_err err = check_names(json, &why);
+    enum dg_err err = dg_ask_check_names(json, rows, N_ROWS, other_fields, N_OTHERS, &why);
     for (size_t i = 0; i < N_ROWS && !err; i++) {
         row = &rows[i];
         field = row->name;
-        err = read_row(row, json, arena, &why, &found);
+        err = dg_ask_read_row(row, json, arena, &why, &found);
     }
     if (!err) {
         row = NULL;
@@ -544,8 +479,7 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
     }
     if (err) {
         *failure = dg_ask_field_failure(arena, err, &why, field);
-        failure->has_limit = err == DG_ERR_LIMIT || (err == DG_ERR_RANGE && row && row->max > 0);
-        failure->limit = err == DG_ERR_LIMIT ? (int64_t)max : row ? (int64_t)row->max : 0;
+        dg_ask_say_limit(failure, err, row, max);
         return err;
     }
     found.has_beam = found.has_beam || dg_json_type(dg_json_get(json, "beam")) == DG_JSON_INT;

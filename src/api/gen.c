@@ -1,46 +1,29 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One row per option, as of a translation (ask.c), whose names and ranges these share. */
+/* A row for each option that is a field of its own (ask_rows.h), a function for each of the others. */
 #include "api/gen.h"
 #include "api/api_int.h"
 #include "api/ask.h"
+#include "api/ask_rows.h"
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
 #include <stddef.h>
 
-enum type { BOOL, INT, REAL, SEED };
-
 enum { ANSWER_MAX = 512 << 20, MAX_TOKENS_USUAL = 128 };
 
-static const struct row {
-    const char *name;
-    enum type type;
-    size_t offset; /* into struct dg_gen */
-    double min, max;
-} rows[] = {
 #define SEARCH(field) offsetof(struct dg_gen, ask.search.field)
-    {"max_tokens", INT, SEARCH(max_len), 0, DG_TARGET_MAX},
-    {"min_tokens", INT, SEARCH(min_len), 0, DG_TARGET_MAX},
-    {"n", INT, SEARCH(n_best), 1, DG_BEAM_MAX},
-    {"beam", INT, SEARCH(beam), 1, DG_BEAM_MAX},
-    {"length_penalty", REAL, SEARCH(length_penalty), 0, 10},
-    {"patience", REAL, SEARCH(patience), 0.1, 16},
-    {"early_stop", BOOL, SEARCH(early_stop), 0, 0},
-    {"sample", BOOL, SEARCH(sample), 0, 0},
-    {"temperature", REAL, SEARCH(temperature), 0.001, 100},
-    {"top_k", INT, SEARCH(top_k), 0, DG_TOP_K_MAX},
-    {"top_p", REAL, SEARCH(top_p), 0.001, 1},
-    {"seed", SEED, SEARCH(seed), 0, 0},
-    {"repetition_penalty", REAL, SEARCH(repetition_penalty), 1, 10},
-    {"no_repeat_ngram", INT, SEARCH(no_repeat_ngram), 0, 16},
-    {"loop_guard", BOOL, SEARCH(loop_guard), 0, 0},
-    {"special_tokens", BOOL, offsetof(struct dg_gen, ask.reads_special), 0, 0},
-    {"timeout_ms", SEED, offsetof(struct dg_gen, ask.timeout_ms), 1, 3600 * 1000},
-    {"stream", BOOL, offsetof(struct dg_gen, stream), 0, 0},
-#undef SEARCH
+
+static const struct dg_ask_row rows[] = {
+    DG_ASK_SEARCH_ROWS(SEARCH),
+    {"max_tokens", DG_ASK_INT, SEARCH(max_len), 0, DG_TARGET_MAX},
+    {"min_tokens", DG_ASK_INT, SEARCH(min_len), 0, DG_TARGET_MAX},
+    {"n", DG_ASK_INT, SEARCH(n_best), 1, DG_BEAM_MAX},
+    {"special_tokens", DG_ASK_BOOL, offsetof(struct dg_gen, ask.reads_special), 0, 0},
+    {"timeout_ms", DG_ASK_UINT, offsetof(struct dg_gen, ask.timeout_ms), 1, DG_ASK_TIMEOUT_MS_MAX},
+    {"stream", DG_ASK_BOOL, offsetof(struct dg_gen, stream), 0, 0},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -92,47 +75,6 @@ void dg_gen_drop(struct dg_gen *gen)
 }
 
 /* ---- Reading ------------------------------------------------------------------------------------- */
-
-static enum dg_err read_row(struct dg_gen *gen, const struct row *row, const struct dg_json *json, struct dg_why *why)
-{
-    void *field = (char *)gen + row->offset;
-    int64_t number = 0;
-    double real = 0;
-    enum dg_err err = DG_OK;
-    if (dg_json_type(dg_json_get(json, row->name)) == DG_JSON_NULL)
-        return DG_OK;
-    switch (row->type) {
-    case BOOL:
-        return dg_json_get_bool(json, row->name, DG_JSON_OPTIONAL, why, field);
-    case REAL:
-        err = dg_json_get_real(json, row->name, DG_JSON_OPTIONAL, row->min, row->max, why, &real);
-        if (!err)
-            *(float *)field = (float)real;
-        return err;
-    case INT:
-        err = dg_json_get_int(json, row->name, DG_JSON_OPTIONAL, (int64_t)row->min, (int64_t)row->max, why, &number);
-        if (!err)
-            *(int *)field = (int)number;
-        return err;
-    case SEED:
-        err = dg_json_get_int(json, row->name, DG_JSON_OPTIONAL, (int64_t)row->min,
-                              row->max > 0 ? (int64_t)row->max : INT64_MAX, why, &number);
-        if (!err)
-            *(uint64_t *)field = (uint64_t)number;
-        return err;
-    }
-    return err;
-}
-
-static enum dg_err check_names(const struct dg_json *json, struct dg_why *why)
-{
-    const char *known[N_ROWS + N_OTHERS + 1] = {NULL};
-    for (size_t i = 0; i < N_ROWS; i++)
-        known[i] = rows[i].name;
-    for (size_t i = 0; i < N_OTHERS; i++)
-        known[N_ROWS + i] = others[i];
-    return dg_json_check_fields(json, known, why);
-}
 
 static enum dg_err read_prompt(struct dg_gen *gen, const struct dg_json *json, struct dg_why *why)
 {
@@ -191,8 +133,8 @@ enum dg_err dg_gen_read(struct dg_gen *gen, const struct dg_json *json, struct d
 {
     struct dg_why why = DG_WHY_NONE;
     const char *field = "prompt";
-    const struct row *row = NULL;
-    enum dg_err err = check_names(json, &why);
+    const struct dg_ask_row *row = NULL;
+    enum dg_err err = dg_ask_check_names(json, rows, N_ROWS, others, N_OTHERS, &why);
     if (err) {
         *failure = dg_ask_failure(&gen->arena, err, &why, NULL);
         return err;
@@ -200,7 +142,7 @@ enum dg_err dg_gen_read(struct dg_gen *gen, const struct dg_json *json, struct d
     for (size_t i = 0; i < N_ROWS && !err; i++) {
         row = &rows[i];
         field = row->name;
-        err = read_row(gen, row, json, &why);
+        err = dg_ask_read_row(row, json, &gen->arena, &why, gen);
     }
     const struct {
         const char *name;
@@ -224,9 +166,7 @@ enum dg_err dg_gen_read(struct dg_gen *gen, const struct dg_json *json, struct d
     if (!err)
         return DG_OK;
     *failure = dg_ask_field_failure(&gen->arena, err, &why, field);
-    failure->has_limit = err == DG_ERR_LIMIT || (err == DG_ERR_RANGE && row && row->max > 0);
-    const size_t most = strcmp(field, "prompt") == 0 ? gen->characters_max : DG_GENERATE_STOPS_MAX;
-    failure->limit = err == DG_ERR_LIMIT ? (int64_t)most : row ? (int64_t)row->max : 0;
+    dg_ask_say_limit(failure, err, row, strcmp(field, "prompt") == 0 ? gen->characters_max : DG_GENERATE_STOPS_MAX);
     return err;
 }
 
@@ -244,48 +184,32 @@ struct dg_gate_wish dg_gen_wish(struct dg_gen *gen)
 
 /* ---- Under way ------------------------------------------------------------------------------------ */
 
-static void put_millis(struct dg_json_out *out, const char *key, uint64_t ns)
-{
-    dg_json_out_key(out, key);
-    dg_json_out_real(out, (double)(ns / 1000) / 1000.0, 9);
-}
-
 static enum dg_err put_answer(struct dg_gen *gen, const struct dg_generated *result)
 {
     struct dg_json_out out;
     dg_json_out_init(&out, &gen->answer);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "text");
-    dg_json_out_string(&out, result->text);
+    dg_json_out_put_string(&out, "text", result->text);
     if (gen->ask.search.n_best > 1) {
-        dg_json_out_key(&out, "others");
-        dg_json_out_open(&out, '[');
+        dg_json_out_put_open(&out, "others", '[');
         for (size_t i = 0; i < result->n_others; i++)
             dg_json_out_string(&out, result->others[i]);
         dg_json_out_close(&out, ']');
     }
-    dg_json_out_key(&out, "finish");
-    dg_json_out_cstr(&out, result->was_stopped ? "stop" : dg_finish_name(result->finish));
+    dg_json_out_put_cstr(&out, "finish", result->was_stopped ? "stop" : dg_finish_name(result->finish));
     if (result->repaired) {
-        dg_json_out_key(&out, "repaired");
-        dg_json_out_bool(&out, true);
+        dg_json_out_put_bool(&out, "repaired", true);
     }
-    dg_json_out_key(&out, "model");
-    dg_json_out_cstr(&out, result->model);
-    dg_json_out_key(&out, "usage");
-    dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "characters");
-    dg_json_out_uint(&out, dg_utf8_count(gen->ask.prompt));
-    dg_json_out_key(&out, "input_tokens");
-    dg_json_out_uint(&out, result->n_tokens_in);
-    dg_json_out_key(&out, "output_tokens");
-    dg_json_out_uint(&out, result->n_tokens_out);
+    dg_json_out_put_cstr(&out, "model", result->model);
+    dg_json_out_put_open(&out, "usage", '{');
+    dg_json_out_put_uint(&out, "characters", dg_utf8_count(gen->ask.prompt));
+    dg_json_out_put_uint(&out, "input_tokens", result->n_tokens_in);
+    dg_json_out_put_uint(&out, "output_tokens", result->n_tokens_out);
     dg_json_out_close(&out, '}');
-    dg_json_out_key(&out, "timing");
-    dg_json_out_open(&out, '{');
-    put_millis(&out, "queue_ms", result->queue_ns);
-    put_millis(&out, "first_token_ms", result->first_ns);
-    put_millis(&out, "total_ms", result->total_ns);
+    dg_json_out_put_open(&out, "timing", '{');
+    dg_call_put_millis(&out, "queue_ms", result->queue_ns);
+    dg_call_put_millis(&out, "first_token_ms", result->first_ns);
+    dg_call_put_millis(&out, "total_ms", result->total_ns);
     dg_json_out_close(&out, '}');
     dg_json_out_close(&out, '}');
     return dg_json_out_end(&out);

@@ -12,6 +12,7 @@
 #include "api/api_int.h"
 #include "api/aside.h"
 #include "api/ask.h"
+#include "api/ask_rows.h"
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -75,29 +76,18 @@ static void on_said(void *ctx, size_t i, const struct dg_said *said)
         dg_said_json(&work->out, work->ask.task, &work->items[i], said, work->offsets == CHARACTERS);
 }
 
-static void put_millis(struct dg_json_out *out, const char *key, uint64_t ns)
-{
-    dg_json_out_key(out, key);
-    dg_json_out_real(out, (double)(ns / 1000) / 1000.0, 9);
-}
-
 static enum dg_err put_totals(struct read_work *work, const struct dg_engine_read_result *result)
 {
     struct dg_json_out *out = &work->out;
     dg_json_out_close(out, ']');
-    dg_json_out_key(out, "model");
-    dg_json_out_cstr(out, result->model);
-    dg_json_out_key(out, "usage");
-    dg_json_out_open(out, '{');
-    dg_json_out_key(out, "characters");
-    dg_json_out_uint(out, result->n_characters);
-    dg_json_out_key(out, "input_tokens");
-    dg_json_out_uint(out, result->n_tokens);
+    dg_json_out_put_cstr(out, "model", result->model);
+    dg_json_out_put_open(out, "usage", '{');
+    dg_json_out_put_uint(out, "characters", result->n_characters);
+    dg_json_out_put_uint(out, "input_tokens", result->n_tokens);
     dg_json_out_close(out, '}');
-    dg_json_out_key(out, "timing");
-    dg_json_out_open(out, '{');
-    put_millis(out, "queue_ms", result->queue_ns);
-    put_millis(out, "total_ms", result->total_ns);
+    dg_json_out_put_open(out, "timing", '{');
+    dg_call_put_millis(out, "queue_ms", result->queue_ns);
+    dg_call_put_millis(out, "total_ms", result->total_ns);
     dg_json_out_close(out, '}');
     dg_json_out_close(out, '}');
     return dg_json_out_end(out);
@@ -117,9 +107,7 @@ static void on_done(void *ctx, const struct dg_engine_read_result *result)
     work->is_open = false;
     if (call) {
         call->on_gone = NULL;
-        call->tokens_in = result->n_tokens;
-        call->queue_us = result->queue_ns / 1000;
-        call->compute_us = (result->total_ns - result->queue_ns) / 1000;
+        dg_call_took(call, result->n_tokens, 0, result->queue_ns, result->total_ns);
         if (err)
             dg_why_set(&why, err, "%s", result->why ? result->why : dg_err_sentence(err));
         else
@@ -291,7 +279,7 @@ static enum dg_err read_fields(struct read_work *work, const struct dg_json *jso
         err = dg_ask_priority(json, why, &work->ask.priority, &work->has_priority);
     }
     if (!err)
-        err = dg_json_get_int(json, *field = "timeout_ms", DG_JSON_OPTIONAL, 1, 3600 * 1000, why, &timeout_ms);
+        err = dg_json_get_int(json, *field = "timeout_ms", DG_JSON_OPTIONAL, 1, DG_ASK_TIMEOUT_MS_MAX, why, &timeout_ms);
     if (!err) {
         *field = "api_key";
         err = dg_ask_key(json, &work->arena, why, &work->api_key);
@@ -344,8 +332,7 @@ static enum dg_err start(struct read_work *work, struct dg_failure *failure)
     work->ask.priority = work->gated.priority;
     dg_json_out_init(&work->out, &work->json);
     dg_json_out_open(&work->out, '{');
-    dg_json_out_key(&work->out, "results");
-    dg_json_out_open(&work->out, '[');
+    dg_json_out_put_open(&work->out, "results", '[');
     const enum dg_err err = dg_engine_read(work->api->engine, &work->ask, &events, work, &why, &retry_ms, &work->id);
     work->is_open = !err;
     if (err)

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A row says how its field is read and where it goes. */
+#include "api/ask_rows.h"
+#include "api/ask.h"
+
+#include <assert.h>
+
+enum { FIELDS_MAX = 100 };
+
+enum dg_err dg_ask_read_row(const struct dg_ask_row *row, const struct dg_json *json, struct dg_arena *arena,
+                            struct dg_why *why, void *into)
+{
+    void *field = (char *)into + row->offset;
+    const int64_t min = (int64_t)row->min, max = row->max > 0 ? (int64_t)row->max : INT64_MAX;
+    int64_t number = 0;
+    double real = 0;
+    enum dg_err err = DG_OK;
+    if (dg_json_type(dg_json_get(json, row->name)) == DG_JSON_NULL)
+        return DG_OK;
+    switch (row->type) {
+    case DG_ASK_BOOL:
+        return dg_json_get_bool(json, row->name, DG_JSON_OPTIONAL, why, field);
+    case DG_ASK_NAME:
+        return dg_ask_name(json, row->name, arena, why, field);
+    case DG_ASK_REAL:
+        err = dg_json_get_real(json, row->name, DG_JSON_OPTIONAL, row->min, row->max, why, &real);
+        if (!err)
+            *(float *)field = (float)real;
+        return err;
+    case DG_ASK_INT:
+        err = dg_json_get_int(json, row->name, DG_JSON_OPTIONAL, min, max, why, &number);
+        if (!err)
+            *(int *)field = (int)number;
+        return err;
+    case DG_ASK_UINT:
+        err = dg_json_get_int(json, row->name, DG_JSON_OPTIONAL, min, max, why, &number);
+        if (!err)
+            *(uint64_t *)field = (uint64_t)number;
+        return err;
+    }
+    return err;
+}
+
+enum dg_err dg_ask_check_names(const struct dg_json *json, const struct dg_ask_row *rows, size_t n_rows,
+                               const char *const *others, size_t n_others, struct dg_why *why)
+{
+    const char *known[FIELDS_MAX + 1] = {NULL};
+    assert(n_rows + n_others <= FIELDS_MAX);
+    for (size_t i = 0; i < n_rows; i++)
+        known[i] = rows[i].name;
+    for (size_t i = 0; i < n_others; i++)
+        known[n_rows + i] = others[i];
+    return dg_json_check_fields(json, known, why);
+}
+
+void dg_ask_say_limit(struct dg_failure *failure, enum dg_err err, const struct dg_ask_row *row, size_t most)
+{
+    failure->has_limit = err == DG_ERR_LIMIT || (err == DG_ERR_RANGE && row && row->max > 0);
+    failure->limit = err == DG_ERR_LIMIT ? (int64_t)most : row ? (int64_t)row->max : 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The options of a request that are one JSON field each, as a table: translations (ask.c) and answers of language models
+ * (gen.c) read theirs with it, so that what both have is called the same and has the same range.
+ *
+ *     #define SEARCH(field) offsetof(struct dg_ask, request.search.field)
+ *     static const struct dg_ask_row rows[] = {
+ *         {"stream", DG_ASK_BOOL, offsetof(struct dg_ask, stream), 0, 0},
+ *         DG_ASK_SEARCH_ROWS(SEARCH),
+ *     };
+ *     err = dg_ask_check_names(json, rows, n_rows, others, n_others, &why);
+ *     err = dg_ask_read_row(&rows[i], json, &arena, &why, &ask);
+ *
+ * Any thread. */
+#ifndef DG_API_ASK_ROWS_H
+#define DG_API_ASK_ROWS_H
+
+#include "api/call.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "decode/search.h"
+
+enum dg_ask_type {
+    DG_ASK_BOOL, /* bool */
+    DG_ASK_INT,  /* int */
+    DG_ASK_UINT, /* uint64_t; without a maximum that of JSON's numbers */
+    DG_ASK_REAL, /* float */
+    DG_ASK_NAME, /* const char *, as dg_ask_name has it */
+};
+
+struct dg_ask_row {
+    const char *name;
+    enum dg_ask_type type;
+    size_t offset; /* into the struct that is read into */
+    double min, max;
+};
+
+/* How to search; AT(field) is the offset of a field of struct dg_search_opts. */
+#define DG_ASK_SEARCH_ROWS(AT)                                                                     \
+    {"beam", DG_ASK_INT, AT(beam), 1, DG_BEAM_MAX},                                                \
+    {"length_penalty", DG_ASK_REAL, AT(length_penalty), 0, 10},                                    \
+    {"patience", DG_ASK_REAL, AT(patience), 0.1, 16},                                              \
+    {"early_stop", DG_ASK_BOOL, AT(early_stop), 0, 0},                                             \
+    {"sample", DG_ASK_BOOL, AT(sample), 0, 0},                                                     \
+    {"temperature", DG_ASK_REAL, AT(temperature), 0.001, 100},                                     \
+    {"top_k", DG_ASK_INT, AT(top_k), 0, DG_TOP_K_MAX},                                             \
+    {"top_p", DG_ASK_REAL, AT(top_p), 0.001, 1},                                                   \
+    {"seed", DG_ASK_UINT, AT(seed), 0, 0},                                                         \
+    {"repetition_penalty", DG_ASK_REAL, AT(repetition_penalty), 1, 10},                            \
+    {"no_repeat_ngram", DG_ASK_INT, AT(no_repeat_ngram), 0, 16},                                   \
+    {"loop_guard", DG_ASK_BOOL, AT(loop_guard), 0, 0}
+
+enum { DG_ASK_TIMEOUT_MS_MAX = 3600 * 1000 };
+
+/* Absent and null leave it as it is. Names are copied into the arena. */
+enum dg_err dg_ask_read_row(const struct dg_ask_row *row, const struct dg_json *json, struct dg_arena *arena,
+                            struct dg_why *why, void *into) DG_MUST_CHECK;
+
+/* Refuses the first field that is neither a row nor one of `others`, so that a misspelt option is not silently ignored. */
+enum dg_err dg_ask_check_names(const struct dg_json *json, const struct dg_ask_row *rows, size_t n_rows,
+                               const char *const *others, size_t n_others, struct dg_why *why) DG_MUST_CHECK;
+
+/* Into a failure with `err` what would have been accepted: the row's maximum (NULL: no row was being read), or with
+ * DG_ERR_LIMIT the `most` that was counted to. */
+void dg_ask_say_limit(struct dg_failure *failure, enum dg_err err, const struct dg_ask_row *row, size_t most);
+
+#endif
