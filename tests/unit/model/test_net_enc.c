@@ -3,58 +3,17 @@
 
 /* Encoders alone, of ten kinds (tests/data/enc), against an independent implementation that pads and masks
  * (tests/golden/enc.py), with every table of kernels; and that neither company nor rounds change a bit. */
-#include "base/json.h"
-#include "import_check.h"
-#include "model/config.h"
+#include "net_golden.h"
 #include "model/config_enc.h"
-#include "model/dir.h"
-#include "model/net.h"
-
-#include <math.h>
 
 enum { N_MODELS = 10, LEN_MAX = 48, STATE_STEP = 5 };
 
-static const char *const names[N_MODELS] = {"bert-words",     "bert-pair",       "bert-spans",      "roberta-words",
-                                            "roberta-topics", "distilbert-tags", "distilbert-mood", "distilbert",
-                                            "roberta-tags",   "roberta-spans"};
-static struct dg_model *models[N_MODELS];
-
-static const char *data(const char *name)
-{
-    static char path[1024];
-    snprintf(path, sizeof path, "%s/tests/data/enc/%s", import_srcdir(), name);
-    return path;
-}
-
-static void start(void)
-{
-    dg_tmpdir_make(import_root);
-    for (size_t i = 0; i < N_MODELS; i++) {
-        char out[DG_TMPDIR_CAP + 32];
-        struct dg_import_summary summary;
-        struct dg_why why;
-        snprintf(out, sizeof out, "%s/%s", import_root, names[i]);
-        ck_assert_msg(import_try(data(names[i]), out, NULL, &summary, &why) == DG_OK, "%s", why.text);
-        const enum dg_err err = dg_model_open(&models[i], out, &why);
-        ck_assert_msg(!err, "%s", why.text);
-    }
-}
-
-static void stop(void)
-{
-    for (size_t i = 0; i < N_MODELS; i++)
-        dg_model_unref(models[i]);
-    dg_tmpdir_remove(import_root);
-}
-
-static struct dg_net *make(size_t model, const struct dg_kernels *kernels, enum dg_net_type type)
-{
-    struct dg_net *net;
-    const struct dg_net_opts opts = {.kernels = kernels, .type = type};
-    ck_assert_int_eq(dg_net_new(&net, dg_model_blueprint(models[model]), dg_model_weights(models[model]), &opts, NULL),
-                     DG_OK);
-    return net;
-}
+static struct golden golden = {.kind = "enc",
+                               .names = {"bert-words", "bert-pair", "bert-spans", "roberta-words", "roberta-topics",
+                                         "distilbert-tags", "distilbert-mood", "distilbert", "roberta-tags",
+                                         "roberta-spans"},
+                               .n = N_MODELS,
+                               .n_items = 4 * N_MODELS};
 
 static struct dg_net_state *make_state(const struct dg_net *net, size_t encode_tokens)
 {
@@ -97,84 +56,40 @@ static void run_alone(const struct dg_net *net, const int32_t *ids, size_t n, si
 
 /* ---- Golden values ---------------------------------------------------------------------------------- */
 
-static size_t read_ids(const struct dg_json *item, int32_t *ids)
-{
-    const struct dg_json *list = dg_json_get(item, "ids");
-    const size_t n = dg_json_len(list);
-    ck_assert(n > 0 && n <= LEN_MAX);
-    for (size_t i = 0; i < n; i++) {
-        int64_t id;
-        ck_assert_int_eq(dg_json_at_int(list, "ids", i, 0, 1000, NULL, &id), DG_OK);
-        ids[i] = (int32_t)id;
-    }
-    return n;
-}
-
 /* `rows` are the golden ones from row `first` on, every step-th number. */
 static float worst_of(const struct dg_json *rows, const float *got, size_t first, size_t width, size_t step)
 {
     float worst = 0.0f;
     for (size_t i = 0; i < dg_json_len(rows); i++) {
-        const struct dg_json *row = dg_json_at(rows, i);
-        for (size_t k = 0; k < dg_json_len(row); k++) {
-            double value = NAN;
-            ck_assert_int_eq(dg_json_real(dg_json_at(row, k), DG_SPAN("value"), -1e6, 1e6, NULL, &value), DG_OK);
-            const float difference = fabsf(got[(first + i) * width + k * step] - (float)value);
-            worst = difference <= worst ? worst : difference; /* NaN is worst */
-        }
+        worst = golden_worse(worst, golden_row(dg_json_at(rows, i), got + (first + i) * width, step));
     }
     return worst;
 }
 
-static void check_item(const struct dg_json *item, const struct dg_kernels *kernels, float *worst)
+static float check_item(const struct dg_json *item, const struct dg_kernels *kernels)
 {
-    struct dg_span name;
     int32_t ids[LEN_MAX];
     int64_t second;
-    size_t model = 0;
-    ck_assert_int_eq(dg_json_get_string(item, "model", DG_JSON_REQUIRED, NULL, &name), DG_OK);
     ck_assert_int_eq(dg_json_get_int(item, "second", DG_JSON_REQUIRED, 0, LEN_MAX, NULL, &second), DG_OK);
-    while (!dg_span_eq(name, dg_span_cstr(names[model])))
-        model++;
-    const size_t n = read_ids(item, ids);
-    struct dg_net *net = make(model, kernels, DG_NET_F32);
+    const size_t n = golden_ids(item, ids, LEN_MAX);
+    struct dg_net *net = golden_make(&golden, golden_model_of(&golden, item), kernels, DG_NET_F32);
     const struct dg_blueprint *bp = dg_net_blueprint(net);
     const struct dg_json *states_of = dg_json_get(item, "states"), *outputs_of = dg_json_get(item, "outputs");
     float *states = calloc(n * bp->D, sizeof *states), *outputs = calloc(n * bp->decoder.V, sizeof *outputs);
     run_alone(net, ids, n, (size_t)second, states, outputs);
     ck_assert_uint_gt(dg_json_len(states_of), 0);
     ck_assert_int_eq(outputs_of != NULL, has_head(net));
-    *worst = fmaxf(*worst, worst_of(states_of, states, n - dg_json_len(states_of), bp->D, STATE_STEP));
-    if (outputs_of)
-        *worst = fmaxf(*worst, worst_of(outputs_of, outputs, 0, bp->decoder.V, bp->decoder.V > 8 ? 7 : 1));
+    const float of_states = worst_of(states_of, states, n - dg_json_len(states_of), bp->D, STATE_STEP);
+    const float of_outputs = worst_of(outputs_of, outputs, 0, bp->decoder.V, bp->decoder.V > 8 ? 7 : 1);
     free(states);
     free(outputs);
     dg_net_free(net);
+    return golden_worse(of_states, of_outputs);
 }
 
 START_TEST(agrees_with_an_independent_implementation)
 {
-    struct dg_map_file file;
-    struct dg_json *root;
-    char path[1024];
-    const struct dg_json_limits limits = {.max_bytes = 1 << 20, .max_depth = 8, .max_values = 100000};
-    const struct dg_kernels *tables[DG_KERNELS_MAX];
-    const size_t n_tables = dg_kernels_all(tables);
-    start();
-    snprintf(path, sizeof path, "%s/tests/golden/enc.json", import_srcdir());
-    ck_assert_int_eq(dg_map_file_open(&file, path, 1 << 20, NULL), DG_OK);
-    ck_assert_int_eq(dg_json_parse((struct dg_span){(const char *)file.bytes, file.len}, &limits, NULL, &root), DG_OK);
-    ck_assert_uint_eq(dg_json_len(root), 4 * N_MODELS);
-    for (size_t k = 0; k < n_tables; k++) {
-        float worst = 0.0f;
-        for (size_t i = 0; i < dg_json_len(root); i++)
-            check_item(dg_json_at(root, i), tables[k], &worst);
-        printf("kernels %s: states and outputs differ by %.2g at most\n", tables[k]->name, (double)worst);
-        ck_assert(worst < 1e-4f);
-    }
-    dg_json_free(root);
-    dg_map_file_close(&file);
-    stop();
+    golden_check(&golden, "states and outputs", check_item);
 }
 END_TEST
 
@@ -214,15 +129,15 @@ static void check_company(const struct dg_net *net, size_t encode_tokens)
 
 START_TEST(company_changes_no_bit)
 {
-    start();
+    golden_start(&golden);
     for (size_t i = 0; i < N_MODELS; i++)
         for (int type = DG_NET_F32; type <= DG_NET_I8; type++) {
-            struct dg_net *net = make(i, NULL, (enum dg_net_type)type);
+            struct dg_net *net = golden_make(&golden, i, NULL, (enum dg_net_type)type);
             check_company(net, 0);
             check_company(net, 64);
             dg_net_free(net);
         }
-    stop();
+    golden_stop(&golden);
 }
 END_TEST
 
@@ -230,8 +145,8 @@ END_TEST
 
 START_TEST(refuses_steps_and_places_that_are_not_there)
 {
-    start();
-    struct dg_net *net = make(0, NULL, DG_NET_F32);
+    golden_start(&golden);
+    struct dg_net *net = golden_make(&golden, 0, NULL, DG_NET_F32);
     struct dg_net_state *state = make_state(net, 0);
     const struct dg_net_row row = {.token = DG_ID_NONE, .want_logits = true};
     ck_assert_int_eq(dg_net_head(state, &(struct dg_net_place){0, 0}, 1), DG_ERR_RANGE);
@@ -245,7 +160,7 @@ START_TEST(refuses_steps_and_places_that_are_not_there)
     ck_assert_ptr_null(dg_net_logits(state, 1));
     dg_net_state_free(state);
     dg_net_free(net);
-    stop();
+    golden_stop(&golden);
 }
 END_TEST
 
@@ -253,59 +168,39 @@ END_TEST
 
 START_TEST(a_printed_configuration_reads_the_same)
 {
-    start();
+    golden_start(&golden);
     for (size_t i = 0; i < N_MODELS; i++) {
-        struct dg_blueprint again;
-        struct dg_buf text_of[2];
-        const struct dg_blueprint *bp = dg_model_blueprint(models[i]);
-        for (size_t k = 0; k < 2; k++) {
-            dg_buf_init(&text_of[k], 1 << 16);
-            ck_assert_int_eq(dg_config_print(k ? &again : bp, &text_of[k]), DG_OK);
-            if (k == 0)
-                ck_assert_int_eq(dg_config_parse(&again, dg_buf_span(&text_of[0]), DG_SPAN(""), DG_SPAN(""), "text",
-                                                 NULL),
-                                 DG_OK);
-        }
-        ck_assert(dg_span_eq(dg_buf_span(&text_of[0]), dg_buf_span(&text_of[1])));
-        dg_buf_deinit(&text_of[0]);
-        dg_buf_deinit(&text_of[1]);
+        const struct dg_blueprint *bp = dg_model_blueprint(golden.models[i]);
+        golden_prints_as_it_reads(bp);
         ck_assert_uint_eq(bp->source_len_max, 48);
-        const bool is_roberta = strncmp(names[i], "roberta", 7) == 0;
+        const bool is_roberta = strncmp(golden.names[i], "roberta", 7) == 0;
         ck_assert_uint_eq(bp->position_offset, is_roberta ? 2 : 0);
         ck_assert_uint_eq(bp->enc.separators, is_roberta ? 2 : 1);
     }
-    ck_assert_int_eq(dg_model_blueprint(models[1])->activation, DG_ACT_GELU_TANH);
-    ck_assert_int_eq(dg_model_blueprint(models[4])->enc.rule, DG_LABELS_EACH);
-    ck_assert(dg_model_blueprint(models[6])->enc.pools_relu);
-    stop();
+    ck_assert_int_eq(dg_model_blueprint(golden.models[1])->activation, DG_ACT_GELU_TANH);
+    ck_assert_int_eq(dg_model_blueprint(golden.models[4])->enc.rule, DG_LABELS_EACH);
+    ck_assert(dg_model_blueprint(golden.models[6])->enc.pools_relu);
+    golden_stop(&golden);
 }
 END_TEST
-
-static void refused(const char *config, const char *expected)
-{
-    struct dg_blueprint bp;
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert(dg_config_parse(&bp, dg_span_cstr(config), DG_SPAN(""), DG_SPAN(""), "config.json", &why) != DG_OK);
-    ck_assert_msg(strstr(why.text, expected), "\"%s\" does not say \"%s\"", why.text, expected);
-}
 
 #define SIZES                                                                                                             \
     "\"hidden_size\":16,\"num_hidden_layers\":1,\"num_attention_heads\":2,\"intermediate_size\":8,\"vocab_size\":9,"
 
 START_TEST(says_what_a_configuration_lacks)
 {
-    refused("{\"model_type\":\"bert\",\"hidden_size\":16}", "num_hidden_layers");
-    refused("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":1}", "longest source is 1");
-    refused("{\"model_type\":\"roberta\"," SIZES "\"max_position_embeddings\":2}", "position");
-    refused("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,\"hidden_act\":\"mish\"}", "hidden_act");
-    refused("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,\"architectures\":[\"BertForMultipleChoice\"]}",
+    golden_refuses("{\"model_type\":\"bert\",\"hidden_size\":16}", "num_hidden_layers");
+    golden_refuses("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":1}", "longest source is 1");
+    golden_refuses("{\"model_type\":\"roberta\"," SIZES "\"max_position_embeddings\":2}", "position");
+    golden_refuses("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,\"hidden_act\":\"mish\"}", "hidden_act");
+    golden_refuses("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,\"architectures\":[\"BertForMultipleChoice\"]}",
             "BertForMultipleChoice");
-    refused("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,\"is_decoder\":true}", "is_decoder");
-    refused("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,"
+    golden_refuses("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,\"is_decoder\":true}", "is_decoder");
+    golden_refuses("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,"
             "\"position_embedding_type\":\"relative_key\"}", "position_embedding_type");
-    refused("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,\"num_labels\":0,"
+    golden_refuses("{\"model_type\":\"bert\"," SIZES "\"max_position_embeddings\":8,\"num_labels\":0,"
             "\"architectures\":[\"BertForTokenClassification\"]}", "number of labels is 0");
-    refused("{\"model_type\":\"dragoman\",\"family\":\"encoder\",\"d_model\":16,\"encoder_layers\":1,"
+    golden_refuses("{\"model_type\":\"dragoman\",\"family\":\"encoder\",\"d_model\":16,\"encoder_layers\":1,"
             "\"encoder_attention_heads\":3,\"encoder_ffn_dim\":4,\"vocab_size\":9,\"outputs\":5,\"head\":\"spans\","
             "\"n_positions\":4}", "number of labels is 5");
 }
@@ -342,31 +237,13 @@ END_TEST
 
 START_TEST(every_tensor_that_does_not_fit_is_named)
 {
-    struct dg_import_summary summary;
-    struct dg_why why;
-    char in[DG_TMPDIR_CAP + 32], out[DG_TMPDIR_CAP + 32], path[2048];
-    dg_tmpdir_make(import_root);
-    snprintf(in, sizeof in, "%s/in", import_root);
-    snprintf(out, sizeof out, "%s/out", import_root);
-    ck_assert_int_eq(mkdir(in, 0755), 0);
-    struct dg_map_file weights;
-    snprintf(path, sizeof path, "%s/model.safetensors", data("bert-words"));
-    ck_assert_int_eq(dg_map_file_open(&weights, path, 1 << 20, NULL), DG_OK);
-    snprintf(path, sizeof path, "%s/model.safetensors", in);
-    import_write(path, weights.bytes, weights.len);
-    dg_map_file_close(&weights);
     static const char config[] = "{\"model_type\":\"bert\",\"hidden_size\":16,\"num_hidden_layers\":3,"
                                  "\"num_attention_heads\":4,\"intermediate_size\":32,\"vocab_size\":139,"
                                  "\"max_position_embeddings\":49,\"architectures\":[\"BertForTokenClassification\"]}";
-    snprintf(path, sizeof path, "%s/config.json", in);
-    import_write(path, config, sizeof config - 1);
-    ck_assert_int_eq(import_try(in, out, NULL, &summary, &why), DG_ERR_INVALID);
     static const char *const said[] = {"model.encoder.embed_positions.weight is [48, 16], expected [49, 16]",
                                        "model.encoder.layers.0.fc1.weight is [24, 16], expected [32, 16]",
                                        "missing model.encoder.layers.2.self_attn.q_proj.weight"};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-        ck_assert_msg(strstr(why.text, said[i]), "%s", why.text);
-    dg_tmpdir_remove(import_root);
+    golden_names_what_does_not_fit(&golden, "bert-words", config, said, sizeof said / sizeof *said);
 }
 END_TEST
 

@@ -3,55 +3,11 @@
 
 /* Language models of three shapes (tests/data/lm) against the logits of an independent implementation
  * (tests/golden/lm.py), with every table of kernels; and that nothing depends on company or on how a text is divided. */
-#include "base/json.h"
-#include "import_check.h"
-#include "model/config.h"
-#include "model/dir.h"
-#include "model/net.h"
-
-#include <math.h>
+#include "net_golden.h"
 
 enum { N_MODELS = 3, LEN_MAX = 64 };
 
-static const char *const names[N_MODELS] = {"gpt2", "llama", "scaled"};
-static struct dg_model *models[N_MODELS];
-
-static const char *data(const char *name)
-{
-    static char path[1024];
-    snprintf(path, sizeof path, "%s/tests/data/lm/%s", import_srcdir(), name);
-    return path;
-}
-
-static void start(void)
-{
-    dg_tmpdir_make(import_root);
-    for (size_t i = 0; i < N_MODELS; i++) {
-        char out[DG_TMPDIR_CAP + 16];
-        struct dg_import_summary summary;
-        struct dg_why why;
-        snprintf(out, sizeof out, "%s/%s", import_root, names[i]);
-        ck_assert_msg(import_try(data(names[i]), out, NULL, &summary, &why) == DG_OK, "%s", why.text);
-        const enum dg_err err = dg_model_open(&models[i], out, &why);
-        ck_assert_msg(!err, "%s", why.text);
-    }
-}
-
-static void stop(void)
-{
-    for (size_t i = 0; i < N_MODELS; i++)
-        dg_model_unref(models[i]);
-    dg_tmpdir_remove(import_root);
-}
-
-static struct dg_net *make(size_t model, const struct dg_kernels *kernels, enum dg_net_type type)
-{
-    struct dg_net *net;
-    const struct dg_net_opts opts = {.kernels = kernels, .type = type};
-    ck_assert_int_eq(dg_net_new(&net, dg_model_blueprint(models[model]), dg_model_weights(models[model]), &opts, NULL),
-                     DG_OK);
-    return net;
-}
+static struct golden golden = {.kind = "lm", .names = {"gpt2", "llama", "scaled"}, .n = N_MODELS, .n_items = 9};
 
 static struct dg_net_state *make_state(const struct dg_net *net, size_t encode_tokens)
 {
@@ -90,19 +46,6 @@ static void read_prompt(struct dg_net_state *state, size_t slot, const int32_t *
 
 /* ---- Golden values ---------------------------------------------------------------------------------- */
 
-static size_t read_ids(const struct dg_json *item, int32_t *ids)
-{
-    const struct dg_json *list = dg_json_get(item, "ids");
-    const size_t n = dg_json_len(list);
-    ck_assert(n > 0 && n <= LEN_MAX);
-    for (size_t i = 0; i < n; i++) {
-        int64_t id;
-        ck_assert_int_eq(dg_json_at_int(list, "ids", i, 0, 1000, NULL, &id), DG_OK);
-        ids[i] = (int32_t)id;
-    }
-    return n;
-}
-
 /* The golden rows are those of the last positions. */
 static float worst_of(const struct dg_json *item, const float *logits, size_t n_rows, size_t V)
 {
@@ -111,61 +54,33 @@ static float worst_of(const struct dg_json *item, const float *logits, size_t n_
     float worst = 0.0f;
     ck_assert(n > 0);
     for (size_t i = 1; i <= n; i++) {
-        const struct dg_json *row = dg_json_at(rows, dg_json_len(rows) - i);
-        for (size_t k = 0; k < dg_json_len(row); k++) {
-            double value = NAN;
-            ck_assert_int_eq(dg_json_real(dg_json_at(row, k), DG_SPAN("logit"), -1e6, 1e6, NULL, &value), DG_OK);
-            worst = fmaxf(worst, fabsf(logits[(n_rows - i) * V + k * 7] - (float)value));
-        }
+        worst = golden_worse(worst, golden_row(dg_json_at(rows, dg_json_len(rows) - i), logits + (n_rows - i) * V, 7));
     }
     return worst;
 }
 
-static void check_item(const struct dg_json *item, const struct dg_kernels *kernels, float *worst)
+static float check_item(const struct dg_json *item, const struct dg_kernels *kernels)
 {
-    struct dg_span name;
     int32_t ids[LEN_MAX];
-    size_t model = 0;
-    ck_assert_int_eq(dg_json_get_string(item, "model", DG_JSON_REQUIRED, NULL, &name), DG_OK);
-    while (!dg_span_eq(name, dg_span_cstr(names[model])))
-        model++;
-    const size_t n = read_ids(item, ids);
-    struct dg_net *net = make(model, kernels, DG_NET_F32);
+    const size_t n = golden_ids(item, ids, LEN_MAX);
+    struct dg_net *net = golden_make(&golden, golden_model_of(&golden, item), kernels, DG_NET_F32);
     const size_t V = dg_net_blueprint(net)->decoder.V;
-    float *logits = malloc(n * V * sizeof *logits);
+    float *logits = malloc(n * V * sizeof *logits), worst = 0.0f;
     for (size_t n_prompt = 1; n_prompt <= n; n_prompt += n > 1 ? n - 1 : 1) {
         struct dg_net_state *state = make_state(net, 0);
         read_prompt(state, 0, ids, n, n_prompt);
         go_on(state, 0, ids, n, n_prompt, false, logits);
-        *worst = fmaxf(*worst, worst_of(item, logits, n - n_prompt + 1, V));
+        worst = golden_worse(worst, worst_of(item, logits, n - n_prompt + 1, V));
         dg_net_state_free(state);
     }
     free(logits);
     dg_net_free(net);
+    return worst;
 }
 
 START_TEST(agrees_with_an_independent_implementation)
 {
-    struct dg_map_file file;
-    struct dg_json *root;
-    char path[1024];
-    const struct dg_json_limits limits = {.max_bytes = 1 << 20, .max_depth = 8, .max_values = 100000};
-    const struct dg_kernels *tables[DG_KERNELS_MAX];
-    const size_t n_tables = dg_kernels_all(tables);
-    start();
-    snprintf(path, sizeof path, "%s/tests/golden/lm.json", import_srcdir());
-    ck_assert_int_eq(dg_map_file_open(&file, path, 1 << 20, NULL), DG_OK);
-    ck_assert_int_eq(dg_json_parse((struct dg_span){(const char *)file.bytes, file.len}, &limits, NULL, &root), DG_OK);
-    for (size_t k = 0; k < n_tables; k++) {
-        float worst = 0.0f;
-        for (size_t i = 0; i < dg_json_len(root); i++)
-            check_item(dg_json_at(root, i), tables[k], &worst);
-        printf("kernels %s: logits differ by %.2g at most\n", tables[k]->name, (double)worst);
-        ck_assert(worst < 1e-4f);
-    }
-    dg_json_free(root);
-    dg_map_file_close(&file);
-    stop();
+    golden_check(&golden, "logits", check_item);
 }
 END_TEST
 
@@ -176,14 +91,14 @@ enum { N_TEXT = sizeof text / sizeof *text };
 
 static void each_net(void (*check)(const struct dg_net *net))
 {
-    start();
+    golden_start(&golden);
     for (size_t i = 0; i < N_MODELS; i++)
         for (int type = DG_NET_F32; type <= DG_NET_I8; type++) {
-            struct dg_net *net = make(i, NULL, (enum dg_net_type)type);
+            struct dg_net *net = golden_make(&golden, i, NULL, (enum dg_net_type)type);
             check(net);
             dg_net_free(net);
         }
-    stop();
+    golden_stop(&golden);
 }
 
 static float *run_alone(const struct dg_net *net, size_t n_prompt, size_t encode_tokens, bool at_once)
@@ -367,8 +282,8 @@ END_TEST
 
 START_TEST(refuses_what_goes_beyond_the_context_or_asks_for_attention)
 {
-    start();
-    struct dg_net *net = make(0, NULL, DG_NET_F32);
+    golden_start(&golden);
+    struct dg_net *net = golden_make(&golden, 0, NULL, DG_NET_F32);
     struct dg_net_state *state = make_state(net, 0);
     ck_assert_uint_eq(dg_net_blueprint(net)->lm.context, 64);
     ck_assert_int_eq(dg_net_open(state, 0, 40, 1, 26), DG_ERR_RANGE);
@@ -384,7 +299,7 @@ START_TEST(refuses_what_goes_beyond_the_context_or_asks_for_attention)
     ck_assert_int_eq(dg_net_step(state, &(struct dg_net_step){.rows = &row, .n_rows = 1}), DG_ERR_INVALID);
     dg_net_state_free(state);
     dg_net_free(net);
-    stop();
+    golden_stop(&golden);
 }
 END_TEST
 
@@ -392,54 +307,32 @@ END_TEST
 
 START_TEST(a_printed_configuration_reads_the_same)
 {
-    start();
-    for (size_t i = 0; i < N_MODELS; i++) {
-        struct dg_blueprint again;
-        struct dg_buf text_of[2];
-        const struct dg_blueprint *bp = dg_model_blueprint(models[i]);
-        for (size_t k = 0; k < 2; k++) {
-            dg_buf_init(&text_of[k], 1 << 16);
-            ck_assert_int_eq(dg_config_print(k ? &again : bp, &text_of[k]), DG_OK);
-            if (k == 0)
-                ck_assert_int_eq(dg_config_parse(&again, dg_buf_span(&text_of[0]), DG_SPAN(""), DG_SPAN(""), "text",
-                                                 NULL),
-                                 DG_OK);
-        }
-        ck_assert(dg_span_eq(dg_buf_span(&text_of[0]), dg_buf_span(&text_of[1])));
-        dg_buf_deinit(&text_of[0]);
-        dg_buf_deinit(&text_of[1]);
-    }
-    ck_assert_int_eq(dg_model_blueprint(models[1])->eos_id, dg_model_blueprint(models[1])->bos_id + 1);
-    ck_assert_uint_eq(dg_model_blueprint(models[1])->lm.n_stop, 1);
-    ck_assert_int_eq(dg_model_blueprint(models[1])->lm.stop[0], dg_model_blueprint(models[1])->bos_id + 2);
-    stop();
+    golden_start(&golden);
+    for (size_t i = 0; i < N_MODELS; i++)
+        golden_prints_as_it_reads(dg_model_blueprint(golden.models[i]));
+    ck_assert_int_eq(dg_model_blueprint(golden.models[1])->eos_id, dg_model_blueprint(golden.models[1])->bos_id + 1);
+    ck_assert_uint_eq(dg_model_blueprint(golden.models[1])->lm.n_stop, 1);
+    ck_assert_int_eq(dg_model_blueprint(golden.models[1])->lm.stop[0], dg_model_blueprint(golden.models[1])->bos_id + 2);
+    golden_stop(&golden);
 }
 END_TEST
 
-static void refused(const char *config, const char *expected)
-{
-    struct dg_blueprint bp;
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert(dg_config_parse(&bp, dg_span_cstr(config), DG_SPAN(""), DG_SPAN(""), "config.json", &why) != DG_OK);
-    ck_assert_msg(strstr(why.text, expected), "\"%s\" does not say \"%s\"", why.text, expected);
-}
-
 START_TEST(says_what_a_configuration_lacks)
 {
-    refused("{\"model_type\":\"gpt2\",\"n_embd\":16}", "n_layer");
-    refused("{\"model_type\":\"gpt2\",\"n_embd\":16,\"n_layer\":1,\"n_head\":3,\"vocab_size\":9,\"n_positions\":8,"
+    golden_refuses("{\"model_type\":\"gpt2\",\"n_embd\":16}", "n_layer");
+    golden_refuses("{\"model_type\":\"gpt2\",\"n_embd\":16,\"n_layer\":1,\"n_head\":3,\"vocab_size\":9,\"n_positions\":8,"
             "\"eos_token_id\":1}", "n_head");
-    refused("{\"model_type\":\"gpt2\",\"n_embd\":16,\"n_layer\":1,\"n_head\":2,\"vocab_size\":9,\"n_positions\":8,"
+    golden_refuses("{\"model_type\":\"gpt2\",\"n_embd\":16,\"n_layer\":1,\"n_head\":2,\"vocab_size\":9,\"n_positions\":8,"
             "\"eos_token_id\":1,\"scale_attn_by_inverse_layer_idx\":true}", "scale_attn_by_inverse_layer_idx");
-    refused("{\"model_type\":\"llama\",\"hidden_size\":16,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
+    golden_refuses("{\"model_type\":\"llama\",\"hidden_size\":16,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
             "\"intermediate_size\":8,\"vocab_size\":9,\"max_position_embeddings\":8,\"eos_token_id\":1,"
             "\"num_key_value_heads\":3}", "3 heads of keys and values do not divide the 4");
-    refused("{\"model_type\":\"llama\",\"hidden_size\":16,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
+    golden_refuses("{\"model_type\":\"llama\",\"hidden_size\":16,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
             "\"intermediate_size\":8,\"vocab_size\":9,\"max_position_embeddings\":8,\"eos_token_id\":1,"
             "\"rope_scaling\":{\"rope_type\":\"yarn\"}}", "rope_type");
-    refused("{\"model_type\":\"llama\",\"hidden_size\":12,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
+    golden_refuses("{\"model_type\":\"llama\",\"hidden_size\":12,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
             "\"intermediate_size\":8,\"vocab_size\":9,\"max_position_embeddings\":8}", "eos token id");
-    refused("{\"model_type\":\"llama\",\"hidden_size\":12,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
+    golden_refuses("{\"model_type\":\"llama\",\"hidden_size\":12,\"num_hidden_layers\":1,\"num_attention_heads\":4,"
             "\"intermediate_size\":8,\"vocab_size\":9,\"max_position_embeddings\":8,\"eos_token_id\":2}",
             "even number for rotary");
 }
@@ -449,30 +342,12 @@ END_TEST
 
 START_TEST(every_tensor_that_does_not_fit_is_named)
 {
-    struct dg_import_summary summary;
-    struct dg_why why;
-    char in[DG_TMPDIR_CAP + 32], out[DG_TMPDIR_CAP + 32], path[2048];
-    dg_tmpdir_make(import_root);
-    snprintf(in, sizeof in, "%s/in", import_root);
-    snprintf(out, sizeof out, "%s/out", import_root);
-    ck_assert_int_eq(mkdir(in, 0755), 0);
-    struct dg_map_file weights;
-    snprintf(path, sizeof path, "%s/model.safetensors", data("gpt2"));
-    ck_assert_int_eq(dg_map_file_open(&weights, path, 1 << 20, NULL), DG_OK);
-    snprintf(path, sizeof path, "%s/model.safetensors", in);
-    import_write(path, weights.bytes, weights.len);
-    dg_map_file_close(&weights);
     static const char config[] = "{\"model_type\":\"gpt2\",\"n_embd\":16,\"n_head\":4,\"n_layer\":3,\"n_positions\":65,"
                                  "\"vocab_size\":317,\"n_inner\":32,\"eos_token_id\":3}";
-    snprintf(path, sizeof path, "%s/config.json", in);
-    import_write(path, config, sizeof config - 1);
-    ck_assert_int_eq(import_try(in, out, NULL, &summary, &why), DG_ERR_INVALID);
     static const char *const said[] = {"model.embed_positions.weight is [64, 16], expected [65, 16]",
                                        "model.layers.0.mlp.up_proj.weight is [64, 16], expected [32, 16]",
                                        "missing model.layers.2.input_layernorm.weight"};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-        ck_assert_msg(strstr(why.text, said[i]), "%s", why.text);
-    dg_tmpdir_remove(import_root);
+    golden_names_what_does_not_fit(&golden, "gpt2", config, said, sizeof said / sizeof *said);
 }
 END_TEST
 
