@@ -13,11 +13,8 @@
 #include "api/lt.h"
 #include "api/other.h"
 
-void dg_api_any_translate(struct dg_call *call)
+static void on_open(struct dg_call *call, struct dg_relay *relay)
 {
-    struct dg_relay *relay = dg_relay_new(call);
-    if (!relay || !dg_relay_read(relay))
-        return;
     const struct dg_fields *fields = &relay->fields;
     bool has_text = dg_fields_get(fields, "text") != NULL;
     if (dg_fields_get(fields, "q"))
@@ -34,4 +31,9 @@ void dg_api_any_translate(struct dg_call *call)
         dg_other_nllb(call, relay);
     else
         dg_lt_translate(call, relay);
+}
+
+void dg_api_any_translate(struct dg_call *call)
+{
+    dg_relay_open(call, on_open);
 }

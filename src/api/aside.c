@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The body is copied for the thread: the request's own goes with its connection. */
+/* The bytes are copied for the thread: a request's own go with its connection. What there is no room for is refused: to
+ * read it on the loop would make everybody wait just when there is most to do. */
 #include "api/aside.h"
 #include "api/api_int.h"
 #include "base/mem.h"
@@ -12,78 +13,107 @@ enum { MUCH = 64 * 1024 /* bytes of JSON: about 1 ms */ };
 
 struct reading {
     struct dg_task task;
-    struct dg_call *call; /* NULL when the client has left */
     const struct dg_api *api;
-    const struct dg_aside_fns *fns;
+    dg_aside_read_fn read;
+    dg_aside_done_fn done;
     void *work;
     struct dg_failure failure;
     enum dg_err err;
     size_t len;
-    char body[]; /* [len] */
+    char bytes[]; /* [len] */
 };
-
-static void settle(struct dg_call *call, const struct dg_aside_fns *fns, void *work, enum dg_err err,
-                   const struct dg_failure *failure)
-{
-    if (!err) {
-        fns->go_on(work, call);
-        return;
-    }
-    dg_call_fail(call, *failure);
-    fns->drop(work);
-}
 
 static void run(struct dg_task *task)
 {
     struct reading *reading = (struct reading *)task;
-    reading->err = reading->fns->read(reading->work, reading->api, dg_span_make(reading->body, reading->len),
-                                      &reading->failure);
+    reading->err =
+        reading->read(reading->work, reading->api, dg_span_make(reading->bytes, reading->len), &reading->failure);
 }
 
 static void on_done(struct dg_task *task)
 {
     struct reading *reading = (struct reading *)task;
-    struct dg_call *call = reading->call;
-    if (call) {
-        call->on_gone = NULL;
-        settle(call, reading->fns, reading->work, reading->err, &reading->failure);
-    } else {
-        reading->fns->drop(reading->work);
-    }
+    reading->done(reading->work, reading->err, &reading->failure);
     dg_free(reading);
 }
 
-static void on_gone(void *owner)
+static enum dg_err put_aside(const struct dg_api *api, struct dg_span bytes, dg_aside_read_fn read, dg_aside_done_fn done,
+                             void *work)
 {
-    struct reading *reading = owner;
-    reading->call = NULL;
+    struct reading *reading = dg_try_malloc(sizeof *reading + bytes.len);
+    if (!reading)
+        return DG_ERR_NOMEM;
+    *reading = (struct reading){.api = api, .read = read, .done = done, .work = work, .len = bytes.len,
+                                .failure = {.status = 500}};
+    memcpy(reading->bytes, bytes.ptr, bytes.len);
+    enum dg_err err = dg_offload_submit(api->readers, &reading->task, run, on_done);
+    if (err)
+        dg_free(reading);
+    return err;
 }
 
-/* False: it has to be read here. */
-static bool is_put_aside(struct dg_call *call, const struct dg_aside_fns *fns, void *work)
+bool dg_aside_bytes(const struct dg_api *api, struct dg_span bytes, dg_aside_read_fn read, dg_aside_done_fn done, void *work)
 {
-    struct dg_span body = call->req->body;
-    if (body.len < MUCH || !call->api->readers)
-        return false;
-    struct reading *reading = dg_try_malloc(sizeof *reading + body.len);
-    if (!reading)
-        return false;
-    *reading = (struct reading){.call = call, .api = call->api, .fns = fns, .work = work, .len = body.len};
-    memcpy(reading->body, body.ptr, body.len);
-    if (dg_offload_submit(call->api->readers, &reading->task, run, on_done)) {
-        dg_free(reading);
+    static const struct dg_failure no_room = {.status = 503, .code = "overloaded", .retry_after_s = 1,
+                                              .message = "Too many large requests are being read just now."};
+    struct dg_failure failure = {.status = 500};
+    if (bytes.len < MUCH || !api->readers) {
+        enum dg_err err = read(work, api, bytes, &failure);
+        done(work, err, &failure);
         return false;
     }
-    call->work = reading;
-    call->on_gone = on_gone;
-    return true;
+    enum dg_err err = put_aside(api, bytes, read, done, work);
+    if (err)
+        done(work, err, &no_room);
+    return !err;
+}
+
+/* ---- Bodies -------------------------------------------------------------------------------------- */
+
+struct asked {
+    struct dg_call *call; /* NULL when the client has left */
+    const struct dg_aside_fns *fns;
+    void *work;
+};
+
+static enum dg_err read_body(void *work, const struct dg_api *api, struct dg_span bytes, struct dg_failure *failure)
+{
+    const struct asked *asked = work;
+    return asked->fns->read(asked->work, api, bytes, failure);
+}
+
+static void on_read(void *work, enum dg_err err, const struct dg_failure *failure)
+{
+    const struct asked asked = *(struct asked *)work;
+    dg_free(work);
+    if (asked.call)
+        asked.call->on_gone = NULL;
+    if (asked.call && !err) {
+        asked.fns->go_on(asked.work, asked.call);
+        return;
+    }
+    if (asked.call)
+        dg_call_fail(asked.call, *failure);
+    asked.fns->drop(asked.work);
+}
+
+static void on_gone(void *work)
+{
+    struct asked *asked = work;
+    asked->call = NULL;
 }
 
 void dg_aside_read(struct dg_call *call, const struct dg_aside_fns *fns, void *work)
 {
-    struct dg_failure failure = {.status = 500};
-    if (is_put_aside(call, fns, work))
+    struct asked *asked = dg_try_malloc(sizeof *asked);
+    if (!asked) {
+        dg_call_no_memory(call);
+        fns->drop(work);
         return;
-    enum dg_err err = fns->read(work, call->api, call->req->body, &failure);
-    settle(call, fns, work, err, &failure);
+    }
+    *asked = (struct asked){.call = call, .fns = fns, .work = work};
+    if (!dg_aside_bytes(call->api, call->req->body, read_body, on_read, asked))
+        return;
+    call->work = asked;
+    call->on_gone = on_gone;
 }

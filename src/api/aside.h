@@ -1,26 +1,38 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reading a request's body: a large one on a thread beside the loop, since to parse 2 MB of JSON takes 40 ms.
+/* Reading what a client sent: much of it on a thread beside the loop, since to parse 2 MB of JSON takes 40 ms.
  *
  *     static const struct dg_aside_fns fns = {.read = read, .go_on = go_on, .drop = drop};
- *     dg_aside_read(call, &fns, work);       from here on the work belongs to it, until go_on or drop
+ *     dg_aside_read(call, &fns, work);       a request's body; from here on the work belongs to it, until go_on or drop
  *
- * Loop's thread, but for `read` of a large body. */
+ *     if (dg_aside_bytes(api, message, read, done, work))       anything else;
+ *         dg_ws_hold(ws);                                       done comes later: until then nothing else is looked at
+ *
+ * What is much is read in the order in which it came. Loop's thread, but for `read` of much. */
 #ifndef DG_API_ASIDE_H
 #define DG_API_ASIDE_H
 
 #include "api/call.h"
 #include "base/span.h"
 
+/* Takes from the bytes what `work` needs; of anything else it may touch nothing but the api's options. Returns OK, or
+ * fills `failure`, whose strings live as long as the work. */
+typedef enum dg_err (*dg_aside_read_fn)(void *work, const struct dg_api *api, struct dg_span bytes,
+                                        struct dg_failure *failure);
+
+/* It was read; or not, and `failure` says why. */
+typedef void (*dg_aside_done_fn)(void *work, enum dg_err err, const struct dg_failure *failure);
+
 struct dg_aside_fns {
-    /* Takes from the body what `work` needs; of anything else it may touch nothing but the api's options. Returns OK, or
-     * fills `failure`, whose strings live as long as the work. */
-    enum dg_err (*read)(void *work, const struct dg_api *api, struct dg_span body, struct dg_failure *failure);
+    dg_aside_read_fn read;
     void (*go_on)(void *work, struct dg_call *call); /* it was read */
     void (*drop)(void *work); /* it was not, which was answered, or the client has left */
 };
 
 void dg_aside_read(struct dg_call *call, const struct dg_aside_fns *fns, void *work);
+
+/* Reads now and calls `done`: false. Or, when it is much, of a copy and later: true. `done` is called in any case. */
+bool dg_aside_bytes(const struct dg_api *api, struct dg_span bytes, dg_aside_read_fn read, dg_aside_done_fn done, void *work);
 
 #endif

@@ -7,6 +7,7 @@
  * the text ("Translate to English: ..."); the only language there is. With "stream": true the translation comes as
  * events, as it is made. Other members (temperature, max_tokens, ...) are taken and have no effect. */
 #include "api/api_int.h"
+#include "api/aside.h"
 #include "api/other.h"
 #include "net/proto/sse.h"
 
@@ -351,35 +352,38 @@ static void on_end(struct dg_relay *relay, const struct dg_failure *failure)
 
 /* ---- The route ----------------------------------------------------------------------------------- */
 
-void dg_other_chat(struct dg_call *call)
+static enum dg_err read_request(void *work, const struct dg_api *api, struct dg_span body, struct dg_failure *failure)
 {
-    struct dg_relay *relay = dg_relay_new(call);
+    struct dg_relay *relay = work;
     struct dg_why why = DG_WHY_NONE;
-    struct dg_failure failure;
     struct dg_json *json = NULL;
-    if (!relay)
-        return;
-    struct chat *chat = dg_arena_calloc(relay->arena, 1, sizeof *chat);
-    enum dg_err err = chat ? dg_ask_parse(call->req->body, VALUES_MAX, relay->arena, &failure, &json) : DG_ERR_NOMEM;
-    if (err && chat) {
-        dg_call_fail(call, failure);
-        dg_relay_drop(relay);
-        return;
-    }
-    if (!err)
-        err = read_chat(json, relay->arena, chat, &why);
+    (void)api;
+    enum dg_err err = dg_ask_parse(body, VALUES_MAX, relay->arena, failure, &json);
+    if (err)
+        return err;
+    err = read_chat(json, relay->arena, relay->user, &why);
     dg_json_free(json);
-    if (!err && !choose(relay, chat, &why))
-        err = DG_ERR_INVALID;
-    if (!err)
-        err = dg_relay_texts(relay, 1);
+    if (err) {
+        *failure = dg_ask_failure(relay->arena, err, &why, NULL);
+        failure->status = err == DG_ERR_NOMEM ? 503 : 400;
+        failure->code = err == DG_ERR_NOMEM ? "overloaded" : "invalid_value";
+    }
+    return err;
+}
+
+static void go_on(void *work, struct dg_call *call)
+{
+    struct dg_relay *relay = work;
+    struct chat *chat = relay->user;
+    struct dg_why why = DG_WHY_NONE;
+    enum dg_err err = choose(relay, chat, &why) ? dg_relay_texts(relay, 1) : DG_ERR_INVALID;
+    (void)call;
     if (err) {
         dg_relay_fail(relay, err == DG_ERR_NOMEM ? 503 : 400, err == DG_ERR_NOMEM ? "overloaded" : "invalid_value",
                       dg_why_text(&why, err));
         return;
     }
     relay->items[0].text = chat->text;
-    relay->user = chat;
     relay->job->ask.request.usual_beam = true;
     chat->created_s = (uint64_t)time(NULL);
     if (chat->stream) {
@@ -387,4 +391,22 @@ void dg_other_chat(struct dg_call *call)
         relay->on_end = on_end;
     }
     dg_relay_start(relay, on_whole);
+}
+
+static void drop(void *work)
+{
+    dg_relay_drop(work);
+}
+
+void dg_other_chat(struct dg_call *call)
+{
+    static const struct dg_aside_fns fns = {.read = read_request, .go_on = go_on, .drop = drop};
+    struct dg_relay *relay = dg_relay_new(call);
+    if (!relay)
+        return;
+    relay->user = dg_arena_calloc(relay->arena, 1, sizeof(struct chat));
+    if (relay->user)
+        dg_aside_read(call, &fns, relay);
+    else
+        dg_relay_fail_with(relay, DG_ERR_NOMEM, NULL);
 }

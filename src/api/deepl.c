@@ -146,13 +146,6 @@ bool dg_deepl_check_words(struct dg_relay *relay, struct dg_why *why)
 
 /* ---- Looking ------------------------------------------------------------------------------------- */
 
-/* The relay of a route that only looks; NULL when the call was answered. */
-static struct dg_relay *look(struct dg_call *call)
-{
-    struct dg_relay *relay = dg_relay_new(call);
-    return relay && dg_relay_read(relay) ? relay : NULL;
-}
-
 static void answer(struct dg_relay *relay, struct dg_json_out *out)
 {
     if (dg_json_out_end(out) == DG_OK)
@@ -175,7 +168,7 @@ static bool is_repeated(const struct dg_languages *langs, size_t i)
 void dg_deepl_languages(struct dg_call *call)
 {
     static const char *const types[] = {"source", "target", NULL};
-    struct dg_relay *relay = look(call);
+    struct dg_relay *relay = dg_relay_open_short(call);
     struct dg_buf buf;
     struct dg_json_out out;
     if (!relay)
@@ -222,7 +215,7 @@ static void put_stable(struct dg_json_out *out, const char *key)
 
 void dg_deepl_v3_languages(struct dg_call *call)
 {
-    struct dg_relay *relay = look(call);
+    struct dg_relay *relay = dg_relay_open_short(call);
     struct dg_buf buf;
     struct dg_json_out out;
     if (!relay)
@@ -285,7 +278,7 @@ static void on_usage_gone(void *work)
 
 void dg_deepl_usage(struct dg_call *call)
 {
-    struct dg_relay *relay = look(call);
+    struct dg_relay *relay = dg_relay_open_short(call);
     if (!relay)
         return;
     call->work = relay;

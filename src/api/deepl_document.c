@@ -142,12 +142,9 @@ static enum dg_err keep_file(struct dg_relay *relay, struct upload *upload, stru
     return err;
 }
 
-void dg_deepl_document(struct dg_call *call)
+static void on_open(struct dg_call *call, struct dg_relay *relay)
 {
     struct dg_why why = DG_WHY_NONE;
-    struct dg_relay *relay = dg_relay_new(call);
-    if (!relay || !dg_relay_read(relay))
-        return;
     struct upload *upload = dg_arena_calloc(relay->arena, 1, sizeof *upload);
     if (!upload) {
         dg_relay_fail_with(relay, DG_ERR_NOMEM, NULL);
@@ -176,6 +173,11 @@ void dg_deepl_document(struct dg_call *call)
     dg_gate_pass(call, &wish, on_passed);
 }
 
+void dg_deepl_document(struct dg_call *call)
+{
+    dg_relay_open(call, on_open);
+}
+
 /* ---- Asking and fetching --------------------------------------------------------------------------- */
 
 /* The document that the path and the key name; NULL when the call was answered. */
@@ -184,7 +186,8 @@ static struct dg_document *open_document(struct dg_call *call)
     struct dg_fields fields;
     struct dg_why why = DG_WHY_NONE;
     struct dg_document *document = NULL;
-    enum dg_err err = dg_fields_read(call->req, call->req->arena, &fields, &why);
+    const struct dg_fields_source source = dg_fields_source(call->req);
+    enum dg_err err = dg_fields_read(&source, call->req->arena, &fields, &why);
     if (!err)
         document = find(call->api, call->arg);
     if (document && !dg_document_opens(document, dg_fields_text(&fields, "document_key")))

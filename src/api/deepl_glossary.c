@@ -168,14 +168,11 @@ static const char *read_fields(struct dg_relay *relay, struct dg_span *name, str
     return NULL;
 }
 
-void dg_deepl_glossaries_add(struct dg_call *call)
+static void on_open(struct dg_call *call, struct dg_relay *relay)
 {
     struct dg_span name, entries;
     struct dg_failure failure;
     int format = 0;
-    struct dg_relay *relay = dg_relay_new(call);
-    if (!relay || !dg_relay_read(relay))
-        return;
     const char *wrong = read_fields(relay, &name, &entries, &format);
     bool may = dg_glossaries_may(call, &failure);
     struct dg_glossaries_change *change = !wrong && may ? dg_glossaries_change_new(call, NULL, entries) : NULL;
@@ -192,6 +189,11 @@ void dg_deepl_glossaries_add(struct dg_call *call)
     snprintf(change->target, sizeof change->target, "%s", relay->to->tag.language);
     dg_relay_drop(relay);
     dg_glossaries_change(change);
+}
+
+void dg_deepl_glossaries_add(struct dg_call *call)
+{
+    dg_relay_open(call, on_open);
 }
 
 /* ---- Looking and deleting ----------------------------------------------------------------------- */

@@ -158,12 +158,10 @@ static const char *model_of(const struct dg_relay *relay)
     return dg_span_eq(field->value, DG_SPAN("latency_optimized")) ? "latency_optimized" : "quality_optimized";
 }
 
-void dg_deepl_translate(struct dg_call *call)
+static void on_open(struct dg_call *call, struct dg_relay *relay)
 {
     struct dg_why why = DG_WHY_NONE;
-    struct dg_relay *relay = dg_relay_new(call);
-    if (!relay || !dg_relay_read(relay))
-        return;
+    (void)call;
     struct wishes *wishes = dg_arena_calloc(relay->arena, 1, sizeof *wishes);
     if (!wishes) {
         dg_relay_fail_with(relay, DG_ERR_NOMEM, NULL);
@@ -182,6 +180,11 @@ void dg_deepl_translate(struct dg_call *call)
     relay->user = wishes;
     relay->job->ask.request.usual_beam = true;
     dg_relay_start(relay, on_whole);
+}
+
+void dg_deepl_translate(struct dg_call *call)
+{
+    dg_relay_open(call, on_open);
 }
 
 /* Version 1 has our own path: who does not ask in its words is told that it takes POST. */

@@ -181,29 +181,34 @@ static struct dg_span skip_blanks(struct dg_span text)
     return text;
 }
 
-static enum dg_err read_body(struct reader *reader, const struct dg_http_req *req, struct dg_why *why)
+static enum dg_err read_body(struct reader *reader, const struct dg_fields_source *source, struct dg_why *why)
 {
-    struct dg_span type = dg_http_header(req, "content-type");
-    struct dg_span body = skip_blanks(req->body);
-    if (dg_multipart_is(type) && req->body.len)
-        return read_multipart(reader, type, req->body, why);
-    bool says_json = is_type(type, "application/json") && req->method != DG_HTTP_GET;
-    bool says_form = is_type(type, "application/x-www-form-urlencoded");
+    struct dg_span body = skip_blanks(source->body);
+    if (dg_multipart_is(source->type) && source->body.len)
+        return read_multipart(reader, source->type, source->body, why);
+    bool says_json = is_type(source->type, "application/json") && !source->is_get;
+    bool says_form = is_type(source->type, "application/x-www-form-urlencoded");
     if ((says_json && !says_form) || (!says_form && body.len && body.ptr[0] == '{')) {
         reader->fields->is_json = true;
-        return read_json(reader, req->body, why);
+        return read_json(reader, source->body, why);
     }
-    return read_pairs(reader, req->body, false);
+    return read_pairs(reader, source->body, false);
 }
 
-enum dg_err dg_fields_read(const struct dg_http_req *req, struct dg_arena *arena, struct dg_fields *fields,
+struct dg_fields_source dg_fields_source(const struct dg_http_req *req)
+{
+    return (struct dg_fields_source){.type = dg_http_header(req, "content-type"), .query = req->query,
+                                     .body = req->body, .is_get = req->method == DG_HTTP_GET};
+}
+
+enum dg_err dg_fields_read(const struct dg_fields_source *source, struct dg_arena *arena, struct dg_fields *fields,
                            struct dg_why *why)
 {
     struct reader reader = {.arena = arena, .fields = fields};
     *fields = (struct dg_fields){.n = 0};
-    enum dg_err err = read_body(&reader, req, why);
+    enum dg_err err = read_body(&reader, source, why);
     if (!err) {
-        err = read_pairs(&reader, req->query, true);
+        err = read_pairs(&reader, source->query, true);
         if (err)
             dg_why_set(why, err, "the query string is not readable: %s", dg_err_sentence(err));
     }

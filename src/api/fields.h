@@ -5,7 +5,8 @@
  * string, or several of these. The APIs that others invented accept all of them; this makes them one list.
  *
  *     struct dg_fields fields;
- *     err = dg_fields_read(call->req, &arena, &fields, &why);
+ *     struct dg_fields_source source = dg_fields_source(call->req);
+ *     err = dg_fields_read(&source, &arena, &fields, &why);             any thread
  *     const struct dg_field *q = dg_fields_get(&fields, "q");           NULL when absent or null
  *     for (; q; q = dg_fields_next(&fields, q)) ... q->value ...         arrays and repeated names alike
  *
@@ -42,9 +43,17 @@ struct dg_fields {
     bool is_json; /* the body was */
 };
 
+/* What there is to read of a request. */
+struct dg_fields_source {
+    struct dg_span type, query, body; /* type: of the body */
+    bool is_get;
+};
+
+struct dg_fields_source dg_fields_source(const struct dg_http_req *req); /* borrowed */
+
 /* DG_ERR_FORMAT for what is not JSON or no form (is_json tells which), DG_ERR_INVALID for JSON that is no object,
  * DG_ERR_LIMIT, DG_ERR_UTF8, DG_ERR_TRUNCATED, DG_ERR_NOMEM; `fields->is_json` is set in any case. */
-enum dg_err dg_fields_read(const struct dg_http_req *req, struct dg_arena *arena, struct dg_fields *fields,
+enum dg_err dg_fields_read(const struct dg_fields_source *source, struct dg_arena *arena, struct dg_fields *fields,
                            struct dg_why *why) DG_MUST_CHECK;
 
 /* The first field of a name, and the next of the same name and origin. */

@@ -262,12 +262,9 @@ static void on_detect_gone(void *work)
     dg_relay_drop(work);
 }
 
-void dg_lt_detect(struct dg_call *call)
+static void on_detect_open(struct dg_call *call, struct dg_relay *relay)
 {
-    struct dg_relay *relay = dg_relay_new(call);
     struct dg_buf text;
-    if (!relay || !dg_relay_read(relay))
-        return;
     dg_buf_init(&text, call->req->body.len * 2 + call->req->query.len + 16);
     enum dg_err err = pool(relay, &text);
     struct dg_span *pooled = dg_arena_calloc(relay->arena, 1, sizeof *pooled);
@@ -289,6 +286,11 @@ void dg_lt_detect(struct dg_call *call)
         dg_gate_pass(call, &wish, on_detect_passed);
     }
     dg_buf_deinit(&text);
+}
+
+void dg_lt_detect(struct dg_call *call)
+{
+    dg_relay_open(call, on_detect_open);
 }
 
 /* ---- Small things -------------------------------------------------------------------------------- */

@@ -165,12 +165,9 @@ static bool read_file(struct dg_relay *relay, struct dg_why *why)
     return !err;
 }
 
-void dg_lt_translate_file(struct dg_call *call)
+static void on_open(struct dg_call *call, struct dg_relay *relay)
 {
     struct dg_why why = DG_WHY_NONE;
-    struct dg_relay *relay = dg_relay_new(call);
-    if (!relay || !dg_relay_read(relay))
-        return;
     if (!dg_documents_are_taken(&call->api->documents)) {
         dg_relay_fail(relay, 403, "unsupported", "Files translation are disabled on this server.");
         return;
@@ -186,6 +183,11 @@ void dg_lt_translate_file(struct dg_call *call)
     relay->job->ask.request.priority = DG_PRIORITY_BULK;
     relay->on_end = on_end;
     dg_relay_start(relay, NULL);
+}
+
+void dg_lt_translate_file(struct dg_call *call)
+{
+    dg_relay_open(call, on_open);
 }
 
 /* ---- Fetching ------------------------------------------------------------------------------------ */

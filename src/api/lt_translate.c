@@ -122,14 +122,17 @@ static bool check_given(const struct dg_relay *relay, struct dg_why *why)
 static enum dg_err even_line_ends(struct dg_arena *arena, struct dg_span *text)
 {
     char *even = dg_arena_alloc(arena, text->len + 1);
-    size_t n = 0;
+    size_t n = 0, at = 0;
     if (!even)
         return DG_ERR_NOMEM;
-    for (size_t i = 0; i < text->len; i++) {
-        bool is_return = text->ptr[i] == '\r';
-        if (is_return && i + 1 < text->len && text->ptr[i + 1] == '\n')
-            continue;
-        even[n++] = is_return ? '\n' : text->ptr[i];
+    while (at < text->len) {
+        const char *cr = memchr(text->ptr + at, '\r', text->len - at);
+        const size_t end = cr ? (size_t)(cr - text->ptr) : text->len;
+        memcpy(even + n, text->ptr + at, end - at);
+        n += end - at;
+        at = end + 1;
+        if (cr && !(at < text->len && text->ptr[at] == '\n'))
+            even[n++] = '\n';
     }
     if (n && even[n - 1] == '\n')
         n--;

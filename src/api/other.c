@@ -207,13 +207,6 @@ static void set_html(struct dg_relay *relay, const char *name)
         relay->job->ask.request.format = DG_DOC_HTML;
 }
 
-/* Reads a route's own request; NULL when it was answered. */
-static struct dg_relay *open_relay(struct dg_call *call)
-{
-    struct dg_relay *relay = dg_relay_new(call);
-    return relay && dg_relay_read(relay) ? relay : NULL;
-}
-
 static void finish(struct dg_call *call, struct dg_json_out *out)
 {
     if (dg_json_out_end(out) == DG_OK)
@@ -309,13 +302,16 @@ static void answer_batch(struct dg_relay *relay, struct dg_json_out *out)
     dg_json_out_close(out, '}');
 }
 
-void dg_other_mtran_batch(struct dg_call *call)
+static void on_batch(struct dg_call *call, struct dg_relay *relay)
 {
-    struct dg_relay *relay = open_relay(call);
-    if (!relay)
-        return;
+    (void)call;
     set_html(relay, "html");
     go(relay, "texts", "from", "to", answer_batch);
+}
+
+void dg_other_mtran_batch(struct dg_call *call)
+{
+    dg_relay_open(call, on_batch);
 }
 
 /* One of maybe forty thousand: codes need no escapes. */
@@ -463,13 +459,18 @@ static void answer_nllb_api(struct dg_relay *relay, struct dg_json_out *out)
     dg_json_out_close(out, '}');
 }
 
+static void on_nllb_api(struct dg_call *call, struct dg_relay *relay)
+{
+    (void)call;
+    if (is_one_text(relay, "text"))
+        go(relay, "text", "source", "target", answer_nllb_api);
+    else
+        dg_relay_fail(relay, 400, "invalid_value", "text: expected a text");
+}
+
 void dg_other_nllb_api(struct dg_call *call)
 {
-    struct dg_relay *relay = open_relay(call);
-    if (relay && is_one_text(relay, "text"))
-        go(relay, "text", "source", "target", answer_nllb_api);
-    else if (relay)
-        dg_relay_fail(relay, 400, "invalid_value", "text: expected a text");
+    dg_relay_open(call, on_nllb_api);
 }
 
 /* As readers of events see them: a carriage return ends a line as well, and with a newline behind it the two end one. */
@@ -509,15 +510,20 @@ static void end_nllb_stream(struct dg_relay *relay, const struct dg_failure *fai
     dg_buf_deinit(&events);
 }
 
+static void on_nllb_api_stream(struct dg_call *call, struct dg_relay *relay)
+{
+    (void)call;
+    if (!is_one_text(relay, "text")) {
+        dg_relay_fail(relay, 400, "invalid_value", "text: expected a text");
+        return;
+    }
+    relay->on_end = end_nllb_stream;
+    go(relay, "text", "source", "target", NULL);
+}
+
 void dg_other_nllb_api_stream(struct dg_call *call)
 {
-    struct dg_relay *relay = open_relay(call);
-    if (relay && !is_one_text(relay, "text")) {
-        dg_relay_fail(relay, 400, "invalid_value", "text: expected a text");
-    } else if (relay) {
-        relay->on_end = end_nllb_stream;
-        go(relay, "text", "source", "target", NULL);
-    }
+    dg_relay_open(call, on_nllb_api_stream);
 }
 
 /* ---- Google, version 2 ----------------------------------------------------------------------------- */
@@ -541,14 +547,17 @@ static void answer_google(struct dg_relay *relay, struct dg_json_out *out)
     dg_json_out_close(out, '}');
 }
 
-void dg_other_google(struct dg_call *call)
+static void on_google(struct dg_call *call, struct dg_relay *relay)
 {
-    struct dg_relay *relay = open_relay(call);
-    if (!relay)
-        return;
+    (void)call;
     if (!dg_span_eq(dg_fields_text(&relay->fields, "format"), DG_SPAN("text")))
         relay->job->ask.request.format = DG_DOC_HTML; /* theirs when nothing is said */
     go(relay, "q", "source", "target", answer_google);
+}
+
+void dg_other_google(struct dg_call *call)
+{
+    dg_relay_open(call, on_google);
 }
 
 /* ---- OPUS-MT --------------------------------------------------------------------------------------- */
@@ -561,12 +570,10 @@ static void answer_opus(struct dg_relay *relay, struct dg_json_out *out)
 }
 
 /* Its one error comes with 200, misspelt; clients look for the member. */
-void dg_other_opus(struct dg_call *call)
+static void on_opus(struct dg_call *call, struct dg_relay *relay)
 {
-    struct dg_relay *relay = open_relay(call);
     struct dg_why why = DG_WHY_NONE;
-    if (!relay)
-        return;
+    (void)call;
     if (!is_one_text(relay, "source")) {
         dg_relay_fail(relay, 400, "invalid_value", "source: expected a text");
     } else if (!dg_other_pair(relay, "from", "to", &why)) {
@@ -578,6 +585,11 @@ void dg_other_opus(struct dg_call *call)
     } else {
         go(relay, "source", "from", "to", answer_opus);
     }
+}
+
+void dg_other_opus(struct dg_call *call)
+{
+    dg_relay_open(call, on_opus);
 }
 
 void dg_other_opus_languages(struct dg_call *call)
@@ -615,11 +627,8 @@ void dg_other_opus_ready(struct dg_call *call)
 
 /* ---- GET /translate -------------------------------------------------------------------------------- */
 
-void dg_other_get_translate(struct dg_call *call)
+static void on_get_translate(struct dg_call *call, struct dg_relay *relay)
 {
-    struct dg_relay *relay = open_relay(call);
-    if (!relay)
-        return;
     if (dg_http_header(call->req, "upgrade").len) {
         dg_other_marian(call, relay);
     } else if (dg_fields_get(&relay->fields, "source") && dg_fields_get(&relay->fields, "tgt_lang")) {
@@ -628,4 +637,9 @@ void dg_other_get_translate(struct dg_call *call)
         dg_http_reply_header(call->req, "Allow", DG_SPAN("POST, OPTIONS"));
         dg_relay_fail(relay, 405, "method_not_allowed", "This path does not take that method.");
     }
+}
+
+void dg_other_get_translate(struct dg_call *call)
+{
+    dg_relay_open(call, on_get_translate);
 }

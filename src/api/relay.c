@@ -5,10 +5,11 @@
  * a thousand texts do not hold the loop. */
 #include "api/relay.h"
 #include "api/api_int.h"
+#include "api/aside.h"
 #include "base/utf8.h"
 #include "text/langid.h"
 
-enum { ARENA_MORE = 4 << 20, ANSWER_MAX = 512 << 20, GUESSES = 5, SAMPLE_BYTES = 16 * 1024 };
+enum { SHORT_BYTES = 16 * 1024, ARENA_MORE = 4 << 20, ANSWER_MAX = 512 << 20, GUESSES = 5, SAMPLE_BYTES = 16 * 1024 };
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
@@ -65,20 +66,73 @@ void dg_relay_fail_with(struct dg_relay *relay, enum dg_err err, const struct dg
 
 /* ---- What is asked ------------------------------------------------------------------------------- */
 
-bool dg_relay_read(struct dg_relay *relay)
+static enum dg_err read_fields(void *work, const struct dg_api *api, struct dg_span body, struct dg_failure *failure)
 {
+    struct dg_relay *relay = work;
     struct dg_why why = DG_WHY_NONE;
-    enum dg_err err = dg_fields_read(relay->call->req, relay->arena, &relay->fields, &why);
+    (void)api;
+    relay->source.body = body;
+    enum dg_err err = dg_fields_read(&relay->source, relay->arena, &relay->fields, &why);
+    relay->source = (struct dg_fields_source){.is_get = false};
     if (!err)
-        return true;
-    struct dg_failure failure = dg_ask_failure(relay->arena, err, &why, NULL);
-    if (failure.status < 500 && err != DG_ERR_LIMIT && !relay->fields.is_json)
-        failure.code = "invalid_form";
-    else if (failure.status < 500 && err != DG_ERR_LIMIT)
-        failure.code = "invalid_json";
-    dg_call_fail(relay->call, failure);
+        return DG_OK;
+    *failure = dg_ask_failure(relay->arena, err, &why, NULL);
+    if (failure->status < 500 && err != DG_ERR_LIMIT)
+        failure->code = relay->fields.is_json ? "invalid_json" : "invalid_form";
+    return err;
+}
+
+static void on_fields(void *work, struct dg_call *call)
+{
+    struct dg_relay *relay = work;
+    relay->on_open(call, relay);
+}
+
+static void drop_unread(void *work)
+{
+    dg_relay_drop(work);
+}
+
+/* What the thread needs beside the body, copied: the request may be gone by then. */
+static bool set_source(struct dg_relay *relay, const struct dg_http_req *req)
+{
+    relay->source = dg_fields_source(req);
+    relay->source.type = dg_arena_copy(relay->arena, relay->source.type);
+    relay->source.query = dg_arena_copy(relay->arena, relay->source.query);
+    return relay->source.type.ptr && relay->source.query.ptr;
+}
+
+void dg_relay_open(struct dg_call *call, void (*on_open)(struct dg_call *call, struct dg_relay *relay))
+{
+    static const struct dg_aside_fns fns = {.read = read_fields, .go_on = on_fields, .drop = drop_unread};
+    struct dg_relay *relay = dg_relay_new(call);
+    if (!relay)
+        return;
+    relay->on_open = on_open;
+    if (set_source(relay, call->req))
+        dg_aside_read(call, &fns, relay);
+    else
+        dg_relay_fail_with(relay, DG_ERR_NOMEM, NULL);
+}
+
+void dg_relay_prepare_short(struct dg_call *call)
+{
+    if (call->req->body_max > SHORT_BYTES)
+        call->req->body_max = SHORT_BYTES;
+}
+
+struct dg_relay *dg_relay_open_short(struct dg_call *call)
+{
+    struct dg_failure failure;
+    struct dg_relay *relay = dg_relay_new(call);
+    if (!relay)
+        return NULL;
+    relay->source = dg_fields_source(call->req);
+    if (read_fields(relay, call->api, call->req->body, &failure) == DG_OK)
+        return relay;
+    dg_call_fail(call, failure);
     dg_relay_drop(relay);
-    return false;
+    return NULL;
 }
 
 enum dg_err dg_relay_texts(struct dg_relay *relay, size_t n)

@@ -5,8 +5,8 @@
  * whoever words the answer. It is what the compatible APIs share: languages checked, each text's own language
  * detected where none was named, texts that are in the target language already returned as they are.
  *
- *     struct dg_relay *relay = dg_relay_new(call);                  answers by itself and gives NULL when it cannot
- *     err = dg_relay_texts(relay, n);                               then relay->items[i].text = ...
+ *     dg_relay_open(call, on_open);                  a route: reads the request's fields, then on_open(call, relay)
+ *     err = dg_relay_texts(relay, n);                there: then relay->items[i].text = ...
  *     relay->to = ...; relay->from = NULL to detect;  relay->job->ask ... other wishes
  *     dg_relay_start(relay, on_whole);                              the relay is no longer ours
  *
@@ -39,12 +39,14 @@ struct dg_relay {
     struct dg_call *call;
     struct dg_job *job;
     struct dg_arena *arena;              /* the job's; all that the request says lives there */
-    struct dg_fields fields;             /* see dg_relay_read */
+    struct dg_fields fields;             /* see dg_relay_open */
     struct dg_languages langs;
     struct dg_relay_item *items;         /* [n] */
     size_t n;
     const struct dg_language *from, *to; /* from NULL: detect */
     bool is_array;                       /* for on_whole: the texts came as an array */
+    struct dg_fields_source source;      /* while they are read */
+    void (*on_open)(struct dg_call *call, struct dg_relay *relay);
     void *user;                          /* for on_whole */
     void (*on_whole)(struct dg_relay *relay, struct dg_json_out *out);
     void (*on_delta)(struct dg_relay *relay, struct dg_span text); /* NULL, or of one text: the answer is a stream */
@@ -52,15 +54,20 @@ struct dg_relay {
                                                                                 failure NULL: it is whole */
 };
 
-/* NULL when the call was answered with 503: no engine, or no memory. */
+/* NULL when the call was answered with 503: no engine, or no memory. Its fields are empty. */
 struct dg_relay *dg_relay_new(struct dg_call *call);
+
+/* One with the request's fields, which goes to `on_open`: at once or, when its body was large and is read beside the loop
+ * (aside.h), later. Or the call is answered, or its client has left. */
+void dg_relay_open(struct dg_call *call, void (*on_open)(struct dg_call *call, struct dg_relay *relay));
+
+/* The same for routes whose requests are short, which their `prepare` sees to; NULL when the call was answered. */
+void dg_relay_prepare_short(struct dg_call *call);
+struct dg_relay *dg_relay_open_short(struct dg_call *call);
 
 /* One without a call, for what came over a socket; the caller has seen to the gate. NULL: no model, or no memory. Its
  * end, good or bad, goes to relay->on_end, which must be set before the start; relay->fields is empty. */
 struct dg_relay *dg_relay_new_for(struct dg_api *api, size_t arena_max);
-
-/* The request's fields. A failure is answered, the relay gone, the result false. */
-bool dg_relay_read(struct dg_relay *relay);
 
 /* Makes room for the texts. DG_ERR_NOMEM. */
 enum dg_err dg_relay_texts(struct dg_relay *relay, size_t n) DG_MUST_CHECK;

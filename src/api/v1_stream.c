@@ -13,8 +13,11 @@
  * A strand is one id. After "done" it stays, so that the text can be updated: sentences at its beginning
  * that did not change keep their translation (`known`), and only the rest goes to the engine. Where a
  * sentence ends depends on what follows it, so one counts as unchanged only when the whole word after it
- * is unchanged too. An update starts the text of the id anew: its first token is what was kept. */
+ * is unchanged too. An update starts the text of the id anew: its first token is what was kept.
+ *
+ * A long message is read beside the loop; those behind it wait on the socket. */
 #include "api/api_int.h"
+#include "api/aside.h"
 #include "api/gen.h"
 #include "api/job.h"
 #include "base/json_out.h"
@@ -57,6 +60,14 @@ struct strand {
     size_t n_held;              /* bytes that are counted in stream->n_held: while it is idle */
 };
 
+/* One that came in, until it is acted on. */
+struct message {
+    struct stream *stream; /* NULL when the client has left */
+    struct dg_json *json;
+    struct dg_arena arena; /* for what is wrong with it */
+    size_t len;            /* its bytes */
+};
+
 struct stream {
     struct dg_api *api;
     struct dg_ws *ws;
@@ -65,6 +76,7 @@ struct stream {
     struct dg_list strands; /* oldest first */
     size_t n_strands, n_running;
     size_t n_held; /* bytes of idle strands */
+    struct message *reading; /* the one that is read beside the loop; NULL: none */
 };
 
 /* ---- Messages out ------------------------------------------------------------------------------- */
@@ -705,40 +717,76 @@ static void act(struct stream *stream, const struct request *request, struct dg_
         on_cancel(stream, request->id);
 }
 
-static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_span message)
+/* Its JSON; maybe beside the loop. */
+static enum dg_err parse(void *work, const struct dg_api *api, struct dg_span text, struct dg_failure *failure)
+{
+    struct message *message = work;
+    (void)api;
+    return dg_ask_parse(text, VALUES_MAX, &message->arena, failure, &message->json);
+}
+
+static void act_on(struct stream *stream, struct message *message)
+{
+    struct dg_why why = DG_WHY_NONE;
+    struct request request = {.type = 0};
+    const char *field = NULL;
+    enum dg_err err = read_message(message->json, &request, &field, &why);
+    if (!err) {
+        act(stream, &request, &message->json, message->len);
+        return;
+    }
+    struct dg_failure failure = dg_ask_failure(&message->arena, err, &why, field);
+    if (err == DG_ERR_NOT_FOUND)
+        failure.code = "missing_field";
+    send_error(stream, request.id, &failure);
+}
+
+static void on_parsed(void *work, enum dg_err err, const struct dg_failure *failure)
+{
+    struct message *message = work;
+    struct stream *stream = message->stream;
+    const bool was_held = stream && stream->reading;
+    const bool is_wanted = stream && !dg_ws_is_closing(stream->ws);
+    if (is_wanted && err)
+        send_error(stream, (struct dg_span){NULL, 0}, failure);
+    else if (is_wanted)
+        act_on(stream, message);
+    if (!err)
+        dg_json_free(message->json);
+    dg_arena_deinit(&message->arena);
+    dg_free(message);
+    if (was_held) {
+        stream->reading = NULL;
+        dg_ws_release(stream->ws);
+    }
+}
+
+static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_span text)
 {
     struct stream *stream = owner;
-    struct dg_arena arena;
-    struct dg_json *json;
-    struct dg_failure failure;
     if (!is_text) {
         dg_ws_close(ws, DG_WS_UNSUPPORTED, DG_SPAN("messages are JSON texts"));
         return;
     }
-    dg_arena_init(&arena, 64 << 10);
-    if (dg_ask_parse(message, VALUES_MAX, &arena, &failure, &json) != DG_OK) {
-        send_error(stream, (struct dg_span){NULL, 0}, &failure);
-    } else {
-        struct dg_why why = DG_WHY_NONE;
-        struct request request = {.type = 0};
-        const char *field = NULL;
-        enum dg_err err = read_message(json, &request, &field, &why);
-        if (err) {
-            failure = dg_ask_failure(&arena, err, &why, field);
-            if (err == DG_ERR_NOT_FOUND)
-                failure.code = "missing_field";
-            send_error(stream, request.id, &failure);
-        } else {
-            act(stream, &request, &json, message.len);
-        }
-        dg_json_free(json);
+    struct message *message = dg_try_calloc(1, sizeof *message);
+    if (!message) {
+        send_simple_error(stream, (struct dg_span){NULL, 0}, "overloaded", "There is no memory.");
+        return;
     }
-    dg_arena_deinit(&arena);
+    message->stream = stream;
+    message->len = text.len;
+    dg_arena_init(&message->arena, 64 << 10);
+    if (dg_aside_bytes(stream->api, text, parse, on_parsed, message)) {
+        stream->reading = message;
+        dg_ws_hold(ws);
+    }
 }
 
 static void on_gone(void *owner)
 {
     struct stream *stream = owner;
+    if (stream->reading)
+        stream->reading->stream = NULL;
     while (stream->strands.next != &stream->strands)
         forget(DG_LIST_ITEM(stream->strands.next, struct strand, link));
     dg_free(stream);

@@ -40,7 +40,12 @@
 extern char **environ; /* POSIX leaves the declaration to us */
 
 enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
-enum { SECOND_MS = 1000, MINUTE_MS = 60 * 1000, WAITING_MAX = 64 }; /* requests that wait for the thread beside the loop */
+enum {
+    SECOND_MS = 1000,
+    MINUTE_MS = 60 * 1000,
+    WAITING_MAX = 64,  /* requests that wait for the thread beside the loop, */
+    READINGS_MAX = 1024 /* and for the one that reads and writes what is large */
+};
 
 /* Everything that the process holds; one, on main's stack. The loop's thread. */
 struct daemon {
@@ -383,7 +388,7 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     opts.ops_loopback = options->ops_loopback;
     const struct dg_pool_opts threads = {.n_threads = 1, .max_jobs = WAITING_MAX, .name = "offload"};
     enum dg_err err = dg_offload_open(&d->loop, &threads, why, &d->threads);
-    const struct dg_pool_opts readers = {.n_threads = 1, .max_jobs = WAITING_MAX, .name = "reader"};
+    const struct dg_pool_opts readers = {.n_threads = 1, .max_jobs = READINGS_MAX, .name = "reader"};
     if (!err)
         err = dg_offload_open(&d->loop, &readers, why, &d->readers);
     if (!err)

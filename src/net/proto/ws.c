@@ -34,8 +34,12 @@ struct dg_ws {
     /* The message being read. */
     bool in_message, is_text;
     struct dg_buf message;
+    size_t n_valid;        /* bytes of a text that are known to be UTF-8 */
     struct dg_buf control; /* payload of a control frame; they may come between fragments */
     uint64_t message_since;
+
+    bool is_held;
+    struct dg_buf kept; /* what came while it is */
 
     bool processing, close_sent, close_received, peer_done, dead, pinged;
     uint64_t heard_at; /* when the peer last said anything */
@@ -58,6 +62,7 @@ struct dg_ws *dg_ws_new(const struct dg_http_shared *shared, const struct dg_ws_
     ws->heard_at = shared->now_ms;
     dg_buf_init(&ws->message, limits->message_bytes);
     dg_buf_init(&ws->control, CONTROL_MAX);
+    dg_buf_init(&ws->kept, SIZE_MAX / 2);
     dg_buf_init(&ws->out, SIZE_MAX / 2);
     return ws;
 }
@@ -76,6 +81,7 @@ void dg_ws_free(struct dg_ws *ws)
     drop_frames(ws);
     dg_buf_deinit(&ws->message);
     dg_buf_deinit(&ws->control);
+    dg_buf_deinit(&ws->kept);
     dg_buf_deinit(&ws->out);
     dg_free(ws);
 }
@@ -224,11 +230,21 @@ static void on_close_frame(struct dg_ws *ws, struct dg_span payload)
         send_close(ws, code, (struct dg_span){NULL, 0});
 }
 
+/* Checks a text as it comes: all at once would take milliseconds. False where something is wrong, or not there yet. */
+static bool check_text(struct dg_ws *ws)
+{
+    struct dg_span rest = dg_span_sub(dg_buf_span(&ws->message), ws->n_valid, ws->message.len);
+    size_t bad_at = rest.len;
+    bool is_valid = dg_utf8_valid(rest, &bad_at);
+    ws->n_valid += is_valid ? rest.len : bad_at;
+    return is_valid;
+}
+
 static void on_message_complete(struct dg_ws *ws)
 {
     struct dg_span message = dg_buf_span(&ws->message);
     ws->in_message = false;
-    if (ws->is_text && !dg_utf8_valid(message, NULL))
+    if (ws->is_text && !check_text(ws))
         fail(ws, DG_WS_BAD_TEXT, "a text message is not UTF-8");
     else if (!ws->close_sent)
         ws->events->on_message(ws->user, ws, ws->is_text, message);
@@ -260,6 +276,7 @@ static const char *begin_data_frame(struct dg_ws *ws, uint8_t opcode)
     if (ws->in_message)
         return "a new message inside a fragmented one";
     ws->in_message = true;
+    ws->n_valid = 0;
     ws->is_text = opcode == WSLAY_TEXT_FRAME;
     ws->message_since = ws->shared->now_ms;
     return NULL;
@@ -315,10 +332,41 @@ static bool read_piece(struct dg_ws *ws)
         fail(ws, DG_WS_INTERNAL, "there is no memory for this message");
         return false;
     }
+    if (into == &ws->message && ws->is_text)
+        (void)check_text(ws);
     ws->frame_left -= iocb.data_length;
     if (ws->frame_left == 0)
         on_frame_complete(ws);
     return true;
+}
+
+static void keep(struct dg_ws *ws, const char *bytes, size_t len)
+{
+    if (len && dg_buf_append(&ws->kept, bytes, len) != DG_OK)
+        give_up(ws);
+}
+
+/* Takes the input apart, until a message is held. */
+static void work(struct dg_ws *ws, const char *bytes, size_t len)
+{
+    if (ws->close_received || ws->dead || (len == 0 && !ws->frames))
+        return;
+    ws->processing = true;
+    if (!ws->frames && wslay_frame_context_init(&ws->frames, &frame_callbacks, ws) != 0) {
+        ws->frames = NULL;
+        give_up(ws);
+    }
+    ws->feed = bytes;
+    ws->feed_len = len;
+    while (ws->frames && !ws->close_received && !ws->dead && !ws->is_held && read_piece(ws))
+        ;
+    if (ws->is_held)
+        keep(ws, ws->feed, ws->feed_len);
+    ws->feed = NULL;
+    ws->feed_len = 0;
+    if (ws->unaccounted == 0 || ws->close_received)
+        drop_frames(ws);
+    ws->processing = false;
 }
 
 void dg_ws_feed(struct dg_ws *ws, const char *bytes, size_t len)
@@ -327,20 +375,28 @@ void dg_ws_feed(struct dg_ws *ws, const char *bytes, size_t len)
         return;
     ws->heard_at = ws->shared->now_ms;
     ws->pinged = false;
-    ws->processing = true;
-    if (!ws->frames && wslay_frame_context_init(&ws->frames, &frame_callbacks, ws) != 0) {
-        ws->frames = NULL;
-        give_up(ws);
-    }
-    ws->feed = bytes;
-    ws->feed_len = len;
-    while (ws->frames && !ws->close_received && !ws->dead && read_piece(ws))
-        ;
-    ws->feed = NULL;
-    ws->feed_len = 0;
-    if (ws->unaccounted == 0 || ws->close_received)
-        drop_frames(ws);
-    ws->processing = false;
+    if (ws->is_held)
+        keep(ws, bytes, len);
+    else
+        work(ws, bytes, len);
+}
+
+void dg_ws_hold(struct dg_ws *ws)
+{
+    ws->is_held = true;
+}
+
+/* wslay may have begun with what follows: then there is something to do even where nothing was kept. */
+void dg_ws_release(struct dg_ws *ws)
+{
+    struct dg_buf kept = ws->kept;
+    dg_buf_init(&ws->kept, SIZE_MAX / 2);
+    ws->is_held = false;
+    ws->heard_at = ws->shared->now_ms;
+    ws->pinged = false;
+    work(ws, kept.ptr, kept.len);
+    dg_buf_deinit(&kept);
+    tell_output(ws); /* there may be; and it wants input again */
 }
 
 void dg_ws_eof(struct dg_ws *ws)
@@ -390,7 +446,7 @@ void dg_ws_take_output(struct dg_ws *ws, struct dg_buf *into)
 
 bool dg_ws_wants_input(const struct dg_ws *ws)
 {
-    if (ws->peer_done || ws->dead)
+    if (ws->peer_done || ws->dead || ws->is_held)
         return false;
     return ws->close_received || ws->out.len + ws->out_taken < dg_http_unread_max(ws->limits->stream_bytes);
 }
@@ -405,6 +461,8 @@ uint64_t dg_ws_deadline(const struct dg_ws *ws)
 {
     if (ws->close_sent)
         return ws->close_at + ws->limits->close_ms;
+    if (ws->is_held)
+        return UINT64_MAX; /* it is we who do not listen */
     uint64_t silence = ws->heard_at + (uint64_t)ws->limits->ping_ms * (ws->pinged ? 2 : 1);
     uint64_t message = ws->message_since + ws->limits->message_ms;
     return ws->in_message && message < silence ? message : silence;

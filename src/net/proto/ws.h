@@ -68,6 +68,11 @@ void dg_ws_free(struct dg_ws *ws); /* NULL is fine; not from an event */
 void dg_ws_feed(struct dg_ws *ws, const char *bytes, size_t len);
 void dg_ws_eof(struct dg_ws *ws);
 
+/* From on_message: no other message is told, and nothing more read from the peer, until it is released; not from an
+ * event. So messages that take their time are acted on in their order, and a peer cannot pile them up. */
+void dg_ws_hold(struct dg_ws *ws);
+void dg_ws_release(struct dg_ws *ws);
+
 /* One text or binary message. DG_ERR_CLOSED after a close, DG_ERR_LIMIT or DG_ERR_NOMEM when the
  * connection had to be given up. */
 enum dg_err dg_ws_send(struct dg_ws *ws, struct dg_span text) DG_MUST_CHECK;
