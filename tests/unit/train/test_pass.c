@@ -3,13 +3,8 @@
 
 /* Whole small networks of every kind: the loss agrees with the slow twin in doubles (tests/support/ref_net.c),
  * the gradient of every parameter with finite differences of that twin. */
-#include "train/pass.h"
-#include "base/mem.h"
+#include "pass_check.h"
 #include "ref_net.h"
-#include "unit.h"
-
-#include <math.h>
-#include <stdio.h>
 
 enum { V = 13, N_PAIRS = 3 };
 
@@ -46,24 +41,10 @@ static struct dg_blueprint small(void)
     };
 }
 
-static double sentence_loss(const double *logits, const int32_t *target, size_t T)
-{
-    double loss = 0.0;
-    for (size_t t = 0; t < T; t++) {
-        double sum = 0.0, all = 0.0;
-        for (size_t i = 0; i < V; i++) {
-            sum += exp(logits[t * V + i]);
-            all += logits[t * V + i];
-        }
-        loss += log(sum) - (1.0 - (double)smoothing) * logits[t * V + (size_t)target[t]] -
-                (double)smoothing / V * all;
-    }
-    return loss;
-}
-
 /* The twin's loss for each target token of the three pairs. */
-static double twin_loss(const struct dg_params *params)
+static double twin_loss(const struct dg_params *params, const void *ctx)
 {
+    (void)ctx;
     const struct ref ref = {&params->bp, &params->weights.transformer};
     double loss = 0.0;
     for (size_t i = 0; i < N_PAIRS; i++) {
@@ -71,7 +52,8 @@ static double twin_loss(const struct dg_params *params)
         memcpy(inputs + 1, pairs[i].target, (pairs[i].n_target - 1) * sizeof *inputs);
         double *encoded = ref_encode(&ref, pairs[i].source, pairs[i].n_source);
         double *logits = ref_decode(&ref, encoded, pairs[i].n_source, inputs, pairs[i].n_target);
-        loss += sentence_loss(logits, pairs[i].target, pairs[i].n_target);
+        for (size_t t = 0; t < pairs[i].n_target; t++)
+            loss += pass_token_loss(logits + t * V, V, 1, (size_t)pairs[i].target[t], (double)smoothing);
         free(encoded);
         free(logits);
     }
@@ -80,39 +62,6 @@ static double twin_loss(const struct dg_params *params)
 
 static const struct dg_pass_batch batch = {
     .examples = pairs, .n = N_PAIRS, .scale = 1.0f / N_TOKENS, .smoothing = 0.1f};
-
-/* Values that leave no gradient at zero by chance: also gains and biases move. */
-static void scatter(struct dg_params *params)
-{
-    dg_params_randomise(params, 7);
-    for (size_t i = 0; i < params->n; i++)
-        params->w[i] += 0.2f * sinf((float)(i * 37 % 1009));
-}
-
-static void compare_with_differences(const struct dg_params *params, const float *gradient)
-{
-    const float step = 0x1p-13f;
-    const size_t stride = getenv("DRAGOMAN_SLOW") ? 41 : params->bp.D > 32 ? 97 : 3;
-    double worst = 0.0;
-    for (size_t i = 0; i < params->n_list; i++) {
-        const struct dg_param *param = &params->list[i];
-        for (size_t j = i % stride % param->len; j < param->len; j += stride) {
-            float *w = params->w + param->at + j;
-            const float kept = *w, above = kept + step, below = kept - step;
-            *w = above;
-            const double plus = twin_loss(params);
-            *w = below;
-            const double minus = twin_loss(params);
-            *w = kept;
-            const double expected = (plus - minus) / ((double)above - (double)below);
-            const double found = (double)gradient[param->at + j], gap = fabs(found - expected);
-            worst = fmax(worst, gap / (1e-2 + fabs(expected)));
-            ck_assert_msg(gap <= 2e-5 + 2e-4 * fabs(expected), "%s[%zu]: gradient %.9g, difference %.9g",
-                          param->name, j, found, expected);
-        }
-    }
-    printf("largest gap %.2g\n", worst);
-}
 
 static void check_network_with(const struct dg_blueprint *bp, const struct dg_grad_kernels *kernels)
 {
@@ -123,15 +72,16 @@ static void check_network_with(const struct dg_blueprint *bp, const struct dg_gr
         .source_rows = 16, .target_rows = 16, .scores = 100, .kernels = kernels};
     struct dg_why why = DG_WHY_NONE;
     ck_assert_msg(dg_params_init(&params, bp, &why) == DG_OK, "%s", why.text);
-    scatter(&params);
+    pass_scatter(&params);
     float *gradient = dg_try_calloc(params.n, sizeof *gradient);
     enum dg_err err = gradient ? dg_pass_new(&pass, &params, &limits, &why) : DG_ERR_NOMEM;
     if (!err) {
         ck_assert_uint_eq(dg_pass_n_fitting(pass, pairs, N_PAIRS), N_PAIRS);
         dg_pass_run(pass, &batch, gradient, &sums);
         ck_assert_uint_eq(sums.n_tokens, N_TOKENS);
-        ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params), 1e-5);
-        compare_with_differences(&params, gradient);
+        ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params, NULL), 1e-5);
+        const size_t stride = getenv("DRAGOMAN_SLOW") ? 41 : params.bp.D > 32 ? 97 : 3;
+        pass_compare(&params, gradient, 0x1p-13f, stride, twin_loss, NULL);
     }
     dg_pass_free(pass);
     dg_free(gradient);
@@ -242,29 +192,6 @@ START_TEST(vectors_for_distances)
 }
 END_TEST
 
-/* Runs the three pairs in the given parts; the sum of gradients must not depend on the cut but for rounding,
- * and with dropout must draw the same. */
-static float *gradient_in_parts(const struct dg_params *params, struct dg_pass *pass, size_t first_part)
-{
-    float *gradient = dg_try_calloc(params->n, sizeof *gradient);
-    ck_assert_ptr_nonnull(gradient);
-    struct dg_pass_sums sums = {0};
-    struct dg_pass_batch part = batch;
-    part.dropout = 0.3f;
-    part.dropout_ffn = 0.2f;
-    part.key = 99;
-    part.n = first_part;
-    dg_pass_run(pass, &part, gradient, &sums);
-    for (size_t i = 0; i < first_part; i++) {
-        part.source_row += pairs[i].n_source;
-        part.target_row += pairs[i].n_target;
-    }
-    part.examples += first_part;
-    part.n = N_PAIRS - first_part;
-    dg_pass_run(pass, &part, gradient, &sums);
-    return gradient;
-}
-
 /* The guide's part of the loss depends on attention alone, which the pass itself counts: finite differences of that, in
  * floats, with steps to match. */
 START_TEST(links_guide_one_head)
@@ -284,7 +211,7 @@ START_TEST(links_guide_one_head)
     with.guide = 0.5f;
     with.guide_head = without.guide_head = 3;
     ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
-    scatter(&params);
+    pass_scatter(&params);
     ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
     float *guided = dg_try_calloc(params.n, sizeof *guided), *plain = dg_try_calloc(params.n, sizeof *plain);
     ck_assert(guided && plain);
@@ -320,20 +247,14 @@ START_TEST(the_cut_of_a_batch_and_a_second_run_change_nothing)
 {
     const struct dg_blueprint bp = small();
     const struct dg_pass_limits limits = {.source_rows = 16, .target_rows = 16, .scores = 100};
+    struct dg_pass_batch dropping = batch;
+    dropping.dropout = 0.3f;
+    dropping.dropout_ffn = 0.2f;
+    dropping.key = 99;
     struct dg_params params;
-    struct dg_pass *pass;
     ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
-    scatter(&params);
-    ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
-    float *whole = gradient_in_parts(&params, pass, 3), *again = gradient_in_parts(&params, pass, 3);
-    float *cut = gradient_in_parts(&params, pass, 1);
-    ck_assert_mem_eq(whole, again, params.n * sizeof *whole);
-    for (size_t i = 0; i < params.n; i++)
-        ck_assert_float_eq_tol(whole[i], cut[i], 1e-5f);
-    dg_free(whole);
-    dg_free(again);
-    dg_free(cut);
-    dg_pass_free(pass);
+    pass_scatter(&params);
+    pass_check_cuts(&params, &limits, &dropping, 0.0f);
     dg_params_deinit(&params);
 }
 END_TEST
@@ -348,10 +269,10 @@ START_TEST(measuring_gives_the_loss_without_dropout)
     struct dg_pass_batch with = batch;
     with.dropout = 0.5f;
     ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
-    scatter(&params);
+    pass_scatter(&params);
     ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
     dg_pass_measure(pass, &with, &sums);
-    ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params), 1e-5);
+    ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params, NULL), 1e-5);
     dg_pass_free(pass);
     dg_params_deinit(&params);
 }

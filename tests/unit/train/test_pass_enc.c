@@ -3,13 +3,8 @@
 
 /* Encoders alone with every head: the loss agrees with the slow twin in doubles (tests/support/ref_net.c), the gradient of
  * every parameter with finite differences of that twin. Which words are masked the twin is told by what the pass asked. */
-#include "train/pass.h"
-#include "base/mem.h"
+#include "pass_check.h"
 #include "ref_net.h"
-#include "unit.h"
-
-#include <math.h>
-#include <stdio.h>
 
 enum { V = 17, N = 3, LABELS = 5, MASK = 4 };
 
@@ -93,12 +88,7 @@ static void fill(const struct task *task, struct dg_example examples[N], int32_t
 
 static double cross_entropy(const double *logits, size_t n, size_t stride, size_t truth)
 {
-    double sum = 0.0, all = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += exp(logits[i * stride]);
-        all += logits[i * stride];
-    }
-    return log(sum) - (1.0 - (double)smoothing) * logits[truth * stride] - (double)smoothing / (double)n * all;
+    return pass_token_loss(logits, n, stride, truth, (double)smoothing);
 }
 
 /* What the twin is to read and to say: ids with their masks, and of WORDS the places. */
@@ -136,45 +126,20 @@ static double text_loss(const struct dg_blueprint *bp, const struct dg_enc_weigh
     return loss;
 }
 
-static double twin_loss(const struct dg_params *params, const struct dg_example *examples, const struct reading *r)
+/* What the twin's loss is of. */
+struct told {
+    const struct dg_example *examples;
+    const struct reading *reading;
+    double scale;
+};
+
+static double twin_loss(const struct dg_params *params, const void *ctx)
 {
+    const struct told *told = ctx;
     double loss = 0.0;
     for (size_t i = 0; i < N; i++)
-        loss += text_loss(&params->bp, &params->weights.enc, &examples[i], r->ids[i], r->truth[i]);
-    return loss;
-}
-
-static void scatter(struct dg_params *params)
-{
-    dg_params_randomise(params, 7);
-    for (size_t i = 0; i < params->n; i++)
-        params->w[i] += 0.2f * sinf((float)(i * 37 % 1009));
-}
-
-static void compare_with_differences(const struct dg_params *params, const float *gradient, const struct dg_example *examples,
-                                     const struct reading *r, double scale)
-{
-    const float step = 0x1p-13f;
-    const size_t stride = getenv("DRAGOMAN_SLOW") ? 41 : 3;
-    double worst = 0.0;
-    for (size_t i = 0; i < params->n_list; i++) {
-        const struct dg_param *param = &params->list[i];
-        for (size_t j = i % stride % param->len; j < param->len; j += stride) {
-            float *w = params->w + param->at + j;
-            const float kept = *w, above = kept + step, below = kept - step;
-            *w = above;
-            const double plus = twin_loss(params, examples, r);
-            *w = below;
-            const double minus = twin_loss(params, examples, r);
-            *w = kept;
-            const double expected = scale * (plus - minus) / ((double)above - (double)below);
-            const double found = (double)gradient[param->at + j], gap = fabs(found - expected);
-            worst = fmax(worst, gap / (1e-2 + fabs(expected)));
-            ck_assert_msg(gap <= 2e-5 + 2e-4 * fabs(expected), "%s[%zu]: gradient %.9g, difference %.9g",
-                          param->name, j, found, expected);
-        }
-    }
-    printf("largest gap %.2g\n", worst);
+        loss += text_loss(&params->bp, &params->weights.enc, &told->examples[i], told->reading->ids[i], told->reading->truth[i]);
+    return told->scale * loss;
 }
 
 /* The twin reads what was drawn. Returns how many things are asked. */
@@ -213,7 +178,7 @@ static void check_task(const struct task *task)
     struct dg_pass_batch batch = {
         .examples = examples, .n = N, .scale = 0.25f, .smoothing = smoothing, .mask = {0.7f, MASK}, .key = 5};
     ck_assert_msg(dg_params_init(&params, &bp, &why) == DG_OK, "%s", why.text);
-    scatter(&params);
+    pass_scatter(&params);
     float *gradient = dg_try_calloc(params.n, sizeof *gradient);
     enum dg_err err = gradient ? dg_pass_new(&pass, &params, &limits, &why) : DG_ERR_NOMEM;
     if (!err) {
@@ -221,8 +186,9 @@ static void check_task(const struct task *task)
         const size_t n = read_as_drawn(&bp, &batch, examples, &r);
         dg_pass_run(pass, &batch, gradient, &sums);
         ck_assert_double_eq(sums.n_losses, (double)n);
-        ck_assert_double_eq_tol(sums.loss, twin_loss(&params, examples, &r), 1e-4);
-        compare_with_differences(&params, gradient, examples, &r, 0.25);
+        ck_assert_double_eq_tol(sums.loss, twin_loss(&params, &(struct told){examples, &r, 1.0}), 1e-4);
+        pass_compare(&params, gradient, 0x1p-13f, getenv("DRAGOMAN_SLOW") ? 41 : 3, twin_loss,
+                     &(struct told){examples, &r, 0.25});
         struct dg_pass_sums measured = {0};
         dg_pass_measure(pass, &batch, &measured);
         ck_assert_double_eq_tol(measured.loss, sums.loss, 1e-5);
@@ -302,26 +268,6 @@ START_TEST(words_are_masked_by_the_rule)
 }
 END_TEST
 
-/* With dropout and masks: how a batch is cut into parts changes nothing but roundings. */
-static float *gradient_in_parts(const struct dg_params *params, struct dg_pass *pass, const struct dg_example *examples,
-                                size_t first_part)
-{
-    float *gradient = dg_try_calloc(params->n, sizeof *gradient);
-    ck_assert_ptr_nonnull(gradient);
-    struct dg_pass_sums sums = {0};
-    struct dg_pass_batch part = {.examples = examples, .n = first_part, .scale = 0.1f, .dropout = 0.3f, .dropout_ffn = 0.2f,
-                                 .mask = {0.5f, MASK}, .key = 99};
-    dg_pass_run(pass, &part, gradient, &sums);
-    for (size_t i = 0; i < first_part; i++) {
-        part.source_row += examples[i].n_source;
-        part.target_row += examples[i].n_target;
-    }
-    part.examples += first_part;
-    part.n = N - first_part;
-    dg_pass_run(pass, &part, gradient, &sums);
-    return gradient;
-}
-
 START_TEST(the_cut_of_a_batch_changes_nothing)
 {
     static const enum dg_head heads[] = {DG_HEAD_WORDS, DG_HEAD_POOLED, DG_HEAD_TOKENS, DG_HEAD_SPANS};
@@ -331,21 +277,13 @@ START_TEST(the_cut_of_a_batch_changes_nothing)
         const struct dg_pass_limits limits = {.source_rows = 16, .target_rows = 16, .scores = 98};
         struct dg_example examples[N];
         int32_t targets[N][16];
-        struct dg_params params;
-        struct dg_pass *pass;
+        const struct dg_pass_batch dropping = {.examples = examples, .n = N, .scale = 0.1f, .dropout = 0.3f,
+                                               .dropout_ffn = 0.2f, .mask = {0.5f, MASK}, .key = 99};
         fill(&task, examples, targets);
+        struct dg_params params;
         ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
-        scatter(&params);
-        ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
-        float *whole = gradient_in_parts(&params, pass, examples, 3), *again = gradient_in_parts(&params, pass, examples, 3);
-        float *cut = gradient_in_parts(&params, pass, examples, 1);
-        ck_assert_mem_eq(whole, again, params.n * sizeof *whole);
-        for (size_t i = 0; i < params.n; i++)
-            ck_assert_float_eq_tol(whole[i], cut[i], 1e-5f);
-        dg_free(whole);
-        dg_free(again);
-        dg_free(cut);
-        dg_pass_free(pass);
+        pass_scatter(&params);
+        pass_check_cuts(&params, &limits, &dropping, 0.0f);
         dg_params_deinit(&params);
     }
 }

@@ -4,13 +4,8 @@
 /* Small language models of every shape: the loss agrees with the slow twin in doubles (tests/support/ref_lm.c), the
  * gradient of every parameter with finite differences of that twin; and that neither the cut of a batch nor company
  * changes anything. */
-#include "base/mem.h"
+#include "pass_check.h"
 #include "ref_lm.h"
-#include "train/pass.h"
-#include "unit.h"
-
-#include <math.h>
-#include <stdio.h>
 
 enum { V = 13, N_TEXTS = 3, N_TOKENS = 11 };
 
@@ -74,58 +69,19 @@ static double text_loss(const struct dg_params *params, const struct dg_example 
     memcpy(ids, text->source, text->n_source * sizeof *ids);
     memcpy(ids + text->n_source, text->target, (text->n_target - 1) * sizeof *ids);
     double *logits = ref_lm(&params->bp, &params->weights.lm, ids, n), loss = 0.0;
-    for (size_t t = 0; t < text->n_target; t++) {
-        const double *row = logits + (text->n_source - 1 + t) * V;
-        double sum = 0.0, all = 0.0;
-        for (size_t i = 0; i < V; i++) {
-            sum += exp(row[i]);
-            all += row[i];
-        }
-        loss += log(sum) - (1.0 - (double)smoothing) * row[text->target[t]] - (double)smoothing / V * all;
-    }
+    for (size_t t = 0; t < text->n_target; t++)
+        loss += pass_token_loss(logits + (text->n_source - 1 + t) * V, V, 1, (size_t)text->target[t], (double)smoothing);
     free(logits);
     return loss;
 }
 
-static double twin_loss(const struct dg_params *params)
+static double twin_loss(const struct dg_params *params, const void *ctx)
 {
+    (void)ctx;
     double loss = 0.0;
     for (size_t i = 0; i < N_TEXTS; i++)
         loss += text_loss(params, &texts[i]);
     return loss / N_TOKENS;
-}
-
-/* Values that leave no gradient at zero by chance: also gains and biases move. */
-static void scatter(struct dg_params *params)
-{
-    dg_params_randomise(params, 7);
-    for (size_t i = 0; i < params->n; i++)
-        params->w[i] += 0.2f * sinf((float)(i * 37 % 1009));
-}
-
-static void compare_with_differences(const struct dg_params *params, const float *gradient)
-{
-    const float step = 0x1p-13f;
-    const size_t stride = getenv("DRAGOMAN_SLOW") ? 41 : 1;
-    double worst = 0.0;
-    for (size_t i = 0; i < params->n_list; i++) {
-        const struct dg_param *param = &params->list[i];
-        for (size_t j = i % stride % param->len; j < param->len; j += stride) {
-            float *w = params->w + param->at + j;
-            const float kept = *w, above = kept + step, below = kept - step;
-            *w = above;
-            const double plus = twin_loss(params);
-            *w = below;
-            const double minus = twin_loss(params);
-            *w = kept;
-            const double expected = (plus - minus) / ((double)above - (double)below);
-            const double found = (double)gradient[param->at + j], gap = fabs(found - expected);
-            worst = fmax(worst, gap / (1e-2 + fabs(expected)));
-            ck_assert_msg(gap <= 2e-5 + 2e-4 * fabs(expected), "%s[%zu]: gradient %.9g, difference %.9g", param->name, j,
-                          found, expected);
-        }
-    }
-    printf("largest gap %.2g\n", worst);
 }
 
 static void check_with(const struct dg_blueprint *bp, const struct dg_grad_kernels *kernels)
@@ -137,7 +93,7 @@ static void check_with(const struct dg_blueprint *bp, const struct dg_grad_kerne
     struct dg_why why = DG_WHY_NONE;
     own.kernels = kernels;
     ck_assert_msg(dg_params_init(&params, bp, &why) == DG_OK, "%s", why.text);
-    scatter(&params);
+    pass_scatter(&params);
     float *gradient = dg_try_calloc(params.n, sizeof *gradient);
     enum dg_err err = gradient ? dg_pass_new(&pass, &params, &own, &why) : DG_ERR_NOMEM;
     if (!err) {
@@ -145,8 +101,8 @@ static void check_with(const struct dg_blueprint *bp, const struct dg_grad_kerne
         dg_pass_run(pass, &batch, gradient, &sums);
         ck_assert_uint_eq(sums.n_tokens, N_TOKENS);
         ck_assert_uint_eq(sums.n_source_tokens, 8);
-        ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params), 1e-5);
-        compare_with_differences(&params, gradient);
+        ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params, NULL), 1e-5);
+        pass_compare(&params, gradient, 0x1p-13f, getenv("DRAGOMAN_SLOW") ? 41 : 1, twin_loss, NULL);
         struct dg_pass_sums measured = {0};
         dg_pass_measure(pass, &batch, &measured);
         ck_assert_double_eq_tol(measured.loss, sums.loss, 1e-4);
@@ -210,50 +166,17 @@ START_TEST(every_table_of_kernels_agrees)
 }
 END_TEST
 
-/* The three texts in two parts: the sum of gradients is the same but for rounding, and dropout draws the same. */
-static float *gradient_in_parts(const struct dg_params *params, struct dg_pass *pass, size_t first_part)
-{
-    float *gradient = dg_try_calloc(params->n, sizeof *gradient);
-    ck_assert_ptr_nonnull(gradient);
-    struct dg_pass_sums sums = {0};
-    struct dg_pass_batch part = batch;
-    part.dropout = 0.3f;
-    part.dropout_ffn = 0.2f;
-    part.key = 99;
-    part.n = first_part;
-    dg_pass_run(pass, &part, gradient, &sums);
-    for (size_t i = 0; i < first_part; i++) {
-        part.source_row += texts[i].n_source;
-        part.target_row += texts[i].n_target;
-    }
-    part.first = first_part;
-    part.examples += first_part;
-    part.n = N_TEXTS - first_part;
-    dg_pass_run(pass, &part, gradient, &sums);
-    return gradient;
-}
-
 START_TEST(the_cut_of_a_batch_and_a_second_run_change_nothing)
 {
     const struct dg_blueprint bp = llama();
+    struct dg_pass_batch dropping = batch;
+    dropping.dropout = 0.3f;
+    dropping.dropout_ffn = 0.2f;
+    dropping.key = 99;
     struct dg_params params;
-    struct dg_pass *pass;
     ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
-    scatter(&params);
-    ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
-    float *whole = gradient_in_parts(&params, pass, 3), *again = gradient_in_parts(&params, pass, 3);
-    float *cut = gradient_in_parts(&params, pass, 1), *other = gradient_in_parts(&params, pass, 2);
-    ck_assert_mem_eq(whole, again, params.n * sizeof *whole);
-    for (size_t i = 0; i < params.n; i++) {
-        const float tolerance = 1e-5f + 1e-4f * fabsf(whole[i]);
-        ck_assert_float_eq_tol(whole[i], cut[i], tolerance);
-        ck_assert_float_eq_tol(whole[i], other[i], tolerance);
-    }
-    dg_free(whole);
-    dg_free(again);
-    dg_free(cut);
-    dg_free(other);
-    dg_pass_free(pass);
+    pass_scatter(&params);
+    pass_check_cuts(&params, &limits, &dropping, 1e-4f);
     dg_params_deinit(&params);
 }
 END_TEST

@@ -3,13 +3,8 @@
 
 /* Plain recurrent networks of every kind: the loss agrees with the slow twin in doubles (tests/support/ref_seq.c), the
  * gradient of every parameter with finite differences of that twin; forced and on their own way. */
-#include "train/pass.h"
-#include "base/mem.h"
+#include "pass_check.h"
 #include "ref_seq.h"
-#include "unit.h"
-
-#include <math.h>
-#include <stdio.h>
 
 enum { V = 13, LABELS = 3, N_PAIRS = 4, T_MAX = 8 };
 
@@ -88,16 +83,6 @@ static void find_way(struct task *task, size_t i)
     }
 }
 
-static double token_loss(const double *logits, size_t n, size_t target, double smoothing)
-{
-    double sum = 0.0, all = 0.0;
-    for (size_t v = 0; v < n; v++) {
-        sum += exp(logits[v]);
-        all += logits[v];
-    }
-    return log(sum) - (1.0 - smoothing) * logits[target] - smoothing / (double)n * all;
-}
-
 /* The sum of the sentences' losses, each divided by `divisors` (NULL: 1). */
 static double twin_loss(const struct task *task, const double *divisors)
 {
@@ -109,35 +94,19 @@ static double twin_loss(const struct task *task, const double *divisors)
         double *logits =
             ref_seq(bp, &task->params->weights.seq, example->source, example->n_source, way->inputs, way->n), one = 0.0;
         for (size_t t = 0; t < way->n; t++)
-            one += token_loss(logits + t * bp->decoder.V, bp->decoder.V, (size_t)example->target[t],
-                              (double)task->batch.smoothing);
+            one += pass_token_loss(logits + t * bp->decoder.V, bp->decoder.V, 1, (size_t)example->target[t],
+                                   (double)task->batch.smoothing);
         loss += divisors ? one / divisors[i] : one;
         free(logits);
     }
     return loss;
 }
 
-static void compare_with_differences(const struct task *task, const float *gradient)
+static double differentiated(const struct dg_params *params, const void *ctx)
 {
-    const float step = 0x1p-18f;
-    const struct dg_params *params = task->params;
-    const size_t stride = getenv("DRAGOMAN_SLOW") ? 101 : 11;
-    for (size_t i = 0; i < params->n_list; i++) {
-        const struct dg_param *param = &params->list[i];
-        for (size_t j = i % stride % param->len; j < param->len; j += stride) {
-            float *w = params->w + param->at + j;
-            const float kept = *w, above = kept + step, below = kept - step;
-            *w = above;
-            const double plus = twin_loss(task, NULL) / task->divisor;
-            *w = below;
-            const double minus = twin_loss(task, NULL) / task->divisor;
-            *w = kept;
-            const double expected = (plus - minus) / ((double)above - (double)below);
-            const double found = (double)gradient[param->at + j];
-            ck_assert_msg(fabs(found - expected) <= 2e-5 + 2e-4 * fabs(expected), "%s[%zu]: gradient %.9g, difference %.9g",
-                          param->name, j, found, expected);
-        }
-    }
+    const struct task *task = ctx;
+    (void)params; /* the task knows them */
+    return twin_loss(task, NULL) / task->divisor;
 }
 
 static void prepare(struct task *task, const struct dg_params *params, float teacher, enum dg_pass_loss loss)
@@ -189,7 +158,7 @@ static void check_with(const struct dg_blueprint *bp, float teacher, enum dg_pas
         ck_assert_uint_eq(dg_pass_n_fitting(pass, task.examples, N_PAIRS), N_PAIRS);
         dg_pass_run(pass, &task.batch, gradient, &sums);
         ck_assert_double_eq_tol(sums.loss / sums.n_losses, reported(&task, &sums), 1e-5);
-        compare_with_differences(&task, gradient);
+        pass_compare(&params, gradient, 0x1p-18f, getenv("DRAGOMAN_SLOW") ? 101 : 11, differentiated, &task);
     }
     dg_pass_free(pass);
     dg_free(gradient);
@@ -267,47 +236,18 @@ START_TEST(every_table_of_kernels_agrees)
 }
 END_TEST
 
-/* Runs the pairs in parts; dropout and the draw of ways must not depend on the cut, gradients but for rounding. */
-static float *gradient_in_parts(const struct dg_params *params, struct dg_pass *pass, size_t first_part, double *loss)
-{
-    float *gradient = dg_try_calloc(params->n, sizeof *gradient);
-    ck_assert_ptr_nonnull(gradient);
-    struct dg_pass_sums sums = {0};
-    struct dg_pass_batch part = {.examples = pairs, .n = first_part, .scale = 0.1f, .dropout = 0.3f, .teacher = 0.5f, .key = 99};
-    dg_pass_run(pass, &part, gradient, &sums);
-    for (size_t i = 0; i < first_part; i++) {
-        part.source_row += pairs[i].n_source;
-        part.target_row += pairs[i].n_target;
-    }
-    part.examples += first_part;
-    part.n = N_PAIRS - first_part;
-    dg_pass_run(pass, &part, gradient, &sums);
-    *loss = sums.loss;
-    return gradient;
-}
-
 START_TEST(the_cut_of_a_batch_and_a_second_run_change_nothing)
 {
     struct dg_blueprint bp = small(DG_DECODER_LSTM, DG_SEQ_GENERAL);
     const struct dg_pass_limits limits = {.source_rows = 20, .target_rows = 20, .scores = 100};
+    const struct dg_pass_batch dropping = {.examples = pairs, .n = N_PAIRS, .scale = 0.1f, .dropout = 0.3f, .teacher = 0.5f,
+                                           .key = 99};
     struct dg_params params;
-    struct dg_pass *pass;
-    double losses[3];
     bp.seq.is_bidirectional = true;
     bp.encoder.n_layers = bp.decoder.n_layers = 2;
     ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
     dg_params_randomise(&params, 3);
-    ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
-    float *whole = gradient_in_parts(&params, pass, N_PAIRS, &losses[0]);
-    float *again = gradient_in_parts(&params, pass, N_PAIRS, &losses[1]), *cut = gradient_in_parts(&params, pass, 2, &losses[2]);
-    ck_assert_mem_eq(whole, again, params.n * sizeof *whole);
-    ck_assert_double_eq_tol(losses[0], losses[2], 1e-5);
-    for (size_t i = 0; i < params.n; i++)
-        ck_assert_float_eq_tol(whole[i], cut[i], 1e-5f);
-    dg_free(whole);
-    dg_free(again);
-    dg_free(cut);
-    dg_pass_free(pass);
+    pass_check_cuts(&params, &limits, &dropping, 0.0f);
     dg_params_deinit(&params);
 }
 END_TEST

@@ -4,108 +4,39 @@
 /* Whole runs on a toy language: learning by heart, resuming to the bit, ends and refusals. */
 #include "train/trainer.h"
 #include "base/map_file.h"
-#include "base/mem.h"
 #include "model/dir.h"
-#include "tmpdir.h"
-#include "toy.h"
-#include "unit.h"
+#include "toy_run.h"
 
 #include <math.h>
 
-/* A prepared directory. */
-struct place {
-    char dir[300], pairs[300];
-    struct dg_setup setup;
-};
-
-static enum dg_err place_make(struct place *place, const char *dir, size_t n_pairs, const struct dg_setup_opts *opts)
-{
-    const char *file = place->pairs;
-    snprintf(place->dir, sizeof place->dir, "%s/model", dir);
-    snprintf(place->pairs, sizeof place->pairs, "%s/pairs.tsv", dir);
-    enum dg_err err = toy_write(place->pairs, n_pairs, 5);
-    if (!err)
-        err = dg_setup_make(place->dir, &file, 1, opts, NULL, NULL, NULL);
-    return err ? err : dg_setup_open(&place->setup, place->dir, NULL);
-}
-
-static enum dg_err trainer_of(struct dg_trainer **trainer, const struct place *place,
-                              const struct dg_trainer_opts *opts, struct dg_why *why)
-{
-    const struct dg_trainer_data data = {&place->setup.train, &place->setup.dev, place->setup.dev_texts,
-                                         place->setup.tokenizer};
-    return dg_trainer_new(trainer, opts, &place->setup.bp, &data, NULL, why);
-}
-
-static const struct dg_trainer_events quiet = {0};
-
 START_TEST(sixty_four_pairs_are_learned_by_heart)
 {
-    char dir[256];
-    struct place place;
+    struct toy_place place;
     struct dg_trainer *trainer;
     struct dg_setup_opts setup_opts = toy_setup_opts();
     enum dg_trainer_end end;
     setup_opts.n_dev = 0;
-    dg_tmpdir_make(dir);
-    ck_assert_int_eq(place_make(&place, dir, 64, &setup_opts), DG_OK);
+    toy_place_make(&place, 64, &setup_opts);
     struct dg_trainer_opts opts = toy_trainer_opts(place.dir);
     opts.smoothing = opts.dropout = 0.0f;
     opts.steps = (uint64_t)dg_unit_rounds(400);
     opts.log_every = 20;
     opts.batch_tokens = 100000;
-    ck_assert_int_eq(trainer_of(&trainer, &place, &opts, NULL), DG_OK);
-    enum dg_err err = dg_trainer_run(trainer, &quiet, NULL, &end, NULL);
+    ck_assert_int_eq(toy_trainer(&trainer, &place, &opts, NULL), DG_OK);
+    enum dg_err err = dg_trainer_run(trainer, &toy_quiet, NULL, &end, NULL);
     ck_assert_int_eq(err, DG_OK);
     ck_assert_int_eq(end, DG_TRAINER_STEPS);
     if (opts.steps == 400)
         ck_assert_double_lt(dg_trainer_now(trainer)->loss, 0.01);
     dg_trainer_free(trainer);
-    dg_setup_close(&place.setup);
 
     /* What was written is a model. */
     struct dg_model *model;
     ck_assert_int_eq(dg_model_open(&model, place.dir, NULL), DG_OK);
     dg_model_unref(model);
-    dg_tmpdir_remove(dir);
+    toy_place_leave(&place);
 }
 END_TEST
-
-static bool stop_at(void *ctx)
-{
-    uint64_t *left = ctx;
-    return (*left)-- == 0;
-}
-
-/* The weights after `opts->steps`, the run being stopped and taken up again after each of the counts. */
-static enum dg_err run_in_parts(const struct place *place, const struct dg_trainer_opts *opts, const uint64_t *parts,
-                                size_t n_parts, float **weights, size_t *n)
-{
-    enum dg_err err = DG_OK;
-    for (size_t i = 0; i <= n_parts && !err; i++) {
-        struct dg_trainer *trainer;
-        enum dg_trainer_end end;
-        uint64_t left = i < n_parts ? parts[i] : UINT64_MAX;
-        const struct dg_trainer_events events = {.should_stop = stop_at};
-        err = trainer_of(&trainer, place, opts, NULL);
-        if (err)
-            break;
-        if (i > 0)
-            err = dg_trainer_resume(trainer, NULL);
-        if (!err)
-            err = dg_trainer_run(trainer, &events, &left, &end, NULL);
-        if (!err && i == n_parts) {
-            const struct dg_params *params = dg_trainer_params(trainer);
-            *n = params->n;
-            if ((*weights = dg_try_malloc(*n * sizeof **weights)) != NULL)
-                memcpy(*weights, params->w, *n * sizeof **weights);
-            else
-                err = DG_ERR_NOMEM;
-        }
-        dg_trainer_free(trainer);
-    }
-    return err;
-}
 
 /* Columns of the log that do not depend on time: all lines, without seconds and speed. */
 static char *log_without_times(const char *dir)
@@ -152,22 +83,20 @@ static void check_same_model(const char *dir, const char *other)
 
 static void check_resumed(size_t average_last)
 {
-    char dirs[2][256];
-    struct place places[2];
+    struct toy_place places[2];
     float *weights[2] = {0};
     size_t n[2];
     const uint64_t parts[] = {3, 1, 7, 0};
     const struct dg_setup_opts setup_opts = toy_setup_opts();
     for (size_t i = 0; i < 2; i++) {
-        dg_tmpdir_make(dirs[i]);
-        ck_assert_int_eq(place_make(&places[i], dirs[i], 60, &setup_opts), DG_OK);
+        toy_place_make(&places[i], 60, &setup_opts);
         struct dg_trainer_opts opts = toy_trainer_opts(places[i].dir);
         opts.steps = 23;
         opts.dropout_ffn = 0.2f;
         opts.optimiser.weight_decay = 0.01;
         opts.optimiser.average_last = average_last;
         opts.valid_every = 4;
-        ck_assert_int_eq(run_in_parts(&places[i], &opts, parts, i ? 4 : 0, &weights[i], &n[i]), DG_OK);
+        ck_assert_int_eq(toy_run_in_parts(&places[i], &opts, parts, i ? 4 : 0, &weights[i], &n[i]), DG_OK);
     }
     ck_assert_uint_eq(n[0], n[1]);
     ck_assert_mem_eq(weights[0], weights[1], n[0] * sizeof(float));
@@ -178,8 +107,7 @@ static void check_resumed(size_t average_last)
     for (size_t i = 0; i < 2; i++) {
         dg_free(logs[i]);
         dg_free(weights[i]);
-        dg_setup_close(&places[i].setup);
-        dg_tmpdir_remove(dirs[i]);
+        toy_place_leave(&places[i]);
     }
 }
 
@@ -192,94 +120,82 @@ END_TEST
 
 START_TEST(it_ends_when_it_does_not_get_better)
 {
-    char dir[256];
-    struct place place;
+    struct toy_place place;
     struct dg_trainer *trainer;
     enum dg_trainer_end end;
     const struct dg_setup_opts setup_opts = toy_setup_opts();
-    dg_tmpdir_make(dir);
-    ck_assert_int_eq(place_make(&place, dir, 60, &setup_opts), DG_OK);
+    toy_place_make(&place, 60, &setup_opts);
     struct dg_trainer_opts opts = toy_trainer_opts(place.dir);
     opts.optimiser.rate = 1e-12; /* nothing changes: the first validation stays the best, by rounding or not */
     opts.optimiser.average = 0.0;
     opts.valid_every = 1;
     opts.patience = 2;
     opts.steps = 200;
-    ck_assert_int_eq(trainer_of(&trainer, &place, &opts, NULL), DG_OK);
-    ck_assert_int_eq(dg_trainer_run(trainer, &quiet, NULL, &end, NULL), DG_OK);
+    ck_assert_int_eq(toy_trainer(&trainer, &place, &opts, NULL), DG_OK);
+    ck_assert_int_eq(dg_trainer_run(trainer, &toy_quiet, NULL, &end, NULL), DG_OK);
     ck_assert_int_eq(end, DG_TRAINER_PATIENCE);
     dg_trainer_free(trainer);
-    dg_setup_close(&place.setup);
-    dg_tmpdir_remove(dir);
+    toy_place_leave(&place);
 }
 END_TEST
 
 /* What has no figure of its own is judged by its loss: the best is kept, and patience does not run out at once. */
 START_TEST(a_translator_judged_by_its_task_is_judged_by_its_loss)
 {
-    char dir[256];
-    struct place place;
+    struct toy_place place;
     struct dg_trainer *trainer;
     enum dg_trainer_end end;
     const struct dg_setup_opts setup_opts = toy_setup_opts();
-    dg_tmpdir_make(dir);
-    ck_assert_int_eq(place_make(&place, dir, 60, &setup_opts), DG_OK);
+    toy_place_make(&place, 60, &setup_opts);
     struct dg_trainer_opts opts = toy_trainer_opts(place.dir);
     opts.metric = DG_TRAINER_TASK;
     opts.valid_every = 2;
     opts.patience = 2;
     opts.steps = 8;
-    ck_assert_int_eq(trainer_of(&trainer, &place, &opts, NULL), DG_OK);
-    ck_assert_int_eq(dg_trainer_run(trainer, &quiet, NULL, &end, NULL), DG_OK);
+    ck_assert_int_eq(toy_trainer(&trainer, &place, &opts, NULL), DG_OK);
+    ck_assert_int_eq(dg_trainer_run(trainer, &toy_quiet, NULL, &end, NULL), DG_OK);
     ck_assert_int_eq(end, DG_TRAINER_STEPS);
     ck_assert(dg_trainer_now(trainer)->best < 0.0);
     dg_trainer_free(trainer);
-    dg_setup_close(&place.setup);
-    dg_tmpdir_remove(dir);
+    toy_place_leave(&place);
 }
 END_TEST
 
 START_TEST(examples_that_no_pass_has_room_for_are_refused)
 {
-    char dir[256];
-    struct place place;
+    struct toy_place place;
     struct dg_trainer *trainer;
     struct dg_why why = DG_WHY_NONE;
     const struct dg_setup_opts setup_opts = toy_setup_opts();
-    dg_tmpdir_make(dir);
-    ck_assert_int_eq(place_make(&place, dir, 60, &setup_opts), DG_OK);
+    toy_place_make(&place, 60, &setup_opts);
     struct dg_trainer_opts opts = toy_trainer_opts(place.dir);
     opts.len_max = opts.part_tokens = 3;
-    ck_assert_int_eq(trainer_of(&trainer, &place, &opts, &why), DG_ERR_RANGE);
+    ck_assert_int_eq(toy_trainer(&trainer, &place, &opts, &why), DG_ERR_RANGE);
     ck_assert_ptr_nonnull(strstr(why.text, "tokens, expected at most 3"));
-    dg_setup_close(&place.setup);
-    dg_tmpdir_remove(dir);
+    toy_place_leave(&place);
 }
 END_TEST
 
 START_TEST(a_checkpoint_of_another_network_is_refused)
 {
-    char dir[256];
-    struct place place;
+    struct toy_place place;
     struct dg_trainer *trainer;
     enum dg_trainer_end end;
     struct dg_why why = DG_WHY_NONE;
     const struct dg_setup_opts setup_opts = toy_setup_opts();
-    dg_tmpdir_make(dir);
-    ck_assert_int_eq(place_make(&place, dir, 60, &setup_opts), DG_OK);
+    toy_place_make(&place, 60, &setup_opts);
     struct dg_trainer_opts opts = toy_trainer_opts(place.dir);
     opts.steps = 1;
-    ck_assert_int_eq(trainer_of(&trainer, &place, &opts, NULL), DG_OK);
+    ck_assert_int_eq(toy_trainer(&trainer, &place, &opts, NULL), DG_OK);
     ck_assert_int_eq(dg_trainer_resume(trainer, &why), DG_ERR_NOT_FOUND);
-    ck_assert_int_eq(dg_trainer_run(trainer, &quiet, NULL, &end, NULL), DG_OK);
+    ck_assert_int_eq(dg_trainer_run(trainer, &toy_quiet, NULL, &end, NULL), DG_OK);
     dg_trainer_free(trainer);
     place.setup.bp.activation = DG_ACT_SILU; /* the same sizes, another network */
-    ck_assert_int_eq(trainer_of(&trainer, &place, &opts, NULL), DG_OK);
+    ck_assert_int_eq(toy_trainer(&trainer, &place, &opts, NULL), DG_OK);
     ck_assert_int_eq(dg_trainer_resume(trainer, &why), DG_ERR_INVALID);
     ck_assert_ptr_nonnull(strstr(why.text, "another network"));
     dg_trainer_free(trainer);
-    dg_setup_close(&place.setup);
-    dg_tmpdir_remove(dir);
+    toy_place_leave(&place);
 }
 END_TEST
 

@@ -4,17 +4,9 @@
 /* Whole runs of recurrent networks on a toy language: each family learns a batch by heart and then says it; resuming to
  * the bit, also when gradients go straight into the weights. */
 #include "train/trainer.h"
-#include "base/mem.h"
-#include "tmpdir.h"
-#include "toy.h"
-#include "unit.h"
+#include "toy_run.h"
 
 #include <math.h>
-
-struct place {
-    char dir[300], pairs[300];
-    struct dg_setup setup;
-};
 
 static struct dg_setup_opts setup_opts(enum dg_decoder_kind cell, enum dg_seq_attention attention)
 {
@@ -27,24 +19,6 @@ static struct dg_setup_opts setup_opts(enum dg_decoder_kind cell, enum dg_seq_at
     opts.bp.seq.attention = attention;
     opts.bp.seq.places = attention == DG_SEQ_LOCATION ? 12 : 0;
     return opts;
-}
-
-static enum dg_err place_make(struct place *place, const char *dir, size_t n_pairs, const struct dg_setup_opts *opts)
-{
-    const char *file = place->pairs;
-    snprintf(place->dir, sizeof place->dir, "%s/model", dir);
-    snprintf(place->pairs, sizeof place->pairs, "%s/pairs.tsv", dir);
-    enum dg_err err = toy_write(place->pairs, n_pairs, 5);
-    if (!err)
-        err = dg_setup_make(place->dir, &file, 1, opts, NULL, NULL, NULL);
-    return err ? err : dg_setup_open(&place->setup, place->dir, NULL);
-}
-
-static enum dg_err trainer_of(struct dg_trainer **trainer, const struct place *place, const struct dg_trainer_opts *opts)
-{
-    const struct dg_trainer_data data = {&place->setup.train, &place->setup.dev, place->setup.dev_texts,
-                                         place->setup.tokenizer};
-    return dg_trainer_new(trainer, opts, &place->setup.bp, &data, NULL, NULL);
 }
 
 static const struct {
@@ -60,17 +34,14 @@ static const struct {
 /* Learns 64 pairs in one batch a step; then our own decoder says them, from the weights that would be served. */
 static void learn_by_heart(size_t which)
 {
-    static const struct dg_trainer_events quiet = {0};
-    char dir[256];
-    struct place place;
+    struct toy_place place;
     struct dg_trainer *trainer;
     enum dg_trainer_end end;
     struct dg_validate_report report;
     struct dg_setup_opts opts = setup_opts(families[which].cell, families[which].attention);
     const int steps = dg_unit_rounds(400);
     opts.bp.seq.is_bidirectional = families[which].is_bidirectional;
-    dg_tmpdir_make(dir);
-    ck_assert_int_eq(place_make(&place, dir, 64, &opts), DG_OK);
+    toy_place_make(&place, 64, &opts);
     struct dg_trainer_opts t = toy_trainer_opts(place.dir);
     t.smoothing = t.dropout = 0.0f;
     t.len_max = 12;
@@ -84,8 +55,8 @@ static void learn_by_heart(size_t which)
     t.optimiser.steps = (uint64_t)steps;
     t.optimiser.rate_min = 0.001;
     t.batch_tokens = 100000;
-    ck_assert_int_eq(trainer_of(&trainer, &place, &t), DG_OK);
-    enum dg_err err = dg_trainer_run(trainer, &quiet, NULL, &end, NULL);
+    ck_assert_int_eq(toy_trainer(&trainer, &place, &t, NULL), DG_OK);
+    enum dg_err err = dg_trainer_run(trainer, &toy_quiet, NULL, &end, NULL);
     ck_assert_int_eq(err, DG_OK);
     if (steps == 400) {
         ck_assert_msg(dg_trainer_now(trainer)->loss < 0.01, "family %zu: loss %g", which, dg_trainer_now(trainer)->loss);
@@ -97,8 +68,7 @@ static void learn_by_heart(size_t which)
         dg_pairs_deinit(&pairs);
     }
     dg_trainer_free(trainer);
-    dg_setup_close(&place.setup);
-    dg_tmpdir_remove(dir);
+    toy_place_leave(&place);
 }
 
 START_TEST(plain_and_gated_cells_learn_sixty_four_pairs_by_heart)
@@ -115,46 +85,10 @@ START_TEST(the_others_learn_them_too)
 }
 END_TEST
 
-static bool stop_at(void *ctx)
-{
-    uint64_t *left = ctx;
-    return (*left)-- == 0;
-}
-
-static enum dg_err run_in_parts(const struct place *place, const struct dg_trainer_opts *opts, const uint64_t *parts,
-                                size_t n_parts, float **weights, size_t *n)
-{
-    enum dg_err err = DG_OK;
-    for (size_t i = 0; i <= n_parts && !err; i++) {
-        struct dg_trainer *trainer;
-        enum dg_trainer_end end;
-        uint64_t left = i < n_parts ? parts[i] : UINT64_MAX;
-        const struct dg_trainer_events events = {.should_stop = stop_at};
-        err = trainer_of(&trainer, place, opts);
-        if (err)
-            break;
-        if (i > 0)
-            err = dg_trainer_resume(trainer, NULL);
-        if (!err)
-            err = dg_trainer_run(trainer, &events, &left, &end, NULL);
-        if (!err && i == n_parts) {
-            const struct dg_params *params = dg_trainer_params(trainer);
-            *n = params->n;
-            if ((*weights = dg_try_malloc(*n * sizeof **weights)) != NULL)
-                memcpy(*weights, params->w, *n * sizeof **weights);
-            else
-                err = DG_ERR_NOMEM;
-        }
-        dg_trainer_free(trainer);
-    }
-    return err;
-}
-
 static void resume(bool is_direct)
 {
     static const uint64_t parts[] = {3, 1, 7, 0};
-    char dirs[2][256];
-    struct place places[2];
+    struct toy_place places[2];
     float *weights[2] = {0};
     size_t n[2];
     struct dg_setup_opts opts = setup_opts(is_direct ? DG_DECODER_GRU : DG_DECODER_LSTM,
@@ -163,8 +97,7 @@ static void resume(bool is_direct)
     opts.bp.encoder.n_layers = is_direct ? 1 : 2;
     opts.n_dev = 4;
     for (size_t i = 0; i < 2; i++) {
-        dg_tmpdir_make(dirs[i]);
-        ck_assert_int_eq(place_make(&places[i], dirs[i], 60, &opts), DG_OK);
+        toy_place_make(&places[i], 60, &opts);
         struct dg_trainer_opts t = toy_trainer_opts(places[i].dir);
         t.steps = 23;
         t.len_max = 12;
@@ -176,14 +109,13 @@ static void resume(bool is_direct)
             t.optimiser = (struct dg_optimiser_opts){
                 .kind = DG_OPTIMISER_SGD, .rate = 0.01, .schedule = DG_SCHEDULE_CONSTANT};
         }
-        ck_assert_int_eq(run_in_parts(&places[i], &t, parts, i ? 4 : 0, &weights[i], &n[i]), DG_OK);
+        ck_assert_int_eq(toy_run_in_parts(&places[i], &t, parts, i ? 4 : 0, &weights[i], &n[i]), DG_OK);
     }
     ck_assert_uint_eq(n[0], n[1]);
     ck_assert_mem_eq(weights[0], weights[1], n[0] * sizeof(float));
     for (size_t i = 0; i < 2; i++) {
         dg_free(weights[i]);
-        dg_setup_close(&places[i].setup);
-        dg_tmpdir_remove(dirs[i]);
+        toy_place_leave(&places[i]);
     }
 }
 
