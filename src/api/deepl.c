@@ -24,8 +24,7 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     dg_buf_init(&buf, 16 * 1024);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "message");
-    dg_json_out_cstr(&out, message);
+    dg_json_out_put_cstr(&out, "message", message);
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
         dg_call_json(call, status, dg_buf_span(&buf));
@@ -189,13 +188,10 @@ void dg_deepl_languages(struct dg_call *call)
             continue;
         dg_deepl_code(language, type == 0, code);
         dg_json_out_open(&out, '{');
-        dg_json_out_key(&out, "language");
-        dg_json_out_cstr(&out, code);
-        dg_json_out_key(&out, "name");
-        dg_json_out_cstr(&out, language->name);
+        dg_json_out_put_cstr(&out, "language", code);
+        dg_json_out_put_cstr(&out, "name", language->name);
         if (type) {
-            dg_json_out_key(&out, "supports_formality");
-            dg_json_out_bool(&out, language->has_formal && language->has_informal);
+            dg_json_out_put_bool(&out, "supports_formality", language->has_formal && language->has_informal);
         }
         dg_json_out_close(&out, '}');
     }
@@ -206,10 +202,8 @@ void dg_deepl_languages(struct dg_call *call)
 
 static void put_stable(struct dg_json_out *out, const char *key)
 {
-    dg_json_out_key(out, key);
-    dg_json_out_open(out, '{');
-    dg_json_out_key(out, "status");
-    dg_json_out_cstr(out, "stable");
+    dg_json_out_put_open(out, key, '{');
+    dg_json_out_put_cstr(out, "status", "stable");
     dg_json_out_close(out, '}');
 }
 
@@ -226,18 +220,12 @@ void dg_deepl_v3_languages(struct dg_call *call)
     for (size_t i = 0; i < relay->langs.n; i++) {
         const struct dg_language *language = &relay->langs.items[i];
         dg_json_out_open(&out, '{');
-        dg_json_out_key(&out, "lang");
-        dg_json_out_cstr(&out, language->code);
-        dg_json_out_key(&out, "name");
-        dg_json_out_cstr(&out, language->name);
-        dg_json_out_key(&out, "usable_as_source");
-        dg_json_out_bool(&out, language->sides & DG_LANGUAGE_SOURCE);
-        dg_json_out_key(&out, "usable_as_target");
-        dg_json_out_bool(&out, language->sides & DG_LANGUAGE_TARGET);
-        dg_json_out_key(&out, "status");
-        dg_json_out_cstr(&out, "stable");
-        dg_json_out_key(&out, "features");
-        dg_json_out_open(&out, '{');
+        dg_json_out_put_cstr(&out, "lang", language->code);
+        dg_json_out_put_cstr(&out, "name", language->name);
+        dg_json_out_put_bool(&out, "usable_as_source", language->sides & DG_LANGUAGE_SOURCE);
+        dg_json_out_put_bool(&out, "usable_as_target", language->sides & DG_LANGUAGE_TARGET);
+        dg_json_out_put_cstr(&out, "status", "stable");
+        dg_json_out_put_open(&out, "features", '{');
         put_stable(&out, "tag_handling");
         if (language->has_formal && language->has_informal)
             put_stable(&out, "formality");
@@ -262,10 +250,9 @@ static void on_usage(void *work, const struct dg_quota_verdict *verdict)
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "character_count");
-    dg_json_out_uint(&out, *dg_gate_name(call) ? verdict->month_characters : call->api->deepl_characters);
-    dg_json_out_key(&out, "character_limit");
-    dg_json_out_uint(&out, month->limit ? month->limit : (uint64_t)NO_LIMIT * 1000);
+    dg_json_out_put_uint(&out, "character_count",
+                         *dg_gate_name(call) ? verdict->month_characters : call->api->deepl_characters);
+    dg_json_out_put_uint(&out, "character_limit", month->limit ? month->limit : (uint64_t)NO_LIMIT * 1000);
     dg_json_out_close(&out, '}');
     answer(relay, &out);
     dg_buf_deinit(&buf);

@@ -45,12 +45,6 @@ static void on_end(struct dg_relay *relay, const struct dg_failure *failure)
         upload->api->deepl_characters += n_characters;
 }
 
-static void put(struct dg_json_out *out, const char *key, const char *value)
-{
-    dg_json_out_key(out, key);
-    dg_json_out_cstr(out, value);
-}
-
 static void answer(struct dg_call *call, struct dg_json_out *out)
 {
     if (dg_json_out_end(out) == DG_OK)
@@ -87,8 +81,8 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     dg_buf_init(&buf, 4096);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    put(&out, "document_id", document->id);
-    put(&out, "document_key", document->key);
+    dg_json_out_put_cstr(&out, "document_id", document->id);
+    dg_json_out_put_cstr(&out, "document_key", document->key);
     dg_json_out_close(&out, '}');
     answer(call, &out);
     relay->call = NULL; /* from here on nobody waits */
@@ -210,17 +204,15 @@ void dg_deepl_document_status(struct dg_call *call)
     dg_buf_init(&buf, 4096);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    put(&out, "document_id", document->id);
-    put(&out, "status", names[document->state]);
+    dg_json_out_put_cstr(&out, "document_id", document->id);
+    dg_json_out_put_cstr(&out, "status", names[document->state]);
     if (document->state == DG_DOCUMENT_TRANSLATING) {
-        dg_json_out_key(&out, "seconds_remaining");
-        dg_json_out_uint(&out, SECONDS_MORE);
+        dg_json_out_put_uint(&out, "seconds_remaining", SECONDS_MORE);
     } else if (document->state == DG_DOCUMENT_DONE) {
-        dg_json_out_key(&out, "billed_characters");
-        dg_json_out_uint(&out, document->n_characters);
+        dg_json_out_put_uint(&out, "billed_characters", document->n_characters);
     } else {
-        put(&out, "error_message", document->error);
-        put(&out, "message", document->error);
+        dg_json_out_put_cstr(&out, "error_message", document->error);
+        dg_json_out_put_cstr(&out, "message", document->error);
     }
     dg_json_out_close(&out, '}');
     answer(call, &out);

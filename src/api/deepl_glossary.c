@@ -27,11 +27,9 @@ static void fail(struct dg_call *call, int status, const char *message, const ch
     dg_buf_init(&buf, 16 * 1024);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "message");
-    dg_json_out_cstr(&out, message);
+    dg_json_out_put_cstr(&out, "message", message);
     if (detail) {
-        dg_json_out_key(&out, "detail");
-        dg_json_out_cstr(&out, detail);
+        dg_json_out_put_cstr(&out, "detail", detail);
     }
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
@@ -47,8 +45,7 @@ static void put_code(struct dg_json_out *out, const char *key, const char *code)
     char lower[DG_LANGTAG_TEXT] = "";
     for (size_t i = 0; code[i] && i + 1 < sizeof lower; i++)
         lower[i] = code[i] >= 'A' && code[i] <= 'Z' ? (char)(code[i] + 32) : code[i];
-    dg_json_out_key(out, key);
-    dg_json_out_cstr(out, lower);
+    dg_json_out_put_cstr(out, key, lower);
 }
 
 /* One that their version 2 can show: for a single pair of languages. */
@@ -64,18 +61,13 @@ static void put_entry(struct dg_json_out *out, const struct dg_glossaries_entry 
     size_t n;
     const struct dg_dictionary *dictionary = dg_glossary_dictionaries(entry->glossary, &n);
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "glossary_id");
-    dg_json_out_cstr(out, entry->id);
-    dg_json_out_key(out, "name");
-    dg_json_out_cstr(out, entry->name);
-    dg_json_out_key(out, "ready");
-    dg_json_out_bool(out, true);
+    dg_json_out_put_cstr(out, "glossary_id", entry->id);
+    dg_json_out_put_cstr(out, "name", entry->name);
+    dg_json_out_put_bool(out, "ready", true);
     put_code(out, "source_lang", dictionary->source.text);
     put_code(out, "target_lang", dictionary->target.text);
-    dg_json_out_key(out, "creation_time");
-    dg_json_out_cstr(out, entry->created);
-    dg_json_out_key(out, "entry_count");
-    dg_json_out_uint(out, dictionary->n);
+    dg_json_out_put_cstr(out, "creation_time", entry->created);
+    dg_json_out_put_uint(out, "entry_count", dictionary->n);
     dg_json_out_close(out, '}');
 }
 
@@ -300,8 +292,7 @@ void dg_deepl_glossary_pairs(struct dg_call *call)
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "supported_languages");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, "supported_languages", '[');
     for (size_t i = 0; i < relay->langs.n; i++)
         for (size_t j = 0; j < relay->langs.n && !is_repeated(&relay->langs, i); j++)
             if (i != j && !is_repeated(&relay->langs, j) &&

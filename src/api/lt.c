@@ -52,8 +52,7 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     dg_buf_init(&buf, 16 * 1024);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "error");
-    dg_json_out_cstr(&out, sentence ? sentence : failure->message);
+    dg_json_out_put_cstr(&out, "error", sentence ? sentence : failure->message);
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
         dg_call_json(call, status, dg_buf_span(&buf));
@@ -115,12 +114,9 @@ bool dg_lt_pair(const struct dg_relay *relay, struct dg_why *why)
 static void put_language(struct dg_json_out *out, const struct dg_languages *langs, const struct dg_language *from)
 {
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "code");
-    dg_json_out_cstr(out, from->code);
-    dg_json_out_key(out, "name");
-    dg_json_out_cstr(out, from->name);
-    dg_json_out_key(out, "targets");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_cstr(out, "code", from->code);
+    dg_json_out_put_cstr(out, "name", from->name);
+    dg_json_out_put_open(out, "targets", '[');
     for (size_t i = 0; i < langs->n; i++)
         if (dg_languages_lead(langs, from, &langs->items[i]))
             dg_json_out_cstr(out, langs->items[i].code);
@@ -175,10 +171,8 @@ void dg_lt_languages(struct dg_call *call)
 static void put_guess(struct dg_json_out *out, int confidence, const char *language)
 {
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "confidence");
-    dg_json_out_int(out, confidence);
-    dg_json_out_key(out, "language");
-    dg_json_out_cstr(out, language);
+    dg_json_out_put_int(out, "confidence", confidence);
+    dg_json_out_put_cstr(out, "language", language);
     dg_json_out_close(out, '}');
 }
 
@@ -211,10 +205,8 @@ static enum dg_err put_best(const struct dg_relay *relay, struct dg_span text, s
     enum dg_err err = dg_engine_detect(relay->job->engine, text, &guess, 1, why, &n);
     const struct dg_language *known = n ? dg_languages_find(&relay->langs, dg_span_cstr(guess.tag), DG_LANGUAGE_ANY) : NULL;
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "language");
-    dg_json_out_cstr(out, known ? known->code : n ? guess.tag : "");
-    dg_json_out_key(out, "confidence");
-    dg_json_out_real(out, n ? (double)guess.confidence : 0.0, 4);
+    dg_json_out_put_cstr(out, "language", known ? known->code : n ? guess.tag : "");
+    dg_json_out_put_real(out, "confidence", n ? (double)guess.confidence : 0.0, 4);
     dg_json_out_close(out, '}');
     return err;
 }
@@ -297,19 +289,10 @@ void dg_lt_detect(struct dg_call *call)
 
 static void put_pair(struct dg_json_out *out, const char *key, const char *code, const char *name)
 {
-    dg_json_out_key(out, key);
-    dg_json_out_open(out, '{');
-    dg_json_out_key(out, "code");
-    dg_json_out_cstr(out, code);
-    dg_json_out_key(out, "name");
-    dg_json_out_cstr(out, name);
+    dg_json_out_put_open(out, key, '{');
+    dg_json_out_put_cstr(out, "code", code);
+    dg_json_out_put_cstr(out, "name", name);
     dg_json_out_close(out, '}');
-}
-
-static void put_bool(struct dg_json_out *out, const char *key, bool value)
-{
-    dg_json_out_key(out, key);
-    dg_json_out_bool(out, value);
 }
 
 /* What its web page asks before it shows itself. */
@@ -328,21 +311,17 @@ void dg_lt_settings(struct dg_call *call)
     for (size_t i = 0; i < langs.n && !target; i++)
         target = langs.items[i].sides & DG_LANGUAGE_TARGET ? &langs.items[i] : NULL;
     dg_json_out_open(&out, '{');
-    put_bool(&out, "apiKeys", call->api->access && dg_access_has_keys(call->api->access));
-    dg_json_out_key(&out, "charLimit");
-    dg_json_out_int(&out, opts->characters_max ? (int64_t)opts->characters_max : -1);
-    put_bool(&out, "filesTranslation", dg_documents_are_taken(&call->api->documents));
-    dg_json_out_key(&out, "frontendTimeout");
-    dg_json_out_int(&out, 500);
-    put_bool(&out, "keyRequired", call->api->access && dg_access_rules(call->api->access)->require_key);
-    dg_json_out_key(&out, "language");
-    dg_json_out_open(&out, '{');
+    dg_json_out_put_bool(&out, "apiKeys", call->api->access && dg_access_has_keys(call->api->access));
+    dg_json_out_put_int(&out, "charLimit", opts->characters_max ? (int64_t)opts->characters_max : -1);
+    dg_json_out_put_bool(&out, "filesTranslation", dg_documents_are_taken(&call->api->documents));
+    dg_json_out_put_int(&out, "frontendTimeout", 500);
+    dg_json_out_put_bool(&out, "keyRequired", call->api->access && dg_access_rules(call->api->access)->require_key);
+    dg_json_out_put_open(&out, "language", '{');
     put_pair(&out, "source", "auto", "Auto Detect");
     put_pair(&out, "target", target ? target->code : "en", target ? target->name : "English");
     dg_json_out_close(&out, '}');
-    put_bool(&out, "suggestions", false);
-    dg_json_out_key(&out, "supportedFilesFormat");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_bool(&out, "suggestions", false);
+    dg_json_out_put_open(&out, "supportedFilesFormat", '[');
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         dg_json_out_cstr(&out, endings[i]);
     dg_json_out_close(&out, ']');
@@ -383,47 +362,32 @@ void dg_lt_spec(struct dg_call *call)
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "swagger");
-    dg_json_out_cstr(&out, "2.0");
-    dg_json_out_key(&out, "info");
-    dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "title");
-    dg_json_out_cstr(&out, "LibreTranslate");
-    dg_json_out_key(&out, "version");
-    dg_json_out_cstr(&out, call->api->opts.version);
+    dg_json_out_put_cstr(&out, "swagger", "2.0");
+    dg_json_out_put_open(&out, "info", '{');
+    dg_json_out_put_cstr(&out, "title", "LibreTranslate");
+    dg_json_out_put_cstr(&out, "version", call->api->opts.version);
     dg_json_out_close(&out, '}');
-    dg_json_out_key(&out, "paths");
-    dg_json_out_open(&out, '{');
+    dg_json_out_put_open(&out, "paths", '{');
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        dg_json_out_key(&out, rows[i].path);
-        dg_json_out_open(&out, '{');
-        dg_json_out_key(&out, rows[i].method);
-        dg_json_out_open(&out, '{');
-        dg_json_out_key(&out, "summary");
-        dg_json_out_cstr(&out, rows[i].summary);
-        dg_json_out_key(&out, "parameters");
-        dg_json_out_open(&out, '[');
+        dg_json_out_put_open(&out, rows[i].path, '{');
+        dg_json_out_put_open(&out, rows[i].method, '{');
+        dg_json_out_put_cstr(&out, "summary", rows[i].summary);
+        dg_json_out_put_open(&out, "parameters", '[');
         for (size_t k = 0; k < 6 && rows[i].parameters[k]; k++) {
             const char *name = rows[i].parameters[k];
             bool is_needed = *name == '!';
             dg_json_out_open(&out, '{');
-            dg_json_out_key(&out, "in");
-            dg_json_out_cstr(&out, "formData");
-            dg_json_out_key(&out, "name");
-            dg_json_out_cstr(&out, name + is_needed);
-            dg_json_out_key(&out, "required");
-            dg_json_out_bool(&out, is_needed);
-            dg_json_out_key(&out, "type");
-            dg_json_out_cstr(&out, strcmp(name, "!file") == 0 ? "file" : strcmp(name, "alternatives") == 0 ? "integer" : "string");
+            dg_json_out_put_cstr(&out, "in", "formData");
+            dg_json_out_put_cstr(&out, "name", name + is_needed);
+            dg_json_out_put_bool(&out, "required", is_needed);
+            dg_json_out_put_cstr(&out, "type",
+                                 strcmp(name, "!file") == 0 ? "file" : strcmp(name, "alternatives") == 0 ? "integer" : "string");
             dg_json_out_close(&out, '}');
         }
         dg_json_out_close(&out, ']');
-        dg_json_out_key(&out, "responses");
-        dg_json_out_open(&out, '{');
-        dg_json_out_key(&out, "200");
-        dg_json_out_open(&out, '{');
-        dg_json_out_key(&out, "description");
-        dg_json_out_cstr(&out, "What was asked for");
+        dg_json_out_put_open(&out, "responses", '{');
+        dg_json_out_put_open(&out, "200", '{');
+        dg_json_out_put_cstr(&out, "description", "What was asked for");
         dg_json_out_close(&out, '}');
         dg_json_out_close(&out, '}');
         dg_json_out_close(&out, '}');

@@ -90,8 +90,7 @@ static enum dg_err put_answer(const struct dg_relay *relay, const struct dg_docu
         err = put_name(document, relay->to->code, &url);
     dg_json_out_init(&out, json);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "translatedFileUrl");
-    dg_json_out_string(&out, dg_buf_span(&url));
+    dg_json_out_put_string(&out, "translatedFileUrl", dg_buf_span(&url));
     dg_json_out_close(&out, '}');
     if (!err)
         err = dg_json_out_end(&out);

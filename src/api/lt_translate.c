@@ -26,10 +26,8 @@ enum { ALTERNATIVES_MAX = DG_BEAM_MAX - 1 };
 static void put_detected(struct dg_json_out *out, const struct dg_relay_item *item)
 {
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "confidence");
-    dg_json_out_int(out, dg_lt_percent(item->confidence));
-    dg_json_out_key(out, "language");
-    dg_json_out_cstr(out, item->detected ? item->detected : item->from ? item->from->code : "en");
+    dg_json_out_put_int(out, "confidence", dg_lt_percent(item->confidence));
+    dg_json_out_put_cstr(out, "language", item->detected ? item->detected : item->from ? item->from->code : "en");
     dg_json_out_close(out, '}');
 }
 
@@ -74,8 +72,7 @@ static void put_lost(struct dg_json_out *out, const struct dg_relay *relay)
         dg_relay_put_lost(out, &relay->items[0]);
         return;
     }
-    dg_json_out_key(out, "notes");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "notes", '[');
     for (size_t i = 0; i < relay->n; i++) {
         dg_json_out_open(out, '{');
         dg_relay_put_lost(out, &relay->items[i]);

@@ -3,11 +3,12 @@
 
 /* GET /v1/models and GET /v1/languages: what this server can do. */
 #include "api/api_int.h"
-#include "base/json_out.h"
 #include "api/languages.h"
+#include "base/json_out.h"
 #include "engine/engine.h"
 #include "engine/langs.h"
 #include "engine/read.h"
+#include "model/calibration.h"
 
 static void put_text(struct dg_json_out *out, const char *key, const char *text)
 {
@@ -36,13 +37,9 @@ static void put_tasks(struct dg_json_out *out, unsigned can)
 /* The models whose translations an estimator judges. */
 static void put_judges(struct dg_json_out *out, const char *list)
 {
-    static const char between[] = ", \t";
     dg_json_out_put_open(out, "judges", '[');
-    for (list += strspn(list, between); *list; list += strspn(list, between)) {
-        const size_t n = strcspn(list, between);
-        dg_json_out_string(out, dg_span_make(list, n));
-        list += n;
-    }
+    for (struct dg_span name; (name = dg_judges_next(&list)).len > 0;)
+        dg_json_out_string(out, name);
     dg_json_out_close(out, ']');
 }
 

@@ -23,15 +23,16 @@ void dg_progress_start(struct dg_progress *progress, const char *what, const cha
                                      .is_visible = isatty(STDERR_FILENO) == 1};
 }
 
-/* "12 s", "3 min 20 s", "2 h 5 min" */
-static void say_duration(uint64_t seconds, char *room, size_t cap)
+const char *dg_progress_duration(double seconds, char *room, size_t cap)
 {
-    if (seconds < 60)
-        snprintf(room, cap, "%" PRIu64 " s", seconds);
-    else if (seconds < 3600)
-        snprintf(room, cap, "%" PRIu64 " min %" PRIu64 " s", seconds / 60, seconds % 60);
+    const uint64_t s = seconds > 0.0 ? (uint64_t)(seconds + 0.5) : 0;
+    if (s < 60)
+        snprintf(room, cap, "%" PRIu64 " s", s);
+    else if (s < 3600)
+        snprintf(room, cap, "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
     else
-        snprintf(room, cap, "%" PRIu64 " h %" PRIu64 " min", seconds / 3600, seconds / 60 % 60);
+        snprintf(room, cap, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
+    return room;
 }
 
 const char *dg_progress_line(const struct dg_progress *progress, uint64_t n_done, char *room,
@@ -49,10 +50,10 @@ const char *dg_progress_line(const struct dg_progress *progress, uint64_t n_done
     }
     uint64_t left = n_done < progress->total ? progress->total - n_done : 0;
     char left_text[48] = "";
-    double seconds_left = rate > 0 ? (double)left / rate + 0.5 : 0;
+    double seconds_left = rate > 0 ? (double)left / rate : 0;
     if (rate > 0 && seconds_left < 1e9) {
         char duration[40];
-        say_duration((uint64_t)seconds_left, duration, sizeof duration);
+        dg_progress_duration(seconds_left, duration, sizeof duration);
         snprintf(left_text, sizeof left_text, ", %s left", duration);
     }
     snprintf(room, cap, "%s: %" PRIu64 " of %" PRIu64 " %s (%.0f %%)%s%s", progress->what, n_done,

@@ -37,6 +37,9 @@ void dg_progress_start(struct dg_progress *progress, const char *what, const cha
 void dg_progress_show(struct dg_progress *progress, uint64_t n_done);
 void dg_progress_stop(struct dg_progress *progress);
 
+/* "12 s", "3 min 20 s", "2 h 5 min" into `room`; returns `room`. */
+const char *dg_progress_duration(double seconds, char *room, size_t cap);
+
 /* The line as it would be shown now, into `room`; returns `room`. */
 const char *dg_progress_line(const struct dg_progress *progress, uint64_t n_done, char *room,
                              size_t cap);

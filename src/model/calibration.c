@@ -30,24 +30,21 @@ static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_why *
 
 /* ---- The list of names ---------------------------------------------------------------------------- */
 
-static bool is_between(char c)
+struct dg_span dg_judges_next(const char **list)
 {
-    return c == ',' || c == ' ' || c == '\t';
+    static const char between[] = ", \t";
+    const char *name = *list + strspn(*list, between);
+    const size_t len = strcspn(name, between);
+    *list = name + len;
+    return dg_span_make(name, len);
 }
 
 bool dg_judges_has(const char *list, const char *name)
 {
-    const size_t len = strlen(name);
-    while (*list) {
-        while (is_between(*list))
-            list++;
-        size_t n = 0;
-        while (list[n] && !is_between(list[n]))
-            n++;
-        if (n > 0 && n == len && memcmp(list, name, n) == 0)
+    const struct dg_span wanted = dg_span_cstr(name);
+    for (struct dg_span found; (found = dg_judges_next(&list)).len > 0;)
+        if (dg_span_eq(found, wanted))
             return true;
-        list += n;
-    }
     return false;
 }
 
@@ -119,16 +116,8 @@ enum dg_err dg_calibration_open(struct dg_calibration *calibration, const char *
 static enum dg_err put_judges(struct dg_json_out *out, const char *list)
 {
     dg_json_out_put_open(out, "judges", '[');
-    while (*list) {
-        while (is_between(*list))
-            list++;
-        size_t n = 0;
-        while (list[n] && !is_between(list[n]))
-            n++;
-        if (n > 0)
-            dg_json_out_string(out, dg_span_make(list, n));
-        list += n;
-    }
+    for (struct dg_span name; (name = dg_judges_next(&list)).len > 0;)
+        dg_json_out_string(out, name);
     dg_json_out_close(out, ']');
     dg_json_out_close(out, '}');
     return dg_json_out_end(out);

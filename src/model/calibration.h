@@ -57,4 +57,7 @@ enum dg_err dg_calibration_fit(struct dg_calibration *calibration, const struct 
 /* Whether `name` is in a list of names with commas (and blanks) between. */
 bool dg_judges_has(const char *list, const char *name);
 
+/* The next name of a list; *list moves behind it. Its length is 0 at the end. */
+struct dg_span dg_judges_next(const char **list);
+
 #endif

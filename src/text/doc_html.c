@@ -35,15 +35,6 @@ struct reader {
     size_t n_tags;        /* seen */
 };
 
-static bool is_one_of(struct dg_span name, const char *const *words)
-{
-    char first = name.len ? (char)(name.ptr[0] | 0x20) : '\0';
-    for (size_t i = 0; words[i]; i++)
-        if (words[i][0] == first && dg_markup_is(DG_MARKUP_HTML, name, dg_span_cstr(words[i])))
-            return true;
-    return false;
-}
-
 static bool is_separator(char c)
 {
     return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
@@ -77,9 +68,9 @@ static enum freezing freezing_of(const struct reader *reader, const struct dg_ma
     struct dg_span value;
     if (reader->markup.kind == DG_MARKUP_XML)
         return lists(reader->opts->ignore_tags, token->name) ? FROZEN : FREE;
-    if (is_one_of(token->name, opaque_names))
+    if (dg_markup_is_one_of(token->name, opaque_names))
         return OPAQUE;
-    if (is_one_of(token->name, code_names) || lists(reader->opts->ignore_tags, token->name))
+    if (dg_markup_is_one_of(token->name, code_names) || lists(reader->opts->ignore_tags, token->name))
         return FROZEN;
     struct dg_span tag = bytes_of(reader, token);
     if (dg_markup_attribute(tag, "translate", &value) && dg_markup_is(DG_MARKUP_HTML, value, DG_SPAN("no")))
@@ -125,7 +116,7 @@ static void add_frozen(struct reader *reader, const struct dg_markup_token *star
         n_open += !is_same && token.type == DG_MARKUP_START;
         is_border |= !is_same && token.type == DG_MARKUP_END && n_open == 0;
         n_open -= !is_same && token.type == DG_MARKUP_END && n_open > 0;
-        is_border |= reader->markup.kind == DG_MARKUP_HTML && token.name.len && is_one_of(token.name, border_names);
+        is_border |= reader->markup.kind == DG_MARKUP_HTML && token.name.len && dg_markup_is_one_of(token.name, border_names);
         reader->n_tags += token.name.len > 0 && token.type != DG_MARKUP_OTHER;
         last = token.at;
     }
@@ -146,13 +137,13 @@ static bool is_border(const struct reader *reader, const struct dg_markup_token 
 {
     if (reader->markup.kind == DG_MARKUP_XML)
         return reader->flags && reader->flags[reader->n_tags];
-    return is_one_of(token->name, border_names);
+    return dg_markup_is_one_of(token->name, border_names);
 }
 
 static void note_spaces(struct reader *reader, const struct dg_markup_token *token)
 {
     static const char *const names[] = {"pre", "listing", NULL};
-    if (reader->markup.kind == DG_MARKUP_XML || !is_one_of(token->name, names))
+    if (reader->markup.kind == DG_MARKUP_XML || !dg_markup_is_one_of(token->name, names))
         return;
     if (token->type == DG_MARKUP_START)
         reader->pre_depth++;
@@ -172,7 +163,7 @@ static void read_tag(struct reader *reader, const struct dg_markup_token *token)
         return;
     }
     note_spaces(reader, token);
-    reader->is_title = token->type == DG_MARKUP_START && is_one_of(token->name, title);
+    reader->is_title = token->type == DG_MARKUP_START && dg_markup_is_one_of(token->name, title);
     dg_doc_add(reader->doc,
                border                             ? DG_DOC_BORDER
                : token->type == DG_MARKUP_START ? DG_DOC_OPEN
@@ -224,7 +215,7 @@ static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
 static bool is_lonely(const struct dg_doc *doc, const struct dg_doc_item *open)
 {
     static const char *const names[] = {"a", "button", "nobr", NULL};
-    return kind_of(doc) == DG_MARKUP_HTML && is_one_of(name_of(doc, open), names);
+    return kind_of(doc) == DG_MARKUP_HTML && dg_markup_is_one_of(name_of(doc, open), names);
 }
 
 /* ---- XML's outline --------------------------------------------------------------------------------- */

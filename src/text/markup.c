@@ -149,11 +149,11 @@ static size_t other_end(struct dg_span text, size_t at, enum dg_markup_kind kind
     return rest.len == 2 && rest.ptr[1] != '/' && (rest.ptr[1] == '!' || rest.ptr[1] == '?') ? text.len : 0;
 }
 
-static bool is_one_of(struct dg_span name, const char *const *words)
+bool dg_markup_is_one_of(struct dg_span name, const char *const *names)
 {
     char first = name.len ? (char)(name.ptr[0] | 0x20) : '\0';
-    for (size_t i = 0; words[i]; i++)
-        if (words[i][0] == first && dg_markup_is(DG_MARKUP_HTML, name, dg_span_cstr(words[i])))
+    for (size_t i = 0; names[i]; i++)
+        if (names[i][0] == first && dg_markup_is(DG_MARKUP_HTML, name, dg_span_cstr(names[i])))
             return true;
     return false;
 }
@@ -187,9 +187,9 @@ static bool take_tag(struct dg_markup *markup, size_t at, struct dg_markup_token
     if (markup->kind == DG_MARKUP_XML) {
         if (text.ptr[end - 1] == '/')
             token->type = DG_MARKUP_EMPTY;
-    } else if (is_one_of(token->name, void_names)) {
+    } else if (dg_markup_is_one_of(token->name, void_names)) {
         token->type = DG_MARKUP_EMPTY;
-    } else if (is_one_of(token->name, raw_names)) {
+    } else if (dg_markup_is_one_of(token->name, raw_names)) {
         markup->raw = token->name;
     }
     return true;

@@ -52,4 +52,7 @@ bool dg_markup_attribute(struct dg_span tag, const char *name, struct dg_span *v
 /* Compares a name with one in lower case; in HTML case does not matter. */
 bool dg_markup_is(enum dg_markup_kind kind, struct dg_span name, struct dg_span other);
 
+/* The same of a list of HTML's names in lower case, ended by NULL. */
+bool dg_markup_is_one_of(struct dg_span name, const char *const *names);
+
 #endif

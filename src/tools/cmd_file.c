@@ -8,6 +8,7 @@
 #include "base/text_in.h"
 #include "base/utf8.h"
 #include "tools/file.h"
+#include "tools/lines.h"
 #include "tools/tools.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30, BLOCK = 64 * 1024 };
+enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30 };
 
 /* "auto", then the words of dg_doc_format_words. */
 static const char *const kind_words[] = {"auto", "text", "html", "xml", "markdown", "subrip", "webvtt", "json", "po", "xliff",
@@ -54,18 +55,6 @@ static const struct dg_opt_table table = {
 };
 
 /* ---- In and out ---------------------------------------------------------------------------------- */
-
-static enum dg_err read_stdin(struct dg_buf *text, struct dg_why *why)
-{
-    char block[BLOCK];
-    size_t n;
-    enum dg_err err = DG_OK;
-    while (!err && (n = fread(block, 1, sizeof block, stdin)) > 0)
-        err = dg_buf_append(text, block, n);
-    if (err)
-        return dg_why_set(why, err, "the document does not fit into %d MiB of memory", FILE_MAX >> 20);
-    return ferror(stdin) ? dg_why_set(why, DG_ERR_IO, "cannot read stdin: %s", strerror(errno)) : DG_OK;
-}
 
 static enum dg_err write_out(const char *in, const char *out, struct dg_span text, struct dg_why *why)
 {
@@ -163,7 +152,7 @@ int dg_cmd_file(int argc, char **argv)
     enum dg_err err = check_flags(set, work.flags, &why);
     bool is_misused = err != DG_OK;
     if (!err && strcmp(in, "-") == 0) {
-        err = read_stdin(&text, &why);
+        err = dg_lines_document(&text, &why);
         work.text = dg_buf_span(&text);
     } else if (!err) {
         err = dg_text_in_open(&file, in, &why);

@@ -72,17 +72,7 @@ static enum dg_err source_ids(struct work *work, struct dg_span text, int32_t **
                               struct dg_why *why)
 {
     const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(&work->pair);
-    const struct dg_token *tokens;
-    enum dg_err err = dg_tokenizer_encode(work->tokenizer, work->source_work, text, &opts, why,
-                                          &tokens, n);
-    if (err)
-        return err;
-    *ids = dg_try_calloc(*n ? *n : 1, sizeof **ids);
-    if (!*ids)
-        return DG_ERR_NOMEM;
-    for (size_t i = 0; i < *n; i++)
-        (*ids)[i] = tokens[i].id;
-    return DG_OK;
+    return ids_encode(work->tokenizer, work->source_work, text, &opts, ids, n, why);
 }
 
 /* Target ids as given, with the end token behind if it is missing. */

@@ -11,6 +11,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/progress.h"
 #include "decode/opts.h"
 #include "model/config.h"
 #include "model/dir.h"
@@ -771,19 +772,6 @@ static void say_line(void *ctx, const char *line)
     fprintf(stderr, "%s\n", line);
 }
 
-/* "12 s", "3 min 20 s", "2 h 5 min" */
-static const char *duration(double seconds, char *room, size_t cap)
-{
-    const uint64_t s = seconds > 0.0 ? (uint64_t)(seconds + 0.5) : 0;
-    if (s < 60)
-        snprintf(room, cap, "%" PRIu64 " s", s);
-    else if (s < 3600)
-        snprintf(room, cap, "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
-    else
-        snprintf(room, cap, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
-    return room;
-}
-
 /* Share of the run that is done: of steps, epochs or time, whichever is further on. Negative: no end is set. */
 static double share_done(const struct show *show, const struct dg_trainer_now *now)
 {
@@ -805,7 +793,7 @@ static const char *left_text(const struct show *show, const struct dg_trainer_no
     const double share = share_done(show, now);
     room[0] = '\0';
     if (share > 0.0 && now->seconds > 0.0)
-        snprintf(room, cap, ", at most %s left", duration(now->seconds * (1.0 - share) / share, time, sizeof time));
+        snprintf(room, cap, ", at most %s left", dg_progress_duration(now->seconds * (1.0 - share) / share, time, sizeof time));
     return room;
 }
 
@@ -848,7 +836,7 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now, const struct d
     const enum dg_err err = dg_curve_write(show->dir, &why);
     if (err)
         fprintf(stderr, "the curve could not be drawn: %s\n", dg_why_text(&why, err));
-    fprintf(stderr, "step %" PRIu64 " after %s: held-out loss %.4f", now->step, duration(now->seconds, time, sizeof time),
+    fprintf(stderr, "step %" PRIu64 " after %s: held-out loss %.4f", now->step, dg_progress_duration(now->seconds, time, sizeof time),
             report->loss);
     if (!isfinite(report->correlation)) /* of a number it is a square */
         fprintf(stderr, " (perplexity %.2f)", exp(report->loss));
@@ -945,7 +933,7 @@ static enum dg_err run_trainer(const struct train *flags, const char *dir, const
     if (err)
         return err;
     fprintf(stderr, "%s after step %" PRIu64 " and %s", dg_trainer_end_text(end), now->step,
-            duration(now->seconds, time, sizeof time));
+            dg_progress_duration(now->seconds, time, sizeof time));
     if (end == DG_TRAINER_STOPPED) {
         fprintf(stderr, "; to go on: dragoman train --resume %s\n", dir);
         return DG_OK;

@@ -3,40 +3,19 @@
 
 /* dragoman file with a model of one's own: one request to an engine in this process. */
 #include "engine/engine.h"
+#include "tools/bell.h"
 #include "tools/file.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 struct local {
     struct file_work *work;
-    pthread_mutex_t lock;
-    pthread_cond_t news;
-    bool has_news; /* guarded by the lock */
+    struct bell bell;
     bool is_over;
     enum dg_err err;
     struct dg_why why;
 };
-
-/* By workers. */
-static void wake(void *arg)
-{
-    struct local *local = arg;
-    pthread_mutex_lock(&local->lock);
-    local->has_news = true;
-    pthread_cond_signal(&local->news);
-    pthread_mutex_unlock(&local->lock);
-}
-
-static void wait_for_news(struct local *local)
-{
-    pthread_mutex_lock(&local->lock);
-    while (!local->has_news)
-        pthread_cond_wait(&local->news, &local->lock);
-    local->has_news = false;
-    pthread_mutex_unlock(&local->lock);
-}
 
 static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
 {
@@ -73,8 +52,8 @@ enum dg_err file_by_model(struct file_work *work, struct dg_why *why)
 {
     static const struct dg_engine_events events = {.on_sentence = on_sentence, .on_done = on_done};
     const struct file_flags *flags = work->flags;
-    struct local local = {.work = work, .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER};
-    const struct dg_engine_opts opts = {.n_threads = (size_t)flags->threads, .wake = wake, .wake_arg = &local};
+    struct local local = {.work = work, .bell = BELL};
+    const struct dg_engine_opts opts = {.n_threads = (size_t)flags->threads, .wake = bell_ring, .wake_arg = &local.bell};
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
     struct dg_engine *engine = NULL;
     char name[64];
@@ -94,7 +73,7 @@ enum dg_err file_by_model(struct file_work *work, struct dg_why *why)
     if (!err)
         err = dg_engine_submit(engine, &request, &events, &local, why, NULL, NULL);
     while (!err && !local.is_over) {
-        wait_for_news(&local);
+        bell_wait(&local.bell);
         dg_engine_poll(engine);
     }
     dg_engine_free(engine);

@@ -41,3 +41,18 @@ enum dg_err ids_parse(struct dg_span text, int32_t **out, size_t *n_out, struct 
     *n_out = n;
     return DG_OK;
 }
+
+enum dg_err ids_encode(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_work *work, struct dg_span text,
+                       const struct dg_tokenizer_opts *opts, int32_t **ids, size_t *n, struct dg_why *why)
+{
+    const struct dg_token *tokens;
+    enum dg_err err = dg_tokenizer_encode(tokenizer, work, text, opts, why, &tokens, n);
+    if (err)
+        return err;
+    *ids = dg_try_calloc(*n ? *n : 1, sizeof **ids);
+    if (!*ids)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < *n; i++)
+        (*ids)[i] = tokens[i].id;
+    return DG_OK;
+}

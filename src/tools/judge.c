@@ -9,6 +9,7 @@
 #include "decode/score.h"
 #include "text/metric.h"
 #include "text/target_ids.h"
+#include "tools/ids.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,21 +26,6 @@ struct reading {
     size_t tokens_max;
 };
 
-static enum dg_err source_ids(struct reading *r, struct dg_span text, int32_t **ids, size_t *n, struct dg_why *why)
-{
-    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(&r->judge->pair);
-    const struct dg_token *tokens;
-    enum dg_err err = dg_tokenizer_encode(r->judge->tokenizer, r->source_work, text, &opts, why, &tokens, n);
-    if (err)
-        return err;
-    *ids = dg_try_calloc(*n ? *n : 1, sizeof **ids);
-    if (!*ids)
-        return DG_ERR_NOMEM;
-    for (size_t i = 0; i < *n; i++)
-        (*ids)[i] = tokens[i].id;
-    return DG_OK;
-}
-
 static enum dg_err add_pair(struct reading *r, struct dg_span source, struct dg_span target, struct dg_why *why)
 {
     struct judge *judge = r->judge;
@@ -52,7 +38,8 @@ static enum dg_err add_pair(struct reading *r, struct dg_span source, struct dg_
         judge->cap = cap;
     }
     struct judge_pair pair = {.reference = target};
-    enum dg_err err = source_ids(r, source, &pair.source, &pair.n_source, why);
+    const struct dg_tokenizer_opts opts = dg_pair_tokenizer_opts(&judge->pair);
+    enum dg_err err = ids_encode(judge->tokenizer, r->source_work, source, &opts, &pair.source, &pair.n_source, why);
     if (!err)
         err = dg_target_ids(judge->tokenizer, r->target_work, target, &pair.target, &pair.n_target);
     const bool is_long = pair.n_source > r->tokens_max || pair.n_target + judge->pair.n_lead > r->tokens_max;

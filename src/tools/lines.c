@@ -6,6 +6,7 @@
 #include "tools/lines.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -78,6 +79,18 @@ enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struc
 {
     struct dg_why inner = *why;
     return dg_why_set(why, err, "line %zu: %s", lines->number, dg_why_text(&inner, err));
+}
+
+enum dg_err dg_lines_document(struct dg_buf *text, struct dg_why *why)
+{
+    char block[BLOCK];
+    size_t n;
+    enum dg_err err = DG_OK;
+    while (!err && (n = fread(block, 1, sizeof block, stdin)) > 0)
+        err = dg_buf_append(text, block, n);
+    if (err)
+        return dg_why_set(why, err, "the document does not fit into %zu MiB of memory", text->max >> 20);
+    return ferror(stdin) ? dg_why_set(why, DG_ERR_IO, "cannot read stdin: %s", strerror(errno)) : DG_OK;
 }
 
 enum dg_err dg_lines_all(struct dg_lines *lines, struct dg_span *text, struct dg_why *why)

@@ -39,6 +39,9 @@ enum dg_err dg_lines_next(struct dg_lines *lines, struct dg_span *line,
 /* Puts "line N: " before what `why` says: the line read last cannot be used. Returns err. */
 enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struct dg_why *why);
 
+/* All of standard input, which nothing was read of, behind what `text` has: a document, as large as `text` may be. */
+enum dg_err dg_lines_document(struct dg_buf *text, struct dg_why *why) DG_MUST_CHECK;
+
 /* All that is left, up to 1 GiB. */
 enum dg_err dg_lines_all(struct dg_lines *lines, struct dg_span *text,
                             struct dg_why *why) DG_MUST_CHECK;
