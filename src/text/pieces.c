@@ -208,8 +208,7 @@ enum dg_err dg_pieces_init(struct dg_pieces *pieces, const uint8_t *file, size_t
     *pieces = (struct dg_pieces){.bytes = file, .end = file + len, .n = survey.n};
     pieces->blocks = dg_try_calloc(survey.n / BLOCK + 1, sizeof *pieces->blocks);
     pieces->scores = dg_try_calloc(survey.n, sizeof *pieces->scores);
-    if (!survey.serves) {
-        pieces->copy = dg_try_calloc(survey.copy_len, 1);
+    if (!survey.serves && (pieces->copy = dg_try_calloc(survey.copy_len, 1))) {
         pieces->copy_len = survey.copy_len;
         pieces->bytes = pieces->copy;
         pieces->end = pieces->copy + survey.copy_len;
