@@ -291,5 +291,6 @@ bool dg_cpu_may_pin(void)
 
 unsigned dg_cpu_cores(void)
 {
-    return tighter(cores_by_affinity(), dg_cpu_quota(""));
+    const unsigned cores = tighter(cores_by_affinity(), dg_cpu_quota(""));
+    return cores < DG_CPU_CORES_MAX ? cores : DG_CPU_CORES_MAX;
 }

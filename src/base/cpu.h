@@ -44,9 +44,12 @@ uint32_t dg_cpu_features(void);
 /* "avx2 fma f16c" (or "none") into `room`, cut at `cap`; returns `room`. */
 const char *dg_cpu_features_text(uint32_t features, char *room, size_t cap);
 
-/* Cores this process may keep busy, at least 1: its affinity, and the CPU quota of its control group
- * (v1 or v2, and of every group above it), rounded up. */
+/* Cores this process may keep busy, 1 to DG_CPU_CORES_MAX: its affinity, and the CPU quota of its control
+ * group (v1 or v2, and of every group above it), rounded up. */
 unsigned dg_cpu_cores(void);
+
+/* No pool of ours has more threads, whatever the machine has. */
+enum { DG_CPU_CORES_MAX = 256 };
 
 /* Keeps the calling thread on one of the cores that it may use: the one number i of them, counted round. False: the system
  * does not let us, and the thread runs where it did. */

@@ -32,6 +32,8 @@ enum {
     BEGUN_PER_POLL = 16, /* of those that waited for a model */
 };
 
+_Static_assert((int)DG_CPU_CORES_MAX <= (int)DG_SCHED_WORKERS_MAX, "a worker for each core has room");
+
 static const uint64_t NEVER_LOOKED = UINT64_MAX; /* no version of the registry */
 
 struct dg_engine {

@@ -106,6 +106,7 @@ START_TEST(counts_at_least_one_core_and_no_more_than_there_are)
 {
     ck_assert_uint_ge(dg_cpu_cores(), 1);
     ck_assert_uint_le(dg_cpu_cores(), (unsigned)sysconf(_SC_NPROCESSORS_CONF));
+    ck_assert_uint_le(dg_cpu_cores(), DG_CPU_CORES_MAX);
 }
 END_TEST
 
