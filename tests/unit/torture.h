@@ -12,13 +12,26 @@
  *  - at the first assertion that fails, LeakSanitizer looks for memory that nothing points to. What the
  *    test itself holds is still reachable from its stack; what the code under test dropped is not.
  *
- * Tests with very many allocations are given a few seconds for every n, then the steps grow; the output
- * says so. To see one failure again: DRAGOMAN_FAIL_ALLOC=17 DRAGOMAN_TEST=name PROGRAM. */
+ * Which n are tried does not depend on the clock, so that a slow machine, a quick one and yours try the
+ * same: first each, then steps that grow with n, n / density on average. Their sizes are random with the
+ * test's name as the seed: tests that begin alike share the work of trying their beginning. A test with N
+ * allocations is so run density * ln(1 + N / density) times; the density is DG_TORTURE_DENSE, and
+ * DG_TORTURE_SPARSE where each run takes long (DG_UNIT_SLOW). What still differs from run to run is whose
+ * allocation is the nth when a test has several threads.
+ *
+ * The n that are left out are for people, now and then and for a test that is new:
+ *
+ *     DRAGOMAN_FAIL_ALLOC=deep PROGRAM              the same, then for each test 500 random n
+ *     DRAGOMAN_FAIL_ALLOC=deep:2000 PROGRAM         2000 of them
+ *     DRAGOMAN_FAIL_ALLOC=deep:2000:SEED PROGRAM    the same ones again; every run prints its seed
+ *     DRAGOMAN_FAIL_ALLOC=17 DRAGOMAN_TEST=name PROGRAM     one failure, to see it again
+ *
+ * A sanitizer build (`make check-torture` leaves one in asan/) sees most. */
 #ifndef DG_UNIT_TORTURE_H
 #define DG_UNIT_TORTURE_H
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/rng.h"
 
 #include <check.h>
 #include <stdatomic.h>
@@ -48,7 +61,18 @@
 #endif
 #endif
 
-enum { DG_TORTURE_SECONDS = 2, DG_TORTURE_TIMEOUT_S = 60 };
+enum {
+    DG_TORTURE_DENSE = 64,
+    DG_TORTURE_SPARSE = 10,
+    DG_TORTURE_DEEP = 500,
+    DG_TORTURE_TIMEOUT_S = 120, /* a run takes seconds at most; this is a hang, on any machine */
+};
+
+/* Which n are tried. */
+struct dg_torture {
+    uint64_t density;        /* of the usual ones */
+    uint64_t n_random, seed; /* DRAGOMAN_FAIL_ALLOC=deep: that many more */
+};
 
 /* Allocations tried by the test; shared between the test's process and ours. NULL: no torture. */
 static _Atomic uint64_t *dg_torture_tries;
@@ -74,7 +98,7 @@ static inline void dg_torture_look(void)
 /* Check's assertions end in this function; the macro makes them look first. */
 #define _ck_assert_failed(...) (dg_torture_look(), (_ck_assert_failed)(__VA_ARGS__))
 
-/* One run of one test with the nth allocation failing; false for a crash, a hang or a leak. */
+/* One run of one test with the nth allocation failing, 0: none; false for a crash, a hang or a leak. */
 static inline bool dg_torture_once(const char *name, const TTest *test, uint64_t n,
                                    uint64_t *n_tried)
 {
@@ -102,30 +126,54 @@ static inline bool dg_torture_once(const char *name, const TTest *test, uint64_t
     return ok;
 }
 
-/* All n for one test. */
-static inline bool dg_torture_test(const char *name, const TTest *test)
+/* The n that everybody tries, for one test. */
+static inline bool dg_torture_usual(const char *name, const TTest *test,
+                                    const struct dg_torture *how)
 {
-    const struct dg_clock clock = DG_CLOCK_REAL;
-    const uint64_t start = dg_clock_now(&clock), budget = DG_TORTURE_SECONDS * DG_CLOCK_S;
-    uint64_t n = 1, last_gapless = 0, n_runs = 0, n_tried;
+    struct dg_rng rng;
+    uint64_t seed = 0, n = 1, n_gapless = 0, n_runs = 1, n_tried;
+    for (const char *c = test->name; *c; c++)
+        seed = seed * 31 + (unsigned char)*c;
+    dg_rng_init(&rng, seed, 0);
     for (;; n_runs++) {
         if (!dg_torture_once(name, test, n, &n_tried))
             return false;
         if (n_tried < n)
             break;
-        uint64_t spent = dg_clock_now(&clock) - start;
-        if (spent < budget && last_gapless == n - 1)
-            last_gapless = n;
-        if (spent > 3 * budget)
-            break;
-        n += spent < budget ? 1 : 1 + n / 4;
+        if (n_gapless == n - 1)
+            n_gapless = n;
+        n += 1 + dg_rng_next(&rng) % (1 + 2 * n / how->density);
     }
-    if (n_tried < n && last_gapless == n_tried)
+    if (n_gapless == n_tried)
         printf("torture: %s: each of %ju allocations failed\n", test->name, (uintmax_t)n_tried);
     else
-        printf("torture: %s: %ju runs; each of the first %ju allocations failed, then some up to "
-               "%ju\n",
-               test->name, (uintmax_t)n_runs, (uintmax_t)last_gapless, (uintmax_t)n);
+        printf(
+            "torture: %s: %ju runs; each of the first %ju allocations failed, then some of %ju\n",
+            test->name, (uintmax_t)n_runs, (uintmax_t)n_gapless, (uintmax_t)n_tried);
+    fflush(stdout);
+    return true;
+}
+
+/* Random n for one test, or all where there are no more. */
+static inline bool dg_torture_random(const char *name, const TTest *test,
+                                     const struct dg_torture *how)
+{
+    struct dg_rng rng;
+    uint64_t n_all, n_tried;
+    dg_rng_init(&rng, how->seed, 0);
+    if (!dg_torture_once(name, test, 0, &n_all))
+        return false;
+    const bool every = n_all <= how->n_random;
+    for (uint64_t i = 0; i < (every ? n_all : how->n_random); i++) {
+        uint64_t n = every ? i + 1 : 1 + dg_rng_next(&rng) % n_all;
+        if (!dg_torture_once(name, test, n, &n_tried))
+            return false;
+    }
+    if (every)
+        printf("torture: %s: each of %ju allocations failed\n", test->name, (uintmax_t)n_all);
+    else
+        printf("torture: %s: %ju random ones of %ju allocations failed, seed %ju\n", test->name,
+               (uintmax_t)how->n_random, (uintmax_t)n_all, (uintmax_t)how->seed);
     fflush(stdout);
     return true;
 }
@@ -141,15 +189,30 @@ static inline bool dg_torture_begin(void)
     return true;
 }
 
+/* True for "all" and "deep[:RUNS[:SEED]]", which torture a whole program. */
+static inline bool dg_torture_asked(const char *text, struct dg_torture *how)
+{
+    how->n_random = 0;
+    if (!text || strcmp(text, "all") == 0)
+        return text != NULL;
+    if (strncmp(text, "deep", 4) != 0)
+        return false;
+    const char *runs = strchr(text, ':'), *seed = runs ? strchr(runs + 1, ':') : NULL;
+    how->n_random = runs ? strtoull(runs + 1, NULL, 10) : DG_TORTURE_DEEP;
+    how->seed = seed ? strtoull(seed + 1, NULL, 10) : (uint64_t)getpid();
+    return true;
+}
+
 static inline int dg_torture_run(const char *name, const TTest *const *tests, size_t n_tests,
-                                 const char *only)
+                                 const char *only, const struct dg_torture *how)
 {
     if (!dg_torture_begin())
         return EXIT_FAILURE;
     size_t n_bad = 0;
     for (size_t i = 0; i < n_tests; i++)
         if (!only || strcmp(only, tests[i]->name) == 0)
-            n_bad += !dg_torture_test(name, tests[i]);
+            n_bad += !dg_torture_usual(name, tests[i], how) ||
+                     (how->n_random && !dg_torture_random(name, tests[i], how));
     return n_bad ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

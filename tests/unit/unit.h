@@ -16,7 +16,8 @@
  *     DRAGOMAN_TEST=appends_in_order      runs this one only
  *     DRAGOMAN_FAIL_ALLOC=3               in each test the third allocation through the second door of
  *                                         base/mem.h fails
- *     DRAGOMAN_FAIL_ALLOC=all             each of them in turn: torture.h, make check-torture */
+ *     DRAGOMAN_FAIL_ALLOC=all             one after the other: torture.h, make check-torture
+ *     DRAGOMAN_FAIL_ALLOC=deep            the same and many more */
 #ifndef DG_UNIT_H
 #define DG_UNIT_H
 
@@ -33,12 +34,14 @@ static inline int dg_unit_rounds(int rounds)
     return getenv("DRAGOMAN_SLOW") ? (rounds + 19) / 20 : rounds;
 }
 
-static inline int dg_unit_run(const char *name, const TTest *const *tests, size_t n_tests)
+static inline int dg_unit_run(const char *name, const TTest *const *tests, size_t n_tests,
+                              uint64_t density)
 {
     const char *only = getenv("DRAGOMAN_TEST");
     const char *fail_alloc = getenv("DRAGOMAN_FAIL_ALLOC");
-    if (fail_alloc && strcmp(fail_alloc, "all") == 0)
-        return dg_torture_run(name, tests, n_tests, only);
+    struct dg_torture how = {.density = density};
+    if (dg_torture_asked(fail_alloc, &how))
+        return dg_torture_run(name, tests, n_tests, only, &how);
     if (fail_alloc && dg_torture_begin())
         dg_mem_fail_after(strtoull(fail_alloc, NULL, 10));
     Suite *suite = suite_create(name);
@@ -56,11 +59,16 @@ static inline int dg_unit_run(const char *name, const TTest *const *tests, size_
 }
 
 /* The program's tests: DG_UNIT(first, second, ...). */
-#define DG_UNIT(...)                                                                               \
+#define DG_UNIT(...) DG_UNIT_MAIN(DG_TORTURE_DENSE, __VA_ARGS__)
+
+/* The same for tests that take a tenth of a second and more each: tortured less often. */
+#define DG_UNIT_SLOW(...) DG_UNIT_MAIN(DG_TORTURE_SPARSE, __VA_ARGS__)
+
+#define DG_UNIT_MAIN(density, ...)                                                                 \
     int main(void)                                                                                 \
     {                                                                                              \
         const TTest *const tests[] = {__VA_ARGS__};                                                \
-        return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests);                         \
+        return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests, density);                \
     }
 
 #endif

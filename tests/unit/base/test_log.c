@@ -436,10 +436,10 @@ START_TEST(keeps_the_last_complaints)
 }
 END_TEST
 
-DG_UNIT(keeps_the_last_complaints, writes_one_logfmt_line_an_event, writes_one_json_object_an_event,
-        cannot_be_forged_by_any_value, cuts_long_text_and_says_so,
-        starts_a_new_file_when_told_to_reopen, refuses_a_path_that_cannot_be_opened,
-        keeps_the_old_file_when_reopening_fails, follows_the_level,
-        gives_the_journal_fields_to_search_for, leaves_the_time_to_the_journal,
-        counts_lines_it_could_not_write,
-        keeps_lines_whole_while_threads_write_and_the_file_is_reopened)
+DG_UNIT_SLOW(keeps_the_last_complaints, writes_one_logfmt_line_an_event, writes_one_json_object_an_event,
+             cannot_be_forged_by_any_value, cuts_long_text_and_says_so,
+             starts_a_new_file_when_told_to_reopen, refuses_a_path_that_cannot_be_opened,
+             keeps_the_old_file_when_reopening_fails, follows_the_level,
+             gives_the_journal_fields_to_search_for, leaves_the_time_to_the_journal,
+             counts_lines_it_could_not_write,
+             keeps_lines_whole_while_threads_write_and_the_file_is_reopened)

@@ -478,5 +478,5 @@ int main(void)
         printf("skipped: needs redis-server, and a build with hiredis\n");
         return 77;
     }
-    return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests);
+    return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests, DG_TORTURE_DENSE);
 }

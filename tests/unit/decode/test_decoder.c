@@ -506,11 +506,11 @@ START_TEST(shortlists_give_the_same_bits_alone_and_in_company)
 }
 END_TEST
 
-DG_UNIT(greedy_says_what_an_independent_implementation_says,
-        a_beam_scores_as_well_as_an_independent_one, company_changes_nothing,
-        a_newcomer_says_its_first_word_before_the_others_say_their_next,
-        newcomers_leave_a_quarter_of_each_step_to_the_others,
-        a_cancelled_sentence_ends_at_once_and_alone, nothing_is_allocated_per_token,
-        jobs_that_can_never_fit_are_refused_with_a_reason, alignment_is_kept_for_every_token,
-        a_shortlist_that_has_the_best_words_changes_no_answer,
-        shortlists_give_the_same_bits_alone_and_in_company)
+DG_UNIT_SLOW(greedy_says_what_an_independent_implementation_says,
+             a_beam_scores_as_well_as_an_independent_one, company_changes_nothing,
+             a_newcomer_says_its_first_word_before_the_others_say_their_next,
+             newcomers_leave_a_quarter_of_each_step_to_the_others,
+             a_cancelled_sentence_ends_at_once_and_alone, nothing_is_allocated_per_token,
+             jobs_that_can_never_fit_are_refused_with_a_reason, alignment_is_kept_for_every_token,
+             a_shortlist_that_has_the_best_words_changes_no_answer,
+             shortlists_give_the_same_bits_alone_and_in_company)

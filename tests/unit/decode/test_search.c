@@ -366,10 +366,10 @@ START_TEST(a_beam_wider_than_the_vocabulary_works)
 }
 END_TEST
 
-DG_UNIT(a_beam_finds_what_a_plain_beam_finds,
-        what_is_shown_is_never_taken_back_and_ends_as_the_answer, greedy_shows_every_word_at_once,
-        a_circle_is_broken_once_and_marked, a_circle_that_returns_is_cut_and_marked,
-        a_forced_beginning_is_kept_and_scored, lengths_are_kept,
-        words_are_suppressed_shortlisted_and_not_repeated, constraints_are_met_by_every_width,
-        sampling_is_reproducible_and_follows_its_options,
-        a_model_without_finite_scores_fails_cleanly, a_beam_wider_than_the_vocabulary_works)
+DG_UNIT_SLOW(a_beam_finds_what_a_plain_beam_finds,
+             what_is_shown_is_never_taken_back_and_ends_as_the_answer, greedy_shows_every_word_at_once,
+             a_circle_is_broken_once_and_marked, a_circle_that_returns_is_cut_and_marked,
+             a_forced_beginning_is_kept_and_scored, lengths_are_kept,
+             words_are_suppressed_shortlisted_and_not_repeated, constraints_are_met_by_every_width,
+             sampling_is_reproducible_and_follows_its_options,
+             a_model_without_finite_scores_fails_cleanly, a_beam_wider_than_the_vocabulary_works)

@@ -137,6 +137,6 @@ START_TEST(many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)
 }
 END_TEST
 
-DG_UNIT(spans_travel_as_words_and_come_back, words_that_the_sentence_has_are_not_taken,
-        what_the_request_names_is_carried_too, text_without_spans_is_left_alone,
-        many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)
+DG_UNIT_SLOW(spans_travel_as_words_and_come_back, words_that_the_sentence_has_are_not_taken,
+             what_the_request_names_is_carried_too, text_without_spans_is_left_alone,
+             many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)

@@ -323,8 +323,8 @@ START_TEST(much_that_is_no_document_is_refused_with_its_line)
 }
 END_TEST
 
-DG_UNIT(much_markup_is_read_beside_and_comes_back, much_that_is_no_document_is_refused_with_its_line,
-        a_long_page_is_cut_in_stretches_and_keeps_its_markup, stretches_have_the_sentences_of_the_whole,
-        what_has_nothing_to_cut_comes_to_an_end_too,
-        a_sentence_longer_than_a_stretch_is_cut_and_joined,
-        a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
+DG_UNIT_SLOW(much_markup_is_read_beside_and_comes_back, much_that_is_no_document_is_refused_with_its_line,
+             a_long_page_is_cut_in_stretches_and_keeps_its_markup, stretches_have_the_sentences_of_the_whole,
+             what_has_nothing_to_cut_comes_to_an_end_too,
+             a_sentence_longer_than_a_stretch_is_cut_and_joined,
+             a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)

@@ -837,14 +837,14 @@ START_TEST(long_texts_take_turns)
 }
 END_TEST
 
-DG_UNIT(a_request_whose_worker_hangs_times_out, long_texts_take_turns, two_models_make_a_way_through_a_third_language,
-        a_way_of_two_legs_can_be_cancelled_and_goes_through_the_queue, what_is_carried_never_shows_its_stand_in,
-        translates_and_keeps_what_is_no_sentence, a_text_without_sentences_returns_as_it_was,
-        many_at_once_say_what_each_says_alone, a_cancelled_request_ends_and_the_others_go_on,
-        a_reload_replaces_the_model_under_work, the_model_that_fits_best_is_taken,
-        each_text_goes_to_the_model_of_its_language, without_data_the_source_must_be_named,
-        terms_of_a_glossary_are_said_told_and_kept,
-        what_has_nothing_to_translate_passes_through, a_sentence_is_translated_once,
-        options_seeds_and_reloads_have_answers_of_their_own, the_cache_keeps_to_its_bytes,
-        who_waits_for_a_cancelled_request_begins_again,
-        capitals_are_translated_in_ordinary_case_and_restored, what_cannot_be_is_refused_with_a_reason)
+DG_UNIT_SLOW(a_request_whose_worker_hangs_times_out, long_texts_take_turns, two_models_make_a_way_through_a_third_language,
+             a_way_of_two_legs_can_be_cancelled_and_goes_through_the_queue, what_is_carried_never_shows_its_stand_in,
+             translates_and_keeps_what_is_no_sentence, a_text_without_sentences_returns_as_it_was,
+             many_at_once_say_what_each_says_alone, a_cancelled_request_ends_and_the_others_go_on,
+             a_reload_replaces_the_model_under_work, the_model_that_fits_best_is_taken,
+             each_text_goes_to_the_model_of_its_language, without_data_the_source_must_be_named,
+             terms_of_a_glossary_are_said_told_and_kept,
+             what_has_nothing_to_translate_passes_through, a_sentence_is_translated_once,
+             options_seeds_and_reloads_have_answers_of_their_own, the_cache_keeps_to_its_bytes,
+             who_waits_for_a_cancelled_request_begins_again,
+             capitals_are_translated_in_ordinary_case_and_restored, what_cannot_be_is_refused_with_a_reason)

@@ -135,4 +135,4 @@ START_TEST(every_family_with_beams)
 }
 END_TEST
 
-DG_UNIT(every_family_greedily, every_family_with_beams)
+DG_UNIT_SLOW(every_family_greedily, every_family_with_beams)

@@ -332,6 +332,6 @@ START_TEST(a_long_prompt_is_read_beside_and_refused_or_left)
 }
 END_TEST
 
-DG_UNIT(a_long_prompt_is_read_beside_and_refused_or_left,
-        deltas_joined_are_the_text, company_changes_nothing, a_stop_text_ends_it_and_is_not_shown,
-        draws_depend_on_their_seed_alone, refuses_with_a_reason, one_that_is_cancelled_or_left_ends)
+DG_UNIT_SLOW(a_long_prompt_is_read_beside_and_refused_or_left,
+             deltas_joined_are_the_text, company_changes_nothing, a_stop_text_ends_it_and_is_not_shown,
+             draws_depend_on_their_seed_alone, refuses_with_a_reason, one_that_is_cancelled_or_left_ends)

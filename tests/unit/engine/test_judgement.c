@@ -354,6 +354,6 @@ START_TEST(it_bears_a_lack_of_memory)
 }
 END_TEST
 
-DG_UNIT(a_quality_is_what_the_number_and_the_curve_make_it, a_quality_does_not_depend_on_company,
-        two_models_in_a_row_are_judged_by_the_original, nothing_is_judged_that_is_not_asked_for, without_an_estimator_it_is_refused,
-        it_can_end_at_any_time, a_full_server_judges_later, it_bears_a_lack_of_memory)
+DG_UNIT_SLOW(a_quality_is_what_the_number_and_the_curve_make_it, a_quality_does_not_depend_on_company,
+             two_models_in_a_row_are_judged_by_the_original, nothing_is_judged_that_is_not_asked_for, without_an_estimator_it_is_refused,
+             it_can_end_at_any_time, a_full_server_judges_later, it_bears_a_lack_of_memory)

@@ -677,10 +677,10 @@ START_TEST(all_of_nllb_are_found)
 }
 END_TEST
 
-DG_UNIT(m2m100_is_told_source_and_target, older_nllb_names_the_source_behind_the_text,
-        opus_is_told_the_target_in_the_source, pairs_in_one_batch_say_what_each_says_alone,
-        each_pair_has_its_own_place_in_the_cache, attention_and_scores_are_of_the_target_only, a_way_may_lead_through_it,
-        a_text_in_the_target_language_is_copied, a_configuration_chooses_and_renames,
-        formality_is_told_before_the_text_or_the_translation, each_target_may_have_words_of_its_own,
-        a_manner_stands_beside_what_a_model_is_forced_to_say, formality_that_a_model_has_no_word_for_is_refused,
-        of_equal_models_the_one_that_knows_the_manner_serves, all_of_nllb_are_found)
+DG_UNIT_SLOW(m2m100_is_told_source_and_target, older_nllb_names_the_source_behind_the_text,
+             opus_is_told_the_target_in_the_source, pairs_in_one_batch_say_what_each_says_alone,
+             each_pair_has_its_own_place_in_the_cache, attention_and_scores_are_of_the_target_only, a_way_may_lead_through_it,
+             a_text_in_the_target_language_is_copied, a_configuration_chooses_and_renames,
+             formality_is_told_before_the_text_or_the_translation, each_target_may_have_words_of_its_own,
+             a_manner_stands_beside_what_a_model_is_forced_to_say, formality_that_a_model_has_no_word_for_is_refused,
+             of_equal_models_the_one_that_knows_the_manner_serves, all_of_nllb_are_found)

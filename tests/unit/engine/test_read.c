@@ -524,8 +524,8 @@ START_TEST(the_order_of_windows_changes_nothing)
 }
 END_TEST
 
-DG_UNIT(company_changes_nothing, long_texts_are_read_in_windows_or_cut_and_told,
-        a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong, a_model_too_small_for_two_texts_is_refused,
-        a_poll_is_over_in_time_and_all_have_their_turns, very_many_entities_are_told_in_parts,
-        a_context_that_questions_share_counts_once, texts_that_would_take_too_many_windows_are_refused,
-        the_order_of_windows_changes_nothing)
+DG_UNIT_SLOW(company_changes_nothing, long_texts_are_read_in_windows_or_cut_and_told,
+             a_request_may_be_cancelled_and_the_engine_freed_at_any_time, says_what_is_wrong, a_model_too_small_for_two_texts_is_refused,
+             a_poll_is_over_in_time_and_all_have_their_turns, very_many_entities_are_told_in_parts,
+             a_context_that_questions_share_counts_once, texts_that_would_take_too_many_windows_are_refused,
+             the_order_of_windows_changes_nothing)

@@ -422,9 +422,9 @@ START_TEST(sizes_shrink_to_fit_and_what_cannot_fit_is_refused)
 }
 END_TEST
 
-DG_UNIT(a_model_is_loaded_by_its_first_request, more_models_than_memory_all_answer,
-        a_model_without_requests_leaves_and_comes_back, a_model_that_breaks_is_told_of_and_tried_again,
-        who_waits_for_a_model_may_leave_or_run_out_of_time, a_way_through_two_models_waits_for_both,
-        who_waits_is_remembered_whole,
-        an_engine_ends_while_models_are_coming,
-        sizes_shrink_to_fit_and_what_cannot_fit_is_refused)
+DG_UNIT_SLOW(a_model_is_loaded_by_its_first_request, more_models_than_memory_all_answer,
+             a_model_without_requests_leaves_and_comes_back, a_model_that_breaks_is_told_of_and_tried_again,
+             who_waits_for_a_model_may_leave_or_run_out_of_time, a_way_through_two_models_waits_for_both,
+             who_waits_is_remembered_whole,
+             an_engine_ends_while_models_are_coming,
+             sizes_shrink_to_fit_and_what_cannot_fit_is_refused)

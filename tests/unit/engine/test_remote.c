@@ -312,6 +312,6 @@ START_TEST(a_value_is_believed_only_whole)
 }
 END_TEST
 
-DG_UNIT(what_one_server_said_the_other_need_not_say_again, a_cache_that_fails_costs_a_bounded_wait,
-        a_cache_that_always_fails_is_left_alone, a_question_is_dropped_with_its_request,
-        a_value_is_believed_only_whole)
+DG_UNIT_SLOW(what_one_server_said_the_other_need_not_say_again, a_cache_that_fails_costs_a_bounded_wait,
+             a_cache_that_always_fails_is_left_alone, a_question_is_dropped_with_its_request,
+             a_value_is_believed_only_whole)

@@ -374,7 +374,7 @@ START_TEST(what_cannot_be_asked_is_refused)
 }
 END_TEST
 
-DG_UNIT(a_prompt_has_its_places_filled, what_is_wrong_with_a_template_is_said,
-        the_translation_is_what_stands_before_a_stop_text, a_translation_is_what_the_model_goes_on_with,
-        a_stop_text_ends_the_search, company_changes_nothing, long_capitals_are_cut_to_what_a_prompt_holds,
-        what_cannot_be_asked_is_refused)
+DG_UNIT_SLOW(a_prompt_has_its_places_filled, what_is_wrong_with_a_template_is_said,
+             the_translation_is_what_stands_before_a_stop_text, a_translation_is_what_the_model_goes_on_with,
+             a_stop_text_ends_the_search, company_changes_nothing, long_capitals_are_cut_to_what_a_prompt_holds,
+             what_cannot_be_asked_is_refused)

@@ -98,4 +98,4 @@ START_TEST(each_place_counts_for_one_term)
 }
 END_TEST
 
-DG_UNIT(terms_become_constraints_on_their_tokens, what_the_model_cannot_say_is_not_demanded, each_place_counts_for_one_term)
+DG_UNIT_SLOW(terms_become_constraints_on_their_tokens, what_the_model_cannot_say_is_not_demanded, each_place_counts_for_one_term)

@@ -409,10 +409,10 @@ START_TEST(a_number_too_large_for_f16_is_refused_by_name)
 }
 END_TEST
 
-DG_UNIT(files_of_pytorch_and_numpy_are_imported_bit_for_bit, recurrent_networks_are_imported_bit_for_bit,
-        freshly_written_files_are_imported_bit_for_bit,
-        truncated_models_are_refused_by_name_and_leave_nothing, every_truncation_is_refused_with_an_offset,
-        extreme_numbers_anywhere_do_no_harm,
-        a_git_lfs_pointer_and_an_unknown_file_are_called_what_they_are,
-        checkpoints_in_several_files_are_imported_whole, torch_checkpoints_in_shards_are_imported_whole,
-        what_a_killed_import_left_goes_with_the_next, a_number_too_large_for_f16_is_refused_by_name)
+DG_UNIT_SLOW(files_of_pytorch_and_numpy_are_imported_bit_for_bit, recurrent_networks_are_imported_bit_for_bit,
+             freshly_written_files_are_imported_bit_for_bit,
+             truncated_models_are_refused_by_name_and_leave_nothing, every_truncation_is_refused_with_an_offset,
+             extreme_numbers_anywhere_do_no_harm,
+             a_git_lfs_pointer_and_an_unknown_file_are_called_what_they_are,
+             checkpoints_in_several_files_are_imported_whole, torch_checkpoints_in_shards_are_imported_whole,
+             what_a_killed_import_left_goes_with_the_next, a_number_too_large_for_f16_is_refused_by_name)

@@ -209,7 +209,7 @@ START_TEST(damage_is_called_what_it_is)
 }
 END_TEST
 
-DG_UNIT(packages_of_both_forks_are_imported_bit_for_bit, int8_values_are_kept_as_they_are,
-        the_law_of_sizes_holds, the_shortlist_is_copied_and_can_be_asked,
-        every_truncation_is_refused_with_an_offset, a_damaged_shortlist_is_refused_with_an_offset,
-        damage_is_called_what_it_is)
+DG_UNIT_SLOW(packages_of_both_forks_are_imported_bit_for_bit, int8_values_are_kept_as_they_are,
+             the_law_of_sizes_holds, the_shortlist_is_copied_and_can_be_asked,
+             every_truncation_is_refused_with_an_offset, a_damaged_shortlist_is_refused_with_an_offset,
+             damage_is_called_what_it_is)

@@ -395,9 +395,9 @@ START_TEST(argos_packages_that_climb_or_are_cut_are_refused)
 }
 END_TEST
 
-DG_UNIT(models_of_all_versions_are_imported_bit_for_bit, a_real_model_is_compared_by_an_independent_reader,
-        text_is_split_by_the_model_that_lies_beside, every_truncation_is_refused_with_an_offset,
-        damaged_models_leave_nothing_behind, bad_vocabularies_and_rules_are_refused_by_name,
-        models_of_many_languages_are_told_them, a_package_of_one_target_says_its_word_first,
-        argos_packages_that_climb_or_are_cut_are_refused,
-        large_members_are_inflated_outside_of_memory)
+DG_UNIT_SLOW(models_of_all_versions_are_imported_bit_for_bit, a_real_model_is_compared_by_an_independent_reader,
+             text_is_split_by_the_model_that_lies_beside, every_truncation_is_refused_with_an_offset,
+             damaged_models_leave_nothing_behind, bad_vocabularies_and_rules_are_refused_by_name,
+             models_of_many_languages_are_told_them, a_package_of_one_target_says_its_word_first,
+             argos_packages_that_climb_or_are_cut_are_refused,
+             large_members_are_inflated_outside_of_memory)

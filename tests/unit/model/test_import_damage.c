@@ -160,4 +160,4 @@ START_TEST(every_text_file_is_doubted)
 }
 END_TEST
 
-DG_UNIT(every_number_of_a_container_is_doubted, every_text_file_is_doubted)
+DG_UNIT_SLOW(every_number_of_a_container_is_doubted, every_text_file_is_doubted)

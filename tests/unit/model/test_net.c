@@ -600,8 +600,8 @@ START_TEST(integers_stay_near_the_floats)
 }
 END_TEST
 
-DG_UNIT(agrees_with_the_slow_network_for_every_kind_of_blueprint,
-        plain_recurrent_networks_agree_with_their_slow_twin,
-        a_sentence_gets_the_same_bits_alone_and_in_any_company, lanes_fork_swap_and_die_without_a_trace,
-        shortlists_give_the_same_bits_for_fewer_words, refuses_rows_that_make_no_sense_and_changes_nothing,
-        memory_is_one_number_and_nothing_is_allocated_afterwards, integers_stay_near_the_floats)
+DG_UNIT_SLOW(agrees_with_the_slow_network_for_every_kind_of_blueprint,
+             plain_recurrent_networks_agree_with_their_slow_twin,
+             a_sentence_gets_the_same_bits_alone_and_in_any_company, lanes_fork_swap_and_die_without_a_trace,
+             shortlists_give_the_same_bits_for_fewer_words, refuses_rows_that_make_no_sense_and_changes_nothing,
+             memory_is_one_number_and_nothing_is_allocated_afterwards, integers_stay_near_the_floats)

@@ -351,7 +351,7 @@ START_TEST(every_tensor_that_does_not_fit_is_named)
 }
 END_TEST
 
-DG_UNIT(agrees_with_an_independent_implementation, a_prompt_gives_the_bits_of_single_steps_however_it_is_divided,
-        company_changes_no_bit, what_prompts_have_in_common_is_computed_once_and_changes_no_bit,
-        a_beginning_that_comes_again_stays, refuses_what_goes_beyond_the_context_or_asks_for_attention,
-        a_printed_configuration_reads_the_same, says_what_a_configuration_lacks, every_tensor_that_does_not_fit_is_named)
+DG_UNIT_SLOW(agrees_with_an_independent_implementation, a_prompt_gives_the_bits_of_single_steps_however_it_is_divided,
+             company_changes_no_bit, what_prompts_have_in_common_is_computed_once_and_changes_no_bit,
+             a_beginning_that_comes_again_stays, refuses_what_goes_beyond_the_context_or_asks_for_attention,
+             a_printed_configuration_reads_the_same, says_what_a_configuration_lacks, every_tensor_that_does_not_fit_is_named)

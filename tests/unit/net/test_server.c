@@ -519,11 +519,11 @@ START_TEST(addresses_in_use_or_wrong_are_refused_with_a_sentence)
 }
 END_TEST
 
-DG_UNIT(answers_over_tcp_and_keeps_the_connection, answers_over_a_unix_socket_and_leaves_no_file_behind,
-        a_private_socket_is_its_owners_and_marks_its_requests,
-        slow_heads_are_cut_off_without_harm_to_others, a_client_that_does_not_read_is_cut_off,
-        a_big_answer_arrives_whole_at_a_client_that_reads,
-        a_big_answer_arrives_whole_at_a_client_that_reads_slowly, too_many_connections_are_turned_away,
-        trusted_proxies_name_the_client, paths_outside_the_prefix_are_empty,
-        websockets_shake_hands_and_echo, drain_finishes_what_runs_and_sends_sockets_away,
-        a_client_that_leaves_is_told_to_the_handler, addresses_in_use_or_wrong_are_refused_with_a_sentence)
+DG_UNIT_SLOW(answers_over_tcp_and_keeps_the_connection, answers_over_a_unix_socket_and_leaves_no_file_behind,
+             a_private_socket_is_its_owners_and_marks_its_requests,
+             slow_heads_are_cut_off_without_harm_to_others, a_client_that_does_not_read_is_cut_off,
+             a_big_answer_arrives_whole_at_a_client_that_reads,
+             a_big_answer_arrives_whole_at_a_client_that_reads_slowly, too_many_connections_are_turned_away,
+             trusted_proxies_name_the_client, paths_outside_the_prefix_are_empty,
+             websockets_shake_hands_and_echo, drain_finishes_what_runs_and_sends_sockets_away,
+             a_client_that_leaves_is_told_to_the_handler, addresses_in_use_or_wrong_are_refused_with_a_sentence)

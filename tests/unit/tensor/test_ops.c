@@ -461,8 +461,8 @@ START_TEST(the_best_of_a_vocabulary_are_found_in_one_pass)
 }
 END_TEST
 
-DG_UNIT(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse, a_row_does_not_depend_on_its_neighbours,
-        quantised_bytes_are_equal_to_the_bit, rows_agree_for_every_length,
-        activations_agree_over_their_whole_range, halves_keep_to_their_range,
-        attention_agrees_for_every_length_and_head, relative_positions_agree_for_every_reach,
-        the_best_of_a_vocabulary_are_found_in_one_pass)
+DG_UNIT_SLOW(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse, a_row_does_not_depend_on_its_neighbours,
+             quantised_bytes_are_equal_to_the_bit, rows_agree_for_every_length,
+             activations_agree_over_their_whole_range, halves_keep_to_their_range,
+             attention_agrees_for_every_length_and_head, relative_positions_agree_for_every_reach,
+             the_best_of_a_vocabulary_are_found_in_one_pass)

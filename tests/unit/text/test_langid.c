@@ -274,8 +274,8 @@ START_TEST(refuses_lying_models)
 }
 END_TEST
 
-DG_UNIT(knows_its_languages_by_our_own_sentences, says_unknown_where_nothing_speaks_for_a_language,
-        claims_little_on_words_that_many_languages_share, claims_little_on_text_in_two_languages,
-        is_sure_of_long_clear_sentences, names_candidates_only,
-        does_not_care_for_case_composition_and_addresses, allocates_nothing_for_a_text,
-        refuses_damaged_models_with_a_sentence, refuses_lying_models)
+DG_UNIT_SLOW(knows_its_languages_by_our_own_sentences, says_unknown_where_nothing_speaks_for_a_language,
+             claims_little_on_words_that_many_languages_share, claims_little_on_text_in_two_languages,
+             is_sure_of_long_clear_sentences, names_candidates_only,
+             does_not_care_for_case_composition_and_addresses, allocates_nothing_for_a_text,
+             refuses_damaged_models_with_a_sentence, refuses_lying_models)

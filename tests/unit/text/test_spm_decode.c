@@ -195,5 +195,5 @@ START_TEST(trims_both_ends)
 }
 END_TEST
 
-DG_UNIT(decodes_by_the_rules, stream_agrees_with_the_whole, holds_back_only_what_may_change,
-        trims_both_ends)
+DG_UNIT_SLOW(decodes_by_the_rules, stream_agrees_with_the_whole, holds_back_only_what_may_change,
+             trims_both_ends)

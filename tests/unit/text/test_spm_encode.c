@@ -568,10 +568,10 @@ START_TEST(dropout_passes_over_merges)
 }
 END_TEST
 
-DG_UNIT(unigram_takes_the_best_sum, unigram_keeps_the_longest_last_piece_of_equals,
-        unknown_characters_become_bytes, user_defined_pieces_stay_whole,
-        bpe_merges_the_best_pair_first, bpe_splits_unused_pieces_again, words_and_characters,
-        suffix_mode_puts_the_space_behind, tokens_know_their_bytes, unigram_agrees_with_the_lattice,
-        bpe_agrees_with_its_definition, bpe_lines_come_out_the_same_whole_or_cut,
-        threads_share_a_model, allocates_nothing_in_the_steady_state, n_best_come_in_order,
-        samples_follow_the_scores, dropout_passes_over_merges)
+DG_UNIT_SLOW(unigram_takes_the_best_sum, unigram_keeps_the_longest_last_piece_of_equals,
+             unknown_characters_become_bytes, user_defined_pieces_stay_whole,
+             bpe_merges_the_best_pair_first, bpe_splits_unused_pieces_again, words_and_characters,
+             suffix_mode_puts_the_space_behind, tokens_know_their_bytes, unigram_agrees_with_the_lattice,
+             bpe_agrees_with_its_definition, bpe_lines_come_out_the_same_whole_or_cut,
+             threads_share_a_model, allocates_nothing_in_the_steady_state, n_best_come_in_order,
+             samples_follow_the_scores, dropout_passes_over_merges)

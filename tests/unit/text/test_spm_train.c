@@ -157,5 +157,5 @@ START_TEST(probable_pieces_are_learned)
 }
 END_TEST
 
-DG_UNIT(probable_pieces_are_learned, frequent_words_become_pieces_and_digits_stay_alone, unicode_variants_are_one,
-        the_order_of_the_lines_does_not_matter, sizes_that_cannot_be_reached_are_refused)
+DG_UNIT_SLOW(probable_pieces_are_learned, frequent_words_become_pieces_and_digits_stay_alone, unicode_variants_are_one,
+             the_order_of_the_lines_does_not_matter, sizes_that_cannot_be_reached_are_refused)

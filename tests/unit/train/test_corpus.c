@@ -202,5 +202,5 @@ START_TEST(every_member_of_a_team_is_called_once)
 }
 END_TEST
 
-DG_UNIT(pairs_come_back_as_they_went, links_lie_within_their_pairs, an_order_is_a_permutation_of_its_epoch,
-        a_checkpoint_comes_back_to_the_bit, every_member_of_a_team_is_called_once)
+DG_UNIT_SLOW(pairs_come_back_as_they_went, links_lie_within_their_pairs, an_order_is_a_permutation_of_its_epoch,
+             a_checkpoint_comes_back_to_the_bit, every_member_of_a_team_is_called_once)

@@ -293,9 +293,9 @@ START_TEST(what_does_not_fit_is_counted)
 }
 END_TEST
 
-DG_UNIT(links_guide_one_head, post_norm_with_everything_tied, every_table_of_kernels_agrees,
-        pre_norm_with_final_norms_and_learned_positions,
-        untied_matrices_and_a_start_token, rms_norms_and_other_activations, cells_in_place_of_self_attention,
-        vectors_for_distances,
-        the_cut_of_a_batch_and_a_second_run_change_nothing, measuring_gives_the_loss_without_dropout,
-        what_does_not_fit_is_counted)
+DG_UNIT_SLOW(links_guide_one_head, post_norm_with_everything_tied, every_table_of_kernels_agrees,
+             pre_norm_with_final_norms_and_learned_positions,
+             untied_matrices_and_a_start_token, rms_norms_and_other_activations, cells_in_place_of_self_attention,
+             vectors_for_distances,
+             the_cut_of_a_batch_and_a_second_run_change_nothing, measuring_gives_the_loss_without_dropout,
+             what_does_not_fit_is_counted)

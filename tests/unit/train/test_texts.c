@@ -310,6 +310,6 @@ START_TEST(a_resumed_run_is_the_run)
 }
 END_TEST
 
-DG_UNIT(a_line_begins_and_ends_with_the_end_token, stretches_joined_are_the_texts, a_prompt_is_what_a_served_model_reads,
-        long_prompts_are_left_out_or_cut, wrong_forms_are_refused, prompts_are_learned_by_heart_and_answered,
-        a_resumed_run_is_the_run)
+DG_UNIT_SLOW(a_line_begins_and_ends_with_the_end_token, stretches_joined_are_the_texts, a_prompt_is_what_a_served_model_reads,
+             long_prompts_are_left_out_or_cut, wrong_forms_are_refused, prompts_are_learned_by_heart_and_answered,
+             a_resumed_run_is_the_run)

@@ -199,6 +199,6 @@ START_TEST(a_checkpoint_of_another_network_is_refused)
 }
 END_TEST
 
-DG_UNIT(sixty_four_pairs_are_learned_by_heart, a_resumed_run_gives_the_bits_of_an_uninterrupted_one,
-        it_ends_when_it_does_not_get_better, a_translator_judged_by_its_task_is_judged_by_its_loss,
-        examples_that_no_pass_has_room_for_are_refused, a_checkpoint_of_another_network_is_refused)
+DG_UNIT_SLOW(sixty_four_pairs_are_learned_by_heart, a_resumed_run_gives_the_bits_of_an_uninterrupted_one,
+             it_ends_when_it_does_not_get_better, a_translator_judged_by_its_task_is_judged_by_its_loss,
+             examples_that_no_pass_has_room_for_are_refused, a_checkpoint_of_another_network_is_refused)

@@ -131,6 +131,6 @@ START_TEST(so_does_one_whose_gradients_go_into_the_weights)
 }
 END_TEST
 
-DG_UNIT(plain_and_gated_cells_learn_sixty_four_pairs_by_heart, the_others_learn_them_too,
-        a_resumed_run_gives_the_bits_of_an_uninterrupted_one,
-        so_does_one_whose_gradients_go_into_the_weights)
+DG_UNIT_SLOW(plain_and_gated_cells_learn_sixty_four_pairs_by_heart, the_others_learn_them_too,
+             a_resumed_run_gives_the_bits_of_an_uninterrupted_one,
+             so_does_one_whose_gradients_go_into_the_weights)
