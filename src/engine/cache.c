@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The sentence cache. The finished ticket itself is what is kept. */
+/* The sentence cache. The finished ticket itself is what is kept, in a map by whole keys and in a list by use; a key is
+ * everything that decides the answer, byte for byte, so that a new option of the search must be put into it (`dg_cache_key`). */
 #include "engine/cache.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Stretches, and their parts. */
+/* Stretches, and their parts: the segmenter (text/segment.h) says where sentences are, this file how much of the text it is
+ * given at a time, and what of that is certain already. */
 #include "engine/cut.h"
 #include "base/mem.h"
 #include "engine/prepare.h"

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the engine shows to the other files of its folder. Consumer thread. */
+/* The inside of an engine, for its own files (engine.c, engine_*.c), and what it shows to the others of its folder.
+ * Consumer thread. */
 #ifndef DG_ENGINE_ENGINE_INT_H
 #define DG_ENGINE_ENGINE_INT_H
 
+#include "base/clock.h"
+#include "base/list.h"
 #include "engine/engine.h"
 #include "engine/loaded.h"
+#include "engine/reading.h"
+#include "engine/registry.h"
+#include "engine/request.h"
+#include "engine/way.h"
+#include "text/langid.h"
 
 /* The model that would serve the request, with a reference for the caller, and its languages, borrowed from it. Errors
  * as of dg_engine_submit; DG_ERR_BUSY also when the model is not at hand: its loading has been asked for. */
@@ -17,5 +25,59 @@ enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_requ
 enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_request *request,
                             const struct dg_engine_events *events, void *ctx, struct dg_why *why,
                             uint64_t *id) DG_MUST_CHECK;
+
+/* ---- Inside ------------------------------------------------------------------------------------- */
+
+struct dg_engine {
+    struct dg_clock own_clock;
+    void (*wake)(void *arg);
+    void *wake_arg;
+    struct dg_request_tools tools;
+    struct dg_registry *registry;
+    struct dg_langid *langid;      /* NULL: languages are not detected, */
+    struct dg_why langid_why;      /* because of this */
+    struct dg_list requests;
+    struct dg_list waiting;        /* for their models, in the order of coming */
+    struct dg_list looked_at;      /* of these, while they are gone through: those still to be looked at */
+    struct dg_list generations;
+    struct dg_readings readings;
+    struct dg_list judgements;     /* asked; those that are dropped are only here */
+    size_t n_requests;             /* of all four */
+    size_t n_waiting, waiting_max;
+    uint64_t waited_version;       /* of the registry, when those that wait were last looked at */
+    size_t texts_bytes, texts_bytes_max; /* of all requests; max 0: no limit */
+    uint64_t last_id;
+};
+
+static inline void dg_engine_wake(const struct dg_engine *engine)
+{
+    if (engine->wake)
+        engine->wake(engine->wake_arg);
+}
+
+static inline bool dg_engine_is_lm(const struct dg_loaded *model)
+{
+    return model->blueprint.family == DG_FAMILY_LM;
+}
+
+/* Models (engine_models.c). The estimator is that of what goes the way `name`; NULL: there is none. */
+const struct dg_loaded *dg_engine_find_named(const struct dg_engine *engine, const char *name);
+const struct dg_loaded *dg_engine_find_estimator(const struct dg_engine *engine, const char *name);
+enum dg_err dg_engine_find_way(const struct dg_engine *engine, const struct dg_engine_request *asked, struct dg_why *why,
+                               struct dg_way *way) DG_MUST_CHECK;
+
+/* Room for a request's texts beside those under way (engine_submit.c); `uncount` when it has ended. */
+enum dg_err dg_engine_check_room(const struct dg_engine *engine, size_t bytes, struct dg_why *why,
+                                 uint64_t *retry_ms) DG_MUST_CHECK;
+void dg_engine_uncount(struct dg_engine *engine, size_t text_len);
+
+/* Parts of the poll: who waits for a model (engine_submit.c), prompts, readings (engine_tasks.c; not much beyond until_ns). */
+void dg_engine_begin_waiting(struct dg_engine *engine);
+void dg_engine_move_generations(struct dg_engine *engine);
+void dg_engine_move_readings(struct dg_engine *engine, uint64_t until_ns);
+
+/* True while a request whose text is translated waits to be judged; what goes wrong with that becomes its error. */
+bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *request);
+void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *request); /* nobody wants to know it */
 
 #endif

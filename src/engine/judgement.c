@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Gathers, asks, calibrates. */
+/* Sentences are gathered as they are told, put to the estimator as one reading, and its numbers made qualities by its
+ * calibration. */
 #include "engine/judgement.h"
 #include "base/mem.h"
 

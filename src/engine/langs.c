@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* From a vocabulary, a configuration and a name to two lists of languages. */
+/* From a vocabulary, a configuration and a name to two lists of languages. What the vocabulary has words for (>>fra<<, __fr__,
+ * fra_Latn) decides how the network is told; the configuration picks and renames; the directory's name speaks where both are
+ * silent. */
 #include "engine/langs.h"
 #include "base/mem.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A sentence made ready for the tokenizer. */
+/* Three steps, each of which leaves the text alone where there is nothing to do: flatten, lower, dress (what is carried). A
+ * buffer belongs to each, so that the spans of the one before stay valid. */
 #include "engine/prepare.h"
 #include "text/segment.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Items become tokens, tokens windows, windows tickets; what the tickets bring goes to said.c. */
+/* Items become tokens, tokens windows, windows tickets, some of each at a time; what the tickets bring goes to said.c, which
+ * knows what numbers mean. Here: how long texts are divided, what a pair shares, and the order in which things are told. The
+ * worker's side is decode/reader.h. */
 #include "engine/reading.h"
 #include "base/mem.h"
 #include "base/utf8.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One request: cut, begin, collect, show, finish. */
+/* One request: its text is cut (cut.c), a window of sentences is begun (sentence.c), what ends is collected, what is final is
+ * shown in order, and the end is told with sums of all. Nothing here waits: each function does what can be done now, and the
+ * engine's poll calls again. */
 #include "engine/request.h"
 #include "base/mem.h"
 #include "base/utf8.h"

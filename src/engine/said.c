@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One part for each task. */
+/* One part of this file for each task: words for a masked place, labels of a text, entities, answers, a vector. Each takes
+ * what a window's numbers say, keeps the best that is known of every token or span, and makes of it, at the end, what a person
+ * reads. */
 #include "engine/said.h"
 #include "base/mem.h"
 #include "model/labels.h"

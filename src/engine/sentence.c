@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A sentence's life: make ready, launch, collect, go on to the next leg, answer. */
+/* A sentence's life, part by part of this file: made ready (its text prepared, tokenised, what must come through carried),
+ * launched (an answer of the cache, a flight that is under way, or a ticket of its own), collected (tokens become text as they
+ * come), sent on to the next leg or piece, answered. The header draws the states; request.c decides when. */
 #include "engine/sentence.h"
 #include "base/mem.h"
 #include "engine/cut.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* From what a request says about languages to a model. */
+/* From what a request says about languages to a model: candidates are rated by how well their tags fit, target before source,
+ * the source is detected among those that are possible, and where no model leads there two in a row are tried. Nothing is
+ * loaded here, and nothing is kept. */
 #include "engine/way.h"
 
 #include <stdio.h>

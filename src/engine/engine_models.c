@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The models of an engine: which there are, how they come and go (registry.h), what can be said of them, and which of them
+ * a request means (way.h). engine.h is the manual; engine_submit.c asks here. */
+#include "engine/engine_int.h"
+
+#include <string.h>
+
+/* ---- Models ------------------------------------------------------------------------------------- */
+
+enum dg_err dg_engine_open(struct dg_engine *engine, const struct dg_engine_model *model, struct dg_why *why,
+                           struct dg_loaded **loaded)
+{
+    const struct dg_registry_ask ask = {*model, false};
+    return dg_registry_open(engine->registry, &ask, why, loaded);
+}
+
+void dg_engine_expect(struct dg_engine *engine, size_t n_models)
+{
+    dg_registry_expect(engine->registry, n_models);
+}
+
+enum dg_err dg_engine_offer(struct dg_engine *engine, const struct dg_engine_model *model, struct dg_why *why,
+                            struct dg_loaded **loaded)
+{
+    const struct dg_registry_ask ask = {*model, true};
+    return dg_registry_open(engine->registry, &ask, why, loaded);
+}
+
+void dg_engine_close(struct dg_loaded *loaded)
+{
+    dg_loaded_unref(loaded);
+}
+
+enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_loaded *loaded,
+                              struct dg_why *why)
+{
+    enum dg_err err = dg_registry_publish(engine->registry, loaded, why);
+    if (!err && engine->n_waiting > 0)
+        dg_engine_wake(engine);
+    return err;
+}
+
+enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const char *path,
+                           const char *source, const char *target, struct dg_why *why)
+{
+    struct dg_loaded *loaded;
+    const struct dg_engine_model model = {.name = name, .path = path, .source = source, .target = target};
+    enum dg_err err = dg_engine_open(engine, &model, why, &loaded);
+    return err ? err : dg_engine_publish(engine, loaded, why);
+}
+
+enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name, struct dg_why *why)
+{
+    return dg_registry_remove(engine->registry, name, why);
+}
+
+void dg_engine_read_model_stats(struct dg_engine *engine, size_t index, struct dg_sched_stats *stats)
+{
+    dg_registry_read_counts(engine->registry, index, stats);
+}
+
+size_t dg_engine_n_models(const struct dg_engine *engine)
+{
+    struct dg_loaded *const *models;
+    return dg_registry_list(engine->registry, &models);
+}
+
+size_t dg_engine_n_usable(const struct dg_engine *engine)
+{
+    size_t n = 0, n_models = dg_engine_n_models(engine);
+    for (size_t i = 0; i < n_models; i++)
+        n += dg_registry_state(engine->registry, i) != DG_ENGINE_MODEL_FAILED;
+    return n;
+}
+
+const char *dg_engine_model_state_name(enum dg_engine_model_state state)
+{
+    static const char *const names[] = {
+        [DG_ENGINE_MODEL_KNOWN] = "idle",      [DG_ENGINE_MODEL_WANTED] = "waiting",
+        [DG_ENGINE_MODEL_LOADING] = "loading", [DG_ENGINE_MODEL_READY] = "ready",
+        [DG_ENGINE_MODEL_FAILED] = "failed",
+    };
+    return names[state];
+}
+
+/* What a model that reads can do, a bit for each task. */
+static unsigned tasks_of(const struct dg_blueprint *bp)
+{
+    unsigned can = 0;
+    for (int task = 0; task < DG_N_TASKS; task++)
+        can |= dg_reading_fits(bp, (enum dg_read_task)task) ? 1u << task : 0;
+    return can;
+}
+
+struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index)
+{
+    struct dg_loaded *const *models;
+    dg_registry_list(engine->registry, &models);
+    const struct dg_loaded *loaded = models[index];
+    const struct dg_langs *langs = loaded->langs;
+    return (struct dg_engine_model_info){
+        .name = loaded->name,
+        .source = langs->n_sources == 1 ? langs->sources[0].code : "",
+        .target = langs->n_targets == 1 ? langs->targets[0].code : "",
+        .langs = langs,
+        .state = dg_registry_state(engine->registry, index),
+        .failure = dg_registry_failure(engine->registry, index),
+        .bytes = loaded->bytes,
+        .n_source_words = loaded->blueprint.encoder.V,
+        .n_target_words = loaded->blueprint.decoder.V,
+        .n_beams = loaded->blueprint.n_beams,
+        .source_max = loaded->limits.source_max,
+        .target_max = loaded->limits.target_max,
+        .slots = loaded->limits.sentences,
+        .is_language_model = loaded->blueprint.family == DG_FAMILY_LM && !dg_loaded_translates(loaded),
+        .is_reader = dg_blueprint_is_reader(&loaded->blueprint),
+        .can = tasks_of(&loaded->blueprint),
+        .says_number = dg_loaded_says_number(&loaded->blueprint),
+        .judges = dg_loaded_judges(loaded),
+    };
+}
+
+enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text,
+                             struct dg_langid_guess *guesses, size_t max, struct dg_why *why, size_t *n)
+{
+    if (!engine->langid)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s",
+                          dg_why_text(&engine->langid_why, DG_ERR_UNSUPPORTED));
+    *n = dg_langid_detect(engine->langid, text, NULL, guesses, max);
+    return DG_OK;
+}
+
+/* ---- Which of them is meant ---------------------------------------------------------------------- */
+
+/* The models that translate: all, but for those that read and language models without a template. `kept` has room for
+ * all. */
+static void list_translators(const struct dg_engine *engine, struct dg_loaded **kept, struct dg_way_map *map)
+{
+    struct dg_loaded *const *models;
+    const size_t n = dg_registry_list(engine->registry, &models);
+    map->n_models = 0;
+    for (size_t i = 0; i < n; i++)
+        if (dg_loaded_translates(models[i]))
+            kept[map->n_models++] = models[i];
+    map->models = kept;
+}
+
+const struct dg_loaded *dg_engine_find_named(const struct dg_engine *engine, const char *name)
+{
+    struct dg_loaded *const *models;
+    const size_t n = dg_registry_list(engine->registry, &models);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(models[i]->name, name) == 0)
+            return models[i];
+    return NULL;
+}
+
+/* The estimator of what goes this way; NULL: there is none. */
+const struct dg_loaded *dg_engine_find_estimator(const struct dg_engine *engine, const char *name)
+{
+    struct dg_loaded *const *models;
+    const size_t n = dg_registry_list(engine->registry, &models);
+    for (size_t i = 0; i < n; i++) {
+        const char *judges = dg_loaded_judges(models[i]);
+        if (judges && dg_judges_has(judges, name))
+            return models[i];
+    }
+    return NULL;
+}
+
+/* Nothing is judged of a text that is copied. */
+static enum dg_err check_estimator(const struct dg_engine *engine, const struct dg_way *way, struct dg_why *why)
+{
+    char name[DG_WAY_NAME];
+    if (way->is_copy)
+        return DG_OK;
+    dg_way_name(way, name);
+    return dg_engine_find_estimator(engine, name)
+               ? DG_OK
+               : dg_why_set(why, DG_ERR_UNSUPPORTED, "no quality estimator judges what %s translates: ask without 'quality'", name);
+}
+
+enum dg_err dg_engine_find_way(const struct dg_engine *engine, const struct dg_engine_request *asked, struct dg_why *why,
+                               struct dg_way *way)
+{
+    struct dg_loaded *kept[DG_SCHED_MODELS_MAX];
+    struct dg_way_map map = {.langid = engine->langid, .langid_why = engine->langid_why.text};
+    list_translators(engine, kept, &map);
+    enum dg_err err = dg_way_find(&map, asked, why, way);
+    const struct dg_loaded *named = err == DG_ERR_NOT_FOUND && asked->model ? dg_engine_find_named(engine, asked->model) : NULL;
+    if (named && dg_engine_is_lm(named) && !dg_loaded_translates(named))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is a language model: it goes on with a text and translates nothing, "
+                         "unless a template is configured for it", asked->model);
+    else if (named && dg_blueprint_is_reader(&named->blueprint))
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s says something of texts and translates nothing", asked->model);
+    return !err && asked->quality ? check_estimator(engine, way, why) : err;
+}
+
+uint64_t dg_engine_models_version(const struct dg_engine *engine)
+{
+    return dg_registry_version(engine->registry);
+}
+
+bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target)
+{
+    struct dg_way_map map = {.langid_why = ""};
+    const struct dg_engine_request request = {.source = source, .target = target};
+    struct dg_loaded *kept[DG_SCHED_MODELS_MAX];
+    struct dg_way way;
+    list_translators(engine, kept, &map);
+    return dg_way_find(&map, &request, NULL, &way) == DG_OK;
+}
+
+enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_request *request, struct dg_why *why)
+{
+    struct dg_way way;
+    return dg_engine_find_way(engine, request, why, &way);
+}
+
+enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
+                           struct dg_why *why, struct dg_loaded **loaded, struct dg_pair *pair)
+{
+    struct dg_way way;
+    enum dg_err err = dg_engine_find_way(engine, request, why, &way);
+    if (!err && way.is_copy)
+        err = dg_why_set(why, DG_ERR_NOT_FOUND, "the text is in none of the languages that lead to the target");
+    if (!err && way.n_legs > 1)
+        err = dg_why_set(why, DG_ERR_NOT_FOUND, "no single model leads from %s to %s", way.pairs[0].source->code,
+                         way.pairs[way.n_legs - 1].target->code);
+    if (!err)
+        err = dg_registry_want(engine->registry, way.legs[0], why);
+    if (!err && !dg_loaded_is_at_hand(way.legs[0]))
+        err = dg_why_set(why, DG_ERR_BUSY, "model %s is being loaded; try again in a moment", way.legs[0]->name);
+    if (err)
+        return err;
+    *loaded = dg_loaded_ref(way.legs[0]);
+    *pair = way.pairs[0];
+    return DG_OK;
+}
