@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The folder of bulk jobs: what is in it at the start, and how jobs come, wait for their turn, end and go.
- * At most RUNNING jobs have lines with the engine at once, oldest first; the rest wait. */
+ * At most RUNNING jobs have lines with the engine at once, oldest first; the rest wait. What is written down of
+ * each is bulk_meta.c's, its lines are bulk_run.c's, its results bulk_read.c's. */
 #include "api/bulk.h"
 #include "api/bulk_int.h"
 #include "base/dir.h"
@@ -22,25 +23,12 @@
 enum {
     RUNNING = 4,
     TASKS_MAX = 4096,
-    META_MAX = 128 * 1024,
-    MODELS_MAX = 1000,
-    OPTIONS_VALUES_MAX = 2000,
     FILE_MODE = 0600
 };
-
-static const char *const state_words[] = {[DG_BULK_WAITING] = "waiting",     [DG_BULK_RUNNING] = "running",
-                                          [DG_BULK_DONE] = "done",           [DG_BULK_CANCELLED] = "cancelled",
-                                          [DG_BULK_FAILED] = "failed",       NULL};
-static const char *const format_words[] = {[DG_BULK_TEXT] = "text", [DG_BULK_JSONL] = "jsonl", NULL};
 
 static uint64_t now_s(const struct dg_bulk *bulk)
 {
     return dg_clock_wall(&bulk->clock) / DG_CLOCK_S;
-}
-
-static bool is_over(const struct dg_bulk_job *job)
-{
-    return job->state >= DG_BULK_DONE;
 }
 
 /* ---- A job's memory ----------------------------------------------------------------------------- */
@@ -97,95 +85,7 @@ static void link_job(struct dg_bulk_job *job)
     job->bulk->bytes += job->in_bytes + job->out_bytes;
 }
 
-/* Reads the options into the struct that its lines begin with. */
-static enum dg_err read_options(struct dg_bulk_job *job, struct dg_span options, struct dg_why *why)
-{
-    const struct dg_ask_limits limits = {.no_text = true};
-    struct dg_failure failure;
-    struct dg_json *json;
-    job->options = dg_arena_copy(&job->arena, options);
-    if (!job->options.ptr)
-        return DG_ERR_NOMEM;
-    enum dg_err err = dg_ask_parse(job->options, OPTIONS_VALUES_MAX, &job->arena, &failure, &json);
-    if (!err) {
-        err = dg_ask_read(json, &job->arena, &limits, &failure, &job->ask);
-        dg_json_free(json);
-    }
-    return err ? dg_why_set(why, err, "%s", failure.message) : DG_OK;
-}
-
-/* The models that its owner may use; names are strings of the arena. */
-static enum dg_err own_models(struct dg_bulk_job *job, const char *const *names, size_t n)
-{
-    if (n == 0)
-        return DG_OK;
-    const char **only = dg_arena_calloc(&job->arena, n, sizeof *only);
-    for (size_t i = 0; only && i < n; i++) {
-        struct dg_span name = dg_arena_copy(&job->arena, dg_span_cstr(names[i]));
-        if (!name.ptr)
-            return DG_ERR_NOMEM;
-        only[i] = name.ptr;
-    }
-    job->ask.request.only = only;
-    job->ask.request.n_only = n;
-    return only ? DG_OK : DG_ERR_NOMEM;
-}
-
 /* ---- What is written down of it ----------------------------------------------------------------- */
-
-static void put_numbers(const struct dg_bulk_job *job, struct dg_json_out *out)
-{
-    const struct {
-        const char *name;
-        uint64_t value;
-    } numbers[] = {{"created", job->created_s}, {"finished", job->finished_s},  {"lines", job->n_lines},
-                   {"done", job->n_done},       {"failed", job->n_failed},      {"input_bytes", job->in_bytes},
-                   {"output_bytes", job->out_bytes}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        dg_json_out_key(out, numbers[i].name);
-        if (strcmp(numbers[i].name, "finished") == 0 && !is_over(job))
-            dg_json_out_null(out);
-        else
-            dg_json_out_uint(out, numbers[i].value);
-    }
-}
-
-static void put_members(const struct dg_bulk_job *job, enum dg_bulk_state state, struct dg_json_out *out)
-{
-    dg_json_out_put_cstr(out, "id", job->id);
-    dg_json_out_put_cstr(out, "state", state_words[state]);
-    dg_json_out_put_cstr(out, "format", format_words[job->format]);
-    put_numbers(job, out);
-    dg_json_out_key(out, "options");
-    dg_json_out_raw(out, job->options);
-    if (job->state == DG_BULK_FAILED) {
-        dg_json_out_put_cstr(out, "error", dg_why_text(&job->why, job->err));
-    }
-}
-
-void dg_bulk_put_state(const struct dg_bulk_job *job, struct dg_json_out *out)
-{
-    dg_json_out_open(out, '{');
-    put_members(job, job->state, out);
-    dg_json_out_close(out, '}');
-}
-
-/* What stands in ID.json: a job that runs is one that waits for the next start. */
-static enum dg_err put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
-{
-    struct dg_json_out out;
-    dg_json_out_init(&out, buf);
-    dg_json_out_open(&out, '{');
-    dg_json_out_put_int(&out, "version", 1);
-    dg_json_out_put_cstr(&out, "owner", job->owner);
-    dg_json_out_put_open(&out, "models", '[');
-    for (size_t i = 0; i < job->ask.request.n_only; i++)
-        dg_json_out_cstr(&out, job->ask.request.only[i]);
-    dg_json_out_close(&out, ']');
-    put_members(job, is_over(job) ? job->state : DG_BULK_WAITING, &out);
-    dg_json_out_close(&out, '}');
-    return dg_json_out_end(&out);
-}
 
 /* A piece of work for the files' thread that belongs to nobody. */
 struct chore {
@@ -205,7 +105,7 @@ static struct chore *new_chore(struct dg_bulk_job *job)
     if (!chore)
         return NULL;
     chore->job = job;
-    dg_buf_init(&chore->meta, META_MAX);
+    dg_buf_init(&chore->meta, DG_BULK_META_MAX);
     dg_buf_init(&chore->body, SIZE_MAX / 2);
     dg_bulk_hold(job);
     return chore;
@@ -243,7 +143,7 @@ static void save(struct dg_bulk_job *job)
     struct chore *chore = new_chore(job);
     if (!chore)
         return;
-    if (put_meta(job, &chore->meta) != DG_OK ||
+    if (dg_bulk_put_meta(job, &chore->meta) != DG_OK ||
         dg_offload_submit(job->bulk->files, &chore->task, run_save, on_saved) != DG_OK)
         free_chore(chore);
 }
@@ -258,7 +158,7 @@ void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
     dg_log_event(job->bulk->log, DG_LOG_NOTICE, "bulk",
                  DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_done),
                                dg_log_uint("failed", job->n_failed)),
-                 "job %s", state_words[state]);
+                 "job %s", dg_bulk_state_words[state]);
     save(job);
 }
 
@@ -276,7 +176,7 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_why 
 
 void dg_bulk_cancel(struct dg_bulk_job *job)
 {
-    if (!is_over(job))
+    if (!dg_bulk_is_over(job))
         dg_bulk_finish(job, DG_BULK_CANCELLED);
 }
 
@@ -299,7 +199,7 @@ void dg_bulk_remove(struct dg_bulk_job *job)
     if (job->is_removed)
         return;
     dg_bulk_hold(job);
-    if (!is_over(job))
+    if (!dg_bulk_is_over(job))
         job->state = DG_BULK_CANCELLED;
     dg_bulk_halt(job);
     dg_list_unlink(&job->link);
@@ -324,7 +224,7 @@ static void run_create(struct dg_task *task)
     struct dg_bulk_job *job = chore->job;
     struct dg_span body = dg_buf_span(&chore->body);
     job->n_lines = dg_bulk_count_lines(body);
-    chore->err = put_meta(job, &chore->meta);
+    chore->err = dg_bulk_put_meta(job, &chore->meta);
     if (!chore->err)
         chore->err = dg_bulk_file_create(job->in_path, body, &chore->why);
     if (!chore->err) {
@@ -386,9 +286,9 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     job->in_bytes = order->body->len;
     memcpy(job->owner, order->owner.ptr ? order->owner.ptr : "",
            order->owner.len < DG_BULK_OWNER ? order->owner.len : DG_BULK_OWNER);
-    err = read_options(job, order->options, why);
+    err = dg_bulk_read_options(job, order->options, why);
     if (!err)
-        err = own_models(job, order->only, order->n_only);
+        err = dg_bulk_own_models(job, order->only, order->n_only);
     struct chore *chore = err ? NULL : new_chore(job);
     if (!chore) {
         free_job(job);
@@ -447,7 +347,7 @@ void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
         const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         stats->n_waiting += job->state == DG_BULK_WAITING;
         stats->n_running += job->state == DG_BULK_RUNNING;
-        stats->n_over += is_over(job);
+        stats->n_over += dg_bulk_is_over(job);
     }
 }
 
@@ -459,7 +359,7 @@ void dg_bulk_turn(struct dg_bulk *bulk)
     for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs && n_running < RUNNING; at = next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         next = at->next;
-        if (is_over(job))
+        if (dg_bulk_is_over(job))
             continue;
         job->state = DG_BULK_RUNNING;
         dg_bulk_run(job);
@@ -472,7 +372,7 @@ void dg_bulk_tick(struct dg_bulk *bulk)
     for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs; at = next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         next = at->next;
-        if (is_over(job) && job->finished_s + bulk->opts.retention_s <= now_s(bulk))
+        if (dg_bulk_is_over(job) && job->finished_s + bulk->opts.retention_s <= now_s(bulk))
             dg_bulk_remove(job);
     }
     dg_bulk_turn(bulk); /* where memory was short before */
@@ -480,141 +380,11 @@ void dg_bulk_tick(struct dg_bulk *bulk)
 
 /* ---- The folder at the start -------------------------------------------------------------------- */
 
-static enum dg_err read_number(const struct dg_json *json, const char *name, uint64_t *out, struct dg_why *why)
-{
-    int64_t value = 0;
-    enum dg_err err = dg_json_get_int(json, name, DG_JSON_OPTIONAL, 0, INT64_MAX, why, &value);
-    *out = (uint64_t)value;
-    return err;
-}
-
-static enum dg_err read_size(const struct dg_json *json, const char *name, size_t *out, struct dg_why *why)
-{
-    uint64_t value = 0;
-    enum dg_err err = read_number(json, name, &value, why);
-    *out = (size_t)value;
-    return err;
-}
-
-static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *json, struct dg_why *why)
-{
-    struct dg_span owner = {NULL, 0}, error = {NULL, 0};
-    int64_t version;
-    int state = 0, format = 0;
-    enum dg_err err = dg_json_get_int(json, "version", DG_JSON_REQUIRED, 1, 1, why, &version);
-    if (!err)
-        err = dg_json_get_choice(json, "state", DG_JSON_REQUIRED, state_words, why, &state);
-    if (!err)
-        err = dg_json_get_choice(json, "format", DG_JSON_REQUIRED, format_words, why, &format);
-    if (!err)
-        err = dg_json_get_string(json, "owner", DG_JSON_REQUIRED, why, &owner);
-    if (!err)
-        err = dg_json_get_string(json, "error", DG_JSON_OPTIONAL, why, &error);
-    if (!err)
-        err = read_number(json, "created", &job->created_s, why);
-    if (!err)
-        err = read_number(json, "finished", &job->finished_s, why);
-    if (!err)
-        err = read_size(json, "lines", &job->n_lines, why);
-    if (!err)
-        err = read_size(json, "done", &job->n_done, why);
-    if (!err)
-        err = read_size(json, "failed", &job->n_failed, why);
-    if (!err)
-        err = read_number(json, "input_bytes", &job->in_bytes, why);
-    if (!err)
-        err = read_number(json, "output_bytes", &job->out_bytes, why);
-    if (!err && owner.len > DG_BULK_OWNER)
-        err = dg_why_set(why, DG_ERR_RANGE, "field 'owner' is too long");
-    if (err)
-        return err;
-    memcpy(job->owner, owner.ptr, owner.len);
-    job->state = state == DG_BULK_RUNNING ? DG_BULK_WAITING : (enum dg_bulk_state)state;
-    job->format = (enum dg_bulk_format)format;
-    if (job->state == DG_BULK_FAILED)
-        job->err = dg_why_set(&job->why, DG_ERR_IO, "%.*s", DG_SPAN_FMT(error));
-    return DG_OK;
-}
-
-/* Without them a job that was narrowed to some models would be free to use all. */
-static enum dg_err read_models(struct dg_bulk_job *job, const struct dg_json *json, struct dg_why *why)
-{
-    const char *names[MODELS_MAX];
-    const struct dg_json *models = NULL;
-    enum dg_err err = dg_json_get_array(json, "models", DG_JSON_REQUIRED, why, &models);
-    size_t n = dg_json_len(models);
-    if (!err && n > MODELS_MAX)
-        err = dg_why_set(why, DG_ERR_LIMIT, "field 'models': read %zu names, expected at most %d", n, MODELS_MAX);
-    for (size_t i = 0; i < n && !err; i++) {
-        struct dg_span name;
-        err = dg_json_at_string(models, "models", i, why, &name);
-        struct dg_span copy = err ? (struct dg_span){NULL, 0} : dg_arena_copy(&job->arena, name);
-        if (!err && !copy.ptr)
-            err = DG_ERR_NOMEM;
-        names[i] = copy.ptr;
-    }
-    return err ? err : own_models(job, names, n);
-}
-
-/* The options as they stand in the file: written anew, since a parsed value has no text. */
-static enum dg_err find_options(struct dg_span text, struct dg_span *options)
-{
-    static const char key[] = "\"options\":";
-    for (size_t at = 0; at + sizeof key - 1 < text.len; at++) {
-        if (memcmp(text.ptr + at, key, sizeof key - 1) != 0)
-            continue;
-        /* We wrote it: an object of ours, whose end is where its brackets are even, strings aside. */
-        size_t start = at + sizeof key - 1, depth = 0;
-        bool in_string = false;
-        for (size_t i = start; i < text.len; i++) {
-            char c = text.ptr[i];
-            if (in_string && c == '\\')
-                i++;
-            else if (c == '"')
-                in_string = !in_string;
-            else if (!in_string && (c == '{' || c == '['))
-                depth++;
-            else if (!in_string && (c == '}' || c == ']') && --depth == 0) {
-                *options = dg_span_sub(text, start, i + 1 - start);
-                return DG_OK;
-            }
-        }
-        break;
-    }
-    return DG_ERR_FORMAT;
-}
-
-static enum dg_err read_meta(struct dg_bulk_job *job, struct dg_why *why)
-{
-    const struct dg_json_limits limits = {.max_bytes = META_MAX, .max_depth = 16, .max_values = OPTIONS_VALUES_MAX};
-    char *bytes = dg_try_malloc(META_MAX);
-    struct dg_json *json = NULL;
-    struct dg_span options;
-    size_t len = 0;
-    int fd = -1;
-    enum dg_err err = bytes ? dg_bulk_file_read(&fd, job->meta_path, 0, bytes, META_MAX, &len, why) : DG_ERR_NOMEM;
-    if (!err)
-        err = dg_json_parse(dg_span_make(bytes, len), &limits, why, &json);
-    if (!err)
-        err = read_members(job, json, why);
-    if (!err && find_options(dg_span_make(bytes, len), &options) != DG_OK)
-        err = dg_why_set(why, DG_ERR_FORMAT, "field 'options' is missing");
-    if (!err)
-        err = read_options(job, options, why);
-    if (!err)
-        err = read_models(job, json, why);
-    dg_json_free(json);
-    if (fd >= 0)
-        close(fd);
-    dg_free(bytes);
-    return err;
-}
-
 /* Where an unfinished job stands is what its files say. */
 static enum dg_err resume(struct dg_bulk_job *job, struct dg_why *why)
 {
     struct dg_bulk_resume found;
-    if (is_over(job))
+    if (dg_bulk_is_over(job))
         return DG_OK;
     enum dg_err err = dg_bulk_file_resume(job->in_path, job->out_path, job->format == DG_BULK_TEXT, &found, why);
     if (err)
@@ -630,7 +400,7 @@ static void take_in(struct dg_bulk *bulk, const char *id)
 {
     struct dg_why why = DG_WHY_NONE;
     struct dg_bulk_job *job = new_job(bulk, id);
-    enum dg_err err = job ? read_meta(job, &why) : DG_ERR_NOMEM;
+    enum dg_err err = job ? dg_bulk_read_meta(job, &why) : DG_ERR_NOMEM;
     if (!err)
         err = resume(job, &why);
     if (!err) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The inside of bulk jobs, shared by bulk.c (the folder: jobs come, are found and go), bulk_run.c (lines on
- * their way) and bulk_read.c (results). */
+/* The inside of bulk jobs, shared by bulk.c (the folder: jobs come, are found and go), bulk_meta.c
+ * (what is written down of them), bulk_run.c (lines on their way) and bulk_read.c (results). */
 #ifndef DG_API_BULK_INT_H
 #define DG_API_BULK_INT_H
 
@@ -10,7 +10,7 @@
 #include "api/job.h"
 #include "base/clock.h"
 
-enum { DG_BULK_CHUNK = 256 * 1024 };
+enum { DG_BULK_CHUNK = 256 * 1024, DG_BULK_META_MAX = 128 * 1024 };
 
 struct dg_bulk {
     struct dg_bulk_opts opts;
@@ -92,6 +92,21 @@ struct dg_bulk_job {
     struct dg_bulk_read_task reading;
     struct dg_bulk_write_task writing;
 };
+
+static inline bool dg_bulk_is_over(const struct dg_bulk_job *job)
+{
+    return job->state >= DG_BULK_DONE;
+}
+
+extern const char *const dg_bulk_state_words[]; /* by enum dg_bulk_state; ended by NULL */
+
+/* ID.json (bulk_meta.c): appends it; reads that of a job whose paths are known. Any thread. */
+enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf) DG_MUST_CHECK;
+enum dg_err dg_bulk_read_meta(struct dg_bulk_job *job, struct dg_why *why) DG_MUST_CHECK;
+
+/* What a new job was asked: its options, read into what its lines begin with; and the models that its owner may use. */
+enum dg_err dg_bulk_read_options(struct dg_bulk_job *job, struct dg_span options, struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names, size_t n) DG_MUST_CHECK;
 
 /* One more, or one less, that needs the job; the last one frees a removed job. */
 void dg_bulk_hold(struct dg_bulk_job *job);
