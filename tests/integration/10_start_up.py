@@ -8,7 +8,7 @@ import socket
 import time
 import unittest
 
-from harness import MODELS_DIR, PROGRAM, SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, PATIENCE_S, PROGRAM, SOURCES, IntegrationTest, main, wait_for
 
 IS_ROOT = os.geteuid() == 0
 
@@ -37,7 +37,7 @@ class Serving(IntegrationTest):
 
     def test_one_connection_serves_many_requests(self):
         server = self.start()
-        connection = http.client.HTTPConnection("127.0.0.1", server.port(), timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port(), timeout=PATIENCE_S)
         for _ in range(20):
             self.assertEqual(server.request("GET", "/healthz", connection=connection)[0], 200)
         connection.close()
@@ -231,7 +231,7 @@ class Stopping(IntegrationTest):
 
     def test_an_idle_client_does_not_hold_it_up(self):
         server = self.start("--drain-timeout=1h")
-        connection = http.client.HTTPConnection("127.0.0.1", server.port(), timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port(), timeout=PATIENCE_S)
         server.request("GET", "/healthz", connection=connection)
         server.signal(signal.SIGTERM)
         self.assertEqual(server.wait(), 0)

@@ -23,9 +23,10 @@ class SlowClients(IntegrationTest):
 
     def test_half_open_requests_harm_nobody(self):
         server = self.start("--head-timeout=3s")
-        slow = [server.connect() for _ in range(1000)]
-        for connection in slow:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHo")
+        slow = []
+        for _ in range(1000):  # each has its own three seconds
+            slow.append(server.connect())
+            slow[-1].sendall(b"GET /healthz HTTP/1.1\r\nHo")
         for _ in range(50):
             self.assertEqual(server.request("GET", "/healthz")[0], 200)
         said = [self.closed(connection) for connection in slow]
@@ -55,7 +56,7 @@ class SlowClients(IntegrationTest):
             self.assertTrue(answer.startswith(b"HTTP/1.1 408 "), answer)
 
     def test_idle_connections_end(self):
-        server = self.start("--idle-timeout=500ms")
+        server = self.start("--idle-timeout=2s")
         with server.connect() as connection:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
             self.assertTrue(self.closed(connection).startswith(b"HTTP/1.1 200 "))
@@ -75,14 +76,13 @@ class SlowClients(IntegrationTest):
         """Pipelines requests and never reads: what waits for it stays bounded, and it goes."""
         server = self.start("--write-timeout=1s", "--access-log=no")
         with server.connect() as connection:
-            connection.settimeout(5)
             request = b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n" * 100
             sent = 0
             try:
                 while sent < 50_000_000:
                     sent += connection.send(request)
                 self.fail("the server took everything")
-            except (ConnectionResetError, BrokenPipeError, TimeoutError):
+            except (ConnectionResetError, BrokenPipeError):
                 pass
         self.assertEqual(server.request("GET", "/healthz")[0], 200)
         text = server.request("GET", "/metrics")[2].decode()

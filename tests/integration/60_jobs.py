@@ -200,7 +200,7 @@ class Jobs(IntegrationTest):
         for name in ("a" * 32 + ".in", "b" * 32 + ".out", "c" * 32 + ".json", "notes.txt"):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write("{")
-        server = self.start(MODELS, self.folder, "--jobs-retention=1s")
+        server = self.start(MODELS, self.folder)
         self.assertIn("a job is left alone", server.log())
         self.assertEqual(sorted(os.listdir(folder)), ["c" * 32 + ".json", "lock", "notes.txt"])
         job = self.add(server, b"Le chat dort.")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, free_ports, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 import browser  # noqa: E402
@@ -238,10 +238,10 @@ class Page(IntegrationTest):
         self.assertEqual(page.run("return document.querySelector('#pause').getAttribute('aria-pressed')"), "true")
 
     def test_it_says_when_the_server_is_gone_and_comes_back_by_itself(self):
-        server = self.start(MODELS)
+        port, = free_ports(1)
+        server = self.start(MODELS, listen=(f"127.0.0.1:{port}",))
         page = self.page(server)
         page.wait_for("return document.querySelector('#models th')", "the first numbers")
-        port = server.port()
         server.stop()
         page.wait_for("return /does not answer/.test(document.querySelector('#state').textContent)", "the bad news")
         self.start(MODELS, listen=(f"127.0.0.1:{port}",))

@@ -7,11 +7,11 @@ import re
 import signal
 import sys
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, free_ports, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 from load import Connection, Load, post  # noqa: E402
-from proxy import Proxy, conf_file, free_ports, with_ports  # noqa: E402
+from proxy import Proxy, conf_file, with_ports  # noqa: E402
 
 MODELS = MODELS_DIR
 TEXT = " ".join(f"Je vois {n} chats dans le jardin." for n in range(2, 1500))

@@ -11,13 +11,13 @@ import ssl
 import subprocess
 import sys
 
-from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, free_ports, main, wait_for
 from ws_client import Socket
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 from held_socket import HeldSocket  # noqa: E402
 from load import Load, post  # noqa: E402
-from proxy import Proxy, conf_file, free_ports, with_ports  # noqa: E402
+from proxy import Proxy, conf_file, with_ports  # noqa: E402
 
 MODELS = f"--models-dir={MODELS_DIR}"
 TRUST = "--trusted-proxies=127.0.0.1"

@@ -19,6 +19,7 @@ Standard library only.
 import atexit
 import http.client
 import os
+import random
 import re
 import shutil
 import signal
@@ -70,6 +71,21 @@ def wait_for(condition, what):
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {PATIENCE_S} s for {what}")
         time.sleep(0.01)
+
+
+def free_ports(n):
+    """TCP ports that nobody listens on just now, for a server that others must know beforehand or that comes back. They
+    are below those that the kernel deals out, so that no connection and no other test gets one while it is free."""
+    held = []
+    while len(held) < n:
+        try:
+            held.append(socket.create_server(("127.0.0.1", random.randrange(20000, 32768))))
+        except OSError:
+            pass
+    ports = [listener.getsockname()[1] for listener in held]
+    for listener in held:
+        listener.close()
+    return ports
 
 
 class UnixConnection(http.client.HTTPConnection):

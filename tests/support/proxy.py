@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Runs a proxy with the very configuration that conf/ shows, its addresses replaced by free ports.
 
-    ports = free_ports(4)
+    ports = free_ports(4)                                              # of the harness
     text = with_ports(conf_file("haproxy.cfg"), {8090: ports[0], 8091: ports[1], ...})
     proxy = Proxy(test, ["haproxy", "-db", "-f", path], ports[0])       # skips where there is no such program
 """
@@ -11,15 +11,6 @@ import socket
 import subprocess
 
 from harness import SOURCES, wait_for
-
-
-def free_ports(n):
-    """Ports that nobody listens on just now."""
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [listener.getsockname()[1] for listener in listeners]
-    for listener in listeners:
-        listener.close()
-    return ports
 
 
 def conf_file(name):
