@@ -113,8 +113,12 @@ static void finish(void *user)
     dg_api_stop(d->api);
     dg_offload_close(d->readers); /* what it has read may have something for the threads */
     d->readers = NULL;
+    if (d->api)
+        dg_api_set_readers(d->api, NULL);
     dg_offload_close(d->threads);
     d->threads = NULL;
+    if (d->api)
+        dg_api_set_threads(d->api, NULL);
     dg_service_close(d->service);
     dg_keys_close(d->keys);
     dg_shared_close(d->shared);

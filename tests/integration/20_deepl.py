@@ -124,6 +124,17 @@ class DeepL(IntegrationTest):
         send({**good, "file": ("a.docx", b"x")}, status=400)
         self.assertEqual(send({"target_lang": "EN"}, status=400), {"message": "Invalid file data."})
 
+    def test_the_server_may_stop_while_a_document_is_translated(self):
+        server = self.start(MODELS, LANGUAGES, "--threads=1")
+        text = " ".join(f"Le chat {i} dort dans la maison." for i in range(60))  # it may end when all connections have
+        fields = (('name="target_lang"', "EN"), ('name="source_lang"', "FR"), ('name="file"; filename="a.txt"', text))
+        body = "".join(f"--XX\r\nContent-Disposition: form-data; {name}\r\n\r\n{value}\r\n" for name, value in fields)
+        status, _, answer = server.request("POST", "/v2/document", body + "--XX--\r\n",
+                                           {"Content-Type": "multipart/form-data; boundary=XX"})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(server.stop(), 0)
+
+
 
 if __name__ == "__main__":
     main()
