@@ -162,48 +162,43 @@ enum dg_err dg_ask_name(const struct dg_json *json, const char *name, struct dg_
     return DG_OK;
 }
 
+/* What is said in words or by yes and no, and goes somewhere else than it is called. */
 static enum dg_err read_choices(const struct dg_json *json, struct dg_why *why, const char **field,
                                 struct dg_ask *ask)
 {
-    int format = 0, lines = ask->request.keep_lines_whole ? 1 : ask->request.join_lines ? 2 : 0;
-    int formality = (int)ask->request.formality;
-    bool cache = !ask->request.no_cache;
-    *field = "format";
-    enum dg_err err = dg_json_get_choice(json, "format", DG_JSON_OPTIONAL, dg_doc_format_words, why, &format);
-    if (!err) {
-        *field = "formality";
-        err = dg_json_get_choice(json, "formality", DG_JSON_OPTIONAL, formality_words, why, &formality);
-    }
-    if (!err) {
-        *field = "lines";
-        err = dg_json_get_choice(json, "lines", DG_JSON_OPTIONAL, line_words, why, &lines);
-    }
+    struct dg_engine_request *request = &ask->request;
+    int format = 0, lines = request->keep_lines_whole ? 1 : request->join_lines ? 2 : 0;
+    int formality = (int)request->formality;
+    bool cache = !request->no_cache, retranslate = false, mark = true;
+    const struct {
+        const char *name;
+        const char *const *words;
+        int *to;
+    } choices[] = {{"format", dg_doc_format_words, &format},
+                   {"formality", formality_words, &formality},
+                   {"lines", line_words, &lines}};
+    const struct {
+        const char *name;
+        bool *to;
+    } flags[] = {{"cache", &cache}, {"retranslate", &retranslate}, {"mark", &mark}};
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices && !err; i++)
+        err = dg_json_get_choice(json, *field = choices[i].name, DG_JSON_OPTIONAL, choices[i].words, why, choices[i].to);
     if (!err) {
         *field = "priority";
-        err = dg_ask_priority(json, why, &ask->request.priority, &ask->has_priority);
+        err = dg_ask_priority(json, why, &request->priority, &ask->has_priority);
     }
-    if (!err) {
-        *field = "cache";
-        err = dg_json_get_bool(json, "cache", DG_JSON_OPTIONAL, why, &cache);
-    }
-    bool retranslate = false, mark = true;
-    if (!err) {
-        *field = "retranslate";
-        err = dg_json_get_bool(json, "retranslate", DG_JSON_OPTIONAL, why, &retranslate);
-    }
-    if (!err) {
-        *field = "mark";
-        err = dg_json_get_bool(json, "mark", DG_JSON_OPTIONAL, why, &mark);
-    }
+    for (size_t i = 0; i < sizeof flags / sizeof *flags && !err; i++)
+        err = dg_json_get_bool(json, *field = flags[i].name, DG_JSON_OPTIONAL, why, flags[i].to);
     if (err)
         return err;
-    ask->request.format = (enum dg_doc_format)format;
-    ask->request.formality = (enum dg_formality)formality;
-    ask->request.doc.retranslate = retranslate;
-    ask->request.doc.unmarked = !mark;
-    ask->request.no_cache = !cache;
-    ask->request.keep_lines_whole = lines == 1;
-    ask->request.join_lines = lines == 2;
+    request->format = (enum dg_doc_format)format;
+    request->formality = (enum dg_formality)formality;
+    request->doc.retranslate = retranslate;
+    request->doc.unmarked = !mark;
+    request->no_cache = !cache;
+    request->keep_lines_whole = lines == 1;
+    request->join_lines = lines == 2;
     return DG_OK;
 }
 
@@ -405,6 +400,55 @@ static enum dg_err read_suppress(const struct dg_json *json, struct dg_arena *ar
     return err;
 }
 
+static enum dg_err read_key(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why, struct dg_ask *ask)
+{
+    return dg_ask_key(json, arena, why, &ask->api_key);
+}
+
+/* *max: what was counted to. */
+static enum dg_err read_texts(const struct dg_json *json, struct dg_arena *arena, const struct dg_ask_limits *limits,
+                              struct dg_why *why, struct dg_ask *ask, size_t *max)
+{
+    if (limits->no_text) {
+        ask->n_texts = 1;
+        return DG_OK;
+    }
+    enum dg_err err = dg_ask_texts(json, "text", *max = limits->texts, arena, why, &ask->texts, &ask->n_texts, &ask->is_array);
+    for (size_t i = 0; !err && limits->characters && i < ask->n_texts; i++) {
+        const size_t n = dg_utf8_count(ask->texts[i]);
+        if (n > limits->characters)
+            err = dg_why_set(why, DG_ERR_LIMIT, "field 'text': read %zu characters in one text, expected at most %zu", n,
+                             *max = limits->characters);
+    }
+    return err;
+}
+
+/* Fields that have a function each, in the order of reading: some look at the texts. */
+static const struct {
+    const char *name;
+    size_t max; /* of what is counted */
+    enum dg_err (*read)(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why, struct dg_ask *ask);
+} parts[] = {
+    {"protected", PROTECTED_MAX, read_protected},
+    {"must", DG_CONSTRAINTS_MAX, read_must},
+    {"glossary", GLOSSARIES_MAX, read_glossary},
+    {"suppress", SUPPRESS_MAX, read_suppress},
+    {"prefix", 0, read_prefix},
+    {"api_key", 0, read_key},
+};
+
+/* What cannot be together, or not be missing. */
+static enum dg_err check(const struct dg_ask *ask, struct dg_why *why, const char **field)
+{
+    *field = "alternatives";
+    if (ask->request.format != DG_DOC_TEXT && ask->alternatives > 0)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "field 'alternatives': a text with markup has only one translation");
+    *field = "target";
+    if (!ask->request.model && !ask->request.target)
+        return dg_why_set(why, DG_ERR_INVALID, "either 'target' or 'model' is needed");
+    return DG_OK;
+}
+
 enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
                         const struct dg_ask_limits *limits, struct dg_failure *failure,
                         struct dg_ask *ask)
@@ -430,53 +474,17 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
         field = "id";
         err = read_id(json, arena, &why, &found);
     }
-    if (!err && limits->no_text) {
-        found.n_texts = 1;
-    } else if (!err) {
+    if (!err) {
         field = "text";
-        err = dg_ask_texts(json, "text", max = limits->texts, arena, &why, &found.texts, &found.n_texts,
-                           &found.is_array);
+        err = read_texts(json, arena, limits, &why, &found, &max);
     }
-    for (size_t i = 0; !err && limits->characters && !limits->no_text && i < found.n_texts; i++)
-        if (dg_utf8_count(found.texts[i]) > limits->characters)
-            err = dg_why_set(&why, DG_ERR_LIMIT, "field 'text': read %zu characters in one text, expected at most %zu",
-                             dg_utf8_count(found.texts[i]), max = limits->characters);
-    if (!err) {
-        field = "protected";
-        max = PROTECTED_MAX;
-        err = read_protected(json, arena, &why, &found);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !err; i++) {
+        field = parts[i].name;
+        max = parts[i].max;
+        err = parts[i].read(json, arena, &why, &found);
     }
-    if (!err) {
-        field = "must";
-        max = DG_CONSTRAINTS_MAX;
-        err = read_must(json, arena, &why, &found);
-    }
-    if (!err) {
-        field = "glossary";
-        max = GLOSSARIES_MAX;
-        err = read_glossary(json, arena, &why, &found);
-    }
-    if (!err) {
-        field = "suppress";
-        max = SUPPRESS_MAX;
-        err = read_suppress(json, arena, &why, &found);
-    }
-    if (!err) {
-        field = "prefix";
-        err = read_prefix(json, arena, &why, &found);
-    }
-    if (!err) {
-        field = "api_key";
-        err = dg_ask_key(json, arena, &why, &found.api_key);
-    }
-    if (!err && found.request.format != DG_DOC_TEXT && found.alternatives > 0) {
-        field = "alternatives";
-        err = dg_why_set(&why, DG_ERR_UNSUPPORTED, "field 'alternatives': a text with markup has only one translation");
-    }
-    if (!err && !found.request.model && !found.request.target) {
-        field = "target";
-        err = dg_why_set(&why, DG_ERR_INVALID, "either 'target' or 'model' is needed");
-    }
+    if (!err)
+        err = check(&found, &why, &field);
     if (err) {
         *failure = dg_ask_field_failure(arena, err, &why, field);
         dg_ask_say_limit(failure, err, row, max);

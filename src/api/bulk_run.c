@@ -54,9 +54,8 @@ static enum dg_err put_error(struct dg_bulk_line *line, const struct dg_failure 
     dg_json_out_put_open(&out, "error", '{');
     dg_json_out_put_cstr(&out, "code", failure->code);
     dg_json_out_put_cstr(&out, "message", failure->message);
-    if (failure->field) {
+    if (failure->field)
         dg_json_out_put_cstr(&out, "field", failure->field);
-    }
     dg_json_out_close(&out, '}');
     dg_json_out_close(&out, '}');
     return dg_json_out_end(&out);

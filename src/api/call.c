@@ -145,15 +145,12 @@ void dg_call_put_failure(struct dg_json_out *out, const struct dg_failure *failu
 {
     dg_json_out_put_cstr(out, "code", failure->code);
     dg_json_out_put_cstr(out, "message", failure->message);
-    if (failure->field) {
+    if (failure->field)
         dg_json_out_put_cstr(out, "field", failure->field);
-    }
-    if (failure->has_limit) {
+    if (failure->has_limit)
         dg_json_out_put_int(out, "limit", failure->limit);
-    }
-    if (failure->retry_after_s) {
+    if (failure->retry_after_s)
         dg_json_out_put_uint(out, "retry_after", failure->retry_after_s);
-    }
 }
 
 void dg_call_put_millis(struct dg_json_out *out, const char *key, uint64_t ns)
@@ -187,12 +184,16 @@ void dg_call_json_list(struct dg_call *call, const char *name,
     fill(call, &out);
     dg_json_out_close(&out, ']');
     dg_json_out_close(&out, '}');
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_call_json(call, 200, dg_buf_span(&buf));
+    dg_call_json_out(call, 200, &out);
+}
+
+void dg_call_json_out(struct dg_call *call, int status, struct dg_json_out *out)
+{
+    if (dg_json_out_end(out) == DG_OK)
+        dg_call_json(call, status, dg_buf_span(out->buf));
     else
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
-                                               .message = "There is no memory for the answer."});
-    dg_buf_deinit(&buf);
+        dg_call_no_memory(call);
+    dg_buf_deinit(out->buf);
 }
 
 void dg_call_fail(struct dg_call *call, struct dg_failure failure)

@@ -9,7 +9,6 @@
 #include "api/api_int.h"
 #include "api/aside.h"
 #include "api/other.h"
-#include "net/proto/sse.h"
 
 #include <stdio.h>
 #include <strings.h>
@@ -223,62 +222,37 @@ static bool choose(struct dg_relay *relay, struct chat *chat, struct dg_why *why
 
 /* ---- Answers ------------------------------------------------------------------------------------- */
 
-static void put(struct dg_json_out *out, const char *key, const char *value)
-{
-    dg_json_out_key(out, key);
-    dg_json_out_cstr(out, value);
-}
-
 static void put_head(struct dg_json_out *out, const struct dg_relay *relay, const char *object)
 {
     const struct chat *chat = relay->user;
     char id[DG_CALL_ID_MAX + 16];
     snprintf(id, sizeof id, "chatcmpl-%s", relay->call->id);
-    put(out, "id", id);
-    put(out, "object", object);
-    dg_json_out_key(out, "created");
-    dg_json_out_uint(out, chat->created_s);
-    dg_json_out_key(out, "model");
-    dg_json_out_string(out, chat->model.len ? chat->model : DG_SPAN("dragoman"));
+    dg_json_out_put_cstr(out, "id", id);
+    dg_json_out_put_cstr(out, "object", object);
+    dg_json_out_put_uint(out, "created", chat->created_s);
+    dg_json_out_put_string(out, "model", chat->model.len ? chat->model : DG_SPAN("dragoman"));
 }
 
 static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
 {
     dg_json_out_open(out, '{');
     put_head(out, relay, "chat.completion");
-    dg_json_out_key(out, "choices");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "choices", '[');
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "index");
-    dg_json_out_uint(out, 0);
-    dg_json_out_key(out, "message");
-    dg_json_out_open(out, '{');
-    put(out, "role", "assistant");
-    dg_json_out_key(out, "content");
-    dg_json_out_string(out, dg_relay_result(relay, 0));
+    dg_json_out_put_uint(out, "index", 0);
+    dg_json_out_put_open(out, "message", '{');
+    dg_json_out_put_cstr(out, "role", "assistant");
+    dg_json_out_put_string(out, "content", dg_relay_result(relay, 0));
     dg_json_out_close(out, '}');
-    put(out, "finish_reason", "stop");
+    dg_json_out_put_cstr(out, "finish_reason", "stop");
     dg_json_out_close(out, '}');
     dg_json_out_close(out, ']');
-    dg_json_out_key(out, "usage");
-    dg_json_out_open(out, '{');
-    dg_json_out_key(out, "prompt_tokens");
-    dg_json_out_uint(out, relay->job->n_tokens_in);
-    dg_json_out_key(out, "completion_tokens");
-    dg_json_out_uint(out, relay->job->n_tokens_out);
-    dg_json_out_key(out, "total_tokens");
-    dg_json_out_uint(out, relay->job->n_tokens_in + relay->job->n_tokens_out);
+    dg_json_out_put_open(out, "usage", '{');
+    dg_json_out_put_uint(out, "prompt_tokens", relay->job->n_tokens_in);
+    dg_json_out_put_uint(out, "completion_tokens", relay->job->n_tokens_out);
+    dg_json_out_put_uint(out, "total_tokens", relay->job->n_tokens_in + relay->job->n_tokens_out);
     dg_json_out_close(out, '}');
     dg_json_out_close(out, '}');
-}
-
-static void send_event(struct dg_relay *relay, struct dg_span json)
-{
-    struct dg_buf buf;
-    dg_buf_init(&buf, TEXT_MAX);
-    if (dg_sse_event(&buf, NULL, json) == DG_OK)
-        (void)!dg_http_reply_write(relay->call->req, dg_buf_span(&buf)); /* who has left is told by on_gone */
-    dg_buf_deinit(&buf);
 }
 
 /* One chunk: with the role first, then texts, at the end the reason. */
@@ -290,26 +264,21 @@ static void send_chunk(struct dg_relay *relay, const char *role, struct dg_span 
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
     put_head(&out, relay, "chat.completion.chunk");
-    dg_json_out_key(&out, "choices");
-    dg_json_out_open(&out, '[');
+    dg_json_out_put_open(&out, "choices", '[');
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "index");
-    dg_json_out_uint(&out, 0);
-    dg_json_out_key(&out, "delta");
-    dg_json_out_open(&out, '{');
+    dg_json_out_put_uint(&out, "index", 0);
+    dg_json_out_put_open(&out, "delta", '{');
     if (role)
-        put(&out, "role", role);
-    if (!reason) {
-        dg_json_out_key(&out, "content");
-        dg_json_out_string(&out, text);
-    }
+        dg_json_out_put_cstr(&out, "role", role);
+    if (!reason)
+        dg_json_out_put_string(&out, "content", text);
     dg_json_out_close(&out, '}');
-    put(&out, "finish_reason", reason);
+    dg_json_out_put_cstr(&out, "finish_reason", reason);
     dg_json_out_close(&out, '}');
     dg_json_out_close(&out, ']');
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
-        send_event(relay, dg_buf_span(&buf));
+        dg_call_event(relay->call, NULL, dg_buf_span(&buf));
     dg_buf_deinit(&buf);
 }
 
@@ -337,16 +306,11 @@ static void on_end(struct dg_relay *relay, const struct dg_failure *failure)
         return;
     }
     begin_stream(relay);
-    if (failure) {
-        struct dg_buf buf;
-        dg_buf_init(&buf, 16 * 1024);
-        if (dg_call_error_json(&buf, failure, dg_span_cstr(relay->call->id)) == DG_OK)
-            send_event(relay, dg_buf_span(&buf));
-        dg_buf_deinit(&buf);
-    } else {
+    if (failure)
+        dg_call_event_failure(relay->call, NULL, failure);
+    else
         send_chunk(relay, NULL, DG_SPAN(""), "stop");
-    }
-    send_event(relay, DG_SPAN("[DONE]"));
+    dg_call_event(relay->call, NULL, DG_SPAN("[DONE]"));
     dg_http_reply_end(relay->call->req);
 }
 

@@ -190,9 +190,8 @@ void dg_deepl_languages(struct dg_call *call)
         dg_json_out_open(&out, '{');
         dg_json_out_put_cstr(&out, "language", code);
         dg_json_out_put_cstr(&out, "name", language->name);
-        if (type) {
+        if (type)
             dg_json_out_put_bool(&out, "supports_formality", language->has_formal && language->has_informal);
-        }
         dg_json_out_close(&out, '}');
     }
     dg_json_out_close(&out, ']');

@@ -45,15 +45,6 @@ static void on_end(struct dg_relay *relay, const struct dg_failure *failure)
         upload->api->deepl_characters += n_characters;
 }
 
-static void answer(struct dg_call *call, struct dg_json_out *out)
-{
-    if (dg_json_out_end(out) == DG_OK)
-        dg_call_json(call, 200, dg_buf_span(out->buf));
-    else
-        dg_call_no_memory(call);
-    dg_buf_deinit(out->buf);
-}
-
 static void on_passed(void *work, const struct dg_failure *refusal)
 {
     struct dg_relay *relay = work;
@@ -84,7 +75,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     dg_json_out_put_cstr(&out, "document_id", document->id);
     dg_json_out_put_cstr(&out, "document_key", document->key);
     dg_json_out_close(&out, '}');
-    answer(call, &out);
+    dg_call_json_out(call, 200, &out);
     relay->call = NULL; /* from here on nobody waits */
     relay->on_end = on_end;
     dg_relay_start(relay, NULL);
@@ -215,7 +206,7 @@ void dg_deepl_document_status(struct dg_call *call)
         dg_json_out_put_cstr(&out, "message", document->error);
     }
     dg_json_out_close(&out, '}');
-    answer(call, &out);
+    dg_call_json_out(call, 200, &out);
 }
 
 void dg_deepl_document_result(struct dg_call *call)

@@ -28,9 +28,8 @@ static void fail(struct dg_call *call, int status, const char *message, const ch
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
     dg_json_out_put_cstr(&out, "message", message);
-    if (detail) {
+    if (detail)
         dg_json_out_put_cstr(&out, "detail", detail);
-    }
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
         dg_call_json(call, status, dg_buf_span(&buf));

@@ -32,20 +32,13 @@ static void put_translation(struct dg_json_out *out, struct dg_relay *relay, siz
         dg_json_out_cstr(out, code);
     else
         dg_json_out_string(out, DG_SPAN("")); /* nothing to tell it by */
-    dg_json_out_key(out, "text");
-    dg_json_out_string(out, dg_relay_result(relay, i));
-    if (wishes->billed) {
-        dg_json_out_key(out, "billed_characters");
-        dg_json_out_uint(out, item->n_characters);
-    }
-    if (wishes->model) {
-        dg_json_out_key(out, "model_type_used");
-        dg_json_out_cstr(out, wishes->model);
-    }
-    if (wishes->has_version) {
-        dg_json_out_key(out, "tag_handling_version");
-        dg_json_out_string(out, wishes->version);
-    }
+    dg_json_out_put_string(out, "text", dg_relay_result(relay, i));
+    if (wishes->billed)
+        dg_json_out_put_uint(out, "billed_characters", item->n_characters);
+    if (wishes->model)
+        dg_json_out_put_cstr(out, "model_type_used", wishes->model);
+    if (wishes->has_version)
+        dg_json_out_put_string(out, "tag_handling_version", wishes->version);
     dg_relay_put_lost(out, item);
     dg_json_out_close(out, '}');
 }
@@ -53,8 +46,7 @@ static void put_translation(struct dg_json_out *out, struct dg_relay *relay, siz
 static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
 {
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "translations");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "translations", '[');
     for (size_t i = 0; i < relay->n; i++) {
         put_translation(out, relay, i, relay->user);
         relay->call->api->deepl_characters += relay->items[i].n_characters;

@@ -197,9 +197,8 @@ static enum dg_err put_answer(struct dg_gen *gen, const struct dg_generated *res
         dg_json_out_close(&out, ']');
     }
     dg_json_out_put_cstr(&out, "finish", result->was_stopped ? "stop" : dg_finish_name(result->finish));
-    if (result->repaired) {
+    if (result->repaired)
         dg_json_out_put_bool(&out, "repaired", true);
-    }
     dg_json_out_put_cstr(&out, "model", result->model);
     dg_json_out_put_open(&out, "usage", '{');
     dg_json_out_put_uint(&out, "characters", dg_utf8_count(gen->ask.prompt));

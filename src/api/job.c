@@ -81,9 +81,8 @@ static void put_tokens(struct dg_json_out *out, const struct dg_engine_answer *a
     for (size_t t = 0; t < answer->n_ids; t++) {
         dg_json_out_open(out, '{');
         dg_json_out_put_int(out, "id", answer->ids[t]);
-        if (answer->logprobs) {
+        if (answer->logprobs)
             dg_json_out_put_real(out, "logprob", answer->logprobs[t], 6);
-        }
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');
@@ -231,9 +230,8 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
         dg_json_out_close(&out, '}');
     }
     dg_json_out_put_cstr(&out, "finish", dg_finish_name(result->finish));
-    if (result->repaired) {
+    if (result->repaired)
         dg_json_out_put_bool(&out, "repaired", true);
-    }
     if (result->n_lost > 0) {
         dg_json_out_put_open(&out, "lost", '[');
         for (size_t i = 0; i < result->n_lost; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* LibreTranslate's errors, headers and language codes, and its small routes. */
+/* LibreTranslate's errors, headers and language codes, and its small routes; the two with work of their own are in
+ * lt_translate.c and lt_file.c. What is said here is what its clients read, quirks included (docs/api/compatible.md). */
 #include "api/lt.h"
 #include "api/api_int.h"
 #include "api/other.h"

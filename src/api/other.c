@@ -21,12 +21,6 @@ static void answer_error(struct dg_call *call, const struct dg_failure *failure,
     dg_buf_deinit(out->buf);
 }
 
-static void put(struct dg_json_out *out, const char *key, const char *value)
-{
-    dg_json_out_key(out, key);
-    dg_json_out_cstr(out, value);
-}
-
 static void begin_error(struct dg_buf *buf, struct dg_json_out *out)
 {
     dg_buf_init(buf, 16 * 1024);
@@ -39,7 +33,7 @@ static void fail_plain(struct dg_call *call, const struct dg_failure *failure)
     struct dg_buf buf;
     struct dg_json_out out;
     begin_error(&buf, &out);
-    put(&out, "error", failure->message);
+    dg_json_out_put_cstr(&out, "error", failure->message);
     dg_json_out_close(&out, '}');
     answer_error(call, failure, &out);
 }
@@ -49,12 +43,11 @@ static void fail_deeplx(struct dg_call *call, const struct dg_failure *failure)
     struct dg_buf buf;
     struct dg_json_out out;
     begin_error(&buf, &out);
-    dg_json_out_key(&out, "code");
-    dg_json_out_int(&out, failure->status);
-    put(&out, "message",
-        strcmp(failure->code, "invalid_json") == 0 ? "Invalid request payload"
-        : failure->status == 401                   ? "Invalid access token"
-                                                   : failure->message);
+    dg_json_out_put_int(&out, "code", failure->status);
+    dg_json_out_put_cstr(&out, "message",
+                         strcmp(failure->code, "invalid_json") == 0 ? "Invalid request payload"
+                         : failure->status == 401                   ? "Invalid access token"
+                                                                    : failure->message);
     dg_json_out_close(&out, '}');
     answer_error(call, failure, &out);
 }
@@ -64,10 +57,10 @@ static void fail_mtran(struct dg_call *call, const struct dg_failure *failure)
     struct dg_buf buf;
     struct dg_json_out out;
     begin_error(&buf, &out);
-    put(&out, "error", dg_http_reason(failure->status));
+    dg_json_out_put_cstr(&out, "error", dg_http_reason(failure->status));
     if (failure->status != 401)
-        put(&out, "message", failure->message);
-    put(&out, "requestId", call->id);
+        dg_json_out_put_cstr(&out, "message", failure->message);
+    dg_json_out_put_cstr(&out, "requestId", call->id);
     dg_json_out_close(&out, '}');
     answer_error(call, failure, &out);
 }
@@ -77,17 +70,14 @@ static void fail_google(struct dg_call *call, const struct dg_failure *failure)
     struct dg_buf buf;
     struct dg_json_out out;
     begin_error(&buf, &out);
-    dg_json_out_key(&out, "error");
+    dg_json_out_put_open(&out, "error", '{');
+    dg_json_out_put_int(&out, "code", failure->status);
+    dg_json_out_put_cstr(&out, "message", failure->message);
+    dg_json_out_put_open(&out, "errors", '[');
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "code");
-    dg_json_out_int(&out, failure->status);
-    put(&out, "message", failure->message);
-    dg_json_out_key(&out, "errors");
-    dg_json_out_open(&out, '[');
-    dg_json_out_open(&out, '{');
-    put(&out, "message", failure->message);
-    put(&out, "domain", "global");
-    put(&out, "reason", failure->status < 500 ? "invalid" : "backendError");
+    dg_json_out_put_cstr(&out, "message", failure->message);
+    dg_json_out_put_cstr(&out, "domain", "global");
+    dg_json_out_put_cstr(&out, "reason", failure->status < 500 ? "invalid" : "backendError");
     dg_json_out_close(&out, '}');
     dg_json_out_close(&out, ']');
     dg_json_out_close(&out, '}');
@@ -100,12 +90,14 @@ static void fail_openai(struct dg_call *call, const struct dg_failure *failure)
     struct dg_buf buf;
     struct dg_json_out out;
     begin_error(&buf, &out);
-    dg_json_out_key(&out, "error");
-    dg_json_out_open(&out, '{');
-    put(&out, "message", failure->message);
-    put(&out, "type", failure->status == 429 ? "rate_limit_error" : failure->status < 500 ? "invalid_request_error" : "server_error");
-    put(&out, "param", failure->field);
-    put(&out, "code", failure->code);
+    dg_json_out_put_open(&out, "error", '{');
+    dg_json_out_put_cstr(&out, "message", failure->message);
+    dg_json_out_put_cstr(&out, "type",
+                         failure->status == 429  ? "rate_limit_error"
+                         : failure->status < 500 ? "invalid_request_error"
+                                                 : "server_error");
+    dg_json_out_put_cstr(&out, "param", failure->field);
+    dg_json_out_put_cstr(&out, "code", failure->code);
     dg_json_out_close(&out, '}');
     dg_json_out_close(&out, '}');
     answer_error(call, failure, &out);
@@ -189,8 +181,7 @@ static void go(struct dg_relay *relay, const char *text, const char *from, const
 
 static void put_result(struct dg_json_out *out, const char *key, const struct dg_relay *relay, size_t i)
 {
-    dg_json_out_key(out, key);
-    dg_json_out_string(out, dg_relay_result(relay, i));
+    dg_json_out_put_string(out, key, dg_relay_result(relay, i));
 }
 
 static const char *source_of(const struct dg_relay *relay, size_t i)
@@ -207,14 +198,24 @@ static void set_html(struct dg_relay *relay, const char *name)
         relay->job->ask.request.format = DG_DOC_HTML;
 }
 
-static void finish(struct dg_call *call, struct dg_json_out *out)
+/* An answer that begins with a list of the languages that there are. */
+struct listing {
+    struct dg_buf buf;
+    struct dg_json_out out;
+    struct dg_languages langs;
+};
+
+/* dg_call_json_out ends it. */
+static void open_listing(struct dg_call *call, char bracket, struct listing *listing)
 {
-    if (dg_json_out_end(out) == DG_OK)
-        dg_call_json(call, 200, dg_buf_span(out->buf));
-    else
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
-                                               .message = "There is no memory for the answer."});
-    dg_buf_deinit(out->buf);
+    struct dg_engine *engine = call->api->engine;
+    listing->langs = (struct dg_languages){.n = 0};
+    dg_buf_init(&listing->buf, ANSWER_MAX);
+    dg_json_out_init(&listing->out, &listing->buf);
+    if (engine && dg_languages_read(&call->api->languages, engine, call->req->arena, &listing->langs) != DG_OK)
+        listing->out.err = DG_ERR_NOMEM;
+    dg_json_out_open(&listing->out, '{');
+    dg_json_out_put_open(&listing->out, "languages", bracket);
 }
 
 /* ---- DeepLX -------------------------------------------------------------------------------------- */
@@ -231,22 +232,19 @@ static void answer_deeplx(struct dg_relay *relay, struct dg_json_out *out)
 {
     char code[DG_LANGTAG_TEXT];
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "code");
-    dg_json_out_int(out, 200);
-    dg_json_out_key(out, "id");
-    dg_json_out_uint(out, (relay->call->started_ns >> 10) % 100000000 * 1000);
+    dg_json_out_put_int(out, "code", 200);
+    dg_json_out_put_uint(out, "id", (relay->call->started_ns >> 10) % 100000000 * 1000);
     put_result(out, "data", relay, 0);
-    dg_json_out_key(out, "alternatives");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "alternatives", '[');
     for (int k = 1; k <= relay->job->ask.alternatives; k++)
         if (dg_relay_alternative(relay, 0, k).len)
             dg_json_out_string(out, dg_relay_alternative(relay, 0, k));
     dg_json_out_close(out, ']');
     upper(source_of(relay, 0), code);
-    put(out, "source_lang", code);
+    dg_json_out_put_cstr(out, "source_lang", code);
     upper(relay->to->code, code);
-    put(out, "target_lang", code);
-    put(out, "method", "Free");
+    dg_json_out_put_cstr(out, "target_lang", code);
+    dg_json_out_put_cstr(out, "method", "Free");
     dg_json_out_close(out, '}');
 }
 
@@ -275,7 +273,7 @@ static void answer_mtran(struct dg_relay *relay, struct dg_json_out *out)
     dg_json_out_open(out, '{');
     put_result(out, "result", relay, 0);
     put_result(out, "text", relay, 0);
-    put(out, "src", source_of(relay, 0));
+    dg_json_out_put_cstr(out, "src", source_of(relay, 0));
     dg_json_out_close(out, '}');
 }
 
@@ -294,8 +292,7 @@ void dg_other_mtran(struct dg_call *call, struct dg_relay *relay)
 static void answer_batch(struct dg_relay *relay, struct dg_json_out *out)
 {
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "results");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "results", '[');
     for (size_t i = 0; i < relay->n; i++)
         dg_json_out_string(out, dg_relay_result(relay, i));
     dg_json_out_close(out, ']');
@@ -331,41 +328,33 @@ static void put_pair(struct dg_json_out *out, const char *from, const char *to)
 
 void dg_other_mtran_languages(struct dg_call *call)
 {
-    struct dg_buf buf;
-    struct dg_json_out out;
-    struct dg_languages langs = {.n = 0};
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
-    if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine, call->req->arena, &langs) != DG_OK)
-        out.err = DG_ERR_NOMEM;
-    dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "languages");
-    dg_json_out_open(&out, '[');
-    for (size_t i = 0; i < langs.n; i++)
-        dg_json_out_cstr(&out, langs.items[i].code);
-    dg_json_out_close(&out, ']');
-    dg_json_out_key(&out, "pairs");
-    dg_json_out_open(&out, '[');
-    for (size_t i = 0; i < langs.n * langs.n; i++) {
-        const struct dg_language *from = &langs.items[i / langs.n], *to = &langs.items[i % langs.n];
-        if (from == to || !dg_languages_lead(&langs, from, to))
+    struct listing listing;
+    struct dg_json_out *out = &listing.out;
+    const struct dg_languages *langs = &listing.langs;
+    open_listing(call, '[', &listing);
+    for (size_t i = 0; i < langs->n; i++)
+        dg_json_out_cstr(out, langs->items[i].code);
+    dg_json_out_close(out, ']');
+    dg_json_out_put_open(out, "pairs", '[');
+    for (size_t i = 0; i < langs->n * langs->n; i++) {
+        const struct dg_language *from = &langs->items[i / langs->n], *to = &langs->items[i % langs->n];
+        if (from == to || !dg_languages_lead(langs, from, to))
             continue;
-        put_pair(&out, from->code, to->code);
+        put_pair(out, from->code, to->code);
     }
-    dg_json_out_close(&out, ']');
-    dg_json_out_close(&out, '}');
-    finish(call, &out);
+    dg_json_out_close(out, ']');
+    dg_json_out_close(out, '}');
+    dg_call_json_out(call, 200, out);
 }
 
 static void answer_kiss(struct dg_relay *relay, struct dg_json_out *out)
 {
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "translations");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "translations", '[');
     for (size_t i = 0; i < relay->n; i++) {
         dg_json_out_open(out, '{');
         put_result(out, "text", relay, i);
-        put(out, "src", source_of(relay, i));
+        dg_json_out_put_cstr(out, "src", source_of(relay, i));
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');
@@ -385,9 +374,9 @@ void dg_other_version(struct dg_call *call)
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    put(&out, "version", call->api->opts.version);
+    dg_json_out_put_cstr(&out, "version", call->api->opts.version);
     dg_json_out_close(&out, '}');
-    finish(call, &out);
+    dg_call_json_out(call, 200, &out);
 }
 
 void dg_other_heartbeat(struct dg_call *call)
@@ -400,11 +389,10 @@ void dg_other_heartbeat(struct dg_call *call)
 static void answer_immersive(struct dg_relay *relay, struct dg_json_out *out)
 {
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "translations");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "translations", '[');
     for (size_t i = 0; i < relay->n; i++) {
         dg_json_out_open(out, '{');
-        put(out, "detected_source_lang", source_of(relay, i));
+        dg_json_out_put_cstr(out, "detected_source_lang", source_of(relay, i));
         put_result(out, "text", relay, i);
         dg_json_out_close(out, '}');
     }
@@ -424,23 +412,18 @@ static void answer_nllb(struct dg_relay *relay, struct dg_json_out *out)
 {
     struct dg_span from = dg_fields_text(&relay->fields, "src_lang"), to = dg_fields_text(&relay->fields, "tgt_lang");
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "source");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "source", '[');
     for (size_t i = 0; i < relay->n; i++)
         dg_json_out_string(out, relay->items[i].text);
     dg_json_out_close(out, ']');
-    dg_json_out_key(out, "translation");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "translation", '[');
     for (size_t i = 0; i < relay->n; i++)
         dg_json_out_string(out, dg_relay_result(relay, i));
     dg_json_out_close(out, ']');
-    dg_json_out_key(out, "src_lang");
-    dg_json_out_string(out, from);
-    dg_json_out_key(out, "tgt_lang");
-    dg_json_out_string(out, to);
-    dg_json_out_key(out, "time_taken");
-    dg_json_out_real(out, (double)(relay->job->total_ns / 1000) / 1e6, 6);
-    put(out, "time_units", "s");
+    dg_json_out_put_string(out, "src_lang", from);
+    dg_json_out_put_string(out, "tgt_lang", to);
+    dg_json_out_put_real(out, "time_taken", (double)(relay->job->total_ns / 1000) / 1e6, 6);
+    dg_json_out_put_cstr(out, "time_units", "s");
     dg_json_out_close(out, '}');
 }
 
@@ -531,15 +514,13 @@ void dg_other_nllb_api_stream(struct dg_call *call)
 static void answer_google(struct dg_relay *relay, struct dg_json_out *out)
 {
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "data");
-    dg_json_out_open(out, '{');
-    dg_json_out_key(out, "translations");
-    dg_json_out_open(out, '[');
+    dg_json_out_put_open(out, "data", '{');
+    dg_json_out_put_open(out, "translations", '[');
     for (size_t i = 0; i < relay->n; i++) {
         dg_json_out_open(out, '{');
         put_result(out, "translatedText", relay, i);
         if (!relay->from)
-            put(out, "detectedSourceLanguage", source_of(relay, i));
+            dg_json_out_put_cstr(out, "detectedSourceLanguage", source_of(relay, i));
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');
@@ -594,29 +575,22 @@ void dg_other_opus(struct dg_call *call)
 
 void dg_other_opus_languages(struct dg_call *call)
 {
-    struct dg_buf buf;
-    struct dg_json_out out;
-    struct dg_languages langs = {.n = 0};
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
-    if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine, call->req->arena, &langs) != DG_OK)
-        out.err = DG_ERR_NOMEM;
-    dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "languages");
-    dg_json_out_open(&out, '{');
-    for (size_t i = 0; i < langs.n; i++) {
-        if (!(langs.items[i].sides & DG_LANGUAGE_SOURCE))
+    struct listing listing;
+    struct dg_json_out *out = &listing.out;
+    const struct dg_languages *langs = &listing.langs;
+    open_listing(call, '{', &listing);
+    for (size_t i = 0; i < langs->n; i++) {
+        if (!(langs->items[i].sides & DG_LANGUAGE_SOURCE))
             continue;
-        dg_json_out_key(&out, langs.items[i].code);
-        dg_json_out_open(&out, '[');
-        for (size_t j = 0; j < langs.n; j++)
-            if (i != j && dg_languages_lead(&langs, &langs.items[i], &langs.items[j]))
-                dg_json_out_cstr(&out, langs.items[j].code);
-        dg_json_out_close(&out, ']');
+        dg_json_out_put_open(out, langs->items[i].code, '[');
+        for (size_t j = 0; j < langs->n; j++)
+            if (i != j && dg_languages_lead(langs, &langs->items[i], &langs->items[j]))
+                dg_json_out_cstr(out, langs->items[j].code);
+        dg_json_out_close(out, ']');
     }
-    dg_json_out_close(&out, '}');
-    dg_json_out_close(&out, '}');
-    finish(call, &out);
+    dg_json_out_close(out, '}');
+    dg_json_out_close(out, '}');
+    dg_call_json_out(call, 200, out);
 }
 
 void dg_other_opus_ready(struct dg_call *call)

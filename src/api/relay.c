@@ -248,8 +248,7 @@ void dg_relay_put_lost(struct dg_json_out *out, const struct dg_relay_item *item
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
         if (lists[k].n == 0)
             continue;
-        dg_json_out_key(out, lists[k].key);
-        dg_json_out_open(out, '[');
+        dg_json_out_put_open(out, lists[k].key, '[');
         for (size_t i = 0; i < lists[k].n; i++)
             dg_json_out_string(out, lists[k].items[i]);
         dg_json_out_close(out, ']');
@@ -277,14 +276,6 @@ static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
 
 /* ---- The end ------------------------------------------------------------------------------------- */
 
-static void log_totals(struct dg_call *call, const struct dg_job *job)
-{
-    call->tokens_in = job->n_tokens_in;
-    call->tokens_out = job->n_tokens_out;
-    call->queue_us = job->queue_ns / 1000;
-    call->compute_us = (job->total_ns - job->queue_ns) / 1000;
-}
-
 static void answer(struct dg_relay *relay)
 {
     struct dg_buf buf;
@@ -292,11 +283,7 @@ static void answer(struct dg_relay *relay)
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     relay->on_whole(relay, &out);
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_call_json(relay->call, 200, dg_buf_span(&buf));
-    else
-        dg_call_fail(relay->call, dg_ask_failure(relay->arena, DG_ERR_NOMEM, NULL, NULL));
-    dg_buf_deinit(&buf);
+    dg_call_json_out(relay->call, 200, &out);
 }
 
 static void on_over(void *owner, struct dg_job *job)
@@ -305,7 +292,7 @@ static void on_over(void *owner, struct dg_job *job)
     struct dg_call *call = relay->call;
     struct dg_failure failure = dg_ask_failure(&job->arena, job->err, &job->why, NULL);
     if (call) {
-        log_totals(call, job);
+        dg_call_took(call, job->n_tokens_in, job->n_tokens_out, job->queue_ns, job->total_ns);
         call->on_gone = NULL;
     }
     if (relay->on_end)

@@ -101,9 +101,8 @@ void dg_api_v1_admin_status(struct dg_call *call)
     dg_json_out_open(&out, '{');
     dg_json_out_put_cstr(&out, "version", api->opts.version);
     dg_json_out_put_uint(&out, "uptime_seconds", (dg_clock_now(&api->clock) - api->started_ns) / DG_CLOCK_S);
-    if (api->admin) {
+    if (api->admin)
         dg_json_out_put_cstr(&out, "log_level", dg_log_level_name(api->admin->log_level(api->admin_user)));
-    }
     if (api->server)
         put_server(&out, api->server);
     if (api->engine)
@@ -111,11 +110,7 @@ void dg_api_v1_admin_status(struct dg_call *call)
     if (api->bulk)
         put_jobs(&out, api->bulk);
     dg_json_out_close(&out, '}');
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_call_json(call, 200, dg_buf_span(&buf));
-    else
-        fail(call, DG_ERR_NOMEM, NULL, NULL);
-    dg_buf_deinit(&buf);
+    dg_call_json_out(call, 200, &out);
 }
 
 /* ---- Models ------------------------------------------------------------------------------------- */

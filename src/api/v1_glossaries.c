@@ -51,11 +51,7 @@ static void answer_entry(struct dg_call *call, int status, const struct dg_gloss
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     put_entry(&out, call, entry, with_terms);
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_call_json(call, status, dg_buf_span(&buf));
-    else
-        dg_call_fail(call, dg_ask_failure(call->req->arena, DG_ERR_NOMEM, NULL, NULL));
-    dg_buf_deinit(&buf);
+    dg_call_json_out(call, status, &out);
 }
 
 static void answer_change(struct dg_call *call, struct dg_glossaries_change *change)

@@ -58,11 +58,7 @@ static void answer_state(struct dg_call *call, int status, const struct dg_bulk_
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_bulk_put_state(job, &out);
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_call_json(call, status, dg_buf_span(&buf));
-    else
-        dg_call_fail(call, no_memory);
-    dg_buf_deinit(&buf);
+    dg_call_json_out(call, status, &out);
 }
 
 /* ---- Adding ------------------------------------------------------------------------------------- */

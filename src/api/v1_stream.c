@@ -91,12 +91,9 @@ static void begin_message(struct dg_json_out *out, struct dg_buf *buf, const cha
     dg_buf_init(buf, MESSAGE_MAX);
     dg_json_out_init(out, buf);
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "type");
-    dg_json_out_cstr(out, type);
-    if (id.ptr) {
-        dg_json_out_key(out, "id");
-        dg_json_out_string(out, id);
-    }
+    dg_json_out_put_cstr(out, "type", type);
+    if (id.ptr)
+        dg_json_out_put_string(out, "id", id);
 }
 
 /* Sends it; a socket that cannot take it is closing by itself. */
@@ -121,8 +118,7 @@ static void send_token(struct strand *strand, struct dg_span text)
     struct dg_buf buf;
     struct dg_json_out out;
     begin_message(&out, &buf, "token", id_of(strand));
-    dg_json_out_key(&out, "text");
-    dg_json_out_string(&out, text);
+    dg_json_out_put_string(&out, "text", text);
     end_message(strand->stream, &out, &buf);
 }
 
@@ -337,15 +333,11 @@ static void on_sentence(void *owner, struct dg_job_item *item, const struct dg_e
     struct dg_json_out out;
     remember(strand, sentence);
     begin_message(&out, &buf, "sentence", id_of(strand));
-    dg_json_out_key(&out, "start");
-    dg_json_out_uint(&out, strand->head + sentence->at);
-    dg_json_out_key(&out, "length");
-    dg_json_out_uint(&out, sentence->len);
+    dg_json_out_put_uint(&out, "start", strand->head + sentence->at);
+    dg_json_out_put_uint(&out, "length", sentence->len);
     if (sentence->n_answers > 0) {
-        dg_json_out_key(&out, "text");
-        dg_json_out_string(&out, sentence->answers[0].text);
-        dg_json_out_key(&out, "finish");
-        dg_json_out_cstr(&out, dg_finish_name(sentence->answers[0].finish));
+        dg_json_out_put_string(&out, "text", sentence->answers[0].text);
+        dg_json_out_put_cstr(&out, "finish", dg_finish_name(sentence->answers[0].finish));
     }
     end_message(strand->stream, &out, &buf);
 }

@@ -53,9 +53,8 @@ static void on_sentence(void *owner, struct dg_job_item *item, const struct dg_e
     dg_json_out_put_uint(&out, "index", item->index);
     dg_json_out_put_uint(&out, "start", sentence->at);
     dg_json_out_put_uint(&out, "length", sentence->len);
-    if (sentence->n_answers > 0) {
+    if (sentence->n_answers > 0)
         dg_json_out_put_cstr(&out, "finish", dg_finish_name(sentence->answers[0].finish));
-    }
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
         dg_call_event(call, "sentence", dg_buf_span(&buf));

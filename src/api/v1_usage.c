@@ -94,12 +94,7 @@ static void on_verdict(void *work, const struct dg_quota_verdict *verdict)
     put_month(&out, call, verdict);
     put_limits(&out, verdict);
     dg_json_out_close(&out, '}');
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_call_json(call, 200, dg_buf_span(&buf));
-    else
-        dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
-                                               .message = "There is no memory for the answer."});
-    dg_buf_deinit(&buf);
+    dg_call_json_out(call, 200, &out);
 }
 
 void dg_api_v1_usage(struct dg_call *call)

@@ -73,9 +73,8 @@ static void put_labels(struct writing *w)
 static void put_entities(struct writing *w)
 {
     struct dg_json_out *out = w->out;
-    if (w->said->n_before == 0) {
+    if (w->said->n_before == 0)
         dg_json_out_put_open(out, "entities", '[');
-    }
     for (size_t i = 0; i < w->said->n_entities; i++) {
         const struct dg_said_entity *entity = &w->said->entities[i];
         dg_json_out_open(out, '{');
@@ -124,8 +123,7 @@ void dg_said_json(struct dg_json_out *out, enum dg_read_task task, const struct 
         put[task](&w);
     if (said->has_more)
         return;
-    if (said->was_cut) {
+    if (said->was_cut)
         dg_json_out_put_bool(out, "truncated", true);
-    }
     dg_json_out_close(out, '}');
 }

@@ -40,9 +40,8 @@ void dg_engine_put_glossary(struct dg_json_out *out, const struct dg_dictionary 
             dg_json_out_string(out, term->targets[f]);
         if (term->n_targets > 1)
             dg_json_out_close(out, ']');
-        if (term->exact) {
+        if (term->exact)
             dg_json_out_put_bool(out, "exact", true);
-        }
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per type; what they have in common is read by one. */
+/* One function per type, since BERT's and DistilBERT's makers call the same things differently; heads, labels and what every
+ * encoder has are read by one for all. Our own type reads what dg_config_enc_print prints. */
 #include "model/config_enc.h"
 #include "model/config_fields.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per type. */
+/* One function per type reads what its makers call it, a line for each field of the blueprint; what every language model has
+ * is completed at the end, so that a reader of a type says only what is its own. Our own type reads what
+ * dg_config_lm_print prints. */
 #include "model/config_lm.h"
 #include "base/json_out.h"
 #include "model/config_fields.h"

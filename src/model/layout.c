@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Walks a network in the order of computation. */
+/* Walks a network in the order of computation: a function for each block says its parameters, one for each family says which
+ * blocks there are, and `visit` tells the caller. A new parameter is one line here; whoever binds, imports, counts or
+ * invents weights sees it by the visit. */
 #include "model/layout.h"
 #include "base/mem.h"
 

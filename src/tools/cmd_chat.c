@@ -109,13 +109,11 @@ static enum dg_err build_options(const struct chat *chat, struct dg_buf *json)
     struct dg_json_out out;
     dg_json_out_init(&out, json);
     dg_json_out_open(&out, '{');
-    if (*chat->source) {
+    if (*chat->source)
         dg_json_out_put_cstr(&out, "source", chat->source);
-    }
     dg_json_out_put_cstr(&out, "target", chat->target);
-    if (chat->alternatives) {
+    if (chat->alternatives)
         dg_json_out_put_int(&out, "alternatives", chat->alternatives);
-    }
     dg_json_out_close(&out, '}');
     enum dg_err err = dg_json_out_end(&out);
     return err ? err : dg_buf_append_byte(json, '\0');

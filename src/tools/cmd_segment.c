@@ -84,9 +84,8 @@ static enum dg_err print_json(struct dg_span text, const struct dg_segments *seg
         dg_json_out_put_uint(&json, "at", item->at);
         dg_json_out_put_uint(&json, "len", item->len);
         dg_json_out_put_string(&json, "text", dg_span_sub(text, item->at, item->len));
-        if (sentence) {
+        if (sentence)
             dg_json_out_put_cstr(&json, "cut", cut_name(item->cut));
-        }
         dg_json_out_close(&json, '}');
     }
     dg_json_out_close(&json, ']');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Answers as JSON. */
+/* Answers as JSON, member by member as the header shows them; what was not asked for or is not there is left out. */
 #include "tools/translate_json.h"
 
 size_t translate_aligned(const float *alignment, size_t t, size_t n_source)
@@ -17,9 +17,8 @@ size_t translate_aligned(const float *alignment, size_t t, size_t n_source)
 static void put_answer(struct dg_json_out *out, const struct dg_engine_answer *answer, size_t n_source)
 {
     dg_json_out_open(out, '{');
-    if (answer->text.ptr) {
+    if (answer->text.ptr)
         dg_json_out_put_string(out, "text", answer->text);
-    }
     dg_json_out_put_cstr(out, "finish", dg_finish_name(answer->finish));
     dg_json_out_put_bool(out, "repaired", answer->repaired);
     dg_json_out_put_real(out, "logprob", answer->logprob, 9);
