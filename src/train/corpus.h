@@ -39,7 +39,7 @@ struct dg_corpus {
 };
 
 struct dg_corpus_stats {
-    size_t n_written, n_long; /* pairs; long ones are left out */
+    size_t n_written, n_long; /* pairs; long ones are left out (a language model's held-out ones are cut) */
     uint64_t n_source_tokens, n_target_tokens, n_unknown;
 };
 

@@ -202,13 +202,27 @@ size_t dg_pass_bytes(const struct dg_pass *pass)
     return pass->bytes;
 }
 
+/* Rows of both sides: an encoder alone has no target's; a language model reads both sides as one text. */
+static void count_rows(const struct dg_blueprint *bp, const struct dg_example *example, size_t *n_source, size_t *n_target)
+{
+    const bool is_lm = bp->family == DG_FAMILY_LM;
+    *n_source = is_lm ? 0 : example->n_source;
+    *n_target = bp->family == DG_FAMILY_ENC ? 0 : example->n_target + (is_lm ? example->n_source - 1 : 0);
+}
+
+size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *example)
+{
+    size_t n_source, n_target;
+    count_rows(bp, example, &n_source, &n_target);
+    return larger(n_source, n_target);
+}
+
 size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n)
 {
     size_t source = 0, target = 0, scores = 0, i = 0;
     for (; i < n; i++) {
-        /* An encoder alone has no target's rows; a language model reads both sides as one text. */
-        const size_t n_source = pass->lm ? 0 : examples[i].n_source;
-        const size_t n_target = pass->enc ? 0 : examples[i].n_target + (pass->lm ? examples[i].n_source - 1 : 0);
+        size_t n_source, n_target;
+        count_rows(&pass->params->bp, &examples[i], &n_source, &n_target);
         const size_t longest = larger(n_source, n_target);
         source += n_source;
         target += n_target;

@@ -110,6 +110,9 @@ void dg_pass_free(struct dg_pass *pass); /* NULL is fine */
 /* Bytes of a pass's memory. */
 size_t dg_pass_bytes(const struct dg_pass *pass);
 
+/* Tokens of the longer side of an example; of a language model's, which is one text, of both. */
+size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *example);
+
 /* How many of the first `n` examples fit into one run: 0 when the first is too long. */
 size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n);
 

@@ -680,9 +680,9 @@ static bool learns_lines(const struct dg_blueprint *bp)
 
 /* Ids are made anew each time: the text is what counts. */
 static enum dg_err open_set(const struct dg_setup *setup, const char *text, const char *ids, struct dg_pairs *pairs,
-                            struct dg_corpus *corpus, struct dg_why *why)
+                            struct dg_corpus *corpus, size_t *n_cut, struct dg_why *why)
 {
-    struct dg_corpus_stats stats;
+    struct dg_corpus_stats stats = {.n_long = 0};
     enum dg_err err = dg_pairs_read(pairs, text, why);
     if (!err)
         err = write_set(ids, setup->tokenizer, &setup->bp, setup->labels, false, true, pairs->list, pairs->n,
@@ -690,6 +690,7 @@ static enum dg_err open_set(const struct dg_setup *setup, const char *text, cons
     if (!err && stats.n_written != pairs->n)
         err = dg_why_set(why, DG_ERR_INVALID, "%s: %zu of its pairs are too long for the network", text,
                          pairs->n - stats.n_written);
+    *n_cut = stats.n_long;
     return err ? err : dg_corpus_open(corpus, ids, &setup->bp, why);
 }
 
@@ -699,11 +700,12 @@ enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *s
     const struct dg_pairs_opts opts = {.len_max = SIZE_MAX, .duplicates = true, .swap = swap,
                                        .labels = setup->labels != NULL, .lines = learns_lines(&setup->bp),
                                        .source_script = DG_SCRIPT_ANY, .target_script = DG_SCRIPT_ANY};
+    size_t n_cut;
     *set = (struct dg_setup_set){.corpus = {.n = 0}};
     dg_pairs_init(&set->pairs, &opts);
     const enum dg_err err = setup->bp.family == DG_FAMILY_ENC
                                 ? dg_setup_open_set_enc(set, setup, path, ids_path, why)
-                                : open_set(setup, path, ids_path, &set->pairs, &set->corpus, why);
+                                : open_set(setup, path, ids_path, &set->pairs, &set->corpus, &n_cut, why);
     if (err)
         dg_setup_close_set(set);
     return err;
@@ -722,7 +724,7 @@ static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_w
     if (!err)
         err = dg_setup_path(dir, "training/dev.bin", ids, why);
     if (!err)
-        err = open_set(setup, text, ids, &setup->dev_pairs, &setup->dev, why);
+        err = open_set(setup, text, ids, &setup->dev_pairs, &setup->dev, &setup->n_dev_cut, why);
     setup->dev_texts = setup->dev_pairs.list;
     return err;
 }

@@ -88,6 +88,7 @@ struct dg_setup {
     struct dg_blueprint bp;
     struct dg_corpus train, dev;
     struct dg_pairs dev_pairs;
+    size_t n_dev_cut;                /* of a language model: held-out ones that are longer than its context and end there */
     const struct dg_pair *dev_texts; /* [dev.n]; NULL of an encoder alone */
     struct dg_tokenizer *tokenizer;
     struct dg_labels *labels; /* of a classifier, of an encoder alone that has some, owned; else NULL */

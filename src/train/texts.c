@@ -139,8 +139,10 @@ static enum dg_err cut_stream(struct writer *w, bool is_last)
         const size_t len = n - at - 1 < most ? n - at - 1 : most;
         err = dg_corpus_out_put(&w->out, ids_of(w) + at, 1, ids_of(w) + at + 1, len);
         at += len;
-        if (w->opts->is_one_each)
+        if (w->opts->is_one_each) {
+            w->stats.n_long += n - 1 > most;
             break;
+        }
     }
     if (is_last) {
         dg_buf_clear(&w->stream);

@@ -98,15 +98,28 @@ static enum dg_err path_of(const struct dg_trainer *t, const char *name, char pa
 
 /* ---- Life ------------------------------------------------------------------------------------------ */
 
+/* The longest held-out example of at most `rows` tokens. Those are judged whole, though what is learned from may be cut
+ * shorter (a language model that is tuned with less than its context). */
+static size_t longest_held(const struct dg_trainer *t, size_t rows)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < t->data.dev->n; i++) {
+        const struct dg_example example = dg_corpus_get(t->data.dev, i);
+        const size_t len = dg_pass_length(&t->params.bp, &example);
+        if (len <= rows && len > longest)
+            longest = len;
+    }
+    return longest;
+}
+
 static enum dg_err make_passes(struct dg_trainer *t, struct dg_why *why)
 {
     const size_t rows = t->opts.part_tokens > t->opts.len_max ? t->opts.part_tokens : t->opts.len_max;
+    const size_t held = longest_held(t, rows), longest = held > t->opts.len_max ? held : t->opts.len_max;
     const struct dg_pass_limits limits = {
         .source_rows = rows,
         .target_rows = rows,
-        .scores = rows * t->opts.len_max / 2 > t->opts.len_max * t->opts.len_max
-                      ? rows * t->opts.len_max / 2
-                      : t->opts.len_max * t->opts.len_max,
+        .scores = rows * t->opts.len_max / 2 > longest * longest ? rows * t->opts.len_max / 2 : longest * longest,
     };
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < t->opts.threads && !err; i++)

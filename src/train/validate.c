@@ -21,6 +21,7 @@ struct losing {
     const struct dg_validate *what;
     struct dg_pass_sums *sums; /* [team size] */
     struct dg_tally *tallies;  /* [team size] of encoders alone */
+    size_t n_left_out;         /* counted by the first member */
 };
 
 static void tally(struct losing *losing, size_t member, size_t n)
@@ -48,7 +49,8 @@ static void measure(void *ctx, size_t member)
             n++;
         }
         const size_t fitting = dg_pass_n_fitting(what->passes[member], examples, n);
-        if (fitting == 0) { /* one that is longer than any of training */
+        if (fitting == 0) { /* no pass has room for it */
+            losing->n_left_out += member == 0;
             i++;
             continue;
         }
@@ -75,8 +77,9 @@ static enum dg_err measure_loss(const struct dg_validate *what, struct dg_valida
         dg_free(tallies);
         return DG_ERR_NOMEM;
     }
-    struct losing losing = {what, sums, tallies};
+    struct losing losing = {what, sums, tallies, 0};
     dg_team_run(what->team, measure, &losing);
+    report->n_left_out = losing.n_left_out;
     for (size_t i = 0; i < n; i++) {
         all.plain += sums[i].plain;
         all.n_losses += sums[i].n_losses;

@@ -46,6 +46,7 @@ struct dg_validate {
 
 struct dg_validate_report {
     double loss; /* -log p for each target token */
+    size_t n_left_out; /* pairs that no pass has room for: the loss says nothing of them */
     double accuracy;   /* of a classifier or an encoder alone: what was found of labels, of masked words, in per cent;
                         * negative: of another network */
     double f1;         /* of an encoder alone: of entities, or of answers' tokens, in per cent; negative: not measured */

@@ -108,6 +108,7 @@ START_TEST(stretches_joined_are_the_texts)
         ck_assert_int_eq(place_make(&place, dir, &opts), DG_OK);
         const struct dg_corpus *c = &place.setup.train;
         ck_assert_uint_gt(c->n, 3);
+        ck_assert_uint_gt(place.setup.n_dev_cut, 0);
         int32_t last = place.setup.bp.eos_id;
         n_tokens[k] = c->n_target_tokens;
         for (size_t i = 0; i < c->n; i++) {
@@ -252,6 +253,50 @@ START_TEST(prompts_are_learned_by_heart_and_answered)
 }
 END_TEST
 
+/* Tuned with less than its context, a model is judged by whole lines all the same, as long as a pass has room for them. */
+START_TEST(held_out_lines_are_judged_whole)
+{
+    static const struct {
+        size_t len_max, part_tokens;
+    } rows[] = {{60, 60}, {8, 60}, {8, 16}};
+    char dirs[2][DG_TMPDIR_CAP];
+    struct place first, place;
+    struct dg_validate_report reports[3];
+    struct dg_setup_opts opts = setup_opts(DG_SETUP_GPT, "", 60);
+    opts.n_dev = 12;
+    dg_tmpdir_make(dirs[0]);
+    dg_tmpdir_make(dirs[1]);
+    ck_assert_int_eq(place_make(&first, dirs[0], &opts), DG_OK);
+    opts.init = first.dir;
+    opts.len_max = 8;
+    ck_assert_int_eq(place_make(&place, dirs[1], &opts), DG_OK);
+    ck_assert_uint_eq(place.setup.bp.lm.context, 60);
+    ck_assert_uint_eq(place.setup.n_dev_cut, 0);
+    size_t n_long = 0;
+    for (size_t i = 0; i < place.setup.dev.n; i++) {
+        const struct dg_example example = dg_corpus_get(&place.setup.dev, i);
+        n_long += dg_pass_length(&place.setup.bp, &example) > 16;
+    }
+    ck_assert_uint_gt(n_long, 0);
+    for (size_t i = 0; i < 3; i++) {
+        struct dg_trainer *trainer;
+        struct dg_trainer_opts t = trainer_opts(&place, rows[i].len_max);
+        t.part_tokens = rows[i].part_tokens;
+        ck_assert_int_eq(trainer_of(&trainer, &place, &t), DG_OK);
+        ck_assert_int_eq(dg_trainer_judge(trainer, &place.setup.dev, place.setup.dev_texts, 0, 1, &reports[i], NULL), DG_OK);
+        dg_trainer_free(trainer);
+    }
+    ck_assert_uint_eq(reports[0].n_left_out, 0);
+    ck_assert_uint_eq(reports[1].n_left_out, 0);
+    ck_assert_uint_eq(reports[2].n_left_out, n_long);
+    ck_assert(fabs(reports[0].loss - reports[1].loss) < 1e-5);
+    dg_setup_close(&place.setup);
+    dg_setup_close(&first.setup);
+    dg_tmpdir_remove(dirs[0]);
+    dg_tmpdir_remove(dirs[1]);
+}
+END_TEST
+
 static bool stop_at(void *ctx)
 {
     uint64_t *left = ctx;
@@ -311,5 +356,5 @@ START_TEST(a_resumed_run_is_the_run)
 END_TEST
 
 DG_UNIT_SLOW(a_line_begins_and_ends_with_the_end_token, stretches_joined_are_the_texts, a_prompt_is_what_a_served_model_reads,
-             long_prompts_are_left_out_or_cut, wrong_forms_are_refused, prompts_are_learned_by_heart_and_answered,
-             a_resumed_run_is_the_run)
+             long_prompts_are_left_out_or_cut, held_out_lines_are_judged_whole, wrong_forms_are_refused,
+             prompts_are_learned_by_heart_and_answered, a_resumed_run_is_the_run)
