@@ -179,12 +179,15 @@ enum dg_label_rule {
     DG_LABELS_NUMBER, /* they are numbers that were learned, as they are */
 };
 
+/* What a pooled head's first matrix goes through. */
+enum dg_pooler { DG_POOLER_TANH, DG_POOLER_RELU /* DistilBERT's */, DG_POOLER_GELU /* ELECTRA's */ };
+
 /* What only encoders without a decoder have (BERT, RoBERTa, DistilBERT). In the blueprint `encoder` is their stack;
  * `decoder` has no layers, and its V is what the head gives: words, labels, 2, or 1 without a head. */
 struct dg_enc {
     enum dg_head head;
     enum dg_activation head_activation; /* WORDS */
-    bool pools_relu;                    /* POOLED: relu (DistilBERT) in place of tanh */
+    enum dg_pooler pooler;              /* POOLED */
     enum dg_label_rule rule;            /* POOLED */
     size_t n_types;                     /* rows of segment embeddings; 0: none. With 2 or more a second text has the second */
     size_t separators;                  /* tokens between two texts: 1, or 2 (RoBERTa) */

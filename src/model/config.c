@@ -274,9 +274,10 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
                         const struct dg_json *generation, const struct dg_json *tokenizer,
                         struct dg_why *why, const char **about)
 {
-    enum { MARIAN, M2M, OURS, FIRST_ENC, FIRST_LM = FIRST_ENC + 3 };
-    static const char *const types[] = {"marian", "m2m_100", "dragoman", "bert",    "roberta", "distilbert",
-                                        "gpt2",   "llama",   "mistral",  "qwen2",   NULL};
+    enum { MARIAN, M2M, OURS, FIRST_ENC, FIRST_LM = FIRST_ENC + DG_CONFIG_ENC_TYPES };
+    static const char *const types[] = {"marian",     "m2m_100",     "dragoman",  "bert",    "roberta",
+                                        "distilbert", "xlm-roberta", "camembert", "electra", "gpt2",
+                                        "llama",      "mistral",     "qwen2",     NULL};
     struct dg_config_fields f = {.object = config, .why = why};
     int type = 0;
     f.err = dg_json_get_choice(config, "model_type", DG_JSON_REQUIRED, types, why, &type);

@@ -23,7 +23,8 @@ static const struct {
     {"ForQuestionAnswering", DG_HEAD_SPANS},  {"Model", DG_HEAD_NONE},
 };
 
-static void read_head(struct dg_config_fields *r, struct dg_blueprint *bp)
+/* What ELECTRA learns first, to tell which words were replaced, nobody asks for here. */
+static void read_head(struct dg_config_fields *r, struct dg_blueprint *bp, bool is_electra)
 {
     const struct dg_json *list = NULL;
     struct dg_span name = DG_SPAN("");
@@ -32,6 +33,9 @@ static void read_head(struct dg_config_fields *r, struct dg_blueprint *bp)
     if (r->err || !list || dg_json_len(list) == 0)
         return;
     r->err = dg_json_string(dg_json_at(list, 0), DG_SPAN("architectures[0]"), r->why, &name);
+    if (!r->err && is_electra && dg_span_ends(name, DG_SPAN("ForPreTraining")))
+        r->err = dg_why_set(r->why, DG_ERR_UNSUPPORTED, "the architecture is %.*s, which tells replaced words; expected a model that "
+                            "was tuned for a task, or the generator, ElectraForMaskedLM", name.len > 80 ? 80 : DG_SPAN_FMT(name));
     for (size_t i = 0; i < sizeof heads / sizeof *heads && !r->err; i++)
         if (dg_span_ends(name, dg_span_cstr(heads[i].end))) {
             bp->enc.head = heads[i].head;
@@ -93,7 +97,7 @@ static void refuse_others(struct dg_config_fields *r)
     dg_config_must(r, "add_cross_attention", false, false);
 }
 
-static void read_bert(struct dg_config_fields *r, struct dg_blueprint *bp, enum dg_config_enc type)
+static void read_bert(struct dg_config_fields *r, struct dg_blueprint *bp, bool is_roberta)
 {
     bp->D = dg_config_need(r, "hidden_size");
     bp->encoder.n_layers = dg_config_need(r, "num_hidden_layers");
@@ -102,11 +106,21 @@ static void read_bert(struct dg_config_fields *r, struct dg_blueprint *bp, enum 
     bp->encoder.V = dg_config_need(r, "vocab_size");
     bp->n_positions = dg_config_need(r, "max_position_embeddings");
     bp->activation = dg_config_activation(r, "hidden_act", DG_ACT_GELU_ERF);
-    bp->norm_epsilon = (float)dg_config_real(r, "layer_norm_eps", type == DG_CONFIG_ENC_BERT ? 1e-12 : 1e-5);
+    bp->norm_epsilon = (float)dg_config_real(r, "layer_norm_eps", is_roberta ? 1e-5 : 1e-12);
     bp->enc.n_types = dg_config_size(r, "type_vocab_size", 2);
-    bp->enc.head_activation = type == DG_CONFIG_ENC_ROBERTA ? DG_ACT_GELU_ERF : bp->activation;
-    bp->enc.separators = type == DG_CONFIG_ENC_ROBERTA ? 2 : 1;
-    bp->position_offset = type == DG_CONFIG_ENC_ROBERTA ? dg_config_size(r, "pad_token_id", 1) + 1 : 0;
+    bp->enc.head_activation = is_roberta ? DG_ACT_GELU_ERF : bp->activation;
+    bp->enc.separators = is_roberta ? 2 : 1;
+    bp->position_offset = is_roberta ? dg_config_size(r, "pad_token_id", 1) + 1 : 0;
+}
+
+static void read_electra(struct dg_config_fields *r, struct dg_blueprint *bp)
+{
+    const size_t width = dg_config_size(r, "embedding_size", 128);
+    if (!r->err && width != bp->D)
+        r->err = dg_why_set(r->why, DG_ERR_UNSUPPORTED, "field 'embedding_size' is %zu, expected %zu as 'hidden_size' is: "
+                            "embeddings that are projected to another width are not known here", width, bp->D);
+    bp->enc.pooler = DG_POOLER_GELU;
+    bp->enc.head_activation = DG_ACT_GELU_ERF;
 }
 
 static void read_distilbert(struct dg_config_fields *r, struct dg_blueprint *bp)
@@ -120,7 +134,7 @@ static void read_distilbert(struct dg_config_fields *r, struct dg_blueprint *bp)
     bp->activation = dg_config_activation(r, "activation", DG_ACT_GELU_ERF);
     bp->norm_epsilon = 1e-12f;
     bp->enc.head_activation = bp->activation;
-    bp->enc.pools_relu = true;
+    bp->enc.pooler = DG_POOLER_RELU;
     bp->enc.separators = 1;
 }
 
@@ -128,15 +142,18 @@ enum dg_err dg_config_enc_read_foreign(struct dg_blueprint *bp, const struct dg_
                                        struct dg_why *why)
 {
     struct dg_config_fields r = {config, why, DG_OK};
+    const bool is_roberta = type == DG_CONFIG_ENC_ROBERTA || type == DG_CONFIG_ENC_XLM_ROBERTA || type == DG_CONFIG_ENC_CAMEMBERT;
     if (type == DG_CONFIG_ENC_DISTILBERT)
         read_distilbert(&r, bp);
     else
-        read_bert(&r, bp, type);
+        read_bert(&r, bp, is_roberta);
+    if (type == DG_CONFIG_ENC_ELECTRA)
+        read_electra(&r, bp);
     bp->positions = DG_POS_LEARNED; /* DistilBERT's sinusoids are stored as others' are */
     bp->norm_place = DG_NORM_POST;
     bp->embedding_norm = true;
     refuse_others(&r);
-    read_head(&r, bp);
+    read_head(&r, bp, type == DG_CONFIG_ENC_ELECTRA);
     read_outputs(&r, bp);
     complete(bp);
     return r.err;
@@ -192,7 +209,7 @@ enum dg_err dg_config_enc_labels(struct dg_labels *labels, struct dg_span config
 
 static const char *const head_names[] = {"none", "words", "pooled", "tokens", "spans", NULL};
 static const char *const rule_names[] = {"one", "each", "number", NULL};
-static const char *const pooler_names[] = {"tanh", "relu", NULL};
+static const char *const pooler_names[] = {"tanh", "relu", "gelu", NULL};
 
 enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json *config, struct dg_why *why)
 {
@@ -205,7 +222,7 @@ enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json
     bp->decoder.V = dg_config_need(&r, "outputs");
     bp->enc.head = (enum dg_head)dg_config_choice(&r, "head", head_names, DG_HEAD_NONE);
     bp->enc.head_activation = dg_config_activation(&r, "head_activation", DG_ACT_GELU_ERF);
-    bp->enc.pools_relu = dg_config_choice(&r, "pooler", pooler_names, 0) == 1;
+    bp->enc.pooler = (enum dg_pooler)dg_config_choice(&r, "pooler", pooler_names, DG_POOLER_TANH);
     bp->enc.rule = (enum dg_label_rule)dg_config_choice(&r, "label_rule", rule_names, DG_LABELS_ONE);
     bp->enc.n_types = dg_config_size(&r, "segments", 0);
     bp->enc.separators = dg_config_size(&r, "separators", 1);
@@ -238,7 +255,7 @@ enum dg_err dg_config_enc_print(const struct dg_blueprint *bp, struct dg_buf *ou
         "  \"norm_kind\": \"%s\",\n  \"norm_epsilon\": %.9g,\n  \"embedding_norm\": %s,\n  \"final_norm\": %s,\n"
         "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n",
         bp->D, bp->encoder.n_layers, bp->encoder.H, bp->encoder.F, bp->encoder.V, bp->decoder.V, dg_head_name(enc->head),
-        dg_activation_name(enc->head_activation), pooler_names[enc->pools_relu], dg_label_rule_name(enc->rule), enc->n_types,
+        dg_activation_name(enc->head_activation), pooler_names[enc->pooler], dg_label_rule_name(enc->rule), enc->n_types,
         enc->separators, dg_config_truth(bp->tie_output), dg_activation_name(bp->activation),
         dg_config_norm_places[bp->norm_place], dg_config_norm_kinds[bp->norm_kind], (double)bp->norm_epsilon,
         dg_config_truth(bp->embedding_norm), dg_config_truth(bp->final_norm), dg_positions_name(bp->positions),

@@ -6,6 +6,8 @@
  *     bert         learned positions, two segments, a tanh pooler
  *     roberta      positions behind pad_token_id + 1, two tokens between texts, a head of its own for labels
  *     distilbert   no segments, a relu pooler
+ *     xlm-roberta, camembert   as roberta, which they are with other words
+ *     electra      as bert where its embeddings are as wide as its layers, with a gelu pooler
  *     dragoman     ours, with "family": "encoder"
  *
  * Which head there is, `architectures` says: ...ForMaskedLM, ...ForSequenceClassification, ...ForTokenClassification,
@@ -20,7 +22,15 @@
 #include "model/blueprint.h"
 #include "model/labels.h"
 
-enum dg_config_enc { DG_CONFIG_ENC_BERT, DG_CONFIG_ENC_ROBERTA, DG_CONFIG_ENC_DISTILBERT };
+enum dg_config_enc {
+    DG_CONFIG_ENC_BERT,
+    DG_CONFIG_ENC_ROBERTA,
+    DG_CONFIG_ENC_DISTILBERT,
+    DG_CONFIG_ENC_XLM_ROBERTA,
+    DG_CONFIG_ENC_CAMEMBERT,
+    DG_CONFIG_ENC_ELECTRA,
+    DG_CONFIG_ENC_TYPES,
+};
 
 /* Everything but the token ids, into a blueprint of defaults. */
 enum dg_err dg_config_enc_read_foreign(struct dg_blueprint *bp, const struct dg_json *config, enum dg_config_enc type,

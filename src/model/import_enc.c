@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* BERT's, RoBERTa's and DistilBERT's tensors under our names. Files of the bare network lack the "bert." before every
- * name; old ones call a norm's gain gamma and its bias beta. What belongs to a head that the configuration does not
- * name is left behind (a pooler beside masked words, the guess whether two sentences follow each other). */
+/* BERT's, RoBERTa's (XLM-RoBERTa's and CamemBERT's are called the same), ELECTRA's and DistilBERT's tensors under our names.
+ * Files of the bare network lack the "bert." before every name; old ones call a norm's gain gamma and its bias beta. What
+ * belongs to a head that the configuration does not name is left behind (a pooler beside masked words, the guess whether
+ * two sentences follow each other). */
 #include "base/map_file.h"
 #include "model/config_enc.h"
 #include "model/import_int.h"
@@ -38,6 +39,9 @@ static const struct row rows[] = {
     {"lm_head.layer_norm", "head.norm", WORDS},
     {"lm_head.decoder", "lm_head", WORDS},
     {"lm_head", "final_logits", WORDS},
+    {"generator_predictions.dense", "head.dense", WORDS},
+    {"generator_predictions.LayerNorm", "head.norm", WORDS},
+    {"generator_lm_head", "lm_head", WORDS},
     {"vocab_transform", "head.dense", WORDS},
     {"vocab_layer_norm", "head.norm", WORDS},
     {"vocab_projector", "lm_head", WORDS},
@@ -99,7 +103,7 @@ static const char *skip_layer(const char *name, char number[8])
 
 static const char *without_prefix(const char *name)
 {
-    static const char *const before[] = {"bert.", "roberta.", "distilbert."};
+    static const char *const before[] = {"bert.", "roberta.", "distilbert.", "electra."};
     for (size_t i = 0; i < sizeof before / sizeof *before; i++)
         if (strncmp(name, before[i], strlen(before[i])) == 0)
             return name + strlen(before[i]);

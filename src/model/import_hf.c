@@ -263,6 +263,26 @@ static enum dg_err add_weights(struct dg_import *import, const char *dir, struct
 
 /* ---- The directory ----------------------------------------------------------------------------- */
 
+/* Encoders count their words as tokenizer.json does: a SentencePiece model beside it has other ids, or lacks the signs. */
+static bool is_other_vocab(const struct dg_import *import, const char *name)
+{
+    static const char *const names[] = {"source.spm", "target.spm", "sentencepiece.bpe.model", "spiece.model", "spm.model",
+                                        "tokenizer.model"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (import->bp.family == DG_FAMILY_ENC && strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static enum dg_err check_vocab(const struct dg_import *import, const char *dir, const char *name, struct dg_why *why)
+{
+    if (!is_other_vocab(import, name) || dg_import_has(dir, "tokenizer.json") || dg_import_has(dir, "vocab.txt") ||
+        dg_import_has(dir, "merges.txt"))
+        return DG_OK;
+    return dg_why_set(why, DG_ERR_NOT_FOUND, "%s has %s, but no tokenizer.json, which has the ids of an encoder's words; in Python, "
+                      "transformers.AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes it", dir, name);
+}
+
 static enum dg_err add_files(struct dg_import *import, const char *dir, struct dg_why *why)
 {
     static const char *const names[] = {
@@ -279,6 +299,9 @@ static enum dg_err add_files(struct dg_import *import, const char *dir, struct d
         if (import->own_config && i < 2)
             continue; /* config.json is printed, generation_config.json in it */
         if (!dg_import_has(dir, names[i]) || (m2m && strcmp(names[i], "vocab.json") == 0))
+            continue;
+        err = check_vocab(import, dir, names[i], why);
+        if (err || is_other_vocab(import, names[i]))
             continue;
         const char *path = dg_import_path(import, dir, names[i]);
         err = path ? dg_import_copy_file(import, names[i], path, why) : DG_ERR_NOMEM;

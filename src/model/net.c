@@ -462,7 +462,7 @@ static void pack_enc(struct packer *packer, const struct dg_enc_weights *w)
     if (dg_tensor_present(&w->dense.weight))
         pack(packer, &net->enc.dense, &w->dense);
     place_norm(packer, &net->enc.norm, &w->dense_norm);
-    net->enc.act = enc->head == DG_HEAD_WORDS ? dg_net_act(enc->head_activation) : enc->pools_relu ? DG_OP_RELU : DG_OP_TANH;
+    net->enc.act = dg_net_head_act(enc);
     place_frequencies(packer);
 }
 
@@ -550,6 +550,15 @@ static bool allocate_layers(struct dg_net *net)
 }
 
 /* ---- The object --------------------------------------------------------------------------------- */
+
+enum dg_op_act dg_net_head_act(const struct dg_enc *enc)
+{
+    if (enc->head == DG_HEAD_WORDS)
+        return dg_net_act(enc->head_activation);
+    return enc->pooler == DG_POOLER_RELU   ? DG_OP_RELU
+           : enc->pooler == DG_POOLER_GELU ? dg_net_act(DG_ACT_GELU_ERF)
+                                           : DG_OP_TANH;
+}
 
 enum dg_op_act dg_net_act(enum dg_activation activation)
 {

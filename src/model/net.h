@@ -93,6 +93,9 @@ const struct dg_kernels *dg_net_kernels(const struct dg_net *net);
 bool dg_net_is_i8(const struct dg_net *net); /* one matrix or more is */
 /* The operation that a blueprint's activation stands for. */
 enum dg_op_act dg_net_act(enum dg_activation activation);
+
+/* What the head of an encoder alone puts behind its first matrix. */
+enum dg_op_act dg_net_head_act(const struct dg_enc *enc);
 size_t dg_net_bytes(const struct dg_net *net); /* memory of the packed weights and tables */
 
 /* The token to give a lane at position 0: the blueprint's start_id, or DG_ID_NONE for "a zero vector". */

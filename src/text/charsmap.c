@@ -101,6 +101,27 @@ struct dg_charsmap_hit dg_charsmap_find(const struct dg_charsmap *map, const uin
     return hit;
 }
 
+struct dg_charsmap_hit dg_charsmap_find_first(const struct dg_charsmap *map, const uint8_t *at, const uint8_t *end)
+{
+    struct dg_charsmap_hit hit = {0};
+    size_t pos = map->n_units ? offset_of(unit_at(map, 0)) : 0;
+    for (const uint8_t *p = at; map->n_units && p < end && *p; p++) {
+        pos ^= *p;
+        if (pos >= map->n_units)
+            break;
+        const uint32_t unit = unit_at(map, pos);
+        if ((unit & 0x800000FF) != *p)
+            break;
+        pos ^= offset_of(unit);
+        if (unit & 0x100) {
+            hit.key_len = (size_t)(p - at) + 1;
+            set_replacement(map, pos, &hit);
+            break;
+        }
+    }
+    return hit;
+}
+
 bool dg_charsmap_touches(const struct dg_charsmap *map, const uint8_t *character, size_t len)
 {
     if (map->n_units == 0)

@@ -40,6 +40,9 @@ enum dg_err dg_charsmap_init(struct dg_charsmap *map, const uint8_t *blob, size_
 struct dg_charsmap_hit dg_charsmap_find(const struct dg_charsmap *map, const uint8_t *at,
                                         const uint8_t *end);
 
+/* The shortest one, as those see it that look at whole characters (subword_charsmap.c); a NUL ends the text. */
+struct dg_charsmap_hit dg_charsmap_find_first(const struct dg_charsmap *map, const uint8_t *at, const uint8_t *end);
+
 /* True when the character is itself a key, or begins one that goes on with an ASCII byte: only then
  * can the map touch it where an ASCII byte follows. */
 bool dg_charsmap_touches(const struct dg_charsmap *map, const uint8_t *character, size_t len);

@@ -31,7 +31,7 @@ size_t dg_subword_memory(const struct dg_subword *subword)
     return sizeof *subword + subword->arena.used + subword->n_places * sizeof *subword->merges +
            subword->n_added * (sizeof *subword->added + sizeof *subword->added_texts + sizeof(uint32_t)) +
            (size_t)subword->size * (sizeof *subword->pieces + 1) + subword->list.n * sizeof(uint32_t) +
-           subword->ids.n_slots * 32;
+           subword->n_scores * sizeof *subword->scores + subword->ids.n_slots * 32;
 }
 
 struct dg_span dg_subword_piece(const struct dg_subword *subword, int32_t id)
@@ -86,6 +86,7 @@ struct dg_subword_work *dg_subword_work_new(void)
     struct dg_subword_work *work = dg_xcalloc(1, sizeof *work);
     dg_subword_stretch_init(&work->now);
     dg_subword_stretch_init(&work->next);
+    dg_subword_stretch_init(&work->normal);
     return work;
 }
 
@@ -95,11 +96,13 @@ void dg_subword_work_free(struct dg_subword_work *work)
         return;
     dg_subword_stretch_deinit(&work->now);
     dg_subword_stretch_deinit(&work->next);
+    dg_subword_stretch_deinit(&work->normal);
     dg_free(work->out.list);
     dg_free(work->texts[0].list);
     dg_free(work->texts[1].list);
     dg_free(work->symbols);
     dg_free(work->heap);
+    dg_free(work->cells);
     dg_free(work);
 }
 
@@ -140,6 +143,7 @@ enum dg_err dg_subword_put(struct dg_subword_work *work, int32_t id, size_t begi
 static enum dg_err put_word(const struct dg_subword *subword, struct dg_subword_work *work, size_t begin, size_t end)
 {
     enum dg_err err = subword->is_wordpiece ? dg_wordpiece_put(subword, work, begin, end)
+                      : subword->is_unigram ? dg_unigram_put(subword, work, begin, end)
                                             : dg_subword_merge_word(subword, work, begin, end);
     work->word++;
     return err;
@@ -248,18 +252,29 @@ static enum dg_err put_added(struct dg_subword_work *work, const struct dg_subwo
     return err;
 }
 
-/* The changed stretch: added tokens that are looked for there, and words. */
-static enum dg_err put_stretch(const struct dg_subword *subword, struct dg_subword_work *work, unsigned how)
+/* A part of the normalised stretch in which there are only words. */
+static enum dg_err put_part(const struct dg_subword *subword, struct dg_subword_work *work, size_t begin, size_t end,
+                            bool is_first)
+{
+    enum dg_err err = dg_subword_change_part(subword, work, begin, end, is_first);
+    return err ? err : cut(subword, work, 0, 0, work->now.text.len);
+}
+
+/* The normalised stretch: added tokens that are looked for there, and what stands between them. */
+static enum dg_err put_stretch(const struct dg_subword *subword, struct dg_subword_work *work, unsigned how, bool is_first)
 {
     enum dg_err err = DG_OK;
-    for (size_t at = 0; at < work->now.text.len && !err;) {
-        const struct dg_span text = dg_buf_span(&work->now.text);
+    const struct dg_subword_stretch normal = work->now;
+    work->now = work->normal;
+    work->normal = normal;
+    for (size_t at = 0; at < work->normal.text.len && !err;) {
+        const struct dg_span text = dg_buf_span(&work->normal.text);
         size_t begin = text.len, end = text.len;
         const struct dg_subword_added *added = next_added(subword, text, at, true, how, &begin, &end);
         if (begin > at)
-            err = cut(subword, work, 0, at, begin);
+            err = put_part(subword, work, at, begin, is_first && at == 0);
         if (added && !err)
-            err = put_added(work, added, work->now.from[begin], work->now.to[end - 1]);
+            err = put_added(work, added, work->normal.from[begin], work->normal.to[end - 1]);
         at = end;
     }
     return err;
@@ -269,7 +284,7 @@ static enum dg_err put_text(const struct dg_subword *subword, struct dg_subword_
                             size_t begin, size_t end, unsigned how)
 {
     enum dg_err err = dg_subword_change_all(subword, work, text, begin, end);
-    return err ? err : put_stretch(subword, work, how);
+    return err ? err : put_stretch(subword, work, how, begin == 0);
 }
 
 /* ---- One text ---------------------------------------------------------------------------------------- */

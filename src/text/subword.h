@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Tokenizers as Hugging Face has them: what language models and encoders come with. Three kinds of one thing:
+/* Tokenizers as Hugging Face has them: what language models and encoders come with. Four kinds of one thing:
  *
  *     byte level   GPT-2, Llama 3, Qwen2, RoBERTa: text is cut into words by a pattern, words into bytes, bytes are merged
  *     characters   Llama 2, Mistral: spaces become U+2581, characters are merged, what has no token falls apart
  *                  into bytes (<0x0A>)
  *     WordPiece    BERT, DistilBERT: text is cleaned, cut at spaces and punctuation, and of words the longest known
  *                  pieces are taken from left to right ("play", "##ing")
+ *     Unigram      XLM-RoBERTa, CamemBERT, ALBERT: SentencePiece's models in this form: text goes through a table of
+ *                  replacements, spaces become U+2581, and words are laid out in the pieces of the highest score
  *
  * Read from a directory's tokenizer.json; or from what was there before that file, vocab.json with merges.txt (GPT-2,
  * RoBERTa) or vocab.txt with tokenizer_config.json (BERT):
@@ -18,9 +20,10 @@
  *     dg_subword_stream_init(&stream, subword, 1 << 20);                          ids to text, as they come
  *
  * Understood are: the patterns of GPT-2, Llama 3 and Qwen2, which are scanners of our own over Unicode's categories;
- * digits apart; Metaspace; prepending, replacing, NFC and its like; BERT's cleaning, cutting and small letters; added and
- * special tokens; byte fallback; templates of one text and of two. Whatever else the file asks for is refused by name,
- * because a text that is cut in another way than in training is read badly without anybody noticing.
+ * digits apart; Metaspace; prepending, replacing, stripping, NFC and its like; SentencePiece's tables of replacements;
+ * BERT's cleaning, cutting and small letters; added and special tokens; byte fallback; templates of one text and of two.
+ * Whatever else the file asks for is refused by name, because a text that is cut in another way than in training is read
+ * badly without anybody noticing.
  *
  * The tokenizer is immutable and shared by threads; works and streams belong to one thread at a time. */
 #ifndef DG_TEXT_SUBWORD_H

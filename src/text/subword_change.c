@@ -11,6 +11,7 @@
 #include "text/subword_int.h"
 
 #include "base/mem.h"
+#include "text/utf8_char.h"
 
 #include <string.h>
 #include <unicode/uchar.h>
@@ -237,6 +238,70 @@ static enum dg_err change_characters(struct dg_subword_work *work, enum dg_subwo
     return err ? err : put_part(&work->next, &work->now, done, text.len);
 }
 
+/* ---- SentencePiece's changes --------------------------------------------------------------------------- */
+
+static bool is_white(struct dg_span text, size_t at, size_t *len)
+{
+    uint32_t cp = 0;
+    *len = dg_utf8_decode(text, at, &cp);
+    return *len && u_isUWhiteSpace((UChar32)cp);
+}
+
+static size_t step_back(struct dg_span text, size_t at)
+{
+    do
+        at--;
+    while (at > 0 && dg_utf8_char_is_trail((uint8_t)text.ptr[at]));
+    return at;
+}
+
+static enum dg_err strip(struct dg_subword_work *work, bool left, bool right)
+{
+    const struct dg_span text = dg_buf_span(&work->now.text);
+    size_t begin = 0, end = text.len, len;
+    while (left && begin < end && is_white(text, begin, &len))
+        begin += len;
+    while (right && end > begin && is_white(text, step_back(text, end), &len))
+        end = step_back(text, end);
+    return put_part(&work->next, &work->now, begin, end);
+}
+
+static enum dg_err squeeze(struct dg_subword_work *work, struct dg_span to)
+{
+    const struct dg_span text = dg_buf_span(&work->now.text);
+    enum dg_err err = DG_OK;
+    size_t done = 0;
+    for (size_t at = 0, end; at < text.len && !err; at = end) {
+        for (end = at; end < text.len && text.ptr[end] == ' ';)
+            end++;
+        if (end - at > 1) {
+            err = put_part(&work->next, &work->now, done, at);
+            if (!err)
+                err = dg_subword_change_put(work, to, at, end);
+            done = end;
+        }
+        end += end == at;
+    }
+    return err ? err : put_part(&work->next, &work->now, done, text.len);
+}
+
+static enum dg_err mark_words(struct dg_subword_work *work, struct dg_span mark)
+{
+    const struct dg_span text = dg_buf_span(&work->now.text);
+    enum dg_err err = DG_OK;
+    for (size_t at = 0, end, len; at < text.len && !err; at = end) {
+        for (; is_white(text, at, &len); at += len)
+            ;
+        for (end = at; end < text.len && !is_white(text, end, &len); end += len)
+            ;
+        if (end > at && !dg_span_starts(dg_span_sub(text, at, end - at), mark))
+            err = put_bytes(&work->next, mark.ptr, mark.len, work->now.from[at], work->now.from[at]);
+        if (!err)
+            err = put_part(&work->next, &work->now, at, end);
+    }
+    return err;
+}
+
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
 static enum dg_err change(struct dg_subword_work *work, const struct dg_subword_changing *how, bool is_first)
@@ -271,6 +336,18 @@ static enum dg_err change(struct dg_subword_work *work, const struct dg_subword_
     case DG_SUBWORD_LOWERCASE:
         err = change_characters(work, how->kind);
         break;
+    case DG_SUBWORD_CHARSMAP:
+        err = dg_subword_charsmap_change(work, &how->map);
+        break;
+    case DG_SUBWORD_STRIP:
+        err = strip(work, how->left, how->right);
+        break;
+    case DG_SUBWORD_SQUEEZE:
+        err = squeeze(work, how->to);
+        break;
+    case DG_SUBWORD_MARK_WORDS:
+        err = mark_words(work, how->to);
+        break;
     }
     const struct dg_subword_stretch before = work->now;
     work->now = work->next;
@@ -283,7 +360,7 @@ static enum dg_err fill(struct dg_subword_work *work, struct dg_span text, size_
 {
     const size_t most = (end - begin) * GROWTH_MAX + GROWTH_MORE;
     dg_buf_clear(&work->now.text);
-    work->now.text.max = work->next.text.max = most < DG_SUBWORD_TEXT_MAX ? most : DG_SUBWORD_TEXT_MAX;
+    work->now.text.max = work->next.text.max = work->normal.text.max = most < DG_SUBWORD_TEXT_MAX ? most : DG_SUBWORD_TEXT_MAX;
     enum dg_err err = reserve(&work->now, end - begin);
     for (size_t at = begin, len; at < end && !err; at += len) { /* every byte comes from its character */
         uint32_t cp;
@@ -297,19 +374,36 @@ enum dg_err dg_subword_change_all(const struct dg_subword *subword, struct dg_su
                                   size_t begin, size_t end)
 {
     enum dg_err err = fill(work, text, begin, end);
-    for (size_t i = 0; i < subword->n_changes && !err && work->now.text.len; i++)
+    for (size_t i = 0; i < subword->n_normal && !err && work->now.text.len; i++)
         err = change(work, &subword->changes[i], begin == 0);
     return err;
+}
+
+enum dg_err dg_subword_change_part(const struct dg_subword *subword, struct dg_subword_work *work, size_t begin, size_t end,
+                                   bool is_first)
+{
+    dg_buf_clear(&work->now.text);
+    enum dg_err err = put_part(&work->now, &work->normal, begin, end);
+    for (size_t i = subword->n_normal; i < subword->n_changes && !err && work->now.text.len; i++)
+        err = change(work, &subword->changes[i], is_first);
+    return err;
+}
+
+enum dg_err dg_subword_change_put(struct dg_subword_work *work, struct dg_span to, size_t begin, size_t end)
+{
+    return put_bytes(&work->next, to.ptr, to.len, work->now.from[begin], work->now.to[end - 1]);
+}
+
+enum dg_err dg_subword_change_keep(struct dg_subword_work *work, size_t begin, size_t end)
+{
+    return put_part(&work->next, &work->now, begin, end);
 }
 
 enum dg_err dg_subword_change_added(struct dg_subword *subword, struct dg_subword_work *work, struct dg_span text,
                                     struct dg_span *changed)
 {
     enum dg_err err = fill(work, text, 0, text.len);
-    for (size_t i = 0; i < subword->n_changes && !err && work->now.text.len; i++) {
-        const enum dg_subword_change kind = subword->changes[i].kind;
-        if (kind != DG_SUBWORD_PREPEND_FIRST && kind != DG_SUBWORD_PREPEND_NEW)
-            err = change(work, &subword->changes[i], true);
-    }
+    for (size_t i = 0; i < subword->n_normal && !err && work->now.text.len; i++)
+        err = change(work, &subword->changes[i], true);
     return err ? err : dg_subword_keep(subword, dg_buf_span(&work->now.text), changed);
 }

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "text/charsmap.h"
 #include "text/prefixes.h"
 #include "text/subword.h"
 
@@ -36,6 +37,10 @@ enum dg_subword_change {
     DG_SUBWORD_DROP_ACCENTS,  /* no marks that take no room (Mn) */
     DG_SUBWORD_DROP_MARKS,    /* no marks at all (M) */
     DG_SUBWORD_LOWERCASE,
+    DG_SUBWORD_CHARSMAP,      /* by a SentencePiece model's own table */
+    DG_SUBWORD_STRIP,         /* no white space at its beginning, at its end */
+    DG_SUBWORD_SQUEEZE,       /* two spaces or more become `to` */
+    DG_SUBWORD_MARK_WORDS,    /* what stands between white space, `to` before each that does not begin so */
 };
 
 /* How it is cut. */
@@ -51,6 +56,8 @@ enum dg_subword_cut {
 struct dg_subword_changing {
     enum dg_subword_change kind;
     struct dg_span from, to; /* in the tokenizer's arena */
+    struct dg_charsmap map;  /* likewise */
+    bool left, right;        /* where it strips */
 };
 
 struct dg_subword_cutting {
@@ -100,6 +107,8 @@ struct dg_subword {
     struct dg_subword_changing changes[DG_SUBWORD_STEPS_MAX];
     struct dg_subword_cutting cuts[DG_SUBWORD_STEPS_MAX];
     size_t n_changes, n_cuts;
+    size_t n_normal;        /* of the changes: the normaliser's; the others are the pre-tokenizer's, made of each part between
+                             * added tokens */
     struct dg_subword_added *added; /* owned; [n_added] */
     size_t n_added;
     struct dg_span *added_texts;    /* owned; [n_added] what is looked for: what a normalised text has of it */
@@ -107,8 +116,8 @@ struct dg_subword {
     bool begins_added[2][256]; /* bytes that begin an added token: as written, and after normalisation */
     struct dg_subword_template single, pair;
     struct dg_arena arena; /* all strings */
-    /* BPE */
-    struct dg_subword_merge *merges; /* owned; [n_places], a power of two; NULL: WordPiece */
+    /* BPE; byte_ids and falls_apart of unigrams too */
+    struct dg_subword_merge *merges; /* owned; [n_places], a power of two; else NULL */
     size_t n_places;
     int32_t byte_ids[256]; /* -1: none */
     bool is_byte_level, falls_apart, fuses_unk, takes_whole;
@@ -119,8 +128,13 @@ struct dg_subword {
     bool tidies;                   /* no space before punctuation in a decoded text */
     struct dg_span prefix, joint;  /* of pieces inside a word: of the model's, and in decoding */
     size_t word_max;               /* characters; longer ones are unknown */
-    struct dg_prefixes list;       /* over the vocabulary */
+    struct dg_prefixes list;       /* over the vocabulary; a unigram model's too, without its signs */
     struct dg_prefixes_walk inner; /* the list after `prefix` */
+    /* Unigram */
+    bool is_unigram;
+    double *scores;   /* owned; [n_scores] of the model's own vocabulary */
+    uint32_t n_scores;
+    double unk_score;
 };
 
 /* ---- Encoding -------------------------------------------------------------------------------------- */
@@ -138,6 +152,13 @@ struct dg_subword_symbol {
     uint32_t left, right;
 };
 
+/* The best way over a word's beginning that ends here: its last piece, and where that begins (unigram.c). */
+struct dg_subword_cell {
+    double score;
+    uint32_t from, next; /* next: where the chosen way goes on from here */
+    int32_t id;
+};
+
 struct dg_subword_tokens {
     struct dg_subword_token *list; /* owned */
     size_t n, cap;
@@ -150,7 +171,10 @@ struct dg_subword_work {
     size_t n_symbols, symbols_cap;
     uint64_t *heap; /* owned; rank << 32 | place */
     size_t n_heap, heap_cap;
+    struct dg_subword_cell *cells; /* owned */
+    size_t cells_cap;
     struct dg_subword_stretch now, next;
+    struct dg_subword_stretch normal; /* what the normaliser made, of which `now` is a part */
 };
 
 /* Room for `n` items of `size`. */
@@ -159,14 +183,26 @@ enum dg_err dg_subword_grow(void **items, size_t *cap, size_t n, size_t size) DG
 /* A token of [begin, end) of the text. */
 enum dg_err dg_subword_put(struct dg_subword_work *work, int32_t id, size_t begin, size_t end) DG_MUST_CHECK;
 
-/* subword_change.c: [begin, end) of `text` into work->now, changed as the tokenizer wants it. */
+/* subword_change.c: [begin, end) of `text` into work->now, changed as the tokenizer's normaliser wants it; and a part of
+ * work->normal into work->now, changed as its pre-tokenizer does. */
 void dg_subword_stretch_init(struct dg_subword_stretch *stretch);
 void dg_subword_stretch_deinit(struct dg_subword_stretch *stretch);
 enum dg_err dg_subword_change_all(const struct dg_subword *subword, struct dg_subword_work *work, struct dg_span text,
                                   size_t begin, size_t end) DG_MUST_CHECK;
 
-/* What of an added token stands in texts that were changed; in the tokenizer's arena. Not what the pre-tokenizer puts before
- * a text: that is for words. */
+enum dg_err dg_subword_change_part(const struct dg_subword *subword, struct dg_subword_work *work, size_t begin, size_t end,
+                                   bool is_first) DG_MUST_CHECK;
+
+/* Appends to work->next: a text in place of [begin, end) of work->now, or that as it is. */
+enum dg_err dg_subword_change_put(struct dg_subword_work *work, struct dg_span to, size_t begin, size_t end) DG_MUST_CHECK;
+enum dg_err dg_subword_change_keep(struct dg_subword_work *work, size_t begin, size_t end) DG_MUST_CHECK;
+
+/* subword_charsmap.c: work->now by the table into work->next; and a normaliser's table. */
+enum dg_err dg_subword_charsmap_change(struct dg_subword_work *work, const struct dg_charsmap *map) DG_MUST_CHECK;
+enum dg_err dg_subword_read_charsmap(struct dg_subword *subword, const struct dg_json *step, struct dg_why *why,
+                                     struct dg_charsmap *map) DG_MUST_CHECK;
+
+/* What of an added token stands in texts that were normalised; in the tokenizer's arena. */
 enum dg_err dg_subword_change_added(struct dg_subword *subword, struct dg_subword_work *work, struct dg_span text,
                                     struct dg_span *changed) DG_MUST_CHECK;
 
@@ -174,11 +210,16 @@ enum dg_err dg_subword_change_added(struct dg_subword *subword, struct dg_subwor
  * *is_dropped: it is no part of the text but what stands between. */
 size_t dg_subword_cut(const struct dg_subword_cutting *how, struct dg_span text, size_t at, bool *is_dropped);
 
-/* The tokens of a word, [begin, end) of work->now (subword_bpe.c, wordpiece.c). */
+/* The tokens of a word, [begin, end) of work->now (subword_bpe.c, wordpiece.c, unigram.c). */
 enum dg_err dg_subword_merge_word(const struct dg_subword *subword, struct dg_subword_work *work, size_t begin,
                                   size_t end) DG_MUST_CHECK;
 enum dg_err dg_wordpiece_put(const struct dg_subword *subword, struct dg_subword_work *work, size_t begin,
                              size_t end) DG_MUST_CHECK;
+enum dg_err dg_unigram_put(const struct dg_subword *subword, struct dg_subword_work *work, size_t begin,
+                           size_t end) DG_MUST_CHECK;
+
+/* An id of the model's own vocabulary that is no sign. */
+bool dg_unigram_is_piece(const struct dg_subword *subword, int32_t id);
 
 /* GPT-2's letters for bytes: a code point for each byte, and back (-1: it stands for none). */
 uint32_t dg_subword_letter(uint8_t byte);

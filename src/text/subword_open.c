@@ -111,13 +111,27 @@ static enum dg_err read_replace(struct dg_subword *subword, const struct dg_json
 {
     struct dg_subword_changing change = {.kind = DG_SUBWORD_REPLACE};
     const struct dg_json *pattern = NULL;
+    struct dg_span regex;
     enum dg_err err = dg_json_get_object(step, "pattern", DG_JSON_REQUIRED, why, &pattern);
-    if (!err && !dg_json_get(pattern, "String"))
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "a replacement by pattern is not known here, only of a String");
     if (!err)
+        err = dg_subword_text_of(pattern, "Regex", why, &regex);
+    if (!err && regex.len && !dg_span_eq(regex, DG_SPAN(" {2,}")))
+        return dg_subword_refuse(why, "a replacement by the pattern", regex);
+    if (!err && regex.len)
+        change.kind = DG_SUBWORD_SQUEEZE;
+    else if (!err)
         err = dg_subword_keep_short(subword, pattern, "String", false, why, &change.from);
     if (!err)
         err = dg_subword_keep_short(subword, step, "content", true, why, &change.to);
+    return err ? err : add_change(subword, change, why);
+}
+
+static enum dg_err read_strip(struct dg_subword *subword, const struct dg_json *step, struct dg_why *why)
+{
+    struct dg_subword_changing change = {.kind = DG_SUBWORD_STRIP};
+    enum dg_err err = dg_json_get_bool(step, "strip_left", DG_JSON_REQUIRED, why, &change.left);
+    if (!err)
+        err = dg_json_get_bool(step, "strip_right", DG_JSON_REQUIRED, why, &change.right);
     return err ? err : add_change(subword, change, why);
 }
 
@@ -176,6 +190,13 @@ static enum dg_err read_normalizer(struct dg_subword *subword, const struct dg_j
         return read_bert(subword, step, why);
     if (dg_span_eq(type, DG_SPAN("Replace")))
         return read_replace(subword, step, why);
+    if (dg_span_eq(type, DG_SPAN("Strip")))
+        return read_strip(subword, step, why);
+    if (dg_span_eq(type, DG_SPAN("Precompiled"))) {
+        change.kind = DG_SUBWORD_CHARSMAP;
+        enum dg_err err = dg_subword_read_charsmap(subword, step, why, &change.map);
+        return err ? err : add_change(subword, change, why);
+    }
     if (dg_span_eq(type, DG_SPAN("Prepend"))) {
         enum dg_err err = dg_subword_keep_short(subword, step, "prepend", false, why, &change.from);
         return err ? err : add_change(subword, change, why);
@@ -237,6 +258,17 @@ static enum dg_err read_split(struct dg_subword *subword, const struct dg_json *
     return dg_subword_refuse(why, "splitting by the pattern", regex);
 }
 
+/* Behind white space that is dropped every word gets its mark; to cut before marks is then to cut where the space was. */
+static enum dg_err add_marks(struct dg_subword *subword, struct dg_span mark, bool is_usual, struct dg_why *why)
+{
+    if (subword->n_cuts != 1 || subword->cuts[0].kind != DG_SUBWORD_CUT_SPACES || !is_usual)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "Metaspace is known here as the first step of the pre-tokenizer, or behind "
+                          "WhitespaceSplit if it splits and always puts its mark before");
+    subword->n_cuts = 0;
+    enum dg_err err = add_change(subword, (struct dg_subword_changing){.kind = DG_SUBWORD_MARK_WORDS, .to = mark}, why);
+    return err ? err : add_cut(subword, (struct dg_subword_cutting){.kind = DG_SUBWORD_CUT_BEFORE, .mark = mark}, why);
+}
+
 static enum dg_err read_metaspace(struct dg_subword *subword, const struct dg_json *step, struct dg_why *why)
 {
     static const char *const schemes[] = {"always", "first", "never", NULL};
@@ -251,6 +283,8 @@ static enum dg_err read_metaspace(struct dg_subword *subword, const struct dg_js
         err = dg_json_get_choice(step, "prepend_scheme", DG_JSON_OPTIONAL, schemes, why, &scheme);
     if (!err)
         err = dg_json_get_bool(step, "split", DG_JSON_OPTIONAL, why, &cuts);
+    if (!err && subword->n_cuts)
+        return add_marks(subword, change.to, cuts && scheme == 0, why);
     if (!err)
         err = add_change(subword, change, why);
     if (!err && scheme != 2)
@@ -560,12 +594,14 @@ static enum dg_err read_tokenizer(struct dg_subword *subword, const struct dg_js
         err = dg_json_get_array(root, "added_tokens", DG_JSON_OPTIONAL, why, &added);
     if (!err)
         err = read_steps(subword, dg_json_get(root, "normalizer"), "normalizers", read_normalizer, why);
+    subword->n_normal = subword->n_changes;
     if (!err)
         err = read_steps(subword, dg_json_get(root, "pre_tokenizer"), "pretokenizers", read_pre_tokenizer, why);
     if (!err)
         err = dg_subword_read_model(subword, model, added, why);
-    if (!err && subword->is_wordpiece && subword->is_byte_level)
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "WordPiece behind the pre-tokenizer ByteLevel is not known here");
+    if (!err && (subword->is_wordpiece || subword->is_unigram) && subword->is_byte_level)
+        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s behind the pre-tokenizer ByteLevel is not known here",
+                         subword->is_unigram ? "Unigram" : "WordPiece");
     if (!err)
         err = read_steps(subword, dg_json_get(root, "post_processor"), "processors", read_post_processor, why);
     return err ? err : read_steps(subword, dg_json_get(root, "decoder"), "decoders", read_decoder, why);
@@ -612,6 +648,7 @@ static enum dg_err read_lines(struct dg_subword *subword, struct dg_span lines, 
     }
     if (!err)
         err = add_bert(subword, &habits, why);
+    subword->n_normal = subword->n_changes;
     if (!err)
         err = add_cut(subword, (struct dg_subword_cutting){.kind = DG_SUBWORD_CUT_BERT}, why);
     if (!err)
@@ -719,6 +756,7 @@ void dg_subword_close(struct dg_subword *subword)
     dg_free(subword->pieces);
     dg_free(subword->kinds);
     dg_free(subword->merges);
+    dg_free(subword->scores);
     dg_free(subword->added);
     dg_free(subword->added_texts);
     dg_free(subword);

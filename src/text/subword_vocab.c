@@ -16,6 +16,8 @@ enum {
     MERGES_MAX = 1 << 22,
 };
 
+static const double SCORE_MAX = 1e30, UNK_PENALTY = 10.0;
+
 /* ---- Vocabulary ------------------------------------------------------------------------------------ */
 
 /* The kind of a token that the vocabulary has: <0x0A> is a byte where characters fall apart. */
@@ -55,24 +57,19 @@ static enum dg_err put_piece(struct dg_subword *subword, struct dg_span piece, i
     return DG_OK;
 }
 
-/* One more than the largest id of the vocabulary and the added tokens. */
-static enum dg_err find_size(const struct dg_json *vocab, const struct dg_json *added, struct dg_why *why, size_t *size)
+/* As many tokens as there are, and so many ids that nobody has. */
+static enum dg_err count(size_t n_vocab, const struct dg_json *added, struct dg_why *why, size_t *n)
 {
-    const size_t n = dg_json_len(vocab) + dg_json_len(added);
-    struct dg_json_iter iter = dg_json_iter(vocab);
-    const struct dg_json *value;
-    struct dg_span key;
-    int64_t id = 0;
+    *n = n_vocab + dg_json_len(added);
+    return n_vocab && *n <= DG_SUBWORD_TOKENS_MAX
+               ? DG_OK
+               : dg_why_set(why, DG_ERR_LIMIT, "the vocabulary has %zu tokens, expected 1 to %d", *n, DG_SUBWORD_TOKENS_MAX);
+}
+
+static enum dg_err grow_by_added(const struct dg_json *added, size_t n, struct dg_why *why, size_t *size)
+{
     enum dg_err err = DG_OK;
-    if (dg_json_len(vocab) == 0 || n > DG_SUBWORD_TOKENS_MAX)
-        return dg_why_set(why, DG_ERR_LIMIT, "the vocabulary has %zu tokens, expected 1 to %d", n,
-                          DG_SUBWORD_TOKENS_MAX);
-    *size = 0;
-    while (!err && dg_json_next(&iter, &key, &value)) {
-        err = dg_json_int(value, key, 0, (int64_t)n + DG_SUBWORD_HOLES_MAX - 1, why, &id);
-        if (!err && (size_t)id >= *size)
-            *size = (size_t)id + 1;
-    }
+    int64_t id = 0;
     for (size_t i = 0; !err && i < dg_json_len(added); i++) {
         err = dg_json_get_int(dg_json_at(added, i), "id", DG_JSON_REQUIRED, 0, (int64_t)n + DG_SUBWORD_HOLES_MAX - 1,
                               why, &id);
@@ -80,6 +77,24 @@ static enum dg_err find_size(const struct dg_json *vocab, const struct dg_json *
             *size = (size_t)id + 1;
     }
     return err;
+}
+
+/* One more than the largest id of the vocabulary and the added tokens. */
+static enum dg_err find_size(const struct dg_json *vocab, const struct dg_json *added, struct dg_why *why, size_t *size)
+{
+    size_t n = 0;
+    struct dg_json_iter iter = dg_json_iter(vocab);
+    const struct dg_json *value;
+    struct dg_span key;
+    int64_t id = 0;
+    enum dg_err err = count(dg_json_len(vocab), added, why, &n);
+    *size = 0;
+    while (!err && dg_json_next(&iter, &key, &value)) {
+        err = dg_json_int(value, key, 0, (int64_t)n + DG_SUBWORD_HOLES_MAX - 1, why, &id);
+        if (!err && (size_t)id >= *size)
+            *size = (size_t)id + 1;
+    }
+    return err ? err : grow_by_added(added, n, why, size);
 }
 
 /* At byte level every byte has a token, so that every text can be said. */
@@ -315,6 +330,73 @@ static enum dg_err read_wordpiece(struct dg_subword *subword, const struct dg_js
     return err ? err : make_list(subword, why);
 }
 
+/* ---- Unigrams ---------------------------------------------------------------------------------------- */
+
+/* ["piece", -3.5] */
+static enum dg_err read_scored(struct dg_subword *subword, const struct dg_json *item, size_t id, struct dg_why *why)
+{
+    struct dg_span piece;
+    if (dg_json_type(item) != DG_JSON_ARRAY || dg_json_len(item) != 2)
+        return dg_why_set(why, DG_ERR_FORMAT, "field 'vocab[%zu]' is %s, expected a piece and its score", id,
+                          dg_json_type(item) == DG_JSON_ARRAY ? "an array of another length" : dg_json_type_name(dg_json_type(item)));
+    enum dg_err err = dg_json_at_string(item, "vocab[...]", 0, why, &piece);
+    if (!err)
+        err = dg_json_real(dg_json_at(item, 1), DG_SPAN("vocab[...][1]"), -SCORE_MAX, SCORE_MAX, why, &subword->scores[id]);
+    return err ? err : put_piece(subword, piece, (int64_t)id, why);
+}
+
+static enum dg_err read_scores(struct dg_subword *subword, const struct dg_json *vocab, const struct dg_json *added,
+                               struct dg_why *why)
+{
+    size_t n = 0, size = dg_json_len(vocab);
+    double least = SCORE_MAX;
+    enum dg_err err = count(size, added, why, &n);
+    if (!err)
+        err = grow_by_added(added, n, why, &size);
+    if (!err)
+        err = make_vocab(subword, size);
+    if (err)
+        return err;
+    subword->n_scores = (uint32_t)dg_json_len(vocab);
+    subword->scores = dg_try_calloc(subword->n_scores, sizeof *subword->scores);
+    if (!subword->scores)
+        return DG_ERR_NOMEM;
+    for (uint32_t id = 0; id < subword->n_scores && !err; id++) {
+        err = read_scored(subword, dg_json_at(vocab, id), id, why);
+        least = subword->scores[id] < least ? subword->scores[id] : least;
+    }
+    subword->unk_score = least - UNK_PENALTY;
+    return err;
+}
+
+/* The pieces are listed once it is known which of them are signs (dg_subword_read_model). */
+static enum dg_err read_unigram(struct dg_subword *subword, const struct dg_json *model, const struct dg_json *added,
+                                struct dg_why *why)
+{
+    const struct dg_json *vocab = NULL;
+    int64_t unk = 0;
+    subword->is_unigram = true;
+    enum dg_err err = dg_json_get_array(model, "vocab", DG_JSON_REQUIRED, why, &vocab);
+    if (!err)
+        err = dg_json_get_bool(model, "byte_fallback", DG_JSON_OPTIONAL, why, &subword->falls_apart);
+    if (!err)
+        err = read_scores(subword, vocab, added, why);
+    if (!err)
+        err = dg_json_get_int(model, "unk_id", DG_JSON_REQUIRED, 0, (int64_t)subword->n_scores - 1, why, &unk);
+    subword->unk = (int32_t)unk;
+    return err;
+}
+
+static enum dg_err list_pieces(struct dg_subword *subword)
+{
+    uint32_t *order = dg_try_calloc(subword->n_scores, sizeof *order);
+    size_t n = 0;
+    for (uint32_t id = 0; order && id < subword->n_scores; id++)
+        if (dg_unigram_is_piece(subword, (int32_t)id))
+            order[n++] = id;
+    return order ? dg_prefixes_init(&subword->list, subword->pieces, order, n) : DG_ERR_NOMEM;
+}
+
 /* Files older than the field 'type' tell their kind by what they have. */
 static enum dg_err read_kind(struct dg_subword *subword, const struct dg_json *model, const struct dg_json *added,
                              struct dg_why *why)
@@ -324,11 +406,15 @@ static enum dg_err read_kind(struct dg_subword *subword, const struct dg_json *m
     if (err)
         return err;
     if (type.len == 0)
-        type = dg_json_get(model, "merges") ? DG_SPAN("BPE") : DG_SPAN("WordPiece");
+        type = dg_json_get(model, "merges")                                      ? DG_SPAN("BPE")
+               : dg_json_type(dg_json_get(model, "vocab")) == DG_JSON_ARRAY ? DG_SPAN("Unigram")
+                                                                            : DG_SPAN("WordPiece");
     if (dg_span_eq(type, DG_SPAN("BPE")))
         return read_bpe(subword, model, added, why);
     if (dg_span_eq(type, DG_SPAN("WordPiece")))
         return read_wordpiece(subword, model, added, why);
+    if (dg_span_eq(type, DG_SPAN("Unigram")))
+        return read_unigram(subword, model, added, why);
     return dg_subword_refuse(why, "a model of the type", type);
 }
 
@@ -425,6 +511,8 @@ enum dg_err dg_subword_read_model(struct dg_subword *subword, const struct dg_js
         err = make_added(subword, dg_json_len(added), why);
     for (size_t i = 0; i < dg_json_len(added) && !err; i++)
         err = read_added(subword, dg_json_at(added, i), why);
+    if (!err && subword->is_unigram)
+        err = list_pieces(subword);
     return err ? err : list_added(subword, why);
 }
 

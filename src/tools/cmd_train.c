@@ -854,9 +854,10 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now, const struct d
     if (report->agreement >= 0.0)
         fprintf(stderr, ", attention on %.1f %% of the linked words", 100.0 * report->agreement);
     fprintf(stderr, is_best ? ": the best so far\n" : "; the best was at step %" PRIu64 "\n", now->best_step);
+    const int64_t parts = show->flags->part_tokens, longest = show->flags->len_max;
     if (report->n_left_out)
-        fprintf(stderr, "    without %zu of the held-out examples, which are longer than %" PRId64 " tokens; --part-tokens makes room for them\n",
-                report->n_left_out, show->flags->part_tokens > show->flags->len_max ? show->flags->part_tokens : show->flags->len_max);
+        fprintf(stderr, "    without %zu of the held-out examples, which are longer than %" PRId64 " tokens (--part-tokens)\n",
+                report->n_left_out, parts > longest ? parts : longest);
     for (size_t i = 0; i < report->n_samples; i++)
         fprintf(stderr, "    %s\n      -> %s\n       = %s\n", report->samples[i][0], report->samples[i][1],
                 report->samples[i][2]);
@@ -962,7 +963,7 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
     opts.mask = (struct dg_pass_mask){(float)flags->mask_share, setup.mask_id};
     setup.len_max = opts.len_max;
     if (setup.n_dev_cut)
-        fprintf(stderr, "%zu of the held-out examples are longer than the %zu tokens that the network reads: they are judged up to there\n",
+        fprintf(stderr, "%zu of the held-out examples are longer than what the network reads, %zu tokens: the rest is not judged\n",
                 setup.n_dev_cut, setup.bp.source_len_max);
     const struct dg_trainer_data data = {&setup.train, &setup.dev, setup.dev_texts, setup.tokenizer, setup.labels};
     if (*flags->init && !has_checkpoint(dir)) /* later on the checkpoint has all of it */

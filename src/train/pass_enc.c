@@ -291,11 +291,6 @@ static void measure_spans(struct dg_pass *pass, const float *h, struct dg_pass_s
 
 /* ---- The head --------------------------------------------------------------------------------------------------- */
 
-static enum dg_op_act head_act(const struct dg_blueprint *bp)
-{
-    return bp->enc.head == DG_HEAD_WORDS ? dg_net_act(bp->enc.head_activation) : bp->enc.pools_relu ? DG_OP_RELU : DG_OP_TANH;
-}
-
 /* A pooled text's dropout counts by examples, of which each has two numbers in its target. */
 static struct dg_grad_drop pooled_drop(const struct dg_pass *pass)
 {
@@ -313,7 +308,7 @@ static const float *enter_head(struct dg_pass *pass)
     if (!enc->pre)
         return enc->in;
     dg_pass_multiply(enc->pre, enc->in, &w->dense, enc->n, D, D);
-    pass->k->bias_act(enc->act, enc->pre, pass_weight(&w->dense.bias), enc->n, D, head_act(bp));
+    pass->k->bias_act(enc->act, enc->pre, pass_weight(&w->dense.bias), enc->n, D, dg_net_head_act(&bp->enc));
     const struct dg_grad_drop drop = pooled_drop(pass);
     if (drop.threshold)
         pass->k->drop(enc->act, NULL, enc->act, enc->n, D, &drop);
@@ -337,7 +332,7 @@ static void enter_head_back(struct dg_pass *pass)
     const struct dg_grad_drop drop = pooled_drop(pass);
     if (drop.threshold)
         pass->k->drop(pass->dz, NULL, pass->dz, enc->n, D, &drop);
-    pass->k->act_back(pass->dmid, pass->dz, enc->pre, enc->n * D, head_act(bp));
+    pass->k->act_back(pass->dmid, pass->dz, enc->pre, enc->n * D, dg_net_head_act(&bp->enc));
     dg_pass_linear_back(pass, pass->dz, 0.0f, pass->dmid, enc->in, &w->dense, enc->n, D, D);
 }
 

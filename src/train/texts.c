@@ -140,7 +140,7 @@ static enum dg_err cut_stream(struct writer *w, bool is_last)
         err = dg_corpus_out_put(&w->out, ids_of(w) + at, 1, ids_of(w) + at + 1, len);
         at += len;
         if (w->opts->is_one_each) {
-            w->stats.n_long += n - 1 > most;
+            w->out.stats.n_long += n - 1 > most;
             break;
         }
     }

@@ -8,7 +8,8 @@
     enc.py golden FOLDER   what these models say of a few texts, into enc.json beside this file
 
 Shapes: BERT (segments, a tanh pooler), RoBERTa (positions behind the padding's, two separators, a head of its own),
-DistilBERT (no segments, a relu pooler); heads for masked words, texts, pairs, tokens and spans, and none.
+DistilBERT (no segments, a relu pooler); heads for masked words, texts, pairs, tokens and spans, and none. XLM-RoBERTa and
+CamemBERT are RoBERTa with unigrams for words, ELECTRA BERT with a gelu pooler.
 """
 import json
 import math
@@ -17,6 +18,7 @@ import sys
 
 import numpy as np
 
+from encoders import unigrams
 from lm import TEXT, byte_level, layer_norm, gelu_new, softmax, write_safetensors
 
 # ---- Vocabularies ------------------------------------------------------------------------------------
@@ -76,6 +78,9 @@ BERT = {"model_type": "bert", "hidden_size": 16, "num_hidden_layers": 2, "num_at
         "layer_norm_eps": 1e-12, "pad_token_id": 0}
 ROBERTA = {**BERT, "model_type": "roberta", "max_position_embeddings": 50, "type_vocab_size": 1, "layer_norm_eps": 1e-5,
            "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+XLMR = {**ROBERTA, "model_type": "xlm-roberta"}
+CAMEMBERT = {**ROBERTA, "model_type": "camembert", "bos_token_id": 5, "eos_token_id": 6}
+ELECTRA = {**BERT, "model_type": "electra", "embedding_size": 16}
 DISTILBERT = {"model_type": "distilbert", "dim": 16, "n_layers": 2, "n_heads": 4, "hidden_dim": 24, "activation": "gelu",
               "max_position_embeddings": 48, "sinusoidal_pos_embds": False, "pad_token_id": 0}
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
@@ -99,12 +104,22 @@ MODELS = {
     "distilbert": {**DISTILBERT, "architectures": ["DistilBertModel"]},
     "roberta-tags": {**ROBERTA, "architectures": ["RobertaForTokenClassification"], **labels(TAGS)},
     "roberta-spans": {**ROBERTA, "architectures": ["RobertaForQuestionAnswering"]},
+    "xlmr-words": {**XLMR, "architectures": ["XLMRobertaForMaskedLM"]},
+    "camembert-tags": {**CAMEMBERT, "architectures": ["CamembertForTokenClassification"], **labels(TAGS)},
+    "electra-mood": {**ELECTRA, "architectures": ["ElectraForSequenceClassification"], **labels(["NEGATIVE", "POSITIVE"])},
+    "electra-words": {**ELECTRA, "architectures": ["ElectraForMaskedLM"]},
 }
+
+
+def kind_of(config):
+    """How its weights are called."""
+    return {"xlm-roberta": "roberta", "camembert": "roberta"}.get(config["model_type"], config["model_type"])
 
 
 def describe(name):
     config = dict(MODELS[name])
-    tokenizer = roberta_tokens() if config["model_type"] == "roberta" else wordpiece(["[CLS]", "[SEP]"])
+    unigram = dict(unigrams()).get({"xlm-roberta": "xlmr"}.get(config["model_type"], config["model_type"]))
+    tokenizer = unigram or (roberta_tokens() if config["model_type"] == "roberta" else wordpiece(["[CLS]", "[SEP]"]))
     config["vocab_size"] = len(tokenizer["model"]["vocab"])
     return config, tokenizer
 
@@ -115,7 +130,7 @@ def head(config):
 
 def shapes(name, config):
     """Their names, as the libraries write them; "bert-pair" in those of old files, "distilbert" without a prefix."""
-    kind, V, out = config["model_type"], config["vocab_size"], {}
+    kind, V, out = kind_of(config), config["vocab_size"], {}
     D, F = config.get("hidden_size", config.get("dim")), config.get("intermediate_size", config.get("hidden_dim"))
     before = "" if name == "distilbert" else kind + "."
 
@@ -154,12 +169,17 @@ def shapes(name, config):
         out["cls.predictions.bias"] = (V,)
         linear("cls.seq_relationship", 2, D) # of the guess whether sentences follow each other: nobody wants it
         linear("bert.pooler.dense", D, D)
+    elif head(config) == "MaskedLM" and kind == "electra":
+        linear("generator_predictions.dense", D, D)
+        norm("generator_predictions.LayerNorm")
+        out["generator_lm_head.bias"] = (V,)
     elif head(config) == "MaskedLM":
         linear("lm_head.dense", D, D)
         norm("lm_head.layer_norm")
         out["lm_head.bias"] = (V,)
     elif head(config) == "SequenceClassification":
         first, last = {"bert": ("bert.pooler.dense", "classifier"), "roberta": ("classifier.dense", "classifier.out_proj"),
+                       "electra": ("classifier.dense", "classifier.out_proj"),
                        "distilbert": ("pre_classifier", "classifier")}[kind]
         linear(first, D, D)
         linear(last, n, D)
@@ -207,7 +227,7 @@ def attend(q, k, v, seen):
 
 def states(name, config, w, ids, second, n_pad):
     """All of the stack's, [T, D], with n_pad tokens of padding behind that a mask hides."""
-    kind, T = config["model_type"], len(ids)
+    kind, T = kind_of(config), len(ids)
     w = {(key[len(kind) + 1:] if key.startswith(kind + ".") else key).replace(".gamma", ".weight").replace(".beta", ".bias"):
          value for key, value in w.items()}
     pad, H = config["pad_token_id"], config.get("num_attention_heads", config.get("n_heads"))
@@ -246,19 +266,23 @@ def states(name, config, w, ids, second, n_pad):
 
 def outputs(config, w, x):
     """What the head gives at every token, [T, outputs]; of pooled heads only the first row has a meaning."""
-    kind, eps = config["model_type"], config.get("layer_norm_eps", 1e-12)
+    kind, eps = kind_of(config), config.get("layer_norm_eps", 1e-12)
 
     def linear(y, prefix):
         return y @ w[prefix + ".weight"].T + w[prefix + ".bias"]
     if head(config) == "MaskedLM":
         dense, norm, bias = {"bert": ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm",
                                       "cls.predictions.bias"),
-                             "roberta": ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias")}[kind]
+                             "roberta": ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias"),
+                             "electra": ("generator_predictions.dense", "generator_predictions.LayerNorm",
+                                         "generator_lm_head.bias")}[kind]
         y = layer_norm(gelu(linear(x, dense)), w[norm + ".weight"], w[norm + ".bias"], eps)
         return y @ w[kind + ".embeddings.word_embeddings.weight"].T + w[bias]
     if head(config) == "SequenceClassification":
         if kind == "bert":
             return linear(np.tanh(linear(x, "bert.pooler.dense")), "classifier")
+        if kind == "electra":
+            return linear(gelu(linear(x, "classifier.dense")), "classifier.out_proj")
         if kind == "roberta":
             return linear(np.tanh(linear(x, "classifier.dense")), "classifier.out_proj")
         return linear(np.maximum(linear(x, "pre_classifier"), 0), "classifier")

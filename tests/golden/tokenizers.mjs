@@ -9,7 +9,9 @@
 // Where it differs from the reference, which is in Rust, the texts leave it out: the last letter of a word in capitals
 // (a final sigma), code points that are nobody's (text), Chinese characters beyond U+FFFF (not apart), U+0085 and U+FEFF
 // (white space or not), an empty second text (none), and the segment of RoBERTa's second text (there is but one, so the
-// test does not look).
+// test does not look). Of unigrams also what their table of replacements says beside NFKC, which the other does not read:
+// two marks on a letter, a letter that the table changes with a mark, and Korean; nor does it cut before marks, so that pieces of several
+// words are where none is cut.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 const { PreTrainedTokenizer } = createRequire(process.cwd() + "/")("@huggingface/transformers");
@@ -57,14 +59,16 @@ const more = [
 const pairs = [["the house", "is little"], ["", "b"], ["Where is it?", "On the hill, we stand."], ["Hello [SEP] world", "日本"],
     [" the house ", " we play "], ["x</s>y", "<mask> is"]];
 const encoders = [];
-for (const model of ["bert", "cased", "roberta"]) {
+const unlike = /[\u0085\u1E9B\u1100-\u11FF\uAC00-\uD7A3]|\u0301\u0307|\p{L}Σ/u;
+for (const model of ["bert", "cased", "roberta", "xlmr", "camembert", "albert"]) {
     const tokenizer = open(`encoder/${model}`);
     const encode = (text, text_pair) => {
         const made = tokenizer(text, { text_pair, return_tensor: false, return_token_type_ids: true });
         const ids = Array.from(made.input_ids, Number);
         return { model, text, pair: text_pair, ids, types: Array.from(made.token_type_ids ?? ids.map(() => 0), Number) };
     };
-    for (const text of [...texts.filter((text) => !text.includes("\u0085")), ...more]) {
+    const is_unigram = ["xlmr", "camembert", "albert"].includes(model);
+    for (const text of [...texts, ...more].filter((text) => !(is_unigram ? unlike : /\u0085/).test(text))) {
         const line = encode(text, null);
         encoders.push({ ...line, decoded: decode(tokenizer, line.ids) });
     }

@@ -4,6 +4,7 @@
 import json
 import math
 import os
+import shutil
 import subprocess
 
 from harness import SOURCES, IntegrationTest, main
@@ -68,6 +69,35 @@ class Read(IntegrationTest):
         self.assertNotEqual(pair[0], pair[1])
         self.assertIn("as many as 'text'", self.ask(server, "classify", {"text": [SENTENCE] * 2, "pair": SENTENCE}, 400)
                       ["error"]["message"])
+
+    def test_unigrams_and_the_shapes_that_have_them(self):
+        server = self.start(f"--models-dir={self.models('xlmr-words', 'camembert-tags', 'electra-mood')}")
+        text = "The  little <mask>\u3000stands here."
+        answer = self.ask(server, "fill", {"text": text, "model": "xlmr-words", "top": 50})
+        mask = answer["results"][0]["masks"][0]
+        self.assertEqual(text.encode()[mask["start"]:mask["start"] + mask["length"]].strip(), b"<mask>")
+        self.assertEqual(len(mask["words"]), 50)
+        self.assertNotIn("\u2581", "".join(word["word"] for word in mask["words"]))
+        # White space is one kind to its table of replacements; a sign that a stranger writes is text.
+        tokens = [self.ask(server, "fill", {"text": t, "model": "xlmr-words"})["usage"]["input_tokens"]
+                  for t in ("the house <mask>", " the\t\u00a0house <mask>", "the house </s> <mask>")]
+        self.assertEqual(tokens[:2], [5, 5])
+        self.assertGreater(tokens[2], 6)
+        text = "Was the e\u0301te\u0301 house 日本 here?"
+        for entity in self.ask(server, "tag", {"text": text, "model": "camembert-tags"})["results"][0]["entities"]:
+            self.assertEqual(text.encode()[entity["start"]:entity["start"] + entity["length"]].decode(), entity["text"])
+        labels = self.ask(server, "classify", {"text": SENTENCE, "model": "electra-mood"})["results"][0]["labels"]
+        self.assertAlmostEqual(sum(label["score"] for label in labels), 1, places=5)
+        said = tool("inspect", os.path.join(self.directory, "models", "xlmr-words"))[0]
+        self.assertIn("head: words", said)
+
+    def test_only_a_sentencepiece_model_is_not_enough(self):
+        source = os.path.join(self.directory, "source")
+        shutil.copytree(os.path.join(SOURCES, "tests/data/enc/xlmr-words"), source)
+        os.rename(os.path.join(source, "tokenizer.json"), os.path.join(source, "sentencepiece.bpe.model"))
+        said = tool("import", source, os.path.join(self.directory, "none"), expect=1)[1]
+        self.assertIn("has sentencepiece.bpe.model, but no tokenizer.json", said)
+        self.assertIn("save_pretrained", said)
 
     def test_what_a_model_can_and_cannot(self):
         server = self.start(f"--models-dir={self.models('roberta-topics', 'roberta-words')}")

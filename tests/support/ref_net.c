@@ -243,10 +243,13 @@ double *ref_read(const struct dg_blueprint *bp, const struct dg_enc_weights *w, 
         double *dense = linear(x, S, &w->dense);
         struct dg_blueprint as_head = *bp;
         const struct ref head = {.bp = &as_head};
-        as_head.activation = bp->enc.head == DG_HEAD_WORDS ? bp->enc.head_activation : DG_ACT_RELU;
-        for (size_t i = 0; i < S * bp->D && bp->enc.head == DG_HEAD_POOLED && !bp->enc.pools_relu; i++)
+        const bool is_tanh = bp->enc.head == DG_HEAD_POOLED && bp->enc.pooler == DG_POOLER_TANH;
+        as_head.activation = bp->enc.head == DG_HEAD_WORDS           ? bp->enc.head_activation
+                             : bp->enc.pooler == DG_POOLER_RELU ? DG_ACT_RELU
+                                                                : DG_ACT_GELU_ERF;
+        for (size_t i = 0; i < S * bp->D && is_tanh; i++)
             dense[i] = tanh(dense[i]);
-        if (bp->enc.head == DG_HEAD_WORDS || bp->enc.pools_relu)
+        if (!is_tanh)
             activate(&head, dense, S * bp->D);
         if (bp->enc.head == DG_HEAD_WORDS)
             norm(&ref, dense, S, &w->dense_norm);

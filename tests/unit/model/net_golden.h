@@ -19,7 +19,7 @@
 
 #include <math.h>
 
-enum { GOLDEN_MAX = 10 };
+enum { GOLDEN_MAX = 16 };
 
 struct golden {
     const char *kind;

@@ -4,6 +4,7 @@
 /* Byte pair encoding and WordPiece against another implementation (tests/golden/tokenizers.mjs), and what is refused. */
 #include "base/json.h"
 #include "base/map_file.h"
+#include "text/charsmap_build.h"
 #include "text/subword.h"
 #include "unit.h"
 
@@ -136,7 +137,7 @@ END_TEST
 
 START_TEST(agrees_with_another_implementation_for_encoders)
 {
-    check_file("golden/encoders.json", "encoder", 170);
+    check_file("golden/encoders.json", "encoder", 340);
 }
 END_TEST
 
@@ -298,6 +299,91 @@ START_TEST(steps_do_what_they_say)
           "9:0-2 7:2-3 4:3-5 1:5-6");
     gives(SMALL("\"normalizer\":{\"type\":\"Lowercase\"},", "{\"id\":9,\"content\":\"[BA]\",\"special\":false}"), "[Ba]a[BA]",
           "9:0-4 1:4-5 9:5-9");
+}
+END_TEST
+
+#define UNIGRAM(BEFORE, HABITS, MORE)                                                                                 \
+    "{" BEFORE "\"model\":{\"type\":\"Unigram\",\"unk_id\":0," HABITS "\"vocab\":[[\"<unk>\",0],[\"a\",-2],[\"b\",-2],"      \
+    "[\"ab\",-4],[\"abb\",-5],[\"bb\",-1],[\"\xE2\x96\x81\",-3],[\"\xE2\x96\x81" "a\",-9]" MORE "]}}"
+
+START_TEST(the_best_way_over_a_word_is_taken)
+{
+    const char *bytes = ",[\"<0xC3>\",-3],[\"<0xA9>\",-3],[\"<0x78>\",-3],[\"xy\",-99]";
+    char text[512];
+    gives(UNIGRAM("", "", ""), "abab", "3:0-2 3:2-4");  /* of equal ways the one with the longest last piece */
+    gives(UNIGRAM("", "", ""), "abba", "1:0-1 5:1-3 1:3-4"); /* -3 beats -5 */
+    gives(UNIGRAM("", "", ""), "axxa", "1:0-1 0:1-3 1:3-4"); /* unknown ones are one */
+    gives(UNIGRAM("", "", ""), "", "");
+    snprintf(text, sizeof text, UNIGRAM("", "%s", "%s"), "\"byte_fallback\":true,", bytes);
+    gives(text, "a\xC3\xA9x", "1:0-1 8:1-4 9:1-4 10:1-4");
+    gives(text, "a\xC3\xA8", "1:0-1 0:1-3"); /* not all of its bytes are there */
+    gives(text, "<0x78>", "10:0-6");
+    gives("{\"model\":{\"unk_id\":0,\"vocab\":[[\"<unk>\",30],[\"a\",30],[\"xy\",30]]}}", "axy",
+          "1:0-1 2:1-3"); /* two unknown ones, 40, are better than 30, and together known all the same */
+    gives(UNIGRAM("\"added_tokens\":[{\"id\":5,\"content\":\"bb\",\"special\":true}],\"normalizer\":{\"type\":\"Lowercase\"},",
+                  "", ""), "BBbb", "2:0-1 2:1-2 5:2-4"); /* what is a sign is no piece, however it came about */
+}
+END_TEST
+
+#define MARKS(HABITS) "{\"type\":\"Metaspace\",\"replacement\":\"\xE2\x96\x81\"," HABITS "}"
+#define PRE(STEP) "\"pre_tokenizer\":" STEP ","
+
+START_TEST(marks_stand_before_words)
+{
+    char text[700], added[128];
+    gives(UNIGRAM(PRE(MARKS("\"prepend_scheme\":\"always\"")), "", ""), "b a", "6:0-0 2:0-1 6:1-2 1:2-3");
+    gives(UNIGRAM(PRE(MARKS("\"prepend_scheme\":\"never\"")), "", ""), "b a", "2:0-1 6:1-2 1:2-3");
+    gives(UNIGRAM(PRE(MARKS("\"add_prefix_space\":false")), "", ""), "b", "2:0-1");
+    gives(UNIGRAM(PRE("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"WhitespaceSplit\"}," MARKS("\"split\":true") "]}"),
+                  "", ""), " b\t\n bb \xE2\x96\x81" "b ", "6:1-1 2:1-2 6:5-5 5:5-7 6:8-11 2:11-12");
+    for (int normalized = 0; normalized < 2; normalized++) { /* the spaces before the mask are its own, wherever it is found */
+        snprintf(added, sizeof added, "\"added_tokens\":[{\"id\":8,\"content\":\"[M]\",\"special\":true,\"lstrip\":true%s}],",
+                 normalized ? ",\"normalized\":true" : "");
+        snprintf(text, sizeof text, UNIGRAM("%s" PRE(MARKS("\"prepend_scheme\":\"%s\"")), "", ""), added, "always");
+        gives(text, "b [M]b", "6:0-0 2:0-1 8:1-5 6:5-5 2:5-6");
+        snprintf(text, sizeof text, UNIGRAM("%s" PRE(MARKS("\"prepend_scheme\":\"%s\"")), "", ""), added, "first");
+        gives(text, "b [M]b", "6:0-0 2:0-1 8:1-5 2:5-6");
+    }
+    gives(UNIGRAM("\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Strip\",\"strip_left\":true,\"strip_right\":false},"
+                  "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},\"content\":\"b\"}]},", "", ""), "  a   a a",
+          "3:2-6 1:6-7 0:7-8 1:8-9");
+}
+END_TEST
+
+/* A table of replacements, in the order of a file. */
+static void put_table(struct dg_charsmap_rule *rules, size_t n, char *out, size_t cap)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct dg_buf blob;
+    size_t len = 0;
+    dg_buf_init(&blob, 1 << 20);
+    ck_assert_int_eq(dg_charsmap_build(rules, n, &blob), DG_OK);
+    for (size_t i = 0; i < blob.len; i += 3) {
+        uint32_t bits = 0;
+        for (size_t k = 0; k < 3; k++)
+            bits = bits << 8 | (i + k < blob.len ? (uint8_t)blob.ptr[i + k] : 0u);
+        ck_assert_uint_lt(len + 5, cap);
+        for (size_t k = 0; k < 4; k++)
+            out[len++] = i + k > blob.len ? '=' : digits[bits >> (18 - 6 * k) & 63];
+    }
+    out[len] = '\0';
+    dg_buf_deinit(&blob);
+}
+
+#define RULE(FROM, TO) {DG_SPAN(FROM), DG_SPAN(TO)}
+
+START_TEST(a_table_replaces_short_characters_whole)
+{
+    struct dg_charsmap_rule rules[] = {RULE("\xC3\x89", "b"), RULE("c", "a"), RULE("c\xCC\x81", "bb"), RULE("\r", "bb"),
+                                       RULE("\xE2\x80\x8D", "")};
+    static char table[1 << 14], text[1 << 15];
+    put_table(rules, sizeof rules / sizeof *rules, table, sizeof table);
+    snprintf(text, sizeof text, UNIGRAM("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"%s\"},", "", ""), table);
+    gives(text, "a\xC3\x89", "3:0-3");
+    gives(text, "c\xCC\x81" "a", "1:0-3 1:3-4");  /* the shortest key says what both become */
+    gives(text, "c\xCC\x81\xCC\x81\xCC\x81" "a", "1:0-1 0:1-7 1:7-8"); /* too long a character: one code point each */
+    gives(text, "a\r\na", "1:0-1 5:1-3 1:3-4");
+    gives(text, "a\xE2\x80\x8D" "b", "3:0-5"); /* no key begins this character, but one its second half */
 }
 END_TEST
 
@@ -498,7 +584,29 @@ END_TEST
 START_TEST(what_is_not_known_is_refused_by_name)
 {
     refused("{}", "model");
-    refused("{\"model\":{\"type\":\"Unigram\",\"vocab\":{\"a\":0},\"merges\":[]}}", "Unigram");
+    refused("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0}}}", "WordLevel");
+    refused("{\"model\":{\"type\":\"Unigram\",\"vocab\":{\"a\":0}}}", "expected an array");
+    refused("{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", "0 tokens");
+    refused("{\"model\":{\"vocab\":[[\"a\"]],\"unk_id\":0}}", "'vocab[0]' is an array of another length");
+    refused("{\"model\":{\"vocab\":[[\"a\",0],\"b\"],\"unk_id\":0}}", "'vocab[1]' is a string");
+    refused("{\"model\":{\"vocab\":[[\"a\",\"b\"]],\"unk_id\":0}}", "vocab[...][1]");
+    refused("{\"model\":{\"vocab\":[[\"a\",1e31]],\"unk_id\":0}}", "vocab[...][1]");
+    refused("{\"model\":{\"vocab\":[[\"a\",0],[\"a\",0]],\"unk_id\":0}}", "two ids, 0 and 1");
+    refused("{\"model\":{\"vocab\":[[\"\",0]],\"unk_id\":0}}", "0 bytes");
+    refused("{\"model\":{\"vocab\":[[\"a\",0]]}}", "unk_id");
+    refused("{\"model\":{\"vocab\":[[\"a\",0]],\"unk_id\":1}}", "unk_id");
+    refused(UNIGRAM(PRE("{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"), "", ""), "Unigram behind");
+    refused(UNIGRAM("\"normalizer\":{\"type\":\"Precompiled\"},", "", ""), "precompiled_charsmap");
+    refused(UNIGRAM("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAA\"},", "", ""), "not base64 at byte 3 of 3");
+    refused(UNIGRAM("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AA-A\"},", "", ""), "at byte 2 of 4");
+    refused(UNIGRAM("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAB=\"},", "", ""), "at byte 4 of 4");
+    refused(UNIGRAM("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"/////wAA\"},", "", ""), "4294967295 bytes");
+    refused(UNIGRAM("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"BAAAAAAAAAD/\"},", "", ""),
+            "replacements are not valid UTF-8");
+    refused(UNIGRAM("\"normalizer\":{\"type\":\"Strip\"},", "", ""), "strip_left");
+    refused(UNIGRAM("\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"x+\"},\"content\":\"\"},", "", ""), "pattern 'x+'");
+    refused(UNIGRAM(PRE("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\"}," MARKS("\"split\":true") "]}"), "", ""),
+            "behind WhitespaceSplit");
     refused("{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}", "two tokens have the id 0");
     refused("{\"model\":{\"vocab\":{\"a\":999999},\"merges\":[]}}", "expected an integer 0 to");
     refused("{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a\"]}}", "merge 0 is 'a'");
@@ -506,7 +614,7 @@ START_TEST(what_is_not_known_is_refused_by_name)
     refused("{\"model\":{\"vocab\":{\"a\":0,\"b\":1},\"merges\":[[\"a\",\"b\"]]}}", "what it makes, 'ab'");
     refused("{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"u\"}}", "unknown token 'u'");
     refused("{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],\"end_of_word_suffix\":\"</w>\"}}", "end_of_word_suffix");
-    refused(SMALL("\"normalizer\":{\"type\":\"Precompiled\"},", ""), "normalizer 'Precompiled'");
+    refused(SMALL("\"normalizer\":{\"type\":\"Nmt\"},", ""), "normalizer 'Nmt'");
     refused(SMALL("\"pre_tokenizer\":{\"type\":\"Whitespace\"},", ""), "pre-tokenizer 'Whitespace'");
     refused(SMALL("\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"x+\"},\"behavior\":\"Isolated\"},", ""),
             "pattern 'x+'");
@@ -563,8 +671,9 @@ END_TEST
 DG_UNIT_SLOW(agrees_with_another_implementation, agrees_with_another_implementation_for_encoders,
              what_strangers_write_is_text_unless_asked_for, every_text_comes_back_and_offsets_cover_it,
              a_long_word_takes_no_longer_than_its_length, bytes_that_are_no_character_become_the_replacement,
-             a_continuation_keeps_its_first_space, steps_do_what_they_say, the_longest_pieces_are_taken_from_left_to_right,
-             two_texts_share_the_room_that_there_is, windows_see_all_of_a_long_text,
-             signs_are_found_and_only_the_mask_may_be_written, vocab_txt_is_enough,
+             a_continuation_keeps_its_first_space, steps_do_what_they_say, the_best_way_over_a_word_is_taken,
+             marks_stand_before_words, a_table_replaces_short_characters_whole,
+             the_longest_pieces_are_taken_from_left_to_right, two_texts_share_the_room_that_there_is,
+             windows_see_all_of_a_long_text, signs_are_found_and_only_the_mask_may_be_written, vocab_txt_is_enough,
              many_added_tokens_and_growing_texts_are_bounded, what_is_not_known_is_refused_by_name,
              vocab_json_with_merges_txt_is_enough)

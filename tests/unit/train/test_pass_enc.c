@@ -13,7 +13,8 @@ static const float smoothing = 0.1f;
 
 struct task {
     enum dg_head head;
-    bool is_number, pools_relu;
+    bool is_number;
+    enum dg_pooler pooler;
     size_t types, separators;
     enum dg_norm_place place;
 };
@@ -29,7 +30,7 @@ static struct dg_blueprint small(const struct task *task)
         .D = 8,
         .encoder = {2, 2, 12, V},
         .decoder = {0, 2, 12, outputs},
-        .enc = {.head = task->head, .head_activation = DG_ACT_GELU_ERF, .pools_relu = task->pools_relu,
+        .enc = {.head = task->head, .head_activation = DG_ACT_GELU_ERF, .pooler = task->pooler,
                 .rule = task->is_number ? DG_LABELS_NUMBER : DG_LABELS_ONE, .n_types = task->types,
                 .separators = task->separators},
         .norm_epsilon = 1e-5f,
@@ -203,7 +204,8 @@ static void check_task(const struct task *task)
 START_TEST(labels_of_texts_and_pairs)
 {
     check_task(&(struct task){.head = DG_HEAD_POOLED, .types = 2, .separators = 1});
-    check_task(&(struct task){.head = DG_HEAD_POOLED, .types = 0, .separators = 1, .pools_relu = true});
+    check_task(&(struct task){.head = DG_HEAD_POOLED, .types = 0, .separators = 1, .pooler = DG_POOLER_RELU});
+    check_task(&(struct task){.head = DG_HEAD_POOLED, .types = 2, .separators = 1, .pooler = DG_POOLER_GELU});
 }
 END_TEST
 
