@@ -21,7 +21,7 @@ struct losing {
     const struct dg_validate *what;
     struct dg_pass_sums *sums; /* [team size] */
     struct dg_tally *tallies;  /* [team size] of encoders alone */
-    size_t n_left_out;         /* counted by the first member */
+    size_t n_left_out;         /* the first member's; all come by them */
 };
 
 static void tally(struct losing *losing, size_t member, size_t n)
@@ -50,7 +50,8 @@ static void measure(void *ctx, size_t member)
         }
         const size_t fitting = dg_pass_n_fitting(what->passes[member], examples, n);
         if (fitting == 0) { /* no pass has room for it */
-            losing->n_left_out += member == 0;
+            if (member == 0)
+                losing->n_left_out++;
             i++;
             continue;
         }
