@@ -26,7 +26,8 @@
  *     DRAGOMAN_FAIL_ALLOC=deep:2000:SEED PROGRAM    the same ones again; every run prints its seed
  *     DRAGOMAN_FAIL_ALLOC=17 DRAGOMAN_TEST=name PROGRAM     one failure, to see it again
  *
- * A sanitizer build (`make check-torture` leaves one in asan/) sees most. */
+ * A sanitizer build (`make check-torture` leaves one in asan/) sees most; `make check TESTS=PROGRAM` there sets
+ * the rest of the environment. */
 #ifndef DG_UNIT_TORTURE_H
 #define DG_UNIT_TORTURE_H
 
@@ -65,7 +66,7 @@ enum {
     DG_TORTURE_DENSE = 64,
     DG_TORTURE_SPARSE = 10,
     DG_TORTURE_DEEP = 500,
-    DG_TORTURE_TIMEOUT_S = 120, /* a run takes seconds at most; this is a hang, on any machine */
+    DG_TORTURE_TIMEOUT_S = 60, /* five times that under make; a run takes seconds at most, this is a hang */
 };
 
 /* Which n are tried. */
