@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MUCH = 64 * 1024 /* bytes of JSON: about 1 ms */ };
+enum { MUCH = 64 * 1024 /* bytes of JSON: about 1 ms */, MUCH_WRITTEN = 256 * 1024, ANSWER_MAX = 512 << 20 };
 
 struct reading {
     struct dg_task task;
@@ -66,6 +66,57 @@ bool dg_aside_bytes(const struct dg_api *api, struct dg_span bytes, dg_aside_rea
     if (err)
         done(work, err, &no_room);
     return !err;
+}
+
+/* ---- Answers ------------------------------------------------------------------------------------- */
+
+struct writing {
+    struct dg_task task;
+    dg_aside_write_fn write;
+    dg_aside_wrote_fn wrote;
+    void *work;
+    enum dg_err err;
+    struct dg_buf answer;
+};
+
+static void run_write(struct dg_task *task)
+{
+    struct writing *writing = (struct writing *)task;
+    writing->err = writing->write(writing->work, &writing->answer);
+}
+
+static void on_written(struct dg_task *task)
+{
+    struct writing *writing = (struct writing *)task;
+    writing->wrote(writing->work, writing->err, &writing->answer);
+    dg_buf_deinit(&writing->answer);
+    dg_free(writing);
+}
+
+/* False: it has to be written here. What was worked out is not thrown away for want of room there. */
+static bool is_written_aside(const struct dg_api *api, dg_aside_write_fn write, dg_aside_wrote_fn wrote, void *work)
+{
+    struct writing *writing = dg_try_calloc(1, sizeof *writing);
+    if (!writing)
+        return false;
+    *writing = (struct writing){.write = write, .wrote = wrote, .work = work};
+    dg_buf_init(&writing->answer, ANSWER_MAX);
+    if (dg_offload_submit(api->readers, &writing->task, run_write, on_written) == DG_OK)
+        return true;
+    dg_free(writing);
+    return false;
+}
+
+bool dg_aside_write(const struct dg_api *api, size_t size, dg_aside_write_fn write, dg_aside_wrote_fn wrote, void *work)
+{
+    if (size >= MUCH_WRITTEN && api->readers && is_written_aside(api, write, wrote, work))
+        return true;
+    struct dg_buf answer;
+    dg_buf_init(&answer, ANSWER_MAX);
+    enum dg_err err = write(work, &answer);
+    wrote(work, err, &answer);
+    dg_buf_deinit(&answer);
+    return false;
 }
 
 /* ---- Bodies -------------------------------------------------------------------------------------- */

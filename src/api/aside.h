@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reading what a client sent: much of it on a thread beside the loop, since to parse 2 MB of JSON takes 40 ms.
+/* Reading what a client sent, and writing what it gets: much of it on a thread beside the loop, since to parse 2 MB of
+ * JSON takes 40 ms.
  *
  *     static const struct dg_aside_fns fns = {.read = read, .go_on = go_on, .drop = drop};
  *     dg_aside_read(call, &fns, work);       a request's body; from here on the work belongs to it, until go_on or drop
@@ -9,7 +10,9 @@
  *     if (dg_aside_bytes(api, message, read, done, work))       anything else;
  *         dg_ws_hold(ws);                                       done comes later: until then nothing else is looked at
  *
- * What is much is read in the order in which it came. Loop's thread, but for `read` of much. */
+ *     dg_aside_write(api, size, write, wrote, job)              an answer of about so many bytes
+ *
+ * What is much is read and written in the order in which it came. Loop's thread, but for `read` and `write` of much. */
 #ifndef DG_API_ASIDE_H
 #define DG_API_ASIDE_H
 
@@ -34,5 +37,14 @@ void dg_aside_read(struct dg_call *call, const struct dg_aside_fns *fns, void *w
 
 /* Reads now and calls `done`: false. Or, when it is much, of a copy and later: true. `done` is called in any case. */
 bool dg_aside_bytes(const struct dg_api *api, struct dg_span bytes, dg_aside_read_fn read, dg_aside_done_fn done, void *work);
+
+/* Writes the answer; touches nothing but `work`, on which nobody else works meanwhile. */
+typedef enum dg_err (*dg_aside_write_fn)(void *work, struct dg_buf *answer);
+
+/* It is written, or there was no memory for it. The answer's memory may be taken. */
+typedef void (*dg_aside_wrote_fn)(void *work, enum dg_err err, struct dg_buf *answer);
+
+/* Writes now and calls `wrote`: false. Or, when it is much, later: true. `wrote` is called in any case. */
+bool dg_aside_write(const struct dg_api *api, size_t size, dg_aside_write_fn write, dg_aside_wrote_fn wrote, void *work);
 
 #endif

@@ -62,7 +62,7 @@ static enum dg_err put_error(struct dg_bulk_line *line, const struct dg_failure 
 }
 
 /* {"line":7,"id":"...","text":...}: the item of POST /v1/translate behind the line's number and name. */
-static enum dg_err put_item(struct dg_bulk_line *line, struct dg_span item)
+static enum dg_err put_item(struct dg_bulk_line *line, const struct dg_job_item *item)
 {
     struct dg_span id = line->work->ask.id;
     enum dg_err err = dg_buf_printf(&line->answer, "{\"line\":%zu,", line->number);
@@ -73,7 +73,9 @@ static enum dg_err put_item(struct dg_bulk_line *line, struct dg_span item)
         if (!err)
             err = dg_buf_append_byte(&line->answer, ',');
     }
-    return err ? err : dg_buf_append_span(&line->answer, dg_span_sub(item, 1, item.len));
+    if (!err)
+        err = dg_job_members(item, &line->answer);
+    return err ? err : dg_buf_append_byte(&line->answer, '}');
 }
 
 /* The text; a translation has no newline that its line had not, but this is what the format hangs on. */
@@ -93,8 +95,8 @@ static void on_over(void *owner, struct dg_job *work)
     enum dg_err err = work->err;
     struct dg_why why = work->why;
     if (!err) {
-        struct dg_span item = dg_buf_span(&work->items[0].json);
-        err = job->format == DG_BULK_TEXT ? put_text(line, item) : put_item(line, item);
+        const struct dg_job_item *item = &work->items[0];
+        err = job->format == DG_BULK_TEXT ? put_text(line, dg_buf_span(&item->json)) : put_item(line, item);
         line->is_answered = !err;
     }
     line->work = NULL;

@@ -102,6 +102,12 @@ void dg_call_json(struct dg_call *call, int status, struct dg_span json)
     dg_call_reply(call, status, "application/json", json);
 }
 
+void dg_call_json_give(struct dg_call *call, struct dg_buf *json)
+{
+    dg_call_add_headers(call);
+    dg_http_reply_give(call->req, 200, "application/json", json);
+}
+
 void dg_call_text(struct dg_call *call, int status, struct dg_span text)
 {
     dg_call_reply(call, status, "text/plain; charset=utf-8", text);

@@ -81,6 +81,7 @@ struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req);
 /* A whole JSON answer. */
 void dg_call_json(struct dg_call *call, int status, struct dg_span json);
 void dg_call_json_out(struct dg_call *call, int status, struct dg_json_out *out); /* ends it; frees its buffer */
+void dg_call_json_give(struct dg_call *call, struct dg_buf *json); /* 200; takes the memory */
 void dg_call_text(struct dg_call *call, int status, struct dg_span text);
 void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg_span body);
 void dg_call_fail(struct dg_call *call, struct dg_failure failure); /* in the call's dialect */

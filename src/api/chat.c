@@ -21,6 +21,7 @@ struct chat {
     struct dg_span model, system, text, source, target;
     bool stream;
     uint64_t created_s;
+    char id[DG_CALL_ID_MAX + 16];
     bool has_begun; /* the first event is out */
 };
 
@@ -225,9 +226,7 @@ static bool choose(struct dg_relay *relay, struct chat *chat, struct dg_why *why
 static void put_head(struct dg_json_out *out, const struct dg_relay *relay, const char *object)
 {
     const struct chat *chat = relay->user;
-    char id[DG_CALL_ID_MAX + 16];
-    snprintf(id, sizeof id, "chatcmpl-%s", relay->call->id);
-    dg_json_out_put_cstr(out, "id", id);
+    dg_json_out_put_cstr(out, "id", chat->id);
     dg_json_out_put_cstr(out, "object", object);
     dg_json_out_put_uint(out, "created", chat->created_s);
     dg_json_out_put_string(out, "model", chat->model.len ? chat->model : DG_SPAN("dragoman"));
@@ -341,7 +340,6 @@ static void go_on(void *work, struct dg_call *call)
     struct chat *chat = relay->user;
     struct dg_why why = DG_WHY_NONE;
     enum dg_err err = choose(relay, chat, &why) ? dg_relay_texts(relay, 1) : DG_ERR_INVALID;
-    (void)call;
     if (err) {
         dg_relay_fail(relay, err == DG_ERR_NOMEM ? 503 : 400, err == DG_ERR_NOMEM ? "overloaded" : "invalid_value",
                       dg_why_text(&why, err));
@@ -350,6 +348,7 @@ static void go_on(void *work, struct dg_call *call)
     relay->items[0].text = chat->text;
     relay->job->ask.request.usual_beam = true;
     chat->created_s = (uint64_t)time(NULL);
+    snprintf(chat->id, sizeof chat->id, "chatcmpl-%s", call->id);
     if (chat->stream) {
         relay->on_delta = on_delta;
         relay->on_end = on_end;

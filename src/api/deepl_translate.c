@@ -47,10 +47,8 @@ static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
 {
     dg_json_out_open(out, '{');
     dg_json_out_put_open(out, "translations", '[');
-    for (size_t i = 0; i < relay->n; i++) {
+    for (size_t i = 0; i < relay->n; i++)
         put_translation(out, relay, i, relay->user);
-        relay->call->api->deepl_characters += relay->items[i].n_characters;
-    }
     dg_json_out_close(out, ']');
     dg_json_out_close(out, '}');
 }
@@ -153,7 +151,6 @@ static const char *model_of(const struct dg_relay *relay)
 static void on_open(struct dg_call *call, struct dg_relay *relay)
 {
     struct dg_why why = DG_WHY_NONE;
-    (void)call;
     struct wishes *wishes = dg_arena_calloc(relay->arena, 1, sizeof *wishes);
     if (!wishes) {
         dg_relay_fail_with(relay, DG_ERR_NOMEM, NULL);
@@ -170,6 +167,7 @@ static void on_open(struct dg_call *call, struct dg_relay *relay)
     wishes->model = model_of(relay);
     read_splits(relay);
     relay->user = wishes;
+    relay->tally = &call->api->deepl_characters;
     relay->job->ask.request.usual_beam = true;
     dg_relay_start(relay, on_whole);
 }

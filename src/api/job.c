@@ -32,6 +32,7 @@ static void free_item(struct dg_job_item *item)
     dg_buf_deinit(&item->json);
     dg_buf_deinit(&item->sentences);
     dg_buf_deinit(&item->ends);
+    dg_buf_deinit(&item->qualities);
     for (size_t k = 0; k < DG_BEAM_MAX; k++)
         dg_buf_deinit(&item->alternatives[k]);
 }
@@ -124,28 +125,32 @@ static bool wants_sentences(const struct dg_ask *ask)
 }
 
 /* The sentences, with the quality of each in its place, if that was asked for. */
-static enum dg_err put_sentences(struct dg_json_out *out, const struct dg_job_item *item, const struct dg_engine_result *result)
+static enum dg_err put_sentences(const struct dg_job_item *item, struct dg_buf *buf)
 {
     const struct dg_span all = dg_buf_span(&item->sentences);
-    const size_t n = result->has_quality ? item->ends.len / sizeof(size_t) : 0;
-    struct dg_buf text;
+    const size_t n = item->qualities.len / sizeof(float);
     size_t at = 0;
     enum dg_err err = DG_OK;
-    dg_buf_init(&text, JSON_MAX);
-    for (size_t i = 0; i < n && i < result->n_sentences && !err; i++) {
+    for (size_t i = 0; i < n && !err; i++) {
         size_t end;
+        float quality;
         memcpy(&end, item->ends.ptr + i * sizeof end, sizeof end);
-        err = dg_buf_append_span(&text, dg_span_sub(all, at, end - at));
+        memcpy(&quality, item->qualities.ptr + i * sizeof quality, sizeof quality);
+        err = dg_buf_append_span(buf, dg_span_sub(all, at, end - at));
         if (!err)
-            err = dg_buf_printf(&text, ",\"quality\":%.4f", (double)result->qualities[i]);
+            err = dg_buf_printf(buf, ",\"quality\":%.4f", (double)quality);
         at = end;
     }
-    if (!err)
-        err = dg_buf_append_span(&text, dg_span_sub(all, at, all.len));
-    if (!err && text.len)
-        dg_json_out_raw(out, dg_buf_span(&text));
-    dg_buf_deinit(&text);
-    return err;
+    return err ? err : dg_buf_append_span(buf, dg_span_sub(all, at, all.len));
+}
+
+/* Where in the item's JSON they belong, and how good they are: put together when the answer is. */
+static enum dg_err keep_place(struct dg_job_item *item, const struct dg_engine_result *result)
+{
+    const size_t n_ends = item->ends.len / sizeof(size_t);
+    const size_t n = n_ends < result->n_sentences ? n_ends : result->n_sentences;
+    item->sentences_at = item->json.len;
+    return result->has_quality ? dg_buf_append(&item->qualities, result->qualities, n * sizeof *result->qualities) : DG_OK;
 }
 
 /* Alternative k of a text is made of each sentence's answer k (its last one where there are fewer). */
@@ -253,7 +258,7 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
     }
     if (wants_sentences(ask)) {
         dg_json_out_put_open(&out, "sentences", '[');
-        err = put_sentences(&out, item, result);
+        err = keep_place(item, result);
         dg_json_out_close(&out, ']');
     }
     dg_json_out_close(&out, '}');
@@ -292,13 +297,35 @@ enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf)
     return err;
 }
 
+size_t dg_job_size(const struct dg_job *job)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < job->ask.n_texts; i++)
+        size += job->items[i].json.len + job->items[i].sentences.len;
+    return size;
+}
+
+enum dg_err dg_job_members(const struct dg_job_item *item, struct dg_buf *buf)
+{
+    const struct dg_span json = dg_buf_span(&item->json);
+    const size_t at = item->sentences_at ? item->sentences_at : json.len - 1;
+    enum dg_err err = dg_buf_append_span(buf, dg_span_sub(json, 1, at - 1));
+    if (!err && item->sentences_at)
+        err = put_sentences(item, buf);
+    return err ? err : dg_buf_append_span(buf, dg_span_sub(json, at, json.len - 1 - at));
+}
+
 enum dg_err dg_job_answer(const struct dg_job *job, struct dg_buf *buf)
 {
-    enum dg_err err = dg_buf_append_cstr(buf, "{\"translations\":[");
+    enum dg_err err = dg_buf_reserve(buf, dg_job_size(job)); /* so that what is large is not moved as it grows */
+    if (!err)
+        err = dg_buf_append_cstr(buf, "{\"translations\":[");
     for (size_t i = 0; i < job->ask.n_texts && !err; i++) {
-        err = i ? dg_buf_append_byte(buf, ',') : DG_OK;
+        err = dg_buf_append_cstr(buf, i ? ",{" : "{");
         if (!err)
-            err = dg_buf_append_span(buf, dg_buf_span(&job->items[i].json));
+            err = dg_job_members(&job->items[i], buf);
+        if (!err)
+            err = dg_buf_append_byte(buf, '}');
     }
     if (!err)
         err = dg_buf_append_cstr(buf, "],");
@@ -455,6 +482,7 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
         dg_buf_init(&item->json, JSON_MAX);
         dg_buf_init(&item->sentences, JSON_MAX);
         dg_buf_init(&item->ends, JSON_MAX);
+        dg_buf_init(&item->qualities, JSON_MAX);
         for (size_t k = 0; k < DG_BEAM_MAX; k++)
             dg_buf_init(&item->alternatives[k], JSON_MAX);
     }

@@ -24,11 +24,13 @@ struct dg_job_item {
     size_t index;
     uint64_t id; /* the engine's, while under way */
     bool is_open, is_done;
-    struct dg_buf json;      /* the finished item */
-    struct dg_buf sentences; /* JSON of its sentences, as they come */
+    struct dg_buf json;      /* the finished item, but for its sentences: see dg_job_members */
+    struct dg_buf sentences; /* JSON of its sentences, as they come, */
+    size_t sentences_at;     /* and where in `json` they belong; 0: nowhere */
     struct dg_buf alternatives[DG_BEAM_MAX]; /* texts, from 1 on; empty when they are no others */
     size_t source_at;        /* bytes of the source that alternatives have covered */
-    struct dg_buf ends;      /* of size_t: where in `sentences` the quality of each goes, if that is asked for */
+    struct dg_buf ends;      /* of size_t: where in `sentences` the quality of each goes, if that is asked for, */
+    struct dg_buf qualities; /* of float: which that is */
 };
 
 struct dg_job_listener {
@@ -79,7 +81,13 @@ void dg_job_drop(struct dg_job *job);
 /* "model":...,"usage":{...},"timing":{...}: the members that follow the items, without braces. */
 enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;
 
-/* The whole answer of a job that is over and did not fail. */
+/* Its items' bytes, about. */
+size_t dg_job_size(const struct dg_job *job);
+
+/* The members of a finished item, without braces. Any thread. */
+enum dg_err dg_job_members(const struct dg_job_item *item, struct dg_buf *buf) DG_MUST_CHECK;
+
+/* The whole answer of a job that is over and did not fail. Any thread. */
 enum dg_err dg_job_answer(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;
 
 #endif

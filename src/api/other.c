@@ -233,7 +233,7 @@ static void answer_deeplx(struct dg_relay *relay, struct dg_json_out *out)
     char code[DG_LANGTAG_TEXT];
     dg_json_out_open(out, '{');
     dg_json_out_put_int(out, "code", 200);
-    dg_json_out_put_uint(out, "id", (relay->call->started_ns >> 10) % 100000000 * 1000);
+    dg_json_out_put_uint(out, "id", (relay->started_ns >> 10) % 100000000 * 1000);
     put_result(out, "data", relay, 0);
     dg_json_out_put_open(out, "alternatives", '[');
     for (int k = 1; k <= relay->job->ask.alternatives; k++)

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "text/langid.h"
 
-enum { SHORT_BYTES = 16 * 1024, ARENA_MORE = 4 << 20, ANSWER_MAX = 512 << 20, GUESSES = 5, SAMPLE_BYTES = 16 * 1024 };
+enum { SHORT_BYTES = 16 * 1024, ARENA_MORE = 4 << 20, GUESSES = 5, SAMPLE_BYTES = 16 * 1024 };
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
@@ -40,10 +40,12 @@ struct dg_relay *dg_relay_new(struct dg_call *call)
         return NULL;
     }
     struct dg_relay *relay = dg_relay_new_for(call->api, call->req->body.len * 8 + ARENA_MORE);
-    if (relay)
-        relay->call = call;
-    else
+    if (!relay) {
         dg_call_no_memory(call);
+        return NULL;
+    }
+    relay->call = call;
+    relay->started_ns = call->started_ns;
     return relay;
 }
 
@@ -276,14 +278,53 @@ static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
 
 /* ---- The end ------------------------------------------------------------------------------------- */
 
+static enum dg_err write_answer(void *work, struct dg_buf *buf)
+{
+    struct dg_relay *relay = work;
+    struct dg_json_out out;
+    dg_json_out_init(&out, buf);
+    relay->on_whole(relay, &out);
+    return dg_json_out_end(&out);
+}
+
+static void on_answer(void *work, enum dg_err err, struct dg_buf *buf)
+{
+    struct dg_relay *relay = work;
+    struct dg_call *call = relay->call;
+    if (call) {
+        call->on_gone = NULL;
+        if (err)
+            dg_call_fail(call, dg_ask_failure(relay->arena, DG_ERR_NOMEM, NULL, NULL));
+        else
+            dg_call_json_give(call, buf);
+    }
+    dg_relay_drop(relay);
+}
+
+/* The client leaves while its answer is written. */
+static void on_gone_unanswered(void *work)
+{
+    struct dg_relay *relay = work;
+    relay->call = NULL;
+}
+
+/* Drops the relay, in the end. */
 static void answer(struct dg_relay *relay)
 {
-    struct dg_buf buf;
-    struct dg_json_out out;
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
-    relay->on_whole(relay, &out);
-    dg_call_json_out(relay->call, 200, &out);
+    const struct dg_api *api = relay->call->api;
+    struct dg_call *call = relay->call;
+    size_t size = 0;
+    for (size_t i = 0; i < relay->n; i++) {
+        size += relay->job->items[i].json.len;
+        for (int k = 1; k <= relay->job->ask.alternatives; k++)
+            size += relay->job->items[i].alternatives[k].len;
+        if (relay->tally)
+            *relay->tally += relay->items[i].n_characters;
+    }
+    if (!dg_aside_write(api, size, write_answer, on_answer, relay))
+        return;
+    call->work = relay;
+    call->on_gone = on_gone_unanswered;
 }
 
 static void on_over(void *owner, struct dg_job *job)
@@ -295,12 +336,14 @@ static void on_over(void *owner, struct dg_job *job)
         dg_call_took(call, job->n_tokens_in, job->n_tokens_out, job->queue_ns, job->total_ns);
         call->on_gone = NULL;
     }
+    if (!relay->on_end && !job->err) {
+        answer(relay);
+        return;
+    }
     if (relay->on_end)
         relay->on_end(relay, job->err ? &failure : NULL);
-    else if (job->err)
-        dg_call_fail(call, failure);
     else
-        answer(relay);
+        dg_call_fail(call, failure);
     dg_relay_drop(relay);
 }
 

@@ -47,6 +47,8 @@ struct dg_relay {
     bool is_array;                       /* for on_whole: the texts came as an array */
     struct dg_fields_source source;      /* while they are read */
     void (*on_open)(struct dg_call *call, struct dg_relay *relay);
+    uint64_t started_ns;                 /* the call's */
+    uint64_t *tally;                     /* NULL, or what the characters of a good answer are added to */
     void *user;                          /* for on_whole */
     void (*on_whole)(struct dg_relay *relay, struct dg_json_out *out);
     void (*on_delta)(struct dg_relay *relay, struct dg_span text); /* NULL, or of one text: the answer is a stream */
@@ -85,7 +87,8 @@ void dg_relay_start(struct dg_relay *relay, void (*on_whole)(struct dg_relay *re
 /* Lets go before its start, without an answer. */
 void dg_relay_drop(struct dg_relay *relay);
 
-/* For on_whole: the translation of a text, and its kth alternative, from 1 on: empty where it has none. */
+/* What on_whole may look at is the relay, without its call: a long answer is written beside the loop (aside.h).
+ * The translation of a text, and its kth alternative, from 1 on: empty where it has none. */
 struct dg_span dg_relay_result(const struct dg_relay *relay, size_t i);
 struct dg_span dg_relay_alternative(const struct dg_relay *relay, size_t i, int k);
 

@@ -48,6 +48,7 @@ struct strand {
     size_t id_len;
     struct dg_job *job;         /* NULL while nothing runs, */
     struct dg_gen *gen;         /* or a language model does */
+    struct ending *ending;      /* the job is over, and its last message is written; else NULL */
     struct dg_charge charge;    /* of that */
     struct dg_buf source;       /* the text as it is now */
     size_t n_kept;              /* known sentences in the head */
@@ -58,6 +59,13 @@ struct strand {
     struct dg_json *options;    /* the "translate" message, for updates */
     size_t options_len;         /* its bytes */
     size_t n_held;              /* bytes that are counted in stream->n_held: while it is idle */
+};
+
+/* The last message of a job while it is written, in the job's arena. */
+struct ending {
+    struct strand *strand; /* NULL when it was told to halt, or has gone */
+    struct dg_job *job;
+    struct dg_span id;
 };
 
 /* One that came in, until it is acted on. */
@@ -160,8 +168,12 @@ static void halt(struct strand *strand)
     if (!is_busy(strand))
         return;
     dg_charge_cancel(&strand->charge);
-    dg_job_drop(strand->job);
+    if (strand->ending)
+        strand->ending->strand = NULL; /* who writes it has the job */
+    else
+        dg_job_drop(strand->job);
     dg_gen_drop(strand->gen);
+    strand->ending = NULL;
     strand->job = NULL;
     strand->gen = NULL;
     strand->stream->n_running--;
@@ -343,16 +355,17 @@ static void on_sentence(void *owner, struct dg_job_item *item, const struct dg_e
 }
 
 /* {"type":"done","id":...,  the members of the item  ,  model, usage, timing} */
-static enum dg_err build_done(struct strand *strand, struct dg_job *job, struct dg_buf *buf)
+static enum dg_err write_done(void *work, struct dg_buf *buf)
 {
-    struct dg_span item = dg_buf_span(&job->items[0].json);
+    const struct ending *ending = work;
+    const struct dg_job *job = ending->job;
     enum dg_err err = dg_buf_append_cstr(buf, "{\"type\":\"done\",\"id\":");
     if (!err)
-        err = dg_json_out_quote(buf, id_of(strand));
+        err = dg_json_out_quote(buf, ending->id);
     if (!err)
         err = dg_buf_append_byte(buf, ',');
     if (!err)
-        err = dg_buf_append_span(buf, dg_span_sub(item, 1, item.len - 2));
+        err = dg_job_members(&job->items[0], buf);
     if (!err)
         err = dg_buf_append_byte(buf, ',');
     if (!err)
@@ -360,21 +373,45 @@ static enum dg_err build_done(struct strand *strand, struct dg_job *job, struct 
     return err ? err : dg_buf_append_byte(buf, '}');
 }
 
+static void fail_over(struct strand *strand, enum dg_err err, const struct dg_why *why)
+{
+    const struct dg_failure failure = dg_ask_failure(&strand->job->arena, err, why, NULL);
+    dg_charge_refund(&strand->charge, failure.status);
+    send_error(strand->stream, id_of(strand), &failure);
+    halt(strand);
+    hold(strand);
+}
+
+static void on_done_written(void *work, enum dg_err err, struct dg_buf *message)
+{
+    struct ending *ending = work;
+    struct strand *strand = ending->strand;
+    if (!strand) {
+        dg_job_drop(ending->job);
+        return;
+    }
+    strand->ending = NULL;
+    if (err) {
+        fail_over(strand, err, NULL);
+        return;
+    }
+    (void)!dg_ws_give(strand->stream->ws, message); /* what cannot take it is closing by itself */
+    halt(strand);
+    hold(strand);
+}
+
 static void on_over(void *owner, struct dg_job *job)
 {
     struct strand *strand = owner;
-    struct dg_buf buf;
-    dg_buf_init(&buf, MESSAGE_MAX);
-    if (!job->err && build_done(strand, job, &buf) == DG_OK) {
-        (void)!dg_ws_send(strand->stream->ws, dg_buf_span(&buf));
-    } else {
-        struct dg_failure failure = dg_ask_failure(&job->arena, job->err, &job->why, NULL);
-        dg_charge_refund(&strand->charge, failure.status);
-        send_error(strand->stream, id_of(strand), &failure);
+    struct ending *ending = job->err ? NULL : dg_arena_calloc(&job->arena, 1, sizeof *ending);
+    const struct dg_span id = ending ? dg_arena_copy(&job->arena, id_of(strand)) : (struct dg_span){NULL, 0};
+    if (!id.ptr) {
+        fail_over(strand, job->err ? job->err : DG_ERR_NOMEM, &job->why);
+        return;
     }
-    dg_buf_deinit(&buf);
-    halt(strand);
-    hold(strand);
+    *ending = (struct ending){.strand = strand, .job = job, .id = id};
+    strand->ending = ending;
+    dg_aside_write(strand->stream->api, dg_job_size(job), write_done, on_done_written, ending);
 }
 
 static const struct dg_job_listener listener = {

@@ -11,6 +11,7 @@
 #include "api/aside.h"
 #include "api/job.h"
 #include "base/json_out.h"
+#include "net/proto/sse.h"
 
 enum { ANSWER_MAX = 512 << 20, JSON_VALUES_MAX = 200 * 1000 };
 
@@ -61,23 +62,60 @@ static void on_sentence(void *owner, struct dg_job_item *item, const struct dg_e
     dg_buf_deinit(&buf);
 }
 
+static void fail_stream(struct dg_call *call, const struct dg_failure *failure)
+{
+    dg_gate_refund(call, failure->status);
+    dg_call_event_failure(call, "error", failure);
+}
+
+static enum dg_err write_done(void *work, struct dg_buf *event)
+{
+    struct dg_buf json;
+    dg_buf_init(&json, ANSWER_MAX);
+    enum dg_err err = dg_job_answer(work, &json);
+    if (!err)
+        err = dg_sse_event(event, "done", dg_buf_span(&json));
+    dg_buf_deinit(&json);
+    return err;
+}
+
+static void on_done(void *work, enum dg_err err, struct dg_buf *event)
+{
+    struct dg_job *job = work;
+    struct dg_call *call = job->owner; /* NULL when the client left meanwhile */
+    if (call) {
+        struct dg_failure failure = dg_ask_failure(&job->arena, err, NULL, NULL);
+        call->on_gone = NULL;
+        if (err)
+            fail_stream(call, &failure);
+        else
+            (void)!dg_http_reply_write_give(call->req, event);
+    }
+    dg_job_drop(job);
+    if (call)
+        dg_http_reply_end(call->req);
+}
+
+static void on_gone_unanswered(void *work)
+{
+    struct dg_job *job = work;
+    job->owner = NULL;
+}
+
 static void on_stream_over(void *owner, struct dg_job *job)
 {
     struct dg_call *call = owner;
-    struct dg_buf buf;
-    dg_buf_init(&buf, ANSWER_MAX);
     log_totals(call, job);
-    if (!job->err && dg_job_answer(job, &buf) == DG_OK) {
-        dg_call_event(call, "done", dg_buf_span(&buf));
-    } else {
-        const struct dg_failure failure = failure_of(job);
-        dg_gate_refund(call, failure.status);
-        dg_call_event_failure(call, "error", &failure);
-    }
-    dg_buf_deinit(&buf);
     call->on_gone = NULL;
-    dg_job_drop(job);
-    dg_http_reply_end(call->req);
+    if (job->err) {
+        struct dg_failure failure = failure_of(job);
+        fail_stream(call, &failure);
+        dg_job_drop(job);
+        dg_http_reply_end(call->req);
+    } else if (dg_aside_write(call->api, dg_job_size(job), write_done, on_done, job)) {
+        call->work = job;
+        call->on_gone = on_gone_unanswered;
+    }
 }
 
 static const struct dg_job_listener stream_listener = {
@@ -85,20 +123,37 @@ static const struct dg_job_listener stream_listener = {
 
 /* ---- Whole answers ------------------------------------------------------------------------------ */
 
+static enum dg_err write_answer(void *work, struct dg_buf *json)
+{
+    return dg_job_answer(work, json);
+}
+
+static void on_answer(void *work, enum dg_err err, struct dg_buf *json)
+{
+    struct dg_job *job = work;
+    struct dg_call *call = job->owner; /* NULL when the client left meanwhile */
+    if (call) {
+        call->on_gone = NULL;
+        if (err)
+            dg_call_fail(call, dg_ask_failure(&job->arena, err, NULL, NULL));
+        else
+            dg_call_json_give(call, json);
+    }
+    dg_job_drop(job);
+}
+
 static void on_over(void *owner, struct dg_job *job)
 {
     struct dg_call *call = owner;
-    struct dg_buf buf;
-    dg_buf_init(&buf, ANSWER_MAX);
     log_totals(call, job);
     call->on_gone = NULL;
-    enum dg_err err = job->err ? job->err : dg_job_answer(job, &buf);
-    if (!err)
-        dg_call_json(call, 200, dg_buf_span(&buf));
-    else
-        dg_call_fail(call, job->err ? failure_of(job) : dg_ask_failure(&job->arena, err, NULL, NULL));
-    dg_buf_deinit(&buf);
-    dg_job_drop(job);
+    if (job->err) {
+        dg_call_fail(call, failure_of(job));
+        dg_job_drop(job);
+    } else if (dg_aside_write(call->api, dg_job_size(job), write_answer, on_answer, job)) {
+        call->work = job;
+        call->on_gone = on_gone_unanswered;
+    }
 }
 
 static const struct dg_job_listener whole_listener = {.on_over = on_over};

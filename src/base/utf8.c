@@ -50,26 +50,48 @@ static size_t sequence(const unsigned char *s, size_t n)
     return len;
 }
 
+/* The bytes before the first one in memory whose bit is set in `word`, which has one. */
+static size_t bytes_before(uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return (size_t)__builtin_clzll(word) / 8;
+#else
+    return (size_t)__builtin_ctzll(word) / 8;
+#endif
+}
+
+/* Where the next byte that is not ASCII is, from `at` on. */
+static size_t skip_ascii(struct dg_span text, size_t at)
+{
+    while (text.len - at >= 32) {
+        const char *p = text.ptr + at;
+        if ((load64(p) | load64(p + 8) | load64(p + 16) | load64(p + 24)) & top_bits)
+            break;
+        at += 32;
+    }
+    for (; text.len - at >= 8; at += 8) {
+        const uint64_t word = load64(text.ptr + at) & top_bits;
+        if (word)
+            return at + bytes_before(word);
+    }
+    while (at < text.len && !((unsigned char)text.ptr[at] & 0x80))
+        at++;
+    return at;
+}
+
 bool dg_utf8_valid(struct dg_span text, size_t *bad_at)
 {
-    size_t at = 0;
+    size_t at = skip_ascii(text, 0);
     while (at < text.len) {
-        while (text.len - at >= 32) {
-            const char *p = text.ptr + at;
-            if ((load64(p) | load64(p + 8) | load64(p + 16) | load64(p + 24)) & top_bits)
-                break;
-            at += 32;
+        const size_t len = sequence((const unsigned char *)text.ptr + at, text.len - at);
+        if (len == 0) {
+            if (bad_at)
+                *bad_at = at;
+            return false;
         }
-        /* Non-ASCII letters come in runs; one at a time until a plain byte follows. */
-        for (size_t steps = 0; at < text.len && steps < 16; steps++) {
-            size_t len = sequence((const unsigned char *)text.ptr + at, text.len - at);
-            if (len == 0) {
-                if (bad_at)
-                    *bad_at = at;
-                return false;
-            }
-            at += len;
-        }
+        at += len;
+        if (at < text.len && !((unsigned char)text.ptr[at] & 0x80)) /* letters that are not ASCII come in runs */
+            at = skip_ascii(text, at);
     }
     return true;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Bodies and messages that are read beside the event loop: the same answers, errors and order as for short ones, and
-no harm when their client leaves."""
+"""Bodies and messages that are read beside the event loop, and answers that are written there: the same answers, errors
+and order as for short ones, and no harm when their client leaves."""
 import json
 import socket
 import urllib.parse
@@ -112,6 +112,44 @@ class Large(IntegrationTest):
         self.assertLess(kinds.index(("error", "b")), kinds.index(("accepted", "b")), kinds)
         self.assertLess(kinds.index(("error", None)), kinds.index(("accepted", "d")), kinds)
         client.close()
+
+    def test_large_answers_say_what_small_ones_do(self):
+        server = self.start(MODELS)
+        ask = {"source": "fr", "target": "en", "tokens": True, "alignment": True}
+        _, small = self.ask(server, "/v1/translate", "application/json", json.dumps({**ask, "text": TEXT}))
+        words = ("text", "tokens", "alignment", "finish")
+        sentence = small["translations"][0]["sentences"][0]
+        length = len(sentence["alignment"])
+        many = 3000
+        body = {**ask, "text": "\n".join([TEXT] * many)}
+
+        def check(item, at):
+            self.assertEqual(item["text"], "\n".join([small["translations"][0]["text"]] * many), at)
+            self.assertEqual(len(item["sentences"]), many, at)
+            for i, one in enumerate(item["sentences"]):
+                self.assertEqual([one[word] for word in words if word != "alignment"],
+                                 [sentence[word] for word in words if word != "alignment"], at)
+                self.assertEqual(len(one["alignment"]), length, at)
+                self.assertEqual(one["start"], i * (len(TEXT) + 1), at)
+
+        status, answer = self.ask(server, "/v1/translate", "application/json", json.dumps(body))
+        self.assertEqual(status, 200)
+        check(answer["translations"][0], "whole")
+        _, _, events = server.request("POST", "/v1/translate", json.dumps({**body, "stream": True}))
+        done = events.decode().rpartition("event: done\ndata: ")[2]
+        self.assertEqual(done[-2:], "\n\n")
+        check(json.loads(done)["translations"][0], "stream")
+        client = Socket(server)
+        client.send({"type": "translate", "id": "a", **body})
+        check(client.until_done("a")[1], "socket")
+        client.close()
+        for _ in range(3): # who leaves while it is on its way
+            connection = server.connect()
+            data = json.dumps(body).encode()
+            connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s" % (len(data), data))
+            connection.recv(100)
+            connection.close()
+        self.assertEqual(self.ask(server, *next(apis(TEXT))[:3])[0], 200)
 
     def test_sockets_may_close_and_the_server_may_stop_meanwhile(self):
         server = self.start(MODELS)

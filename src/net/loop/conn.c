@@ -73,10 +73,20 @@ static void switch_machines(struct dg_conn *conn)
     if (!conn->http || !conn->ws || conn->write_busy)
         return;
     struct dg_http *http = conn->http;
-    struct dg_buf out;
+    struct dg_buf out, piece;
+    enum dg_err err = DG_OK;
     dg_buf_init(&out, SIZE_MAX / 2);
-    dg_http_take_output(http, &out);
-    dg_ws_prepend(conn->ws, &out);
+    dg_buf_init(&piece, SIZE_MAX / 2);
+    while (!err && dg_http_output(http).len) {
+        dg_buf_clear(&piece);
+        dg_http_take_output(http, &piece);
+        err = dg_buf_append_span(&out, dg_buf_span(&piece));
+    }
+    if (err)
+        dg_ws_eof(conn->ws); /* without that it cannot go on */
+    else
+        dg_ws_prepend(conn->ws, &out);
+    dg_buf_deinit(&piece);
     dg_buf_deinit(&out);
     conn->http = NULL;
     struct dg_span rest = dg_http_rest(http);

@@ -216,7 +216,7 @@ struct dg_http *dg_http_new(const struct dg_http_shared *shared, const struct dg
     dg_buf_init(&http->in, SIZE_MAX / 2);
     dg_buf_init(&http->body, limits->body_bytes);
     dg_buf_init(&http->extra, 16 * 1024);
-    dg_buf_init(&http->out, SIZE_MAX / 2);
+    dg_out_init(&http->out);
     dg_arena_init(&http->arena, limits->body_bytes * ARENA_PER_BODY_BYTE + ARENA_SPARE);
     enter(http, DG_HTTP_PHASE_IDLE, limits->idle_ms);
     return http;
@@ -231,7 +231,7 @@ void dg_http_free(struct dg_http *http)
     dg_buf_deinit(&http->in);
     dg_buf_deinit(&http->body);
     dg_buf_deinit(&http->extra);
-    dg_buf_deinit(&http->out);
+    dg_out_deinit(&http->out);
     dg_arena_deinit(&http->arena);
     dg_free(http);
 }
@@ -639,11 +639,12 @@ static size_t consume(struct dg_http *http, const char *bytes, size_t len)
 
 static void owe_continue(struct dg_http *http)
 {
+    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
     if (http->phase != DG_HTTP_PHASE_BODY || !http->expects_continue || http->begun)
         return;
     http->expects_continue = false;
     if (!http->message_complete && http->body_seen == 0 && http->in.len == 0 &&
-        dg_buf_append_cstr(&http->out, "HTTP/1.1 100 Continue\r\n\r\n") != DG_OK)
+        dg_out_append(&http->out, go_on, sizeof go_on - 1) != DG_OK)
         dg_http_kill(http);
 }
 
@@ -730,34 +731,28 @@ bool dg_http_wants_input(const struct dg_http *http)
     case DG_HTTP_PHASE_ANSWER:
         return http->in.len < http->shared->limits.pipelined_bytes;
     default:
-        return http->out.len + http->out_taken < dg_http_unread_max(http->shared->limits.stream_bytes);
+        return dg_out_unwritten(&http->out) < dg_http_unread_max(http->shared->limits.stream_bytes);
     }
 }
 
 struct dg_span dg_http_output(const struct dg_http *http)
 {
-    return dg_buf_span(&http->out);
+    return dg_out_span(&http->out);
 }
 
 void dg_http_written(struct dg_http *http, size_t len)
 {
-    size_t of_taken = len < http->out_taken ? len : http->out_taken;
-    http->out_taken -= of_taken;
-    dg_buf_consume(&http->out, len - of_taken);
-    if (http->out.len + http->out_taken == 0)
+    dg_out_written(&http->out, len);
+    if (dg_out_unwritten(&http->out) == 0)
         http->largest = 0;
     if (len > 0 && http->has_req && http->begun && !http->finished && !http->dead && http->req.on_room &&
-        http->out.len + http->out_taken <= http->req.stream_low)
+        dg_out_unwritten(&http->out) <= http->req.stream_low)
         http->req.on_room(http->req.owner);
 }
 
 void dg_http_take_output(struct dg_http *http, struct dg_buf *into)
 {
-    struct dg_buf spare = *into;
-    *into = http->out;
-    http->out = spare;
-    http->out.max = into->max;
-    http->out_taken += into->len;
+    dg_out_take(&http->out, into);
 }
 
 void dg_http_take_body(struct dg_http_req *req, struct dg_buf *into)

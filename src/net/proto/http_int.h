@@ -7,6 +7,7 @@
 
 #include "net/proto/guard.h"
 #include "net/proto/http.h"
+#include "net/proto/out.h"
 
 #include <llhttp.h>
 
@@ -56,8 +57,7 @@ struct dg_http {
     struct dg_buf in;      /* input not consumed yet */
     struct dg_buf body;
     struct dg_buf extra;   /* headers added to the answer */
-    struct dg_buf out;     /* output not taken yet */
-    size_t out_taken;      /* bytes taken by dg_http_take_output and not reported as written */
+    struct dg_out out;
     size_t largest;        /* part of a streamed answer since there was none of either */
     struct dg_arena arena; /* of the current request */
     struct dg_http_req req;

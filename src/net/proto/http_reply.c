@@ -50,8 +50,16 @@ const char *dg_http_reason(int status)
 
 static void put(struct dg_http *http, const void *bytes, size_t len)
 {
-    if (!http->dead && dg_buf_append(&http->out, bytes, len) != DG_OK)
+    if (!http->dead && dg_out_append(&http->out, bytes, len) != DG_OK)
         dg_http_kill(http);
+}
+
+/* Takes the memory. */
+static void give(struct dg_http *http, struct dg_buf *bytes)
+{
+    if (!http->dead && dg_out_give(&http->out, bytes) != DG_OK)
+        dg_http_kill(http);
+    dg_buf_deinit(bytes);
 }
 
 static void put_text(struct dg_http *http, const char *text)
@@ -143,7 +151,8 @@ static struct dg_span try_gzip(struct dg_http_req *req, const char *type, struct
     return dg_gzip(memory, body) == DG_OK && memory->len < body.len ? dg_buf_span(memory) : none;
 }
 
-void dg_http_reply(struct dg_http_req *req, int status, const char *type, struct dg_span body)
+/* `owned` is the body's memory, or NULL when it is borrowed. */
+static void reply(struct dg_http_req *req, int status, const char *type, struct dg_span body, struct dg_buf *owned)
 {
     struct dg_http *http = req->http;
     struct dg_buf memory;
@@ -162,11 +171,24 @@ void dg_http_reply(struct dg_http_req *req, int status, const char *type, struct
         put(http, "\r\n", 2);
     }
     put(http, "\r\n", 2);
-    if (!http->bodiless)
+    if (!http->bodiless && !packed.ptr && owned)
+        give(http, owned);
+    else if (!http->bodiless)
         put(http, packed.ptr ? packed.ptr : body.ptr, packed.ptr ? packed.len : body.len);
     dg_buf_deinit(&memory);
     http->finished = true;
     dg_http_answered(http);
+}
+
+void dg_http_reply(struct dg_http_req *req, int status, const char *type, struct dg_span body)
+{
+    reply(req, status, type, body, NULL);
+}
+
+void dg_http_reply_give(struct dg_http_req *req, int status, const char *type, struct dg_buf *body)
+{
+    reply(req, status, type, dg_buf_span(body), body->len >= DG_OUT_PIECE ? body : NULL);
+    dg_buf_deinit(body);
 }
 
 void dg_http_reply_begin(struct dg_http_req *req, int status, const char *type)
@@ -183,7 +205,8 @@ void dg_http_reply_begin(struct dg_http_req *req, int status, const char *type)
     dg_http_tell_output(http);
 }
 
-enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part)
+/* `owned` is the part's memory, or NULL when it is borrowed. */
+static enum dg_err write_part(struct dg_http_req *req, struct dg_span part, struct dg_buf *owned)
 {
     struct dg_http *http = req->http;
     if (http->dead)
@@ -194,7 +217,7 @@ enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part)
     if (http->bodiless)
         return DG_OK;
     http->largest = part.len > http->largest ? part.len : http->largest;
-    if (http->out.len + http->out_taken + part.len > http->shared->limits.stream_bytes + http->largest) {
+    if (dg_out_unwritten(&http->out) + part.len > http->shared->limits.stream_bytes + http->largest) {
         dg_http_kill(http);
         return DG_ERR_LIMIT;
     }
@@ -202,13 +225,28 @@ enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part)
         char size[24];
         put(http, size, (size_t)snprintf(size, sizeof size, "%zx\r\n", part.len));
     }
-    put(http, part.ptr, part.len);
+    if (owned)
+        give(http, owned);
+    else
+        put(http, part.ptr, part.len);
     if (http->chunked_out)
         put(http, "\r\n", 2);
     if (http->dead)
         return DG_ERR_NOMEM;
     dg_http_tell_output(http);
     return DG_OK;
+}
+
+enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part)
+{
+    return write_part(req, part, NULL);
+}
+
+enum dg_err dg_http_reply_write_give(struct dg_http_req *req, struct dg_buf *part)
+{
+    enum dg_err err = write_part(req, dg_buf_span(part), part->len >= DG_OUT_PIECE ? part : NULL);
+    dg_buf_deinit(part);
+    return err;
 }
 
 void dg_http_reply_end(struct dg_http_req *req)

@@ -26,6 +26,8 @@ void dg_http_reply_header(struct dg_http_req *req, const char *name, struct dg_s
 
 /* A whole answer; copies the body. `type` may be NULL when the body is empty. */
 void dg_http_reply(struct dg_http_req *req, int status, const char *type, struct dg_span body);
+/* The same, taking the body's memory: for large ones. */
+void dg_http_reply_give(struct dg_http_req *req, int status, const char *type, struct dg_buf *body);
 
 /* A streamed answer: chunked, or ended by closing for HTTP/1.0. */
 void dg_http_reply_begin(struct dg_http_req *req, int status, const char *type);
@@ -33,6 +35,7 @@ void dg_http_reply_begin(struct dg_http_req *req, int status, const char *type);
 /* DG_ERR_LIMIT when the client does not read and the stream was given up, DG_ERR_NOMEM,
  * DG_ERR_CLOSED after either. An empty part writes nothing. */
 enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part);
+enum dg_err dg_http_reply_write_give(struct dg_http_req *req, struct dg_buf *part); /* taking its memory */
 void dg_http_reply_end(struct dg_http_req *req);
 
 /* Gives a streamed answer up: the connection ends without its last chunk, so that the client knows. */

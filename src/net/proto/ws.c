@@ -9,6 +9,7 @@
 #include "net/proto/ws.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "net/proto/out.h"
 
 #include <wslay/wslay.h>
 
@@ -44,8 +45,7 @@ struct dg_ws {
     bool processing, close_sent, close_received, peer_done, dead, pinged;
     uint64_t heard_at; /* when the peer last said anything */
     uint64_t close_at; /* when we sent our close */
-    struct dg_buf out;
-    size_t out_taken;
+    struct dg_out out;
     size_t largest; /* message since there was no output */
 };
 
@@ -63,7 +63,7 @@ struct dg_ws *dg_ws_new(const struct dg_http_shared *shared, const struct dg_ws_
     dg_buf_init(&ws->message, limits->message_bytes);
     dg_buf_init(&ws->control, CONTROL_MAX);
     dg_buf_init(&ws->kept, SIZE_MAX / 2);
-    dg_buf_init(&ws->out, SIZE_MAX / 2);
+    dg_out_init(&ws->out);
     return ws;
 }
 
@@ -82,7 +82,7 @@ void dg_ws_free(struct dg_ws *ws)
     dg_buf_deinit(&ws->message);
     dg_buf_deinit(&ws->control);
     dg_buf_deinit(&ws->kept);
-    dg_buf_deinit(&ws->out);
+    dg_out_deinit(&ws->out);
     dg_free(ws);
 }
 
@@ -100,8 +100,8 @@ static void give_up(struct dg_ws *ws)
     tell_output(ws);
 }
 
-/* One unfragmented, unmasked frame (RFC 6455, section 5.2). */
-static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span payload)
+/* One unfragmented, unmasked frame (RFC 6455, section 5.2). `owned` is the payload's memory, or NULL when it is borrowed. */
+static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span payload, struct dg_buf *owned)
 {
     uint8_t head[10] = {(uint8_t)(0x80 | opcode)};
     size_t head_len = 2;
@@ -114,40 +114,45 @@ static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span pa
             head[2 + i] = (uint8_t)((uint64_t)payload.len >> 8 * (n - 1 - i));
         head_len += n;
     }
-    size_t before = ws->out.len;
-    enum dg_err err = dg_buf_append(&ws->out, head, head_len);
+    enum dg_err err = dg_out_append(&ws->out, head, head_len);
     if (!err)
-        err = dg_buf_append_span(&ws->out, payload);
+        err = owned ? dg_out_give(&ws->out, owned) : dg_out_append(&ws->out, payload.ptr, payload.len);
     if (err) {
-        dg_buf_truncate(&ws->out, before);
-        give_up(ws);
+        give_up(ws); /* and what is in the output with it */
         return err;
     }
     tell_output(ws);
     return DG_OK;
 }
 
-static enum dg_err send_message(struct dg_ws *ws, uint8_t opcode, struct dg_span payload)
+static enum dg_err send_message(struct dg_ws *ws, uint8_t opcode, struct dg_span payload, struct dg_buf *owned)
 {
     if (ws->close_sent || ws->dead)
         return DG_ERR_CLOSED;
     /* An answer may be larger than what a peer that does not read is allowed to leave unread. */
     ws->largest = payload.len > ws->largest ? payload.len : ws->largest;
-    if (ws->out.len + ws->out_taken + payload.len > ws->limits->stream_bytes + ws->largest) {
+    if (dg_out_unwritten(&ws->out) + payload.len > ws->limits->stream_bytes + ws->largest) {
         give_up(ws);
         return DG_ERR_LIMIT;
     }
-    return put_frame(ws, opcode, payload);
+    return put_frame(ws, opcode, payload, owned);
 }
 
 enum dg_err dg_ws_send(struct dg_ws *ws, struct dg_span text)
 {
-    return send_message(ws, WSLAY_TEXT_FRAME, text);
+    return send_message(ws, WSLAY_TEXT_FRAME, text, NULL);
+}
+
+enum dg_err dg_ws_give(struct dg_ws *ws, struct dg_buf *text)
+{
+    enum dg_err err = send_message(ws, WSLAY_TEXT_FRAME, dg_buf_span(text), text->len >= DG_OUT_PIECE ? text : NULL);
+    dg_buf_deinit(text);
+    return err;
 }
 
 enum dg_err dg_ws_send_binary(struct dg_ws *ws, struct dg_span bytes)
 {
-    return send_message(ws, WSLAY_BINARY_FRAME, bytes);
+    return send_message(ws, WSLAY_BINARY_FRAME, bytes, NULL);
 }
 
 /* Sends our close frame, once; `code` 1005 sends one without a code. */
@@ -167,7 +172,7 @@ static void send_close(struct dg_ws *ws, int code, struct dg_span reason)
     }
     ws->close_sent = true;
     ws->close_at = ws->shared->now_ms;
-    if (put_frame(ws, WSLAY_CONNECTION_CLOSE, dg_span_make(payload, len)) != DG_OK)
+    if (put_frame(ws, WSLAY_CONNECTION_CLOSE, dg_span_make(payload, len), NULL) != DG_OK)
         return;
     if (ws->events->on_closing)
         ws->events->on_closing(ws->user, ws, code);
@@ -264,7 +269,7 @@ static void on_frame_complete(struct dg_ws *ws)
     if (ws->frame_opcode == WSLAY_CONNECTION_CLOSE)
         on_close_frame(ws, payload);
     else if (ws->frame_opcode == WSLAY_PING && !ws->close_sent)
-        (void)!send_message(ws, WSLAY_PONG, payload); /* on failure the connection is given up there */
+        (void)!send_message(ws, WSLAY_PONG, payload, NULL); /* on failure the connection is given up there */
     dg_buf_deinit(&ws->control);
 }
 
@@ -410,45 +415,33 @@ void dg_ws_eof(struct dg_ws *ws)
 
 void dg_ws_prepend(struct dg_ws *ws, struct dg_buf *output)
 {
-    if (dg_buf_append_span(output, dg_buf_span(&ws->out)) != DG_OK) {
+    if (dg_out_prepend(&ws->out, output) != DG_OK)
         give_up(ws);
-        return;
-    }
-    struct dg_buf mine = ws->out;
-    ws->out = *output;
-    *output = mine;
 }
 
 struct dg_span dg_ws_output(const struct dg_ws *ws)
 {
-    return dg_buf_span(&ws->out);
+    return dg_out_span(&ws->out);
 }
 
 void dg_ws_written(struct dg_ws *ws, size_t len)
 {
-    size_t of_taken = len < ws->out_taken ? len : ws->out_taken;
-    ws->out_taken -= of_taken;
-    dg_buf_consume(&ws->out, len - of_taken);
-    if (ws->out.len + ws->out_taken == 0)
+    dg_out_written(&ws->out, len);
+    if (dg_out_unwritten(&ws->out) == 0)
         ws->largest = 0;
-    if (ws->out.len == 0)
-        dg_buf_deinit(&ws->out); /* idle sockets hold no memory */
+    dg_out_trim(&ws->out); /* idle sockets hold no memory */
 }
 
 void dg_ws_take_output(struct dg_ws *ws, struct dg_buf *into)
 {
-    struct dg_buf spare = *into;
-    *into = ws->out;
-    ws->out = spare;
-    ws->out.max = into->max;
-    ws->out_taken += into->len;
+    dg_out_take(&ws->out, into);
 }
 
 bool dg_ws_wants_input(const struct dg_ws *ws)
 {
     if (ws->peer_done || ws->dead || ws->is_held)
         return false;
-    return ws->close_received || ws->out.len + ws->out_taken < dg_http_unread_max(ws->limits->stream_bytes);
+    return ws->close_received || dg_out_unwritten(&ws->out) < dg_http_unread_max(ws->limits->stream_bytes);
 }
 
 bool dg_ws_wants_close(const struct dg_ws *ws, bool *at_once)
@@ -480,7 +473,7 @@ void dg_ws_expire(struct dg_ws *ws)
         ws->dead = true;
     } else {
         ws->pinged = true;
-        (void)!send_message(ws, WSLAY_PING, (struct dg_span){NULL, 0});
+        (void)!send_message(ws, WSLAY_PING, (struct dg_span){NULL, 0}, NULL);
     }
     ws->processing = false;
 }

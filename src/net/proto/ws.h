@@ -76,6 +76,7 @@ void dg_ws_release(struct dg_ws *ws);
 /* One text or binary message. DG_ERR_CLOSED after a close, DG_ERR_LIMIT or DG_ERR_NOMEM when the
  * connection had to be given up. */
 enum dg_err dg_ws_send(struct dg_ws *ws, struct dg_span text) DG_MUST_CHECK;
+enum dg_err dg_ws_give(struct dg_ws *ws, struct dg_buf *text) DG_MUST_CHECK; /* the same, taking its memory */
 enum dg_err dg_ws_send_binary(struct dg_ws *ws, struct dg_span bytes) DG_MUST_CHECK;
 
 /* Starts the closing handshake; the reason is cut at 123 bytes. A second call does nothing. */

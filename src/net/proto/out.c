@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Little output stays in one buffer, which moves up when its beginning is out. What is more than a piece becomes the
+ * rest: there an offset moves, until half of it is out, so that a byte is moved once at the most. */
+#include "net/proto/out.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static const size_t bytes_max = SIZE_MAX / 2;
+
+void dg_out_init(struct dg_out *out)
+{
+    *out = (struct dg_out){.at = 0};
+    dg_buf_init(&out->first, bytes_max);
+    dg_buf_init(&out->rest, bytes_max);
+}
+
+void dg_out_deinit(struct dg_out *out)
+{
+    dg_buf_deinit(&out->first);
+    dg_buf_deinit(&out->rest);
+    dg_out_init(out);
+}
+
+static void exchange(struct dg_buf *a, struct dg_buf *b)
+{
+    const struct dg_buf spare = *a;
+    *a = *b;
+    *b = spare;
+    a->max = b->max = bytes_max;
+}
+
+enum dg_err dg_out_append(struct dg_out *out, const void *bytes, size_t len)
+{
+    const bool is_little = out->first.len < DG_OUT_PIECE && len <= DG_OUT_PIECE - out->first.len;
+    return dg_buf_append(out->rest.len == 0 && is_little ? &out->first : &out->rest, bytes, len);
+}
+
+enum dg_err dg_out_give(struct dg_out *out, struct dg_buf *buf)
+{
+    if (out->rest.len) {
+        enum dg_err err = dg_buf_append_span(&out->rest, dg_buf_span(buf));
+        if (!err)
+            dg_buf_deinit(buf);
+        return err;
+    }
+    const size_t max = buf->max;
+    exchange(&out->rest, buf);
+    dg_buf_deinit(buf);
+    buf->max = max;
+    return DG_OK;
+}
+
+size_t dg_out_left(const struct dg_out *out)
+{
+    return out->first.len + out->rest.len - out->at;
+}
+
+size_t dg_out_unwritten(const struct dg_out *out)
+{
+    return dg_out_left(out) + out->taken;
+}
+
+struct dg_span dg_out_span(const struct dg_out *out)
+{
+    if (out->first.len)
+        return dg_buf_span(&out->first);
+    const size_t left = out->rest.len - out->at;
+    return dg_span_sub(dg_buf_span(&out->rest), out->at, left < DG_OUT_PIECE ? left : DG_OUT_PIECE);
+}
+
+/* `n` bytes of the rest are out. */
+static void advance(struct dg_out *out, size_t n)
+{
+    out->at += n;
+    if (out->at == out->rest.len) {
+        dg_buf_deinit(&out->rest);
+        out->at = 0;
+    } else if (out->at >= DG_OUT_PIECE && out->at > out->rest.len / 2) {
+        dg_buf_consume(&out->rest, out->at);
+        out->at = 0;
+    }
+}
+
+void dg_out_written(struct dg_out *out, size_t len)
+{
+    const size_t of_taken = len < out->taken ? len : out->taken;
+    out->taken -= of_taken;
+    len -= of_taken;
+    const size_t of_first = len < out->first.len ? len : out->first.len;
+    dg_buf_consume(&out->first, of_first);
+    advance(out, len - of_first);
+}
+
+void dg_out_take(struct dg_out *out, struct dg_buf *into)
+{
+    const struct dg_span piece = dg_out_span(out);
+    if (out->first.len) {
+        exchange(&out->first, into);
+    } else if (piece.len && dg_buf_append_span(into, piece) == DG_OK) {
+        advance(out, piece.len);
+    } else if (piece.len) { /* without memory for a piece: all of it */
+        dg_buf_consume(&out->rest, out->at);
+        out->at = 0;
+        exchange(&out->rest, into);
+    }
+    out->taken += into->len;
+}
+
+enum dg_err dg_out_prepend(struct dg_out *out, struct dg_buf *buf)
+{
+    enum dg_err err = dg_buf_append_span(buf, dg_buf_span(&out->first));
+    if (err)
+        return err;
+    exchange(&out->first, buf);
+    dg_buf_deinit(buf);
+    return DG_OK;
+}
+
+void dg_out_trim(struct dg_out *out)
+{
+    if (out->first.len == 0)
+        dg_buf_deinit(&out->first);
+}
