@@ -11,6 +11,9 @@
  * known as a whole, or falls apart into bytes where the file has them for all of it. (SentencePiece's own models, whose sums
  * are floats, are in spm_unigram.c.)
  *
+ * Where the pre-tokenizer does not cut before the mark of a space (U+2581), a piece that begins with one begins a word all
+ * the same, for whoever asks which tokens are one.
+ *
  * One thing is not as there: signs of the model ("<s>", "</s>") are never pieces of a text, however it came to look like
  * them. There a sign that normalisation makes (of wide letters) becomes one, whoever wrote it. */
 #include "text/subword_int.h"
@@ -93,6 +96,8 @@ enum dg_err dg_unigram_put(const struct dg_subword *subword, struct dg_subword_w
     for (size_t at = 0, next; at < word.len && !err; at = next) {
         next = cells[at].next;
         const int32_t id = cells[next].id;
+        if (at > 0 && dg_span_starts(dg_span_sub(word, at, next - at), DG_SPAN(DG_UTF8_CHAR_SPACE)))
+            work->word++;
         while (id == subword->unk && next < word.len && cells[cells[next].next].id == id)
             next = cells[next].next;
         err = id == subword->unk ? put_unknown(subword, work, text, begin + at, begin + next)

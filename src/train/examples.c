@@ -158,14 +158,15 @@ bool dg_examples_goes_on(const struct dg_labels *labels, struct dg_span label, s
     return dg_labels_find(labels, dg_span_cstr(room), number);
 }
 
-/* What is to be said of the text's token `i`; `word` walks along the lesson's words. A token may have the space before it. */
+/* What is to be said of the text's token `i`; `word` walks along the lesson's words. A token may have the space before
+ * it, or be nothing else: it belongs to the word behind the space, as when it is served. */
 static enum dg_err tag_of(const struct making *m, const struct dg_lesson *lesson, size_t i, size_t *word, size_t *last,
                           int32_t *tag, struct dg_why *why)
 {
     const struct dg_subword_token *token = &m->text.list[i];
     size_t number = 0;
     *tag = DG_EXAMPLE_UNSAID;
-    while (*word + 1 < lesson->n_words && token->end > (size_t)(lesson->words[*word + 1].ptr - lesson->text.ptr))
+    while (*word + 1 < lesson->n_words && token->end >= (size_t)(lesson->words[*word + 1].ptr - lesson->text.ptr))
         ++*word;
     const bool is_first = *word != *last;
     if (!begins_word(&m->text, i) && !is_first)

@@ -350,6 +350,22 @@ START_TEST(marks_stand_before_words)
 }
 END_TEST
 
+START_TEST(words_are_told_apart_though_they_are_laid_out_together)
+{
+    const char *json = UNIGRAM(PRE(MARKS("\"split\":false")), "", "");
+    static const uint32_t expected[] = {0, 0, 1, 1, 1, 2};
+    struct dg_subword *subword = NULL;
+    const struct dg_subword_token *tokens;
+    ck_assert_int_eq(dg_subword_parse(&subword, &(struct dg_subword_files){.json = dg_span_cstr(json)}, NULL), DG_OK);
+    struct dg_subword_work *work = dg_subword_work_new();
+    ck_assert_uint_eq(encode(subword, work, "b abbb ", 0, &tokens), 6);
+    for (size_t i = 0; i < 6; i++)
+        ck_assert_uint_eq(tokens[i].word, expected[i]);
+    dg_subword_work_free(work);
+    dg_subword_close(subword);
+}
+END_TEST
+
 /* A table of replacements, in the order of a file. */
 static void put_table(struct dg_charsmap_rule *rules, size_t n, char *out, size_t cap)
 {
@@ -672,7 +688,7 @@ DG_UNIT_SLOW(agrees_with_another_implementation, agrees_with_another_implementat
              what_strangers_write_is_text_unless_asked_for, every_text_comes_back_and_offsets_cover_it,
              a_long_word_takes_no_longer_than_its_length, bytes_that_are_no_character_become_the_replacement,
              a_continuation_keeps_its_first_space, steps_do_what_they_say, the_best_way_over_a_word_is_taken,
-             marks_stand_before_words, a_table_replaces_short_characters_whole,
+             marks_stand_before_words, words_are_told_apart_though_they_are_laid_out_together, a_table_replaces_short_characters_whole,
              the_longest_pieces_are_taken_from_left_to_right, two_texts_share_the_room_that_there_is,
              windows_see_all_of_a_long_text, signs_are_found_and_only_the_mask_may_be_written, vocab_txt_is_enough,
              many_added_tokens_and_growing_texts_are_bounded, what_is_not_known_is_refused_by_name,

@@ -131,6 +131,27 @@ START_TEST(first_pieces_have_the_labels)
 }
 END_TEST
 
+START_TEST(a_mark_of_its_own_has_the_label_of_the_word_behind_it)
+{
+    static const char json[] = "{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\xE2\x96\x81\"},\"model\":{\"unk_id\":3,"
+                               "\"vocab\":[[\"<s>\",0],[\"<pad>\",0],[\"</s>\",0],[\"<unk>\",0],[\"\xE2\x96\x81\",-1],"
+                               "[\"a\",-1],[\"b\",-1],[\"\xE2\x96\x81" "a\",-1]]}}";
+    static const int32_t ids[] = {0, 4, 6, 7, 6, 4, 6, 2}, target[] = {0, -1, 1, -1, 0, -1, 2, -1, -1};
+    struct dg_examples_stats stats;
+    begin();
+    dg_subword_close(subword);
+    ck_assert_int_eq(dg_subword_parse(&subword, &(struct dg_subword_files){.json = dg_span_cstr(json)}, NULL), DG_OK);
+    ck_assert_int_eq(make(DG_HEAD_TOKENS, false, 12, "b\tB-PER\nab\tO\nb\tI-PER\n", &stats, NULL), DG_OK);
+    const struct dg_example example = dg_corpus_get(&corpus, 0);
+    ck_assert_uint_eq(example.n_source, sizeof ids / sizeof *ids);
+    ck_assert_mem_eq(example.source, ids, sizeof ids);
+    ck_assert_uint_eq(example.n_target, sizeof target / sizeof *target);
+    ck_assert_mem_eq(example.target, target, sizeof target);
+    dg_corpus_close(&corpus);
+    end();
+}
+END_TEST
+
 START_TEST(answers_go_where_they_stand)
 {
     struct dg_examples_stats stats;
@@ -207,5 +228,6 @@ START_TEST(what_was_said_is_tallied)
 }
 END_TEST
 
-DG_UNIT(texts_are_laid_out_and_cut_as_the_server_does, first_pieces_have_the_labels, answers_go_where_they_stand,
+DG_UNIT(texts_are_laid_out_and_cut_as_the_server_does, first_pieces_have_the_labels,
+        a_mark_of_its_own_has_the_label_of_the_word_behind_it, answers_go_where_they_stand,
         a_damaged_file_is_refused, what_was_said_is_tallied)
