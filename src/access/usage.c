@@ -6,9 +6,11 @@
  *
  *     202611 alice 12 3456 0123456789abcdef
  *
- * A count is in the list of what changed, in the list of what is being written, or in neither. When a
- * turn fails, what is in the second goes back to the first. Every batch begins with an empty line, so
- * that a torn one before it does not spoil its first. */
+ * A count is in the list of what changed, in the list of what is being written, or in neither: then it may
+ * be linked to others that are in neither. When a turn fails, what is in the second goes back to the first.
+ * A turn copies some counts, or all when the journal is written anew, a slice at a time: what changes
+ * meanwhile is in the next turn. Every batch begins with an empty line, so that a torn one before it does
+ * not spoil its first. */
 #include "access/usage.h"
 #include "access/lock.h"
 #include "access/when.h"
@@ -30,11 +32,13 @@ enum {
     NAMES_MAX = 200000,
     FILE_MAX = 256 << 20,
     LINES_MAX = 64 << 20,
+    COUNTS_MAX = 64 << 20,
     LINE_CAP = 192,
     GROWN = 64 << 10, /* a journal is written anew when it is by so much longer */
     GROWTH = 8,       /* than so many times what it would be */
     LOCK_WAIT_MS = 2000, /* for the server before us to end */
     FILE_MODE = 0600,
+    SLICE = 4096, /* counts that are copied at once: half a millisecond */
 };
 static const char header[] = "# dragoman-usage 1\n";
 
@@ -46,6 +50,7 @@ struct dg_usage {
     struct dg_lock lock;
     struct dg_map by_name; /* of owned struct dg_usage_count */
     struct dg_list changed, writing;
+    struct dg_list all; /* in the order in which they came */
     size_t n_damaged;
     bool is_writing;
     uint64_t whole_from; /* the length past which the journal is written anew */
@@ -145,6 +150,7 @@ struct dg_usage_count *dg_usage_get(struct dg_usage *usage, struct dg_span name)
             dg_free(count);
             return NULL;
         }
+        dg_list_link_last(&usage->all, &count->in_all);
     }
     if (month > count->month) { /* never back: a clock that was set back gives nothing away */
         count->month = month;
@@ -224,6 +230,7 @@ enum dg_err dg_usage_open(const struct dg_clock *clock, const char *path, struct
     dg_map_init(&made->by_name, NAMES_MAX);
     dg_list_init(&made->changed);
     dg_list_init(&made->writing);
+    dg_list_init(&made->all);
     enum dg_err err = DG_OK;
     if (path) {
         made->path = dg_xstrdup(path);
@@ -259,49 +266,57 @@ size_t dg_usage_damaged(const struct dg_usage *usage)
 
 /* ---- Turns ------------------------------------------------------------------------------------- */
 
-static enum dg_err put_changed(struct dg_usage *usage, struct dg_buf *lines)
+bool dg_usage_has_changed(const struct dg_usage *usage)
 {
-    enum dg_err err = dg_buf_append_byte(lines, '\n');
-    for (struct dg_list *at = usage->changed.next; at != &usage->changed && !err; at = at->next)
-        err = put_line(lines, DG_LIST_ITEM(at, struct dg_usage_count, link));
-    return err;
-}
-
-static enum dg_err put_all(struct dg_usage *usage, struct dg_buf *lines)
-{
-    uint64_t value;
-    struct dg_span key;
-    unsigned month = this_month(usage);
-    enum dg_err err = dg_buf_append_cstr(lines, header);
-    for (size_t at = 0; !err && dg_map_next(&usage->by_name, &at, &key, &value);) {
-        const struct dg_usage_count *count = (void *)(uintptr_t)value;
-        if (count->month >= month)
-            err = put_line(lines, count);
-    }
-    return err;
-}
-
-static void move_all(struct dg_list *from, struct dg_list *to)
-{
-    while (!dg_list_is_empty(from))
-        dg_list_link_last(to, dg_list_pop_first(from));
+    return usage->path && !dg_list_is_empty(&usage->changed);
 }
 
 bool dg_usage_begin(struct dg_usage *usage, struct dg_usage_write *write)
 {
-    if (!usage->path || usage->is_writing || dg_list_is_empty(&usage->changed))
+    if (usage->is_writing || !dg_usage_has_changed(usage))
         return false;
-    *write = (struct dg_usage_write){.path = usage->path, .fd = usage->fd};
+    *write = (struct dg_usage_write){.path = usage->path, .fd = usage->fd, .month = this_month(usage)};
     write->is_whole = usage->was_removed || usage->file_len > usage->whole_from;
+    dg_buf_init(&write->counts, COUNTS_MAX);
     dg_buf_init(&write->lines, LINES_MAX);
-    enum dg_err err = write->is_whole ? put_all(usage, &write->lines) : put_changed(usage, &write->lines);
-    if (err) {
-        dg_buf_deinit(&write->lines);
-        return false;
-    }
-    move_all(&usage->changed, &usage->writing);
+    write->next = usage->all.next;
+    if (write->is_whole)
+        dg_list_splice_last(&usage->writing, &usage->changed);
     usage->is_writing = true;
     return true;
+}
+
+static enum dg_err copy(struct dg_usage_write *write, const struct dg_usage_count *count)
+{
+    return dg_buf_append(&write->counts, count, sizeof *count);
+}
+
+bool dg_usage_gather(struct dg_usage *usage, struct dg_usage_write *write)
+{
+    for (int n = 0; n < SLICE && !write->err && write->is_whole && write->next != &usage->all; n++) {
+        const struct dg_usage_count *count = DG_LIST_ITEM(write->next, struct dg_usage_count, in_all);
+        write->next = write->next->next;
+        if (count->month >= write->month)
+            write->err = copy(write, count);
+    }
+    for (int n = 0; n < SLICE && !write->err && !write->is_whole && !dg_list_is_empty(&usage->changed); n++) {
+        struct dg_list *first = dg_list_pop_first(&usage->changed);
+        dg_list_link_last(&usage->writing, first);
+        write->err = copy(write, DG_LIST_ITEM(first, struct dg_usage_count, link));
+    }
+    return !write->err && write->is_whole && write->next != &usage->all;
+}
+
+static enum dg_err print(struct dg_usage_write *write)
+{
+    enum dg_err err = dg_buf_append_cstr(&write->lines, write->is_whole ? header : "\n");
+    for (size_t at = 0; at < write->counts.len && !err; at += sizeof(struct dg_usage_count)) {
+        struct dg_usage_count count;
+        memcpy(&count, write->counts.ptr + at, sizeof count);
+        err = put_line(&write->lines, &count);
+    }
+    dg_buf_deinit(&write->counts);
+    return err;
 }
 
 static enum dg_err append(struct dg_usage_write *write_, struct dg_why *why)
@@ -325,6 +340,10 @@ static enum dg_err append(struct dg_usage_write *write_, struct dg_why *why)
 
 void dg_usage_run(struct dg_usage_write *write)
 {
+    if (!write->err)
+        write->err = print(write);
+    if (write->err)
+        return;
     if (!write->is_whole) {
         write->err = append(write, &write->why);
         return;
@@ -343,7 +362,7 @@ enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write, s
     enum dg_err err = write->err;
     if (err) {
         dg_why_set(why, err, "%s", dg_why_text(&write->why, err));
-        move_all(&usage->writing, &usage->changed);
+        dg_list_splice_last(&usage->changed, &usage->writing);
         if (write->is_whole)
             usage->whole_from = 2 * usage->file_len; /* lines can still be appended */
         else
@@ -357,9 +376,10 @@ enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write, s
     } else {
         usage->file_len += write->lines.len;
     }
-    while (!err && !dg_list_is_empty(&usage->writing))
-        dg_list_pop_first(&usage->writing);
+    if (!err)
+        dg_list_unlink(&usage->writing); /* leaves them linked to each other */
     usage->is_writing = false;
+    dg_buf_deinit(&write->counts);
     dg_buf_deinit(&write->lines);
     return err;
 }

@@ -8,10 +8,13 @@
  *     dg_usage_add(usage, count, 1, 120);
  *
  *     struct dg_usage_write write;                      each second or so:
- *     if (dg_usage_begin(usage, &write))                loop's thread: what changed, as bytes
- *         dg_usage_run(&write);                         any thread: writes and syncs; may take its time
+ *     if (dg_usage_begin(usage, &write)) {              loop's thread: begins to copy what changed,
+ *         while (dg_usage_gather(usage, &write)) ...    the same, now or in later turns: some of it, in less than a millisecond
+ *         dg_usage_run(&write);                         any thread: prints, writes and syncs; may take its time
  *         dg_usage_end(usage, &write, &why);            loop's thread: what failed will be tried again
- *     dg_usage_close(usage);                            after a last turn of these three
+ *     }
+ *     while (dg_usage_has_changed(usage)) ...           such a turn for each few thousand keys
+ *     dg_usage_close(usage);                            after the last turn
  *
  * The file is a journal of lines, each with a checksum; a line holds a key's totals of a month, not a
  * difference, so that a line lost, torn or written twice does no harm. When the journal has grown it is
@@ -29,6 +32,7 @@ struct dg_usage;
 
 struct dg_usage_count {
     struct dg_list link;     /* of those that changed since the last turn */
+    struct dg_list in_all;   /* of all */
     unsigned month;          /* year * 100 + month, UTC */
     uint64_t requests, characters;
     char name[DG_KEY_NAME_MAX + 1];
@@ -50,13 +54,19 @@ struct dg_usage_write {
     const char *path;
     int fd;
     bool is_whole; /* `lines` replaces the file */
+    struct dg_buf counts; /* of struct dg_usage_count: copies */
+    unsigned month;       /* older ones are left out of a whole one */
+    const struct dg_list *next; /* of all, the one to copy next */
     struct dg_buf lines;
     enum dg_err err;
     struct dg_why why;
 };
 
-/* False when there is nothing to write or no memory to write it from (later, then). */
+/* False when there is nothing to write. */
 bool dg_usage_begin(struct dg_usage *usage, struct dg_usage_write *write);
+/* True while there is more to copy. */
+bool dg_usage_gather(struct dg_usage *usage, struct dg_usage_write *write);
+bool dg_usage_has_changed(const struct dg_usage *usage); /* and is to be written */
 void dg_usage_run(struct dg_usage_write *write);
 /* Frees what `write` holds; the outcome, with a sentence. */
 enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write, struct dg_why *why) DG_MUST_CHECK;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ADDRESSES_MAX = 65536, PATH_CAP = 4096, TURN_MS = 1000 };
+enum { ADDRESSES_MAX = 65536, PATH_CAP = 4096, TURN_MS = 1000, SOON_MS = 1 };
 
 /* Reading the file, by a worker. */
 struct reading {
@@ -38,7 +38,7 @@ struct dg_keys {
     uv_work_t writing;
     struct dg_usage_write write;
     struct reading *reading; /* NULL when none is under way */
-    bool has_timer, is_writing, read_again, is_closed;
+    bool has_timer, is_gathering, is_writing, read_again, is_closed;
     bool has_failed; /* the last turn of the journal did, and the log says so */
 };
 
@@ -132,19 +132,35 @@ static void on_write(uv_work_t *work)
     dg_usage_run(&keys->write);
 }
 
+static void on_timer(uv_timer_t *timer);
+
+/* The rest comes soon, behind whatever else the loop has to do. */
+static void hurry(struct dg_keys *keys)
+{
+    if (!keys->is_closed)
+        uv_timer_start(&keys->timer, on_timer, SOON_MS, TURN_MS);
+}
+
 static void on_written(uv_work_t *work, int status)
 {
     struct dg_keys *keys = work->data;
     if (status != 0) /* cancelled before it began */
         keys->write.err = DG_ERR_CANCELLED;
     end_turn(keys);
+    if (!keys->has_failed && dg_usage_has_changed(keys->usage))
+        hurry(keys);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     struct dg_keys *keys = timer->data;
-    if (keys->is_writing || !dg_usage_begin(keys->usage, &keys->write))
+    if (keys->is_writing || (!keys->is_gathering && !dg_usage_begin(keys->usage, &keys->write)))
         return;
+    keys->is_gathering = dg_usage_gather(keys->usage, &keys->write);
+    if (keys->is_gathering) {
+        hurry(keys);
+        return;
+    }
     keys->is_writing = true;
     keys->writing.data = keys;
     if (uv_queue_work(keys->loop, &keys->writing, on_write, on_written) != 0) {
@@ -250,14 +266,25 @@ void dg_keys_close(struct dg_keys *keys)
         uv_close((uv_handle_t *)&keys->timer, NULL);
 }
 
+/* All of it, here and now. */
+static void write_what_is_left(struct dg_keys *keys)
+{
+    bool has_failed = false;
+    while (keys->usage && !has_failed && (keys->is_gathering || dg_usage_begin(keys->usage, &keys->write))) {
+        while (dg_usage_gather(keys->usage, &keys->write))
+            ;
+        keys->is_gathering = false;
+        dg_usage_run(&keys->write);
+        has_failed = keys->write.err != DG_OK;
+        end_turn(keys);
+    }
+}
+
 void dg_keys_free(struct dg_keys *keys)
 {
     if (!keys)
         return;
-    if (keys->usage && dg_usage_begin(keys->usage, &keys->write)) {
-        dg_usage_run(&keys->write);
-        end_turn(keys);
-    }
+    write_what_is_left(keys);
     dg_access_free(keys->access);
     dg_quota_local_free(keys->local);
     dg_usage_close(keys->usage);

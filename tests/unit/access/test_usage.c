@@ -39,6 +39,8 @@ static bool turn(struct dg_usage *usage)
     struct dg_why why = DG_WHY_NONE;
     if (!dg_usage_begin(usage, &write))
         return false;
+    while (dg_usage_gather(usage, &write))
+        ;
     dg_usage_run(&write);
     ck_assert_msg(dg_usage_end(usage, &write, &why) == DG_OK, "%s", why.text);
     return true;
@@ -192,6 +194,8 @@ START_TEST(what_could_not_be_written_is_written_later)
     ck_assert(dg_usage_begin(usage, &write));
     add(usage, "bob", 1, 5); /* while it is being written */
     ck_assert(!dg_usage_begin(usage, &(struct dg_usage_write){.fd = -1}));
+    while (dg_usage_gather(usage, &write))
+        ;
     dg_usage_run(&write);
     ck_assert_int_ne(dg_usage_end(usage, &write, &why), DG_OK);
     ck_assert_ptr_nonnull(strstr(why.text, "usage was removed"));
@@ -214,6 +218,7 @@ START_TEST(what_changes_during_a_turn_is_in_the_next)
     ck_assert(turn(usage));
     add(usage, "alice", 1, 10);
     ck_assert(dg_usage_begin(usage, &write));
+    ck_assert(!dg_usage_gather(usage, &write));
     add(usage, "alice", 1, 10);
     dg_usage_run(&write);
     ck_assert_int_eq(dg_usage_end(usage, &write, NULL), DG_OK);
@@ -222,6 +227,62 @@ START_TEST(what_changes_during_a_turn_is_in_the_next)
     dg_usage_close(usage);
     usage = open_usage();
     check(usage, "alice", 3, 30);
+    dg_usage_close(usage);
+    dg_tmpdir_remove(root);
+}
+END_TEST
+
+enum { MANY = 4200, SLICE = 4096 };
+
+static void add_many(struct dg_usage *usage, uint64_t requests)
+{
+    char name[16];
+    for (int i = 0; i < dg_unit_rounds(MANY); i++) {
+        snprintf(name, sizeof name, "key%d", i);
+        add(usage, name, requests, 10 * requests);
+    }
+}
+
+/* What is written of many keys, and written anew, comes in slices; what changes between two of them is not lost. */
+START_TEST(many_keys_are_copied_in_slices)
+{
+    struct dg_usage_write write;
+    char last[16];
+    int n_turns = 0, n_slices = 1;
+    snprintf(last, sizeof last, "key%d", dg_unit_rounds(MANY) - 1);
+    begin();
+    struct dg_usage *usage = open_usage();
+    add_many(usage, 1);
+    while (turn(usage))
+        n_turns++;
+    ck_assert(n_turns > 1 || dg_unit_rounds(MANY) <= SLICE);
+    ck_assert(!dg_usage_has_changed(usage));
+    ck_assert_int_eq(unlink(path), 0);
+    add_many(usage, 1);
+    ck_assert(dg_usage_begin(usage, &write));
+    ck_assert(!write.is_whole);
+    while (dg_usage_gather(usage, &write))
+        ;
+    dg_usage_run(&write);
+    ck_assert_int_eq(dg_usage_end(usage, &write, NULL), DG_ERR_NOT_FOUND);
+    ck_assert(dg_usage_begin(usage, &write));
+    ck_assert(write.is_whole);
+    for (; dg_usage_gather(usage, &write); n_slices++) {
+        add(usage, "key0", 1, 10); /* it was copied */
+        add(usage, last, 1, 10);   /* it was not */
+    }
+    ck_assert(n_slices > 1 || dg_unit_rounds(MANY) <= SLICE);
+    add(usage, "late", 1, 10);
+    dg_usage_run(&write);
+    ck_assert_int_eq(dg_usage_end(usage, &write, NULL), DG_OK);
+    ck_assert(turn(usage));
+    ck_assert(!turn(usage));
+    dg_usage_close(usage);
+    usage = open_usage();
+    check(usage, "key0", (uint64_t)n_slices + 1, 10 * ((uint64_t)n_slices + 1));
+    check(usage, "key1", 2, 20);
+    check(usage, last, (uint64_t)n_slices + 1, 10 * ((uint64_t)n_slices + 1));
+    check(usage, "late", 1, 10);
     dg_usage_close(usage);
     dg_tmpdir_remove(root);
 }
@@ -257,4 +318,5 @@ END_TEST
 
 DG_UNIT(counts_survive, a_journal_cut_anywhere_gives_an_earlier_state, a_torn_line_does_not_spoil_the_next,
         a_new_month_begins_at_zero, the_journal_does_not_grow_for_ever, what_could_not_be_written_is_written_later,
-        what_changes_during_a_turn_is_in_the_next, without_a_path_it_counts_in_memory, only_sound_lines_count)
+        what_changes_during_a_turn_is_in_the_next, many_keys_are_copied_in_slices, without_a_path_it_counts_in_memory,
+        only_sound_lines_count)
