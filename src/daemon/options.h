@@ -44,6 +44,7 @@ struct dg_options {
     bool require_signed_models, shortlist;
     struct dg_opt_list trusted_keys;
     bool pin_workers;
+    int64_t helpers;
     int64_t threads, slots, max_sentences, source_max, target_max, prompt_max;
     int64_t batch_delay_ms;
     uint64_t memory_limit;

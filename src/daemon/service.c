@@ -414,6 +414,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
     struct dg_engine_opts opts = {
         .n_threads = (size_t)options->threads,
         .pins_workers = options->pin_workers,
+        .n_helpers = (size_t)options->helpers,
         .max_sentences = (size_t)options->max_sentences,
         .slots = (size_t)options->slots,
         .source_max = (size_t)options->source_max,

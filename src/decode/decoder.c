@@ -190,6 +190,14 @@ void dg_decoder_free(struct dg_decoder *decoder)
     dg_free(decoder);
 }
 
+void dg_decoder_lend(struct dg_decoder *decoder, struct dg_crew *crew)
+{
+    if (decoder->reader)
+        dg_reader_lend(decoder->reader, crew);
+    else
+        dg_net_state_lend(decoder->state, crew);
+}
+
 enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
                             size_t *bytes, struct dg_why *why)
 {

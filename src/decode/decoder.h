@@ -78,6 +78,7 @@ struct dg_decode_job {
     const struct dg_read *read; /* networks that read texts: what is wanted; `opts` counts for nothing */
 };
 
+struct dg_crew;
 struct dg_decoder;
 
 /* `net` is borrowed and must outlive the decoder. */
@@ -85,6 +86,9 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
                            const struct dg_decoder_limits *limits,
                            struct dg_why *why) DG_MUST_CHECK;
 void dg_decoder_free(struct dg_decoder *decoder); /* sentences under way end without events */
+
+/* The crew's threads take part in what follows, until it is NULL: see dg_net_state_lend. */
+void dg_decoder_lend(struct dg_decoder *decoder, struct dg_crew *crew);
 
 /* Bytes that such a decoder takes. */
 enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_limits *limits,

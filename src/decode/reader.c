@@ -96,6 +96,11 @@ void dg_reader_free(struct dg_reader *reader)
     dg_free(reader);
 }
 
+void dg_reader_lend(struct dg_reader *reader, struct dg_crew *crew)
+{
+    dg_net_state_lend(reader->state, crew);
+}
+
 enum dg_err dg_reader_size(const struct dg_net *net, const struct dg_decoder_limits *limits, size_t *bytes,
                            struct dg_why *why)
 {

@@ -47,6 +47,7 @@ struct dg_read {
 /* How many numbers a text of n_src tokens gets. */
 size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, size_t n_src);
 
+struct dg_crew;
 struct dg_reader;
 struct dg_decode_job;
 struct dg_decoder_limits;
@@ -55,6 +56,7 @@ struct dg_decoder_limits;
 enum dg_err dg_reader_new(struct dg_reader **reader, const struct dg_net *net, const struct dg_decoder_limits *limits,
                           struct dg_why *why) DG_MUST_CHECK;
 void dg_reader_free(struct dg_reader *reader); /* NULL is fine */
+void dg_reader_lend(struct dg_reader *reader, struct dg_crew *crew);
 enum dg_err dg_reader_size(const struct dg_net *net, const struct dg_decoder_limits *limits, size_t *bytes,
                            struct dg_why *why) DG_MUST_CHECK;
 enum dg_err dg_reader_check(const struct dg_reader *reader, const struct dg_decode_job *job, struct dg_why *why) DG_MUST_CHECK;

@@ -51,6 +51,7 @@ enum dg_engine_model_state {
 struct dg_engine_opts {
     size_t n_threads;     /* workers; 0: one for each core we may use */
     bool pins_workers;    /* each on a core of its own */
+    size_t n_helpers;     /* workers without work that take part in another's large products; 0: none */
     size_t max_sentences; /* waiting and under way together; 0: 10,000 */
     size_t slots;         /* sentences under way in each worker; 0: 32 */
     size_t rows;          /* hypotheses under way in each worker; 0: 4 for each slot */

@@ -135,6 +135,14 @@ void dg_net_state_free(struct dg_net_state *state); /* NULL is fine */
 const struct dg_net *dg_net_state_net(const struct dg_net_state *state);
 const struct dg_net_limits *dg_net_state_limits(const struct dg_net_state *state); /* defaults filled in */
 
+/* From now on the threads of `crew`, whose leader is this state's thread, take part in large products; NULL: nobody does.
+ * Not a bit is different. The crew is borrowed. */
+struct dg_crew;
+void dg_net_state_lend(struct dg_net_state *state, struct dg_crew *crew);
+
+/* Whether it has products large enough for that. */
+bool dg_net_is_divisible(const struct dg_net *net);
+
 /* ---- Slots ---------------------------------------------------------------------------------------- */
 
 /* Cached positions that a sentence needs at its largest, and how many are free. A slot can be opened when

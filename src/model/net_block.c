@@ -14,6 +14,12 @@
 #include <math.h>
 #include <string.h>
 
+enum {
+    PART_LEAST = 1 << 18, /* multiplications of a part that is worth another thread's coming */
+    PART_MOST = 1 << 23,  /* and for which whoever wants that thread may well wait */
+    PARTS_EACH = 4,       /* parts of a product for each thread: who is late takes fewer */
+};
+
 void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, float *out,
                  const float *x, size_t M)
 {
@@ -48,9 +54,60 @@ void dg_net_leave(struct dg_net_state *state, const struct net_norm *norm, size_
     dg_net_leave_rows(state, norm, 0, M);
 }
 
+/* ---- Products ----------------------------------------------------------------------------------------- */
+
+/* A product whose columns several threads compute. */
+struct product {
+    struct dg_net_state *state;
+    float *out;
+    const float *x, *residual;
+    size_t ld_out, ld_x, M;
+    const struct dg_packed *w;
+    enum dg_op_act act;
+    size_t width; /* columns of a part */
+};
+
+static void compute_part(void *ctx, size_t part)
+{
+    const struct product *p = ctx;
+    const size_t first = part * p->width, left = p->w->N - first;
+    p->state->net->kernels->linear_columns(p->out, p->ld_out, p->x, p->ld_x, p->M, p->w, p->act, p->residual,
+                                           p->state->net->bp.D, p->state->scratch, first,
+                                           first + (left < p->width ? left : p->width));
+}
+
+/* Parts that a product is worth: below 2 where nobody helps, or it is too small. As many for each thread, lest one does two
+ * while another has none. */
+static size_t n_parts(const struct dg_net_state *state, const struct dg_packed *w, size_t M)
+{
+    const size_t n_helpers = state->crew && state->net->kernels->linear_columns ? dg_crew_n_helpers(state->crew) : 0;
+    if (n_helpers == 0)
+        return 1;
+    const size_t work = M * w->K * w->N, n_threads = n_helpers + 1, worth = work / PART_LEAST;
+    if (worth <= n_threads)
+        return worth;
+    const size_t each = worth / n_threads < PARTS_EACH ? worth / n_threads : PARTS_EACH;
+    const size_t n = work / PART_MOST > each * n_threads ? work / PART_MOST : each * n_threads;
+    return n < DG_CREW_PARTS_MAX ? n : DG_CREW_PARTS_MAX;
+}
+
+bool dg_net_is_divisible(const struct dg_net *net)
+{
+    const size_t words = net->output.N * net->output.K, inner = net->bp.D * net->bp.encoder.F;
+    return net->kernels->linear_columns && (words > inner ? words : inner) >= 4 * PART_LEAST;
+}
+
 void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const float *x, size_t ld_x,
                    size_t M, const struct dg_packed *w, enum dg_op_act act, const float *residual)
 {
+    const size_t n = n_parts(state, w, M);
+    if (n > 1) {
+        const size_t n_panels = (w->N + w->panel - 1) / w->panel;
+        struct product product = {state, out, x, residual, ld_out, ld_x, M, w, act, (n_panels + n - 1) / n * w->panel};
+        state->net->kernels->linear_begin(x, ld_x, M, w, state->scratch);
+        dg_crew_run(state->crew, compute_part, &product, (w->N + product.width - 1) / product.width);
+        return;
+    }
     state->net->kernels->linear(out, ld_out, x, ld_x, M, w, act, residual, state->net->bp.D,
                                 state->scratch);
 }

@@ -8,6 +8,7 @@
 #ifndef DG_MODEL_NET_INT_H
 #define DG_MODEL_NET_INT_H
 
+#include "base/crew.h"
 #include "model/net.h"
 
 /* ---- Carving one block ----------------------------------------------------------------------------- */
@@ -222,6 +223,7 @@ struct net_prefix {
 
 struct dg_net_state {
     const struct dg_net *net;
+    struct dg_crew *crew; /* borrowed; takes part in products; NULL: nobody */
     struct dg_net_limits limits;
     size_t work_rows; /* rows of the workspace: the larger of a step's and the encoder's */
     size_t ffn_rows;  /* rows that go through a feed-forward layer together */

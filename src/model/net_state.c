@@ -229,6 +229,11 @@ void dg_net_state_free(struct dg_net_state *state)
     dg_free(state);
 }
 
+void dg_net_state_lend(struct dg_net_state *state, struct dg_crew *crew)
+{
+    state->crew = crew;
+}
+
 const struct dg_net *dg_net_state_net(const struct dg_net_state *state)
 {
     return state->net;

@@ -17,6 +17,7 @@
  * sleeps costs nothing but latency. */
 #include "sched/sched.h"
 #include "base/cpu.h"
+#include "base/crew.h"
 #include "base/mem.h"
 #include "base/mpsc.h"
 #include "sched/queue.h"
@@ -47,6 +48,7 @@ struct worker {
     struct dg_sched *sched;
     size_t index;
     pthread_t thread;
+    bool is_leader;               /* of the crew; its own copy */
     bool is_dead;                 /* its thread has ended in the midst of things; tests do that */
     uint64_t turn_began_ns;       /* 0: between turns; guarded by the lock */
     uint64_t n_served_tokens;     /* of the present turn; added to the scheduler's at its end: source tokens of tickets that ended */
@@ -75,6 +77,10 @@ struct dg_sched {
     bool is_stopping;
     struct worker *workers; /* [n_workers] owned */
     size_t n_threads;
+    atomic_uint_fast64_t n_calls; /* grows, under the lock, when there may be work for who has none */
+    struct dg_crew crew;          /* workers without work help `leader` */
+    struct worker *leader;        /* guarded; NULL: none */
+    size_t n_asleep;              /* workers; guarded */
     struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
     size_t n_models;
     struct dg_mpsc *news;
@@ -446,6 +452,7 @@ static bool work_on(struct lane *lane)
     pthread_mutex_lock(&sched->lock);
     size_t n = take(lane);
     pthread_mutex_unlock(&sched->lock);
+    dg_decoder_lend(lane->decoder, worker->is_leader ? &sched->crew : NULL);
     if (n)
         begin(lane, n);
     sweep(lane);
@@ -463,6 +470,21 @@ static bool work_on(struct lane *lane)
     return true;
 }
 
+/* Makes the worker the crew's leader, unless another one is, if one of the first n models that it has work for gains by
+ * it; wakes who could help. The lock is held. */
+static void lead(struct worker *worker, size_t n)
+{
+    struct dg_sched *sched = worker->sched;
+    worker->is_leader = false;
+    for (size_t i = 0; i < n && sched->opts.n_helpers && (!sched->leader || sched->leader == worker); i++)
+        worker->is_leader |= dg_net_is_divisible(worker->active[i]->net);
+    if (!worker->is_leader)
+        return;
+    sched->leader = worker;
+    if (sched->n_asleep && dg_crew_n_helpers(&sched->crew) < sched->opts.n_helpers)
+        pthread_cond_signal(&sched->work);
+}
+
 /* Lists the models that have work for this worker and holds on to them. */
 static size_t grab_models(struct worker *worker)
 {
@@ -477,8 +499,18 @@ static size_t grab_models(struct worker *worker)
             worker->active[n++] = model;
         }
     }
+    lead(worker, n);
     pthread_mutex_unlock(&sched->lock);
     return n;
+}
+
+/* Whether it has tickets under way; the lock is held. */
+static bool has_work(const struct dg_sched *sched, const struct worker *worker)
+{
+    for (size_t i = 0; i < sched->n_models; i++)
+        if (!dg_list_is_empty(&sched->models[i]->lanes[worker->index].running))
+            return true;
+    return false;
 }
 
 static bool turn(struct worker *worker)
@@ -504,6 +536,8 @@ static bool turn(struct worker *worker)
     }
     if (!worker->is_dead)
         worker->turn_began_ns = 0;
+    if (sched->leader == worker && (worker->is_dead || !has_work(sched, worker)))
+        sched->leader = NULL;
     pthread_mutex_unlock(&sched->lock);
     return was_useful;
 }
@@ -531,12 +565,14 @@ static void sleep_until_work(struct dg_sched *sched)
     pthread_cond_timedwait(&sched->work, &sched->lock, &until);
 }
 
-static bool has_work(const struct dg_sched *sched, const struct worker *worker)
+/* Takes part in the leader's products, until there is a call or nothing to do for long. */
+static void help(struct dg_sched *sched, uint64_t n_seen)
 {
-    for (size_t i = 0; i < sched->n_models; i++)
-        if (!dg_list_is_empty(&sched->models[i]->lanes[worker->index].running))
-            return true;
-    return false;
+    pthread_mutex_lock(&sched->lock);
+    bool is_led = sched->leader != NULL;
+    pthread_mutex_unlock(&sched->lock);
+    if (is_led)
+        dg_crew_help(&sched->crew, &sched->n_calls, n_seen);
 }
 
 static void *run_worker(void *arg)
@@ -546,16 +582,19 @@ static void *run_worker(void *arg)
     if (sched->opts.pins)
         (void)dg_cpu_pin((unsigned)worker->index); /* refused: it works all the same */
     for (;;) {
-        pthread_mutex_lock(&sched->lock);
-        uint64_t n_seen = sched->stats.n_accepted;
-        pthread_mutex_unlock(&sched->lock);
+        uint64_t n_seen = atomic_load(&sched->n_calls);
         bool was_useful = turn(worker);
+        if (!was_useful && sched->opts.n_helpers && !worker->is_dead)
+            help(sched, n_seen);
         pthread_mutex_lock(&sched->lock);
         /* Sleeps only if nothing has come since before the turn; what that turn left waiting is for
          * workers that have room. */
-        if (!was_useful && !sched->is_stopping && !worker->is_dead && sched->stats.n_accepted == n_seen &&
-            !has_work(sched, worker))
+        if (!was_useful && !sched->is_stopping && !worker->is_dead && atomic_load(&sched->n_calls) == n_seen &&
+            !has_work(sched, worker)) {
+            sched->n_asleep++;
             sleep_until_work(sched);
+            sched->n_asleep--;
+        }
         bool is_over = sched->is_stopping || worker->is_dead;
         pthread_mutex_unlock(&sched->lock);
         if (is_over)
@@ -595,6 +634,8 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_why *why,
     if (sched->opts.encode_busy == 0)
         sched->opts.encode_busy = ENCODE_BUSY;
     init_locks(sched);
+    atomic_init(&sched->n_calls, 0);
+    dg_crew_init(&sched->crew, opts->n_helpers);
     sched->workers = dg_try_calloc(opts->n_workers, sizeof *sched->workers);
     enum dg_err err = sched->workers ? DG_OK : DG_ERR_NOMEM;
     if (!err)
@@ -638,6 +679,7 @@ void dg_sched_free(struct dg_sched *sched)
         return;
     pthread_mutex_lock(&sched->lock);
     sched->is_stopping = true;
+    atomic_fetch_add(&sched->n_calls, 1);
     pthread_cond_broadcast(&sched->work);
     pthread_mutex_unlock(&sched->lock);
     for (size_t w = 0; w < sched->n_threads; w++)
@@ -772,6 +814,7 @@ enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct
         if (ticket->model->counts)
             ticket->model->counts->n_accepted++;
         count_moves(ticket, 1, 0);
+        atomic_fetch_add(&sched->n_calls, 1);
         pthread_cond_broadcast(&sched->work);
     }
     pthread_mutex_unlock(&sched->lock);

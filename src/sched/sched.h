@@ -25,6 +25,10 @@
  * stall (`encode_busy`). What is watched and has shown nothing yet goes first.
  * Encoder batches lie end to end without padding, so lengths need not be matched.
  *
+ * With `n_helpers`, workers that have nothing to do take part in the products of one that has: the leader, who is the
+ * first that has work and remains it until it has none. Whatever is submitted calls them back from that. Not a bit of any
+ * answer is different.
+ *
  * Threads: submit and cancel from any; next and listen from one; workers are the scheduler's own. With
  * `manual` there are none: the caller runs dg_sched_turn, in virtual time if it likes (tests do). */
 #ifndef DG_SCHED_SCHED_H
@@ -45,6 +49,7 @@ struct dg_sched_opts {
     size_t encode_busy; /* source tokens that one turn may encode beside live rows; 0: 256 */
     uint64_t batch_delay_ns; /* how long an idle worker waits for company; 0: never */
     bool pins;           /* each worker stays on a core of its own (dg_cpu_pin) */
+    size_t n_helpers;    /* workers that take part in another's large products while they have no work; 0: none */
     uint64_t stall_ns;   /* a worker that is at one turn for so long has stalled; 0: 10 s */
     /* For tests of what follows: called by worker `index` at the start of each turn with work. It may sleep, and false
      * ends the thread as if it had died. */

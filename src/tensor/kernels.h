@@ -65,6 +65,15 @@ struct dg_kernels {
                    const struct dg_packed *w, enum dg_op_act act, const float *residual,
                    size_t ld_residual, void *scratch);
 
+    /* `linear` in two steps, for threads that share one product: linear_begin makes of the input what all of them read,
+     * in `scratch`, and linear_columns computes the columns [first, end) of all rows: `first` a multiple of the
+     * panel, `end` one too, or N. All columns, in any order and by any threads, are the bits of `linear`. Both are NULL in
+     * a table that has no such steps. */
+    void (*linear_begin)(const float *x, size_t ld_x, size_t M, const struct dg_packed *w, void *scratch);
+    void (*linear_columns)(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
+                           const struct dg_packed *w, enum dg_op_act act, const float *residual,
+                           size_t ld_residual, void *scratch, size_t first, size_t end);
+
     /* Layer norm (bias != NULL: gain * (x - mean) / sqrt(var + eps) + bias) or RMS norm (bias == NULL:
      * gain * x / sqrt(mean(x^2) + eps)) of M rows of length D, rows D apart. In place is fine. */
     void (*norm)(float *out, const float *x, const float *gain, const float *bias, size_t M, size_t D,

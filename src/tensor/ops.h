@@ -50,6 +50,8 @@ void dg_ops_gate_ref(float *out, const float *a, const float *x, const float *b,
 float dg_ops_log_sum_exp_top_ref(const float *x, size_t n, size_t k, struct dg_top *top,
                                  size_t *n_top);
 
+enum { DG_OPS_PRODUCT = 128 }; /* bytes before that for whatever else threads that share a product read */
+
 /* Scratch of an I8 product (dg_packed_scratch counts it): M quantised rows, one or two bytes a number; their scales; how
  * many groups of four each has that are not all zeros, and lists of these. */
 static inline size_t dg_ops_quantized_ld(size_t K)

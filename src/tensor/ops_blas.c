@@ -133,6 +133,8 @@ static void put_together(void)
     table.name = "blas";
     table.panel = BLAS_COLUMNS;
     table.linear = linear;
+    table.linear_begin = NULL;
+    table.linear_columns = NULL;
 }
 
 const struct dg_kernels *dg_kernels_blas(void)

@@ -65,18 +65,23 @@ void dg_ops_quantize_ref(uint8_t *q, size_t ld_q, float *scale, const float *x, 
     }
 }
 
-static void linear_i8(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
-                      const struct dg_packed *w, enum dg_op_act act, const float *residual,
-                      size_t ld_residual, void *scratch)
+/* An I8 product reads its rows as they lie in the scratch: quantised, then their scales. */
+static void linear_begin(const float *x, size_t ld_x, size_t M, const struct dg_packed *w, void *scratch)
+{
+    if (w->type == DG_PACKED_I8)
+        dg_ops_quantize_ref(scratch, dg_ops_quantized_ld(w->K), dg_ops_quantized_scale(scratch, M, w->K), x, ld_x, M, w->K);
+}
+
+static void columns_i8(float *out, size_t ld_out, size_t M, const struct dg_packed *w, enum dg_op_act act,
+                       const float *residual, size_t ld_residual, void *scratch, size_t first, size_t end)
 {
     const size_t K = w->K, ld_q = dg_ops_quantized_ld(K);
-    uint8_t *q = scratch;
-    float *scale = dg_ops_quantized_scale(scratch, M, K);
-    dg_ops_quantize_ref(q, ld_q, scale, x, ld_x, M, K);
+    const uint8_t *q = scratch;
+    const float *scale = dg_ops_quantized_scale(scratch, M, K);
     const int8_t *data = w->data;
     const size_t ld_w = (K + 3) / 4 * 4;
     for (size_t m = 0; m < M; m++)
-        for (size_t n = 0; n < w->N; n++) {
+        for (size_t n = first; n < end; n++) {
             int32_t sum = 0;
             for (size_t k = 0; k < K; k++)
                 sum += (int32_t)q[m * ld_q + k] * data[n * ld_w + k];
@@ -86,23 +91,31 @@ static void linear_i8(float *out, size_t ld_out, const float *x, size_t ld_x, si
         }
 }
 
-void dg_ops_linear_ref(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
-                       const struct dg_packed *w, enum dg_op_act act, const float *residual,
-                       size_t ld_residual, void *scratch)
+static void linear_columns(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
+                           const struct dg_packed *w, enum dg_op_act act, const float *residual,
+                           size_t ld_residual, void *scratch, size_t first, size_t end)
 {
     if (w->type == DG_PACKED_I8) {
-        linear_i8(out, ld_out, x, ld_x, M, w, act, residual, ld_residual, scratch);
+        columns_i8(out, ld_out, M, w, act, residual, ld_residual, scratch, first, end);
         return;
     }
     const float *data = w->data; /* [N, K] */
     for (size_t m = 0; m < M; m++)
-        for (size_t n = 0; n < w->N; n++) {
+        for (size_t n = first; n < end; n++) {
             float y = 0.0f;
             for (size_t k = 0; k < w->K; k++)
                 y += x[m * ld_x + k] * data[n * w->K + k];
             y = apply(w->bias ? y + w->bias[n] : y, act);
             out[m * ld_out + n] = residual ? y + residual[m * ld_residual + n] : y;
         }
+}
+
+void dg_ops_linear_ref(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
+                       const struct dg_packed *w, enum dg_op_act act, const float *residual,
+                       size_t ld_residual, void *scratch)
+{
+    linear_begin(x, ld_x, M, w, scratch);
+    linear_columns(out, ld_out, x, ld_x, M, w, act, residual, ld_residual, scratch, 0, w->N);
 }
 
 void dg_ops_norm_ref(float *out, const float *x, const float *gain, const float *bias, size_t M,
@@ -326,6 +339,8 @@ const struct dg_kernels dg_kernels_ref = {
     .panel = 1,
     .panel_i8 = 1,
     .linear = dg_ops_linear_ref,
+    .linear_begin = linear_begin,
+    .linear_columns = linear_columns,
     .norm = dg_ops_norm_ref,
     .embed = dg_ops_embed_ref,
     .attend = dg_ops_attend_ref,

@@ -177,5 +177,6 @@ size_t dg_packed_scratch(const struct dg_packed *packed, size_t M)
     if (packed->type == DG_PACKED_F32)
         return round_up(DG_OPS_BLAS_ROWS_MAX * packed->K * sizeof(float), 64);
     const size_t K = round_up(packed->K, 64); /* as ops.h lays it out */
-    return round_up(M * (K * sizeof(int16_t) + sizeof(float) + sizeof(uint32_t) + K / 4 * sizeof(uint16_t)), 64);
+    return DG_OPS_PRODUCT +
+           round_up(M * (K * sizeof(int16_t) + sizeof(float) + sizeof(uint32_t) + K / 4 * sizeof(uint16_t)), 64);
 }

@@ -7,8 +7,9 @@
  *
  * A case decodes `batch` random sources of a forced length at once, again and again for a while; its
  * figures are medians. With several threads each runs the same case on a state of its own, as the
- * daemon's workers do. */
+ * daemon's workers do; with --split one is helped by others, as the daemon's helpers do. */
 #include "base/clock.h"
+#include "base/crew.h"
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -29,14 +30,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RUNS_MAX = 64, BATCH_MAX = DG_DECODER_ADD_MAX, RESULTS_MAX = 1024 };
+enum { RUNS_MAX = 64, BATCH_MAX = DG_DECODER_ADD_MAX, RESULTS_MAX = 1024, SPLIT_MAX = 64 };
 
 struct bench {
     int help;
     const char *model, *random, *compare;
     int type;
     struct dg_opt_list batch, beam;
-    int64_t threads, source_len, target_len, seed, time_ms, step_rows;
+    int64_t threads, split, source_len, target_len, seed, time_ms, step_rows;
     bool limits, shortlist, pin;
 };
 
@@ -54,6 +55,8 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_STRINGS(struct bench, beam), "beam", .def = "1,4", .unit = "N,N,...", .help = "beam widths"},
     {DG_OPT_INT(struct bench, threads), "threads", .letter = 't', .def = "1", .min = 1, .max = 256,
      .help = "independent workers"},
+    {DG_OPT_INT(struct bench, split), "split", .def = "1", .min = 1, .max = SPLIT_MAX,
+     .help = "threads that share each product of one worker"},
     {DG_OPT_BOOL(struct bench, pin), "pin", .def = "no", .help = "each of them stays on a core of its own"},
     {DG_OPT_INT(struct bench, source_len), "source-len", .def = "25", .min = 1, .max = 1024,
      .help = "tokens of a source"},
@@ -80,6 +83,8 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
     if ((*flags->model != 0) + (*flags->random != 0) != 1 && !flags->limits)
         return dg_why_set(why, DG_ERR_USAGE,
                           "expected --model DIR or --random SHAPE (or --limits alone)");
+    if (flags->split > 1 && flags->threads > 1)
+        return dg_why_set(why, DG_ERR_USAGE, "--split divides the work of one thread: leave --threads at 1");
     if (flags->shortlist && !*flags->model)
         return dg_why_set(why, DG_ERR_USAGE, "--shortlist wants a model that has one: give --model DIR");
     return DG_OK;
@@ -157,10 +162,11 @@ static bool is_reader(const struct dg_net *net)
     return dg_blueprint_is_reader(dg_net_blueprint(net));
 }
 
-static double cpu_now(void)
+/* Processor time of this thread; of all, where others help it. */
+static double cpu_now(const struct bench *flags)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(flags->split > 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -170,7 +176,7 @@ static enum dg_err run_once(struct runner *runner, struct dg_decoder *decoder,
     struct watch watch = {.clock = DG_CLOCK_REAL};
     for (size_t i = 0; i < runner->what->batch; i++)
         jobs[i].ctx = &watch;
-    const double cpu_began = cpu_now();
+    const double cpu_began = cpu_now(runner->what->flags);
     uint64_t began = dg_clock_now(&watch.clock);
     enum dg_err err = dg_decoder_add(decoder, jobs, runner->what->batch, NULL, &runner->why);
     uint64_t encoded = dg_clock_now(&watch.clock);
@@ -179,7 +185,7 @@ static enum dg_err run_once(struct runner *runner, struct dg_decoder *decoder,
         n_steps++;
     uint64_t ended = dg_clock_now(&watch.clock);
     double ns = (double)DG_CLOCK_S;
-    *run = (struct run){(double)(ended - began) / ns, cpu_now() - cpu_began, (double)(watch.first_ns - began) / ns,
+    *run = (struct run){(double)(ended - began) / ns, cpu_now(runner->what->flags) - cpu_began, (double)(watch.first_ns - began) / ns,
                         (double)(ended - encoded) / ns / (double)(n_steps ? n_steps : 1)};
     return err;
 }
@@ -192,6 +198,42 @@ static void fill_sources(const struct runner *runner, int32_t *ids, size_t n_ids
     dg_rng_init(&rng, runner->seed, 0);
     for (size_t i = 0; i < n_ids; i++)
         ids[i] = (int32_t)(dg_rng_uniform(&rng) * (double)V);
+}
+
+/* Threads that help the one that measures. */
+struct helpers {
+    struct dg_crew crew;
+    atomic_uint_fast64_t is_over;
+    pthread_t threads[SPLIT_MAX];
+    size_t n;
+};
+
+static void *help(void *arg)
+{
+    struct helpers *helpers = arg;
+    while (!atomic_load(&helpers->is_over))
+        dg_crew_help(&helpers->crew, &helpers->is_over, 0);
+    return NULL;
+}
+
+static enum dg_err start_helpers(struct helpers *helpers, size_t n)
+{
+    dg_crew_init(&helpers->crew, n);
+    atomic_init(&helpers->is_over, 0);
+    for (; helpers->n < n; helpers->n++) {
+        const enum dg_err err = dg_err_from_errno(pthread_create(&helpers->threads[helpers->n], NULL, help, helpers));
+        if (err)
+            return err;
+    }
+    return DG_OK;
+}
+
+static void stop_helpers(struct helpers *helpers)
+{
+    if (helpers->n > 0)
+        atomic_store(&helpers->is_over, 1);
+    while (helpers->n > 0)
+        pthread_join(helpers->threads[--helpers->n], NULL);
 }
 
 static enum dg_err measure(struct runner *runner)
@@ -219,6 +261,11 @@ static enum dg_err measure(struct runner *runner)
     int32_t *ids = dg_try_calloc(what->batch * S, sizeof *ids);
     read.values = dg_try_calloc(dg_read_size(dg_net_blueprint(what->net), &read, S), sizeof *read.values);
     enum dg_err err = ids && read.values ? dg_decoder_new(&decoder, what->net, &limits, &runner->why) : DG_ERR_NOMEM;
+    struct helpers helpers = {.n = 0};
+    if (!err && flags->split > 1) {
+        err = start_helpers(&helpers, (size_t)flags->split - 1);
+        dg_decoder_lend(decoder, &helpers.crew);
+    }
     if (!err) {
         fill_sources(runner, ids, what->batch * S);
         for (size_t i = 0; i < what->batch; i++)
@@ -231,6 +278,7 @@ static enum dg_err measure(struct runner *runner)
         err = run_once(runner, decoder, jobs, &runner->runs[runner->n_runs]);
         spent += runner->runs[runner->n_runs++].seconds;
     }
+    stop_helpers(&helpers);
     dg_decoder_free(decoder);
     dg_free(read.values);
     dg_free(ids);
@@ -313,10 +361,13 @@ static struct figures figures_of(const struct bench_case *what, const struct run
 static void print_key(char *key, size_t cap, const struct bench_case *what)
 {
     const struct bench *flags = what->flags;
-    snprintf(key, cap, "model=%s%s type=%s kernels=%s threads=%lld batch=%zu beam=%d source=%lld target=%lld",
+    char split[32] = "";
+    if (flags->split > 1)
+        snprintf(split, sizeof split, " split=%lld", (long long)flags->split);
+    snprintf(key, cap, "model=%s%s type=%s kernels=%s threads=%lld%s batch=%zu beam=%d source=%lld target=%lld",
              *flags->random ? flags->random : flags->model, flags->shortlist ? " shortlist=yes" : "",
              type_words[flags->type], dg_net_kernels(what->net)->name,
-             (long long)flags->threads, what->batch, what->beam, (long long)flags->source_len,
+             (long long)flags->threads, split, what->batch, what->beam, (long long)flags->source_len,
              (long long)flags->target_len);
 }
 

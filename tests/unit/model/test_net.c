@@ -6,6 +6,7 @@
  * poison that changes nothing, no allocation after creation. */
 #include "model/net.h"
 
+#include "base/crew.h"
 #include "base/mem.h"
 #include "mkmodel.h"
 #include "model/dir.h"
@@ -16,6 +17,8 @@
 #include "unit.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 enum { S_MAX = 24, T_MAX = 12 };
@@ -569,6 +572,87 @@ START_TEST(memory_is_one_number_and_nothing_is_allocated_afterwards)
 }
 END_TEST
 
+/* ---- Shared products ------------------------------------------------------------------------------ */
+
+enum { HELPERS = 3, SHARED_TOKENS = 20, SHARED_STEPS = 4 };
+
+static struct dg_crew crew;
+static atomic_uint_fast64_t are_called;
+
+static void *help(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&are_called))
+        dg_crew_help(&crew, &are_called, 0);
+    return NULL;
+}
+
+/* The encoder's output and the logits of some steps. */
+static void translate(struct dg_net_state *state, float *out)
+{
+    const struct dg_blueprint *bp = dg_net_blueprint(dg_net_state_net(state));
+    int32_t ids[SHARED_TOKENS];
+    seed = 11;
+    random_ids(ids, SHARED_TOKENS, bp->decoder.V);
+    start(state, 0, ids, SHARED_TOKENS, 1);
+    if (bp->family == DG_FAMILY_TRANSFORMER)
+        memcpy(out, dg_net_encoded(state, 0), SHARED_TOKENS * bp->D * sizeof *out);
+    out += SHARED_TOKENS * bp->D;
+    for (uint32_t t = 0; t < SHARED_STEPS; t++, out += bp->decoder.V) {
+        step_one(state, 0, t, t ? ids[t] : dg_net_start_token(dg_net_state_net(state)));
+        memcpy(out, dg_net_logits(state, 0), bp->decoder.V * sizeof *out);
+    }
+    dg_net_close(state, 0);
+}
+
+/* A network large enough for parts. */
+static struct dg_net *make_large(const char *shape, enum dg_net_type type)
+{
+    struct dg_blueprint bp;
+    struct dg_net *net = NULL;
+    ck_assert_int_eq(dg_net_random_shape(&bp, shape, NULL), DG_OK);
+    bp.encoder.n_layers = bp.encoder.n_layers ? 1 : 0;
+    bp.decoder.n_layers = 1;
+    bp.encoder.V = bp.decoder.V = 5000;
+    ck_assert_int_eq(dg_net_random(&net, &bp, &(struct dg_net_opts){.type = type}, 1, NULL), DG_OK);
+    ck_assert(dg_net_is_divisible(net) == (dg_net_kernels(net)->linear_columns != NULL));
+    return net;
+}
+
+START_TEST(helpers_change_no_bit)
+{
+    static const char *const shapes[] = {"student", "student-ssru", "gpt2-small"};
+    pthread_t threads[HELPERS];
+    for (size_t i = 0; i < 6; i++) {
+        struct dg_net *net = make_large(shapes[i / 2], i % 2 ? DG_NET_I8 : DG_NET_F32);
+        const struct dg_blueprint *bp = dg_net_blueprint(net);
+        const size_t n = SHARED_TOKENS * bp->D + SHARED_STEPS * bp->decoder.V;
+        float *alone = calloc(n, sizeof *alone), *shared = calloc(n, sizeof *shared);
+        struct dg_net_state *state = make_state(net, 1, 1, 1);
+        ck_assert(alone && shared);
+        translate(state, alone);
+        for (size_t n_helpers = 0; n_helpers <= HELPERS; n_helpers++) {
+            dg_crew_init(&crew, n_helpers);
+            atomic_store(&are_called, 0);
+            for (size_t h = 0; h < n_helpers; h++)
+                ck_assert_int_eq(pthread_create(&threads[h], NULL, help, NULL), 0);
+            for (int looks = 0; looks < 10000 && dg_crew_n_helpers(&crew) < n_helpers; looks++)
+                sched_yield(); /* so that there is somebody; nothing hangs on it */
+            dg_net_state_lend(state, &crew);
+            translate(state, shared);
+            ck_assert_mem_eq(shared, alone, n * sizeof *alone);
+            atomic_store(&are_called, 1);
+            for (size_t h = 0; h < n_helpers; h++)
+                pthread_join(threads[h], NULL);
+        }
+        free(alone);
+        free(shared);
+        dg_net_state_free(state);
+        dg_net_free(net);
+    }
+}
+END_TEST
+
 /* Quantised: near the exact network, and equal to itself whatever the kernels multiply with. */
 START_TEST(integers_stay_near_the_floats)
 {
@@ -604,4 +688,5 @@ DG_UNIT_SLOW(agrees_with_the_slow_network_for_every_kind_of_blueprint,
              plain_recurrent_networks_agree_with_their_slow_twin,
              a_sentence_gets_the_same_bits_alone_and_in_any_company, lanes_fork_swap_and_die_without_a_trace,
              shortlists_give_the_same_bits_for_fewer_words, refuses_rows_that_make_no_sense_and_changes_nothing,
-             memory_is_one_number_and_nothing_is_allocated_afterwards, integers_stay_near_the_floats)
+             memory_is_one_number_and_nothing_is_allocated_afterwards, helpers_change_no_bit,
+             integers_stay_near_the_floats)

@@ -6,6 +6,7 @@
 #include "sched/sched.h"
 #include "mkmodel.h"
 #include "model/dir.h"
+#include "model/net_random.h"
 #include "tmpdir.h"
 #include "unit.h"
 
@@ -488,9 +489,84 @@ START_TEST(stopping_in_the_middle_leaves_nothing_behind)
 }
 END_TEST
 
+/* A network whose products are worth dividing; words as of the small one. */
+static void set_up_large(void)
+{
+    struct dg_blueprint bp;
+    ck_assert_int_eq(dg_net_random_shape(&bp, "student", NULL), DG_OK);
+    bp.encoder.n_layers = bp.decoder.n_layers = 1;
+    bp.encoder.V = bp.decoder.V = 5000;
+    ck_assert_int_eq(dg_net_random(&net, &bp, &(struct dg_net_opts){.type = DG_NET_I8}, 1, NULL), DG_OK);
+}
+
+/* One after the other, so that each is alone and has help; then all at once, half of which is cancelled. */
+START_TEST(helpers_change_no_answer_and_no_cancellation)
+{
+    enum { ALONE = 6, N = 24 };
+    static struct item without[N], with[N];
+    set_up_large();
+    for (size_t n_helpers = 0; n_helpers <= 2; n_helpers += 2) {
+        struct item *items = n_helpers ? with : without;
+        struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = 2 * N, .n_helpers = n_helpers};
+        struct dg_sched *sched = NULL;
+        struct dg_sched_model *at = NULL;
+        size_t n = 0;
+        ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+        ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+        random_state = 13;
+        for (size_t i = 0; i < N; i++) {
+            fill(&items[i]);
+            items[i].opts.max_len = 4;
+            make_ticket(&items[i], at);
+            ck_assert_int_eq(dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL), DG_OK);
+            if (i >= ALONE && i % 2)
+                dg_sched_cancel(sched, items[i].ticket);
+            while (i < ALONE && n <= i)
+                n += collect(sched);
+        }
+        while (n < N)
+            n += collect(sched);
+        dg_sched_detach(sched, at);
+        dg_sched_free(sched);
+    }
+    for (size_t i = 0; i < N; i++) {
+        ck_assert_int_eq(with[i].n_ends, 1);
+        if (with[i].err || without[i].err) { /* a cancelled one may have been done before it was */
+            ck_assert(i >= ALONE && i % 2);
+            continue;
+        }
+        ck_assert_uint_eq(with[i].n_ids, without[i].n_ids);
+        ck_assert_mem_eq(with[i].ids, without[i].ids, with[i].n_ids * sizeof(int32_t));
+    }
+    dg_net_free(net);
+}
+END_TEST
+
+START_TEST(stopping_calls_helpers_away)
+{
+    static struct item item;
+    set_up_large();
+    for (int round = 0; round < 5; round++) {
+        struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = 4, .n_helpers = 2};
+        struct dg_sched *sched = NULL;
+        struct dg_sched_model *at = NULL;
+        ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+        ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+        random_state = 17;
+        fill(&item);
+        make_ticket(&item, at);
+        ck_assert_int_eq(dg_sched_submit(sched, &item.flow, item.ticket, NULL), DG_OK);
+        dg_sched_free(sched);
+        dg_ticket_free(item.ticket);
+    }
+    dg_net_free(net);
+}
+END_TEST
+
 DG_UNIT_SLOW(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
              a_sentence_beside_a_bulk_load_waits_a_few_turns_only,
              bulk_leaves_a_quarter_of_the_queue_to_others,
              no_end_is_lost_when_the_consumer_sleeps, a_short_row_leaves_a_long_one_behind,
              threads_give_the_same_answers_as_turns,
-             the_others_go_on_when_a_worker_dies_hangs_or_is_slow, stopping_in_the_middle_leaves_nothing_behind)
+             the_others_go_on_when_a_worker_dies_hangs_or_is_slow, stopping_in_the_middle_leaves_nothing_behind,
+             helpers_change_no_answer_and_no_cancellation, stopping_calls_helpers_away)

@@ -170,6 +170,51 @@ START_TEST(plain_rows_agree_dense_and_sparse)
 }
 END_TEST
 
+/* Columns in steps, last ones first, give the bits of the whole product; in place too. */
+START_TEST(a_product_may_be_computed_a_few_columns_at_a_time)
+{
+    setup();
+    enum { N = 500, K = 131, MOST = 14 };
+    float *x = floats(MOST * K), *rows = floats(N * K), *bias = floats(N), *residual = floats(MOST * N);
+    float *whole = floats(MOST * N), *out = floats(MOST * N);
+    size_t n_able = 0;
+    for (size_t t = 0; t < 2 * n_tables; t++)
+        for (int type = DG_PACKED_F32; type <= DG_PACKED_I8; type++) {
+            const struct dg_kernels *table = tables[t % n_tables];
+            if (t == n_tables)
+                make_plain(x, MOST * K, 0.9f);
+            if (!table->linear_columns)
+                continue;
+            n_able++;
+            struct dg_packed w = pack(table, (enum dg_packed_type)type, N, K, rows, bias);
+            void *scratch = dg_try_aligned(dg_packed_scratch(&w, MOST));
+            ck_assert_ptr_nonnull(scratch);
+            for (size_t M = 1; M <= MOST; M++) {
+                const enum dg_op_act act = M % 3 ? DG_OP_NONE : M % 2 ? DG_OP_RELU : DG_OP_GELU_ERF;
+                const size_t n_panels = (N + w.panel - 1) / w.panel;
+                memcpy(out, residual, MOST * N * sizeof *out);
+                table->linear(whole, N, x, K, M, &w, act, residual, N, scratch);
+                table->linear_begin(x, K, M, &w, scratch);
+                for (size_t end = n_panels, first; end > 0; end = first) {
+                    first = end > M % 4 + 1 ? end - M % 4 - 1 : 0;
+                    table->linear_columns(out, N, x, K, M, &w, act, out, N, scratch, first * w.panel,
+                                          end == n_panels ? N : end * w.panel);
+                }
+                ck_assert_msg(memcmp(out, whole, M * N * sizeof *out) == 0, "%s type %d: %zu rows differ", table->name, type, M);
+            }
+            dg_free(scratch);
+            unpack(&w);
+        }
+    ck_assert_uint_gt(n_able, 0);
+    dg_free(x);
+    dg_free(rows);
+    dg_free(bias);
+    dg_free(residual);
+    dg_free(whole);
+    dg_free(out);
+}
+END_TEST
+
 /* A row gets the same bits alone and at every place among 1..40 rows; also a plain one among others, and others among
  * plain ones. */
 START_TEST(a_row_does_not_depend_on_its_neighbours)
@@ -461,7 +506,8 @@ START_TEST(the_best_of_a_vocabulary_are_found_in_one_pass)
 }
 END_TEST
 
-DG_UNIT_SLOW(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse, a_row_does_not_depend_on_its_neighbours,
+DG_UNIT_SLOW(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse, a_product_may_be_computed_a_few_columns_at_a_time,
+             a_row_does_not_depend_on_its_neighbours,
              quantised_bytes_are_equal_to_the_bit, rows_agree_for_every_length,
              activations_agree_over_their_whole_range, halves_keep_to_their_range,
              attention_agrees_for_every_length_and_head, relative_positions_agree_for_every_reach,
