@@ -304,6 +304,7 @@ bool dg_usage_gather(struct dg_usage *usage, struct dg_usage_write *write)
         dg_list_link_last(&usage->writing, first);
         write->err = copy(write, DG_LIST_ITEM(first, struct dg_usage_count, link));
     }
+    write->is_cut = !write->is_whole && !dg_list_is_empty(&usage->changed);
     return !write->err && write->is_whole && write->next != &usage->all;
 }
 

@@ -57,6 +57,7 @@ struct dg_usage_write {
     struct dg_buf counts; /* of struct dg_usage_count: copies */
     unsigned month;       /* older ones are left out of a whole one */
     const struct dg_list *next; /* of all, the one to copy next */
+    bool is_cut;          /* more had changed than a turn copies: the next one need not wait */
     struct dg_buf lines;
     enum dg_err err;
     struct dg_why why;

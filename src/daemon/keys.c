@@ -147,7 +147,7 @@ static void on_written(uv_work_t *work, int status)
     if (status != 0) /* cancelled before it began */
         keys->write.err = DG_ERR_CANCELLED;
     end_turn(keys);
-    if (!keys->has_failed && dg_usage_has_changed(keys->usage))
+    if (!keys->has_failed && keys->write.is_cut) /* what changes all the time is written once a second */
         hurry(keys);
 }
 

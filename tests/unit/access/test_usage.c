@@ -263,6 +263,7 @@ START_TEST(many_keys_are_copied_in_slices)
     ck_assert(!write.is_whole);
     while (dg_usage_gather(usage, &write))
         ;
+    ck_assert(write.is_cut == (dg_unit_rounds(MANY) > SLICE));
     dg_usage_run(&write);
     ck_assert_int_eq(dg_usage_end(usage, &write, NULL), DG_ERR_NOT_FOUND);
     ck_assert(dg_usage_begin(usage, &write));
@@ -272,6 +273,7 @@ START_TEST(many_keys_are_copied_in_slices)
         add(usage, last, 1, 10);   /* it was not */
     }
     ck_assert(n_slices > 1 || dg_unit_rounds(MANY) <= SLICE);
+    ck_assert(!write.is_cut); /* what changed meanwhile may wait its second */
     add(usage, "late", 1, 10);
     dg_usage_run(&write);
     ck_assert_int_eq(dg_usage_end(usage, &write, NULL), DG_OK);
