@@ -3,15 +3,24 @@
 # Copyright (c) 2026 The dragoman authors
 """English sentences without a French side, given one by the model of the other direction:
 
-    back.py EN-FR KNOWN.tsv HELD-OUT.tsv OUT.tsv [DRAGOMAN] < ENGLISH
+    back.py [--judge FR-EN] EN-FR KNOWN.tsv HELD-OUT.tsv OUT.tsv [DRAGOMAN] < ENGLISH
 
 Sentences that are already in KNOWN or HELD-OUT (lines French<TAB>English), letters and digits alone compared, are left out;
-OUT gets lines French<TAB>English of the others. The English is somebody's own, and that is the side that is learnt to be said."""
+OUT gets lines French<TAB>English of the others.
+
+Without a judge the French is what greedy search says: good enough to learn English from, which is somebody's own. With one,
+there are four answers of a beam of four, and the model that goes back says which of them would best give the English; those
+that would hardly give it are left out. From what is left EN-FR itself can learn."""
+import argparse
+import json
 import re
 import subprocess
 import sys
 
 LEN_MAX = 200
+N_BEST = 4
+OWN_SHARE = 0.5  # how much what EN-FR itself thinks counts beside the judge
+LEAST = -1.0     # mean log-probability of the English's tokens, says the judge
 
 
 def bare(text):
@@ -23,22 +32,67 @@ def english_of(path):
         return {bare(line.rstrip("\n").split("\t")[1]) for line in lines}
 
 
-def main():
-    model, known, held_out, out = sys.argv[1:5]
-    program = sys.argv[5] if len(sys.argv) > 5 else "dragoman"
-    seen, kept = english_of(known) | english_of(held_out), []
-    for line in sorted(set(sys.stdin)):
+def new_sentences(lines, seen):
+    kept = []
+    for line in sorted(set(lines)):
         key = bare(line)
         if key and key not in seen and len(line) <= LEN_MAX:
             seen.add(key)
-            kept.append(line)
-    french = subprocess.run([program, "translate", "-q", "--model", model, "--beam", "1", "--threads", "2"],
-                            input="".join(kept), stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout.splitlines()
-    if len(french) != len(kept):
-        sys.exit(f"back.py: {len(kept)} sentences, {len(french)} translations")
-    with open(out, "w", encoding="utf-8") as pairs:
-        pairs.writelines(f"{f}\t{e}" for f, e in zip(french, kept))
-    print(f"back.py: {len(kept)} pairs", file=sys.stderr)
+            kept.append(line.rstrip("\n"))
+    return kept
+
+
+def run(program, command, model, lines, *options):
+    done = subprocess.run([program, command, "--model", model, *options], stdout=subprocess.PIPE, check=True, encoding="utf-8",
+                          input="".join(line + "\n" for line in lines))
+    return done.stdout.splitlines()
+
+
+def greedy(program, model, english):
+    french = run(program, "translate", model, english, "-q", "--beam", "1", "--threads", "2")
+    if len(french) != len(english):
+        sys.exit(f"back.py: {len(english)} sentences, {len(french)} translations")
+    return list(zip(french, english))
+
+
+def answers_of(program, model, english):
+    """(French, English, mean log-probability) of every answer that came to its end, most probable first."""
+    found = []
+    for text, line in zip(english, run(program, "translate", model, english, "-q", "--beam", str(N_BEST), "--nbest", str(N_BEST),
+                                       "--json", "--whole-lines", "--threads", "2")):
+        said = set()
+        for answer in json.loads(line)["sentences"][0]["answers"]:
+            if answer["finish"] == "eos" and "\t" not in answer["text"] and answer["text"] not in said:
+                said.add(answer["text"])
+                found.append((answer["text"], text, answer["logprob"] / len(answer["ids"])))
+    return found
+
+
+def judged(program, model, judge, english):
+    answers, best = answers_of(program, model, english), {}
+    scores = run(program, "score", judge, [f"{french}\t{text}" for french, text, _ in answers])
+    for (french, text, own), line in zip(answers, scores):
+        score = json.loads(line)
+        if "logprob" not in score:
+            continue
+        back = score["logprob"] / len(score["token_logprobs"])
+        if text not in best or OWN_SHARE * own + back > best[text][0]:
+            best[text] = OWN_SHARE * own + back, back, french
+    return [(french, text) for text, (_, back, french) in best.items() if back > LEAST]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--judge")
+    for name in "model", "known", "held_out", "out":
+        parser.add_argument(name)
+    parser.add_argument("program", nargs="?", default="dragoman")
+    asked = parser.parse_args()
+    english = new_sentences(sys.stdin, english_of(asked.known) | english_of(asked.held_out))
+    pairs = judged(asked.program, asked.model, asked.judge, english) if asked.judge else greedy(asked.program, asked.model, english)
+    with open(asked.out, "w", encoding="utf-8") as out:
+        out.writelines(f"{french}\t{text}\n" for french, text in pairs)
+    print(f"back.py: {len(pairs)} pairs", file=sys.stderr)
 
 
 if __name__ == "__main__":
