@@ -4,7 +4,7 @@ vanish, memory after many sentences, reloads, many models in little memory.
 
     python3 tests/bench/load.py ./dragomand --models-dir models [--seconds 10] [--clients 64] [--only NAME,...]
 
-Sections: clients, vanish, memory, reload, models. One line per result: name, value, unit. The clients live in one other
+Sections: clients, vanish, memory, reload, models, path. One line per result: name, value, unit. The clients live in one other
 process each section; on two cores they take part of what they measure, so ratios count. Servers listen on 127.0.0.1 only
 and are stopped at the end. Standard library only.
 """
@@ -19,9 +19,13 @@ import signal
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+from ws_client import Socket  # noqa: E402
 
 WORDS = ("le chat dort dans la maison il pleut depuis ce matin nous allons au marché acheter du pain et des fruits elle ne "
          "sait pas encore si ses amis viendront demain soir je voudrais un café sans sucre où est la gare la plus proche "
@@ -299,6 +303,78 @@ def section_models(options):
     daemon.stop()
 
 
+def by_tool(options, sentences):
+    """Sentences a second, and a second of processor time, of `dragoman translate` with one worker; loading left out."""
+    tool = os.path.join(os.path.dirname(os.path.abspath(options.dragomand)), "dragoman")
+
+    def run(lines):
+        started, before = time.perf_counter(), os.times()
+        subprocess.run([tool, "translate", "-q", "--threads", "1", "--beam", str(options.beam or 1), "--whole-lines",
+                        "-m", os.path.join(options.models_dir, "fr-en")], check=True, stdout=subprocess.DEVNULL,
+                       input="".join(line + "\n" for line in lines).encode())
+        after = os.times()
+        return time.perf_counter() - started, sum(after[2:4]) - sum(before[2:4])
+
+    empty, full = run([]), run(sentences)
+    return len(sentences) / (full[0] - empty[0]), len(sentences) / (full[1] - empty[1])
+
+
+def by_arrays(port, sentences, of=32):
+    """Four connections, an array of sentences a request."""
+    parts = [sentences[i:i + of] for i in range(0, len(sentences), of)]
+
+    async def go():
+        async def client(k):
+            for part in parts[k::4]:
+                reader, writer = await ask(port, {"text": part, "target": "en", "cache": False, **BEAM})
+                if b" 200 " not in (await reader.read())[:20]:
+                    raise RuntimeError("no answer")
+                writer.close()
+        await asyncio.gather(*(client(k) for k in range(4)))
+    asyncio.run(go())
+
+
+def by_socket(port, sentences, at_once=48):
+    """One socket with so many sentences under way, every token a message."""
+    class Server:
+        @staticmethod
+        def connect():
+            return socket.create_connection(("127.0.0.1", port))
+
+    ws, n_done, n_sent, done = Socket(Server), 0, 0, b'"type":"done"'
+    while n_done < len(sentences):
+        while n_sent < len(sentences) and n_sent < n_done + at_once:
+            ws.send({"type": "translate", "id": str(n_sent), "text": sentences[n_sent], "target": "en", "cache": False, **BEAM})
+            n_sent += 1
+        opcode, payload = ws.frame()
+        if opcode != 1 or b'"type":"error"' in payload:
+            raise RuntimeError((opcode, payload))
+        n_done += done in payload
+    ws.close()
+
+
+def section_path(options):
+    """What the way through the server costs: the tool, arrays and a socket in turns, the same sentences, one worker."""
+    rng = random.Random(1)
+    sentences = [sentence(rng) for _ in range(options.path_sentences)]
+    BEAM.setdefault("beam", 1)
+    daemon = Daemon(options, "--threads=1", "--cache-size=0")
+    figures = {"tool": [], "arrays": [], "socket": []}
+    by_arrays(daemon.port, sentences[:64])
+    for _ in range(options.path_rounds):
+        figures["tool"].append(by_tool(options, sentences))
+        for name, way in (("arrays", by_arrays), ("socket", by_socket)):
+            started, before = time.perf_counter(), daemon.cpu()
+            way(daemon.port, sentences)
+            figures[name].append((len(sentences) / (time.perf_counter() - started), len(sentences) / (daemon.cpu() - before)))
+    daemon.stop()
+    tool = [statistics.median(column) for column in zip(*figures["tool"])]
+    for name, rows in figures.items():
+        wall, cpu = (statistics.median(column) for column in zip(*rows))
+        say(f"path-{name}", wall, f"sentences/s, {100 * wall / tool[0]:.0f} % of the tool's; {cpu:.4g} a second of processor time, "
+                                  f"{100 * cpu / tool[1]:.0f} %")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("dragomand")
@@ -310,7 +386,9 @@ def main():
     parser.add_argument("--sentences-before", type=int, default=10000)
     parser.add_argument("--cache", type=int, default=2048, help="KiB")
     parser.add_argument("--limit", type=int, default=256)
-    parser.add_argument("--only", default="clients,vanish,memory,reload,models")
+    parser.add_argument("--path-sentences", type=int, default=2000)
+    parser.add_argument("--path-rounds", type=int, default=3)
+    parser.add_argument("--only", default="clients,vanish,memory,reload,models,path")
     parser.add_argument("--beam", type=int, help="instead of the model's own")
     options = parser.parse_args()
     if options.beam:

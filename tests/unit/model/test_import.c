@@ -200,8 +200,9 @@ static enum dg_err read_container(const uint8_t *bytes, size_t len, bool is_npz,
 static void read_truncated(size_t which)
 {
     struct damaged d;
+    const size_t step = getenv("DRAGOMAN_SLOW") ? 61 : 1;
     damage_start(&d, committed[which]);
-    for (size_t len = 0; len < d.original.len; len++) {
+    for (size_t len = 0; len < d.original.len; len += step) {
         struct dg_why why;
         ck_assert_msg(read_container(d.original.bytes, len, which > 1, &why) != DG_OK,
                       "accepted when cut to %zu bytes", len);
@@ -225,7 +226,7 @@ static void read_extremes(size_t which)
     damage_start(&d, committed[which]);
     static const uint64_t numbers[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
     uint8_t *bytes = dg_xmalloc(d.original.len);
-    size_t n_refused = 0, step = getenv("DRAGOMAN_SLOW") ? 101 : 7;
+    size_t n_refused = 0, step = getenv("DRAGOMAN_SLOW") ? 401 : 7;
     memcpy(bytes, d.original.bytes, d.original.len);
     for (size_t at = 0; at + 8 <= d.original.len; at += step) {
         for (size_t i = 0; i < 16; i++) {
