@@ -17,7 +17,8 @@
  * test's name as the seed: tests that begin alike share the work of trying their beginning. A test with N
  * allocations is so run density * ln(1 + N / density) times; the density is DG_TORTURE_DENSE, and
  * DG_TORTURE_SPARSE where each run takes long (DG_UNIT_SLOW). What still differs from run to run is whose
- * allocation is the nth when a test has several threads.
+ * allocation is the nth when a test has several threads, and how far a test comes that takes seconds each
+ * time: after DG_TORTURE_LONG_S its n double, after three times that it ends, and says so.
  *
  * The n that are left out are for people, now and then and for a test that is new:
  *
@@ -31,6 +32,7 @@
 #ifndef DG_UNIT_TORTURE_H
 #define DG_UNIT_TORTURE_H
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -66,6 +68,7 @@ enum {
     DG_TORTURE_DENSE = 64,
     DG_TORTURE_SPARSE = 10,
     DG_TORTURE_DEEP = 500,
+    DG_TORTURE_LONG_S = 6,
     DG_TORTURE_TIMEOUT_S = 60, /* five times that under make; a run takes seconds at most, this is a hang */
 };
 
@@ -131,8 +134,10 @@ static inline bool dg_torture_once(const char *name, const TTest *test, uint64_t
 static inline bool dg_torture_usual(const char *name, const TTest *test,
                                     const struct dg_torture *how)
 {
+    const struct dg_clock clock = DG_CLOCK_REAL;
+    const uint64_t start = dg_clock_now(&clock), budget = DG_TORTURE_LONG_S * DG_CLOCK_S;
     struct dg_rng rng;
-    uint64_t seed = 0, n = 1, n_gapless = 0, n_runs = 1, n_tried;
+    uint64_t seed = 0, n = 1, n_gapless = 0, n_runs = 1, n_tried, spent = 0;
     for (const char *c = test->name; *c; c++)
         seed = seed * 31 + (unsigned char)*c;
     dg_rng_init(&rng, seed, 0);
@@ -143,9 +148,16 @@ static inline bool dg_torture_usual(const char *name, const TTest *test,
             break;
         if (n_gapless == n - 1)
             n_gapless = n;
-        n += 1 + dg_rng_next(&rng) % (1 + 2 * n / how->density);
+        spent = dg_clock_now(&clock) - start;
+        if (spent > 3 * budget)
+            break;
+        n += spent > budget ? n : 1 + dg_rng_next(&rng) % (1 + 2 * n / how->density);
     }
-    if (n_gapless == n_tried)
+    if (spent > budget)
+        printf("torture: %s: takes long: %ju runs, each of the first %ju allocations failed, then some up "
+               "to the %juth\n",
+               test->name, (uintmax_t)n_runs, (uintmax_t)n_gapless, (uintmax_t)n);
+    else if (n_gapless == n_tried)
         printf("torture: %s: each of %ju allocations failed\n", test->name, (uintmax_t)n_tried);
     else
         printf(
