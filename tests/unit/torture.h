@@ -68,7 +68,7 @@ enum {
     DG_TORTURE_DENSE = 64,
     DG_TORTURE_SPARSE = 10,
     DG_TORTURE_DEEP = 500,
-    DG_TORTURE_LONG_S = 6,
+    DG_TORTURE_LONG_S = 3,
     DG_TORTURE_TIMEOUT_S = 60, /* five times that under make; a run takes seconds at most, this is a hang */
 };
 
