@@ -5,7 +5,7 @@
 #     models/recipe/en-fr.sh DATA OUT [DRAGOMAN]
 #
 # DATA has the collections that models/en-fr/card.md names, as lines French<TAB>English (and German or Korean<TAB>English). OUT gets
-# five stretches of training and the model in 8 bits. The embedded one took 3 h 40 min of two cores that did other work as well.
+# five stretches of training and the model in 8 bits. The embedded one took 3 h 29 min of two cores that did other work as well.
 # (Its fragments were drawn before fragments.py had its present form, as many and by the same rules, and its first stretch ran on
 # one core for its first 38 minutes: the same recipe, other bits.)
 set -eu

@@ -36,16 +36,8 @@ static enum dg_err begin_generation(struct dg_engine *engine, struct dg_generati
         return DG_ERR_BUSY;
     enum dg_err err = find_lm(engine, &generation->asked, why, &model);
     if (!err)
-        err = dg_registry_want(engine->registry, model, why);
-    if (err)
-        return err;
-    if (model != generation->model) {
-        dg_loaded_unref(generation->model);
-        generation->model = dg_loaded_ref(model);
-    }
-    if (!dg_loaded_is_at_hand(model))
-        return DG_ERR_BUSY;
-    return dg_generation_begin(generation, &engine->tools, why, retry_ms);
+        err = dg_registry_await(engine->registry, model, why, &generation->model);
+    return err ? err : dg_generation_begin(generation, &engine->tools, why, retry_ms);
 }
 
 enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generate *ask,

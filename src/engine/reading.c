@@ -609,15 +609,9 @@ static enum dg_err begin(struct dg_reading *r, uint64_t until_ns, struct dg_why 
             return DG_ERR_BUSY;
         err = find_model(all, &r->asked, why, &model);
         if (!err)
-            err = dg_registry_want(all->registry, model, why);
+            err = dg_registry_await(all->registry, model, why, &r->model);
         if (err)
             return err;
-        if (model != r->model) {
-            dg_loaded_unref(r->model);
-            r->model = dg_loaded_ref(model);
-        }
-        if (!dg_loaded_is_at_hand(model))
-            return DG_ERR_BUSY;
     }
     const bool is_first = !r->has_begun;
     r->has_begun = true; /* from here on it keeps to this model */

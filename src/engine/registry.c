@@ -326,6 +326,19 @@ enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_loade
     return DG_OK;
 }
 
+enum dg_err dg_registry_await(struct dg_registry *registry, struct dg_loaded *model, struct dg_why *why,
+                              struct dg_loaded **kept)
+{
+    enum dg_err err = dg_registry_want(registry, model, why);
+    if (err)
+        return err;
+    if (model != *kept) {
+        dg_loaded_unref(*kept);
+        *kept = dg_loaded_ref(model);
+    }
+    return dg_loaded_is_at_hand(model) ? DG_OK : DG_ERR_BUSY;
+}
+
 /* On the registry's thread. */
 static void run_load(void *arg)
 {

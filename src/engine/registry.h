@@ -101,6 +101,11 @@ enum dg_err dg_registry_choose(const struct dg_registry *registry, const struct 
 enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_loaded *model,
                              struct dg_why *why) DG_MUST_CHECK;
 
+/* The same for a request that keeps `*kept`, which becomes `model`, until that is at hand: DG_ERR_BUSY without a sentence when
+ * it is not yet. */
+enum dg_err dg_registry_await(struct dg_registry *registry, struct dg_loaded *model, struct dg_why *why,
+                              struct dg_loaded **kept) DG_MUST_CHECK;
+
 /* True while the stand-in `model` is published and its loading wanted or under way. */
 bool dg_registry_is_coming(const struct dg_registry *registry, const struct dg_loaded *model);
 

@@ -12,9 +12,9 @@
  *  - at the first assertion that fails, LeakSanitizer looks for memory that nothing points to. What the
  *    test itself holds is still reachable from its stack; what the code under test dropped is not.
  *
- * Which n are tried does not depend on the clock, so that a slow machine, a quick one and yours try the
- * same: first each, then steps that grow with n, n / density on average. Their sizes are random with the
- * test's name as the seed: tests that begin alike share the work of trying their beginning. A test with N
+ * Which n are tried is decided by counts, so that a slow machine, a quick one and yours try the same: first
+ * each, then steps that grow with n, n / density on average. Their sizes are random with the test's name as
+ * the seed: tests that begin alike share the work of trying their beginning. A test with N
  * allocations is so run density * ln(1 + N / density) times; the density is DG_TORTURE_DENSE, and
  * DG_TORTURE_SPARSE where each run takes long (DG_UNIT_SLOW). What still differs from run to run is whose
  * allocation is the nth when a test has several threads, and how far a test comes that takes seconds each

@@ -9,7 +9,8 @@
  *     dg_out_written(&out, n);                       n bytes of it were
  *     dg_out_take(&out, &piece);                     or a piece goes to a write that ends later, told by dg_out_written
  *
- * However much there is, each call takes the time of a piece. One thread. */
+ * However much there is, each call takes the time of a piece; but what is given behind a rest that is not out is copied.
+ * One thread. */
 #ifndef DG_NET_PROTO_OUT_H
 #define DG_NET_PROTO_OUT_H
 
