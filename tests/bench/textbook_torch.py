@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The textbook's recurrent translator in PyTorch, on the pairs that `dragoman train` has prepared, to compare with.
 
-    textbook_torch.py RUN-DIRECTORY STEPS [WINDOW]
+    textbook_torch.py RUN-DIRECTORY STEPS [WINDOW] [--own] [--keep=FILE]
 
 RUN-DIRECTORY holds training/pairs.bin and config.json of the run that docs/TRAINING.md describes. The program is the one
 that the tutorial on sequence-to-sequence translation makes famous: an embedding and a GRU; a decoder with attention by a
@@ -10,8 +10,10 @@ forcing for half of them, NLL summed until the end or a wrong one, two optimiser
 
 Order of the pairs, choice of who is forced, dropout and start values are drawn as dragoman draws them (seed 1), so that
 the losses can be compared window by window; `--own` takes PyTorch's own start values, draws and random.choice, as the
-tutorial does. Prints for each window the mean of loss/length, and at the end CPU seconds an iteration."""
+tutorial does. Prints for each window the mean of loss/length, and CPU milliseconds an iteration so far. It takes over an
+hour: `--keep` writes the state into FILE after each window, and goes on from there where FILE exists."""
 import json
+import os
 import random
 import resource
 import struct
@@ -135,8 +137,30 @@ def read_pairs(path):
             for i in range(n)]
 
 
+def option(name):
+    """The value of --name=VALUE, or None."""
+    return next((a.partition("=")[2] for a in sys.argv[1:] if a.startswith(f"--{name}=")), None)
+
+
+def keep(path, step, seconds, encoder, decoder):
+    """SGD without momentum has no state of its own."""
+    torch.save({"step": step, "seconds": seconds, "encoder": encoder.state_dict(), "decoder": decoder.state_dict(),
+                "random": random.getstate(), "torch": torch.get_rng_state()}, path + ".new")
+    os.replace(path + ".new", path)
+
+
+def take_up(path, encoder, decoder):
+    """The number of steps that a former run made, and its seconds."""
+    kept = torch.load(path)
+    encoder.load_state_dict(kept["encoder"])
+    decoder.load_state_dict(kept["decoder"])
+    random.setstate(kept["random"])
+    torch.set_rng_state(kept["torch"])
+    return kept["step"], kept["seconds"]
+
+
 def main():
-    own = "--own" in sys.argv
+    own, kept = "--own" in sys.argv, option("keep")
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     directory, steps = arguments[0], int(arguments[1])
     window = int(arguments[2]) if len(arguments) > 2 else 1000
@@ -152,14 +176,15 @@ def main():
         begin(encoder, decoder, width, seed)
     optimisers = [torch.optim.SGD(encoder.parameters(), lr=0.01), torch.optim.SGD(decoder.parameters(), lr=0.01)]
     criterion = nn.NLLLoss()
+    first, before = take_up(kept, encoder, decoder) if kept and os.path.exists(kept) else (0, 0.0)
     total, epoch, at = 0.0, 0, []
     began = resource.getrusage(resource.RUSAGE_SELF)
-    for step in range(steps):
+    for step in range(first, steps):
         if own:
             source, target = random.choice(pairs)
         else:
-            if step % len(pairs) == 0:
-                epoch += 1
+            if epoch != step // len(pairs) + 1:
+                epoch = step // len(pairs) + 1
                 at = order(len(pairs), seed, epoch)
             source, target = pairs[at[step % len(pairs)]]
         batch_key = key(seed, step)
@@ -184,9 +209,11 @@ def main():
         total += loss.item() / len(target)
         if (step + 1) % window == 0:
             used = resource.getrusage(resource.RUSAGE_SELF)
-            seconds = used.ru_utime + used.ru_stime - began.ru_utime - began.ru_stime
+            seconds = before + used.ru_utime + used.ru_stime - began.ru_utime - began.ru_stime
             print(f"step {step + 1}\tloss {total / window:.4f}\t{1000 * seconds / (step + 1):.2f} ms an iteration", flush=True)
             total = 0.0
+            if kept:
+                keep(kept, step + 1, seconds, encoder, decoder)
 
 
 if __name__ == "__main__":
