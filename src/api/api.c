@@ -21,7 +21,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     struct dg_api *made = dg_xcalloc(1, sizeof *made);
     made->opts = *opts;
     made->log = log;
-    dg_list_init(&made->jobs);
+    dg_jobs_init(&made->jobs, &made->clock);
     dg_list_init(&made->generations);
     dg_list_init(&made->readings);
     dg_documents_init(&made->documents);
@@ -41,7 +41,7 @@ void dg_api_free(struct dg_api *api)
 {
     if (!api)
         return;
-    dg_job_free_all(&api->jobs);
+    dg_jobs_deinit(&api->jobs);
     dg_gen_free_all(&api->generations);
     dg_api_free_readings(&api->readings);
     dg_documents_deinit(&api->documents);
@@ -93,6 +93,7 @@ enum dg_err dg_api_open_documents(struct dg_api *api, const struct dg_documents_
 
 void dg_api_turn(struct dg_api *api)
 {
+    dg_jobs_turn(&api->jobs);
     if (api->bulk)
         dg_bulk_turn(api->bulk);
 }

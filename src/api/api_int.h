@@ -13,6 +13,7 @@
 #include "api/gate.h"
 #include "api/languages.h"
 #include "api/glossaries.h"
+#include "api/job.h"
 #include "api/live.h"
 #include "api/metrics.h"
 
@@ -34,7 +35,7 @@ struct dg_api {
     struct dg_list scorings;    /* requests to score, waiting and under way */
     struct dg_list generations; /* of struct dg_gen, likewise */
     struct dg_list readings;    /* of v1_read.c, likewise */
-    struct dg_list jobs;      /* of struct dg_job: all that the engine has not let go of */
+    struct dg_jobs jobs;
     struct dg_clock clock;
     uint64_t started_ns;
     struct dg_documents documents; /* files sent to be translated */

@@ -497,7 +497,7 @@ static enum dg_err lock(struct dg_bulk *bulk, struct dg_why *why)
 }
 
 enum dg_err dg_bulk_open(struct dg_bulk **out, const struct dg_bulk_opts *opts, uv_loop_t *loop,
-                         struct dg_engine *engine, struct dg_list *jobs, struct dg_log *log, struct dg_why *why)
+                         struct dg_engine *engine, struct dg_jobs *jobs, struct dg_log *log, struct dg_why *why)
 {
     const struct dg_pool_opts files = {.n_threads = 1, .max_jobs = TASKS_MAX, .name = "files"};
     struct dg_bulk *bulk = dg_xcalloc(1, sizeof *bulk);

@@ -26,6 +26,7 @@
 #include "net/loop/offload.h"
 
 struct dg_bulk;
+struct dg_jobs;
 struct dg_bulk_job;
 
 struct dg_bulk_opts {
@@ -53,9 +54,9 @@ struct dg_bulk_order {
 };
 enum { DG_BULK_OWNER = 64 };
 
-/* DG_ERR_EXISTS: another server uses the folder. `jobs` is the list that dg_job_new wants. */
+/* DG_ERR_EXISTS: another server uses the folder. `jobs`: those of the api, borrowed. */
 enum dg_err dg_bulk_open(struct dg_bulk **bulk, const struct dg_bulk_opts *opts, uv_loop_t *loop,
-                         struct dg_engine *engine, struct dg_list *jobs, struct dg_log *log,
+                         struct dg_engine *engine, struct dg_jobs *jobs, struct dg_log *log,
                          struct dg_why *why) DG_MUST_CHECK;
 void dg_bulk_close(struct dg_bulk *bulk); /* NULL is fine */
 

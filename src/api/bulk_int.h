@@ -15,7 +15,7 @@ enum { DG_BULK_CHUNK = 256 * 1024, DG_BULK_META_MAX = 128 * 1024 };
 struct dg_bulk {
     struct dg_bulk_opts opts;
     struct dg_engine *engine;
-    struct dg_list *engine_jobs; /* where dg_job_new links what it makes */
+    struct dg_jobs *engine_jobs; /* where dg_job_new links what it makes */
     struct dg_log *log;
     struct dg_offload *files; /* one thread: what it does stays in order */
     struct dg_clock clock;

@@ -78,6 +78,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     dg_call_json_out(call, 200, &out);
     relay->call = NULL; /* from here on nobody waits */
     relay->on_end = on_end;
+    relay->job->may_wait = true;
     dg_relay_start(relay, NULL);
 }
 

@@ -215,18 +215,18 @@ static void on_kept(struct dg_task *task)
     free_errand(errand);
 }
 
-/* On its way, or done at once. Takes the errand; frees it on failure. */
+/* On its way, or done at once: where there is no thread, and what has been worked out when the thread has as much to
+ * do as it takes. Takes the errand; frees it on failure. */
 static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg_task_fn run, dg_task_fn done)
 {
-    enum dg_err err = DG_OK;
-    if (offload) {
-        err = dg_offload_submit(offload, &errand->task, run, done);
-        if (err)
-            free_errand(errand);
-    } else {
+    enum dg_err err = offload ? dg_offload_submit(offload, &errand->task, run, done) : DG_OK;
+    if (!offload || (err == DG_ERR_LIMIT && !errand->call)) {
         run(&errand->task);
         done(&errand->task);
+        return DG_OK;
     }
+    if (err)
+        free_errand(errand);
     return err;
 }
 

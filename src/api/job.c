@@ -4,7 +4,10 @@
 /* At most WINDOW texts of a job are with the engine at once: a long array neither fills the engine's
  * queue at one go nor has to wait for its slowest item. Handing a text over means cutting it into
  * sentences on the loop's thread, so that one turn hands over little: some short texts or one or two
- * long ones; each that is done makes room for more. */
+ * long ones; each that is done makes room for more.
+ *
+ * When the engine has no room, the job gets in line and its turn comes after a poll. One that is refused once more
+ * goes to the end of the line, because what it lacks (memory for a long text, say) need not be what the next one lacks. */
 #include "api/job.h"
 #include "base/json_out.h"
 #include "base/mem.h"
@@ -13,15 +16,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WINDOW = 64, TURN_BYTES = 2048, TURN_TEXTS = 1, JSON_MAX = 256 << 20 };
+enum { WINDOW = 64, TURN_BYTES = 2048, TURN_TEXTS = 1, TURN_JOBS = 16 /* from the line */, JSON_MAX = 256 << 20 };
 
-enum dg_err dg_job_new(struct dg_engine *engine, struct dg_list *all, size_t arena_max, struct dg_job **job)
+enum dg_err dg_job_new(struct dg_engine *engine, struct dg_jobs *jobs, size_t arena_max, struct dg_job **job)
 {
     struct dg_job *made = dg_try_calloc(1, sizeof *made);
     if (!made)
         return DG_ERR_NOMEM;
     made->engine = engine;
-    dg_list_link_last(all, &made->link);
+    made->jobs = jobs;
+    dg_list_link_last(&jobs->all, &made->link);
+    dg_list_init(&made->waits);
     dg_arena_init(&made->arena, arena_max);
     *job = made;
     return DG_OK;
@@ -44,14 +49,22 @@ static void free_job(struct dg_job *job)
     for (size_t i = 0; i < job->n_glossaries; i++)
         dg_glossary_unref(job->glossaries[i]);
     dg_list_unlink(&job->link);
+    dg_list_unlink(&job->waits);
     dg_arena_deinit(&job->arena);
     dg_free(job);
 }
 
-void dg_job_free_all(struct dg_list *all)
+void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock)
 {
-    while (!dg_list_is_empty(all))
-        free_job(DG_LIST_ITEM(all->next, struct dg_job, link));
+    dg_list_init(&jobs->all);
+    dg_list_init(&jobs->waiting);
+    jobs->clock = clock;
+}
+
+void dg_jobs_deinit(struct dg_jobs *jobs)
+{
+    while (!dg_list_is_empty(&jobs->all))
+        free_job(DG_LIST_ITEM(jobs->all.next, struct dg_job, link));
 }
 
 /* ---- Sentences and items as JSON ---------------------------------------------------------------- */
@@ -351,6 +364,7 @@ static void fail(struct dg_job *job, enum dg_err err, const struct dg_why *why)
     job->err = err;
     if (why)
         job->why = *why;
+    dg_list_unlink(&job->waits);
     cancel_open(job);
 }
 
@@ -379,7 +393,7 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
         job->listener->on_sentence(job->owner, item, sentence);
 }
 
-static enum dg_err pump(struct dg_job *job, struct dg_why *why, uint64_t *retry_ms);
+static bool go_on(struct dg_job *job);
 
 /* Tells the end when there is nothing more to come; frees a job that nobody listens to. */
 static void settle(struct dg_job *job)
@@ -411,9 +425,9 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
     job->n_tokens_out += result->n_tokens_out;
     job->n_characters += result->n_characters;
     job->n_sentences += result->n_sentences;
-    job->queue_ns = larger(job->queue_ns, result->queue_ns);
-    job->first_ns = larger(job->first_ns, result->first_ns);
-    job->total_ns = larger(job->total_ns, result->total_ns);
+    job->queue_ns = larger(job->queue_ns, item->waited_ns + result->queue_ns);
+    job->first_ns = larger(job->first_ns, result->first_ns ? item->waited_ns + result->first_ns : 0);
+    job->total_ns = larger(job->total_ns, item->waited_ns + result->total_ns);
     if (job->listener && !job->err) {
         enum dg_err err = result->err;
         if (result->model)
@@ -432,41 +446,111 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
         item->is_done = !err;
         job->n_done++;
     }
-    struct dg_why why = DG_WHY_NONE;
-    uint64_t retry_ms = 0;
-    enum dg_err err = job->listener && !job->err ? pump(job, &why, &retry_ms) : DG_OK;
-    if (err)
-        fail(job, err, &why);
-    settle(job);
+    go_on(job);
 }
 
 static const struct dg_engine_events engine_events = {
     .on_delta = on_delta, .on_sentence = on_sentence, .on_done = on_done};
 
-/* Gives texts to the engine while the window and the engine have room. */
+/* What is to be done with the next text. It is asked for once, also when it has to wait. */
+static void make_next(struct dg_job *job)
+{
+    struct dg_job_item *item = &job->items[job->n_begun];
+    if (job->has_next)
+        return;
+    job->ask.request.text = job->ask.texts[job->n_begun];
+    job->next = job->ask.request;
+    job->next_ns = dg_clock_now(job->jobs->clock);
+    job->has_next = true;
+    if (job->listener->on_begin)
+        job->listener->on_begin(job->owner, item, &job->next);
+}
+
+/* Gives the next text to the engine; the time that it has waited is not given to it again. */
+static enum dg_err submit(struct dg_job *job, struct dg_why *why, uint64_t *retry_ms)
+{
+    struct dg_job_item *item = &job->items[job->n_begun];
+    make_next(job);
+    struct dg_engine_request request = job->next;
+    const uint64_t waited_ns = dg_clock_now(job->jobs->clock) - job->next_ns, waited_ms = waited_ns / DG_CLOCK_MS;
+    if (request.timeout_ms && waited_ms >= request.timeout_ms)
+        return dg_why_set(why, DG_ERR_TIMEOUT, "the time allowed ran out while the text waited for room");
+    if (request.timeout_ms)
+        request.timeout_ms -= waited_ms;
+    enum dg_err err = dg_engine_submit(job->engine, &request, &engine_events, item, why, retry_ms, &item->id);
+    if (err)
+        return err;
+    item->waited_ns = waited_ns;
+    item->is_open = true;
+    job->has_next = false;
+    job->n_begun++;
+    job->n_open++;
+    return DG_OK;
+}
+
+/* Gives texts to the engine while the window and the engine have room; gets in line when the engine has none. */
 static enum dg_err pump(struct dg_job *job, struct dg_why *why, uint64_t *retry_ms)
 {
     enum dg_err err = DG_OK;
     size_t n_bytes = 0;
     job->is_pumping = true;
-    for (size_t n = 0; job->n_begun < job->ask.n_texts && job->n_open < WINDOW; n++) {
+    for (size_t n = 0; !err && job->n_begun < job->ask.n_texts && job->n_open < WINDOW; n++) {
         if (n >= TURN_TEXTS && n_bytes > TURN_BYTES)
             break;
-        struct dg_job_item *item = &job->items[job->n_begun];
         n_bytes += job->ask.texts[job->n_begun].len;
-        job->ask.request.text = job->ask.texts[job->n_begun];
-        struct dg_engine_request request = job->ask.request;
-        if (job->listener->on_begin)
-            job->listener->on_begin(job->owner, item, &request);
-        err = dg_engine_submit(job->engine, &request, &engine_events, item, why, retry_ms, &item->id);
-        if (err)
-            break;
-        item->is_open = true;
-        job->n_begun++;
-        job->n_open++;
+        err = submit(job, why, retry_ms);
     }
     job->is_pumping = false;
-    return err == DG_ERR_BUSY && job->n_open > 0 ? DG_OK : err;
+    if (err != DG_ERR_BUSY || (job->n_begun == 0 && !job->may_wait))
+        return err;
+    dg_list_unlink(&job->waits);
+    dg_list_link_last(&job->jobs->waiting, &job->waits);
+    return DG_OK;
+}
+
+/* Goes on with a job; what it fails of becomes its own failure. True: it is in line. */
+static bool go_on(struct dg_job *job)
+{
+    struct dg_why why = DG_WHY_NONE;
+    uint64_t retry_ms = 0;
+    enum dg_err err = job->listener && !job->err ? pump(job, &why, &retry_ms) : DG_OK;
+    if (err)
+        fail(job, err, &why);
+    const bool waits = !dg_list_is_empty(&job->waits);
+    settle(job);
+    return waits;
+}
+
+static bool is_late(const struct dg_job *job, uint64_t now_ns)
+{
+    return job->next.timeout_ms && (now_ns - job->next_ns) / DG_CLOCK_MS >= job->next.timeout_ms;
+}
+
+/* Those in line whose time is over. */
+static void end_late(struct dg_jobs *jobs)
+{
+    const uint64_t now_ns = dg_clock_now(jobs->clock);
+    struct dg_list late, *at, *next;
+    dg_list_init(&late);
+    for (at = jobs->waiting.next; at != &jobs->waiting; at = next) {
+        next = at->next;
+        if (!is_late(DG_LIST_ITEM(at, struct dg_job, waits), now_ns))
+            continue;
+        dg_list_unlink(at);
+        dg_list_link_last(&late, at);
+    }
+    while ((at = dg_list_pop_first(&late))) /* the end of one may drop another */
+        go_on(DG_LIST_ITEM(at, struct dg_job, waits));
+}
+
+void dg_jobs_turn(struct dg_jobs *jobs)
+{
+    struct dg_list *at;
+    end_late(jobs);
+    for (int n = 0; n < TURN_JOBS && (at = dg_list_pop_first(&jobs->waiting)); n++) {
+        if (go_on(DG_LIST_ITEM(at, struct dg_job, waits)))
+            break;
+    }
 }
 
 enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *listener, void *owner,
@@ -498,6 +582,7 @@ void dg_job_drop(struct dg_job *job)
     if (!job)
         return;
     job->listener = NULL;
+    dg_list_unlink(&job->waits);
     if (job->n_open > 0)
         cancel_open(job);
     else if (!job->is_pumping)

@@ -4,24 +4,38 @@
 /* A job: one asked-for translation of one or more texts, from the api's side. It gives the texts to the
  * engine, a few at a time, writes the item of each as JSON when it is done, and tells its listener.
  *
- *     err = dg_job_new(engine, &job);
+ *     dg_jobs_init(&jobs, &clock);
+ *     err = dg_job_new(engine, &jobs, arena_max, &job);
  *     err = dg_ask_read(json, dg_job_arena(job), ..., &job->ask);
  *     err = dg_job_start(job, &listener, owner, &why, &retry_ms);
  *     ... on_delta, on_item, on_over; in on_over: dg_job_answer(job, &buf), then dg_job_drop(job) ...
  *     dg_job_drop(job);                         at any time: cancels what is under way
+ *     dg_jobs_turn(&jobs);                      after every dg_engine_poll
+ *
+ * A job that has begun does not fail because others are busy: its next text waits for room, as long as its own time
+ * allows, and is offered again in a later turn.
  *
  * The job outlives its listener until the engine has let go of it. One thread: the loop's. */
 #ifndef DG_API_JOB_H
 #define DG_API_JOB_H
 
 #include "api/ask.h"
+#include "base/clock.h"
 #include "base/list.h"
 
 struct dg_job;
 
+/* All jobs of an api. */
+struct dg_jobs {
+    struct dg_list all;     /* that the engine has not let go of */
+    struct dg_list waiting; /* for room in the engine, in the order in which they were refused it */
+    const struct dg_clock *clock; /* borrowed */
+};
+
 struct dg_job_item {
     struct dg_job *job;
     size_t index;
+    uint64_t waited_ns; /* for room in the engine */
     uint64_t id; /* the engine's, while under way */
     bool is_open, is_done;
     struct dg_buf json;      /* the finished item, but for its sentences: see dg_job_members */
@@ -55,6 +69,12 @@ struct dg_job {
     bool is_plain;       /* an item's `json` is its text alone; the owner's to set before the start */
     bool is_over;        /* on_over was called */
     bool is_pumping;
+    bool may_wait;       /* for room from the very start, since nobody could be told to come again; the owner's to set */
+    struct dg_jobs *jobs;
+    struct dg_list waits;           /* in jobs->waiting */
+    bool has_next;                  /* a text was offered to the engine, and not taken: */
+    struct dg_engine_request next;  /* what is to be done with it, */
+    uint64_t next_ns;               /* and when it was offered first */
     enum dg_err err;     /* the first failure */
     struct dg_why why;
     char model[128];     /* the one that was used */
@@ -64,12 +84,17 @@ struct dg_job {
     size_t n_glossaries;
 };
 
-/* The job is linked into `all` as long as it lives. DG_ERR_NOMEM. */
-enum dg_err dg_job_new(struct dg_engine *engine, struct dg_list *all, size_t arena_max,
-                       struct dg_job **job) DG_MUST_CHECK;
+void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock);
 
-/* Frees the jobs of a list whose engine is gone and will not tell their end. */
-void dg_job_free_all(struct dg_list *all);
+/* Offers what waits for room once more, and ends jobs whose time is over. */
+void dg_jobs_turn(struct dg_jobs *jobs);
+
+/* Frees jobs whose engine is gone and will not tell their end. */
+void dg_jobs_deinit(struct dg_jobs *jobs);
+
+/* The job is one of `jobs` as long as it lives. DG_ERR_NOMEM. */
+enum dg_err dg_job_new(struct dg_engine *engine, struct dg_jobs *jobs, size_t arena_max,
+                       struct dg_job **job) DG_MUST_CHECK;
 
 /* On failure nothing is under way; the job is still to be dropped. */
 enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *listener, void *owner,

@@ -104,6 +104,7 @@ static void begin(struct socket *socket, struct dg_span text)
     struct dg_span kept = {NULL, 0};
     if (!err) {
         relay->user = socket;
+        relay->job->may_wait = true; /* a refusal would be the end of the socket */
         relay->on_end = on_end;
         kept = dg_arena_copy(relay->arena, text);
         err = kept.ptr ? cut_lines(relay, kept) : DG_ERR_NOMEM;

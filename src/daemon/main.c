@@ -348,10 +348,7 @@ static enum dg_err open_bulk(struct daemon *d, struct dg_why *why)
     };
     if (!*options->jobs_dir)
         return DG_OK;
-    enum dg_err err = dg_api_open_bulk(d->api, &opts, &d->loop, why);
-    if (!err)
-        dg_service_on_turn(d->service, on_turn, d->api);
-    return err;
+    return dg_api_open_bulk(d->api, &opts, &d->loop, why);
 }
 
 /* As bulk jobs, with the account that the daemon has become. */
@@ -403,6 +400,7 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
         dg_api_set_readers(d->api, d->readers);
         dg_api_set_admin(d->api, &admin_ops, d);
         dg_api_set_access(d->api, dg_keys_access(d->keys));
+        dg_service_on_turn(d->service, on_turn, d->api);
     }
     return err;
 }

@@ -3,6 +3,7 @@
 #include "api/documents.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "net/loop/offload.h"
 #include "tmpdir.h"
 #include "unit.h"
 
@@ -155,5 +156,57 @@ START_TEST(a_folder_that_cannot_be_used_is_told)
 }
 END_TEST
 
+/* Keeps the thread busy until the end of the test. */
+struct stop {
+    struct dg_task task;
+    uv_sem_t begun, goes_on;
+};
+
+static void run_stop(struct dg_task *task)
+{
+    struct stop *stop = (struct stop *)task;
+    uv_sem_post(&stop->begun);
+    uv_sem_wait(&stop->goes_on);
+}
+
+static void on_nothing(struct dg_task *task)
+{
+    (void)task;
+}
+
+START_TEST(what_was_worked_out_is_kept_also_when_the_thread_takes_no_more)
+{
+    struct place place;
+    struct stop stop, full;
+    struct dg_offload *offload = NULL;
+    struct dg_why why = DG_WHY_NONE;
+    uv_loop_t loop;
+    const struct dg_pool_opts opts = {.n_threads = 1, .max_jobs = 1, .name = "test"};
+    open_place(&place, 100);
+    uv_loop_init(&loop);
+    uv_sem_init(&stop.begun, 0);
+    uv_sem_init(&stop.goes_on, 0);
+    if (dg_offload_open(&loop, &opts, &why, &offload) == DG_OK) {
+        ck_assert_int_eq(dg_offload_submit(offload, &stop.task, run_stop, on_nothing), DG_OK);
+        uv_sem_wait(&stop.begun);
+        ck_assert_int_eq(dg_offload_submit(offload, &full.task, on_nothing, on_nothing), DG_OK);
+        struct dg_document *document = add(&place, at(0), "a.txt");
+        n_told = 0;
+        enum dg_err err = document ? dg_documents_keep(&place.documents, offload, document, DG_SPAN("text"), on_kept, &n_told)
+                                   : DG_ERR_NOMEM;
+        ck_assert(err == DG_OK || err == DG_ERR_NOMEM);
+        ck_assert(err || (n_told == 1 && document->state == DG_DOCUMENT_DONE));
+        uv_sem_post(&stop.goes_on);
+        dg_offload_close(offload);
+    }
+    uv_run(&loop, UV_RUN_DEFAULT);
+    ck_assert_int_eq(uv_loop_close(&loop), 0);
+    uv_sem_destroy(&stop.begun);
+    uv_sem_destroy(&stop.goes_on);
+    close_place(&place);
+}
+END_TEST
+
 DG_UNIT(a_document_is_kept_on_disk_and_found_by_its_id, what_does_not_fit_is_refused_and_room_comes_back,
-        what_could_not_be_written_takes_no_room, there_are_only_so_many_and_of_known_kinds, a_folder_that_cannot_be_used_is_told)
+        what_could_not_be_written_takes_no_room, what_was_worked_out_is_kept_also_when_the_thread_takes_no_more,
+        there_are_only_so_many_and_of_known_kinds, a_folder_that_cannot_be_used_is_told)
