@@ -255,15 +255,16 @@ static void make_id(char id[DG_GLOSSARIES_ID + 1])
              b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-static void make_time(char text[DG_GLOSSARIES_TIME])
+/* No two are of the same millisecond: it is by their times that a later start knows their order. */
+static void make_time(struct dg_glossaries *store, const struct dg_clock *clock, char text[DG_GLOSSARIES_TIME])
 {
-    struct timespec now;
     struct tm parts;
     char seconds[24];
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &parts);
+    const uint64_t now_ms = dg_clock_wall(clock) / DG_CLOCK_MS;
+    store->last_ms = now_ms > store->last_ms ? now_ms : store->last_ms + 1;
+    gmtime_r(&(time_t){(time_t)(store->last_ms / 1000)}, &parts);
     strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(text, DG_GLOSSARIES_TIME, "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000));
+    snprintf(text, DG_GLOSSARIES_TIME, "%s.%03dZ", seconds, (int)(store->last_ms % 1000));
 }
 
 struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call, const struct dg_glossaries_entry *replaced,
@@ -287,7 +288,7 @@ struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call, cons
         dg_list_init(&entry->link);
     } else {
         make_id(entry->id);
-        make_time(entry->created);
+        make_time(&call->api->glossaries, &call->api->clock, entry->created);
         snprintf(entry->owner, sizeof entry->owner, "%s", dg_gate_name(call));
     }
     dg_buf_init(&change->text, text.len + 1);

@@ -53,6 +53,7 @@ struct dg_glossaries {
     _Atomic size_t bytes, reserved; /* of those that are kept, of those that a change is about to keep; any thread */
     struct dg_glossaries_opts opts;
     struct dg_log *log;
+    uint64_t last_ms; /* when the newest was made */
     char dir[4096];
 };
 

@@ -265,8 +265,15 @@ class Stopping(IntegrationTest):
         settle(server)
         server.signal(signal.SIGTERM)
         server.wait_for_log("asked to stop")
-        with self.assertRaises(OSError):
-            socket.create_connection(("127.0.0.1", port), timeout=5)
+
+        def is_closed():
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S).close()
+                return False
+            except ConnectionError:
+                return True
+
+        wait_for(is_closed, "the port to be closed")
         client.sendall(b" x\r\n\r\n")
         answer = b"".join(iter(lambda: client.recv(4096), b""))
         self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)

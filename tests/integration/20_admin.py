@@ -3,8 +3,12 @@
 import json
 import os
 import stat
+import sys
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+from load import Endless, post  # noqa: E402
 
 MODEL = os.path.join(SOURCES, "models", "fr-en")
 TEXT = {"text": "Le chat dort.", "target": "en"}
@@ -84,12 +88,11 @@ class Admin(IntegrationTest):
     def test_a_full_queue_is_not_ready(self):
         server = self.begin(f"--models-dir={MODELS_DIR}", "--max-sentences=2", "--threads=1",
                             "--cache-size=0")
-        body = json.dumps({"text": " ".join(f"Je vois {i} chiens dans le jardin." for i in range(1500)), "target": "en",
-                           "cache": False}).encode()
-        connection = server.connect()
-        connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        text = " ".join(f"Je vois {i} chiens dans le jardin." for i in range(1500))
+        client = Endless(server.port(), post("/v1/translate", {"text": text, "target": "en", "cache": False})).start()
+        self.addCleanup(client.leave)
         wait_for(lambda: server.request("GET", "/readyz")[0] == 503, "a full queue")
-        connection.close()
+        client.leave()
         wait_for(lambda: server.request("GET", "/readyz")[0] == 200, "room in the queue")
 
 

@@ -2,9 +2,14 @@
 """POST /v1/score with the embedded model: agrees with what the translation said of itself, and refuses precisely."""
 import http.client
 import json
+import os
+import sys
 import threading
 
-from harness import MODELS_DIR, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+from load import Endless, post  # noqa: E402
 
 MODELS = f"--models-dir={MODELS_DIR}"
 TEXT = "Je vois un chien dans le jardin."
@@ -85,15 +90,18 @@ class Score(IntegrationTest):
 
     def test_the_loop_goes_on_and_a_client_that_leaves_ends_its_work(self):
         server = self.start(MODELS)
-        body = json.dumps({"text": [TEXT * 8] * 1000, "translation": ["I see a dog in the garden. " * 10] * 1000,
-                           "target": "en"}).encode()
-        connection = server.connect()
-        connection.sendall(b"POST /v1/score HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-        self.assertEqual(server.request("GET", "/healthz")[0], 200)
-        connection.close()
-        status, answer = self.ask(server, {"text": TEXT, "translation": "A dog.", "target": "en"})
-        self.assertEqual(status, 200, answer)
-        wait_for(lambda: "status=499" in server.log(), "the end of the request whose client left")
+        request = post("/v1/score", {"text": [TEXT * 8] * 1000, "translation": ["I see a dog in the garden. " * 10] * 1000,
+                                     "target": "en"})
+
+        def left_in_the_midst():
+            client = Endless(server.port(), request).start()
+            self.assertEqual(server.request("GET", "/healthz")[0], 200)
+            client.leave()
+            status, answer = self.ask(server, {"text": TEXT, "translation": "A dog.", "target": "en"})
+            self.assertEqual(status, 200, answer)
+            return "status=499" in server.log()
+
+        wait_for(left_in_the_midst, "the end of a request whose client left")
 
     def test_a_stop_does_not_wait_for_scores(self):
         server = self.start(MODELS, "--drain-timeout=0")

@@ -183,6 +183,24 @@ class Api(IntegrationTest):
         self.server.stop()
         self.assertEqual(len(os.listdir(folder)), 3)
 
+    def test_their_order_is_kept_however_quickly_they_are_made(self):
+        flags = (MODELS, f"--glossaries-dir={os.path.join(self.directory, 'glossaries')}")
+        self.server = self.start(*flags)
+        body = json.dumps({"name": "x", "source": "fr", "target": "en", "terms": [["chat", "hound"]]}).encode()
+        request = b"POST /v1/glossaries HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+        with self.server.connect() as connection:
+            connection.sendall((request + body) * 40)
+            answers = b""
+            while answers.count(b"HTTP/1.1 201 ") < 40:
+                part = connection.recv(65536)
+                self.assertTrue(part, answers[-1000:])
+                answers += part
+        made = self.ask("GET", "/v1/glossaries")["glossaries"]
+        self.assertEqual(len({one["created"] for one in made}), 40)
+        self.server.stop()
+        self.server = self.start(*flags)
+        self.assertEqual([one["id"] for one in self.ask("GET", "/v1/glossaries")["glossaries"]], [one["id"] for one in made])
+
     def test_limits(self):
         self.server = self.start(MODELS, "--glossaries-max=2")
         body = {"source": "fr", "target": "en", "terms": {"chat": "hound"}}

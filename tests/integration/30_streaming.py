@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: ISC
 """Tokens as they come: server-sent events and the WebSocket dragoman.v1, with a client of the standard library."""
 import json
+import os
 import socket
 import struct
+import sys
 
-from harness import MODELS_DIR, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 from ws_client import Socket
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+from load import Endless, post  # noqa: E402
 
 MODELS = f"--models-dir={MODELS_DIR}"
 SENTENCES = ("Le chat dort.", "La maison est grande.", "Je vois un chien dans le jardin.", "Comment allez-vous ?",
@@ -206,14 +211,14 @@ class Streaming(IntegrationTest):
         for i in range(50):
             ws.send({"type": "translate", "id": str(i), "text": " ".join(SENTENCES) * 20, "target": "en",
                      "cache": False})
-        connection = server.connect()
-        body = json.dumps({"text": [" ".join(SENTENCES) * 10] * 20, "target": "en", "cache": False}).encode()
-        connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        client = Endless(server.port(), post("/v1/translate", {"text": [" ".join(SENTENCES) * 10] * 20, "target": "en",
+                                                               "cache": False})).start()
+        self.addCleanup(client.leave)
         busy = lambda: "dragoman_sentences_running 0\n" not in server.request("GET", "/metrics")[2].decode()
         wait_for(busy, "work")
         ws.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         ws.close()
-        connection.close()
+        client.leave()
         wait_for(lambda: not busy(), "the end of work that nobody wants")
 
 

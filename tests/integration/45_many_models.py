@@ -107,12 +107,14 @@ class ManyModels(IntegrationTest):
         threads = [threading.Thread(target=ask, args=(f"m{i % 2}",)) for i in range(4)]
         for thread in threads:
             thread.start()
-        for n in range(1, 4):
-            server.signal(signal.SIGHUP)
-            wait_for(lambda: server.log().count("models reloaded") >= n, "a reload")
-        stop.set()
-        for thread in threads:
-            thread.join()
+        try:
+            for n in range(1, 4):
+                server.signal(signal.SIGHUP)
+                server.wait_for_log("models reloaded", n)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
         self.assertEqual(bad, [])
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 """Clients that are slow, many or silent: they are cut off, and nobody else notices."""
+import contextlib
 import json
 import socket
 import time
@@ -56,10 +57,15 @@ class SlowClients(IntegrationTest):
             self.assertTrue(answer.startswith(b"HTTP/1.1 408 "), answer)
 
     def test_idle_connections_end(self):
-        server = self.start("--idle-timeout=2s")
-        with server.connect() as connection:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
-            self.assertTrue(self.closed(connection).startswith(b"HTTP/1.1 200 "))
+        server = self.start("--idle-timeout=1s")
+
+        def is_answered_and_closed():
+            with server.connect() as connection:
+                with contextlib.suppress(ConnectionError):  # where we were late
+                    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+                return self.closed(connection).startswith(b"HTTP/1.1 200 ")
+
+        wait_for(is_answered_and_closed, "a connection that was open for an answer, and no longer")
 
     def test_too_many_connections_are_turned_away(self):
         server = self.start("--max-connections=5")
@@ -103,8 +109,9 @@ class SlowClients(IntegrationTest):
             stalled(1)
         ws = Socket(server)
         ws.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        for i in range(4):
-            ws.send({"type": "translate", "id": str(i), "text": text, "target": "en", "tokens": True})
+        with contextlib.suppress(ConnectionError):  # it may be cut off before we have asked for all
+            for i in range(4):
+                ws.send({"type": "translate", "id": str(i), "text": text, "target": "en", "tokens": True})
         stalled(2)
         ws.close()
         wait_for(lambda: "dragoman_sentences_running 0\n" in server.request("GET", "/metrics")[2].decode(),

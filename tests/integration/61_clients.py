@@ -3,6 +3,7 @@
 is busy, or dies in the middle of a stream."""
 import asyncio
 import http.server
+import json
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ import tempfile
 import threading
 import unittest
 
-from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, free_ports, main
 
 CLIENTS = os.path.join(SOURCES, "clients")
 sys.path.insert(0, os.path.join(CLIENTS, "python"))
@@ -21,7 +22,10 @@ from dragoman import AsyncDragoman, Dragoman, DragomanError, LibreTranslateAPI, 
 FLAGS = (f"--models-dir={MODELS_DIR}",
          f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
 TEXT = "Où est la gare ? Je ne comprends pas pourquoi il est parti."
-LONG = " ".join(f"Je ne sais pas pourquoi {i} chiens sont dans le jardin." for i in range(400))
+LONG = " ".join(f"Je ne sais pas pourquoi {i} chiens sont dans le jardin." for i in range(10000))
+# With one worker and so many hypotheses it takes minutes, and is cut off while it is under way on any machine.
+SLOW_FLAGS = (*FLAGS, "--threads=1")
+SLOWLY = {"target": "en", "cache": False, "beam": 16}
 
 
 def has_websockets():
@@ -103,7 +107,7 @@ class Clients(IntegrationTest):
         self.assertEqual(lines[2], "no_such_model")
 
     def test_streams_join_to_the_answer(self):
-        server = self.start(*FLAGS)
+        server = self.start(*SLOW_FLAGS)
         with Dragoman(self.url(server)) as client:
             answer = client.translate([TEXT, "Merci."], target="en", source="fr")
             self.assertEqual(len(answer.translations), 2)
@@ -113,7 +117,7 @@ class Clients(IntegrationTest):
                 joined += event["text"] if event["type"] == "token" else ""
             self.assertEqual(joined, answer.text)
             self.assertEqual(event["type"], "done")
-            for event in client.stream(LONG, target="en", cache=False):
+            for event in client.stream(LONG, **SLOWLY):
                 break  # leaving early leaves the client usable
             self.assertEqual(client.translate("Merci.", target="en").text, answer.translations[1].text)
             self.assertEqual(client.detect(TEXT)[0]["language"], "fr")
@@ -138,7 +142,7 @@ class Clients(IntegrationTest):
 
     @unittest.skipUnless(has_websockets(), "needs python3-websockets")
     def test_live_updates_and_cancels(self):
-        server = self.start(*FLAGS)
+        server = self.start(*SLOW_FLAGS)
 
         async def run():
             async with Live(self.url(server)) as live:
@@ -146,7 +150,7 @@ class Clients(IntegrationTest):
                 texts = {await strand.text() for strand in strands}
                 await strands[0].update(TEXT + " Merci.")
                 longer = await strands[0].text()
-                gone = await live.translate(LONG, target="en", cache=False)
+                gone = await live.translate(LONG, **SLOWLY)
                 await gone.cancel()
                 events = [event["type"] async for event in gone]
                 wrong = await live.translate(TEXT, target="xx")
@@ -203,12 +207,17 @@ class Clients(IntegrationTest):
         self.assertEqual((done.returncode, done.stdout), (0, "0\nrate 3600\n"), done.stderr)
         self.assertEqual(handler.answers, [])
 
-    def test_a_server_that_dies_is_said_so(self):
-        server = self.start(*FLAGS)
+    def start_mortal(self):
+        """At a port that no other test gets when it is gone."""
+        server = self.start(*SLOW_FLAGS, listen=(f"127.0.0.1:{free_ports(1)[0]}",))
         server.expected_codes = (-9,)
+        return server
+
+    def test_a_server_that_dies_is_said_so(self):
+        server = self.start_mortal()
         client = Dragoman(self.url(server))
         with self.assertRaises(DragomanError) as failure:
-            for event in client.stream(LONG, target="en", cache=False):
+            for event in client.stream(LONG, **SLOWLY):
                 if server.process.poll() is None:
                     server.process.kill()
                     server.process.wait()
@@ -219,14 +228,15 @@ class Clients(IntegrationTest):
 
     @unittest.skipUnless(shutil.which("node"), "needs node")
     def test_a_server_that_dies_is_said_so_in_javascript(self):
-        server = self.start(*FLAGS)
-        server.expected_codes = (-9,)
+        server = self.start_mortal()
         script = f"""
             import {{ Dragoman }} from "file://{os.path.join(CLIENTS, 'js', 'dragoman.js')}";
+            import {{ readFileSync }} from "node:fs";
             const server = new Dragoman("{self.url(server)}");
+            const long = readFileSync(process.env.LONG, "utf8");
             let isFirst = true;
             try {{
-                for await (const event of server.stream(process.env.LONG, {{ target: "en", cache: false }})) {{
+                for await (const event of server.stream(long, {json.dumps(SLOWLY)})) {{
                     if (isFirst) process.kill({server.process.pid}, "SIGKILL");
                     isFirst = false;
                 }}
@@ -238,7 +248,10 @@ class Clients(IntegrationTest):
             }} catch (error) {{
                 console.log(error.code);
             }}"""
-        os.environ["LONG"] = LONG
+        path = os.path.join(self.directory, "long")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(LONG)
+        os.environ["LONG"] = path
         self.addCleanup(os.environ.pop, "LONG")
         done = self.run_example(["node"], script, ".mjs")
         self.assertEqual((done.returncode, done.stdout), (0, "unreachable false\nunreachable\n"), done.stderr)
@@ -279,10 +292,9 @@ class Clients(IntegrationTest):
                          (0, ["translate one", "update two", "translate three", "translate four", "update five"]), done.stderr)
 
     def test_a_server_that_dies_is_said_so_by_the_library_in_c(self):
-        server = self.start(*FLAGS)
-        server.expected_codes = (-9,)
+        server = self.start_mortal()
         tool = subprocess.Popen([os.path.abspath("./dragoman"), "translate", f"--server={self.url(server)}", "--target=en",
-                                 "--stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                 "--stream", "--beam=16"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(tool.stdout.close)
         self.addCleanup(tool.stderr.close)
         with tool.stdin as lines:

@@ -331,11 +331,11 @@ class File(IntegrationTest):
         self.assertIn("line 1", json.loads(answer)["error"]["message"])
 
     def test_a_daemon_that_dies_leaves_nothing_behind(self):
-        server = self.start(f"--models-dir={MODELS_DIR}")
+        server = self.start(f"--models-dir={MODELS_DIR}", "--threads=1")
         server.expected_codes = (-9,)
-        long = "".join(f"{i}\n00:00:01,000 --> 00:00:02,000\nJe vois {i} chiens dans le jardin.\n\n" for i in range(1, 800))
+        long = "".join(f"{i}\n00:00:01,000 --> 00:00:02,000\nJe vois {i} chiens dans le jardin.\n\n" for i in range(1, 20000))
         before, after = self.path("long.srt", long), self.path("long.en.srt")
-        tool = subprocess.Popen([TOOL, "file", f"--server=http://127.0.0.1:{server.port()}", "--target=en", before, after],
+        tool = subprocess.Popen([TOOL, "file", f"--server=http://127.0.0.1:{server.port()}", "--target=en", "--beam=16", before, after],
                                 stderr=subprocess.PIPE, encoding="utf-8")
         done = lambda: int(re.search(r"^dragoman_sentences_done_total (\d+)", server.request("GET", "/metrics")[2].decode(),
                                      re.M).group(1))

@@ -14,6 +14,7 @@
 
 What a test starts is stopped at its end: the exit code must be 0, the log must hold no sanitizer's report, and
 when the test fails the log is printed. The program is ./dragomand of the build, or what DRAGOMAND names.
+DRAGOMAN_TEST_PACE makes one of the two slow, so that the other seems fast: see hesitate() and Brakes.
 Standard library only.
 """
 import atexit
@@ -27,11 +28,16 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 PROGRAM = os.path.abspath(os.environ.get("DRAGOMAND", "./dragomand"))
 SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
+
+
+# Where the tests' folders are made: sockets lie in them, and a socket's path may not be longer than 107 bytes.
+FOLDERS = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"
 
 
 def models_dir(*names):
@@ -64,10 +70,50 @@ def environment(extra=None):
     return env
 
 
+WHO_IS_SLOW, _, SEED = os.environ.get("DRAGOMAN_TEST_PACE", "").partition(":")
+PAUSE_S = 0.5  # the longest
+CHANCE = random.Random(SEED)
+hesitations = 0  # of the test that runs
+
+
+def hesitate():
+    """Before whatever a test does to a daemon, or looks at. With DRAGOMAN_TEST_PACE=test:SEED it pauses there, as it would
+    on a busy machine, or if the daemon were much faster; each of a test's first ten times, then more and more seldom."""
+    global hesitations
+    if WHO_IS_SLOW == "test":
+        hesitations += 1
+        if CHANCE.random() < 10 / hesitations:
+            time.sleep(CHANCE.uniform(0, PAUSE_S))
+
+
+class Brakes(threading.Thread):
+    """With DRAGOMAN_TEST_PACE=daemon:SEED: stops the daemon for a while, again and again, as if others had the processor."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.server = server
+        self.lock = threading.Lock()
+        self.may_go = True  # the test has not stopped it itself
+
+    def run(self):
+        while self.server.process.poll() is None:
+            time.sleep(CHANCE.uniform(0, PAUSE_S / 4))
+            self.server.process.send_signal(signal.SIGSTOP)
+            time.sleep(CHANCE.uniform(0, PAUSE_S / 2))
+            with self.lock:
+                if self.may_go:
+                    self.server.process.send_signal(signal.SIGCONT)
+
+    def heed(self, number):
+        """The test sends this signal."""
+        with self.lock:
+            self.may_go = number != signal.SIGSTOP if number in (signal.SIGSTOP, signal.SIGCONT) else self.may_go
+
+
 def wait_for(condition, what):
     """Polls until condition() is true."""
     deadline = time.monotonic() + PATIENCE_S
-    while not condition():
+    while hesitate() or not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {PATIENCE_S} s for {what}")
         time.sleep(0.01)
@@ -76,10 +122,17 @@ def wait_for(condition, what):
 def free_ports(n):
     """TCP ports that nobody listens on just now, for a server that others must know beforehand or that comes back. They
     are below those that the kernel deals out, so that no connection and no other test gets one while it is free."""
+    try:
+        with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+            end = min(int(file.read().split()[0]), 32768)
+    except OSError:
+        end = 32768
+    if end < 12000:  # the kernel deals out nearly all
+        end = 32768
     held = []
     while len(held) < n:
         try:
-            held.append(socket.create_server(("127.0.0.1", random.randrange(20000, 32768))))
+            held.append(socket.create_server(("127.0.0.1", random.randrange(10000, end))))
         except OSError:
             pass
     ports = [listener.getsockname()[1] for listener in held]
@@ -114,6 +167,10 @@ class Server:
             self.process = subprocess.Popen(arguments, cwd=directory, env=environment(env), stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, **popen)
         self.expected_codes = (0,)
+        self.brakes = Brakes(self)
+        if WHO_IS_SLOW == "daemon":
+            self.brakes.start()
+        hesitate()
 
     def write_conf(self, text):
         with open(self.conf_path, "wb") as conf:
@@ -141,18 +198,23 @@ class Server:
 
     def connect(self):
         """A raw TCP connection."""
+        hesitate()
         return socket.create_connection(("127.0.0.1", self.port()), timeout=PATIENCE_S)
 
     def request(self, method, path, body=None, headers=None, connection=None, unix=None):
         """One request; (status, headers, body). It makes a connection of its own, to the Unix socket `unix` if that
         is given, unless it gets one."""
+        hesitate()
         own = connection
         if own is None and unix:
             own = UnixConnection(unix)
         elif own is None:
             own = http.client.HTTPConnection("127.0.0.1", self.port(), timeout=PATIENCE_S)
         try:
-            own.request(method, path, body=body, headers=headers or {})
+            try:
+                own.request(method, path, body=body, headers=headers or {})
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # refused while we still wrote; the answer is there to be read
             response = own.getresponse()
             return response.status, response.headers, response.read()
         finally:
@@ -160,6 +222,8 @@ class Server:
                 own.close()
 
     def signal(self, number):
+        hesitate()
+        self.brakes.heed(number)
         self.process.send_signal(number)
 
     def wait(self):
@@ -191,7 +255,9 @@ class IntegrationTest(unittest.TestCase):
     """Gives each test a temporary directory and stops what it started."""
 
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="dragomand-test-")
+        global hesitations
+        hesitations = 0
+        self.directory = tempfile.mkdtemp(prefix="dragomand-test-", dir=FOLDERS)
         self.servers = []
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self.addCleanup(self.stop_servers)

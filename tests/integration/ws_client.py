@@ -5,6 +5,8 @@ import json
 import os
 import struct
 
+from harness import hesitate
+
 
 class Socket:
     """A WebSocket client, as small as RFC 6455 allows."""
@@ -26,6 +28,7 @@ class Socket:
         self.head, _, self.rest = self.rest.partition(b"\r\n\r\n")
 
     def send(self, message, opcode=1):
+        hesitate()
         payload = message if isinstance(message, bytes) else json.dumps(message).encode()
         mask = os.urandom(4)
         head = bytes([0x80 | opcode])
@@ -47,6 +50,7 @@ class Socket:
         return taken
 
     def frame(self):
+        hesitate()
         first, length = self.read(2)
         if length == 126:
             length, = struct.unpack(">H", self.read(2))

@@ -15,12 +15,12 @@ import http.client
 import json
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
 
-PATIENCE_S = 60
+from harness import PATIENCE_S, free_ports
+
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key under which the protocol names an element
 
 
@@ -28,19 +28,10 @@ def is_installed():
     return bool(shutil.which("chromedriver") and (shutil.which("chromium") or shutil.which("google-chrome")))
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Browser:
     def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="dragoman-browser-")
-        self.port = free_port()
-        self.driver = subprocess.Popen(["chromedriver", f"--port={self.port}", "--allowed-ips=127.0.0.1"],
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                       env={**os.environ, "HOME": self.profile})
+        self.start_driver()
         self.session = None
         self.capabilities = {
             "browserName": "chrome",
@@ -55,6 +46,12 @@ class Browser:
             },
         }
 
+    def start_driver(self):
+        self.port, = free_ports(1)
+        self.driver = subprocess.Popen(["chromedriver", f"--port={self.port}", "--allowed-ips=127.0.0.1"],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                       env={**os.environ, "HOME": self.profile})
+
     def __enter__(self):
         try:
             deadline = time.monotonic() + PATIENCE_S
@@ -63,8 +60,10 @@ class Browser:
                     made = self.command("POST", "/session", {"capabilities": {"alwaysMatch": self.capabilities}})
                     self.session = f"/session/{made['sessionId']}"
                 except ConnectionError:
-                    if time.monotonic() > deadline or self.driver.poll() is not None:
+                    if time.monotonic() > deadline:
                         raise
+                    if self.driver.poll() is not None:  # somebody took its port
+                        self.start_driver()
                     time.sleep(0.1)
         except BaseException:
             self.__exit__()

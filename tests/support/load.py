@@ -8,10 +8,14 @@
     load.join()                                    # with total=None: load.stop()
     load.failures                                  # [] or what went wrong, with the number of the request
 
+    client = Endless(port, request).start()        # asks again whenever it has its answer, however fast that comes:
+    client.leave()                                 # there is work until it leaves, in the midst of an answer
+
 Every second thread keeps its connection, the others make one for each request. A connection that the server
 closed after an answer with "Connection: close" is made anew; any other end of a connection, and every status but
 200, is a failure: nothing is tried twice here.
 """
+import contextlib
 import json
 import math
 import socket
@@ -60,6 +64,31 @@ class Connection:
 
     def close(self):
         self.socket.close()
+
+
+class Endless(threading.Thread):
+    """A client whose request is under way until it leaves."""
+
+    def __init__(self, port, request):
+        super().__init__()
+        self.request = request
+        self.connection = Connection(port)
+
+    def start(self):
+        super().start()
+        return self
+
+    def run(self):
+        with contextlib.suppress(OSError):
+            while True:
+                self.connection.ask(self.request)
+
+    def leave(self):
+        """A second time does nothing."""
+        with contextlib.suppress(OSError):
+            self.connection.socket.shutdown(socket.SHUT_RDWR)
+        self.join()
+        self.connection.close()
 
 
 class Load:
