@@ -56,7 +56,7 @@ struct daemon {
     struct dg_network networks[DG_OPTIONS_NETWORKS];
     struct dg_log *log;
     uv_loop_t loop;
-    bool loop_open;
+    bool loop_open, is_stopping;
     uv_timer_t minute; /* rings once a minute */
     uv_timer_t second; /* and once a second */
     struct dg_signals signals;
@@ -142,18 +142,26 @@ static void on_stop(void *user, int nth)
     int64_t limit_ms = options_of(d->live)->drain_timeout_ms;
     dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_FIELDS(dg_log_int("limit_ms", limit_ms)),
                  "asked to stop; finishing running requests");
+    d->is_stopping = true;
     dg_systemd_stopping();
     dg_api_drain(d->api);
     dg_server_drain(d->server, (uint64_t)limit_ms, finish, d);
 }
 
-/* The last step of a reload: whether or not the models changed, we serve. */
+/* The last step of a reload. To systemd all that were asked for are one until the last is done: whether or not anything
+ * changed, we serve. */
+static void tell_ready(const struct daemon *d)
+{
+    if (!d->is_stopping && !dg_service_is_reloading(d->service))
+        dg_systemd_ready("serving");
+}
+
 static void on_models(void *user, enum dg_err err)
 {
     struct daemon *d = user;
     if (!err)
         dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_NO_FIELDS, "models reloaded");
-    dg_systemd_ready("serving");
+    tell_ready(d);
 }
 
 static void on_reload(void *user)
@@ -161,7 +169,8 @@ static void on_reload(void *user)
     struct daemon *d = user;
     struct dg_why why = DG_WHY_NONE;
     struct dg_opt_set *fresh = NULL;
-    dg_systemd_reloading();
+    if (!d->is_stopping)
+        dg_systemd_reloading();
     enum dg_err err = dg_log_reopen(d->log, &why);
     if (err)
         dg_log_event(d->log, DG_LOG_ERROR, "daemon", DG_LOG_FIELDS(dg_log_err(err)),
@@ -180,7 +189,7 @@ static void on_reload(void *user)
         err = dg_service_reload(d->service, fresh, on_models, d);
     }
     if (err)
-        dg_systemd_ready("serving");
+        tell_ready(d);
 }
 
 static const struct dg_signals_handlers signal_handlers = {.on_stop = on_stop,

@@ -560,6 +560,11 @@ static enum dg_err begin(struct dg_service *service, struct list *list)
     return err;
 }
 
+bool dg_service_is_reloading(const struct dg_service *service)
+{
+    return service->again || (service->reloading && !service->reloading->on_loaded);
+}
+
 enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_set *options,
                               void (*on_over)(void *user, enum dg_err err), void *user)
 {

@@ -40,6 +40,9 @@ uint64_t dg_service_stalled_ns(const struct dg_service *service);
 /* `on_turn` is called after each dg_engine_poll. */
 void dg_service_on_turn(struct dg_service *service, void (*on_turn)(void *user), void *user);
 
+/* Whether a reload is under way or waits. */
+bool dg_service_is_reloading(const struct dg_service *service);
+
 /* Opens every model that `options` name anew, and when all of them work puts them in place of those that
  * serve; models no longer named are let go. If one fails, all stay as they were, and the log says why.
  * `on_over` (err is that failure) is called once, later, from the loop. While models are being loaded the reload waits

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: ISC
 """Start, refusal to start, reload, stop."""
 import http.client
+import json
 import os
 import shutil
 import signal
 import socket
+import threading
 import time
 import unittest
 
@@ -358,6 +360,40 @@ class UnderSystemd(IntegrationTest):
         wait_notice("STOPPING=1")
         self.assertEqual(server.wait(), 0)
         notices.close()
+
+    def test_it_is_ready_when_the_last_reload_is_done(self):
+        path = os.path.join(self.directory, "notify")
+        notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        notices.bind(path)
+        section = "[model {}]\npath = " + os.path.join(SOURCES, "models", "fr-en") + "\n"
+        several = "".join(section.format(f"fr-{c}{c}") for c in "abc")
+        told = []
+
+        def listen():
+            while not told or told[-1] != "STOPPING":
+                word = notices.recv(4096).decode().split("=", 1)[0]
+                if word in ("RELOADING", "READY", "STOPPING"):
+                    told.append(word)
+
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        server = self.start(conf=section.format("fr-en"), env={"NOTIFY_SOCKET": path})
+        # Each comes, where the machine is not too fast for that, while the models of the one before are being loaded.
+        for n, conf in enumerate((several, several + section.format("fr-yy"), "threads = many\n",
+                                  several + section.format("fr-zz"))):
+            server.write_conf(conf)
+            server.signal(signal.SIGHUP)
+            wait_for(lambda: server.log().count("configuration reloaded") + server.log().count("configuration stays") > n,
+                     "the configuration is read")
+        asked = json.dumps({"text": "Merci.", "target": "zz"})
+        wait_for(lambda: server.request("POST", "/v1/translate", asked)[0] == 200, "the last models are served")
+        server.signal(signal.SIGTERM)
+        self.assertEqual(server.wait(), 0)
+        listener.join(PATIENCE_S)
+        notices.close()
+        for before, now in zip(told, told[1:]):
+            self.assertFalse(before == now == "READY", told)
+        self.assertEqual(told[-2:], ["READY", "STOPPING"], told)
 
     def test_it_takes_the_sockets_that_it_is_handed(self):
         listener = socket.create_server(("127.0.0.1", 0))
