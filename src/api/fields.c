@@ -187,8 +187,7 @@ static enum dg_err read_body(struct reader *reader, const struct dg_fields_sourc
     if (dg_multipart_is(source->type) && source->body.len)
         return read_multipart(reader, source->type, source->body, why);
     bool says_json = is_type(source->type, "application/json") && !source->is_get;
-    bool says_form = is_type(source->type, "application/x-www-form-urlencoded");
-    if ((says_json && !says_form) || (!says_form && body.len && body.ptr[0] == '{')) {
+    if (says_json || (body.len && body.ptr[0] == '{')) { /* whoever writes forms writes %7B for that */
         reader->fields->is_json = true;
         return read_json(reader, source->body, why);
     }

@@ -11,8 +11,8 @@
  *     for (; q; q = dg_fields_next(&fields, q)) ... q->value ...         arrays and repeated names alike
  *
  * A body goes before the query string. A JSON array gives one field for each element; nested arrays and
- * objects are DG_FIELD_OTHER, which no reader of plain values accepts. A body without a content type, or with
- * one of neither kind, is JSON when it begins with '{'. Everything lives in the arena. */
+ * objects are DG_FIELD_OTHER, which no reader of plain values accepts. A body that begins with '{' is JSON, whatever its
+ * content type says, unless that is multipart: `curl -d` calls everything a form. Everything lives in the arena. */
 #ifndef DG_API_FIELDS_H
 #define DG_API_FIELDS_H
 

@@ -94,6 +94,12 @@ class LibreTranslate(IntegrationTest):
                     {**good, "source": "en", "target": "fr"})
         for broken in (b"{", b"[1]", b'"x"', b"", b'{"q":"a","q":"b"}', b'{"q":"\xff"}', b'{"q":NaN}'):
             self.refuse("Invalid JSON format", broken, headers=JSON)
+        whole = json.dumps(good).encode()
+        for broken in (b"{", whole[:-1], whole[:-7], b" \r\n" + whole[:20], whole + b"}"):  # what curl -d calls a form
+            self.refuse("Invalid JSON format", broken, headers=FORM)
+            self.refuse("Invalid JSON format", broken, headers={})
+        self.assertEqual(self.ask("/translate", whole, headers=FORM), self.ask("/translate", whole, headers=JSON))
+        self.refuse("Invalid request: missing q parameter", b"%7B=" + whole, headers=FORM)
         self.refuse("Invalid request: missing q parameter", {"api_key": "x"}, path="/detect")
         for path, method in (("/translate", "PUT"), ("/detect", "GET"), ("/languages", "POST")):
             self.assertIsInstance(self.ask(path, method=method, status=405)["error"], str)
