@@ -50,6 +50,8 @@ static void put_model(struct dg_json_out *out, const struct dg_engine_model_info
     put_text(out, "kind", info->is_language_model ? "language-model" : info->is_reader ? "reader" : "translation");
     if (info->is_reader)
         put_tasks(out, info->can);
+    if (info->labels)
+        put_text(out, "labels", info->labels);
     if (info->judges)
         put_judges(out, info->judges);
     put_text(out, "source", info->source);

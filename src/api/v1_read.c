@@ -126,12 +126,14 @@ static const struct dg_engine_read_events events = {on_said, on_done};
 
 /* ---- The request ---------------------------------------------------------------------------------------- */
 
-enum type { INT, BOOL, CHOICE };
+enum type { INT, BOOL, CHOICE, SHARE };
 
 static const char *const poolings[] = {"mean", "cls", NULL};
 static const char *const offset_words[] = {"bytes", "characters", NULL};
 
 #define TASK(name) (1u << DG_TASK_##name)
+
+enum { PARTS = 1000000 }; /* a SHARE is a number from 0 to 1, kept as so many parts of one */
 
 /* Options of some tasks. */
 static const struct row {
@@ -144,6 +146,7 @@ static const struct row {
     {"top", TASK(FILL), INT, 1, DG_SAID_BEST_MAX, 5, NULL},
     {"top", TASK(CLASSIFY), INT, 1, DG_SAID_LABELS_MAX, 0, NULL},
     {"top", TASK(ANSWER), INT, 1, DG_SAID_ANSWERS_MAX, 1, NULL},
+    {"threshold", TASK(CLASSIFY), SHARE, 0, PARTS, 0, NULL},
     {"max_tokens", TASK(ANSWER), INT, 1, DG_ANSWER_LEN_MAX, 30, NULL},
     {"pooling", TASK(EMBED), CHOICE, 0, 0, 0, poolings},
     {"normalize", TASK(EMBED), BOOL, 0, 0, 1, NULL},
@@ -156,6 +159,7 @@ static enum dg_err read_row(const struct row *row, const struct dg_json *json, s
     enum dg_err err = DG_OK;
     bool flag = row->usual != 0;
     int choice = (int)row->usual;
+    double share = 0.0;
     *value = row->usual;
     if (dg_json_type(dg_json_get(json, row->name)) == DG_JSON_NULL)
         return DG_OK;
@@ -169,6 +173,10 @@ static enum dg_err read_row(const struct row *row, const struct dg_json *json, s
         err = dg_json_get_choice(json, row->name, DG_JSON_OPTIONAL, row->choices, why, &choice);
         *value = choice;
         return err;
+    case SHARE:
+        err = dg_json_get_real(json, row->name, DG_JSON_OPTIONAL, 0.0, 1.0, why, &share);
+        *value = (int64_t)(share * PARTS + 0.5);
+        return err;
     }
     return err;
 }
@@ -177,6 +185,8 @@ static void take_row(struct read_work *work, const struct row *row, int64_t valu
 {
     if (strcmp(row->name, "top") == 0)
         work->ask.n_best = (size_t)value;
+    else if (strcmp(row->name, "threshold") == 0)
+        work->ask.threshold = (float)value / (float)PARTS;
     else if (strcmp(row->name, "max_tokens") == 0)
         work->ask.answer_len = (size_t)value;
     else if (strcmp(row->name, "pooling") == 0)
@@ -269,7 +279,7 @@ static enum dg_err read_fields(struct read_work *work, const struct dg_json *jso
             take_row(work, &rows[i], value);
         else if (err == DG_ERR_RANGE) {
             failure->has_limit = true;
-            failure->limit = rows[i].max;
+            failure->limit = rows[i].type == SHARE ? 1 : rows[i].max;
         }
     }
     if (!err)

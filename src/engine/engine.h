@@ -264,6 +264,8 @@ struct dg_engine_model_info {
     bool is_language_model;             /* it goes on with text (generate.h) and translates nothing */
     bool is_reader;                     /* it says something of texts (read.h) and translates nothing: */
     unsigned can;                       /* ... a bit for each of enum dg_read_task */
+    const char *labels;                 /* how it classifies: "one" label is right, "any" number of them are, it says a
+                                         * "number"; NULL: it does not */
     bool says_number;                   /* it says one number of two texts: what a quality estimator does */
     const char *judges;                 /* a quality estimator: the models that it judges, with commas between; else NULL */
 };

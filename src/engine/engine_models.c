@@ -94,6 +94,14 @@ static unsigned tasks_of(const struct dg_blueprint *bp)
     return can;
 }
 
+/* As the API calls it. */
+static const char *labels_of(const struct dg_blueprint *bp)
+{
+    if (!dg_reading_fits(bp, DG_TASK_CLASSIFY))
+        return NULL;
+    return bp->family != DG_FAMILY_ENC || bp->enc.rule == DG_LABELS_ONE ? "one" : bp->enc.rule == DG_LABELS_EACH ? "any" : "number";
+}
+
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index)
 {
     struct dg_loaded *const *models;
@@ -117,6 +125,7 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
         .is_language_model = loaded->blueprint.family == DG_FAMILY_LM && !dg_loaded_translates(loaded),
         .is_reader = dg_blueprint_is_reader(&loaded->blueprint),
         .can = tasks_of(&loaded->blueprint),
+        .labels = labels_of(&loaded->blueprint),
         .says_number = dg_loaded_says_number(&loaded->blueprint),
         .judges = dg_loaded_judges(loaded),
     };

@@ -43,6 +43,7 @@ struct dg_engine_read {
     const struct dg_engine_item *items; /* [n_items] copied */
     size_t n_items;
     size_t n_best;      /* words of a place, labels of a text (0: all), answers; at most DG_SAID_BEST_MAX, _ANSWERS_MAX */
+    float threshold;    /* CLASSIFY: labels with less are not told; 0: all are */
     size_t answer_len;  /* tokens of an answer, at most DG_ANSWER_LEN_MAX; 0: 30 */
     bool first;         /* EMBED: the first token's state; otherwise the mean of all */
     bool as_it_is;      /* EMBED: not divided by its length */

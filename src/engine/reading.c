@@ -669,6 +669,8 @@ static enum dg_err check_ask(const struct dg_engine_read *ask, struct dg_why *wh
     if (ask->task >= DG_N_TASKS || ask->answer_len > DG_ANSWER_LEN_MAX ||
         (ask->task != DG_TASK_CLASSIFY && ask->n_best > most))
         return dg_why_set(why, DG_ERR_RANGE, "%zu best were asked for, expected at most %zu", ask->n_best, most);
+    if (!(ask->threshold >= 0.0f && ask->threshold <= 1.0f))
+        return dg_why_set(why, DG_ERR_RANGE, "the threshold is %g, expected 0 to 1", (double)ask->threshold);
     if (ask->task == DG_TASK_FILL && ask->n_best == 0)
         return dg_why_set(why, DG_ERR_RANGE, "no words were asked for, expected 1 or more");
     for (size_t i = 0; i < ask->n_items; i++)

@@ -115,6 +115,8 @@ static enum dg_err make_labels(struct dg_gathering *g, struct dg_arena *arena, s
     qsort(labels, g->n_values, sizeof *labels, by_score);
     said->labels = labels;
     said->n_labels = g->asked->n_best && g->asked->n_best < g->n_values ? g->asked->n_best : g->n_values;
+    while (said->n_labels && g->asked->threshold > 0.0f && labels[said->n_labels - 1].score < g->asked->threshold)
+        said->n_labels--;
     return DG_OK;
 }
 

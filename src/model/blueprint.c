@@ -352,19 +352,6 @@ const char *dg_head_name(enum dg_head head)
     return "?";
 }
 
-const char *dg_label_rule_name(enum dg_label_rule rule)
-{
-    switch (rule) {
-    case DG_LABELS_ONE:
-        return "one";
-    case DG_LABELS_EACH:
-        return "each";
-    case DG_LABELS_NUMBER:
-        return "number";
-    }
-    return "?";
-}
-
 size_t dg_blueprint_gates(const struct dg_blueprint *bp)
 {
     return bp->decoder_kind == DG_DECODER_LSTM ? 4 : bp->decoder_kind == DG_DECODER_GRU ? 3 : 1;

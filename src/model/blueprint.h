@@ -292,7 +292,6 @@ const char *dg_positions_name(enum dg_positions positions);
 const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder);
 const char *dg_seq_attention_name(enum dg_seq_attention attention);
 const char *dg_head_name(enum dg_head head);
-const char *dg_label_rule_name(enum dg_label_rule rule);
 
 /* The angle by which rotary positions turn pair k (0 to head / 2 - 1) from one position to the next. */
 double dg_rope_step(const struct dg_lm *lm, size_t k);

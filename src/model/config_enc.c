@@ -57,14 +57,16 @@ static size_t count_labels(struct dg_config_fields *r)
     return names && dg_json_len(names) ? dg_json_len(names) : dg_config_size(r, "num_labels", LABELS_USUAL);
 }
 
+/* Hugging Face's names of enum dg_label_rule. */
+static const char *const problem_types[] = {"single_label_classification", "multi_label_classification", "regression", NULL};
+
 static void read_outputs(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
-    static const char *const rules[] = {"single_label_classification", "multi_label_classification", "regression", NULL};
     const enum dg_head head = bp->enc.head;
     const size_t n_labels = head == DG_HEAD_POOLED || head == DG_HEAD_TOKENS ? count_labels(r) : 0;
     bp->decoder.V = head == DG_HEAD_WORDS ? bp->encoder.V : head == DG_HEAD_SPANS ? 2 : head == DG_HEAD_NONE ? 1 : n_labels;
     if (head == DG_HEAD_POOLED)
-        bp->enc.rule = (enum dg_label_rule)dg_config_choice(r, "problem_type", rules,
+        bp->enc.rule = (enum dg_label_rule)dg_config_choice(r, "problem_type", problem_types,
                                                             n_labels == 1 ? DG_LABELS_NUMBER : DG_LABELS_ONE);
     bp->tie_output = head == DG_HEAD_WORDS && dg_config_flag(r, "tie_word_embeddings", true);
     bp->output_bias = head == DG_HEAD_WORDS;
@@ -208,7 +210,7 @@ enum dg_err dg_config_enc_labels(struct dg_labels *labels, struct dg_span config
 /* ---- Ours -------------------------------------------------------------------------------------------------- */
 
 static const char *const head_names[] = {"none", "words", "pooled", "tokens", "spans", NULL};
-static const char *const rule_names[] = {"one", "each", "number", NULL};
+static const char *const rule_names[] = {"one", "each", "number", NULL}; /* as older files of ours have it */
 static const char *const pooler_names[] = {"tanh", "relu", "gelu", NULL};
 
 enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json *config, struct dg_why *why)
@@ -223,7 +225,8 @@ enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json
     bp->enc.head = (enum dg_head)dg_config_choice(&r, "head", head_names, DG_HEAD_NONE);
     bp->enc.head_activation = dg_config_activation(&r, "head_activation", DG_ACT_GELU_ERF);
     bp->enc.pooler = (enum dg_pooler)dg_config_choice(&r, "pooler", pooler_names, DG_POOLER_TANH);
-    bp->enc.rule = (enum dg_label_rule)dg_config_choice(&r, "label_rule", rule_names, DG_LABELS_ONE);
+    const int rule = dg_config_choice(&r, "label_rule", rule_names, DG_LABELS_ONE);
+    bp->enc.rule = (enum dg_label_rule)dg_config_choice(&r, "problem_type", problem_types, rule);
     bp->enc.n_types = dg_config_size(&r, "segments", 0);
     bp->enc.separators = dg_config_size(&r, "separators", 1);
     bp->tie_output = dg_config_flag(&r, "tie_word_embeddings", bp->enc.head == DG_HEAD_WORDS);
@@ -250,12 +253,12 @@ enum dg_err dg_config_enc_print(const struct dg_blueprint *bp, struct dg_buf *ou
         "{\n  \"model_type\": \"dragoman\",\n  \"family\": \"encoder\",\n  \"d_model\": %zu,\n"
         "  \"encoder_layers\": %zu,\n  \"encoder_attention_heads\": %zu,\n  \"encoder_ffn_dim\": %zu,\n"
         "  \"vocab_size\": %zu,\n  \"outputs\": %zu,\n  \"head\": \"%s\",\n  \"head_activation\": \"%s\",\n"
-        "  \"pooler\": \"%s\",\n  \"label_rule\": \"%s\",\n  \"segments\": %zu,\n  \"separators\": %zu,\n"
+        "  \"pooler\": \"%s\",\n  \"problem_type\": \"%s\",\n  \"segments\": %zu,\n  \"separators\": %zu,\n"
         "  \"tie_word_embeddings\": %s,\n  \"activation_function\": \"%s\",\n  \"norm_place\": \"%s\",\n"
         "  \"norm_kind\": \"%s\",\n  \"norm_epsilon\": %.9g,\n  \"embedding_norm\": %s,\n  \"final_norm\": %s,\n"
         "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n",
         bp->D, bp->encoder.n_layers, bp->encoder.H, bp->encoder.F, bp->encoder.V, bp->decoder.V, dg_head_name(enc->head),
-        dg_activation_name(enc->head_activation), pooler_names[enc->pooler], dg_label_rule_name(enc->rule), enc->n_types,
+        dg_activation_name(enc->head_activation), pooler_names[enc->pooler], problem_types[enc->rule], enc->n_types,
         enc->separators, dg_config_truth(bp->tie_output), dg_activation_name(bp->activation),
         dg_config_norm_places[bp->norm_place], dg_config_norm_kinds[bp->norm_kind], (double)bp->norm_epsilon,
         dg_config_truth(bp->embedding_norm), dg_config_truth(bp->final_norm), dg_positions_name(bp->positions),

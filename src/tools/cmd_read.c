@@ -24,6 +24,7 @@ struct flags {
     int help, format, pooling;
     const char *model;
     int64_t count, threads, max_tokens;
+    double threshold;
     bool normalize, pairs, characters;
 };
 
@@ -53,7 +54,11 @@ static const char *const poolings[] = {"mean", "cls", NULL};
 
 static const struct dg_opt_row classify_rows[] = {
     ROW_MODEL("an encoder with labels, or a model made by dragoman train --task classify"),
-    ROW_COUNT(DG_SAID_LABELS_MAX, "1", "labels printed for a line, the likeliest first"),
+    {DG_OPT_INT(struct flags, count), "count", .letter = 'n', .min = 0, .max = DG_SAID_LABELS_MAX, .def = "0",
+     .help = "most labels printed for a line, the likeliest first; 0: one, or all that reach the threshold where there is one"},
+    {DG_OPT_REAL(struct flags, threshold), "threshold", .real_min = 0, .real_max = 1, .def = "0",
+     .help = "print the labels that are at least so likely; 0: any, but where each label is right or wrong by itself 0.5 (unless "
+             "--count says how many)"},
     {DG_OPT_BOOL(struct flags, pairs), "pairs", .def = "no", .help = "a line has two texts, with a tab between them"},
     {DG_OPT_ENUM(struct flags, format), "format", .words = formats, .def = "text", .help = "how to print"},
     ROW_THREADS,
@@ -107,6 +112,8 @@ static const struct dg_opt_table tables[DG_N_TASKS] = {
 struct work {
     enum dg_read_task task;
     const struct flags *flags;
+    size_t n_best;   /* --count and --threshold, as this model wants them */
+    float threshold;
     struct dg_engine *engine;
     struct dg_list items; /* under way */
     uint64_t n_lines, n_cut, n_tokens;
@@ -225,7 +232,8 @@ static enum dg_err begin(void *ctx, struct line *line)
                                        .model = "model",
                                        .items = &item->texts,
                                        .n_items = 1,
-                                       .n_best = (size_t)flags->count,
+                                       .n_best = work->n_best,
+                                       .threshold = work->threshold,
                                        .answer_len = (size_t)flags->max_tokens,
                                        .first = flags->pooling == 1,
                                        .as_it_is = !flags->normalize,
@@ -245,6 +253,20 @@ static void poll_engine(void *ctx)
 {
     struct work *work = ctx;
     dg_engine_poll(work->engine);
+}
+
+/* How many labels are printed where nobody says it: one, or those that are rather right than wrong. */
+static void choose_labels(struct work *work, const struct dg_engine_model_info *info)
+{
+    const bool gives_any = work->task == DG_TASK_CLASSIFY && info->labels && strcmp(info->labels, "any") == 0;
+    work->n_best = (size_t)work->flags->count;
+    work->threshold = (float)work->flags->threshold;
+    if (work->task != DG_TASK_CLASSIFY || work->n_best || work->threshold > 0.0f)
+        return;
+    if (gives_any)
+        work->threshold = 0.5f;
+    else
+        work->n_best = 1;
 }
 
 /* ---- All ------------------------------------------------------------------------------------------------------ */
@@ -267,8 +289,11 @@ static enum dg_err run(enum dg_read_task task, const struct dg_opt_set *set, str
     if (!err && !(dg_engine_model_info(work.engine, 0).can & 1u << task))
         err = dg_why_set(why, DG_ERR_INVALID, "%s cannot %s: it is no %s", work.flags->model, dg_read_task_name(task),
                          task == DG_TASK_CLASSIFY ? "classifier" : "model for that");
-    if (!err)
+    if (!err) {
+        const struct dg_engine_model_info info = dg_engine_model_info(work.engine, 0);
+        choose_labels(&work, &info);
         err = line_pipe_run(&pipe, why);
+    }
     if (work.err) {
         err = work.err;
         *why = work.why;

@@ -50,7 +50,7 @@ struct train {
     double len_ratio, coverage;
     bool swap, byte_fallback, lowers;
     bool is_encoder; /* made of the others: an encoder alone is trained */
-    int vocab_kind, normaliser, task;
+    int vocab_kind, normaliser, task, labels;
     int64_t words_max;
     struct dg_opt_list begins;
     const char *form, *from, *to;
@@ -95,6 +95,7 @@ static const char *const activation_words[] = {"auto", "relu", "silu", "gelu", N
 static const char *const shape_words[] = {"gpt", "llama", NULL}; /* as enum dg_setup_shape */
 static const char *const norm_words[] = {"post", "pre", NULL};
 static const char *const schedule_words[] = {"inverse-sqrt", "cosine", "linear", "constant", NULL};
+static const char *const labels_words[] = {"one", "any", NULL};
 static const char *const metric_words[] = {"loss", "bleu", "chrf", "task", NULL};
 
 enum { LATER = DG_OPT_RELOADABLE };
@@ -108,9 +109,12 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(struct train, task), "task", .words = task_words, .def = "translate", .heading = "Data",
      .help = "what is learned: to translate; to tell labels of texts (lines label<TAB>text: by the encoder of --family rnn; with "
              "--family encoder also of two, label<TAB>text<TAB>text), masked words (text), labels of words (word<TAB>label, an "
-             "empty line behind a sentence), answers (question<TAB>context<TAB>answer), a number from 0 to 1 "
-             "(text<TAB>text<TAB>number): by an encoder alone; to go on with a text (lines are texts, or pairs with --template): by a "
+             "empty line behind a sentence), answers (question<TAB>context<TAB>answer), a number (text<TAB>number, "
+             "text<TAB>text<TAB>number): by an encoder alone; to go on with a text (lines are texts, or pairs with --template): by a "
              "decoder alone. Files *.jsonl hold the same as JSON"},
+    {DG_OPT_ENUM(struct train, labels), "labels", .words = labels_words, .def = "one",
+     .help = "classify, by an encoder alone: one label of each text is right; or any number of them, each by itself (lines "
+             "label|label<TAB>text, nothing before the tab where none is; JSON: labels, a list)"},
     {DG_OPT_STRING(struct train, form), "template", .def = "", .max = DG_LM_FORM_TEXT, .unit = "TEXT",
      .help = "next-word: lines are pairs, and what is learned is to say the target behind this text with the source in it, as "
              "template of a configured model; the model keeps it"},
@@ -393,6 +397,10 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         if (wrong)
             return wrong;
     }
+    if (flags->labels && flags->task != CLASSIFY && !*flags->resume)
+        return dg_why_set(why, DG_ERR_USAGE, "--labels any is for --task classify");
+    if (flags->labels && !is_encoder && !*flags->init && !*flags->resume)
+        return dg_why_set(why, DG_ERR_USAGE, "--labels any is for encoders alone: expected --family encoder too");
     if (flags->mask_share != MASK_SHARE && flags->task != MASKED && !*flags->resume) /* the recipe says what that is for */
         return dg_why_set(why, DG_ERR_USAGE, "--mask-share is for --task masked");
     if (!is_encoder && flags->lowers && !*flags->resume && !*flags->init)
@@ -497,7 +505,7 @@ static struct dg_blueprint encoder_alone(const struct train *flags)
     bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
     bp.final_norm = bp.norm_place == DG_NORM_PRE;
     bp.enc.head = heads[flags->task];
-    bp.enc.rule = flags->task == SCORE ? DG_LABELS_NUMBER : DG_LABELS_ONE;
+    bp.enc.rule = flags->task == SCORE ? DG_LABELS_NUMBER : flags->labels ? DG_LABELS_EACH : DG_LABELS_ONE;
     return bp;
 }
 
@@ -841,12 +849,14 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now, const struct d
     if (!isfinite(report->correlation)) /* of a number it is a square */
         fprintf(stderr, " (perplexity %.2f)", exp(report->loss));
     if (report->accuracy >= 0.0)
-        fprintf(stderr, show->flags->task == MASKED ? ", %.2f %% of the masked words right" : ", %.2f %% of the labels right",
-                report->accuracy);
+        fprintf(stderr, ", %.2f %% of the %s right", report->accuracy,
+                show->flags->task == MASKED ? "masked words" : report->macro_f1 >= 0.0 ? "texts with all labels" : "labels");
     if (report->exact >= 0.0)
         fprintf(stderr, ", %.2f %% of the answers right", report->exact);
     if (report->f1 >= 0.0)
         fprintf(stderr, ", F1 %.2f", report->f1);
+    if (report->macro_f1 >= 0.0)
+        fprintf(stderr, " (of each label by itself, the mean, %.2f)", report->macro_f1);
     if (isfinite(report->correlation))
         fprintf(stderr, ", correlation %.4f", report->correlation);
     if (report->bleu >= 0.0)

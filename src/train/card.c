@@ -105,7 +105,10 @@ static const char *purpose(const struct dg_blueprint *bp)
 {
     switch (bp->enc.head) {
     case DG_HEAD_WORDS: return "masked words";
-    case DG_HEAD_POOLED: return bp->enc.rule == DG_LABELS_NUMBER ? "a number" : "labels of texts";
+    case DG_HEAD_POOLED:
+        return bp->enc.rule == DG_LABELS_NUMBER ? "a number"
+               : bp->enc.rule == DG_LABELS_EACH ? "labels of texts, any number of them"
+                                                : "labels of texts";
     case DG_HEAD_TOKENS: return "labels of words";
     case DG_HEAD_SPANS: return "answers to questions";
     case DG_HEAD_NONE: break;
@@ -115,7 +118,7 @@ static const char *purpose(const struct dg_blueprint *bp)
 
 static enum dg_err put_encoder(const struct dg_blueprint *bp, struct dg_buf *out)
 {
-    const bool has_labels = bp->enc.head == DG_HEAD_TOKENS || (bp->enc.head == DG_HEAD_POOLED && bp->enc.rule == DG_LABELS_ONE);
+    const bool has_labels = bp->enc.head == DG_HEAD_TOKENS || (bp->enc.head == DG_HEAD_POOLED && bp->enc.rule != DG_LABELS_NUMBER);
     enum dg_err err = dg_buf_printf(out,
                                     "| network | Transformer's encoder alone, %s-norm; width %zu, feed-forward %zu, %zu heads, "
                                     "%zu layers |\n| says | %s |\n| vocabulary | %zu pieces; reads %zu at most |\n",

@@ -198,6 +198,22 @@ static enum dg_err check_sentence(const int32_t *ids, uint64_t from, uint64_t to
     return DG_OK;
 }
 
+/* What a pooled head is to say of a text: a label, any number of them in ascending order, or the bits of a number. */
+static bool are_labels(const int32_t *labels, uint64_t n, const struct dg_blueprint *bp)
+{
+    float number = 0.0f;
+    if (bp->enc.rule != DG_LABELS_EACH && n != 1)
+        return false;
+    if (bp->enc.rule == DG_LABELS_NUMBER) {
+        memcpy(&number, &labels[0], sizeof number);
+        return isfinite(number) != 0;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        if (labels[i] < 0 || (size_t)labels[i] >= bp->decoder.V || (i && labels[i] <= labels[i - 1]))
+            return false;
+    return true;
+}
+
 /* What is to be said of source [n] by an encoder's head (pass.h). */
 static enum dg_err check_said(const int32_t *target, uint64_t n_target, uint64_t n, const struct dg_blueprint *bp)
 {
@@ -205,12 +221,7 @@ static enum dg_err check_said(const int32_t *target, uint64_t n_target, uint64_t
     const uint64_t at = second > 0 ? (uint64_t)second + bp->enc.separators - 1 : 0;
     bool is_right = second >= 0 && (uint64_t)second < n;
     if (bp->enc.head == DG_HEAD_POOLED) {
-        float number = 0.0f;
-        if (n_target == 2)
-            memcpy(&number, &target[1], sizeof number);
-        is_right = is_right && n_target == 2 &&
-                   (bp->enc.rule == DG_LABELS_NUMBER ? isfinite(number) != 0
-                                                     : target[1] >= 0 && (size_t)target[1] < bp->decoder.V);
+        is_right = is_right && are_labels(target + 1, n_target - 1, bp);
     } else if (bp->enc.head == DG_HEAD_TOKENS) {
         is_right = is_right && n_target == n + 1;
         for (uint64_t i = 1; i < n_target && is_right; i++)

@@ -16,7 +16,10 @@ enum { OVERLAP_PARTS = 4 }; /* as in engine/reading.c */
 enum dg_lesson_kind dg_examples_kind(const struct dg_blueprint *bp)
 {
     switch (bp->enc.head) {
-    case DG_HEAD_POOLED: return bp->enc.rule == DG_LABELS_NUMBER ? DG_LESSON_NUMBER : DG_LESSON_LABEL;
+    case DG_HEAD_POOLED:
+        return bp->enc.rule == DG_LABELS_NUMBER ? DG_LESSON_NUMBER
+               : bp->enc.rule == DG_LABELS_EACH ? DG_LESSON_LABELS
+                                                : DG_LESSON_LABEL;
     case DG_HEAD_TOKENS: return DG_LESSON_TAGS;
     case DG_HEAD_SPANS: return DG_LESSON_ANSWER;
     case DG_HEAD_WORDS:
@@ -35,7 +38,7 @@ struct making {
     const struct dg_examples_making *opts;
     struct dg_subword_work *work;
     struct tokens text, pair;
-    int32_t *source, *target; /* owned; [len_max], [len_max + 3] */
+    int32_t *source, *target; /* owned; [len_max], [len_max + DG_LABELS_MAX + 3] */
     size_t n_source;
     int32_t cls, sep, unknown;
     struct dg_corpus_out out;
@@ -120,19 +123,35 @@ static int32_t bits_of(float x)
     return bits;
 }
 
-/* Of a label or a number: as much of both texts as there is room for, the longer one cut first. */
+/* A label's number, behind `n` others in the target. */
+static enum dg_err put_label(struct making *m, struct dg_span label, size_t n, struct dg_why *why)
+{
+    size_t number;
+    if (!dg_labels_find(m->opts->labels, label, &number))
+        return dg_why_set(why, DG_ERR_NOT_FOUND, "the label \"%.*s\" is none of those that are learned", DG_SPAN_FMT(label));
+    size_t at = 1 + n;
+    for (; at > 1 && m->target[at - 1] > (int32_t)number; at--)
+        m->target[at] = m->target[at - 1];
+    m->target[at] = (int32_t)number;
+    return DG_OK;
+}
+
+/* Of labels or a number: as much of both texts as there is room for, the longer one cut first. */
 static enum dg_err put_whole(struct making *m, const struct dg_lesson *lesson, struct dg_why *why)
 {
-    const bool is_label = dg_examples_kind(m->opts->bp) == DG_LESSON_LABEL;
+    const enum dg_lesson_kind kind = dg_examples_kind(m->opts->bp);
     const size_t most = m->opts->len_max - n_around(m, lesson->has_pair);
-    size_t n_text = m->text.n, n_pair = lesson->has_pair ? m->pair.n : 0, number = 0;
-    if (is_label && !dg_labels_find(m->opts->labels, lesson->label, &number))
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "the label \"%.*s\" is none of those that are learned",
-                          DG_SPAN_FMT(lesson->label));
+    size_t n_text = m->text.n, n_pair = lesson->has_pair ? m->pair.n : 0, n = 0;
+    enum dg_err err = DG_OK;
     m->stats.n_cut += dg_fit_two(most, &n_text, &n_pair);
     (void)lay_out(m, 0, n_text, lesson->has_pair, 0, n_pair);
-    m->target[1] = is_label ? (int32_t)number : bits_of(lesson->number);
-    return finish(m, 2);
+    if (kind == DG_LESSON_NUMBER)
+        m->target[1 + n++] = bits_of(lesson->number);
+    else if (kind == DG_LESSON_LABEL)
+        err = put_label(m, lesson->label, n++, why);
+    for (; kind == DG_LESSON_LABELS && n < lesson->n_tags && !err; n++)
+        err = put_label(m, lesson->tags[n], n, why);
+    return err ? err : finish(m, 1 + n);
 }
 
 static enum dg_err put_words(struct making *m)
@@ -259,6 +278,7 @@ static enum dg_err put_lesson(struct making *m, const struct dg_lesson *lesson, 
         switch (dg_examples_kind(m->opts->bp)) {
         case DG_LESSON_WORDS: err = put_words(m); break;
         case DG_LESSON_LABEL:
+        case DG_LESSON_LABELS:
         case DG_LESSON_NUMBER: err = put_whole(m, lesson, why); break;
         case DG_LESSON_TAGS: err = put_tags(m, lesson, why); break;
         case DG_LESSON_ANSWER: err = put_answer(m, lesson); break;
@@ -289,7 +309,7 @@ enum dg_err dg_examples_write(const char *path, const struct dg_examples_making 
     struct making m = {.opts = making, .work = dg_subword_work_new()};
     dg_corpus_out_init(&m.out);
     m.source = dg_try_calloc(making->len_max + 1, sizeof *m.source);
-    m.target = dg_try_calloc(making->len_max + 4, sizeof *m.target);
+    m.target = dg_try_calloc(making->len_max + DG_LABELS_MAX + 4, sizeof *m.target);
     enum dg_err err = m.source && m.target ? find_signs(&m, why) : DG_ERR_NOMEM;
     for (size_t i = 0; i < n && !err; i++)
         err = put_lesson(&m, &lessons[i], why);

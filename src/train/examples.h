@@ -27,7 +27,7 @@
 struct dg_examples_making {
     const struct dg_subword *subword;
     const struct dg_blueprint *bp;
-    const struct dg_labels *labels; /* LABEL, TAGS */
+    const struct dg_labels *labels; /* LABEL, LABELS, TAGS */
     size_t len_max;                 /* tokens of an example */
 };
 

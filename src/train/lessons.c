@@ -17,6 +17,8 @@
 #include <string.h>
 
 enum { COLUMNS_MAX = 4, WORDS_MAX = 10000, LINE_BYTES_MAX = 16 << 20, LINE_VALUES_MAX = 2 * WORDS_MAX + 100 };
+#define LABEL_BAR '|'   /* between the labels of a column */
+#define NUMBER_MAX 1e6 /* of those that are learned */
 #define ENTRIES_MAX ((size_t)1 << 32)
 #define ARENA_MAX ((size_t)64 << 30)
 
@@ -61,7 +63,7 @@ static enum dg_drop judge(const struct dg_lessons *lessons, const struct dg_less
 {
     if (!dg_utf8_valid(lesson->text, NULL) || !dg_utf8_valid(lesson->pair, NULL) || !dg_utf8_valid(lesson->label, NULL))
         return DG_DROP_NOT_UTF8;
-    for (size_t i = 0; i < lesson->n_words; i++)
+    for (size_t i = 0; i < lesson->n_tags; i++)
         if (!dg_utf8_valid(lesson->tags[i], NULL))
             return DG_DROP_NOT_UTF8;
     if (lesson->text.len == 0 || (lesson->has_pair && lesson->pair.len == 0))
@@ -85,10 +87,10 @@ static enum dg_err key_of(struct dg_lessons *lessons, const struct dg_lesson *le
         err = dg_buf_append_span(&buf, lesson->label);
     if (!err)
         err = dg_buf_append_byte(&buf, '\0');
-    for (size_t i = 0; i < lesson->n_words && !err; i++) {
+    for (size_t i = 0; i < lesson->n_tags && !err; i++) {
         err = dg_buf_append_span(&buf, lesson->tags[i]);
         if (!err)
-            err = dg_buf_append_byte(&buf, ' ');
+            err = dg_buf_append_byte(&buf, '\0');
     }
     if (!err)
         err = dg_buf_append_span(&buf, lesson->pair);
@@ -156,6 +158,28 @@ static void find_answer(struct dg_lesson *lesson, struct dg_span answer, int64_t
     }
 }
 
+/* ---- Several labels ----------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    const struct dg_span *x = a, *y = b;
+    const int order = memcmp(x->ptr, y->ptr, x->len < y->len ? x->len : y->len);
+    return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* A lesson's labels as its tags, each once and in one order, so that equal sets are equal lessons. `list` is in the arena. */
+static void set_labels(struct dg_lesson *lesson, struct dg_span *list, size_t n)
+{
+    size_t kept = 0;
+    if (n > 1)
+        qsort(list, n, sizeof *list, by_text);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || !dg_span_eq(list[kept - 1], list[i]))
+            list[kept++] = list[i];
+    lesson->tags = list;
+    lesson->n_tags = kept;
+}
+
 /* ---- A sentence of words -------------------------------------------------------------------------------- */
 
 /* Words and labels under way; both arrays are the caller's. */
@@ -192,7 +216,7 @@ static enum dg_err take_sentence(struct dg_lessons *lessons, struct sentence *se
         words[i].ptr = lesson.text.ptr + at;
     lesson.words = words;
     lesson.tags = tags;
-    lesson.n_words = sentence->n;
+    lesson.n_words = lesson.n_tags = sentence->n;
     sentence->n = 0;
     return err ? err : take(lessons, &lesson);
 }
@@ -268,15 +292,49 @@ static enum dg_err read_label(struct reading *r, const struct dg_span *columns, 
     return err ? err : take(r->lessons, &lesson);
 }
 
+/* A label, or any number of them with bars between: nothing at all is none of them. */
+static enum dg_err split_labels(struct reading *r, struct dg_span column, struct dg_lesson *lesson)
+{
+    size_t n = 0, n_most = 1;
+    for (size_t i = 0; i < column.len; i++)
+        n_most += column.ptr[i] == LABEL_BAR;
+    struct dg_span *list = dg_arena_calloc(&r->lessons->arena, n_most, sizeof *list);
+    enum dg_err err = list ? DG_OK : DG_ERR_NOMEM;
+    for (size_t at = 0; trim(column).len && !err && at <= column.len; n++) {
+        const char *bar = at < column.len ? memchr(column.ptr + at, LABEL_BAR, column.len - at) : NULL;
+        const size_t end = bar ? (size_t)(bar - column.ptr) : column.len;
+        err = keep(r->lessons, dg_span_sub(column, at, end - at), &list[n]);
+        if (!err && list[n].len == 0)
+            return refuse(r, "a label before, between and behind the bars of the first column");
+        at = end + 1;
+    }
+    if (!err)
+        set_labels(lesson, list, n);
+    return err;
+}
+
+static enum dg_err read_labels(struct reading *r, const struct dg_span *columns, size_t n)
+{
+    struct dg_lesson lesson = {.has_pair = n == 3};
+    if (n != 2 && n != 3)
+        return refuse(r, "label|label|...<TAB>text, and behind it maybe <TAB>second text");
+    enum dg_err err = split_labels(r, columns[0], &lesson);
+    if (!err)
+        err = keep(r->lessons, columns[1], &lesson.text);
+    if (!err && lesson.has_pair)
+        err = keep(r->lessons, columns[2], &lesson.pair);
+    return err ? err : take(r->lessons, &lesson);
+}
+
 static enum dg_err read_number(struct reading *r, const struct dg_span *columns, size_t n)
 {
-    struct dg_lesson lesson = {.has_pair = true};
+    struct dg_lesson lesson = {.has_pair = n == 3};
     double number = 0.0;
-    if (n != 3 || !number_of(columns[2], &number) || number < 0.0 || number > 1.0)
-        return refuse(r, "text<TAB>second text<TAB>a number from 0 to 1");
+    if ((n != 2 && n != 3) || !number_of(columns[n - 1], &number) || fabs(number) > NUMBER_MAX)
+        return refuse(r, "text<TAB>a number, or text<TAB>second text<TAB>a number");
     lesson.number = (float)number;
     enum dg_err err = keep(r->lessons, columns[0], &lesson.text);
-    if (!err)
+    if (!err && lesson.has_pair)
         err = keep(r->lessons, columns[1], &lesson.pair);
     return err ? err : take(r->lessons, &lesson);
 }
@@ -320,6 +378,7 @@ static enum dg_err read_columns(struct reading *r, struct dg_span line)
         return read_texts(r, line);
     const size_t n = split(line, columns);
     return kind == DG_LESSON_LABEL    ? read_label(r, columns, n)
+           : kind == DG_LESSON_LABELS ? read_labels(r, columns, n)
            : kind == DG_LESSON_NUMBER ? read_number(r, columns, n)
            : kind == DG_LESSON_TAGS   ? read_word(r, columns, n)
                                       : read_answer(r, columns, n);
@@ -365,6 +424,32 @@ static enum dg_err get_words(struct reading *r, const struct dg_json *json)
     return err ? err : take_sentence(r->lessons, sentence);
 }
 
+/* "labels": [...], or "label" where there is one. */
+static enum dg_err get_labels(struct reading *r, const struct dg_json *json, struct dg_lesson *lesson)
+{
+    const bool is_one = dg_json_type(dg_json_get(json, "labels")) == DG_JSON_NULL;
+    const struct dg_json *labels = NULL;
+    enum dg_err err = is_one ? DG_OK : dg_json_get_array(json, "labels", DG_JSON_REQUIRED, r->why, &labels);
+    const size_t n = is_one ? 1 : dg_json_len(labels);
+    struct dg_span *list = err ? NULL : dg_arena_calloc(&r->lessons->arena, n + 1, sizeof *list);
+    if (!err && !list)
+        err = DG_ERR_NOMEM;
+    for (size_t i = 0; i < n && !err; i++) {
+        struct dg_span label = DG_SPAN("");
+        if (is_one)
+            err = dg_json_get_string(json, "label", DG_JSON_REQUIRED, r->why, &label);
+        else
+            err = dg_json_string(dg_json_at(labels, i), DG_SPAN("labels[]"), r->why, &label);
+        if (!err)
+            err = keep(r->lessons, label, &list[i]);
+        if (!err && list[i].len == 0)
+            err = dg_why_set(r->why, DG_ERR_INVALID, "label %zu is empty", i);
+    }
+    if (!err)
+        set_labels(lesson, list, n);
+    return err;
+}
+
 static enum dg_err get_answer(struct reading *r, const struct dg_json *json)
 {
     struct dg_lesson lesson = {.has_pair = true};
@@ -401,11 +486,10 @@ static enum dg_err read_object(struct reading *r, const struct dg_json *json)
         if (!err && lesson.label.len == 0)
             err = dg_why_set(r->why, DG_ERR_INVALID, "field 'label' is empty");
     }
-    if (!err && r->lessons->opts.kind == DG_LESSON_NUMBER) {
-        err = dg_json_get_real(json, "score", DG_JSON_REQUIRED, 0.0, 1.0, r->why, &number);
-        if (!err && !lesson.has_pair)
-            err = dg_why_set(r->why, DG_ERR_NOT_FOUND, "field 'pair' is missing");
-    }
+    if (!err && r->lessons->opts.kind == DG_LESSON_LABELS)
+        err = get_labels(r, json, &lesson);
+    if (!err && r->lessons->opts.kind == DG_LESSON_NUMBER)
+        err = dg_json_get_real(json, "score", DG_JSON_REQUIRED, -NUMBER_MAX, NUMBER_MAX, r->why, &number);
     lesson.number = (float)number;
     return err ? err : take(r->lessons, &lesson);
 }

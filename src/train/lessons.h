@@ -7,7 +7,9 @@
  *     what        columns                                         JSON
  *     words       text; every column is a text of its own         {"text"}
  *     label       label  text  [second text]                      {"label", "text", "pair"}
- *     number      text  second text  number from 0 to 1           {"text", "pair", "score"}
+ *     labels      any number of labels, with | between  text      {"labels": [...], "text", "pair"}
+ *                 [second text]
+ *     number      text  [second text]  number                     {"text", "pair", "score"}
  *     tags        word  label, a line each; an empty line         {"words": [...], "labels": [...]}
  *                 behind each sentence
  *     answer      question  context  answer (empty: there is      {"question", "context", "answer", "start"}
@@ -35,15 +37,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum dg_lesson_kind { DG_LESSON_WORDS, DG_LESSON_LABEL, DG_LESSON_NUMBER, DG_LESSON_TAGS, DG_LESSON_ANSWER };
+enum dg_lesson_kind { DG_LESSON_WORDS, DG_LESSON_LABEL, DG_LESSON_LABELS, DG_LESSON_NUMBER, DG_LESSON_TAGS, DG_LESSON_ANSWER };
 
 struct dg_lesson {
     struct dg_span text, pair; /* ANSWER: question and context; TAGS: the words with spaces between */
     bool has_pair, has_answer;
     struct dg_span label;
     float number;
-    const struct dg_span *words, *tags; /* [n_words]; words are parts of the text */
-    size_t n_words;
+    const struct dg_span *words; /* TAGS: [n_words] parts of the text, and */
+    const struct dg_span *tags;  /* [n_tags] their labels; LABELS: the text's, each once */
+    size_t n_words, n_tags;
     size_t answer_at, answer_len; /* bytes of the context */
     uint32_t repeat;              /* how often it counts in an epoch */
 };

@@ -35,7 +35,8 @@ struct dg_pass; /* opaque */
  * out; target[0] is where the second text's segment begins (0: there is none), and behind it stands by the head
  *
  *     WORDS    nothing
- *     POOLED   the label's number, or the bits of a float (DG_LABELS_NUMBER)
+ *     POOLED   the label's number; any number of them in ascending order (DG_LABELS_EACH); or the bits of a float
+ *              (DG_LABELS_NUMBER)
  *     TOKENS   n_source labels, DG_EXAMPLE_UNSAID where nothing is to be said
  *     SPANS    the answer's first token and its last; 0, 0: there is none
  *
@@ -129,7 +130,8 @@ bool dg_pass_draw_mask(const struct dg_blueprint *bp, const struct dg_pass_batch
                        size_t t, uint64_t row, int32_t *id);
 
 /* What an encoder alone said of example `i` of the last run, one for each thing that was asked; of spans two, first and
- * last token. Borrowed until the next run. */
+ * last token; of labels of which any number may be right (DG_LABELS_EACH) one for each label, 1 where it is. Borrowed until
+ * the next run. */
 struct dg_pass_said {
     int32_t said, truth;
     float number, wanted; /* DG_LABELS_NUMBER */

@@ -8,7 +8,8 @@
  *     logits = top W^T + b, their loss, and back
  *
  *     WORDS    the masked words; W is the embedding where they are tied
- *     POOLED   first tokens; of a number the loss is the square of the difference
+ *     POOLED   first tokens; of a number the loss is the square of the difference, of labels of which any number may be right
+ *              the mean of their binary cross entropies
  *     TOKENS   tokens that have a label
  *     SPANS    the tokens between which an answer may lie, and the first one for "there is none": two softmaxes a text,
  *              whose losses' mean counts
@@ -31,7 +32,7 @@ static const uint64_t head_site = UINT64_C(1) << 40, mask_site = UINT64_C(1) << 
 struct enc_pass {
     int32_t *ids;               /* [Ms] what is read */
     uint32_t *rows;             /* [Ms] rows that are asked */
-    struct dg_pass_said *said;  /* [Ms + 1] of each */
+    struct dg_pass_said *said;  /* [2 Ms] of each; of DG_LABELS_EACH [Ms, V] */
     uint32_t *first;            /* [Ms + 1] of each example, the first of these */
     size_t n;                   /* rows asked */
     float *in;                  /* [Ms, D] those rows of h */
@@ -52,15 +53,22 @@ void dg_pass_enc_free(struct enc_pass *enc)
     dg_free(enc);
 }
 
+/* Whether each label of a text is right or wrong by itself. */
+static bool gives_each(const struct dg_blueprint *bp)
+{
+    return bp->enc.head == DG_HEAD_POOLED && bp->enc.rule == DG_LABELS_EACH;
+}
+
 void dg_pass_enc_carve(struct dg_pass *pass, struct dg_pass_carve *c)
 {
     struct enc_pass *enc = pass->enc;
     const struct dg_blueprint *bp = &pass->params->bp;
     const size_t M = pass->limits.source_rows, row = bp->D * sizeof(float);
     const bool is_words = bp->enc.head == DG_HEAD_WORDS, has_dense = is_words || bp->enc.head == DG_HEAD_POOLED;
+    const size_t n_said = gives_each(bp) && bp->decoder.V > 2 ? bp->decoder.V : 2;
     enc->ids = dg_pass_carve(c, M, sizeof *enc->ids);
     enc->rows = dg_pass_carve(c, M, sizeof *enc->rows);
-    enc->said = dg_pass_carve(c, 2 * M, sizeof *enc->said);
+    enc->said = dg_pass_carve(c, n_said * M, sizeof *enc->said);
     enc->first = dg_pass_carve(c, M + 1, sizeof *enc->first);
     enc->in = dg_pass_carve(c, M, row);
     enc->pre = has_dense ? dg_pass_carve(c, M, row) : NULL;
@@ -78,9 +86,11 @@ int32_t dg_pass_enc_id(const struct dg_pass *pass, size_t m)
 
 const struct dg_pass_said *dg_pass_said(const struct dg_pass *pass, size_t i, size_t *n)
 {
+    const struct dg_blueprint *bp = &pass->params->bp;
     const uint32_t *first = pass->enc->first + i;
-    *n = first[1] - first[0];
-    return pass->enc->said + first[0];
+    const size_t n_each = gives_each(bp) ? bp->decoder.V : 1;
+    *n = (first[1] - first[0]) * n_each;
+    return pass->enc->said + first[0] * n_each;
 }
 
 /* ---- What is asked -------------------------------------------------------------------------------------- */
@@ -136,6 +146,17 @@ static void ask(struct enc_pass *enc, size_t row, struct dg_pass_said said)
     enc->said[enc->n++] = said;
 }
 
+/* All V labels of a text, of which n are right: `truth` has their numbers. */
+static void ask_labels(struct enc_pass *enc, size_t row, const int32_t *truth, size_t n, size_t V)
+{
+    struct dg_pass_said *said = enc->said + enc->n * V;
+    enc->rows[enc->n++] = (uint32_t)row;
+    for (size_t l = 0; l < V; l++)
+        said[l] = (struct dg_pass_said){.truth = 0};
+    for (size_t i = 0; i < n; i++)
+        said[truth[i]].truth = 1;
+}
+
 /* Of one example whose first row is `m`. */
 static void ask_example(struct dg_pass *pass, const struct dg_example *example, size_t m)
 {
@@ -143,7 +164,9 @@ static void ask_example(struct dg_pass *pass, const struct dg_example *example, 
     struct enc_pass *enc = pass->enc;
     const int32_t *truth = example->target + 1;
     const bool is_number = bp->enc.rule == DG_LABELS_NUMBER;
-    if (bp->enc.head == DG_HEAD_POOLED)
+    if (gives_each(bp))
+        ask_labels(enc, m, truth, example->n_target - 1, bp->decoder.V);
+    else if (bp->enc.head == DG_HEAD_POOLED)
         ask(enc, m, is_number ? (struct dg_pass_said){.wanted = float_of(truth[0])} : (struct dg_pass_said){.truth = truth[0]});
     for (size_t t = 0; t < example->n_source; t++) {
         enc->ids[m + t] = example->source[t];
@@ -193,9 +216,32 @@ static void cross_entropy(const struct dg_pass *pass, float *logits, size_t n, s
     sums->plain += (double)share * plain;
 }
 
+/* Of V labels the mean of what each costs, -log p where it is right and -log (1 - p) where it is not, p = 1 / (1 + exp(-x));
+ * in training its gradient, (p - truth) / V, in the logits' place. Smoothing brings each truth nearer to a half. */
+static void labels_loss(const struct dg_pass *pass, float *logits, struct dg_pass_said *said, struct dg_pass_sums *sums)
+{
+    const size_t V = pass->params->bp.decoder.V;
+    const double smoothing = (double)pass->batch->smoothing, share = 1.0 / (double)V;
+    bool is_right = true;
+    for (size_t l = 0; l < V; l++) {
+        const double x = (double)logits[l], truth = said[l].truth, target = truth * (1.0 - smoothing) + 0.5 * smoothing;
+        const double wrong = fmax(x, 0.0) + log1p(exp(-fabs(x))); /* -log (1 - p) */
+        said[l].said = x > 0.0;
+        is_right &= said[l].said == said[l].truth;
+        sums->loss += share * (wrong - x * target);
+        sums->plain += share * (wrong - x * truth);
+        logits[l] = (float)((1.0 / (1.0 + exp(-x)) - target) * share * (double)pass->batch->scale);
+    }
+    sums->n_right += is_right;
+}
+
 static void row_loss(struct dg_pass *pass, float *logits, struct dg_pass_said *said, struct dg_pass_sums *sums)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
+    if (gives_each(bp)) {
+        labels_loss(pass, logits, said, sums);
+        return;
+    }
     if (bp->enc.head == DG_HEAD_POOLED && bp->enc.rule == DG_LABELS_NUMBER) {
         const double gap = (double)logits[0] - (double)said->wanted;
         said->number = logits[0];
@@ -214,13 +260,14 @@ static void measure_rows(struct dg_pass *pass, const float *top, struct dg_pass_
 {
     const struct dg_enc_weights *w = &pass->params->weights.enc;
     const size_t D = pass->params->bp.D, V = pass->params->bp.decoder.V, n = pass->enc->n;
+    const size_t n_said = gives_each(&pass->params->bp) ? V : 1; /* of a row */
     for (size_t first = 0; first < n; first += pass->logits_rows) {
         const size_t rows = n - first < pass->logits_rows ? n - first : pass->logits_rows;
         const float *in = top + first * D;
         dg_gemm_nt(pass->logits, V, in, D, pass_weight(&w->output), D, rows, V, D, 0.0f);
         pass->k->bias_act(pass->logits, pass->logits, pass_weight(&w->output_bias), rows, V, DG_OP_NONE);
         for (size_t i = 0; i < rows; i++)
-            row_loss(pass, pass->logits + i * V, &pass->enc->said[first + i], sums);
+            row_loss(pass, pass->logits + i * V, &pass->enc->said[(first + i) * n_said], sums);
         if (!pass->is_training)
             continue;
         dg_gemm_nn(pass->dz + first * D, D, pass->logits, V, pass_weight(&w->output), D, rows, D, V, 0.0f);
@@ -291,11 +338,11 @@ static void measure_spans(struct dg_pass *pass, const float *h, struct dg_pass_s
 
 /* ---- The head --------------------------------------------------------------------------------------------------- */
 
-/* A pooled text's dropout counts by examples, of which each has two numbers in its target. */
+/* A pooled text's dropout counts by examples. */
 static struct dg_grad_drop pooled_drop(const struct dg_pass *pass)
 {
     const bool is_pooled = pass->params->bp.enc.head == DG_HEAD_POOLED;
-    return dg_pass_drop(pass, is_pooled ? pass->batch->dropout : 0.0f, head_site, pass->batch->target_row / 2);
+    return dg_pass_drop(pass, is_pooled ? pass->batch->dropout : 0.0f, head_site, pass->batch->first);
 }
 
 /* From the asked rows to what the output matrix reads. */

@@ -172,7 +172,7 @@ static enum dg_err add_labels_of(struct make *make, const struct dg_lesson *less
     for (size_t i = 0; i < n && !err; i++) {
         if (lessons[i].label.len)
             err = add_label(make, lessons[i].label);
-        for (size_t j = 0; j < lessons[i].n_words && !err; j++)
+        for (size_t j = 0; j < lessons[i].n_tags && !err; j++)
             err = add_label(make, lessons[i].tags[j]);
     }
     return err;
@@ -223,11 +223,12 @@ static enum dg_err find_labels(struct make *make, enum dg_head init_head, struct
         err = add_labels_of(make, make->train.list, make->train.n);
     if (!err && kind != DG_LESSON_NUMBER)
         err = add_labels_of(make, others, n_held);
-    if (!err && kind != DG_LESSON_NUMBER && make->labels.n < 2)
+    const size_t least = kind == DG_LESSON_NUMBER || kind == DG_LESSON_LABELS ? 1 : 2;
+    if (!err && make->labels.n < least)
         err = DG_ERR_INVALID;
     if (err)
-        return dg_why_set(why, err, "%zu labels were found, expected 2 to %d different ones of at most %d bytes",
-                          make->labels.n, (int)DG_LABELS_MAX, (int)DG_LABELS_LEN_MAX);
+        return dg_why_set(why, err, "%zu labels were found, expected %zu to %d different ones of at most %d bytes",
+                          make->labels.n, least, (int)DG_LABELS_MAX, (int)DG_LABELS_LEN_MAX);
     if (dg_setup_is_given(make->opts->init) && kind != DG_LESSON_NUMBER)
         err = keep_labels(make, init_head, why);
     if (err)

@@ -46,9 +46,9 @@ static void add_entities(struct dg_tally *tally, const struct dg_labels *labels,
     while (has_wanted || has_found) {
         const bool takes_wanted = has_wanted && (!has_found || wanted.first <= found.first);
         const bool takes_found = has_found && (!has_wanted || found.first <= wanted.first);
-        tally->n_both += takes_wanted && takes_found && wanted.end == found.end && dg_span_eq(wanted.type, found.type);
-        tally->n_true += takes_wanted;
-        tally->n_said += takes_found;
+        tally->entities.n_both += takes_wanted && takes_found && wanted.end == found.end && dg_span_eq(wanted.type, found.type);
+        tally->entities.n_true += takes_wanted;
+        tally->entities.n_said += takes_found;
         if (takes_wanted)
             has_wanted = next_entity(labels, said, n, true, wanted.end, &wanted);
         if (takes_found)
@@ -68,7 +68,57 @@ static double overlap(const struct dg_pass_said *said)
     return 2.0 * both / lengths;
 }
 
+static void merge_counts(struct dg_tally_count *into, const struct dg_tally_count *from)
+{
+    into->n_true += from->n_true;
+    into->n_said += from->n_said;
+    into->n_both += from->n_both;
+}
+
+/* ---- Several labels ------------------------------------------------------------------------------------ */
+
+static void add_labels(struct dg_tally *tally, const struct dg_pass_said *said, size_t n)
+{
+    bool is_right = true;
+    for (size_t l = 0; l < n; l++) {
+        tally->labels[l].n_true += said[l].truth == 1;
+        tally->labels[l].n_said += said[l].said == 1;
+        tally->labels[l].n_both += said[l].truth == 1 && said[l].said == 1;
+        is_right &= said[l].said == said[l].truth;
+    }
+    tally->n++;
+    tally->n_right += is_right;
+}
+
+/* In per cent; 100 where nothing was to be found and nothing was. */
+static double f1_of(const struct dg_tally_count *count)
+{
+    const uint64_t n = count->n_true + count->n_said;
+    return n ? 200.0 * (double)count->n_both / (double)n : 100.0;
+}
+
+static void report_labels(const struct dg_tally *t, struct dg_validate_report *report)
+{
+    struct dg_tally_count all = {0};
+    double sum = 0.0;
+    size_t n = 0;
+    for (size_t l = 0; l < DG_LABELS_MAX; l++) {
+        if (t->labels[l].n_true + t->labels[l].n_said == 0)
+            continue;
+        merge_counts(&all, &t->labels[l]);
+        sum += f1_of(&t->labels[l]);
+        n++;
+    }
+    report->f1 = f1_of(&all);
+    report->macro_f1 = n ? sum / (double)n : 100.0;
+}
+
 /* ---- All ------------------------------------------------------------------------------------------------ */
+
+static bool gives_each(const struct dg_blueprint *bp)
+{
+    return bp->enc.head == DG_HEAD_POOLED && bp->enc.rule == DG_LABELS_EACH;
+}
 
 void dg_tally_add(struct dg_tally *tally, const struct dg_blueprint *bp, const struct dg_labels *labels,
                   const struct dg_pass_said *said, size_t n)
@@ -77,6 +127,10 @@ void dg_tally_add(struct dg_tally *tally, const struct dg_blueprint *bp, const s
         tally->n++;
         tally->n_right += said[0].said == said[0].truth && said[1].said == said[1].truth;
         tally->f1 += overlap(said);
+        return;
+    }
+    if (gives_each(bp)) {
+        add_labels(tally, said, n);
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -99,9 +153,9 @@ void dg_tally_merge(struct dg_tally *into, const struct dg_tally *from)
 {
     into->n += from->n;
     into->n_right += from->n_right;
-    into->n_true += from->n_true;
-    into->n_said += from->n_said;
-    into->n_both += from->n_both;
+    merge_counts(&into->entities, &from->entities);
+    for (size_t l = 0; l < DG_LABELS_MAX; l++)
+        merge_counts(&into->labels[l], &from->labels[l]);
     into->has_entities |= from->has_entities;
     into->f1 += from->f1;
     into->x += from->x;
@@ -132,5 +186,7 @@ void dg_tally_report(const struct dg_tally *t, const struct dg_blueprint *bp, st
         report->accuracy = right;
     }
     if (t->has_entities)
-        report->f1 = t->n_true + t->n_said ? 200.0 * (double)t->n_both / (double)(t->n_true + t->n_said) : 100.0;
+        report->f1 = f1_of(&t->entities);
+    else if (gives_each(bp))
+        report_labels(t, report);
 }

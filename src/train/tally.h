@@ -7,7 +7,9 @@
  *     dg_tally_add(&tally, bp, labels, dg_pass_said(pass, i, &n), n);         any number of times
  *     dg_tally_report(&tally, bp, &report);
  *
- * Labels and masked words: the share that was found. Entities, where there is a label "O": F1 of those whose words and type
+ * Labels and masked words: the share that was found. Labels of which any number may be right: the share of texts all of whose
+ * labels were found and no other; F1 of all labels of all texts counted together (micro), and the mean of each label's own
+ * (macro), without labels that no text has or is given. Entities, where there is a label "O": F1 of those whose words and type
  * are all as they should be, as the server joins words. Answers: the share with both ends right, and the mean F1 of their
  * tokens; that there is none is an answer, too. Numbers: Pearson's correlation. */
 #ifndef DG_TRAIN_TALLY_H
@@ -21,10 +23,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How often something is there, is said, and both. */
+struct dg_tally_count {
+    uint64_t n_true, n_said, n_both;
+};
+
 struct dg_tally {
     uint64_t n, n_right;
-    uint64_t n_true, n_said, n_both; /* entities */
+    struct dg_tally_count entities;
     bool has_entities;
+    struct dg_tally_count labels[DG_LABELS_MAX]; /* of DG_LABELS_EACH */
     double f1;                       /* of answers, summed */
     double x, y, xx, yy, xy;         /* sums of numbers said and wanted */
 };

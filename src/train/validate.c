@@ -72,7 +72,7 @@ static enum dg_err measure_loss(const struct dg_validate *what, struct dg_valida
 {
     const size_t n = dg_team_size(what->team);
     struct dg_pass_sums *sums = dg_try_calloc(n, sizeof *sums), all = {0};
-    struct dg_tally *tallies = dg_try_calloc(n, sizeof *tallies), tallied = {0};
+    struct dg_tally *tallies = dg_try_calloc(n + 1, sizeof *tallies); /* the last one: all */
     if (!sums || !tallies) {
         dg_free(sums);
         dg_free(tallies);
@@ -87,15 +87,15 @@ static enum dg_err measure_loss(const struct dg_validate *what, struct dg_valida
         all.n_right += sums[i].n_right;
         all.n_linked += sums[i].n_linked;
         all.n_agreed += sums[i].n_agreed;
-        dg_tally_merge(&tallied, &tallies[i]);
+        dg_tally_merge(&tallies[n], &tallies[i]);
     }
-    dg_free(sums);
-    dg_free(tallies);
     const bool counts = what->params->bp.family == DG_FAMILY_SEQ && what->params->bp.seq.is_classifier;
     report->loss = all.n_losses > 0.0 ? all.plain / all.n_losses : 0.0;
     report->accuracy = counts && all.n_losses > 0.0 ? 100.0 * (double)all.n_right / all.n_losses : -1.0;
     if (what->params->bp.family == DG_FAMILY_ENC)
-        dg_tally_report(&tallied, &what->params->bp, report);
+        dg_tally_report(&tallies[n], &what->params->bp, report);
+    dg_free(sums);
+    dg_free(tallies);
     if (all.n_linked)
         report->agreement = (double)all.n_agreed / (double)all.n_linked;
     return DG_OK;
@@ -326,7 +326,7 @@ enum dg_err dg_validate_run(const struct dg_validate *what, struct dg_validate_r
                             struct dg_why *why)
 {
     *report = (struct dg_validate_report){
-        .bleu = -1.0, .chrf = -1.0, .agreement = -1.0, .accuracy = -1.0, .f1 = -1.0, .exact = -1.0, .correlation = NAN};
+        .bleu = -1.0, .chrf = -1.0, .agreement = -1.0, .accuracy = -1.0, .f1 = -1.0, .macro_f1 = -1.0, .exact = -1.0, .correlation = NAN};
     struct dg_validate fewer = *what;
     if (goes_on(what) && fewer.n_translate > DG_VALIDATE_SAMPLES)
         fewer.n_translate = DG_VALIDATE_SAMPLES;

@@ -47,9 +47,11 @@ struct dg_validate {
 struct dg_validate_report {
     double loss; /* -log p for each target token */
     size_t n_left_out; /* pairs that no pass has room for: the loss says nothing of them */
-    double accuracy;   /* of a classifier or an encoder alone: what was found of labels, of masked words, in per cent;
-                        * negative: of another network */
-    double f1;         /* of an encoder alone: of entities, or of answers' tokens, in per cent; negative: not measured */
+    double accuracy;   /* of a classifier or an encoder alone: what was found of labels (of any number of them: texts all of
+                        * whose were), of masked words, in per cent; negative: of another network */
+    double f1;         /* of an encoder alone: of entities, of answers' tokens, of labels of which any number may be right
+                        * (all texts' together), in per cent; negative: not measured */
+    double macro_f1;   /* the mean of each such label's own; negative */
     double exact;      /* of answers: those that begin and end where they should, in per cent; negative */
     double correlation; /* of numbers, Pearson's; NaN: not measured */
     double bleu, chrf; /* 0 to 100; negative: not measured */

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Loss and gradients of two small Transformers and two language models by PyTorch (Debian: python3-torch), in doubles: what src/train/pass.h is
+"""Loss and gradients of two small Transformers, two language models and an encoder with several labels by PyTorch (Debian: python3-torch), in doubles: what src/train/pass.h is
 held to. It shares nothing with the C but the names of parameters. Weights are a formula that both sides compute.
 
     gradients.py > gradients.tsv
@@ -194,13 +194,53 @@ class LanguageModel:
         return -((1 - SMOOTHING) * picked + SMOOTHING * logs.mean(-1)).sum()
 
 
+# ---- An encoder alone: any number of labels of a text or a pair --------------------------------------------
+
+LABELS = 5
+READ = [([2, 7, 8, 9, 3], 0, [0, 3]), ([2, 10, 11, 3, 12, 5, 6, 3], 4, []), ([2, 4, 3], 0, [4])]  # ids, second, labels
+
+
+def enc_shapes():
+    out = {"model.encoder.embed_tokens.weight": (V, D), "model.encoder.embed_positions.weight": (CONTEXT, D),
+           "model.encoder.embed_types.weight": (2, D), "model.encoder.layernorm_embedding.weight": (D,),
+           "model.encoder.layernorm_embedding.bias": (D,)}
+    out.update({name: shape for name, shape in shapes("post").items() if name.startswith("model.encoder.layers")})
+    out["head.dense.weight"], out["head.dense.bias"] = (D, D), (D,)
+    out["head.out.weight"], out["head.out.bias"] = (LABELS, D), (LABELS,)
+    return out
+
+
+class Encoder(Network):
+    """BERT's, with BCEWithLogitsLoss, which is what Hugging Face's multi_label_classification is learned by."""
+
+    def ffn(self, x, prefix):
+        return self.linear(torch.nn.functional.gelu(self.linear(x, prefix + "fc1")), prefix + "fc2")
+
+    def loss(self, ids, second, labels):
+        p = "model.encoder."
+        types = torch.tensor([int(second > 0 and i >= second) for i in range(len(ids))])
+        x = (self.w[p + "embed_tokens.weight"][ids] + self.w[p + "embed_positions.weight"][:len(ids)]
+             + self.w[p + "embed_types.weight"][types])
+        x = self.stack(self.norm(x, p + "layernorm_embedding"), "encoder", 2)
+        logits = self.linear(torch.tanh(self.linear(x[0], "head.dense")), "head.out")
+        wanted = torch.tensor([float(i in labels) for i in range(LABELS)], dtype=torch.float64)
+        return torch.nn.BCEWithLogitsLoss()(logits, wanted * (1 - SMOOTHING) + 0.5 * SMOOTHING)
+
+
+def make(case):
+    """Its weights, and its loss."""
+    if case == "labels":
+        w = weights(enc_shapes())
+        return w, sum(Encoder(case, w).loss(*read) for read in READ) / len(READ)
+    is_lm = case in ("gpt", "llama")
+    w = weights(lm_shapes(case) if is_lm else shapes(case))
+    network, pairs = (LanguageModel(case, w), TEXTS) if is_lm else (Network(case, w), PAIRS)
+    return w, sum(network.loss(source, target) for source, target in pairs) / sum(len(target) for _, target in pairs)
+
+
 def main():
-    for case in ("post", "pre", "gpt", "llama"):
-        is_lm = case in ("gpt", "llama")
-        w = weights(lm_shapes(case) if is_lm else shapes(case))
-        network, pairs = (LanguageModel(case, w), TEXTS) if is_lm else (Network(case, w), PAIRS)
-        n_tokens = sum(len(target) for _, target in pairs)
-        loss = sum(network.loss(source, target) for source, target in pairs) / n_tokens
+    for case in ("post", "pre", "gpt", "llama", "labels"):
+        w, loss = make(case)
         loss.backward()
         print(f"{case}\tloss\t{loss.item():.12g}")
         for number, (name, tensor) in enumerate(w.items()):

@@ -57,7 +57,9 @@ class TrainRead(IntegrationTest):
 
     def test_every_task_is_learned_and_served(self):
         said = {name: self.train(name)[1] for name in tasks.RECIPES}
-        for name, figure in (("mood", "100.00 % of the labels right"), ("inference", "100.00 % of the labels right"),
+        for name, figure in (("mood", "100.00 % of the labels right"),
+                             ("topics", "100.00 % of the texts with all labels right, F1 100.00 (of each label by itself, the mean, 100.00)"),
+                             ("inference", "100.00 % of the labels right"),
                              ("names", "F1 100.00"), ("questions", "100.00 % of the answers right"), ("quality", "correlation 0."),
                              ("words", "% of the masked words right")):
             self.assertIn(figure, said[name])
@@ -73,6 +75,25 @@ class TrainRead(IntegrationTest):
         for model in ("mood", "mood-small"):
             labels = [result["labels"][0]["label"] for result in self.ask(server, "classify", model=model, text=texts)]
             self.assertEqual(labels, ["good"] * 4 + ["bad"] * 4, model)
+
+        # What it speaks of: any number of labels, each right or wrong by itself.
+        texts = ["Greta liked the play in Rome on Friday.", "in Oslo nobody missed the dinner.", "everybody saw the song.",
+                 "on Sunday David saw the book."]
+        expected = [{"person", "place", "day"}, {"place"}, set(), {"person", "day"}]
+        results = self.ask(server, "classify", model="topics", text=texts, threshold=0.5)
+        self.assertEqual([{label["label"] for label in result["labels"]} for result in results], expected)
+        scores = [label["score"] for label in self.ask(server, "classify", model="topics", text=texts[0])[0]["labels"]]
+        self.assertGreater(sum(scores), 2)
+        self.assertEqual(len(scores), 3)
+        said = run("classify", "--model", os.path.join(self.models, "topics"), text="".join(line + "\n" for line in texts)).stdout
+        self.assertEqual([set(line.split("\t")[::2]) - {""} for line in said.split("\n")[:-1]], expected)
+        said = run("classify", "--model", os.path.join(self.models, "topics"), "-n", "2", text=texts[2] + "\n").stdout
+        self.assertEqual(len(said.split("\t")), 4)
+        with open(os.path.join(self.models, "topics", "config.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["problem_type"], "multi_label_classification")
+        card = self.bytes(self.models, "topics", "card.md").decode()
+        self.assertIn("labels of texts, any number of them", card)
+        self.assertIn("F1 100.00", card)
 
         # Inference between two sentences: the same second sentence, another answer.
         pairs = [("Emma is rich.", "Emma is wealthy.", "entailment"), ("Emma is poor.", "Emma is wealthy.", "contradiction"),
@@ -107,6 +128,17 @@ class TrainRead(IntegrationTest):
             _, _, answer = server.request("GET", "/v1/models")
             models = {model["name"]: model for model in json.loads(answer)["models"]}
             self.assertEqual(models[name]["tasks"], found)
+        for name, how in (("mood", "one"), ("topics", "any"), ("quality", "number")):
+            self.assertEqual(models[name]["labels"], how)
+        self.assertNotIn("labels", models["names"])
+
+    def test_a_number_of_one_text(self):
+        lines = [json.dumps({"text": "word " * n, "score": n / 2}) for n in range(1, 8)] * 30
+        out, _ = self.train("quality", "--dev-pairs", "0", "--steps", "150",
+                            data=self.file("length.jsonl", "\n".join(lines) + "\n"), out="length")
+        scores = [json.loads(line)[0]["probability"] for line in run(
+            "classify", "--format", "json", "--model", out, text="word word\nword word word word word word\n").stdout.splitlines()]
+        self.assertGreater(scores[1], scores[0] + 1)
 
     def test_fine_tuning_goes_on_from_masked_words(self):
         words, _ = self.train("words", "--steps", "60", "--valid-every", "30")
@@ -157,8 +189,12 @@ class TrainRead(IntegrationTest):
     def test_what_is_wrong_is_said(self):
         json_line = self.file("bad.jsonl", '{"text": "a", "label": "x"}\n{"text": "b"}\n')
         for args, text, words in (
-                (["--task", "score", self.file("a.tsv", "a\tb\t0.5\na\tb\t1.5\n")], 1, "a.tsv, line 2: expected text<TAB>second text"),
-                (["--task", "score", self.file("a4.tsv", "a\tb\t0.5\t7\n")], 1, "a4.tsv, line 1: expected text<TAB>second text"),
+                (["--task", "score", self.file("a.tsv", "a\tb\t0.5\na\tb\tc\n")], 1, "a.tsv, line 2: expected text<TAB>a number"),
+                (["--task", "score", self.file("a4.tsv", "a\tb\t0.5\t7\n")], 1, "a4.tsv, line 1: expected text<TAB>a number"),
+                (["--task", "classify", "--labels", "any", "--family", "encoder", self.file("l.tsv", "a||b\tc\n")], 1,
+                 "l.tsv, line 1: expected a label before, between and behind the bars"),
+                (["--task", "classify", "--labels", "any", self.file("l2.tsv", "a\tc\n")], 2, "expected --family encoder too"),
+                (["--task", "tag", "--labels", "any", self.file("l3.tsv", "a\tc\n")], 2, "--labels any is for --task classify"),
                 (["--task", "tag", self.file("b.tsv", "word\tO\nalone\n")], 1, "b.tsv, line 2: expected word<TAB>label"),
                 (["--task", "answer", self.file("c.tsv", "one\ttwo\n")], 1, "c.tsv, line 1: expected question<TAB>context"),
                 (["--task", "classify", "--family", "encoder", json_line], 1, "bad.jsonl, line 2: field 'label'"),

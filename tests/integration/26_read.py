@@ -65,6 +65,12 @@ class Read(IntegrationTest):
         self.assertEqual(["truncated" in result for result in answer["results"]], [False, False, True])
         alone = self.ask(server, "classify", {"text": SENTENCE, "top": 1})["results"]
         self.assertEqual(alone[0]["labels"], answer["results"][0]["labels"][:1])
+        middle = answer["results"][0]["labels"][1]["score"]
+        for threshold, n in ((0, 3), (middle - 1e-4, 2), (middle + 1e-4, 1), (1, 0)):
+            some = self.ask(server, "classify", {"text": SENTENCE, "threshold": threshold})["results"][0]["labels"]
+            self.assertEqual(some, answer["results"][0]["labels"][:n])
+        self.assertEqual(self.ask(server, "classify", {"text": SENTENCE, "threshold": 1.5}, 400)["error"]["field"], "threshold")
+        self.ask(server, "embed", {"text": SENTENCE, "threshold": 0.5}, 400)
         pair = self.ask(server, "classify", {"text": [SENTENCE] * 2, "pair": ["It is cold.", SENTENCE]})["results"]
         self.assertNotEqual(pair[0], pair[1])
         self.assertIn("as many as 'text'", self.ask(server, "classify", {"text": [SENTENCE] * 2, "pair": SENTENCE}, 400)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Small data sets for what encoders alone learn, seeded: the same lines on every machine.
 
-    python3 tests/support/reading_tasks.py DIR             mood.tsv inference.tsv names.tsv questions.jsonl quality.tsv text.txt
+    python3 tests/support/reading_tasks.py DIR             mood.tsv topics.jsonl inference.tsv names.tsv ...
     dragoman train --out models/mood RECIPE... DIR/mood.tsv            RECIPES below: seconds each
 
 The sentences are simple and all of them true to a rule, so that a network of some ten thousand numbers learns the rule and a
@@ -26,6 +26,8 @@ COMMON = SIZE + ["--vocab-size", "400", "--len-max", "32", "--threads", "1", "--
 RECIPES = {
     "mood": ["--task", "classify", "--family", "encoder", "--lowercase", "--steps", "100", "--rate", "0.004", "--batch-tokens",
              "400", "--valid-every", "50"],
+    "topics": ["--task", "classify", "--labels", "any", "--family", "encoder", "--steps", "120", "--rate", "0.005", "--batch-tokens",
+               "600", "--valid-every", "60"],
     "inference": ["--task", "classify", "--family", "encoder", "--steps", "300", "--rate", "0.005", "--batch-tokens", "800",
                   "--valid-every", "100"],
     "names": ["--task", "tag", "--steps", "100", "--rate", "0.004", "--batch-tokens", "400", "--valid-every", "50"],
@@ -33,7 +35,7 @@ RECIPES = {
     "quality": ["--task", "score", "--steps", "300", "--rate", "0.005", "--batch-tokens", "600", "--valid-every", "100"],
     "words": ["--task", "masked", "--steps", "300", "--rate", "0.005", "--batch-tokens", "600", "--valid-every", "100"],
 }
-FILES = {"mood": "mood.tsv", "inference": "inference.tsv", "names": "names.tsv", "questions": "questions.jsonl",
+FILES = {"mood": "mood.tsv", "topics": "topics.jsonl", "inference": "inference.tsv", "names": "names.tsv", "questions": "questions.jsonl",
          "quality": "quality.tsv", "words": "text.txt"}
 
 
@@ -46,6 +48,17 @@ def review(draw, mood):
 def mood(draw):
     label = draw.choice(sorted(MOODS))
     return f"{label}\t{review(draw, label)}\n"
+
+
+def topics(draw):
+    """What a sentence speaks of: any number of a person, a place and a day."""
+    spoken = [label for label in ("person", "place", "day") if draw.random() < 0.5]
+    who = draw.choice(NAMES) if "person" in spoken else draw.choice(["somebody", "nobody", "everybody"])
+    where = f" in {draw.choice(CITIES)}" if "place" in spoken else ""
+    when = f" on {draw.choice(DAYS)}" if "day" in spoken else ""
+    what = f"{draw.choice(['saw', 'liked', 'missed'])} the {draw.choice(THINGS)}"
+    sentence = draw.choice([f"{who} {what}{where}{when}", f"{when} {who} {what}{where}", f"{where} {who} {what}{when}"]).strip()
+    return json.dumps({"labels": spoken, "text": sentence + "."}) + "\n"
 
 
 def inference(draw):
@@ -98,7 +111,7 @@ def text(draw):
                         f"The train from {city} leaves on {day}."]) + "\n"
 
 
-LINES = {"mood": (mood, 300), "inference": (inference, 900), "names": (names, 300), "questions": (question, 500),
+LINES = {"mood": (mood, 300), "topics": (topics, 500), "inference": (inference, 900), "names": (names, 300), "questions": (question, 500),
          "quality": (quality, 900), "words": (text, 600)}
 
 

@@ -5,6 +5,7 @@
  * what is said of them is tallied. */
 #include "train/examples.h"
 #include "base/file_out.h"
+#include "base/mem.h"
 #include "tmpdir.h"
 #include "train/corpus.h"
 #include "train/tally.h"
@@ -35,15 +36,14 @@ static void open_vocab(void)
 }
 
 /* Opens the examples of a file's lessons for such a head. */
-static enum dg_err make(enum dg_head head, bool is_number, size_t len_max, const char *text, struct dg_examples_stats *stats,
-                        struct dg_why *why)
+static enum dg_err make_for(enum dg_head head, enum dg_label_rule rule, size_t len_max, const char *text,
+                            struct dg_examples_stats *stats, struct dg_why *why)
 {
     char path[DG_TMPDIR_CAP + 16], ids[DG_TMPDIR_CAP + 16];
     struct dg_lessons lessons;
     bp = (struct dg_blueprint){.family = DG_FAMILY_ENC, .encoder = {1, 1, 1, dg_subword_size(subword)},
-                               .enc = {.head = head, .rule = is_number ? DG_LABELS_NUMBER : DG_LABELS_ONE, .n_types = 2,
-                                       .separators = 1}};
-    bp.decoder.V = head == DG_HEAD_SPANS ? 2 : is_number ? 1 : head == DG_HEAD_WORDS ? bp.encoder.V : labels.n;
+                               .enc = {.head = head, .rule = rule, .n_types = 2, .separators = 1}};
+    bp.decoder.V = head == DG_HEAD_SPANS ? 2 : rule == DG_LABELS_NUMBER ? 1 : head == DG_HEAD_WORDS ? bp.encoder.V : labels.n;
     const struct dg_lessons_opts opts = {.kind = dg_examples_kind(&bp)};
     const struct dg_examples_making making = {subword, &bp, &labels, len_max};
     snprintf(path, sizeof path, "%s/a.tsv", dir);
@@ -55,6 +55,18 @@ static enum dg_err make(enum dg_head head, bool is_number, size_t len_max, const
         err = dg_examples_write(ids, &making, lessons.list, lessons.n, stats, why);
     dg_lessons_deinit(&lessons);
     return err ? err : dg_corpus_open(&corpus, ids, &bp, why);
+}
+
+static enum dg_err make(enum dg_head head, bool is_number, size_t len_max, const char *text, struct dg_examples_stats *stats,
+                        struct dg_why *why)
+{
+    return make_for(head, is_number ? DG_LABELS_NUMBER : DG_LABELS_ONE, len_max, text, stats, why);
+}
+
+static enum dg_err make_of(enum dg_label_rule rule, size_t len_max, const char *text, struct dg_examples_stats *stats,
+                           struct dg_why *why)
+{
+    return make_for(DG_HEAD_POOLED, rule, len_max, text, stats, why);
 }
 
 static void begin(void)
@@ -104,6 +116,14 @@ START_TEST(texts_are_laid_out_and_cut_as_the_server_does)
     memcpy(&value, &number.target[1], sizeof value);
     ck_assert_float_eq(value, 0.5f);
     dg_corpus_close(&corpus);
+    ck_assert_int_eq(make_of(DG_LABELS_EACH, 8, "y|O|x\ta b\n\tc\td\nx\te\n", &stats, NULL), DG_OK);
+    check_ids(0, "<ab|", (int32_t[]){0, 0, 3, 4}, 4);
+    check_ids(1, "<c|d|", (int32_t[]){3}, 1);
+    check_ids(2, "<e|", (int32_t[]){0, 3}, 2);
+    dg_corpus_close(&corpus);
+    struct dg_why why = DG_WHY_NONE;
+    ck_assert_int_eq(make_of(DG_LABELS_EACH, 8, "y|z\ta b\n", &stats, &why), DG_ERR_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(why.text, "\"z\" is none"));
     ck_assert_int_eq(make(DG_HEAD_WORDS, false, 5, "ab c d e f\n", &stats, NULL), DG_OK);
     check_ids(0, "<aBc|", (int32_t[]){0}, 1);
     check_ids(1, "<def|", (int32_t[]){0}, 1);
@@ -189,7 +209,37 @@ START_TEST(a_damaged_file_is_refused)
         other.enc.separators = which == 3 ? 2 : 1; /* the answer would begin before the text */
         ck_assert_int_eq(dg_corpus_open(&corpus, ids, &other, NULL), DG_ERR_FORMAT);
     }
+    /* Three labels where one is right, and numbers beyond those that there are. */
+    ck_assert_int_eq(make_of(DG_LABELS_EACH, 8, "y|O|x\ta b\n", &stats, NULL), DG_OK);
+    dg_corpus_close(&corpus);
+    bp.decoder.V = 4;
+    ck_assert_int_eq(dg_corpus_open(&corpus, ids, &bp, NULL), DG_ERR_FORMAT);
+    bp.decoder.V = 5;
+    bp.enc.rule = DG_LABELS_ONE;
+    ck_assert_int_eq(dg_corpus_open(&corpus, ids, &bp, NULL), DG_ERR_FORMAT);
     end();
+}
+END_TEST
+
+/* Of three texts with three labels: the first is all right, the second wants one more, the third has one too much. */
+START_TEST(several_labels_are_tallied)
+{
+    struct dg_tally *tally = dg_try_calloc(1, sizeof *tally), *other = dg_try_calloc(1, sizeof *other);
+    struct dg_validate_report report = {.f1 = -1.0, .macro_f1 = -1.0, .exact = -1.0, .correlation = NAN};
+    ck_assert(tally && other);
+    bp = (struct dg_blueprint){.family = DG_FAMILY_ENC, .enc = {.head = DG_HEAD_POOLED, .rule = DG_LABELS_EACH}};
+    dg_tally_add(tally, &bp, NULL, (struct dg_pass_said[]){{1, 1, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, 4);
+    dg_tally_add(tally, &bp, NULL, (struct dg_pass_said[]){{0, 1, 0, 0}, {1, 1, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, 4);
+    dg_tally_add(other, &bp, NULL, (struct dg_pass_said[]){{0, 0, 0, 0}, {1, 1, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}}, 4);
+    dg_tally_merge(tally, other);
+    dg_tally_report(tally, &bp, &report);
+    ck_assert_double_eq_tol(report.accuracy, 100.0 / 3.0, 1e-9);
+    /* Both 3, there 4, said 4. By label: 2/3, 1, 0; the fourth is nowhere. */
+    ck_assert_double_eq_tol(report.f1, 75.0, 1e-9);
+    ck_assert_double_eq_tol(report.macro_f1, 100.0 * (2.0 / 3.0 + 1.0) / 3.0, 1e-9);
+    ck_assert_str_eq(dg_validate_task(&report).name, "F1");
+    dg_free(tally);
+    dg_free(other);
 }
 END_TEST
 
@@ -230,4 +280,4 @@ END_TEST
 
 DG_UNIT(texts_are_laid_out_and_cut_as_the_server_does, first_pieces_have_the_labels,
         a_mark_of_its_own_has_the_label_of_the_word_behind_it, answers_go_where_they_stand,
-        a_damaged_file_is_refused, what_was_said_is_tallied)
+        a_damaged_file_is_refused, several_labels_are_tallied, what_was_said_is_tallied)

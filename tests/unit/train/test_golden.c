@@ -3,7 +3,7 @@
 
 /* Loss and gradients of small networks against PyTorch's (tests/golden/gradients.tsv, made by gradients.py beside it):
  * post-norm with ReLU and everything tied, pre-norm with SiLU, final norms and nothing tied; language models of GPT-2's shape
- * and of Llama's, with shared keys, prompts before their texts. */
+ * and of Llama's, with shared keys, prompts before their texts; an encoder that tells any number of labels. */
 #include "base/mem.h"
 #include "base/text_in.h"
 #include "files.h"
@@ -80,6 +80,33 @@ static struct dg_blueprint language_model(bool llama)
     bp.bos_id = 0;
     bp.start = DG_START_PROMPT;
     bp.source_len_max = bp.target_len_max = 16;
+    return bp;
+}
+
+enum { LABELS = 5 };
+static const int32_t r0[] = {2, 7, 8, 9, 3}, l0[] = {0, 0, 3};
+static const int32_t r1[] = {2, 10, 11, 3, 12, 5, 6, 3}, l1[] = {4}; /* a pair, with no label */
+static const int32_t r2[] = {2, 4, 3}, l2[] = {0, 4};
+static const struct dg_example labelled[N_PAIRS] = {
+    {.source = r0, .target = l0, .n_source = 5, .n_target = 3},
+    {.source = r1, .target = l1, .n_source = 8, .n_target = 1},
+    {.source = r2, .target = l2, .n_source = 3, .n_target = 2}};
+
+static struct dg_blueprint encoder_alone(void)
+{
+    struct dg_blueprint bp = blueprint(false);
+    bp.family = DG_FAMILY_ENC;
+    bp.decoder = (struct dg_stack){0, 2, 12, LABELS};
+    bp.enc = (struct dg_enc){.head = DG_HEAD_POOLED, .rule = DG_LABELS_EACH, .n_types = 2, .separators = 1};
+    bp.activation = DG_ACT_GELU_ERF;
+    bp.positions = DG_POS_LEARNED;
+    bp.n_positions = 16;
+    bp.embedding_norm = true;
+    bp.embedding_scale = 1.0f;
+    bp.tie_source_target = bp.tie_output = bp.output_bias = false;
+    bp.eos_id = DG_ID_NONE;
+    bp.source_len_max = 16;
+    bp.target_len_max = 2;
     return bp;
 }
 
@@ -200,4 +227,12 @@ START_TEST(language_models_agree_with_pytorch)
 }
 END_TEST
 
-DG_UNIT(post_norm_agrees_with_pytorch, pre_norm_agrees_with_pytorch, language_models_agree_with_pytorch)
+START_TEST(several_labels_agree_with_pytorch)
+{
+    const struct dg_blueprint bp = encoder_alone();
+    check_case("labels", &bp, labelled, N_PAIRS);
+}
+END_TEST
+
+DG_UNIT(post_norm_agrees_with_pytorch, pre_norm_agrees_with_pytorch, language_models_agree_with_pytorch,
+        several_labels_agree_with_pytorch)

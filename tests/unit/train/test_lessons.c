@@ -38,7 +38,11 @@ START_TEST(columns_and_json_say_the_same)
         {DG_LESSON_WORDS, "one\ttwo\n\nthree\n", "{\"text\": \"one\"}\n{\"text\": \"two\"}\n{\"text\": \" three \"}\n"},
         {DG_LESSON_LABEL, "x\tone\ny\tone\ttwo\r\n", "{\"label\": \"x\", \"text\": \"one\"}\n"
                                                       "{\"label\": \"y\", \"text\": \"one\", \"pair\": \"two\"}\n"},
-        {DG_LESSON_NUMBER, "one\ttwo\t0.25\n", "{\"text\": \"one\", \"pair\": \"two\", \"score\": 0.25, \"id\": 7}\n"},
+        {DG_LESSON_LABELS, "b| a |b\tone\na\ttwo\tthree\n \tfour\r\n",
+         "{\"labels\": [\"a\", \"b\"], \"text\": \"one\"}\n{\"label\": \"a\", \"text\": \"two\", \"pair\": \"three\"}\n"
+         "{\"labels\": [], \"text\": \"four\"}\n"},
+        {DG_LESSON_NUMBER, "one\ttwo\t0.25\nthree\t-40\n", "{\"text\": \"one\", \"pair\": \"two\", \"score\": 0.25, \"id\": 7}\n"
+                                                          "{\"text\": \"three\", \"score\": -4e1}\n"},
         {DG_LESSON_TAGS, "Anna\tB-PER\nruns\tO\n\n\nno\tO", "{\"words\": [\"Anna\", \"runs\"], \"labels\": [\"B-PER\", \"O\"]}\n"
                                                            "{\"words\": [\"no\"], \"labels\": [\"O\"]}\n"},
         {DG_LESSON_ANSWER, "who?\ta b a\ta\t4\nwhy?\ta b\t\n", "{\"question\": \"who?\", \"context\": \"a b a\", \"answer\": \"a\", "
@@ -57,8 +61,16 @@ START_TEST(columns_and_json_say_the_same)
             ck_assert(dg_span_eq(x->text, y->text) && dg_span_eq(x->pair, y->pair) && dg_span_eq(x->label, y->label));
             ck_assert(x->has_pair == y->has_pair && x->has_answer == y->has_answer && x->number == y->number);
             ck_assert(x->answer_at == y->answer_at && x->answer_len == y->answer_len && x->n_words == y->n_words);
+            ck_assert_uint_eq(x->n_tags, y->n_tags);
             for (size_t j = 0; j < x->n_words; j++)
-                ck_assert(dg_span_eq(x->words[j], y->words[j]) && dg_span_eq(x->tags[j], y->tags[j]));
+                ck_assert(dg_span_eq(x->words[j], y->words[j]));
+            for (size_t j = 0; j < x->n_tags; j++)
+                ck_assert(dg_span_eq(x->tags[j], y->tags[j]));
+        }
+        if (cases[c].kind == DG_LESSON_LABELS) {
+            ck_assert_uint_eq(a.list[0].n_tags, 2);
+            ck_assert(is(a.list[0].tags[0], "a") && is(a.list[0].tags[1], "b"));
+            ck_assert(a.list[1].has_pair && a.list[1].n_tags == 1 && a.list[2].n_tags == 0);
         }
         if (cases[c].kind == DG_LESSON_ANSWER) {
             ck_assert_uint_eq(a.list[0].answer_at, 4);
@@ -80,14 +92,22 @@ START_TEST(what_is_no_lesson_is_refused_with_its_line)
         {DG_LESSON_LABEL, "a.tsv", "x\ty\nalone\n", "a.tsv, line 2: expected label<TAB>text"},
         {DG_LESSON_LABEL, "a.tsv", "\ty\n", "line 1: expected a label"},
         {DG_LESSON_LABEL, "a.tsv", "a\tb\tc\td\n", "line 1: expected label<TAB>text"},
-        {DG_LESSON_NUMBER, "a.tsv", "a\tb\tnan\n", "a number from 0 to 1"},
-        {DG_LESSON_NUMBER, "a.tsv", "a\tb\t-0.1\n", "a number from 0 to 1"},
+        {DG_LESSON_LABELS, "a.tsv", "alone\n", "line 1: expected label|label|...<TAB>text"},
+        {DG_LESSON_LABELS, "a.tsv", "a||b\tone\n", "line 1: expected a label before, between and behind the bars"},
+        {DG_LESSON_LABELS, "a.tsv", "a|\tone\n", "line 1: expected a label before, between and behind the bars"},
+        {DG_LESSON_LABELS, "a.jsonl", "{\"labels\": \"a\", \"text\": \"one\"}\n", "'labels'"},
+        {DG_LESSON_LABELS, "a.jsonl", "{\"labels\": [\"a\", 1], \"text\": \"one\"}\n", "labels[]"},
+        {DG_LESSON_LABELS, "a.jsonl", "{\"labels\": [\"a\", \" \"], \"text\": \"one\"}\n", "label 1 is empty"},
+        {DG_LESSON_LABELS, "a.jsonl", "{\"text\": \"one\"}\n", "'label'"},
+        {DG_LESSON_NUMBER, "a.tsv", "a\tb\tnan\n", "expected text<TAB>a number"},
+        {DG_LESSON_NUMBER, "a.tsv", "a\tb\t-1e9\n", "expected text<TAB>a number"},
+        {DG_LESSON_NUMBER, "a.tsv", "a\tb\t1\t2\n", "expected text<TAB>a number"},
         {DG_LESSON_TAGS, "a.tsv", "word\n", "line 1: expected word<TAB>label"},
         {DG_LESSON_ANSWER, "a.tsv", "q\tc\ta\tx\n", "where it begins"},
         {DG_LESSON_WORDS, "a.jsonl", "{\"text\": 1}\n", "line 1: "},
         {DG_LESSON_WORDS, "a.jsonl", "{\n", "line 1: "},
-        {DG_LESSON_NUMBER, "a.jsonl", "{\"text\": \"a\", \"score\": 0.5}\n", "'pair' is missing"},
-        {DG_LESSON_NUMBER, "a.ndjson", "{\"text\": \"a\", \"pair\": \"b\", \"score\": 2}\n", "line 1: "},
+        {DG_LESSON_NUMBER, "a.jsonl", "{\"text\": \"a\"}\n", "'score'"},
+        {DG_LESSON_NUMBER, "a.ndjson", "{\"text\": \"a\", \"pair\": \"b\", \"score\": 2e9}\n", "line 1: "},
         {DG_LESSON_TAGS, "a.jsonl", "{\"words\": [\"a\"], \"labels\": []}\n", "1 words and 0 labels"},
         {DG_LESSON_TAGS, "a.jsonl", "{\"words\": [\" \"], \"labels\": [\"O\"]}\n", "word or label 0 is empty"},
     };

@@ -13,7 +13,7 @@ static const float smoothing = 0.1f;
 
 struct task {
     enum dg_head head;
-    bool is_number;
+    bool is_number, is_each;
     enum dg_pooler pooler;
     size_t types, separators;
     enum dg_norm_place place;
@@ -31,7 +31,8 @@ static struct dg_blueprint small(const struct task *task)
         .encoder = {2, 2, 12, V},
         .decoder = {0, 2, 12, outputs},
         .enc = {.head = task->head, .head_activation = DG_ACT_GELU_ERF, .pooler = task->pooler,
-                .rule = task->is_number ? DG_LABELS_NUMBER : DG_LABELS_ONE, .n_types = task->types,
+                .rule = task->is_number ? DG_LABELS_NUMBER : task->is_each ? DG_LABELS_EACH : DG_LABELS_ONE,
+                .n_types = task->types,
                 .separators = task->separators},
         .norm_epsilon = 1e-5f,
         .norm_place = task->place,
@@ -77,7 +78,9 @@ static void fill(const struct task *task, struct dg_example examples[N], int32_t
         int32_t *t = targets[i];
         uint32_t n = 1;
         t[0] = (int32_t)(is_span ? (i == 1 ? 4 : 2) : seconds[i]);
-        if (task->head == DG_HEAD_POOLED)
+        for (size_t k = 0; task->is_each && k < i; k++) /* none, one, two */
+            t[n++] = (int32_t)(2 * k + i - 1);
+        if (task->head == DG_HEAD_POOLED && !task->is_each)
             t[n++] = task->is_number ? bits_of(0.25f * (float)i) : (int32_t)(2 * i);
         for (size_t k = 0; task->head == DG_HEAD_TOKENS && k < lens[i]; k++)
             t[n++] = k == 0 || k + 1 == lens[i] || k == 4 ? DG_EXAMPLE_UNSAID : (int32_t)(k % LABELS);
@@ -106,6 +109,14 @@ static double text_loss(const struct dg_blueprint *bp, const struct dg_enc_weigh
         float wanted;
         memcpy(&wanted, &example->target[1], sizeof wanted);
         loss = pow(out[0] - (double)wanted, 2.0);
+    } else if (bp->enc.head == DG_HEAD_POOLED && bp->enc.rule == DG_LABELS_EACH) {
+        for (size_t l = 0; l < L; l++) {
+            double wanted = 0.5 * (double)smoothing;
+            for (size_t k = 1; k < example->n_target; k++)
+                wanted += example->target[k] == (int32_t)l ? 1.0 - (double)smoothing : 0.0;
+            const double p = 1.0 / (1.0 + exp(-out[l]));
+            loss -= (wanted * log(p) + (1.0 - wanted) * log(1.0 - p)) / (double)L;
+        }
     } else if (bp->enc.head == DG_HEAD_POOLED) {
         loss = cross_entropy(out, L, 1, (size_t)example->target[1]);
     } else if (bp->enc.head == DG_HEAD_SPANS) {
@@ -215,6 +226,13 @@ START_TEST(a_number)
 }
 END_TEST
 
+START_TEST(several_labels_of_a_text)
+{
+    check_task(&(struct task){.head = DG_HEAD_POOLED, .is_each = true, .types = 2, .separators = 1});
+    check_task(&(struct task){.head = DG_HEAD_POOLED, .is_each = true, .types = 1, .separators = 2, .place = DG_NORM_PRE});
+}
+END_TEST
+
 START_TEST(labels_of_tokens)
 {
     check_task(&(struct task){.head = DG_HEAD_TOKENS, .types = 2, .separators = 1, .place = DG_NORM_PRE});
@@ -272,9 +290,9 @@ END_TEST
 
 START_TEST(the_cut_of_a_batch_changes_nothing)
 {
-    static const enum dg_head heads[] = {DG_HEAD_WORDS, DG_HEAD_POOLED, DG_HEAD_TOKENS, DG_HEAD_SPANS};
-    for (size_t h = 0; h < 4; h++) {
-        const struct task task = {.head = heads[h], .types = 2, .separators = 1};
+    static const enum dg_head heads[] = {DG_HEAD_WORDS, DG_HEAD_POOLED, DG_HEAD_TOKENS, DG_HEAD_SPANS, DG_HEAD_POOLED};
+    for (size_t h = 0; h < 5; h++) {
+        const struct task task = {.head = heads[h], .is_each = h == 4, .types = 2, .separators = 1};
         const struct dg_blueprint bp = small(&task);
         const struct dg_pass_limits limits = {.source_rows = 16, .target_rows = 16, .scores = 98};
         struct dg_example examples[N];
@@ -296,11 +314,12 @@ START_TEST(a_head_without_a_loss_is_refused)
     struct dg_blueprint bp = small(&(struct task){.head = DG_HEAD_POOLED, .types = 2, .separators = 1});
     struct dg_params params;
     struct dg_why why = DG_WHY_NONE;
-    bp.enc.rule = DG_LABELS_EACH;
+    bp.enc.head = DG_HEAD_NONE;
+    bp.decoder.V = 1;
     ck_assert_int_eq(dg_params_init(&params, &bp, &why), DG_ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(why.text, "expected a head"));
 }
 END_TEST
 
-DG_UNIT(labels_of_texts_and_pairs, a_number, labels_of_tokens, answers, masked_words, words_are_masked_by_the_rule,
-        the_cut_of_a_batch_changes_nothing, a_head_without_a_loss_is_refused)
+DG_UNIT(labels_of_texts_and_pairs, a_number, several_labels_of_a_text, labels_of_tokens, answers, masked_words,
+        words_are_masked_by_the_rule, the_cut_of_a_batch_changes_nothing, a_head_without_a_loss_is_refused)
