@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A directory of a test's own under TMPDIR, and its removal with all that is in it.
+/* A directory of a test's own under TMPDIR, if that is not too long a name, and its removal with all that is in it.
  *
  *     char root[DG_TMPDIR_CAP];
  *     dg_tmpdir_make(root);
@@ -11,6 +11,7 @@
 #define DG_TESTS_TMPDIR_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DG_TMPDIR_CAP = 256 };
+enum {
+    DG_TMPDIR_CAP = 256,
+    DG_TMPDIR_PARENT_MAX = 60 /* sockets lie in it, and a socket's path may not be longer than 107 bytes */
+};
 
 static inline void dg_tmpdir_make(char *path)
 {
     const char *parent = getenv("TMPDIR");
-    snprintf(path, DG_TMPDIR_CAP, "%s/dg-test-XXXXXX", parent && *parent ? parent : "/tmp");
+    bool is_usable = parent && *parent && strlen(parent) < DG_TMPDIR_PARENT_MAX;
+    snprintf(path, DG_TMPDIR_CAP, "%s/dg-test-XXXXXX", is_usable ? parent : "/tmp");
     if (!mkdtemp(path)) {
         perror(path);
         abort();
