@@ -82,9 +82,9 @@ static enum dg_err read_prompt(struct dg_gen *gen, const struct dg_json *json, s
     enum dg_err err = dg_json_get_string(json, "prompt", DG_JSON_REQUIRED, why, &prompt);
     if (err)
         return err;
-    const size_t n = gen->characters_max ? dg_utf8_count(prompt) : 0;
-    if (n > gen->characters_max)
-        return dg_why_set(why, DG_ERR_LIMIT, "field 'prompt': read %zu characters, expected at most %zu", n,
+    gen->n_characters = dg_utf8_count(prompt);
+    if (gen->characters_max && gen->n_characters > gen->characters_max)
+        return dg_why_set(why, DG_ERR_LIMIT, "field 'prompt': read %zu characters, expected at most %zu", gen->n_characters,
                           gen->characters_max);
     gen->ask.prompt = dg_arena_copy(&gen->arena, prompt);
     return gen->ask.prompt.ptr ? DG_OK : DG_ERR_NOMEM;
@@ -176,7 +176,7 @@ struct dg_gate_wish dg_gen_wish(struct dg_gen *gen)
     gen->gated.model = gen->ask.model;
     gen->gated.priority = gen->ask.priority;
     return (struct dg_gate_wish){.key = gen->api_key,
-                                 .characters = dg_utf8_count(gen->ask.prompt),
+                                 .characters = gen->n_characters,
                                  .request = &gen->gated,
                                  .arena = &gen->arena,
                                  .has_priority = gen->has_priority};
@@ -201,7 +201,7 @@ static enum dg_err put_answer(struct dg_gen *gen, const struct dg_generated *res
         dg_json_out_put_bool(&out, "repaired", true);
     dg_json_out_put_cstr(&out, "model", result->model);
     dg_json_out_put_open(&out, "usage", '{');
-    dg_json_out_put_uint(&out, "characters", dg_utf8_count(gen->ask.prompt));
+    dg_json_out_put_uint(&out, "characters", gen->n_characters);
     dg_json_out_put_uint(&out, "input_tokens", result->n_tokens_in);
     dg_json_out_put_uint(&out, "output_tokens", result->n_tokens_out);
     dg_json_out_close(&out, '}');

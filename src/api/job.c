@@ -35,6 +35,7 @@ enum dg_err dg_job_new(struct dg_engine *engine, struct dg_jobs *jobs, size_t ar
 static void free_item(struct dg_job_item *item)
 {
     dg_buf_deinit(&item->json);
+    dg_buf_deinit(&item->text);
     dg_buf_deinit(&item->sentences);
     dg_buf_deinit(&item->ends);
     dg_buf_deinit(&item->qualities);
@@ -212,20 +213,10 @@ static void put_alternatives(struct dg_json_out *out, const struct dg_job_item *
 }
 
 /* The translation, behind what the asker had already. */
-static void put_text(struct dg_json_out *out, struct dg_job_item *item, struct dg_span text)
+static enum dg_err keep_text(struct dg_job_item *item, struct dg_span text)
 {
-    struct dg_span prefix = item->job->ask.prefix;
-    struct dg_buf joined;
-    if (prefix.len == 0) {
-        dg_json_out_string(out, text);
-        return;
-    }
-    dg_buf_init(&joined, JSON_MAX);
-    if (dg_buf_append_span(&joined, prefix) == DG_OK && dg_buf_append_span(&joined, text) == DG_OK)
-        dg_json_out_string(out, dg_buf_span(&joined));
-    else
-        out->err = DG_ERR_NOMEM;
-    dg_buf_deinit(&joined);
+    enum dg_err err = dg_buf_append_span(&item->text, item->job->ask.prefix);
+    return err ? err : dg_buf_append_span(&item->text, text);
 }
 
 static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_result *result)
@@ -236,10 +227,11 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
     enum dg_err err = DG_OK;
     if (item->job->is_plain)
         return dg_buf_append_span(&item->json, result->text);
+    err = keep_text(item, result->text);
+    if (err)
+        return err;
     dg_json_out_init(&out, &item->json);
     dg_json_out_open(&out, '{');
-    dg_json_out_key(&out, "text");
-    put_text(&out, item, result->text);
     dg_json_out_put_cstr(&out, "source", result->source && *result->source ? result->source : NULL);
     if (result->detected) {
         dg_json_out_put_open(&out, "detected", '{');
@@ -314,7 +306,7 @@ size_t dg_job_size(const struct dg_job *job)
 {
     size_t size = 0;
     for (size_t i = 0; i < job->ask.n_texts; i++)
-        size += job->items[i].json.len + job->items[i].sentences.len;
+        size += job->items[i].text.len + job->items[i].json.len + job->items[i].sentences.len;
     return size;
 }
 
@@ -322,7 +314,13 @@ enum dg_err dg_job_members(const struct dg_job_item *item, struct dg_buf *buf)
 {
     const struct dg_span json = dg_buf_span(&item->json);
     const size_t at = item->sentences_at ? item->sentences_at : json.len - 1;
-    enum dg_err err = dg_buf_append_span(buf, dg_span_sub(json, 1, at - 1));
+    enum dg_err err = dg_buf_append_cstr(buf, "\"text\":");
+    if (!err)
+        err = dg_json_out_quote(buf, dg_buf_span(&item->text));
+    if (!err)
+        err = dg_buf_append_byte(buf, ',');
+    if (!err)
+        err = dg_buf_append_span(buf, dg_span_sub(json, 1, at - 1));
     if (!err && item->sentences_at)
         err = put_sentences(item, buf);
     return err ? err : dg_buf_append_span(buf, dg_span_sub(json, at, json.len - 1 - at));
@@ -564,6 +562,7 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
         item->job = job;
         item->index = i;
         dg_buf_init(&item->json, JSON_MAX);
+        dg_buf_init(&item->text, JSON_MAX);
         dg_buf_init(&item->sentences, JSON_MAX);
         dg_buf_init(&item->ends, JSON_MAX);
         dg_buf_init(&item->qualities, JSON_MAX);

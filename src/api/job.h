@@ -38,7 +38,8 @@ struct dg_job_item {
     uint64_t waited_ns; /* for room in the engine */
     uint64_t id; /* the engine's, while under way */
     bool is_open, is_done;
-    struct dg_buf json;      /* the finished item, but for its sentences: see dg_job_members */
+    struct dg_buf json;      /* the finished item, but for its text and its sentences: see dg_job_members; */
+    struct dg_buf text;      /* which becomes JSON when the answer does, since that can be much; */
     struct dg_buf sentences; /* JSON of its sentences, as they come, */
     size_t sentences_at;     /* and where in `json` they belong; 0: nowhere */
     struct dg_buf alternatives[DG_BEAM_MAX]; /* texts, from 1 on; empty when they are no others */

@@ -101,7 +101,7 @@ static void on_done(struct dg_task *task)
             failure.status = has_no_data ? 501 : failure.status;
             dg_call_fail(call, failure);
         } else {
-            dg_call_json(call, 200, dg_buf_span(&work->json));
+            dg_call_json_give(call, &work->json);
         }
     }
     free_work(work);

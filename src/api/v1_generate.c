@@ -63,7 +63,7 @@ static void on_over(void *owner, struct dg_gen *gen)
     log_totals(call, gen);
     call->on_gone = NULL;
     if (!gen->err)
-        dg_call_json(call, 200, dg_buf_span(&gen->answer));
+        dg_call_json_give(call, &gen->answer);
     else
         dg_call_fail(call, dg_gen_failure(gen));
     dg_gen_drop(gen);

@@ -117,7 +117,7 @@ static void on_done(void *ctx, const struct dg_engine_read_result *result)
         if (err)
             dg_call_fail(call, dg_ask_failure(&work->arena, err, &why, is_of_texts(err) ? "text" : NULL));
         else
-            dg_call_json(call, 200, dg_buf_span(&work->json));
+            dg_call_json_give(call, &work->json);
     }
     free_work(work);
 }

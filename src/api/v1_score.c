@@ -176,7 +176,7 @@ static void on_done(struct dg_task *task)
             dg_call_fail(call, dg_ask_failure(&work->arena, work->err, &work->why,
                                               work->err == DG_ERR_RANGE ? "text" : NULL));
         else
-            dg_call_json(call, 200, dg_buf_span(&work->json));
+            dg_call_json_give(call, &work->json);
     }
     free_work(work);
 }

@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    STRETCH = 4096, /* bytes cut in one turn, when the text lets us: about 1 ms */
+    STRETCH = 4096, /* bytes cut in one turn, when the text lets us: about 1 ms, */
+    LONGEST = 8192, /* and at most; what has no end by then is no sentence, and no line to be kept whole, but cut here */
     SEAMS = 8,      /* tokens that a text may take more within a prompt than alone */
 };
 
@@ -195,6 +196,40 @@ static size_t n_certain(const struct dg_segments *segments)
     return n > 0 ? n - 1 : 0;
 }
 
+/* The same of a stretch in which nothing ends: the parts of its one sentence but for the last, which may go on; all, when that is
+ * the only one. */
+static size_t n_forced(const struct dg_segments *segments)
+{
+    size_t n = segments->n;
+    while (n > 0 && segments->items[n - 1].kind != DG_SEGMENT_SENTENCE)
+        n--;
+    for (size_t i = 0; n > 1 && i + 1 < n; i++)
+        if (segments->items[i].kind == DG_SEGMENT_SENTENCE)
+            return n - 1;
+    return segments->n;
+}
+
+/* Where a stretch of at most `max` bytes may be cut for want of anything better: behind a blank, else between characters. */
+static size_t word_border(struct dg_span text, size_t max)
+{
+    for (size_t at = max; at > max / 2; at--)
+        if (text.ptr[at - 1] == ' ' || text.ptr[at - 1] == '\n')
+            return at;
+    while (max < text.len && ((unsigned char)text.ptr[max] & 0xC0) == 0x80)
+        max++;
+    return max;
+}
+
+/* A sentence that ends where its stretch had to says so. */
+static void mark_cut(struct dg_request *request)
+{
+    struct dg_segment *last = request->n_parts ? &request->parts[request->n_parts - 1] : NULL;
+    if (!last || last->kind != DG_SEGMENT_SENTENCE || last->cut != DG_SEGMENT_CUT_NONE)
+        return;
+    last->cut = DG_SEGMENT_CUT_SPACE;
+    request->n_cuts++;
+}
+
 enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *tools, struct dg_why *why)
 {
     const struct dg_cut_opts opts = {.pair = &request->pairs[0],
@@ -204,20 +239,25 @@ enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *too
     struct dg_span rest = dg_span_sub(request->asked.text, request->cut_at, SIZE_MAX);
     for (size_t max = STRETCH;; max *= 2) {
         bool is_rest = rest.len <= max;
-        size_t border = is_rest ? rest.len : line_border(rest, max, opts.join_lines), end = border ? border : max;
-        if (!border && !is_rest && (opts.keep_lines_whole || opts.join_lines))
-            continue; /* a line is one, however long */
-        while (end < rest.len && ((unsigned char)rest.ptr[end] & 0xC0) == 0x80)
-            end++;
+        size_t border = is_rest ? rest.len : line_border(rest, max, opts.join_lines);
+        const bool is_open = !border && !is_rest, is_longest = is_open && max >= LONGEST;
+        if (is_open && !is_longest && (opts.keep_lines_whole || opts.join_lines))
+            continue; /* a line is one */
+        const size_t end = is_open ? word_border(rest, max) : border;
         struct dg_segments segments;
         enum dg_err err = dg_cut_text(tools, request->legs[0], dg_span_sub(rest, 0, end), &opts, &segments, why);
         if (err)
             return err;
-        size_t n = border || is_rest ? segments.n : n_certain(&segments);
-        if (n == 0 && !border && !is_rest)
+        size_t n = is_open ? n_certain(&segments) : segments.n;
+        const bool is_forced = n == 0 && is_longest;
+        if (is_forced)
+            n = n_forced(&segments);
+        else if (n == 0 && is_open)
             continue; /* one sentence so far */
         size_t length = n ? segments.items[n - 1].at + segments.items[n - 1].len : 0;
         err = add_parts(request, tools, segments.items, n, why);
+        if (!err && is_forced)
+            mark_cut(request);
         request->cut_at += length;
         request->is_cut = is_rest;
         return err;

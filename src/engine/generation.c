@@ -11,7 +11,13 @@
 
 #include <string.h>
 
-enum { TEXT_MAX = 1 << 24, ARENA_SPARE = 1 << 16, MUCH_PROMPT = 16 * 1024 /* bytes: 2 ms */ };
+enum {
+    TEXT_MAX = 1 << 24,
+    ARENA_SPARE = 1 << 16,
+    MUCH_PROMPT = 16 * 1024, /* bytes: 2 ms */
+    BYTES_A_TOKEN = 16,      /* more than most texts have */
+    SEAM = 64,               /* tokens that a cut can make of one, and more */
+};
 
 /* A prompt on its way to ids. */
 struct dg_prompt_reading {
@@ -95,8 +101,28 @@ void dg_generation_free(struct dg_generation *g)
 
 /* ---- Beginning ---------------------------------------------------------------------------------- */
 
+/* A prompt far longer than its model reads is refused for its beginning: 4 MB would take the thread a second. Where that has few
+ * tokens, blanks say, all of it is read. */
+static bool begins_too_long(struct dg_prompt_reading *reading, struct dg_tokenizer_work *work)
+{
+    const size_t most = reading->model->limits.source_max, len = most * BYTES_A_TOKEN + MUCH_PROMPT;
+    struct dg_token *tokens = NULL;
+    size_t n = 0;
+    if (reading->prompt.len / 2 < len)
+        return false;
+    const enum dg_err err = dg_prompt_encode(reading->model, work, dg_utf8_clip(reading->prompt, len), reading->reads_special, NULL,
+                                             &tokens, &n);
+    dg_free(tokens);
+    if (err || n <= most + SEAM)
+        return false;
+    reading->err = dg_why_set(&reading->why, DG_ERR_RANGE, "the prompt has more than %zu tokens, expected at most %zu", n - SEAM, most);
+    return true;
+}
+
 static void read_prompt(struct dg_prompt_reading *reading, struct dg_tokenizer_work *work)
 {
+    if (begins_too_long(reading, work))
+        return;
     reading->err = dg_prompt_encode(reading->model, work, reading->prompt, reading->reads_special, &reading->why,
                                     &reading->tokens, &reading->n);
 }

@@ -4,6 +4,8 @@
 /* Long texts are cut a stretch at a time: into the same sentences, and without holding anybody up. */
 #include "engine/engine.h"
 #include "base/buf.h"
+#include "engine/engine_int.h"
+#include "engine/request.h"
 #include "files.h"
 #include "text/segment.h"
 #include "unit.h"
@@ -191,6 +193,48 @@ START_TEST(a_sentence_longer_than_a_stretch_is_cut_and_joined)
 }
 END_TEST
 
+/* Lines in which no sentence ends: words, letters, characters that the model does not know, blanks. Whatever is to be kept
+ * whole, a turn cuts little of them, and all comes. */
+START_TEST(a_line_without_an_end_is_cut_a_little_at_a_time)
+{
+    enum { LITTLE = 2 * 8192 };
+    static const char *const words[] = {"le petit chat ", "abcde", "\xe6\x88\x91\xe4\xbb\xac", "   ", "le chat, "};
+    static struct seen seen;
+    set_up();
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (int way = 0; way < 3; way++) {
+            struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+            struct dg_buf text;
+            uint64_t id;
+            dg_buf_init(&text, 1 << 20);
+            while (text.len < 20000)
+                ck_assert_int_eq(dg_buf_append_cstr(&text, words[i]), DG_OK);
+            how.text = dg_buf_span(&text);
+            how.keep_lines_whole = way == 1;
+            how.join_lines = way == 2;
+            seen = (struct seen){.n = 0};
+            dg_buf_init(&seen.text, 1 << 24);
+            ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &seen, NULL, NULL, &id), DG_OK);
+            ck_assert_uint_le(DG_LIST_ITEM(engine->requests.next, struct dg_request, link)->cut_at, LITTLE);
+            ck_assert(dg_engine_cancel(engine, id));
+            while (dg_engine_poll(engine), !seen.is_done)
+                sem_wait(&woken);
+            dg_buf_deinit(&seen.text);
+            run(dg_buf_span(&text), &how, &seen);
+            ck_assert_int_eq(seen.err, DG_OK);
+            ck_assert(seen.n > 1 || i == 3);
+            for (size_t k = 0; k + 1 < seen.n; k++) { /* one behind the other, blanks between them */
+                ck_assert_uint_le(seen.at[k] + seen.len[k], seen.at[k + 1]);
+                ck_assert_uint_le(seen.at[k + 1], seen.at[k] + seen.len[k] + 1);
+            }
+            ck_assert(i != 3 || dg_span_eq(dg_buf_span(&seen.text), dg_buf_span(&text)));
+            dg_buf_deinit(&seen.text);
+            dg_buf_deinit(&text);
+        }
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
 {
     static struct seen seen, small;
@@ -326,5 +370,5 @@ END_TEST
 DG_UNIT_SLOW(much_markup_is_read_beside_and_comes_back, much_that_is_no_document_is_refused_with_its_line,
              a_long_page_is_cut_in_stretches_and_keeps_its_markup, stretches_have_the_sentences_of_the_whole,
              what_has_nothing_to_cut_comes_to_an_end_too,
-             a_sentence_longer_than_a_stretch_is_cut_and_joined,
+             a_sentence_longer_than_a_stretch_is_cut_and_joined, a_line_without_an_end_is_cut_a_little_at_a_time,
              a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
