@@ -8,6 +8,7 @@
 #include "base/map_file.h"
 #include "base/mem.h"
 #include "model/config.h"
+#include "model/fairseq_vocab.h"
 #include "model/import_int.h"
 #include "model/labels.h"
 #include "model/m2m_vocab.h"
@@ -263,7 +264,8 @@ static enum dg_err add_weights(struct dg_import *import, const char *dir, struct
 
 /* ---- The directory ----------------------------------------------------------------------------- */
 
-/* Encoders count their words as tokenizer.json does: a SentencePiece model beside it has other ids, or lacks the signs. */
+/* Encoders count their words as tokenizer.json does: a SentencePiece model beside it has other ids, or lacks the signs. (Where
+ * it is alone, fairseq_vocab.h makes the other of it, for those that it knows.) */
 static bool is_other_vocab(const struct dg_import *import, const char *name)
 {
     static const char *const names[] = {"source.spm", "target.spm", "sentencepiece.bpe.model", "spiece.model", "spm.model",
@@ -293,14 +295,17 @@ static enum dg_err add_files(struct dg_import *import, const char *dir, struct d
         "spm.model",         "tokenizer.model",         "merges.txt",
         "vocab.txt",         DG_LABELS_FILE,            "quality.json",
         "lex.bin",           "README.md",               "card.md"};
+    enum dg_fairseq_vocab fairseq = DG_FAIRSEQ_NONE;
     bool m2m = dg_m2m_vocab_is(import, dir);
-    enum dg_err err = m2m ? dg_m2m_vocab_add(import, dir, why) : DG_OK;
+    enum dg_err err = m2m ? dg_m2m_vocab_add(import, dir, why) : dg_fairseq_vocab_kind(import, dir, &fairseq, why);
+    if (!err && fairseq)
+        err = dg_fairseq_vocab_add(import, dir, fairseq, why);
     for (size_t i = 0; i < sizeof names / sizeof *names && !err; i++) {
         if (import->own_config && i < 2)
             continue; /* config.json is printed, generation_config.json in it */
         if (!dg_import_has(dir, names[i]) || (m2m && strcmp(names[i], "vocab.json") == 0))
             continue;
-        err = check_vocab(import, dir, names[i], why);
+        err = fairseq ? DG_OK : check_vocab(import, dir, names[i], why);
         if (err || is_other_vocab(import, names[i]))
             continue;
         const char *path = dg_import_path(import, dir, names[i]);

@@ -377,6 +377,19 @@ bool dg_spm_has_byte_fallback(const struct dg_spm *spm)
     return spm->byte_fallback;
 }
 
+struct dg_span dg_spm_charsmap(const struct dg_spm *spm)
+{
+    const struct dg_charsmap *map = &spm->normaliser.map;
+    if (map->n_units == 0)
+        return DG_SPAN("");
+    return dg_span_make((const char *)map->units - 4, 4 + 4 * map->n_units + map->pool_len); /* behind its length */
+}
+
+bool dg_spm_adds_space(const struct dg_spm *spm)
+{
+    return spm->normaliser.add_dummy_prefix;
+}
+
 size_t dg_spm_memory(const struct dg_spm *spm)
 {
     size_t n_nodes =

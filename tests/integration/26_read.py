@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: ISC
 """Models that read: import, and POST /v1/fill, /v1/classify, /v1/tag, /v1/answer, /v1/embed, with tiny random models
 (tests/data/enc). What they say is nonsense, and always the same."""
+import base64
 import json
 import math
 import os
 import shutil
+import struct
 import subprocess
 
 from harness import SOURCES, IntegrationTest, main
@@ -17,6 +19,25 @@ def tool(*arguments, text="", expect=0):
     done = subprocess.run([TOOL, *arguments], input=text.encode(), capture_output=True, timeout=60, check=False)
     assert done.returncode == expect, (arguments, done.returncode, done.stderr.decode())
     return done.stdout.decode(), done.stderr.decode()
+
+
+def field(number, data):
+    """A protocol buffer's bytes."""
+    length, out = len(data), bytes([number << 3 | 2])
+    while length >= 0x80:
+        out, length = out + bytes([length & 0x7F | 0x80]), length >> 7
+    return out + bytes([length]) + data
+
+
+def sentencepiece(tokenizer, first):
+    """The SentencePiece model behind a tokenizer.json: its pieces from `first` on, but for the mask, and its replacements."""
+    def piece(text, score, kind=b""):
+        return field(1, field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + kind)
+    steps = tokenizer["normalizer"].get("normalizers", [tokenizer["normalizer"]])
+    table = base64.b64decode(next(step["precompiled_charsmap"] for step in steps if step["type"] == "Precompiled"))
+    words = b"".join(piece(text, score) for text, score in tokenizer["model"]["vocab"][first:-1])
+    return (piece("<unk>", 0, b"\x18\x02") + piece("<s>", 0, b"\x18\x03") + piece("</s>", 0, b"\x18\x03") + words
+            + field(3, field(2, table)))
 
 
 class Read(IntegrationTest):
@@ -97,12 +118,31 @@ class Read(IntegrationTest):
         said = tool("inspect", os.path.join(self.directory, "models", "xlmr-words"))[0]
         self.assertIn("head: words", said)
 
-    def test_only_a_sentencepiece_model_is_not_enough(self):
+    def test_a_sentencepiece_model_alone_says_the_same(self):
+        folder = self.models("xlmr-words", "camembert-tags")
+        for name, first in (("xlmr-words", 4), ("camembert-tags", 7)):
+            source = os.path.join(self.directory, "alone", name)
+            shutil.copytree(os.path.join(SOURCES, "tests/data/enc", name), source)
+            with open(os.path.join(source, "tokenizer.json"), encoding="utf-8") as file:
+                tokenizer = json.load(file)
+            os.remove(os.path.join(source, "tokenizer.json"))
+            with open(os.path.join(source, "sentencepiece.bpe.model"), "wb") as file:
+                file.write(sentencepiece(tokenizer, first))
+            tool("import", source, os.path.join(folder, name + "-alone"))
+        server = self.start(f"--models-dir={folder}")
+        texts = ["The  little <mask> stands here.", SENTENCE + " <mask>", "\uff34he \u00e9t\u00e9\t<mask>\u2026 \U0001f642\U0001f642 "]
+        for task, name in (("fill", "xlmr-words"), ("tag", "camembert-tags")):
+            said = [self.ask(server, task, {"text": texts, "model": name + end})["results"] for end in ("", "-alone")]
+            self.assertEqual(said[0], said[1])
+
+    def test_where_a_sentencepiece_model_is_not_enough(self):
         source = os.path.join(self.directory, "source")
         shutil.copytree(os.path.join(SOURCES, "tests/data/enc/xlmr-words"), source)
         os.rename(os.path.join(source, "tokenizer.json"), os.path.join(source, "sentencepiece.bpe.model"))
+        self.assertIn("sentencepiece.bpe.model", tool("import", source, os.path.join(self.directory, "none"), expect=1)[1])
+        os.rename(os.path.join(source, "sentencepiece.bpe.model"), os.path.join(source, "spiece.model"))
         said = tool("import", source, os.path.join(self.directory, "none"), expect=1)[1]
-        self.assertIn("has sentencepiece.bpe.model, but no tokenizer.json", said)
+        self.assertIn("has spiece.model, but no tokenizer.json", said)
         self.assertIn("save_pretrained", said)
 
     def test_what_a_model_can_and_cannot(self):
