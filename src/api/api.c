@@ -109,6 +109,7 @@ void dg_api_stop(struct dg_api *api)
     if (!api)
         return;
     dg_api_stop_scoring(api);
+    dg_jobs_stop(&api->jobs); /* documents above all, which no connection takes with it and none can fetch any more */
     struct dg_bulk *bulk = api->bulk;
     api->bulk = NULL; /* first: what ends now may ask for more */
     dg_bulk_close(bulk);

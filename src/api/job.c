@@ -366,6 +366,12 @@ static void fail(struct dg_job *job, enum dg_err err, const struct dg_why *why)
     cancel_open(job);
 }
 
+void dg_jobs_stop(struct dg_jobs *jobs)
+{
+    for (struct dg_list *at = jobs->all.next; at != &jobs->all; at = at->next)
+        fail(DG_LIST_ITEM(at, struct dg_job, link), DG_ERR_CANCELLED, NULL);
+}
+
 static void on_delta(void *ctx, struct dg_span text)
 {
     struct dg_job_item *item = ctx;

@@ -90,6 +90,9 @@ void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock);
 /* Offers what waits for room once more, and ends jobs whose time is over. */
 void dg_jobs_turn(struct dg_jobs *jobs);
 
+/* The process ends: what is under way and what waits is cancelled, also what nobody waits for. The engine still tells the ends. */
+void dg_jobs_stop(struct dg_jobs *jobs);
+
 /* Frees jobs whose engine is gone and will not tell their end. */
 void dg_jobs_deinit(struct dg_jobs *jobs);
 

@@ -236,6 +236,33 @@ START_TEST(one_that_is_dropped_in_line_leaves_it)
 }
 END_TEST
 
+/* With nobody to drop it, as a document. */
+START_TEST(at_the_end_of_the_process_what_is_under_way_is_cancelled)
+{
+    struct owner owner = {.n_over = 0}, in_line = {.n_over = 0};
+    set_up();
+    struct dg_job *job = new_job(), *other = new_job();
+    atomic_store(&is_shut, true); /* it would take as long as it takes */
+    if (job && other && begin(job, &owner) == DG_OK) {
+        other->may_wait = true;
+        if (begin(other, &in_line) == DG_OK) {
+            dg_jobs_stop(&jobs);
+            ck_assert(!is_in_line());
+            open_gate();
+            serve(&owner, false);
+            ck_assert_int_eq(owner.err, DG_ERR_CANCELLED);
+            ck_assert_int_eq(owner.n_items, 0);
+            ck_assert_int_eq(in_line.n_items, 0);
+            ck_assert_uint_eq(dg_engine_poll(engine), 0);
+        }
+    } else {
+        dg_job_drop(job);
+        dg_job_drop(other);
+    }
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_start_without_room_is_refused_unless_it_may_wait)
 {
     struct owner refused = {.n_over = 0}, waiting = {.n_over = 0};
@@ -263,4 +290,5 @@ START_TEST(a_start_without_room_is_refused_unless_it_may_wait)
 END_TEST
 
 DG_UNIT_SLOW(a_job_that_has_begun_does_not_fail_because_others_are_busy, it_waits_no_longer_than_its_own_time,
-        one_that_is_dropped_in_line_leaves_it, a_start_without_room_is_refused_unless_it_may_wait)
+        one_that_is_dropped_in_line_leaves_it, at_the_end_of_the_process_what_is_under_way_is_cancelled,
+        a_start_without_room_is_refused_unless_it_may_wait)
