@@ -44,10 +44,21 @@ struct packer {
 static enum dg_packed_type type_of(const struct packer *packer, const struct dg_linear_weights *const *parts,
                                    size_t n)
 {
-    bool all_i8 = true;
-    for (size_t i = 0; i < n; i++)
-        all_i8 = all_i8 && parts[i]->weight.dtype == DG_DTYPE_I8;
-    return packer->type == DG_NET_I8 || (packer->type == DG_NET_AUTO && all_i8) ? DG_PACKED_I8 : DG_PACKED_F32;
+    const enum dg_dtype first = parts[0]->weight.dtype;
+    for (size_t i = 1; i < n && packer->type == DG_NET_AUTO; i++)
+        if (parts[i]->weight.dtype != first)
+            return DG_PACKED_F32;
+    switch (packer->type) {
+    case DG_NET_AUTO:
+        return first == DG_DTYPE_I8 ? DG_PACKED_I8 : first == DG_DTYPE_BF16 ? DG_PACKED_BF16 : DG_PACKED_F32;
+    case DG_NET_F32:
+        return DG_PACKED_F32;
+    case DG_NET_BF16:
+        return DG_PACKED_BF16;
+    case DG_NET_I8:
+        return DG_PACKED_I8;
+    }
+    return DG_PACKED_F32;
 }
 
 /* Carves a layer of N outputs and K inputs. `panel` 0: the kernels' own. */
@@ -56,13 +67,10 @@ static void carve_packed(struct packer *packer, struct dg_packed *packed, enum d
 {
     struct dg_net *net = packer->net;
     packed->type = type;
-    if (type == DG_PACKED_I8)
-        net->type = DG_PACKED_I8;
+    net->type = type > net->type ? type : net->type;
     packed->N = N;
     packed->K = K;
-    packed->panel = panel                        ? panel
-                    : packed->type == DG_PACKED_I8 ? net->kernels->panel_i8
-                                                 : net->kernels->panel;
+    packed->panel = panel ? panel : dg_kernels_panel(net->kernels, type);
     size_t data_bytes = 0, channel_bytes = 0;
     if (!dg_packed_sizes(packed, &data_bytes, &channel_bytes))
         packer->carve.overflow = true;
@@ -668,9 +676,9 @@ const struct dg_kernels *dg_net_kernels(const struct dg_net *net)
     return net->kernels;
 }
 
-bool dg_net_is_i8(const struct dg_net *net)
+enum dg_packed_type dg_net_type(const struct dg_net *net)
 {
-    return net->type == DG_PACKED_I8;
+    return net->type;
 }
 
 size_t dg_net_bytes(const struct dg_net *net)

@@ -64,8 +64,9 @@
 struct dg_net; /* opaque, immutable, shared */
 
 enum dg_net_type {
-    DG_NET_AUTO, /* each matrix: I8 where the model stores it so, else F32 (fused ones: I8 where all of them are) */
+    DG_NET_AUTO, /* each matrix: I8 or BF16 where the model stores it so, else F32 (fused ones: where all of them are) */
     DG_NET_F32,
+    DG_NET_BF16,
     DG_NET_I8,
 };
 
@@ -90,7 +91,9 @@ void dg_net_free(struct dg_net *net); /* NULL is fine */
 const struct dg_blueprint *dg_net_blueprint(const struct dg_net *net); /* borrowed until free */
 const struct dg_kernels *dg_net_kernels(const struct dg_net *net);
 
-bool dg_net_is_i8(const struct dg_net *net); /* one matrix or more is */
+/* The smallest type that one matrix or more has: I8, else BF16, else F32. */
+enum dg_packed_type dg_net_type(const struct dg_net *net);
+
 /* The operation that a blueprint's activation stands for. */
 enum dg_op_act dg_net_act(enum dg_activation activation);
 

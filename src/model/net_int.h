@@ -128,7 +128,7 @@ struct net_enc {
 struct dg_net {
     struct dg_blueprint bp;
     const struct dg_kernels *kernels;
-    enum dg_packed_type type; /* I8 where one matrix or more is */
+    enum dg_packed_type type; /* the matrices' whose products need the most scratch: I8 where one or more is */
     enum dg_op_act act;
 
     struct net_embedding source, target;

@@ -7,7 +7,8 @@
  * OpenBLAS) must agree with it within rounding. What every table promises beside that, to the bit:
  * the result of a row depends on that row and the weights alone. Not on how many rows are beside it,
  * where it stands among them, nor what the memory around it holds. Sums run in an order fixed by the
- * length of the row; products of a row with a weight run over k from 0 up, in one chain.
+ * length of the row; products of a row with a weight run over k from 0 up, in one chain. Weights of BF16 give the bits that
+ * the same numbers in F32 give (but for "blas", whose F32 products are a library's).
  *
  *     const struct dg_kernels *kernels;
  *     err = dg_kernels_default(&kernels, &why);   (DRAGOMAN_KERNELS, else the best of this CPU)
@@ -57,7 +58,8 @@ struct dg_relative {
 struct dg_kernels {
     const char *name;  /* "ref", "avx2", ... */
     size_t panel;      /* columns of one packed panel of F32 weights (packed.h) */
-    size_t panel_i8;   /* the same for I8 */
+    size_t panel_bf16; /* the same for BF16, */
+    size_t panel_i8;   /* and for I8 */
 
     /* out[m][n] = act(sum_k x[m][k] * w[n][k] + bias[n]) + residual[m][n]. `w` carries its bias; residual
      * may be NULL and may be `out` itself. `scratch`: dg_packed_scratch(w, M) bytes, 64-byte aligned. */
@@ -137,6 +139,12 @@ struct dg_kernels {
 };
 
 enum { DG_OPS_CHAINS = 10 }; /* enough to hide the latency, few enough for 16 registers */
+
+/* Columns of one panel of weights of a type. */
+static inline size_t dg_kernels_panel(const struct dg_kernels *kernels, enum dg_packed_type type)
+{
+    return type == DG_PACKED_I8 ? kernels->panel_i8 : type == DG_PACKED_BF16 ? kernels->panel_bf16 : kernels->panel;
+}
 
 /* The table called `name` ("ref", "avx2", "avx512", "neon", "neon-dot", "blas"). DG_ERR_NOT_FOUND for
  * an unknown name and DG_ERR_UNSUPPORTED for one that this CPU or build cannot run, with a sentence

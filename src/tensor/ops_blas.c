@@ -64,7 +64,7 @@ static void linear(float *out, size_t ld_out, const float *x, size_t ld_x, size_
                    const struct dg_packed *w, enum dg_op_act act, const float *residual,
                    size_t ld_residual, void *scratch)
 {
-    if (w->type == DG_PACKED_I8) {
+    if (w->type != DG_PACKED_F32) {
         others->linear(out, ld_out, x, ld_x, M, w, act, residual, ld_residual, scratch);
         return;
     }

@@ -91,6 +91,13 @@ static void columns_i8(float *out, size_t ld_out, size_t M, const struct dg_pack
         }
 }
 
+/* W[n][k]; BF16 rows have an even length. */
+static float weight(const struct dg_packed *w, size_t n, size_t k)
+{
+    return w->type == DG_PACKED_BF16 ? dg_convert_bf16(((const uint16_t *)w->data)[n * ((w->K + 1) & ~(size_t)1) + k])
+                                     : ((const float *)w->data)[n * w->K + k];
+}
+
 static void linear_columns(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
                            const struct dg_packed *w, enum dg_op_act act, const float *residual,
                            size_t ld_residual, void *scratch, size_t first, size_t end)
@@ -99,12 +106,11 @@ static void linear_columns(float *out, size_t ld_out, const float *x, size_t ld_
         columns_i8(out, ld_out, M, w, act, residual, ld_residual, scratch, first, end);
         return;
     }
-    const float *data = w->data; /* [N, K] */
     for (size_t m = 0; m < M; m++)
         for (size_t n = first; n < end; n++) {
             float y = 0.0f;
             for (size_t k = 0; k < w->K; k++)
-                y += x[m * ld_x + k] * data[n * w->K + k];
+                y += x[m * ld_x + k] * weight(w, n, k);
             y = apply(w->bias ? y + w->bias[n] : y, act);
             out[m * ld_out + n] = residual ? y + residual[m * ld_residual + n] : y;
         }
@@ -337,6 +343,7 @@ static float read_ref(const float *x, size_t n)
 const struct dg_kernels dg_kernels_ref = {
     .name = "ref",
     .panel = 1,
+    .panel_bf16 = 1,
     .panel_i8 = 1,
     .linear = dg_ops_linear_ref,
     .linear_begin = linear_begin,

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "tensor/convert.h"
+#include "tensor/narrow.h"
 #include "tensor/ops.h"
 
 #include <math.h>
@@ -16,16 +17,24 @@ static size_t round_up(size_t n, size_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
-/* K as stored: I8 goes in groups of four. */
+/* How numbers lie: so many consecutive k of a column side by side, and what one takes in bytes. In both narrow types
+ * a group is a 32-bit word. */
+static const struct {
+    size_t group, element;
+} forms[] = {[DG_PACKED_F32] = {1, 4}, [DG_PACKED_BF16] = {2, 2}, [DG_PACKED_I8] = {4, 1}};
+
+enum { GROUP_BYTES = 4 };
+
+/* K as stored: whole groups. */
 static size_t stored_k(const struct dg_packed *packed)
 {
-    return packed->type == DG_PACKED_I8 ? round_up(packed->K, 4) : packed->K;
+    return round_up(packed->K, forms[packed->type].group);
 }
 
 bool dg_packed_sizes(const struct dg_packed *packed, size_t *data_bytes, size_t *channel_bytes)
 {
     size_t channels = round_up(packed->N, packed->panel), count, bytes, channel;
-    const size_t element = packed->type == DG_PACKED_I8 ? 1 : sizeof(float);
+    const size_t element = forms[packed->type].element;
     if (channels < packed->N || !dg_mul(channels, stored_k(packed), &count) ||
         !dg_mul(count, element, &bytes) || !dg_add(bytes, 63, &bytes) ||
         !dg_mul(channels, sizeof(float), &channel) || !dg_add(channel, 63, &channel))
@@ -39,9 +48,8 @@ bool dg_packed_sizes(const struct dg_packed *packed, size_t *data_bytes, size_t 
 static size_t at(const struct dg_packed *packed, size_t n, size_t k)
 {
     const size_t panel = packed->panel, start = n / panel * panel * stored_k(packed), column = n % panel;
-    if (packed->type == DG_PACKED_I8)
-        return start + (k / 4) * panel * 4 + column * 4 + k % 4;
-    return start + k * panel + column;
+    const size_t group = forms[packed->type].group;
+    return start + (k / group) * panel * group + column * group + k % group;
 }
 
 static void put_f32(struct dg_packed *packed, size_t n, const float *row)
@@ -49,6 +57,22 @@ static void put_f32(struct dg_packed *packed, size_t n, const float *row)
     float *data = (float *)packed->data + at(packed, n, 0);
     for (size_t k = 0; k < packed->K; k++)
         data[k * packed->panel] = row[k];
+}
+
+static void put_bf16(struct dg_packed *packed, size_t n, const uint16_t *row)
+{
+    uint16_t *data = (uint16_t *)packed->data + at(packed, n, 0);
+    for (size_t k = 0; k < packed->K; k++)
+        data[k / 2 * packed->panel * 2 + k % 2] = row[k];
+}
+
+/* Rounds one row, the new numbers in place of the old, and puts it. */
+static void narrow_and_put(struct dg_packed *packed, size_t n, float *row)
+{
+    uint16_t *narrow = (uint16_t *)(void *)row; /* element k lies at or before its float: never ahead of reading */
+    for (size_t k = 0; k < packed->K; k++)
+        narrow[k] = dg_narrow_bf16(row[k]);
+    put_bf16(packed, n, narrow);
 }
 
 /* Puts a group of four; returns its sum. The format has no -128: it becomes -127. */
@@ -109,9 +133,15 @@ void dg_packed_put_rows(struct dg_packed *packed, size_t first, const struct dg_
             put_i8(packed, first + i, (const int8_t *)rows->data + i * K, rows->scale[i]);
             continue;
         }
+        if (packed->type == DG_PACKED_BF16 && rows->dtype == DG_DTYPE_BF16) {
+            put_bf16(packed, first + i, (const uint16_t *)rows->data + i * K);
+            continue;
+        }
         dg_convert_tensor(scratch, rows, i * K, K);
         if (packed->type == DG_PACKED_I8)
             quantize_and_put(packed, first + i, scratch);
+        else if (packed->type == DG_PACKED_BF16)
+            narrow_and_put(packed, first + i, scratch);
         else
             put_f32(packed, first + i, scratch);
     }
@@ -131,6 +161,12 @@ void dg_packed_row(const struct dg_packed *packed, size_t n, float *out)
             out[k] = data[k * packed->panel];
         return;
     }
+    if (packed->type == DG_PACKED_BF16) {
+        const uint16_t *data = (const uint16_t *)packed->data + at(packed, n, 0);
+        for (size_t k = 0; k < K; k++)
+            out[k] = dg_convert_bf16(data[k / 2 * packed->panel * 2 + k % 2]);
+        return;
+    }
     const int8_t *data = (const int8_t *)packed->data + at(packed, n, 0);
     const float scale = packed->scale[n];
     for (size_t k = 0; k < K; k++)
@@ -140,16 +176,12 @@ void dg_packed_row(const struct dg_packed *packed, size_t n, float *out)
 void dg_packed_copy_channel(struct dg_packed *to, size_t to_n, const struct dg_packed *from,
                             size_t from_n)
 {
-    if (from->type == DG_PACKED_F32) {
-        float *out = (float *)to->data + at(to, to_n, 0);
-        const float *in = (const float *)from->data + at(from, from_n, 0);
-        for (size_t k = 0; k < from->K; k++)
-            out[k * to->panel] = in[k * from->panel];
-    } else {
-        int8_t *out = (int8_t *)to->data + at(to, to_n, 0);
-        const int8_t *in = (const int8_t *)from->data + at(from, from_n, 0);
-        for (size_t k = 0; k < stored_k(from); k += 4)
-            memcpy(out + k * to->panel, in + k * from->panel, 4);
+    const size_t n_groups = stored_k(from) / forms[from->type].group, element = forms[from->type].element;
+    char *out = (char *)to->data + at(to, to_n, 0) * element;
+    const char *in = (const char *)from->data + at(from, from_n, 0) * element;
+    for (size_t i = 0; i < n_groups; i++)
+        memcpy(out + i * to->panel * GROUP_BYTES, in + i * from->panel * GROUP_BYTES, GROUP_BYTES);
+    if (from->type == DG_PACKED_I8) {
         to->scale[to_n] = from->scale[from_n];
         to->sum[to_n] = from->sum[from_n];
     }
@@ -159,7 +191,7 @@ void dg_packed_copy_channel(struct dg_packed *to, size_t to_n, const struct dg_p
 
 void dg_packed_clear_tail(struct dg_packed *packed)
 {
-    const size_t element = packed->type == DG_PACKED_I8 ? 1 : sizeof(float);
+    const size_t element = forms[packed->type].element;
     for (size_t n = packed->N; n < round_up(packed->N, packed->panel); n++) {
         for (size_t k = 0; k < stored_k(packed); k++)
             memset((char *)packed->data + at(packed, n, k) * element, 0, element);
@@ -176,6 +208,8 @@ size_t dg_packed_scratch(const struct dg_packed *packed, size_t M)
 {
     if (packed->type == DG_PACKED_F32)
         return round_up(DG_OPS_BLAS_ROWS_MAX * packed->K * sizeof(float), 64);
+    if (packed->type == DG_PACKED_BF16)
+        return 0;
     const size_t K = round_up(packed->K, 64); /* as ops.h lays it out */
     return DG_OPS_PRODUCT +
            round_up(M * (K * sizeof(int16_t) + sizeof(float) + sizeof(uint32_t) + K / 4 * sizeof(uint16_t)), 64);

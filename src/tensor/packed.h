@@ -6,11 +6,15 @@
  * W is [N, K] (one row an output channel). The channels are cut into panels of `panel` columns, and a
  * panel stores for each k its columns side by side, so that a product streams it front to back:
  *
- *     F32: data[(n / panel) * K * panel + k * panel + n % panel]
- *     I8:  data[(n / panel) * K4 * panel + (k / 4) * panel * 4 + (n % panel) * 4 + k % 4],  K4 = K up to 4
+ *     F32:  data[(n / panel) * K * panel + k * panel + n % panel]
+ *     BF16: data[(n / panel) * K2 * panel + (k / 2) * panel * 2 + (n % panel) * 2 + k % 2], K2 = K up to 2
+ *     I8:   data[(n / panel) * K4 * panel + (k / 4) * panel * 4 + (n % panel) * 4 + k % 4],  K4 = K up to 4
  *
  * The last panel is filled with zeros. panel == 1 (the reference) is plain row-major. Packing is exact:
  * a row can be read back (dg_packed_row), which is how a tied embedding is looked up without a second copy.
+ *
+ * BF16: the upper half of a float, so that a word of 32 bits, a pair of k, is two floats by a shift and a mask, and a
+ * product gives the bits of the F32 product over the same numbers.
  *
  * I8: weight = scale[n] * q, q in -127..127. An input row is quantised when it arrives: a = max|x| / 127,
  * xq = round-half-even(x / a) + 128 as an unsigned byte (128 is zero); then
@@ -30,7 +34,8 @@ struct dg_kernels;
 
 enum dg_packed_type {
     DG_PACKED_F32,
-    DG_PACKED_I8,
+    DG_PACKED_BF16,
+    DG_PACKED_I8, /* the last one: its products need the most scratch */
 };
 
 enum { DG_PACKED_K_MAX = 65536 }; /* 65536 * 255 * 127 < 2^31 */
@@ -50,8 +55,8 @@ struct dg_packed {
 bool dg_packed_sizes(const struct dg_packed *packed, size_t *data_bytes, size_t *channel_bytes);
 
 /* Puts rows [first, first + n) of the layer; `rows` is a tensor whose rows 0..n-1 they are ([n, K], or
- * a vector [n] for bias). F32 layers convert F16, BF16 and I8; I8 layers take I8 as it is and quantise
- * the others. `scratch` holds K floats. Rows never put must be put as zeros by the caller (memset the
+ * a vector [n] for bias). F32 layers convert F16, BF16 and I8; BF16 and I8 layers take their own as it is; the
+ * others are rounded, or quantised. `scratch` holds K floats. Rows never put must be put as zeros by the caller (memset the
  * data first). */
 void dg_packed_put_rows(struct dg_packed *packed, size_t first, const struct dg_tensor *rows,
                         float *scratch);
@@ -67,8 +72,8 @@ void dg_packed_copy_channel(struct dg_packed *to, size_t to_n, const struct dg_p
 /* Zeros in the columns of the last panel that no channel uses. */
 void dg_packed_clear_tail(struct dg_packed *packed);
 
-/* Bytes that a product with M rows needs as scratch, a multiple of 64: the quantised input for I8, a
- * whole tile of rows for a BLAS. */
+/* Bytes that a product with M rows needs as scratch, a multiple of 64: the quantised input for I8, a whole tile of rows
+ * for a BLAS, nothing for BF16. */
 size_t dg_packed_scratch(const struct dg_packed *packed, size_t M);
 
 #endif

@@ -41,7 +41,7 @@ struct bench {
     bool limits, shortlist, pin;
 };
 
-static const char *const type_words[] = {"auto", "f32", "i8", NULL};
+static const char *const type_words[] = {"auto", "f32", "bf16", "i8", NULL};
 
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct bench, help),
@@ -517,12 +517,13 @@ static void print_share(const struct result *result, const struct dg_limits *lim
     char key[1024];
     const struct bench_case *what = &result->what;
     const struct work work = work_of_token(what);
-    const bool is_i8 = dg_net_is_i8(what->net);
+    const enum dg_packed_type type = dg_net_type(what->net);
+    static const double element_bytes[] = {[DG_PACKED_F32] = 4, [DG_PACKED_BF16] = 2, [DG_PACKED_I8] = 1};
     const double words = (double)what->beam * work.row, all = work.source + words;
     if (all <= 0 || what->lex) /* how many words a shortlist spares is not counted */
         return;
-    const double arithmetic = 0.5e9 * (is_i8 ? limits->i8_gops : limits->f32_gflops);
-    const double bytes = work.row * (is_i8 ? sizeof(int8_t) : sizeof(float));
+    const double arithmetic = 0.5e9 * (type == DG_PACKED_I8 ? limits->i8_gops : limits->f32_gflops);
+    const double bytes = work.row * element_bytes[type];
     const double reading = bytes > 0 ? bytes / bandwidth(limits, bytes) / (double)what->batch : 0;
     const double step = words / arithmetic > reading ? words / arithmetic : reading;
     print_key(key, sizeof key, what);
@@ -547,7 +548,7 @@ static enum dg_err print_limits(const struct results *results)
 
 static enum dg_err make_net(const struct bench *flags, struct dg_net **net, struct dg_why *why)
 {
-    static const enum dg_net_type types[] = {DG_NET_AUTO, DG_NET_F32, DG_NET_I8};
+    static const enum dg_net_type types[] = {DG_NET_AUTO, DG_NET_F32, DG_NET_BF16, DG_NET_I8};
     struct dg_net_opts opts = {.type = types[flags->type]};
     if (*flags->random) {
         struct dg_blueprint bp;

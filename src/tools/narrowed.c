@@ -74,7 +74,7 @@ static bool put_row(struct narrowed_item *item, size_t row, const float *values,
     }
     for (size_t i = 0; i < n; i++) {
         halves[i] = item->as.dtype == DG_DTYPE_F16 ? dg_narrow_f16(values[i]) : dg_narrow_bf16(values[i]);
-        if (item->as.dtype == DG_DTYPE_F16 && (halves[i] & 0x7fff) == 0x7c00)
+        if ((halves[i] & 0x7fff) == (item->as.dtype == DG_DTYPE_F16 ? 0x7c00 : 0x7f80))
             return false;
     }
     return true;

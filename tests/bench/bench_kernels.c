@@ -44,7 +44,7 @@ static void fill(float *x, size_t n)
 static struct dg_packed pack(const struct dg_kernels *kernels, enum dg_packed_type type, size_t N, size_t K)
 {
     struct dg_packed w = {.type = type, .N = N, .K = K,
-                          .panel = type == DG_PACKED_I8 ? kernels->panel_i8 : kernels->panel};
+                          .panel = dg_kernels_panel(kernels, type)};
     size_t data_bytes, channel_bytes;
     if (!dg_packed_sizes(&w, &data_bytes, &channel_bytes))
         abort();
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
                 if (argc > 2 && (size_t)strtoul(argv[2], NULL, 10) != shapes[s][0])
                     continue;
                 struct dg_packed w = pack(tables[t], (enum dg_packed_type)type, shapes[s][0], shapes[s][1]);
-                printf("%-7s %-3s N %5zu K %4zu:", tables[t]->name, type == DG_PACKED_I8 ? "i8" : "f32", w.N,
+                printf("%-7s %-4s N %5zu K %4zu:", tables[t]->name, (const char *[]){"f32", "bf16", "i8"}[type], w.N,
                        w.K);
                 for (size_t m = 0; m < sizeof rows / sizeof *rows; m++)
                     printf("  M %zu: %.0f", rows[m], measure(tables[t], &w, rows[m]));

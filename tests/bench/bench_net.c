@@ -104,7 +104,9 @@ int main(int argc, char **argv)
         return 2;
     }
     must(dg_net_random_shape(&bp, shape, &why), &why);
-    const struct dg_net_opts opts = {.type = strcmp(type, "i8") == 0 ? DG_NET_I8 : DG_NET_F32};
+    const struct dg_net_opts opts = {.type = strcmp(type, "i8") == 0     ? DG_NET_I8
+                                                : strcmp(type, "bf16") == 0 ? DG_NET_BF16
+                                                                            : DG_NET_F32};
     must(dg_net_random(&net, &bp, &opts, 1, &why), &why);
     const struct dg_net_limits limits = {.slots = batch, .lanes = lanes, .rows = batch * lanes,
                                          .source_len = source, .target_len = length};

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: ISC
 """All of bench as one table in Markdown: shapes x types x batch x beam x threads.
 
-    tests/bench/suite.py ./dragoman [--shapes base,student,student-ssru] [--types f32,i8] [--batch 1,8,32] [--beam 1,4]
+    tests/bench/suite.py ./dragoman [--shapes base,student,student-ssru] [--types f32,bf16,i8] [--batch 1,8,32] [--beam 1,4]
                          [--threads 1,2] [--time 2s] [--save FILE] [--compare FILE]
 
 A column is a combination of beam and batch, a row a shape, a type and a number of threads. A cell is the target tokens for
@@ -16,7 +16,7 @@ import subprocess
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    for name, value in (("shapes", "base,student,student-ssru"), ("types", "f32,i8"), ("batch", "1,8,32"), ("beam", "1,4"),
+    for name, value in (("shapes", "base,student,student-ssru"), ("types", "f32,bf16,i8"), ("batch", "1,8,32"), ("beam", "1,4"),
                         ("threads", "1"), ("time", "2s"), ("save", ""), ("compare", "")):
         parser.add_argument("--" + name, default=value)
     parser.add_argument("--wall", action="store_true")

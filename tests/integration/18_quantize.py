@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: ISC
-"""dragoman quantize over the embedded model in F16: what it writes, what it says, what it keeps."""
+"""dragoman quantize over the embedded model in F16: what it writes, what it says, what it keeps, and that it is served."""
+import json
 import os
 import subprocess
 import tempfile
 import unittest
+
+from harness import IntegrationTest, main
 
 SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
 PROGRAM = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
@@ -65,6 +68,22 @@ class Quantize(unittest.TestCase):
         self.assertEqual(kept, fused | {"model.shared.weight"})
         self.assertEqual(self.translate(self.out), b"The black cat is sleeping.\n")
 
+    def test_bf16_costs_next_to_nothing_and_stays_so_in_memory(self):
+        lines = lines_of(run("quantize", "--type", "bf16", self.wide, self.out, "--score", self.pairs(True), "--beam", "1"))
+        for line in lines:
+            if "tensor" in line:
+                self.assertEqual(line["type"], "BF16" if "x" in line["shape"] else "F16", line)
+                self.assertLess(float(line["relative_error"]), 0.005, line)
+        score = next(line for line in lines if line.get("line") == "score")
+        self.assertLess(abs(float(score["loss_after"]) - float(score["loss_before"])), 0.05)
+        self.assertEqual(self.translate(self.out), b"The black cat is sleeping.\n")
+        self.assertLess(self.weights_mib(self.out), 0.55 * self.weights_mib(self.wide))
+
+    def weights_mib(self, model):
+        done = run("bench", "--model", model, "--batch", "1", "--beam", "1", "--time", "1ms", "--source-len", "4",
+                   "--target-len", "4")
+        return float(next(line["weights_mib"] for line in lines_of(done) if line.get("case") == "load"))
+
     def test_other_types_and_i8_again(self):
         for kind in ("f16", "bf16"):
             self.assertEqual(run("quantize", "--type", kind, self.wide, self.out + kind).returncode, 0)
@@ -98,5 +117,16 @@ class Quantize(unittest.TestCase):
         self.assertFalse(os.path.exists(self.out))
 
 
+class Served(IntegrationTest):
+    def test_the_daemon_serves_bf16(self):
+        wide, narrow = (os.path.join(self.directory, name) for name in ("wide", "narrow"))
+        run("import", "--type", "f16", MODEL, wide)
+        run("quantize", "--type", "bf16", wide, narrow)
+        server = self.start(conf=f"[model fr-en]\npath = {narrow}\n")
+        status, _, body = server.request("POST", "/v1/translate", json.dumps({"text": "Le chat noir dort.", "target": "en"}))
+        self.assertEqual(status, 200, body)
+        self.assertEqual(json.loads(body)["translations"][0]["text"], "The black cat is sleeping.")
+
+
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

@@ -5,6 +5,8 @@
  * tails of every length, unaligned rows, wide strides, extreme values; and the promise that a row's
  * bits depend on nothing but the row. */
 #include "base/mem.h"
+#include "tensor/convert.h"
+#include "tensor/narrow.h"
 #include "tensor/ops.h"
 #include "unit.h"
 
@@ -54,7 +56,7 @@ static struct dg_packed pack(const struct dg_kernels *kernels, enum dg_packed_ty
                              const float *rows, const float *bias)
 {
     struct dg_packed w = {.type = type, .N = N, .K = K,
-                          .panel = type == DG_PACKED_I8 ? kernels->panel_i8 : kernels->panel};
+                          .panel = dg_kernels_panel(kernels, type)};
     size_t data_bytes, channel_bytes;
     float *scratch = floats(K);
     const struct dg_tensor matrix = {.data = rows, .shape = {N, K, 1, 1}, .rank = 2, .dtype = DG_DTYPE_F32};
@@ -167,6 +169,40 @@ START_TEST(plain_rows_agree_dense_and_sparse)
                                                    .act = M % 3 ? DG_OP_NONE : DG_OP_RELU, .has_bias = M % 2,
                                                    .has_residual = M % 4 > 1, .in_place = M % 5 == 0});
     check_linear(&(struct linear_case){.M = 3, .N = 70, .K = 400, .zeros = 0.95f, .act = DG_OP_GELU_ERF, .has_residual = true});
+}
+END_TEST
+
+/* BF16 weights give the bits that F32 weights of their values give, where products of both are the table's own. */
+START_TEST(bf16_weights_are_floats_in_less_room)
+{
+    setup();
+    static const size_t sizes[][2] = {{1, 1}, {24, 2}, {48, 63}, {65, 64}, {97, 131}, {300, 258}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t N = sizes[s][0], K = sizes[s][1];
+        float *rows = floats(N * K), *bias = floats(N);
+        for (size_t i = 0; i < N * K; i++)
+            rows[i] = dg_convert_bf16(dg_narrow_bf16(rows[i] * (i % 7 ? 1.0f : 1e-20f)));
+        for (size_t M = 1; M <= 14; M++) {
+            const struct linear_case c = {.M = M, .N = N, .K = K, .act = M % 2 ? DG_OP_NONE : DG_OP_GELU_ERF,
+                                          .has_bias = M % 3 > 0, .has_residual = M % 4 > 1};
+            float *x = floats(M * (K + 3)), *residual = floats(M * (N + 5));
+            for (size_t t = 0; t < n_tables; t++) {
+                if (strcmp(tables[t]->name, "blas") == 0)
+                    continue;
+                float *exact = run_linear(tables[t], DG_PACKED_F32, &c, x, rows, bias, residual);
+                float *out = run_linear(tables[t], DG_PACKED_BF16, &c, x, rows, bias, residual);
+                for (size_t m = 0; m < M; m++)
+                    ck_assert_msg(memcmp(out + m * (N + 5), exact + m * (N + 5), N * sizeof *out) == 0,
+                                  "%s: row %zu of %zu differs, N %zu, K %zu", tables[t]->name, m, M, N, K);
+                dg_free(exact);
+                dg_free(out);
+            }
+            dg_free(x);
+            dg_free(residual);
+        }
+        dg_free(rows);
+        dg_free(bias);
+    }
 }
 END_TEST
 
@@ -506,7 +542,8 @@ START_TEST(the_best_of_a_vocabulary_are_found_in_one_pass)
 }
 END_TEST
 
-DG_UNIT_SLOW(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse, a_product_may_be_computed_a_few_columns_at_a_time,
+DG_UNIT_SLOW(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse, bf16_weights_are_floats_in_less_room,
+             a_product_may_be_computed_a_few_columns_at_a_time,
              a_row_does_not_depend_on_its_neighbours,
              quantised_bytes_are_equal_to_the_bit, rows_agree_for_every_length,
              activations_agree_over_their_whole_range, halves_keep_to_their_range,

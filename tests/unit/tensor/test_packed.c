@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "tensor/convert.h"
+#include "tensor/narrow.h"
 #include "unit.h"
 
 #include <math.h>
@@ -46,10 +47,12 @@ START_TEST(rows_come_back_as_they_went_in)
             dg_packed_put_rows(&w, 0, &upper, scratch);
             for (size_t n = 0; n < N; n++) {
                 dg_packed_row(&w, n, out);
-                for (size_t k = 0; k < K; k++)
-                    ck_assert(type == DG_PACKED_F32
-                                  ? out[k] == rows[n * K + k]
-                                  : fabsf(out[k] - rows[n * K + k]) <= w.scale[n] * 0.5001f);
+                for (size_t k = 0; k < K; k++) {
+                    const float value = rows[n * K + k];
+                    ck_assert(type == DG_PACKED_F32    ? out[k] == value
+                              : type == DG_PACKED_BF16 ? out[k] == dg_convert_bf16(dg_narrow_bf16(value))
+                                                       : fabsf(out[k] - value) <= w.scale[n] * 0.5001f);
+                }
             }
             discard(&w);
         }
@@ -100,10 +103,38 @@ START_TEST(stored_bytes_and_scales_are_taken_as_they_are)
             int32_t sum = 0;
             dg_packed_row(&w, n, out);
             for (size_t k = 0; k < K; k++) {
-                ck_assert(out[k] == scale[n] * (float)bytes[n * K + k]);
+                const float value = scale[n] * (float)bytes[n * K + k];
+                ck_assert(out[k] == (type == DG_PACKED_BF16 ? dg_convert_bf16(dg_narrow_bf16(value)) : value));
                 sum += bytes[n * K + k];
             }
-            ck_assert(type == DG_PACKED_F32 || w.sum[n] == sum);
+            ck_assert(type != DG_PACKED_I8 || w.sum[n] == sum);
+        }
+        discard(&w);
+    }
+}
+END_TEST
+
+/* Also with an odd number of inputs, whose last pair is filled with a zero. */
+START_TEST(stored_bf16_are_taken_as_they_are)
+{
+    static const size_t panels[] = {1, 8};
+    uint16_t rows[N * (K - 1)];
+    float out[K], scratch[K];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        rows[i] = (uint16_t)(i * 331); /* subnormals, infinities and NaN among them */
+    const struct dg_tensor t = {.data = rows, .shape = {N, K - 1, 1, 1}, .rank = 2, .dtype = DG_DTYPE_BF16};
+    for (size_t p = 0; p < 2; p++) {
+        struct dg_packed w = make(DG_PACKED_BF16, panels[p]);
+        w.K = K - 1;
+        dg_packed_put_rows(&w, 0, &t, scratch);
+        for (size_t n = 0; n < N; n++) {
+            dg_packed_row(&w, n, out);
+            for (size_t k = 0; k < w.K; k++) {
+                const float value = dg_convert_bf16(rows[n * w.K + k]);
+                ck_assert_mem_eq(&out[k], &value, sizeof value);
+            }
+            const size_t panel = panels[p], last = n / panel * panel * K + (K - 2) * panel + n % panel * 2 + 1;
+            ck_assert_uint_eq(((const uint16_t *)w.data)[last], 0);
         }
         discard(&w);
     }
@@ -170,4 +201,5 @@ START_TEST(halves_widen_exactly)
 END_TEST
 
 DG_UNIT(rows_come_back_as_they_went_in, the_byte_that_has_no_opposite_is_taken_as_its_neighbour,
-        stored_bytes_and_scales_are_taken_as_they_are, channels_can_be_gathered, absurd_sizes_are_refused, halves_widen_exactly)
+        stored_bytes_and_scales_are_taken_as_they_are, stored_bf16_are_taken_as_they_are, channels_can_be_gathered,
+        absurd_sizes_are_refused, halves_widen_exactly)
