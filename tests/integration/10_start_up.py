@@ -387,6 +387,7 @@ class UnderSystemd(IntegrationTest):
                      "the configuration is read")
         asked = json.dumps({"text": "Merci.", "target": "zz"})
         wait_for(lambda: server.request("POST", "/v1/translate", asked)[0] == 200, "the last models are served")
+        wait_for(lambda: told[-1] == "READY", "the word that all is done")
         server.signal(signal.SIGTERM)
         self.assertEqual(server.wait(), 0)
         listener.join(PATIENCE_S)
