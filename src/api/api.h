@@ -58,7 +58,7 @@ void dg_api_set_access(struct dg_api *api, struct dg_access *access);
 /* Who does what would hold the loop: one thread, borrowed; NULL once it is closed, since documents may end behind that. */
 void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads);
 
-/* The same for what takes milliseconds: to read large bodies, to find languages. Where there is none, the loop does it. */
+/* The same for what takes milliseconds: to read large bodies, to find languages; several threads. Where there is none, the loop does it. */
 void dg_api_set_readers(struct dg_api *api, struct dg_offload *readers);
 
 /* Where bulk jobs are kept; without this there are none. After the engine is set. */

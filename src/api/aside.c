@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+/* What waits to be read takes memory, and whoever sends it waits: 2 threads read about 100 MB a second. */
+enum { WAITING_BYTES = 256 << 20 };
 enum { MUCH = 64 * 1024 /* bytes of JSON: about 1 ms */, MUCH_WRITTEN = 256 * 1024, ANSWER_MAX = 512 << 20 };
 
 struct reading {
@@ -40,13 +42,15 @@ static void on_done(struct dg_task *task)
 static enum dg_err put_aside(const struct dg_api *api, struct dg_span bytes, dg_aside_read_fn read, dg_aside_done_fn done,
                              void *work)
 {
+    if (dg_offload_in_line(api->readers) > WAITING_BYTES)
+        return DG_ERR_LIMIT;
     struct reading *reading = dg_try_malloc(sizeof *reading + bytes.len);
     if (!reading)
         return DG_ERR_NOMEM;
     *reading = (struct reading){.api = api, .read = read, .done = done, .work = work, .len = bytes.len,
                                 .failure = {.status = 500}};
     memcpy(reading->bytes, bytes.ptr, bytes.len);
-    enum dg_err err = dg_offload_submit(api->readers, &reading->task, run, on_done);
+    enum dg_err err = dg_offload_submit_sized(api->readers, &reading->task, bytes.len, run, on_done);
     if (err)
         dg_free(reading);
     return err;
@@ -94,14 +98,14 @@ static void on_written(struct dg_task *task)
 }
 
 /* False: it has to be written here. What was worked out is not thrown away for want of room there. */
-static bool is_written_aside(const struct dg_api *api, dg_aside_write_fn write, dg_aside_wrote_fn wrote, void *work)
+static bool is_written_aside(const struct dg_api *api, size_t size, dg_aside_write_fn write, dg_aside_wrote_fn wrote, void *work)
 {
     struct writing *writing = dg_try_calloc(1, sizeof *writing);
     if (!writing)
         return false;
     *writing = (struct writing){.write = write, .wrote = wrote, .work = work};
     dg_buf_init(&writing->answer, ANSWER_MAX);
-    if (dg_offload_submit(api->readers, &writing->task, run_write, on_written) == DG_OK)
+    if (dg_offload_submit_sized(api->readers, &writing->task, size, run_write, on_written) == DG_OK)
         return true;
     dg_free(writing);
     return false;
@@ -109,7 +113,7 @@ static bool is_written_aside(const struct dg_api *api, dg_aside_write_fn write, 
 
 bool dg_aside_write(const struct dg_api *api, size_t size, dg_aside_write_fn write, dg_aside_wrote_fn wrote, void *work)
 {
-    if (size >= MUCH_WRITTEN && api->readers && is_written_aside(api, write, wrote, work))
+    if (size >= MUCH_WRITTEN && api->readers && is_written_aside(api, size, write, wrote, work))
         return true;
     struct dg_buf answer;
     dg_buf_init(&answer, ANSWER_MAX);

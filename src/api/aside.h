@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reading what a client sent, and writing what it gets: much of it on a thread beside the loop, since to parse 2 MB of
+/* Reading what a client sent, and writing what it gets: much of it on threads beside the loop, since to parse 2 MB of
  * JSON takes 40 ms.
  *
  *     static const struct dg_aside_fns fns = {.read = read, .go_on = go_on, .drop = drop};
@@ -12,7 +12,9 @@
  *
  *     dg_aside_write(api, size, write, wrote, job)              an answer of about so many bytes
  *
- * What is much is read and written in the order in which it came. Loop's thread, but for `read` and `write` of much. */
+ * Of what is much, the shortest is read and written first, and now and then the oldest; what one socket or request has to say
+ * stays in order because the next is looked at when this one is done. Loop's thread, but for `read` and `write` of much: there are
+ * several threads, none of which has an order to another. */
 #ifndef DG_API_ASIDE_H
 #define DG_API_ASIDE_H
 

@@ -127,7 +127,7 @@ static void on_passed(void *owner, const struct dg_failure *refusal)
     }
     for (size_t i = 0; i < work->n; i++)
         n_bytes += work->texts[i].len;
-    if (n_bytes >= MUCH && readers && dg_offload_submit(readers, &work->task, run, on_done) == DG_OK) {
+    if (n_bytes >= MUCH && readers && dg_offload_submit_sized(readers, &work->task, n_bytes, run, on_done) == DG_OK) {
         work->call->work = work;
         work->call->on_gone = on_gone_meanwhile;
         return;

@@ -44,7 +44,8 @@ enum {
     SECOND_MS = 1000,
     MINUTE_MS = 60 * 1000,
     WAITING_MAX = 64,  /* requests that wait for the thread beside the loop, */
-    READINGS_MAX = 1024 /* and for the one that reads and writes what is large */
+    READINGS_MAX = 1024, /* and for those that read and write what is large, */
+    READERS = 2 /* of which one slow thing does not hold up everything */
 };
 
 /* Everything that the process holds; one, on main's stack. The loop's thread. */
@@ -398,7 +399,7 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     opts.ops_loopback = options->ops_loopback;
     const struct dg_pool_opts threads = {.n_threads = 1, .max_jobs = WAITING_MAX, .name = "offload"};
     enum dg_err err = dg_offload_open(&d->loop, &threads, why, &d->threads);
-    const struct dg_pool_opts readers = {.n_threads = 1, .max_jobs = READINGS_MAX, .name = "reader"};
+    const struct dg_pool_opts readers = {.n_threads = READERS, .max_jobs = READINGS_MAX, .name = "reader"};
     if (!err)
         err = dg_offload_open(&d->loop, &readers, why, &d->readers);
     if (!err)
