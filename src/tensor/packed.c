@@ -66,13 +66,11 @@ static void put_bf16(struct dg_packed *packed, size_t n, const uint16_t *row)
         data[k / 2 * packed->panel * 2 + k % 2] = row[k];
 }
 
-/* Rounds one row, the new numbers in place of the old, and puts it. */
-static void narrow_and_put(struct dg_packed *packed, size_t n, float *row)
+static void narrow_and_put(struct dg_packed *packed, size_t n, const float *row)
 {
-    uint16_t *narrow = (uint16_t *)(void *)row; /* element k lies at or before its float: never ahead of reading */
+    uint16_t *data = (uint16_t *)packed->data + at(packed, n, 0);
     for (size_t k = 0; k < packed->K; k++)
-        narrow[k] = dg_narrow_bf16(row[k]);
-    put_bf16(packed, n, narrow);
+        data[k / 2 * packed->panel * 2 + k % 2] = dg_narrow_bf16(row[k]);
 }
 
 /* Puts a group of four; returns its sum. The format has no -128: it becomes -127. */
