@@ -91,11 +91,20 @@ static void columns_i8(float *out, size_t ld_out, size_t M, const struct dg_pack
         }
 }
 
-/* W[n][k]; BF16 rows have an even length. */
-static float weight(const struct dg_packed *w, size_t n, size_t k)
+static float dot_f32(const float *x, const float *w, size_t K)
 {
-    return w->type == DG_PACKED_BF16 ? dg_convert_bf16(((const uint16_t *)w->data)[n * ((w->K + 1) & ~(size_t)1) + k])
-                                     : ((const float *)w->data)[n * w->K + k];
+    float y = 0.0f;
+    for (size_t k = 0; k < K; k++)
+        y += x[k] * w[k];
+    return y;
+}
+
+static float dot_bf16(const float *x, const uint16_t *w, size_t K)
+{
+    float y = 0.0f;
+    for (size_t k = 0; k < K; k++)
+        y += x[k] * dg_convert_bf16(w[k]);
+    return y;
 }
 
 static void linear_columns(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
@@ -106,11 +115,12 @@ static void linear_columns(float *out, size_t ld_out, const float *x, size_t ld_
         columns_i8(out, ld_out, M, w, act, residual, ld_residual, scratch, first, end);
         return;
     }
+    const bool is_bf16 = w->type == DG_PACKED_BF16;
+    const size_t K = w->K, ld_w = is_bf16 ? (K + 1) / 2 * 2 : K;
     for (size_t m = 0; m < M; m++)
         for (size_t n = first; n < end; n++) {
-            float y = 0.0f;
-            for (size_t k = 0; k < w->K; k++)
-                y += x[m * ld_x + k] * weight(w, n, k);
+            float y = is_bf16 ? dot_bf16(x + m * ld_x, (const uint16_t *)w->data + n * ld_w, K)
+                              : dot_f32(x + m * ld_x, (const float *)w->data + n * ld_w, K);
             y = apply(w->bias ? y + w->bias[n] : y, act);
             out[m * ld_out + n] = residual ? y + residual[m * ld_residual + n] : y;
         }
