@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WINDOW = 64, TURN_BYTES = 2048, TURN_TEXTS = 1, TURN_JOBS = 16 /* from the line */, JSON_MAX = 256 << 20 };
+enum { WINDOW = 64, TURN_BYTES = 2048, TURN_TEXTS = 1, TURN_JOBS = 16 /* from the line */, AGAIN_MS = 20, JSON_MAX = 256 << 20 };
 
 enum dg_err dg_job_new(struct dg_engine *engine, struct dg_jobs *jobs, size_t arena_max, struct dg_job **job)
 {
@@ -60,6 +60,7 @@ void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock)
     dg_list_init(&jobs->all);
     dg_list_init(&jobs->waiting);
     jobs->clock = clock;
+    jobs->again_ns = 0;
 }
 
 void dg_jobs_deinit(struct dg_jobs *jobs)
@@ -551,9 +552,13 @@ void dg_jobs_turn(struct dg_jobs *jobs)
 {
     struct dg_list *at;
     end_late(jobs);
+    if (dg_list_is_empty(&jobs->waiting) || dg_clock_now(jobs->clock) < jobs->again_ns)
+        return;
     for (int n = 0; n < TURN_JOBS && (at = dg_list_pop_first(&jobs->waiting)); n++) {
-        if (go_on(DG_LIST_ITEM(at, struct dg_job, waits)))
-            break;
+        if (!go_on(DG_LIST_ITEM(at, struct dg_job, waits)))
+            continue;
+        jobs->again_ns = dg_clock_now(jobs->clock) + AGAIN_MS * DG_CLOCK_MS;
+        break;
     }
 }
 

@@ -30,6 +30,7 @@ struct dg_jobs {
     struct dg_list all;     /* that the engine has not let go of */
     struct dg_list waiting; /* for room in the engine, in the order in which they were refused it */
     const struct dg_clock *clock; /* borrowed */
+    uint64_t again_ns;      /* when the line is looked at again: to offer a long text takes time, and many turns come while all is full */
 };
 
 struct dg_job_item {
