@@ -146,7 +146,7 @@ static const struct row {
     {"top", TASK(FILL), INT, 1, DG_SAID_BEST_MAX, 5, NULL},
     {"top", TASK(CLASSIFY), INT, 1, DG_SAID_LABELS_MAX, 0, NULL},
     {"top", TASK(ANSWER), INT, 1, DG_SAID_ANSWERS_MAX, 1, NULL},
-    {"threshold", TASK(CLASSIFY), SHARE, 0, PARTS, 0, NULL},
+    {"threshold", TASK(CLASSIFY) | TASK(TAG), SHARE, 0, PARTS, 0, NULL},
     {"max_tokens", TASK(ANSWER), INT, 1, DG_ANSWER_LEN_MAX, 30, NULL},
     {"pooling", TASK(EMBED), CHOICE, 0, 0, 0, poolings},
     {"normalize", TASK(EMBED), BOOL, 0, 0, 1, NULL},

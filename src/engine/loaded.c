@@ -215,9 +215,10 @@ static enum dg_err read_test(const struct dg_loaded *loaded, const char *path, s
         .sentences = 1, .rows = 1, .source_max = 4, .target_max = 1, .batch_tokens = 4};
     const bool is_enc = bp->family == DG_FAMILY_ENC;
     const int32_t ids[] = {is_enc ? loaded->marks.cls : 0, is_enc ? loaded->marks.sep : 0};
-    struct dg_read read = {.kind = !is_enc || tells_labels(bp) || bp->enc.head == DG_HEAD_SPANS ? DG_READ_LABELS
-                                   : bp->enc.head == DG_HEAD_WORDS                             ? DG_READ_WORDS
-                                                                                               : DG_READ_STATE,
+    struct dg_read read = {.kind = !is_enc                           ? DG_READ_LABELS
+                                   : bp->enc.head == DG_HEAD_NONE  ? DG_READ_STATE
+                                   : bp->enc.head == DG_HEAD_WORDS ? DG_READ_WORDS
+                                                                   : DG_READ_LABELS,
                            .at = places, .n_at = 1, .n_best = 1};
     const size_t n = dg_read_size(bp, &read, 2);
     struct dg_decoder *decoder = NULL;

@@ -43,7 +43,7 @@ struct dg_engine_read {
     const struct dg_engine_item *items; /* [n_items] copied */
     size_t n_items;
     size_t n_best;      /* words of a place, labels of a text (0: all), answers; at most DG_SAID_BEST_MAX, _ANSWERS_MAX */
-    float threshold;    /* CLASSIFY: labels with less are not told; 0: all are */
+    float threshold;    /* CLASSIFY, TAG: labels and entities with less are not told; 0: all are */
     size_t answer_len;  /* tokens of an answer, at most DG_ANSWER_LEN_MAX; 0: 30 */
     bool first;         /* EMBED: the first token's state; otherwise the mean of all */
     bool as_it_is;      /* EMBED: not divided by its length */
@@ -73,9 +73,9 @@ struct dg_said_label {
 };
 
 struct dg_said_entity {
-    struct dg_span label; /* without its B- or I- */
+    struct dg_span label; /* without its B- or I-; "replaced" of a model that tells words that stand in others' places */
     size_t at, len;       /* bytes of the text */
-    float score;          /* mean of its words' probabilities */
+    float score;          /* mean of its words' probabilities; of a replaced word the greatest of its tokens' */
 };
 
 struct dg_said_answer {

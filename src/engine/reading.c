@@ -82,6 +82,8 @@ bool dg_reading_fits(const struct dg_blueprint *bp, enum dg_read_task task)
     static const enum dg_head heads[] = {DG_HEAD_WORDS, DG_HEAD_POOLED, DG_HEAD_TOKENS, DG_HEAD_SPANS};
     if (bp->family != DG_FAMILY_ENC)
         return dg_blueprint_is_reader(bp) && task == DG_TASK_CLASSIFY;
+    if (bp->enc.head == DG_HEAD_REPLACED && task == DG_TASK_TAG)
+        return true;
     return task == DG_TASK_EMBED || (task < DG_TASK_EMBED && bp->enc.head == heads[task]);
 }
 
@@ -416,7 +418,7 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item, struct d
         window->item = item;
         *read = (struct dg_read){.kind = kind_of(r->asked.task), .first = r->asked.first, .at = item->at,
                                  .n_at = g->n_places, .n_best = r->asked.n_best};
-        read->probabilities = r->asked.task == DG_TASK_TAG ||
+        read->probabilities = (r->asked.task == DG_TASK_TAG && r->model->blueprint.enc.head != DG_HEAD_REPLACED) ||
                               (r->asked.task == DG_TASK_CLASSIFY && (is_recurrent(r) || r->model->blueprint.enc.rule == DG_LABELS_ONE));
         const size_t n = lay_out(r, text, n_text, pair, what.n, has_pair, ids, &read->second, &what.at);
         window->what = what;

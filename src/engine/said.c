@@ -122,6 +122,11 @@ static enum dg_err make_labels(struct dg_gathering *g, struct dg_arena *arena, s
 
 /* ---- Entities ------------------------------------------------------------------------------------------- */
 
+static bool tells_replaced(const struct dg_gathering *g)
+{
+    return g->model->blueprint.enc.head == DG_HEAD_REPLACED;
+}
+
 /* Of each token what the window says that has most around it; of equals the first. */
 static enum dg_err take_tags(struct dg_gathering *g, const struct dg_said_window *w, const float *values)
 {
@@ -138,10 +143,41 @@ static enum dg_err take_tags(struct dg_gathering *g, const struct dg_said_window
         for (size_t l = 1; l < L; l++)
             if (row[l] > row[now.label])
                 now.label = (uint32_t)l;
-        now.score = row[now.label];
+        now.score = tells_replaced(g) ? 1.0f / (1.0f + expf(-row[0])) : row[now.label];
         *tag = now;
     }
     return DG_OK;
+}
+
+/* Every word, and how likely it stands in another's place: as its most suspicious token does. */
+static enum dg_err make_replaced(struct dg_gathering *g, struct dg_arena *arena, struct dg_said *said)
+{
+    struct dg_said_entity *entities = dg_arena_calloc(arena, g->text.n + 1, sizeof *entities);
+    size_t n = 0;
+    if (!entities)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0, next; i < g->text.n; i = next) {
+        float score = g->tags[i].score;
+        for (next = i + 1; next < g->text.n && goes_on(&g->text, next); next++)
+            score = fmaxf(score, g->tags[next].score);
+        size_t at = g->text.list[i].begin, end = g->text.list[next - 1].end;
+        trim(g->item->text, &at, &end);
+        if (at < end && score >= g->asked->threshold)
+            entities[n++] = (struct dg_said_entity){.label = DG_SPAN("replaced"), .at = at, .len = end - at, .score = score};
+    }
+    said->entities = entities;
+    said->n_entities = n;
+    return DG_OK;
+}
+
+/* Those that the model is sure enough of. */
+static size_t drop_doubtful(struct dg_said_entity *entities, size_t n, float threshold)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (entities[i].score >= threshold)
+            entities[kept++] = entities[i];
+    return kept;
 }
 
 /* Words have the label of their first token, as taggers are taught. */
@@ -177,7 +213,7 @@ static enum dg_err make_entities(struct dg_gathering *g, struct dg_arena *arena,
             is_open = false;
     }
     said->entities = entities;
-    said->n_entities = n;
+    said->n_entities = drop_doubtful(entities, n, g->asked->threshold);
     return DG_OK;
 }
 
@@ -320,7 +356,8 @@ enum dg_err dg_said_make(struct dg_gathering *g, struct dg_arena *arena, struct 
     switch (g->asked->task) {
     case DG_TASK_FILL: return make_places(g, arena, said);
     case DG_TASK_CLASSIFY: return make_labels(g, arena, said);
-    case DG_TASK_TAG: return g->text.n ? make_entities(g, arena, said) : DG_OK;
+    case DG_TASK_TAG:
+        return g->text.n == 0 ? DG_OK : tells_replaced(g) ? make_replaced(g, arena, said) : make_entities(g, arena, said);
     case DG_TASK_ANSWER: return make_answers(g, arena, said);
     case DG_TASK_EMBED: return make_vector(g, arena, said);
     case DG_N_TASKS: break;

@@ -143,7 +143,8 @@ static void check_enc(struct dg_buf *faults, const struct dg_blueprint *bp)
     check_range(faults, "number of segments", enc->n_types, 0, DG_ENC_TYPES_MAX);
     check_range(faults, "number of separators", enc->separators, 1, 2);
     switch (enc->head) {
-    case DG_HEAD_NONE: check_range(faults, "outputs", bp->decoder.V, 1, 1); break;
+    case DG_HEAD_NONE:
+    case DG_HEAD_REPLACED: check_range(faults, "outputs", bp->decoder.V, 1, 1); break;
     case DG_HEAD_WORDS: check_range(faults, "outputs", bp->decoder.V, bp->encoder.V, bp->encoder.V); break;
     case DG_HEAD_SPANS: check_range(faults, "number of labels", bp->decoder.V, 2, 2); break;
     case DG_HEAD_POOLED:
@@ -348,6 +349,8 @@ const char *dg_head_name(enum dg_head head)
         return "tokens";
     case DG_HEAD_SPANS:
         return "spans";
+    case DG_HEAD_REPLACED:
+        return "replaced";
     }
     return "?";
 }

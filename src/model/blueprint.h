@@ -170,6 +170,7 @@ enum dg_head {
     DG_HEAD_POOLED, /* labels of a text or of a pair of them, by its first token: dense, pooler, matrix */
     DG_HEAD_TOKENS, /* labels of each token: matrix */
     DG_HEAD_SPANS,  /* the same with two of them: here an answer begins, here it ends */
+    DG_HEAD_REPLACED, /* whether each token stands in another's place (ELECTRA): dense, activation, one row; sigmoid */
 };
 
 /* How a pooled head's numbers are read. */
@@ -186,7 +187,7 @@ enum dg_pooler { DG_POOLER_TANH, DG_POOLER_RELU /* DistilBERT's */, DG_POOLER_GE
  * `decoder` has no layers, and its V is what the head gives: words, labels, 2, or 1 without a head. */
 struct dg_enc {
     enum dg_head head;
-    enum dg_activation head_activation; /* WORDS */
+    enum dg_activation head_activation; /* WORDS, REPLACED */
     enum dg_pooler pooler;              /* POOLED */
     enum dg_label_rule rule;            /* POOLED */
     size_t n_types;                     /* rows of segment embeddings; 0: none. With 2 or more a second text has the second */

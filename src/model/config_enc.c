@@ -23,7 +23,7 @@ static const struct {
     {"ForQuestionAnswering", DG_HEAD_SPANS},  {"Model", DG_HEAD_NONE},
 };
 
-/* What ELECTRA learns first, to tell which words were replaced, nobody asks for here. */
+/* What ELECTRA learns first is to tell which words were replaced; BERT, to tell masked ones and which sentences follow others. */
 static void read_head(struct dg_config_fields *r, struct dg_blueprint *bp, bool is_electra)
 {
     const struct dg_json *list = NULL;
@@ -33,9 +33,11 @@ static void read_head(struct dg_config_fields *r, struct dg_blueprint *bp, bool 
     if (r->err || !list || dg_json_len(list) == 0)
         return;
     r->err = dg_json_string(dg_json_at(list, 0), DG_SPAN("architectures[0]"), r->why, &name);
-    if (!r->err && is_electra && dg_span_ends(name, DG_SPAN("ForPreTraining")))
-        r->err = dg_why_set(r->why, DG_ERR_UNSUPPORTED, "the architecture is %.*s, which tells replaced words; expected a model that "
-                            "was tuned for a task, or the generator, ElectraForMaskedLM", name.len > 80 ? 80 : DG_SPAN_FMT(name));
+    if (!r->err && is_electra && dg_span_ends(name, DG_SPAN("ForPreTraining"))) {
+        bp->enc.head = DG_HEAD_REPLACED;
+        bp->enc.head_activation = bp->activation;
+        return;
+    }
     for (size_t i = 0; i < sizeof heads / sizeof *heads && !r->err; i++)
         if (dg_span_ends(name, dg_span_cstr(heads[i].end))) {
             bp->enc.head = heads[i].head;
@@ -64,7 +66,8 @@ static void read_outputs(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     const enum dg_head head = bp->enc.head;
     const size_t n_labels = head == DG_HEAD_POOLED || head == DG_HEAD_TOKENS ? count_labels(r) : 0;
-    bp->decoder.V = head == DG_HEAD_WORDS ? bp->encoder.V : head == DG_HEAD_SPANS ? 2 : head == DG_HEAD_NONE ? 1 : n_labels;
+    bp->decoder.V = head == DG_HEAD_WORDS ? bp->encoder.V : head == DG_HEAD_SPANS ? 2
+                    : head == DG_HEAD_NONE || head == DG_HEAD_REPLACED ? 1 : n_labels;
     if (head == DG_HEAD_POOLED)
         bp->enc.rule = (enum dg_label_rule)dg_config_choice(r, "problem_type", problem_types,
                                                             n_labels == 1 ? DG_LABELS_NUMBER : DG_LABELS_ONE);
@@ -209,7 +212,7 @@ enum dg_err dg_config_enc_labels(struct dg_labels *labels, struct dg_span config
 
 /* ---- Ours -------------------------------------------------------------------------------------------------- */
 
-static const char *const head_names[] = {"none", "words", "pooled", "tokens", "spans", NULL};
+static const char *const head_names[] = {"none", "words", "pooled", "tokens", "spans", "replaced", NULL};
 static const char *const rule_names[] = {"one", "each", "number", NULL}; /* as older files of ours have it */
 static const char *const pooler_names[] = {"tanh", "relu", "gelu", NULL};
 

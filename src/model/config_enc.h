@@ -11,7 +11,7 @@
  *     dragoman     ours, with "family": "encoder"
  *
  * Which head there is, `architectures` says: ...ForMaskedLM, ...ForSequenceClassification, ...ForTokenClassification,
- * ...ForQuestionAnswering; ...Model is none. */
+ * ...ForQuestionAnswering; ElectraForPreTraining tells replaced words; ...Model is none. */
 #ifndef DG_MODEL_CONFIG_ENC_H
 #define DG_MODEL_CONFIG_ENC_H
 

@@ -15,7 +15,7 @@
 enum { CONFIG_MAX = 4 << 20 };
 
 enum { ALL = 0xff, WORDS = 1 << DG_HEAD_WORDS, POOLED = 1 << DG_HEAD_POOLED, TOKENS = 1 << DG_HEAD_TOKENS,
-       SPANS = 1 << DG_HEAD_SPANS };
+       SPANS = 1 << DG_HEAD_SPANS, REPLACED = 1 << DG_HEAD_REPLACED };
 
 /* Names without the ".weight" or ".bias" at their ends, and the heads that want them. */
 struct row {
@@ -50,6 +50,8 @@ static const struct row rows[] = {
     {"pre_classifier", "head.dense", POOLED},
     {"classifier", "head.out", POOLED | TOKENS},
     {"qa_outputs", "head.out", SPANS},
+    {"discriminator_predictions.dense", "head.dense", REPLACED},
+    {"discriminator_predictions.dense_prediction", "head.out", REPLACED},
 };
 
 /* Behind "encoder.layer.<i>." or "transformer.layer.<i>.". */

@@ -389,7 +389,7 @@ static enum dg_err init_lm(struct dg_weights *weights, const struct dg_blueprint
 static void visit_head(struct walk *w, const struct dg_blueprint *bp, struct dg_enc_weights *e)
 {
     const enum dg_head head = bp->enc.head;
-    if (head == DG_HEAD_WORDS || head == DG_HEAD_POOLED)
+    if (head == DG_HEAD_WORDS || head == DG_HEAD_POOLED || head == DG_HEAD_REPLACED)
         visit_linear(w, &e->dense, bp->D, bp->D, true, "head.", "dense");
     if (head == DG_HEAD_WORDS) {
         visit_norm(w, &e->dense_norm, bp, "head.", "norm");

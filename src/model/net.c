@@ -561,7 +561,7 @@ static bool allocate_layers(struct dg_net *net)
 
 enum dg_op_act dg_net_head_act(const struct dg_enc *enc)
 {
-    if (enc->head == DG_HEAD_WORDS)
+    if (enc->head == DG_HEAD_WORDS || enc->head == DG_HEAD_REPLACED)
         return dg_net_act(enc->head_activation);
     return enc->pooler == DG_POOLER_RELU   ? DG_OP_RELU
            : enc->pooler == DG_POOLER_GELU ? dg_net_act(DG_ACT_GELU_ERF)

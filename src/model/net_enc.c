@@ -7,7 +7,8 @@
  *     ... the layers ...
  *     WORDS:   y = norm(act(x * Wd^T + b)); logits = y * E^T + b  [n, V], of the places that are asked for
  *     POOLED:  y = tanh or relu(x * Wd^T + b); y * W^T + b        [n, labels], of first tokens
- *     TOKENS, SPANS:  x * W^T + b                                 [n, labels], of any */
+ *     TOKENS, SPANS:  x * W^T + b                                 [n, labels], of any
+ *     REPLACED: act(x * Wd^T + b) * w + b                         [n, 1], of any */
 #include "model/net_int.h"
 
 #include <string.h>

@@ -183,7 +183,7 @@ struct dg_enc_weights {
     struct dg_norm_weights embedding_norm; /* model.encoder.layernorm_embedding */
     struct dg_encoder_layer *layers;       /* [encoder.n_layers] owned by the model */
     struct dg_norm_weights norm;           /* model.encoder.layer_norm; final_norm only */
-    struct dg_linear_weights dense;        /* [D, D] head.dense: WORDS, POOLED */
+    struct dg_linear_weights dense;        /* [D, D] head.dense: WORDS, POOLED, REPLACED */
     struct dg_norm_weights dense_norm;     /* head.norm: WORDS */
     struct dg_tensor output;               /* [V, D] lm_head.weight, or the embedding: WORDS; head.out.weight: labels */
     struct dg_tensor output_bias;          /* [V] final_logits_bias; head.out.bias */

@@ -72,7 +72,9 @@ static const struct dg_opt_row fill_rows[] = {
     ROW_HELP,
 };
 static const struct dg_opt_row tag_rows[] = {
-    ROW_MODEL("an encoder with labels of tokens"),
+    ROW_MODEL("an encoder with labels of tokens, or one that tells replaced words"),
+    {DG_OPT_REAL(struct flags, threshold), "threshold", .real_min = 0, .real_max = 1, .def = "0",
+     .help = "leave out what is less likely"},
     ROW_CHARACTERS,
     ROW_THREADS,
     ROW_HELP,

@@ -111,6 +111,7 @@ static const char *purpose(const struct dg_blueprint *bp)
                                                 : "labels of texts";
     case DG_HEAD_TOKENS: return "labels of words";
     case DG_HEAD_SPANS: return "answers to questions";
+    case DG_HEAD_REPLACED: return "replaced words";
     case DG_HEAD_NONE: break;
     }
     return "nothing";

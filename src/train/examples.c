@@ -23,6 +23,7 @@ enum dg_lesson_kind dg_examples_kind(const struct dg_blueprint *bp)
     case DG_HEAD_TOKENS: return DG_LESSON_TAGS;
     case DG_HEAD_SPANS: return DG_LESSON_ANSWER;
     case DG_HEAD_WORDS:
+    case DG_HEAD_REPLACED: /* nobody learns it here */
     case DG_HEAD_NONE: break;
     }
     return DG_LESSON_WORDS;

@@ -63,7 +63,7 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
 {
     struct dg_params made = {.bp = *bp};
     enum dg_err err = dg_blueprint_check(bp, why);
-    if (!err && bp->family == DG_FAMILY_ENC && bp->enc.head == DG_HEAD_NONE)
+    if (!err && bp->family == DG_FAMILY_ENC && (bp->enc.head == DG_HEAD_NONE || bp->enc.head == DG_HEAD_REPLACED))
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "an encoder is trained for masked words, labels of texts, a number, labels of "
                          "words or answers: expected a head for one of them");
     if (err)

@@ -9,7 +9,7 @@
 
 Shapes: BERT (segments, a tanh pooler), RoBERTa (positions behind the padding's, two separators, a head of its own),
 DistilBERT (no segments, a relu pooler); heads for masked words, texts, pairs, tokens and spans, and none. XLM-RoBERTa and
-CamemBERT are RoBERTa with unigrams for words, ELECTRA BERT with a gelu pooler.
+CamemBERT are RoBERTa with unigrams for words, ELECTRA BERT with a gelu pooler, and with a head that tells replaced words.
 """
 import json
 import math
@@ -108,6 +108,7 @@ MODELS = {
     "camembert-tags": {**CAMEMBERT, "architectures": ["CamembertForTokenClassification"], **labels(TAGS)},
     "electra-mood": {**ELECTRA, "architectures": ["ElectraForSequenceClassification"], **labels(["NEGATIVE", "POSITIVE"])},
     "electra-words": {**ELECTRA, "architectures": ["ElectraForMaskedLM"]},
+    "electra-replaced": {**ELECTRA, "architectures": ["ElectraForPreTraining"], "hidden_act": "gelu_new"},
 }
 
 
@@ -173,6 +174,9 @@ def shapes(name, config):
         linear("generator_predictions.dense", D, D)
         norm("generator_predictions.LayerNorm")
         out["generator_lm_head.bias"] = (V,)
+    elif head(config) == "PreTraining":
+        linear("discriminator_predictions.dense", D, D)
+        linear("discriminator_predictions.dense_prediction", 1, D)
     elif head(config) == "MaskedLM":
         linear("lm_head.dense", D, D)
         norm("lm_head.layer_norm")
@@ -286,6 +290,8 @@ def outputs(config, w, x):
         if kind == "roberta":
             return linear(np.tanh(linear(x, "classifier.dense")), "classifier.out_proj")
         return linear(np.maximum(linear(x, "pre_classifier"), 0), "classifier")
+    if head(config) == "PreTraining": # one number a token; its activation is the layers'
+        return linear(gelu_new(linear(x, "discriminator_predictions.dense")), "discriminator_predictions.dense_prediction")
     if head(config):
         return linear(x, "classifier" if head(config) == "TokenClassification" else "qa_outputs")
     return None

@@ -118,6 +118,34 @@ class Read(IntegrationTest):
         said = tool("inspect", os.path.join(self.directory, "models", "xlmr-words"))[0]
         self.assertIn("head: words", said)
 
+    def test_replaced_words(self):
+        folder = self.models("electra-replaced", "distilbert-tags")
+        server = self.start(f"--models-dir={folder}")
+        text = "\u00c9t\u00e9: " + SENTENCE + " A man came home late in the evening. " * 20
+        words = self.ask(server, "tag", {"text": [text, "", SENTENCE], "model": "electra-replaced"})["results"]
+        self.assertEqual([word["text"] for word in words[0]["entities"][:4]], ["\u00c9t\u00e9", ":", "The", "little"])
+        self.assertEqual([word["text"] for word in words[2]["entities"]], SENTENCE[:-1].split() + ["."])
+        self.assertEqual(words[1], {"entities": []})
+        for word in words[0]["entities"]:
+            self.assertEqual(word["label"], "replaced")
+            self.assertTrue(0 < word["score"] < 1)
+            self.assertEqual(text.encode()[word["start"]:word["start"] + word["length"]].decode(), word["text"])
+        scores = sorted(word["score"] for word in words[2]["entities"])
+        self.assertGreater(scores[-1], scores[0] + 0.01)
+        middle = (scores[3] + scores[4]) / 2
+        some = self.ask(server, "tag", {"text": SENTENCE, "model": "electra-replaced", "threshold": middle})["results"][0]["entities"]
+        self.assertEqual(some, [word for word in words[2]["entities"] if word["score"] > middle])
+        self.assertEqual(json.loads(tool("tag", f"--threshold={middle}", f"--model={folder}/electra-replaced",
+                                         text=SENTENCE + "\n")[0])["entities"], some)
+        entities = self.ask(server, "tag", {"text": SENTENCE, "model": "distilbert-tags"})["results"][0]["entities"]
+        least = min(entity["score"] for entity in entities)
+        fewer = self.ask(server, "tag", {"text": SENTENCE, "model": "distilbert-tags", "threshold": least + 1e-5})["results"][0]
+        self.assertEqual(fewer["entities"], [entity for entity in entities if entity["score"] > least])
+        _, _, answer = server.request("GET", "/v1/models")
+        models = {model["name"]: model for model in json.loads(answer)["models"]}
+        self.assertEqual(models["electra-replaced"]["tasks"], ["tag", "embed"])
+        self.assertIn("head: replaced", tool("inspect", f"{folder}/electra-replaced")[0])
+
     def test_a_sentencepiece_model_alone_says_the_same(self):
         folder = self.models("xlmr-words", "camembert-tags")
         for name, first in (("xlmr-words", 4), ("camembert-tags", 7)):
