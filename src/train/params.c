@@ -4,6 +4,7 @@
 /* Two walks over the layout place the parameters: one for matrices, one for vectors. */
 #include "train/params.h"
 #include "base/mem.h"
+#include "model/labels.h"
 #include "model/weights_out.h"
 #include "tensor/convert.h"
 #include "train/random.h"
@@ -66,6 +67,8 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
     if (!err && bp->family == DG_FAMILY_ENC && (bp->enc.head == DG_HEAD_NONE || bp->enc.head == DG_HEAD_REPLACED))
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "an encoder is trained for masked words, labels of texts, a number, labels of "
                          "words or answers: expected a head for one of them");
+    if (!err && bp->family == DG_FAMILY_ENC && bp->enc.rule == DG_LABELS_EACH && bp->decoder.V > DG_LABELS_MAX)
+        err = dg_why_set(why, DG_ERR_LIMIT, "%zu labels, expected at most %d", bp->decoder.V, DG_LABELS_MAX);
     if (err)
         return err;
     err = dg_layout_weights_init(&made.weights, bp);

@@ -5,6 +5,7 @@
  * every parameter with finite differences of that twin. Which words are masked the twin is told by what the pass asked. */
 #include "pass_check.h"
 #include "ref_net.h"
+#include "model/labels.h"
 
 enum { V = 17, N = 3, LABELS = 5, MASK = 4 };
 
@@ -321,5 +322,18 @@ START_TEST(a_head_without_a_loss_is_refused)
 }
 END_TEST
 
+/* As many as are counted one by one. */
+START_TEST(more_labels_than_there_may_be_are_refused)
+{
+    struct dg_blueprint bp = small(&(struct task){.head = DG_HEAD_POOLED, .types = 2, .separators = 1, .is_each = true});
+    struct dg_params params;
+    struct dg_why why = DG_WHY_NONE;
+    bp.decoder.V = DG_LABELS_MAX + 1;
+    ck_assert_int_eq(dg_params_init(&params, &bp, &why), DG_ERR_LIMIT);
+    ck_assert_ptr_nonnull(strstr(why.text, "1001 labels"));
+}
+END_TEST
+
 DG_UNIT(labels_of_texts_and_pairs, a_number, several_labels_of_a_text, labels_of_tokens, answers, masked_words,
-        words_are_masked_by_the_rule, the_cut_of_a_batch_changes_nothing, a_head_without_a_loss_is_refused)
+        words_are_masked_by_the_rule, the_cut_of_a_batch_changes_nothing, a_head_without_a_loss_is_refused,
+        more_labels_than_there_may_be_are_refused)
