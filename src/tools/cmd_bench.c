@@ -497,17 +497,29 @@ static struct work work_of_token(const struct bench_case *what)
     return (struct work){source * (encoder + cross), decoder + D * (double)bp->decoder.V};
 }
 
+/* Bytes of the last cache that a core reaches. The C library may add up those of all groups of cores. */
+static double last_cache(void)
+{
+    unsigned long kib = 0;
+    long bytes = 0;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re");
+    if (file) {
+        if (fscanf(file, "%lu", &kib) != 1)
+            kib = 0;
+        fclose(file);
+    }
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return kib ? 1024.0 * (double)kib : bytes > 0 ? (double)bytes : 16.0 * 1024 * 1024;
+}
+
 /* What the machine can read of so many bytes that are read again and again, a second. */
 static double bandwidth(const struct dg_limits *limits, double bytes)
 {
-    const double mib = 1 << 20;
-    long last = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    last = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#endif
-    if (bytes <= mib / 2)
+    if (bytes <= 512.0 * 1024)
         return 1e9 * limits->read_l2_gbs;
-    return 1e9 * (bytes <= (last > 0 ? (double)last : 16 * mib) ? limits->read_l3_gbs : limits->read_memory_gbs);
+    return 1e9 * (bytes <= last_cache() ? limits->read_l3_gbs : limits->read_memory_gbs);
 }
 
 /* How much of what the silicon allows one thread a case reached, by its own processor time: of its arithmetic, and of
