@@ -139,6 +139,9 @@ struct dg_pass_said {
 
 const struct dg_pass_said *dg_pass_said(const struct dg_pass *pass, size_t i, size_t *n);
 
+/* Whether what is said of a text is of each label by itself: right or wrong. */
+bool dg_pass_gives_each(const struct dg_blueprint *bp);
+
 /* Forward alone, without dropout: for validation. */
 void dg_pass_measure(struct dg_pass *pass, const struct dg_pass_batch *batch, struct dg_pass_sums *sums);
 

@@ -53,8 +53,7 @@ void dg_pass_enc_free(struct enc_pass *enc)
     dg_free(enc);
 }
 
-/* Whether each label of a text is right or wrong by itself. */
-static bool gives_each(const struct dg_blueprint *bp)
+bool dg_pass_gives_each(const struct dg_blueprint *bp)
 {
     return bp->enc.head == DG_HEAD_POOLED && bp->enc.rule == DG_LABELS_EACH;
 }
@@ -65,7 +64,7 @@ void dg_pass_enc_carve(struct dg_pass *pass, struct dg_pass_carve *c)
     const struct dg_blueprint *bp = &pass->params->bp;
     const size_t M = pass->limits.source_rows, row = bp->D * sizeof(float);
     const bool is_words = bp->enc.head == DG_HEAD_WORDS, has_dense = is_words || bp->enc.head == DG_HEAD_POOLED;
-    const size_t n_said = gives_each(bp) && bp->decoder.V > 2 ? bp->decoder.V : 2;
+    const size_t n_said = dg_pass_gives_each(bp) && bp->decoder.V > 2 ? bp->decoder.V : 2;
     enc->ids = dg_pass_carve(c, M, sizeof *enc->ids);
     enc->rows = dg_pass_carve(c, M, sizeof *enc->rows);
     enc->said = dg_pass_carve(c, n_said * M, sizeof *enc->said);
@@ -88,7 +87,7 @@ const struct dg_pass_said *dg_pass_said(const struct dg_pass *pass, size_t i, si
 {
     const struct dg_blueprint *bp = &pass->params->bp;
     const uint32_t *first = pass->enc->first + i;
-    const size_t n_each = gives_each(bp) ? bp->decoder.V : 1;
+    const size_t n_each = dg_pass_gives_each(bp) ? bp->decoder.V : 1;
     *n = (first[1] - first[0]) * n_each;
     return pass->enc->said + first[0] * n_each;
 }
@@ -164,7 +163,7 @@ static void ask_example(struct dg_pass *pass, const struct dg_example *example, 
     struct enc_pass *enc = pass->enc;
     const int32_t *truth = example->target + 1;
     const bool is_number = bp->enc.rule == DG_LABELS_NUMBER;
-    if (gives_each(bp))
+    if (dg_pass_gives_each(bp))
         ask_labels(enc, m, truth, example->n_target - 1, bp->decoder.V);
     else if (bp->enc.head == DG_HEAD_POOLED)
         ask(enc, m, is_number ? (struct dg_pass_said){.wanted = float_of(truth[0])} : (struct dg_pass_said){.truth = truth[0]});
@@ -238,7 +237,7 @@ static void labels_loss(const struct dg_pass *pass, float *logits, struct dg_pas
 static void row_loss(struct dg_pass *pass, float *logits, struct dg_pass_said *said, struct dg_pass_sums *sums)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
-    if (gives_each(bp)) {
+    if (dg_pass_gives_each(bp)) {
         labels_loss(pass, logits, said, sums);
         return;
     }
@@ -260,7 +259,7 @@ static void measure_rows(struct dg_pass *pass, const float *top, struct dg_pass_
 {
     const struct dg_enc_weights *w = &pass->params->weights.enc;
     const size_t D = pass->params->bp.D, V = pass->params->bp.decoder.V, n = pass->enc->n;
-    const size_t n_said = gives_each(&pass->params->bp) ? V : 1; /* of a row */
+    const size_t n_said = dg_pass_gives_each(&pass->params->bp) ? V : 1; /* of a row */
     for (size_t first = 0; first < n; first += pass->logits_rows) {
         const size_t rows = n - first < pass->logits_rows ? n - first : pass->logits_rows;
         const float *in = top + first * D;

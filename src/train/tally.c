@@ -115,11 +115,6 @@ static void report_labels(const struct dg_tally *t, struct dg_validate_report *r
 
 /* ---- All ------------------------------------------------------------------------------------------------ */
 
-static bool gives_each(const struct dg_blueprint *bp)
-{
-    return bp->enc.head == DG_HEAD_POOLED && bp->enc.rule == DG_LABELS_EACH;
-}
-
 void dg_tally_add(struct dg_tally *tally, const struct dg_blueprint *bp, const struct dg_labels *labels,
                   const struct dg_pass_said *said, size_t n)
 {
@@ -129,7 +124,7 @@ void dg_tally_add(struct dg_tally *tally, const struct dg_blueprint *bp, const s
         tally->f1 += overlap(said);
         return;
     }
-    if (gives_each(bp)) {
+    if (dg_pass_gives_each(bp)) {
         add_labels(tally, said, n);
         return;
     }
@@ -187,6 +182,6 @@ void dg_tally_report(const struct dg_tally *t, const struct dg_blueprint *bp, st
     }
     if (t->has_entities)
         report->f1 = f1_of(&t->entities);
-    else if (gives_each(bp))
+    else if (dg_pass_gives_each(bp))
         report_labels(t, report);
 }
