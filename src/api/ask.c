@@ -437,6 +437,12 @@ static const struct {
     {"api_key", 0, read_key},
 };
 
+static bool is_said(const struct dg_json *json, const char *name)
+{
+    const enum dg_json_type type = dg_json_type(dg_json_get(json, name));
+    return type == DG_JSON_INT || type == DG_JSON_REAL;
+}
+
 /* What cannot be together, or not be missing. */
 static enum dg_err check(const struct dg_ask *ask, struct dg_why *why, const char **field)
 {
@@ -490,7 +496,8 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
         dg_ask_say_limit(failure, err, row, max);
         return err;
     }
-    found.has_beam = found.has_beam || dg_json_type(dg_json_get(json, "beam")) == DG_JSON_INT;
+    found.has_beam = found.has_beam || is_said(json, "beam");
+    found.has_length = found.has_length || is_said(json, "length_penalty");
     found.request.search.n_best = found.alternatives + 1;
     found.request.search.want_alignment = found.want_alignment;
     *ask = found;

@@ -33,7 +33,7 @@ struct dg_ask {
     bool is_array; /* `text` was one */
     struct dg_engine_request request; /* everything but the text */
     struct dg_span prefix; /* translated text to put before the (only) text's; not from JSON */
-    bool has_beam, has_priority;
+    bool has_beam, has_length, has_priority; /* of a length: its penalty */
     struct dg_span api_key; /* "" when there is none */
     bool has_glossary;      /* something was said of glossaries: these, in the order of their importance */
     struct dg_glossary *glossary; /* in the arena; NULL: none of its own */

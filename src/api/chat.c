@@ -346,7 +346,6 @@ static void go_on(void *work, struct dg_call *call)
         return;
     }
     relay->items[0].text = chat->text;
-    relay->job->ask.request.usual_beam = true;
     chat->created_s = (uint64_t)time(NULL);
     snprintf(chat->id, sizeof chat->id, "chatcmpl-%s", call->id);
     if (chat->stream) {

@@ -149,7 +149,6 @@ static void on_open(struct dg_call *call, struct dg_relay *relay)
         return;
     }
     relay->user = upload;
-    relay->job->ask.request.usual_beam = true;
     relay->job->ask.request.priority = DG_PRIORITY_BULK;
     const struct dg_gate_wish wish = {.key = dg_fields_text(&relay->fields, "auth_key"),
                                       .characters = dg_relay_characters(relay),

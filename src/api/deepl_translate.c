@@ -168,7 +168,6 @@ static void on_open(struct dg_call *call, struct dg_relay *relay)
     read_splits(relay);
     relay->user = wishes;
     relay->tally = &call->api->deepl_characters;
-    relay->job->ask.request.usual_beam = true;
     dg_relay_start(relay, on_whole);
 }
 

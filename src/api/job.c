@@ -581,6 +581,7 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
             dg_buf_init(&item->alternatives[k], JSON_MAX);
     }
     job->ask.request.usual_beam = !job->ask.has_beam;
+    job->ask.request.usual_length = !job->ask.has_length;
     job->ask.request.quality &= !job->is_plain; /* there it could not be told */
     job->listener = listener;
     job->owner = owner;

@@ -178,7 +178,6 @@ static void on_open(struct dg_call *call, struct dg_relay *relay)
         dg_relay_fail(relay, 400, "invalid_value", why.text);
         return;
     }
-    relay->job->ask.request.usual_beam = true;
     relay->job->ask.request.priority = DG_PRIORITY_BULK;
     relay->on_end = on_end;
     dg_relay_start(relay, NULL);

@@ -221,6 +221,5 @@ void dg_lt_translate(struct dg_call *call, struct dg_relay *relay)
         dg_relay_fail(relay, 400, "invalid_value", why.text);
         return;
     }
-    relay->job->ask.request.usual_beam = true;
     dg_relay_start(relay, on_whole);
 }

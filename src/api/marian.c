@@ -118,7 +118,6 @@ static void begin(struct socket *socket, struct dg_span text)
     relay->from = *socket->from ? dg_languages_find(&relay->langs, dg_span_cstr(socket->from), DG_LANGUAGE_ANY) : NULL;
     relay->to = *socket->to ? dg_languages_find(&relay->langs, dg_span_cstr(socket->to), DG_LANGUAGE_ANY) : NULL;
     relay->job->ask.request.keep_lines_whole = true;
-    relay->job->ask.request.usual_beam = true;
     socket->relay = relay;
     const struct dg_gate_wish wish = {.characters = dg_relay_characters(relay), .request = &relay->job->ask.request,
                                       .arena = relay->arena};

@@ -175,7 +175,6 @@ static void go(struct dg_relay *relay, const char *text, const char *from, const
         dg_relay_fail(relay, 400, "invalid_value", why.text);
         return;
     }
-    relay->job->ask.request.usual_beam = true;
     dg_relay_start(relay, on_whole);
 }
 

@@ -65,6 +65,7 @@ static void put_model(struct dg_json_out *out, const struct dg_engine_model_info
     dg_json_out_put_uint(out, "source_tokens_max", info->source_max);
     dg_json_out_put_uint(out, "target_tokens_max", info->target_max);
     dg_json_out_put_uint(out, "beam", info->n_beams);
+    dg_json_out_put_real(out, "length_penalty", info->length_penalty, 6);
     dg_json_out_close(out, '}');
 }
 

@@ -5,6 +5,14 @@
  * (every comparison is written so that NaN fails it). */
 #include "decode/opts.h"
 
+enum { LENGTH_PENALTY_MAX = 10 };
+
+float dg_search_usual_length_penalty(const struct dg_blueprint *bp)
+{
+    const float makers = bp->length_penalty;
+    return makers < 0 ? 0 : makers > LENGTH_PENALTY_MAX ? LENGTH_PENALTY_MAX : makers;
+}
+
 static enum dg_err check_int(const char *name, long value, long least, long most,
                              struct dg_why *why)
 {
@@ -38,7 +46,7 @@ static enum dg_err check_numbers(const struct dg_search_opts *opts, struct dg_wh
     int n_best_most = opts->sample ? DG_BEAM_MAX : opts->beam;
     if ((err = check_int("beam", opts->beam, 1, DG_BEAM_MAX, why)) ||
         (err = check_int("n_best", opts->n_best, 1, n_best_most, why)) ||
-        (err = check_real("length_penalty", (double)opts->length_penalty, 0, 10, why)) ||
+        (err = check_real("length_penalty", (double)opts->length_penalty, 0, LENGTH_PENALTY_MAX, why)) ||
         (err = check_real("coverage_penalty", (double)opts->coverage_penalty, 0, 10, why)) ||
         (err = check_real("patience", (double)opts->patience, 0.1, 16, why)) ||
         (err = check_real("temperature", (double)opts->temperature, 0.001, 100, why)) ||

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/why.h"
+#include "model/blueprint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,6 +105,9 @@ struct dg_search_opts {
         .temperature = 1.0f, .top_p = 1.0f, .max_len = 512, .max_ratio = 2.0f, .max_extra = 10,    \
         .repetition_penalty = 1.0f, .loop_guard = true                                             \
     }
+
+/* What the model's makers divide by, as far as a search can: from 0 to 10. */
+float dg_search_usual_length_penalty(const struct dg_blueprint *bp);
 
 /* Refuses what is out of range or contradicts itself; ids must be below `n_vocab`. */
 enum dg_err dg_search_opts_check(const struct dg_search_opts *opts, size_t n_vocab,

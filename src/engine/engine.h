@@ -170,7 +170,7 @@ struct dg_engine_request {
     uint64_t timeout_ms;            /* 0: none */
     bool keep_lines_whole;          /* every line is one sentence */
     bool join_lines;                /* hard-wrapped lines of a paragraph are one text */
-    bool usual_beam;                /* search.beam is not said: as wide as the model's makers have it */
+    bool usual_beam, usual_length;  /* search.beam, search.length_penalty are not said: as the model's makers have them */
     bool no_cache;                  /* neither read nor kept */
     bool quality;                   /* how good the translation is is told with it: DG_ERR_UNSUPPORTED where no estimator
                                      * (struct dg_engine_model) judges the model */
@@ -258,7 +258,8 @@ struct dg_engine_model_info {
     const char *failure;                /* the sentence, when it FAILED; else "". It names paths: for the operator */
     size_t bytes;                       /* memory it takes, or would take */
     size_t n_source_words, n_target_words, n_parameters_bytes;
-    size_t n_beams;                     /* its makers' habit */
+    size_t n_beams;                     /* its makers' habits */
+    double length_penalty;
     size_t source_max, target_max;
     size_t slots;                       /* sentences under way in each worker */
     bool is_language_model;             /* it goes on with text (generate.h) and translates nothing */

@@ -735,6 +735,7 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
         const struct dg_search_opts plain = DG_SEARCH_OPTS_DEFAULT;
         search = plain;
         search.beam = request->asked.search.sample ? 1 : request->asked.search.beam;
+        search.length_penalty = dg_search_usual_length_penalty(&model_of(sentence)->blueprint);
     } else if (sentence->n_tickets == 0) { /* of several pieces the first one's */
         dg_demands_apply(&request->demands, sentence->is_first, &search);
     }

@@ -80,6 +80,7 @@ struct work {
     struct dg_scoring *scoring;   /* NULL: not needed */
     struct dg_metric *metric;
     struct dg_search_opts search;
+    bool usual_length; /* its penalty is the model's */
     struct dg_calibration calibration;
     bool keeps;                   /* for --fit and --test */
     struct dg_list items;         /* under way */
@@ -315,6 +316,7 @@ static enum dg_err translate(struct item *item, struct dg_why *why)
     request.source = work->flags->source;
     request.target = work->flags->target;
     request.search = work->search;
+    request.usual_length = work->usual_length;
     request.keep_lines_whole = true;
     return dg_engine_submit(work->engine, &request, &translation_events, item, why, NULL, NULL);
 }
@@ -515,6 +517,7 @@ static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
     if (err)
         return err;
     work.search = search_flags_opts(&flags->search);
+    work.usual_length = !dg_opt_given(set, "length-penalty");
     work.keeps = flags->fit || flags->test;
     err = dg_search_opts_check(&work.search, INT32_MAX, why);
     if (err)

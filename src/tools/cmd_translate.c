@@ -92,6 +92,7 @@ static const struct dg_opt_table table = {
 struct work {
     const struct translate *flags;
     struct dg_search_opts search;
+    bool usual_length; /* its penalty is the model's */
     char name[128]; /* of the model: its directory's */
     struct dg_engine *engine;
     struct line_pipe *pipe;
@@ -318,6 +319,7 @@ static enum dg_err start(void *ctx, struct line *line)
     request.target = work->flags->remote.target;
     request.formality = (enum dg_formality)work->flags->formality;
     request.search = work->search;
+    request.usual_length = work->usual_length;
     request.quality = *work->flags->quality != '\0';
     request.keep_lines_whole = work->flags->whole_lines || work->flags->must.n;
     request.prefix = dg_span_cstr(work->flags->prefix);
@@ -411,12 +413,12 @@ static size_t target_max(const struct translate *flags)
     return most < DG_TARGET_MAX ? most : DG_TARGET_MAX;
 }
 
-static enum dg_err run(const struct translate *flags, const struct dg_search_opts *search,
+static enum dg_err run(const struct translate *flags, const struct dg_search_opts *search, bool usual_length,
                        struct translate_totals *totals, struct dg_why *why)
 {
     struct dg_clock clock = DG_CLOCK_REAL;
     struct dg_progress progress;
-    struct work work = {.flags = flags, .search = *search, .progress = &progress, .totals = totals};
+    struct work work = {.flags = flags, .search = *search, .usual_length = usual_length, .progress = &progress, .totals = totals};
     struct line_pipe pipe = {.start = start,
                              .poll = poll_engine,
                              .ctx = &work,
@@ -443,6 +445,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
     if (err || flags->format != DG_DOC_TEXT) {
         struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
         request.search = *search;
+        request.usual_length = usual_length;
         request.glossaries = &work.glossary;
         request.n_glossaries = work.glossary != NULL;
         request.model = work.name;
@@ -522,6 +525,7 @@ int dg_cmd_translate(int argc, char **argv)
     struct dg_why why = DG_WHY_NONE;
     struct dg_search_opts search = search_flags_opts(&flags->search);
     int32_t *suppress = NULL;
+    const bool usual_length = !dg_opt_given(set, "length-penalty");
     search.want_alignment = flags->alignment;
     enum dg_err err = ids_parse(dg_span_cstr(flags->suppress), &suppress, &search.n_suppress, &why);
     search.suppress = suppress;
@@ -534,8 +538,8 @@ int dg_cmd_translate(int argc, char **argv)
     bool is_misused = err != DG_OK;
     if (!err)
         err = *flags->remote.server ? translate_server(set, flags, &totals, &why)
-              : flags->ids          ? translate_ids(flags, &search, &totals, &why)
-                                    : run(flags, &search, &totals, &why);
+              : flags->ids          ? translate_ids(flags, &search, usual_length, &totals, &why)
+                                    : run(flags, &search, usual_length, &totals, &why);
     if (err)
         fprintf(stderr, "dragoman translate: %s\n", dg_why_text(&why, err));
     else if (!flags->quiet)

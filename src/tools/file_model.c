@@ -68,6 +68,7 @@ enum dg_err file_by_model(struct file_work *work, struct dg_why *why)
     request.source = *flags->remote.source ? flags->remote.source : NULL;
     request.target = *flags->remote.target ? flags->remote.target : NULL;
     request.usual_beam = flags->beam == 0;
+    request.usual_length = true;
     if (flags->beam)
         request.search.beam = (size_t)flags->beam;
     if (!err)

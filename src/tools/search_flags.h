@@ -25,8 +25,9 @@ struct search_flags {
      .heading = "Search", .help = "hypotheses kept for each sentence; 1 is greedy search"},        \
     {DG_OPT_INT(T, f.nbest), "nbest", .letter = 'n', .def = "1", .min = 1, .max = DG_BEAM_MAX,     \
      .help = "answers for each sentence, at most the beam (or that many draws)"},                  \
-    {DG_OPT_REAL(T, f.length_penalty), "length-penalty", .def = "1", .real_min = 0,                \
-     .real_max = 10, .help = "score is log-probability divided by length to this power"},          \
+    {DG_OPT_REAL(T, f.length_penalty), "length-penalty", .real_min = 0, .real_max = 10,            \
+     .help = "score is log-probability divided by length to this power (default: as the "          \
+             "model's makers have it)"},                                                           \
     {DG_OPT_REAL(T, f.coverage_penalty), "coverage-penalty", .def = "0", .real_min = 0,            \
      .real_max = 10, .help = "weight of source words that were left out"},                         \
     {DG_OPT_REAL(T, f.patience), "patience", .def = "1", .real_min = 0.1, .real_max = 16,          \

@@ -72,8 +72,9 @@ enum dg_err translate_document(const struct translate *flags, const struct dg_en
                                const struct dg_engine_request *request, struct translate_totals *totals,
                                struct dg_why *why) DG_MUST_CHECK;
 
-/* Lines of ids to lines of ids. `search` lacks only what must be said. */
-enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,
+/* Lines of ids to lines of ids. `search` lacks only what must be said, and with `usual_length` the length penalty, which is
+ * the model's. */
+enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search, bool usual_length,
                           struct translate_totals *totals, struct dg_why *why) DG_MUST_CHECK;
 
 #endif

@@ -220,7 +220,7 @@ static enum dg_err read_demands(struct demands *demands, const struct translate 
     return err;
 }
 
-enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,
+enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search, bool usual_length,
                           struct translate_totals *totals, struct dg_why *why)
 {
     struct dg_clock clock = DG_CLOCK_REAL;
@@ -243,6 +243,8 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
     if (!err)
         err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, why);
     const struct dg_blueprint *bp = err ? NULL : dg_model_blueprint(model);
+    if (!err && usual_length)
+        work.search.length_penalty = dg_search_usual_length_penalty(bp);
     if (!err && flags->shortlist)
         err = dg_lex_open(&lex, flags->model, bp->encoder.V, bp->decoder.V, why);
     if (!err)

@@ -2,6 +2,7 @@
 """POST /v1/translate with the embedded model: shapes, options, and every wrong thing a client can send."""
 import json
 import os
+import shutil
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, main
 
@@ -123,6 +124,24 @@ class Translate(IntegrationTest):
         one = text(sample=True, temperature=3, seed=1, beam=1)
         self.assertEqual(one, text(sample=True, temperature=3, seed=1, beam=1))
         self.assertNotEqual(one["text"], text(sample=True, temperature=3, seed=2, beam=1)["text"])
+
+    def test_a_request_that_does_not_say_searches_as_the_models_makers_do(self):
+        other = os.path.join(self.directory, "other")
+        shutil.copytree(os.path.join(MODELS_DIR, "fr-en"), other)
+        with open(os.path.join(other, "config.json"), "r+", encoding="utf-8") as file:
+            config = {**json.load(file), "num_beams": 3, "length_penalty": 0.25}
+            file.seek(0)
+            file.truncate()
+            json.dump(config, file)
+        pair = "source = fr\ntarget = en\n"
+        conf = f"[model plain]\npath = {MODELS_DIR}/fr-en\n{pair}[model other]\npath = {other}\n{pair}"
+        server = self.start(conf=conf)
+        listed = {model["name"]: model for model in json.loads(server.request("GET", "/v1/models")[2])["models"]}
+        self.assertEqual((listed["other"]["beam"], listed["other"]["length_penalty"]), (3, 0.25))
+        ask = lambda model, **options: self.ask(server, {"text": TEXT, "model": model, "scores": True, **options})[1]["translations"]
+        self.assertEqual(ask("other"), ask("plain", beam=3, length_penalty=0.25))
+        self.assertEqual(ask("other", beam=2, length_penalty=1), ask("plain", beam=2, length_penalty=1))
+        self.assertNotEqual(ask("other"), ask("other", length_penalty=1))
 
     def test_wrong_types_at_every_field(self):
         server = self.start(MODELS)

@@ -26,6 +26,16 @@ END_TEST
         ck_assert_msg(strstr(why.text, #field) != NULL, "the sentence is: %s", why.text);          \
     } while (0)
 
+START_TEST(the_makers_length_penalty_is_taken_as_far_as_a_search_can)
+{
+    static const float makers[] = {0.2f, 0, 10, -2, 1e9f}, taken[] = {0.2f, 0, 10, 0, 10};
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        const struct dg_blueprint bp = {.length_penalty = makers[i]};
+        ck_assert_float_eq(dg_search_usual_length_penalty(&bp), taken[i]);
+    }
+}
+END_TEST
+
 START_TEST(numbers_out_of_range_are_refused_by_name)
 {
     REFUSES(beam, 0);
@@ -89,6 +99,6 @@ START_TEST(the_cap_is_the_smaller_of_both)
 }
 END_TEST
 
-DG_UNIT(the_default_is_accepted, numbers_out_of_range_are_refused_by_name,
+DG_UNIT(the_default_is_accepted, the_makers_length_penalty_is_taken_as_far_as_a_search_can, numbers_out_of_range_are_refused_by_name,
         ids_outside_the_vocabulary_are_refused, contradictions_are_refused,
         the_cap_is_the_smaller_of_both)
