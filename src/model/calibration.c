@@ -6,9 +6,8 @@
 #include "model/calibration.h"
 #include "base/buf.h"
 #include "base/file_out.h"
-#include "base/json.h"
+#include "base/json_file.h"
 #include "base/json_out.h"
-#include "base/map_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -96,18 +95,14 @@ enum dg_err dg_calibration_open(struct dg_calibration *calibration, const char *
 {
     static const struct dg_json_limits limits = {.max_bytes = FILE_MAX, .max_depth = 2, .max_values = NAMES_MAX};
     char path[PATH_CAP];
-    struct dg_map_file file;
     struct dg_json *json = NULL;
     enum dg_err err = path_in(dir, path, why);
     if (!err)
-        err = dg_map_file_open(&file, path, FILE_MAX, why);
+        err = dg_json_file_read(path, &limits, why, &json);
     if (err)
         return err;
-    err = dg_json_parse(dg_span_make((const char *)file.bytes, file.len), &limits, why, &json);
-    if (!err)
-        err = read_fields(json, calibration, why);
+    err = read_fields(json, calibration, why);
     dg_json_free(json);
-    dg_map_file_close(&file);
     if (err == DG_ERR_NOT_FOUND) /* of a field: the file is there */
         err = DG_ERR_FORMAT;
     return err ? dg_why_wrap(why, err, "%s", path) : DG_OK;

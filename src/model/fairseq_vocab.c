@@ -9,9 +9,8 @@
  * A fast tokenizer then does with text what the model says, in its own way: the table of replacements, no space at the end, runs of
  * spaces squeezed, a mark before each word. */
 #include "model/fairseq_vocab.h"
-#include "base/json.h"
+#include "base/json_file.h"
 #include "base/json_out.h"
-#include "base/map_file.h"
 #include "base/mem.h"
 
 #include <sodium.h>
@@ -217,7 +216,6 @@ enum dg_err dg_fairseq_vocab_write(const struct dg_spm *spm, enum dg_fairseq_voc
 enum dg_err dg_fairseq_vocab_kind(struct dg_import *import, const char *dir, enum dg_fairseq_vocab *kind, struct dg_why *why)
 {
     const struct dg_json_limits limits = {.max_bytes = CONFIG_MAX, .max_depth = 32, .max_values = 100 * 1000};
-    struct dg_map_file file;
     struct dg_json *json = NULL;
     struct dg_span type = DG_SPAN("");
     *kind = DG_FAIRSEQ_NONE;
@@ -226,18 +224,15 @@ enum dg_err dg_fairseq_vocab_kind(struct dg_import *import, const char *dir, enu
     const char *path = dg_import_path(import, dir, "config.json");
     if (!path)
         return DG_ERR_NOMEM;
-    enum dg_err err = dg_map_file_open(&file, path, CONFIG_MAX, why);
+    enum dg_err err = dg_json_file_read(path, &limits, why, &json);
     if (err)
         return err;
-    err = dg_json_parse(dg_span_make((const char *)file.bytes, file.len), &limits, why, &json);
-    if (!err)
-        err = dg_json_get_string(json, "model_type", DG_JSON_REQUIRED, why, &type);
+    err = dg_json_get_string(json, "model_type", DG_JSON_REQUIRED, why, &type);
     if (!err)
         *kind = dg_span_eq(type, DG_SPAN("xlm-roberta")) ? DG_FAIRSEQ_XLM_ROBERTA
                 : dg_span_eq(type, DG_SPAN("camembert")) ? DG_FAIRSEQ_CAMEMBERT
                                                          : DG_FAIRSEQ_NONE;
     dg_json_free(json);
-    dg_map_file_close(&file);
     return err ? dg_why_wrap(why, err, "%s", path) : DG_OK;
 }
 

@@ -5,10 +5,9 @@
  * special tokens, then the pieces at their number plus one, then its languages (fra_Latn). The languages are
  * in added_tokens.json with their ids, or in special_tokens_map.json in their order. */
 #include "model/m2m_vocab.h"
-#include "base/json.h"
+#include "base/json_file.h"
 #include "base/json_out.h"
 #include "base/map.h"
-#include "base/map_file.h"
 #include "text/spm.h"
 
 enum { FILE_MAX = 64 << 20, OUT_MAX = 96 << 20, WORDS_MAX = 1 << 22 };
@@ -46,19 +45,15 @@ static enum dg_err read_json(struct words *w, const char *dir, const char *name,
 {
     const struct dg_json_limits limits = {
         .max_bytes = FILE_MAX, .max_depth = 16, .max_values = WORDS_MAX};
-    struct dg_map_file file;
     struct dg_json *json = NULL;
     const char *path = dg_import_path(w->import, dir, name);
     if (!path)
         return DG_ERR_NOMEM;
-    enum dg_err err = dg_map_file_open(&file, path, FILE_MAX, why);
+    enum dg_err err = dg_json_file_read(path, &limits, why, &json);
     if (err)
         return err;
-    err = dg_json_parse(dg_span_make((const char *)file.bytes, file.len), &limits, why, &json);
-    if (!err)
-        err = fn(w, json, why);
+    err = fn(w, json, why);
     dg_json_free(json);
-    dg_map_file_close(&file);
     return err ? dg_why_wrap(why, err, "%s", path) : DG_OK;
 }
 

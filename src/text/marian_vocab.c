@@ -5,8 +5,7 @@
  * ids are translated by tables. */
 #include "text/marian_vocab.h"
 
-#include "base/json.h"
-#include "base/map_file.h"
+#include "base/json_file.h"
 #include "base/mem.h"
 
 enum {
@@ -148,19 +147,15 @@ enum dg_err dg_marian_vocab_init(struct dg_marian_vocab *vocab, const char *path
 {
     const struct dg_json_limits limits = {
         .max_bytes = FILE_MAX, .max_depth = 1, .max_values = IDS_MAX + 1};
-    struct dg_map_file file;
     struct dg_json *json = NULL;
-    enum dg_err err = dg_map_file_open(&file, path, FILE_MAX, why);
+    enum dg_err err = dg_json_file_read(path, &limits, why, &json);
     if (err)
         return err;
     *vocab = (struct dg_marian_vocab){.models = {first, second}};
     dg_map_init(&vocab->extras, IDS_MAX);
     dg_arena_init(&vocab->strings, STRINGS_MAX);
-    err = dg_json_parse(dg_span_make((const char *)file.bytes, file.len), &limits, why, &json);
-    if (!err)
-        err = read_vocab(vocab, json, why);
+    err = read_vocab(vocab, json, why);
     dg_json_free(json);
-    dg_map_file_close(&file);
     if (err) {
         dg_marian_vocab_deinit(vocab);
         dg_why_wrap(why, err, "%s", path);

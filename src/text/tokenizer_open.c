@@ -10,8 +10,7 @@
  *  3. Bergamot's names, which carry the languages: srcvocab.fren.spm and trgvocab.fren.spm, or
  *     vocab.fren.spm for both. */
 #include "base/dir.h"
-#include "base/json.h"
-#include "base/map_file.h"
+#include "base/json_file.h"
 #include "base/mem.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_int.h"
@@ -171,21 +170,17 @@ static enum dg_err read_habits(struct dg_tokenizer *t, const char *dir, struct d
     const struct dg_json_limits limits = {
         .max_bytes = CONFIG_MAX, .max_depth = 32, .max_values = 100 * 1000};
     char path[PATH_CAP];
-    struct dg_map_file file;
     struct dg_json *json = NULL;
     bool adds = true;
     if (!has_file(dir, name))
         return DG_OK;
     enum dg_err err = join(dir, name, why, path);
     if (!err)
-        err = dg_map_file_open(&file, path, CONFIG_MAX, why);
+        err = dg_json_file_read(path, &limits, why, &json);
     if (err)
         return err;
-    err = dg_json_parse(dg_span_make((const char *)file.bytes, file.len), &limits, why, &json);
-    if (!err)
-        err = dg_json_get_bool(json, "add_eos_token", DG_JSON_OPTIONAL, why, &adds);
+    err = dg_json_get_bool(json, "add_eos_token", DG_JSON_OPTIONAL, why, &adds);
     dg_json_free(json);
-    dg_map_file_close(&file);
     t->source_is_bare = !adds;
     return err ? dg_why_wrap(why, err, "%s", path) : DG_OK;
 }

@@ -6,9 +6,8 @@
 #include "tools/tools.h"
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json_file.h"
 #include "base/json_out.h"
-#include "base/map_file.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "engine/langs.h"
@@ -88,19 +87,15 @@ static void copy_field(const struct dg_json *json, const char *name, char *out)
 static void read_languages(struct card *card)
 {
     char path[4096];
-    struct dg_map_file file;
     struct dg_json *json = NULL;
     const struct dg_json_limits limits = {
         .max_bytes = 4 << 20, .max_depth = 32, .max_values = 100 * 1000};
     snprintf(path, sizeof path, "%s/tokenizer_config.json", card->dir);
-    if (dg_map_file_open(&file, path, 4 << 20, NULL))
+    if (dg_json_file_read(path, &limits, NULL, &json))
         return;
-    if (!dg_json_parse(dg_span_make((const char *)file.bytes, file.len), &limits, NULL, &json)) {
-        copy_field(json, "source_lang", card->source);
-        copy_field(json, "target_lang", card->target);
-    }
+    copy_field(json, "source_lang", card->source);
+    copy_field(json, "target_lang", card->target);
     dg_json_free(json);
-    dg_map_file_close(&file);
 }
 
 /* The languages of a model that has many. One without vocabulary takes ids only, and has none. */
