@@ -3,14 +3,14 @@
 # Copyright (c) 2026 The dragoman authors
 """English sentences without a French side, given one by the model of the other direction:
 
-    back.py [--judge FR-EN] EN-FR KNOWN.tsv HELD-OUT.tsv OUT.tsv [DRAGOMAN] < ENGLISH
+    back.py [--judge FR-EN] [--beam N] EN-FR KNOWN.tsv HELD-OUT.tsv OUT.tsv [DRAGOMAN] < ENGLISH
 
 Sentences that are already in KNOWN or HELD-OUT (lines French<TAB>English), letters and digits alone compared, are left out;
 OUT gets lines French<TAB>English of the others.
 
-Without a judge the French is what greedy search says: good enough to learn English from, which is somebody's own. With one,
-there are four answers of a beam of four, and the model that goes back says which of them would best give the English; those
-that would hardly give it are left out. From what is left EN-FR itself can learn."""
+Without a judge the French is what a search of width N (1: greedy) says: good enough to learn English from, which is
+somebody's own. With one, there are four answers of a beam of four, and the model that goes back says which of them would
+best give the English; those that would hardly give it are left out. From what is left EN-FR itself can learn."""
 import argparse
 import json
 import re
@@ -48,8 +48,8 @@ def run(program, command, model, lines, *options):
     return done.stdout.splitlines()
 
 
-def greedy(program, model, english):
-    french = run(program, "translate", model, english, "-q", "--beam", "1", "--threads", "2")
+def likeliest(program, model, english, beam):
+    french = run(program, "translate", model, english, "-q", "--beam", str(beam), "--whole-lines", "--threads", "2")
     if len(french) != len(english):
         sys.exit(f"back.py: {len(english)} sentences, {len(french)} translations")
     return list(zip(french, english))
@@ -84,12 +84,14 @@ def judged(program, model, judge, english):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--judge")
+    parser.add_argument("--beam", type=int, default=1)
     for name in "model", "known", "held_out", "out":
         parser.add_argument(name)
     parser.add_argument("program", nargs="?", default="dragoman")
     asked = parser.parse_args()
     english = new_sentences(sys.stdin, english_of(asked.known) | english_of(asked.held_out))
-    pairs = judged(asked.program, asked.model, asked.judge, english) if asked.judge else greedy(asked.program, asked.model, english)
+    pairs = (judged(asked.program, asked.model, asked.judge, english) if asked.judge else
+             likeliest(asked.program, asked.model, english, asked.beam))
     with open(asked.out, "w", encoding="utf-8") as out:
         out.writelines(f"{french}\t{text}\n" for french, text in pairs)
     print(f"back.py: {len(pairs)} pairs", file=sys.stderr)

@@ -33,7 +33,7 @@ struct score_work {
     size_t n;
     bool want_tokens, want_attention;
     int64_t attention_layer, attention_head;
-    double length_penalty;
+    double length_penalty; /* below 0: the model's own */
     struct dg_engine_request request;
     struct dg_span api_key;
     struct dg_scoring *scoring;
@@ -109,7 +109,8 @@ static enum dg_err score_pair(struct score_work *work, size_t i)
         return err;
     dg_json_out_open(&work->out, '{');
     dg_json_out_put_real(&work->out, "logprob", score.logprob, 8);
-    dg_json_out_put_real(&work->out, "score", score.logprob / pow((double)score.n_target, work->length_penalty), 8);
+    const double penalty = work->length_penalty < 0 ? score.length_penalty : work->length_penalty;
+    dg_json_out_put_real(&work->out, "score", score.logprob / pow((double)score.n_target, penalty), 8);
     if (work->want_tokens)
         put_tokens(work, &score);
     if (score.attention)
@@ -399,7 +400,7 @@ void dg_api_v1_score(struct dg_call *call)
     }
     work->api = call->api;
     work->request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
-    work->length_penalty = 1;
+    work->length_penalty = -1;
     dg_list_link_last(&call->api->scorings, &work->link);
     dg_arena_init(&work->arena, call->req->body.len * 2 + (1 << 20));
     dg_buf_init(&work->json, ANSWER_MAX);

@@ -170,7 +170,8 @@ struct dg_engine_request {
     uint64_t timeout_ms;            /* 0: none */
     bool keep_lines_whole;          /* every line is one sentence */
     bool join_lines;                /* hard-wrapped lines of a paragraph are one text */
-    bool usual_beam, usual_length;  /* search.beam, search.length_penalty are not said: as the model's makers have them */
+    bool usual_beam, usual_length;  /* search.beam, search.length_penalty are not said: as the model's makers have them, the
+                                     * penalty at most 1 where words are demanded */
     bool no_cache;                  /* neither read nor kept */
     bool quality;                   /* how good the translation is is told with it: DG_ERR_UNSUPPORTED where no estimator
                                      * (struct dg_engine_model) judges the model */

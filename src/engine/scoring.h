@@ -37,6 +37,7 @@ struct dg_score {
     const float *logprobs;                 /* [n_target] */
     const float *attention;                /* [n_target, n_source] when asked for, else NULL */
     size_t n_source, n_target;
+    double length_penalty;                 /* its makers' habit: what a search would divide logprob by is n_target to this power */
 };
 
 /* Finds the model as for a translation of `request` and keeps it. Of the request only model, source,

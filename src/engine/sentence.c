@@ -744,6 +744,9 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
     if (model_of(sentence)->template)
         search.ends = dg_template_ends(model_of(sentence)->template);
     enum dg_err err = demand_more(sentence, &search);
+    /* What is demanded is less probable than what is said freely; a penalty above 1 would then pay for any words behind it. */
+    if (search.n_constraints > 0 && request->asked.usual_length && search.length_penalty > 1)
+        search.length_penalty = 1;
     *out = search;
     return err;
 }

@@ -8,6 +8,7 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/utf8.h"
+#include "decode/opts.h"
 #include "decode/score.h"
 #include "engine/langs.h"
 #include "model/dir.h"
@@ -39,8 +40,8 @@ static const struct dg_opt_row rows[] = {
      .help = "language of the target, where the model has to be told"},
     {DG_OPT_BOOL(struct score, ids), "ids", .def = "no",
      .help = "both sides are token ids with spaces between; no text layer"},
-    {DG_OPT_REAL(struct score, length_penalty), "length-penalty", .def = "1", .real_min = 0,
-     .real_max = 10, .help = "score is log-probability divided by length to this power"},
+    {DG_OPT_REAL(struct score, length_penalty), "length-penalty", .real_min = 0, .real_max = 10,
+     .help = "score is log-probability divided by length to this power (default: as the model's makers have it)"},
     {DG_OPT_INT(struct score, max_tokens), "max-tokens", .def = "512", .min = 1, .max = 4096,
      .help = "most tokens of a source or target; longer lines are refused"},
 };
@@ -64,6 +65,7 @@ struct work {
     struct dg_langs *langs;       /* NULL with --ids */
     struct dg_pair pair;          /* with it: nothing told */
     int32_t eos_id;
+    double length_penalty; /* below 0 until the model, whose it is then, is open */
 };
 
 /* ---- One line ----------------------------------------------------------------------------------- */
@@ -107,7 +109,7 @@ static enum dg_err write_json(const struct work *work, const float *logprobs, si
     }
     dg_json_out_close(&out, ']');
     dg_json_out_put_real(&out, "logprob", sum, 12);
-    dg_json_out_put_real(&out, "score", sum / pow((double)n, work->flags->length_penalty), 12);
+    dg_json_out_put_real(&out, "score", sum / pow((double)n, work->length_penalty), 12);
     dg_json_out_close(&out, '}');
     return dg_json_out_end(&out);
 }
@@ -170,6 +172,8 @@ static enum dg_err open_all(struct work *work, struct dg_why *why)
     if (err)
         return err;
     work->eos_id = dg_model_blueprint(work->model)->eos_id;
+    if (work->length_penalty < 0)
+        work->length_penalty = (double)dg_search_usual_length_penalty(dg_model_blueprint(work->model));
     work->pair = (struct dg_pair){.first_id = -1, .last_id = -1};
     if (flags->ids)
         return DG_OK;
@@ -251,6 +255,7 @@ int dg_cmd_score(int argc, char **argv)
     if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
         return exit_code;
     struct work work = {.flags = dg_opt_values(set)};
+    work.length_penalty = dg_opt_given(set, "length-penalty") ? work.flags->length_penalty : -1;
     struct dg_why why = DG_WHY_NONE;
     size_t n_failed = 0;
     enum dg_err err = open_all(&work, &why);

@@ -425,7 +425,7 @@ def check(network, directory, tool, n):
     for line, source in zip(run_tool(plain, lines), sources):
         ids = numbers(line.split("|||")[0])
         differing += ids != search(network, source, 1)["ids"]
-    for line, source in zip(run_tool(plain + ["-b", "4"], lines), sources):
+    for line, source in zip(run_tool(plain + ["-b", "4", "--length-penalty", "1"], lines), sources):
         below += float(line.split("|||")[1]) < search(network, source, 4)["score"] - 1e-4
     print(f"{directory}: log-probabilities differ by {worst:.2e} at most; "
           f"greedy differs on {differing}, beam 4 is worse on {below} of {n}")

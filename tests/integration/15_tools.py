@@ -134,7 +134,23 @@ class Translate(unittest.TestCase):
         done = translate("5 x 0\n99999 0\n\n", "--ids", check=False)
         self.assertEqual(done.stdout, b"\n\n\n")
         self.assertIn(b"column 3: read 'x', expected a token id", done.stderr)
-        self.assertIn(b"source id 0 is 99999, expected 0 to 8000", done.stderr)
+        self.assertIn(b"source id 0 is 99999, expected 0 to 5499", done.stderr)
+
+    def test_the_length_penalty_is_the_models_unless_somebody_says_another(self):
+        with tempfile.TemporaryDirectory() as directory:
+            other = os.path.join(directory, "other")
+            shutil.copytree(MODEL, other)
+            with open(os.path.join(other, "config.json"), "r+", encoding="utf-8") as file:
+                config = {**json.load(file), "length_penalty": 0.25}
+                file.seek(0)
+                file.truncate()
+                json.dump(config, file)
+            text, args = "\n".join(SENTENCES) + "\n", ("--beam", "3", "--scores")
+            ids = run("tokenize", "--model", MODEL, "--format", "ids", "--eos", text=text).stdout.decode()
+            for given, more in ((text, ()), (ids, ("--ids",))):
+                said = translate(given, *args, *more, "--length-penalty", "0.25").stdout
+                self.assertEqual(run("translate", "--model", other, *args, *more, text=given).stdout, said)
+                self.assertNotEqual(translate(given, *args, *more, "--length-penalty", "1").stdout, said)
 
     def test_json_says_everything_about_every_answer(self):
         text = "Je ne sais pas. Il fait beau.\n\nbad \udcff\n".encode("utf-8", "surrogateescape")
@@ -146,13 +162,15 @@ class Translate(unittest.TestCase):
         self.assertEqual((empty["text"], empty["sentences"]), ("", []))
         self.assertIn("not valid UTF-8", bad["error"])
         self.assertEqual(len(first["sentences"]), 2)
+        with open(os.path.join(MODEL, "config.json"), encoding="utf-8") as file:
+            penalty = json.load(file)["length_penalty"]
         for sentence in first["sentences"]:
             self.assertEqual(len(sentence["answers"]), 2)
             for answer in sentence["answers"]:
                 n = len(answer["ids"])
                 self.assertEqual((len(answer["token_logprobs"]), len(answer["alignment"])), (n, n))
                 self.assertAlmostEqual(sum(answer["token_logprobs"]), answer["logprob"], places=4)
-                self.assertAlmostEqual(answer["score"] * n, answer["logprob"], places=4)
+                self.assertAlmostEqual(answer["score"] * n**penalty, answer["logprob"], places=4)
                 self.assertTrue(all(s < len(sentence["source_ids"]) for s, _ in answer["alignment"]))
 
     def test_demands_are_met_and_cost_what_they_cost(self):
@@ -298,7 +316,7 @@ class Bench(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             model = os.path.join(directory, "model")
             shutil.copytree(MODEL, model)
-            write_lex(os.path.join(model, "lex.bin"), 8001, list(range(0, 600, 3)))
+            write_lex(os.path.join(model, "lex.bin"), 5500, list(range(0, 600, 3)))
             self.assertIn(b" shortlist=yes ", run(*args, "--model", model).stdout)
 
     def test_compares_with_a_former_run(self):

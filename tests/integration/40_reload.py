@@ -84,11 +84,11 @@ class Reload(IntegrationTest):
         self.sign(model)
         server = self.start(conf=conf)
         self.assertEqual(translate(server, "Merci.", target="en")[0], 200)
-        with open(os.path.join(model, "vocab.json"), "a", encoding="utf-8") as file:
-            file.write(" ")
+        with open(os.path.join(model, "source.spm"), "ab") as file:
+            file.write(b" ")
         server.signal(signal.SIGHUP)
         wait_for(lambda: "the old models stay in use" in server.log(), "the refusal")
-        self.assertIn("vocab.json was changed", server.log())
+        self.assertIn("source.spm was changed", server.log())
         self.assertEqual(translate(server, "Merci.", target="en")[0], 200)
 
     def test_signatures_without_trusted_keys_are_a_mistake(self):

@@ -57,7 +57,7 @@ class ManyModels(IntegrationTest):
         most = number(server, "dragoman_models_bytes_max")
         ready = sum(model["state"] == "ready" for model in models(server).values())
         self.assertGreaterEqual(ready, 1)
-        self.assertLess(ready, 8)
+        self.assertLess(ready, 12)
         answers = {}
 
         def ask(name):
