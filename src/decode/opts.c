@@ -7,10 +7,10 @@
 
 enum { LENGTH_PENALTY_MAX = 10 };
 
-float dg_search_usual_length_penalty(const struct dg_blueprint *bp)
+float dg_search_usual_length_penalty(const struct dg_blueprint *bp, bool is_demanding)
 {
-    const float makers = bp->length_penalty;
-    return makers < 0 ? 0 : makers > LENGTH_PENALTY_MAX ? LENGTH_PENALTY_MAX : makers;
+    const float most = is_demanding ? 1 : LENGTH_PENALTY_MAX, makers = bp->length_penalty;
+    return makers < 0 ? 0 : makers > most ? most : makers;
 }
 
 static enum dg_err check_int(const char *name, long value, long least, long most,

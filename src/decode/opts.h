@@ -106,8 +106,9 @@ struct dg_search_opts {
         .repetition_penalty = 1.0f, .loop_guard = true                                             \
     }
 
-/* What the model's makers divide by, as far as a search can: from 0 to 10. */
-float dg_search_usual_length_penalty(const struct dg_blueprint *bp);
+/* What the model's makers divide by, as far as a search can: from 0 to 10. Where words are demanded, which are less probable
+ * than what is said freely, a penalty above 1 would pay for any words behind them: there it is at most 1. */
+float dg_search_usual_length_penalty(const struct dg_blueprint *bp, bool is_demanding);
 
 /* Refuses what is out of range or contradicts itself; ids must be below `n_vocab`. */
 enum dg_err dg_search_opts_check(const struct dg_search_opts *opts, size_t n_vocab,

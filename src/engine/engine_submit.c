@@ -76,11 +76,8 @@ static enum dg_err begin(struct dg_engine *engine, const struct dg_way *way,
 {
     struct dg_request *request;
     struct dg_engine_request whole = *asked;
-    const struct dg_loaded *last = way->legs[way->n_legs - 1];
     if (asked->usual_beam)
-        choose_beam(last, &whole.search);
-    if (asked->usual_length)
-        whole.search.length_penalty = dg_search_usual_length_penalty(&last->blueprint);
+        choose_beam(way->legs[way->n_legs - 1], &whole.search);
     enum dg_err err = dg_request_new(&request, &engine->tools, way, &whole, why);
     if (err)
         return err;

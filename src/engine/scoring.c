@@ -233,7 +233,7 @@ enum dg_err dg_scoring_run(struct dg_scoring *scoring, struct dg_span source, st
     struct dg_score found = {.source = scoring->source_tokens, .target = scoring->target_tokens,
                              .logprobs = scoring->logprobs, .attention = scoring->attention,
                              .n_source = n_source, .n_target = n_target,
-                             .length_penalty = (double)dg_search_usual_length_penalty(&scoring->loaded->blueprint)};
+                             .length_penalty = (double)dg_search_usual_length_penalty(&scoring->loaded->blueprint, false)};
     for (size_t i = 0; i < n_target; i++) {
         if (isnan(scoring->logprobs[i]))
             return dg_why_set(why, DG_ERR_INTEGRITY, "the model gave scores that are not numbers; import it again");

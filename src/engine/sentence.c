@@ -731,11 +731,12 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
 {
     const struct dg_request *request = sentence->request;
     struct dg_search_opts search = request->asked.search;
+    bool has_usual_length = request->asked.usual_length;
     if (!is_last_leg(sentence)) {
         const struct dg_search_opts plain = DG_SEARCH_OPTS_DEFAULT;
         search = plain;
         search.beam = request->asked.search.sample ? 1 : request->asked.search.beam;
-        search.length_penalty = dg_search_usual_length_penalty(&model_of(sentence)->blueprint);
+        has_usual_length = true;
     } else if (sentence->n_tickets == 0) { /* of several pieces the first one's */
         dg_demands_apply(&request->demands, sentence->is_first, &search);
     }
@@ -744,9 +745,8 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
     if (model_of(sentence)->template)
         search.ends = dg_template_ends(model_of(sentence)->template);
     enum dg_err err = demand_more(sentence, &search);
-    /* What is demanded is less probable than what is said freely; a penalty above 1 would then pay for any words behind it. */
-    if (search.n_constraints > 0 && request->asked.usual_length && search.length_penalty > 1)
-        search.length_penalty = 1;
+    if (has_usual_length)
+        search.length_penalty = dg_search_usual_length_penalty(&model_of(sentence)->blueprint, search.n_constraints > 0);
     *out = search;
     return err;
 }

@@ -254,7 +254,7 @@ static enum dg_err open_all(struct work *work, struct dg_why *why)
     work->block = dg_try_calloc(BLOCK, sizeof *work->block);
     enum dg_err err = work->block ? dg_model_open(&work->model, work->flags->model, why) : DG_ERR_NOMEM;
     if (!err)
-        work->opts.length_penalty = dg_search_usual_length_penalty(dg_model_blueprint(work->model));
+        work->opts.length_penalty = dg_search_usual_length_penalty(dg_model_blueprint(work->model), false);
     if (!err)
         err = dg_tokenizer_open(work->flags->model, why, &work->tokenizer);
     if (!err)

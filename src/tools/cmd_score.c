@@ -173,7 +173,7 @@ static enum dg_err open_all(struct work *work, struct dg_why *why)
         return err;
     work->eos_id = dg_model_blueprint(work->model)->eos_id;
     if (work->length_penalty < 0)
-        work->length_penalty = (double)dg_search_usual_length_penalty(dg_model_blueprint(work->model));
+        work->length_penalty = (double)dg_search_usual_length_penalty(dg_model_blueprint(work->model), false);
     work->pair = (struct dg_pair){.first_id = -1, .last_id = -1};
     if (flags->ids)
         return DG_OK;

@@ -236,7 +236,7 @@ enum dg_err judge_translate(const struct judge *judge, const struct dg_net *net,
         sentences[i].tokenizer = judge->tokenizer;
     }
     opts.beam = beam;
-    opts.length_penalty = dg_search_usual_length_penalty(dg_net_blueprint(net));
+    opts.length_penalty = dg_search_usual_length_penalty(dg_net_blueprint(net), false);
     dg_pair_lead(&judge->pair, &opts);
     const struct dg_decoder_limits limits = {.sentences = SENTENCES,
                                              .rows = SENTENCES * (size_t)beam,

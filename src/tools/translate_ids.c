@@ -14,7 +14,6 @@
 #include "tools/translate.h"
 #include "tools/translate_json.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -245,7 +244,7 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
         err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, why);
     const struct dg_blueprint *bp = err ? NULL : dg_model_blueprint(model);
     if (!err && usual_length)
-        work.search.length_penalty = demands.n ? fminf(dg_search_usual_length_penalty(bp), 1) : dg_search_usual_length_penalty(bp);
+        work.search.length_penalty = dg_search_usual_length_penalty(bp, work.search.n_constraints > 0);
     if (!err && flags->shortlist)
         err = dg_lex_open(&lex, flags->model, bp->encoder.V, bp->decoder.V, why);
     if (!err)

@@ -12,7 +12,6 @@ SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(
 PROGRAM = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MODEL = os.path.join(SOURCES, "models", "fr-en")
 PAIRS = [("Bonjour.", "Hello."), ("Merci beaucoup.", "Thank you very much."), ("Le chat dort.", "The cat sleeps.")]
-SAID = "^The black cat (is sleeping|sleeps)\\.$"  # of "Le chat noir dort.": the one is hardly likelier than the other
 
 
 def run(*args, text="", check=True):
@@ -43,7 +42,7 @@ class Quantize(unittest.TestCase):
         return path
 
     def translate(self, model):
-        return run("translate", "-q", "--model", model, text="Le chat noir dort.\n").stdout
+        return run("translate", "-q", "--model", model, text="Le chat dort.\n").stdout
 
     def test_i8_is_small_says_its_errors_and_translates(self):
         done = run("quantize", self.wide, self.out)
@@ -59,7 +58,7 @@ class Quantize(unittest.TestCase):
         self.assertEqual(int(size["after"]), sum(entry.stat().st_size for entry in os.scandir(self.out)))
         before, after = (os.path.getsize(os.path.join(model, "model.safetensors")) for model in (self.wide, self.out))
         self.assertLess(after, before / 2 * 1.03)
-        self.assertRegex(self.translate(self.out), SAID.encode())
+        self.assertEqual(self.translate(self.out), b"The cat is sleeping.\n")
         self.assertIn(b"i8, 0 tensors kept wider", done.stderr)
 
     def test_what_is_kept_stays_wide_and_both_kinds_run_together(self):
@@ -67,7 +66,7 @@ class Quantize(unittest.TestCase):
         kept = {line["tensor"] for line in lines if line.get("kept") == "yes"}
         fused = {f"model.encoder.layers.0.self_attn.{part}_proj.weight" for part in "qkv"}
         self.assertEqual(kept, fused | {"model.shared.weight"})
-        self.assertRegex(self.translate(self.out), SAID.encode())
+        self.assertEqual(self.translate(self.out), b"The cat is sleeping.\n")
 
     def test_bf16_costs_next_to_nothing_and_stays_so_in_memory(self):
         lines = lines_of(run("quantize", "--type", "bf16", self.wide, self.out, "--score", self.pairs(True), "--beam", "1"))
@@ -77,7 +76,7 @@ class Quantize(unittest.TestCase):
                 self.assertLess(float(line["relative_error"]), 0.005, line)
         score = next(line for line in lines if line.get("line") == "score")
         self.assertLess(abs(float(score["loss_after"]) - float(score["loss_before"])), 0.05)
-        self.assertRegex(self.translate(self.out), SAID.encode())
+        self.assertEqual(self.translate(self.out), b"The cat is sleeping.\n")
         self.assertLess(self.weights_mib(self.out), 0.55 * self.weights_mib(self.wide))
 
     def weights_mib(self, model):
@@ -124,9 +123,9 @@ class Served(IntegrationTest):
         run("import", "--type", "f16", MODEL, wide)
         run("quantize", "--type", "bf16", wide, narrow)
         server = self.start(conf=f"[model fr-en]\npath = {narrow}\n")
-        status, _, body = server.request("POST", "/v1/translate", json.dumps({"text": "Le chat noir dort.", "target": "en"}))
+        status, _, body = server.request("POST", "/v1/translate", json.dumps({"text": "Le chat dort.", "target": "en"}))
         self.assertEqual(status, 200, body)
-        self.assertRegex(json.loads(body)["translations"][0]["text"], SAID)
+        self.assertEqual(json.loads(body)["translations"][0]["text"], "The cat is sleeping.")
 
 
 if __name__ == "__main__":

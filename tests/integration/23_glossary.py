@@ -29,18 +29,28 @@ class Command(unittest.TestCase):
         return done.stdout.decode()
 
     def test_terms_are_used_where_they_stand(self):
-        lines = "La voiture rouge est devant la maison.\nIl pleut.\nLE CHAT EST DANS LA MAISON ROUGE.\n"
+        lines = "La voiture rouge est dans le jardin.\nIl pleut.\nLE CHAT EST DANS LA MAISON ROUGE.\n"
         for beam in ("1", "4"):
             said = self.translate(lines, TERMS, "--beam", beam).splitlines()
-            self.assertRegex(said[0], r"^The red automobile is (in )?front of the residence\.$")
+            self.assertEqual(said[0], "The red automobile is in the garden.")
             self.assertIn("HOUND", said[2])
-            self.assertIn("terms=4 terms_missed=0", self.summary)
+            self.assertIn("terms=3 terms_missed=0", self.summary)
             plain = subprocess.run([TOOL, "translate", "--quiet", "--model", MODEL, "--beam", beam], input=b"Il pleut.\n",
                                    capture_output=True, check=True, timeout=300)
             self.assertEqual(said[1] + "\n", plain.stdout.decode())
         said = self.translate("Voir https://a.org/chat et {chat}.\n", TERMS)
         self.assertIn("https://a.org/chat", said)
         self.assertIn("terms=0", self.summary)
+
+    def test_where_a_term_is_demanded_the_length_penalty_is_at_most_1(self):
+        """What the model's own one, which is above 1, would pay for behind a term is not said."""
+        with open(os.path.join(MODEL, "config.json"), encoding="utf-8") as file:
+            self.assertGreater(json.load(file)["length_penalty"], 1)
+        ask = lambda line, *penalty: self.translate(line, TERMS, "--beam", "4", "--scores", "--quiet", *penalty)
+        line, free = "Elle a vendu la vieille maison.\n", "Il pleut beaucoup.\n"
+        self.assertEqual(ask(line), ask(line, "--length-penalty", "1"))
+        self.assertNotEqual(ask(line), ask(line, "--length-penalty", "1.6"))
+        self.assertNotEqual(ask(free), ask(free, "--length-penalty", "1"))
 
     def test_each_term_is_told(self):
         said = json.loads(self.translate("Le chat noir.\n", '"chat",hound,dog\nnoir,\u732b\n', "--json", name="terms.csv"))

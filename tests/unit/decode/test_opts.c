@@ -31,7 +31,8 @@ START_TEST(the_makers_length_penalty_is_taken_as_far_as_a_search_can)
     static const float makers[] = {0.2f, 0, 10, -2, 1e9f}, taken[] = {0.2f, 0, 10, 0, 10};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         const struct dg_blueprint bp = {.length_penalty = makers[i]};
-        ck_assert_float_eq(dg_search_usual_length_penalty(&bp), taken[i]);
+        ck_assert_float_eq(dg_search_usual_length_penalty(&bp, false), taken[i]);
+        ck_assert_float_eq(dg_search_usual_length_penalty(&bp, true), fminf(taken[i], 1));
     }
 }
 END_TEST
