@@ -3,7 +3,8 @@
 
 /* dragoman distill: what a large model makes of the sources of sentence pairs, as pairs for a small one to learn from
  * (Kim and Rush, 2016). Of the beam's answers the one nearest to the given translation is taken (their sequence-level
- * interpolation, by chrF), or the most probable one.
+ * interpolation, by chrF), or the most probable one; or all of them with their scores, for a model to learn which to
+ * believe in (train/rivals.h).
  *
  * Pairs are taken by the block; the members of a team translate every n-th of it, then the block is printed in order. */
 #include "base/cpu.h"
@@ -28,12 +29,14 @@ struct distill {
     int help;
     const char *model;
     int64_t beam, threads;
-    int pick;
+    int pick, score;
     double least;
     bool swap, quiet;
 };
 
-static const char *const pick_words[] = {"nearest", "best", NULL};
+enum pick { NEAREST, BEST, ALL };
+static const char *const pick_words[] = {"nearest", "best", "all", NULL};
+static const char *const score_words[] = {"chrf", "bleu", "both", NULL};
 
 static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(struct distill, model), "model", .letter = 'm', .unit = "DIR", .flags = DG_OPT_REQUIRED,
@@ -41,9 +44,12 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT(struct distill, beam), "beam", .letter = 'b', .def = "4", .min = 1, .max = DG_BEAM_MAX,
      .help = "answers to choose from"},
     {DG_OPT_ENUM(struct distill, pick), "pick", .words = pick_words,
-     .help = "of them the one nearest to the given translation, or the most probable one"},
+     .help = "of them the one nearest to the given translation, or the most probable one; or all, a line each with a tab and the "
+             "--score behind, for train --rivals"},
+    {DG_OPT_ENUM(struct distill, score), "score", .words = score_words,
+     .help = "what is near: by chrF, by BLEU of the sentence, or by the mean of both"},
     {DG_OPT_REAL(struct distill, least), "least", .def = "0", .real_min = 0, .real_max = 100,
-     .help = "leave out pairs whose answer has less chrF than this against the given translation"},
+     .help = "leave out answers whose --score against the given translation is less than this"},
     {DG_OPT_BOOL(struct distill, swap), "swap", .def = "no", .help = "lines are target<TAB>source"},
     {DG_OPT_INT(struct distill, threads), "threads", .letter = 't', .def = "0", .max = DG_TEAM_MAX,
      .help = "threads; 0: one for each core"},
@@ -53,7 +59,7 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman distill",
-    .summary = "Translates the sources of sentence pairs with a model; prints source<TAB>translation for a smaller one.",
+    .summary = "Translates the sources of sentence pairs with a model; prints source<TAB>translation to learn from.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),
     .size = sizeof(struct distill),
@@ -71,8 +77,9 @@ struct sentence {
     struct member *member;
     int32_t *ids; /* owned; of the source */
     size_t n_ids;
-    struct dg_buf text; /* the answer that is taken; empty: none */
-    double chrf;
+    struct dg_buf text; /* the answer that is taken; empty: none. With ALL the lines of all */
+    double score;
+    size_t n_lines;
     enum dg_err err;
 };
 
@@ -98,27 +105,59 @@ struct work {
     struct sentence *block; /* [BLOCK] */
     size_t n;               /* of the block */
     uint64_t n_pairs, n_written;
-    double chrf;
+    double score;
 };
+
+/* How near the scratch's text is to the given translation, 0 to 100. */
+static enum dg_err measure(struct sentence *s, double *score)
+{
+    const struct dg_bleu_opts opts = DG_BLEU_OPTS_DEFAULT;
+    struct member *m = s->member;
+    const struct dg_span text = dg_buf_span(&m->scratch), truth = s->pair->target;
+    struct dg_chrf_stats chrf;
+    struct dg_bleu_stats bleu;
+    enum dg_err err = dg_chrf_count(m->metric, 0, text, truth, &chrf);
+    if (!err)
+        err = dg_bleu_count(m->metric, &opts, text, truth, &bleu);
+    if (err)
+        return err;
+    const double by_chrf = dg_chrf_score(&chrf, 0), by_bleu = dg_bleu_score(&bleu, &opts, true).score;
+    *score = m->work->flags->score == 0 ? by_chrf : m->work->flags->score == 1 ? by_bleu : (by_chrf + by_bleu) / 2.0;
+    return DG_OK;
+}
+
+/* What has a tab or ends a line cannot stand in a column. */
+static bool is_column(struct dg_span text)
+{
+    return text.len && !memchr(text.ptr, '\t', text.len) && !memchr(text.ptr, '\n', text.len);
+}
 
 static enum dg_err consider(struct sentence *s, const struct dg_answer *answer)
 {
     struct member *m = s->member;
-    struct dg_chrf_stats stats;
+    const struct distill *flags = m->work->flags;
+    double score = 0.0;
     if (answer->finish != DG_FINISH_EOS || answer->n_ids < 2)
         return DG_OK; /* one without an end is nothing to learn from */
     dg_buf_clear(&m->scratch);
     enum dg_err err = dg_tokenizer_decode(m->work->tokenizer, answer->ids, answer->n_ids - 1, &m->scratch);
     if (!err)
-        err = dg_chrf_count(m->metric, 0, dg_buf_span(&m->scratch), s->pair->target, &stats);
-    if (err)
+        err = measure(s, &score);
+    const bool is_first = s->n_lines == 0;
+    const bool is_taken = flags->pick == ALL ? score >= flags->least : is_first || (flags->pick == NEAREST && score > s->score);
+    if (err || !is_taken || !is_column(dg_buf_span(&m->scratch)))
         return err;
-    const double chrf = dg_chrf_score(&stats, 0);
-    if (s->text.len && (m->work->flags->pick == 1 || chrf <= s->chrf))
-        return DG_OK;
-    s->chrf = chrf;
-    dg_buf_clear(&s->text);
-    return dg_buf_append_span(&s->text, dg_buf_span(&m->scratch));
+    if (flags->pick != ALL) { /* in place of the one before */
+        dg_buf_clear(&s->text);
+        s->score = 0.0;
+        s->n_lines = 0;
+    }
+    s->score += score;
+    s->n_lines++;
+    err = dg_buf_printf(&s->text, "%.*s\t%.*s", DG_SPAN_FMT(s->pair->source), DG_SPAN_FMT(dg_buf_span(&m->scratch)));
+    if (!err && flags->pick == ALL)
+        err = dg_buf_printf(&s->text, "\t%.2f", score);
+    return err ? err : dg_buf_append_byte(&s->text, '\n');
 }
 
 static void on_done(void *ctx, const struct dg_search *search)
@@ -187,12 +226,11 @@ static enum dg_err print_block(struct work *work)
         if (s->err)
             return s->err;
         work->n_pairs++;
-        if (s->text.len && s->chrf >= work->flags->least && !memchr(s->text.ptr, '\t', s->text.len) &&
-            !memchr(s->text.ptr, '\n', s->text.len)) {
-            printf("%.*s\t%.*s\n", DG_SPAN_FMT(s->pair->source), DG_SPAN_FMT(dg_buf_span(&s->text)));
-            work->n_written++;
-            work->chrf += s->chrf;
-        }
+        if (s->n_lines == 0 || (work->flags->pick != ALL && s->score < work->flags->least))
+            continue;
+        fwrite(s->text.ptr, 1, s->text.len, stdout);
+        work->n_written += s->n_lines;
+        work->score += s->score;
     }
     return DG_OK;
 }
@@ -296,8 +334,9 @@ static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
     for (size_t i = 0; i < pairs.n && !err; i += BLOCK)
         err = run_block(&work, pairs.list + i, pairs.n - i < BLOCK ? pairs.n - i : BLOCK, why);
     if (!err && !work.flags->quiet)
-        fprintf(stderr, "distill: pairs=%" PRIu64 " written=%" PRIu64 " chrf=%.2f\n", work.n_pairs, work.n_written,
-                work.n_written ? work.chrf / (double)work.n_written : 0.0);
+        fprintf(stderr, "distill: pairs=%" PRIu64 " written=%" PRIu64 " %s=%.2f\n", work.n_pairs, work.n_written,
+                work.flags->score == 2 ? "score" : score_words[work.flags->score],
+                work.n_written ? work.score / (double)work.n_written : 0.0);
     close_all(&work);
     dg_pairs_deinit(&pairs);
     return err;

@@ -43,7 +43,9 @@ struct train {
     const char *dev, *vocab, *init, *source, *target;
     const char *source_script, *target_script;
     const char *note, *attribution;
-    struct dg_opt_list repeat, mix, freeze, test;
+    struct dg_opt_list repeat, mix, rivals, freeze, test;
+    double risk, sharpness;
+    int64_t rivals_tokens;
     double mix_ratio;
     int64_t test_pairs, test_beam;
     int64_t dev_pairs, len_chars, vocab_size;
@@ -168,6 +170,9 @@ static const struct dg_opt_row rows[] = {
      .help = "old pairs to mix in, so that the model does not forget them"},
     {DG_OPT_REAL(struct train, mix_ratio), "mix-ratio", .def = "1", .real_min = 0, .real_max = 1000,
      .help = "how many of them for each new pair; drawn once"},
+    {DG_OPT_PATHS(struct train, rivals), "rivals", .unit = "FILE,...", .max = FILES_MAX,
+     .help = "lines source<TAB>answer<TAB>score from 0 to 100, the answers to a source together (dragoman distill --pick all makes "
+             "them): beside the pairs it learns to believe in the better ones (minimum risk)"},
 
     {DG_OPT_ENUM(struct train, family), "family", .words = family_words, .def = "transformer", .heading = "Network",
      .help = "a Transformer, a recurrent encoder-decoder, or (with --task classify; the others need not say it) a Transformer's "
@@ -254,6 +259,12 @@ static const struct dg_opt_row rows[] = {
      .help = "weight in the loss of word alignments, which one head learns; 0: none are made"},
     {DG_OPT_INT(struct train, guide_head), "guided-head", .def = "1", .min = 1, .max = 128,
      .help = "that head, of the decoder's last layer; the model says that it is the one for alignments"},
+    {DG_OPT_REAL(struct train, risk), "risk", .def = "1", .real_min = 0, .real_max = 1000,
+     .help = "weight in the loss of how bad, of the answers of --rivals, those are that the network believes in"},
+    {DG_OPT_REAL(struct train, sharpness), "risk-sharpness", .def = "1", .real_min = 0.001, .real_max = 1000,
+     .help = "1: it believes in them as it would say them; less: more evenly"},
+    {DG_OPT_INT(struct train, rivals_tokens), "rivals-tokens", .def = "1024", .min = 1, .max = 10000000,
+     .help = "tokens of such answers in a step, beside --batch-tokens"},
     {DG_OPT_REAL(struct train, mask_share), "mask-share", .def = "0.15", .real_min = 0.01, .real_max = 0.9,
      .help = "share of the words that --task masked asks: of these 8 in 10 are masked, one is another word, one as it is"},
     {DG_OPT_STRINGS(struct train, freeze), "freeze", .unit = "PART,...", .max = 5,
@@ -433,6 +444,8 @@ static enum dg_err check(const void *values, const char *name, struct dg_why *wh
         return dg_why_set(why, DG_ERR_USAGE, "--decoder and --relative are for --family transformer");
     if (flags->guide > 0.0 && (flags->family != TRANSFORMER || flags->task != TRANSLATE))
         return dg_why_set(why, DG_ERR_USAGE, "--guided-attention is for --family transformer");
+    if (flags->rivals.n && (flags->family != TRANSFORMER || flags->task != TRANSLATE))
+        return dg_why_set(why, DG_ERR_USAGE, "--rivals is for --family transformer that translates");
     unsigned freeze;
     int script;
     enum dg_err err = read_freeze(&flags->freeze, &freeze, why);
@@ -539,6 +552,8 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
         .mix = flags->mix.items,
         .n_mix = flags->mix.n,
         .mix_ratio = flags->mix_ratio,
+        .rivals = flags->rivals.items,
+        .n_rivals = flags->rivals.n,
         .dev = flags->dev,
         .n_dev = (size_t)flags->dev_pairs,
         .seed = (uint64_t)flags->seed,
@@ -635,6 +650,9 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
         .dropout_ffn = (float)flags->dropout_ffn,
         .guide = (float)flags->guide,
         .guide_head = (size_t)flags->guide_head,
+        .risk = (float)flags->risk,
+        .sharpness = (float)flags->sharpness,
+        .rivals_tokens = (size_t)flags->rivals_tokens,
         .teacher = (float)flags->teacher,
         .loss = (enum dg_pass_loss)flags->loss,
         .seed = (uint64_t)flags->seed,
@@ -975,7 +993,8 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
     if (setup.n_dev_cut)
         fprintf(stderr, "%zu of the held-out examples are longer than what the network reads, %zu tokens: the rest is not judged\n",
                 setup.n_dev_cut, setup.bp.source_len_max);
-    const struct dg_trainer_data data = {&setup.train, &setup.dev, setup.dev_texts, setup.tokenizer, setup.labels};
+    const struct dg_trainer_data data = {&setup.train, &setup.dev, setup.dev_texts, setup.tokenizer, setup.labels,
+                                         setup.rivals.n ? &setup.rivals : NULL};
     if (*flags->init && !has_checkpoint(dir)) /* later on the checkpoint has all of it */
         err = dg_model_open(&init, flags->init, why);
     if (!err)

@@ -133,6 +133,7 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
     }
     pass->scratch = carve(c, 1, dg_grad_attention_scratch(M, dh));
     pass->logits = carve(c, pass->logits_rows, bp->decoder.V);
+    pass->weights = carve(c, 1, Mt);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------------- */
@@ -220,7 +221,7 @@ size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *ex
 size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n)
 {
     size_t source = 0, target = 0, scores = 0, i = 0;
-    for (; i < n; i++) {
+    for (; i < n; i++) { /* and back to where a group begins */
         size_t n_source, n_target;
         count_rows(&pass->params->bp, &examples[i], &n_source, &n_target);
         const size_t longest = larger(n_source, n_target);
@@ -229,9 +230,9 @@ size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *ex
         scores += longest * longest;
         if (source > pass->limits.source_rows || target > pass->limits.target_rows ||
             scores > pass->limits.scores)
-            break;
+            return i - examples[i].rival;
     }
-    return i;
+    return n;
 }
 
 /* ---- Forward and back ------------------------------------------------------------------------------ */

@@ -48,6 +48,9 @@ struct dg_example {
     uint32_t n_source, n_target; /* 1 or more */
     const struct dg_link *links; /* [n_links] by target: which words translate each other; borrowed */
     uint32_t n_links;            /* 0: not known */
+    uint32_t n_rivals, rival;    /* answers that compete for the source, and which of them this is; 0: none. They follow one
+                                  * another (rivals.h), and only translating Transformers know them */
+    float cost;                  /* of a rival: how bad it is, 0 to 1 */
 };
 
 enum { DG_EXAMPLE_UNSAID = -1 };
@@ -84,6 +87,8 @@ struct dg_pass_batch {
     size_t guide_head; /* of the last decoder layer, from 1; what is counted, too. 0: the mean of all is counted */
     float teacher;   /* plain recurrent networks: share of the sentences that are given the target to read; the others
                       * read what the network itself says */
+    float risk;      /* of rivals: weight of their expected cost / sources that have some in the whole batch */
+    float sharpness; /* how much what the network believes decides between them: 1 is as it says them */
     enum dg_pass_loss loss; /* plain recurrent networks; `scale` is then 1 / (pairs of the whole batch) */
     struct dg_pass_mask mask; /* an encoder's head for words */
     uint64_t key;    /* draws the dropout: seed and number of the step */
@@ -101,6 +106,8 @@ struct dg_pass_sums {
     double guided;     /* -log of the attention on the linked words, of each linked target word */
     uint64_t n_linked; /* target words with a link */
     uint64_t n_agreed; /* ... whose greatest attention is on a linked word */
+    double risk;       /* expected cost, of each source that has rivals; they are no part of the counts above */
+    uint64_t n_sources;
     uint64_t n_right; /* of a classifier, of an encoder alone: what was found of what was asked */
 };
 
@@ -114,7 +121,7 @@ size_t dg_pass_bytes(const struct dg_pass *pass);
 /* Tokens of the longer side of an example; of a language model's, which is one text, of both. */
 size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *example);
 
-/* How many of the first `n` examples fit into one run: 0 when the first is too long. */
+/* How many of the first `n` examples fit into one run, rivals with all of theirs: 0 when the first is too long. */
 size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n);
 
 /* Forward and backward. The examples must fit. */

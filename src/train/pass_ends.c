@@ -159,13 +159,6 @@ static size_t next_target(const struct dg_pass *pass, struct cursor *at)
     return id;
 }
 
-static double row_loss(const struct dg_pass *pass, float *logits, size_t V, size_t target, double *plain)
-{
-    const struct dg_pass_batch *batch = pass->batch;
-    return pass->is_training ? pass->k->loss(logits, V, target, batch->smoothing, batch->scale, plain)
-                             : pass->k->loss_only(logits, V, target, batch->smoothing, plain);
-}
-
 /* What makes logits: a matrix [V, D] and maybe a bias. */
 static struct dg_linear_weights output_of(const struct dg_pass *pass)
 {
@@ -174,22 +167,75 @@ static struct dg_linear_weights output_of(const struct dg_pass *pass)
                                      : (struct dg_linear_weights){w->transformer.output, w->transformer.output_bias};
 }
 
+static void make_logits(struct dg_pass *pass, const struct dg_linear_weights *w, const float *h, size_t rows)
+{
+    const size_t D = pass->params->bp.D, V = pass->params->bp.decoder.V;
+    dg_gemm_nt(pass->logits, V, h, D, pass_weight(&w->weight), D, rows, V, D, 0.0f);
+    if (dg_tensor_present(&w->bias))
+        pass->k->bias_act(pass->logits, pass->logits, pass_weight(&w->bias), rows, V, DG_OP_NONE);
+}
+
+static size_t rows_at(const struct dg_pass *pass, size_t first, size_t M)
+{
+    return M - first < pass->logits_rows ? M - first : pass->logits_rows;
+}
+
+/* How good a rival is decides which way its gradient goes, so all of its group must have been said first: their logits are
+ * made twice. Rivals stand behind the pairs. */
+static void weigh_rivals(struct dg_pass *pass, const struct dg_linear_weights *w, const float *h, size_t M,
+                         struct dg_pass_sums *sums)
+{
+    const size_t D = pass->params->bp.D, V = pass->params->bp.decoder.V;
+    struct cursor at = {0};
+    size_t first = 0;
+    for (; at.example < pass->batch->n && !pass->batch->examples[at.example].n_rivals; at.example++)
+        first += pass->batch->examples[at.example].n_target;
+    if (first == M)
+        return;
+    memset(pass->weights, 0, pass->batch->n * sizeof *pass->weights);
+    for (; first < M; first += pass->logits_rows) {
+        const size_t rows = rows_at(pass, first, M);
+        make_logits(pass, w, h + first * D, rows);
+        for (size_t m = 0; m < rows; m++) {
+            double plain;
+            const size_t example = at.example;
+            pass->k->loss_only(pass->logits + m * V, V, next_target(pass, &at), 0.0f, &plain);
+            pass->weights[example] += (float)plain;
+        }
+    }
+    dg_pass_rivals_weigh(pass, pass->weights, sums);
+}
+
+/* One row: a pair's token is surprising, a rival's is wanted as far as its answer is. */
+static void row_loss(struct dg_pass *pass, float *logits, size_t V, struct cursor *at, struct dg_pass_sums *sums)
+{
+    const struct dg_pass_batch *batch = pass->batch;
+    const size_t i = at->example, target = next_target(pass, at);
+    double plain;
+    if (batch->examples[i].n_rivals) {
+        (void)pass->k->loss(logits, V, target, 0.0f, pass->weights[i], &plain);
+        return;
+    }
+    sums->loss += pass->is_training ? pass->k->loss(logits, V, target, batch->smoothing, batch->scale, &plain)
+                                    : pass->k->loss_only(logits, V, target, batch->smoothing, &plain);
+    sums->plain += plain;
+    sums->n_tokens++;
+}
+
 void dg_pass_loss(struct dg_pass *pass, const float *h, size_t M, struct dg_pass_sums *sums)
 {
     const struct dg_linear_weights w = output_of(pass);
     const size_t D = pass->params->bp.D, V = pass->params->bp.decoder.V;
+    const uint64_t n_before = sums->n_tokens;
     struct cursor at = {0};
+    if (pass->is_training)
+        weigh_rivals(pass, &w, h, M, sums);
     for (size_t first = 0; first < M; first += pass->logits_rows) {
-        const size_t rows = M - first < pass->logits_rows ? M - first : pass->logits_rows;
+        const size_t rows = rows_at(pass, first, M);
         const float *in = h + first * D;
-        dg_gemm_nt(pass->logits, V, in, D, pass_weight(&w.weight), D, rows, V, D, 0.0f);
-        if (dg_tensor_present(&w.bias))
-            pass->k->bias_act(pass->logits, pass->logits, pass_weight(&w.bias), rows, V, DG_OP_NONE);
-        for (size_t m = 0; m < rows; m++) {
-            double plain;
-            sums->loss += row_loss(pass, pass->logits + m * V, V, next_target(pass, &at), &plain);
-            sums->plain += plain;
-        }
+        make_logits(pass, &w, in, rows);
+        for (size_t m = 0; m < rows; m++)
+            row_loss(pass, pass->logits + m * V, V, &at, sums);
         if (!pass->is_training)
             continue;
         dg_gemm_nn(pass->dx + first * D, D, pass->logits, V, pass_weight(&w.weight), D, rows, D, V, 0.0f);
@@ -197,7 +243,6 @@ void dg_pass_loss(struct dg_pass *pass, const float *h, size_t M, struct dg_pass
         if (dg_tensor_present(&w.bias))
             pass->k->column_sum(pass_gradient(pass, &w.bias), pass->logits, rows, V);
     }
-    sums->n_tokens += M;
-    sums->n_losses += (double)M;
+    sums->n_losses += (double)(sums->n_tokens - n_before);
     sums->n_source_tokens += pass->source.M;
 }

@@ -113,6 +113,7 @@ struct dg_pass {
     float *guide;    /* [scores] a head's attention over one sentence */
     float *logits;   /* [logits_rows, V] */
     size_t logits_rows;
+    float *weights; /* [Mt] of rivals: what scales an example's gradient */
 
     void *block;
     size_t bytes;
@@ -212,6 +213,13 @@ void dg_pass_guide_count(struct dg_pass *pass, const struct dg_example *example,
 void dg_pass_guide_keep(struct dg_pass *pass, const float *p, const struct dg_grad_attention *a);
 void dg_pass_guide_back(struct dg_pass *pass, const struct dg_example *example, float *dq, float *dk,
                         const struct dg_grad_attention *a);
+
+/* ---- Rivals (pass_rivals.c) ---------------------------------------------------------------------------- */
+
+/* Turns the -log p of the batch's examples [n], of which only the rivals' count, into what their gradient is to be scaled by;
+ * adds their part of the loss. */
+void dg_pass_rivals_weigh(struct dg_pass *pass, float *nll, struct dg_pass_sums *sums);
+
 /* ---- Plain recurrent networks (pass_seq.c) ------------------------------------------------------------ */
 
 enum dg_err dg_pass_seq_new(struct seq_pass **seq, const struct dg_blueprint *bp) DG_MUST_CHECK;

@@ -250,6 +250,26 @@ static enum dg_err read_mix(struct make *make, struct dg_why *why)
     return dg_buf_printf(&make->list, "- mixed in: %zu of %zu old pairs\n", make->mix.n, n_old);
 }
 
+/* Answers that compete, none to a held-out source. */
+static enum dg_err write_rivals(struct make *make, struct dg_why *why)
+{
+    const struct dg_setup_opts *opts = make->opts;
+    struct dg_rivals_opts rivals = {.tokenizer = make->tokenizer, .len_max = opts->len_max, .len_chars = opts->pairs.len_max};
+    struct dg_rivals_stats stats;
+    if (opts->n_rivals == 0)
+        return DG_OK;
+    if (make->bp.family != DG_FAMILY_TRANSFORMER)
+        return dg_why_set(why, DG_ERR_USAGE, "--rivals is for a Transformer that translates");
+    rivals.held = held(make, &rivals.n_held);
+    const enum dg_err err = dg_rivals_write(make->dir, opts->rivals, opts->n_rivals, &rivals, &stats, why);
+    if (err)
+        return err;
+    dg_setup_say(make->say, make->ctx, "training/rivals.bin: %zu answers to %zu sources, %.3f bad on the mean; %zu sources without "
+                 "a choice, %zu answers too long", stats.n_answers, stats.n_sources, stats.cost, stats.n_alone, stats.n_long);
+    dg_setup_say_drops(make->say, make->ctx, stats.dropped);
+    return dg_buf_printf(&make->list, "- rivals: %zu answers to %zu sources\n", stats.n_answers, stats.n_sources);
+}
+
 /* ---- Vocabulary ------------------------------------------------------------------------------------ */
 
 /* A pair's source, as the network will read it. */
@@ -641,6 +661,8 @@ static enum dg_err make_all(struct make *make, const char *const *files, size_t 
     if (!err)
         err = write_train(make, why);
     if (!err)
+        err = write_rivals(make, why);
+    if (!err)
         err = write_list(make, why);
     if (!err && make->opts->aligns)
         err = align(make, why);
@@ -736,6 +758,13 @@ static enum dg_err open_links(struct dg_corpus *corpus, const char *dir, const c
     return err || access(path, F_OK) != 0 ? err : dg_corpus_open_links(corpus, path, why);
 }
 
+static enum dg_err open_rivals(struct dg_setup *setup, const char *dir, struct dg_why *why)
+{
+    char path[PATH_CAP];
+    const enum dg_err err = dg_setup_path(dir, "training/rivals.bin", path, why);
+    return err || access(path, F_OK) != 0 ? err : dg_rivals_open(&setup->rivals, dir, &setup->bp, why);
+}
+
 static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct dg_why *why)
 {
     if (!setup->bp.seq.is_classifier)
@@ -765,6 +794,8 @@ static enum dg_err open_pairs(struct dg_setup *setup, const char *dir, struct dg
     if (!err)
         err = open_links(&setup->train, dir, "training/links.bin", why);
     if (!err)
+        err = open_rivals(setup, dir, why);
+    if (!err)
         err = open_dev(setup, dir, why);
     return err ? err : open_links(&setup->dev, dir, "training/dev-links.bin", why);
 }
@@ -791,6 +822,7 @@ void dg_setup_close(struct dg_setup *setup)
 {
     dg_corpus_close(&setup->train);
     dg_corpus_close(&setup->dev);
+    dg_rivals_close(&setup->rivals);
     dg_pairs_deinit(&setup->dev_pairs);
     dg_tokenizer_close(setup->tokenizer);
     if (setup->labels)

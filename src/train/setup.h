@@ -15,6 +15,7 @@
  *                                     training writes, a model directory that the daemon serves
  *     training/pairs.bin, dev.bin     pairs as ids (corpus.h)
  *     training/links.bin, dev-links.bin  which words translate each other, when that was asked for
+ *     training/rivals.bin, rivals-costs.bin  answers that compete, when there are files of them
  *     training/dev.tsv                held-out pairs as text
  *     training/data.txt               which files, and how many of their lines were taken
  *
@@ -34,6 +35,7 @@
 #include "text/tokenizer.h"
 #include "train/corpus.h"
 #include "train/pairs.h"
+#include "train/rivals.h"
 #include "train/select.h"
 
 #include <stdint.h>
@@ -52,6 +54,8 @@ struct dg_setup_opts {
     const char *source_file, *target_file; /* two files of lines beside the others; NULL or "": none */
     const char *const *mix; /* [n_mix] files of old pairs, mixed in against forgetting */
     size_t n_mix;
+    const char *const *rivals; /* [n_rivals] files of answers that compete (rivals.h) */
+    size_t n_rivals;
     double mix_ratio;    /* so many of them for each new pair, drawn by the seed */
     struct dg_select_opts select; /* nothing in it: all pairs */
     bool lowers;         /* an encoder's learned vocabulary knows small letters without accents alone */
@@ -87,6 +91,7 @@ enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_fi
 struct dg_setup {
     struct dg_blueprint bp;
     struct dg_corpus train, dev;
+    struct dg_rivals rivals;         /* n is 0: none */
     struct dg_pairs dev_pairs;
     size_t n_dev_cut;                /* of a language model: held-out ones that are longer than its context and end there */
     const struct dg_pair *dev_texts; /* [dev.n]; NULL of an encoder alone */

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_CAP = 4096, LOG_MAX = 1 << 30, SKIPPED_MAX = 20 };
+enum { PATH_CAP = 4096, LOG_MAX = 1 << 30, SKIPPED_MAX = 20, RIVALS_STREAM = 0x7269 };
 
 /* What a checkpoint keeps of a run beside the optimiser. Doubles go by their bits. The last one is there only when losses
  * are counted by sentences, or by what an encoder alone is asked: else it would say what tokens say. */
@@ -112,15 +112,36 @@ static size_t longest_held(const struct dg_trainer *t, size_t rows)
     return longest;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Rivals are never parted: there must be room for the largest group. */
+static void make_room(const struct dg_trainer *t, struct dg_pass_limits *limits)
+{
+    struct dg_example group[DG_RIVALS_MAX];
+    for (size_t i = 0; t->data.rivals && i < t->data.rivals->n; i++) {
+        size_t source = 0, target = 0, scores = 0;
+        for (size_t j = 0, n = dg_rivals_group(t->data.rivals, i, group); j < n; j++) {
+            const size_t len = larger(group[j].n_source, group[j].n_target);
+            source += group[j].n_source;
+            target += group[j].n_target;
+            scores += len * len;
+        }
+        limits->source_rows = larger(limits->source_rows, source);
+        limits->target_rows = larger(limits->target_rows, target);
+        limits->scores = larger(limits->scores, scores);
+    }
+}
+
 static enum dg_err make_passes(struct dg_trainer *t, struct dg_why *why)
 {
-    const size_t rows = t->opts.part_tokens > t->opts.len_max ? t->opts.part_tokens : t->opts.len_max;
-    const size_t held = longest_held(t, rows), longest = held > t->opts.len_max ? held : t->opts.len_max;
-    const struct dg_pass_limits limits = {
-        .source_rows = rows,
-        .target_rows = rows,
-        .scores = rows * t->opts.len_max / 2 > longest * longest ? rows * t->opts.len_max / 2 : longest * longest,
-    };
+    const size_t rows = larger(t->opts.part_tokens, t->opts.len_max);
+    const size_t longest = larger(longest_held(t, rows), t->opts.len_max);
+    struct dg_pass_limits limits = {
+        .source_rows = rows, .target_rows = rows, .scores = larger(rows * t->opts.len_max / 2, longest * longest)};
+    make_room(t, &limits);
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < t->opts.threads && !err; i++)
         err = dg_pass_new(&t->passes[i], &t->params, &limits, why);
@@ -453,7 +474,7 @@ static enum dg_err end_window(struct dg_trainer *t, const struct dg_trainer_even
 
 /* ---- A step ---------------------------------------------------------------------------------------- */
 
-static enum dg_err gather(struct dg_trainer *t, size_t n)
+static enum dg_err have_room(struct dg_trainer *t, size_t n)
 {
     if (n > t->cap_examples) {
         struct dg_example *examples = dg_try_realloc(t->examples, n * sizeof *examples);
@@ -462,9 +483,34 @@ static enum dg_err gather(struct dg_trainer *t, size_t n)
         t->examples = examples;
         t->cap_examples = n;
     }
-    for (size_t i = 0; i < n; i++)
-        t->examples[i] = dg_corpus_get(t->data.train, t->order.at[t->now.position + i]);
     return DG_OK;
+}
+
+static enum dg_err gather(struct dg_trainer *t, size_t n)
+{
+    const enum dg_err err = have_room(t, n);
+    for (size_t i = 0; i < n && !err; i++)
+        t->examples[i] = dg_corpus_get(t->data.train, t->order.at[t->now.position + i]);
+    return err;
+}
+
+/* Behind the step's *n examples, the rivals of sources drawn by the step's number: a run that goes on draws the same. */
+static enum dg_err gather_rivals(struct dg_trainer *t, size_t *n, size_t *n_sources)
+{
+    const struct dg_rivals *rivals = t->data.rivals;
+    struct dg_random random = dg_random_make(dg_random_key(t->opts.seed, RIVALS_STREAM), t->now.step);
+    enum dg_err err = DG_OK;
+    *n_sources = 0;
+    for (size_t tokens = 0; rivals && tokens < t->opts.rivals_tokens && !err; ++*n_sources) {
+        err = have_room(t, *n + DG_RIVALS_MAX);
+        if (err)
+            break;
+        const size_t n_answers = dg_rivals_group(rivals, dg_random_below(&random, rivals->n), t->examples + *n);
+        for (size_t i = 0; i < n_answers; i++)
+            tokens += t->examples[*n + i].n_target;
+        *n += n_answers;
+    }
+    return err;
 }
 
 /* Cuts the step's examples into stretches of about the same number of tokens. */
@@ -480,7 +526,7 @@ static void deal(struct dg_trainer *t, size_t n, uint64_t all_tokens)
         for (; i < n; i++) {
             const struct dg_example *example = &t->examples[i];
             /* The half of an example decides to whom it goes. */
-            if (member + 1 < members &&
+            if (member + 1 < members && example->rival == 0 &&
                 2 * (source + target) + example->n_source + example->n_target > 2 * until)
                 break;
             source += example->n_source;
@@ -559,13 +605,16 @@ static enum dg_err take_step(struct dg_trainer *t, struct dg_why *why)
     if (t->order.epoch != t->now.epoch)
         dg_order_shuffle(&t->order, t->opts.seed, t->now.epoch);
     const size_t n = dg_order_batch(&t->order, t->data.train, (size_t)t->now.position, t->opts.batch_tokens);
+    size_t n_all = n, n_sources;
     enum dg_err err = gather(t, n);
+    if (!err)
+        err = gather_rivals(t, &n_all, &n_sources);
     if (err)
         return err;
-    uint64_t source = 0, target = 0;
-    for (size_t i = 0; i < n; i++) {
-        source += t->examples[i].n_source;
-        target += t->examples[i].n_target;
+    uint64_t target = 0, all = 0;
+    for (size_t i = 0; i < n_all; i++) {
+        target += i < n ? t->examples[i].n_target : 0;
+        all += t->examples[i].n_source + t->examples[i].n_target;
     }
     t->batch = (struct dg_pass_batch){
         .smoothing = t->opts.smoothing,
@@ -574,12 +623,14 @@ static enum dg_err take_step(struct dg_trainer *t, struct dg_why *why)
         .guide = t->opts.guide,
         .guide_head = t->opts.guide_head,
         .teacher = t->opts.teacher,
+        .risk = n_sources ? t->opts.risk / (float)n_sources : 0.0f,
+        .sharpness = t->opts.sharpness,
         .loss = t->opts.loss,
         .mask = t->opts.mask,
         .key = dg_random_key(t->opts.seed, t->now.step),
     };
     t->batch.scale = 1.0f / (float)n_losses(t, n, target);
-    deal(t, n, source + target);
+    deal(t, n_all, all);
     struct dg_optimiser_report report;
     err = learn(t, &report, why);
     if (err)

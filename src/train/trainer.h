@@ -23,6 +23,7 @@
 #include "base/why.h"
 #include "train/corpus.h"
 #include "train/optimiser.h"
+#include "train/rivals.h"
 #include "train/validate.h"
 
 #include <stdbool.h>
@@ -45,6 +46,9 @@ struct dg_trainer_opts {
     float smoothing, dropout, dropout_ffn;
     float guide;       /* weight of the links in the loss, for pairs that have some; 0: none */
     size_t guide_head; /* of the last decoder layer, from 1 */
+    float risk;           /* weight of the expected cost of what is said, where there are rivals */
+    float sharpness;      /* of the belief that they are weighed by (pass.h) */
+    size_t rivals_tokens; /* of a step beside batch_tokens: sources with rivals are drawn until so many target tokens are there */
     float teacher;          /* these two are of recurrent networks (pass.h) */
     enum dg_pass_loss loss;
     struct dg_pass_mask mask; /* an encoder's head for words */
@@ -76,7 +80,7 @@ struct dg_trainer_now {
     uint64_t position, n; /* pairs of this epoch done, and in all */
     double seconds;       /* of the whole run, earlier parts included */
     double loss;          /* -log p for each target token since the last line of the log, smoothing left out */
-    double objective;     /* the same of what is minimised */
+    double objective;     /* the same of what is minimised, the risk with it */
     double norm, rate;
     double tokens_per_second; /* target tokens, since the last line */
     uint64_t n_skipped;   /* steps whose gradient was not finite */
@@ -106,6 +110,7 @@ struct dg_trainer_data {
     const struct dg_pair *dev_texts;     /* [dev->n] */
     const struct dg_tokenizer *tokenizer;
     const struct dg_labels *labels;      /* of words that an encoder alone labels; else NULL is fine */
+    const struct dg_rivals *rivals;      /* NULL: none */
 };
 
 /* Start values from the seed, or from `init` (a model's weights of the same blueprint; NULL: none). */

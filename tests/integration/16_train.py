@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """dragoman train: from pairs to a model that translates; stopped, killed and resumed; full disks; refusals."""
 import gzip
+import itertools
 import os
 import random
 import re
@@ -311,6 +312,32 @@ class Train(unittest.TestCase):
         two = run("distill", "--model", self.out, "--threads", "2", text)
         self.assertEqual(one.stdout, two.stdout)
 
+        # All answers, each with how near it is; of the nearest the same is said.
+        done = run("distill", "--model", self.out, "--pick", "all", "--score", "both", "--threads", "2", text)
+        rivals = [line.split("\t") for line in done.stdout.splitlines()]
+        self.assertEqual([key for key, _ in itertools.groupby(row[0] for row in rivals)], sources)
+        self.assertIn(f"distill: pairs=30 written={len(rivals)} score=", done.stderr)
+        self.assertGreater(len(rivals), 90)
+        nearest = run("distill", "--model", self.out, "--score", "both", "--threads", "1", text).stdout.splitlines()
+        for source, group in itertools.groupby(rivals, key=lambda row: row[0]):
+            best = max(group, key=lambda row: float(row[2]))
+            self.assertIn(f"{source}\t{best[1]}", nearest)
+        good = run("distill", "--model", self.out, "--pick", "all", "--score", "both", "--least", "60", text).stdout
+        self.assertEqual(good.splitlines(), ["\t".join(row) for row in rivals if float(row[2]) >= 60])
+
+        # From these it learns.
+        competing, learned = (os.path.join(self.root, name) for name in ("rivals.tsv", "learned"))
+        with open(competing, "w", encoding="utf-8") as out:
+            out.write(done.stdout)
+        done = run("train", "--init", self.out, "--out", learned, "--steps", "12", "--valid-every", "12", "--valid-pairs", "2",
+                   "--batch-tokens", "200", "--rate", "0.0005", "--warmup", "2", "--rivals", competing, "--rivals-tokens", "200",
+                   "--risk", "2", "--risk-sharpness", "0.5", "--threads", "2", "--log-every", "4", self.pairs)
+        self.assertRegex(done.stderr, r"training/rivals.bin: \d+ answers to \d+ sources, 0\.\d+ bad on the mean")
+        with open(os.path.join(learned, "card.md"), encoding="utf-8") as card:
+            self.assertRegex(card.read(), r"- rivals: \d+ answers to \d+ sources")
+        again = run("train", "--resume", learned, "--steps", "14", "--threads", "2")
+        self.assertIn("going on after step 12", again.stderr)
+
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
                             (["--resume", self.out, "x.tsv"], "expected neither"),
@@ -319,6 +346,7 @@ class Train(unittest.TestCase):
                             (["--out", self.out, "--source", "x"], "--source and --target together"),
                             (["--out", self.out, "--source-script", "Klingon?", self.pairs], "a script's name"),
                             (["--out", self.out, "--repeat", "1,2", self.pairs], "2 numbers for 1 files"),
+                            (["--out", self.out, "--family", "rnn", "--rivals", self.pairs, self.pairs], "--rivals is for"),
                             (["--out", self.out, "--repeat", "0", self.pairs], "expected numbers from 1 to 100"),
                             (["--out", self.out, "--schedule", "cosine", self.pairs], "ends at --steps")):
             done = run("train", *args, check=False)

@@ -41,52 +41,81 @@ static struct dg_blueprint small(void)
     };
 }
 
-/* The twin's loss for each target token of the three pairs. */
-static double twin_loss(const struct dg_params *params, const void *ctx)
-{
-    (void)ctx;
-    const struct ref ref = {&params->bp, &params->weights.transformer};
-    double loss = 0.0;
-    for (size_t i = 0; i < N_PAIRS; i++) {
-        int32_t inputs[8] = {params->bp.start == DG_START_TOKEN ? params->bp.start_id : -1};
-        memcpy(inputs + 1, pairs[i].target, (pairs[i].n_target - 1) * sizeof *inputs);
-        double *encoded = ref_encode(&ref, pairs[i].source, pairs[i].n_source);
-        double *logits = ref_decode(&ref, encoded, pairs[i].n_source, inputs, pairs[i].n_target);
-        for (size_t t = 0; t < pairs[i].n_target; t++)
-            loss += pass_token_loss(logits + t * V, V, 1, (size_t)pairs[i].target[t], (double)smoothing);
-        free(encoded);
-        free(logits);
-    }
-    return loss / N_TOKENS;
-}
-
 static const struct dg_pass_batch batch = {
     .examples = pairs, .n = N_PAIRS, .scale = 1.0f / N_TOKENS, .smoothing = 0.1f};
 
-static void check_network_with(const struct dg_blueprint *bp, const struct dg_grad_kernels *kernels)
+/* The twin's cross entropy of one example, summed over its tokens. */
+static double twin_example(const struct dg_params *params, const struct dg_example *example, double smooth)
+{
+    const struct ref ref = {&params->bp, &params->weights.transformer};
+    int32_t inputs[8] = {params->bp.start == DG_START_TOKEN ? params->bp.start_id : -1};
+    double loss = 0.0;
+    memcpy(inputs + 1, example->target, (example->n_target - 1) * sizeof *inputs);
+    double *encoded = ref_encode(&ref, example->source, example->n_source);
+    double *logits = ref_decode(&ref, encoded, example->n_source, inputs, example->n_target);
+    for (size_t t = 0; t < example->n_target; t++)
+        loss += pass_token_loss(logits + t * V, V, 1, (size_t)example->target[t], smooth);
+    free(encoded);
+    free(logits);
+    return loss;
+}
+
+/* The expected cost of a group's answers. */
+static double twin_risk(const struct dg_params *params, const struct dg_example *group, double sharpness)
+{
+    double sum = 0.0, risk = 0.0;
+    for (size_t i = 0; i < group->n_rivals; i++) {
+        const double belief = exp(-sharpness * twin_example(params, &group[i], 0.0));
+        sum += belief;
+        risk += belief * (double)group[i].cost;
+    }
+    return risk / sum;
+}
+
+/* The twin's loss of a batch: of pairs for each target token, and what rivals add to it. */
+static double twin_loss(const struct dg_params *params, const void *ctx)
+{
+    const struct dg_pass_batch *of = ctx;
+    double loss = 0.0;
+    for (size_t i = 0; i < of->n; i++) {
+        const struct dg_example *example = &of->examples[i];
+        if (!example->n_rivals)
+            loss += (double)of->scale * twin_example(params, example, (double)smoothing);
+        else if (example->rival == 0)
+            loss += (double)of->risk * twin_risk(params, example, (double)of->sharpness);
+    }
+    return loss;
+}
+
+static void check_batch(const struct dg_blueprint *bp, const struct dg_pass_batch *of, const struct dg_grad_kernels *kernels)
 {
     struct dg_params params;
     struct dg_pass *pass = NULL;
     struct dg_pass_sums sums = {0};
     const struct dg_pass_limits limits = {
-        .source_rows = 16, .target_rows = 16, .scores = 100, .kernels = kernels};
+        .source_rows = 32, .target_rows = 32, .scores = 250, .kernels = kernels};
     struct dg_why why = DG_WHY_NONE;
     ck_assert_msg(dg_params_init(&params, bp, &why) == DG_OK, "%s", why.text);
     pass_scatter(&params);
     float *gradient = dg_try_calloc(params.n, sizeof *gradient);
     enum dg_err err = gradient ? dg_pass_new(&pass, &params, &limits, &why) : DG_ERR_NOMEM;
     if (!err) {
-        ck_assert_uint_eq(dg_pass_n_fitting(pass, pairs, N_PAIRS), N_PAIRS);
-        dg_pass_run(pass, &batch, gradient, &sums);
+        ck_assert_uint_eq(dg_pass_n_fitting(pass, of->examples, of->n), of->n);
+        dg_pass_run(pass, of, gradient, &sums);
         ck_assert_uint_eq(sums.n_tokens, N_TOKENS);
-        ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params, NULL), 1e-5);
+        ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params, of), 1e-5);
         const size_t stride = getenv("DRAGOMAN_SLOW") ? 41 : params.bp.D > 32 ? 97 : 3;
-        pass_compare(&params, gradient, 0x1p-13f, stride, twin_loss, NULL);
+        pass_compare(&params, gradient, 0x1p-13f, stride, twin_loss, of);
     }
     dg_pass_free(pass);
     dg_free(gradient);
     dg_params_deinit(&params);
     ck_assert_int_eq(err, DG_OK);
+}
+
+static void check_network_with(const struct dg_blueprint *bp, const struct dg_grad_kernels *kernels)
+{
+    check_batch(bp, &batch, kernels);
 }
 
 static void check_network(const struct dg_blueprint *bp)
@@ -243,6 +272,66 @@ START_TEST(links_guide_one_head)
 }
 END_TEST
 
+/* Three answers to one source and two to another, behind the pairs: the gradient is that of the expected cost, whether the
+ * network's belief in them counts as it is, less or more. */
+static const int32_t a0[] = {7, 8, 0}, a1[] = {7, 9, 9, 0}, a2[] = {0}, b0[] = {2, 3, 0}, b1[] = {2, 12, 4, 0};
+static const struct dg_example contest[] = {
+    {s0, t0, 5, 3}, {s1, t1, 2, 6}, {s2, t2, 4, 1},
+    {.source = s0, .target = a0, .n_source = 5, .n_target = 3, .n_rivals = 3, .rival = 0, .cost = 0.1f},
+    {.source = s0, .target = a1, .n_source = 5, .n_target = 4, .n_rivals = 3, .rival = 1, .cost = 0.5f},
+    {.source = s0, .target = a2, .n_source = 5, .n_target = 1, .n_rivals = 3, .rival = 2, .cost = 1.0f},
+    {.source = s1, .target = b0, .n_source = 2, .n_target = 3, .n_rivals = 2, .rival = 0, .cost = 0.8f},
+    {.source = s1, .target = b1, .n_source = 2, .n_target = 4, .n_rivals = 2, .rival = 1, .cost = 0.0f},
+};
+enum { N_CONTEST = sizeof contest / sizeof *contest };
+static const struct dg_pass_batch contests = {
+    .examples = contest, .n = N_CONTEST, .scale = 1.0f / N_TOKENS, .smoothing = 0.1f, .risk = 0.75f, .sharpness = 1.0f};
+
+START_TEST(rivals_are_believed_in_by_their_cost)
+{
+    struct dg_blueprint bp = small();
+    struct dg_pass_batch of = contests;
+    check_batch(&bp, &of, NULL);
+    of.sharpness = 0.25f;
+    of.risk = 2.0f;
+    bp.norm_place = DG_NORM_PRE;
+    bp.final_norm = true;
+    check_batch(&bp, &of, NULL);
+}
+END_TEST
+
+START_TEST(rivals_are_never_parted)
+{
+    const struct dg_blueprint bp = small();
+    const struct dg_pass_limits limits = {.source_rows = 32, .target_rows = 24, .scores = 250};
+    struct dg_params params;
+    struct dg_pass *pass;
+    double whole_loss, loss;
+    struct dg_pass_batch of = contests;
+    of.dropout = 0.3f;
+    ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
+    pass_scatter(&params);
+    ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
+    ck_assert_uint_eq(dg_pass_n_fitting(pass, contest, N_CONTEST), 6); /* room for one of the last two */
+    ck_assert_uint_eq(dg_pass_n_fitting(pass, contest + 3, 5), 5);
+    dg_pass_free(pass);
+    const struct dg_pass_limits larger = {.source_rows = 64, .target_rows = 64, .scores = 1000};
+    ck_assert_int_eq(dg_pass_new(&pass, &params, &larger, NULL), DG_OK);
+    float *whole = pass_in_parts(&params, pass, &of, N_CONTEST, &whole_loss);
+    static const size_t cuts[] = {3, 6};
+    for (size_t i = 0; i < 2; i++) {
+        float *cut = pass_in_parts(&params, pass, &of, cuts[i], &loss);
+        ck_assert_double_eq_tol(loss, whole_loss, 1e-5);
+        for (size_t j = 0; j < params.n; j++)
+            ck_assert_float_eq_tol(cut[j], whole[j], 2e-5f);
+        dg_free(cut);
+    }
+    dg_free(whole);
+    dg_pass_free(pass);
+    dg_params_deinit(&params);
+}
+END_TEST
+
 START_TEST(the_cut_of_a_batch_and_a_second_run_change_nothing)
 {
     const struct dg_blueprint bp = small();
@@ -272,7 +361,7 @@ START_TEST(measuring_gives_the_loss_without_dropout)
     pass_scatter(&params);
     ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
     dg_pass_measure(pass, &with, &sums);
-    ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params, NULL), 1e-5);
+    ck_assert_double_eq_tol(sums.loss / N_TOKENS, twin_loss(&params, &batch), 1e-5);
     dg_pass_free(pass);
     dg_params_deinit(&params);
 }
@@ -293,7 +382,8 @@ START_TEST(what_does_not_fit_is_counted)
 }
 END_TEST
 
-DG_UNIT_SLOW(links_guide_one_head, post_norm_with_everything_tied, every_table_of_kernels_agrees,
+DG_UNIT_SLOW(links_guide_one_head, rivals_are_believed_in_by_their_cost, rivals_are_never_parted,
+             post_norm_with_everything_tied, every_table_of_kernels_agrees,
              pre_norm_with_final_norms_and_learned_positions,
              untied_matrices_and_a_start_token, rms_norms_and_other_activations, cells_in_place_of_self_attention,
              vectors_for_distances,

@@ -45,7 +45,7 @@ static inline enum dg_err toy_trainer(struct dg_trainer **trainer, const struct 
                                       const struct dg_trainer_opts *opts, struct dg_why *why)
 {
     const struct dg_trainer_data data = {&place->setup.train, &place->setup.dev, place->setup.dev_texts,
-                                         place->setup.tokenizer};
+                                         place->setup.tokenizer, .rivals = place->setup.rivals.n ? &place->setup.rivals : NULL};
     return dg_trainer_new(trainer, opts, &place->setup.bp, &data, NULL, why);
 }
 
