@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# How models/en-fr and models/fr-en went on, each with what the other says, after en-fr.sh and fr-en.sh:
+#
+#     models/recipe/further.sh DATA EN-FR FR-EN MADE OUT [DRAGOMAN]
+#
+# DATA has the collections that their cards name. EN-FR and FR-EN are the two models in 8 bits (the embedded ones began again from
+# those bytes), MADE the directory that en-fr.sh made, for its fragments. OUT gets the pairs that the models make for one another,
+# a stretch of training of each, and both in 8 bits. Making the pairs takes some twenty minutes of two cores, each stretch about an
+# hour of one.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+data=$1 enfr=$2 fren=$3 made=$4 out=$5 tool=${6:-dragoman}
+mkdir -p "$out"
+zcat "$data/tatoeba.fr-en.train.tsv.gz" >"$out/everyday.tsv"
+zcat "$data/tatoeba.fr-en.dev.tsv.gz" >"$out/dev.tsv"
+zcat "$data/tatoeba.de-en.tsv.gz" "$data/tatoeba.ko-en.tsv.gz" | cut -f2 >"$out/english.txt"
+zcat "$data/laws.fr-en.tsv.gz" | awk 'NR % 97 != 3 && NR % 6 == 2' >"$out/laws.tsv" # the 97th are what the cards' figure is of
+manuals="$data/php-docs.fr-en.tsv.gz $data/python-docs.fr-en.tsv.gz $data/gnome-docs.fr-en.tsv.gz $data/tldr.fr-en.tsv.gz"
+small="$made/bare.fr-en.tsv $made/lexicon.fr-en.tsv $here/phrases.fr-en.tsv"
+
+# draw MODEL SEED TEMPERATURE: not what is likeliest, so that every source is another one.
+draw() { "$tool" translate -q -m "$1" --sample --top-k 8 --seed "$2" --temperature "$3" --whole-lines; }
+
+# English sentences that have no French side in DATA: the likeliest French, drawn French, and, for en-fr to learn from, of four
+# answers the one from which fr-en would best give the English.
+python3 "$here/back.py" --beam 4 "$enfr" "$out/everyday.tsv" "$out/dev.tsv" "$out/back.tsv" "$tool" <"$out/english.txt"
+cut -f2 "$out/back.tsv" >"$out/back.en"
+draw "$enfr" 7 0.8 <"$out/back.en" | paste - "$out/back.en" >"$out/drawn.tsv"
+python3 "$here/back.py" --judge "$fren" "$enfr" "$out/everyday.tsv" "$out/dev.tsv" "$out/judged.tsv" "$tool" <"$out/english.txt"
+
+# The everyday sentences with another first side, drawn by the model that comes from the second; and what each model itself says
+# that is nearest to what stands there.
+cut -f1 "$out/everyday.tsv" >"$out/everyday.fr"
+cut -f2 "$out/everyday.tsv" >"$out/everyday.en"
+draw "$enfr" 11 0.9 <"$out/everyday.en" | paste - "$out/everyday.en" >"$out/other-french.tsv"
+draw "$fren" 13 0.9 <"$out/everyday.fr" | paste "$out/everyday.fr" - >"$out/other-english.tsv"
+"$tool" distill --model "$fren" --beam 8 --least 50 "$out/everyday.tsv" >"$out/own-english.tsv"
+"$tool" distill --model "$enfr" --swap --beam 8 --least 50 "$out/everyday.tsv" | awk -F '\t' '{ print $2 "\t" $1 }' >"$out/own-french.tsv"
+
+common="--dev $out/dev.tsv --batch-tokens 2560 --threads 1 --dropout 0.1 --patience 0 --guided-attention 0.2 --rate 0.001 --warmup 60 \
+    --schedule constant --average 0.998 --seed 21"
+
+# shellcheck disable=SC2086
+"$tool" train --out "$out/en-fr" --init "$enfr" --swap $common --steps 3528 --cooldown 3200 --repeat 6,1,2,2,1,1,2,2,1,2,10,30 \
+    "$out/everyday.tsv" "$out/own-french.tsv" "$out/judged.tsv" "$out/other-english.tsv" $manuals "$out/laws.tsv" $small
+# shellcheck disable=SC2086
+"$tool" train --out "$out/fr-en" --init "$fren" $common --steps 3650 --cooldown 3240 --repeat 5,1,2,2,1,1,1,2,2,1,2,8,20 \
+    "$out/everyday.tsv" "$out/own-english.tsv" "$out/back.tsv" "$out/drawn.tsv" "$out/other-french.tsv" $manuals "$out/laws.tsv" $small
+
+for model in en-fr fr-en; do "$tool" quantize --type i8 "$out/$model" "$out/$model.i8"; done
+# Their config.json keep the length penalty of 1.6.
