@@ -19,22 +19,22 @@ zcat "$data/laws.fr-en.tsv.gz" | awk 'NR % 97 != 3 && NR % 6 == 2' >"$out/laws.t
 manuals="$data/php-docs.fr-en.tsv.gz $data/python-docs.fr-en.tsv.gz $data/gnome-docs.fr-en.tsv.gz $data/tldr.fr-en.tsv.gz"
 small="$made/bare.fr-en.tsv $made/lexicon.fr-en.tsv $here/phrases.fr-en.tsv"
 
-# draw MODEL SEED TEMPERATURE: not what is likeliest, so that every source is another one.
-draw() { "$tool" translate -q -m "$1" --sample --top-k 8 --seed "$2" --temperature "$3" --whole-lines; }
+# draw MODEL SEED TEMPERATURE IN: not what is likeliest, so that every source is another one.
+draw() { "$tool" translate -q -m "$1" --sample --top-k 8 --seed "$2" --temperature "$3" --whole-lines <"$4"; }
 
 # English sentences that have no French side in DATA: the likeliest French, drawn French, and, for en-fr to learn from, of four
 # answers the one from which fr-en would best give the English.
 python3 "$here/back.py" --beam 4 "$enfr" "$out/everyday.tsv" "$out/dev.tsv" "$out/back.tsv" "$tool" <"$out/english.txt"
 cut -f2 "$out/back.tsv" >"$out/back.en"
-draw "$enfr" 7 0.8 <"$out/back.en" | paste - "$out/back.en" >"$out/drawn.tsv"
+draw "$enfr" 7 0.8 "$out/back.en" | paste - "$out/back.en" >"$out/drawn.tsv"
 python3 "$here/back.py" --judge "$fren" "$enfr" "$out/everyday.tsv" "$out/dev.tsv" "$out/judged.tsv" "$tool" <"$out/english.txt"
 
 # The everyday sentences with another first side, drawn by the model that comes from the second; and what each model itself says
 # that is nearest to what stands there.
 cut -f1 "$out/everyday.tsv" >"$out/everyday.fr"
 cut -f2 "$out/everyday.tsv" >"$out/everyday.en"
-draw "$enfr" 11 0.9 <"$out/everyday.en" | paste - "$out/everyday.en" >"$out/other-french.tsv"
-draw "$fren" 13 0.9 <"$out/everyday.fr" | paste "$out/everyday.fr" - >"$out/other-english.tsv"
+draw "$enfr" 11 0.9 "$out/everyday.en" | paste - "$out/everyday.en" >"$out/other-french.tsv"
+draw "$fren" 13 0.9 "$out/everyday.fr" | paste "$out/everyday.fr" - >"$out/other-english.tsv"
 "$tool" distill --model "$fren" --beam 8 --least 50 "$out/everyday.tsv" >"$out/own-english.tsv"
 "$tool" distill --model "$enfr" --swap --beam 8 --least 50 "$out/everyday.tsv" | awk -F '\t' '{ print $2 "\t" $1 }' >"$out/own-french.tsv"
 
