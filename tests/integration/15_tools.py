@@ -44,12 +44,12 @@ def write_lex(path, n_words, targets):
 
 class Translate(unittest.TestCase):
     def test_documents_keep_their_markup(self):
-        out = translate("# Le chat\n\nLe **chat noir** dort.\n\n```\nle chat\n```\n", "--format=markdown").stdout.decode()
+        out = translate("# Le chat\n\nLa **voiture rouge** est ici.\n\n```\nle chat\n```\n", "--format=markdown").stdout.decode()
         self.assertTrue(out.startswith("# ") and out.endswith("\n\n```\nle chat\n```\n"), out)
-        self.assertEqual((out.count("**"), "black cat" in out), (2, True), out)
-        page = "<p>Le <b>chat</b> dort.</p>\n<script>le.chat()</script>"
+        self.assertEqual((out.count("**"), "red car" in out), (2, True), out)
+        page = "<p>Le <b>chien</b> mange.</p>\n<script>le.chat()</script>"
         out = translate(page, "--format=html").stdout.decode()
-        self.assertTrue(out.startswith("<p>The <b>cat</b>") and out.endswith("</p>\n<script>le.chat()</script>"), out)
+        self.assertTrue(out.startswith("<p>The <b>dog</b>") and out.endswith("</p>\n<script>le.chat()</script>"), out)
         self.assertEqual(translate("", "--format=xml").stdout, b"")
         for flag in ("--ids", "--json", "--stream", "--whole-lines"):
             self.assertEqual(translate("", "--format=html", flag, check=False).returncode, 2)

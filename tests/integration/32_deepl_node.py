@@ -35,7 +35,7 @@ class DeepLNode(IntegrationTest):
         found = json.loads(done.stdout)
         self.assertEqual(found["one"], {"text": SAID, "detectedSourceLang": "fr", "billedCharacters": 13})
         self.assertEqual(found["many"][0]["modelTypeUsed"], "latency_optimized")
-        self.assertEqual(found["html"]["text"], f"<p>{SAID.replace('cat', '<b>cat</b>')}</p>")
+        self.assertEqual(found["html"]["text"], "<p>The <b>dog</b> eats.</p>")
         self.assertEqual(found["xml"]["text"].count('<x id="7"></x>'), 1)
         self.assertEqual(found["sources"], [{"name": "French", "code": "fr"}])
         self.assertEqual(found["targets"], [{"name": "English", "code": "en", "supportsFormality": False}])

@@ -563,8 +563,8 @@ class Replays(IntegrationTest):
         self.assertEqual(failure.exception.args, ("Target language 'EN' doesn't support formality.",))
         keyed(self, WeblateDeepL, lambda one: one.translate([CAT], "FR", "EN"))
         self.assertEqual(OmegaT(self.open).translate(CAT), SAID)
-        text = OmegaT(self.open).translate("Le <g1>chat</g1> dort<t0/>.")
-        self.assertEqual((text.count("<g1>cat</g1>"), text.count("<t0/>")), (1, 1), text)
+        text = OmegaT(self.open).translate("Le <g1>chien</g1> mange<t0/>.")
+        self.assertEqual((text.count("<g1>dog</g1>"), text.count("<t0/>")), (1, 1), text)
         keyed(self, OmegaT, lambda one: one.translate(CAT))
 
     def test_readers_and_subtitles(self):

@@ -21,7 +21,7 @@ const text = 'Le chat dort.';
 const found = {};
 found.one = await client.translateText(text, null, 'en-US');
 found.many = await client.translateText([text, 'Bonjour.'], 'fr', 'en-GB', { modelType: 'latency_optimized' });
-found.html = await client.translateText('<p>Le <b>chat</b> dort.</p>', 'fr', 'en-US', { tagHandling: 'html' });
+found.html = await client.translateText('<p>Le <b>chien</b> mange.</p>', 'fr', 'en-US', { tagHandling: 'html' });
 found.xml = await client.translateText('Le <x id="7"></x> chat dort.', 'fr', 'en-US', {
     tagHandling: 'xml', ignoreTags: ['x'], splitSentences: 'nonewlines', preserveFormatting: true,
 });
