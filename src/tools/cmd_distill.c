@@ -36,6 +36,7 @@ struct distill {
 
 enum pick { NEAREST, BEST, ALL };
 static const char *const pick_words[] = {"nearest", "best", "all", NULL};
+enum score { CHRF, BLEU, BOTH };
 static const char *const score_words[] = {"chrf", "bleu", "both", NULL};
 
 static const struct dg_opt_row rows[] = {
@@ -114,16 +115,16 @@ static enum dg_err measure(struct sentence *s, double *score)
     const struct dg_bleu_opts opts = DG_BLEU_OPTS_DEFAULT;
     struct member *m = s->member;
     const struct dg_span text = dg_buf_span(&m->scratch), truth = s->pair->target;
-    struct dg_chrf_stats chrf;
-    struct dg_bleu_stats bleu;
-    enum dg_err err = dg_chrf_count(m->metric, 0, text, truth, &chrf);
-    if (!err)
+    const int by = m->work->flags->score;
+    struct dg_chrf_stats chrf = {0};
+    struct dg_bleu_stats bleu = {0};
+    enum dg_err err = by != BLEU ? dg_chrf_count(m->metric, 0, text, truth, &chrf) : DG_OK;
+    if (!err && by != CHRF)
         err = dg_bleu_count(m->metric, &opts, text, truth, &bleu);
-    if (err)
-        return err;
-    const double by_chrf = dg_chrf_score(&chrf, 0), by_bleu = dg_bleu_score(&bleu, &opts, true).score;
-    *score = m->work->flags->score == 0 ? by_chrf : m->work->flags->score == 1 ? by_bleu : (by_chrf + by_bleu) / 2.0;
-    return DG_OK;
+    const double by_chrf = by != BLEU ? dg_chrf_score(&chrf, 0) : 0.0;
+    const double by_bleu = by != CHRF ? dg_bleu_score(&bleu, &opts, true).score : 0.0;
+    *score = (by_chrf + by_bleu) / (by == BOTH ? 2.0 : 1.0);
+    return err;
 }
 
 /* What has a tab or ends a line cannot stand in a column. */
@@ -335,7 +336,7 @@ static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
         err = run_block(&work, pairs.list + i, pairs.n - i < BLOCK ? pairs.n - i : BLOCK, why);
     if (!err && !work.flags->quiet)
         fprintf(stderr, "distill: pairs=%" PRIu64 " written=%" PRIu64 " %s=%.2f\n", work.n_pairs, work.n_written,
-                work.flags->score == 2 ? "score" : score_words[work.flags->score],
+                work.flags->score == BOTH ? "score" : score_words[work.flags->score],
                 work.n_written ? work.score / (double)work.n_written : 0.0);
     close_all(&work);
     dg_pairs_deinit(&pairs);
