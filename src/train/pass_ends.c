@@ -190,7 +190,7 @@ static void weigh_rivals(struct dg_pass *pass, const struct dg_linear_weights *w
     size_t first = 0;
     for (; at.example < pass->batch->n && !pass->batch->examples[at.example].n_rivals; at.example++)
         first += pass->batch->examples[at.example].n_target;
-    if (first == M)
+    if (at.example == pass->batch->n)
         return;
     memset(pass->weights, 0, pass->batch->n * sizeof *pass->weights);
     for (; first < M; first += pass->logits_rows) {

@@ -70,6 +70,7 @@ struct dg_trainer_opts {
     {                                                                                              \
         .optimiser = DG_OPTIMISER_OPTS_DEFAULT, .threads = 1, .batch_tokens = 4096,                \
         .part_tokens = 1024, .len_max = 128, .smoothing = 0.1f, .dropout = 0.1f, .teacher = 1.0f, .seed = 1,        \
+        .risk = 1.0f, .sharpness = 1.0f, .rivals_tokens = 1024,                                    \
         .valid_every = 1000, .patience = 10, .metric = DG_TRAINER_LOSS, .n_translate = 200,        \
         .beam = 1, .save_ms = 300000, .log_every = 50                                              \
     }
