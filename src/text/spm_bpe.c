@@ -48,8 +48,6 @@ struct task {
     const uint8_t *text;
     uint32_t begin, end; /* of the chunk; the arrays are indexed from `begin` */
     uint32_t n_symbols;
-    double dropout;
-    struct dg_rng *rng;
 };
 
 void dg_spm_bpe_free(struct dg_spm_bpe *bpe)
@@ -115,11 +113,6 @@ static uint32_t before(const struct dg_spm_bpe *bpe, uint32_t at)
     return at == 0 ? at : at - (bpe->places[at].len_before & ~(uint32_t)FROZEN);
 }
 
-static bool is_dropped(struct task *t)
-{
-    return t->dropout > 0 && dg_rng_uniform(t->rng) < t->dropout;
-}
-
 /* ---- Short chunks ------------------------------------------------------------------------------
  */
 
@@ -140,8 +133,6 @@ static enum dg_err merge_short(struct task *t)
         if (best_key == NO_PAIR)
             break;
         bpe->places[best].rank = NO_PAIR;
-        if (is_dropped(t))
-            continue;
         merge(bpe, best);
         if (best > 0)
             err = consider(t, before(bpe, best));
@@ -185,8 +176,6 @@ static enum dg_err merge_long(struct task *t)
         if (!is_live(bpe, key, at))
             continue;
         bpe->places[at].rank = NO_PAIR;
-        if (is_dropped(t))
-            continue;
         merge(bpe, at);
         if (at > 0)
             err = push(t, before(bpe, at));
@@ -267,17 +256,14 @@ static bool is_boundary(const struct task *t, uint32_t at, uint32_t len)
            (spm->space_ends_boundary && was_space && !is_space);
 }
 
-enum dg_err dg_spm_bpe(const struct dg_spm *spm, struct dg_spm_work *work, double dropout,
-                       struct dg_rng *rng)
+enum dg_err dg_spm_bpe(const struct dg_spm *spm, struct dg_spm_work *work)
 {
     if (!work->bpe)
         work->bpe = dg_xcalloc(1, sizeof *work->bpe);
     struct task task = {.spm = spm,
                         .work = work,
                         .bpe = work->bpe,
-                        .text = work->normal.bytes,
-                        .dropout = dropout,
-                        .rng = rng};
+                        .text = work->normal.bytes};
     const uint32_t len = (uint32_t)work->normal.len;
     enum dg_err err = DG_OK;
     work->bpe->n_splits = 0;

@@ -26,7 +26,6 @@ void dg_spm_work_free(struct dg_spm_work *work)
     dg_free(work->cells.scores);
     dg_free(work->cells.backs);
     dg_spm_bpe_free(work->bpe);
-    dg_spm_search_free(work->search);
     dg_free(work);
 }
 
@@ -116,7 +115,7 @@ static enum dg_err segment(const struct dg_spm *spm, struct dg_spm_work *work)
     case DG_SPM_UNIGRAM:
         return dg_spm_unigram(spm, work);
     case DG_SPM_BPE:
-        return dg_spm_bpe(spm, work, 0, NULL);
+        return dg_spm_bpe(spm, work);
     case DG_SPM_WORD:
         return dg_spm_word(spm, work);
     case DG_SPM_CHAR:

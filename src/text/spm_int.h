@@ -6,7 +6,6 @@
 #define DG_TEXT_SPM_INT_H
 
 #include "base/map_file.h"
-#include "base/rng.h"
 #include "text/normalise.h"
 #include "text/piece_trie.h"
 #include "text/pieces.h"
@@ -67,7 +66,6 @@ struct dg_spm_work {
     struct dg_spm_cells cells;
     size_t scores_cap, backs_cap;
     struct dg_spm_bpe *bpe;       /* owned; NULL until a BPE model was used */
-    struct dg_spm_search *search; /* owned; NULL until the n best were asked for */
 };
 
 /* Makes `*array` hold at least `n` elements of `size` bytes; the content is kept. */
@@ -91,8 +89,7 @@ void dg_spm_work_reverse(struct dg_spm_work *work);
 
 /* The segmenters: work->normal to work->segments. */
 enum dg_err dg_spm_unigram(const struct dg_spm *spm, struct dg_spm_work *work) DG_MUST_CHECK;
-enum dg_err dg_spm_bpe(const struct dg_spm *spm, struct dg_spm_work *work, double dropout,
-                       struct dg_rng *rng) DG_MUST_CHECK;
+enum dg_err dg_spm_bpe(const struct dg_spm *spm, struct dg_spm_work *work) DG_MUST_CHECK;
 enum dg_err dg_spm_word(const struct dg_spm *spm, struct dg_spm_work *work) DG_MUST_CHECK;
 enum dg_err dg_spm_char(const struct dg_spm *spm, struct dg_spm_work *work) DG_MUST_CHECK;
 
@@ -100,7 +97,6 @@ enum dg_err dg_spm_char(const struct dg_spm *spm, struct dg_spm_work *work) DG_M
 enum dg_err dg_spm_populate(const struct dg_spm *spm, struct dg_spm_work *work) DG_MUST_CHECK;
 
 void dg_spm_bpe_free(struct dg_spm_bpe *bpe);
-void dg_spm_search_free(struct dg_spm_search *search);
 
 /* Reads everything of the file but the pieces. */
 enum dg_err dg_spm_read_specs(struct dg_spm *spm, struct dg_why *why) DG_MUST_CHECK;

@@ -14,7 +14,7 @@
  *  - a user-defined piece scores (bytes * max_score) - 0.1, the product float, the difference
  * double.
  *
- * The same search written plainly, over an explicit lattice, is in spm_lattice.c; a test holds the
+ * The same search written plainly, over an explicit lattice, is in tests/unit/text/spm_lattice.c; a test holds the
  * two together. */
 #include "text/spm_int.h"
 #include "text/utf8_char.h"

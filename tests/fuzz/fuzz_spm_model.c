@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "text/spm_decode.h"
 #include "text/spm_encode.h"
-#include "text/spm_sample.h"
 
 #include <stdlib.h>
 
@@ -46,7 +45,7 @@ static void decode_both_ways(const struct dg_spm *spm, const uint32_t *ids, size
 static void use(const struct dg_spm *spm, struct dg_spm_work *work, struct dg_span text)
 {
     uint32_t ids[256];
-    size_t n, n_ways, at = 0;
+    size_t n, at = 0;
     check(dg_spm_encode(spm, work, text) == DG_OK);
     const struct dg_spm_token *tokens = dg_spm_tokens(work, &n);
     for (size_t i = 0; i < n; i++) {
@@ -59,11 +58,6 @@ static void use(const struct dg_spm *spm, struct dg_spm_work *work, struct dg_sp
             ids[i] = tokens[i].id;
     }
     decode_both_ways(spm, ids, n < 256 ? n : 256);
-    struct dg_rng rng;
-    dg_rng_init(&rng, n, 0);
-    check(dg_spm_sample(spm, work, text, &(struct dg_spm_sampling){.alpha = 0.1}, &rng) == DG_OK);
-    enum dg_err err = dg_spm_nbest(spm, work, text, 3, &n_ways);
-    check(err == DG_OK || err == DG_ERR_UNSUPPORTED);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,16 +2,15 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Encoding: each kind of model on texts small enough to work out by hand; the fast unigram search
- * and short BPE chunks against plain ones on random vocabularies; offsets; n best; samples. Whether
+ * and short BPE chunks against plain ones on random vocabularies; offsets. Whether
  * ids are the library's is tests/scripts/spm_exact.sh's business. */
 #include "base/mem.h"
 #include "text/spm_encode.h"
 #include "text/spm_int.h"
 #include "text/utf8_char.h"
-#include "text/spm_lattice.h"
-#include "text/spm_sample.h"
 
 #include "unit.h"
+#include "spm_lattice.h"
 #include "spm_maker.h"
 
 #include <math.h>
@@ -469,109 +468,9 @@ END_TEST
  */
 
 /* "abc" in this model: six ways with a known piece each, scores by hand. */
-static struct dg_spm *small_model(struct maker *maker)
-{
-    maker_init(maker);
-    put_varint_field(&maker->normaliser, 3, 0);
-    maker_piece(maker, "a", -1, DG_PIECE_NORMAL);
-    maker_piece(maker, "b", -1.5f, DG_PIECE_NORMAL);
-    maker_piece(maker, "c", -2, DG_PIECE_NORMAL);
-    maker_piece(maker, "ab", -2.2f, DG_PIECE_NORMAL);
-    maker_piece(maker, "bc", -3, DG_PIECE_NORMAL);
-    maker_piece(maker, "abc", -6, DG_PIECE_NORMAL);
-    return maker_open(maker);
-}
-
-START_TEST(n_best_come_in_order)
-{
-    struct maker maker;
-    struct dg_spm *spm = small_model(&maker);
-    struct dg_spm_work *work = dg_spm_work_new();
-    static const char *const expected[] = {"a|bc", "ab|c", "a|b|c", "abc"};
-    static const float scores[] = {-4, -4.2f, -4.5f, -6};
-    size_t n;
-    ck_assert_int_eq(dg_spm_nbest(spm, work, DG_SPAN("abc"), 10, &n), DG_OK);
-    ck_assert_uint_eq(n, 4);
-    for (size_t i = 0; i < n; i++) {
-        float score;
-        ck_assert_int_eq(dg_spm_nbest_take(spm, work, i, &score), DG_OK);
-        ck_assert_str_eq(pieces_of(spm, work), expected[i]);
-        ck_assert(fabsf(score - scores[i]) < 1e-5f);
-    }
-    ck_assert_int_eq(dg_spm_nbest(spm, work, DG_SPAN(""), 10, &n), DG_OK);
-    ck_assert_uint_eq(n, 0);
-    dg_spm_work_free(work);
-    dg_spm_close(spm);
-    maker_deinit(&maker);
-}
-END_TEST
-
-/* With alpha 1 a way's probability is exp(score) over the sum of all four. */
-START_TEST(samples_follow_the_scores)
-{
-    struct maker maker;
-    struct dg_spm *spm = small_model(&maker);
-    struct dg_spm_work *work = dg_spm_work_new();
-    for (int nbest = 0; nbest <= 10; nbest += 10) {
-        struct dg_rng rng;
-        dg_rng_init(&rng, 3, 0);
-        enum { N = 20000 };
-        int n_seen[5] = {0};
-        for (int i = 0; i < N; i++) {
-            struct dg_spm_sampling how = {.alpha = 1, .nbest = nbest};
-            ck_assert_int_eq(dg_spm_sample(spm, work, DG_SPAN("abc"), &how, &rng), DG_OK);
-            const char *way = pieces_of(spm, work);
-            n_seen[!strcmp(way, "a|bc")    ? 0
-                   : !strcmp(way, "ab|c")  ? 1
-                   : !strcmp(way, "a|b|c") ? 2
-                   : !strcmp(way, "abc")   ? 3
-                                           : 4]++;
-        }
-        ck_assert_int_eq(n_seen[4], 0);
-        double scores[] = {-4, -4.2, -4.5, -6}, sum = 0;
-        for (int i = 0; i < 4; i++)
-            sum += exp(scores[i]);
-        for (int i = 0; i < 4; i++)
-            ck_assert_msg(fabs((double)n_seen[i] / N - exp(scores[i]) / sum) < 0.015, "way %d: %d",
-                          i, n_seen[i]);
-    }
-    dg_spm_work_free(work);
-    dg_spm_close(spm);
-    maker_deinit(&maker);
-}
-END_TEST
-
-START_TEST(dropout_passes_over_merges)
-{
-    struct maker maker;
-    maker_init(&maker);
-    put_varint_field(&maker.trainer, 3, DG_SPM_BPE);
-    put_varint_field(&maker.normaliser, 3, 0);
-    maker_piece(&maker, "a", -5, DG_PIECE_NORMAL);
-    maker_piece(&maker, "b", -5, DG_PIECE_NORMAL);
-    maker_piece(&maker, "ab", -1, DG_PIECE_NORMAL);
-    struct dg_spm *spm = maker_open(&maker);
-    struct dg_spm_work *work = dg_spm_work_new();
-    struct dg_rng rng;
-    dg_rng_init(&rng, 9, 0);
-    int n_merged = 0;
-    for (int i = 0; i < 10000; i++) {
-        struct dg_spm_sampling how = {.alpha = 0.25};
-        ck_assert_int_eq(dg_spm_sample(spm, work, DG_SPAN("ab"), &how, &rng), DG_OK);
-        n_merged += strcmp(pieces_of(spm, work), "ab") == 0;
-    }
-    ck_assert_int_gt(n_merged, 7300);
-    ck_assert_int_lt(n_merged, 7700);
-    dg_spm_work_free(work);
-    dg_spm_close(spm);
-    maker_deinit(&maker);
-}
-END_TEST
-
 DG_UNIT_SLOW(unigram_takes_the_best_sum, unigram_keeps_the_longest_last_piece_of_equals,
              unknown_characters_become_bytes, user_defined_pieces_stay_whole,
              bpe_merges_the_best_pair_first, bpe_splits_unused_pieces_again, words_and_characters,
              suffix_mode_puts_the_space_behind, tokens_know_their_bytes, unigram_agrees_with_the_lattice,
              bpe_agrees_with_its_definition, bpe_lines_come_out_the_same_whole_or_cut,
-             threads_share_a_model, allocates_nothing_in_the_steady_state, n_best_come_in_order,
-             samples_follow_the_scores, dropout_passes_over_merges)
+             threads_share_a_model, allocates_nothing_in_the_steady_state)

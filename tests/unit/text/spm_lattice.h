@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* All ways to split a text into the pieces of a unigram model, as an explicit lattice; for the
- * files of this folder and their tests.
+/* All ways to split a text into the pieces of a unigram model, as an explicit lattice; the
+ * plain version of the search in spm_unigram.c, which a test holds to it.
  *
  *     err = dg_spm_lattice_build(spm, normalised, len, &lattice);
  *     dg_spm_lattice_viterbi(&lattice);
@@ -12,8 +12,8 @@
  * Node 0 stands before the text, the last node behind it. Nodes are ordered by where they begin,
  * then by length; `ending` lists for each position the nodes that end there, in the order of their
  * begins. */
-#ifndef DG_TEXT_SPM_LATTICE_H
-#define DG_TEXT_SPM_LATTICE_H
+#ifndef SPM_LATTICE_H
+#define SPM_LATTICE_H
 
 #include "base/err.h"
 #include "text/spm.h"
@@ -27,7 +27,6 @@ struct dg_spm_node {
     float score;
     float total;   /* of the best way to here, this node included */
     uint32_t best; /* the node before on that way */
-    double alpha;  /* log of the sum over all ways to here, this node excluded */
 };
 
 struct dg_spm_lattice {
@@ -47,8 +46,5 @@ void dg_spm_lattice_deinit(struct dg_spm_lattice *lattice);
 /* Fills `total` and `best`. Of equal ways to a node the one whose last piece begins first is kept.
  */
 void dg_spm_lattice_viterbi(struct dg_spm_lattice *lattice);
-
-/* Fills `alpha`, with all scores multiplied by `theta`. */
-void dg_spm_lattice_forward(struct dg_spm_lattice *lattice, double theta);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Building the lattice and the two passes over it. The rules of scores and ties are those of
+/* Building the lattice and the pass over it. The rules of scores and ties are those of
  * spm_unigram.c, with one difference that the original has as well: here a user-defined piece
  * scores its length in characters, there in bytes. */
-#include "text/spm_lattice.h"
+#include "spm_lattice.h"
 
 #include "base/mem.h"
 #include "text/spm_int.h"
@@ -114,7 +114,7 @@ void dg_spm_lattice_deinit(struct dg_spm_lattice *lattice)
     *lattice = (struct dg_spm_lattice){0};
 }
 
-/* ---- Passes ------------------------------------------------------------------------------------
+/* ---- The best way ------------------------------------------------------------------------------------
  */
 
 void dg_spm_lattice_viterbi(struct dg_spm_lattice *lattice)
@@ -130,25 +130,6 @@ void dg_spm_lattice_viterbi(struct dg_spm_lattice *lattice)
                 node->total = total;
                 node->best = lattice->ending[e];
             }
-        }
-    }
-}
-
-static double log_add(double a, double b)
-{
-    double high = a > b ? a : b, low = a > b ? b : a;
-    return high == -INFINITY ? high : high + log1p(exp(low - high));
-}
-
-void dg_spm_lattice_forward(struct dg_spm_lattice *lattice, double theta)
-{
-    for (size_t i = 1; i < lattice->n_nodes; i++) {
-        struct dg_spm_node *node = &lattice->nodes[i];
-        const uint32_t *from = lattice->ending_from + node->begin;
-        node->alpha = -INFINITY;
-        for (uint32_t e = from[0]; e < from[1]; e++) {
-            const struct dg_spm_node *before = &lattice->nodes[lattice->ending[e]];
-            node->alpha = log_add(node->alpha, before->alpha + theta * (double)before->score);
         }
     }
 }
