@@ -213,8 +213,7 @@ static bool choose(struct dg_relay *relay, struct chat *chat, struct dg_why *why
                                         "(Translate to English.), as the model (fr-en) or as target");
         return false;
     }
-    bool leads = relay->from ? dg_languages_lead(&relay->langs, relay->from, relay->to)
-                             : (relay->to->sides & DG_LANGUAGE_TARGET) != 0;
+    const bool leads = dg_relay_leads(relay);
     if (!leads)
         dg_why_set(why, DG_ERR_NOT_FOUND, "this server does not translate from %s to %s",
                    relay->from ? relay->from->name : "any language", relay->to->name);

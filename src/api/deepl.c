@@ -51,13 +51,17 @@ const struct dg_dialect dg_deepl_dialect = {.name = "deepl", .fail = fail, .add_
 
 /* ---- Languages ----------------------------------------------------------------------------------- */
 
+void dg_deepl_tag_code(const char *tag, char code[DG_DEEPL_CODE])
+{
+    size_t n = 0;
+    for (; tag[n] && n + 1 < DG_DEEPL_CODE; n++)
+        code[n] = tag[n] >= 'a' && tag[n] <= 'z' ? (char)(tag[n] - 32) : tag[n];
+    code[n] = '\0';
+}
+
 void dg_deepl_code(const struct dg_language *language, bool base, char code[DG_DEEPL_CODE])
 {
-    const char *from = base ? language->tag.language : language->code;
-    size_t n = 0;
-    for (; from[n] && n + 1 < DG_DEEPL_CODE; n++)
-        code[n] = from[n] >= 'a' && from[n] <= 'z' ? (char)(from[n] - 32) : from[n];
-    code[n] = '\0';
+    dg_deepl_tag_code(base ? language->tag.language : language->code, code);
 }
 
 bool dg_deepl_pair(struct dg_relay *relay, struct dg_why *why)
@@ -76,8 +80,7 @@ bool dg_deepl_pair(struct dg_relay *relay, struct dg_why *why)
             return false;
         }
     }
-    if (relay->from ? dg_languages_lead(&relay->langs, relay->from, relay->to)
-                    : (relay->to->sides & DG_LANGUAGE_TARGET) != 0)
+    if (dg_relay_leads(relay))
         return true;
     char from[DG_DEEPL_CODE] = "any language", to[DG_DEEPL_CODE];
     dg_deepl_code(relay->to, false, to);

@@ -15,6 +15,7 @@ enum { DG_DEEPL_CODE = 24 };
 
 /* Writes a code as DeepL prints it: "EN", "PT-BR", "ZH-HANS"; without region and script for `base`. */
 void dg_deepl_code(const struct dg_language *language, bool base, char code[DG_DEEPL_CODE]);
+void dg_deepl_tag_code(const char *tag, char code[DG_DEEPL_CODE]); /* of a tag that is none of our languages */
 
 /* relay->from and relay->to from source_lang and target_lang; false and the sentence. */
 bool dg_deepl_pair(struct dg_relay *relay, struct dg_why *why);

@@ -26,12 +26,10 @@ static void put_translation(struct dg_json_out *out, struct dg_relay *relay, siz
     char code[DG_DEEPL_CODE] = "";
     if (item->from)
         dg_deepl_code(item->from, true, code);
+    else if (item->detected)
+        dg_deepl_tag_code(item->detected, code);
     dg_json_out_open(out, '{');
-    dg_json_out_key(out, "detected_source_language");
-    if (item->from)
-        dg_json_out_cstr(out, code);
-    else
-        dg_json_out_string(out, DG_SPAN("")); /* nothing to tell it by */
+    dg_json_out_put_cstr(out, "detected_source_language", code);
     dg_json_out_put_string(out, "text", dg_relay_result(relay, i));
     if (wishes->billed)
         dg_json_out_put_uint(out, "billed_characters", item->n_characters);
@@ -39,7 +37,7 @@ static void put_translation(struct dg_json_out *out, struct dg_relay *relay, siz
         dg_json_out_put_cstr(out, "model_type_used", wishes->model);
     if (wishes->has_version)
         dg_json_out_put_string(out, "tag_handling_version", wishes->version);
-    dg_relay_put_lost(out, item);
+    dg_relay_put_notes(out, relay, item);
     dg_json_out_close(out, '}');
 }
 

@@ -12,6 +12,7 @@
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "engine/terms_json.h"
+#include "text/langtag.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -213,6 +214,26 @@ static void put_alternatives(struct dg_json_out *out, const struct dg_job_item *
     dg_json_out_close(out, ']');
 }
 
+void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char *target)
+{
+    struct dg_langtag tag;
+    struct dg_buf name, message;
+    dg_buf_init(&name, 256);
+    dg_buf_init(&message, 1024);
+    const bool has_name = dg_langtag_parse(dg_span_cstr(source), &tag, NULL) == DG_OK && dg_langtag_name(&tag, "en", &name) == DG_OK;
+    enum dg_err err = dg_buf_printf(&message, "The text is in %.*s (%s), from which no model here translates%s%s: it is returned as it is.",
+                                    DG_SPAN_FMT(has_name ? dg_buf_span(&name) : dg_span_cstr(source)), source,
+                                    target ? " to " : "", target ? target : "");
+    if (err)
+        out->err = err;
+    dg_json_out_put_open(out, "warning", '{');
+    dg_json_out_put_cstr(out, "code", "language_not_available");
+    dg_json_out_put_string(out, "message", dg_buf_span(&message));
+    dg_json_out_close(out, '}');
+    dg_buf_deinit(&message);
+    dg_buf_deinit(&name);
+}
+
 /* The translation, behind what the asker had already. */
 static enum dg_err keep_text(struct dg_job_item *item, struct dg_span text)
 {
@@ -240,6 +261,8 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
         dg_json_out_put_real(&out, "confidence", (double)result->confidence, 4);
         dg_json_out_close(&out, '}');
     }
+    if (result->is_foreign)
+        dg_job_put_foreign(&out, result->detected, result->target);
     dg_json_out_put_cstr(&out, "finish", dg_finish_name(result->finish));
     if (result->repaired)
         dg_json_out_put_bool(&out, "repaired", true);

@@ -21,6 +21,7 @@
 
 #include "api/ask.h"
 #include "base/clock.h"
+#include "base/json_out.h"
 #include "base/list.h"
 
 struct dg_job;
@@ -107,6 +108,9 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
 
 /* Lets go: cancels what is under way; frees, now or when the engine has delivered. NULL is fine. */
 void dg_job_drop(struct dg_job *job);
+
+/* The member "warning" of an open object: the text is in `source`, from which nothing leads to `target` (NULL: to any). */
+void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char *target);
 
 /* "model":...,"usage":{...},"timing":{...}: the members that follow the items, without braces. */
 enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;

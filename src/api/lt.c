@@ -103,9 +103,7 @@ bool dg_lt_language(const struct dg_relay *relay, const char *field, unsigned si
 bool dg_lt_pair(const struct dg_relay *relay, struct dg_why *why)
 {
     const struct dg_language *from = relay->from, *to = relay->to;
-    bool leads = from && dg_languages_lead(&relay->langs, from, to);
-    for (size_t i = 0; !from && !leads && i < relay->langs.n; i++)
-        leads = &relay->langs.items[i] != to && dg_languages_lead(&relay->langs, &relay->langs.items[i], to);
+    const bool leads = dg_relay_leads(relay);
     if (!leads)
         dg_why_set(why, DG_ERR_NOT_FOUND, "%s (%s) is not available as a target language from %s (%s)", to->name,
                    to->code, from ? from->name : "Auto Detect", from ? from->code : "auto");

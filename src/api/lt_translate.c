@@ -27,7 +27,7 @@ static void put_detected(struct dg_json_out *out, const struct dg_relay_item *it
 {
     dg_json_out_open(out, '{');
     dg_json_out_put_int(out, "confidence", dg_lt_percent(item->confidence));
-    dg_json_out_put_cstr(out, "language", item->detected ? item->detected : item->from ? item->from->code : "en");
+    dg_json_out_put_cstr(out, "language", item->is_blank ? "en" : item->detected ? item->detected : item->from ? item->from->code : "en");
     dg_json_out_close(out, '}');
 }
 
@@ -65,17 +65,17 @@ static void put_lost(struct dg_json_out *out, const struct dg_relay *relay)
 {
     size_t n = 0;
     for (size_t i = 0; i < relay->n; i++)
-        n += relay->items[i].n_lost + relay->items[i].n_missed;
+        n += relay->items[i].n_lost + relay->items[i].n_missed + relay->items[i].is_foreign;
     if (n == 0)
         return;
     if (!relay->is_array) {
-        dg_relay_put_lost(out, &relay->items[0]);
+        dg_relay_put_notes(out, relay, &relay->items[0]);
         return;
     }
     dg_json_out_put_open(out, "notes", '[');
     for (size_t i = 0; i < relay->n; i++) {
         dg_json_out_open(out, '{');
-        dg_relay_put_lost(out, &relay->items[i]);
+        dg_relay_put_notes(out, relay, &relay->items[i]);
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');

@@ -140,8 +140,7 @@ bool dg_other_pair(struct dg_relay *relay, const char *from, const char *to, str
             return false;
         }
     }
-    bool leads = relay->from ? dg_languages_lead(&relay->langs, relay->from, relay->to)
-                             : (relay->to->sides & DG_LANGUAGE_TARGET) != 0;
+    const bool leads = dg_relay_leads(relay);
     if (!leads)
         dg_why_set(why, DG_ERR_NOT_FOUND, "this server does not translate from %s to %s",
                    relay->from ? relay->from->code : "any language", relay->to->code);

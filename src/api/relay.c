@@ -7,9 +7,8 @@
 #include "api/api_int.h"
 #include "api/aside.h"
 #include "base/utf8.h"
-#include "text/langid.h"
 
-enum { SHORT_BYTES = 16 * 1024, ARENA_MORE = 4 << 20, GUESSES = 5, SAMPLE_BYTES = 16 * 1024 };
+enum { SHORT_BYTES = 16 * 1024, ARENA_MORE = 4 << 20 };
 
 /* ---- Life ---------------------------------------------------------------------------------------- */
 
@@ -179,45 +178,30 @@ size_t dg_relay_characters(const struct dg_relay *relay)
 
 /* ---- Each text ----------------------------------------------------------------------------------- */
 
-/* What the text is in: the likeliest language that leads to the target, or that is the target; else the likeliest
- * of all, which will not help the engine but is told. */
-static void detect(struct dg_relay *relay, struct dg_relay_item *item)
-{
-    struct dg_langid_guess guesses[GUESSES];
-    struct dg_buf plain;
-    size_t n = 0;
-    dg_buf_init(&plain, 8 * SAMPLE_BYTES);
-    enum dg_err err = dg_doc_sample(item->text, relay->job->ask.request.format, SAMPLE_BYTES, &plain);
-    if (!err)
-        err = dg_engine_detect(relay->job->engine, dg_buf_span(&plain), guesses, GUESSES, NULL, &n);
-    dg_buf_deinit(&plain);
-    if (err)
-        return;
-    item->is_blank = n == 0;
-    for (size_t i = 0; i < n && !item->from; i++) {
-        const struct dg_language *found =
-            dg_languages_find(&relay->langs, dg_span_cstr(guesses[i].tag), DG_LANGUAGE_ANY);
-        bool helps = found && (!relay->to || dg_languages_lead(&relay->langs, found, relay->to));
-        if (i > 0 && !helps)
-            continue;
-        item->detected = found ? found->code : guesses[i].tag;
-        item->confidence = guesses[i].confidence;
-        item->from = helps ? found : NULL;
-    }
-}
-
 static void on_begin(void *owner, struct dg_job_item *job_item, struct dg_engine_request *request)
 {
     struct dg_relay *relay = owner;
-    struct dg_relay_item *item = &relay->items[job_item->index];
+    (void)job_item;
+    if (!relay->from)
+        request->source = "auto";
+    else if (!request->model)
+        request->source = relay->from->tag.text;
+    if (!request->model)
+        request->target = relay->to ? relay->to->tag.text : NULL;
+}
+
+/* What the text was in: as the request says, as was detected, or what the model reads. */
+static void keep_source(const struct dg_relay *relay, struct dg_relay_item *item, const struct dg_engine_result *result)
+{
     item->from = relay->from;
-    if (!item->from)
-        detect(relay, item);
-    if (request->model)
-        return;
-    request->source = item->from ? item->from->tag.text : NULL;
-    request->target = relay->to ? relay->to->tag.text : NULL;
-    request->copy = item->is_blank || (item->from && item->from == relay->to);
+    item->detected = result->detected;
+    item->confidence = result->confidence;
+    item->is_blank = result->is_copy && !result->detected && !relay->from;
+    item->is_foreign = result->is_foreign;
+    if (!item->from && result->source)
+        item->from = dg_languages_find(&relay->langs, dg_span_cstr(result->source), DG_LANGUAGE_ANY);
+    if (item->from && item->detected)
+        item->detected = item->from->code;
 }
 
 /* Copies: what the engine tells is gone with its request. */
@@ -240,8 +224,10 @@ static enum dg_err keep_lost(struct dg_relay *relay, struct dg_relay_item *item,
     return DG_OK;
 }
 
-void dg_relay_put_lost(struct dg_json_out *out, const struct dg_relay_item *item)
+void dg_relay_put_notes(struct dg_json_out *out, const struct dg_relay *relay, const struct dg_relay_item *item)
 {
+    if (item->is_foreign)
+        dg_job_put_foreign(out, item->detected, relay->to ? relay->to->code : NULL);
     const struct {
         const char *key;
         const struct dg_span *items;
@@ -257,13 +243,17 @@ void dg_relay_put_lost(struct dg_json_out *out, const struct dg_relay_item *item
     }
 }
 
+bool dg_relay_leads(const struct dg_relay *relay)
+{
+    return relay->from ? dg_languages_lead(&relay->langs, relay->from, relay->to) : relay->to != NULL;
+}
+
 static enum dg_err on_item(void *owner, struct dg_job_item *job_item, const struct dg_engine_result *result)
 {
     struct dg_relay *relay = owner;
     struct dg_relay_item *item = &relay->items[job_item->index];
     item->n_characters = result->n_characters;
-    if (!item->from && !item->detected && result->source && !item->is_blank)
-        item->from = dg_languages_find(&relay->langs, dg_span_cstr(result->source), DG_LANGUAGE_ANY);
+    keep_source(relay, item, result);
     if (result->n_lost + result->n_terms > 0 && keep_lost(relay, item, result) != DG_OK)
         return DG_ERR_NOMEM;
     return dg_buf_append_span(&job_item->json, result->text); /* where our own API would have put JSON */

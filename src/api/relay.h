@@ -27,7 +27,8 @@ struct dg_relay_item {
     const struct dg_language *from;      /* what it was in: named or detected; NULL: nobody knows */
     const char *detected;                /* the tag found, which may be no language of ours; or NULL */
     float confidence;                    /* of that, 0 to 1 */
-    bool is_blank;                       /* it has no letters */
+    bool is_blank;                       /* it has nothing to translate, and says nothing of its language */
+    bool is_foreign;                     /* it is surely in `detected`, from which nothing leads to the target: it is as it was */
     size_t n_characters;                 /* code points of the text */
     struct dg_span *lost;                /* [n_lost] what was to come back as it is and did not, */
     size_t n_lost;
@@ -92,9 +93,14 @@ void dg_relay_drop(struct dg_relay *relay);
 struct dg_span dg_relay_result(const struct dg_relay *relay, size_t i);
 struct dg_span dg_relay_alternative(const struct dg_relay *relay, size_t i, int k);
 
-/* For on_whole: what could not be kept in a text, as the members "lost" and "missed_terms" of an open object; nothing where
- * all was. They are in no API that we imitate; its clients pass over what they do not know. */
-void dg_relay_put_lost(struct dg_json_out *out, const struct dg_relay_item *item);
+/* For on_whole: why a text was not translated, and what could not be kept in it, as the members "warning", "lost" and
+ * "missed_terms" of an open object; nothing where all is well. They are in no API that we imitate; its clients pass over what
+ * they do not know. */
+void dg_relay_put_notes(struct dg_json_out *out, const struct dg_relay *relay, const struct dg_relay_item *item);
+
+/* True where something leads from the relay's source to its target; without a source, what is in the target language leads
+ * to it, too. */
+bool dg_relay_leads(const struct dg_relay *relay);
 
 /* Code points of all texts. */
 size_t dg_relay_characters(const struct dg_relay *relay);

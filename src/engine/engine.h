@@ -130,6 +130,8 @@ struct dg_engine_result {
     const struct dg_engine_term *terms; /* [n_terms] of glossaries, in the order of the text */
     size_t n_terms;
     const char *model, *source, *target;
+    bool is_copy;         /* the text is as it was: it is in the target language, has nothing to translate, or */
+    bool is_foreign;      /* is surely in `detected`, from which no model leads to the target */
     bool has_quality;     /* it was asked for, and the text has sentences: */
     double quality;       /* the chrF to expect, 0 to 1; the mean of the sentences' by the bytes of their sources */
     const float *qualities; /* [n_sentences] theirs, in their order */
@@ -161,7 +163,8 @@ struct dg_engine_request {
     struct dg_doc_opts doc;         /* of that; needed until submit returns */
     const char *model;              /* by name; or NULL and: */
     const char *source, *target;    /* language tags in any spelling; source NULL, "" or "auto": what the
-                                     * text is in, of the languages that lead to the target */
+                                     * text is in, of the languages that lead to the target. With a model's name it is
+                                     * the model's one source language unless "auto" is said */
     struct dg_span whole;           /* where the text is the end of a longer one that is known: all of that, for its language;
                                      * it lives until on_done. Empty: the text is all there is */
     enum dg_formality formality;
@@ -175,7 +178,6 @@ struct dg_engine_request {
     bool no_cache;                  /* neither read nor kept */
     bool quality;                   /* how good the translation is is told with it: DG_ERR_UNSUPPORTED where no estimator
                                      * (struct dg_engine_model) judges the model */
-    bool copy;                      /* the text is in the target language: it comes back as it is */
     bool keep_case;                 /* ALL CAPS and Title Case go to the model as they are; so they do
                                      * where text is demanded */
 

@@ -192,11 +192,12 @@ static enum dg_err check_estimator(const struct dg_engine *engine, const struct 
                : dg_why_set(why, DG_ERR_UNSUPPORTED, "no quality estimator judges what %s translates: ask without 'quality'", name);
 }
 
-enum dg_err dg_engine_find_way(const struct dg_engine *engine, const struct dg_engine_request *asked, struct dg_why *why,
-                               struct dg_way *way)
+/* `langid` NULL: whatever the text is in, its source must be named or be the only one. */
+static enum dg_err find_way(const struct dg_engine *engine, const struct dg_langid *langid, const struct dg_engine_request *asked,
+                            struct dg_why *why, struct dg_way *way)
 {
     struct dg_loaded *kept[DG_SCHED_MODELS_MAX];
-    struct dg_way_map map = {.langid = engine->langid, .langid_why = engine->langid_why.text};
+    struct dg_way_map map = {.langid = langid, .langid_why = engine->langid_why.text};
     list_translators(engine, kept, &map);
     enum dg_err err = dg_way_find(&map, asked, why, way);
     const struct dg_loaded *named = err == DG_ERR_NOT_FOUND && asked->model ? dg_engine_find_named(engine, asked->model) : NULL;
@@ -206,6 +207,12 @@ enum dg_err dg_engine_find_way(const struct dg_engine *engine, const struct dg_e
     else if (named && dg_blueprint_is_reader(&named->blueprint))
         err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s says something of texts and translates nothing", asked->model);
     return !err && asked->quality ? check_estimator(engine, way, why) : err;
+}
+
+enum dg_err dg_engine_find_way(const struct dg_engine *engine, const struct dg_engine_request *asked, struct dg_why *why,
+                               struct dg_way *way)
+{
+    return find_way(engine, engine->langid, asked, why, way);
 }
 
 uint64_t dg_engine_models_version(const struct dg_engine *engine)
@@ -220,7 +227,7 @@ bool dg_engine_leads(const struct dg_engine *engine, const char *source, const c
     struct dg_loaded *kept[DG_SCHED_MODELS_MAX];
     struct dg_way way;
     list_translators(engine, kept, &map);
-    return dg_way_find(&map, &request, NULL, &way) == DG_OK;
+    return dg_way_find(&map, &request, NULL, &way) == DG_OK && !way.is_copy;
 }
 
 enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_request *request, struct dg_why *why)
@@ -233,7 +240,9 @@ enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_requ
                            struct dg_why *why, struct dg_loaded **loaded, struct dg_pair *pair)
 {
     struct dg_way way;
-    enum dg_err err = dg_engine_find_way(engine, request, why, &way);
+    enum dg_err err = find_way(engine, NULL, request, why, &way);
+    if (err == DG_ERR_UNSUPPORTED) /* several languages lead to the target */
+        err = dg_engine_find_way(engine, request, why, &way);
     if (!err && way.is_copy)
         err = dg_why_set(why, DG_ERR_NOT_FOUND, "the text is in none of the languages that lead to the target");
     if (!err && way.n_legs > 1)

@@ -143,6 +143,9 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
     request->detected = way->detected;
     request->confidence = way->confidence;
     request->is_copy = way->is_copy;
+    request->is_foreign = way->is_foreign;
+    request->source = way->source;
+    request->target = way->target;
     request->asked = *asked;
     request->asked.keep_case |= asked->prefix.len > 0 || asked->n_must > 0; /* it says its case */
     for (size_t i = 0; i < DG_WAY_LEGS_MAX; i++)
@@ -643,8 +646,10 @@ void dg_request_finish(struct dg_request *request, struct dg_request_tools *tool
         .terms = request->terms,
         .n_terms = request->n_terms,
         .model = request->n_legs == 1 ? request->legs[0]->name : request->name,
-        .source = request->pairs[0].source->code,
-        .target = request->pairs[request->n_legs - 1].target->code,
+        .source = *request->source.text ? request->source.text : request->pairs[0].source->code,
+        .target = *request->target.text ? request->target.text : request->pairs[request->n_legs - 1].target->code,
+        .is_copy = request->is_copy,
+        .is_foreign = request->is_foreign,
         .detected = request->detected,
         .confidence = request->confidence,
         .n_tokens_in = request->n_tokens_in,

@@ -36,7 +36,8 @@ struct dg_request {
     char name[DG_WAY_NAME]; /* of the models */
     const char *detected;     /* borrowed from the engine; NULL: not detected */
     float confidence;
-    bool is_copy;             /* in no language that could be translated */
+    bool is_copy, is_foreign; /* as the way says */
+    struct dg_langtag source, target; /* of a copy */
     struct dg_flow flows[DG_WAY_LEGS_MAX]; /* a flow stands in one queue, and every model has its own */
     struct dg_demands demands;
     bool has_begun;                 /* a sentence was launched or found */

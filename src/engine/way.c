@@ -11,6 +11,10 @@
 
 enum { SAMPLE_BYTES = 16 * 1024 /* of a text whose language is looked for */ };
 
+/* The confidence from which on a text is in a language that leads nowhere; and what share of the best guess's the second has to
+ * have to be as good. */
+static const float IS_SURE = 0.8f, MAY_BE = 0.2f;
+
 /* What a request wants; a side that is not named fits everything. */
 struct want {
     const struct dg_way_map *map;
@@ -297,55 +301,131 @@ static bool is_ambiguous(const struct want *want)
     return false;
 }
 
-/* The languages that a text may be in: those that can become the target, and, of a model that has many, the target
- * itself, lest a text that needs nothing is taken for another language. */
-static void list_candidates(const struct want *want, struct dg_langid_set *set)
+/* The languages that a text may be in: those that can become the target, and the target itself, lest a text that needs
+ * nothing is taken for another language. False: not all of them can be detected. */
+static bool list_candidates(const struct want *want, struct dg_langid_set *set)
 {
+    bool are_known = true;
     dg_langid_set_clear(set);
+    if (want->has_target)
+        are_known = dg_langid_set_add(want->map->langid, set, want->target.text);
     for (size_t i = 0; i < want->map->n_models; i++) {
         const struct dg_loaded *model = want->map->models[i];
         struct reach reach = reach_of(want, model);
-        for (size_t s = 0; (reach.direct || reach.pivot) && s < model->langs->n_sources; s++) {
-            const struct dg_langtag *tag = &model->langs->sources[s].tag;
-            bool is_target = dg_langs_are_many(model->langs) && want->has_target && is_same(tag, &want->target);
-            if (is_target || reaches(want, model, &reach, s))
-                dg_langid_set_add(want->map->langid, set, tag->text);
-        }
+        for (size_t s = 0; (reach.direct || reach.pivot) && s < model->langs->n_sources; s++)
+            if (reaches(want, model, &reach, s))
+                are_known &= dg_langid_set_add(want->map->langid, set, model->langs->sources[s].tag.text);
     }
+    return are_known;
 }
 
-/* Names the source by what the text is written in, among the languages that lead to the target. */
-static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_format format,
-                          struct dg_why *why, struct dg_way *way)
+static bool is_target(const struct want *want, const char *tag)
 {
-    const struct dg_langid *langid = want->map->langid;
-    struct dg_langid_set set;
-    struct dg_langid_guess guess;
-    if (!langid)
-        return dg_why_set(why, DG_ERR_UNSUPPORTED,
-                          "several languages lead to %s; name the source language, because %s",
-                          want->has_target ? want->target.text : "the target", want->map->langid_why);
-    list_candidates(want, &set);
+    return want->has_target && strcmp(tag, want->target.language) == 0;
+}
+
+/* Which of the likeliest two candidates a text is taken for. A translation is asked for: what may about as well be in a language
+ * that leads to the target is not taken for the target's. NULL: in none of them. */
+static const struct dg_langid_guess *choose(const struct want *want, const struct dg_langid_guess *guesses, size_t n)
+{
+    if (n == 2 && is_target(want, guesses[0].tag) && guesses[1].confidence > MAY_BE * guesses[0].confidence)
+        return &guesses[1];
+    return n ? &guesses[0] : NULL;
+}
+
+/* The candidate that reads a language which is none, as near as two standards of one language are (ISO 639-3: hbs, msa); NULL:
+ * there is none. */
+static const char *kin_of(const struct want *want, const struct dg_langid_set *set, const char *tag)
+{
+    static const char *const families[][3] = {{"bs", "hr", "sr"}, {"id", "ms", "ms"}};
+    for (size_t i = 0; i < 6; i++)
+        for (size_t k = 0; strcmp(families[i / 3][i % 3], tag) == 0 && k < 3; k++)
+            if (dg_langid_set_has(want->map->langid, set, families[i / 3][k]))
+                return families[i / 3][k];
+    return NULL;
+}
+
+/* Looks at a text: at most two `guesses` among the candidates, and what else it may be. */
+static enum dg_err look(const struct want *want, struct dg_span text, enum dg_doc_format format,
+                        const struct dg_langid_set *set, struct dg_langid_guess guesses[2], struct dg_langid_guess *other,
+                        size_t *n)
+{
     struct dg_buf plain;
     dg_buf_init(&plain, 8 * SAMPLE_BYTES);
     enum dg_err err = dg_doc_sample(text, format, SAMPLE_BYTES, &plain);
-    size_t n_found = err ? 0 : dg_langid_detect(langid, dg_buf_span(&plain), &set, &guess, 1);
+    *other = (struct dg_langid_guess){.tag = NULL};
+    *n = err ? 0 : dg_langid_detect_among(want->map->langid, dg_buf_span(&plain), set, guesses, 2, other);
     dg_buf_deinit(&plain);
-    if (err)
-        return dg_why_set(why, err, "no memory to detect a language");
-    if (n_found == 0) {
-        way->is_copy = true;
-        return DG_OK;
-    }
-    way->detected = guess.tag;
-    way->confidence = guess.confidence;
-    err = read_tag(guess.tag, "the detected language", &want->source, &want->has_source, why);
-    struct dg_way found;
-    if (!err && want->has_target && is_same(&want->source, &want->target) && !find_direct(want, &found)) {
-        way->is_copy = true; /* it is what is wanted already */
-        want->has_source = false;
-    }
     return err;
+}
+
+/* Names the source by what the text is written in, among the languages that lead to the target; or finds that there is
+ * nothing to translate. */
+static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_format format,
+                          struct dg_why *why, struct dg_way *way)
+{
+    struct dg_langid_set set;
+    struct dg_langid_guess guesses[2], other;
+    size_t n;
+    const bool all_known = list_candidates(want, &set), is_unknown = !all_known && !is_ambiguous(want);
+    if (look(want, text, format, &set, guesses, &other, &n))
+        return dg_why_set(why, DG_ERR_NOMEM, "no memory to detect a language");
+    const struct dg_langid_guess *guess = choose(want, guesses, n);
+    const char *kin = NULL;
+    if (all_known && other.tag && other.confidence >= IS_SURE) {
+        guess = &other;
+        kin = kin_of(want, &set, other.tag);
+        way->is_foreign = !kin;
+    }
+    if (is_unknown && (guess ? guess->confidence < IS_SURE : other.tag != NULL))
+        return DG_OK; /* in the one language that leads to the target and cannot be detected */
+    way->is_copy = !guess;
+    if (!guess)
+        return DG_OK;
+    way->detected = guess->tag;
+    way->confidence = guess->confidence;
+    return read_tag(kin ? kin : guess->tag, "the detected language", &want->source, &want->has_source, why);
+}
+
+/* ---- Copies ------------------------------------------------------------------------------------- */
+
+/* What would serve a text in whichever language; false: nothing leads to the target. */
+static bool find_usual(const struct want *want, struct dg_way *way)
+{
+    struct want any = *want;
+    any.has_source = false;
+    return find_direct(&any, way) || find_pivot(&any, way);
+}
+
+/* True when the text is in the target language already: as the request says, or as far as can be detected, which does not
+ * tell scripts and regions. */
+static bool is_said_already(const struct want *want, const struct dg_way *way)
+{
+    if (!want->has_source || !want->has_target)
+        return false;
+    return way->detected ? is_same(&want->source, &want->target)
+                         : dg_langtag_compare(&want->target, &want->source) > DG_LANGTAG_SCRIPT;
+}
+
+/* A text in the target language, without letters, or in a language that leads nowhere, is returned as it is. False: that would
+ * be no answer. */
+static bool find_copy(const struct want *want, struct dg_way *way)
+{
+    const struct dg_way_map *map = want->map;
+    const bool is_said = is_said_already(want, way), leads = find_usual(want, way);
+    if (map->n_models == 0 || !(is_said || (leads && (way->is_copy || way->is_foreign))))
+        return false;
+    if (!leads) {
+        way->legs[0] = map->models[0];
+        way->pairs[0] = dg_langs_pair(map->models[0]->langs, 0, 0);
+        way->n_legs = 1;
+    }
+    way->is_copy = true;
+    way->target = want->has_target ? want->target : way->pairs[way->n_legs - 1].target->tag;
+    if (want->has_source)
+        way->source = want->source;
+    way->is_foreign &= !is_same(&way->source, &way->target);
+    return true;
 }
 
 /* ---- A way -------------------------------------------------------------------------------------- */
@@ -375,17 +455,33 @@ static enum dg_err read_want(struct want *want, const struct dg_engine_request *
     return err ? err : read_tag(request->target, "target", &want->target, &want->has_target, why);
 }
 
+/* Whether the source is to be detected: where the request says so or names a target; and always where languages are several.
+ * One that names a model and no languages means the model's. */
+static bool wants_detection(const struct want *want, const struct dg_engine_request *request)
+{
+    const bool has_text = request->text.len + request->whole.len > 0;
+    const bool is_asked = request->source && strcmp(request->source, "auto") == 0;
+    return !want->has_source &&
+           ((want->map->langid && has_text && (is_asked || (want->has_target && !request->model))) || is_ambiguous(want));
+}
+
 /* Among all models of the map, by languages. */
 static enum dg_err by_languages(const struct dg_way_map *map, const struct dg_engine_request *request,
                                 struct dg_why *why, struct dg_way *way)
 {
     struct want want = {.map = map};
     enum dg_err err = read_want(&want, request, why);
-    if (!err && !want.has_source && is_ambiguous(&want))
+    const bool detects = !err && wants_detection(&want, request);
+    if (detects && !map->langid)
+        return dg_why_set(why, DG_ERR_UNSUPPORTED, "several languages lead to %s; name the source language, because %s",
+                          want.has_target ? want.target.text : "the target", map->langid_why);
+    if (detects)
         err = detect(&want, request->whole.len ? request->whole : request->text, request->format, why, way);
     if (err)
         return err;
-    return find_direct(&want, way) || find_pivot(&want, way) ? DG_OK : refuse(&want, why);
+    if (!way->is_copy && !way->is_foreign && (find_direct(&want, way) || find_pivot(&want, way)))
+        return DG_OK;
+    return find_copy(&want, way) ? DG_OK : refuse(&want, why);
 }
 
 static struct dg_loaded *find_name(const struct dg_way_map *map, struct dg_span name)
@@ -458,13 +554,6 @@ static enum dg_err find(const struct dg_way_map *map, const struct dg_engine_req
                         struct dg_why *why, struct dg_way *way)
 {
     *way = (struct dg_way){.n_legs = 0};
-    if (request->copy && map->n_models > 0) {
-        way->legs[0] = map->models[0];
-        way->pairs[0] = dg_langs_pair(map->models[0]->langs, 0, 0);
-        way->n_legs = 1;
-        way->is_copy = true;
-        return DG_OK;
-    }
     return request->model ? by_name(map, request, why, way) : by_languages(map, request, why, way);
 }
 

@@ -9,8 +9,9 @@
  *     way.detected ... "fr", or NULL when nothing had to be detected
  *
  * Languages are compared as tags (text/langtag.h): of several models, and of the languages of one (langs.h), those that
- * fit best, target before source. Where the source is not named and several languages lead to the target, the text
- * decides among those; a text that is in the target language already is copied. Where no model leads from the source to
+ * fit best, target before source. Where the source is not named, the text decides among those that lead to the target. A text
+ * that is in the target language already is copied, and so is one that is surely in a language from which nothing leads there:
+ * then `is_foreign` says so. Where no model leads from the source to
  * the target, two in a row do, by way of a third language. A formality is told to the last one; of models that fit equally
  * well, one that can be told it goes first. Any thread that may read the models. */
 #ifndef DG_ENGINE_WAY_H
@@ -35,7 +36,9 @@ struct dg_way {
     size_t n_legs;
     const char *detected;    /* tag; borrowed from the language identification */
     float confidence;        /* 0 when nothing was detected */
-    bool is_copy;            /* no candidate's language: the text is returned as it is */
+    bool is_copy;            /* the text is returned as it is: it is in the target language, in none, or */
+    bool is_foreign;         /* surely in `detected`, from which nothing leads to the target */
+    struct dg_langtag source, target; /* of a copy; source empty: not known */
 };
 
 /* A model's name goes before languages; they say which languages of it are meant, if it has many. DG_ERR_NOT_FOUND: no

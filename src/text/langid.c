@@ -251,17 +251,30 @@ static bool set_has(const struct dg_langid_set *set, size_t i)
     return !set || (set->bits[i / 64] >> (i % 64) & 1);
 }
 
-bool dg_langid_set_add(const struct dg_langid *langid, struct dg_langid_set *set, const char *tag)
+/* Where the language of `tag` is among the model's; n_langs: nowhere. */
+static size_t find_language(const struct dg_langid *langid, const char *tag)
 {
     char language[DG_LANGTAG_LANGUAGE];
+    size_t i = 0;
     if (dg_langtag_language(dg_span_cstr(tag), language))
-        return false;
-    for (size_t i = 0; i < langid->n_langs; i++)
-        if (strcmp(langid->tags[i], language) == 0) {
-            set->bits[i / 64] |= (uint64_t)1 << (i % 64);
-            return true;
-        }
-    return false;
+        return langid->n_langs;
+    while (i < langid->n_langs && strcmp(langid->tags[i], language) != 0)
+        i++;
+    return i;
+}
+
+bool dg_langid_set_add(const struct dg_langid *langid, struct dg_langid_set *set, const char *tag)
+{
+    const size_t i = find_language(langid, tag);
+    if (i < langid->n_langs)
+        set->bits[i / 64] |= (uint64_t)1 << (i % 64);
+    return i < langid->n_langs;
+}
+
+bool dg_langid_set_has(const struct dg_langid *langid, const struct dg_langid_set *set, const char *tag)
+{
+    const size_t i = find_language(langid, tag);
+    return i < langid->n_langs && set_has(set, i);
 }
 
 /* ---- One text ----------------------------------------------------------------------------------
@@ -464,9 +477,8 @@ static size_t insert_guess(struct dg_langid_guess *guesses, size_t n, size_t max
     return n_after;
 }
 
-size_t dg_langid_detect(const struct dg_langid *langid, struct dg_span text,
-                        const struct dg_langid_set *set, struct dg_langid_guess *guesses,
-                        size_t max)
+size_t dg_langid_detect_among(const struct dg_langid *langid, struct dg_span text, const struct dg_langid_set *set,
+                              struct dg_langid_guess *guesses, size_t max, struct dg_langid_guess *outside)
 {
     struct reading reading;
     float p[DG_LANGID_LANGS] = {0}, all = 0;
@@ -479,14 +491,27 @@ size_t dg_langid_detect(const struct dg_langid *langid, struct dg_span text,
             p[i] *= OUTSIDE_PRIOR;
         all += p[i];
     }
-    size_t n = 0;
+    size_t n = 0, n_outside = 0;
     for (size_t i = 0; i < langid->n_langs; i++) {
-        if (!set_has(set, i) || p[i] <= 1e-4f * all)
+        const bool is_inside = set_has(set, i);
+        if (p[i] <= 1e-4f * all || (!is_inside && !outside))
             continue;
         /* What letters of unknown scripts say stays outside the renormalisation. */
         float confidence = p[i] / all * (known < 1.0f ? known : 1.0f) * agreement(&reading, i);
-        confidence = confidence > 1.0f ? 1.0f : confidence;
-        n = insert_guess(guesses, n, max, (struct dg_langid_guess){langid->tags[i], confidence});
+        const struct dg_langid_guess guess = {langid->tags[i], confidence > 1.0f ? 1.0f : confidence};
+        if (is_inside)
+            n = insert_guess(guesses, n, max, guess);
+        else
+            n_outside = insert_guess(outside, n_outside, 1, guess);
     }
+    if (outside && n_outside == 0)
+        *outside = (struct dg_langid_guess){.tag = NULL};
     return n;
+}
+
+size_t dg_langid_detect(const struct dg_langid *langid, struct dg_span text,
+                        const struct dg_langid_set *set, struct dg_langid_guess *guesses,
+                        size_t max)
+{
+    return dg_langid_detect_among(langid, text, set, guesses, max, NULL);
 }

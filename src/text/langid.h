@@ -67,11 +67,19 @@ static inline void dg_langid_set_clear(struct dg_langid_set *set)
  * when the model does not know it; such a language can never be detected. */
 bool dg_langid_set_add(const struct dg_langid *langid, struct dg_langid_set *set, const char *tag);
 
+/* True when the language of `tag` is in the set. */
+bool dg_langid_set_has(const struct dg_langid *langid, const struct dg_langid_set *set, const char *tag);
+
 /* Fills `guesses` with the likeliest languages, best first, and returns how many (at most `max`, which
  * may be 0). Only languages of `set` are named (NULL: all). A text in a language outside the set gets
  * low confidence, not a wrong claim. 0 means unknown: the text is empty, digits, emoji, addresses, or
  * in a script of no candidate. Reads at most the first 4,096 letters. Allocates nothing. */
 size_t dg_langid_detect(const struct dg_langid *langid, struct dg_span text,
                         const struct dg_langid_set *set, struct dg_langid_guess *guesses, size_t max);
+
+/* The same, and the likeliest language outside the set goes to `*outside`; its tag is NULL where there is none. Its
+ * confidence is weighed as those of the set are: the text has to speak for it clearly before it outweighs them. */
+size_t dg_langid_detect_among(const struct dg_langid *langid, struct dg_span text, const struct dg_langid_set *set,
+                              struct dg_langid_guess *guesses, size_t max, struct dg_langid_guess *outside);
 
 #endif

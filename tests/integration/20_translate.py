@@ -102,6 +102,41 @@ class Translate(IntegrationTest):
             self.assertEqual(answer["translations"][0]["detected"]["language"], language)
             self.assertGreater(answer["translations"][0]["detected"]["confidence"], 0.5)
 
+    def test_what_needs_no_translation_comes_back_as_it_is(self):
+        data = os.path.join(SOURCES, "data", "langid", "langid.bin")
+        server = self.start(MODELS, f"--language-data={data}")
+        french, english, german = "Où est la gare ?", "Where is the station?", "Ich habe heute leider keine Zeit."
+        status, answer = self.ask(server, {"text": [french, english, german, "42"], "source": "auto", "target": "en"})
+        self.assertEqual(status, 200, answer)
+        items = answer["translations"]
+        self.assertIn("station", items[0]["text"])
+        self.assertEqual([item["text"] for item in items[1:]], [english, german, "42"])
+        self.assertEqual([item["source"] for item in items], ["fr", "en", "de", "fr"])
+        self.assertEqual([item.get("detected", {}).get("language") for item in items], ["fr", "en", "de", None])
+        self.assertEqual([item.get("warning", {}).get("code") for item in items], [None, None, "language_not_available", None])
+        self.assertIn("German (de)", items[2]["warning"]["message"])
+        for source in ("auto", None, "fr"):
+            body = {"text": french, "target": "fr", **({"source": source} if source else {})}
+            status, answer = self.ask(server, body)
+            self.assertEqual(status, 200, answer)
+            self.assertEqual((answer["translations"][0]["text"], answer["translations"][0]["source"]), (french, "fr"))
+        status, answer = self.ask(server, {"text": english, "source": "auto", "target": "fr"})
+        self.assertEqual((status, answer["error"]["message"]), (404, "no model translates from en to fr"))
+        # The APIs of others say it as they can.
+        other = lambda path, body: json.loads(server.request("POST", path, body=json.dumps(body))[2])
+        answer = other("/translate", {"q": german, "source": "auto", "target": "en"})
+        self.assertEqual((answer["translatedText"], answer["detectedLanguage"]["language"]), (german, "de"))
+        self.assertEqual(answer["warning"]["code"], "language_not_available")
+        answer = other("/translate", {"q": french, "source": "auto", "target": "fr"})
+        self.assertEqual((answer["translatedText"], answer["detectedLanguage"]["language"]), (french, "fr"))
+        answer = other("/v2/translate", {"text": [german, english, french, "42"], "target_lang": "EN"})["translations"]
+        self.assertEqual([one["detected_source_language"] for one in answer], ["DE", "EN", "FR", "FR"])
+        self.assertEqual([one["text"] for one in answer[:2]], [german, english])
+        answer = other("/v2/translate", {"text": [english], "source_lang": "EN", "target_lang": "EN-GB"})["translations"]
+        self.assertEqual(answer[0]["text"], english)
+        answer = other("/language/translate/v2", {"q": german, "target": "en"})["data"]["translations"][0]
+        self.assertEqual(answer, {"translatedText": german, "detectedSourceLanguage": "de"})
+
     def test_details_on_request(self):
         server = self.start(MODELS)
         status, answer = self.ask(server, {"text": TEXT, "target": "en", "alternatives": 3, "scores": True,

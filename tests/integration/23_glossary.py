@@ -217,7 +217,7 @@ class Api(IntegrationTest):
         for _ in range(2):
             kept = self.ask("POST", "/v1/glossaries", body, 201)
         self.assertIn("delete one first", self.ask("POST", "/v1/glossaries", body, 400)["error"]["message"])
-        self.ask("POST", "/v1/translate", {"text": "Hello", "source": "en", "target": "en", "glossary": kept["id"]}, 404)
+        self.ask("POST", "/v1/translate", {"text": "Hello", "source": "en", "target": "ko", "glossary": kept["id"]}, 404)
         server = self.start(MODELS, "--glossaries=nobody")
         self.ask("POST", "/v1/glossaries", body, 403, server=server)
 

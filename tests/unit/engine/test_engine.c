@@ -268,7 +268,7 @@ START_TEST(what_cannot_be_is_refused_with_a_reason)
     how.target = "de";
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL),
                      DG_ERR_NOT_FOUND);
-    ck_assert_str_eq(why.text, "no model translates from any language to de");
+    ck_assert_str_eq(why.text, "no model translates from fr to de");
     how.target = "en";
     how.search.beam = 99;
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_RANGE);
@@ -342,17 +342,72 @@ START_TEST(each_text_goes_to_the_model_of_its_language)
         ck_assert_float_gt(outcome.result.confidence, 0.5f);
         deinit(&outcome);
     }
-    /* In no language that leads to English here: returned, not made up. */
+    /* In a language from which nothing leads to English here: returned and said, not made up. */
     translate(DG_SPAN("Πού είναι ο σταθμός; 42\n"), &how, &outcome);
     ck_assert_str_eq(outcome.text.ptr, "Πού είναι ο σταθμός; 42\n");
-    ck_assert_ptr_null(outcome.result.detected);
+    ck_assert_str_eq(outcome.result.detected, "el");
+    ck_assert(outcome.result.is_copy && outcome.result.is_foreign);
     ck_assert_uint_eq(outcome.n_sentences, 0);
+    deinit(&outcome);
+    translate(DG_SPAN("42 \xF0\x9F\x98\x80"), &how, &outcome);
+    ck_assert_ptr_null(outcome.result.detected);
+    ck_assert(outcome.result.is_copy && !outcome.result.is_foreign);
     deinit(&outcome);
     struct dg_langid_guess guess;
     size_t n;
     ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), &guess, 1, NULL, &n), DG_OK);
     ck_assert_uint_eq(n, 1);
     ck_assert_str_eq(guess.tag, "el");
+    tear_down();
+}
+END_TEST
+
+/* What one text becomes where only one pair leads to the target. */
+static void check_spoken(const char *text, struct dg_engine_request how, const char *source, bool is_copy, bool is_foreign)
+{
+    struct outcome outcome;
+    translate(dg_span_cstr(text), &how, &outcome);
+    ck_assert_int_eq(outcome.err, DG_OK);
+    ck_assert_msg(strcmp(outcome.result.source, source) == 0, "%s: %s", text, outcome.result.source);
+    ck_assert_msg(outcome.result.is_copy == is_copy && outcome.result.is_foreign == is_foreign, "%s", text);
+    ck_assert(!is_copy || strcmp(outcome.text.ptr, text) == 0);
+    deinit(&outcome);
+}
+
+START_TEST(one_pair_does_not_make_every_text_its_source)
+{
+    static const char *const french = "Où est la gare ?", *const english = "Where is the station, please?",
+                      *const german = "Wo ist denn hier der Bahnhof, bitte?", *const bosnian =
+                      "Predsjednik je u srijedu, 5. januara, izjavio da će hiljade ljudi na evropskom tlu ostati bez hljeba.";
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_why why = DG_WHY_NONE;
+    set_up();
+    how.source = "auto";
+    how.target = "en";
+    check_spoken(french, how, "fr", false, false);
+    check_spoken(english, how, "en", true, false);
+    check_spoken(german, how, "de", true, true);
+    how.target = "fr"; /* to which nothing leads */
+    check_spoken(french, how, "fr", true, false);
+    how.text = dg_span_cstr(english);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_NOT_FOUND);
+    ck_assert_str_eq(why.text, "no model translates from en to fr");
+    how.source = "fr-CA"; /* the same language, said */
+    check_spoken(english, how, "fr-CA", true, false);
+    how.source = how.target = NULL;
+    how.model = "fr-en"; /* a model that is named reads what it is given, unless detection is asked for */
+    check_spoken(english, how, "fr", false, false);
+    how.source = "auto";
+    check_spoken(english, how, "en", true, false);
+    check_spoken(german, how, "de", true, true);
+    how.model = NULL;
+    load_as("hr", "ko");
+    how.target = "ko"; /* two standards of one language */
+    check_spoken(bosnian, how, "hr", false, false);
+    load_as("br", "is"); /* Breton is not detected: only what is surely something else is kept from its model */
+    how.target = "is";
+    check_spoken("Pelec'h emañ an ti-gar, mar plij ?", how, "br", false, false);
+    check_spoken("Þetta er langur íslenskur texti um veðrið í dag.", how, "is", true, false);
     tear_down();
 }
 END_TEST
@@ -388,6 +443,7 @@ START_TEST(two_models_make_a_way_through_a_third_language)
     deinit(&named);
     how.model = "en to de";
     how.source = "en";
+    how.target = "ko";
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_NOT_FOUND);
     how.target = "de";
     translate(dg_buf_span(&both), &how, &named);
@@ -838,6 +894,7 @@ DG_UNIT_SLOW(a_request_whose_worker_hangs_times_out, long_texts_take_turns, two_
              many_at_once_say_what_each_says_alone, a_cancelled_request_ends_and_the_others_go_on,
              a_reload_replaces_the_model_under_work, the_model_that_fits_best_is_taken,
              each_text_goes_to_the_model_of_its_language, without_data_the_source_must_be_named,
+             one_pair_does_not_make_every_text_its_source,
              terms_of_a_glossary_are_said_told_and_kept,
              what_has_nothing_to_translate_passes_through, a_sentence_is_translated_once,
              options_seeds_and_reloads_have_answers_of_their_own, the_cache_keeps_to_its_bytes,

@@ -189,6 +189,17 @@ START_TEST(names_candidates_only)
     n = dg_langid_detect(model(), DG_SPAN("Сосед покрасил забор."), &set, guesses, 5);
     ck_assert_uint_eq(n, 0);
     ck_assert_uint_eq(dg_langid_detect(model(), DG_SPAN("O vizinho"), &set, guesses, 0), 0);
+    /* What it is in that case is told, and weighed against the set. */
+    struct dg_langid_guess outside;
+    n = dg_langid_detect_among(model(), DG_SPAN("Naapuri maalasi aitansa vihreäksi viime viikolla."), &set, guesses, 5, &outside);
+    ck_assert_str_eq(outside.tag, "fi");
+    ck_assert_float_gt(outside.confidence, 0.8f);
+    n = dg_langid_detect_among(model(), DG_SPAN("O vizinho pintou a cerca de verde."), &set, guesses, 5, &outside);
+    ck_assert(!outside.tag || outside.confidence < guesses[0].confidence);
+    n = dg_langid_detect_among(model(), DG_SPAN("42"), &set, guesses, 5, &outside);
+    ck_assert(n == 0 && !outside.tag);
+    ck_assert(dg_langid_set_has(model(), &set, "pt") && !dg_langid_set_has(model(), &set, "fi"));
+    ck_assert(!dg_langid_set_has(model(), &set, "tlh"));
 }
 END_TEST
 
