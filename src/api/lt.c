@@ -175,13 +175,19 @@ static void put_guess(struct dg_json_out *out, int confidence, const char *langu
     dg_json_out_close(out, '}');
 }
 
-/* The guesses, in codes that /languages prints where they are there. */
+/* The guesses among the languages of the server, in codes that /languages prints. */
 static enum dg_err put_guesses(const struct dg_relay *relay, struct dg_span text, struct dg_json_out *out,
                                struct dg_why *why)
 {
     struct dg_langid_guess guesses[GUESSES];
     size_t n = 0;
-    enum dg_err err = dg_engine_detect(relay->job->engine, text, guesses, GUESSES, why, &n);
+    const char **tags = dg_arena_calloc(relay->arena, relay->langs.n + 1, sizeof *tags);
+    if (!tags)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < relay->langs.n; i++)
+        tags[i] = relay->langs.items[i].tag.text;
+    const struct dg_engine_languages among = {tags, relay->langs.n};
+    enum dg_err err = dg_engine_detect(relay->job->engine, text, &among, guesses, GUESSES, why, &n);
     dg_json_out_open(out, '[');
     for (size_t i = 0; i < n; i++) {
         const struct dg_language *known =
@@ -201,7 +207,7 @@ static enum dg_err put_best(const struct dg_relay *relay, struct dg_span text, s
 {
     struct dg_langid_guess guess = {.tag = NULL};
     size_t n = 0;
-    enum dg_err err = dg_engine_detect(relay->job->engine, text, &guess, 1, why, &n);
+    enum dg_err err = dg_engine_detect(relay->job->engine, text, NULL, &guess, 1, why, &n);
     const struct dg_language *known = n ? dg_languages_find(&relay->langs, dg_span_cstr(guess.tag), DG_LANGUAGE_ANY) : NULL;
     dg_json_out_open(out, '{');
     dg_json_out_put_cstr(out, "language", known ? known->code : n ? guess.tag : "");

@@ -3,7 +3,8 @@
 
 /* POST /v1/detect: which language each text is in.
  *
- *     {"text": "Bonjour le monde"}          or an array of texts
+ *     {"text": "Bonjour le monde",          or an array of texts
+ *      "languages": ["fr", "en"]}           among these only; else all that can be detected
  *     {"detections":[{"language":"fr","confidence":0.98,
  *                     "candidates":[{"language":"fr","confidence":0.98}, ...]}]}
  *
@@ -15,8 +16,12 @@
 #include "base/mem.h"
 #include "net/loop/offload.h"
 #include "text/langid.h"
+#include "text/langtag.h"
 
-enum { CANDIDATES = 3, ANSWER_MAX = 64 << 20, JSON_VALUES_MAX = 200 * 1000, MUCH = 16 * 1024 /* bytes: about 1 ms */ };
+#include <string.h>
+
+enum { CANDIDATES = 3, ANSWER_MAX = 64 << 20, JSON_VALUES_MAX = 200 * 1000, MUCH = 16 * 1024 /* bytes: about 1 ms */,
+       LANGUAGES_MAX = 1000 };
 
 static void put_guess(struct dg_json_out *out, const struct dg_langid_guess *guess)
 {
@@ -25,11 +30,11 @@ static void put_guess(struct dg_json_out *out, const struct dg_langid_guess *gue
 }
 
 static enum dg_err put_detection(struct dg_json_out *out, const struct dg_engine *engine,
-                                 struct dg_span text, struct dg_why *why)
+                                 const struct dg_engine_languages *among, struct dg_span text, struct dg_why *why)
 {
     struct dg_langid_guess guesses[CANDIDATES];
     size_t n;
-    enum dg_err err = dg_engine_detect(engine, text, guesses, CANDIDATES, why, &n);
+    enum dg_err err = dg_engine_detect(engine, text, among->n ? among : NULL, guesses, CANDIDATES, why, &n);
     if (err)
         return err;
     dg_json_out_open(out, '{');
@@ -53,6 +58,7 @@ struct detect_work {
     struct dg_arena arena;
     struct dg_span *texts; /* [n] */
     size_t n;
+    struct dg_engine_languages among; /* n 0: all */
     struct dg_span api_key;
     /* What came of it. */
     struct dg_buf json;
@@ -82,7 +88,7 @@ static void run(struct dg_task *task)
     dg_json_out_open(&out, '{');
     dg_json_out_put_open(&out, "detections", '[');
     for (size_t i = 0; !work->err && i < work->n; i++)
-        work->err = put_detection(&out, work->engine, work->texts[i], &work->why);
+        work->err = put_detection(&out, work->engine, &work->among, work->texts[i], &work->why);
     dg_json_out_close(&out, ']');
     dg_json_out_close(&out, '}');
     if (!work->err)
@@ -138,10 +144,33 @@ static void on_passed(void *owner, const struct dg_failure *refusal)
 
 /* ---- The request -------------------------------------------------------------------------------- */
 
+/* The languages that a text may be in. */
+static enum dg_err read_languages(const struct dg_json *json, struct dg_arena *arena, struct dg_why *why,
+                                  struct dg_engine_languages *among)
+{
+    struct dg_span *texts;
+    bool is_array;
+    if (dg_json_type(dg_json_get(json, "languages")) == DG_JSON_NULL)
+        return DG_OK;
+    enum dg_err err = dg_ask_texts(json, "languages", LANGUAGES_MAX, arena, why, &texts, &among->n, &is_array);
+    const char **tags = err ? NULL : dg_arena_calloc(arena, among->n, sizeof *tags);
+    if (!err && !tags)
+        err = DG_ERR_NOMEM;
+    for (size_t i = 0; !err && i < among->n; i++) {
+        struct dg_langtag tag;
+        err = dg_langtag_parse(texts[i], &tag, why);
+        tags[i] = err ? NULL : dg_arena_copy(arena, dg_span_cstr(tag.text)).ptr;
+        if (!err && !tags[i])
+            err = DG_ERR_NOMEM;
+    }
+    among->tags = tags;
+    return err;
+}
+
 static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg_span body, struct dg_failure *failure)
 {
     struct detect_work *work = owner;
-    static const char *const fields[] = {"text", "api_key", NULL};
+    static const char *const fields[] = {"text", "languages", "api_key", NULL};
     struct dg_why why = DG_WHY_NONE;
     struct dg_json *json;
     const char *field = NULL;
@@ -155,6 +184,10 @@ static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg
         err = dg_ask_key(json, &work->arena, &why, &work->api_key);
     }
     if (!err) {
+        field = "languages";
+        err = read_languages(json, &work->arena, &why, &work->among);
+    }
+    if (!err) {
         field = "text";
         err = dg_ask_texts(json, "text", api->opts.texts_max, &work->arena, &why, &work->texts, &work->n,
                            &is_array);
@@ -163,7 +196,7 @@ static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg
     if (err) {
         *failure = dg_ask_field_failure(&work->arena, err, &why, field);
         failure->has_limit = err == DG_ERR_LIMIT;
-        failure->limit = (int64_t)api->opts.texts_max;
+        failure->limit = strcmp(field ? field : "", "languages") == 0 ? LANGUAGES_MAX : (int64_t)api->opts.texts_max;
     }
     return err;
 }

@@ -378,7 +378,7 @@ static void warn_of_langid(const struct dg_service *service)
 {
     struct dg_why why = DG_WHY_NONE;
     size_t n;
-    enum dg_err err = dg_engine_detect(service->engine, DG_SPAN(""), NULL, 0, &why, &n);
+    enum dg_err err = dg_engine_detect(service->engine, DG_SPAN(""), NULL, NULL, 0, &why, &n);
     if (err)
         dg_log_event(service->log, DG_LOG_WARNING, "service", DG_LOG_NO_FIELDS,
                      "languages cannot be detected: %s", dg_why_text(&why, err));

@@ -307,11 +307,18 @@ bool dg_engine_cancel(struct dg_engine *engine, uint64_t id);
  * second: deadlines of requests that wait for a model, and the idleness of models, have nobody else to tell them. */
 size_t dg_engine_poll(struct dg_engine *engine);
 
-/* The likeliest languages of a text, best first, at most `max`; *n is 0 for a text without letters. Among
- * all that the data knows, not only the models' languages. DG_ERR_UNSUPPORTED: there is no data. */
+/* Languages by their tags, in any spelling. */
+struct dg_engine_languages {
+    const char *const *tags; /* [n] */
+    size_t n;
+};
+
+/* The likeliest languages of a text, best first, at most `max`; *n is 0 for a text without letters. Only those of `among` are
+ * named, of which the data may not know some; NULL: all that it knows, not only the models' languages. DG_ERR_UNSUPPORTED:
+ * there is no data. */
 struct dg_langid_guess;
 enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text,
-                             struct dg_langid_guess *guesses, size_t max, struct dg_why *why,
+                             const struct dg_engine_languages *among, struct dg_langid_guess *guesses, size_t max, struct dg_why *why,
                              size_t *n) DG_MUST_CHECK;
 
 /* Counters of the sentence cache; all zero when there is none. */

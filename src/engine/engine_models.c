@@ -133,12 +133,17 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
 }
 
 enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text,
-                             struct dg_langid_guess *guesses, size_t max, struct dg_why *why, size_t *n)
+                             const struct dg_engine_languages *among, struct dg_langid_guess *guesses, size_t max,
+                             struct dg_why *why, size_t *n)
 {
+    struct dg_langid_set set;
     if (!engine->langid)
         return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s",
                           dg_why_text(&engine->langid_why, DG_ERR_UNSUPPORTED));
-    *n = dg_langid_detect(engine->langid, text, NULL, guesses, max);
+    dg_langid_set_clear(&set);
+    for (size_t i = 0; among && i < among->n; i++)
+        dg_langid_set_add(engine->langid, &set, among->tags[i]);
+    *n = dg_langid_detect(engine->langid, text, among ? &set : NULL, guesses, max);
     return DG_OK;
 }
 

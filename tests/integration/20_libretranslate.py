@@ -127,6 +127,10 @@ class LibreTranslate(IntegrationTest):
             self.assertEqual(found[0]["language"], "fr")
             self.assertGreater(found[0]["confidence"], 50)
         self.assertEqual(self.ask("/detect", {"q": "123 😀"}), [{"confidence": 0, "language": "en"}])
+        self.assertEqual(self.ask("/detect", {"q": "Πού είναι ο σταθμός;"}), [{"confidence": 0, "language": "en"}])
+        for guess in self.ask("/detect", {"q": "Ich habe heute leider keine Zeit."}):  # no language of this server
+            self.assertIn(guess["language"], ("fr", "en"))
+            self.assertLess(guess["confidence"], 20)
         expected = [{"code": "en", "name": "English", "targets": ["en"]},
                     {"code": "fr", "name": "French", "targets": ["en", "fr"]}]
         for body, headers in ((None, None), (b"api_key=x", FORM), (None, JSON)):

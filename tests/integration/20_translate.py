@@ -87,7 +87,16 @@ class Translate(IntegrationTest):
         self.assertEqual([one["language"] for one in found], ["fr", "de", None])
         self.assertEqual(found[2], {"language": None, "confidence": 0, "candidates": []})
         self.assertEqual(found[0]["candidates"][0], {key: found[0][key] for key in ("language", "confidence")})
-        for wrong in ({}, {"text": 1}, {"text": [1]}, {"text": "a", "texts": []}):
+        for languages, expected in ((["fr", "eng_Latn"], ["fr", None]), (["de"], [None, "de"]), ("de", [None, "de"]), (None, ["fr", "de"])):
+            status, _, answer = server.request("POST", "/v1/detect", body=json.dumps({"text": texts[:2], "languages": languages}))
+            found = json.loads(answer)["detections"]
+            self.assertEqual([one["language"] if one["confidence"] > 0.5 else None for one in found], expected, languages)
+            kept = {"fr", "de"} if languages is None else {"fr", "en"} if "fr" in languages else {"de"}
+            if languages:
+                self.assertTrue(all(guess["language"] in kept for one in found for guess in one["candidates"]))
+        for wrong in ({}, {"text": 1}, {"text": [1]}, {"text": "a", "texts": []}, {"text": "a", "languages": []},
+                      {"text": "a", "languages": ["no tag at all"]}, {"text": "a", "languages": [1]},
+                      {"text": "a", "languages": ["fr"] * 1001}):
             status, _, answer = server.request("POST", "/v1/detect", body=json.dumps(wrong))
             self.assertEqual(status, 400, wrong)
 

@@ -355,9 +355,17 @@ START_TEST(each_text_goes_to_the_model_of_its_language)
     deinit(&outcome);
     struct dg_langid_guess guess;
     size_t n;
-    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), &guess, 1, NULL, &n), DG_OK);
+    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), NULL, &guess, 1, NULL, &n), DG_OK);
     ck_assert_uint_eq(n, 1);
     ck_assert_str_eq(guess.tag, "el");
+    static const char *const tags[] = {"fra_Latn", "en-GB", "tlh"};
+    const struct dg_engine_languages among = {tags, 3}, none = {NULL, 0};
+    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Merci beaucoup"), &among, &guess, 1, NULL, &n), DG_OK);
+    ck_assert(n == 1 && strcmp(guess.tag, "fr") == 0 && guess.confidence > 0.9f);
+    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), &among, &guess, 1, NULL, &n), DG_OK);
+    ck_assert_uint_eq(n, 0);
+    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Merci beaucoup"), &none, &guess, 1, NULL, &n), DG_OK);
+    ck_assert_uint_eq(n, 0);
     tear_down();
 }
 END_TEST
@@ -617,7 +625,7 @@ START_TEST(without_data_the_source_must_be_named)
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(why.text, "name the source language"));
     ck_assert_ptr_nonnull(strstr(why.text, "/nonexistent/langid.bin"));
-    ck_assert_int_eq(dg_engine_detect(engine, how.text, &guess, 1, &why, &n), DG_ERR_UNSUPPORTED);
+    ck_assert_int_eq(dg_engine_detect(engine, how.text, NULL, &guess, 1, &why, &n), DG_ERR_UNSUPPORTED);
     dg_engine_free(engine);
 }
 END_TEST
