@@ -12,6 +12,9 @@
 
 #include <sodium.h>
 #include <stdio.h>
+#include <string.h>
+
+enum { HEADER_LIST_MAX = 2000 };
 
 enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struct dg_why *why,
                        struct dg_api **api)
@@ -199,14 +202,37 @@ static void add_methods(struct dg_http_req *req, const char *header)
     dg_http_reply_header(req, header, dg_span_make(text, len));
 }
 
+/* Names of headers as a browser lists them: tokens with commas between them. */
+static bool is_header_list(struct dg_span list)
+{
+    for (size_t i = 0; i < list.len; i++) {
+        const char c = list.ptr[i];
+        const bool is_alnum = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        if (!is_alnum && (c == '\0' || !strchr("-_, ", c)))
+            return false;
+    }
+    return list.len > 0 && list.len <= HEADER_LIST_MAX;
+}
+
+/* What a page may send: whatever it asks for. No header of ours does harm, and clients add some of their own
+ * (x-stainless-os, x-goog-api-client, ...), for the want of which the browser would refuse them. */
+static void add_allowed_headers(struct dg_http_req *req)
+{
+    const struct dg_span asked = dg_http_header(req, "access-control-request-headers");
+    dg_http_reply_header(req, "Access-Control-Allow-Headers",
+                         is_header_list(asked)
+                             ? asked
+                             : DG_SPAN("Authorization, Content-Type, X-API-Key, X-API-Token, X-Request-Id"));
+    dg_http_reply_header(req, "Vary", DG_SPAN("Access-Control-Request-Headers"));
+}
+
 /* OPTIONS of a known path: what a browser asks before it sends a request from another origin. */
 static void answer_options(struct dg_call *call)
 {
     add_methods(call->req, "Allow");
     if (call->api->opts.cors_origin && *call->api->opts.cors_origin) {
         add_methods(call->req, "Access-Control-Allow-Methods");
-        dg_http_reply_header(call->req, "Access-Control-Allow-Headers",
-                             DG_SPAN("Authorization, Content-Type, X-API-Key, X-Request-Id"));
+        add_allowed_headers(call->req);
         dg_http_reply_header(call->req, "Access-Control-Max-Age", DG_SPAN("86400"));
     }
     dg_call_text(call, 204, (struct dg_span){NULL, 0});

@@ -85,8 +85,12 @@ void dg_call_add_headers(struct dg_call *call)
     call->has_headers = true;
     dg_http_reply_header(call->req, "X-Request-Id", dg_span_cstr(call->id));
     const char *origin = call->api->opts.cors_origin;
-    if (origin && *origin)
+    if (origin && *origin) {
         dg_http_reply_header(call->req, "Access-Control-Allow-Origin", dg_span_cstr(origin));
+        dg_http_reply_header(call->req, "Access-Control-Expose-Headers",
+                             DG_SPAN("Authorization, Content-Disposition, RateLimit-Limit, RateLimit-Policy, "
+                                     "RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, X-Trace-ID"));
+    }
     if (call->dialect && call->dialect->add_headers)
         call->dialect->add_headers(call);
 }

@@ -69,7 +69,6 @@ static void add_headers(struct dg_call *call)
     if (!origin || !*origin || call->req->method == DG_HTTP_OPTIONS)
         return;
     dg_http_reply_header(call->req, "Access-Control-Allow-Headers", DG_SPAN("Authorization, Content-Type"));
-    dg_http_reply_header(call->req, "Access-Control-Expose-Headers", DG_SPAN("Authorization"));
     dg_http_reply_header(call->req, "Access-Control-Allow-Methods", DG_SPAN("GET, POST"));
     dg_http_reply_header(call->req, "Access-Control-Allow-Credentials", DG_SPAN("true"));
     dg_http_reply_header(call->req, "Access-Control-Max-Age", DG_SPAN("1728000"));

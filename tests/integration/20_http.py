@@ -80,6 +80,21 @@ class Http(IntegrationTest):
         self.assertEqual(status, 204)
         self.assertEqual(headers["Access-Control-Allow-Origin"], "https://example.org")
         self.assertIn("POST", headers["Access-Control-Allow-Methods"])
+        asked = "authorization,content-type,x-api-token,x-stainless-os,x-stainless-retry-count"
+        headers = server.request("OPTIONS", "/v1/chat/completions", headers={"Access-Control-Request-Headers": asked})[1]
+        self.assertEqual(headers["Access-Control-Allow-Headers"], asked)
+        for wrong in ("a(b)", "x" * 2001):
+            headers = server.request("OPTIONS", "/translate", headers={"Access-Control-Request-Headers": wrong})[1]
+            self.assertIn("X-API-Token", headers["Access-Control-Allow-Headers"])
+            self.assertNotIn(wrong, headers["Access-Control-Allow-Headers"])
+        for path in ("/healthz", "/languages", "/v2/usage", "/nowhere"):
+            shown = server.request("GET", path)[1].get_all("Access-Control-Expose-Headers")
+            self.assertEqual(len(shown), 1)
+            for name in ("Authorization", "RateLimit-Remaining", "Retry-After", "X-Request-Id"):
+                self.assertIn(name, shown[0].split(", "))
+        server = self.start("--cors-origin=")
+        headers = server.request("OPTIONS", "/translate", headers={"Access-Control-Request-Headers": asked})[1]
+        self.assertFalse([name for name in headers if name.startswith("Access-Control")])
 
     def test_request_ids(self):
         server = self.start()
