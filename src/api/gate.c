@@ -329,13 +329,14 @@ void dg_charge_cancel(struct dg_charge *charge)
     dg_quota_cancel(dg_access_quota(charge->api->access), charge->ticket);
 }
 
-void dg_charge_refund(struct dg_charge *charge, int status)
+void dg_charge_refund(struct dg_charge *charge, int status, uint64_t n_delivered)
 {
     struct dg_quota_ask back = charge->ask;
     if (!charge->is_taken || status < 400)
         return;
-    if (status < 500)
+    if (status < 500 || n_delivered > 0)
         back.requests = 0;
+    back.characters -= n_delivered < back.characters ? n_delivered : back.characters;
     charge->ask.requests -= back.requests; /* so that it is not given back twice */
     charge->ask.characters = 0;
     back.id = dg_span_cstr(charge->id.text);
@@ -360,9 +361,9 @@ void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate
     begin(charge, call->req->client, wish, 1 - counted);
 }
 
-void dg_gate_refund(struct dg_call *call, int status)
+void dg_gate_refund(struct dg_call *call, int status, uint64_t n_delivered)
 {
-    dg_charge_refund(&call->charge, status);
+    dg_charge_refund(&call->charge, status, n_delivered);
 }
 
 static void on_look(void *ctx, const struct dg_quota_verdict *verdict)
@@ -436,7 +437,7 @@ void dg_gate_end(struct dg_call *call, int status)
     bool counts = !call->route->is_admin && (call->route->gate == DG_GATE_COUNT || call->route->gate == DG_GATE_TEXT);
     dg_charge_cancel(charge);
     if (status != GONE)
-        dg_charge_refund(charge, status);
+        dg_charge_refund(charge, status, 0);
     if (status >= 400 && status < 500 && counts && !charge->is_taken && !charge->is_free)
         charge_late(call);
     if (status == 403 && !charge->was_refused)

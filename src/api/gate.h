@@ -20,7 +20,8 @@
  *
  * on_passed is called once, before dg_gate_pass returns or later, and not at all when the client has
  * left before. Counting needs no more: what is answered with 4xx counts as one request and no characters
- * (but a refusal by a limit is free), and what is answered with 5xx as nothing.
+ * (but a refusal by a limit is free), and what is answered with 5xx as nothing. A stream that fails when some of it
+ * was delivered is charged for that.
  *
  * Where there is no call, as for a message on a WebSocket, a struct dg_charge is used by itself.
  * One thread: the loop's. */
@@ -105,8 +106,9 @@ void dg_gate_end(struct dg_call *call, int status);
 /* With call->work as `work`. */
 void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then);
 
-/* Of a request whose answer has begun and fails with what would have been this status. */
-void dg_gate_refund(struct dg_call *call, int status);
+/* Of a request whose answer has begun and fails with what would have been this status. What was delivered of it,
+ * in characters of its texts, stays charged. */
+void dg_gate_refund(struct dg_call *call, int status, uint64_t n_delivered);
 
 /* What is left to whoever sent it, taking nothing; with call->work as `work`, under the same contract. */
 void dg_gate_peek(struct dg_call *call, dg_quota_fn then);
@@ -126,8 +128,9 @@ const char *dg_gate_refusal_name(size_t i);
 void dg_charge_begin(struct dg_charge *charge, struct dg_api *api, const struct dg_who *who, struct dg_span client,
                      const struct dg_gate_wish *wish, dg_gate_fn then, void *work);
 void dg_charge_cancel(struct dg_charge *charge); /* `then` is not called any more */
-/* What is owed to somebody whose request ended with this status: everything, the characters, nothing. */
-void dg_charge_refund(struct dg_charge *charge, int status);
+/* What is owed to somebody whose request ended with this status: everything, the characters, nothing. Where
+ * `n_delivered` characters were worked for and the work delivered, they stay charged, and the request with them. */
+void dg_charge_refund(struct dg_charge *charge, int status, uint64_t n_delivered);
 
 /* dragoman_refusals_total and what else there is to count. */
 enum dg_err dg_gate_put_metrics(const struct dg_api *api, struct dg_buf *buf) DG_MUST_CHECK;

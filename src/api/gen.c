@@ -217,8 +217,10 @@ static enum dg_err put_answer(struct dg_gen *gen, const struct dg_generated *res
 static void on_delta(void *ctx, struct dg_span text)
 {
     struct dg_gen *gen = ctx;
-    if (gen->listener && gen->listener->on_delta)
-        gen->listener->on_delta(gen->owner, text);
+    if (!gen->listener || !gen->listener->on_delta)
+        return;
+    gen->n_shown = gen->n_characters;
+    gen->listener->on_delta(gen->owner, text);
 }
 
 static void on_done(void *ctx, const struct dg_generated *result)

@@ -46,6 +46,7 @@ struct dg_gen {
     struct dg_why why;
     struct dg_buf answer; /* JSON */
     size_t n_tokens_in, n_tokens_out;
+    size_t n_shown; /* characters of the prompt that are worked for and shown: all, once anything was */
     uint64_t queue_ns, total_ns;
 };
 

@@ -452,6 +452,7 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
     job->n_tokens_in += result->n_tokens_in;
     job->n_tokens_out += result->n_tokens_out;
     job->n_characters += result->n_characters;
+    job->n_shown += result->n_shown;
     job->n_sentences += result->n_sentences;
     job->queue_ns = larger(job->queue_ns, item->waited_ns + result->queue_ns);
     job->first_ns = larger(job->first_ns, result->first_ns ? item->waited_ns + result->first_ns : 0);

@@ -82,6 +82,7 @@ struct dg_job {
     struct dg_why why;
     char model[128];     /* the one that was used */
     size_t n_tokens_in, n_tokens_out, n_characters, n_sentences;
+    size_t n_shown; /* characters of the texts, in sentences of which anything was shown */
     uint64_t queue_ns, first_ns, total_ns; /* the longest of all items */
     struct dg_glossary *glossaries[DG_ENGINE_GLOSSARIES]; /* [n_glossaries] a reference each (glossaries.h) */
     size_t n_glossaries;

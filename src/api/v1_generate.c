@@ -45,7 +45,7 @@ static void on_stream_over(void *owner, struct dg_gen *gen)
         dg_call_event(call, "done", dg_buf_span(&gen->answer));
     } else {
         const struct dg_failure failure = dg_gen_failure(gen);
-        dg_gate_refund(call, failure.status);
+        dg_gate_refund(call, failure.status, gen->n_shown);
         dg_call_event_failure(call, "error", &failure);
     }
     call->on_gone = NULL;

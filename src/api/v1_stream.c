@@ -376,7 +376,7 @@ static enum dg_err write_done(void *work, struct dg_buf *buf)
 static void fail_over(struct strand *strand, enum dg_err err, const struct dg_why *why)
 {
     const struct dg_failure failure = dg_ask_failure(&strand->job->arena, err, why, NULL);
-    dg_charge_refund(&strand->charge, failure.status);
+    dg_charge_refund(&strand->charge, failure.status, strand->job->n_shown);
     send_error(strand->stream, id_of(strand), &failure);
     halt(strand);
     hold(strand);
@@ -467,7 +467,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     struct dg_failure missing;
     if (dg_glossaries_apply(&api->glossaries, strand->job, who->name, dg_who_has_key(who) && who->role == DG_KEY_ADMIN,
                             api->access ? dg_access_key(api->access, who) : NULL, &missing)) {
-        dg_charge_refund(&strand->charge, missing.status);
+        dg_charge_refund(&strand->charge, missing.status, 0);
         give_up(strand, &missing);
         return;
     }
@@ -481,7 +481,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         err = dg_job_start(strand->job, &listener, strand, &why, &retry_ms);
     if (err) {
         struct dg_failure failure = dg_ask_start_failure(&strand->job->arena, err, &why, retry_ms);
-        dg_charge_refund(&strand->charge, failure.status);
+        dg_charge_refund(&strand->charge, failure.status, 0);
         give_up(strand, &failure);
         return;
     }
@@ -633,7 +633,7 @@ static void on_gen_over(void *owner, struct dg_gen *gen)
         (void)!dg_ws_send(strand->stream->ws, dg_buf_span(&buf));
     } else {
         struct dg_failure failure = dg_gen_failure(gen);
-        dg_charge_refund(&strand->charge, failure.status);
+        dg_charge_refund(&strand->charge, failure.status, gen->n_shown);
         send_error(strand->stream, id_of(strand), &failure);
     }
     dg_buf_deinit(&buf);
@@ -654,7 +654,7 @@ static void on_gen_passed(void *work, const struct dg_failure *refusal)
     enum dg_err err = dg_gen_start(strand->gen, &gen_listener, strand, &why, &retry_ms);
     if (err) {
         struct dg_failure failure = dg_ask_start_failure(&strand->gen->arena, err, &why, retry_ms);
-        dg_charge_refund(&strand->charge, failure.status);
+        dg_charge_refund(&strand->charge, failure.status, 0);
         give_up(strand, &failure);
         return;
     }

@@ -62,9 +62,9 @@ static void on_sentence(void *owner, struct dg_job_item *item, const struct dg_e
     dg_buf_deinit(&buf);
 }
 
-static void fail_stream(struct dg_call *call, const struct dg_failure *failure)
+static void fail_stream(struct dg_call *call, const struct dg_job *job, const struct dg_failure *failure)
 {
-    dg_gate_refund(call, failure->status);
+    dg_gate_refund(call, failure->status, job->n_shown);
     dg_call_event_failure(call, "error", failure);
 }
 
@@ -87,7 +87,7 @@ static void on_done(void *work, enum dg_err err, struct dg_buf *event)
         struct dg_failure failure = dg_ask_failure(&job->arena, err, NULL, NULL);
         call->on_gone = NULL;
         if (err)
-            fail_stream(call, &failure);
+            fail_stream(call, job, &failure);
         else
             (void)!dg_http_reply_write_give(call->req, event);
     }
@@ -109,7 +109,7 @@ static void on_stream_over(void *owner, struct dg_job *job)
     call->on_gone = NULL;
     if (job->err) {
         struct dg_failure failure = failure_of(job);
-        fail_stream(call, &failure);
+        fail_stream(call, job, &failure);
         dg_job_drop(job);
         dg_http_reply_end(call->req);
     } else if (dg_aside_write(call->api, dg_job_size(job), write_done, on_done, job)) {

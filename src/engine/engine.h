@@ -138,6 +138,7 @@ struct dg_engine_result {
     const char *detected; /* the text's language, when it had to be found out; else NULL */
     float confidence;     /* of that, 0 to 1; 0 also when no model's language was recognised */
     size_t n_tokens_in, n_tokens_out, n_characters;
+    size_t n_shown; /* characters of the text as it came, up to the end of the last sentence of which anything was shown */
     uint64_t queue_ns, first_ns, total_ns; /* longest wait of a sentence; to the first token; in all */
 };
 

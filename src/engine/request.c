@@ -628,6 +628,20 @@ bool dg_request_is_over(const struct dg_request *request)
            (request->err || (request->is_cut && request->n_shown == request->n_parts));
 }
 
+/* Characters of the text, up to the end of the last sentence of which anything was shown. */
+static size_t count_shown(const struct dg_request *request)
+{
+    const struct dg_sentence *next =
+        request->sentences && request->n_shown < request->n_parts ? request->sentences[request->n_shown] : NULL;
+    const size_t n = request->n_shown + (next && next->n_told > 0);
+    size_t end = n > 0 ? request->parts[n - 1].at + request->parts[n - 1].len : 0;
+    if (!request->err)
+        end = request->text_len;
+    else if (request->doc)
+        end = dg_doc_origin(request->doc, end);
+    return dg_utf8_count(dg_span_sub(dg_span_make(request->text, request->text_len), 0, end));
+}
+
 void dg_request_finish(struct dg_request *request, struct dg_request_tools *tools)
 {
     uint64_t now = dg_clock_now(tools->clock);
@@ -655,6 +669,7 @@ void dg_request_finish(struct dg_request *request, struct dg_request_tools *tool
         .n_tokens_in = request->n_tokens_in,
         .n_tokens_out = request->n_tokens_out,
         .n_characters = dg_utf8_count(request->asked.text),
+        .n_shown = count_shown(request),
         .queue_ns = request->queue_ns,
         .first_ns = request->first_ns ? request->first_ns - request->began_ns : 0,
         .total_ns = now - request->began_ns,

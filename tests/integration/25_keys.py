@@ -206,6 +206,46 @@ class Keys(IntegrationTest):
         self.assertRegex(usage["month"]["name"], r"^\d{4}-\d\d$")
         self.assertEqual((usage["month"]["requests"], usage["month"]["characters"]), (4, 2 * n))
 
+    def cut_short(self, stream):
+        """What stream(text, timeout_ms) is told, at the first of growing times that ends it on its way."""
+        text = "".join(f"Le chat numéro {i} dort. " for i in range(4000))
+        timeout_ms, told = 1, []
+        while not any(kind == "token" for kind, _ in told):
+            told = stream({"text": text, "target": "en", "timeout_ms": timeout_ms, "beam": 1})
+            self.assertEqual((told[-1][0], told[-1][1].get("error", told[-1][1]).get("code")), ("error", "timeout"))
+            timeout_ms *= 2
+        return text, [message for kind, message in told if kind == "sentence"]
+
+    def test_what_a_stream_delivered_before_it_failed_is_charged(self):
+        server = self.serve(key("alice", ALICE), key("bob", BOB), flags=["--cache-size=0"])
+
+        def events(body):
+            _, headers, answer = server.request("POST", PATH, json.dumps({**body, "stream": True}), bearer(ALICE))
+            if "json" in headers["Content-Type"]:
+                return [("error", json.loads(answer))]
+            blocks = [[line.partition(": ")[2] for line in block.split("\n")]
+                      for block in answer.decode().split("\n\n")[:-1]]
+            return [(name, json.loads(data)) for name, data in blocks]
+
+        def messages(body):
+            socket, told = Socket(server, headers=[f"Authorization: Bearer {BOB}"]), []
+            socket.send({"type": "translate", "id": "1", **body})
+            while not told or told[-1][0] not in ("done", "error"):
+                message = socket.receive()
+                told.append((message["type"], message))
+            socket.close()
+            return told
+
+        for stream, secret in ((events, ALICE), (messages, BOB)):
+            text, sentences = self.cut_short(stream)
+            month = self.usage(server, secret)["month"]
+            end = sentences[-1]["start"] + sentences[-1]["length"] if sentences else 0
+            delivered = len(text.encode()[:end].decode())
+            self.assertEqual(month["requests"], 1)
+            # Those, and at most the sentence that was begun.
+            self.assertGreaterEqual(month["characters"], max(delivered, 1))
+            self.assertLessEqual(month["characters"], delivered + len(" Le chat numéro 4000 dort. "))
+
     def test_addresses_without_a_key(self):
         server = self.serve(key("alice", ALICE), flags=["--anonymous-requests=1", "--trusted-proxies=127.0.0.1"])
 
