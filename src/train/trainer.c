@@ -410,6 +410,19 @@ static enum dg_err open_log(struct dg_trainer *t, struct dg_why *why)
     return DG_OK;
 }
 
+/* Before the first line there are no means of a whole window yet: those of what came so far stand for them. */
+static struct dg_trainer_now now_of(const struct dg_trainer *t)
+{
+    struct dg_trainer_now now = t->now;
+    const double seconds = now.seconds - t->line_seconds;
+    if (now.loss <= 0.0 && t->window.n_losses > 0.0) {
+        now.loss = t->window.plain / t->window.n_losses;
+        now.objective = t->window.loss / t->window.n_losses;
+        now.tokens_per_second = seconds > 0.0 ? (double)t->window.n_tokens / seconds : 0.0;
+    }
+    return now;
+}
+
 static enum dg_err put_line(struct dg_trainer *t, const struct dg_validate_report *report, struct dg_why *why)
 {
     char line[320], scores[96] = "\t\t\t";
@@ -420,9 +433,10 @@ static enum dg_err put_line(struct dg_trainer *t, const struct dg_validate_repor
         snprintf(scores, sizeof scores, "%.6f\t\t\t%.4f", report->loss, task.value);
     else if (report)
         snprintf(scores, sizeof scores, "%.6f\t\t\t", report->loss);
+    const struct dg_trainer_now now = now_of(t);
     const int n = snprintf(line, sizeof line, "%" PRIu64 "\t%" PRIu64 "\t%.1f\t%.6f\t%.6f\t%.4f\t%.4g\t%.0f\t%s\n",
-                           t->now.step, t->now.epoch, t->now.seconds, t->now.loss, t->now.objective, t->now.norm,
-                           t->now.rate, t->now.tokens_per_second, scores);
+                           now.step, now.epoch, now.seconds, now.loss, now.objective, now.norm,
+                           now.rate, now.tokens_per_second, scores);
     if (write(t->log, line, (size_t)n) != n)
         return dg_why_set(why, DG_ERR_IO, "the log could not be written: %s", strerror(errno));
     return DG_OK;
@@ -794,8 +808,9 @@ static enum dg_err go_on(struct dg_trainer *t, const struct dg_trainer_events *e
     enum dg_err err = DG_OK;
     while (!err && !is_over(t, events, ctx, end)) {
         err = take_step(t, why);
+        const struct dg_trainer_now now = now_of(t);
         if (!err && events->on_step)
-            events->on_step(ctx, &t->now);
+            events->on_step(ctx, &now);
         if (!err && t->opts.log_every && t->now.step % t->opts.log_every == 0)
             err = end_window(t, events, ctx, why);
         *validated = false;

@@ -170,6 +170,19 @@ class Terminal(IntegrationTest):
 
         self.assertIn("translate", offered(TOOL)("tr"))
         self.assertEqual(offered(TOOL, "translate")("--ser"), ["--server"])
+        self.assertEqual(offered(TOOL, "translate")("--no-sh"), ["--no-shortlist"])
+        self.assertEqual(offered(TOOL, "translate")("--shortl"), ["--shortlist"])
+
+    def test_zsh_is_offered_what_there_is(self):
+        if not shutil.which("zsh"):
+            raise unittest.SkipTest("needs zsh")
+        text = """_describe() { print -l -- "${(@P)2}" }; words=("$@" ''); CURRENT=$#words; [ -z "$PREFIX" ] || words[CURRENT]=$PREFIX
+                  source "$SCRIPT" """
+        env = {**os.environ, "SCRIPT": os.path.join(SOURCES, "clients", "completion", "_dragoman")}
+        done = run("zsh", "-f", "-c", text, "zsh", TOOL, env=env)
+        self.assertRegex(done.stdout.decode(), "(?m)^translate:")
+        done = run("zsh", "-f", "-c", text, "zsh", TOOL, "translate", env={**env, "PREFIX": "--"})
+        self.assertLessEqual({"--server", "--shortlist", "--no-shortlist"}, set(done.stdout.decode().split()), done.stderr)
 
 
 if __name__ == "__main__":

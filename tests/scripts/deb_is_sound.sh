@@ -30,10 +30,14 @@ fi
 [ "$(dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./conffiles)" = /etc/dragoman/dragomand.conf ] ||
     fail "expected one conffile, /etc/dragoman/dragomand.conf"
 root=$scratch/root
+case $(dpkg-deb -f "$deb" Depends) in
+*node*) fail "the package depends on node, which only its build takes three C files from" ;;
+esac
 dpkg-deb -x "$deb" "$root"
 for file in usr/sbin/dragomand usr/bin/dragoman usr/share/dragoman/langid.bin \
     usr/share/dragoman/models/fr-en/model.safetensors usr/share/dragoman/models/en-fr/model.safetensors lib/systemd/system/dragomand.service \
     lib/systemd/system/dragomand.socket usr/lib/sysusers.d/dragoman.conf usr/lib/tmpfiles.d/dragoman.conf \
+    usr/share/zsh/vendor-completions/_dragoman usr/share/bash-completion/completions/dragoman \
     usr/share/man/man8/dragomand.8.gz usr/share/man/man5/dragomand.conf.5.gz usr/share/man/man1/dragoman.1.gz; do
     [ -s "$root/$file" ] || fail "the package has no /$file"
 done

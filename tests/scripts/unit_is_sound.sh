@@ -10,6 +10,12 @@ command -v systemd-analyze >/dev/null 2>&1 || {
 sources=$(cd "${srcdir:-.}" && pwd)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/dragoman-unit-XXXXXX")
 trap 'rm -rf "$folder"' EXIT
+# Only what ExecStart exits with is looked at: a check before it would be tried again and again.
+if grep -q '^ExecStartPre=' "$sources/systemd/dragomand.service.in"; then
+    echo "a wrong configuration must end ExecStart itself, for RestartPreventExitStatus to hold"
+    exit 1
+fi
+grep -q '^RestartPreventExitStatus=2$' "$sources/systemd/dragomand.service.in"
 # It insists that the programs named in a unit exist, so the one of this build stands in.
 sed "s|@sbindir@|$PWD|" "$sources/systemd/dragomand.service.in" >"$folder/dragomand.service"
 cp "$sources/systemd/dragomand.socket" "$folder/"

@@ -38,6 +38,35 @@ START_TEST(sixty_four_pairs_are_learned_by_heart)
 }
 END_TEST
 
+static void note_loss(void *ctx, const struct dg_trainer_now *now)
+{
+    double *first = ctx;
+    if (now->step == 1)
+        *first = now->loss;
+}
+
+START_TEST(the_loss_is_told_from_the_first_step)
+{
+    struct toy_place place;
+    struct dg_trainer *trainer;
+    struct dg_setup_opts setup_opts = toy_setup_opts();
+    enum dg_trainer_end end;
+    double first = 0.0;
+    toy_place_make(&place, 64, &setup_opts);
+    struct dg_trainer_opts opts = toy_trainer_opts(place.dir);
+    opts.steps = 2;
+    opts.log_every = 50;
+    struct dg_trainer_events events = toy_quiet;
+    events.on_step = note_loss;
+    ck_assert_int_eq(toy_trainer(&trainer, &place, &opts, NULL), DG_OK);
+    enum dg_err err = dg_trainer_run(trainer, &events, &first, &end, NULL);
+    ck_assert_int_eq(err, DG_OK);
+    ck_assert_double_gt(first, 0.1);
+    dg_trainer_free(trainer);
+    toy_place_leave(&place);
+}
+END_TEST
+
 /* Columns of the log that do not depend on time: all lines, without seconds and speed. */
 static char *log_without_times(const char *dir)
 {
@@ -199,6 +228,7 @@ START_TEST(a_checkpoint_of_another_network_is_refused)
 }
 END_TEST
 
-DG_UNIT_SLOW(sixty_four_pairs_are_learned_by_heart, a_resumed_run_gives_the_bits_of_an_uninterrupted_one,
-             it_ends_when_it_does_not_get_better, a_translator_judged_by_its_task_is_judged_by_its_loss,
-             examples_that_no_pass_has_room_for_are_refused, a_checkpoint_of_another_network_is_refused)
+DG_UNIT_SLOW(sixty_four_pairs_are_learned_by_heart, the_loss_is_told_from_the_first_step,
+             a_resumed_run_gives_the_bits_of_an_uninterrupted_one, it_ends_when_it_does_not_get_better,
+             a_translator_judged_by_its_task_is_judged_by_its_loss, examples_that_no_pass_has_room_for_are_refused,
+             a_checkpoint_of_another_network_is_refused)
