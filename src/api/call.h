@@ -37,6 +37,7 @@ struct dg_dialect {
      * knows another, the status are this function's to choose. */
     void (*fail)(struct dg_call *call, const struct dg_failure *failure);
     void (*add_headers)(struct dg_call *call); /* besides the common ones */
+    const char *key_name; /* of the API key in a query string; NULL: it is not sent there */
 };
 
 enum { DG_CALL_ID_MAX = 64 };

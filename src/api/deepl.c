@@ -6,6 +6,7 @@
 #include "api/api_int.h"
 
 #include <sodium.h>
+#include <strings.h>
 
 enum { ANSWER_MAX = 4 << 20, TRACE_BYTES = 16, NO_LIMIT = 1000 * 1000 * 1000 };
 
@@ -47,7 +48,8 @@ static void add_headers(struct dg_call *call)
     dg_http_reply_header(call->req, "X-Trace-ID", dg_span_cstr(trace));
 }
 
-const struct dg_dialect dg_deepl_dialect = {.name = "deepl", .fail = fail, .add_headers = add_headers};
+const struct dg_dialect dg_deepl_dialect = {.name = "deepl", .fail = fail, .add_headers = add_headers,
+                                            .key_name = "auth_key"};
 
 /* ---- Languages ----------------------------------------------------------------------------------- */
 
@@ -98,7 +100,8 @@ static int word_of(const struct dg_relay *relay, const char *name, const char *c
     if (!field || (field->kind == DG_FIELD_TEXT && field->value.len == 0))
         return 0;
     for (int i = 0; words[i]; i++)
-        if (field->kind <= DG_FIELD_BOOL && !field->in_array && dg_span_eq(field->value, dg_span_cstr(words[i])))
+        if (field->kind <= DG_FIELD_BOOL && !field->in_array && field->value.len == strlen(words[i]) &&
+            strncasecmp(field->value.ptr, words[i], field->value.len) == 0)
             return i;
     return -1;
 }
@@ -138,9 +141,7 @@ bool dg_deepl_check_words(struct dg_relay *relay, struct dg_why *why)
     relay->job->ask.request.formality = formality;
     if ((formality == DG_FORMALITY_FORMAL && !relay->to->has_formal) ||
         (formality == DG_FORMALITY_INFORMAL && !relay->to->has_informal)) {
-        char code[DG_DEEPL_CODE];
-        dg_deepl_code(relay->to, false, code);
-        dg_why_set(why, DG_ERR_UNSUPPORTED, "Target language '%s' doesn't support formality.", code);
+        dg_why_set(why, DG_ERR_UNSUPPORTED, "'formality' is not supported for given 'target_lang'.");
         return false;
     }
     return true;
@@ -157,20 +158,112 @@ static void answer(struct dg_relay *relay, struct dg_json_out *out)
     dg_relay_drop(relay);
 }
 
-/* True when a language before `i` is the same without its region. */
-static bool is_repeated(const struct dg_languages *langs, size_t i)
+/* True when a language before `i` is the same without its region, and has one of the sides. */
+static bool is_repeated(const struct dg_languages *langs, size_t i, unsigned sides)
 {
     for (size_t j = 0; j < i; j++)
-        if ((langs->items[j].sides & DG_LANGUAGE_SOURCE) &&
+        if ((langs->items[j].sides & sides) &&
             strcmp(langs->items[j].tag.language, langs->items[i].tag.language) == 0)
             return true;
     return false;
 }
 
+/* A language as a target. */
+struct target {
+    const char *code, *name;
+};
+
+enum { VARIANTS_MAX = 2 };
+
+/* Some languages are targets in variants alone for DeepL's clients, whatever the model makes of them. */
+static const struct variant {
+    const char *of; /* our code */
+    struct target as;
+} variants[] = {
+    {"en", {"en-GB", "English (British)"}},
+    {"en", {"en-US", "English (American)"}},
+    {"pt", {"pt-BR", "Portuguese (Brazilian)"}},
+    {"pt", {"pt-PT", "Portuguese (European)"}},
+    {"zh-Hans", {"zh", "Chinese (simplified)"}},
+    {"zh-Hans", {"zh-Hans", "Chinese (simplified)"}},
+    {"zh-Hant", {"zh-Hant", "Chinese (traditional)"}},
+};
+
+/* True where another language of the list has this very code as a target. */
+static bool is_taken(const struct dg_languages *langs, const struct dg_language *by, const char *code)
+{
+    for (size_t i = 0; i < langs->n; i++)
+        if (&langs->items[i] != by && (langs->items[i].sides & DG_LANGUAGE_TARGET) && strcmp(langs->items[i].code, code) == 0)
+            return true;
+    return false;
+}
+
+/* How many targets a language is, and which. */
+static size_t targets_of(const struct dg_languages *langs, const struct dg_language *language, struct target *out)
+{
+    size_t n = 0;
+    bool has_variants = false;
+    if (!(language->sides & DG_LANGUAGE_TARGET))
+        return 0;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        if (strcmp(variants[i].of, language->code) != 0)
+            continue;
+        has_variants = true;
+        if (!is_taken(langs, language, variants[i].as.code))
+            out[n++] = variants[i].as;
+    }
+    if (!has_variants)
+        out[n++] = (struct target){language->code, language->name};
+    return n;
+}
+
+static void put_language(struct dg_json_out *out, const char *tag, const char *name)
+{
+    char code[DG_DEEPL_CODE];
+    dg_deepl_tag_code(tag, code);
+    dg_json_out_put_cstr(out, "language", code);
+    dg_json_out_put_cstr(out, "name", name);
+}
+
+static void put_sources(struct dg_json_out *out, const struct dg_languages *langs)
+{
+    for (size_t i = 0; i < langs->n; i++) {
+        if (!(langs->items[i].sides & DG_LANGUAGE_SOURCE) || is_repeated(langs, i, DG_LANGUAGE_SOURCE))
+            continue;
+        dg_json_out_open(out, '{');
+        put_language(out, langs->items[i].tag.language, langs->items[i].name);
+        dg_json_out_close(out, '}');
+    }
+}
+
+static void put_targets(struct dg_json_out *out, const struct dg_languages *langs)
+{
+    for (size_t i = 0; i < langs->n; i++) {
+        struct target targets[VARIANTS_MAX];
+        size_t n = targets_of(langs, &langs->items[i], targets);
+        for (size_t k = 0; k < n; k++) {
+            dg_json_out_open(out, '{');
+            put_language(out, targets[k].code, targets[k].name);
+            dg_json_out_put_bool(out, "supports_formality", langs->items[i].has_formal && langs->items[i].has_informal);
+            dg_json_out_close(out, '}');
+        }
+    }
+}
+
+/* A relay whose key is known; NULL when the call was answered. */
+static struct dg_relay *open_short(struct dg_call *call)
+{
+    struct dg_relay *relay = dg_relay_open_short(call);
+    if (!relay || call->route->gate != DG_GATE_FORM || dg_gate_admit(call, dg_fields_text(&relay->fields, "auth_key")))
+        return relay;
+    dg_relay_drop(relay);
+    return NULL;
+}
+
 void dg_deepl_languages(struct dg_call *call)
 {
     static const char *const types[] = {"source", "target", NULL};
-    struct dg_relay *relay = dg_relay_open_short(call);
+    struct dg_relay *relay = open_short(call);
     struct dg_buf buf;
     struct dg_json_out out;
     if (!relay)
@@ -183,61 +276,162 @@ void dg_deepl_languages(struct dg_call *call)
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '[');
-    for (size_t i = 0; i < relay->langs.n; i++) {
-        const struct dg_language *language = &relay->langs.items[i];
-        char code[DG_DEEPL_CODE];
-        if (!(language->sides & (type ? DG_LANGUAGE_TARGET : DG_LANGUAGE_SOURCE)) ||
-            (type == 0 && is_repeated(&relay->langs, i)))
-            continue;
-        dg_deepl_code(language, type == 0, code);
-        dg_json_out_open(&out, '{');
-        dg_json_out_put_cstr(&out, "language", code);
-        dg_json_out_put_cstr(&out, "name", language->name);
-        if (type)
-            dg_json_out_put_bool(&out, "supports_formality", language->has_formal && language->has_informal);
-        dg_json_out_close(&out, '}');
-    }
+    if (type == 0)
+        put_sources(&out, &relay->langs);
+    else
+        put_targets(&out, &relay->langs);
     dg_json_out_close(&out, ']');
     answer(relay, &out);
     dg_buf_deinit(&buf);
 }
 
-static void put_stable(struct dg_json_out *out, const char *key)
+/* ---- Languages, version 3 ------------------------------------------------------------------------ */
+
+enum { OF_SOURCE = 1, OF_TARGET = 2, OF_FORMALITY = 4 };
+
+/* What their products are called, and which features of ours each has; those that we have not have no languages. */
+static const struct resource {
+    const char *name;
+    bool is_ours;
+    struct {
+        const char *name;
+        unsigned needs; /* OF_...: of a language that has it */
+    } features[5];
+} resources[] = {
+    {"translate_text", true,
+     {{"formality", OF_TARGET | OF_FORMALITY}, {"tag_handling", OF_SOURCE | OF_TARGET}, {"glossary", OF_SOURCE | OF_TARGET},
+      {"auto_detection", OF_SOURCE}}},
+    {"translate_document", true,
+     {{"formality", OF_TARGET | OF_FORMALITY}, {"glossary", OF_SOURCE | OF_TARGET}, {"auto_detection", OF_SOURCE}}},
+    {"glossary", true, {{NULL, 0}}},
+    {"voice", false, {{NULL, 0}}},
+    {"write", false, {{NULL, 0}}},
+    {"style_rules", false, {{NULL, 0}}},
+};
+
+enum { N_RESOURCES = sizeof resources / sizeof *resources };
+
+/* One language; a feature of both sides is told where the language has either. */
+static void put_v3(struct dg_json_out *out, const struct resource *resource, const struct target *as, unsigned sides)
 {
-    dg_json_out_put_open(out, key, '{');
+    dg_json_out_open(out, '{');
+    dg_json_out_put_cstr(out, "lang", as->code);
+    dg_json_out_put_cstr(out, "name", as->name);
+    dg_json_out_put_bool(out, "usable_as_source", sides & OF_SOURCE);
+    dg_json_out_put_bool(out, "usable_as_target", sides & OF_TARGET);
     dg_json_out_put_cstr(out, "status", "stable");
+    dg_json_out_put_open(out, "features", '{');
+    for (size_t i = 0; resource->features[i].name; i++) {
+        unsigned needs = resource->features[i].needs;
+        if (!(needs & sides) || ((needs & OF_FORMALITY) && !(sides & OF_FORMALITY)))
+            continue;
+        dg_json_out_put_open(out, resource->features[i].name, '{');
+        dg_json_out_put_cstr(out, "status", "stable");
+        dg_json_out_close(out, '}');
+    }
     dg_json_out_close(out, '}');
+    dg_json_out_close(out, '}');
+}
+
+/* A language without region and script, from its first item `i`: a source if any of its variants is one, a target if DeepL's
+ * clients have it as one under this code. */
+static void put_v3_base(struct dg_json_out *out, const struct resource *resource, const struct dg_languages *langs, size_t i)
+{
+    const char *code = langs->items[i].tag.language;
+    struct target as = {code, langs->items[i].name};
+    unsigned sides = 0;
+    for (size_t j = i; j < langs->n; j++) {
+        const struct dg_language *language = &langs->items[j];
+        struct target targets[VARIANTS_MAX];
+        size_t n = strcmp(language->tag.language, code) == 0 ? targets_of(langs, language, targets) : 0;
+        if (strcmp(language->tag.language, code) == 0 && (language->sides & DG_LANGUAGE_SOURCE))
+            sides |= OF_SOURCE;
+        for (size_t k = 0; k < n; k++)
+            if (strcmp(targets[k].code, code) == 0)
+                sides |= OF_TARGET | (language->has_formal && language->has_informal ? OF_FORMALITY : 0);
+    }
+    if (sides)
+        put_v3(out, resource, &as, sides);
+}
+
+static void put_v3_all(struct dg_json_out *out, const struct resource *resource, const struct dg_languages *langs)
+{
+    for (size_t i = 0; i < langs->n; i++) {
+        const struct dg_language *language = &langs->items[i];
+        struct target targets[VARIANTS_MAX];
+        size_t n = targets_of(langs, language, targets);
+        if (!is_repeated(langs, i, DG_LANGUAGE_ANY))
+            put_v3_base(out, resource, langs, i);
+        for (size_t k = 0; k < n; k++)
+            if (strcmp(targets[k].code, language->tag.language) != 0)
+                put_v3(out, resource, &targets[k],
+                       OF_TARGET | (language->has_formal && language->has_informal ? OF_FORMALITY : 0));
+    }
 }
 
 void dg_deepl_v3_languages(struct dg_call *call)
 {
     struct dg_relay *relay = dg_relay_open_short(call);
+    size_t which = 0;
     struct dg_buf buf;
     struct dg_json_out out;
     if (!relay)
         return;
+    struct dg_span name = dg_fields_text(&relay->fields, "resource");
+    while (which < N_RESOURCES && !dg_span_eq(name, dg_span_cstr(resources[which].name)))
+        which++;
+    if (which == N_RESOURCES) {
+        dg_relay_fail(relay, 400, "invalid_value", "Missing or invalid argument: resource");
+        return;
+    }
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '[');
-    for (size_t i = 0; i < relay->langs.n; i++) {
-        const struct dg_language *language = &relay->langs.items[i];
-        dg_json_out_open(&out, '{');
-        dg_json_out_put_cstr(&out, "lang", language->code);
-        dg_json_out_put_cstr(&out, "name", language->name);
-        dg_json_out_put_bool(&out, "usable_as_source", language->sides & DG_LANGUAGE_SOURCE);
-        dg_json_out_put_bool(&out, "usable_as_target", language->sides & DG_LANGUAGE_TARGET);
-        dg_json_out_put_cstr(&out, "status", "stable");
-        dg_json_out_put_open(&out, "features", '{');
-        put_stable(&out, "tag_handling");
-        if (language->has_formal && language->has_informal)
-            put_stable(&out, "formality");
-        dg_json_out_close(&out, '}');
-        dg_json_out_close(&out, '}');
-    }
+    if (resources[which].is_ours)
+        put_v3_all(&out, &resources[which], &relay->langs);
     dg_json_out_close(&out, ']');
     answer(relay, &out);
     dg_buf_deinit(&buf);
 }
+
+void dg_deepl_v3_resources(struct dg_call *call)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < N_RESOURCES; i++) {
+        if (!resources[i].is_ours)
+            continue;
+        dg_json_out_open(&out, '{');
+        dg_json_out_put_cstr(&out, "name", resources[i].name);
+        dg_json_out_put_open(&out, "features", '[');
+        for (size_t k = 0; resources[i].features[k].name; k++) {
+            dg_json_out_open(&out, '{');
+            dg_json_out_put_cstr(&out, "name", resources[i].features[k].name);
+            if (resources[i].features[k].needs & OF_SOURCE)
+                dg_json_out_put_bool(&out, "needs_source_support", true);
+            if (resources[i].features[k].needs & OF_TARGET)
+                dg_json_out_put_bool(&out, "needs_target_support", true);
+            dg_json_out_close(&out, '}');
+        }
+        dg_json_out_close(&out, ']');
+        dg_json_out_close(&out, '}');
+    }
+    dg_json_out_close(&out, ']');
+    dg_call_json_out(call, 200, &out);
+}
+
+/* ---- What is not here ---------------------------------------------------------------------------- */
+
+void dg_deepl_not_included(struct dg_call *call)
+{
+    dg_call_fail(call, (struct dg_failure){.status = 403, .code = "not_included",
+                                           .message = "This account does not include the requested product."});
+}
+
+/* ---- Usage --------------------------------------------------------------------------------------- */
 
 /* The key's month where one was sent, else the characters that this API translated since the start. Their libraries
  * want a limit: without one it is a number that nobody reaches. */
@@ -267,7 +461,7 @@ static void on_usage_gone(void *work)
 
 void dg_deepl_usage(struct dg_call *call)
 {
-    struct dg_relay *relay = dg_relay_open_short(call);
+    struct dg_relay *relay = open_short(call);
     if (!relay)
         return;
     call->work = relay;

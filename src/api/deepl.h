@@ -30,6 +30,8 @@ void dg_deepl_translate(struct dg_call *call);
 void dg_deepl_v1_translate(struct dg_call *call); /* as OmegaT asks: GET /v1/translate?target_lang=... */
 void dg_deepl_languages(struct dg_call *call);
 void dg_deepl_v3_languages(struct dg_call *call);
+void dg_deepl_v3_resources(struct dg_call *call);
+void dg_deepl_not_included(struct dg_call *call); /* 403: rephrasing, style rules, ...: what some accounts lack */
 void dg_deepl_document(struct dg_call *call);
 void dg_deepl_document_status(struct dg_call *call);
 void dg_deepl_document_result(struct dg_call *call);

@@ -20,14 +20,25 @@ struct wishes {
     struct dg_span version;
 };
 
+/* What a text of which nobody knows the language may be in: clients want some language. */
+static const struct dg_language *likely_source(const struct dg_relay *relay)
+{
+    const struct dg_languages *langs = &relay->langs;
+    for (size_t i = 0; i < langs->n; i++)
+        if ((langs->items[i].sides & DG_LANGUAGE_SOURCE) && dg_languages_lead(langs, &langs->items[i], relay->to) &&
+            strcmp(langs->items[i].tag.language, relay->to->tag.language) != 0)
+            return &langs->items[i];
+    return relay->to;
+}
+
 static void put_translation(struct dg_json_out *out, struct dg_relay *relay, size_t i, const struct wishes *wishes)
 {
     const struct dg_relay_item *item = &relay->items[i];
-    char code[DG_DEEPL_CODE] = "";
-    if (item->from)
-        dg_deepl_code(item->from, true, code);
-    else if (item->detected)
+    char code[DG_DEEPL_CODE];
+    if (!item->from && item->detected && *item->detected)
         dg_deepl_tag_code(item->detected, code);
+    else
+        dg_deepl_code(item->from ? item->from : likely_source(relay), true, code);
     dg_json_out_open(out, '{');
     dg_json_out_put_cstr(out, "detected_source_language", code);
     dg_json_out_put_string(out, "text", dg_relay_result(relay, i));

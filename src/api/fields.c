@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum { VALUES_MAX = 200 * 1000, FIELDS_MAX = 10 * 1000 };
+enum { VALUES_MAX = 200 * 1000, FIELDS_MAX = 10 * 1000, NAME_MAX_BYTES = 256 };
 
 struct reader {
     struct dg_arena *arena;
@@ -94,6 +94,32 @@ static enum dg_err add_value(struct reader *reader, const struct dg_json *json, 
     return err ? err : add(reader, field);
 }
 
+/* The members of element `i` of an array, as fields of their own. */
+static enum dg_err add_members(struct reader *reader, struct dg_span array, size_t i, const struct dg_json *object)
+{
+    struct dg_json_iter iter = dg_json_iter(object);
+    struct dg_span key;
+    const struct dg_json *value;
+    struct dg_buf name;
+    enum dg_err err = DG_OK;
+    dg_buf_init(&name, NAME_MAX_BYTES);
+    while (!err && dg_json_next(&iter, &key, &value)) {
+        struct dg_field field = {.kind = DG_FIELD_OTHER};
+        dg_buf_clear(&name);
+        if (array.len + key.len + 32 > NAME_MAX_BYTES)
+            continue; /* no name that anybody asks for */
+        err = dg_buf_printf(&name, "%.*s[%zu].%.*s", DG_SPAN_FMT(array), i, DG_SPAN_FMT(key));
+        if (!err)
+            err = copy(reader->arena, dg_buf_span(&name), &field.name);
+        if (!err && dg_json_type(value) == DG_JSON_ARRAY)
+            err = add(reader, field);
+        else if (!err)
+            err = add_value(reader, value, field);
+    }
+    dg_buf_deinit(&name);
+    return err;
+}
+
 static enum dg_err add_member(struct reader *reader, struct dg_span key, const struct dg_json *value)
 {
     struct dg_field field = {.kind = DG_FIELD_EMPTY};
@@ -105,6 +131,9 @@ static enum dg_err add_member(struct reader *reader, struct dg_span key, const s
         return add(reader, field);
     for (size_t i = 0; !err && i < dg_json_len(value); i++)
         err = add_value(reader, dg_json_at(value, i), field);
+    for (size_t i = 0; !err && i < dg_json_len(value); i++)
+        if (dg_json_type(dg_json_at(value, i)) == DG_JSON_OBJECT)
+            err = add_members(reader, field.name, i, dg_json_at(value, i));
     return err;
 }
 
@@ -129,6 +158,14 @@ static enum dg_err read_json(struct reader *reader, struct dg_span body, struct 
 
 /* ---- Forms and the query string ------------------------------------------------------------------ */
 
+/* "text[]" is an element of the array "text". */
+static void read_brackets(struct dg_field *field)
+{
+    field->in_array = dg_span_ends(field->name, DG_SPAN("[]")) && field->name.len > 2;
+    if (field->in_array)
+        field->name.len -= 2;
+}
+
 static enum dg_err read_pairs(struct reader *reader, struct dg_span text, bool from_query)
 {
     struct dg_query query = dg_query_over(text);
@@ -139,6 +176,7 @@ static enum dg_err read_pairs(struct reader *reader, struct dg_span text, bool f
         err = dg_query_next(&query, reader->arena, &field.name, &field.value, &more);
         if (err || !more)
             break;
+        read_brackets(&field);
         err = add(reader, field);
     }
     return err;
@@ -159,6 +197,7 @@ static enum dg_err read_multipart(struct reader *reader, struct dg_span type, st
                                  .filename = part.filename, .type = part.type};
         if (field.kind == DG_FIELD_TEXT && !dg_utf8_valid(part.body, NULL))
             return dg_why_set(why, DG_ERR_UTF8, "field '%.*s' is not valid UTF-8", DG_SPAN_FMT(part.name));
+        read_brackets(&field);
         err = copy(reader->arena, part.body, &field.value);
         if (!err)
             err = add(reader, field);

@@ -10,9 +10,11 @@
  *     const struct dg_field *q = dg_fields_get(&fields, "q");           NULL when absent or null
  *     for (; q; q = dg_fields_next(&fields, q)) ... q->value ...         arrays and repeated names alike
  *
- * A body goes before the query string. A JSON array gives one field for each element; nested arrays and
- * objects are DG_FIELD_OTHER, which no reader of plain values accepts. A body that begins with '{' is JSON, whatever its
- * content type says, unless that is multipart: `curl -d` calls everything a form. Everything lives in the arena. */
+ * A body goes before the query string. A JSON array gives one field for each element, and so do the names of a
+ * form that end in "[]"; nested arrays and objects are DG_FIELD_OTHER, which no reader of plain values accepts.
+ * The members of an object in an array are fields besides, by the names that forms have for them:
+ * "dictionaries[0].entries". A body that begins with '{' is JSON, whatever its content type says, unless that is
+ * multipart: `curl -d` calls everything a form. Everything lives in the arena. */
 #ifndef DG_API_FIELDS_H
 #define DG_API_FIELDS_H
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A key is looked for in Authorization (Bearer, or DeepL-Auth-Key), then X-API-Key, then the body; the
- * first that is there counts, and a wrong one is refused even where none is needed: whoever sends a key
- * wants to be told that it does not work. Another scheme of Authorization is a proxy's affair. */
+/* A key is looked for in Authorization (Bearer, or DeepL-Auth-Key), then X-API-Key, then the query (where the
+ * dialect has a name for it there), then the body; the first that is there counts, and a wrong one is refused even
+ * where none is needed: whoever sends a key wants to be told that it does not work. Another scheme of
+ * Authorization is a proxy's affair. */
 #include "api/gate.h"
 #include "api/admin.h"
 #include "api/api_int.h"
 #include "engine/engine.h"
+#include "net/proto/target.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,6 +60,20 @@ static struct dg_span key_of_headers(const struct dg_http_req *req)
     return key.len ? key : dg_http_header(req, "x-api-token");
 }
 
+/* The key in the query, in dialects that send it there. */
+static struct dg_span key_of_query(const struct dg_call *call)
+{
+    struct dg_query query = dg_query_over(call->req->query);
+    struct dg_span name, value, none = {NULL, 0};
+    bool more = true;
+    if (!call->dialect || !call->dialect->key_name)
+        return none;
+    while (dg_query_next(&query, call->req->arena, &name, &value, &more) == DG_OK && more)
+        if (dg_span_eq(name, dg_span_cstr(call->dialect->key_name)))
+            return value;
+    return none;
+}
+
 static struct dg_failure key_failure(struct dg_api *api, enum dg_err err)
 {
     bool is_expired = err == DG_ERR_TIMEOUT;
@@ -100,13 +116,14 @@ bool dg_gate_head(struct dg_call *call)
     struct dg_who *who = &call->charge.who;
     if (!access || gate == DG_GATE_OPEN || call->req->is_private)
         return true;
-    enum dg_err err = dg_access_identify(access, key_of_headers(call->req), who);
+    struct dg_span key = key_of_headers(call->req);
+    enum dg_err err = dg_access_identify(access, key.len ? key : key_of_query(call), who);
     if (err) {
         ask_for_key(&call->charge, call);
         dg_call_fail(call, key_failure(api, err));
         return false;
     }
-    bool may_come = gate == DG_GATE_STREAM || (gate == DG_GATE_TEXT && call->req->method != DG_HTTP_HEAD);
+    bool may_come = gate == DG_GATE_STREAM || gate == DG_GATE_FORM || (gate == DG_GATE_TEXT && call->req->method != DG_HTTP_HEAD);
     if (call->route->is_admin || dg_who_has_key(who) || !needs_key(access) || may_come)
         return true;
     ask_for_key(&call->charge, call);
@@ -359,6 +376,22 @@ void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate
     charge->then = then;
     charge->work = call->work;
     begin(charge, call->req->client, wish, 1 - counted);
+}
+
+bool dg_gate_admit(struct dg_call *call, struct dg_span key)
+{
+    struct dg_charge *charge = &call->charge;
+    struct dg_failure failure;
+    if (!call->api->access || call->req->is_private)
+        return true;
+    charge->api = call->api;
+    charge->call = call;
+    if (admit(charge, &(struct dg_gate_wish){.key = key}, &failure))
+        return true;
+    if (failure.status == 401)
+        ask_for_key(charge, call);
+    dg_call_fail(call, failure);
+    return false;
 }
 
 void dg_gate_refund(struct dg_call *call, int status, uint64_t n_delivered)

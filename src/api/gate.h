@@ -42,6 +42,7 @@ enum dg_gate {
     DG_GATE_TEXT,   /* the same, but the route calls dg_gate_pass, and the key may be in the body */
     DG_GATE_STREAM, /* a WebSocket: open to all who have no wrong key; its messages pass */
     DG_GATE_KEY,    /* a key where keys are required; does not count */
+    DG_GATE_FORM,   /* the same, but the key may be in the body, and the route calls dg_gate_admit */
     DG_GATE_OPEN,   /* for everybody, and a wrong key does no harm */
 };
 
@@ -105,6 +106,9 @@ void dg_gate_end(struct dg_call *call, int status);
 
 /* With call->work as `work`. */
 void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then);
+
+/* For DG_GATE_FORM, with the key of the body, "" when it has none. False when it answered. */
+bool dg_gate_admit(struct dg_call *call, struct dg_span key);
 
 /* Of a request whose answer has begun and fails with what would have been this status. What was delivered of it,
  * in characters of its texts, stays charged. */

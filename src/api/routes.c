@@ -105,11 +105,13 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/v1/translate", "deepl_v1", dg_deepl_v1_translate, .gate = DG_GATE_TEXT}, /* by POST it is ours */
     {DG_HTTP_POST, "/v2/document", "deepl_document", dg_deepl_document, DEEPL, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v2/document/*", "deepl_document_status", dg_deepl_document_status, DEEPL, SHORT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/v2/document/*", "deepl_document_look", dg_deepl_document_status, DEEPL, SHORT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/v2/document/*/result", "deepl_document_get", dg_deepl_document_result, DEEPL, SHORT, .gate = DG_GATE_OPEN},
     {DG_HTTP_POST, "/v2/document/*/result", "deepl_document_result", dg_deepl_document_result, DEEPL, SHORT, .gate = DG_GATE_OPEN},
-    {DG_HTTP_GET, "/v2/languages", "deepl_languages", dg_deepl_languages, DEEPL, SHORT, .gate = DG_GATE_KEY},
-    {DG_HTTP_POST, "/v2/languages", "deepl_languages_form", dg_deepl_languages, DEEPL, SHORT, .gate = DG_GATE_KEY},
-    {DG_HTTP_GET, "/v2/usage", "deepl_usage", dg_deepl_usage, DEEPL, SHORT, .gate = DG_GATE_KEY},
-    {DG_HTTP_POST, "/v2/usage", "deepl_usage_form", dg_deepl_usage, DEEPL, SHORT, .gate = DG_GATE_KEY},
+    {DG_HTTP_GET, "/v2/languages", "deepl_languages", dg_deepl_languages, DEEPL, SHORT, .gate = DG_GATE_FORM},
+    {DG_HTTP_POST, "/v2/languages", "deepl_languages_form", dg_deepl_languages, DEEPL, SHORT, .gate = DG_GATE_FORM},
+    {DG_HTTP_GET, "/v2/usage", "deepl_usage", dg_deepl_usage, DEEPL, SHORT, .gate = DG_GATE_FORM},
+    {DG_HTTP_POST, "/v2/usage", "deepl_usage_form", dg_deepl_usage, DEEPL, SHORT, .gate = DG_GATE_FORM},
     {DG_HTTP_POST, "/v2/glossaries", "deepl_glossaries_add", dg_deepl_glossaries_add, DEEPL},
     {DG_HTTP_GET, "/v2/glossaries", "deepl_glossaries", dg_deepl_glossaries, DEEPL, .gate = DG_GATE_KEY},
     {DG_HTTP_GET, "/v2/glossaries/*", "deepl_glossary", dg_deepl_glossary, DEEPL, .gate = DG_GATE_KEY},
@@ -117,6 +119,14 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/v2/glossaries/*/entries", "deepl_glossary_entries", dg_deepl_glossary_entries, DEEPL, .gate = DG_GATE_KEY},
     {DG_HTTP_GET, "/v2/glossary-language-pairs", "deepl_glossary_pairs", dg_deepl_glossary_pairs, DEEPL, .gate = DG_GATE_KEY},
     {DG_HTTP_GET, "/v3/languages", "deepl_v3_languages", dg_deepl_v3_languages, DEEPL, SHORT, .gate = DG_GATE_KEY},
+    {DG_HTTP_GET, "/v3/languages/resources", "deepl_v3_resources", dg_deepl_v3_resources, DEEPL, .gate = DG_GATE_KEY},
+
+    /* What some accounts at DeepL lack: told in place of 404, which its libraries take for a wrong address. */
+    {DG_HTTP_POST, "/v2/write/rephrase", "deepl_rephrase", dg_deepl_not_included, DEEPL, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/v3/style_rules", "deepl_styles", dg_deepl_not_included, DEEPL, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/v3/style_rules", "deepl_styles_add", dg_deepl_not_included, DEEPL, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/v3/style_rules/*", "deepl_style", dg_deepl_not_included, DEEPL, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/v3/translation_memories", "deepl_memories", dg_deepl_not_included, DEEPL, .gate = DG_GATE_OPEN},
 };
 _Static_assert(sizeof routes / sizeof *routes <= DG_METRICS_ROUTES, "metrics have no room for a route");
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """DeepL's API as its official libraries and other clients use it: JSON and forms, GET with a body, the members that
 their parsers need, and the sentences of its errors."""
+import hashlib
 import json
 import os
 import re
@@ -47,18 +48,96 @@ class DeepL(IntegrationTest):
 
     def test_languages_and_usage(self):
         self.server = self.start(MODELS, LANGUAGES)
-        target = [{"language": "EN", "name": "English", "supports_formality": False}]
+        target = [{"language": "EN-GB", "name": "English (British)", "supports_formality": False},
+                  {"language": "EN-US", "name": "English (American)", "supports_formality": False}]
         self.assertEqual(self.ask("/v2/languages?type=target", method="GET"), target)
         self.assertEqual(self.ask("/v2/languages", [("type", "target")], method="GET"), target)
         self.assertEqual(self.ask("/v2/languages", [("type", "target")]), target)
         self.assertEqual(self.ask("/v2/languages", method="GET"), [{"language": "FR", "name": "French"}])
         self.assertIn("type", self.ask("/v2/languages?type=x", method="GET", status=400)["message"])
-        self.assertEqual([one["lang"] for one in self.ask("/v3/languages?resource=translate_text", method="GET")], ["en", "fr"])
+        stable = {"status": "stable"}
+        english = {"usable_as_source": False, "usable_as_target": True, **stable}
+        self.assertEqual(self.ask("/v3/languages?resource=translate_text", method="GET"), [
+            {"lang": "en-GB", "name": "English (British)", **english, "features": {"tag_handling": stable, "glossary": stable}},
+            {"lang": "en-US", "name": "English (American)", **english, "features": {"tag_handling": stable, "glossary": stable}},
+            {"lang": "fr", "name": "French", "usable_as_source": True, "usable_as_target": False, **stable,
+             "features": {"tag_handling": stable, "glossary": stable, "auto_detection": stable}}])
+        self.assertEqual([one["features"] for one in self.ask("/v3/languages?resource=glossary", method="GET")], [{}, {}, {}])
+        self.assertEqual(self.ask("/v3/languages?resource=write", method="GET"), [])
+        for wrong in ("", "?resource=", "?resource=x"):
+            self.assertEqual(self.ask("/v3/languages" + wrong, method="GET", status=400),
+                             {"message": "Missing or invalid argument: resource"})
+        found = {one["name"]: one["features"] for one in self.ask("/v3/languages/resources", method="GET")}
+        self.assertEqual(found["glossary"], [])
+        self.assertIn({"name": "auto_detection", "needs_source_support": True}, found["translate_text"])
         before = self.ask("/v2/usage", method="GET")
         self.ask("/v2/translate", {"text": ["Le chat dort."], "target_lang": "EN"})
         after = self.ask("/v2/usage", b"", FORM)
         self.assertEqual(after["character_count"] - before["character_count"], len("Le chat dort."))
         self.assertGreater(after["character_limit"], after["character_count"])
+
+    def test_variants_of_a_language_that_is_source_and_target(self):
+        self.server = self.start(LANGUAGES, f"--models-dir={self.both_ways()}")
+        listed = {one["lang"]: (one["usable_as_source"], one["usable_as_target"])
+                  for one in self.ask("/v3/languages?resource=translate_text", method="GET")}
+        self.assertEqual(listed, {"en": (True, False), "en-GB": (False, True), "en-US": (False, True), "fr": (True, True)})
+        self.assertEqual([one["language"] for one in self.ask("/v2/languages", method="GET")], ["EN", "FR"])
+
+    def both_ways(self):
+        """A folder with the two models that translate French to English and back."""
+        folder = os.path.join(self.directory, "models")
+        os.mkdir(folder)
+        for name in ("fr-en", "en-fr"):
+            os.symlink(os.path.join(SOURCES, "models", name), os.path.join(folder, name))
+        return folder
+
+    def test_a_language_is_always_detected(self):
+        """What says nothing of its language is told to be in one that the server reads; a foreign one is told by its name."""
+        self.server = self.start(MODELS, LANGUAGES)
+        texts = ["12345", "\U0001f600", "https://example.org/", "...", " ", "Das ist ein ganz gew\u00f6hnlicher deutscher Satz."]
+        found = self.ask("/v2/translate", {"text": texts, "target_lang": "EN"})["translations"]
+        self.assertEqual([one["detected_source_language"] for one in found], ["FR"] * 5 + ["DE"])
+        self.assertEqual([one["text"] for one in found[:2]], texts[:2])
+
+    def test_arrays_in_forms(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        form = self.ask("/v2/translate", [("text[]", "Le chat dort."), ("text[]", "Bonjour."), ("target_lang", "EN"),
+                                          ("source_lang", "FR"), ("formality", "Prefer_More")])
+        self.assertEqual(form["translations"][0]["text"], "The cat is sleeping.")
+        self.assertEqual(len(form["translations"]), 2)
+        one = self.ask("/v2/translate?text[]=Bonjour.&target_lang=EN&source_lang=FR", method="GET")
+        self.assertEqual(len(one["translations"]), 1)
+
+    def test_the_key_is_taken_wherever_it_stands(self):
+        """auth_key of query and body, for every route; a wrong one is refused."""
+        self.server = self.start(MODELS, LANGUAGES, f"--keys-file={self.write_key('letter', 'the-key')}", "--require-key=yes")
+        text = [("text", "Bonjour."), ("target_lang", "EN")]
+        for path, form in (("/v2/translate", text), ("/v2/languages", []), ("/v2/usage", [])):
+            for method in ("GET", "POST"):
+                self.ask(path, form + [("auth_key", "the-key")], method=method)
+                self.ask(path + "?auth_key=the-key", form, method=method)
+                for wrong in (form + [("auth_key", "no-key")], form):
+                    self.ask(path, wrong, method=method, status=403)
+                self.ask(path + "?auth_key=no-key", form, method=method, status=403)
+        for path in ("/v2/glossaries", "/v2/glossary-language-pairs", "/v3/languages?resource=glossary"):
+            sep = "&" if "?" in path else "?"
+            self.ask(f"{path}{sep}auth_key=the-key", method="GET")
+            self.ask(f"{path}{sep}auth_key=no-key", method="GET", status=403)
+            self.ask(path, method="GET", status=403)
+
+    def write_key(self, name, secret):
+        path = os.path.join(self.directory, "keys")
+        with open(path, "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o640)
+            file.write(f"[key {name}]\nhash = blake2b:{hashlib.blake2b(secret.encode(), digest_size=32).hexdigest()}\n")
+        return path
+
+    def test_what_an_account_may_lack(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        for method, path in (("POST", "/v2/write/rephrase"), ("GET", "/v3/style_rules?page=0"), ("POST", "/v3/style_rules"),
+                             ("GET", "/v3/style_rules/x"), ("GET", "/v3/translation_memories")):
+            self.assertEqual(self.ask(path, {"text": ["Hello"]} if method == "POST" else None, method=method, status=403),
+                             {"message": "This account does not include the requested product."})
 
     def test_every_sentence_of_its_errors(self):
         self.server = self.start(MODELS, LANGUAGES)
@@ -71,7 +150,7 @@ class DeepL(IntegrationTest):
                         else {**good, "target_lang": [2]})
         self.refuse("Value for 'source_lang' not supported.", {**good, "source_lang": "XX"})
         self.refuse("Value for 'formality' not supported.", {**good, "formality": "rude"})
-        self.refuse("Target language 'EN' doesn't support formality.", {**good, "formality": "less"})
+        self.refuse("'formality' is not supported for given 'target_lang'.", {**good, "formality": "less"})
         for name in ("split_sentences", "model_type", "style_id", "custom_instructions", "show_billed_characters",
                      "tag_handling"):
             self.refuse(f"Value for '{name}' not supported.", {**good, name: "nonsense"})
@@ -111,6 +190,7 @@ class DeepL(IntegrationTest):
         path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
         wait_for(lambda: self.ask(path, key)["status"] == "done", "the document")
         self.assertEqual(self.ask(path, list(key.items()))["billed_characters"], len("Le chat dort.") + 2)
+        self.assertEqual(self.ask(f"{path}?document_key={key['document_key']}", method="GET")["status"], "done")
         self.assertEqual(self.ask(path, {"document_key": "0" * 64}, status=404), {"message": "Document not found"})
         status, headers, answer = self.server.request("POST", path + "/result", body=json.dumps(key), headers=JSON)
         self.assertEqual((status, headers["Content-Type"], answer.count(b"<b>")), (200, "text/html; charset=utf-8", 1))
@@ -119,7 +199,7 @@ class DeepL(IntegrationTest):
         self.ask(path + "/result", key, status=404)
         for wrong, message in (({"file": ("a.html", b"")}, "Invalid file data."), ({"source_lang": "EN"}, "Source and target language are equal."),
                                ({"target_lang": "XX"}, "Value for 'target_lang' not supported."),
-                               ({"formality": "more"}, "Target language 'EN' doesn't support formality.")):
+                               ({"formality": "more"}, "'formality' is not supported for given 'target_lang'.")):
             self.assertEqual(send({**good, **wrong}, status=400), {"message": message})
         send({**good, "file": ("a.docx", b"x")}, status=400)
         self.assertEqual(send({"target_lang": "EN"}, status=400), {"message": "Invalid file data."})

@@ -206,7 +206,7 @@ class Languages(IntegrationTest):
         self.assertEqual(self.translate("fr", "de", text=short, formality="prefer_formal")["translations"][0]["text"], texts[1])
         self.assertIn("formality", self.translate("fr", "de", formality="rude", status=400)["error"]["message"])
         listed = self.ask("/v2/languages?type=target")
-        self.assertEqual([one["supports_formality"] for one in listed], [True] * 3)
+        self.assertEqual([one["supports_formality"] for one in listed], [True] * 4)  # English twice
         deepl = {"text": [short], "source_lang": "FR", "target_lang": "DE"}
         said = [self.ask("/v2/translate", {**deepl, "formality": word})["translations"][0]["text"]
                 for word in ("default", "more", "less", "prefer_more", "prefer_less")]
@@ -235,7 +235,7 @@ class Languages(IntegrationTest):
                          ("unsupported", "model m2m does not support formality: it cannot be told to be formal"))
         self.assertFalse(any(one["supports_formality"] for one in self.ask("/v2/languages?type=target")))
         failure = self.ask("/v2/translate", {"text": [TEXT], "target_lang": "DE", "formality": "less"}, status=400)
-        self.assertEqual(failure, {"message": "Target language 'DE' doesn't support formality."})
+        self.assertEqual(failure, {"message": "'formality' is not supported for given 'target_lang'."})
 
     def test_a_text_in_the_target_language_comes_back(self):
         self.make("m2m", "de,en,fr")

@@ -38,9 +38,11 @@ class DeepLNode(IntegrationTest):
         self.assertEqual(found["html"]["text"], "<p>The <b>dog</b> eats.</p>")
         self.assertEqual(found["xml"]["text"].count('<x id="7"></x>'), 1)
         self.assertEqual(found["sources"], [{"name": "French", "code": "fr"}])
-        self.assertEqual(found["targets"], [{"name": "English", "code": "en", "supportsFormality": False}])
+        self.assertEqual(found["targets"], [
+            {"name": "English (British)", "code": "en-GB", "supportsFormality": False},
+            {"name": "English (American)", "code": "en-US", "supportsFormality": False}])
         self.assertGreater(found["usage"]["limit"], found["usage"]["count"])
-        self.assertIn("doesn't support formality", found["formality"]["message"])
+        self.assertIn("'formality' is not supported", found["formality"]["message"])
         self.assertIn("target_lang", found["language"]["message"])
         self.assertEqual((found["status"]["status"], found["document"]), ("done", f"{SAID}\n"))
         self.assertIn("Document not found", found["gone"]["message"])

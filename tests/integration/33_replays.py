@@ -511,7 +511,7 @@ class Replays(IntegrationTest):
         client = MastodonDeepL(self.open)
         self.assertEqual(client.translate([CAT, CAT], None, "en"), [(SAID, "fr")] * 2)
         self.check_bold(client.translate([BOLD], "fr", "en")[0][0])
-        self.assertEqual(client.languages(), (["fr"], ["en", "pt", "en"]))
+        self.assertEqual(client.languages(), (["fr"], ["en", "pt", "en-GB", "en-US"]))
         keyed(self, MastodonDeepL, lambda one: (one.translate([CAT], "fr", "en"), one.languages()))
         client = Akkoma(self.open)
         self.assertEqual(client.translate(CAT, None, "en"), ("fr", SAID))
@@ -550,7 +550,7 @@ class Replays(IntegrationTest):
         self.assertEqual(Weblate(self.open).translate(CAT, "fr", "en"), SAID)
         keyed(self, Weblate, lambda one: one.translate(CAT, "fr", "en"))
         client = WeblateDeepL(self.keyed, KEY)
-        self.assertEqual(client.languages(), {("FR", "EN")})
+        self.assertEqual(client.languages(), {("FR", "EN"), ("FR", "EN-GB"), ("FR", "EN-US")})
         texts = [f"Le chat de %s & {{n}} dort dans le jardin {i}." for i in range(20)]
         for text in client.translate(texts, "FR", "EN"):
             self.assertEqual((text.count("%s"), text.count("{n}"), text.count("amp;")), (1, 1, 0), text)
@@ -560,7 +560,7 @@ class Replays(IntegrationTest):
         self.assertIn("hound", client.translate([CAT], "FR", "EN", glossary_id=glossary)[0])
         with self.assertRaises(Refused) as failure:
             client.translate([CAT], "FR", "EN", formality="more")
-        self.assertEqual(failure.exception.args, ("Target language 'EN' doesn't support formality.",))
+        self.assertEqual(failure.exception.args, ("'formality' is not supported for given 'target_lang'.",))
         keyed(self, WeblateDeepL, lambda one: one.translate([CAT], "FR", "EN"))
         self.assertEqual(OmegaT(self.open).translate(CAT), SAID)
         text = OmegaT(self.open).translate("Le <g1>chien</g1> mange<t0/>.")
@@ -605,7 +605,7 @@ class Replays(IntegrationTest):
         self.assertEqual(client.translate_text(CAT), [(SAID, "FR", len(CAT), None)])
         self.assertEqual(client.translate_text([CAT, CAT], source_lang="FR", split_sentences="nonewlines", preserve_formatting=False,
                                                model_type="prefer_quality_optimized")[1], (SAID, "FR", len(CAT), "quality_optimized"))
-        self.assertEqual(client.languages(True), [("EN", "English", False)])
+        self.assertEqual(client.languages(True), [("EN-GB", "English (British)", False), ("EN-US", "English (American)", False)])
         self.assertEqual(client.languages(False), [("FR", "French", None)])
         count, limit, documents = client.usage()
         self.assertTrue(limit > count and documents is None)
