@@ -176,6 +176,7 @@ static enum dg_err start(struct dg_bulk_line *line, struct dg_failure *failure)
     struct dg_why why = DG_WHY_NONE;
     uint64_t retry_ms;
     line->work->ask.request.priority = DG_PRIORITY_BULK;
+    line->work->ask.request.client = dg_jobs_client(line->job->bulk->engine_jobs, true, dg_span_cstr(line->job->owner));
     line->work->ask.stream = false;
     enum dg_err err = dg_glossaries_apply(line->job->bulk->glossaries, line->work, line->job->owner, false, NULL, failure);
     if (err)

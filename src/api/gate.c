@@ -323,6 +323,8 @@ static void begin(struct dg_charge *charge, struct dg_span client, const struct 
         return;
     }
     charge->ask = dg_access_ask(charge->api->access, &charge->who, client, &charge->id);
+    if (wish->request)
+        wish->request->client = dg_jobs_client(&charge->api->jobs, charge->ask.kind == DG_QUOTA_KEY, charge->ask.id);
     charge->ask.requests = requests;
     charge->ask.characters = wish->characters;
     ask_quota(charge);

@@ -66,7 +66,7 @@ enum dg_refusal {
 struct dg_gate_wish {
     struct dg_span key;     /* of the body; "" when it has none. One in the headers goes before it */
     uint64_t characters;    /* code points of the texts */
-    struct dg_engine_request *request; /* gets the key's models and priority; NULL: nothing to translate */
+    struct dg_engine_request *request; /* gets the key's models and priority, and whose it is; NULL: nothing to translate */
     struct dg_arena *arena; /* as long as the request; for the names of the models */
     bool has_priority;      /* the client named one */
 };

@@ -250,6 +250,7 @@ enum dg_err dg_gen_start(struct dg_gen *gen, const struct dg_gen_listener *liste
     gen->ask.only = gen->gated.only;
     gen->ask.n_only = gen->gated.n_only;
     gen->ask.priority = gen->gated.priority;
+    gen->ask.client = gen->gated.client;
     gen->listener = listener;
     gen->owner = owner;
     enum dg_err err = dg_engine_generate(gen->engine, &gen->ask, listener->on_delta ? &events_shown : &events_whole, gen,

@@ -7,7 +7,9 @@
  * long ones; each that is done makes room for more.
  *
  * When the engine has no room, the job gets in line and its turn comes after a poll. One that is refused once more
- * goes to the end of the line, because what it lacks (memory for a long text, say) need not be what the next one lacks. */
+ * goes to the end of the line, because what it lacks (memory for a long text, say) need not be what the next one lacks.
+ * Where one of a client's jobs was refused, its others are not offered in that turn: the room that a client may
+ * have is no other's, and nobody waits for it behind him. */
 #include "api/job.h"
 #include "base/json_out.h"
 #include "base/mem.h"
@@ -17,7 +19,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WINDOW = 64, TURN_BYTES = 2048, TURN_TEXTS = 1, TURN_JOBS = 16 /* from the line */, AGAIN_MS = 20, JSON_MAX = 256 << 20 };
+enum {
+    WINDOW = 64,
+    TURN_BYTES = 2048,
+    TURN_TEXTS = 1,
+    TURN_JOBS = 16,    /* from the line, */
+    TURN_REFUSALS = 4, /* of which so many may be refused */
+    AGAIN_MS = 20,
+    JSON_MAX = 256 << 20
+};
 
 enum dg_err dg_job_new(struct dg_engine *engine, struct dg_jobs *jobs, size_t arena_max, struct dg_job **job)
 {
@@ -62,6 +72,13 @@ void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock)
     dg_list_init(&jobs->waiting);
     jobs->clock = clock;
     jobs->again_ns = 0;
+    jobs->client_key = dg_hash_key_random();
+}
+
+uint64_t dg_jobs_client(const struct dg_jobs *jobs, bool is_key, struct dg_span id)
+{
+    const uint64_t hash = dg_hash_bytes(&jobs->client_key, id);
+    return hash << 2 | (is_key ? 3 : 1); /* a key may be called like an address */
 }
 
 void dg_jobs_deinit(struct dg_jobs *jobs)
@@ -572,18 +589,39 @@ static void end_late(struct dg_jobs *jobs)
         go_on(DG_LIST_ITEM(at, struct dg_job, waits));
 }
 
+static bool has(const uint64_t *list, size_t n, uint64_t one)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == one)
+            return true;
+    return false;
+}
+
 void dg_jobs_turn(struct dg_jobs *jobs)
 {
     struct dg_list *at;
     end_late(jobs);
     if (dg_list_is_empty(&jobs->waiting) || dg_clock_now(jobs->clock) < jobs->again_ns)
         return;
-    for (int n = 0; n < TURN_JOBS && (at = dg_list_pop_first(&jobs->waiting)); n++) {
-        if (!go_on(DG_LIST_ITEM(at, struct dg_job, waits)))
+    uint64_t refused[TURN_REFUSALS];
+    size_t n_refused = 0;
+    struct dg_list passed; /* by */
+    dg_list_init(&passed);
+    for (int n = 0; n < TURN_JOBS && n_refused < TURN_REFUSALS && (at = dg_list_pop_first(&jobs->waiting));) {
+        const struct dg_job *job = DG_LIST_ITEM(at, struct dg_job, waits);
+        const uint64_t client = job->next.client;
+        if (has(refused, n_refused, client)) {
+            dg_list_link_last(&passed, at);
             continue;
-        jobs->again_ns = dg_clock_now(jobs->clock) + AGAIN_MS * DG_CLOCK_MS;
-        break;
+        }
+        n++;
+        if (go_on(DG_LIST_ITEM(at, struct dg_job, waits)))
+            refused[n_refused++] = client;
     }
+    dg_list_splice_last(&passed, &jobs->waiting);
+    dg_list_splice_last(&jobs->waiting, &passed);
+    if (n_refused > 0)
+        jobs->again_ns = dg_clock_now(jobs->clock) + AGAIN_MS * DG_CLOCK_MS;
 }
 
 enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *listener, void *owner,

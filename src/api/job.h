@@ -21,6 +21,7 @@
 
 #include "api/ask.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/json_out.h"
 #include "base/list.h"
 
@@ -31,6 +32,7 @@ struct dg_jobs {
     struct dg_list all;     /* that the engine has not let go of */
     struct dg_list waiting; /* for room in the engine, in the order in which they were refused it */
     const struct dg_clock *clock; /* borrowed */
+    struct dg_hash_key client_key; /* random; of dg_jobs_client */
     uint64_t again_ns;      /* when the line is looked at again: to offer a long text takes time, and many turns come while all is full */
 };
 
@@ -89,6 +91,9 @@ struct dg_job {
 };
 
 void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock);
+
+/* The number by which the engine knows a client (`client` of its requests), which a key or an address stands for: never 0. */
+uint64_t dg_jobs_client(const struct dg_jobs *jobs, bool is_key, struct dg_span id);
 
 /* Offers what waits for room once more, and ends jobs whose time is over. */
 void dg_jobs_turn(struct dg_jobs *jobs);

@@ -340,6 +340,7 @@ static enum dg_err start(struct read_work *work, struct dg_failure *failure)
     work->ask.only = work->gated.only;
     work->ask.n_only = work->gated.n_only;
     work->ask.priority = work->gated.priority;
+    work->ask.client = work->gated.client;
     dg_json_out_init(&work->out, &work->json);
     dg_json_out_open(&work->out, '{');
     dg_json_out_put_open(&work->out, "results", '[');

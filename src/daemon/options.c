@@ -131,7 +131,8 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT(T, slots), "slots", .min = 1, .max = 1024, .def = "32",
      .help = "sentences of one model under way in each worker"},
     {DG_OPT_INT(T, max_sentences), "max-sentences", .min = 1, .max = 10000000, .def = "10000",
-     .help = "sentences waiting and under way; past that clients are told to come back later"},
+     .help = "sentences waiting and under way; past that clients are told to come back later, and one client as soon as it has "
+             "as many waiting as are still free"},
     {DG_OPT_INT(T, source_max), "source-max", .min = 8, .max = 4096, .def = "256", .unit = "TOKENS",
      .help = "longest sentence given to a model; longer ones are cut and rejoined"},
     {DG_OPT_INT(T, target_max), "target-max", .min = 8, .max = 4096, .def = "512", .unit = "TOKENS",

@@ -171,6 +171,7 @@ struct dg_engine_request {
     enum dg_formality formality;
     struct dg_search_opts search;   /* what it points to lives until on_done */
     enum dg_priority priority;
+    uint64_t client;                /* who asks: clients share the work (sched/ticket.h); 0: nobody in particular */
     uint64_t timeout_ms;            /* 0: none */
     bool keep_lines_whole;          /* every line is one sentence */
     bool join_lines;                /* hard-wrapped lines of a paragraph are one text */

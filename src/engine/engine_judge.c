@@ -13,7 +13,8 @@ static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *re
     struct dg_judgement *judgement = request->judgement;
     const uint64_t now = dg_clock_now(engine->tools.clock);
     struct dg_judgement_how how = {.engine = engine, .estimator = dg_engine_find_estimator(engine, request->name),
-                                   .priority = request->asked.priority};
+                                   .priority = request->asked.priority,
+                                   .client = request->asked.client};
     if (judgement->n == 0)
         return dg_judgement_ask(judgement, &how, &request->why);
     if (!how.estimator)

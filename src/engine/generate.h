@@ -27,6 +27,7 @@ struct dg_generate {
     struct dg_search_opts search; /* max_len: tokens of the answer; max_ratio is not heeded. What it points to lives
                                    * until on_done */
     enum dg_priority priority;
+    uint64_t client; /* as of struct dg_engine_request */
     uint64_t timeout_ms;   /* 0: none */
     bool reads_special;    /* the strings of special tokens in the prompt are these tokens */
     const struct dg_span *stops; /* [n_stops] copied; the answer ends before the first of these */

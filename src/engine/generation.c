@@ -65,7 +65,7 @@ enum dg_err dg_generation_new(struct dg_generation **out, const struct dg_genera
     g->asked.search.max_ratio = 0;
     g->began_ns = now_ns;
     g->deadline_ns = ask->timeout_ms ? now_ns + ask->timeout_ms * DG_CLOCK_MS : 0;
-    dg_flow_init(&g->flow, ask->priority);
+    dg_flow_init(&g->flow, ask->priority, ask->client);
     enum dg_err err = g->asked.prompt.ptr ? copy_stops(g, ask, why) : DG_ERR_NOMEM;
     if (err) {
         dg_generation_free(g);

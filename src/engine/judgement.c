@@ -119,6 +119,7 @@ enum dg_err dg_judgement_ask(struct dg_judgement *judgement, const struct dg_jud
                                            .items = items,
                                            .n_items = judgement->n,
                                            .priority = how->priority,
+                                           .client = how->client,
                                            .timeout_ms = how->timeout_ms,
                                            .waits = true};
         err = dg_engine_read(how->engine, &ask, &events, judgement, why, NULL, &judgement->id);

@@ -52,6 +52,7 @@ struct dg_judgement_how {
     struct dg_engine *engine;
     const struct dg_loaded *estimator;
     enum dg_priority priority;
+    uint64_t client;
     uint64_t timeout_ms; /* 0: none */
 };
 

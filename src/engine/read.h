@@ -48,6 +48,7 @@ struct dg_engine_read {
     bool first;         /* EMBED: the first token's state; otherwise the mean of all */
     bool as_it_is;      /* EMBED: not divided by its length */
     enum dg_priority priority;
+    uint64_t client; /* as of struct dg_engine_request */
     uint64_t timeout_ms; /* 0: none */
     bool waits;          /* for room, where it would be refused with DG_ERR_BUSY: the work that it is part of has been done */
     const char *const *only; /* [n_only] as of a translation */

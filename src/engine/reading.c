@@ -190,7 +190,7 @@ static enum dg_err new_reading(struct dg_readings *all, const struct dg_engine_r
     dg_arena_init(&r->arena, (size_t)ANSWER_BYTES_MAX + dg_readings_bytes(ask) + ARENA_SPARE);
     dg_list_init(&r->link);
     dg_list_init(&r->windows);
-    dg_flow_init(&r->flow, ask->priority);
+    dg_flow_init(&r->flow, ask->priority, ask->client);
     r->all = all;
     r->asked = *ask;
     r->asked.items = NULL;

@@ -149,7 +149,7 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
     request->asked = *asked;
     request->asked.keep_case |= asked->prefix.len > 0 || asked->n_must > 0; /* it says its case */
     for (size_t i = 0; i < DG_WAY_LEGS_MAX; i++)
-        dg_flow_init(&request->flows[i], asked->priority);
+        dg_flow_init(&request->flows[i], asked->priority, asked->client);
     dg_buf_init(&request->result, RESULT_MAX);
     request->began_ns = dg_clock_now(tools->clock);
     if (asked->timeout_ms)

@@ -686,13 +686,15 @@ static enum dg_err submit(struct dg_sentence *sentence, struct dg_request_tools 
                : err;
 }
 
-/* True when waiting for a ticket of somebody else costs nothing: it is as urgent as ours, and no time
- * limit of either can end it early. */
+/* True when waiting for a ticket of somebody else costs nothing: it is as urgent as ours, no time limit of either
+ * can end it early, and it does not stand in another client's line. */
 static bool can_join(const struct dg_request *request, const struct dg_flight *flight)
 {
-    return request->deadline_ns == 0 && flight->ticket->deadline_ns == 0 && flight->leader &&
-           flight->leader->request->asked.priority <= request->asked.priority &&
-           flight->leader->request->err == DG_OK;
+    if (request->deadline_ns || flight->ticket->deadline_ns || !flight->leader)
+        return false;
+    const struct dg_request *leader = flight->leader->request;
+    return leader->asked.priority <= request->asked.priority && leader->err == DG_OK &&
+           (leader->asked.client == request->asked.client || dg_ticket_shown(flight->ticket) > 0);
 }
 
 /* Markup is placed by what the words of the answer come from. */

@@ -30,6 +30,8 @@ enum {
     ENCODE_BUSY = 256,      /* source tokens encoded in a turn beside live rows */
     RETRY_LEAST_MS = 100,
     RETRY_MOST_MS = 60000,
+    PLACE_WORK = 512, /* what a ticket costs for which max_tickets is meant: 100 tokens with a beam of 4 */
+    CLIENTS_MAX = 1 << 20,
 };
 
 static const uint64_t STALL_NS = 10 * DG_CLOCK_S, QUARTER_MS = DG_CLOCK_MS / 4;
@@ -58,6 +60,13 @@ struct worker {
     uint32_t handles[DG_DECODER_ADD_MAX];
 };
 
+/* What a client has waiting, of all models. */
+struct account {
+    uint64_t client;
+    size_t n_tickets, n_tokens; /* of the source */
+    uint64_t work;
+};
+
 struct dg_sched_model {
     struct dg_sched *sched;
     const struct dg_net *net;
@@ -83,6 +92,8 @@ struct dg_sched {
     size_t n_asleep;              /* workers; guarded */
     struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
     size_t n_models;
+    struct dg_map accounts; /* of owned struct account, by client: of those who have tickets waiting; guarded */
+    uint64_t work_waiting;  /* of all; guarded */
     struct dg_mpsc *news;
     atomic_size_t n_untold; /* tickets that have ended, which the consumer has not read: they keep their places */
     struct dg_sched_stats stats;
@@ -190,6 +201,51 @@ static void settle_counts(struct lane *lane)
     memset(&lane->counts, 0, sizeof lane->counts);
 }
 
+static struct dg_span key_of(const uint64_t *client)
+{
+    return dg_span_make((const char *)client, sizeof *client);
+}
+
+/* The account of a client, which it gets if it has none; NULL: no memory. The lock is held. */
+static struct account *account_of(struct dg_sched *sched, uint64_t client)
+{
+    struct account *account = dg_map_get_ptr(&sched->accounts, key_of(&client));
+    if (account || !(account = dg_try_calloc(1, sizeof *account)))
+        return account;
+    account->client = client;
+    if (dg_map_put_ptr(&sched->accounts, key_of(&account->client), account) == DG_OK)
+        return account;
+    dg_free(account);
+    return NULL;
+}
+
+static void close_if_empty(struct dg_sched *sched, struct account *account)
+{
+    if (account->n_tickets > 0)
+        return;
+    dg_map_remove(&sched->accounts, key_of(&account->client), NULL);
+    dg_free(account);
+}
+
+/* A ticket begins to wait, or waits no more. The lock is held. */
+static void book(struct dg_sched *sched, struct account *account, const struct dg_ticket *ticket)
+{
+    account->n_tickets++;
+    account->n_tokens += ticket->n_src;
+    account->work += ticket->work;
+    sched->work_waiting += ticket->work;
+}
+
+static void unbook(struct dg_sched *sched, const struct dg_ticket *ticket)
+{
+    struct account *account = dg_map_get_ptr(&sched->accounts, key_of(&ticket->flow->client));
+    account->n_tickets--;
+    account->n_tokens -= ticket->n_src;
+    account->work -= ticket->work;
+    sched->work_waiting -= ticket->work;
+    close_if_empty(sched, account);
+}
+
 /* Moves what counts a ticket among those that wait and those that run; the lock is held. */
 static void count_moves(const struct dg_ticket *ticket, int waiting, int running)
 {
@@ -272,6 +328,7 @@ static void end_running(struct lane *lane, struct dg_ticket *ticket)
 /* Ends a waiting ticket; the lock is held. */
 static void end_waiting(struct dg_sched *sched, struct dg_ticket *ticket, enum dg_err err)
 {
+    unbook(sched, ticket);
     dg_queue_remove(&ticket->model->queue, ticket);
     ticket->state = DG_TICKET_ENDED;
     atomic_fetch_add(&sched->n_untold, 1);
@@ -394,6 +451,7 @@ static size_t take(struct lane *lane)
         if ((is_busy && n > 0 && n_tokens + ticket->n_src > sched->opts.encode_busy) ||
             dg_decoder_n_fitting(lane->decoder, worker->jobs, n + 1) <= n)
             break;
+        unbook(sched, ticket);
         dg_queue_serve(queue, ticket);
         ticket->state = DG_TICKET_RUNNING;
         ticket->worker = lane;
@@ -636,6 +694,7 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_why *why,
     init_locks(sched);
     atomic_init(&sched->n_calls, 0);
     dg_crew_init(&sched->crew, opts->n_helpers);
+    dg_map_init(&sched->accounts, CLIENTS_MAX);
     sched->workers = dg_try_calloc(opts->n_workers, sizeof *sched->workers);
     enum dg_err err = sched->workers ? DG_OK : DG_ERR_NOMEM;
     if (!err)
@@ -670,6 +729,7 @@ static void free_model(struct dg_sched_model *model)
     for (size_t w = 0; model->lanes && w < model->sched->opts.n_workers; w++)
         dg_decoder_free(model->lanes[w].decoder);
     dg_free(model->lanes);
+    dg_queue_deinit(&model->queue);
     dg_free(model);
 }
 
@@ -686,6 +746,11 @@ void dg_sched_free(struct dg_sched *sched)
         pthread_join(sched->workers[w].thread, NULL);
     for (size_t i = 0; i < sched->n_models; i++)
         free_model(sched->models[i]);
+    struct dg_span key;
+    uint64_t account;
+    for (size_t at = 0; dg_map_next(&sched->accounts, &at, &key, &account);)
+        dg_free((void *)(uintptr_t)account);
+    dg_map_deinit(&sched->accounts);
     dg_mpsc_free(sched->news);
     dg_free(sched->workers);
     pthread_mutex_destroy(&sched->lock);
@@ -788,19 +853,51 @@ static size_t room_of(const struct dg_sched *sched, enum dg_priority priority)
     return priority == DG_PRIORITY_BULK ? all - all / 4 : all;
 }
 
+static uint64_t left(uint64_t all, uint64_t used)
+{
+    return all > used ? all - used : 0;
+}
+
+/* Whether the flow's client may have one more waiting: as much as is free. Its first is always welcome. */
+static bool has_share(const struct dg_sched *sched, const struct dg_flow *flow, const struct dg_ticket *ticket,
+                      const struct account *account, size_t n_free)
+{
+    const struct dg_sched_opts *opts = &sched->opts;
+    if (flow->client == 0 || account->n_tickets == 0)
+        return true;
+    if (opts->max_tokens && account->n_tokens + ticket->n_src > left(opts->max_tokens, sched->stats.n_tokens_waiting))
+        return false;
+    return account->n_tickets < n_free &&
+           account->work + dg_ticket_work(ticket) <= left((uint64_t)opts->max_tickets * PLACE_WORK, sched->work_waiting);
+}
+
+/* Whether there is room for the ticket; the lock is held. */
+static enum dg_err check_room(const struct dg_sched *sched, const struct dg_flow *flow, const struct dg_ticket *ticket,
+                              const struct account *account)
+{
+    const struct dg_sched_stats *stats = &sched->stats;
+    const size_t n = stats->n_waiting + stats->n_running + atomic_load(&sched->n_untold);
+    const size_t room = room_of(sched, flow->priority);
+    if (sched->is_stopping)
+        return DG_ERR_CLOSED;
+    if (n >= room || (sched->opts.max_tokens && stats->n_waiting &&
+                      stats->n_tokens_waiting + ticket->n_src > sched->opts.max_tokens))
+        return DG_ERR_BUSY;
+    return has_share(sched, flow, ticket, account, room - n) ? DG_OK : DG_ERR_BUSY;
+}
+
 enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct dg_ticket *ticket,
                             uint64_t *retry_ms)
 {
-    enum dg_err err = DG_OK;
     pthread_mutex_lock(&sched->lock);
     struct dg_sched_stats *stats = &sched->stats;
-    if (sched->is_stopping)
-        err = DG_ERR_CLOSED;
-    else if (stats->n_waiting + stats->n_running + atomic_load(&sched->n_untold) >= room_of(sched, flow->priority) ||
-             (sched->opts.max_tokens && stats->n_waiting &&
-              stats->n_tokens_waiting + ticket->n_src > sched->opts.max_tokens))
-        err = DG_ERR_BUSY;
+    struct account *account = account_of(sched, flow->client);
+    enum dg_err err = account ? check_room(sched, flow, ticket, account) : DG_ERR_NOMEM;
+    if (!err)
+        err = dg_queue_push(&ticket->model->queue, flow, ticket);
     if (err) {
+        if (account)
+            close_if_empty(sched, account);
         stats->n_refused++;
         if (ticket->model->counts)
             ticket->model->counts->n_refused++;
@@ -809,7 +906,7 @@ enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct
     } else {
         ticket->state = DG_TICKET_QUEUED;
         ticket->queued_ns = now_ns(sched);
-        dg_queue_push(&ticket->model->queue, flow, ticket);
+        book(sched, account, ticket);
         stats->n_accepted++;
         if (ticket->model->counts)
             ticket->model->counts->n_accepted++;

@@ -10,7 +10,7 @@
  *     err = dg_sched_attach(sched, net, &limits, &why, &model);      a decoder for every worker
  *
  *     ticket = dg_ticket_new(model, ids, n_ids, &opts, cap);
- *     err = dg_sched_submit(sched, &flow, ticket, &retry_ms);        DG_ERR_BUSY: full, try again later
+ *     err = dg_sched_submit(sched, &flow, ticket, &retry_ms);        DG_ERR_BUSY: full, or the client's share is; try again later
  *     ...
  *     on wake-up, on the one consuming thread:
  *         dg_sched_listen(sched);
@@ -18,6 +18,10 @@
  *             n = dg_ticket_shown(ticket);                            tokens up to here are final
  *             if (is_over) ... answers ... dg_ticket_free(ticket);
  *         }
+ *
+ * Clients (the flows say whose they are) share work and room. What a client has waiting is at most as much as is still
+ * free, in tickets and in work: alone it has half of the room, two have a third each, and there is always a
+ * part left for one more. Slots of the workers are nobody's: one client alone may have all.
  *
  * A worker that can take work takes it at once, in the order of queue.h, as one encoder batch; every step
  * then decodes its live rows together, in turn when they are many (step_rows of decoder.h); finished rows leave and

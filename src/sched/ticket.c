@@ -28,6 +28,20 @@ struct dg_ticket *dg_ticket_new(struct dg_sched_model *model, const int32_t *src
     return ticket;
 }
 
+/* A translation is about as long as its source, unless more is demanded; whoever has a language model go on gets what
+ * was asked for. */
+uint64_t dg_ticket_work(const struct dg_ticket *ticket)
+{
+    const struct dg_search_opts *opts = &ticket->opts;
+    size_t target = ticket->kind == DG_TICKET_GENERATION ? ticket->shown_cap : ticket->n_src;
+    if (opts->min_len > 0 && target < (size_t)opts->min_len)
+        target = (size_t)opts->min_len;
+    if (target > ticket->shown_cap)
+        target = ticket->shown_cap;
+    const int width = opts->sample ? opts->n_best : opts->beam;
+    return 1 + ticket->n_src + (uint64_t)target * (uint64_t)(width > 1 ? width : 1);
+}
+
 void dg_ticket_free(struct dg_ticket *ticket)
 {
     if (!ticket)

@@ -40,16 +40,20 @@ enum dg_ticket_kind { DG_TICKET_SENTENCE, DG_TICKET_GENERATION, DG_TICKET_READIN
 
 enum dg_ticket_state { DG_TICKET_NEW, DG_TICKET_QUEUED, DG_TICKET_RUNNING, DG_TICKET_ENDED };
 
+struct dg_line;
+
 /* The tickets of one request that wait. Embedded in the request; nothing to free. */
 struct dg_flow {
     enum dg_priority priority;
+    uint64_t client;          /* who sent it: clients share the work and the room; 0: this process itself, which may have
+                               * all the room */
     struct dg_list tickets;   /* waiting, in order; guarded by the scheduler */
-    struct dg_list link;      /* in the ring of its priority while tickets wait */
-    const void *owner;        /* scheduler's: the queue it stands in */
+    struct dg_list link;      /* in the ring of its line while tickets wait */
+    struct dg_line *line;     /* the queue's, while tickets wait */
 };
 
 /* `flow` must outlive its tickets' waiting. */
-void dg_flow_init(struct dg_flow *flow, enum dg_priority priority);
+void dg_flow_init(struct dg_flow *flow, enum dg_priority priority, uint64_t client);
 
 /* One answer; arrays are owned by the ticket. */
 struct dg_ticket_answer {
@@ -90,6 +94,7 @@ struct dg_ticket {
     /* The scheduler's */
     enum dg_ticket_state state;   /* guarded by its lock */
     struct dg_flow *flow;
+    uint64_t work;                /* as the queue counts it */
     struct dg_list link;          /* in its flow while QUEUED, in its worker's list while RUNNING */
     uint32_t handle;              /* decoder's, while RUNNING */
     void *worker;                 /* while RUNNING */
@@ -103,6 +108,9 @@ struct dg_ticket {
 struct dg_ticket *dg_ticket_new(struct dg_sched_model *model, const int32_t *src, size_t n_src,
                                 const struct dg_search_opts *opts, size_t target_cap);
 void dg_ticket_free(struct dg_ticket *ticket); /* NULL is fine */
+
+/* What it will cost, about: tokens that go through the network, once for each hypothesis. At least 1. */
+uint64_t dg_ticket_work(const struct dg_ticket *ticket);
 
 /* How many tokens of the answer are final; their ids and log-probabilities up to there may be read. */
 static inline size_t dg_ticket_shown(const struct dg_ticket *ticket)

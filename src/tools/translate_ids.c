@@ -233,7 +233,7 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
     struct dg_model *model = NULL;
     struct dg_net *net = NULL;
     struct dg_lex *lex = NULL;
-    dg_flow_init(&work.flow, DG_PRIORITY_NORMAL);
+    dg_flow_init(&work.flow, DG_PRIORITY_NORMAL, 0);
     line_pipe_init(&pipe);
     dg_progress_start(&progress, "translating", "lines", 0, &clock);
     enum dg_err err = read_demands(&demands, flags, &work.search, why);

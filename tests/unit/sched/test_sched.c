@@ -77,7 +77,7 @@ static uint64_t draw(uint64_t below)
 static void fill(struct item *item)
 {
     *item = (struct item){.n_src = 1 + draw(30)};
-    dg_flow_init(&item->flow, (enum dg_priority)draw(DG_N_PRIORITIES));
+    dg_flow_init(&item->flow, (enum dg_priority)draw(DG_N_PRIORITIES), 0);
     for (size_t i = 0; i < item->n_src; i++)
         item->src[i] = (int32_t)draw(V_LEAST);
     item->opts = (struct dg_search_opts)DG_SEARCH_OPTS_DEFAULT;
@@ -147,6 +147,7 @@ static struct outcome simulate(struct item *items, size_t n, uint64_t seed)
         for (size_t burst = i < n ? draw(4) : 0; burst > 0 && i < n; burst--, i++) {
             struct item *item = &items[i];
             fill(item);
+            item->flow.client = draw(4);
             make_ticket(item, at);
             if (draw(10) == 0)
                 item->ticket->deadline_ns = dg_clock_now(&clock) + draw(40) * TURN_NS;
@@ -286,6 +287,64 @@ START_TEST(bulk_leaves_a_quarter_of_the_queue_to_others)
     while (dg_sched_turn(sched, 0))
         n_ended += collect(sched);
     ck_assert_uint_eq(n_ended + collect(sched), N);
+    dg_sched_free(sched);
+    tear_down();
+}
+END_TEST
+
+/* Submits for a client until it is refused; how many were taken. */
+static size_t flood(struct dg_sched *sched, struct dg_sched_model *at, struct item *items, size_t n, uint64_t client, int beam)
+{
+    for (size_t i = 0; i < n; i++) {
+        fill(&items[i]);
+        items[i].flow.priority = DG_PRIORITY_INTERACTIVE;
+        items[i].flow.client = client;
+        items[i].opts.beam = beam;
+        items[i].opts.min_len = items[i].opts.max_len = beam > 3 ? 60 : 10;
+        make_ticket(&items[i], at);
+        enum dg_err err = dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL);
+        if (!err)
+            continue;
+        ck_assert_int_eq(err, DG_ERR_BUSY);
+        dg_ticket_free(items[i].ticket);
+        return i;
+    }
+    return n;
+}
+
+START_TEST(whatever_a_client_sends_there_is_room_for_others)
+{
+    enum { N = 60 };
+    static struct item items[8][N];
+    set_up();
+    struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = N, .manual = true};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    struct dg_sched_stats stats;
+    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    size_t n_taken[8], n_all = 0, n_ended = 0;
+    for (size_t c = 0; c < 4; c++) {
+        n_taken[c] = flood(sched, at, items[c], N, c + 1, 1);
+        n_all += n_taken[c];
+        ck_assert_uint_ge(n_taken[c], 1);
+        dg_sched_read_stats(sched, &stats);
+        ck_assert_uint_lt(stats.n_waiting + stats.n_running, stats.n_max);
+    }
+    ck_assert_uint_eq(n_taken[0], N / 2);
+    ck_assert_uint_eq(n_taken[1], N / 4);
+    while (dg_sched_turn(sched, 0))
+        n_ended += collect(sched);
+    ck_assert_uint_eq(n_ended + collect(sched), n_all);
+    /* What is dear counts for more: another finds room for many. */
+    n_taken[4] = flood(sched, at, items[4], N, 1, 16);
+    n_taken[5] = flood(sched, at, items[5], N, 2, 1);
+    n_all = n_taken[4] + n_taken[5];
+    ck_assert_uint_lt(n_taken[4], N / 2);
+    ck_assert_uint_gt(n_taken[5], (N - n_taken[4]) / 2 - 2);
+    for (n_ended = 0; dg_sched_turn(sched, 0);)
+        n_ended += collect(sched);
+    ck_assert_uint_eq(n_ended + collect(sched), n_all);
     dg_sched_free(sched);
     tear_down();
 }
@@ -565,7 +624,7 @@ END_TEST
 
 DG_UNIT_SLOW(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
              a_sentence_beside_a_bulk_load_waits_a_few_turns_only,
-             bulk_leaves_a_quarter_of_the_queue_to_others,
+             bulk_leaves_a_quarter_of_the_queue_to_others, whatever_a_client_sends_there_is_room_for_others,
              no_end_is_lost_when_the_consumer_sleeps, a_short_row_leaves_a_long_one_behind,
              threads_give_the_same_answers_as_turns,
              the_others_go_on_when_a_worker_dies_hangs_or_is_slow, stopping_in_the_middle_leaves_nothing_behind,
