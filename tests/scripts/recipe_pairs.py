@@ -15,6 +15,7 @@ sys.path[:0] = [os.path.join(RECIPE, "grammar"), RECIPE]
 sys.dont_write_bytecode = True
 numerals = importlib.import_module("numerals")
 frames = importlib.import_module("frames")
+collect = importlib.import_module("collect")
 # Slots that say the same of one thing, each side in its form.
 ONE_THING = {"ofking": "king", "ofmonth": "month", "ofothercity": "othercity", "ofcity": "city",
              "national": "country", "thelanguage": "language",
@@ -177,6 +178,17 @@ class Grammar(unittest.TestCase):
                 out.writelines("\t".join(pair) + "\n" for pair in pairs)
             self.assertTrue(pairs)
             self.assertEqual(run("apart.py", away, "--", learned).returncode, 0)
+
+
+class Written(unittest.TestCase):
+    def test_every_line_is_a_pair_of_the_right_form(self):
+        folder = os.path.join(RECIPE, "written")
+        names = [name for name in sorted(os.listdir(folder)) if name.endswith(".gz")]
+        self.assertEqual(len(names), 7)
+        for name in names:
+            for line in collect.lines(os.path.join(folder, name)):
+                self.assertRegex(line, r"^[^\t]*\w[^\t]*\t[^\t]*\w[^\t]*$", name)
+                self.assertNotRegex(line, r"[’“”]|  |^ | $| \t|\t |\t.* [?!;]|^[^\t]*[^\s?!.\t][?!;](\s|$)", name)
 
 
 class Apart(unittest.TestCase):
