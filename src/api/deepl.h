@@ -7,6 +7,7 @@
 #define DG_API_DEEPL_H
 
 #include "api/call.h"
+#include "api/glossaries.h"
 #include "api/relay.h"
 
 extern const struct dg_dialect dg_deepl_dialect;
@@ -42,5 +43,39 @@ void dg_deepl_glossary(struct dg_call *call);
 void dg_deepl_glossary_remove(struct dg_call *call);
 void dg_deepl_glossary_entries(struct dg_call *call);
 void dg_deepl_glossary_pairs(struct dg_call *call);
+
+void dg_deepl_v3_glossaries_add(struct dg_call *call);
+void dg_deepl_v3_glossaries(struct dg_call *call);
+void dg_deepl_v3_glossary(struct dg_call *call);
+void dg_deepl_v3_glossary_patch(struct dg_call *call);
+void dg_deepl_v3_glossary_remove(struct dg_call *call);
+void dg_deepl_v3_glossary_entries(struct dg_call *call);
+void dg_deepl_v3_dictionary_put(struct dg_call *call);
+void dg_deepl_v3_dictionary_remove(struct dg_call *call);
+
+/* ---- What both versions of glossaries share ------------------------------------------------------- */
+
+enum { DG_DEEPL_COLUMNS = 2 /* of a table of entries */ };
+
+/* Their errors of glossaries have a second sentence; NULL: none. */
+void dg_deepl_glossary_fail(struct dg_call *call, int status, const char *message, const char *detail);
+void dg_deepl_glossary_failed(struct dg_call *call, const struct dg_glossaries_change *change); /* of a change that failed */
+
+/* Lower case, as they print codes of glossaries. */
+void dg_deepl_put_glossary_code(struct dg_json_out *out, const char *key, const char *code);
+
+/* Of the fields, those of a part behind a prefix ("dictionaries[0]."): what is wrong with them, or NULL. */
+const char *dg_deepl_read_name(const struct dg_relay *relay, struct dg_span *name);
+const char *dg_deepl_read_part(const struct dg_relay *relay, const char *prefix, struct dg_glossaries_part *part,
+                               struct dg_span *entries);
+
+/* A change's read: its parts over its base. */
+enum dg_err dg_deepl_read_parts(struct dg_glossaries_change *change) DG_MUST_CHECK;
+
+/* What follows when a relay whose key may be in its fields has passed the gate. It owns the relay. */
+struct dg_deepl_step {
+    void (*go_on)(struct dg_call *call, struct dg_relay *relay);
+};
+void dg_deepl_pass(struct dg_call *call, struct dg_relay *relay, const struct dg_deepl_step *next);
 
 #endif

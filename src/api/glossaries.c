@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 64 << 20, VALUES_MAX = 2000000, PATH_MAX_BYTES = 4096 + 64 };
+enum { FILE_MAX = 64 << 20, VALUES_MAX = 2000000, PATH_MAX_BYTES = 4096 + 64, WAITING_MAX = 64 };
 
 /* ---- Entries ------------------------------------------------------------------------------------ */
 
@@ -50,10 +50,14 @@ void dg_glossaries_init(struct dg_glossaries *store)
 {
     *store = (struct dg_glossaries){.opts = {.dir = "", .n_max = 1000, .bytes_max = FILE_MAX, .whose = DG_GLOSSARIES_ALL}};
     dg_list_init(&store->all);
+    dg_list_init(&store->running);
+    dg_list_init(&store->waiting);
 }
 
 void dg_glossaries_deinit(struct dg_glossaries *store)
 {
+    while (!dg_list_is_empty(&store->waiting))
+        dg_glossaries_change_free(DG_LIST_ITEM(dg_list_pop_first(&store->waiting), struct dg_glossaries_change, link));
     while (!dg_list_is_empty(&store->all)) {
         struct dg_glossaries_entry *entry = DG_LIST_ITEM(store->all.next, struct dg_glossaries_entry, link);
         unlink_entry(store, entry);
@@ -281,6 +285,7 @@ struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call, cons
     change->entry = entry;
     change->is_new = !replaced;
     change->may_share = dg_glossaries_is_admin(call);
+    dg_list_init(&change->link);
     dg_list_init(&entry->link);
     if (replaced) {
         *entry = *replaced;
@@ -301,6 +306,8 @@ struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call, cons
 void dg_glossaries_change_free(struct dg_glossaries_change *change)
 {
     free_entry(change->entry);
+    dg_glossary_unref(change->base);
+    dg_free(change->parts);
     dg_buf_deinit(&change->text);
     dg_free(change);
 }
@@ -326,7 +333,7 @@ static void run(struct dg_task *task)
     dg_buf_init(&file, FILE_MAX);
     change->err = change->read(change);
     change->is_bad = change->err && change->err != DG_ERR_NOMEM;
-    if (!change->err && dg_glossary_n_terms(change->entry->glossary) == 0) {
+    if (!change->err && !change->may_be_empty && dg_glossary_n_terms(change->entry->glossary) == 0) {
         change->err = dg_why_set(&change->why, DG_ERR_INVALID, "there are no terms, expected one or more");
         change->is_bad = true;
     }
@@ -341,11 +348,35 @@ static void run(struct dg_task *task)
     dg_buf_deinit(&file);
 }
 
-static void done(struct dg_task *task)
+static void remove_file(const struct dg_glossaries *store, const char *id)
 {
-    struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
+    char path[PATH_MAX_BYTES + 256];
+    path_of(store, id, path);
+    if (*store->dir)
+        unlink(path);
+}
+
+/* The first change of the glossary in a list; NULL: none. */
+static struct dg_glossaries_change *find_change(const struct dg_list *list, const char *id)
+{
+    for (struct dg_list *at = list->next; at != list; at = at->next) {
+        struct dg_glossaries_change *change = DG_LIST_ITEM(at, struct dg_glossaries_change, link);
+        if (strcmp(change->entry->id, id) == 0)
+            return change;
+    }
+    return NULL;
+}
+
+static void start(struct dg_glossaries_change *change);
+
+/* The change takes its place, or is told why not; then the next one of the same glossary has its turn. */
+static void end(struct dg_glossaries_change *change)
+{
     struct dg_glossaries *store = &change->api->glossaries;
     struct dg_glossaries_entry *old = find(store, dg_span_cstr(change->entry->id));
+    char id[DG_GLOSSARIES_ID + 1];
+    memcpy(id, change->entry->id, sizeof id);
+    dg_list_unlink(&change->link);
     store->n_changes--;
     store->reserved -= change->reserved;
     if (change->call)
@@ -357,10 +388,7 @@ static void done(struct dg_task *task)
             free_entry(old);
         }
     } else if (!change->err) { /* deleted meanwhile, maybe at once and before this change wrote its file: that goes, too */
-        char path[PATH_MAX_BYTES + 256];
-        path_of(store, change->entry->id, path);
-        if (*store->dir)
-            unlink(path);
+        remove_file(store, id);
         change->err = dg_why_set(&change->why, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
     }
     if (change->err)
@@ -371,6 +399,17 @@ static void done(struct dg_task *task)
     if (!change->err)
         change->entry = NULL; /* the store's */
     dg_glossaries_change_free(change);
+    struct dg_glossaries_change *next = find_change(&store->waiting, id);
+    if (!next || find_change(&store->running, id))
+        return;
+    dg_list_unlink(&next->link);
+    store->n_waiting--;
+    start(next);
+}
+
+static void done(struct dg_task *task)
+{
+    end((struct dg_glossaries_change *)task);
 }
 
 static void on_gone(void *work)
@@ -379,28 +418,59 @@ static void on_gone(void *work)
     change->call = NULL; /* what was handed over is carried out */
 }
 
-void dg_glossaries_change(struct dg_glossaries_change *change)
+/* What it replaces or amends is what is there now. */
+static enum dg_err prepare(struct dg_glossaries_change *change)
 {
     struct dg_glossaries *store = &change->api->glossaries;
     const struct dg_glossaries_entry *replaced = find(store, dg_span_cstr(change->entry->id));
-    enum dg_err err = DG_OK;
     change->freed = replaced ? dg_glossary_bytes(replaced->glossary) : 0;
+    if (change->amends && !replaced)
+        return dg_why_set(&change->why, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
+    if (change->amends) {
+        change->base = dg_glossary_ref(replaced->glossary);
+        change->entry->is_shared = replaced->is_shared;
+        if (!change->renames)
+            memcpy(change->entry->name, replaced->name, sizeof replaced->name);
+    }
+    if (change->is_new && store->n + store->n_changes > store->opts.n_max)
+        return dg_why_set(&change->why, DG_ERR_LIMIT, "there are %zu glossaries already, which is the most; delete one first",
+                          store->n);
+    if (store->bytes + change->text.len > store->opts.bytes_max + change->freed)
+        return dg_why_set(&change->why, DG_ERR_LIMIT, "there is no room for more glossaries; delete one first");
+    return DG_OK;
+}
+
+static void start(struct dg_glossaries_change *change)
+{
+    dg_list_link_last(&change->api->glossaries.running, &change->link);
+    enum dg_err err = prepare(change);
+    if (!err && change->api->threads) {
+        err = dg_offload_submit(change->api->threads, &change->task, run, done);
+        if (!err)
+            return;
+    } else if (!err) {
+        run(&change->task);
+    }
+    change->is_bad = change->is_bad || (err && change->why.text[0]);
+    change->err = change->err ? change->err : err;
+    end(change);
+}
+
+void dg_glossaries_change(struct dg_glossaries_change *change)
+{
+    struct dg_glossaries *store = &change->api->glossaries;
     store->n_changes++;
     change->call->work = change;
     change->call->on_gone = on_gone;
-    if (change->is_new && store->n + store->n_changes > store->opts.n_max)
-        err = dg_why_set(&change->why, DG_ERR_LIMIT, "there are %zu glossaries already, which is the most; delete one first", store->n);
-    else if (store->bytes + change->text.len > store->opts.bytes_max + change->freed)
-        err = dg_why_set(&change->why, DG_ERR_LIMIT, "there is no room for more glossaries; delete one first");
-    else if (change->api->threads)
-        err = dg_offload_submit(change->api->threads, &change->task, run, done);
-    else
-        run(&change->task);
-    if (err == DG_OK && change->api->threads)
-        return;
-    change->is_bad = change->is_bad || (err && err == DG_ERR_LIMIT && change->why.text[0]);
-    change->err = change->err ? change->err : err;
-    done(&change->task);
+    if (!find_change(&store->running, change->entry->id)) {
+        start(change);
+    } else if (store->n_waiting < WAITING_MAX) {
+        dg_list_link_last(&store->waiting, &change->link);
+        store->n_waiting++;
+    } else {
+        change->err = dg_why_set(&change->why, DG_ERR_BUSY, "too many changes of one glossary are waiting");
+        end(change);
+    }
 }
 
 /* A file on its way out. */

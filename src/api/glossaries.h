@@ -49,6 +49,8 @@ struct dg_glossaries_entry {
 
 struct dg_glossaries {
     struct dg_list all; /* of entries, oldest first */
+    struct dg_list running, waiting; /* changes */
+    size_t n_waiting;
     size_t n, n_changes;
     _Atomic size_t bytes, reserved; /* of those that are kept, of those that a change is about to keep; any thread */
     struct dg_glossaries_opts opts;
@@ -65,14 +67,32 @@ enum dg_err dg_glossaries_open(struct dg_glossaries *store, const struct dg_glos
 struct dg_glossaries_entry *dg_glossaries_find(const struct dg_glossaries *store, struct dg_span id, struct dg_span owner,
                                                bool is_admin);
 
-/* What is asked for, on its way. Made by new, filled, given to dg_glossaries_change. */
+enum dg_glossaries_how { DG_GLOSSARIES_MERGE, DG_GLOSSARIES_REPLACE, DG_GLOSSARIES_DROP };
+
+/* What happens to the dictionary of a pair of languages, which need not be there for the first two. */
+struct dg_glossaries_part {
+    enum dg_glossaries_how how;
+    enum dg_glossary_format format;
+    char source[DG_LANGTAG_TEXT], target[DG_LANGTAG_TEXT];
+    size_t at, len; /* its table, in the change's text */
+};
+
+/* What is asked for, on its way. Made by new, filled, given to dg_glossaries_change. Changes of one glossary are made one
+ * after the other. */
 struct dg_glossaries_change {
     struct dg_task task;
+    struct dg_list link; /* of those under way, or that wait for another */
     struct dg_api *api;
     struct dg_call *call; /* NULL when the client has left */
     struct dg_glossaries_entry *entry; /* owned: the new one */
     struct dg_buf text;   /* what to read */
     int format;           /* and how: for read alone */
+    struct dg_glossaries_part *parts; /* owned; [n_parts], for read alone */
+    size_t n_parts;
+    bool amends;  /* it is made of what the glossary is when its turn comes, `base`, */
+    bool renames; /* with another name */
+    struct dg_glossary *base; /* a reference */
+    bool may_be_empty;
     bool is_new, may_share;
     size_t freed, reserved; /* bytes of what it replaces, of what it keeps */
     char source[DG_LANGTAG_TEXT], target[DG_LANGTAG_TEXT]; /* for read alone */

@@ -24,6 +24,24 @@ enum { JSON_VALUES = 1000 * 1000, ANSWER_MAX = 128 << 20, AS_JSON = -1 };
 
 /* ---- Answers ------------------------------------------------------------------------------------ */
 
+/* Of one that was made by DeepL's API, which has several, or none. */
+static void put_dictionaries(struct dg_json_out *out, const struct dg_dictionary *dictionaries, size_t n, bool with_terms)
+{
+    dg_json_out_put_open(out, "dictionaries", '[');
+    for (size_t i = 0; i < n; i++) {
+        dg_json_out_open(out, '{');
+        dg_json_out_put_cstr(out, "source", dictionaries[i].source.text);
+        dg_json_out_put_cstr(out, "target", dictionaries[i].target.text);
+        dg_json_out_put_uint(out, "count", dictionaries[i].n);
+        if (with_terms) {
+            dg_json_out_key(out, "terms");
+            dg_engine_put_glossary(out, &dictionaries[i]);
+        }
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+}
+
 static void put_entry(struct dg_json_out *out, const struct dg_call *call, const struct dg_glossaries_entry *entry, bool with_terms)
 {
     size_t n;
@@ -37,10 +55,12 @@ static void put_entry(struct dg_json_out *out, const struct dg_call *call, const
     dg_json_out_put_bool(out, "shared", entry->is_shared);
     dg_json_out_put_bool(out, "own", strcmp(entry->owner, dg_gate_name(call)) == 0);
     dg_json_out_put_uint(out, "count", dg_glossary_n_terms(entry->glossary));
-    if (with_terms) {
+    if (n == 1 && with_terms) {
         dg_json_out_key(out, "terms");
         dg_engine_put_glossary(out, &dictionaries[0]);
     }
+    if (n != 1)
+        put_dictionaries(out, dictionaries, n, with_terms);
     dg_json_out_close(out, '}');
 }
 
@@ -275,8 +295,14 @@ void dg_api_v1_glossary(struct dg_call *call)
         answer_entry(call, 200, entry, true);
         return;
     }
+    const struct dg_dictionary *dictionaries = dg_glossary_dictionaries(entry->glossary, &n);
+    if (n != 1) {
+        dg_call_fail(call, (struct dg_failure){.status = 400, .code = "unsupported",
+                                               .message = "A glossary for several pairs of languages is told as JSON only."});
+        return;
+    }
     dg_buf_init(&buf, ANSWER_MAX);
-    if (dg_glossary_write(dg_glossary_dictionaries(entry->glossary, &n), is_csv ? DG_GLOSSARY_CSV : DG_GLOSSARY_TSV,
+    if (dg_glossary_write(dictionaries, is_csv ? DG_GLOSSARY_CSV : DG_GLOSSARY_TSV,
                           DG_GLOSSARY_FORMS + 1, &buf) == DG_OK)
         dg_call_reply(call, 200, is_csv ? "text/csv; charset=utf-8" : "text/tab-separated-values; charset=utf-8", dg_buf_span(&buf));
     else

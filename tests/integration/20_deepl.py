@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """DeepL's API as its official libraries and other clients use it: JSON and forms, GET with a body, the members that
 their parsers need, and the sentences of its errors."""
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -110,7 +111,7 @@ class DeepL(IntegrationTest):
 
     def test_the_key_is_taken_wherever_it_stands(self):
         """auth_key of query and body, for every route; a wrong one is refused."""
-        self.server = self.start(MODELS, LANGUAGES, f"--keys-file={self.write_key('letter', 'the-key')}", "--require-key=yes")
+        self.server = self.start(MODELS, LANGUAGES, f"--keys-file={self.write_key('letter', 'the-key')}", "--require-key")
         text = [("text", "Bonjour."), ("target_lang", "EN")]
         for path, form in (("/v2/translate", text), ("/v2/languages", []), ("/v2/usage", [])):
             for method in ("GET", "POST"):
@@ -131,6 +132,149 @@ class DeepL(IntegrationTest):
             os.fchmod(file.fileno(), 0o640)
             file.write(f"[key {name}]\nhash = blake2b:{hashlib.blake2b(secret.encode(), digest_size=32).hexdigest()}\n")
         return path
+
+    def make(self, dictionaries, name="pets", **options):
+        """Creates a glossary of version 3 from (source, target, entries) by JSON."""
+        return self.ask("/v3/glossaries", {"name": name, "dictionaries": [self.dictionary(*one) for one in dictionaries]}, **options)
+
+    @staticmethod
+    def dictionary(source, target, entries, kind="tsv"):
+        return {"source_lang": source, "target_lang": target, "entries": entries, "entries_format": kind}
+
+    def entries(self, path, source="FR", target="EN", **options):
+        answer = self.ask(f"{path}/entries?source_lang={source}&target_lang={target}", method="GET", **options)
+        return {**answer["dictionaries"][0]} if "dictionaries" in answer else answer
+
+    def test_multilingual_glossaries(self):
+        kept = os.path.join(self.directory, "glossaries")
+        flags = (LANGUAGES, f"--models-dir={self.both_ways()}", f"--glossaries-dir={kept}")
+        self.server = self.start(*flags)
+        made = self.make([("FR", "EN", "chat\thound\nnoir\tdark"), ("EN", "fr", "cat,chien", "csv")], status=201)
+        path = f"/v3/glossaries/{made['glossary_id']}"
+        both = [{"source_lang": "fr", "target_lang": "en", "entry_count": 2}, {"source_lang": "en", "target_lang": "fr", "entry_count": 1}]
+        self.assertRegex(made["creation_time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertEqual((made["name"], made["dictionaries"]), ("pets", both))
+        self.assertEqual(self.ask(path, method="GET"), made)
+        self.assertEqual(self.ask("/v3/glossaries", method="GET"), {"glossaries": [made]})
+        self.assertEqual(self.ask("/v2/glossaries", method="GET"), {"glossaries": []})  # two pairs are none of theirs
+        self.ask(f"/v2/glossaries/{made['glossary_id']}", method="GET", status=404)
+        self.assertEqual(self.entries(path), self.dictionary("fr", "en", "chat\thound\nnoir\tdark\n"))
+        for source, target, text, word in (("FR", "EN", "Le chat dort.", "hound"), ("EN", "FR", "The cat is sleeping.", "chien")):
+            said = self.ask("/v2/translate", {"text": [text], "source_lang": source, "target_lang": target,
+                                              "glossary_id": made["glossary_id"]})["translations"][0]["text"]
+            self.assertIn(word, said.lower())
+        # More entries, those of the same source in place of the old ones; the others stay.
+        changed = self.ask(path, {"dictionaries": [self.dictionary("FR", "EN", "chat\tlion\nchien\twolf")]}, method="PATCH")
+        self.assertEqual([one["entry_count"] for one in changed["dictionaries"]], [3, 1])
+        self.assertEqual(self.entries(path)["entries"], "noir\tdark\nchat\tlion\nchien\twolf\n")
+        self.assertEqual(self.ask(path, {"name": "beasts"}, method="PATCH"), {**changed, "name": "beasts"})
+        # One whole dictionary in place of another, by a form.
+        form = list(self.dictionary("fr", "en", '"a, b",c\nd,e', "csv").items())
+        self.assertEqual(self.ask(path + "/dictionaries", form, method="PUT"),
+                         {"source_lang": "fr", "target_lang": "en", "entry_count": 2})
+        self.assertEqual(self.entries(path)["entries"], "a, b\tc\nd\te\n")
+        pair = "?source_lang=EN&target_lang=FR"
+        self.assertIsNone(self.ask(path + "/dictionaries" + pair, method="DELETE", status=204))
+        self.ask(path + "/dictionaries" + pair, method="DELETE", status=404)
+        self.assertEqual(self.entries(path, "EN", "FR", status=404), {"message": "Dictionary not found"})
+        left = self.ask(path, method="GET")
+        self.assertEqual([one["source_lang"] for one in left["dictionaries"]], ["fr"])
+        self.assertEqual(self.ask("/v2/glossaries", method="GET")["glossaries"][0]["entry_count"], 2)  # now it is one of theirs
+        # A dictionary that is new to it, members of forms as deepl-node writes them; it survives a new start.
+        form = [(f"dictionaries[0].{name}", value) for name, value in self.dictionary("en", "fr", "cat\tchien").items()]
+        self.assertEqual(len(self.ask(path, form, method="PATCH")["dictionaries"]), 2)
+        before = self.ask("/v3/glossaries", method="GET")
+        self.server.stop()
+        self.server = self.start(*flags)
+        self.assertEqual(self.ask("/v3/glossaries", method="GET"), before)
+        self.assertIsNone(self.ask(path, method="DELETE", status=204))
+        self.assertEqual(self.ask(path, method="GET", status=404), {"message": "Glossary not found"})
+        self.assertEqual(self.ask(path, {"name": "x"}, method="PATCH", status=404), {"message": "Glossary not found"})
+
+    def test_glossaries_without_a_dictionary(self):
+        kept = os.path.join(self.directory, "glossaries")
+        flags = (MODELS, LANGUAGES, f"--glossaries-dir={kept}")
+        self.server = self.start(*flags)
+        made = [self.make([], status=201), self.ask("/v3/glossaries", [("name", "form")], status=201)]
+        self.assertEqual([one["dictionaries"] for one in made], [[], []])
+        own = self.ask_own(f"/v1/glossaries/{made[0]['glossary_id']}")
+        self.assertEqual((own["source"], own["count"], own["dictionaries"], "terms" in own), ("", 0, [], False))
+        status, _, answer = self.server.request("GET", f"/v1/glossaries/{made[0]['glossary_id']}", headers={"Accept": "text/csv"})
+        self.assertEqual((status, json.loads(answer)["error"]["code"]), (400, "unsupported"))
+        self.server.stop()
+        self.server = self.start(*flags)
+        self.assertEqual(self.ask("/v3/glossaries", method="GET")["glossaries"], made)
+        path = f"/v3/glossaries/{made[1]['glossary_id']}"
+        self.ask(path + "/dictionaries", self.dictionary("fr", "en", "chat\thound"), method="PUT")
+        own = self.ask_own(f"/v1/glossaries/{made[1]['glossary_id']}")
+        self.assertEqual([term["source"] for term in own["terms"]], ["chat"])
+
+    def ask_own(self, path):
+        status, _, answer = self.server.request("GET", path)
+        self.assertEqual(status, 200, answer)
+        return json.loads(answer)
+
+    def test_what_glossaries_refuse(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        made = self.make([("fr", "en", "chat\thound")], status=201)
+        path, good = f"/v3/glossaries/{made['glossary_id']}", self.dictionary("fr", "en", "a\tb")
+        no_name, no_pair = "Missing or invalid argument: name", "Unsupported glossary source and target language pair"
+        for name in (None, "", 1, {}, "x" * 1025, "\0"):
+            self.refuse(no_name, {"name": name, "dictionaries": []}, "/v3/glossaries")
+            self.refuse(no_name, {"name": name, **good}, "/v2/glossaries")
+        for wrong, message in (({"source_lang": "xx"}, no_pair), ({"target_lang": None}, no_pair), ({"target_lang": "fr"}, no_pair),
+                               ({"entries": None}, "Parameter 'entries' not specified"),
+                               ({"entries": 1}, "Parameter 'entries' not specified"),
+                               ({"entries_format": "xls"}, "Value for 'entries_format' not supported.")):
+            self.refuse(message, {"name": "x", "dictionaries": [{**good, **wrong}]}, "/v3/glossaries")
+            self.assertEqual(self.ask(path, {"dictionaries": [good, {**good, **wrong}]}, method="PATCH", status=400), {"message": message})
+            self.assertEqual(self.ask(path + "/dictionaries", {**good, **wrong}, method="PUT", status=400), {"message": message})
+        self.refuse("Duplicate dictionaries for a source and target language pair", {"name": "x", "dictionaries": [good, good]},
+                    "/v3/glossaries")
+        for wrong in ("x", {}, good, ["x"], [[good]], [1], [None], True):
+            self.refuse("Value for 'dictionaries' not supported.", {"name": "x", "dictionaries": wrong}, "/v3/glossaries")
+        for entries in ("", "\n", "a", "a\tb\na\tc", "a\t", "\tb"):
+            for method, where, body in (("POST", "/v3/glossaries", {"name": "x", "dictionaries": [{**good, "entries": entries}]}),
+                                        ("PATCH", path, {"dictionaries": [{**good, "entries": entries}]}),
+                                        ("PUT", path + "/dictionaries", {**good, "entries": entries})):
+                answer = self.ask(where, body, method=method, status=400)
+                self.assertEqual(answer["message"], "Invalid glossary entries provided")
+                self.assertTrue(answer["detail"])
+        for pair, name in (("", "source"), ("?source_lang=fr", "target"), ("?source_lang=fr&target_lang=%00", "target")):
+            message = {"message": f"Value for '{name}_lang' not supported."}
+            self.assertEqual(self.ask(path + "/entries" + pair, method="GET", status=400), message)
+            self.assertEqual(self.ask(path + "/dictionaries" + pair, method="DELETE", status=400), message)
+        self.assertEqual(self.entries(path)["entries"], "chat\thound\n")  # as it was
+        self.assertEqual(len(self.ask("/v3/glossaries", method="GET")["glossaries"]), 1)
+        for nobody in ("invalid_glossary_id", "96ab91fd-e715-41a1-adeb-5d701f84a483"):
+            for method, rest, body in (("GET", "", None), ("DELETE", "", None), ("PATCH", "", {"name": "x"}), ("PUT", "/dictionaries", good),
+                                       ("GET", "/entries?source_lang=fr&target_lang=en", None),
+                                       ("DELETE", "/dictionaries?source_lang=fr&target_lang=en", None)):
+                self.assertEqual(self.ask(f"/v3/glossaries/{nobody}{rest}", body, method=method, status=404),
+                                 {"message": "Glossary not found"})
+
+    def test_changes_of_one_glossary_do_not_undo_one_another(self):
+        self.server = self.start(MODELS, LANGUAGES)
+        path = "/v3/glossaries/" + self.make([("fr", "en", "mot\tword")], status=201)["glossary_id"]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda i: self.ask(path, {"dictionaries": [self.dictionary("fr", "en", f"mot{i}\tword{i}")]}, method="PATCH"),
+                          range(40)))
+        self.assertEqual(sorted(self.entries(path)["entries"].splitlines()), sorted(["mot\tword"] + [f"mot{i}\tword{i}" for i in range(40)]))
+
+    def test_keys_have_glossaries_of_their_own(self):
+        self.server = self.start(MODELS, LANGUAGES, f"--keys-file={self.write_key('letter', 'the-key')}", "--require-key")
+        good = [(f"dictionaries[0].{name}", value) for name, value in self.dictionary("fr", "en", "a\tb").items()]
+        form = [("name", "x"), *good]
+        self.ask("/v3/glossaries", form, status=403)
+        self.ask("/v3/glossaries", form + [("auth_key", "no-key")], status=403)
+        made = self.ask("/v3/glossaries", form + [("auth_key", "the-key")], status=201)
+        path = f"/v3/glossaries/{made['glossary_id']}"
+        self.ask(path, [("name", "y"), ("auth_key", "no-key")], method="PATCH", status=403)
+        self.assertEqual(self.ask(path, [("name", "y"), ("auth_key", "the-key")], method="PATCH")["name"], "y")
+        self.ask("/v2/glossaries", [("name", "x"), ("auth_key", "the-key"), *self.dictionary("fr", "en", "a\tb").items()], status=201)
+        self.assertEqual(len(self.ask("/v3/glossaries?auth_key=the-key", method="GET")["glossaries"]), 2)
+        self.ask(path, method="DELETE", status=403)
+        self.ask(path + "?auth_key=the-key", method="DELETE", status=204)
 
     def test_what_an_account_may_lack(self):
         self.server = self.start(MODELS, LANGUAGES)

@@ -277,7 +277,7 @@ class DeepL(IntegrationTest):
                 ({"entries": "a"}, "Invalid glossary entries provided", "Key with the index 0 (starting at position 0) misses tab separator"),
                 ({"entries": ""}, "Invalid glossary entries provided", "there are no terms, expected one or more"),
                 ({"target_lang": "DE"}, "Unsupported glossary source and target language pair", None),
-                ({"name": ""}, "Parameter 'name' not specified", None),
+                ({"name": ""}, "Missing or invalid argument: name", None),
                 ({"entries": None}, "Parameter 'entries' not specified", None),
                 ({"entries_format": "x"}, "Value for 'entries_format' not supported.", None)):
             answer = self.ask("POST", "/v2/glossaries", {**body, **wrong}, 400)

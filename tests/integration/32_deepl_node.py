@@ -46,12 +46,32 @@ class DeepLNode(IntegrationTest):
         self.assertIn("target_lang", found["language"]["message"])
         self.assertEqual((found["status"]["status"], found["document"]), ("done", f"{SAID}\n"))
         self.assertIn("Document not found", found["gone"]["message"])
+        self.assertEqual(found["batch"], ["fr"] * 3)
+        self.assertEqual(found["lacking"], ["AuthorizationError"] * 3)
+        self.check_multilingual_glossaries(found["v3"])
         self.assertEqual(found["pairs"], [{"sourceLang": "fr", "targetLang": "en"}])
         self.assertEqual(found["glossary"], {"name": "pets", "ready": True, "count": 2, "source": "fr", "made": True})
         self.assertIn("hound", found["term"])
         self.assertEqual((found["entries"], found["listed"], found["again"]), ({"chat": "hound", "noir": "dark"}, True, "pets"))
         self.assertTrue(found["refused"]["message"])
         self.assertEqual(found["deleted"]["name"], "GlossaryNotFoundError")
+
+    def check_multilingual_glossaries(self, found):
+        def pair(n):
+            return {"sourceLangCode": "fr", "targetLangCode": "en", "entryCount": n}
+
+        def glossary(name, *counts):
+            return {"name": name, "dictionaries": [pair(n) for n in counts], "made": True}
+        self.assertEqual((found["made"], found["same"]), (glossary("several", 4), glossary("several", 4)))
+        self.assertTrue(found["odd"] and found["listed"])
+        self.assertEqual((found["updated"], found["csv"]), (glossary("several", 5), glossary("several", 6)))
+        self.assertEqual([found["after"][name] for name in ("Apple", "chat", "a, b", "A%=&")], ["Pomme", "lion", "c", "B&=%"])
+        self.assertEqual((found["renamed"], found["replaced"], found["replacedByCsv"]), ("other", pair(1), pair(2)))
+        self.assertIn("hound", found["term"])
+        self.assertEqual(found["dropped"], glossary("other"))
+        self.assertEqual([found[name]["name"] for name in ("none", "deleted")], ["GlossaryNotFoundError"] * 2)
+        self.assertEqual([found[name]["name"] for name in ("unfit", "unknown", "noEntries")], ["DeepLError"] * 3)
+        self.assertEqual((found["fromCsv"], found["empty"], found["large"]), (glossary("table", 2), glossary("empty"), [10000, True]))
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ DEEPL_ROWS = [
     ("/v2/document", ({**DOCUMENT, "formality": "more"},), 400, "'formality' is not supported for given 'target_lang'."),
     (f"/v2/document/{'0' * 32}", {"document_key": "0" * 64}, 404, "Document not found"),
     (f"/v2/document/{'0' * 32}/result", {"document_key": "0" * 64}, 404, "Document not found"),
-    ("/v2/glossaries", {**GLOSSARY, "name": ""}, 400, "Parameter 'name' not specified"),
+    ("/v2/glossaries", {**GLOSSARY, "name": ""}, 400, "Missing or invalid argument: name"),
     ("/v2/glossaries", without(GLOSSARY, "entries"), 400, "Parameter 'entries' not specified"),
     ("/v2/glossaries", {**GLOSSARY, "entries_format": "xls"}, 400, "Value for 'entries_format' not supported."),
     ("/v2/glossaries", {**GLOSSARY, "target_lang": "DE"}, 400, "Unsupported glossary source and target language pair"),

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 import * as deepl from 'deepl-node';
 
-const client = new deepl.Translator('any:fx', { serverUrl: process.argv[2], maxRetries: 1, minTimeout: 20000 });
+const client = new deepl.DeepLClient('any:fx', { serverUrl: process.argv[2], maxRetries: 1, minTimeout: 20000 });
 const error = async (call) => {
     try {
         await call();
@@ -50,5 +50,40 @@ found.again = (await client.getGlossary(glossary.glossaryId)).name;
 found.refused = await error(() => client.createGlossary('', 'fr', 'en', new deepl.GlossaryEntries({ entries: { a: 'b' } })));
 await client.deleteGlossary(glossary);
 found.deleted = await error(() => client.getGlossary(glossary.glossaryId));
+found.batch = (await client.translateText(['12345', text, '\u{1f600}'], null, 'en-US')).map((one) => one.detectedSourceLang);
+
+// Glossaries of version 3.
+const entries = (of) => new deepl.GlossaryEntries({ entries: of });
+const dictionary = (of) => ({ sourceLangCode: 'fr', targetLangCode: 'en', entries: entries(of) });
+const plain = (one) => ({ name: one.name, dictionaries: one.dictionaries, made: one.creationTime.getTime() > 0 });
+const odd = { Apple: 'Apfel', 'A%=&': 'B&=%', '\u0394\u3041': '\u6df1', '\u{1faa8}': '\u{1fab5}' };
+const many = await client.createMultilingualGlossary('several', [dictionary(odd)]);
+const stored = async () => (await client.getMultilingualGlossaryDictionaryEntries(many, 'fr', 'en')).entries.entries();
+found.v3 = { made: plain(many), odd: JSON.stringify(await stored()) === JSON.stringify(odd) };
+found.v3.same = plain(await client.getMultilingualGlossary(many.glossaryId));
+found.v3.listed = (await client.listMultilingualGlossaries()).some((one) => one.glossaryId === many.glossaryId);
+found.v3.updated = plain(await client.updateMultilingualGlossaryDictionary(many, dictionary({ Apple: 'Pomme', chat: 'hound' })));
+found.v3.csv = plain(await client.updateMultilingualGlossaryDictionaryWithCsv(many, 'fr', 'en', '"a, b",c\nchat,lion'));
+found.v3.after = await stored();
+found.v3.renamed = (await client.updateMultilingualGlossaryName(many, 'other')).name;
+found.v3.replaced = await client.replaceMultilingualGlossaryDictionary(many, dictionary({ chat: 'hound' }));
+found.v3.term = (await client.translateText(text, 'fr', 'en-GB', { glossary: many.glossaryId })).text;
+found.v3.replacedByCsv = await client.replaceMultilingualGlossaryDictionaryWithCsv(many, 'fr', 'en', 'a,b\nc,d');
+await client.deleteMultilingualGlossaryDictionary(many, 'fr', 'en');
+found.v3.dropped = plain(await client.getMultilingualGlossary(many.glossaryId));
+found.v3.none = await error(() => client.getMultilingualGlossaryDictionaryEntries(many, 'fr', 'en'));
+found.v3.unfit = await error(() => client.translateText(text, 'fr', 'en-GB', { glossary: many.glossaryId }));
+await client.deleteMultilingualGlossary(many);
+found.v3.deleted = await error(() => client.getMultilingualGlossary(many.glossaryId));
+found.v3.fromCsv = plain(await client.createMultilingualGlossaryWithCsv('table', 'fr', 'en', 'a,b\nc,d'));
+found.v3.empty = plain(await client.createMultilingualGlossary('empty', []));
+const large = Object.fromEntries(Array.from({ length: 10000 }, (_, i) => [`Source-${i}`, `Target-${i}`]));
+const big = await client.createMultilingualGlossary('large', [dictionary(large)]);
+found.v3.large = [big.dictionaries[0].entryCount,
+    JSON.stringify((await client.getMultilingualGlossaryDictionaryEntries(big, 'fr', 'en')).entries) === JSON.stringify(entries(large))];
+found.v3.unknown = await error(() => client.createMultilingualGlossary('x', [{ ...dictionary({ a: 'b' }), targetLangCode: 'xx' }]));
+found.v3.noEntries = await error(() => client.createMultilingualGlossary('x', [dictionary({})]));
+found.lacking = await Promise.all([() => client.rephraseText('Hello'), () => client.getAllStyleRules(),
+    () => client.listTranslationMemories()].map(async (call) => (await error(call)).name));
 found.gone = await error(() => client.getDocumentStatus(handle));
 console.log(JSON.stringify(found));
