@@ -30,6 +30,7 @@ struct dg_api_opts {
     const char *cors_origin; /* "*", one origin, or "" for no CORS headers; borrowed */
     size_t texts_max;        /* texts of one request */
     size_t characters_max;   /* of one text, where an API has such a limit; 0: none */
+    size_t beam_max, min_length_max; /* that a request may ask for; 0: as much as there can be */
     bool ops_loopback;       /* who sits at this machine may look without a key (admin.h) */
 };
 

@@ -465,10 +465,12 @@ enum dg_err dg_ask_read(const struct dg_json *json, struct dg_arena *arena,
         found = *limits->base;
     const char *field = NULL;
     const struct dg_ask_row *row = NULL;
+    struct dg_ask_row bounded;
     size_t max = 0; /* of what is being read, where it is counted */
     enum dg_err err = dg_ask_check_names(json, rows, N_ROWS, other_fields, N_OTHERS, &why);
     for (size_t i = 0; i < N_ROWS && !err; i++) {
-        row = &rows[i];
+        bounded = dg_ask_bound_row(&rows[i], limits->beam_max, limits->min_length_max);
+        row = &bounded;
         field = row->name;
         err = dg_ask_read_row(row, json, arena, &why, &found);
     }

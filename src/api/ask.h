@@ -23,6 +23,7 @@ struct dg_ask_limits {
     const struct dg_ask *base; /* what holds where nothing is said; borrowed, its strings by the result too; NULL:
                                 * the usual */
     size_t characters; /* of each text; 0: no limit */
+    size_t beam_max, min_length_max; /* 0: as much as there can be */
     bool no_text; /* options alone */
 };
 

@@ -6,14 +6,29 @@
 #include "api/ask.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { FIELDS_MAX = 100 };
+
+struct dg_ask_row dg_ask_bound_row(const struct dg_ask_row *row, size_t beam_max, size_t min_length_max)
+{
+    const struct {
+        const char *name;
+        size_t max;
+        double less; /* alternatives are those besides the best */
+    } bounds[] = {{"beam", beam_max, 0}, {"n", beam_max, 0}, {"alternatives", beam_max, 1}, {"min_length", min_length_max, 0}};
+    struct dg_ask_row bounded = *row;
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (bounds[i].max && strcmp(row->name, bounds[i].name) == 0 && (double)bounds[i].max - bounds[i].less < row->max)
+            bounded.max = (double)bounds[i].max - bounds[i].less;
+    return bounded;
+}
 
 enum dg_err dg_ask_read_row(const struct dg_ask_row *row, const struct dg_json *json, struct dg_arena *arena,
                             struct dg_why *why, void *into)
 {
     void *field = (char *)into + row->offset;
-    const int64_t min = (int64_t)row->min, max = row->max > 0 ? (int64_t)row->max : INT64_MAX;
+    const int64_t min = (int64_t)row->min, max = row->max > 0 || row->type == DG_ASK_INT ? (int64_t)row->max : INT64_MAX;
     int64_t number = 0;
     double real = 0;
     enum dg_err err = DG_OK;
@@ -57,6 +72,6 @@ enum dg_err dg_ask_check_names(const struct dg_json *json, const struct dg_ask_r
 
 void dg_ask_say_limit(struct dg_failure *failure, enum dg_err err, const struct dg_ask_row *row, size_t most)
 {
-    failure->has_limit = err == DG_ERR_LIMIT || (err == DG_ERR_RANGE && row && row->max > 0);
+    failure->has_limit = err == DG_ERR_LIMIT || (err == DG_ERR_RANGE && row && (row->max > 0 || row->type == DG_ASK_INT));
     failure->limit = err == DG_ERR_LIMIT ? (int64_t)most : row ? (int64_t)row->max : 0;
 }

@@ -53,6 +53,10 @@ struct dg_ask_row {
 
 enum { DG_ASK_TIMEOUT_MS_MAX = 3600 * 1000 };
 
+/* The row with a lower maximum where its field makes a search dear: the width of a beam, answers, the least length. 0: no
+ * limit besides the row's. */
+struct dg_ask_row dg_ask_bound_row(const struct dg_ask_row *row, size_t beam_max, size_t min_length_max);
+
 /* Absent and null leave it as it is. Names are copied into the arena. */
 enum dg_err dg_ask_read_row(const struct dg_ask_row *row, const struct dg_json *json, struct dg_arena *arena,
                             struct dg_why *why, void *into) DG_MUST_CHECK;

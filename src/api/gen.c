@@ -39,6 +39,7 @@ enum dg_err dg_gen_new(struct dg_api *api, size_t body_len, struct dg_gen **out)
         return DG_ERR_NOMEM;
     gen->engine = api->engine;
     gen->characters_max = api->opts.characters_max;
+    gen->beam_max = api->opts.beam_max;
     gen->ask = (struct dg_generate)DG_GENERATE_DEFAULT;
     gen->ask.search.max_len = MAX_TOKENS_USUAL;
     gen->ask.search.loop_guard = false; /* an answer is what the model says, not what it should */
@@ -134,13 +135,15 @@ enum dg_err dg_gen_read(struct dg_gen *gen, const struct dg_json *json, struct d
     struct dg_why why = DG_WHY_NONE;
     const char *field = "prompt";
     const struct dg_ask_row *row = NULL;
+    struct dg_ask_row bounded;
     enum dg_err err = dg_ask_check_names(json, rows, N_ROWS, others, N_OTHERS, &why);
     if (err) {
         *failure = dg_ask_failure(&gen->arena, err, &why, NULL);
         return err;
     }
     for (size_t i = 0; i < N_ROWS && !err; i++) {
-        row = &rows[i];
+        bounded = dg_ask_bound_row(&rows[i], gen->beam_max, 0);
+        row = &bounded;
         field = row->name;
         err = dg_ask_read_row(row, json, &gen->arena, &why, gen);
     }

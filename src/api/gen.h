@@ -37,6 +37,7 @@ struct dg_gen {
     struct dg_span api_key;
     bool has_priority, stream;
     size_t characters_max; /* of a prompt; 0: no limit */
+    size_t beam_max;       /* 0: as wide as there can be */
     size_t n_characters;   /* it has so many */
     const struct dg_gen_listener *listener; /* NULL after drop */
     void *owner;

@@ -137,7 +137,9 @@ static enum dg_err gather_options(struct dg_call *call, struct dg_buf *options, 
 static enum dg_err read_options(struct dg_call *call, struct dg_span options, struct dg_ask *ask,
                                 struct dg_failure *failure)
 {
-    const struct dg_ask_limits limits = {.no_text = true};
+    const struct dg_api_opts *opts = &call->api->opts;
+    const struct dg_ask_limits limits = {
+        .no_text = true, .beam_max = opts->beam_max, .min_length_max = opts->min_length_max};
     struct dg_json *json;
     enum dg_err err = dg_ask_parse(options, 2000, call->req->arena, failure, &json);
     if (err)

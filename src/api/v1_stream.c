@@ -422,7 +422,9 @@ static const struct dg_job_listener listener = {
 /* The options; the text is the strand's. */
 static enum dg_err read_ask(struct strand *strand, struct dg_job *job, struct dg_failure *failure)
 {
-    const struct dg_ask_limits limits = {.no_text = true};
+    const struct dg_api_opts *opts = &strand->stream->api->opts;
+    const struct dg_ask_limits limits = {
+        .no_text = true, .beam_max = opts->beam_max, .min_length_max = opts->min_length_max};
     enum dg_err err = dg_ask_read(strand->options, &job->arena, &limits, failure, &job->ask);
     if (!err && !(job->ask.texts = dg_arena_calloc(&job->arena, 1, sizeof *job->ask.texts)))
         err = DG_ERR_NOMEM; /* the failure says so already */

@@ -169,7 +169,10 @@ static enum dg_err read_request(void *work, const struct dg_api *api, struct dg_
 {
     struct dg_job *job = work;
     struct dg_json *json;
-    const struct dg_ask_limits limits = {.texts = api->opts.texts_max, .characters = api->opts.characters_max};
+    const struct dg_ask_limits limits = {.texts = api->opts.texts_max,
+                                         .characters = api->opts.characters_max,
+                                         .beam_max = api->opts.beam_max,
+                                         .min_length_max = api->opts.min_length_max};
     enum dg_err err = dg_ask_parse(body, JSON_VALUES_MAX, &job->arena, failure, &json);
     if (err)
         return err;

@@ -396,6 +396,8 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     opts.access_log = options->access_log;
     opts.cors_origin = options->cors_origin;
     opts.characters_max = (size_t)options->max_characters;
+    opts.beam_max = (size_t)options->max_beam;
+    opts.min_length_max = (size_t)options->max_min_length;
     opts.ops_loopback = options->ops_loopback;
     const struct dg_pool_opts threads = {.n_threads = 1, .max_jobs = WAITING_MAX, .name = "offload"};
     enum dg_err err = dg_offload_open(&d->loop, &threads, why, &d->threads);

@@ -45,7 +45,7 @@ struct dg_options {
     struct dg_opt_list trusted_keys;
     bool pin_workers;
     int64_t helpers;
-    int64_t threads, slots, max_sentences, source_max, target_max, prompt_max;
+    int64_t threads, slots, max_sentences, source_max, target_max, prompt_max, max_beam, max_min_length;
     int64_t batch_delay_ms;
     uint64_t memory_limit;
     int64_t model_idle_ms, stall_limit_ms;

@@ -420,6 +420,8 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         .source_max = (size_t)options->source_max,
         .target_max = (size_t)options->target_max,
         .prompt_max = (size_t)options->prompt_max,
+        .beam_max = (size_t)options->max_beam,
+        .min_len_max = (size_t)options->max_min_length,
         .batch_delay_ns = (uint64_t)options->batch_delay_ms * DG_CLOCK_MS,
         .whole_vocabulary = !options->shortlist,
         .cache_bytes = plan.cache,

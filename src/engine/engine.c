@@ -113,6 +113,8 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
     engine->wake_arg = opts->wake_arg;
     engine->tools.beside = (struct dg_beside){.wake = opts->wake, .wake_arg = opts->wake_arg};
     engine->texts_bytes_max = opts->texts_bytes;
+    engine->beam_max = opts->beam_max;
+    engine->min_len_max = opts->min_len_max;
     engine->waiting_max = or_default(opts->max_sentences, SENTENCES);
     engine->tools.clock = opts->clock ? opts->clock : &engine->own_clock;
     struct dg_sched_opts sched = {

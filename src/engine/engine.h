@@ -58,6 +58,8 @@ struct dg_engine_opts {
     size_t source_max;    /* tokens of a sentence; longer ones are cut and rejoined; 0: 256 */
     size_t target_max;    /* 0: 512 */
     size_t prompt_max;    /* tokens of a language model's prompt; 0: 2,048 */
+    size_t beam_max;      /* hypotheses, draws or answers that a request may ask for; 0: as many as there can be */
+    size_t min_len_max;   /* least length that a request may demand, in tokens; 0: as long as there can be */
     size_t kv_tokens;     /* cached positions in each worker; 0: 256 for each slot */
     uint64_t batch_delay_ns;
     size_t cache_bytes;   /* of the sentence cache; 0: none */

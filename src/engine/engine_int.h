@@ -44,6 +44,7 @@ struct dg_engine {
     struct dg_list judgements;     /* asked; those that are dropped are only here */
     size_t n_requests;             /* of all four */
     size_t n_waiting, waiting_max;
+    size_t beam_max, min_len_max;  /* of a request; 0: no limit of ours */
     uint64_t waited_version;       /* of the registry, when those that wait were last looked at */
     size_t texts_bytes, texts_bytes_max; /* of all requests; max 0: no limit */
     uint64_t last_id;
@@ -65,6 +66,10 @@ const struct dg_loaded *dg_engine_find_named(const struct dg_engine *engine, con
 const struct dg_loaded *dg_engine_find_estimator(const struct dg_engine *engine, const char *name);
 enum dg_err dg_engine_find_way(const struct dg_engine *engine, const struct dg_engine_request *asked, struct dg_why *why,
                                struct dg_way *way) DG_MUST_CHECK;
+
+/* DG_ERR_RANGE: the search asks for more than a request may (engine_submit.c). */
+enum dg_err dg_engine_check_search(const struct dg_engine *engine, const struct dg_search_opts *search,
+                                   struct dg_why *why) DG_MUST_CHECK;
 
 /* Room for a request's texts beside those under way (engine_submit.c); `uncount` when it has ended. */
 enum dg_err dg_engine_check_room(const struct dg_engine *engine, size_t bytes, struct dg_why *why,

@@ -238,7 +238,8 @@ bool dg_engine_leads(const struct dg_engine *engine, const char *source, const c
 enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_request *request, struct dg_why *why)
 {
     struct dg_way way;
-    return dg_engine_find_way(engine, request, why, &way);
+    enum dg_err err = dg_engine_check_search(engine, &request->search, why);
+    return err ? err : dg_engine_find_way(engine, request, why, &way);
 }
 
 enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,

@@ -23,11 +23,13 @@ static const uint64_t NEVER_LOOKED = UINT64_MAX; /* no version of the registry *
 /* ---- Beginning --------------------------------------------------------------------------------- */
 
 /* The beam of a request that names none: the model's makers' habit, and room for all answers wanted. */
-static void choose_beam(const struct dg_loaded *model, struct dg_search_opts *search)
+static void choose_beam(const struct dg_engine *engine, const struct dg_loaded *model, struct dg_search_opts *search)
 {
     if (search->sample)
         return;
     size_t beam = model->blueprint.n_beams;
+    if (engine->beam_max && beam > engine->beam_max)
+        beam = engine->beam_max;
     if (beam < (size_t)search->n_best)
         beam = (size_t)search->n_best;
     search->beam = beam < 1 ? 1 : beam > DG_BEAM_MAX ? DG_BEAM_MAX : (int)beam;
@@ -77,7 +79,7 @@ static enum dg_err begin(struct dg_engine *engine, const struct dg_way *way,
     struct dg_request *request;
     struct dg_engine_request whole = *asked;
     if (asked->usual_beam)
-        choose_beam(way->legs[way->n_legs - 1], &whole.search);
+        choose_beam(engine, way->legs[way->n_legs - 1], &whole.search);
     enum dg_err err = dg_request_new(&request, &engine->tools, way, &whole, why);
     if (err)
         return err;
@@ -134,6 +136,18 @@ static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_way 
     return DG_OK;
 }
 
+enum dg_err dg_engine_check_search(const struct dg_engine *engine, const struct dg_search_opts *search, struct dg_why *why)
+{
+    const int width = search->beam > search->n_best ? search->beam : search->n_best;
+    if (engine->beam_max && width > (int)engine->beam_max)
+        return dg_why_set(why, DG_ERR_RANGE, "a beam or alternatives of %d are asked for, expected at most %zu", width,
+                          engine->beam_max);
+    if (engine->min_len_max && search->min_len > (int)engine->min_len_max)
+        return dg_why_set(why, DG_ERR_RANGE, "a least length of %d tokens is demanded, expected at most %zu", search->min_len,
+                          engine->min_len_max);
+    return DG_OK;
+}
+
 /* Room for a request's texts beside those under way. */
 enum dg_err dg_engine_check_room(const struct dg_engine *engine, size_t bytes, struct dg_why *why, uint64_t *retry_ms)
 {
@@ -157,7 +171,9 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
     struct dg_way way;
     struct dg_request *request;
     uint64_t given = 0;
-    enum dg_err err = dg_engine_check_room(engine, asked->text.len, why, retry_ms);
+    enum dg_err err = dg_engine_check_search(engine, &asked->search, why);
+    if (!err)
+        err = dg_engine_check_room(engine, asked->text.len, why, retry_ms);
     if (!err)
         err = dg_engine_find_way(engine, asked, why, &way);
     if (!err)

@@ -50,7 +50,11 @@ enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generat
     size_t bad_at;
     if (!dg_utf8_valid(ask->prompt, &bad_at))
         return dg_why_set(why, DG_ERR_UTF8, "the prompt is not valid UTF-8 at byte %zu", bad_at);
-    enum dg_err err = dg_engine_check_room(engine, ask->prompt.len, why, retry_ms);
+    struct dg_search_opts search = ask->search;
+    search.min_len = 0; /* what may be long may also have to be */
+    enum dg_err err = dg_engine_check_search(engine, &search, why);
+    if (!err)
+        err = dg_engine_check_room(engine, ask->prompt.len, why, retry_ms);
     if (!err)
         err = find_lm(engine, ask, why, &model);
     if (!err)

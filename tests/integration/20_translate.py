@@ -214,6 +214,20 @@ class Translate(IntegrationTest):
         error = self.refuse(server, {"text": ["x"] * 100000, "target": "en"}, field="text")
         self.assertEqual(error["limit"], 1000)
 
+    def test_what_a_sentence_may_cost_is_bounded_by_options(self):
+        server = self.start(MODELS, "--max-beam=4", "--max-min-length=20")
+        for option, limit in (("beam", 4), ("alternatives", 3), ("min_length", 20)):
+            body = {"text": TEXT, "target": "en", option: limit}
+            self.assertEqual(server.request("POST", "/v1/translate", json.dumps(body))[0], 200)
+            error = self.refuse(server, {**body, option: limit + 1}, field=option)
+            self.assertEqual((error["code"], error["limit"]), ("out_of_range", limit))
+        body = {"q": TEXT, "source": "fr", "target": "en", "alternatives": 4}
+        self.assertEqual(server.request("POST", "/translate", json.dumps(body))[0], 400)
+        greedy = self.start(MODELS, "--max-beam=1")
+        for body, status in (({"alternatives": 0}, 200), ({"alternatives": 1}, 400)):
+            body = {"text": TEXT, "target": "en", **body}
+            self.assertEqual(greedy.request("POST", "/v1/translate", json.dumps(body))[0], status)
+
     def test_bodies_that_are_not_what_they_should_be(self):
         server = self.start(MODELS)
         self.refuse(server, b"")
