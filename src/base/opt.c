@@ -129,42 +129,63 @@ size_t dg_opt_find_row(const struct dg_opt_table *table, struct dg_span name)
     return i;
 }
 
-/* Levenshtein's distance, for "did you mean". Both are at most DG_OPT_INI_NAME_MAX bytes. */
+/* Slips between two words, for "did you mean": letters put in, left out, changed, or two neighbours exchanged. Both are
+ * at most DG_OPT_INI_NAME_MAX bytes. */
 static size_t distance(struct dg_span a, struct dg_span b)
 {
-    size_t row[DG_OPT_INI_NAME_MAX + 1];
+    size_t rows[3][DG_OPT_INI_NAME_MAX + 1]; /* for i - 2, i - 1 and i, in turn */
     for (size_t k = 0; k <= b.len; k++)
-        row[k] = k;
+        rows[0][k] = k;
     for (size_t i = 1; i <= a.len; i++) {
-        size_t diagonal = row[0];
+        const size_t *above = rows[(i - 1) % 3], *second = rows[(i + 1) % 3];
+        size_t *row = rows[i % 3];
         row[0] = i;
         for (size_t k = 1; k <= b.len; k++) {
-            size_t above = row[k], best = diagonal + (a.ptr[i - 1] != b.ptr[k - 1]);
-            if (above + 1 < best)
-                best = above + 1;
+            size_t best = above[k - 1] + (a.ptr[i - 1] != b.ptr[k - 1]);
+            if (above[k] + 1 < best)
+                best = above[k] + 1;
             if (row[k - 1] + 1 < best)
                 best = row[k - 1] + 1;
-            diagonal = above;
+            if (i > 1 && k > 1 && a.ptr[i - 1] == b.ptr[k - 2] && a.ptr[i - 2] == b.ptr[k - 1] && second[k - 2] + 1 < best)
+                best = second[k - 2] + 1;
             row[k] = best;
         }
     }
-    return row[b.len];
+    return rows[a.len % 3][b.len];
+}
+
+/* Two slips are a typing mistake, three are another word. */
+struct nearest {
+    const char *word;
+    size_t distance;
+};
+#define NEAREST_NONE {NULL, 3}
+
+static void consider(struct nearest *best, const char *word, struct dg_span name)
+{
+    const struct dg_span candidate = dg_span_cstr(word);
+    if (name.len > DG_OPT_INI_NAME_MAX || candidate.len > DG_OPT_INI_NAME_MAX)
+        return;
+    const size_t d = distance(name, candidate);
+    if (d < best->distance)
+        *best = (struct nearest){word, d};
+}
+
+const char *dg_opt_nearest_word(const char *const *words, size_t n, struct dg_span name)
+{
+    struct nearest best = NEAREST_NONE;
+    for (size_t i = 0; i < n; i++)
+        consider(&best, words[i], name);
+    return best.word;
 }
 
 const char *dg_opt_nearest(const struct dg_opt_table *table, struct dg_span name, bool in_file)
 {
-    const char *best = NULL;
-    size_t best_distance = 3; /* two slips are a typing mistake, three are another word */
-    for (size_t i = 0; name.len <= DG_OPT_INI_NAME_MAX && i < table->n_rows; i++) {
-        if (in_file && (table->rows[i].flags & DG_OPT_COMMAND_LINE))
-            continue;
-        size_t d = distance(name, dg_span_cstr(table->rows[i].name));
-        if (d < best_distance) {
-            best_distance = d;
-            best = table->rows[i].name;
-        }
-    }
-    return best;
+    struct nearest best = NEAREST_NONE;
+    for (size_t i = 0; i < table->n_rows; i++)
+        if (!in_file || !(table->rows[i].flags & DG_OPT_COMMAND_LINE))
+            consider(&best, table->rows[i].name, name);
+    return best.word;
 }
 
 /* ---- Assigning ------------------------------------------------------------------------------- */

@@ -107,6 +107,7 @@ struct dg_opt_row {
     enum dg_opt_type type; /* type and at: from the macros above, */
     size_t at;
     const char *name;      /* then the name: lower case letters, digits and '-' */
+    const char *alias;     /* another name of the flag (not in files); NULL: none */
     const char *def;       /* the default as the file would write it; NULL: no, 0, the first word, "" */
     int64_t min, max;      /* inclusive: the number; bytes of a text; items of a list. 0, 0: no limit
                             * of its own (texts: 3072 bytes, lists: 64 items) */
@@ -178,6 +179,9 @@ enum dg_err dg_opt_check(const struct dg_opt_set *set, struct dg_why *why) DG_MU
  * False: help is printed (0) or the refusal is on stderr (2); exit with *exit_code. */
 bool dg_opt_command(const struct dg_opt_table *table, int argc, char *const *argv,
                     struct dg_opt_set **set, int *exit_code) DG_MUST_CHECK;
+
+/* Which of the words was meant, for "did you mean"; NULL when none is near. Borrowed. */
+const char *dg_opt_nearest_word(const char *const *words, size_t n, struct dg_span name);
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 

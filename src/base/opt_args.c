@@ -27,6 +27,16 @@ static enum dg_err unknown_flag(const struct dg_opt_table *table, struct dg_span
         DG_SPAN_FMT(dg_span_sub(name, 0, 80)), near ? "; did you mean --" : "", near ? near : "");
 }
 
+/* The row that a flag names, by its name or its alias; n_rows when none does. */
+static size_t find_flag(const struct dg_opt_table *table, struct dg_span name)
+{
+    size_t at = dg_opt_find_row(table, name);
+    for (size_t i = 0; at == table->n_rows && i < table->n_rows; i++)
+        if (table->rows[i].alias && dg_span_eq(name, dg_span_cstr(table->rows[i].alias)))
+            at = i;
+    return at;
+}
+
 static bool stands_alone(const struct dg_opt_row *row)
 {
     return row->type == DG_OPT_TYPE_BOOL || (row->flags & DG_OPT_BARE);
@@ -65,7 +75,7 @@ static enum dg_err read_long(struct dg_opt_set *set, struct args *args, struct d
     const char *text = args->argv[args->at] + 2;
     const char *equals = strchr(text, '=');
     struct dg_span name = dg_span_make(text, equals ? (size_t)(equals - text) : strlen(text));
-    size_t at = dg_opt_find_row(table, name);
+    size_t at = find_flag(table, name);
     if (at < table->n_rows)
         return assign_flag(set, at, equals ? equals + 1 : NULL, args, why);
     if (dg_span_starts(name, DG_SPAN("no-")) && !equals) {

@@ -15,6 +15,7 @@
 #include "daemon/trust.h"
 #include "daemon/systemd.h"
 #include "engine/langs.h"
+#include "engine/places.h"
 #include "engine/template.h"
 #include "model/calibration.h"
 #include "net/loop/waker.h"

@@ -5,6 +5,7 @@
  * likeliest first, "und<TAB>0" when unknown. JSON: an array of guesses a line. */
 #include "base/json_out.h"
 #include "base/opt.h"
+#include "engine/places.h"
 #include "text/langid.h"
 #include "tools/command.h"
 #include "tools/lines.h"
@@ -28,8 +29,8 @@ static const struct dg_opt_row rows[] = {
      .help = "the languages it can be, in any spelling (default: all that the model knows)"},
     {DG_OPT_INT(struct detect, count), "count", .letter = 'n', .min = 1, .max = GUESSES_MAX,
      .def = "1", .help = "guesses printed for a line"},
-    {DG_OPT_PATH(struct detect, model), "model", .letter = 'm', .def = DG_PKGDATADIR "/langid.bin",
-     .help = "the model, made by dragoman langid-train"},
+    {DG_OPT_PATH(struct detect, model), "model", .letter = 'm',
+     .help = "the model, made by dragoman langid-train (default: the installed one)"},
     {DG_OPT_ENUM(struct detect, format), "format", .words = formats, .def = "text",
      .help = "how to print"},
     DG_OPT_HELP(struct detect, help),
@@ -110,7 +111,9 @@ static enum dg_err run(const struct dg_opt_set *set, struct dg_why *why)
     const struct detect *opt = dg_opt_values(set);
     struct dg_langid *langid = NULL;
     struct dg_langid_set candidates;
-    enum dg_err err = dg_langid_open(&langid, opt->model, why);
+    struct dg_places places;
+    dg_places_find(&places);
+    enum dg_err err = dg_langid_open(&langid, *opt->model ? opt->model : places.langid, why);
     if (!err)
         err = read_candidates(langid, &opt->candidates, &candidates, why);
     if (!err)

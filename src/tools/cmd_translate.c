@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman translate: lines from stdin to lines on stdout, in order, through the same engine as the
- * daemon. With --ids the text layer is left out: see translate_ids.c. */
+/* dragoman translate: lines from stdin (or the arguments) to lines on stdout, in order, through the same engine as the
+ * daemon, by the model that is named or by those that are installed. With --ids the text layer is left out: see translate_ids.c. */
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/progress.h"
@@ -11,22 +11,26 @@
 #include "engine/template.h"
 #include "engine/terms_json.h"
 #include "tools/ids.h"
+#include "tools/installed.h"
 #include "tools/line_pipe.h"
 #include "tools/search_flags.h"
 #include "tools/tools.h"
 #include "tools/translate.h"
 #include "tools/translate_json.h"
+#include "tools/typed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { TEXTS_MAX = 10000 };
 
 const char *const translate_formality_words[] = {"default", "formal", "informal", "prefer_formal", "prefer_informal", NULL};
 
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct translate, help),
     {DG_OPT_PATH(struct translate, model), "model", .letter = 'm',
-     .help = "the model directory; with --server a model's name there, or nothing"},
+     .help = "the model directory (default: the installed model of these languages); with --server a model's name there, or nothing"},
     {DG_OPT_INT(struct translate, threads), "threads", .letter = 't', .def = "0", .min = 0, .max = 256,
      .help = "workers; 0: one for each core"},
     {DG_OPT_INT(struct translate, slots), "slots", .def = "32", .min = 1, .max = 1024,
@@ -81,10 +85,12 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman translate",
-    .summary = "Translates lines from stdin to stdout; order and line ends are kept.",
+    .summary = "Translates TEXT, or lines from stdin to stdout; order and line ends are kept.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),
     .size = sizeof(struct translate),
+    .args = "[TEXT...]",
+    .args_max = TEXTS_MAX,
 };
 
 /* ---- One line ----------------------------------------------------------------------------------- */
@@ -93,7 +99,7 @@ struct work {
     const struct translate *flags;
     struct dg_search_opts search;
     bool usual_length; /* its penalty is the model's */
-    char name[128]; /* of the model: its directory's */
+    char name[128]; /* of the model: its directory's; "": the installed ones, by languages */
     struct dg_engine *engine;
     struct line_pipe *pipe;
     struct dg_progress *progress;
@@ -281,6 +287,10 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
                 dg_err_sentence(result->err));
         work->totals->n_failed++;
     }
+    if (!result->err && result->is_foreign)
+        fprintf(stderr, "dragoman translate: line %zu stays as it is: it is in %s, and no installed model leads from there to %s\n",
+                translation->line->number, result->detected ? result->detected : "another language",
+                work->flags->remote.target);
     if (work->flags->json)
         write_json(translation, result);
     else if (wants_more_than_text(work->flags))
@@ -314,7 +324,7 @@ static enum dg_err start(void *ctx, struct line *line)
     dg_buf_init(&translation->sentences, 1 << 28);
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
     request.text = dg_span_make(line->text, line->len);
-    request.model = work->name;
+    request.model = *work->name ? work->name : NULL;
     request.source = work->flags->remote.source;
     request.target = work->flags->remote.target;
     request.formality = (enum dg_formality)work->flags->formality;
@@ -338,6 +348,8 @@ static enum dg_err start(void *ctx, struct line *line)
     free_translation(translation);
     if (err == DG_ERR_BUSY)
         return err;
+    if (!*work->name)
+        err = installed_explain(work->engine, err, &why);
     /* One bad line must not shift the others: it is answered empty, and said. */
     fprintf(stderr, "dragoman translate: line %zu: %s\n", line->number, dg_why_text(&why, err));
     if (work->flags->json)
@@ -370,6 +382,12 @@ static void model_name(const char *path, char *name, size_t cap)
 enum dg_err translate_load(struct dg_engine *engine, const struct translate *flags, const char *name,
                            struct dg_why *why)
 {
+    if (!*flags->model) {
+        struct dg_places places;
+        dg_places_find(&places);
+        enum dg_err err = installed_offer(&places, engine, why);
+        return err ? err : installed_check_target(engine, flags->remote.target, why);
+    }
     const struct dg_engine_model model = {
         .name = name, .path = flags->model, .formal = flags->formal, .informal = flags->informal,
         .template = flags->template, .stop = flags->stop,
@@ -396,12 +414,13 @@ static enum dg_err load_estimator(const struct work *work, struct dg_why *why)
 static enum dg_err check_languages(const struct work *work, struct dg_why *why)
 {
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
-    request.model = work->name;
+    request.model = *work->name ? work->name : NULL;
     request.source = work->flags->remote.source;
     request.target = work->flags->remote.target;
     request.formality = (enum dg_formality)work->flags->formality;
     request.quality = *work->flags->quality != '\0';
-    return dg_engine_can(work->engine, &request, why);
+    enum dg_err err = dg_engine_can(work->engine, &request, why);
+    return *work->name ? err : installed_explain(work->engine, err, why);
 }
 
 /* ---- All lines ---------------------------------------------------------------------------------- */
@@ -428,6 +447,8 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
         work.must[i] = dg_span_cstr(flags->must.items[i]);
     work.pipe = &pipe;
     line_pipe_init(&pipe);
+    struct dg_places places;
+    dg_places_find(&places);
     struct dg_engine_opts opts = {.n_threads = (size_t)flags->threads,
                                   .slots = (size_t)flags->slots,
                                   .rows = (size_t)(flags->slots * dg_search_width(&work.search)),
@@ -435,9 +456,11 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
                                   .alignment_layer = (size_t)flags->alignment_layer,
                                   .alignment_head = (size_t)flags->alignment_head,
                                   .whole_vocabulary = !flags->shortlist,
+                                  .langid_path = *flags->model ? NULL : places.langid,
                                   .wake = line_pipe_wake,
                                   .wake_arg = &pipe};
-    model_name(flags->model, work.name, sizeof work.name);
+    if (*flags->model)
+        model_name(flags->model, work.name, sizeof work.name);
     for (char *c = work.name; *flags->quality && *c; c++) /* a list of names has these between them */
         *c = *c == ' ' || *c == ',' || *c == '\t' ? '_' : *c;
     enum dg_err err = translate_glossary(flags->glossary, why, &work.glossary);
@@ -448,7 +471,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
         request.usual_length = usual_length;
         request.glossaries = &work.glossary;
         request.n_glossaries = work.glossary != NULL;
-        request.model = work.name;
+        request.model = *work.name ? work.name : NULL;
         request.source = flags->remote.source;
         request.target = flags->remote.target;
         request.formality = (enum dg_formality)flags->formality;
@@ -466,6 +489,7 @@ static enum dg_err run(const struct translate *flags, const struct dg_search_opt
     if (!err)
         err = check_languages(&work, why);
     if (!err) {
+        typed_hint("dragoman translate", "lines to translate");
         dg_progress_start(&progress, "translating", "lines", 0, &clock);
         err = line_pipe_run(&pipe, why);
         dg_progress_stop(&progress);
@@ -495,8 +519,11 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
                                       "must",    "suppress", "max-extra", "formal", "informal", "quality",
                                       "template", "template-stop"};
     bool is_remote = *flags->remote.server;
-    if (!is_remote && !*flags->model)
-        return dg_why_set(why, DG_ERR_USAGE, "expected --model DIR, or --server URL for a running daemon");
+    static const char *const of_one[] = {"ids", "quality", "template", "formal", "informal", "alignment-layer",
+                                         "alignment-head", "suppress"};
+    for (size_t i = 0; !is_remote && !*flags->model && i < sizeof of_one / sizeof *of_one; i++)
+        if (dg_opt_given(set, of_one[i]))
+            return dg_why_set(why, DG_ERR_USAGE, "--%s is for one model, expected --model DIR with it", of_one[i]);
     for (size_t i = 0; is_remote && i < sizeof own / sizeof *own; i++)
         if (dg_opt_given(set, own[i]))
             return dg_why_set(why, DG_ERR_USAGE, "--%s is for a model of one's own, not for --server", own[i]);
@@ -537,12 +564,14 @@ int dg_cmd_translate(int argc, char **argv)
         err = check_format(set, flags, &why);
     bool is_misused = err != DG_OK;
     if (!err)
+        err = typed_arguments(set, &why);
+    if (!err)
         err = *flags->remote.server ? translate_server(set, flags, &totals, &why)
               : flags->ids          ? translate_ids(flags, &search, usual_length, &totals, &why)
                                     : run(flags, &search, usual_length, &totals, &why);
     if (err)
         fprintf(stderr, "dragoman translate: %s\n", dg_why_text(&why, err));
-    else if (!flags->quiet)
+    else if (!flags->quiet && dg_opt_n_args(set) == 0)
         translate_summary(&totals, dg_clock_now(&clock));
     dg_free(suppress);
     dg_opt_set_free(set);

@@ -2,8 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The dragoman command: finds the sub-command in a table and runs it. To add one: its function in
- * tools.h, its row here, its file in Makefile.inc, its section in docs/man/dragoman.1. */
+ * tools.h, its row here, its file in Makefile.inc, its page docs/man/dragoman-NAME.1.in. */
 #include "config.h"
+#include "base/opt.h"
 #include "tools/tools.h"
 
 #include <signal.h>
@@ -14,51 +15,93 @@ struct command {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
+    const char *group;   /* begins a group, with this heading and */
+    const char *example; /* this example */
 };
 
 static const struct command commands[] = {
-    {"align", "find which words of sentence pairs translate each other", dg_cmd_align},
-    {"answer", "find answers to questions in texts", dg_cmd_answer},
-    {"bench", "measure how fast a model decodes", dg_cmd_bench},
-    {"chat", "translate with a daemon, line by line, as one types", dg_cmd_chat},
-    {"classify", "say which label each line has", dg_cmd_classify},
-    {"detect", "say which language each line is in", dg_cmd_detect},
-    {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize},
-    {"distill", "a model's translations as pairs for a smaller one", dg_cmd_distill},
-    {"embed", "a vector for each line", dg_cmd_embed},
-    {"eval", "BLEU and chrF of translations against references", dg_cmd_eval},
-    {"file", "translate a document and keep its form: srt, html, po, xliff, ...", dg_cmd_file},
-    {"fill", "which words could stand in masked places", dg_cmd_fill},
-    {"generate", "have a language model go on with a text", dg_cmd_generate},
-    {"import", "turn a model of another program into a model directory", dg_cmd_import},
-    {"inspect", "what a model directory holds", dg_cmd_inspect},
-    {"keys", "add, list, revoke and rotate the API keys of a server", dg_cmd_keys},
-    {"langid-train", "make a model of language identification", dg_cmd_langid_train},
-    {"manifest", "write the hashes of a model's files", dg_cmd_manifest},
-    {"quantize", "store a model in a smaller type, and say what that costs", dg_cmd_quantize},
-    {"quality", "how good translations are, by a quality estimator", dg_cmd_quality},
-    {"score", "how likely the model finds given translations", dg_cmd_score},
-    {"segment", "split text into sentences", dg_cmd_segment},
-    {"shortlist", "let a model compute fewer words, by what translates what", dg_cmd_shortlist},
-    {"sign", "sign a model, or make a key pair", dg_cmd_sign},
-    {"tag", "which entities each line names, and where", dg_cmd_tag},
-    {"tokenize", "turn text, line by line, into a model's pieces or ids", dg_cmd_tokenize},
-    {"train", "make a model of sentence pairs", dg_cmd_train},
-    {"train-vocab", "make a SentencePiece vocabulary of text", dg_cmd_train_vocab},
-    {"translate", "translate lines from stdin to stdout", dg_cmd_translate},
-    {"trim", "make a model smaller by the words that nobody uses", dg_cmd_trim},
-    {"verify", "check a model against its manifest and signature", dg_cmd_verify},
+    {"translate", "translate an argument, or lines from stdin to stdout", dg_cmd_translate, "Translate",
+     "dragoman translate --to en \"Où est la gare ?\""},
+    {"file", "translate a document and keep its form: srt, html, po, xliff, ...", dg_cmd_file, NULL, NULL},
+    {"chat", "translate with a daemon, line by line, as one types", dg_cmd_chat, NULL, NULL},
+    {"detect", "say which language each line is in", dg_cmd_detect, NULL, NULL},
+    {"generate", "have a language model go on with a text", dg_cmd_generate, NULL, NULL},
+    {"answer", "find answers to questions in texts", dg_cmd_answer, NULL, NULL},
+    {"classify", "say which label each line has", dg_cmd_classify, NULL, NULL},
+    {"embed", "a vector for each line", dg_cmd_embed, NULL, NULL},
+    {"fill", "which words could stand in masked places", dg_cmd_fill, NULL, NULL},
+    {"tag", "which entities each line names, and where", dg_cmd_tag, NULL, NULL},
+
+    {"import", "turn a model of another program into a model directory", dg_cmd_import, "Models",
+     "dragoman import opus-mt-fr-en ~/.local/share/dragoman/models/fr-en"},
+    {"inspect", "what a model directory holds", dg_cmd_inspect, NULL, NULL},
+    {"quantize", "store a model in a smaller type, and say what that costs", dg_cmd_quantize, NULL, NULL},
+    {"shortlist", "let a model compute fewer words, by what translates what", dg_cmd_shortlist, NULL, NULL},
+    {"trim", "make a model smaller by the words that nobody uses", dg_cmd_trim, NULL, NULL},
+    {"manifest", "write the hashes of a model's files", dg_cmd_manifest, NULL, NULL},
+    {"sign", "sign a model, or make a key pair", dg_cmd_sign, NULL, NULL},
+    {"verify", "check a model against its manifest and signature", dg_cmd_verify, NULL, NULL},
+
+    {"keys", "add, list, revoke and rotate the API keys of a server", dg_cmd_keys, "Serve (the server itself is dragomand)",
+     "dragoman keys add website"},
+
+    {"train", "make a model of sentence pairs", dg_cmd_train, "Train", "dragoman train --out my-model --time 2h pairs.tsv"},
+    {"train-vocab", "make a SentencePiece vocabulary of text", dg_cmd_train_vocab, NULL, NULL},
+    {"distill", "a model's translations as pairs for a smaller one", dg_cmd_distill, NULL, NULL},
+    {"align", "find which words of sentence pairs translate each other", dg_cmd_align, NULL, NULL},
+    {"langid-train", "make a model of language identification", dg_cmd_langid_train, NULL, NULL},
+    {"segment", "split text into sentences", dg_cmd_segment, NULL, NULL},
+    {"tokenize", "turn text, line by line, into a model's pieces or ids", dg_cmd_tokenize, NULL, NULL},
+    {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize, NULL, NULL},
+
+    {"eval", "BLEU and chrF of translations against references", dg_cmd_eval, "Measure",
+     "dragoman eval translated.en reference.en"},
+    {"score", "how likely the model finds given translations", dg_cmd_score, NULL, NULL},
+    {"quality", "how good translations are, by a quality estimator", dg_cmd_quality, NULL, NULL},
+    {"bench", "measure how fast a model decodes", dg_cmd_bench, NULL, NULL},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *out)
 {
-    fprintf(out, "Usage: dragoman COMMAND [OPTION...] [ARGUMENT...]\n\nCommands:\n");
-    for (size_t i = 0; i < N_COMMANDS; i++)
+    fprintf(out, "Usage: dragoman COMMAND [OPTION...] [ARGUMENT...]\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (commands[i].group)
+            fprintf(out, "\n%s:    %s\n", commands[i].group, commands[i].example);
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
-    fprintf(out, "\n'dragoman COMMAND --help' lists a command's options; 'dragoman --version' says the "
-                 "version.\n");
+    }
+    fprintf(out, "\n'dragoman help COMMAND' lists a command's options; 'dragoman --version' says the version.\n");
+}
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int refuse(const char *name)
+{
+    const char *names[N_COMMANDS];
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *near = dg_opt_nearest_word(names, N_COMMANDS, dg_span_cstr(name));
+    fprintf(stderr, "dragoman: there is no command '%s'; %s%s%s'dragoman --help' lists them\n", name,
+            near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+    return 2;
+}
+
+/* dragoman help [COMMAND] */
+static int help(int argc, char **argv)
+{
+    static char flag[] = "--help";
+    const struct command *command = argc > 0 ? find(argv[0]) : NULL;
+    char *args[] = {argv[0], flag, NULL};
+    if (argc == 0)
+        print_help(stdout);
+    return argc == 0 ? 0 : command ? command->run(2, args) : refuse(argv[0]);
 }
 
 int main(int argc, char **argv)
@@ -68,18 +111,12 @@ int main(int argc, char **argv)
         print_help(stderr);
         return 2;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        print_help(stdout);
-        return 0;
-    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return help(argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") == 0) {
         printf("dragoman %s\n", PACKAGE_VERSION);
         return 0;
     }
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "dragoman: there is no command '%s'; 'dragoman --help' lists them\n", argv[1]);
-    return 2;
+    const struct command *command = find(argv[1]);
+    return command ? command->run(argc - 1, argv + 1) : refuse(argv[1]);
 }

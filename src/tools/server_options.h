@@ -23,10 +23,10 @@ struct server_flags {
 #define SERVER_FLAGS(T, f, default_server, letter_of_target)                                               \
     {DG_OPT_STRING(T, f.server), "server", .heading = "Server", .unit = "URL", .def = default_server,      \
      .help = "the daemon to ask, as http://host:port"},                                                    \
-    {DG_OPT_STRING(T, f.source), "source", .unit = "TAG",                                                  \
-     .help = "language of the text (default: it is found out)"},                                      \
-    {DG_OPT_STRING(T, f.target), "target", .letter = letter_of_target, .unit = "TAG",                      \
-     .help = "language to translate into"},                                                                \
+    {DG_OPT_STRING(T, f.source), "source", .alias = "from", .unit = "TAG",                                                  \
+     .help = "language of the text; --from is the same (default: it is found out)"},                                      \
+    {DG_OPT_STRING(T, f.target), "target", .alias = "to", .letter = letter_of_target, .unit = "TAG",                      \
+     .help = "language to translate into; --to is the same"},                                                                \
     {                                                                                                      \
         DG_OPT_PATH(T, f.key_file), "key-file",                                                            \
             .help = "a file whose first line is the key, for daemons that ask for one"                     \

@@ -42,6 +42,81 @@ def write_lex(path, n_words, targets):
         file.write(struct.pack("<2Q", 0xf11a48d5013417f5, checksum) + body)
 
 
+class Commands(unittest.TestCase):
+    def test_help_names_groups_and_a_command_helps_itself(self):
+        text = run("--help").stdout.decode()
+        for group in "Translate:", "Models:", "Serve", "Train:", "Measure:":
+            self.assertRegex(text, rf"(?m)^{group}.* dragoman [a-z]+ ")
+        self.assertEqual(run("help").stdout.decode(), text)
+        self.assertEqual(run("help", "translate").stdout, run("translate", "--help").stdout)
+        for wrong in (("help", "nonsense"), ("nonsense",)):
+            self.assertEqual(run(*wrong, check=False).returncode, 2)
+
+    def test_a_misspelt_command_is_guessed(self):
+        for said, meant in (("tranlate", "translate"), ("Translate", "translate"), ("trian", "train"), ("evla", "eval")):
+            for args in ((said,), ("help", said)):
+                done = run(*args, check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"did you mean '{meant}'?", done.stderr.decode())
+        self.assertNotIn(b"did you mean", run("x" * 5000, check=False).stderr)
+        self.assertNotIn(b"did you mean", run("nonsense", check=False).stderr)
+
+
+class Installed(unittest.TestCase):
+    """No --model: what is installed, with the embedded models of the build tree behind it."""
+
+    def setUp(self):
+        self.data = tempfile.TemporaryDirectory()
+        self.addCleanup(self.data.cleanup)
+        self.env = {**os.environ, "XDG_DATA_HOME": self.data.name}
+
+    def translate(self, *args, text=""):
+        done = subprocess.run([PROGRAM, "translate", *args], input=text.encode(), capture_output=True, timeout=120,
+                              env=self.env, cwd=self.data.name, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_an_argument_is_translated_by_the_model_of_its_language(self):
+        self.assertEqual(self.translate("--to", "en", "Où est la gare ?"), (0, "Where's the station?\n", ""))
+        self.assertEqual(self.translate("--to=en", "Où", "est la gare ?")[1], "Where's the station?\n")
+        self.assertIn("gare", self.translate("--from=en", "--to=fr", "Where is the station?")[1])
+        self.assertEqual(self.translate("--to=en", "-q", text="Merci.\n\nMerci.")[:2], (0, "Thank you.\n\nThank you."))
+        self.assertEqual(self.translate("--to=en", "--format=html", "<p>Merci.</p>")[1], "<p>Thank you.</p>\n")
+        self.assertEqual(self.translate("--to=en", "--", "")[:2], (0, "\n"))
+
+    def test_what_is_missing_is_explained_with_what_is_there(self):
+        there = "installed: .*fr-en (fr to en)"
+        for code, args in ((2, ("Bonjour",)), (1, ("--to=de", "Merci.")), (1, ("--from=fr", "--to=ko", "Merci."))):
+            status, out, said = self.translate(*args)
+            self.assertEqual((status, out), (code, ""), said)
+            self.assertRegex(said, there.replace("(", r"\(").replace(")", r"\)"))
+        status, out, said = self.translate("--to=en", "Wo ist denn hier der Bahnhof, bitte?")
+        self.assertEqual((status, out), (0, "Wo ist denn hier der Bahnhof, bitte?\n"))
+        self.assertRegex(said, "line 1 stays as it is: it is in de, and no installed model leads from there to en")
+        for flag in ("--ids", "--quality=x", "--formal=x"):
+            self.assertEqual(self.translate("--to=en", flag)[0], 2)
+
+    def test_ones_own_models_go_first_and_a_damaged_one_is_left_out(self):
+        if os.geteuid() == 0:
+            self.skipTest("root's own place is the server's")
+        own = os.path.join(self.data.name, "dragoman", "models")
+        shutil.copytree(os.path.join(SOURCES, "models", "en-fr"), os.path.join(own, "fr-en"))
+        os.truncate(os.path.join(own, "fr-en", "model.safetensors"), 100)
+        status, out, said = self.translate("--to=en", "Merci.")
+        self.assertRegex(said, "(?m)^dragoman: the model .*/dragoman/models/fr-en is left out: ")
+
+    def test_on_a_terminal_it_says_that_it_waits(self):
+        leader, follower = os.openpty()
+        with open(leader, "r+b", buffering=0) as terminal:
+            process = subprocess.Popen([PROGRAM, "translate", "--to=en"], stdin=follower, stdout=subprocess.PIPE,
+                                       stderr=follower, env=self.env)
+            os.close(follower)
+            said = b""
+            while b"waiting for lines to translate; Ctrl-D ends" not in said:
+                said += terminal.read(1000)
+            terminal.write(b"Merci.\n\x04")
+            self.assertEqual(process.communicate(timeout=120)[0], b"Thank you.\n")
+
+
 class Translate(unittest.TestCase):
     def test_documents_keep_their_markup(self):
         out = translate("# Le chat\n\nLa **voiture rouge** est ici.\n\n```\nle chat\n```\n", "--format=markdown").stdout.decode()
