@@ -28,10 +28,14 @@ enum {
     DG_LEAD_MAX = 8,         /* most tokens read before the target */
 };
 
+/* Where in the target a phrase that is placed may stand. */
+enum dg_phrase_where { DG_PHRASE_ANYWHERE, DG_PHRASE_FIRST, DG_PHRASE_INSIDE };
+
 /* One way to satisfy a constraint: these ids, in a row. */
 struct dg_phrase {
     const int32_t *ids; /* borrowed */
     size_t n_ids;       /* 1 or more */
+    enum dg_phrase_where where;
 };
 
 /* The target must contain one of these phrases. */

@@ -31,7 +31,7 @@ void dg_place_start(struct dg_place *place, const struct dg_search_opts *opts, s
 
 size_t dg_place_size(const struct dg_place *place, size_t cap, size_t width)
 {
-    return cap * width * place->n * sizeof(struct dg_place_note);
+    return place->n ? cap * (width * place->n * sizeof(struct dg_place_note) + sizeof *place->rest) : 0;
 }
 
 static struct dg_place_note *note_at(const struct dg_place *place, size_t at, size_t row, size_t k)
@@ -43,6 +43,12 @@ void dg_place_forget(struct dg_place *place, size_t at, size_t row)
 {
     for (size_t k = 0; k < place->n; k++)
         *note_at(place, at, row, k) = (struct dg_place_note){.share = 0, .form = -1};
+}
+
+/* A target that goes on with a given beginning has no first place. */
+static bool may_stand(const struct dg_phrase *phrase, size_t at)
+{
+    return phrase->where == DG_PHRASE_ANYWHERE || (phrase->where == DG_PHRASE_FIRST) == (at == 0);
 }
 
 void dg_place_note(struct dg_place *place, const struct dg_search_opts *opts, size_t at, size_t row,
@@ -57,6 +63,8 @@ void dg_place_note(struct dg_place *place, const struct dg_search_opts *opts, si
         if (dg_tie_is_tied(constraint))
             note->share = attention ? dg_tie_share(constraint, attention, n_src) : 0;
         for (size_t f = 0; f < constraint->n_forms; f++) {
+            if (!may_stand(&constraint->forms[f], at))
+                continue;
             long column = dg_columns_find(columns, constraint->forms[f].ids[0]);
             float logprob = column < 0 ? -INFINITY : logits[column] - lse;
             if (isfinite(logprob) && (note->form < 0 || logprob > note->logprob)) {
@@ -123,7 +131,7 @@ static void find_said(const struct dg_place *place, const struct dg_search_opts 
         for (size_t f = 0; f < constraint->n_forms; f++) {
             const struct dg_phrase *phrase = &constraint->forms[f];
             float share = 0;
-            if (!stands_at(opts, phrase, answer->ids, answer->n, t) || is_taken(answer, t, t + phrase->n_ids))
+            if (!may_stand(phrase, t) || !stands_at(opts, phrase, answer->ids, answer->n, t) || is_taken(answer, t, t + phrase->n_ids))
                 continue;
             for (size_t i = 0; i < phrase->n_ids; i++)
                 share = fmaxf(share, note_of(place, answer, t + i, k)->share);
@@ -157,6 +165,31 @@ static bool best_place(const struct dg_place *place, const struct dg_search_opts
     return *form >= 0;
 }
 
+/* Where what phrase k replaces ends, which begins at `at`: the word there, and what else was said of the phrase's source. */
+static size_t end_of_replaced(const struct dg_place *place, const struct dg_search_opts *opts, const struct answer *answer,
+                              size_t at, size_t k)
+{
+    size_t end = at + 1;
+    while (end < answer->n && (!begins_word(opts, answer->ids, answer->n, end) ||
+                               note_of(place, answer, end, k)->share >= displacing_share))
+        end++;
+    return end;
+}
+
+int32_t dg_place_next(const struct dg_place *place, const int32_t *ids, size_t n, int32_t eos_id)
+{
+    size_t next = 0;
+    bool is_on = place->rest_at > 0;
+    for (size_t i = place->rest_at; is_on && i < n; i++) {
+        size_t found = next;
+        while (found < place->n_rest && place->rest[found] != ids[i])
+            found++;
+        is_on = found < place->n_rest || i + 1 < n; /* the last word tells */
+        next = found < place->n_rest ? found + 1 : next;
+    }
+    return !is_on ? -1 : next < place->n_rest ? place->rest[next] : eos_id;
+}
+
 bool dg_place_find(struct dg_place *place, const struct dg_search_opts *opts, const int32_t *ids, const int16_t *row_of,
                    size_t n, size_t from, size_t cap, size_t *at, const struct dg_phrase **phrase)
 {
@@ -184,5 +217,9 @@ bool dg_place_find(struct dg_place *place, const struct dg_search_opts *opts, co
     bool displaces = note_of(place, &answer, first, which)->share >= displacing_share;
     place->puts[which] = (struct dg_place_said){first, first + (*phrase)->n_ids, displaces ? ids[first] : -1};
     place->put |= (uint32_t)1 << place->items[which];
+    const size_t end = displaces ? end_of_replaced(place, opts, &answer, first, which) : first;
+    place->n_rest = n - end;
+    memcpy(place->rest, ids + end, place->n_rest * sizeof *place->rest);
+    place->rest_at = first + (*phrase)->n_ids;
     return true;
 }

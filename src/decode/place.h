@@ -11,8 +11,9 @@
  *     each step and row:  dg_place_forget, dg_place_note
  *     at the end:  if (dg_place_find(&place, ..., &at, &phrase)) ... begin again
  *
- * An article or a preposition that the phrase wants stays before it, and the sentence goes on as the network would
- * have it; a phrase that is forced as soon as its source is looked at would have neither. */
+ * An article or a preposition that the phrase wants stays before it; a phrase that is forced as soon as its source is looked
+ * at would have none. Behind it the sentence goes on as it did before, wherever the network finds that about as good as what it
+ * would say now: a phrase that it does not expect leads it astray. */
 #ifndef DG_DECODE_PLACE_H
 #define DG_DECODE_PLACE_H
 
@@ -36,6 +37,9 @@ struct dg_place {
     } puts[DG_PLACED_MAX]; /* and the tokens of those that were put; to 0: was not */
     size_t n, width;
     struct dg_place_note *notes; /* borrowed; [cap, width, n] */
+    int32_t *rest;   /* borrowed; [cap], [n_rest] of which were said behind the place of the phrase that was put last, and */
+    size_t n_rest;   /* behind what it replaced, */
+    size_t rest_at;  /* which is said from here on; 0: nothing was put */
 };
 
 void dg_place_start(struct dg_place *place, const struct dg_search_opts *opts, size_t width);
@@ -56,6 +60,10 @@ void dg_place_note(struct dg_place *place, const struct dg_search_opts *opts, si
 /* True where the network looks once more at the source of phrase k, which was put in place of another word for it. */
 bool dg_place_is_displaced(const struct dg_place *place, const struct dg_search_opts *opts, size_t k, const float *attention,
                            size_t n_src);
+
+/* How the answer `ids` [n] would go on if it went on as the one did that the last phrase was put into: `eos_id` where that
+ * ended, -1 where the two have parted. */
+int32_t dg_place_next(const struct dg_place *place, const int32_t *ids, size_t n, int32_t eos_id);
 
 /* The next phrase to be put into the answer `ids` [n], whose tokens came from rows `row_of`: at `*at`, which is not
  * before `from`. False when there is none. */

@@ -67,6 +67,7 @@ static enum dg_err lay_out(struct dg_search *search, size_t n_hyps)
     search->shown_logprobs = (float *)(void *)(at + cap * sizeof(int32_t));
     int16_t *row_of = (int16_t *)(void *)(at + wide);
     search->place.notes = (struct dg_place_note *)(void *)(at + notes);
+    search->place.rest = (int32_t *)(void *)(search->place.notes + cap * (size_t)search->width * search->place.n);
     for (size_t i = 0; i < n_hyps; i++) {
         at += per_hyp;
         struct hyp *hyp = &search->hyps[i];

@@ -89,6 +89,8 @@ static bool is_best(const struct dg_search *search, const float *logits, int32_t
     return true;
 }
 
+/* How much less likely the next word of the answer before may be than the best. */
+static const float AS_BEFORE = 4.0f; /* measured: docs/internals/search.md */
 /* What was copied is whole: no token lengthens its last word. */
 static void forbid_joining(const struct dg_search *search, float *logits)
 {
@@ -170,6 +172,23 @@ static void note_places(struct dg_search *search, int from, const float *logits,
                       search->n_src, &search->columns, logits, lse);
 }
 
+/* Offers the word that stood here before the last phrase was put, when it is about as good as the best. */
+static bool goes_on_as_before(struct dg_search *search, int from, const float *logits)
+{
+    const struct hyp *hyp = &search->live[from];
+    const int32_t id = dg_place_next(&search->place, hyp->ids, hyp->n, search->words.eos_id);
+    const long column = dg_columns_find(&search->columns, id);
+    float lse, best = -INFINITY;
+    for (size_t c = 0; column >= 0 && c < search->columns.n; c++)
+        best = fmaxf(best, logits[c]);
+    if (column < 0 || !isfinite(logits[column]) || logits[column] < best - AS_BEFORE)
+        return false;
+    dg_pick_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
+    note_places(search, from, logits, lse);
+    add_candidate(search, from, id, logits[column] - lse);
+    return true;
+}
+
 /* Prepares the row of live hypothesis `from`; returns false when its next word was forced or
  * constrained and has been offered already. */
 static bool prepare_row(struct dg_search *search, int from, float *logits)
@@ -208,6 +227,8 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
     if (search->opts->joining && (hyp->at.is_fresh || (search->place.put && hyp->n == search->n_prefix)))
         forbid_joining(search, logits);
     forbid_displaced(search, from, logits);
+    if (!is_open && goes_on_as_before(search, from, logits))
+        return false;
     int due = search->has_ties ? watch_ties(search, from, logits) : -1;
     if (due < 0 && wants_to_end && search->has_ties && move_phrase(search, hyp))
         return false;

@@ -76,8 +76,12 @@ static enum dg_err put_constraints(struct dg_buf *key, const struct dg_search_op
         const struct dg_constraint *one = &search->constraints[i];
         uint64_t form[6] = {one->n_forms, one->is_copy, one->is_once, one->is_placed, one->src_from, one->src_to};
         err = put(key, form, sizeof form);
-        for (size_t j = 0; !err && j < one->n_forms; j++)
-            err = put_ids(key, one->forms[j].ids, one->forms[j].n_ids);
+        for (size_t j = 0; !err && j < one->n_forms; j++) {
+            const uint64_t where = one->forms[j].where;
+            err = put(key, &where, sizeof where);
+            if (!err)
+                err = put_ids(key, one->forms[j].ids, one->forms[j].n_ids);
+        }
     }
     return err;
 }

@@ -43,7 +43,7 @@ static bool is_there(const struct dg_phrase *phrases, size_t n, const int32_t *i
 }
 
 /* The phrase of a text, if the model can say it and it is not among those from `first` on. */
-static enum dg_err add_phrase(struct maker *maker, size_t first, struct dg_span text)
+static enum dg_err add_phrase(struct maker *maker, size_t first, struct dg_span text, enum dg_phrase_where where)
 {
     struct dg_terms *terms = maker->terms;
     const struct dg_tokenizer_side side = dg_tokenizer_target(maker->how->tokenizer);
@@ -57,39 +57,50 @@ static enum dg_err add_phrase(struct maker *maker, size_t first, struct dg_span 
     for (size_t i = 0; is_fit && i < n; i++)
         is_fit = ids[i] != side.unk;
     if (is_fit)
-        terms->phrases[terms->n_phrases++] = (struct dg_phrase){ids, n};
+        terms->phrases[terms->n_phrases++] = (struct dg_phrase){ids, n, where};
     else
         dg_free(ids);
     return DG_OK;
 }
 
-/* The ways to write a form, the likeliest first. */
-static enum dg_err add_form(struct maker *maker, size_t first, struct dg_span form, enum dg_glossary_shape shape)
+/* One way to write a form. */
+static enum dg_err add_way(struct maker *maker, size_t first, struct dg_span form, enum dg_glossary_shape shape,
+                           enum dg_phrase_where where)
 {
-    static const enum dg_glossary_shape ways[][WAYS] = {
-        [DG_GLOSSARY_AS_IT_IS] = {DG_GLOSSARY_AS_IT_IS, DG_GLOSSARY_CAPITAL, DG_GLOSSARY_CAPITAL},
-        [DG_GLOSSARY_CAPITAL] = {DG_GLOSSARY_CAPITAL, DG_GLOSSARY_AS_IT_IS, DG_GLOSSARY_AS_IT_IS},
-        [DG_GLOSSARY_UPPER] = {DG_GLOSSARY_UPPER, DG_GLOSSARY_AS_IT_IS, DG_GLOSSARY_CAPITAL},
-    };
     struct dg_buf text;
-    enum dg_err err = DG_OK;
     dg_buf_init(&text, FORM_BYTES);
-    for (size_t i = 0; !err && i < WAYS; i++) {
-        dg_buf_clear(&text);
-        err = dg_glossary_shape(form, ways[shape][i], maker->how->language, &text);
-        if (!err)
-            err = add_phrase(maker, first, dg_buf_span(&text));
-    }
+    enum dg_err err = dg_glossary_shape(form, shape, maker->how->language, &text);
+    if (!err)
+        err = add_phrase(maker, first, dg_buf_span(&text), where);
     dg_buf_deinit(&text);
     return err;
 }
 
-static enum dg_err demand(struct maker *maker, struct dg_terms_item *item, enum dg_glossary_shape shape)
+/* A form is written as the glossary has it. Where its source begins a sentence behind the text's first, it may be written as that
+ * is; and what begins a translation begins with a capital where the text does. */
+static enum dg_err add_form(struct maker *maker, size_t first, struct dg_span form, const struct dg_glossary_match *match)
+{
+    const bool follows = match->start != DG_GLOSSARY_INSIDE && match->shape != DG_GLOSSARY_AS_IT_IS;
+    enum dg_err err = DG_OK;
+    if (follows && (match->start == DG_GLOSSARY_LATER || match->shape == DG_GLOSSARY_UPPER))
+        err = add_way(maker, first, form, match->shape, DG_PHRASE_ANYWHERE);
+    const size_t before = maker->terms->n_phrases;
+    if (!err && maker->how->scan->begins_with_capital)
+        err = add_way(maker, first, form, DG_GLOSSARY_CAPITAL, DG_PHRASE_FIRST);
+    const bool has_capital = maker->terms->n_phrases > before;
+    if (!err)
+        err = add_way(maker, first, form, DG_GLOSSARY_AS_IT_IS, has_capital ? DG_PHRASE_INSIDE : DG_PHRASE_ANYWHERE);
+    if (!err && has_capital && maker->terms->n_phrases == before + 1)
+        maker->terms->phrases[before].where = DG_PHRASE_ANYWHERE; /* it has that capital anyway */
+    return err;
+}
+
+static enum dg_err demand(struct maker *maker, struct dg_terms_item *item, const struct dg_glossary_match *match)
 {
     size_t first = maker->terms->n_phrases;
     enum dg_err err = DG_OK;
     for (size_t i = 0; !err && i < item->term->n_targets; i++)
-        err = add_form(maker, first, item->term->targets[i], shape);
+        err = add_form(maker, first, item->term->targets[i], match);
     size_t n = maker->terms->n_phrases - first;
     if (!err && n > 0)
         item->demand = (struct dg_constraint){.forms = maker->terms->phrases + first, .n_forms = n, .is_placed = true,
@@ -123,7 +134,7 @@ static enum dg_err make_phrases(struct dg_terms *terms, const struct dg_terms_ho
     enum dg_err err = terms->phrases && maker.work ? DG_OK : DG_ERR_NOMEM;
     for (size_t i = 0; !err && i < n; i++)
         if (terms->items[i].to > terms->items[i].from)
-            err = demand(&maker, &terms->items[i], how->scan->matches[i].shape);
+            err = demand(&maker, &terms->items[i], &how->scan->matches[i]);
     dg_spm_work_free(maker.work);
     return err;
 }

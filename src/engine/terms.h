@@ -8,8 +8,9 @@
  *     err = dg_terms_check(&terms, translation, scan);    is_used, and where
  *     dg_terms_deinit(&terms);
  *
- * A term may be written as its source is: with a capital, or in capitals; a capital is always allowed, because the term
- * may come to stand first. Up to DG_PLACED_MAX terms of a sentence are demanded; all are checked. */
+ * A term is written as the glossary has it. With a capital where it begins the translation of a text that begins with one; as
+ * its source, with a capital or in capitals, where that begins a later sentence of the text. Up to DG_PLACED_MAX terms of a
+ * sentence are demanded; all are checked. */
 #ifndef DG_ENGINE_TERMS_H
 #define DG_ENGINE_TERMS_H
 

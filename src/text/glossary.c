@@ -475,6 +475,34 @@ static bool is_in_gap(const struct dg_glossary_gap *gaps, size_t n_gaps, size_t 
     return false;
 }
 
+static bool ends_sentence(uint32_t cp)
+{
+    return cp == '.' || cp == '!' || cp == '?' || cp == 0x2026 || cp == 0x3002 || cp == 0xFF01 || cp == 0xFF1F;
+}
+
+/* Whether a sentence begins at code point `i`, as far as marks tell. */
+static enum dg_glossary_start start_at(const struct dg_glossary_scan *scan, size_t i)
+{
+    bool is_apart = false;
+    while (i-- > 0) {
+        const uint32_t cp = scan->plain[i];
+        if (ends_sentence(cp) && (is_apart || cp >= 0x3000))
+            return DG_GLOSSARY_LATER;
+        if (ends_sentence(cp) || u_isalnum((UChar32)cp))
+            return DG_GLOSSARY_INSIDE;
+        is_apart |= cp == ' ';
+    }
+    return DG_GLOSSARY_FIRST;
+}
+
+static bool begins_with_capital(const struct dg_glossary_scan *scan)
+{
+    size_t i = 0;
+    while (i < scan->n && !u_isalpha((UChar32)scan->plain[i]))
+        i++;
+    return i < scan->n && (u_isupper((UChar32)scan->plain[i]) || u_istitle((UChar32)scan->plain[i]));
+}
+
 static enum dg_err add_match(struct dg_glossary_scan *scan, const struct dg_glossary_match *match)
 {
     if (scan->n_matches == scan->matches_cap) {
@@ -494,6 +522,7 @@ enum dg_err dg_glossary_find(const struct dg_dictionary *const *dictionaries, si
 {
     scan->n_matches = 0;
     enum dg_err err = n ? read_text(scan, text) : DG_OK;
+    scan->begins_with_capital = n && !err && begins_with_capital(scan);
     for (size_t i = 0; !err && n && i < scan->n;) {
         struct dg_glossary_match match = {.term = NULL};
         for (size_t d = 0; d < n && begins_at(scan, i); d++) {
@@ -501,7 +530,7 @@ enum dg_err dg_glossary_find(const struct dg_dictionary *const *dictionaries, si
             const struct dg_glossary_term *term = longest_at(dictionaries[d], scan, i, any_case, &shape);
             if (!term || (match.term && term->n_folded <= match.term->n_folded))
                 continue;
-            match = (struct dg_glossary_match){.term = term, .at = scan->at[i], .shape = shape,
+            match = (struct dg_glossary_match){.term = term, .at = scan->at[i], .shape = shape, .start = start_at(scan, i),
                                                .len = scan->at[i + term->n_folded] - scan->at[i]};
         }
         if (match.term && is_in_gap(gaps, n_gaps, match.at, match.at + match.len))

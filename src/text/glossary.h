@@ -105,10 +105,14 @@ const struct dg_dictionary *dg_glossary_for(const struct dg_glossary *glossary, 
 /* How the text writes a term. */
 enum dg_glossary_shape { DG_GLOSSARY_AS_IT_IS, DG_GLOSSARY_CAPITAL, DG_GLOSSARY_UPPER };
 
+/* Where it stands: inside a sentence, or at the beginning of the text's first or of a later one. */
+enum dg_glossary_start { DG_GLOSSARY_INSIDE, DG_GLOSSARY_FIRST, DG_GLOSSARY_LATER };
+
 struct dg_glossary_match {
     const struct dg_glossary_term *term;
     size_t at, len; /* bytes of the text */
     enum dg_glossary_shape shape;
+    enum dg_glossary_start start;
 };
 
 /* Scratch, and what was found. */
@@ -116,6 +120,7 @@ struct dg_glossary_scan {
     uint32_t *folded, *plain; /* owned; [n] code points, without and with their case, */
     uint32_t *at;             /* owned; [n + 1] and where they begin */
     size_t n, cap;
+    bool begins_with_capital; /* the text's first letter is one */
     struct dg_glossary_match *matches; /* owned; [n_matches] */
     size_t n_matches, matches_cap;
 };

@@ -3,6 +3,7 @@
 """Glossaries: by the command, in our own API (of a request, kept, of a key), and as DeepL's clients use them."""
 import json
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -63,6 +64,17 @@ class Command(unittest.TestCase):
         said = self.translate("<p>La <b>voiture</b> est rouge. <code>chat</code></p>", TERMS, "--format", "html")
         self.assertRegex(said, "<b>[^<]*automobile</b>")
         self.assertIn("<code>chat</code>", said)
+
+    def test_the_entry_s_own_form_once_and_nothing_with_it(self):
+        lines = "artist\nTeam\nThe cat sleeps.\nI saw the cat.\nShe is an artist.\ncat\nTHE CAT SLEEPS.\n"
+        for beam in ("1", "4"):
+            said = self.translate(lines, "artist\tpeintre\nTeam\t\u00c9quipe\ncat\tminou\n", "--model",
+                                  os.path.join(SOURCES, "models", "en-fr"), "--beam", beam).splitlines()
+            self.assertEqual((said[0], said[1], said[5]), ("peintre", "\u00c9quipe", "minou"), beam)
+            for line, term in ((2, "minou"), (3, "minou"), (4, "peintre")):
+                self.assertEqual(re.findall(r"(?i)\bminou\b|peintre\b", said[line]), [term], said[line])
+                self.assertTrue(said[line].endswith(term + ".") or line == 2, said[line])
+            self.assertIn("MINOU", said[6])
 
     def test_a_demanded_phrase_is_not_swept_to_the_end(self):
         for beam in ("1", "4"):

@@ -69,6 +69,41 @@ START_TEST(terms_become_constraints_on_their_tokens)
 }
 END_TEST
 
+/* The ways to write the first term of a text: which, and where. */
+static void check_ways(const char *text, const char *expected)
+{
+    static const char *const where[] = {"", "first ", "inside "};
+    struct dg_buf said, all;
+    find(text, true);
+    ck_assert_uint_ge(terms.n, 1);
+    dg_buf_init(&said, 1000);
+    dg_buf_init(&all, 1000);
+    for (size_t f = 0; f < terms.items[0].demand.n_forms; f++) {
+        const struct dg_phrase *phrase = &terms.items[0].demand.forms[f];
+        dg_buf_clear(&said);
+        ck_assert_int_eq(dg_tokenizer_decode(tokenizer, phrase->ids, phrase->n_ids, &said), DG_OK);
+        ck_assert_int_eq(dg_buf_printf(&all, "%s%s%.*s", f ? ", " : "", where[phrase->where], DG_SPAN_FMT(dg_buf_span(&said))), DG_OK);
+    }
+    ck_assert_msg(dg_span_eq(dg_buf_span(&all), dg_span_cstr(expected)), "%s: %.*s", text, DG_SPAN_FMT(dg_buf_span(&all)));
+    dg_buf_deinit(&all);
+    dg_buf_deinit(&said);
+}
+
+START_TEST(case_follows_the_source_only_at_the_beginning_of_a_sentence)
+{
+    set_up("chien\tdog\nEquipe\tTeam\n");
+    check_ways("le chien dort", "dog");
+    check_ways("Le chien dort.", "first Dog, inside dog");
+    check_ways("Chien de garde.", "first Dog, inside dog");
+    check_ways("Voici le Chien.", "first Dog, inside dog");
+    check_ways("\xC2\xAB Chien !", "first Dog, inside dog");
+    check_ways("Il dort. Chien de garde.", "Dog, dog");
+    check_ways("CHIEN", "DOG, first Dog, inside dog");
+    check_ways("Notre Equipe.", "Team");
+    tear_down();
+}
+END_TEST
+
 START_TEST(what_the_model_cannot_say_is_not_demanded)
 {
     struct dg_constraint constraint;
@@ -98,4 +133,5 @@ START_TEST(each_place_counts_for_one_term)
 }
 END_TEST
 
-DG_UNIT_SLOW(terms_become_constraints_on_their_tokens, what_the_model_cannot_say_is_not_demanded, each_place_counts_for_one_term)
+DG_UNIT_SLOW(terms_become_constraints_on_their_tokens, case_follows_the_source_only_at_the_beginning_of_a_sentence,
+        what_the_model_cannot_say_is_not_demanded, each_place_counts_for_one_term)
