@@ -50,6 +50,7 @@ void dg_api_free(struct dg_api *api)
     dg_documents_deinit(&api->documents);
     dg_languages_cache_deinit(&api->languages);
     dg_glossaries_deinit(&api->glossaries);
+    dg_langnames_free(api->langnames);
     dg_free(api);
 }
 

@@ -16,6 +16,7 @@
 #include "api/job.h"
 #include "api/live.h"
 #include "api/metrics.h"
+#include "text/langnames.h"
 
 #include "base/clock.h"
 #include "base/list.h"
@@ -44,6 +45,7 @@ struct dg_api {
     struct dg_metrics metrics;
     struct dg_access *access; /* NULL until set: everybody may do everything */
     struct dg_languages_cache languages;
+    struct dg_langnames *langnames; /* of all languages, for chats; NULL until the first */
     uint64_t refusals[DG_N_REFUSALS];
     struct dg_live live;      /* for who looks at /ops */
     char instance[17];        /* tells this process from the one before; hexadecimal, random */
@@ -112,6 +114,7 @@ void dg_api_v1_score(struct dg_call *call);
 void dg_api_v1_translate(struct dg_call *call);
 void dg_api_v1_stream(struct dg_call *call);
 void dg_api_v1_models(struct dg_call *call);
+void dg_api_v1_model(struct dg_call *call);
 void dg_api_v1_languages(struct dg_call *call);
 void dg_api_v1_usage(struct dg_call *call);
 void dg_api_any_translate(struct dg_call *call); /* POST /translate, which many APIs call their own */

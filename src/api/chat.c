@@ -1,155 +1,168 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* POST /v1/chat/completions: for tools that speak nothing else. The last message of the user is translated; into what,
- * is read off, in this order: `source` and `target`, which are our own; the model's name ("fr-en"); a message of the
- * system or of the developer that names a language ("Translate from French to English."); an instruction in front of
- * the text ("Translate to English: ..."); the only language there is. With "stream": true the translation comes as
- * events, as it is made. Other members (temperature, max_tokens, ...) are taken and have no effect. */
+/* Chats, for tools that speak nothing else: POST /v1/chat/completions as OpenAI has it, POST
+ * /api/chat and /api/generate as Ollama has them. What the last message of the user asks for is
+ * told by prompt.h. The languages are, in this order: `source` and `target`, which are our own, and
+ * then the message is the text; those that the messages name; the model's name ("fr-en"); the only
+ * language there is. A stream has each piece as it is made where the answer is one text, and the
+ * whole in one piece where it is put together. Other members (temperature, max_tokens, ...) are
+ * taken and have no effect. */
 #include "api/api_int.h"
 #include "api/aside.h"
 #include "api/other.h"
+#include "api/prompt.h"
+#include "api/prompt_parts.h"
 
 #include <stdio.h>
 #include <strings.h>
 #include <time.h>
 
-enum { VALUES_MAX = 200 * 1000, TEXT_MAX = 64 << 20, INSTRUCTION_MAX = 200, SYSTEM_MAX = 2000, NAME_MAX_BYTES = 100 };
+enum { VALUES_MAX = 200 * 1000, TEXT_MAX = 64 << 20, NAME_MAX_BYTES = 100 };
+
+enum form { OPENAI, OLLAMA_CHAT, OLLAMA_GENERATE };
 
 /* What a chat asks for. Texts live in the relay's arena. */
 struct chat {
+    enum form form;
+    const struct dg_langnames *names;
     struct dg_span model, system, text, source, target;
-    bool stream;
+    struct dg_prompt prompt;
+    struct dg_span member; /* the answer is an object with this member only; "": it is the text */
+    bool stream, has_usage;
     uint64_t created_s;
     char id[DG_CALL_ID_MAX + 16];
-    bool has_begun; /* the first event is out */
+    char created[32]; /* for Ollama's */
+    bool has_begun;   /* the first event is out */
 };
 
-/* ---- Reading ------------------------------------------------------------------------------------- */
+/* ---- Reading
+ * ------------------------------------------------------------------------------------- */
 
-/* A message's content: a text, or an array of parts with texts, which are joined. */
-static enum dg_err read_content(const struct dg_json *message, struct dg_arena *arena, struct dg_span *out,
-                                struct dg_why *why)
+/* Adds a text, or an array of parts with texts, which are joined as they stand. */
+static enum dg_err add_content(const struct dg_json *content, const char *name,
+                               struct dg_buf *joined, struct dg_why *why)
 {
-    const struct dg_json *content = dg_json_get(message, "content");
     struct dg_span text = {NULL, 0};
-    struct dg_buf joined;
     enum dg_err err = DG_OK;
     if (dg_json_type(content) == DG_JSON_STRING) {
-        err = dg_json_get_string(message, "content", DG_JSON_REQUIRED, why, &text);
-        *out = err ? text : dg_arena_copy(arena, text);
-        return err ? err : out->ptr ? DG_OK : DG_ERR_NOMEM;
+        err = dg_json_string(content, dg_span_cstr(name), why, &text);
+        return err ? err : dg_buf_append_span(joined, text);
     }
     if (dg_json_type(content) != DG_JSON_ARRAY)
-        return dg_why_set(why, DG_ERR_INVALID, "messages: a content is %s, expected a text or an array of parts",
+        return dg_why_set(why, DG_ERR_INVALID,
+                          "messages: a content is %s, expected a text or an array of parts",
                           dg_json_type_name(dg_json_type(content)));
-    dg_buf_init(&joined, TEXT_MAX);
     for (size_t i = 0; i < dg_json_len(content) && !err; i++) {
         text = (struct dg_span){NULL, 0};
         err = dg_json_get_string(dg_json_at(content, i), "text", DG_JSON_OPTIONAL, why, &text);
         if (!err)
-            err = dg_buf_append_span(&joined, text);
+            err = dg_buf_append_span(joined, text);
     }
-    if (!err) {
-        *out = dg_arena_copy(arena, dg_buf_span(&joined));
-        err = out->ptr ? DG_OK : DG_ERR_NOMEM;
-    }
-    dg_buf_deinit(&joined);
     return err;
 }
 
-static enum dg_err read_messages(const struct dg_json *json, struct dg_arena *arena, struct chat *chat, struct dg_why *why)
+static enum dg_err keep(struct dg_arena *arena, const struct dg_buf *buf, struct dg_span *out)
 {
-    const struct dg_json *messages = NULL;
-    enum dg_err err = dg_json_get_array(json, "messages", DG_JSON_REQUIRED, why, &messages);
-    for (size_t i = 0; !err && i < dg_json_len(messages); i++) {
-        const struct dg_json *message = dg_json_at(messages, i);
-        struct dg_span role = {NULL, 0};
-        err = dg_json_get_string(message, "role", DG_JSON_REQUIRED, why, &role);
-        if (!err && dg_span_eq(role, DG_SPAN("user")))
-            err = read_content(message, arena, &chat->text, why);
-        else if (!err && (dg_span_eq(role, DG_SPAN("system")) || dg_span_eq(role, DG_SPAN("developer"))))
-            err = read_content(message, arena, &chat->system, why);
-    }
-    if (!err && !chat->text.ptr)
-        err = dg_why_set(why, DG_ERR_INVALID, "messages: there is none of the user");
-    return err;
-}
-
-static enum dg_err read_name(const struct dg_json *json, const char *name, struct dg_arena *arena, struct dg_span *out,
-                             struct dg_why *why)
-{
-    struct dg_span text = {NULL, 0};
-    enum dg_err err = dg_json_get_string(json, name, DG_JSON_OPTIONAL, why, &text);
-    if (err || !text.ptr)
-        return err;
-    *out = dg_arena_copy(arena, dg_span_sub(text, 0, NAME_MAX_BYTES));
+    *out = dg_arena_copy(arena, dg_buf_span(buf));
     return out->ptr ? DG_OK : DG_ERR_NOMEM;
 }
 
-static enum dg_err read_chat(const struct dg_json *json, struct dg_arena *arena, struct chat *chat, struct dg_why *why)
+/* The last message of the user, and all of the system's. */
+static enum dg_err read_messages(const struct dg_json *json, struct dg_arena *arena,
+                                 struct chat *chat, struct dg_why *why)
 {
-    enum dg_err err = read_messages(json, arena, chat, why);
-    if (!err)
-        err = read_name(json, "model", arena, &chat->model, why);
-    if (!err)
-        err = read_name(json, "source", arena, &chat->source, why);
-    if (!err)
-        err = read_name(json, "target", arena, &chat->target, why);
-    return err ? err : dg_json_get_bool(json, "stream", DG_JSON_OPTIONAL, why, &chat->stream);
-}
-
-/* ---- Into which language ------------------------------------------------------------------------- */
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
-}
-
-static bool is_word_at(struct dg_span text, size_t at, const char *word)
-{
-    size_t len = strlen(word);
-    return at + len <= text.len && strncasecmp(text.ptr + at, word, len) == 0 && (at == 0 || !is_letter(text.ptr[at - 1])) &&
-           (at + len == text.len || !is_letter(text.ptr[at + len]));
-}
-
-/* The word that ends before `at`. */
-static struct dg_span word_before(struct dg_span text, size_t at)
-{
-    while (at > 0 && !is_letter(text.ptr[at - 1]))
-        at--;
-    size_t end = at;
-    while (at > 0 && is_letter(text.ptr[at - 1]))
-        at--;
-    return dg_span_sub(text, at, end - at);
-}
-
-/* Languages that an instruction names: behind "from" the source, else the target. True when it names a target. */
-static bool read_instruction(struct dg_relay *relay, struct dg_span text)
-{
-    for (size_t at = 0; at < text.len && at < SYSTEM_MAX; at++) {
-        if (!is_letter(text.ptr[at]) || (at > 0 && is_letter(text.ptr[at - 1])))
-            continue;
-        for (size_t i = 0; i < relay->langs.n; i++) {
-            const struct dg_language *language = &relay->langs.items[i];
-            struct dg_span before = word_before(text, at);
-            bool behind_from = is_word_at(before, 0, "from") && before.len == 4;
-            bool behind_to = (is_word_at(before, 0, "to") && before.len == 2) || (is_word_at(before, 0, "into") && before.len == 4);
-            bool is_name = is_word_at(text, at, language->name);
-            if (!is_name && !((behind_from || behind_to) && is_word_at(text, at, language->code)))
-                continue;
-            if (behind_from)
-                relay->from = language;
-            else if (behind_to || !relay->to)
-                relay->to = language;
+    const struct dg_json *messages = NULL;
+    struct dg_buf system, user;
+    bool has_user = false;
+    enum dg_err err = dg_json_get_array(json, "messages", DG_JSON_REQUIRED, why, &messages);
+    dg_buf_init(&system, TEXT_MAX);
+    dg_buf_init(&user, TEXT_MAX);
+    for (size_t i = 0; !err && i < dg_json_len(messages); i++) {
+        const struct dg_json *message = dg_json_at(messages, i),
+                             *content = dg_json_get(message, "content");
+        struct dg_span role = {NULL, 0};
+        err = dg_json_get_string(message, "role", DG_JSON_REQUIRED, why, &role);
+        if (!err && dg_span_eq(role, DG_SPAN("user"))) {
+            user.len = 0;
+            has_user = true;
+            err = add_content(content, "content", &user, why);
+        } else if (!err && (dg_span_eq(role, DG_SPAN("system")) ||
+                            dg_span_eq(role, DG_SPAN("developer")))) {
+            if (system.len)
+                err = dg_buf_append_byte(&system, '\n');
+            err = err ? err : add_content(content, "content", &system, why);
         }
     }
-    return relay->to != NULL;
+    if (!err && !has_user)
+        err = dg_why_set(why, DG_ERR_INVALID, "messages: there is none of the user");
+    if (!err)
+        err = keep(arena, &system, &chat->system);
+    if (!err)
+        err = keep(arena, &user, &chat->text);
+    dg_buf_deinit(&system);
+    dg_buf_deinit(&user);
+    return err;
 }
+
+static enum dg_err read_text(const struct dg_json *json, const char *name, enum dg_json_need need,
+                             size_t max, struct dg_arena *arena, struct dg_span *out,
+                             struct dg_why *why)
+{
+    struct dg_span text = {NULL, 0};
+    enum dg_err err = dg_json_get_string(json, name, need, why, &text);
+    if (err || !text.ptr)
+        return err;
+    *out = dg_arena_copy(arena, dg_span_sub(text, 0, max));
+    return out->ptr ? DG_OK : DG_ERR_NOMEM;
+}
+
+/* The answer is to fit a schema: an object with one text, as libraries ask for it that give back
+ * objects. */
+static enum dg_err read_schema(const struct dg_json *schema, struct dg_arena *arena,
+                               struct chat *chat, struct dg_why *why)
+{
+    const struct dg_json *members = dg_json_get(schema, "properties"), *member = NULL;
+    struct dg_json_iter iter = dg_json_iter(members);
+    struct dg_span key = {NULL, 0}, type = {NULL, 0};
+    if (dg_json_len(members) == 1 && dg_json_next(&iter, &key, &member) &&
+        dg_json_get_string(member, "type", DG_JSON_OPTIONAL, NULL, &type) == DG_OK &&
+        dg_span_eq(type, DG_SPAN("string"))) {
+        chat->member = dg_arena_copy(arena, key);
+        return chat->member.ptr ? DG_OK : DG_ERR_NOMEM;
+    }
+    if (chat->prompt.is_json)
+        return DG_OK;
+    return dg_why_set(
+        why, DG_ERR_INVALID,
+        "an answer in JSON is asked for: this server gives one for a text in JSON, or where "
+        "the schema is an object with one member, a string");
+}
+
+static enum dg_err read_format(const struct dg_json *json, struct dg_arena *arena,
+                               struct chat *chat, struct dg_why *why)
+{
+    const struct dg_json *format =
+        dg_json_get(json, chat->form == OPENAI ? "response_format" : "format");
+    struct dg_span type = {NULL, 0};
+    if (chat->form != OPENAI)
+        return dg_json_type(format) == DG_JSON_OBJECT   ? read_schema(format, arena, chat, why)
+               : dg_json_type(format) == DG_JSON_STRING ? read_schema(NULL, arena, chat, why)
+                                                        : DG_OK;
+    (void)!dg_json_get_string(format, "type", DG_JSON_OPTIONAL, NULL, &type);
+    if (type.len == 0 || dg_span_eq(type, DG_SPAN("text")))
+        return DG_OK;
+    return read_schema(dg_json_get(dg_json_get(format, "json_schema"), "schema"), arena, chat, why);
+}
+
+/* ---- Into which language
+ * ------------------------------------------------------------------------- */
 
 /* "fr-en", "zh-Hans-en", "translate-fr-en": the last cut that leaves a language on either side. */
 static bool read_model_name(struct dg_relay *relay, struct dg_span name)
 {
+    if (dg_span_ends(name, DG_SPAN(":latest"))) /* as Ollama's clients write what has no tag */
+        name.len -= strlen(":latest");
     for (size_t i = name.len; i > 0; i--) {
         if (name.ptr[i - 1] != '-' && name.ptr[i - 1] != '_')
             continue;
@@ -157,8 +170,10 @@ static bool read_model_name(struct dg_relay *relay, struct dg_span name)
         const struct dg_language *to = dg_languages_find(&relay->langs, right, DG_LANGUAGE_TARGET);
         const struct dg_language *from = NULL;
         for (size_t k = 0; to && !from && k < left.len; k++)
-            if (k == 0 || left.ptr[k - 1] == '-' || left.ptr[k - 1] == '/' || left.ptr[k - 1] == ':')
-                from = dg_languages_find(&relay->langs, dg_span_sub(left, k, left.len), DG_LANGUAGE_SOURCE);
+            if (k == 0 || left.ptr[k - 1] == '-' || left.ptr[k - 1] == '/' ||
+                left.ptr[k - 1] == ':')
+                from = dg_languages_find(&relay->langs, dg_span_sub(left, k, left.len),
+                                         DG_LANGUAGE_SOURCE);
         if (from && to) {
             relay->from = from;
             relay->to = to;
@@ -166,24 +181,6 @@ static bool read_model_name(struct dg_relay *relay, struct dg_span name)
         }
     }
     return false;
-}
-
-/* Takes "Translate ... :" off the front of the text, when that names a language. */
-static bool take_instruction(struct dg_relay *relay, struct chat *chat)
-{
-    struct dg_span head = dg_span_sub(chat->text, 0, INSTRUCTION_MAX);
-    const char *colon = head.len ? memchr(head.ptr, ':', head.len) : NULL;
-    const char *line = head.len ? memchr(head.ptr, '\n', head.len) : NULL;
-    const char *end = colon && (!line || colon < line) ? colon : line;
-    if (!end || !is_word_at(head, 0, "translate"))
-        return false;
-    if (!read_instruction(relay, dg_span_make(head.ptr, (size_t)(end - head.ptr))))
-        return false;
-    size_t at = (size_t)(end - head.ptr) + 1;
-    while (at < chat->text.len && (chat->text.ptr[at] == ' ' || chat->text.ptr[at] == '\n' || chat->text.ptr[at] == '\r'))
-        at++;
-    chat->text = dg_span_sub(chat->text, at, chat->text.len);
-    return true;
 }
 
 static bool only_target(struct dg_relay *relay)
@@ -198,86 +195,292 @@ static bool only_target(struct dg_relay *relay)
     return n == 1;
 }
 
-static bool choose(struct dg_relay *relay, struct chat *chat, struct dg_why *why)
+/* Before the prompt is read: what is said outside of it. */
+static bool choose_by_members(struct dg_relay *relay, struct chat *chat)
 {
-    if (chat->target.len) {
-        relay->to = dg_languages_find(&relay->langs, chat->target, DG_LANGUAGE_ANY);
-        relay->from = chat->source.len ? dg_languages_find(&relay->langs, chat->source, DG_LANGUAGE_ANY) : NULL;
-        if (!relay->to || (chat->source.len && !relay->from && !dg_span_eq(chat->source, DG_SPAN("auto")))) {
-            dg_why_set(why, DG_ERR_NOT_FOUND, "source or target is no language that this server translates");
-            return false;
-        }
-    } else if (!read_model_name(relay, chat->model) && !read_instruction(relay, chat->system) &&
-               !take_instruction(relay, chat) && !only_target(relay)) {
-        dg_why_set(why, DG_ERR_INVALID, "it is not said into which language: name it in the system message "
-                                        "(Translate to English.), as the model (fr-en) or as target");
-        return false;
-    }
-    const bool leads = dg_relay_leads(relay);
-    if (!leads)
-        dg_why_set(why, DG_ERR_NOT_FOUND, "this server does not translate from %s to %s",
-                   relay->from ? relay->from->name : "any language", relay->to->name);
-    return leads;
+    relay->to = dg_languages_find(&relay->langs, chat->target, DG_LANGUAGE_ANY);
+    relay->from =
+        chat->source.len ? dg_languages_find(&relay->langs, chat->source, DG_LANGUAGE_ANY) : NULL;
+    return relay->to &&
+           (!chat->source.len || relay->from || dg_span_eq(chat->source, DG_SPAN("auto")));
 }
 
-/* ---- Answers ------------------------------------------------------------------------------------- */
+/* What the prompt names goes before the model's name. */
+static bool choose_by_prompt(struct dg_relay *relay, const struct dg_prompt *prompt,
+                             struct dg_why *why)
+{
+    const char *const said[] = {prompt->source, prompt->target};
+    const struct dg_language **const languages[] = {&relay->from, &relay->to};
+    if (prompt->target)
+        relay->from = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        if (!said[i])
+            continue;
+        *languages[i] = dg_languages_find(&relay->langs, dg_span_cstr(said[i]), DG_LANGUAGE_ANY);
+        if (*languages[i])
+            continue;
+        dg_why_set(why, DG_ERR_NOT_FOUND,
+                   "this server does not translate %s the language that is named (%s)",
+                   i ? "to" : "from", said[i]);
+        return false;
+    }
+    if (relay->to || only_target(relay))
+        return true;
+    dg_why_set(why, DG_ERR_INVALID,
+               "it is not said into which language: name it in the system message (\"Translate to "
+               "English.\"), as the model (\"fr-en\") or as \"target\"");
+    return false;
+}
+
+static enum dg_err choose(struct dg_relay *relay, struct chat *chat, struct dg_why *why)
+{
+    if (chat->target.len)
+        return choose_by_members(relay, chat)
+                   ? dg_prompt_split(chat->text, relay->arena, why, &chat->prompt)
+                   : dg_why_set(why, DG_ERR_NOT_FOUND,
+                                "source or target is no language that this server translates");
+    const bool is_pair = read_model_name(relay, chat->model);
+    const struct dg_prompt_ask ask = {
+        .system = chat->system, .user = chat->text, .is_named = is_pair};
+    const enum dg_err err = dg_prompt_read(chat->names, &ask, relay->arena, why, &chat->prompt);
+    if (err)
+        return err;
+    return choose_by_prompt(relay, &chat->prompt, why) ? DG_OK : DG_ERR_INVALID;
+}
+
+static enum dg_err read_options(const struct dg_json *options, struct chat *chat,
+                                struct dg_why *why)
+{
+    return dg_json_type(options) == DG_JSON_NULL
+               ? DG_OK
+               : dg_json_get_bool(options, "include_usage", DG_JSON_OPTIONAL, why,
+                                  &chat->has_usage);
+}
+
+static enum dg_err read_chat(const struct dg_json *json, struct dg_relay *relay, struct chat *chat,
+                             struct dg_why *why)
+{
+    struct dg_arena *arena = relay->arena;
+    enum dg_err err = DG_OK;
+    if (chat->form == OLLAMA_GENERATE) {
+        err = read_text(json, "prompt", DG_JSON_REQUIRED, TEXT_MAX, arena, &chat->text, why);
+        if (!err)
+            err = read_text(json, "system", DG_JSON_OPTIONAL, TEXT_MAX, arena, &chat->system, why);
+    } else {
+        err = read_messages(json, arena, chat, why);
+    }
+    if (!err)
+        err = read_text(json, "model", DG_JSON_OPTIONAL, NAME_MAX_BYTES, arena, &chat->model, why);
+    if (!err)
+        err =
+            read_text(json, "source", DG_JSON_OPTIONAL, NAME_MAX_BYTES, arena, &chat->source, why);
+    if (!err)
+        err =
+            read_text(json, "target", DG_JSON_OPTIONAL, NAME_MAX_BYTES, arena, &chat->target, why);
+    if (!err)
+        err = dg_json_get_bool(json, "stream", DG_JSON_OPTIONAL, why, &chat->stream);
+    if (!err)
+        err = read_options(dg_json_get(json, "stream_options"), chat, why);
+    if (!err)
+        err = choose(relay, chat, why);
+    return err ? err : read_format(json, arena, chat, why);
+}
+
+/* ---- Answers
+ * ------------------------------------------------------------------------------------- */
+
+/* The parts put together, those translated in their places. */
+static enum dg_err put_parts(const struct dg_relay *relay, struct dg_buf *out)
+{
+    const struct chat *chat = relay->user;
+    enum dg_err err = DG_OK;
+    size_t n = 0;
+    for (size_t i = 0; i < chat->prompt.n_parts && !err; i++) {
+        const struct dg_prompt_part *part = &chat->prompt.parts[i];
+        if (part->kind == DG_PROMPT_LITERAL)
+            err = dg_buf_append_span(out, part->text);
+        else if (part->kind == DG_PROMPT_TEXT)
+            err = dg_buf_append_span(out, dg_relay_result(relay, n++));
+        else
+            err = dg_json_out_quote(out, dg_relay_result(relay, n++));
+    }
+    return err;
+}
+
+static enum dg_err put_answer(const struct dg_relay *relay, struct dg_buf *out)
+{
+    const struct chat *chat = relay->user;
+    struct dg_json_out json;
+    struct dg_buf text;
+    if (!chat->member.ptr)
+        return put_parts(relay, out);
+    dg_buf_init(&text, TEXT_MAX);
+    enum dg_err err = put_parts(relay, &text);
+    if (!err) {
+        dg_json_out_init(&json, out);
+        dg_json_out_open(&json, '{');
+        dg_json_out_key_span(&json, chat->member);
+        dg_json_out_string(&json, dg_buf_span(&text));
+        dg_json_out_close(&json, '}');
+        err = dg_json_out_end(&json);
+    }
+    dg_buf_deinit(&text);
+    return err;
+}
+
+/* The answer grows while it is made: it is one text, and nothing around it. */
+static bool is_growing(const struct chat *chat)
+{
+    return chat->prompt.n_parts == 1 && chat->prompt.parts[0].kind == DG_PROMPT_TEXT &&
+           !chat->member.ptr;
+}
+
+static void put_usage(struct dg_json_out *out, const struct dg_relay *relay)
+{
+    const struct dg_job *job = relay->job;
+    dg_json_out_put_open(out, "usage", '{');
+    dg_json_out_put_uint(out, "prompt_tokens", job->n_tokens_in);
+    dg_json_out_put_uint(out, "completion_tokens", job->n_tokens_out);
+    dg_json_out_put_uint(out, "total_tokens", job->n_tokens_in + job->n_tokens_out);
+    dg_json_out_close(out, '}');
+}
 
 static void put_head(struct dg_json_out *out, const struct dg_relay *relay, const char *object)
 {
     const struct chat *chat = relay->user;
-    dg_json_out_put_cstr(out, "id", chat->id);
-    dg_json_out_put_cstr(out, "object", object);
-    dg_json_out_put_uint(out, "created", chat->created_s);
-    dg_json_out_put_string(out, "model", chat->model.len ? chat->model : DG_SPAN("dragoman"));
+    const struct dg_span model = chat->model.len ? chat->model : DG_SPAN("dragoman");
+    dg_json_out_open(out, '{');
+    if (chat->form == OPENAI) {
+        dg_json_out_put_cstr(out, "id", chat->id);
+        dg_json_out_put_cstr(out, "object", object);
+        dg_json_out_put_uint(out, "created", chat->created_s);
+    } else {
+        dg_json_out_put_cstr(out, "created_at", chat->created);
+    }
+    dg_json_out_put_string(out, "model", model);
+}
+
+static void put_message(struct dg_json_out *out, const char *key, const char *role,
+                        const struct dg_span *text)
+{
+    dg_json_out_put_open(out, key, '{');
+    if (role)
+        dg_json_out_put_cstr(out, "role", role);
+    if (text)
+        dg_json_out_put_string(out, "content", *text);
+    dg_json_out_close(out, '}');
+}
+
+/* Ollama's object: one piece, or the last one with what it took. */
+static void put_ollama(struct dg_json_out *out, const struct dg_relay *relay, struct dg_span text,
+                       bool is_last)
+{
+    const struct chat *chat = relay->user;
+    const struct dg_job *job = relay->job;
+    put_head(out, relay, NULL);
+    if (chat->form == OLLAMA_CHAT)
+        put_message(out, "message", "assistant", &text);
+    else
+        dg_json_out_put_string(out, "response", text);
+    dg_json_out_put_bool(out, "done", is_last);
+    if (is_last) {
+        dg_json_out_put_cstr(out, "done_reason", "stop");
+        dg_json_out_put_uint(out, "total_duration", job->total_ns);
+        dg_json_out_put_uint(out, "load_duration", 0);
+        dg_json_out_put_uint(out, "prompt_eval_count", job->n_tokens_in);
+        dg_json_out_put_uint(out, "prompt_eval_duration", job->queue_ns);
+        dg_json_out_put_uint(out, "eval_count", job->n_tokens_out);
+        dg_json_out_put_uint(out, "eval_duration", job->total_ns - job->queue_ns);
+    }
+    dg_json_out_close(out, '}');
 }
 
 static void on_whole(struct dg_relay *relay, struct dg_json_out *out)
 {
-    dg_json_out_open(out, '{');
-    put_head(out, relay, "chat.completion");
-    dg_json_out_put_open(out, "choices", '[');
-    dg_json_out_open(out, '{');
-    dg_json_out_put_uint(out, "index", 0);
-    dg_json_out_put_open(out, "message", '{');
-    dg_json_out_put_cstr(out, "role", "assistant");
-    dg_json_out_put_string(out, "content", dg_relay_result(relay, 0));
-    dg_json_out_close(out, '}');
-    dg_json_out_put_cstr(out, "finish_reason", "stop");
-    dg_json_out_close(out, '}');
-    dg_json_out_close(out, ']');
-    dg_json_out_put_open(out, "usage", '{');
-    dg_json_out_put_uint(out, "prompt_tokens", relay->job->n_tokens_in);
-    dg_json_out_put_uint(out, "completion_tokens", relay->job->n_tokens_out);
-    dg_json_out_put_uint(out, "total_tokens", relay->job->n_tokens_in + relay->job->n_tokens_out);
-    dg_json_out_close(out, '}');
-    dg_json_out_close(out, '}');
+    const struct chat *chat = relay->user;
+    struct dg_buf answer;
+    dg_buf_init(&answer, 4 * TEXT_MAX);
+    if (put_answer(relay, &answer) != DG_OK)
+        out->err = DG_ERR_NOMEM;
+    const struct dg_span text = dg_buf_span(&answer);
+    if (chat->form != OPENAI) {
+        put_ollama(out, relay, text, true);
+    } else {
+        put_head(out, relay, "chat.completion");
+        dg_json_out_put_open(out, "choices", '[');
+        dg_json_out_open(out, '{');
+        dg_json_out_put_uint(out, "index", 0);
+        put_message(out, "message", "assistant", &text);
+        dg_json_out_put_cstr(out, "logprobs", NULL);
+        dg_json_out_put_cstr(out, "finish_reason", "stop");
+        dg_json_out_close(out, '}');
+        dg_json_out_close(out, ']');
+        put_usage(out, relay);
+        dg_json_out_close(out, '}');
+    }
+    dg_buf_deinit(&answer);
 }
 
-/* One chunk: with the role first, then texts, at the end the reason. */
-static void send_chunk(struct dg_relay *relay, const char *role, struct dg_span text, const char *reason)
+/* ---- Streams
+ * ------------------------------------------------------------------------------------- */
+
+static void send_out(struct dg_relay *relay, struct dg_json_out *out)
 {
+    const struct chat *chat = relay->user;
+    if (dg_json_out_end(out) != DG_OK) {
+        dg_buf_deinit(out->buf);
+        return;
+    }
+    if (chat->form == OPENAI)
+        dg_call_event(relay->call, NULL, dg_buf_span(out->buf));
+    else if (dg_buf_append_byte(out->buf, '\n') == DG_OK)
+        (void)!dg_http_reply_write(relay->call->req, dg_buf_span(out->buf));
+    dg_buf_deinit(out->buf);
+}
+
+/* One chunk of OpenAI's: with the role first, then texts, at the end the reason, and then maybe
+ * what it took. */
+static void send_chunk(struct dg_relay *relay, const char *role, const struct dg_span *text,
+                       const char *reason, bool is_usage)
+{
+    const struct chat *chat = relay->user;
     struct dg_buf buf;
     struct dg_json_out out;
-    dg_buf_init(&buf, TEXT_MAX);
+    dg_buf_init(&buf, 4 * TEXT_MAX);
     dg_json_out_init(&out, &buf);
-    dg_json_out_open(&out, '{');
     put_head(&out, relay, "chat.completion.chunk");
     dg_json_out_put_open(&out, "choices", '[');
-    dg_json_out_open(&out, '{');
-    dg_json_out_put_uint(&out, "index", 0);
-    dg_json_out_put_open(&out, "delta", '{');
-    if (role)
-        dg_json_out_put_cstr(&out, "role", role);
-    if (!reason)
-        dg_json_out_put_string(&out, "content", text);
-    dg_json_out_close(&out, '}');
-    dg_json_out_put_cstr(&out, "finish_reason", reason);
-    dg_json_out_close(&out, '}');
+    if (!is_usage) {
+        dg_json_out_open(&out, '{');
+        dg_json_out_put_uint(&out, "index", 0);
+        put_message(&out, "delta", role, text);
+        dg_json_out_put_cstr(&out, "finish_reason", reason);
+        dg_json_out_close(&out, '}');
+    }
     dg_json_out_close(&out, ']');
+    if (is_usage)
+        put_usage(&out, relay);
+    else if (chat->has_usage)
+        dg_json_out_put_cstr(&out, "usage", NULL);
     dg_json_out_close(&out, '}');
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_call_event(relay->call, NULL, dg_buf_span(&buf));
-    dg_buf_deinit(&buf);
+    send_out(relay, &out);
+}
+
+static void send_text(struct dg_relay *relay, struct dg_span text, bool is_last)
+{
+    const struct chat *chat = relay->user;
+    struct dg_buf buf;
+    struct dg_json_out out;
+    if (chat->form == OPENAI) {
+        send_chunk(relay, NULL, is_last ? NULL : &text, is_last ? "stop" : NULL, false);
+        if (is_last && chat->has_usage)
+            send_chunk(relay, NULL, NULL, NULL, true);
+        return;
+    }
+    dg_buf_init(&buf, 4 * TEXT_MAX);
+    dg_json_out_init(&out, &buf);
+    put_ollama(&out, relay, text, is_last);
+    send_out(relay, &out);
 }
 
 static void begin_stream(struct dg_relay *relay)
@@ -286,35 +489,66 @@ static void begin_stream(struct dg_relay *relay)
     if (chat->has_begun)
         return;
     chat->has_begun = true;
-    dg_call_begin_stream(relay->call, "text/event-stream");
-    send_chunk(relay, "assistant", DG_SPAN(""), NULL);
+    dg_call_begin_stream(relay->call,
+                         chat->form == OPENAI ? "text/event-stream" : "application/x-ndjson");
+    if (chat->form == OPENAI)
+        send_chunk(relay, "assistant", &DG_SPAN(""), NULL, false);
 }
 
 static void on_delta(struct dg_relay *relay, struct dg_span text)
 {
     begin_stream(relay);
-    send_chunk(relay, NULL, text, NULL);
+    send_text(relay, text, false);
+}
+
+static void fail_stream(struct dg_relay *relay, const struct dg_failure *failure)
+{
+    const struct chat *chat = relay->user;
+    struct dg_buf buf;
+    struct dg_json_out out;
+    if (chat->form == OPENAI) {
+        dg_call_event_failure(relay->call, NULL, failure);
+        return;
+    }
+    dg_buf_init(&buf, 64 * 1024);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_cstr(&out, "error", failure->message);
+    dg_json_out_close(&out, '}');
+    send_out(relay, &out);
 }
 
 static void on_end(struct dg_relay *relay, const struct dg_failure *failure)
 {
     struct chat *chat = relay->user;
+    struct dg_failure no_memory = dg_ask_failure(relay->arena, DG_ERR_NOMEM, NULL, NULL);
+    struct dg_buf answer;
+    dg_buf_init(&answer, 4 * TEXT_MAX);
+    if (!failure && !is_growing(chat) && put_answer(relay, &answer) != DG_OK)
+        failure = &no_memory;
     if (failure && !chat->has_begun) {
         dg_call_fail(relay->call, *failure);
+        dg_buf_deinit(&answer);
         return;
     }
     begin_stream(relay);
+    if (!failure && answer.len)
+        send_text(relay, dg_buf_span(&answer), false);
     if (failure)
-        dg_call_event_failure(relay->call, NULL, failure);
+        fail_stream(relay, failure);
     else
-        send_chunk(relay, NULL, DG_SPAN(""), "stop");
-    dg_call_event(relay->call, NULL, DG_SPAN("[DONE]"));
+        send_text(relay, DG_SPAN(""), true);
+    if (chat->form == OPENAI)
+        dg_call_event(relay->call, NULL, DG_SPAN("[DONE]"));
     dg_http_reply_end(relay->call->req);
+    dg_buf_deinit(&answer);
 }
 
-/* ---- The route ----------------------------------------------------------------------------------- */
+/* ---- The routes
+ * ---------------------------------------------------------------------------------- */
 
-static enum dg_err read_request(void *work, const struct dg_api *api, struct dg_span body, struct dg_failure *failure)
+static enum dg_err read_request(void *work, const struct dg_api *api, struct dg_span body,
+                                struct dg_failure *failure)
 {
     struct dg_relay *relay = work;
     struct dg_why why = DG_WHY_NONE;
@@ -323,7 +557,7 @@ static enum dg_err read_request(void *work, const struct dg_api *api, struct dg_
     enum dg_err err = dg_ask_parse(body, VALUES_MAX, relay->arena, failure, &json);
     if (err)
         return err;
-    err = read_chat(json, relay->arena, relay->user, &why);
+    err = read_chat(json, relay, relay->user, &why);
     dg_json_free(json);
     if (err) {
         *failure = dg_ask_failure(relay->arena, err, &why, NULL);
@@ -333,22 +567,39 @@ static enum dg_err read_request(void *work, const struct dg_api *api, struct dg_
     return err;
 }
 
+/* A text of several parts is as many texts. */
+static enum dg_err put_texts(struct dg_relay *relay, const struct chat *chat)
+{
+    const enum dg_err err = dg_relay_texts(relay, chat->prompt.n_texts);
+    size_t n = 0;
+    for (size_t i = 0; !err && i < chat->prompt.n_parts; i++)
+        if (chat->prompt.parts[i].kind != DG_PROMPT_LITERAL)
+            relay->items[n++].text = chat->prompt.parts[i].text;
+    return err;
+}
+
 static void go_on(void *work, struct dg_call *call)
 {
     struct dg_relay *relay = work;
     struct chat *chat = relay->user;
-    struct dg_why why = DG_WHY_NONE;
-    enum dg_err err = choose(relay, chat, &why) ? dg_relay_texts(relay, 1) : DG_ERR_INVALID;
-    if (err) {
-        dg_relay_fail(relay, err == DG_ERR_NOMEM ? 503 : 400, err == DG_ERR_NOMEM ? "overloaded" : "invalid_value",
-                      dg_why_text(&why, err));
+    struct tm parts;
+    if (!dg_relay_leads(relay)) {
+        struct dg_why why = DG_WHY_NONE;
+        dg_why_set(&why, DG_ERR_NOT_FOUND, "this server does not translate from %s to %s",
+                   relay->from ? relay->from->name : "any language", relay->to->name);
+        dg_relay_fail(relay, 400, "invalid_value", why.text);
         return;
     }
-    relay->items[0].text = chat->text;
+    if (put_texts(relay, chat) != DG_OK) {
+        dg_relay_fail_with(relay, DG_ERR_NOMEM, NULL);
+        return;
+    }
     chat->created_s = (uint64_t)time(NULL);
     snprintf(chat->id, sizeof chat->id, "chatcmpl-%s", call->id);
+    gmtime_r(&(time_t){(time_t)chat->created_s}, &parts);
+    strftime(chat->created, sizeof chat->created, "%Y-%m-%dT%H:%M:%SZ", &parts);
     if (chat->stream) {
-        relay->on_delta = on_delta;
+        relay->on_delta = is_growing(chat) ? on_delta : NULL;
         relay->on_end = on_end;
     }
     dg_relay_start(relay, on_whole);
@@ -359,15 +610,71 @@ static void drop(void *work)
     dg_relay_drop(work);
 }
 
-void dg_other_chat(struct dg_call *call)
+static void begin_chat(struct dg_call *call, enum form form)
 {
     static const struct dg_aside_fns fns = {.read = read_request, .go_on = go_on, .drop = drop};
+    struct dg_api *api = call->api;
     struct dg_relay *relay = dg_relay_new(call);
     if (!relay)
         return;
-    relay->user = dg_arena_calloc(relay->arena, 1, sizeof(struct chat));
-    if (relay->user)
-        dg_aside_read(call, &fns, relay);
-    else
+    if (!api->langnames)
+        api->langnames = dg_langnames_new();
+    struct chat *chat = dg_arena_calloc(relay->arena, 1, sizeof *chat);
+    relay->user = chat;
+    if (!chat || !api->langnames) {
         dg_relay_fail_with(relay, DG_ERR_NOMEM, NULL);
+        return;
+    }
+    chat->form = form;
+    chat->names = api->langnames;
+    chat->stream = form != OPENAI; /* where nothing is said */
+    dg_aside_read(call, &fns, relay);
+}
+
+void dg_other_chat(struct dg_call *call)
+{
+    begin_chat(call, OPENAI);
+}
+
+void dg_other_ollama_chat(struct dg_call *call)
+{
+    begin_chat(call, OLLAMA_CHAT);
+}
+
+void dg_other_ollama_generate(struct dg_call *call)
+{
+    begin_chat(call, OLLAMA_GENERATE);
+}
+
+/* ---- Ollama's models
+ * ----------------------------------------------------------------------------- */
+
+static void put_tags(struct dg_call *call, struct dg_json_out *out)
+{
+    const struct dg_engine *engine = call->api->engine;
+    for (size_t i = 0; engine && i < dg_engine_n_models(engine); i++) {
+        const struct dg_engine_model_info info = dg_engine_model_info(engine, i);
+        dg_json_out_open(out, '{');
+        dg_json_out_put_cstr(out, "name", info.name);
+        dg_json_out_put_cstr(out, "model", info.name);
+        dg_json_out_put_cstr(out, "modified_at", "1970-01-01T00:00:00Z");
+        dg_json_out_put_uint(out, "size", info.bytes);
+        dg_json_out_put_cstr(out, "digest", "");
+        dg_json_out_put_open(out, "details", '{');
+        dg_json_out_put_cstr(out, "parent_model", "");
+        dg_json_out_put_cstr(out, "format", "dragoman");
+        dg_json_out_put_cstr(out, "family", "translation");
+        dg_json_out_put_open(out, "families", '[');
+        dg_json_out_cstr(out, "translation");
+        dg_json_out_close(out, ']');
+        dg_json_out_put_cstr(out, "parameter_size", "");
+        dg_json_out_put_cstr(out, "quantization_level", "");
+        dg_json_out_close(out, '}');
+        dg_json_out_close(out, '}');
+    }
+}
+
+void dg_other_ollama_tags(struct dg_call *call)
+{
+    dg_call_json_list(call, "models", put_tags);
 }

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Smaller APIs that clients speak: DeepLX, MTranServer, Kiss Translator, Immersive Translate, nllb-serve, nllb-api,
- * Google's version 2, OPUS-MT, marian-server, and the chat completions of OpenAI's. Several share POST /translate; those
+ * Google's version 2, OPUS-MT, marian-server, and the chats of OpenAI and Ollama. Several share POST /translate; those
  * functions take a relay whose fields are read (any_translate.c says whose words they are). One thread: the loop's. */
 #ifndef DG_API_OTHER_H
 #define DG_API_OTHER_H
@@ -37,7 +37,10 @@ void dg_other_opus(struct dg_call *call);
 void dg_other_opus_languages(struct dg_call *call);
 void dg_other_opus_ready(struct dg_call *call);
 void dg_other_get_translate(struct dg_call *call); /* marian-server's WebSocket, or nllb-serve's GET */
-void dg_other_chat(struct dg_call *call);
+void dg_other_chat(struct dg_call *call);            /* OpenAI's */
+void dg_other_ollama_chat(struct dg_call *call);
+void dg_other_ollama_generate(struct dg_call *call); /* one prompt */
+void dg_other_ollama_tags(struct dg_call *call);     /* the models */
 
 void dg_other_marian(struct dg_call *call, struct dg_relay *relay);
 

@@ -52,6 +52,7 @@ static const struct dg_route routes[] = {
     {DG_HTTP_PUT, "/v1/glossaries/*", "v1_glossary_replace", dg_api_v1_glossary_replace},
     {DG_HTTP_DELETE, "/v1/glossaries/*", "v1_glossary_remove", dg_api_v1_glossary_remove, .gate = DG_GATE_KEY},
     {DG_HTTP_GET, "/v1/models", "v1_models", dg_api_v1_models},
+    {DG_HTTP_GET, "/v1/models/*", "v1_model", dg_api_v1_model},
     {DG_HTTP_GET, "/v1/languages", "v1_languages", dg_api_v1_languages},
     {DG_HTTP_GET, "/v1/usage", "v1_usage", dg_api_v1_usage, .gate = DG_GATE_KEY},
 
@@ -91,13 +92,17 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/api/v4/translator", "nllb_api_get", dg_other_nllb_api, PLAIN, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/api/v4/translator/stream", "nllb_api_stream", dg_other_nllb_api_stream, PLAIN, .gate = DG_GATE_TEXT},
 
-    /* Google's version 2, OPUS-MT's, and the chat completions of OpenAI's. */
+    /* Google's version 2, OPUS-MT's, and the chats of OpenAI and Ollama. */
     {DG_HTTP_POST, "/language/translate/v2", "google", dg_other_google, .dialect = &dg_google_dialect, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/language/translate/v2", "google_get", dg_other_google, .dialect = &dg_google_dialect, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/api/translate", "opus", dg_other_opus, PLAIN, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/api/languages", "opus_languages", dg_other_opus_languages, PLAIN, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/api/ready", "opus_ready", dg_other_opus_ready, PLAIN, .gate = DG_GATE_OPEN},
     {DG_HTTP_POST, "/v1/chat/completions", "chat", dg_other_chat, .dialect = &dg_openai_dialect, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/api/chat", "ollama_chat", dg_other_ollama_chat, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/api/generate", "ollama_generate", dg_other_ollama_generate, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/api/tags", "ollama_tags", dg_other_ollama_tags, PLAIN},
+    {DG_HTTP_GET, "/api/version", "ollama_version", dg_other_version, PLAIN, .gate = DG_GATE_OPEN},
 
     /* DeepL's. */
     {DG_HTTP_POST, "/v2/translate", "deepl_translate", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT},

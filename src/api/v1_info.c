@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* GET /v1/models and GET /v1/languages: what this server can do. */
+/* GET /v1/models, GET /v1/models/NAME and GET /v1/languages: what this server can do. */
 #include "api/api_int.h"
 #include "api/languages.h"
 #include "base/json_out.h"
@@ -9,6 +9,8 @@
 #include "engine/langs.h"
 #include "engine/read.h"
 #include "model/calibration.h"
+
+enum { LIST_MAX = 16 << 20 };
 
 static void put_text(struct dg_json_out *out, const char *key, const char *text)
 {
@@ -43,9 +45,8 @@ static void put_judges(struct dg_json_out *out, const char *list)
     dg_json_out_close(out, ']');
 }
 
-static void put_model(struct dg_json_out *out, const struct dg_engine_model_info *info)
+static void put_members(struct dg_json_out *out, const struct dg_engine_model_info *info)
 {
-    dg_json_out_open(out, '{');
     put_text(out, "name", info->name);
     put_text(out, "kind", info->is_language_model ? "language-model" : info->is_reader ? "reader" : "translation");
     if (info->is_reader)
@@ -66,6 +67,12 @@ static void put_model(struct dg_json_out *out, const struct dg_engine_model_info
     dg_json_out_put_uint(out, "target_tokens_max", info->target_max);
     dg_json_out_put_uint(out, "beam", info->n_beams);
     dg_json_out_put_real(out, "length_penalty", info->length_penalty, 6);
+}
+
+static void put_model(struct dg_json_out *out, const struct dg_engine_model_info *info)
+{
+    dg_json_out_open(out, '{');
+    put_members(out, info);
     dg_json_out_close(out, '}');
 }
 
@@ -82,9 +89,57 @@ static void put_models(struct dg_call *call, struct dg_json_out *out)
     }
 }
 
+/* The same to OpenAI's clients. */
+static void put_openai_members(struct dg_json_out *out, const char *name)
+{
+    dg_json_out_put_cstr(out, "id", name);
+    dg_json_out_put_cstr(out, "object", "model");
+    dg_json_out_put_uint(out, "created", 0); /* nobody knows */
+    dg_json_out_put_cstr(out, "owned_by", "dragoman");
+}
+
+/* One object for our clients, who read "models", and for OpenAI's, who read "data". */
 void dg_api_v1_models(struct dg_call *call)
 {
-    dg_call_json_list(call, "models", put_models);
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, LIST_MAX);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_open(&out, "models", '[');
+    put_models(call, &out);
+    dg_json_out_close(&out, ']');
+    dg_json_out_put_cstr(&out, "object", "list");
+    dg_json_out_put_open(&out, "data", '[');
+    for (size_t i = 0; i < n_models(call); i++) {
+        dg_json_out_open(&out, '{');
+        put_openai_members(&out, dg_engine_model_info(call->api->engine, i).name);
+        dg_json_out_close(&out, '}');
+    }
+    dg_json_out_close(&out, ']');
+    dg_json_out_close(&out, '}');
+    dg_call_json_out(call, 200, &out);
+}
+
+/* GET /v1/models/NAME, as OpenAI's clients ask whether there is one. */
+void dg_api_v1_model(struct dg_call *call)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    for (size_t i = 0; i < n_models(call); i++) {
+        const struct dg_engine_model_info info = dg_engine_model_info(call->api->engine, i);
+        if (!dg_span_eq(call->arg, dg_span_cstr(info.name)))
+            continue;
+        dg_buf_init(&buf, LIST_MAX);
+        dg_json_out_init(&out, &buf);
+        dg_json_out_open(&out, '{');
+        put_openai_members(&out, info.name);
+        put_members(&out, &info);
+        dg_json_out_close(&out, '}');
+        dg_call_json_out(call, 200, &out);
+        return;
+    }
+    dg_call_fail(call, (struct dg_failure){.status = 404, .code = "no_such_model", .message = "There is no model of that name."});
 }
 
 /* ---- Languages ---------------------------------------------------------------------------------- */

@@ -87,28 +87,91 @@ class Others(IntegrationTest):
         self.assertEqual(self.ask("/api/languages", method="GET"), {"languages": {"fr": ["en"]}})
         self.ask("/api/ready", method="GET")
 
+    def chat(self, *messages, status=200, **members):
+        return self.ask("/v1/chat/completions", {"model": "any", "messages": [
+            {"role": role, "content": content} for role, content in messages], **members}, status=status)
+
+    def said(self, *messages, **members):
+        return self.chat(*messages, **members)["choices"][0]["message"]["content"]
+
     def test_chat(self):
-        def chat(*messages, status=200, **members):
-            return self.ask("/v1/chat/completions", {"model": "any", "messages": [
-                {"role": role, "content": content} for role, content in messages], **members}, status=status)
+        chat, said = self.chat, self.said
         answer = chat(("system", "You are a translator. Translate from French into English."), ("user", CAT))
         self.assertEqual(answer["choices"][0]["message"], {"role": "assistant", "content": SAID})
         self.assertEqual((answer["object"], answer["choices"][0]["finish_reason"]), ("chat.completion", "stop"))
         self.assertEqual(answer["usage"]["total_tokens"], answer["usage"]["prompt_tokens"] + answer["usage"]["completion_tokens"])
         for other in (chat(("user", CAT), model="fr-en"), chat(("user", CAT), target="en", source="fr"),
-                      chat(("user", f"Translate to English: {CAT}")), chat(("user", [{"type": "text", "text": CAT}]))):
+                      chat(("user", f"Translate to English: {CAT}")), chat(("user", [{"type": "text", "text": CAT}]), model="fr-en"),
+                      chat(("system", "Translate to English."), ("user", "Bonjour."), ("assistant", "Hello."), ("user", CAT)),
+                      chat(("user", [{"type": "text", "text": "Translate to English:\n\n"}, {"type": "text", "text": CAT}]))):
             self.assertEqual(other["choices"][0]["message"]["content"], SAID)
         self.assertEqual(chat(("user", CAT), target="xx", status=400)["error"]["type"], "invalid_request_error")
         for wrong in ({}, {"messages": []}, {"messages": [{"role": "user"}]}, {"messages": "x"}, {"messages": [{"role": 1}]}):
             self.assertIn("message", self.ask("/v1/chat/completions", wrong, status=400)["error"])
-        events = self.ask("/v1/chat/completions", {"model": "fr-en", "stream": True, "messages": [{"role": "user", "content": CAT}]})
+        for messages in ([("user", CAT)], [("user", "What is the capital of France?")],
+                         [("system", "Translate to German."), ("user", CAT)], [("user", "Translate to English")]):
+            self.assertIn("anslate", chat(*messages, status=400)["error"]["message"])
+        self.assertEqual(said(("system", "You are a translator."), ("user", CAT)), SAID)  # the only target there is
+
+    def test_chat_keeps_structure(self):
+        said = self.said
+        self.assertEqual(said(("user", 'Translate the values of this JSON to English:\n{"a": "Le chat dort.", "b": [1, "Le chat dort."]}')),
+                         '{"a": "The cat is sleeping.", "b": [1, "The cat is sleeping."]}')
+        self.assertEqual(said(("system", "Translate French to English."), ("user", f"1. {CAT}\n2. {CAT}")), f"1. {SAID}\n2. {SAID}")
+        self.assertEqual(said(("user", f"Translate to English:\n\n{CAT}\n\n%%\n\n{CAT}")), f"{SAID}\n\n%%\n\n{SAID}")
+        asked = {"targetLanguage": "English", "segments": [{"id": 7, "text": CAT}, {"id": 8, "text": CAT}]}
+        self.assertEqual(json.loads(said(("system", "Act as a translation API."), ("user", json.dumps(asked)))),
+                         {"translations": [{"id": 7, "text": SAID}, {"id": 8, "text": SAID}]})
+        schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "properties": {
+            "translation": {"type": "string"}}}}}
+        self.assertEqual(json.loads(said(("user", f"Translate to English: {CAT}"), response_format=schema)), {"translation": SAID})
+        self.chat(("user", f"Translate to English: {CAT}"), response_format={"type": "json_object"}, status=400)
+
+    def events(self, **members):
+        events = self.ask("/v1/chat/completions", {"model": "fr-en", "stream": True, **members})
         self.assertEqual(self.headers["Content-Type"], "text/event-stream")
         lines = [line[6:] for line in events.decode().split("\n") if line.startswith("data: ")]
         self.assertEqual(lines.pop(), "[DONE]")
-        chunks = [json.loads(line)["choices"][0] for line in lines]
+        return [json.loads(line) for line in lines]
+
+    def test_chat_streams(self):
+        user = [{"role": "user", "content": CAT}]
+        chunks = [chunk["choices"][0] for chunk in self.events(messages=user)]
         self.assertEqual(chunks[0]["delta"]["role"], "assistant")
         self.assertEqual("".join(chunk["delta"].get("content", "") for chunk in chunks), SAID)
         self.assertEqual(chunks[-1]["finish_reason"], "stop")
+        chunks = self.events(messages=user, stream_options={"include_usage": True})
+        self.assertEqual((chunks[-1]["choices"], chunks[0]["usage"]), ([], None))
+        self.assertGreater(chunks[-1]["usage"]["completion_tokens"], 0)
+        chunks = self.events(messages=[{"role": "user", "content": f"Translate to English:\n\n1. {CAT}\n2. {CAT}"}])
+        self.assertEqual("".join(c["choices"][0]["delta"].get("content", "") for c in chunks), f"1. {SAID}\n2. {SAID}")
+
+    def test_models_for_openai(self):
+        answer = self.ask("/v1/models", method="GET")
+        self.assertEqual((answer["object"], [model["id"] for model in answer["data"]]), ("list", ["fr-en"]))
+        self.assertEqual(answer["models"][0]["name"], "fr-en")
+        self.assertEqual(self.ask("/v1/models/fr-en", method="GET")["object"], "model")
+        self.assertEqual(self.ask("/v1/models/gpt", method="GET", status=404)["error"]["code"], "no_such_model")
+
+    def test_ollama(self):
+        user = {"model": "fr-en:latest", "messages": [{"role": "user", "content": CAT}]}
+        lines = [json.loads(line) for line in self.ask("/api/chat", user).decode().splitlines()]
+        self.assertEqual(self.headers["Content-Type"], "application/x-ndjson")
+        self.assertEqual("".join(line["message"]["content"] for line in lines), SAID)
+        self.assertEqual([line["done"] for line in lines], [False] * (len(lines) - 1) + [True])
+        self.assertEqual(lines[-1]["done_reason"], "stop")
+        answer = self.ask("/api/chat", {**user, "stream": False})
+        self.assertEqual((answer["message"], answer["done"]), ({"role": "assistant", "content": SAID}, True))
+        prompt = {"model": "llama3", "prompt": f"Translate from French to English, give only the output: {CAT}", "stream": False}
+        self.assertEqual(self.ask("/api/generate", prompt)["response"], SAID)
+        prompt = {"model": "llama3", "system": "Translate to English.", "prompt": CAT}
+        lines = [json.loads(line) for line in self.ask("/api/generate", prompt).decode().splitlines()]
+        self.assertEqual("".join(line["response"] for line in lines), SAID)
+        schema = {"type": "object", "properties": {"t": {"type": "string"}}}
+        self.assertEqual(json.loads(self.ask("/api/chat", {**user, "stream": False, "format": schema})["message"]["content"]), {"t": SAID})
+        self.assertIsInstance(self.ask("/api/generate", {"model": "x", "prompt": CAT}, status=400)["error"], str)
+        self.assertEqual([model["name"] for model in self.ask("/api/tags", method="GET")["models"]], ["fr-en"])
+        self.assertTrue(self.ask("/api/version", method="GET")["version"])
 
     def test_wrong_types_are_refused(self):
         for path, good in (("/translate", {"text": CAT, "source_lang": "FR", "target_lang": "EN", "tag_handling": "html"}),
@@ -118,6 +181,8 @@ class Others(IntegrationTest):
                            ("/translate", {"source": CAT, "src_lang": "fra_Latn", "tgt_lang": "eng_Latn"}),
                            ("/language/translate/v2", {"q": CAT, "source": "fr", "target": "en", "format": "text"}),
                            ("/api/translate", {"source": CAT, "from": "fr", "to": "en"}),
+                           ("/api/generate", {"model": "fr-en", "prompt": CAT, "system": "Translate to English.", "format": "",
+                                             "stream": False}),
                            ("/v1/chat/completions", {"model": "fr-en", "messages": [{"role": "user", "content": CAT}], "stream": False})):
             for name in good:
                 for value in (0, -1, True, {}, [[]], [None], "\x00", "x" * 300):
