@@ -30,6 +30,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     dg_documents_init(&made->documents);
     dg_glossaries_init(&made->glossaries);
     dg_list_init(&made->scorings);
+    dg_list_init(&made->uploads);
     dg_live_init(&made->live);
     made->random_used = sizeof made->random;
     made->started_ns = dg_clock_now(&made->clock);
@@ -121,10 +122,10 @@ void dg_api_stop(struct dg_api *api)
 
 /* ---- The end of a call ------------------------------------------------------------------------- */
 
-static void log_call(const struct dg_call *call, int status)
+static void log_call(struct dg_call *call, int status)
 {
     struct dg_api *api = call->api;
-    api->n_uploads -= call->is_upload;
+    dg_list_unlink(&call->upload);
     dg_metrics_count(&api->metrics, call->route ? (size_t)(call->route - dg_routes(NULL)) : DG_METRICS_NO_ROUTE,
                      status, dg_clock_now(&api->clock) - call->started_ns);
     if (!api->opts.access_log || !dg_log_wants(api->log, DG_LOG_INFO))

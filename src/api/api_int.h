@@ -32,7 +32,7 @@ struct dg_api {
     void *admin_user;
     struct dg_bulk *bulk;       /* NULL: there are no bulk jobs */
     size_t bulk_bytes_max;      /* of one upload */
-    size_t n_uploads;           /* calls with is_upload */
+    struct dg_list uploads;     /* calls whose bodies may be large */
     struct dg_list scorings;    /* requests to score, waiting and under way */
     struct dg_list generations; /* of struct dg_gen, likewise */
     struct dg_list readings;    /* of v1_read.c, likewise */

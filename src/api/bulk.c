@@ -6,6 +6,7 @@
  * each is bulk_meta.c's, its lines are bulk_run.c's, its results bulk_read.c's. */
 #include "api/bulk.h"
 #include "api/bulk_int.h"
+#include "api/share.h"
 #include "base/dir.h"
 #include "base/file_out.h"
 #include "base/mem.h"
@@ -169,7 +170,8 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_why 
     if (why)
         job->why = *why;
     else if (err == DG_ERR_LIMIT)
-        dg_why_set(&job->why, err, "the files of all jobs take more than the %" PRIu64 " bytes that they may",
+        dg_why_set(&job->why, err, "the files of all jobs take more than the %" PRIu64
+                   " bytes that they may, or those of one client more than its share",
                    job->bulk->opts.space_max);
     dg_bulk_finish(job, DG_BULK_FAILED);
 }
@@ -253,17 +255,48 @@ static void on_created(struct dg_task *task)
         dg_bulk_turn(bulk);
 }
 
+/* What a client has. */
+static void count_own(const struct dg_bulk *bulk, uint64_t client, size_t *n, uint64_t *bytes)
+{
+    *n = 0;
+    *bytes = 0;
+    for (const struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
+        const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        if (job->client != client)
+            continue;
+        ++*n;
+        *bytes += job->in_bytes + job->out_bytes;
+    }
+}
+
+bool dg_bulk_has_space(const struct dg_bulk *bulk, uint64_t client, uint64_t more)
+{
+    size_t n;
+    uint64_t own;
+    count_own(bulk, client, &n, &own);
+    return dg_share_has_room(client, bulk->opts.space_max, bulk->bytes, own, more);
+}
+
 static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_order *order, struct dg_why *why)
 {
     if (bulk->is_closing)
         return DG_ERR_CLOSED;
     if (bulk->n_jobs >= bulk->opts.jobs_max)
         return dg_why_set(why, DG_ERR_LIMIT, "%zu jobs are kept, which is the most; remove some", bulk->n_jobs);
+    size_t n_own;
+    uint64_t own;
+    count_own(bulk, order->client, &n_own, &own);
+    if (!dg_share_has_room(order->client, bulk->opts.jobs_max, bulk->n_jobs, n_own, 1))
+        return dg_why_set(why, DG_ERR_LIMIT, "%zu of the %zu jobs kept are yours, and the rest is for others; remove some", n_own,
+                          bulk->n_jobs);
     if (bulk->bytes + order->body->len > bulk->opts.space_max)
         return dg_why_set(why, DG_ERR_RANGE,
                           "the files of all jobs would take %" PRIu64 " bytes, expected at most %" PRIu64
                           "; remove some jobs",
                           bulk->bytes + order->body->len, bulk->opts.space_max);
+    if (!dg_bulk_has_space(bulk, order->client, order->body->len))
+        return dg_why_set(why, DG_ERR_RANGE, "the files of your jobs take %" PRIu64 " bytes, and the rest is for others; remove some",
+                          own);
     return DG_OK;
 }
 
@@ -283,6 +316,9 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     job->is_removed = true; /* until its files are there: whoever lets go of it last frees it */
     job->format = order->format;
     job->created_s = now_s(bulk);
+    job->client = order->client;
+    memcpy(job->address, order->address.ptr ? order->address.ptr : "",
+           order->address.len < DG_BULK_OWNER ? order->address.len : DG_BULK_OWNER);
     job->in_bytes = order->body->len;
     memcpy(job->owner, order->owner.ptr ? order->owner.ptr : "",
            order->owner.len < DG_BULK_OWNER ? order->owner.len : DG_BULK_OWNER);
@@ -323,6 +359,11 @@ struct dg_bulk_job *dg_bulk_find(struct dg_bulk *bulk, struct dg_span id)
     while ((job = dg_bulk_next(bulk, job)) && !dg_span_eq(dg_span_cstr(job->id), id))
         ;
     return job;
+}
+
+uint64_t dg_bulk_client(const struct dg_bulk_job *job)
+{
+    return job->client;
 }
 
 const char *dg_bulk_owner(const struct dg_bulk_job *job)

@@ -48,6 +48,8 @@ struct dg_bulk_order {
     enum dg_bulk_format format;
     struct dg_span options; /* a JSON object: what POST /v1/translate takes, but for text */
     struct dg_span owner;   /* whose job it is; "" for nobody's, at most DG_BULK_OWNER bytes */
+    struct dg_span address; /* where there is no owner: where it came from; likewise */
+    uint64_t client;        /* who sent it (dg_gate_client) */
     const char *const *only; /* [n_only] models that may be used; 0: all */
     size_t n_only;
     struct dg_buf *body;
@@ -64,7 +66,7 @@ void dg_bulk_close(struct dg_bulk *bulk); /* NULL is fine */
  * so. */
 typedef void (*dg_bulk_added_fn)(void *owner, struct dg_bulk_job *job, enum dg_err err, const struct dg_why *why);
 
-/* DG_ERR_LIMIT: there are too many jobs; DG_ERR_RANGE: their files would take too much space; DG_ERR_BUSY. */
+/* DG_ERR_LIMIT: there are too many jobs, or too many of this client; DG_ERR_RANGE: their files would take too much space; DG_ERR_BUSY. */
 enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order, dg_bulk_added_fn on_added,
                         void *owner, struct dg_why *why) DG_MUST_CHECK;
 
@@ -78,6 +80,7 @@ struct dg_bulk_job *dg_bulk_find(struct dg_bulk *bulk, struct dg_span id);
 struct dg_bulk_job *dg_bulk_next(struct dg_bulk *bulk, struct dg_bulk_job *job);
 
 const char *dg_bulk_owner(const struct dg_bulk_job *job);
+uint64_t dg_bulk_client(const struct dg_bulk_job *job); /* who sent it; 0: not known */
 enum dg_bulk_state dg_bulk_state(const struct dg_bulk_job *job);
 enum dg_bulk_format dg_bulk_format(const struct dg_bulk_job *job);
 

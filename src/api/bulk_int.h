@@ -66,6 +66,8 @@ struct dg_bulk_job {
     struct dg_bulk *bulk; /* NULL once that is closed */
     char id[DG_BULK_ID_LEN + 1];
     char owner[DG_BULK_OWNER + 1];
+    char address[DG_BULK_OWNER + 1]; /* where it came from, if it has no owner */
+    uint64_t client;                 /* who sent it; 0: not known */
     char in_path[DG_BULK_PATH_MAX], out_path[DG_BULK_PATH_MAX], meta_path[DG_BULK_PATH_MAX];
     enum dg_bulk_format format;
     enum dg_bulk_state state;
@@ -121,5 +123,8 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_why 
 /* Moves a running job on; stops what it has under way, which stays to be done. */
 void dg_bulk_run(struct dg_bulk_job *job);
 void dg_bulk_halt(struct dg_bulk_job *job);
+
+/* Whether the client that has sent the job may keep so many bytes more in files. */
+bool dg_bulk_has_space(const struct dg_bulk *bulk, uint64_t client, uint64_t more) DG_MUST_CHECK;
 
 #endif

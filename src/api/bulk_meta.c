@@ -5,6 +5,7 @@
  * clients are told, which is most of the same. What was asked stands in it as it came, and is read into the struct that every
  * line begins with. */
 #include "api/bulk_int.h"
+#include "api/job.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -99,6 +100,7 @@ enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
     dg_json_out_open(&out, '{');
     dg_json_out_put_int(&out, "version", 1);
     dg_json_out_put_cstr(&out, "owner", job->owner);
+    dg_json_out_put_cstr(&out, "address", job->address);
     dg_json_out_put_open(&out, "models", '[');
     for (size_t i = 0; i < job->ask.request.n_only; i++)
         dg_json_out_cstr(&out, job->ask.request.only[i]);
@@ -128,7 +130,7 @@ static enum dg_err read_size(const struct dg_json *json, const char *name, size_
 
 static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *json, struct dg_why *why)
 {
-    struct dg_span owner = {NULL, 0}, error = {NULL, 0};
+    struct dg_span owner = {NULL, 0}, address = {NULL, 0}, error = {NULL, 0};
     int64_t version;
     int state = 0, format = 0;
     enum dg_err err = dg_json_get_int(json, "version", DG_JSON_REQUIRED, 1, 1, why, &version);
@@ -138,6 +140,8 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
         err = dg_json_get_choice(json, "format", DG_JSON_REQUIRED, format_words, why, &format);
     if (!err)
         err = dg_json_get_string(json, "owner", DG_JSON_REQUIRED, why, &owner);
+    if (!err)
+        err = dg_json_get_string(json, "address", DG_JSON_OPTIONAL, why, &address);
     if (!err)
         err = dg_json_get_string(json, "error", DG_JSON_OPTIONAL, why, &error);
     if (!err)
@@ -154,11 +158,14 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
         err = read_number(json, "input_bytes", &job->in_bytes, why);
     if (!err)
         err = read_number(json, "output_bytes", &job->out_bytes, why);
-    if (!err && owner.len > DG_BULK_OWNER)
-        err = dg_why_set(why, DG_ERR_RANGE, "field 'owner' is too long");
+    if (!err && (owner.len > DG_BULK_OWNER || address.len > DG_BULK_OWNER))
+        err = dg_why_set(why, DG_ERR_RANGE, "field 'owner' or 'address' is too long");
     if (err)
         return err;
     memcpy(job->owner, owner.ptr, owner.len);
+    memcpy(job->address, address.len ? address.ptr : "", address.len);
+    if (owner.len + address.len > 0)
+        job->client = dg_jobs_client(job->bulk->engine_jobs, owner.len > 0, owner.len ? owner : address);
     job->state = state == DG_BULK_RUNNING ? DG_BULK_WAITING : (enum dg_bulk_state)state;
     job->format = (enum dg_bulk_format)format;
     if (job->state == DG_BULK_FAILED)

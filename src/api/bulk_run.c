@@ -176,7 +176,7 @@ static enum dg_err start(struct dg_bulk_line *line, struct dg_failure *failure)
     struct dg_why why = DG_WHY_NONE;
     uint64_t retry_ms;
     line->work->ask.request.priority = DG_PRIORITY_BULK;
-    line->work->ask.request.client = dg_jobs_client(line->job->bulk->engine_jobs, true, dg_span_cstr(line->job->owner));
+    line->work->ask.request.client = line->job->client;
     line->work->ask.stream = false;
     enum dg_err err = dg_glossaries_apply(line->job->bulk->glossaries, line->work, line->job->owner, false, NULL, failure);
     if (err)
@@ -365,7 +365,7 @@ static void on_written(struct dg_task *task)
             dg_bulk_fail(job, writing->err, &writing->why);
         else if (writing->is_last)
             dg_bulk_finish(job, DG_BULK_DONE);
-        else if (bulk->bytes > bulk->opts.space_max)
+        else if (!dg_bulk_has_space(bulk, job->client, 0))
             dg_bulk_fail(job, DG_ERR_LIMIT, NULL);
         else
             dg_bulk_run(job);

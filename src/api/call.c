@@ -69,6 +69,7 @@ struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req)
     call->api = api;
     call->req = req;
     call->started_ns = dg_clock_now(&api->clock);
+    dg_list_init(&call->upload);
     choose_id(call);
     return call;
 }
@@ -76,6 +77,13 @@ struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req)
 struct dg_span dg_call_owner(const struct dg_call *call)
 {
     return dg_span_cstr(dg_gate_name(call));
+}
+
+bool dg_call_lists(const struct dg_call *call, const char *owner, uint64_t client)
+{
+    if (!dg_span_eq(dg_span_cstr(owner), dg_call_owner(call)))
+        return false;
+    return *owner || (client && client == dg_gate_client(call));
 }
 
 void dg_call_add_headers(struct dg_call *call)

@@ -21,6 +21,7 @@
 #include "api/api.h"
 #include "api/gate.h"
 #include "base/buf.h"
+#include "base/list.h"
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
 
@@ -59,7 +60,7 @@ struct dg_call {
 
     uint64_t started_ns;
     bool has_headers; /* the common ones are in the answer */
-    bool is_upload;   /* one of the few whose body may be large */
+    struct dg_list upload; /* in api->uploads: one of the few whose body may be large */
 
     /* For the access log. */
     uint64_t tokens_in, tokens_out;
@@ -92,6 +93,10 @@ void dg_call_no_memory(struct dg_call *call); /* 503, to be tried again */
 /* Whose work this is: the name of its key; empty where there is none. What belongs to somebody is shown to
  * nobody else but administrators. */
 struct dg_span dg_call_owner(const struct dg_call *call);
+
+/* Whether a list for this caller names what belongs to `owner` (a key's name; "": nobody's) and came from `client`. What is
+ * nobody's is named to those who have its id, and in lists to the address that it came from. */
+bool dg_call_lists(const struct dg_call *call, const char *owner, uint64_t client);
 
 /* Adds the headers that every answer has, for answers that are not made by the functions above. */
 void dg_call_add_headers(struct dg_call *call);

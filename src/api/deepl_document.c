@@ -113,7 +113,8 @@ static enum dg_err keep_file(struct dg_relay *relay, struct upload *upload, stru
     if (n_max && n_characters > n_max)
         return dg_why_set(why, DG_ERR_LIMIT, "The file is longer than this server takes: read %zu characters, expected at most %zu.",
                           n_characters, n_max);
-    enum dg_err err = dg_documents_add(&upload->api->documents, dg_clock_now(&upload->api->clock), name_of(relay, file), &document);
+    enum dg_err err = dg_documents_add(&upload->api->documents, dg_clock_now(&upload->api->clock),
+                                       dg_gate_client(relay->call), name_of(relay, file), &document);
     if (err)
         return dg_why_set(why, err, err == DG_ERR_UNSUPPORTED ? "Invalid file data: expected a name that ends in .txt, .html, "
                                                                 ".xml, .md, .srt, .vtt, .json, .po or .xliff."

@@ -370,7 +370,7 @@ static void fill_list(struct dg_call *call, struct dg_json_out *out)
     const struct dg_glossaries *store = &call->api->glossaries;
     for (struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
         const struct dg_glossaries_entry *entry = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
-        if (is_single(entry) && (entry->is_shared || strcmp(entry->owner, dg_gate_name(call)) == 0))
+        if (is_single(entry) && (entry->is_shared || dg_call_lists(call, entry->owner, entry->client)))
             put_entry(out, entry);
     }
 }
@@ -393,7 +393,7 @@ void dg_deepl_glossary_remove(struct dg_call *call)
     struct dg_glossaries_entry *entry = open_entry(call);
     if (!entry)
         return;
-    if (!dg_glossaries_may(call, &failure) || (strcmp(entry->owner, dg_gate_name(call)) != 0 && !dg_glossaries_is_admin(call))) {
+    if (!dg_glossaries_may(call, &failure) || !dg_glossaries_owns(call, entry)) {
         dg_deepl_glossary_fail(call, 403, "Only whoever made a glossary, and administrators, may delete it.", NULL);
         return;
     }

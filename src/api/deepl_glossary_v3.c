@@ -124,7 +124,7 @@ static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_chan
         dg_deepl_glossary_fail(call, 404, "Glossary not found", NULL);
         return NULL;
     }
-    if (!to_change || (dg_glossaries_may(call, &failure) && (is_admin || strcmp(entry->owner, dg_gate_name(call)) == 0)))
+    if (!to_change || (dg_glossaries_may(call, &failure) && dg_glossaries_owns(call, entry)))
         return entry;
     dg_deepl_glossary_fail(call, 403, "Only whoever made a glossary, and administrators, may change it.", NULL);
     return NULL;
@@ -369,7 +369,7 @@ static void fill_list(struct dg_call *call, struct dg_json_out *out)
     const struct dg_glossaries *store = &call->api->glossaries;
     for (struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
         const struct dg_glossaries_entry *entry = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
-        if (is_shown(entry) && (entry->is_shared || strcmp(entry->owner, dg_gate_name(call)) == 0))
+        if (is_shown(entry) && (entry->is_shared || dg_call_lists(call, entry->owner, entry->client)))
             put_entry(out, entry);
     }
 }

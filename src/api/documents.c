@@ -5,6 +5,7 @@
  * each by an errand of its own that has what it needs: a document may go meanwhile. */
 #include "api/documents.h"
 #include "api/api_int.h"
+#include "api/share.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -101,14 +102,31 @@ bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format)
     return name.len && memchr(name.ptr, '.', name.len) && dg_doc_format_of(name, format);
 }
 
-enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, struct dg_span name,
+/* What a client has. */
+static void count_own(const struct dg_documents *documents, uint64_t client, size_t *n, uint64_t *bytes)
+{
+    *n = 0;
+    *bytes = 0;
+    for (const struct dg_list *at = documents->all.next; at != &documents->all; at = at->next) {
+        const struct dg_document *document = DG_LIST_ITEM(at, struct dg_document, link);
+        if (document->client != client)
+            continue;
+        ++*n;
+        *bytes += document->len;
+    }
+}
+
+enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, uint64_t client, struct dg_span name,
                              struct dg_document **out)
 {
+    size_t n_own;
+    uint64_t own;
     enum dg_doc_format format;
     drop_old(documents, now_ns);
     if (!dg_document_is_known(name, &format))
         return DG_ERR_UNSUPPORTED;
-    if (documents->n >= DG_DOCUMENTS_MAX)
+    count_own(documents, client, &n_own, &own);
+    if (!dg_share_has_room(client, DG_DOCUMENTS_MAX, documents->n, n_own, 1))
         return DG_ERR_BUSY;
     struct dg_document *document = dg_try_calloc(1, sizeof *document);
     if (!document)
@@ -118,6 +136,7 @@ enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, st
     clean_name(name, document->name);
     document->format = format;
     document->expires_ns = now_ns + (uint64_t)LIFE_S * 1000 * DG_CLOCK_MS;
+    document->client = client;
     document->fd = -1;
     dg_list_link_last(&documents->all, &document->link);
     documents->n++;
@@ -234,7 +253,11 @@ enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload 
                               struct dg_span text, dg_documents_fn fn, void *ctx)
 {
     char id[DG_DOCUMENT_ID + 1];
-    enum dg_err err = text.len > documents->opts.bytes_max - documents->bytes ? DG_ERR_LIMIT : DG_OK;
+    size_t n_own;
+    uint64_t own;
+    count_own(documents, document->client, &n_own, &own);
+    const bool fits = dg_share_has_room(document->client, documents->opts.bytes_max, documents->bytes, own, text.len);
+    enum dg_err err = fits ? DG_OK : DG_ERR_LIMIT;
     struct errand *errand = err ? NULL : new_errand(documents, document);
     memcpy(id, document->id, sizeof id);
     if (errand && !(errand->text = dg_try_malloc(text.len + 1))) {

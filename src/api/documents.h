@@ -7,7 +7,7 @@
  *
  *     err = dg_documents_open(&api->documents, &opts, &why);
  *     struct dg_document *document;
- *     err = dg_documents_add(&api->documents, now_ns, "letter.html", &document);
+ *     err = dg_documents_add(&api->documents, now_ns, dg_gate_client(call), "letter.html", &document);
  *     ... document->id names it, document->key opens it ...
  *     err = dg_documents_keep(&api->documents, api->readers, document, text, on_kept, ctx);     written beside the loop
  *     found = dg_documents_find(&api->documents, now_ns, id);        NULL: never there, fetched, or too old
@@ -46,6 +46,7 @@ struct dg_document {
     size_t len;                      /* bytes of the translation */
     size_t n_characters;
     uint64_t expires_ns;
+    uint64_t client;                 /* whose share it is of (dg_gate_client) */
 };
 
 struct dg_documents_opts {
@@ -74,8 +75,9 @@ bool dg_documents_are_taken(const struct dg_documents *documents);
 /* False when a file's name has no ending of a format that we read. */
 bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format);
 
-/* DG_ERR_UNSUPPORTED: the name's ending is of no format that we read; DG_ERR_BUSY: there are too many; DG_ERR_NOMEM. */
-enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, struct dg_span name,
+/* DG_ERR_UNSUPPORTED: the name's ending is of no format that we read; DG_ERR_BUSY: there are too many, or too many of this client's;
+ * DG_ERR_NOMEM. */
+enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, uint64_t client, struct dg_span name,
                              struct dg_document **document) DG_MUST_CHECK;
 
 struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t now_ns, struct dg_span id);
@@ -86,7 +88,7 @@ typedef void (*dg_documents_fn)(void *ctx, enum dg_err err);
 
 /* Keeps the translation, which is copied; the document is done, and `fn` (or NULL) called, once that has happened: later,
  * or before this returns. `offload` NULL: at once. On failure the document has failed and `fn` is not called: DG_ERR_LIMIT
- * (all together would be too large, or too much is waiting), DG_ERR_NOMEM. */
+ * (all together would be too large, or those of one client, or too much is waiting), DG_ERR_NOMEM. */
 enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload *offload, struct dg_document *document,
                               struct dg_span text, dg_documents_fn fn, void *ctx) DG_MUST_CHECK;
 

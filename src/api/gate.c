@@ -141,6 +141,22 @@ const char *dg_gate_name(const struct dg_call *call)
     return call->charge.who.name;
 }
 
+struct dg_quota_id dg_gate_address(const struct dg_call *call)
+{
+    const bool has_none = call->req->is_private || dg_who_has_key(&call->charge.who);
+    return has_none ? (struct dg_quota_id){.text = ""} : dg_quota_address(call->req->client);
+}
+
+uint64_t dg_gate_client(const struct dg_call *call)
+{
+    const struct dg_api *api = call->api;
+    const bool has_key = dg_who_has_key(&call->charge.who);
+    if (call->req->is_private || dg_gate_is_admin(call))
+        return 0;
+    const struct dg_quota_id address = dg_gate_address(call);
+    return dg_jobs_client(&api->jobs, has_key, dg_span_cstr(has_key ? call->charge.who.name : address.text));
+}
+
 /* ---- How much ----------------------------------------------------------------------------------- */
 
 static void add_number(struct dg_call *call, const char *name, uint64_t number)

@@ -120,6 +120,13 @@ void dg_gate_peek(struct dg_call *call, dg_quota_fn then);
 /* Who sent it: a key's name, or "" (for those who own jobs and the like). */
 const char *dg_gate_name(const struct dg_call *call);
 
+/* The client that sent it, as the engine knows it (dg_jobs_client): a key, else an address. 0: an administrator, or the
+ * admin socket. */
+uint64_t dg_gate_client(const struct dg_call *call);
+
+/* The address that it came from (dg_quota_address) where no key says whose it is; else "". */
+struct dg_quota_id dg_gate_address(const struct dg_call *call);
+
 /* An administrator's key was sent. */
 bool dg_gate_is_admin(const struct dg_call *call);
 

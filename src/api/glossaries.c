@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A file is JSON: {"id", "owner", "name", "created", "shared", "dictionaries": [{"source", "target", "terms": [...]}]}. */
+/* A file is JSON: {"id", "owner", "address", "name", "created", "shared", "dictionaries": [{"source", "target", "terms": [...]}]}. */
 #include "api/glossaries.h"
 #include "api/api_int.h"
 #include "api/glossary_json.h"
 #include "api/job.h"
+#include "api/share.h"
 #include "base/dir.h"
 #include "base/file_out.h"
 #include "base/map_file.h"
@@ -95,6 +96,7 @@ static enum dg_err print_entry(const struct dg_glossaries_entry *entry, struct d
     dg_json_out_open(&out, '{');
     dg_json_out_put_cstr(&out, "id", entry->id);
     dg_json_out_put_cstr(&out, "owner", entry->owner);
+    dg_json_out_put_cstr(&out, "address", entry->address);
     dg_json_out_put_cstr(&out, "name", entry->name);
     dg_json_out_put_cstr(&out, "created", entry->created);
     dg_json_out_put_bool(&out, "shared", entry->is_shared);
@@ -147,6 +149,8 @@ static enum dg_err read_entry(struct dg_glossaries_entry *entry, struct dg_span 
     err = copy_field(json, "id", entry->id, sizeof entry->id, why);
     if (!err)
         err = copy_field(json, "owner", entry->owner, sizeof entry->owner, why);
+    if (!err && dg_json_get(json, "address"))
+        err = copy_field(json, "address", entry->address, sizeof entry->address, why);
     if (!err)
         err = copy_field(json, "name", entry->name, sizeof entry->name, why);
     if (!err)
@@ -295,6 +299,8 @@ struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call, cons
         make_id(entry->id);
         make_time(&call->api->glossaries, &call->api->clock, entry->created);
         snprintf(entry->owner, sizeof entry->owner, "%s", dg_gate_name(call));
+        snprintf(entry->address, sizeof entry->address, "%s", dg_gate_address(call).text);
+        entry->client = dg_gate_client(call);
     }
     dg_buf_init(&change->text, text.len + 1);
     if (dg_buf_append_span(&change->text, text) == DG_OK)
@@ -418,6 +424,26 @@ static void on_gone(void *work)
     change->call = NULL; /* what was handed over is carried out */
 }
 
+/* Whether the client may keep what the change brings, beside what others do. What keys own counts as theirs, from before a
+ * restart too. */
+static bool has_share(const struct dg_glossaries *store, const struct dg_glossaries_change *change,
+                      const struct dg_glossaries_entry *replaced)
+{
+    const struct dg_glossaries_entry *entry = change->entry;
+    size_t n = 0, bytes = 0;
+    if (change->may_share || entry->client == 0)
+        return true;
+    for (const struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
+        const struct dg_glossaries_entry *other = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
+        if (other == replaced || (*entry->owner ? strcmp(other->owner, entry->owner) != 0 : other->client != entry->client))
+            continue;
+        n++;
+        bytes += dg_glossary_bytes(other->glossary);
+    }
+    return n + 1 <= dg_share_of(store->opts.n_max, store->n - (replaced != NULL), n) &&
+           bytes + change->text.len <= dg_share_of(store->opts.bytes_max, store->bytes - change->freed, bytes);
+}
+
 /* What it replaces or amends is what is there now. */
 static enum dg_err prepare(struct dg_glossaries_change *change)
 {
@@ -435,6 +461,8 @@ static enum dg_err prepare(struct dg_glossaries_change *change)
     if (change->is_new && store->n + store->n_changes > store->opts.n_max)
         return dg_why_set(&change->why, DG_ERR_LIMIT, "there are %zu glossaries already, which is the most; delete one first",
                           store->n);
+    if (!has_share(store, change, replaced))
+        return dg_why_set(&change->why, DG_ERR_LIMIT, "you have as many glossaries as one may have, or as large; delete one first");
     if (store->bytes + change->text.len > store->opts.bytes_max + change->freed)
         return dg_why_set(&change->why, DG_ERR_LIMIT, "there is no room for more glossaries; delete one first");
     return DG_OK;
@@ -540,6 +568,12 @@ bool dg_glossaries_is_admin(const struct dg_call *call)
     return call->req->is_private || dg_gate_is_admin(call);
 }
 
+bool dg_glossaries_owns(const struct dg_call *call, const struct dg_glossaries_entry *entry)
+{
+    const bool is_theirs = strcmp(entry->owner, dg_gate_name(call)) == 0 && (*entry->owner || !entry->is_shared);
+    return dg_glossaries_is_admin(call) || is_theirs;
+}
+
 bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure)
 {
     enum dg_glossaries_whose whose = call->api->glossaries.opts.whose;
@@ -597,5 +631,12 @@ enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job
 
 enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossaries_opts *opts, struct dg_why *why)
 {
-    return dg_glossaries_open(&api->glossaries, opts, api->log, why);
+    enum dg_err err = dg_glossaries_open(&api->glossaries, opts, api->log, why);
+    const struct dg_list *all = &api->glossaries.all;
+    for (const struct dg_list *at = all->next; !err && at != all; at = at->next) {
+        struct dg_glossaries_entry *entry = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
+        const char *whose = *entry->owner ? entry->owner : entry->address;
+        entry->client = *whose ? dg_jobs_client(&api->jobs, *entry->owner, dg_span_cstr(whose)) : 0;
+    }
+    return err;
 }

@@ -16,6 +16,7 @@
 #define DG_API_GLOSSARIES_H
 
 #include "access/key_file.h"
+#include "access/quota.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -41,6 +42,8 @@ struct dg_glossaries_entry {
     struct dg_list link;
     char id[DG_GLOSSARIES_ID + 1];
     char owner[DG_KEY_NAME_MAX + 1];
+    char address[DG_QUOTA_ID_MAX + 1]; /* where it came from, if it has no owner */
+    uint64_t client;                   /* who made it (dg_gate_client); 0: not known */
     char name[DG_GLOSSARIES_NAME + 1];
     char created[DG_GLOSSARIES_TIME]; /* ISO 8601 with milliseconds */
     bool is_shared;                   /* by an administrator, with everybody */
@@ -121,6 +124,10 @@ bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure);
 
 /* The caller administrates, or there is nobody to tell apart. */
 bool dg_glossaries_is_admin(const struct dg_call *call);
+
+/* Whether it is the caller's to change: made with the same key, or without one by whoever has its id; but what is shared
+ * with everybody, whose id all are told, is the administrators'. */
+bool dg_glossaries_owns(const struct dg_call *call, const struct dg_glossaries_entry *entry);
 
 /* Gives the job the glossaries that its ask names, else that of `key` (NULL: none): DG_ERR_NOT_FOUND, with a failure. The job
  * holds them until it is freed. */

@@ -109,7 +109,9 @@ static void on_end(struct dg_relay *relay, const struct dg_failure *failure)
     }
     struct answer *answer = dg_try_calloc(1, sizeof *answer);
     const struct dg_field *file = dg_fields_get(&relay->fields, "file");
-    enum dg_err err = answer ? dg_documents_add(&api->documents, dg_clock_now(&api->clock), file->filename, &document) : DG_ERR_NOMEM;
+    enum dg_err err = DG_ERR_NOMEM;
+    if (answer)
+        err = dg_documents_add(&api->documents, dg_clock_now(&api->clock), dg_gate_client(call), file->filename, &document);
     if (!err) {
         *answer = (struct answer){.call = call, .api = api};
         memcpy(answer->id, document->id, sizeof answer->id);

@@ -233,7 +233,7 @@ static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_chan
     }
     if (!to_change)
         return entry;
-    if (dg_glossaries_may(call, &failure) && (is_admin || strcmp(entry->owner, dg_gate_name(call)) == 0))
+    if (dg_glossaries_may(call, &failure) && dg_glossaries_owns(call, entry))
         return entry;
     dg_call_fail(call, (struct dg_failure){.status = 403, .code = "glossaries_not_allowed",
                                            .message = "Only whoever made a glossary, and administrators, may change it."});
@@ -272,7 +272,7 @@ static void fill_list(struct dg_call *call, struct dg_json_out *out)
     bool is_admin = dg_glossaries_is_admin(call);
     for (struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
         const struct dg_glossaries_entry *entry = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
-        if (is_admin || entry->is_shared || strcmp(entry->owner, dg_gate_name(call)) == 0)
+        if (is_admin || entry->is_shared || dg_call_lists(call, entry->owner, entry->client))
             put_entry(out, call, entry, false);
     }
 }

@@ -16,6 +16,7 @@
 #include "api/admin.h"
 #include "api/api_int.h"
 #include "api/ask.h"
+#include "api/share.h"
 #include "base/json_out.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -68,13 +69,16 @@ void dg_api_v1_jobs_prepare(struct dg_call *call)
 {
     if (!has_bulk(call))
         return;
-    if (call->api->n_uploads >= UPLOADS_MAX) {
+    const uint64_t client = dg_gate_client(call);
+    size_t n = 0, n_own = 0;
+    for (const struct dg_list *at = call->api->uploads.next; at != &call->api->uploads; at = at->next, n++)
+        n_own += dg_gate_client(DG_LIST_ITEM(at, struct dg_call, upload)) == client;
+    if (!dg_share_has_room(client, UPLOADS_MAX, n, n_own, 1)) {
         dg_call_fail(call, (struct dg_failure){.status = 503, .code = "overloaded", .retry_after_s = 1,
                                                .message = "Too many jobs are being uploaded at this moment."});
         return;
     }
-    call->is_upload = true;
-    call->api->n_uploads++;
+    dg_list_link_last(&call->api->uploads, &call->upload);
     call->req->body_max = call->api->bulk_bytes_max;
 }
 
@@ -230,9 +234,12 @@ static enum dg_err hand_over(struct adding *adding, struct dg_why *why)
     struct dg_buf body;
     dg_buf_init(&body, SIZE_MAX / 2);
     dg_http_take_body(call->req, &body);
+    const struct dg_quota_id address = dg_gate_address(call);
     const struct dg_bulk_order order = {.format = adding->format,
                                         .options = dg_buf_span(&adding->options),
                                         .owner = dg_call_owner(call),
+                                        .address = dg_span_cstr(address.text),
+                                        .client = dg_gate_client(call),
                                         .only = adding->ask.request.only,
                                         .n_only = adding->ask.request.n_only,
                                         .body = &body};
@@ -308,7 +315,7 @@ static void put_jobs(struct dg_call *call, struct dg_json_out *out)
 {
     bool all = dg_admin_allows(call);
     for (struct dg_bulk_job *job = NULL; (job = dg_bulk_next(call->api->bulk, job));)
-        if (all || dg_span_eq(dg_span_cstr(dg_bulk_owner(job)), dg_call_owner(call)))
+        if (all || dg_call_lists(call, dg_bulk_owner(job), dg_bulk_client(job)))
             dg_bulk_put_state(job, out);
 }
 

@@ -224,12 +224,25 @@ class Api(IntegrationTest):
         self.assertEqual([one["id"] for one in self.ask("GET", "/v1/glossaries")["glossaries"]], [one["id"] for one in made])
 
     def test_limits(self):
-        self.server = self.start(MODELS, "--glossaries-max=2")
+        self.server = self.start(MODELS, "--glossaries-max=4", "--trusted-proxies=127.0.0.1")
         body = {"source": "fr", "target": "en", "terms": {"chat": "hound"}}
         for _ in range(2):
             kept = self.ask("POST", "/v1/glossaries", body, 201)
         self.assertIn("delete one first", self.ask("POST", "/v1/glossaries", body, 400)["error"]["message"])
         self.ask("POST", "/v1/translate", {"text": "Hello", "source": "en", "target": "ko", "glossary": kept["id"]}, 404)
+
+        # Another client has room, sees its own, and needs an id for what is not.
+        def other(method, path, content=None):
+            headers = {"X-Forwarded-For": "192.0.2.2", "Content-Type": "application/json"}
+            status, _, answer = self.server.request(method, path, json.dumps(content) if content else None, headers)
+            return status, json.loads(answer) if answer else None
+
+        self.assertEqual(other("GET", "/v1/glossaries"), (200, {"glossaries": []}))
+        status, made = other("POST", "/v1/glossaries", body)
+        self.assertEqual(status, 201, made)
+        self.assertEqual([one["id"] for one in other("GET", "/v1/glossaries")[1]["glossaries"]], [made["id"]])
+        self.assertEqual(other("GET", f"/v1/glossaries/{kept['id']}")[0], 200)
+        self.assertEqual(other("DELETE", f"/v1/glossaries/{kept['id']}")[0], 204)
         server = self.start(MODELS, "--glossaries=nobody")
         self.ask("POST", "/v1/glossaries", body, 403, server=server)
 

@@ -86,7 +86,7 @@ class Jobs(IntegrationTest):
         self.assertEqual(found[9]["finish"], "length")
 
     def test_what_is_refused(self):
-        server = self.start(MODELS, self.folder, "--jobs-max=2", "--jobs-upload=100KiB", "--jobs-space=1MiB")
+        server = self.start(MODELS, self.folder, "--jobs-max=3", "--jobs-upload=100KiB", "--jobs-space=1MiB")
         post = lambda status, query="target=en", body=b"a", kind=TEXT: self.ask(
             server, "POST", f"/v1/jobs?{query}", body, kind, status)["error"]
         self.assertEqual(post(415, kind="application/x-www-form-urlencoded")["code"], "unsupported_media_type")
@@ -158,6 +158,51 @@ class Jobs(IntegrationTest):
             self.assertEqual(len(json.loads(server.request("GET", "/v1/jobs", headers=auth(name))[2])["jobs"]), 1)
         self.assertEqual(server.request("GET", "/v1/admin/status", headers=auth("two"))[0], 403)
         self.assertEqual(server.request("GET", "/v1/admin/status", headers=auth("boss"))[0], 200)
+
+    def test_clients_without_keys_have_their_share_and_see_their_own(self):
+        server = self.start(MODELS, self.folder, "--jobs-max=4", "--jobs-space=1MiB", "--trusted-proxies=127.0.0.1")
+
+        def ask(address, method, path, body=None):
+            headers = {"X-Forwarded-For": address, "Content-Type": TEXT}
+            status, _, answer = server.request(method, path, body=body, headers=headers)
+            return status, json.loads(answer) if answer else None
+
+        mine, yours = "192.0.2.1", "192.0.2.2"
+        made = []
+        for _ in range(2):
+            status, job = ask(mine, "POST", "/v1/jobs?target=en", b"Le chat dort.")
+            self.assertEqual(status, 201, job)
+            made.append(job["id"])
+        status, answer = ask(mine, "POST", "/v1/jobs?target=en", b"Le chat dort.")
+        self.assertEqual((status, answer["error"]["code"]), (429, "too_many"))
+        status, job = ask(yours, "POST", "/v1/jobs?target=en", b"Le chat dort.")
+        self.assertEqual(status, 201, job)
+        # A list names what is one's own; whoever has an id has the job.
+        for address, ids in ((mine, made), (yours, [job["id"]]), ("192.0.2.3", [])):
+            self.assertEqual([one["id"] for one in ask(address, "GET", "/v1/jobs")[1]["jobs"]], ids)
+        self.assertEqual(ask("192.0.2.3", "GET", f"/v1/jobs/{made[0]}")[0], 200)
+        self.assertEqual(ask("192.0.2.3", "DELETE", f"/v1/jobs/{made[0]}")[0], 204)
+        self.assertEqual([one["id"] for one in ask(mine, "GET", "/v1/jobs")[1]["jobs"]], made[1:])
+        # Files are shared likewise.
+        status, answer = ask(mine, "POST", "/v1/jobs?target=en", b"a" * (600 << 10))
+        self.assertEqual((status, answer["error"]["code"]), (507, "no_space"))
+
+    def test_one_client_does_not_take_all_uploads(self):
+        server = self.start(MODELS, self.folder, "--trusted-proxies=127.0.0.1")
+
+        def begin(address):
+            connection = server.connect()
+            connection.sendall(f"POST /v1/jobs?target=en HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\nX-Forwarded-For: {address}"
+                               "\r\nContent-Length: 65536\r\nExpect: 100-continue\r\n\r\n".encode())
+            return connection, connection.recv(4096).split(b" ")[1]
+
+        stalled = [begin("192.0.2.1") for _ in range(8)]
+        answers = [status for _, status in stalled]
+        self.assertEqual(answers, [b"100"] * 4 + [b"503"] * 4)
+        other, status = begin("192.0.2.2")
+        self.assertEqual(status, b"100")
+        for connection in (other, *(connection for connection, _ in stalled)):
+            connection.close()
 
     def test_it_goes_on_after_a_stop_and_after_kill(self):
         seed = random.randrange(1 << 30)

@@ -45,7 +45,7 @@ static uint64_t at(uint64_t s)
 static struct dg_document *add(struct place *place, uint64_t now, const char *name)
 {
     struct dg_document *document = NULL;
-    enum dg_err err = dg_documents_add(&place->documents, now, dg_span_cstr(name), &document);
+    enum dg_err err = dg_documents_add(&place->documents, now, 0, dg_span_cstr(name), &document);
     ck_assert(err == DG_OK || err == DG_ERR_NOMEM);
     return document;
 }
@@ -131,12 +131,12 @@ START_TEST(there_are_only_so_many_and_of_known_kinds)
     open_place(&place, 10);
     static const char *const bad[] = {"", "a", ".", "a.docx", "a.html.exe"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_int_eq(dg_documents_add(&place.documents, 0, dg_span_cstr(bad[i]), &document), DG_ERR_UNSUPPORTED);
+        ck_assert_int_eq(dg_documents_add(&place.documents, 0, 0, dg_span_cstr(bad[i]), &document), DG_ERR_UNSUPPORTED);
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < 2000 && !err; i++)
-        err = dg_documents_add(&place.documents, 0, DG_SPAN("a.md"), &document);
+        err = dg_documents_add(&place.documents, 0, 0, DG_SPAN("a.md"), &document);
     ck_assert(err == DG_ERR_BUSY || err == DG_ERR_NOMEM);
-    ck_assert(dg_documents_add(&place.documents, at(HOUR_S), DG_SPAN("a.md"), &document) != DG_ERR_BUSY); /* all are too old */
+    ck_assert(dg_documents_add(&place.documents, at(HOUR_S), 0, DG_SPAN("a.md"), &document) != DG_ERR_BUSY); /* all are too old */
     close_place(&place);
 }
 END_TEST
