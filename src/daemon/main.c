@@ -85,16 +85,19 @@ static bool answer_and_leave(const struct dg_opt_set *set, enum dg_err *err, str
     struct dg_buf text;
     dg_buf_init(&text, 1 << 20);
     *err = DG_OK;
-    if (options->help != DG_OPT_HELP_NO)
+    if (options->help != DG_OPT_HELP_NO) {
         *err = dg_opt_help(&dg_options_table, options->help, &text);
-    else if (options->version)
+    } else if (options->version) {
         dg_version_print();
-    else if (options->dump_config)
+    } else if (options->dump_config) {
         *err = dg_opt_dump(set, &text);
-    else if (options->check_config)
-        *err = dg_buf_append_cstr(&text, "The configuration is valid.\n");
-    else
+    } else if (options->check_config) {
+        *err = dg_service_check(set, why);
+        if (!*err)
+            *err = dg_buf_append_cstr(&text, "The configuration is valid.\n");
+    } else {
         return false;
+    }
     if (!*err && text.len > 0)
         fwrite(text.ptr, 1, text.len, stdout);
     if (!*err && (fflush(stdout) != 0 || ferror(stdout)))
@@ -551,7 +554,9 @@ int main(int argc, char **argv)
     if (err) {
         exit_code = err == DG_ERR_NOMEM ? EXIT_FAILED : EXIT_USAGE;
     } else if (answer_and_leave(d.start, &err, &why)) {
-        exit_code = err ? EXIT_FAILED : EXIT_OK;
+        exit_code = err == DG_ERR_EXISTS ? EXIT_USAGE : err ? EXIT_FAILED : EXIT_OK;
+    } else if ((err = dg_service_check(d.start, &why))) {
+        exit_code = EXIT_USAGE;
     } else {
         err = start(&d, &why);
         if (!err)

@@ -112,9 +112,10 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(T, anonymous_priority), "anonymous-priority", .words = priority_words, .def = "interactive",
      .flags = DG_OPT_RELOADABLE, .help = "the highest priority that requests without a key may ask for"},
 
-    {DG_OPT_PATH(T, models_dir), "models-dir", .heading = "Models", .def = "",
+    {DG_OPT_PATHS(T, models_dir), "models-dir", .heading = "Models", .def = "", .max = 16,
      .flags = DG_OPT_RELOADABLE,
-     .help = "a directory whose sub-directories are models, named by language pair such as fr-en"},
+     .help = "directories whose sub-directories are models, named by language pair such as fr-en; of one name the "
+             "first counts"},
     {DG_OPT_BOOL(T, require_signed_models), "require-signed-models", .def = "no", .flags = DG_OPT_RELOADABLE,
      .help = "load only models whose files are as a trusted key signed them"},
     {DG_OPT_PATHS(T, trusted_keys), "trusted-keys", .def = "", .max = DG_TRUST_KEYS_MAX,

@@ -40,7 +40,8 @@ struct dg_options {
     int anonymous_priority; /* enum dg_key_priority */
 
     /* Models and work. */
-    const char *models_dir, *language_data;
+    struct dg_opt_list models_dir;
+    const char *language_data;
     bool require_signed_models, shortlist;
     struct dg_opt_list trusted_keys;
     bool pin_workers;

@@ -7,7 +7,6 @@
  * under a tight memory-limit that is also what serves, which then comes back in its new version when asked for. */
 #include "daemon/service.h"
 #include "base/cpu.h"
-#include "base/dir.h"
 #include "base/mem.h"
 #include "daemon/memory.h"
 #include "daemon/options.h"
@@ -24,12 +23,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef DG_PKGDATADIR
-#define DG_PKGDATADIR "/usr/share/dragoman"
-#endif
-#define INSTALLED_DATA DG_PKGDATADIR "/langid.bin"
 
 enum { NAME_MAX_LEN = 64, LANGS_MAX_LEN = DG_LANGS_TEXT_MAX + 1, MANNER_MAX_LEN = DG_MANNER_TEXT_MAX + 1,
        PATH_MAX_LEN = 4096, LAST_POLLS = 5000, TICK_MS = 250 };
@@ -45,6 +40,7 @@ struct entry {
     char formal[MANNER_MAX_LEN], informal[MANNER_MAX_LEN]; /* "": none */
     char template[DG_TEMPLATE_TEXT_MAX + 1], stop[DG_TEMPLATE_STOP_MAX + 1]; /* "": none */
     char judges[DG_JUDGES_MAX + 1]; /* "": as its directory has it */
+    bool is_found;       /* in a folder of models; else a section names it */
     bool is_later;       /* there was no room, or no wish, to load it now */
     struct dg_loaded *loaded;
 };
@@ -104,7 +100,7 @@ static enum dg_err add(struct list *list, const struct dg_engine_model *model, s
 {
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->entries[i].name, model->name) == 0)
-            return DG_OK; /* a section goes before a directory of the same name */
+            return DG_OK;
     if (list->n == list->cap) {
         size_t cap = list->cap ? list->cap * 2 : 8;
         struct entry *grown = dg_try_realloc(list->entries, cap * sizeof *grown);
@@ -137,24 +133,35 @@ static enum dg_err add(struct list *list, const struct dg_engine_model *model, s
     return err;
 }
 
-/* Adds every sub-directory that has a config.json. */
-static enum dg_err add_directory(struct list *list, const char *path, struct dg_why *why)
+static size_t find_entry(const struct list *list, const char *name)
 {
-    DIR *dir = dg_dir_open(path);
-    if (!dir)
-        return dg_why_set(why, dg_err_from_errno(errno), "models-dir: cannot read %s: %s", path,
-                          strerror(errno));
-    enum dg_err err = DG_OK;
-    for (struct dirent *found; !err && (found = readdir(dir));) {
-        char model[PATH_MAX_LEN], config[PATH_MAX_LEN + 16];
-        if (found->d_name[0] == '.' ||
-            snprintf(model, sizeof model, "%s/%s", path, found->d_name) >= (int)sizeof model)
-            continue;
-        snprintf(config, sizeof config, "%s/config.json", model);
-        if (access(config, R_OK) == 0)
-            err = add(list, &(struct dg_engine_model){.name = found->d_name, .path = model, .source = "", .target = ""}, why);
-    }
-    closedir(dir);
+    size_t i = 0;
+    while (i < list->n && strcmp(list->entries[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static bool is_same_folder(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* Two models of one name cannot both serve. Of those in folders the first counts; which of a folder and a section is
+ * meant nobody can know. */
+static enum dg_err add_found(void *ctx, const char *name, const char *path, struct dg_why *why)
+{
+    struct list *list = ctx;
+    const size_t at = find_entry(list, name);
+    if (at < list->n && !list->entries[at].is_found && !is_same_folder(list->entries[at].path, path))
+        return dg_why_set(why, DG_ERR_EXISTS,
+                          "two models are called %s: %s in models-dir, and %s of the section [model %s]; remove one", name, path,
+                          list->entries[at].path, name);
+    if (at < list->n)
+        return DG_OK;
+    enum dg_err err = add(list, &(struct dg_engine_model){.name = name, .path = path, .source = "", .target = ""}, why);
+    if (!err)
+        list->entries[list->n - 1].is_found = true;
     return err;
 }
 
@@ -168,6 +175,41 @@ static void free_list(struct list *list)
     dg_free(list);
 }
 
+/* Nothing says where models are: no file was read, and models-dir was not given. */
+static bool is_unconfigured(const struct dg_opt_set *set)
+{
+    const struct dg_options *options = dg_opt_values(set);
+    return !dg_opt_given(set, "models-dir") && dg_opt_n_sections(set, "model") == 0 &&
+           (!*options->config || access(options->config, F_OK) != 0);
+}
+
+/* What sections and folders name. */
+static enum dg_err list_models(struct list *list, const struct dg_opt_set *set, struct dg_why *why)
+{
+    const struct dg_options *options = dg_opt_values(set);
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; !err && i < dg_opt_n_sections(set, "model"); i++) {
+        const char *name;
+        const struct dg_model_options *model = dg_opt_section(set, "model", i, &name);
+        const struct dg_engine_model wanted = {name,          model->path,   model->source,
+                                               model->target, model->formal, model->informal,
+                                               model->template, model->stop,
+                                               model->judges};
+        err = add(list, &wanted, why);
+    }
+    for (size_t i = 0; !err && i < options->models_dir.n; i++) {
+        err = dg_places_each_in(options->models_dir.items[i], add_found, list, why);
+        if (err && err != DG_ERR_EXISTS)
+            err = dg_why_wrap(why, err, "models-dir");
+    }
+    if (!err && is_unconfigured(set)) {
+        struct dg_places places;
+        dg_places_find(&places);
+        err = dg_places_each(&places, add_found, list, why);
+    }
+    return err;
+}
+
 static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set *set,
                              struct dg_why *why, struct list **out)
 {
@@ -178,23 +220,22 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
     list->service = service;
     list->preload = options->preload;
     enum dg_err err = dg_trust_read(&list->trust, options, why);
-    for (size_t i = 0; !err && i < dg_opt_n_sections(set, "model"); i++) {
-        const char *name;
-        const struct dg_model_options *model = dg_opt_section(set, "model", i, &name);
-        const struct dg_engine_model wanted = {name,          model->path,   model->source,
-                                               model->target, model->formal, model->informal,
-                                               model->template, model->stop,
-                                               model->judges};
-        err = add(list, &wanted, why);
-    }
-    if (!err && *options->models_dir)
-        err = add_directory(list, options->models_dir, why);
+    if (!err)
+        err = list_models(list, set, why);
     if (err) {
         free_list(list);
         return err;
     }
     *out = list;
     return DG_OK;
+}
+
+enum dg_err dg_service_check(const struct dg_opt_set *set, struct dg_why *why)
+{
+    struct list list = {.n = 0};
+    enum dg_err err = list_models(&list, set, why);
+    dg_free(list.entries);
+    return err == DG_ERR_EXISTS ? err : DG_OK;
 }
 
 /* Opens one of the list: for service, where that is wanted and there is room; else so far that it can be offered. */
@@ -232,14 +273,6 @@ static bool is_listed(const struct list *list, const char *name)
         if (strcmp(list->entries[i].name, name) == 0)
             return true;
     return false;
-}
-
-static size_t find_entry(const struct list *list, const char *name)
-{
-    size_t i = 0;
-    while (i < list->n && strcmp(list->entries[i].name, name) != 0)
-        i++;
-    return i;
 }
 
 static void forget(struct dg_service *service, const char *name)
@@ -402,6 +435,8 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
     pthread_mutex_init(&service->lock, NULL);
     service->loop = loop;
     service->log = log;
+    struct dg_places places;
+    dg_places_find(&places);
     struct dg_memory_plan plan;
     enum dg_err err = dg_memory_plan((size_t)options->memory_limit, dg_memory_resident(),
                                      (size_t)options->cache_size, why, &plan);
@@ -431,7 +466,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         .max_tokens = plan.queue_tokens,
         .stall_ns = (uint64_t)options->stall_limit_ms * DG_CLOCK_MS,
         .model_idle_ns = (uint64_t)options->model_idle_ms * DG_CLOCK_MS,
-        .langid_path = *options->language_data ? options->language_data : INSTALLED_DATA,
+        .langid_path = *options->language_data ? options->language_data : places.langid,
         .wake = ring,
         .wake_arg = service,
         .admit = admit,

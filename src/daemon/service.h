@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The translation service inside the daemon: the engine, its bell on the loop, and the models that the
- * options name: sections `[model NAME]`, and every sub-directory of models-dir.
+ * options name: sections `[model NAME]`, and every sub-directory of models-dir; without a configuration the installed ones
+ * (engine/places.h).
  *
  *     struct dg_service *service;
  *     err = dg_service_open(&service, loop, options, shared, log, &why);     loads or offers every model
@@ -42,6 +43,10 @@ void dg_service_on_turn(struct dg_service *service, void (*on_turn)(void *user),
 
 /* Whether a reload is under way or waits. */
 bool dg_service_is_reloading(const struct dg_service *service);
+
+/* Whether two models that the options name have one name, a section's and one of models-dir: DG_ERR_EXISTS, with both
+ * paths. Folders that are not there are not looked at. */
+enum dg_err dg_service_check(const struct dg_opt_set *options, struct dg_why *why) DG_MUST_CHECK;
 
 /* Opens every model that `options` name anew, and when all of them work puts them in place of those that
  * serve; models no longer named are let go. If one fails, all stay as they were, and the log says why.

@@ -46,6 +46,51 @@ class Reload(IntegrationTest):
         self.reload(server, section.format("fr-en"), "model unloaded")
         self.assertEqual(translate(server, "Merci.", target="xx")[0] // 100, 4)
 
+    def test_a_section_and_a_directory_of_one_name_are_refused(self):
+        models = os.path.join(self.directory, "models")
+        os.mkdir(models)
+        os.symlink(MODEL, os.path.join(models, "fr-en"))
+        other = os.path.join(self.directory, "other")
+        shutil.copytree(MODEL, other)
+        server = self.start("--log-level=info", conf=f"models-dir = {models}\n")
+        for path, is_refused in ((other, True), (os.path.join(models, "fr-en"), False)):
+            conf = f"models-dir = {models}\n[model fr-en]\npath = {path}\n"
+            done = self.run_program("--check-config", conf=conf.encode())
+            self.assertEqual(done.returncode != 0, is_refused, done.stderr)
+            server.write_conf(conf)
+            server.signal(signal.SIGHUP)
+            if is_refused:
+                said = f"two models are called fr-en: {models}/fr-en in models-dir, and {path} of the section [model fr-en]; remove one"
+                self.assertIn(said, done.stderr)
+                server.wait_for_log("the old models stay in use: two models are called fr-en")
+            else:
+                server.wait_for_log("models reloaded")
+
+    def test_a_start_with_both_is_wrong_use(self):
+        models = os.path.join(self.directory, "models")
+        os.mkdir(models)
+        shutil.copytree(MODEL, os.path.join(models, "fr-en"))
+        done = self.run_program("--listen=127.0.0.1:0", conf=f"models-dir = {models}\n[model fr-en]\npath = {MODEL}\n".encode())
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("two models are called fr-en", done.stderr)
+
+    def test_without_a_configuration_the_installed_models_serve(self):
+        server = self.start("--config=", env={"XDG_DATA_HOME": self.directory})
+        status, answer = translate(server, "Où est la gare ?", target="en")
+        self.assertEqual((status, answer["model"], answer["translations"][0]["text"]), (200, "fr-en", "Where's the station?"))
+
+    def test_of_two_directories_the_first_counts(self):
+        first, second = (os.path.join(self.directory, name) for name in ("first", "second"))
+        for folder, names in ((first, ("fr-en",)), (second, ("fr-en", "en-fr"))):
+            os.mkdir(folder)
+            for name in names:
+                os.symlink(os.path.join(SOURCES, "models", name), os.path.join(folder, name))
+        server = self.start(f"--models-dir={first},{second}")
+        text = server.log()
+        self.assertIn(f"path={first}/fr-en", text)
+        self.assertIn(f"path={second}/en-fr", text)
+        self.assertNotIn(f"path={second}/fr-en", text)
+
     def test_a_reload_during_a_reload_is_not_lost(self):
         section = "[model {}]\npath = " + MODEL + "\n"
         server = self.start(conf=section.format("fr-en"))
