@@ -85,7 +85,7 @@ static enum dg_err put_answer(const struct dg_relay *relay, const struct dg_docu
     struct dg_json_out out;
     dg_buf_init(&url, 16 * 1024);
     enum dg_err err = dg_buf_printf(&url, "%s://%.*s%.*s/download_file/%s.", req->secure ? "https" : "http",
-                                    DG_SPAN_FMT(req->host), DG_SPAN_FMT(prefix), document->id);
+                                    DG_SPAN_FMT(req->public_host), DG_SPAN_FMT(prefix), document->id);
     if (!err)
         err = put_name(document, relay->to->code, &url);
     dg_json_out_init(&out, json);

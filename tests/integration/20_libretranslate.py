@@ -166,6 +166,15 @@ class LibreTranslate(IntegrationTest):
                            ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nLe chat dort.\n")):
             path = urllib.parse.urlsplit(send(file=(name, body))["translatedFileUrl"]).path
             self.assertEqual(self.server.request("GET", path)[2], body.replace(b"Le chat dort.", b"The cat is sleeping."))
+        # What a proxy was asked for counts when the proxy is trusted.
+        for trusted, told, host in ((True, {"X-Forwarded-Host": "shown.example:8443"}, "shown.example:8443"),
+                                    (True, {"X-Forwarded-Host": "their.own, shown.example"}, "shown.example"),
+                                    (True, {"Forwarded": "for=10.0.0.1;host=shown.example"}, "shown.example"),
+                                    (True, {"X-Forwarded-Host": "no/host"}, "inner"), (False, {"X-Forwarded-Host": "shown.example"}, "inner")):
+            behind = self.start(MODELS, *(["--trusted-proxies=127.0.0.1"] if trusted else []))
+            body, headers = multipart({"source": "fr", "target": "en", "file": ("a.txt", b"Le chat dort.\n")})
+            status, _, answer = behind.request("POST", "/translate_file", body=body, headers={**headers, "Host": "inner", **told})
+            self.assertEqual((status, urllib.parse.urlsplit(json.loads(answer)["translatedFileUrl"]).netloc), (200, host), told)
         error = lambda *arguments, **fields: send(400, **fields)["error"]
         self.assertEqual(error(), "Invalid request: missing file parameter")
         self.assertEqual(error(file=("a.txt", text), source=""), "Invalid request: missing source parameter")

@@ -370,7 +370,7 @@ static void on_head(void *user, struct dg_http_req *req)
     struct dg_conn *conn = user;
     const struct dg_server *server = conn->server;
     dg_forwarded(req, dg_span_cstr(conn->client), server->opts.trusted, server->opts.n_trusted,
-                 &req->client, &req->secure);
+                 &req->client, &req->public_host, &req->secure);
     req->is_private = conn->is_private;
     if (server->opts.url_prefix && *server->opts.url_prefix)
         req->path = below_prefix(req->path, dg_span_cstr(server->opts.url_prefix));

@@ -78,8 +78,16 @@ static bool cut_last(struct dg_span *list, struct dg_span *element)
     return true;
 }
 
+/* A host that a proxy tells, if it is one. */
+static void take_host(struct dg_span told, struct dg_span *host)
+{
+    if (told.len && dg_http_host_is_sane(told))
+        *host = told;
+}
+
 static void walk(const struct dg_http_req *req, const char *header, bool is_rfc7239,
-                 const struct dg_network *trusted, size_t n_trusted, struct dg_span *client, bool *secure)
+                 const struct dg_network *trusted, size_t n_trusted, struct dg_span *client, struct dg_span *host,
+                 bool *secure)
 {
     bool first = true;
     for (unsigned i = req->n_headers; i-- > 0;) {
@@ -90,6 +98,7 @@ static void walk(const struct dg_http_req *req, const char *header, bool is_rfc7
             if (is_rfc7239 && first) {
                 struct dg_span proto = parameter(element, "proto");
                 *secure = proto.len == 5 && strncasecmp(proto.ptr, "https", 5) == 0;
+                take_host(parameter(element, "host"), host);
             }
             first = false;
             struct dg_span address = bare_address(is_rfc7239 ? parameter(element, "for") : element);
@@ -103,16 +112,20 @@ static void walk(const struct dg_http_req *req, const char *header, bool is_rfc7
 }
 
 void dg_forwarded(const struct dg_http_req *req, struct dg_span peer, const struct dg_network *trusted,
-                  size_t n_trusted, struct dg_span *client, bool *secure)
+                  size_t n_trusted, struct dg_span *client, struct dg_span *host, bool *secure)
 {
+    struct dg_span hosts = dg_http_header(req, "x-forwarded-host"), last;
     *client = peer;
+    *host = req->host;
     *secure = false;
     if (!is_trusted(trusted, n_trusted, peer))
         return;
     struct dg_span proto = dg_http_header(req, "x-forwarded-proto");
     *secure = proto.len == 5 && strncasecmp(proto.ptr, "https", 5) == 0;
     if (dg_http_header(req, "x-forwarded-for").ptr)
-        walk(req, "x-forwarded-for", false, trusted, n_trusted, client, secure);
+        walk(req, "x-forwarded-for", false, trusted, n_trusted, client, host, secure);
     else
-        walk(req, "forwarded", true, trusted, n_trusted, client, secure);
+        walk(req, "forwarded", true, trusted, n_trusted, client, host, secure);
+    if (cut_last(&hosts, &last))
+        take_host(trim(last), host);
 }

@@ -318,8 +318,7 @@ static bool map_method(uint8_t method, enum dg_http_method *out)
     }
 }
 
-/* What a Host may consist of (RFC 3986, section 3.2.2, without user names). */
-static bool host_is_sane(struct dg_span host)
+bool dg_http_host_is_sane(struct dg_span host)
 {
     for (size_t i = 0; i < host.len; i++) {
         char c = host.ptr[i];
@@ -368,7 +367,7 @@ static int check_host(struct dg_http *http, const char **reason)
         *reason = n_hosts ? "there is more than one Host header" : "the Host header is missing";
         return 400;
     }
-    if (!host_is_sane(req->host)) {
+    if (!dg_http_host_is_sane(req->host)) {
         *reason = "the Host header holds characters that no host name has";
         return 400;
     }
@@ -389,7 +388,7 @@ static int check_target(struct dg_http *http, struct dg_why *why)
     req->path = target.path;
     req->query = target.query;
     if (target.authority.ptr) {
-        if (!host_is_sane(target.authority)) {
+        if (!dg_http_host_is_sane(target.authority)) {
             dg_why_set(why, DG_ERR_FORMAT, "the target's host holds characters that no host name has");
             return 400;
         }

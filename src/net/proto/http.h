@@ -113,6 +113,7 @@ struct dg_http_req {
     unsigned n_headers;
     struct dg_span body;      /* complete when on_request is called */
     struct dg_span client;    /* address of the client, e.g. "192.0.2.7"; set by the owner in on_head */
+    struct dg_span public_host; /* what a trusted proxy says that the client asked for, else `host`; set by the owner */
     bool secure;              /* a trusted proxy said that the client came over TLS; set by the owner */
     bool is_private;          /* it came in by a listener for administrators; set by the owner */
     struct dg_arena *arena;   /* for whatever belongs to this request */
@@ -132,6 +133,9 @@ struct dg_http_req {
 
 /* The first header of that name (case does not matter); ptr is NULL when there is none. */
 struct dg_span dg_http_header(const struct dg_http_req *req, const char *name);
+
+/* Whether a Host consists of what it may (RFC 3986, section 3.2.2, without user names). */
+bool dg_http_host_is_sane(struct dg_span host);
 
 /* True when a comma-separated header value ("gzip, br;q=0.5") has `token` in it, parameters aside,
  * not with q=0. */
