@@ -427,7 +427,7 @@ void dg_deepl_v3_resources(struct dg_call *call)
 
 void dg_deepl_not_included(struct dg_call *call)
 {
-    dg_call_fail(call, (struct dg_failure){.status = 403, .code = "not_included",
+    dg_call_fail(call, (struct dg_failure){.status = 403, .code = "unsupported",
                                            .message = "This account does not include the requested product."});
 }
 

@@ -23,6 +23,41 @@ class Document(IntegrationTest):
         status, _, answer = server.request("POST", "/v1/translate", body=json.dumps(body))
         return status, json.loads(answer)
 
+    def test_tools_can_read_it(self):
+        """What linters and generators of clients stumble over."""
+        try:
+            import yaml  # pylint: disable=import-outside-toplevel
+        except ImportError:
+            self.skipTest("needs python3-yaml")
+        document, ids = yaml.safe_load(self.text), []
+
+        def look(node, place):
+            if isinstance(node, list):
+                for i, item in enumerate(node):
+                    look(item, f"{place}/{i}")
+            if not isinstance(node, dict):
+                return
+            for name, value in node.items():
+                self.assertIsInstance(name, str, place)
+                self.assertNotIn(" ", name, place)  # a comma in a sentence without quotes
+                self.assertIsNotNone(value, f"{place}/{name}")
+                look(value, f"{place}/{name}")
+            if "nullable" in node and place.rpartition("/")[2] != "properties":
+                self.assertIn("type", node, place)
+            if "$ref" in node:
+                found = document
+                for part in node["$ref"].split("/")[1:]:
+                    found = found[part]
+
+        look(document, "")
+        for path, operations in document["paths"].items():
+            for method, operation in operations.items():
+                ids.append(operation["operationId"])
+                codes = operation["responses"]
+                self.assertTrue(any(code.startswith("2") or code == "default" for code in codes), (path, method))
+                self.assertTrue(any(code.startswith("4") for code in codes), (path, method))
+        self.assertEqual(len(set(ids)), len(ids))
+
     def test_paths_exist(self):
         server = self.start()
         paths = re.findall(r"^  (/\S+):\n    (\w+):", self.text, re.M)

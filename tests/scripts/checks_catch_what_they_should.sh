@@ -102,9 +102,25 @@ expect check-style \
 
 printf 'See [the map](MAP.md) and [the net](http://example.invalid/).\n\n    [code](is/skipped)\n' >"$tree/README.md"
 printf 'Open `src/base/style.c`, then `src/base/gone.c`.\n' >"$tree/ARCHITECTURE.md"
+mkdir -p "$tree/src/api" "$tree/docs/api"
+printf 'static const char *code_of(int a)\n{\n    return a ? "one" : "two2";\n}\n' >"$tree/src/api/routes.c"
+printf '    fail(call, (struct failure){.status = 400, .code = a ? "three" : "four", .message = "five"});\n' >>"$tree/src/api/routes.c"
+cat >"$tree/docs/api/openapi.yaml" <<'END'
+    Error:
+      type: object
+      properties:
+            code:
+              type: string
+              enum: [four, one,
+                     six]
+    Usage:
+END
 expect check-docs \
     "README.md:1: the link to 'MAP.md' leads nowhere" \
     "ARCHITECTURE.md:1: there is no 'src/base/gone.c'" \
-    '2 faults'
+    "the codes of Error lack 'three', which src/api gives" \
+    "the codes of Error lack 'two2', which src/api gives" \
+    "the codes of Error have 'six', which src/api never gives" \
+    '5 faults'
 
 exit "$failed"
