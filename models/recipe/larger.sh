@@ -81,4 +81,4 @@ learned="$learned $out/made/bare.fr-en.tsv $out/made/lexicon.fr-en.tsv $here/phr
 # shellcheck disable=SC2086
 exec "$tool" train --out "$out/fr-en" --init "$out/grown" --dev "$pairs/dev.tsv" --test "$pairs/held/grammar.tsv" --batch-tokens 2560 \
     --dropout 0.1 --patience 0 --guided-attention 0.2 --rate 0.001 --warmup 300 --schedule constant --average 0.999 \
-    --valid-every 500 --save-every 10min --seed 32 --repeat $counts "$@" $learned
+    --valid-every 500 --save-every 10min --seed 32 --products bf16 --repeat $counts "$@" $learned

@@ -70,7 +70,7 @@ struct train {
     double smoothing, dropout, dropout_ffn, guide, mask_share;
     int64_t guide_head;
     int64_t steps, cooldown, epochs, time_ms, valid_every, patience, valid_pairs, beam, save_ms, log_every, threads, seed;
-    int metric;
+    int metric, products;
 };
 
 #define MASK_SHARE 0.15 /* the default of --mask-share */
@@ -98,6 +98,7 @@ static const char *const shape_words[] = {"gpt", "llama", NULL}; /* as enum dg_s
 static const char *const norm_words[] = {"post", "pre", NULL};
 static const char *const schedule_words[] = {"inverse-sqrt", "cosine", "linear", "constant", NULL};
 static const char *const labels_words[] = {"one", "any", NULL};
+static const char *const products_words[] = {"f32", "bf16", NULL}; /* enum dg_products_kind */
 static const char *const metric_words[] = {"loss", "bleu", "chrf", "task", NULL};
 
 enum { LATER = DG_OPT_RELOADABLE };
@@ -274,6 +275,9 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT(struct train, threads), "threads", .letter = 't', .def = "0", .max = DG_TEAM_MAX, .flags = LATER,
      .help = "threads; 0: one for each core. The result depends on the number"},
 
+    {DG_OPT_ENUM(struct train, products), "products", .words = products_words, .def = "f32", .flags = LATER,
+     .help = "what is multiplied: numbers of F32; or rounded to BF16 and summed in F32, about three times as fast where the "
+             "processor can (AVX512_BF16), and F32 where not"},
     {DG_OPT_INT(struct train, steps), "steps", .def = "0", .max = INT64_MAX, .flags = LATER,
      .heading = "When it ends", .help = "after so many steps; 0: no such end"},
     {DG_OPT_INT(struct train, cooldown), "cooldown", .def = "0", .max = INT64_MAX, .flags = LATER,
@@ -644,6 +648,7 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
         .threads = flags->threads ? (size_t)flags->threads : dg_cpu_cores(),
         .batch_tokens = (size_t)flags->batch_tokens,
         .part_tokens = (size_t)flags->part_tokens,
+        .products = (enum dg_products_kind)flags->products,
         .len_max = (size_t)flags->len_max,
         .smoothing = (float)flags->smoothing,
         .dropout = (float)flags->dropout,
@@ -1006,8 +1011,9 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
     if (!err)
         err = put_history(dir, dg_trainer_now(trainer)->step, history, why);
     if (!err) {
-        fprintf(stderr, "%zu parameters, %zu threads, %.0f MB of memory; %s step %" PRIu64 "\n",
-                dg_trainer_params(trainer)->n, opts.threads, (double)dg_trainer_bytes(trainer) / 1e6,
+        fprintf(stderr, "%zu parameters, %zu threads, products of %s, %.0f MB of memory; %s step %" PRIu64 "\n",
+                dg_trainer_params(trainer)->n, opts.threads, dg_products_find(opts.products)->name,
+                (double)dg_trainer_bytes(trainer) / 1e6,
                 dg_trainer_now(trainer)->step ? "going on after" : "beginning at",
                 dg_trainer_now(trainer)->step);
         err = run_trainer(flags, dir, &setup, trainer, opts.threads, why);

@@ -96,6 +96,7 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
     const size_t Ms = pass->limits.source_rows, Mt = pass->limits.target_rows, M = larger(Ms, Mt), D = bp->D;
+    pass->product_scratch = dg_pass_carve(c, 1, pass->products->scratch);
     if (pass->seq) {
         dg_pass_seq_carve(pass, c);
         return;
@@ -158,6 +159,7 @@ enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
     made->params = params;
     made->limits = *limits;
     made->k = limits->kernels ? limits->kernels : dg_grad_kernels_default();
+    made->products = limits->products ? limits->products : &dg_products_f32;
     made->act = dg_net_act(bp->activation);
     size_t rows = LOGITS_FLOATS / bp->decoder.V;
     rows = rows < LOGITS_ROWS_MIN ? LOGITS_ROWS_MIN : rows > LOGITS_ROWS_MAX ? LOGITS_ROWS_MAX : rows;

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/why.h"
 #include "tensor/grad.h"
+#include "tensor/products.h"
 #include "train/links.h"
 #include "train/params.h"
 
@@ -59,6 +60,7 @@ struct dg_pass_limits {
     size_t source_rows, target_rows; /* tokens of all sentences together */
     size_t scores;                   /* largest sum of max(n_source, n_target)^2 */
     const struct dg_grad_kernels *kernels; /* NULL: the best */
+    const struct dg_products *products;    /* NULL: F32 */
 };
 
 /* Masked words (BERT's rule): of the words of a text this share is to be told, eight in ten of which stand there as the

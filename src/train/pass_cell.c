@@ -121,7 +121,7 @@ static void aan(struct dg_pass *pass, struct pass_cell *kept, const struct dg_aa
     (void)dg_pass_enter(pass, &kept->sub, &w->norm, kept->state, M);
     for (size_t i = 0; i + 1 < bp->aan_depth; i++) {
         float *out = kept->hidden + i * inner, *pre = kept->pre ? kept->pre + i * inner : out;
-        dg_pass_multiply(pre, aan_input(pass, kept, i), &w->fc[i], M, bp->aan_F, w->fc[i].weight.shape[1]);
+        dg_pass_multiply(pass, pre, aan_input(pass, kept, i), &w->fc[i], M, bp->aan_F, w->fc[i].weight.shape[1]);
         pass->k->bias_act(out, pre, pass_weight(&w->fc[i].bias), M, bp->aan_F, pass->act);
     }
     const struct dg_linear_weights *last = &w->fc[bp->aan_depth - 1];

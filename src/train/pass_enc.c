@@ -17,7 +17,6 @@
  * Gradients of asked rows are added to a dx of zeros. dmid and dz of the pass serve as the head's scratch. */
 #include "base/mem.h"
 #include "model/net.h"
-#include "tensor/gemm.h"
 #include "train/pass_int.h"
 #include "train/random.h"
 
@@ -263,14 +262,14 @@ static void measure_rows(struct dg_pass *pass, const float *top, struct dg_pass_
     for (size_t first = 0; first < n; first += pass->logits_rows) {
         const size_t rows = n - first < pass->logits_rows ? n - first : pass->logits_rows;
         const float *in = top + first * D;
-        dg_gemm_nt(pass->logits, V, in, D, pass_weight(&w->output), D, rows, V, D, 0.0f);
+        pass_nt(pass, pass->logits, V, in, D, pass_weight(&w->output), D, rows, V, D, 0.0f);
         pass->k->bias_act(pass->logits, pass->logits, pass_weight(&w->output_bias), rows, V, DG_OP_NONE);
         for (size_t i = 0; i < rows; i++)
             row_loss(pass, pass->logits + i * V, &pass->enc->said[(first + i) * n_said], sums);
         if (!pass->is_training)
             continue;
-        dg_gemm_nn(pass->dz + first * D, D, pass->logits, V, pass_weight(&w->output), D, rows, D, V, 0.0f);
-        dg_gemm_tn(pass_gradient(pass, &w->output), D, pass->logits, V, in, D, V, D, rows, 1.0f);
+        pass_nn(pass, pass->dz + first * D, D, pass->logits, V, pass_weight(&w->output), D, rows, D, V, 0.0f);
+        pass_tn(pass, pass_gradient(pass, &w->output), D, pass->logits, V, in, D, V, D, rows, 1.0f);
         pass->k->column_sum(pass_gradient(pass, &w->output_bias), pass->logits, rows, V);
     }
     sums->n_losses += (double)n;
@@ -353,7 +352,7 @@ static const float *enter_head(struct dg_pass *pass)
     const size_t D = bp->D;
     if (!enc->pre)
         return enc->in;
-    dg_pass_multiply(enc->pre, enc->in, &w->dense, enc->n, D, D);
+    dg_pass_multiply(pass, enc->pre, enc->in, &w->dense, enc->n, D, D);
     pass->k->bias_act(enc->act, enc->pre, pass_weight(&w->dense.bias), enc->n, D, dg_net_head_act(&bp->enc));
     const struct dg_grad_drop drop = pooled_drop(pass);
     if (drop.threshold)

@@ -5,7 +5,6 @@
  *
  * The output layer is the widest product of all, so its logits are never all in memory: some rows at a
  * time become logits, loss, the logits' gradient (in place), and at once gradients of h and of the matrix. */
-#include "tensor/gemm.h"
 #include "train/pass_int.h"
 
 #include <math.h>
@@ -170,7 +169,7 @@ static struct dg_linear_weights output_of(const struct dg_pass *pass)
 static void make_logits(struct dg_pass *pass, const struct dg_linear_weights *w, const float *h, size_t rows)
 {
     const size_t D = pass->params->bp.D, V = pass->params->bp.decoder.V;
-    dg_gemm_nt(pass->logits, V, h, D, pass_weight(&w->weight), D, rows, V, D, 0.0f);
+    pass_nt(pass, pass->logits, V, h, D, pass_weight(&w->weight), D, rows, V, D, 0.0f);
     if (dg_tensor_present(&w->bias))
         pass->k->bias_act(pass->logits, pass->logits, pass_weight(&w->bias), rows, V, DG_OP_NONE);
 }
@@ -238,8 +237,8 @@ void dg_pass_loss(struct dg_pass *pass, const float *h, size_t M, struct dg_pass
             row_loss(pass, pass->logits + m * V, V, &at, sums);
         if (!pass->is_training)
             continue;
-        dg_gemm_nn(pass->dx + first * D, D, pass->logits, V, pass_weight(&w.weight), D, rows, D, V, 0.0f);
-        dg_gemm_tn(pass_gradient(pass, &w.weight), D, pass->logits, V, in, D, V, D, rows, 1.0f);
+        pass_nn(pass, pass->dx + first * D, D, pass->logits, V, pass_weight(&w.weight), D, rows, D, V, 0.0f);
+        pass_tn(pass, pass_gradient(pass, &w.weight), D, pass->logits, V, in, D, V, D, rows, 1.0f);
         if (dg_tensor_present(&w.bias))
             pass->k->column_sum(pass_gradient(pass, &w.bias), pass->logits, rows, V);
     }

@@ -8,7 +8,6 @@
  *
  * Every sub-layer f begins at `enter` and ends at `leave`; on the way back they are met in the other order. pass_int.h
  * says what is kept. */
-#include "tensor/gemm.h"
 #include "train/pass_int.h"
 #include "train/random.h"
 
@@ -91,15 +90,16 @@ void dg_pass_enter_back(struct dg_pass *pass, struct pass_sub *sub, const struct
 
 /* ---- Linear layers --------------------------------------------------------------------------------- */
 
-void dg_pass_multiply(float *y, const float *x, const struct dg_linear_weights *w, size_t M, size_t N, size_t K)
+void dg_pass_multiply(const struct dg_pass *pass, float *y, const float *x, const struct dg_linear_weights *w, size_t M,
+                      size_t N, size_t K)
 {
-    dg_gemm_nt(y, N, x, K, pass_weight(&w->weight), K, M, N, K, 0.0f);
+    pass_nt(pass, y, N, x, K, pass_weight(&w->weight), K, M, N, K, 0.0f);
 }
 
 void dg_pass_linear(const struct dg_pass *pass, float *y, const float *x, const struct dg_linear_weights *w,
                     size_t M, size_t N, size_t K)
 {
-    dg_pass_multiply(y, x, w, M, N, K);
+    dg_pass_multiply(pass, y, x, w, M, N, K);
     if (dg_tensor_present(&w->bias))
         pass->k->bias_act(y, y, pass_weight(&w->bias), M, N, DG_OP_NONE);
 }
@@ -107,9 +107,9 @@ void dg_pass_linear(const struct dg_pass *pass, float *y, const float *x, const 
 void dg_pass_linear_back(const struct dg_pass *pass, float *dx, float beta, const float *dy, const float *x,
                          const struct dg_linear_weights *w, size_t M, size_t N, size_t K)
 {
-    dg_gemm_tn(pass_gradient(pass, &w->weight), K, dy, N, x, K, N, K, M, 1.0f);
+    pass_tn(pass, pass_gradient(pass, &w->weight), K, dy, N, x, K, N, K, M, 1.0f);
     if (dg_tensor_present(&w->bias))
         pass->k->column_sum(pass_gradient(pass, &w->bias), dy, M, N);
     if (dx)
-        dg_gemm_nn(dx, K, dy, N, pass_weight(&w->weight), K, M, K, N, beta);
+        pass_nn(pass, dx, K, dy, N, pass_weight(&w->weight), K, M, K, N, beta);
 }

@@ -88,6 +88,8 @@ struct lm_pass;  /* pass_lm.c */
 struct dg_pass {
     const struct dg_params *params;
     const struct dg_grad_kernels *k;
+    const struct dg_products *products;
+    void *product_scratch;
     struct dg_pass_limits limits;
     enum dg_op_act act;
     const struct dg_pass_batch *batch; /* of the run under way */
@@ -130,6 +132,29 @@ static inline const float *pass_weight(const struct dg_tensor *tensor)
     return tensor->data;
 }
 
+/* ---- Products, as the pass computes them (tensor/products.h) ------------------------------------- */
+
+static inline void pass_nt(const struct dg_pass *pass, float *c, size_t ld_c, const float *a,
+                           size_t ld_a, const float *b, size_t ld_b, size_t M, size_t N, size_t K,
+                           float beta)
+{
+    pass->products->nt(c, ld_c, a, ld_a, b, ld_b, M, N, K, beta, pass->product_scratch);
+}
+
+static inline void pass_nn(const struct dg_pass *pass, float *c, size_t ld_c, const float *a,
+                           size_t ld_a, const float *b, size_t ld_b, size_t M, size_t N, size_t K,
+                           float beta)
+{
+    pass->products->nn(c, ld_c, a, ld_a, b, ld_b, M, N, K, beta, pass->product_scratch);
+}
+
+static inline void pass_tn(const struct dg_pass *pass, float *c, size_t ld_c, const float *a,
+                           size_t ld_a, const float *b, size_t ld_b, size_t M, size_t N, size_t K,
+                           float beta)
+{
+    pass->products->tn(c, ld_c, a, ld_a, b, ld_b, M, N, K, beta, pass->product_scratch);
+}
+
 /* ---- The frame of sub-layers (pass_frame.c) ---------------------------------------------------------- */
 
 /* What f reads. */
@@ -152,7 +177,8 @@ void dg_pass_enter_back(struct dg_pass *pass, struct pass_sub *sub, const struct
                         size_t M);
 
 /* y[M][N] = x W^T, W [N, K] that may be several matrices in a row; without the bias, and with it. */
-void dg_pass_multiply(float *y, const float *x, const struct dg_linear_weights *w, size_t M, size_t N, size_t K);
+void dg_pass_multiply(const struct dg_pass *pass, float *y, const float *x, const struct dg_linear_weights *w, size_t M,
+                      size_t N, size_t K);
 void dg_pass_linear(const struct dg_pass *pass, float *y, const float *x, const struct dg_linear_weights *w,
                     size_t M, size_t N, size_t K);
 

@@ -11,7 +11,6 @@
  * sentences that the draw sends their own way, what the network itself says, until it ends too early. */
 #include "train/pass_seq.h"
 #include "base/mem.h"
-#include "tensor/gemm.h"
 #include "train/random.h"
 
 #include <string.h>
@@ -144,7 +143,7 @@ void dg_seq_nt(const struct dg_pass *pass, float *c, const float *a, const struc
     if (M <= DG_GRAD_FEW)
         pass->k->few_nt(c, N, a, K, pass_weight(w), K, M, N, K, beta);
     else
-        dg_gemm_nt(c, N, a, K, pass_weight(w), K, M, N, K, beta);
+        pass_nt(pass, c, N, a, K, pass_weight(w), K, M, N, K, beta);
 }
 
 void dg_seq_nn(const struct dg_pass *pass, float *c, const float *a, const struct dg_tensor *w, size_t M, size_t N,
@@ -153,7 +152,7 @@ void dg_seq_nn(const struct dg_pass *pass, float *c, const float *a, const struc
     if (M <= DG_GRAD_FEW)
         pass->k->few_nn(c, N, a, K, pass_weight(w), N, M, N, K, beta);
     else
-        dg_gemm_nn(c, N, a, K, pass_weight(w), N, M, N, K, beta);
+        pass_nn(pass, c, N, a, K, pass_weight(w), N, M, N, K, beta);
 }
 
 void dg_seq_grad(const struct dg_pass *pass, const struct dg_tensor *w, const struct dg_tensor *bias, const float *a,
@@ -162,7 +161,7 @@ void dg_seq_grad(const struct dg_pass *pass, const struct dg_tensor *w, const st
     if (M == 1)
         pass->k->few_tn(pass_gradient(pass, w), K, a, N, b, K, N, K, M, 1.0f);
     else
-        dg_gemm_tn(pass_gradient(pass, w), K, a, N, b, K, N, K, M, 1.0f);
+        pass_tn(pass, pass_gradient(pass, w), K, a, N, b, K, N, K, M, 1.0f);
     if (bias && dg_tensor_present(bias))
         pass->k->column_sum(pass_gradient(pass, bias), a, M, N);
 }

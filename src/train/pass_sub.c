@@ -155,7 +155,7 @@ float *dg_pass_ffn(struct dg_pass *pass, struct pass_ffn *kept, const struct dg_
     const size_t D = pass->params->bp.D, F = w->fc1.weight.shape[0], M = side->M;
     const float *in = dg_pass_enter(pass, &kept->sub, &w->norm, x, M);
     float *pre = kept->pre ? kept->pre : kept->hidden;
-    dg_pass_multiply(pre, in, &w->fc1, M, F, D);
+    dg_pass_multiply(pass, pre, in, &w->fc1, M, F, D);
     pass->k->bias_act(kept->hidden, pre, pass_weight(&w->fc1.bias), M, F, pass->act);
     const struct dg_grad_drop drop = inner_drop(pass, side, site);
     if (drop.threshold)

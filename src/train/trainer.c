@@ -140,7 +140,8 @@ static enum dg_err make_passes(struct dg_trainer *t, struct dg_why *why)
     const size_t rows = larger(t->opts.part_tokens, t->opts.len_max);
     const size_t longest = larger(longest_held(t, rows), t->opts.len_max);
     struct dg_pass_limits limits = {
-        .source_rows = rows, .target_rows = rows, .scores = larger(rows * t->opts.len_max / 2, longest * longest)};
+        .source_rows = rows, .target_rows = rows, .scores = larger(rows * t->opts.len_max / 2, longest * longest),
+        .products = dg_products_find(t->opts.products)};
     make_room(t, &limits);
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < t->opts.threads && !err; i++)

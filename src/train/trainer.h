@@ -42,6 +42,7 @@ struct dg_trainer_opts {
     size_t threads;
     size_t batch_tokens; /* of a step, but one pair at least: larger of source and target. More than fits at once is done in parts */
     size_t part_tokens;  /* of one pass of one thread */
+    enum dg_products_kind products;
     size_t len_max;      /* tokens of a side */
     float smoothing, dropout, dropout_ffn;
     float guide;       /* weight of the links in the loss, for pairs that have some; 0: none */

@@ -142,6 +142,46 @@ START_TEST(every_table_of_kernels_agrees)
 }
 END_TEST
 
+/* Loss and gradient by one kind of products. */
+static double learned(float *gradient, struct dg_params *params, const struct dg_products *products)
+{
+    struct dg_pass *pass = NULL;
+    struct dg_pass_sums sums = {0};
+    struct dg_why why = DG_WHY_NONE;
+    const struct dg_pass_limits limits = {
+        .source_rows = 32, .target_rows = 32, .scores = 250, .products = products};
+    ck_assert_msg(dg_pass_new(&pass, params, &limits, &why) == DG_OK, "%s", why.text);
+    dg_pass_run(pass, &batch, gradient, &sums);
+    dg_pass_free(pass);
+    return sums.loss / N_TOKENS;
+}
+
+START_TEST(products_of_bf16_agree_within_their_eight_bits)
+{
+    const struct dg_products *const kinds[] = {&dg_products_bf16_ref, dg_products_find(DG_PRODUCTS_BF16)};
+    const struct dg_blueprint bp = small();
+    struct dg_params params;
+    struct dg_why why = DG_WHY_NONE;
+    ck_assert_msg(dg_params_init(&params, &bp, &why) == DG_OK, "%s", why.text);
+    pass_scatter(&params);
+    float *exact = dg_xcalloc(params.n, sizeof *exact);
+    const double loss = learned(exact, &params, NULL);
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        float *rounded = dg_xcalloc(params.n, sizeof *rounded);
+        double error = 0.0, size = 0.0;
+        ck_assert_double_eq_tol(learned(rounded, &params, kinds[kind]), loss, 0.01 * loss);
+        for (size_t i = 0; i < params.n; i++) {
+            error += pow((double)rounded[i] - (double)exact[i], 2);
+            size += pow((double)exact[i], 2);
+        }
+        ck_assert_double_lt(sqrt(error / size), 0.03);
+        dg_free(rounded);
+    }
+    dg_free(exact);
+    dg_params_deinit(&params);
+}
+END_TEST
+
 START_TEST(pre_norm_with_final_norms_and_learned_positions)
 {
     struct dg_blueprint bp = small();
@@ -383,7 +423,7 @@ START_TEST(what_does_not_fit_is_counted)
 END_TEST
 
 DG_UNIT_SLOW(links_guide_one_head, rivals_are_believed_in_by_their_cost, rivals_are_never_parted,
-             post_norm_with_everything_tied, every_table_of_kernels_agrees,
+             post_norm_with_everything_tied, every_table_of_kernels_agrees, products_of_bf16_agree_within_their_eight_bits,
              pre_norm_with_final_norms_and_learned_positions,
              untied_matrices_and_a_start_token, rms_norms_and_other_activations, cells_in_place_of_self_attention,
              vectors_for_distances,
