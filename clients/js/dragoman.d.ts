@@ -105,5 +105,6 @@ export class Dragoman {
     }>;
     score(text: string | string[], translation: string | string[], options?: Record<string, unknown> & Abortable): Promise<unknown>;
     languages(options?: Abortable): Promise<{ code: string; name: string; targets: string[] }[]>;
+    limits(options?: Abortable): Promise<{ characters?: number; body_bytes: number }>;
     models(options?: Abortable): Promise<{ name: string; source: string; target: string; [member: string]: unknown }[]>;
 }

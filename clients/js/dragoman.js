@@ -93,6 +93,11 @@ export class Dragoman {
         return (await this.#json("v1/languages", null, signal)).languages;
     }
 
+    /** What one request may hold: {characters (of a text; absent: no limit), body_bytes}. */
+    async limits({ signal } = {}) {
+        return (await this.#json("v1/languages", null, signal)).limits;
+    }
+
     async models({ signal } = {}) {
         return (await this.#json("v1/models", null, signal)).models;
     }

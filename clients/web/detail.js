@@ -16,6 +16,9 @@ export class Detail {
     constructor(words, ask) {
         this.#words = words;
         this.#ask = ask;
+        document.addEventListener("keydown", event => {
+            if (event.key === "Escape" && this.#sentence && !document.querySelector("dialog[open]")) this.close();
+        });
         this.#element("detail-close").addEventListener("click", () => this.close());
         for (const id of ["layer", "head"]) this.#element(id).addEventListener("change", () => this.#redraw());
     }
@@ -23,6 +26,8 @@ export class Detail {
     async open(sentence) {
         this.#sentence = sentence;
         this.#element("detail").hidden = false;
+        this.#element("detail-title").focus({ preventScroll: true });
+        this.#element("detail").scrollIntoView({ block: "nearest" });
         this.#element("alternatives").replaceChildren();
         this.#element("heat").replaceChildren();
         const [others] = await Promise.allSettled([this.#ask.alternatives(sentence), this.#redraw()]);
@@ -31,9 +36,12 @@ export class Detail {
         else this.#listAlternatives(sentence, others.value);
     }
 
+    /** Who was in the panel is back at its sentence. */
     close() {
+        const panel = this.#element("detail");
+        if (this.#sentence && panel.contains(document.activeElement)) this.#sentence.element.focus();
         this.#sentence = null;
-        this.#element("detail").hidden = true;
+        panel.hidden = true;
         this.onclose();
     }
 

@@ -4,7 +4,7 @@
 // Whole files: read here, translated by the server, which keeps all but their text as it was (its option "format"),
 // and given back as a download.
 
-const BYTES_MAX = 8 << 20;
+const ASIDE_BYTES = 4096; // of a request, beside the text
 const FORMATS = {
     html: "html", htm: "html", xhtml: "html", xml: "xml", md: "markdown", markdown: "markdown", srt: "subrip", vtt: "webvtt",
     json: "json", arb: "json", po: "po", pot: "po", xlf: "xliff", xliff: "xliff",
@@ -13,6 +13,19 @@ const FORMATS = {
 /** What the server is told that a file is; by its name. */
 export function formatOf(name) {
     return FORMATS[name.match(/\.(\w+)$/)?.[1].toLowerCase()] ?? "text";
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The text of a file, or the name (words.js) of why it has none. */
+async function read(file) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (bytes.includes(0)) return { why: "file_binary" };
+    try {
+        return { text: utf8.decode(bytes) };
+    } catch {
+        return { why: "file_encoding" };
+    }
 }
 
 export class Files {
@@ -26,11 +39,16 @@ export class Files {
         this.#translate = translate;
     }
 
-    async add(file, options) {
+    /** `limits`: what a request may hold, as the server says. */
+    async add(file, options, limits) {
         const row = this.#row(file);
         try {
-            if (file.size > BYTES_MAX) throw new Error(this.#words.say("file_too_large", { mib: BYTES_MAX >> 20 }));
-            const content = await file.text();
+            const most = limits.body_bytes - ASIDE_BYTES;
+            const tooLarge = () => new Error(this.#words.say("file_too_large", { kib: Math.floor(most / 1024) }));
+            if (file.size > most) throw tooLarge();
+            const { text: content, why } = await read(file);
+            if (why) throw new Error(this.#words.say(why));
+            if (new TextEncoder().encode(JSON.stringify(content)).length > most) throw tooLarge();
             const [{ text }] = await this.#translate([content], { ...options, format: formatOf(file.name), signal: row.abort.signal },
                 share => (row.progress.value = Math.min(share, 1)));
             row.done(new Blob([text], { type: "text/plain;charset=utf-8" }), options.target);

@@ -6,12 +6,15 @@
 //     words.js    what the page says          target.js   the pane with the translation
 //     detail.js   the panel of one sentence   files.js    whole files
 //     history.js  earlier translations        dragoman.js the server (clients/js)
+//     pickers.js  the two languages           tab.js      drafts, links and the clipboard
 
 import { Dragoman } from "./dragoman.js";
 import { Detail } from "./detail.js";
 import { Files } from "./files.js";
 import { History } from "./history.js";
 import { indexOfBytes } from "./offsets.js";
+import { Pickers } from "./pickers.js";
+import { copyText, keepDraft, keptDraft, linkTo, takeLink } from "./tab.js";
 import { Target, lookedAt } from "./target.js";
 import { Words } from "./words.js";
 
@@ -20,11 +23,17 @@ const KEY_PLACE = "dragoman.key";
 const TYPING_MS = 150; // of rest before what was typed is sent; longer texts wait longer
 const TYPING_MS_MAX = 800;
 const SCORE_BATCH = 50; // sentences of one request for details
+const MESSAGE_BYTES_MAX = 2 << 20; // of one message on the WebSocket
 
 const words = new Words();
 const server = new Dragoman(document.baseURI, { key: sessionStorage.getItem(KEY_PLACE) ?? "" });
 const target = new Target($("target"));
-let languages = [];
+const pickers = new Pickers({ from: $("from"), to: $("to"), swap: $("swap") }, words);
+let limits = { body_bytes: MESSAGE_BYTES_MAX }; // until the server has told them
+let notice = null; // [name, values] of words that stay until the reader writes on
+let isKeyDeclined = false;
+let cleared = ""; // what the button Clear took away
+let sentences = null; // how many were counted last
 let live = null;
 let strand = null; // the running translation
 let strandOptions = ""; // what it was begun with
@@ -40,84 +49,108 @@ function say(text, isBad = false) {
     $("state").classList.toggle("bad", isBad);
 }
 
+/** Says it until the reader writes on; `name` is one of words.js. */
+function note(name, values = {}) {
+    notice = name ? [name, values] : null;
+    sayNotice();
+}
+
+function sayNotice() {
+    if (!notice) return say("");
+    const [name, { code, ...values }] = notice;
+    say(words.say(name, code ? { name: pickers.nameOf(code), ...values } : values), name !== "turned");
+}
+
 function complain(error) {
-    say(error.message, true);
-    if (error.code.startsWith("key_") && !$("key-dialog").open) $("key-dialog").showModal();
+    if (!error.code?.startsWith("key_")) {
+        say(error.message, true);
+        return;
+    }
+    note(server.key ? "key_wrong" : "key_wanted");
+    if (!isKeyDeclined && !$("key-dialog").open) askForKey();
 }
 
-// ---- Languages ---------------------------------------------------------------------------------------
-
-function option(value, text) {
-    return new Option(text, value);
+function showCounts() {
+    const text = $("source").value;
+    const characters = [...text].length;
+    const most = limits.characters;
+    const said = [words.say(most ? "counts_of" : "counts", { characters, most })];
+    if (sentences !== null) said.push(words.say("sentences", { sentences }));
+    $("counts").textContent = text || most ? said.join(", ") : "";
+    $("counts").classList.toggle("bad", Boolean(most) && characters > most);
 }
 
-function listSources() {
-    const chosen = $("from").value || "auto";
-    const known = languages.map(language => option(language.code, words.nameOf(language.code, language.name)));
-    $("from").replaceChildren(option("auto", words.say("auto")), ...known);
-    $("from").value = chosen;
-    if (!$("from").value) $("from").value = "auto";
-}
-
-function listTargets() {
-    const chosen = $("to").value;
-    const from = $("from").value;
-    const codes = new Set(languages.filter(each => from === "auto" || each.code === from).flatMap(each => each.targets));
-    const nameOf = code => words.nameOf(code, languages.find(each => each.code === code)?.name);
-    $("to").replaceChildren(...[...codes].map(code => option(code, nameOf(code))));
-    if (codes.has(chosen)) $("to").value = chosen;
-    const source = from === "auto" ? detectedSource() : from;
-    $("swap").disabled = !languages.find(each => each.code === $("to").value)?.targets.includes(source);
-}
-
-function detectedSource() {
-    return $("from").options[0]?.dataset.detected ?? "";
-}
-
-function showDetected(code) {
-    const auto = $("from").options[0];
-    auto.dataset.detected = code ?? "";
-    auto.textContent = code ? words.say("detected", { name: words.nameOf(code) }) : words.say("auto");
-    listTargets();
-}
-
-function swap() {
-    const from = $("from").value === "auto" ? detectedSource() : $("from").value;
-    const text = target.text;
-    $("from").value = $("to").value;
-    listTargets();
-    $("to").value = from;
-    $("source").value = text;
-    translate();
+/** Whether the server would take a text of this length; else says why not. */
+function fits(text) {
+    const over = limits.characters ? [...text].length - limits.characters : 0;
+    const bytes_max = Math.min(limits.body_bytes, MESSAGE_BYTES_MAX);
+    const isTooLarge = text.length * 3 > bytes_max / 2 && new TextEncoder().encode(JSON.stringify(text)).length > bytes_max - 4096;
+    if (over > 0) note("too_long", { over });
+    else if (isTooLarge) note("too_large");
+    return over <= 0 && !isTooLarge;
 }
 
 // ---- Translating as one types ------------------------------------------------------------------------
 
-function optionsNow() {
-    const options = { target: $("to").value };
-    if ($("from").value !== "auto") options.source = $("from").value;
-    return options;
+function write(text) {
+    $("source").value = text;
+    sentences = null;
+    note(null);
+    showCounts();
+    translate();
 }
 
 function typed() {
     const text = $("source").value;
+    cleared = "";
+    sentences = null;
+    note(null);
+    nameClear();
+    showCounts();
     clearMarks();
+    keep();
     clearTimeout(typingTimer);
     typingTimer = setTimeout(translate, Math.min(TYPING_MS + text.length / 100, TYPING_MS_MAX));
 }
 
+function keep() {
+    keepDraft({ source: $("from").value, target: $("to").value, text: $("source").value });
+}
+
+/** Clear, and the same button again takes it back. */
+function clear() {
+    const text = cleared;
+    cleared = text ? "" : $("source").value;
+    nameClear();
+    write(text);
+    $("source").focus();
+}
+
+function nameClear() {
+    $("clear").textContent = words.say(cleared ? "undo" : "clear");
+}
+
+function stop() {
+    strand?.cancel();
+    strand = null;
+    target.rest();
+}
+
 function translate() {
     const text = $("source").value;
-    const options = optionsNow();
+    const options = pickers.options;
+    clearTimeout(typingTimer);
     clearTimeout(historyTimer);
     detail.close();
+    keep();
     if (!text.trim() || !options.target) {
-        strand?.cancel();
-        strand = null;
+        stop();
         target.clear();
-        $("counts").textContent = $("said").textContent = "";
+        $("said").textContent = "";
+        showCounts();
         return;
     }
+    if (!fits(text)) return stop();
     if (strand && strandOptions === JSON.stringify(options)) {
         strand.update(text);
     } else {
@@ -148,17 +181,30 @@ function finished(event) {
     const bytes = indexOfBytes(text).length - 1;
     told = told.filter(each => each.start + each.length <= bytes);
     target.finish(text, event.text, told);
-    if ($("from").value === "auto") showDetected(event.source);
-    $("counts").textContent = words.say("counts", { characters: [...text].length, sentences: told.length });
-    $("said").textContent = words.say("took", { tokens: event.usage.output_tokens, ms: Math.round(event.timing.total_ms) });
-    say(told.some(each => each.finish !== "eos") ? words.say("flagged") : "");
+    if (pickers.isAuto) pickers.showDetected(event.source);
+    if (pickers.isAuto && event.source === pickers.target && turn(event.source)) return;
+    sentences = told.length;
+    showCounts();
+    $("said").textContent = told.length ? words.say("took", { ms: Math.round(event.timing.total_ms) }) : "";
+    if (event.warning) note("not_read", { code: event.source });
+    else if (told.some(each => each.finish !== "eos")) note("flagged");
     if ($("shade").checked) explainAll();
     historyTimer = setTimeout(() => history.add({ text, translation: target.text, ...JSON.parse(strandOptions) }), 2000);
 }
 
+/** The text is in the target's language: translates it into another that the reader knows. */
+function turn(source) {
+    const other = pickers.otherThan(source);
+    if (!other) return false;
+    pickers.choose("auto", other);
+    translate();
+    note("turned", { code: source, target: pickers.nameOf(other) });
+    return true;
+}
+
 function failed(error) {
     strand = null;
-    target.clear();
+    target.rest();
     complain(error);
 }
 
@@ -166,14 +212,13 @@ function connect() {
     live?.close();
     strand = null;
     live = server.live();
-    live.onstate = state => say(state === "lost" ? words.say("lost") : "", state === "lost");
+    live.onstate = state => (state === "lost" ? say(words.say("lost"), true) : sayNotice());
 }
 
 // ---- What the model thought --------------------------------------------------------------------------
 
 function pair() {
-    const source = $("from").value === "auto" ? detectedSource() : $("from").value;
-    return { source, target: $("to").value };
+    return { source: pickers.source, target: pickers.target };
 }
 
 async function scoreOf(sentence, layer, head) {
@@ -249,30 +294,46 @@ async function translateTexts(texts, options, onProgress) {
 }
 
 async function copy(text, message) {
-    try {
-        await navigator.clipboard.writeText(text);
-        say(words.say(message));
-    } catch (error) {
-        say(error.message, true);
-    }
+    const isCopied = await copyText(text);
+    say(words.say(isCopied ? message : "not_copied"), !isCopied);
 }
 
 function share() {
-    const link = new URL(document.baseURI);
-    link.hash = new URLSearchParams({ from: $("from").value, to: $("to").value, text: $("source").value });
-    copy(link.href, "linked");
+    copy(linkTo({ source: $("from").value, target: $("to").value, text: $("source").value }), "linked");
 }
 
-function readLink() {
-    const asked = new URLSearchParams(location.hash.slice(1));
-    if (asked.get("from")) $("from").value = asked.get("from");
-    listTargets();
-    if (asked.get("to")) $("to").value = asked.get("to");
-    if (asked.get("text")) $("source").value = asked.get("text");
+/** What the address asks for, else what this tab had before it was loaded again. */
+function restore(isNew) {
+    const asked = takeLink() ?? (isNew ? keptDraft() : null);
+    if (!asked) return;
+    const missing = pickers.choose(asked.source, asked.target);
+    if (isNew && $("source").value && !asked.text) return translate(); // written before the languages came
+    write(asked.text);
+    if (missing.length) note("not_here", { names: missing.map(code => pickers.nameOf(code)).join(", ") });
+}
+
+function addFiles(list) {
+    if (!list.length) return;
+    $("files").hidden = false;
+    for (const file of list) files.add(file, pickers.options, limits);
+    $("files").scrollIntoView({ block: "nearest" });
+}
+
+function dropped(event) {
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    document.body.classList.toggle("dropping", event.type === "dragover");
+    if (event.type === "drop") addFiles(event.dataTransfer.files);
+}
+
+function askForKey() {
+    $("key-dialog").returnValue = "";
+    $("key-dialog").showModal();
 }
 
 function keyEntered() {
-    if ($("key-dialog").returnValue !== "save") return;
+    isKeyDeclined = $("key-dialog").returnValue !== "save";
+    if (isKeyDeclined) return;
     server.key = $("key").value.trim();
     sessionStorage.setItem(KEY_PLACE, server.key);
     start();
@@ -286,23 +347,25 @@ const files = new Files($("file-list"), words, translateTexts);
 
 function speak(language) {
     words.choose(language);
-    listSources();
-    listTargets();
+    pickers.list();
+    nameClear();
+    showCounts();
+    sayNotice();
     history.show();
 }
 
 async function start() {
     connect();
     try {
-        languages = await server.languages();
+        [pickers.languages, limits] = await Promise.all([server.languages(), server.limits()]);
     } catch (error) {
         complain(error);
         return;
     }
-    say(languages.length ? "" : words.say("no_models"), !languages.length);
-    listSources();
-    readLink();
-    if ($("source").value) translate();
+    note(pickers.target ? null : "no_models");
+    showCounts();
+    restore(true);
+    if ($("source").value && !strand) translate();
 }
 
 words.apply();
@@ -310,10 +373,10 @@ $("page-language").value = words.language;
 $("page-language").addEventListener("change", event => speak(event.target.value));
 $("source").addEventListener("input", typed);
 $("source").addEventListener("scroll", () => ($("marks").scrollTop = $("source").scrollTop));
-$("from").addEventListener("change", () => { showDetected(""); translate(); });
-$("to").addEventListener("change", () => { listTargets(); translate(); });
-$("swap").addEventListener("click", swap);
-$("clear").addEventListener("click", () => { $("source").value = ""; translate(); $("source").focus(); });
+$("from").addEventListener("change", () => { note(null); pickers.showDetected(""); translate(); });
+$("to").addEventListener("change", () => { note(null); pickers.listTargets(); translate(); });
+$("swap").addEventListener("click", () => { pickers.swap(); write(target.text); });
+$("clear").addEventListener("click", clear);
 $("copy").addEventListener("click", () => copy(target.text, "copied"));
 $("share").addEventListener("click", share);
 $("shade").addEventListener("change", event => {
@@ -321,21 +384,19 @@ $("shade").addEventListener("change", event => {
     if (event.target.checked) explainAll();
 });
 $("file").addEventListener("change", event => {
-    $("files").hidden = false;
-    for (const file of event.target.files) files.add(file, optionsNow());
+    addFiles([...event.target.files]);
     event.target.value = "";
 });
-$("key-button").addEventListener("click", () => $("key-dialog").showModal());
+for (const type of ["dragover", "dragleave", "drop"]) document.addEventListener(type, dropped);
+addEventListener("hashchange", () => restore(false));
+$("key-button").addEventListener("click", askForKey);
 $("key-dialog").addEventListener("close", keyEntered);
 target.onchoose = sentence => { target.mark(sentence); detail.open(sentence); };
 target.onpoint = pointed;
 detail.onclose = () => target.mark(null);
 detail.onreplace = (sentence, text) => target.replace(sentence, text);
 history.onchoose = entry => {
-    $("from").value = entry.source ?? "auto";
-    listTargets();
-    $("to").value = entry.target;
-    $("source").value = entry.text;
-    translate();
+    pickers.choose(entry.source ?? "auto", entry.target);
+    write(entry.text);
 };
 start();

@@ -55,6 +55,13 @@ export class Target {
         this.#pane.classList.remove("stale", "caret");
     }
 
+    /** Nothing more comes: what stands there stays. */
+    rest() {
+        this.#pane.classList.remove("stale", "caret");
+        this.#live = null;
+        this.#pending = "";
+    }
+
     #draw() {
         if (!this.#pending) return;
         if (!this.#live) {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The dragoman authors
 
 // What the page says, in each language that it speaks. A new language: a column here, an option in
-// index.html. {name} is replaced by what the caller gives.
+// index.html. {name} is replaced by what the caller gives, {number|one|many} by a number and its word.
 
 const WORDS = {
     en: {
@@ -14,12 +14,22 @@ const WORDS = {
         detail: "This sentence", close: "Close", alternatives: "Other ways to say it",
         no_alternatives: "No other wording came close.", attention: "What each word looked at", layer: "Layer",
         head: "Head", last_layer: "last", all_heads: "mean of all", sureness: "On average the model gave its words {percent} %.",
-        files: "Files", cancel: "Cancel", download: "Download", file_too_large: "Files of up to {mib} MiB can be translated here.",
+        files: "Files", cancel: "Cancel", download: "Download", file_too_large: "This server takes files of up to {kib} KiB.",
         history: "Earlier translations (kept in this browser only)", forget: "Forget all", forget_one: "Forget this one",
-        footer: "Served by this machine. What you write goes nowhere else.", key_title: "Key of this server",
-        key_text: "Only servers that ask for one need it. It stays in this tab.", save: "Save",
-        auto: "Detect", detected: "Detect ({name})", counts: "{characters} characters, {sentences} sentences",
-        took: "{tokens} tokens in {ms} ms", lost: "The connection was lost; trying again…",
+        footer: "Translated by this server alone. Your text is sent to no other service.", key_title: "Access key",
+        key_text: "Some servers translate only for people who have a key. Whoever runs this server can give you one. This tab forgets it when you close it.", save: "Save",
+        auto: "Detect", detected: "Detect ({name})", counts: "{characters|character|characters}",
+        took: "Translated in {ms} ms", lost: "The connection was lost; trying again…",
+        counts_of: "{characters} of {most|character|characters}", sentences: "{sentences|sentence|sentences}",
+        too_long: "The text is {over|character|characters} too long for this server. Shorten it, and it is translated.",
+        too_large: "The text is too large to be translated as you write. Shorten it, or translate it in parts.",
+        turned: "The text is in {name} already, so it is translated to {target}.",
+        not_read: "The text is in {name}, which this server cannot translate. It is shown as it is.",
+        not_here: "The link asks for a language that this server does not have: {names}.",
+        not_copied: "The browser did not let the page copy. Select the text and copy it yourself.",
+        file_binary: "This is not a text file.", file_encoding: "The text of this file is not in UTF-8. Save it as UTF-8 and try again.",
+        key_wanted: "This server wants an access key before it translates.", key_wrong: "The server does not know this key, or it may not do this.",
+        undo: "Undo",
         no_models: "This server has no model yet.", flagged: "Underlined with dots: the model did not end this sentence by itself.",
     },
     fr: {
@@ -31,12 +41,22 @@ const WORDS = {
         detail: "Cette phrase", close: "Fermer", alternatives: "Autres façons de le dire",
         no_alternatives: "Aucune autre formulation n’était proche.", attention: "Ce que chaque mot a regardé", layer: "Couche",
         head: "Tête", last_layer: "dernière", all_heads: "moyenne de toutes", sureness: "En moyenne, le modèle donnait {percent} % à ses mots.",
-        files: "Fichiers", cancel: "Annuler", download: "Télécharger", file_too_large: "Les fichiers jusqu’à {mib} Mio peuvent être traduits ici.",
+        files: "Fichiers", cancel: "Annuler", download: "Télécharger", file_too_large: "Ce serveur prend des fichiers jusqu’à {kib} Kio.",
         history: "Traductions précédentes (gardées dans ce navigateur seulement)", forget: "Tout oublier", forget_one: "Oublier celle-ci",
-        footer: "Servi par cette machine. Ce que vous écrivez ne va nulle part ailleurs.", key_title: "Clé de ce serveur",
-        key_text: "Seuls les serveurs qui en demandent une en ont besoin. Elle reste dans cet onglet.", save: "Enregistrer",
-        auto: "Détecter", detected: "Détecter ({name})", counts: "{characters} caractères, {sentences} phrases",
-        took: "{tokens} jetons en {ms} ms", lost: "La connexion est perdue ; nouvel essai…",
+        footer: "Traduit par ce serveur seul. Votre texte n’est envoyé à aucun autre service.", key_title: "Clé d’accès",
+        key_text: "Certains serveurs ne traduisent que pour qui a une clé. La personne qui gère ce serveur peut vous en donner une. Cet onglet l’oublie à sa fermeture.", save: "Enregistrer",
+        auto: "Détecter", detected: "Détecter ({name})", counts: "{characters|caractère|caractères}",
+        took: "Traduit en {ms} ms", lost: "La connexion est perdue ; nouvel essai…",
+        counts_of: "{characters} sur {most|caractère|caractères}", sentences: "{sentences|phrase|phrases}",
+        too_long: "Le texte a {over|caractère|caractères} de trop pour ce serveur. Raccourcissez-le, et il sera traduit.",
+        too_large: "Le texte est trop grand pour être traduit à mesure. Raccourcissez-le, ou traduisez-le par parties.",
+        turned: "Le texte est déjà en {name} ; il est donc traduit vers : {target}.",
+        not_read: "Langue du texte : {name}. Ce serveur ne sait pas la traduire ; le texte est montré tel quel.",
+        not_here: "Le lien demande une langue que ce serveur n’a pas : {names}.",
+        not_copied: "Le navigateur n’a pas laissé la page copier. Sélectionnez le texte et copiez-le vous-même.",
+        file_binary: "Ce n’est pas un fichier de texte.", file_encoding: "Le texte de ce fichier n’est pas en UTF-8. Enregistrez-le en UTF-8 et réessayez.",
+        key_wanted: "Ce serveur demande une clé d’accès avant de traduire.", key_wrong: "Le serveur ne connaît pas cette clé, ou elle n’y suffit pas.",
+        undo: "Rétablir",
         no_models: "Ce serveur n’a pas encore de modèle.", flagged: "Souligné de points : le modèle n’a pas fini cette phrase de lui-même.",
     },
     ko: {
@@ -48,12 +68,22 @@ const WORDS = {
         detail: "이 문장", close: "닫기", alternatives: "다른 표현",
         no_alternatives: "비슷한 다른 표현이 없습니다.", attention: "각 단어가 바라본 곳", layer: "층",
         head: "헤드", last_layer: "마지막", all_heads: "전체 평균", sureness: "모델은 단어마다 평균 {percent} %를 주었습니다.",
-        files: "파일", cancel: "취소", download: "내려받기", file_too_large: "{mib} MiB까지의 파일을 번역할 수 있습니다.",
+        files: "파일", cancel: "취소", download: "내려받기", file_too_large: "이 서버는 {kib} KiB까지의 파일을 받습니다.",
         history: "지난 번역 (이 브라우저에만 저장됨)", forget: "모두 지우기", forget_one: "이 항목 지우기",
-        footer: "이 컴퓨터가 제공합니다. 쓰신 글은 다른 곳으로 가지 않습니다.", key_title: "이 서버의 키",
-        key_text: "키를 요구하는 서버에만 필요합니다. 이 탭에만 남습니다.", save: "저장",
-        auto: "언어 감지", detected: "감지됨 ({name})", counts: "{characters}자, {sentences}문장",
-        took: "토큰 {tokens}개, {ms} ms", lost: "연결이 끊어졌습니다. 다시 시도합니다…",
+        footer: "이 서버에서만 번역합니다. 쓰신 글은 다른 서비스로 보내지 않습니다.", key_title: "접속 키",
+        key_text: "키가 있는 사람에게만 번역하는 서버가 있습니다. 키는 이 서버의 관리자가 줄 수 있습니다. 탭을 닫으면 키도 지워집니다.", save: "저장",
+        auto: "언어 감지", detected: "감지됨 ({name})", counts: "{characters}자",
+        took: "{ms} ms에 번역함", lost: "연결이 끊어졌습니다. 다시 시도합니다…",
+        counts_of: "{characters} / {most}자", sentences: "{sentences}문장",
+        too_long: "이 서버에는 글이 {over}자 더 깁니다. 줄이면 번역됩니다.",
+        too_large: "쓰는 동안 번역하기에는 글이 너무 큽니다. 줄이거나 나누어 번역하세요.",
+        turned: "글이 이미 {name}이므로 {target}(으)로 번역합니다.",
+        not_read: "글의 언어는 {name}입니다. 이 서버가 번역할 수 없어 그대로 보여 드립니다.",
+        not_here: "링크가 이 서버에 없는 언어를 요구합니다: {names}.",
+        not_copied: "브라우저가 복사를 허락하지 않았습니다. 글을 선택해 직접 복사하세요.",
+        file_binary: "텍스트 파일이 아닙니다.", file_encoding: "이 파일은 UTF-8이 아닙니다. UTF-8로 저장한 뒤 다시 해 보세요.",
+        key_wanted: "이 서버는 번역하기 전에 접속 키를 요구합니다.", key_wrong: "서버가 이 키를 모르거나, 이 키로는 할 수 없습니다.",
+        undo: "되돌리기",
         no_models: "이 서버에는 아직 모델이 없습니다.", flagged: "점선 밑줄: 모델이 이 문장을 스스로 끝내지 못했습니다.",
     },
 };
@@ -74,7 +104,14 @@ export class Words {
     }
 
     say(name, values = {}) {
-        return WORDS[this.language][name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
+        const numbers = new Intl.NumberFormat(this.language);
+        const form = value => new Intl.PluralRules(this.language).select(value) === "one";
+        return WORDS[this.language][name].replace(/\{(\w+)(?:\|(.+?)\|(.+?))?\}/g, (_, key, one, many) => {
+            const value = values[key];
+            if (typeof value !== "number") return value;
+            const number = numbers.format(value);
+            return one ? `${number} ${form(value) ? one : many}` : number;
+        });
     }
 
     /** The name of a language, in the page's. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* GET /v1/models, GET /v1/models/NAME and GET /v1/languages: what this server can do. */
+/* GET /v1/models, GET /v1/models/NAME and GET /v1/languages: what this server can do, and how much it takes at once. */
 #include "api/api_int.h"
 #include "api/languages.h"
 #include "base/json_out.h"
@@ -169,7 +169,27 @@ static void put_languages(struct dg_call *call, struct dg_json_out *out)
             put_language(out, langs, &langs->items[i]);
 }
 
+/* How long a text may be (only where there is a limit), and the body of a request. */
+static void put_limits(const struct dg_call *call, struct dg_json_out *out)
+{
+    dg_json_out_put_open(out, "limits", '{');
+    if (call->api->opts.characters_max)
+        dg_json_out_put_uint(out, "characters", call->api->opts.characters_max);
+    dg_json_out_put_uint(out, "body_bytes", call->req->body_max);
+    dg_json_out_close(out, '}');
+}
+
 void dg_api_v1_languages(struct dg_call *call)
 {
-    dg_call_json_list(call, "languages", put_languages);
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, LIST_MAX);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_open(&out, "languages", '[');
+    put_languages(call, &out);
+    dg_json_out_close(&out, ']');
+    put_limits(call, &out);
+    dg_json_out_close(&out, '}');
+    dg_call_json_out(call, 200, &out);
 }

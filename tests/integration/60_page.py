@@ -15,6 +15,7 @@ import browser  # noqa: E402
 
 FLAGS = (f"--models-dir={MODELS_DIR}",
          f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
+BOTH_WAYS = (f"--models-dir={os.path.join(SOURCES, 'models')}",)  # the last one said counts
 TEXT = "Où est la gare ? Je ne comprends pas pourquoi il est parti."
 LANGUAGES_LISTED = "return document.querySelector('#to').options.length > 0"
 # WCAG 2: the contrast of each element that has text of its own with the nearest background below it.
@@ -59,14 +60,14 @@ class Served(IntegrationTest):
         self.assertNotIn(b"https://", body)
         total = len(gzip.compress(body))
         for name in ("style.css", "icon.svg", "main.js", "words.js", "offsets.js", "target.js", "detail.js", "files.js",
-                     "history.js", "dragoman.js"):
+                     "history.js", "pickers.js", "tab.js", "dragoman.js"):
             status, headers, part = server.request("GET", f"/page/{name}")
             self.assertEqual(status, 200, name)
             self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
             total += len(gzip.compress(part))
             status, _, body = server.request("GET", f"/page/{name}", headers={"If-None-Match": headers["ETag"]})
             self.assertEqual((status, body), (304, b""))
-        self.assertLess(total, 60 * 1024)
+        self.assertLess(total, 40 * 1024)
         self.assertEqual(server.request("GET", "/page/nothing.js")[0], 404)
         self.assertEqual(server.request("GET", "/page/")[0], 404)
         self.assertEqual(server.request("POST", "/", body=b"")[0], 405)
@@ -185,6 +186,159 @@ class Used(IntegrationTest):
         self.assertEqual(page.run("return document.querySelector('#source').value"), "Merci.")
         self.assertEqual(page.run("return document.querySelector('#from').value"), "fr")
         self.check_quiet(page)
+
+    def write(self, page, text):
+        """As pasting does: all at once."""
+        page.run("""const s = document.querySelector('#source'); s.value = arguments[0];
+                    s.dispatchEvent(new Event('input'));""", text)
+
+    def state(self, page, words):
+        page.wait_for(f"return document.querySelector('#state').textContent.includes({json.dumps(words)})", words)
+
+    def test_a_text_in_the_targets_language_turns_the_target(self):
+        page = self.page(*BOTH_WAYS, language="fr")
+        self.assertEqual(page.run("return document.querySelector('#to').value"), "fr")
+        page.type("#source", "Où est la gare ?")
+        page.wait_for("return document.querySelector('.sentence')?.textContent.includes('station')", "English")
+        self.state(page, "Le texte est déjà en français")
+        self.assertEqual(page.run("return document.querySelector('#to').value"), "en")
+        self.assertIn("français", page.run("return document.querySelector('#from').options[0].textContent"))
+        self.check_quiet(page)
+
+    def test_german_is_told_to_be_german(self):
+        page = self.page(*BOTH_WAYS)
+        text = "Wo ist der Bahnhof? Ich verstehe das nicht."
+        page.type("#source", text)
+        self.state(page, "in German, which this server cannot translate")
+        self.assertIn("German", page.run("return document.querySelector('#from').options[0].textContent"))
+        self.assertEqual(page.run("return document.querySelector('#target').textContent"), text)
+        self.check_quiet(page)
+
+    def test_copying_works_where_there_is_no_clipboard(self):
+        page = self.page()
+        page.run("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as on plain HTTP in a LAN
+        page.run("""window.copied = []; document.addEventListener('copy', () => {
+                    const at = document.activeElement; window.copied.push(at.value.slice(at.selectionStart, at.selectionEnd)); });""")
+        self.translate(page, "Bonjour.", 1)
+        page.click("#copy")
+        self.state(page, "Copied.")
+        page.click("#share")
+        self.state(page, "The link is copied.")
+        copied = page.run("return window.copied")
+        self.assertEqual(copied[0], page.run("return document.querySelector('#target').textContent"))
+        self.assertIn("text=Bonjour.", copied[1])
+        self.assertEqual(page.run("return document.activeElement.id"), "share")
+        page.run("document.execCommand = () => false")
+        page.click("#copy")
+        self.state(page, "copy it yourself")
+
+    def test_a_text_over_the_limit_is_told_so_and_stays(self):
+        page = self.page("--max-characters=1200")
+        self.assertIn("0 of 1,200 characters", page.run("return document.querySelector('#counts').textContent"))
+        self.translate(page, "Bonjour.", 1)
+        before = page.run("return document.querySelector('#target').textContent")
+        self.assertIn("8 of 1,200 characters, 1 sentence", page.run("return document.querySelector('#counts').textContent"))
+        self.write(page, "x" * 1201)
+        self.state(page, "The text is 1 character too long")
+        self.assertEqual(page.run("return document.querySelector('#target').textContent"), before)
+        self.assertEqual(page.run("return document.querySelector('#source').value.length"), 1201)
+        page.run("const s = document.querySelector('#page-language'); s.value = 'fr'; s.dispatchEvent(new Event('change'))")
+        self.assertIn("1\u202f201 sur 1\u202f200 caractères", page.run("return document.querySelector('#counts').textContent"))
+        self.state(page, "1 caractère de trop")
+        self.check_quiet(page)
+
+    def test_files_that_are_no_text_are_refused_with_a_reason(self):
+        page = self.page("--max-body=64KiB")
+        for content, reason in (("Où est la gare ?".encode("latin-1"), "not in UTF-8"), (b"\x7fELF\0\0", "not a text file"),
+                                (b"a" * 70000, "up to 60 KiB")):
+            with tempfile.NamedTemporaryFile(suffix=".txt") as file:
+                file.write(content)
+                file.flush()
+                page.type("#file", file.name)
+                page.wait_for(f"return document.querySelector('#file-list li').textContent.includes({json.dumps(reason)})", reason)
+        self.check_quiet(page)
+
+    def test_a_file_can_be_dropped_anywhere(self):
+        page = self.page()
+        page.run("""const held = new DataTransfer(); held.items.add(new File(['Bonjour.'], 'mot.txt'));
+                    for (const type of ['dragover', 'drop'])
+                        document.querySelector('h1').dispatchEvent(
+                            new DragEvent(type, {dataTransfer: held, bubbles: true, cancelable: true}));""")
+        page.wait_for("return document.querySelector('#file-list a')?.download === 'mot.en.txt'", "the file")
+        self.assertFalse(page.run("return document.body.classList.contains('dropping')"))
+
+    def test_a_link_pasted_into_an_open_tab_works(self):
+        page = self.page(*BOTH_WAYS)
+        self.translate(page, "Bonjour.", 1)
+        page.run("location.hash = 'from=fr&to=en&text=Merci.'")
+        page.wait_for("return document.querySelector('#source').value === 'Merci.'", "the link's text")
+        self.assertEqual(page.run("return document.querySelector('#from').value"), "fr")
+        page.wait_for("return document.querySelector('.sentence')", "its translation")
+        page.run("location.hash = 'from=sw&to=en&text=Jambo.'")
+        self.state(page, "does not have: Swahili")
+        self.assertEqual(page.run("return document.querySelector('#from').value"), "auto")
+
+    def test_a_reload_keeps_the_text_and_clear_can_be_undone(self):
+        page = self.page()
+        self.translate(page, "Bonjour.", 1)
+        page.run("location.reload()")
+        page.wait_for("return document.querySelector('.sentence')", "the text's translation, again")
+        self.assertEqual(page.run("return document.querySelector('#source').value"), "Bonjour.")
+        page.click("#clear")
+        self.assertEqual(page.run("return document.querySelector('#source').value"), "")
+        self.assertEqual(page.run("return document.querySelector('#clear').textContent"), "Undo")
+        page.click("#clear")
+        page.wait_for("return document.querySelector('.sentence')", "the translation, undone")
+        self.assertEqual(page.run("return document.querySelector('#source').value"), "Bonjour.")
+        self.check_quiet(page)
+
+    def test_focus_returns_and_escape_closes(self):
+        page = self.page(width=390, height=700)
+        self.translate(page, TEXT, 2)
+        page.run("const s = document.querySelectorAll('.sentence')[1]; s.focus(); s.click()")
+        page.wait_for("return document.querySelectorAll('#heat td').length > 20", "the picture")
+        self.assertEqual(page.run("return document.activeElement.id"), "detail-title")
+        self.assertTrue(page.run("""const at = document.querySelector('#detail-title').getBoundingClientRect();
+                                    return at.top >= 0 && at.bottom <= innerHeight"""))
+        page.press("\ue00c")
+        self.assertTrue(page.run("return document.querySelector('#detail').hidden"))
+        self.assertTrue(page.run("return document.activeElement === document.querySelectorAll('.sentence')[1]"))
+        page.click("#key-button")
+        page.press("\ue00c")
+        page.wait_for("return !document.querySelector('#key-dialog').open", "the dialog's end")
+        self.assertEqual(page.run("return document.activeElement.id"), "key-button")
+        self.check_quiet(page)
+
+    def test_the_key_dialog_can_be_left(self):
+        keys = os.path.join(self.directory, "keys")
+        subprocess.run([os.path.abspath("./dragoman"), "keys", f"--file={keys}", "add", "reader"], capture_output=True, check=True)
+        page = self.page(f"--keys-file={keys}", "--require-key", is_open=False)
+        page.wait_for("return document.querySelector('#key-dialog').open", "the question for a key")
+        page.type("#key", "wrong")
+        page.click("#key-dialog button[value=save]")
+        self.state(page, "does not know this key")
+        page.wait_for("return document.querySelector('#key-dialog').open", "the question again")
+        page.press("\ue00c")
+        page.wait_for("return !document.querySelector('#key-dialog').open", "the dialog's end")
+        self.write(page, "Bonjour.")
+        self.assertFalse(page.run("return document.querySelector('#key-dialog').open"))
+
+    def test_long_texts_scroll_in_their_boxes(self):
+        for width, height in ((390, 844), (1440, 900)):
+            with self.subTest(width=width):
+                page = self.page(width=width, height=height)
+                self.write(page, "Je ne sais pas. " * 500)
+                page.wait_for("return document.querySelectorAll('.sentence').length === 500", "all sentences")
+                for place in ("#source", "#target"):
+                    self.assertTrue(page.run("const e = document.querySelector(arguments[0]); return e.scrollHeight > e.clientHeight", place))
+                self.assertTrue(page.run("""return ['#from', '#to', '#copy', '#clear'].every(selector => {
+                    const at = document.querySelector(selector).getBoundingClientRect();
+                    return at.top >= 0 && at.bottom <= innerHeight; })"""))
+                self.check_quiet(page)
+
+    def test_it_says_that_it_needs_scripts(self):
+        body = self.start(*FLAGS).request("GET", "/")[2]
+        self.assertIn(b"<noscript>", body)
 
     def test_a_key_is_asked_for_where_one_is_needed(self):
         keys = os.path.join(self.directory, "keys")

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: ISC
+// Copyright (c) 2026 The dragoman authors
+
+// The two lists of languages: what can be chosen, what was detected, and which other language a reader
+// probably wants when a text is already in the target's.
+
+export class Pickers {
+    #from;
+    #to;
+    #swap;
+    #words;
+    #languages = [];
+    #detected = "";
+
+    /** `elements`: {from, to, swap}. */
+    constructor({ from, to, swap }, words) {
+        this.#from = from;
+        this.#to = to;
+        this.#swap = swap;
+        this.#words = words;
+    }
+
+    get isAuto() {
+        return this.#from.value === "auto";
+    }
+
+    /** What the text is in, as chosen or detected; "" where neither is known. */
+    get source() {
+        return this.isAuto ? this.#detected : this.#from.value;
+    }
+
+    get target() {
+        return this.#to.value;
+    }
+
+    /** As a request to the server has it. */
+    get options() {
+        return this.isAuto ? { target: this.target } : { target: this.target, source: this.#from.value };
+    }
+
+    /** The languages as the server lists them. */
+    set languages(languages) {
+        this.#languages = languages;
+        this.list();
+    }
+
+    nameOf(code) {
+        return this.#words.nameOf(code, this.#languages.find(each => each.code === code)?.name);
+    }
+
+    /** Fills both lists, in the page's language; what was chosen stays. */
+    list() {
+        const chosen = this.#from.value || "auto";
+        const auto = new Option("", "auto");
+        this.#from.replaceChildren(auto, ...this.#languages.map(each => new Option(this.nameOf(each.code), each.code)));
+        this.#from.value = chosen;
+        if (!this.#from.value) this.#from.value = "auto";
+        this.showDetected(this.#detected);
+    }
+
+    showDetected(code) {
+        this.#detected = code ?? "";
+        this.#from.options[0].textContent = code
+            ? this.#words.say("detected", { name: this.nameOf(code) })
+            : this.#words.say("auto");
+        this.listTargets();
+    }
+
+    listTargets() {
+        const chosen = this.target || this.#words.language;
+        const codes = this.#targetsOf(this.isAuto ? null : this.#from.value);
+        this.#to.replaceChildren(...codes.map(code => new Option(this.nameOf(code), code)));
+        if (codes.includes(chosen)) this.#to.value = chosen;
+        this.#swap.disabled = !this.#targetsOf(this.target).includes(this.source);
+    }
+
+    /** Chooses what can be chosen of both; returns the codes that could not. */
+    choose(source, target) {
+        const missing = [];
+        if (source) this.#from.value = source;
+        if (!this.#from.value) {
+            this.#from.value = "auto";
+            missing.push(source);
+        }
+        this.listTargets();
+        const before = this.target;
+        if (target) this.#to.value = target;
+        if (target && !this.#to.value) {
+            this.#to.value = before;
+            missing.push(target);
+        }
+        this.listTargets();
+        return missing;
+    }
+
+    swap() {
+        this.choose(this.target, this.source);
+    }
+
+    /** A target for a text that is in `code`: one of the reader's languages, else the first; undefined: there is none. */
+    otherThan(code) {
+        const codes = this.#targetsOf(code).filter(each => each !== code);
+        const readers = [this.#words.language, ...navigator.languages.map(tag => tag.slice(0, 2))];
+        return readers.find(each => codes.includes(each)) ?? codes[0];
+    }
+
+    #targetsOf(source) {
+        const from = this.#languages.filter(each => source === null || each.code === source);
+        return [...new Set(from.flatMap(each => each.targets))];
+    }
+}
