@@ -185,7 +185,7 @@ function finished(event) {
     if (pickers.isAuto && event.source === pickers.target && turn(event.source)) return;
     sentences = told.length;
     showCounts();
-    $("said").textContent = told.length ? words.say("took", { ms: Math.round(event.timing.total_ms) }) : "";
+    $("said").textContent = told.length ? words.say("took", { ms: Math.max(Math.round(event.timing.total_ms), 1) }) : "";
     if (event.warning) note("not_read", { code: event.source });
     else if (told.some(each => each.finish !== "eos")) note("flagged");
     if ($("shade").checked) explainAll();

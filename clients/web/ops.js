@@ -5,9 +5,12 @@
 //
 //     ops_stream.js   the numbers as they come, and whether the server is there
 //     ops_chart.js    one card with its picture
+//     ops_words.js    what the page says
 
 import { Chart } from "./ops_chart.js";
 import { OpsStream } from "./ops_stream.js";
+import { OPS_WORDS } from "./ops_words.js";
+import { Words } from "./words.js";
 
 const $ = id => document.getElementById(id);
 const KEY_PLACE = "dragoman.admin-key";
@@ -16,8 +19,10 @@ const LOG_LINES = 64;
 
 // ---- How numbers are written ---------------------------------------------------------------------------------
 
-const whole = value => Math.round(value).toLocaleString("en");
-const few = value => (value >= 100 ? whole(value) : value.toLocaleString("en", { maximumFractionDigits: 1 }));
+const words = new Words(OPS_WORDS);
+const decimal = (value, digits) => value.toLocaleString(words.language, { maximumFractionDigits: digits });
+const whole = value => decimal(Math.round(value), 0);
+const few = value => (value >= 100 ? whole(value) : decimal(value, 1));
 const ms = value => (value >= 1000 ? `${few(value / 1000)} s` : `${few(value)} ms`);
 const percent = value => `${few(value * 100)} %`;
 const bytes = value => {
@@ -27,37 +32,39 @@ const bytes = value => {
     }
 };
 const span = seconds => {
-    const parts = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
-    const first = parts.findIndex(([size]) => seconds >= size);
-    if (first < 0) return "0 s";
-    return parts.slice(first, first + 2).map(([size, unit], i, all) =>
-        `${Math.floor((i ? seconds % all[i - 1][0] : seconds) / size)} ${unit}`).join(" ");
+    const parts = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+    const first = Math.max(parts.findIndex(([size]) => seconds >= size), 0);
+    return parts.slice(seconds < 1 ? 3 : first).slice(0, 2).map(([size, unit], i, all) =>
+        `${Math.floor((i ? seconds % all[i - 1][0] : seconds) / size)} ${words.say(unit)}`).join(" ");
 };
-const clock = seconds => new Date(seconds * 1000).toLocaleTimeString(undefined, { hour12: false });
-const sayReason = name => name.replaceAll("_", " ");
+const moment = seconds => new Date(seconds * 1000).toLocaleString(words.language, { hour12: false });
+const clock = seconds => new Date(seconds * 1000).toLocaleTimeString(words.language, { hour12: false });
+
+// A name of the server's in the reader's words; one that is new here, as it is.
+function nameOf(name, prefix = "") {
+    return words.has(prefix + name) ? words.say(prefix + name) : name.replaceAll("_", " ");
+}
 
 const CHARTS = [
-    { title: "Queue", columns: ["waiting"], show: whole, least: 10, now: ([n]) => `${n == null ? "–" : whole(n)} waiting` },
-    { title: "Time in the queue", columns: ["wait_p50_ms", "wait_p95_ms"], labels: ["half", "95 %"], show: ms, least: 10 },
-    { title: "Time to the first token", columns: ["first_token_p50_ms", "first_token_p95_ms"], labels: ["half", "95 %"],
-      show: ms, least: 100 },
-    { title: "Tokens per second", columns: ["tokens_out", "tokens_in"], labels: ["written", "read"], show: whole, least: 10 },
-    { title: "Slots in use", columns: ["running", "slots"], labels: ["in use", "there are"], show: whole, least: 8,
-      now: ([used, all]) => `${whole(used ?? 0)} of ${whole(all ?? 0)}` },
-    { title: "Batches", columns: ["batch_rows", "encode_sentences"], labels: ["rows of a step", "encoded at once"],
-      show: few, least: 4, note: "no padding" },
-    { title: "Cache hits", columns: ["cache_hit_ratio"], show: percent, top: 1 },
-    { title: "Requests per second", columns: ["requests", "sentences"], labels: ["requests", "sentences"], show: few, least: 5 },
-    { title: "Errors per second", columns: ["server_errors", "client_errors"], labels: ["ours (5xx)", "theirs (4xx)"],
-      show: few, least: 1 },
-    { title: "Connections", columns: ["connections", "websockets"], labels: ["open", "WebSockets"], show: whole, least: 10 },
-    { title: "Event loop", columns: ["loop_lag_ms"], show: ms, least: 10, note: "how late it rang the second" },
-    { title: "Event loop busy", columns: ["loop_busy_ratio"], show: percent, top: 1 },
+    { title: "queue", columns: ["waiting"], show: whole, least: 10,
+      now: ([n]) => words.say("waiting_now", { waiting: n == null ? "–" : whole(n) }) },
+    { title: "wait", columns: ["wait_p50_ms", "wait_p95_ms"], labels: ["half", "most_of"], show: ms, least: 10 },
+    { title: "first_token", columns: ["first_token_p50_ms", "first_token_p95_ms"], labels: ["half", "most_of"], show: ms, least: 100 },
+    { title: "speed", columns: ["tokens_out", "tokens_in"], labels: ["written", "read"], show: whole, least: 10 },
+    { title: "slots", columns: ["running", "slots"], labels: ["in_use", "there_are"], show: whole, least: 8,
+      now: ([used, all]) => words.say("slots_now", { used: whole(used ?? 0), all: whole(all ?? 0) }) },
+    { title: "batches", columns: ["batch_rows", "encode_sentences"], labels: ["rows", "encoded"], show: few, least: 4 },
+    { title: "cache", columns: ["cache_hit_ratio"], show: percent, top: 1 },
+    { title: "requests", columns: ["requests", "sentences"], labels: ["requests_label", "sentences_label"], show: few, least: 5 },
+    { title: "errors", columns: ["server_errors", "client_errors"], labels: ["ours", "theirs"], show: few, least: 1 },
+    { title: "connections", columns: ["connections", "websockets"], labels: ["open", "sockets"], show: whole, least: 10 },
+    { title: "lag", columns: ["loop_lag_ms"], show: ms, least: 10 },
+    { title: "busy_loop", columns: ["loop_busy_ratio"], show: percent, top: 1 },
 ];
 
 // ---- What is known ---------------------------------------------------------------------------------------------
 
-const charts = CHARTS.map(about => new Chart(about));
+let charts = [];
 let index = new Map(); // column name -> place in a row
 let rows = [];
 let restarts = []; // places in rows where another process begins
@@ -68,6 +75,7 @@ let lastLog = 0;
 let models = new Map(); // name -> its tokens and when they were counted
 let isPaused = false;
 let isDue = false;
+let newest = null; // the last second's data, for another language
 
 // A second without a word from the server is a gap.
 const gap = () => new Array(index.size).fill(null);
@@ -85,7 +93,7 @@ function onHistory(data) {
         lastLog = 0;
         models.clear();
         $("log").replaceChildren();
-        say(`The server was started anew at ${clock(data.started)}.`);
+        note("restarted", { clock: clock(data.started) });
     } else {
         rows = data.rows; // the same process: it knows what we missed
         restarts = [];
@@ -98,6 +106,7 @@ function onHistory(data) {
 }
 
 function onNow(data) {
+    newest = data;
     rows.push(data.row);
     trim();
     first ??= { ...data.refusals, ...data.failures };
@@ -115,9 +124,13 @@ function trim() {
 
 // ---- What is shown -------------------------------------------------------------------------------------------------
 
-function say(text, isBad = false) {
+let said = ["connecting", {}]; // so that it can be said in another language
+
+function note(name, values = {}) {
+    said = [name, values];
+    const text = words.say(name, values);
     if ($("state").textContent !== text) $("state").textContent = text;
-    $("state").classList.toggle("bad", isBad);
+    $("state").classList.toggle("bad", ["gone", "busy", "stopping", "key_wanted"].includes(name));
 }
 
 // Charts are drawn once a frame at most, and not while nobody sees them.
@@ -130,19 +143,24 @@ function due() {
     });
 }
 
+// The roles are said besides, for a phone shows rows as blocks (ops.css), which would lose them.
 function cell(text, className = "", name = "td") {
     const node = document.createElement(name);
     node.textContent = text;
     node.className = className;
     if (name === "th") node.scope = "row";
+    if (name === "td" || name === "th") node.setAttribute("role", name === "th" ? "rowheader" : "cell");
     return node;
 }
 
 // Rows are changed where they differ only: what somebody reads or selects stays.
 function fill(body, lines) {
-    while (body.rows.length > lines.length) body.lastChild.remove();
+    const titles = [...body.parentElement.tHead.rows[0].cells].map(title => title.textContent);
+    while (body.rows.length > lines.length) body.lastElementChild.remove();
     lines.forEach((cells, i) => {
         const row = body.rows[i] ?? body.insertRow();
+        row.setAttribute("role", "row");
+        cells.forEach((made, k) => (made.dataset.title = titles[k]));
         if (row.cells.length !== cells.length) row.replaceChildren(...cells);
         else cells.forEach((made, k) => {
             if (!row.cells[k].isEqualNode(made)) row.cells[k].replaceWith(made);
@@ -158,32 +176,35 @@ function speedOf(model, time) {
 
 function showModels(data) {
     fill($("models"), (data.models ?? []).map(model => {
-        const state = cell(model.failure ? `${model.state}: ${model.failure}` : model.state, model.failure ? "bad" : "");
+        const stands = nameOf(model.state, "state_");
+        const state = cell(model.failure ? `${stands}: ${model.failure}` : stands, model.failure ? "bad" : "");
         return [cell(`${model.name}`, "", "th"), state, cell(bytes(model.bytes), "number"), cell(whole(model.waiting), "number"),
                 cell(whole(model.running), "number"), cell(few(speedOf(model, data.time)), "number")];
     }));
     const memory = data.memory;
     if (!memory) return;
-    const of = max => (max ? ` of ${bytes(max)}` : "");
-    const waiting = memory.waiting_for_model ? `, ${whole(memory.waiting_for_model)} requests wait for a model` : "";
-    $("memory").textContent = `Models ${bytes(memory.models)}${of(memory.models_max)}, cache ${bytes(memory.cache)}${of(memory.cache_max)}, ` +
-        `texts ${bytes(memory.texts)}${waiting}.`;
+    const of = (value, max) => (max ? words.say("of", { value: bytes(value), max: bytes(max) }) : bytes(value));
+    const text = [words.say("memory_text", { models: of(memory.models, memory.models_max),
+                                             cache: of(memory.cache, memory.cache_max), texts: bytes(memory.texts) })];
+    if (memory.waiting_for_model) text.push(words.say("memory_wait", { n: memory.waiting_for_model }));
+    $("memory").textContent = text.join(" ");
 }
 
 function showRefusals(data) {
     const all = Object.entries({ ...data.refusals, ...data.failures });
     const seen = all.filter(([, count]) => count > 0);
-    fill($("refusals"), seen.length
-        ? seen.map(([name, count]) => [cell(sayReason(name), "", "th"), cell(whole(count - (first[name] ?? 0)), "number"),
-                                       cell(whole(count), "number")])
-        : [[cell("none", "quiet"), cell("", "number"), cell("", "number")]]);
+    $("refusals-table").hidden = !seen.length;
+    $("refusals-empty").hidden = seen.length > 0;
+    fill($("refusals"), seen.map(([name, count]) => [
+        cell(nameOf(name === "model" ? "refused_model" : name), "", "th"), cell(whole(count - (first[name] ?? 0)), "number"),
+        cell(whole(count), "number")]));
 }
 
 function showTables(data) {
     if (isPaused) return;
     showModels(data);
     showRefusals(data);
-    $("facts").textContent = `${version}, up ${span(data.uptime_seconds)} since ${new Date(started * 1000).toLocaleString()}`;
+    $("facts").textContent = words.say("facts", { version, span: span(data.uptime_seconds), since: moment(started) });
 }
 
 function addLog(events) {
@@ -193,9 +214,11 @@ function addLog(events) {
         const item = document.createElement("li");
         const time = document.createElement("time");
         time.dateTime = new Date(event.time * 1000).toISOString();
-        time.textContent = new Date(event.time * 1000).toLocaleString(undefined, { hour12: false });
-        const level = cell(event.level, event.level === "error" ? "level bad" : "level", "span");
-        item.append(time, level, `${event.module}: ${event.text}`);
+        time.textContent = moment(event.time);
+        const level = cell(nameOf(event.level), event.level === "error" ? "level bad" : "level", "span");
+        const text = cell(`${event.module}: ${event.text}`, "", "span");
+        text.lang = "en";
+        item.append(time, level, text);
         $("log").prepend(item);
     }
     while ($("log").children.length > LOG_LINES) $("log").lastChild.remove();
@@ -206,13 +229,17 @@ function addLog(events) {
 
 function onState(state) {
     document.body.classList.toggle("gone", state === "gone" || state === "busy");
-    if (state === "live" && !$("state").textContent.startsWith("The server was started anew")) say("Live.");
-    else if (state === "gone") say("The server does not answer; trying again…", true);
-    else if (state === "busy") say("As many look as there is room for; trying again…", true);
+    if (state === "live" && said[0] !== "restarted") note("live");
+    else if (state === "gone" || state === "busy") note(state);
     else if (state === "key") {
-        say("A key of an administrator is needed.", true);
-        if (!$("key-dialog").open) $("key-dialog").showModal();
+        note("key_wanted");
+        if (!$("key-dialog").open) askForKey();
     }
+}
+
+function askForKey() {
+    $("key-dialog").returnValue = "";
+    $("key-dialog").showModal();
 }
 
 const stream = new OpsStream("v1/admin/live", () => sessionStorage.getItem(KEY_PLACE) ?? "", {
@@ -220,11 +247,11 @@ const stream = new OpsStream("v1/admin/live", () => sessionStorage.getItem(KEY_P
     onEvent(name, data) {
         if (name === "history") onHistory(data);
         else if (name === "now") onNow(data);
-        else if (name === "over") say("The server is stopping.", true);
+        else if (name === "over") note("stopping");
     },
 });
 
-$("key-button").addEventListener("click", () => $("key-dialog").showModal());
+$("key-button").addEventListener("click", askForKey);
 $("key-dialog").addEventListener("close", () => {
     if ($("key-dialog").returnValue !== "save") return;
     const key = $("key").value.trim();
@@ -236,9 +263,29 @@ $("key-dialog").addEventListener("close", () => {
 $("pause").addEventListener("click", () => {
     isPaused = !isPaused;
     $("pause").setAttribute("aria-pressed", String(isPaused));
-    $("pause").textContent = isPaused ? "Go on" : "Pause";
+    namePause();
     due();
 });
 
-$("charts").append(...charts.map(chart => chart.node));
+function namePause() {
+    $("pause").textContent = words.say(isPaused ? "go_on" : "pause");
+}
+
+/** Says everything again, in the language that the reader chose. */
+function speak() {
+    words.apply();
+    namePause();
+    note(...said);
+    charts = CHARTS.map(about => new Chart(about, words));
+    $("charts").replaceChildren(...charts.map(chart => chart.node));
+    if (newest) showTables(newest);
+    for (const chart of charts) chart.draw(rows, index, restarts);
+}
+
+$("page-language").value = words.language;
+$("page-language").addEventListener("change", event => {
+    words.choose(event.target.value);
+    speak();
+});
+speak();
 stream.open();

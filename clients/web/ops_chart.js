@@ -3,7 +3,7 @@
 
 // One card: a title, what it is now, and a line for each of up to two columns over the last minutes.
 //
-//     const chart = new Chart({ title: "Queue", columns: ["waiting"], show: value => `${value}` });
+//     const chart = new Chart({ title: "queue", columns: ["waiting"], show: value => `${value}` }, words);
 //     section.append(chart.node);
 //     chart.draw(rows, index);       rows: arrays of numbers and null, oldest first; index: column name -> place
 //
@@ -11,7 +11,7 @@
 
 const NS = "http://www.w3.org/2000/svg";
 const WIDTH = 300, HEIGHT = 60;
-const WINDOWS = [60, 150, 300]; // seconds across; a young server's few are not squeezed to the edge
+const WINDOWS = [60, 180, 300]; // seconds across; a young server's few are not squeezed to the edge
 
 function svg(name, attributes = {}) {
     const node = document.createElementNS(NS, name);
@@ -34,13 +34,14 @@ function roundUp(value, least) {
 }
 
 export class Chart {
-    #about; #lines; #area; #restart; #value; #note; #shown = "";
+    #about; #words; #lines; #area; #restart; #value; #note; #shown = "";
 
-    // about: title, columns, labels (of each), show(value), least (of the scale's top), top (fixed), now(values)
-    constructor(about) {
+    // about: title and labels (names of words), columns, show(value), least (of the scale's top), top (fixed), now(values)
+    constructor(about, words) {
         this.#about = about;
-        this.node = html("section", "card chart");
-        const title = html("h2", "", about.title);
+        this.#words = words;
+        this.node = html("article", "card chart");
+        const title = html("h2", "", words.say(about.title));
         title.id = `chart-${about.columns[0]}`;
         this.node.setAttribute("aria-labelledby", title.id);
         this.#value = html("p", "value");
@@ -86,17 +87,17 @@ export class Chart {
     }
 
     #say(rows, places, largest, across) {
-        const { show, labels = [], now, note = "" } = this.#about;
+        const { show, labels = [], now } = this.#about;
         const values = places.map(place => rows.at(-1)?.[place] ?? null);
         const text = now ? now(values) : values.map(value => (value == null ? "–" : show(value))).join(" · ");
         if (text !== this.#shown) this.#value.textContent = this.#shown = text;
-        const most = rows.length ? `at most ${show(largest)} in ${across / 60} min` : "";
+        const minutes = Math.ceil(across / 60);
+        const most = this.#words.say(largest > 0 ? "peak" : "nothing", { value: show(largest), minutes });
         if (labels.length && !this.#note.firstChild) {
-            labels.forEach((label, i) => this.#note.append(html("span", i ? "swatch second" : "swatch"), ` ${label}  `));
+            labels.forEach((label, i) => this.#note.append(html("span", i ? "swatch second" : "swatch"), ` ${this.#words.say(label)}  `));
             this.#note.append(html("span", "most"));
         }
         const target = labels.length ? this.#note.lastChild : this.#note;
-        const whole = [note, most].filter(Boolean).join("; ");
-        if (target.textContent !== whole) target.textContent = whole;
+        if (target.textContent !== most) target.textContent = most;
     }
 }

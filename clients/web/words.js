@@ -18,7 +18,7 @@ const WORDS = {
         history: "Earlier translations (kept in this browser only)", forget: "Forget all", forget_one: "Forget this one",
         footer: "Translated by this server alone. Your text is sent to no other service.", key_title: "Access key",
         key_text: "Some servers translate only for people who have a key. Whoever runs this server can give you one. This tab forgets it when you close it.", save: "Save",
-        auto: "Detect", detected: "Detect ({name})", counts: "{characters|character|characters}",
+        auto: "Detect", detected: "{name} (detected)", counts: "{characters|character|characters}",
         took: "Translated in {ms} ms", lost: "The connection was lost; trying again…",
         counts_of: "{characters} of {most|character|characters}", sentences: "{sentences|sentence|sentences}",
         too_long: "The text is {over|character|characters} too long for this server. Shorten it, and it is translated.",
@@ -45,7 +45,7 @@ const WORDS = {
         history: "Traductions précédentes (gardées dans ce navigateur seulement)", forget: "Tout oublier", forget_one: "Oublier celle-ci",
         footer: "Traduit par ce serveur seul. Votre texte n’est envoyé à aucun autre service.", key_title: "Clé d’accès",
         key_text: "Certains serveurs ne traduisent que pour qui a une clé. La personne qui gère ce serveur peut vous en donner une. Cet onglet l’oublie à sa fermeture.", save: "Enregistrer",
-        auto: "Détecter", detected: "Détecter ({name})", counts: "{characters|caractère|caractères}",
+        auto: "Détecter", detected: "{name} (détecté)", counts: "{characters|caractère|caractères}",
         took: "Traduit en {ms} ms", lost: "La connexion est perdue ; nouvel essai…",
         counts_of: "{characters} sur {most|caractère|caractères}", sentences: "{sentences|phrase|phrases}",
         too_long: "Le texte a {over|caractère|caractères} de trop pour ce serveur. Raccourcissez-le, et il sera traduit.",
@@ -72,7 +72,7 @@ const WORDS = {
         history: "지난 번역 (이 브라우저에만 저장됨)", forget: "모두 지우기", forget_one: "이 항목 지우기",
         footer: "이 서버에서만 번역합니다. 쓰신 글은 다른 서비스로 보내지 않습니다.", key_title: "접속 키",
         key_text: "키가 있는 사람에게만 번역하는 서버가 있습니다. 키는 이 서버의 관리자가 줄 수 있습니다. 탭을 닫으면 키도 지워집니다.", save: "저장",
-        auto: "언어 감지", detected: "감지됨 ({name})", counts: "{characters}자",
+        auto: "언어 감지", detected: "{name} (감지됨)", counts: "{characters}자",
         took: "{ms} ms에 번역함", lost: "연결이 끊어졌습니다. 다시 시도합니다…",
         counts_of: "{characters} / {most}자", sentences: "{sentences}문장",
         too_long: "이 서버에는 글이 {over}자 더 깁니다. 줄이면 번역됩니다.",
@@ -98,15 +98,23 @@ function remembered() {
 }
 
 export class Words {
-    constructor() {
+    #table;
+
+    /** `table`: as above. */
+    constructor(table = WORDS) {
+        this.#table = table;
         const wanted = [remembered(), ...navigator.languages.map(tag => tag.slice(0, 2))];
-        this.language = wanted.find(tag => tag in WORDS) ?? "en";
+        this.language = wanted.find(tag => tag in table) ?? "en";
+    }
+
+    has(name) {
+        return name in this.#table[this.language];
     }
 
     say(name, values = {}) {
         const numbers = new Intl.NumberFormat(this.language);
         const form = value => new Intl.PluralRules(this.language).select(value) === "one";
-        return WORDS[this.language][name].replace(/\{(\w+)(?:\|(.+?)\|(.+?))?\}/g, (_, key, one, many) => {
+        return this.#table[this.language][name].replace(/\{(\w+)(?:\|(.+?)\|(.+?))?\}/g, (_, key, one, many) => {
             const value = values[key];
             if (typeof value !== "number") return value;
             const number = numbers.format(value);
