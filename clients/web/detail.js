@@ -7,7 +7,7 @@ import { indexOfBytes, rangeOf } from "./offsets.js";
 
 export class Detail {
     #words;
-    #ask; // {alternatives(sentence), score(sentence, layer, head)}: promises
+    #ask; // {alternatives(sentence, from), score(sentence, layer, head)}: promises
     #sentence = null;
     #element = id => document.getElementById(id);
     onreplace = () => {};
@@ -23,17 +23,43 @@ export class Detail {
         for (const id of ["layer", "head"]) this.#element(id).addEventListener("change", () => this.#redraw());
     }
 
-    async open(sentence) {
+    /**
+     * `from`: where in the sentence a word begins from which on other wordings differ; `isQuiet`: the reader
+     * did not ask for it, and stays where they are.
+     */
+    async open(sentence, { from = 0, isQuiet = false } = {}) {
         this.#sentence = sentence;
         this.#element("detail").hidden = false;
-        this.#element("detail-title").focus({ preventScroll: true });
-        this.#element("detail").scrollIntoView({ block: "nearest" });
-        this.#element("alternatives").replaceChildren();
+        if (!isQuiet) {
+            this.#element("detail-title").focus({ preventScroll: true });
+            this.#element("detail").scrollIntoView({ block: "nearest" });
+        }
+        this.#listWords(sentence, from);
         this.#element("heat").replaceChildren();
-        const [others] = await Promise.allSettled([this.#ask.alternatives(sentence), this.#redraw()]);
+        await Promise.all([this.#findAlternatives(sentence, from), this.#redraw()]);
+    }
+
+    async #findAlternatives(sentence, from) {
+        this.#element("alternatives").replaceChildren();
+        const others = await this.#ask.alternatives(sentence, from).catch(error => error);
         if (this.#sentence !== sentence) return;
-        if (others.status === "rejected") this.#element("detail-facts").textContent = others.reason.message;
-        else this.#listAlternatives(sentence, others.value);
+        if (others instanceof Error) this.#element("detail-facts").textContent = others.message;
+        else this.#listAlternatives(sentence, others);
+    }
+
+    #listWords(sentence, from) {
+        const buttons = [...sentence.text.matchAll(/\S+/g)].map(word => {
+            const button = document.createElement("button");
+            button.type = "button";
+            button.textContent = word[0];
+            button.setAttribute("aria-pressed", String(word.index === from && from > 0));
+            button.addEventListener("click", () => {
+                for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+                this.#findAlternatives(sentence, word.index);
+            });
+            return button;
+        });
+        this.#element("words").replaceChildren(...buttons);
     }
 
     /** Who was in the panel is back at its sentence. */
@@ -45,14 +71,17 @@ export class Detail {
         this.onclose();
     }
 
-    #listAlternatives(sentence, texts) {
+    #listAlternatives(sentence, found) {
         const list = this.#element("alternatives");
-        const others = texts.filter(text => text !== sentence.text);
-        list.replaceChildren(...others.map(text => {
+        const others = found.filter(each => each.text !== sentence.text);
+        list.replaceChildren(...others.map(({ text, sureness }) => {
             const item = document.createElement("li");
             const button = document.createElement("button");
             button.type = "button";
-            button.textContent = text;
+            const percent = document.createElement("small");
+            percent.textContent = `${Math.round(sureness * 100)} %`;
+            percent.title = this.#words.say("sureness", { percent: Math.round(sureness * 100) });
+            button.append(text, percent);
             button.addEventListener("click", () => {
                 this.onreplace(sentence, text);
                 this.open(sentence);

@@ -7,13 +7,16 @@
 //     detail.js   the panel of one sentence   files.js    whole files
 //     history.js  earlier translations        dragoman.js the server (clients/js)
 //     pickers.js  the two languages           tab.js      drafts, links and the clipboard
+//     code.js     the same from a program     speech.js   the translation read aloud
 
 import { Dragoman } from "./dragoman.js";
+import { Code } from "./code.js";
 import { Detail } from "./detail.js";
 import { Files } from "./files.js";
 import { History } from "./history.js";
 import { indexOfBytes } from "./offsets.js";
 import { Pickers } from "./pickers.js";
+import { Speech } from "./speech.js";
 import { copyText, keepDraft, keptDraft, linkTo, takeLink } from "./tab.js";
 import { Target, lookedAt } from "./target.js";
 import { Words } from "./words.js";
@@ -22,6 +25,7 @@ const $ = id => document.getElementById(id);
 const KEY_PLACE = "dragoman.key";
 const TYPING_MS = 150; // of rest before what was typed is sent; longer texts wait longer
 const TYPING_MS_MAX = 800;
+const LOOK_UP_MS = 800; // after which a single word is looked up, as in a dictionary
 const SCORE_BATCH = 50; // sentences of one request for details
 const MESSAGE_BYTES_MAX = 2 << 20; // of one message on the WebSocket
 
@@ -41,6 +45,7 @@ let told = []; // its sentences, as the server told them
 let sentText = "";
 let typingTimer = 0;
 let historyTimer = 0;
+let lookUpTimer = 0;
 
 // ---- What the reader is told -------------------------------------------------------------------------
 
@@ -141,6 +146,7 @@ function translate() {
     const options = pickers.options;
     clearTimeout(typingTimer);
     clearTimeout(historyTimer);
+    clearTimeout(lookUpTimer);
     detail.close();
     keep();
     if (!text.trim() || !options.target) {
@@ -186,6 +192,9 @@ function finished(event) {
     sentences = told.length;
     showCounts();
     $("said").textContent = told.length ? words.say("took", { ms: Math.max(Math.round(event.timing.total_ms), 1) }) : "";
+    speech.offer(pickers.target);
+    if (/^\s*[^\s.,:;!?]+\s*$/.test(text) && target.sentences.length === 1)
+        lookUpTimer = setTimeout(() => detail.open(target.sentences[0], { isQuiet: true }), LOOK_UP_MS);
     if (event.warning) note("not_read", { code: event.source });
     else if (told.some(each => each.finish !== "eos")) note("flagged");
     if ($("shade").checked) explainAll();
@@ -228,10 +237,15 @@ async function scoreOf(sentence, layer, head) {
     return score;
 }
 
-async function alternativesOf(sentence) {
-    const answer = await server.translate(sentence.source, { ...pair(), alternatives: 4, beam: 5, lines: "whole" });
-    const item = answer.translations[0];
-    return [item.text, ...(item.alternatives ?? [])];
+/** Other wordings with how sure the model is of each, the surest first; those before `from` are kept. */
+async function alternativesOf(sentence, from) {
+    const prefix = sentence.text.slice(0, from).trimEnd();
+    const options = { ...pair(), alternatives: 4, beam: 5, lines: "whole", ...(prefix && { prefix }) };
+    const item = (await server.translate(sentence.source, options)).translations[0];
+    const texts = [...new Set([item.text, ...(item.alternatives ?? [])])];
+    const { scores } = await server.score(texts.map(() => sentence.source), texts, { ...pair(), tokens: true });
+    return texts.map((text, i) => ({ text, sureness: Math.exp(scores[i].logprob / Math.max(scores[i].tokens.length, 1)) }))
+        .sort((a, b) => b.sureness - a.sureness);
 }
 
 async function explainAll() {
@@ -343,6 +357,8 @@ function keyEntered() {
 
 const detail = new Detail(words, { alternatives: alternativesOf, score: scoreOf });
 const history = new History($("history-list"), $("history-clear"), words);
+const code = new Code(() => ({ body: { text: $("source").value, ...pickers.options }, hasKey: Boolean(server.key) }));
+const speech = new Speech($("listen"), () => ({ text: target.text, language: pickers.target }));
 const files = new Files($("file-list"), words, translateTexts);
 
 function speak(language) {
@@ -379,6 +395,7 @@ $("swap").addEventListener("click", () => { pickers.swap(); write(target.text); 
 $("clear").addEventListener("click", clear);
 $("copy").addEventListener("click", () => copy(target.text, "copied"));
 $("share").addEventListener("click", share);
+$("code-copy").addEventListener("click", () => copy(code.text, "copied"));
 $("shade").addEventListener("change", event => {
     $("target").classList.toggle("shaded", event.target.checked);
     if (event.target.checked) explainAll();
@@ -391,7 +408,7 @@ for (const type of ["dragover", "dragleave", "drop"]) document.addEventListener(
 addEventListener("hashchange", () => restore(false));
 $("key-button").addEventListener("click", askForKey);
 $("key-dialog").addEventListener("close", keyEntered);
-target.onchoose = sentence => { target.mark(sentence); detail.open(sentence); };
+target.onchoose = (sentence, word) => { target.mark(sentence); detail.open(sentence, { from: word?.start }); };
 target.onpoint = pointed;
 detail.onclose = () => target.mark(null);
 detail.onreplace = (sentence, text) => target.replace(sentence, text);

@@ -153,7 +153,7 @@ export class Target {
         const sentence = this.#of(event);
         if (!sentence || getSelection().toString()) return;
         event.preventDefault();
-        this.onchoose(sentence);
+        this.onchoose(sentence, sentence.words?.find(each => each.element === event.target) ?? null);
     }
 
     #point(event) {

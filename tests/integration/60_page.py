@@ -60,7 +60,7 @@ class Served(IntegrationTest):
         self.assertNotIn(b"https://", body)
         total = len(gzip.compress(body))
         for name in ("style.css", "icon.svg", "main.js", "words.js", "offsets.js", "target.js", "detail.js", "files.js",
-                     "history.js", "pickers.js", "tab.js", "dragoman.js"):
+                     "history.js", "pickers.js", "tab.js", "code.js", "speech.js", "dragoman.js"):
             status, headers, part = server.request("GET", f"/page/{name}")
             self.assertEqual(status, 200, name)
             self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
@@ -134,7 +134,7 @@ class Used(IntegrationTest):
         mean = page.run(f"return {cells}")
         page.run("const l = document.querySelector('#head'); l.value = '2'; l.dispatchEvent(new Event('change'))")
         page.wait_for(f"return {cells} !== {json.dumps(mean)}", "another head")
-        other = page.run("const b = document.querySelector('#alternatives button'); b.click(); return b.textContent")
+        other = page.run("const b = document.querySelector('#alternatives button'); const text = b.firstChild.data; b.click(); return text")
         self.assertIn(other, page.run("return document.querySelector('#target').textContent"))
         self.check_quiet(page)
 
@@ -322,6 +322,61 @@ class Used(IntegrationTest):
         page.wait_for("return !document.querySelector('#key-dialog').open", "the dialog's end")
         self.write(page, "Bonjour.")
         self.assertFalse(page.run("return document.querySelector('#key-dialog').open"))
+
+    def test_a_sentence_can_go_on_otherwise_from_a_word(self):
+        page = self.page()
+        self.translate(page, TEXT, 2)
+        page.run("document.querySelectorAll('.sentence')[1].click()")
+        page.wait_for("return document.querySelectorAll('#words button').length > 4", "the words")
+        words = page.run("return [...document.querySelectorAll('#words button')].map(each => each.textContent)")
+        page.wait_for("return document.querySelector('#alternatives button')", "other wordings")
+        page.run("document.querySelectorAll('#words button')[3].click()")
+        beginning = json.dumps(" ".join(words[:3]))
+        page.wait_for(f"""const found = [...document.querySelectorAll('#alternatives button')];
+                          return found.length && found.every(each => each.textContent.startsWith({beginning}))""", "what goes on so")
+        self.assertRegex(page.run("return document.querySelector('#alternatives small').textContent"), r"^\d+ %$")
+        self.assertEqual(page.run("return document.querySelector('#words [aria-pressed=true]').textContent"), words[3])
+        self.check_quiet(page)
+
+    def test_a_single_word_is_looked_up(self):
+        page = self.page()
+        page.type("#source", "gare")
+        page.wait_for("return document.querySelectorAll('#alternatives button').length > 1", "other words for it")
+        self.assertEqual(page.run("return document.activeElement.id"), "source")  # who writes is not disturbed
+        self.check_quiet(page)
+
+    def test_the_request_as_a_program_sends_it(self):
+        page = self.page()
+        text = "C'est \"ça\"."
+        self.translate(page, text, 1)
+        page.click("#code-button")
+        told = {}
+        for way in ("curl", "Python", "JavaScript"):
+            page.run("const s = document.querySelector('#code-way'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))", way)
+            told[way] = page.run("return document.querySelector('#code').textContent")
+        wanted = page.run("return document.querySelector('#target').textContent")
+        curl = subprocess.run(["sh", "-c", told["curl"]], capture_output=True, check=True)
+        self.assertEqual(json.loads(curl.stdout)["translations"][0]["text"], wanted)
+        python = subprocess.run([sys.executable, "-c", told["Python"]], capture_output=True, text=True, check=True)
+        self.assertEqual(python.stdout.strip(), wanted)
+        said = page.run("return (async () => { const said = []; const console = {log: text => said.push(text)};\n"
+                        + told["JavaScript"] + "\nreturn said[0]; })()")
+        self.assertEqual(said, wanted)
+        self.check_quiet(page)
+
+    def test_only_voices_of_this_machine_read_aloud(self):
+        page = self.page()
+        page.run("""window.spoken = [];
+            window.SpeechSynthesisUtterance = class { constructor(text) { this.text = text; } };
+            Object.defineProperty(window, 'speechSynthesis', {value: {speaking: false, cancel() {}, voices: [{lang: 'en-US', localService: false}],
+                getVoices() { return this.voices; }, speak(said) { window.spoken.push([said.text, said.voice.lang]); }}});""")
+        self.translate(page, "Bonjour.", 1)
+        self.assertTrue(page.run("return document.querySelector('#listen').hidden"))
+        page.run("speechSynthesis.voices.push({lang: 'en-GB', localService: true})")
+        self.translate(page, " Merci.", 2)
+        page.wait_for("return !document.querySelector('#listen').hidden", "the button")
+        page.click("#listen")
+        self.assertEqual(page.run("return window.spoken"), [[page.run("return document.querySelector('#target').textContent"), "en-GB"]])
 
     def test_long_texts_scroll_in_their_boxes(self):
         for width, height in ((390, 844), (1440, 900)):
