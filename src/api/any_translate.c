@@ -5,6 +5,7 @@
  *
  *     q                            LibreTranslate, and whatever fits nobody
  *     text_list                    Immersive Translate
+ *     text, destination            hcfy
  *     texts, to                    Kiss Translator
  *     text, target_lang            DeepLX
  *     text, to                     MTranServer and Kiss Translator
@@ -23,6 +24,8 @@ static void on_open(struct dg_call *call, struct dg_relay *relay)
         dg_other_immersive(call, relay);
     else if (dg_fields_get(fields, "texts"))
         dg_other_kiss(call, relay);
+    else if (has_text && dg_fields_get(fields, "destination"))
+        dg_other_hcfy(call, relay);
     else if (has_text && dg_fields_get(fields, "target_lang"))
         dg_other_deeplx(call, relay);
     else if (has_text && dg_fields_get(fields, "to"))

@@ -165,9 +165,8 @@ static bool is_one_text(const struct dg_relay *relay, const char *name)
     return field && field->kind == DG_FIELD_TEXT && !field->in_array;
 }
 
-/* Texts, languages, off it goes; or the refusal. */
-static void go(struct dg_relay *relay, const char *text, const char *from, const char *to,
-               void (*on_whole)(struct dg_relay *relay, struct dg_json_out *out))
+void dg_other_go(struct dg_relay *relay, const char *text, const char *from, const char *to,
+                 void (*on_whole)(struct dg_relay *relay, struct dg_json_out *out))
 {
     struct dg_why why = DG_WHY_NONE;
     if (!read_texts(relay, text, &why) || !dg_other_pair(relay, from, to, &why)) {
@@ -260,7 +259,7 @@ void dg_other_deeplx(struct dg_call *call, struct dg_relay *relay)
         relay->job->ask.request.format = DG_DOC_XML;
     else
         relay->job->ask.alternatives = 3;
-    go(relay, "text", "source_lang", "target_lang", answer_deeplx);
+    dg_other_go(relay, "text", "source_lang", "target_lang", answer_deeplx);
 }
 
 /* ---- MTranServer and Kiss Translator ---------------------------------------------------------------- */
@@ -284,7 +283,7 @@ void dg_other_mtran(struct dg_call *call, struct dg_relay *relay)
         return;
     }
     set_html(relay, "html");
-    go(relay, "text", "from", "to", answer_mtran);
+    dg_other_go(relay, "text", "from", "to", answer_mtran);
 }
 
 static void answer_batch(struct dg_relay *relay, struct dg_json_out *out)
@@ -301,7 +300,7 @@ static void on_batch(struct dg_call *call, struct dg_relay *relay)
 {
     (void)call;
     set_html(relay, "html");
-    go(relay, "texts", "from", "to", answer_batch);
+    dg_other_go(relay, "texts", "from", "to", answer_batch);
 }
 
 void dg_other_mtran_batch(struct dg_call *call)
@@ -362,7 +361,7 @@ static void answer_kiss(struct dg_relay *relay, struct dg_json_out *out)
 void dg_other_kiss(struct dg_call *call, struct dg_relay *relay)
 {
     call->dialect = &dg_plain_dialect;
-    go(relay, "texts", "from", "to", answer_kiss);
+    dg_other_go(relay, "texts", "from", "to", answer_kiss);
 }
 
 void dg_other_version(struct dg_call *call)
@@ -401,7 +400,7 @@ static void answer_immersive(struct dg_relay *relay, struct dg_json_out *out)
 void dg_other_immersive(struct dg_call *call, struct dg_relay *relay)
 {
     call->dialect = &dg_plain_dialect;
-    go(relay, "text_list", "source_lang", "target_lang", answer_immersive);
+    dg_other_go(relay, "text_list", "source_lang", "target_lang", answer_immersive);
 }
 
 /* ---- nllb-serve ----------------------------------------------------------------------------------- */
@@ -428,7 +427,7 @@ static void answer_nllb(struct dg_relay *relay, struct dg_json_out *out)
 void dg_other_nllb(struct dg_call *call, struct dg_relay *relay)
 {
     call->dialect = &dg_plain_dialect;
-    go(relay, "source", "src_lang", "tgt_lang", answer_nllb);
+    dg_other_go(relay, "source", "src_lang", "tgt_lang", answer_nllb);
 }
 
 /* ---- nllb-api ------------------------------------------------------------------------------------- */
@@ -444,7 +443,7 @@ static void on_nllb_api(struct dg_call *call, struct dg_relay *relay)
 {
     (void)call;
     if (is_one_text(relay, "text"))
-        go(relay, "text", "source", "target", answer_nllb_api);
+        dg_other_go(relay, "text", "source", "target", answer_nllb_api);
     else
         dg_relay_fail(relay, 400, "invalid_value", "text: expected a text");
 }
@@ -499,7 +498,7 @@ static void on_nllb_api_stream(struct dg_call *call, struct dg_relay *relay)
         return;
     }
     relay->on_end = end_nllb_stream;
-    go(relay, "text", "source", "target", NULL);
+    dg_other_go(relay, "text", "source", "target", NULL);
 }
 
 void dg_other_nllb_api_stream(struct dg_call *call)
@@ -531,7 +530,7 @@ static void on_google(struct dg_call *call, struct dg_relay *relay)
     (void)call;
     if (!dg_span_eq(dg_fields_text(&relay->fields, "format"), DG_SPAN("text")))
         relay->job->ask.request.format = DG_DOC_HTML; /* theirs when nothing is said */
-    go(relay, "q", "source", "target", answer_google);
+    dg_other_go(relay, "q", "source", "target", answer_google);
 }
 
 void dg_other_google(struct dg_call *call)
@@ -562,7 +561,7 @@ static void on_opus(struct dg_call *call, struct dg_relay *relay)
                  DG_SPAN_FMT(dg_span_sub(to, 0, 30)));
         dg_relay_fail(relay, 200, "invalid_value", text);
     } else {
-        go(relay, "source", "from", "to", answer_opus);
+        dg_other_go(relay, "source", "from", "to", answer_opus);
     }
 }
 

@@ -15,6 +15,7 @@
 #define DEEPL .dialect = &dg_deepl_dialect
 #define SHORT .prepare = dg_relay_prepare_short
 #define PLAIN .dialect = &dg_plain_dialect
+#define GOOGLE .dialect = &dg_google_dialect
 #define MTRAN .dialect = &dg_mtran_dialect
 
 static const struct dg_route routes[] = {
@@ -85,6 +86,7 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/__heartbeat__", "mtran_heartbeat", dg_other_heartbeat, MTRAN, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/__lbheartbeat__", "mtran_lbheartbeat", dg_other_heartbeat, MTRAN, .gate = DG_GATE_OPEN},
     {DG_HTTP_POST, "/imme", "immersive", dg_api_any_translate, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/hcfy", "hcfy", dg_api_any_translate, PLAIN, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/kiss", "kiss", dg_api_any_translate, PLAIN, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/deeplx", "deeplx", dg_api_any_translate, .dialect = &dg_deeplx_dialect, .gate = DG_GATE_TEXT},
 
@@ -92,9 +94,22 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/api/v4/translator", "nllb_api_get", dg_other_nllb_api, PLAIN, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/api/v4/translator/stream", "nllb_api_stream", dg_other_nllb_api_stream, PLAIN, .gate = DG_GATE_TEXT},
 
-    /* Google's version 2, OPUS-MT's, and the chats of OpenAI and Ollama. */
+    /* Google's versions 2 and 3, Amazon Translate's, OPUS-MT's, and the chats of OpenAI and Ollama. */
     {DG_HTTP_POST, "/language/translate/v2", "google", dg_other_google, .dialect = &dg_google_dialect, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/language/translate/v2", "google_get", dg_other_google, .dialect = &dg_google_dialect, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/language/translate/v2/detect", "google_detect", dg_other_google_detect, GOOGLE, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/language/translate/v2/detect", "google_detect_get", dg_other_google_detect, GOOGLE, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/language/translate/v2/languages", "google_languages", dg_other_google_languages, GOOGLE, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/language/translate/v2/languages", "google_languages_post", dg_other_google_languages, GOOGLE, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/v3/projects/*:translateText", "google_v3", dg_other_google_v3, GOOGLE, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/v3/projects/*:detectLanguage", "google_v3_detect", dg_other_google_v3_detect, GOOGLE, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/v3/projects/*/supportedLanguages", "google_v3_languages", dg_other_google_v3_languages, GOOGLE, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/v3/projects/*/locations/*:translateText", "google_v3_at", dg_other_google_v3, GOOGLE, .gate = DG_GATE_TEXT},
+    {DG_HTTP_POST, "/v3/projects/*/locations/*:detectLanguage", "google_v3_detect_at", dg_other_google_v3_detect, GOOGLE,
+     .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/v3/projects/*/locations/*/supportedLanguages", "google_v3_languages_at", dg_other_google_v3_languages, GOOGLE,
+     .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/", "amazon", dg_other_amazon, .dialect = &dg_amazon_dialect, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/api/translate", "opus", dg_other_opus, PLAIN, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/api/languages", "opus_languages", dg_other_opus_languages, PLAIN, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/api/ready", "opus_ready", dg_other_opus_ready, PLAIN, .gate = DG_GATE_OPEN},
@@ -144,22 +159,32 @@ static const struct dg_route routes[] = {
 };
 _Static_assert(sizeof routes / sizeof *routes <= DG_METRICS_ROUTES, "metrics have no room for a route");
 
+/* Each star stands for what has no slash; the last one of a route for as much as its tail leaves. */
+static bool matches(const char *pattern, struct dg_span path, struct dg_span *arg)
+{
+    const char *star = strchr(pattern, '*');
+    if (!star)
+        return dg_span_eq(path, dg_span_cstr(pattern));
+    const struct dg_span head = dg_span_make(pattern, (size_t)(star - pattern));
+    if (!dg_span_starts(path, head))
+        return false;
+    const struct dg_span rest = dg_span_sub(path, head.len, path.len);
+    const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
+    const size_t len_max = slash ? (size_t)(slash - rest.ptr) : rest.len;
+    struct dg_span later;
+    for (size_t len = len_max; len > 0; len--) {
+        if (!matches(star + 1, dg_span_sub(rest, len, rest.len), &later))
+            continue;
+        *arg = dg_span_sub(rest, 0, len);
+        return true;
+    }
+    return false;
+}
+
 bool dg_route_matches(const struct dg_route *route, struct dg_span path, struct dg_span *arg)
 {
-    const char *star = strchr(route->path, '*');
     *arg = (struct dg_span){NULL, 0};
-    if (!star)
-        return dg_span_eq(path, dg_span_cstr(route->path));
-    struct dg_span head = dg_span_make(route->path, (size_t)(star - route->path));
-    struct dg_span tail = dg_span_cstr(star + 1);
-    if (path.len <= head.len + tail.len || !dg_span_starts(path, head) ||
-        !dg_span_eq(dg_span_sub(path, path.len - tail.len, path.len), tail))
-        return false;
-    struct dg_span middle = dg_span_sub(path, head.len, path.len - head.len - tail.len);
-    if (memchr(middle.ptr, '/', middle.len))
-        return false;
-    *arg = middle;
-    return true;
+    return matches(route->path, path, arg);
 }
 
 const struct dg_route *dg_routes(size_t *n)

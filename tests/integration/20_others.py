@@ -87,6 +87,56 @@ class Others(IntegrationTest):
         self.assertEqual(self.ask("/api/languages", method="GET"), {"languages": {"fr": ["en"]}})
         self.ask("/api/ready", method="GET")
 
+    def test_google_detects_and_lists(self):
+        for method in ("POST", "GET"):
+            query = "?" + urllib.parse.urlencode({"q": CAT}) if method == "GET" else ""
+            body = None if method == "GET" else {"q": [CAT]}
+            answer = self.ask("/language/translate/v2/detect" + query, body, method=method)
+            found = answer["data"]["detections"][0][0]
+            self.assertEqual((found["language"], found["isReliable"]), ("fr", False))
+            answer = self.ask("/language/translate/v2/languages", {} if method == "POST" else None, method=method)
+            self.assertEqual(answer, {"data": {"languages": [{"language": "en"}, {"language": "fr"}]}})
+        answer = self.ask("/language/translate/v2/languages?target=de", method="GET")
+        self.assertEqual([one["name"] for one in answer["data"]["languages"]], ["Englisch", "Französisch"])
+        for wrong in ({}, {"q": 5}, {"q": [{}]}):
+            self.assertEqual(self.ask("/language/translate/v2/detect", wrong, status=400)["error"]["code"], 400)
+        for project in ("/v3/projects/any", "/v3/projects/any/locations/global"):
+            asked = {"contents": [CAT], "mimeType": "text/plain", "targetLanguageCode": "en"}
+            self.assertEqual(self.ask(f"{project}:translateText", asked),
+                             {"translations": [{"translatedText": SAID, "detectedLanguageCode": "fr"}]})
+            self.assertEqual(self.ask(f"{project}:detectLanguage", {"content": CAT})["languages"][0]["languageCode"], "fr")
+            answer = self.ask(f"{project}/supportedLanguages?displayLanguageCode=en", method="GET")
+            self.assertEqual(answer["languages"][1], {"languageCode": "fr", "displayName": "French", "supportSource": True,
+                                                      "supportTarget": False})
+        self.ask("/v3/projects/a/b:translateText", {}, status=404)
+
+    def amazon(self, body, operation="TranslateText", status=200):
+        got, headers, answer = self.server.request("POST", "/", body=json.dumps(body).encode(), headers={
+            "Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": f"AWSShineFrontendService_20170701.{operation}",
+            "Authorization": "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/translate/aws4_request, Signature=y"})
+        self.assertEqual(got, status, answer)
+        return json.loads(answer)
+
+    def test_amazon(self):
+        asked = {"Text": CAT, "SourceLanguageCode": "auto", "TargetLanguageCode": "en"}
+        self.assertEqual(self.amazon(asked), {"TranslatedText": SAID, "SourceLanguageCode": "fr", "TargetLanguageCode": "en"})
+        self.assertEqual([one["LanguageName"] for one in self.amazon({}, "ListLanguages")["Languages"]], ["English", "French"])
+        for body, operation, wanted in (({**asked, "TargetLanguageCode": "xx"}, "TranslateText", "UnsupportedLanguagePairException"),
+                                        ({**asked, "Text": [CAT]}, "TranslateText", "InvalidRequestException"),
+                                        (asked, "CreateParallelData", "InvalidRequestException")):
+            error = self.amazon(body, operation, status=400)
+            self.assertEqual(error["__type"], wanted)
+            self.assertTrue(error["message"])
+
+    def test_hcfy(self):
+        for path in ("/translate", "/hcfy"):
+            answer = self.ask(path, {"name": "x", "text": f"{CAT}\n{CAT}", "destination": ["中文(简体)", "英语"]})
+            self.assertEqual(answer, {"text": f"{CAT}\n{CAT}", "from": "法语", "to": "英语", "result": [SAID, SAID]})
+        answer = self.ask("/hcfy", {"text": CAT, "destination": ["法语", "英语"], "source": "法语"})
+        self.assertEqual(answer["result"], [SAID])
+        for wrong in ({"destination": ["德语"], "text": CAT}, {"destination": [5], "text": CAT}, {"destination": ["英语"], "text": 5}):
+            self.assertIsInstance(self.ask("/translate", wrong, status=400)["error"], str)
+
     def chat(self, *messages, status=200, **members):
         return self.ask("/v1/chat/completions", {"model": "any", "messages": [
             {"role": role, "content": content} for role, content in messages], **members}, status=status)

@@ -118,6 +118,11 @@ class Keys(IntegrationTest):
         self.assertEqual(status, 204)
         self.assertIn("X-API-Key", headers["Access-Control-Allow-Headers"])
         self.assertEqual(server.request("GET", "/nowhere")[0], 404)
+        asked = b'{"Text":"Bonjour.","SourceLanguageCode":"fr","TargetLanguageCode":"en"}'
+        status, _, body = server.request("POST", "/", body=asked, headers={  # Amazon's: a signature is no key
+            "X-Amz-Target": "AWSShineFrontendService_20170701.TranslateText",
+            "Authorization": "AWS4-HMAC-SHA256 Credential=x/y/z, Signature=0"})
+        self.assertEqual((status, json.loads(body)["__type"]), (400, "UnrecognizedClientException"))
         settings = json.loads(server.request("GET", "/frontend/settings")[2])
         self.assertEqual((settings["apiKeys"], settings["keyRequired"]), (True, True))
 
