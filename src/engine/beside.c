@@ -26,6 +26,7 @@ enum dg_err dg_beside_begin(struct dg_beside *beside, struct dg_beside_task *tas
     task->beside = beside;
     task->run = fn;
     atomic_init(&task->is_done, false);
+    atomic_init(&task->is_unwanted, false);
     return dg_pool_submit(beside->pool, run, task);
 }
 

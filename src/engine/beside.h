@@ -7,6 +7,7 @@
  *     struct reading { struct dg_beside_task task; ... };
  *     err = dg_beside_begin(beside, &reading->task, run);    refused: run(&reading->task) here, then
  *     ... after a wake-up ... if (dg_beside_is_done(&reading->task)) ...
+ *     dg_beside_leave(&reading->task);                       stopped or late: the function looks at is_unwanted
  *     dg_beside_close(beside);                               when all are done
  *
  * From begin until it is done a task, and what it points to, is the thread's. One thread: the consumer's, but for the
@@ -32,7 +33,7 @@ struct dg_beside {
 struct dg_beside_task {
     const struct dg_beside *beside;
     dg_beside_fn run;
-    atomic_bool is_done;
+    atomic_bool is_done, is_unwanted;
 };
 
 /* DG_ERR_LIMIT, DG_ERR_NOMEM: then nothing has begun. */
@@ -41,6 +42,12 @@ enum dg_err dg_beside_begin(struct dg_beside *beside, struct dg_beside_task *tas
 static inline bool dg_beside_is_done(const struct dg_beside_task *task)
 {
     return atomic_load(&task->is_done);
+}
+
+/* Nobody wants what the task makes: it ends soon, and leaves whatever there is of it, a failure mostly. */
+static inline void dg_beside_leave(struct dg_beside_task *task)
+{
+    atomic_store(&task->is_unwanted, true);
 }
 
 /* Waits for all that was begun. */

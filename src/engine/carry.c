@@ -134,24 +134,24 @@ struct stretch {
 };
 
 /* The next stretch at or behind `at`: a protected span, or the longest of `extra` that begins first, and
- * what touches it. */
-static bool next_stretch(struct dg_span text, size_t at, const struct dg_span *extra, size_t n_extra,
-                         const struct dg_protect_list *list, struct stretch *found)
+ * what touches it. `next` goes through the spans of the list. */
+static bool next_stretch(struct dg_span text, size_t at, const struct dg_phrase_set *extra, size_t n_extra,
+                         const struct dg_protect_list *list, size_t *next, struct stretch *found)
 {
     *found = (struct stretch){.at = text.len, .end = text.len};
-    for (size_t i = 0; i < list->n; i++) {
-        const struct dg_protect_span *span = &list->items[i];
-        if (span->at < at)
-            continue;
+    while (*next < list->n && list->items[*next].at < at)
+        ++*next;
+    if (*next < list->n) {
+        const struct dg_protect_span *span = &list->items[*next];
         *found = (struct stretch){span->at, span->at + span->len,
                                   span->kind == DG_PROTECT_EMOJI || span->kind == DG_PROTECT_SHORTCODE};
-        break;
     }
     for (size_t from = at; n_extra > 0 && from <= found->at && from < text.len; from++) {
         size_t longest = 0;
-        for (size_t i = 0; i < n_extra; i++)
-            if (extra[i].len > longest && dg_span_starts(dg_span_sub(text, from, text.len), extra[i]))
-                longest = extra[i].len;
+        for (size_t i = 0; i < n_extra; i++) {
+            size_t len = dg_phrase_set_longest(&extra[i], text, from);
+            longest = len > longest ? len : longest;
+        }
         if (longest && (from < found->at || from + longest > found->end)) {
             *found = (struct stretch){from, from + longest, false};
             break;
@@ -201,12 +201,12 @@ static bool is_blank(struct dg_span text)
 }
 
 /* Lists the stretches; those that are loose and at an end move outside. */
-static void list_items(struct dg_carry *carry, struct dg_span text, const struct dg_span *extra, size_t n_extra,
+static void list_items(struct dg_carry *carry, struct dg_span text, const struct dg_phrase_set *extra, size_t n_extra,
                        const struct dg_protect_list *list, size_t *begin, size_t *end)
 {
     struct stretch all[DG_CARRY_MAX + 1], one;
-    size_t n = 0, at = 0, first = 0;
-    while (next_stretch(text, at, extra, n_extra, list, &one)) {
+    size_t n = 0, at = 0, next = 0, first = 0;
+    while (next_stretch(text, at, extra, n_extra, list, &next, &one)) {
         at = one.end;
         if (n > 0 && all[n - 1].end == one.at) {
             all[n - 1].end = one.end;
@@ -224,9 +224,11 @@ static void list_items(struct dg_carry *carry, struct dg_span text, const struct
     while (n > first && carry->n_left == 0 && all[n - 1].is_loose &&
            is_blank(dg_span_sub(text, all[n - 1].end, *end - all[n - 1].end)))
         *end = all[--n].at;
-    while (*begin < *end && (text.ptr[*begin] == ' ' || text.ptr[*begin] == '\t'))
+    const size_t begin_most = first < n ? all[first].at : *end; /* what is carried may have blanks of its own */
+    while (*begin < begin_most && (text.ptr[*begin] == ' ' || text.ptr[*begin] == '\t'))
         (*begin)++;
-    while (*end > *begin && (text.ptr[*end - 1] == ' ' || text.ptr[*end - 1] == '\t'))
+    const size_t end_least = first < n ? all[n - 1].end : *begin;
+    while (*end > end_least && (text.ptr[*end - 1] == ' ' || text.ptr[*end - 1] == '\t'))
         (*end)--;
     for (size_t i = first; i < n; i++)
         carry->items[carry->n++] = (struct dg_carry_item){
@@ -245,7 +247,7 @@ static enum dg_err put_mark(const struct dg_carry *carry, size_t item, struct dg
     return dg_buf_append(buf, bytes, n);
 }
 
-enum dg_err dg_carry_find(struct dg_carry *carry, struct dg_span text, const struct dg_span *extra,
+enum dg_err dg_carry_find(struct dg_carry *carry, struct dg_span text, const struct dg_phrase_set *extra,
                           size_t n_extra, struct dg_protect_list *list)
 {
     static const uint32_t ranges[] = {0xE000, 0xE800, 0xF0000, 0xF8000, 0x100000};

@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "decode/opts.h"
+#include "text/phrase_set.h"
 #include "text/protect.h"
 #include "text/tokenizer.h"
 
@@ -70,8 +71,8 @@ struct dg_carry {
 void dg_carry_init(struct dg_carry *carry);
 void dg_carry_deinit(struct dg_carry *carry);
 
-/* `list` is scratch. */
-enum dg_err dg_carry_find(struct dg_carry *carry, struct dg_span text, const struct dg_span *extra,
+/* `extra` are sets of what is carried besides; [n_extra]. `list` is scratch. */
+enum dg_err dg_carry_find(struct dg_carry *carry, struct dg_span text, const struct dg_phrase_set *extra,
                           size_t n_extra, struct dg_protect_list *list) DG_MUST_CHECK;
 
 /* Appends `marked` with words for marks. `words` are borrowed until the next dress. */

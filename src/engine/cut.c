@@ -81,11 +81,12 @@ static enum dg_err blank_kept(const struct dg_request *request, const struct dg_
     for (size_t i = *item; !err && i < n_items && items[i].plain_at < end; i++)
         if (items[i].kind == DG_DOC_FROZEN)
             blank(text, part, items[i].plain_at, items[i].plain_at + items[i].plain_len);
-    for (size_t k = 0; !err && k < request->asked.n_protect; k++) {
-        struct dg_span one = request->asked.protect[k];
-        for (size_t at = 0; one.len && at + one.len <= whole.len; at++)
-            if (dg_span_starts(dg_span_sub(whole, at, one.len), one))
-                blank(text, part, part->at + at, part->at + at + one.len);
+    size_t blanked = 0;
+    for (size_t at = 0; !err && request->protect.n && at < whole.len; at++) {
+        size_t behind = at + dg_phrase_set_longest(&request->protect, whole, at);
+        if (behind > blanked)
+            blank(text, part, part->at + (at > blanked ? at : blanked), part->at + behind);
+        blanked = behind > blanked ? behind : blanked;
     }
     return err;
 }

@@ -130,6 +130,10 @@ static void read_prompt(struct dg_prompt_reading *reading, struct dg_tokenizer_w
 static void run_reading(struct dg_beside_task *task)
 {
     struct dg_prompt_reading *reading = (struct dg_prompt_reading *)task;
+    if (atomic_load(&task->is_unwanted)) {
+        reading->err = DG_ERR_CANCELLED;
+        return;
+    }
     struct dg_tokenizer_work *work = dg_tokenizer_work_new();
     reading->err = work ? DG_OK : DG_ERR_NOMEM;
     if (work)
@@ -339,6 +343,8 @@ void dg_generation_take(struct dg_generation *g, struct dg_sched *sched, bool is
 void dg_generation_stop(struct dg_generation *g, struct dg_sched *sched, enum dg_err err)
 {
     fail(g, err);
+    if (dg_generation_is_read(g))
+        dg_beside_leave(&g->reading->task);
     if (g->is_open)
         dg_sched_cancel(sched, g->ticket);
     else

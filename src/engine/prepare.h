@@ -26,7 +26,7 @@ struct dg_prepare_opts {
     /* What is carried, or NULL: filled in; stays empty where there is nothing. */
     struct dg_carry *carry;
     const struct dg_carry_words *words;
-    const struct dg_span *extra; /* [n_extra] besides what text/protect.h finds */
+    const struct dg_phrase_set *extra; /* [n_extra] besides what text/protect.h finds */
     size_t n_extra;
     struct dg_protect_list *list; /* scratch */
 };

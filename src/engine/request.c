@@ -40,6 +40,7 @@ struct dg_request_markup {
 static void run_markup(struct dg_beside_task *task)
 {
     struct dg_request_markup *markup = (struct dg_request_markup *)task;
+    markup->opts.stop = &task->is_unwanted;
     markup->err = dg_doc_new(markup->text, markup->format, &markup->opts, &markup->doc, &markup->why);
 }
 
@@ -166,7 +167,11 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
             memcpy(request->text, asked->text.ptr, asked->text.len);
         request->text_len = asked->text.len;
         request->asked.text = dg_span_make(request->text, request->text_len);
-        err = dg_demands_init(&request->demands, last->tokenizer, asked, why);
+        err = dg_phrase_set_init(&request->protect, asked->protect, asked->n_protect);
+        if (err)
+            dg_why_set(why, err, "no memory for a request");
+        else
+            err = dg_demands_init(&request->demands, last->tokenizer, asked, why);
         if (!err)
             err = read_doc(request, tools, why);
         if (!err && !request->is_reading)
@@ -201,6 +206,7 @@ void dg_request_free(struct dg_request *request)
     dg_free(request->text);
     dg_judgement_drop(request->judgement);
     dg_buf_deinit(&request->result);
+    dg_phrase_set_deinit(&request->protect);
     dg_demands_deinit(&request->demands);
     while (request->n_legs > 0)
         dg_loaded_unref(request->legs[--request->n_legs]);
@@ -294,6 +300,8 @@ void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools,
 {
     if (!request->err)
         request->err = err;
+    if (request->is_reading)
+        dg_beside_leave(&request->markup->task);
     for (size_t i = request->n_shown; i < request->n_begun; i++) {
         struct dg_sentence *sentence = request->sentences[i];
         if (!sentence || sentence->is_over)

@@ -40,6 +40,7 @@ struct dg_request {
     struct dg_langtag source, target; /* of a copy */
     struct dg_flow flows[DG_WAY_LEGS_MAX]; /* a flow stands in one queue, and every model has its own */
     struct dg_demands demands;
+    struct dg_phrase_set protect;   /* what the request names; its phrases are those of `asked` */
     bool has_begun;                 /* a sentence was launched or found */
     char *text;                     /* owned; [text_len] as it came */
     size_t text_len;

@@ -133,26 +133,24 @@ static bool is_worth_protecting(struct dg_span text)
     return text.len >= 4 || (text.len > 1 && has_sign);
 }
 
-/* What is protected besides what protects itself: what the request names, and of a text with markup what is frozen in
- * this part (owned; [*n]). */
-static enum dg_err list_extra(const struct dg_request *request, const struct dg_sentence *sentence, struct dg_span **extra,
-                              size_t *n)
+/* Of a text with markup what is frozen in this part: protected besides what protects itself and what the request names. */
+static enum dg_err list_frozen(const struct dg_request *request, const struct dg_sentence *sentence,
+                               struct dg_phrase_set *frozen)
 {
-    size_t n_items;
+    size_t n_items, n = 0;
     const struct dg_doc_item *items = dg_doc_items(request->doc, &n_items);
     const struct dg_doc_part *part = &request->doc_parts[sentence->part];
-    *n = 0;
-    *extra = dg_try_calloc(request->asked.n_protect + part->end - part->inner + 1, sizeof **extra);
-    if (!*extra)
+    struct dg_span *texts = dg_try_calloc(part->end - part->inner + 1, sizeof *texts);
+    if (!texts)
         return DG_ERR_NOMEM;
     for (size_t i = part->inner; i < part->end; i++) {
         struct dg_span text = dg_span_sub(dg_doc_plain(request->doc), items[i].plain_at, items[i].plain_len);
         if (items[i].kind == DG_DOC_FROZEN && is_worth_protecting(text))
-            (*extra)[(*n)++] = text;
+            texts[n++] = text;
     }
-    for (size_t i = 0; i < request->asked.n_protect; i++)
-        (*extra)[(*n)++] = request->asked.protect[i];
-    return DG_OK;
+    enum dg_err err = dg_phrase_set_init(frozen, texts, n);
+    dg_free(texts);
+    return err;
 }
 
 /* Text that comes back byte for byte has no terms. */
@@ -162,14 +160,13 @@ static void drop_frozen(struct dg_sentence *sentence)
     const struct dg_doc_part *part = &request->doc_parts[sentence->part];
     size_t n_items;
     const struct dg_doc_item *items = dg_doc_items(request->doc, &n_items);
+    size_t i = part->end;
     for (size_t k = sentence->terms.n; k-- > 0;) {
         const struct dg_terms_item *term = &sentence->terms.items[k];
         size_t begin = sentence->tokens[term->from].begin, end = sentence->tokens[term->to - 1].end;
-        bool is_frozen = false;
-        for (size_t i = part->inner; i < part->end; i++)
-            is_frozen = is_frozen || (items[i].kind == DG_DOC_FROZEN && begin < items[i].plain_at + items[i].plain_len &&
-                                      end > items[i].plain_at);
-        if (is_frozen)
+        while (i > part->inner && (items[i - 1].kind != DG_DOC_FROZEN || items[i - 1].plain_at >= end))
+            i--; /* both are in order, so that the last that begins before the term's end reaches furthest */
+        if (i > part->inner && begin < items[i - 1].plain_at + items[i - 1].plain_len)
             dg_terms_drop(&sentence->terms, k);
     }
 }
@@ -207,18 +204,17 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
 {
     const struct dg_request *request = sentence->request;
     const struct dg_segment *part = &request->parts[sentence->part];
-    struct dg_span *extra = NULL;
-    size_t n_extra = 0;
+    struct dg_phrase_set extra[2] = {request->protect, {.n = 0}};
     enum dg_err err = DG_OK;
     if (request->doc && request->doc_parts[sentence->part].has_markup)
-        err = list_extra(request, sentence, &extra, &n_extra);
+        err = list_frozen(request, sentence, &extra[1]);
     const struct dg_prepare_opts prepare = {.language = request->pairs[0].source->tag.language,
                                             .joined = part->joined,
                                             .keep_case = request->asked.keep_case || request->legs[0]->template,
                                             .carry = sentence->carry,
                                             .words = &request->legs[0]->carry_words,
-                                            .extra = extra ? extra : request->asked.protect,
-                                            .n_extra = extra ? n_extra : request->asked.n_protect,
+                                            .extra = extra,
+                                            .n_extra = extra[1].n ? 2 : extra[0].n > 0,
                                             .list = &tools->protected};
     struct dg_prepared prepared;
     const struct dg_token *tokens;
@@ -227,7 +223,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
     if (err)
         return err;
     err = dg_prepare(&prepared, dg_span_sub(request->asked.text, part->at, part->len), &prepare);
-    dg_free(extra);
+    dg_phrase_set_deinit(&extra[1]);
     if (!err && sentence->carry && !sentence->carry->text)
         free_carry(sentence);
     if (!err)

@@ -7,6 +7,7 @@
 #include "decode/place.h"
 #include "text/target_ids.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { WAYS = 3, FORM_BYTES = 4 * DG_GLOSSARY_TERM_BYTES };
@@ -110,10 +111,11 @@ static enum dg_err demand(struct maker *maker, struct dg_terms_item *item, const
 
 /* ---- Finding ------------------------------------------------------------------------------------ */
 
-/* The tokens that a stretch of the text takes part in. */
-static void find_tokens(const struct dg_terms_how *how, const struct dg_glossary_match *match, struct dg_terms_item *item)
+/* The tokens that a stretch of the text takes part in, from token `from` on: those of the match before it. */
+static void find_tokens(const struct dg_terms_how *how, const struct dg_glossary_match *match, size_t from,
+                        struct dg_terms_item *item)
 {
-    size_t from = 0, to;
+    size_t to;
     while (from < how->n_tokens && how->tokens[from].end <= match->at)
         from++;
     for (to = from; to < how->n_tokens && how->tokens[to].begin < match->at + match->len; to++)
@@ -154,7 +156,8 @@ enum dg_err dg_terms_find(struct dg_terms *terms, const struct dg_terms_how *how
         return DG_ERR_NOMEM;
     for (; terms->n < n; terms->n++) {
         terms->items[terms->n].term = how->scan->matches[terms->n].term;
-        find_tokens(how, &how->scan->matches[terms->n], &terms->items[terms->n]);
+        find_tokens(how, &how->scan->matches[terms->n], terms->n ? terms->items[terms->n - 1].from : 0,
+                    &terms->items[terms->n]);
     }
     return how->tokenizer ? make_phrases(terms, how) : DG_OK;
 }
@@ -170,44 +173,102 @@ size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *co
 
 /* ---- Checking ----------------------------------------------------------------------------------- */
 
-static bool is_counted(const struct dg_terms *terms, size_t n, size_t at, size_t len)
+/* How far the translation was searched for the forms of one term. */
+struct search {
+    const struct dg_glossary_term *term;
+    struct dg_glossary_phrase forms[DG_GLOSSARY_FORMS]; /* owned; [n_forms] */
+    size_t from[DG_GLOSSARY_FORMS];                     /* what stands before is counted, or is not this form */
+    size_t n_forms;
+};
+
+struct checker {
+    struct search *searches; /* owned; [n] in the order of `term` */
+    size_t n;
+    uint8_t *is_counted;     /* owned; for each code point of the translation: it is part of a term */
+};
+
+static int compare_searches(const void *a, const void *b)
 {
-    for (size_t i = 0; i < n; i++)
-        if (terms->items[i].is_used && at < terms->items[i].said_at + terms->items[i].said_len &&
-            at + len > terms->items[i].said_at)
+    const struct search *x = a, *y = b;
+    return ((uintptr_t)x->term > (uintptr_t)y->term) - ((uintptr_t)x->term < (uintptr_t)y->term);
+}
+
+/* One search for each term, however often the sentence has it. */
+static enum dg_err begin_searches(struct checker *checker, const struct dg_terms *terms)
+{
+    size_t n = 0;
+    enum dg_err err = DG_OK;
+    checker->searches = dg_try_calloc(terms->n, sizeof *checker->searches);
+    if (!checker->searches)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < terms->n; i++)
+        checker->searches[i].term = terms->items[i].term;
+    qsort(checker->searches, terms->n, sizeof *checker->searches, compare_searches);
+    for (size_t i = 0; i < terms->n; i++)
+        if (n == 0 || checker->searches[n - 1].term != checker->searches[i].term)
+            checker->searches[n++].term = checker->searches[i].term;
+    checker->n = n;
+    for (size_t i = 0; !err && i < n; i++) {
+        struct search *search = &checker->searches[i];
+        for (; !err && search->n_forms < search->term->n_targets; search->n_forms += !err)
+            err = dg_glossary_phrase_init(&search->forms[search->n_forms], search->term->targets[search->n_forms]);
+    }
+    return err;
+}
+
+static void end_searches(struct checker *checker)
+{
+    for (size_t i = 0; i < checker->n; i++)
+        while (checker->searches[i].n_forms > 0)
+            dg_glossary_phrase_deinit(&checker->searches[i].forms[--checker->searches[i].n_forms]);
+    dg_free(checker->searches);
+    dg_free(checker->is_counted);
+}
+
+/* The next place of a form that is not counted for another term; false: there is none. */
+static bool find_form(const struct checker *checker, struct search *search, size_t form, const struct dg_glossary_scan *scan,
+                      size_t *at)
+{
+    const struct dg_glossary_phrase *phrase = &search->forms[form];
+    while (dg_glossary_stands(scan, phrase, search->from[form], at)) {
+        search->from[form] = *at + 1;
+        if (!memchr(checker->is_counted + *at, 1, phrase->n))
             return true;
+    }
+    search->from[form] = scan->n;
     return false;
 }
 
-/* Where the search for form `f` of item `i` begins: what is before the last hit of the same is counted. */
-static size_t search_from(const struct dg_terms *terms, size_t i, size_t f)
+/* Counts the first form of the item's term that stands somewhere. */
+static void check_item(struct checker *checker, struct dg_terms_item *item, const struct dg_glossary_scan *scan)
 {
-    for (size_t earlier = i; earlier--;) {
-        const struct dg_terms_item *item = &terms->items[earlier];
-        if (item->is_used && item->term == terms->items[i].term && item->said_form == f)
-            return item->said_at + 1;
+    const struct search wanted = {.term = item->term};
+    struct search *search = bsearch(&wanted, checker->searches, checker->n, sizeof wanted, compare_searches);
+    for (size_t f = 0; search && f < search->n_forms && !item->is_used; f++) {
+        size_t at, n = search->forms[f].n;
+        if (!find_form(checker, search, f, scan, &at))
+            continue;
+        memset(checker->is_counted + at, 1, n);
+        item->is_used = true;
+        item->said_at = scan->at[at];
+        item->said_len = scan->at[at + n] - scan->at[at];
+        item->said_form = f;
     }
-    return 0;
 }
 
 enum dg_err dg_terms_check(struct dg_terms *terms, struct dg_span text, struct dg_glossary_scan *scan)
 {
-    enum dg_err err = DG_OK;
-    for (size_t i = 0; !err && i < terms->n; i++) {
-        struct dg_terms_item *item = &terms->items[i];
-        for (size_t f = 0; !err && !item->is_used && f < item->term->n_targets; f++) {
-            size_t at = 0, len = 0;
-            bool stands = true;
-            for (size_t from = search_from(terms, i, f); !err && stands && !item->is_used; from = at + 1) {
-                err = dg_glossary_stands(text, item->term->targets[f], from, scan, &stands, &at, &len);
-                if (err || !stands || is_counted(terms, i, at, len))
-                    continue;
-                item->is_used = true;
-                item->said_at = at;
-                item->said_len = len;
-                item->said_form = f;
-            }
-        }
-    }
+    struct checker checker = {.n = 0};
+    if (terms->n == 0)
+        return DG_OK;
+    enum dg_err err = dg_glossary_scan_text(scan, text);
+    if (!err)
+        err = begin_searches(&checker, terms);
+    if (!err && !(checker.is_counted = dg_try_calloc(scan->n + 1, 1)))
+        err = DG_ERR_NOMEM;
+    for (size_t i = 0; !err && i < terms->n; i++)
+        if (!terms->items[i].is_used)
+            check_item(&checker, &terms->items[i], scan);
+    end_searches(&checker);
     return err;
 }

@@ -28,7 +28,7 @@ const char *const dg_doc_format_words[] = {
 size_t dg_doc_add(struct dg_doc *doc, enum dg_doc_kind kind, size_t at, size_t len, struct dg_span plain)
 {
     struct dg_doc_item *last = doc->n ? &doc->items[doc->n - 1] : NULL;
-    if (doc->err || (kind == DG_DOC_COPY && len == 0))
+    if ((kind == DG_DOC_COPY && len == 0) || dg_doc_is_over(doc))
         return doc->n;
     size_t plain_at = doc->plain.len;
     doc->err = dg_buf_append_span(&doc->plain, plain);
@@ -52,6 +52,13 @@ size_t dg_doc_add(struct dg_doc *doc, enum dg_doc_kind kind, size_t at, size_t l
     doc->items[doc->n] = (struct dg_doc_item){
         .at = at, .len = len, .plain_at = plain_at, .plain_len = plain.len, .partner = SIZE_MAX, .kind = (uint8_t)kind};
     return doc->n++;
+}
+
+bool dg_doc_is_over(struct dg_doc *doc)
+{
+    if (!doc->err && doc->stop && atomic_load_explicit(doc->stop, memory_order_relaxed))
+        doc->err = DG_ERR_CANCELLED;
+    return doc->err != DG_OK;
 }
 
 static bool is_space(char c)
@@ -256,7 +263,7 @@ static void close_one(struct pairs *pairs, size_t i)
 void dg_doc_pair(struct dg_doc *doc, const struct dg_doc_pairing *how)
 {
     struct pairs pairs = {.doc = doc, .how = how};
-    for (size_t i = 0; i < doc->n && !doc->err; i++) {
+    for (size_t i = 0; i < doc->n && !dg_doc_is_over(doc); i++) {
         if (doc->items[i].kind == DG_DOC_BORDER)
             pairs.border = i + 1;
         else if (doc->items[i].kind == DG_DOC_OPEN)
@@ -301,7 +308,7 @@ void dg_doc_settle(struct dg_doc *doc)
     size_t to = 0;
     dg_protect_list_init(&spans);
     dg_buf_init(&plain, PLAIN_MAX);
-    for (size_t i = 0; i < doc->n && !doc->err;) {
+    for (size_t i = 0; i < doc->n && !dg_doc_is_over(doc);) {
         if (doc->items[i].kind == DG_DOC_OPEN && is_kept_anyway(doc, i, &spans, &last)) {
             i = freeze(doc, i, to++);
             continue;
@@ -395,6 +402,7 @@ enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format, const
     doc->original = original;
     doc->format = format;
     doc->why = why;
+    doc->stop = opts ? opts->stop : NULL;
     dg_buf_init(&doc->filled, PLAIN_MAX);
     dg_buf_init(&doc->plain, PLAIN_MAX);
     if (format == DG_DOC_MARKDOWN)
@@ -413,9 +421,12 @@ enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format, const
         dg_doc_read_html(doc, opts ? opts : &none);
     dg_doc_settle(doc);
     doc->why = NULL;
+    doc->stop = NULL;
     enum dg_err err = doc->err;
     if (err) {
         dg_doc_free(doc);
+        if (err == DG_ERR_CANCELLED)
+            return dg_why_set(why, err, "nobody wants the document any more");
         if (err != DG_ERR_NOMEM && err != DG_ERR_LIMIT)
             return err; /* said already */
         return dg_why_set(why, err, "no memory for a document of %zu bytes", original.len);

@@ -32,6 +32,7 @@
 #include "base/span.h"
 #include "base/why.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,7 @@ struct dg_doc_opts {
     struct dg_span ignore_tags;        /* elements that come back byte for byte */
     struct dg_span splitting_tags;     /* elements that are borders */
     struct dg_span non_splitting_tags; /* elements that never are */
+    const atomic_bool *stop;           /* set by another thread: nobody wants the document (DG_ERR_CANCELLED); NULL: none is */
     bool no_outline;                   /* no element is a border but those named */
     bool join_lines;                   /* a line end is white space as any */
 
@@ -91,7 +93,7 @@ bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format);
 /* What a file is by its first bytes, where its name does not say; DG_DOC_TEXT when nothing tells. */
 enum dg_doc_format dg_doc_format_guess(struct dg_span original);
 
-/* `original` must be valid UTF-8; it is borrowed as long as the document lives. `opts` may be NULL. DG_ERR_NOMEM;
+/* `original` must be valid UTF-8; it is borrowed as long as the document lives. `opts` may be NULL. DG_ERR_NOMEM; DG_ERR_CANCELLED;
  * of PO, XLIFF and JSON also DG_ERR_INVALID and DG_ERR_UNSUPPORTED, with the line. */
 enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format, const struct dg_doc_opts *opts,
                        struct dg_doc **doc, struct dg_why *why) DG_MUST_CHECK;

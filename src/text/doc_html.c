@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "text/doc_int.h"
 #include "text/markup.h"
+#include "text/phrase_set.h"
 
 #include <string.h>
 
@@ -33,6 +34,7 @@ struct reader {
     bool is_title;        /* the next RAW token is text */
     unsigned char *flags; /* owned; XML: for each tag, whether it is a border */
     size_t n_tags;        /* seen */
+    struct dg_phrase_set ignored, splitting, non_splitting; /* names that the options list */
 };
 
 static bool is_separator(char c)
@@ -67,10 +69,10 @@ static enum freezing freezing_of(const struct reader *reader, const struct dg_ma
 {
     struct dg_span value;
     if (reader->markup.kind == DG_MARKUP_XML)
-        return lists(reader->opts->ignore_tags, token->name) ? FROZEN : FREE;
+        return dg_phrase_set_has(&reader->ignored, token->name) ? FROZEN : FREE;
     if (dg_markup_is_one_of(token->name, opaque_names))
         return OPAQUE;
-    if (dg_markup_is_one_of(token->name, code_names) || lists(reader->opts->ignore_tags, token->name))
+    if (dg_markup_is_one_of(token->name, code_names) || dg_phrase_set_has(&reader->ignored, token->name))
         return FROZEN;
     struct dg_span tag = bytes_of(reader, token);
     if (dg_markup_attribute(tag, "translate", &value) && dg_markup_is(DG_MARKUP_HTML, value, DG_SPAN("no")))
@@ -269,13 +271,6 @@ static void add_child(struct outline *outline, size_t tag)
     parent->first_child = tag;
 }
 
-/* What the names say, whatever the outline says; 2: never a border. */
-static unsigned named(const struct outline *outline, struct dg_span name)
-{
-    const struct dg_doc_opts *opts = outline->reader->opts;
-    return lists(opts->splitting_tags, name) ? 1 : 0;
-}
-
 static void end_element(struct outline *outline, struct dg_span name, size_t tag)
 {
     const uint32_t key = dg_doc_name_key(name);
@@ -292,7 +287,7 @@ static void end_element(struct outline *outline, struct dg_span name, size_t tag
 static void take_tag(struct outline *outline, const struct dg_markup_token *token)
 {
     size_t tag = outline->n++;
-    outline->flags[tag] = (unsigned char)named(outline, token->name);
+    outline->flags[tag] = dg_phrase_set_has(&outline->reader->splitting, token->name);
     outline->next[tag] = SIZE_MAX;
     if (token->type == DG_MARKUP_END) {
         end_element(outline, token->name, tag);
@@ -325,7 +320,7 @@ static void outline_xml(struct reader *reader)
     }
     outline->reader = reader;
     outline->open[0].first_child = SIZE_MAX;
-    while (!reader->doc->err && dg_markup_next(&markup, &token)) {
+    while (!dg_doc_is_over(reader->doc) && dg_markup_next(&markup, &token)) {
         if (token.type == DG_MARKUP_TEXT)
             outline->open[outline->depth].has_text |= !is_blank(bytes_of(reader, &token));
         if (token.name.len == 0 || token.type == DG_MARKUP_OTHER)
@@ -335,8 +330,8 @@ static void outline_xml(struct reader *reader)
             break;
         }
         take_tag(outline, &token);
-        if (lists(reader->opts->non_splitting_tags, token.name))
-            outline->flags[outline->n - 1] = 2;
+        if (dg_phrase_set_has(&reader->non_splitting, token.name))
+            outline->flags[outline->n - 1] = 2; /* whatever the outline says */
     }
     for (size_t depth = outline->depth + 1; depth > 0; depth--)
         settle_element(outline, &outline->open[depth - 1]);
@@ -358,10 +353,18 @@ void dg_doc_read_html(struct dg_doc *doc, const struct dg_doc_opts *opts)
                             .text = {.keeps_space = is_xml && !opts->join_lines, .has_entities = true,
                                      .entities = is_xml ? DG_ENTITY_XML : DG_ENTITY_HTML}};
     struct dg_markup_token token;
-    if (is_xml)
+    doc->err = dg_phrase_set_init_list(&reader.ignored, opts->ignore_tags);
+    if (!doc->err)
+        doc->err = dg_phrase_set_init_list(&reader.splitting, opts->splitting_tags);
+    if (!doc->err)
+        doc->err = dg_phrase_set_init_list(&reader.non_splitting, opts->non_splitting_tags);
+    if (is_xml && !doc->err)
         outline_xml(&reader);
-    while (!doc->err && dg_markup_next(&reader.markup, &token))
+    while (!dg_doc_is_over(doc) && dg_markup_next(&reader.markup, &token))
         read_token(&reader, &token);
     dg_free(reader.flags);
+    dg_phrase_set_deinit(&reader.ignored);
+    dg_phrase_set_deinit(&reader.splitting);
+    dg_phrase_set_deinit(&reader.non_splitting);
     dg_doc_pair(doc, &pairing);
 }

@@ -17,11 +17,15 @@ struct dg_doc {
     size_t n, cap;
     enum dg_err err; /* while it is made */
     struct dg_why *why; /* of that; may be NULL */
+    const atomic_bool *stop; /* likewise; of the options */
     struct dg_buf filled; /* what `original` is, where places had to be made for translations */
     bool is_ascii;        /* JSON that writes what is not ASCII as references */
     struct dg_doc_place *places; /* owned; [n_places] what is to be translated, by readers that first look for it */
     size_t n_places, places_cap;
 };
+
+/* True after a failure, and when nobody wants the document any more. For the loops of readers. */
+bool dg_doc_is_over(struct dg_doc *doc);
 
 struct dg_doc_place {
     size_t at, len; /* of the original */

@@ -113,7 +113,7 @@ void dg_doc_read_json(struct dg_doc *doc)
     size_t depth = 0, skipped = 0; /* skipped: the depth at which a subtree is left alone begins, plus one */
     bool is_under_at = false;      /* the value that comes belongs to a key with '@' */
     bool has_reference = false, has_wide = false;
-    for (size_t at = 0; at < text.len && !doc->err;) {
+    for (size_t at = 0; at < text.len && !dg_doc_is_over(doc);) {
         char c = text.ptr[at];
         if (c == '{' || c == '[') {
             if (depth == DEPTH_MAX) {

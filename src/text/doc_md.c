@@ -89,6 +89,8 @@ static size_t code_end(const struct reader *reader, size_t at, size_t end, size_
 static size_t bracket_end(const struct reader *reader, size_t at, size_t end)
 {
     size_t depth = 0, stop = near(at, end);
+    if (stop > at && !memchr(reader->text.ptr + at, ']', stop - at))
+        return end;
     for (; at < stop; at++) {
         char c = reader->text.ptr[at];
         if (c == '\\')
@@ -126,6 +128,12 @@ static bool is_word_byte(char c)
     return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
 }
 
+/* A run of signs that is text: taken whole, so that none of it is looked at again. */
+static void add_signs(struct reader *reader, size_t at, size_t n)
+{
+    dg_doc_add(reader->doc, DG_DOC_COPY, at, n, dg_span_sub(reader->text, at, n));
+}
+
 /* Emphasis: a run of one sign opens before a word and closes behind one. */
 static void add_emphasis(struct reader *reader, size_t at, size_t n, size_t start, size_t end)
 {
@@ -148,7 +156,7 @@ static void add_emphasis(struct reader *reader, size_t at, size_t n, size_t star
         }
     }
     if (!may_open && !(may_close && has_open)) {
-        dg_doc_add(reader->doc, DG_DOC_COPY, at, n, dg_span_sub(reader->text, at, n));
+        add_signs(reader, at, n);
         return;
     }
     dg_doc_add(reader->doc, may_close && has_open ? DG_DOC_CLOSE : DG_DOC_OPEN, at, n, none);
@@ -220,8 +228,10 @@ static size_t add_inline(struct reader *reader, size_t at, size_t start, size_t 
     case '`':
         n = run_of(reader, at, end, '`');
         behind = code_end(reader, at, end, n);
-        if (behind == 0)
-            break;
+        if (behind == 0) {
+            add_signs(reader, at, n);
+            return at + n;
+        }
         if (behind - at > VISIBLE_MAX + 2 * n || memchr(reader->text.ptr + at, '\n', behind - at))
             dg_doc_add(reader->doc, DG_DOC_POINT, at, behind - at, none);
         else
@@ -232,8 +242,9 @@ static size_t add_inline(struct reader *reader, size_t at, size_t start, size_t 
     case '~':
         n = run_of(reader, at, end, c);
         if (c == '~' && n != 2)
-            break;
-        add_emphasis(reader, at, n, start, end);
+            add_signs(reader, at, n);
+        else
+            add_emphasis(reader, at, n, start, end);
         return at + n;
     case '!':
         if (byte_at(reader, at + 1, end) != '[')

@@ -96,7 +96,7 @@ static bool are_strings(struct dg_span text, size_t at, size_t end)
 static void read_content(struct reader *reader, const struct field *field, struct dg_buf *out)
 {
     dg_buf_clear(out);
-    for (size_t at = field->strings; at < field->end && !reader->doc->err; at++) {
+    for (size_t at = field->strings; at < field->end && !dg_doc_is_over(reader->doc); at++) {
         size_t end = reader->text.ptr[at] == '"' ? string_end(reader->text, at) : 0;
         if (end == 0)
             continue;
@@ -386,7 +386,7 @@ static void take_header(struct reader *reader, const struct entry *entry)
     const char *names[] = {"Language", "Content-Type", "Plural-Forms"};
     const char *values[] = {sets_language ? name : NULL, is_template ? "text/plain; charset=UTF-8" : NULL,
                             sets_rule ? usual : NULL};
-    for (size_t at = str->strings; at < str->end && !reader->doc->err;) { /* in the order of the file */
+    for (size_t at = str->strings; at < str->end && !dg_doc_is_over(reader->doc);) { /* in the order of the file */
         size_t end = line_end(reader->text, at);
         size_t quote = skip_blanks(reader->text, at);
         for (size_t i = 0; i < 3 && quote < end; i++) {
@@ -486,7 +486,7 @@ static void fill_all(struct reader *reader)
     struct entry entry;
     struct field *last = NULL;
     clear_entry(&entry);
-    for (size_t at = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0, end; at < text.len && !reader->doc->err; at = end) {
+    for (size_t at = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0, end; at < text.len && !dg_doc_is_over(reader->doc); at = end) {
         end = line_end(text, at);
         size_t first = skip_blanks(text, at);
         char c = first < end ? text.ptr[first] : '\n';

@@ -68,7 +68,7 @@ static void add_line(struct dg_doc *doc, size_t at, size_t len)
             dg_doc_add(doc, DG_DOC_POINT, at, markup.at - at, none);
         }
     }
-    while (!doc->err && dg_markup_next(&markup, &token)) {
+    while (!dg_doc_is_over(doc) && dg_markup_next(&markup, &token)) {
         if (token.type == DG_MARKUP_TEXT)
             dg_doc_add_text(doc, token.at, token.len, &how);
         else
@@ -86,7 +86,7 @@ static void add_vtt_line(struct dg_doc *doc, size_t at, size_t len)
     static const struct dg_doc_text how = {.has_entities = true, .entities = DG_ENTITY_HTML};
     const char *text = doc->original.ptr;
     size_t end = at + len;
-    while (at < end && !doc->err) {
+    while (at < end && !dg_doc_is_over(doc)) {
         const char *open = memchr(text + at, '<', end - at);
         const char *close = open ? memchr(open, '>', (size_t)(text + end - open)) : NULL;
         size_t tag = close ? (size_t)(open - text) : end;
@@ -116,7 +116,7 @@ static size_t add_cue(struct dg_doc *doc, size_t at)
     struct dg_span text = doc->original;
     size_t next;
     struct dg_span line = line_at(text, at, &next);
-    while (at < text.len && !is_blank(line) && !doc->err) {
+    while (at < text.len && !is_blank(line) && !dg_doc_is_over(doc)) {
         size_t after, len = line.len;
         struct dg_span follower = line_at(text, next, &after);
         while (len > 0 && (line.ptr[len - 1] == '\r' || line.ptr[len - 1] == ' '))
@@ -169,7 +169,7 @@ void dg_doc_read_subrip(struct dg_doc *doc)
 {
     static const struct dg_doc_pairing pairing = {.key = key, .same = same};
     struct dg_span text = doc->original;
-    for (size_t at = 0; at < text.len && !doc->err;) {
+    for (size_t at = 0; at < text.len && !dg_doc_is_over(doc);) {
         size_t next, after;
         struct dg_span line = line_at(text, at, &next);
         struct dg_span follower = line_at(text, next, &after);
@@ -204,7 +204,7 @@ void dg_doc_read_webvtt(struct dg_doc *doc)
     bool in_block = false, in_cue = false;
     if (bom)
         dg_doc_add(doc, DG_DOC_BORDER, 0, bom, none);
-    for (size_t at = bom; at < text.len && !doc->err;) {
+    for (size_t at = bom; at < text.len && !dg_doc_is_over(doc);) {
         size_t next, after;
         struct dg_span line = line_at(text, at, &next);
         bool is_name = !in_cue && is_times(line_at(text, next, &after)); /* of the cue that follows */

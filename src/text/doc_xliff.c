@@ -248,7 +248,7 @@ static void fill_all(struct reader *reader)
     struct dg_markup_token token;
     struct dg_span version;
     bool has_root = false;
-    while (!reader->doc->err && dg_markup_next(&markup, &token)) {
+    while (!dg_doc_is_over(reader->doc) && dg_markup_next(&markup, &token)) {
         if (token.type != DG_MARKUP_START)
             continue;
         if (!has_root && is_named(&token, "xliff")) {
@@ -287,7 +287,7 @@ static void read_text(struct dg_doc *doc, size_t at, size_t len)
     struct dg_markup markup = {.text = dg_span_sub(doc->original, 0, at + len), .kind = DG_MARKUP_XML, .at = at};
     struct dg_markup_token token;
     const struct dg_span none = {NULL, 0};
-    while (!doc->err && dg_markup_next(&markup, &token)) {
+    while (!dg_doc_is_over(doc) && dg_markup_next(&markup, &token)) {
         if (token.type == DG_MARKUP_TEXT) {
             dg_doc_add_text(doc, token.at, token.len, &how);
         } else if (token.type == DG_MARKUP_END || (token.type == DG_MARKUP_START && is_around_words(&token))) {

@@ -542,25 +542,41 @@ enum dg_err dg_glossary_find(const struct dg_dictionary *const *dictionaries, si
     return err;
 }
 
-enum dg_err dg_glossary_stands(struct dg_span text, struct dg_span phrase, size_t from, struct dg_glossary_scan *scan,
-                               bool *stands, size_t *at, size_t *len)
+enum dg_err dg_glossary_scan_text(struct dg_glossary_scan *scan, struct dg_span text)
 {
-    struct dg_glossary_scan wanted;
-    dg_glossary_scan_init(&wanted);
-    enum dg_err err = read_text(&wanted, phrase);
-    if (!err)
-        err = read_text(scan, text);
-    *stands = false;
-    for (size_t i = 0; !err && wanted.n && i + wanted.n <= scan->n && !*stands; i++) {
-        if (scan->at[i] < from || memcmp(scan->folded + i, wanted.folded, wanted.n * sizeof *wanted.folded) != 0 ||
-            !begins_at(scan, i) || !ends_at(scan, i + wanted.n))
-            continue;
-        *stands = true;
-        *at = scan->at[i];
-        *len = scan->at[i + wanted.n] - scan->at[i];
-    }
-    dg_glossary_scan_deinit(&wanted);
+    scan->n_matches = 0;
+    return read_text(scan, text);
+}
+
+enum dg_err dg_glossary_phrase_init(struct dg_glossary_phrase *phrase, struct dg_span text)
+{
+    struct dg_glossary_scan scan;
+    dg_glossary_scan_init(&scan);
+    enum dg_err err = read_text(&scan, text);
+    phrase->folded = err ? NULL : scan.folded; /* the scan's block, which begins with it */
+    phrase->n = scan.n;
     return err;
+}
+
+void dg_glossary_phrase_deinit(struct dg_glossary_phrase *phrase)
+{
+    dg_free(phrase->folded);
+    *phrase = (struct dg_glossary_phrase){.n = 0};
+}
+
+bool dg_glossary_stands(const struct dg_glossary_scan *scan, const struct dg_glossary_phrase *phrase, size_t from, size_t *at)
+{
+    if (phrase->n == 0)
+        return false;
+    for (size_t i = from; i + phrase->n <= scan->n; i++) {
+        if (scan->folded[i] != phrase->folded[0] ||
+            memcmp(scan->folded + i, phrase->folded, phrase->n * sizeof *phrase->folded) != 0 || !begins_at(scan, i) ||
+            !ends_at(scan, i + phrase->n))
+            continue;
+        *at = i;
+        return true;
+    }
+    return false;
 }
 
 enum dg_err dg_glossary_shape(struct dg_span form, enum dg_glossary_shape shape, const char *language, struct dg_buf *out)

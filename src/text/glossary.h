@@ -138,9 +138,18 @@ enum dg_err dg_glossary_find(const struct dg_dictionary *const *dictionaries, si
                              const struct dg_glossary_gap *gaps, size_t n_gaps, bool any_case,
                              struct dg_glossary_scan *scan) DG_MUST_CHECK;
 
-/* Whether `phrase` stands in the text at word borders, in whatever case, from byte `from` on; where. */
-enum dg_err dg_glossary_stands(struct dg_span text, struct dg_span phrase, size_t from, struct dg_glossary_scan *scan,
-                               bool *stands, size_t *at, size_t *len) DG_MUST_CHECK;
+/* A phrase that is looked for in a text that was scanned, as code points without case. */
+struct dg_glossary_phrase {
+    uint32_t *folded; /* owned; [n] */
+    size_t n;
+};
+
+enum dg_err dg_glossary_scan_text(struct dg_glossary_scan *scan, struct dg_span text) DG_MUST_CHECK;
+enum dg_err dg_glossary_phrase_init(struct dg_glossary_phrase *phrase, struct dg_span text) DG_MUST_CHECK;
+void dg_glossary_phrase_deinit(struct dg_glossary_phrase *phrase); /* all zeros is fine */
+
+/* Whether the phrase stands in the scanned text at word borders, in whatever case, from code point `from` on; where. */
+bool dg_glossary_stands(const struct dg_glossary_scan *scan, const struct dg_glossary_phrase *phrase, size_t from, size_t *at);
 
 /* A form as it is written in a text that has its term in that shape: with a capital, or in capitals. */
 enum dg_err dg_glossary_shape(struct dg_span form, enum dg_glossary_shape shape, const char *language,

@@ -97,14 +97,34 @@ END_TEST
 
 START_TEST(what_the_request_names_is_carried_too)
 {
-    static const struct dg_span extra[] = {{"chat", 4}, {"chat noir", 9}};
+    static const struct dg_span named[] = {{"chat", 4}, {"chat noir", 9}};
+    struct dg_phrase_set extra;
     set_up();
-    ck_assert_int_eq(dg_carry_find(&carry, DG_SPAN("Le chat noir et le chat de a@b.org."), extra, 2, &list),
-                     DG_OK);
+    ck_assert_int_eq(dg_phrase_set_init(&extra, named, 2), DG_OK);
+    enum dg_err err = dg_carry_find(&carry, DG_SPAN("Le chat noir et le chat de a@b.org."), &extra, 1, &list);
+    dg_phrase_set_deinit(&extra);
+    ck_assert_int_eq(err, DG_OK);
     ck_assert_uint_eq(carry.n, 3);
     ck_assert(dg_span_eq(dg_carry_bytes(&carry, 0), DG_SPAN("chat noir")));
     ck_assert(dg_span_eq(dg_carry_bytes(&carry, 1), DG_SPAN("chat")));
     ck_assert(dg_span_eq(dg_carry_bytes(&carry, 2), DG_SPAN("a@b.org")));
+    tear_down();
+}
+END_TEST
+
+START_TEST(what_is_carried_keeps_its_blanks_at_the_ends)
+{
+    static const struct dg_span named[] = {{" un", 3}, {"chat ", 5}};
+    struct dg_phrase_set extra;
+    set_up();
+    ck_assert_int_eq(dg_phrase_set_init(&extra, named, 2), DG_OK);
+    enum dg_err err = dg_carry_find(&carry, DG_SPAN("  un beau chat  "), &extra, 1, &list);
+    dg_phrase_set_deinit(&extra);
+    ck_assert_int_eq(err, DG_OK);
+    ck_assert_uint_eq(carry.n, 2);
+    ck_assert(dg_span_eq(dg_carry_bytes(&carry, 0), DG_SPAN(" un")));
+    ck_assert(dg_span_eq(dg_carry_bytes(&carry, 1), DG_SPAN("chat ")));
+    ck_assert(dg_span_eq(carry.before, DG_SPAN(" ")) && dg_span_eq(carry.after, DG_SPAN(" ")));
     tear_down();
 }
 END_TEST
@@ -138,5 +158,5 @@ START_TEST(many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)
 END_TEST
 
 DG_UNIT_SLOW(spans_travel_as_words_and_come_back, words_that_the_sentence_has_are_not_taken,
-             what_the_request_names_is_carried_too, text_without_spans_is_left_alone,
+             what_the_request_names_is_carried_too, text_without_spans_is_left_alone, what_is_carried_keeps_its_blanks_at_the_ends,
              many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)

@@ -164,6 +164,7 @@ START_TEST(markdown_and_subtitles_keep_their_form)
            "```\nun chat\n```\nla `f x` un\n\n| un | chats deux |\n|---|---|\n");
     expect("---\na: b\n---\nun * deux \\* trois_x_y\n", DG_DOC_MARKDOWN, NULL, false,
            "---\na: b\n---\nun * deux \\* trois_x_y\n");
+    expect("un ``` chat ` noir ~~~ la", DG_DOC_MARKDOWN, NULL, true, "la ~~~ noir ` chat ``` un"); /* none has its like */
     expect("1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>un chat</i>\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n- un.\r\n- deux\r\n",
            DG_DOC_SUBRIP, NULL, false,
            "1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>un chat</i>\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n- un.\r\n- deux\r\n");
@@ -213,6 +214,28 @@ START_TEST(long_and_deep_documents_take_linear_time)
 }
 END_TEST
 
+/* What another thread does not want any more is not read to its end. */
+START_TEST(a_document_that_nobody_wants_is_cancelled)
+{
+    atomic_bool stop = false;
+    const struct dg_doc_opts opts = {.stop = &stop};
+    for (int format = DG_DOC_HTML; format <= DG_DOC_XLIFF; format++) {
+        struct dg_doc *doc = NULL;
+        struct dg_why why = DG_WHY_NONE;
+        struct dg_span text = format == DG_DOC_JSON    ? DG_SPAN("{\"a\": \"b\"}")
+                              : format == DG_DOC_PO    ? DG_SPAN("msgid \"a\"\nmsgstr \"\"\n")
+                              : format == DG_DOC_XLIFF ? DG_SPAN("<xliff version=\"1.2\"><file><body><trans-unit id=\"1\"><source>a"
+                                                                 "</source></trans-unit></body></file></xliff>")
+                                                       : DG_SPAN("WEBVTT\n\n00:01.000 --> 00:02.000\n<b>a</b>\n");
+        atomic_store(&stop, false);
+        ck_assert_msg(dg_doc_new(text, (enum dg_doc_format)format, &opts, &doc, &why) == DG_OK, "%d: %s", format, why.text);
+        dg_doc_free(doc);
+        atomic_store(&stop, true);
+        ck_assert_int_eq(dg_doc_new(text, (enum dg_doc_format)format, &opts, &doc, &why), DG_ERR_CANCELLED);
+    }
+}
+END_TEST
+
 /* Said as it is, a sentence comes back byte for byte; and soon, however many tags stand at a place. */
 START_TEST(many_tags_at_one_place_stay_there)
 {
@@ -236,4 +259,4 @@ END_TEST
 
 DG_UNIT(many_tags_at_one_place_stay_there, tags_move_with_their_words, the_same_words_give_the_same_document, xml_has_an_outline_and_names,
         markdown_and_subtitles_keep_their_form, references_are_those_of_the_standard,
-        long_and_deep_documents_take_linear_time)
+        long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled)

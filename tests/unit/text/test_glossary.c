@@ -187,16 +187,20 @@ END_TEST
 
 START_TEST(a_phrase_is_looked_for_and_shaped)
 {
-    bool stands;
-    size_t at, len;
+    size_t at;
     struct dg_buf out;
+    struct dg_glossary_phrase phrase;
     dg_glossary_scan_init(&scan);
-    ck_assert_int_eq(dg_glossary_stands(DG_SPAN("The Cats and the cat."), DG_SPAN("cat"), 0, &scan, &stands, &at, &len), DG_OK);
-    ck_assert(stands);
-    ck_assert_uint_eq(at, 17);
-    ck_assert_uint_eq(len, 3);
-    ck_assert_int_eq(dg_glossary_stands(DG_SPAN("The cat."), DG_SPAN("cat"), 5, &scan, &stands, &at, &len), DG_OK);
-    ck_assert(!stands);
+    ck_assert_int_eq(dg_glossary_scan_text(&scan, DG_SPAN("The Cats  and the cat.")), DG_OK);
+    ck_assert_int_eq(dg_glossary_phrase_init(&phrase, DG_SPAN("CAT")), DG_OK);
+    ck_assert(dg_glossary_stands(&scan, &phrase, 0, &at));
+    ck_assert_uint_eq(at, 17); /* two blanks are one */
+    ck_assert_uint_eq(scan.at[at], 18);
+    ck_assert(!dg_glossary_stands(&scan, &phrase, at + 1, &at));
+    dg_glossary_phrase_deinit(&phrase);
+    ck_assert_int_eq(dg_glossary_phrase_init(&phrase, dg_span_make("", 0)), DG_OK);
+    ck_assert(!dg_glossary_stands(&scan, &phrase, 0, &at));
+    dg_glossary_phrase_deinit(&phrase);
     dg_buf_init(&out, 100);
     ck_assert_int_eq(dg_glossary_shape(DG_SPAN("\u00e9t\u00e9 indien"), DG_GLOSSARY_CAPITAL, "fr", &out), DG_OK);
     ck_assert_str_eq(out.ptr, "\u00c9t\u00e9 indien");
