@@ -63,6 +63,7 @@ struct dg_quota_verdict {
     enum dg_quota_window refused_by; /* when not allowed: the window that takes longest to allow it, */
     uint64_t retry_s;                /* which is so long, at least 1 */
     struct dg_quota_state windows[DG_QUOTA_WINDOWS];
+    unsigned month; /* year * 100 + month, UTC */
     uint64_t month_requests, month_characters; /* used by the key this month, this charge included */
     bool is_local; /* a shared store could not be asked: this process's own count decided */
 };

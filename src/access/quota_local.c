@@ -70,7 +70,7 @@ static uint64_t seconds(uint64_t ns)
 
 static uint64_t to_next_month(const struct dg_quota_local *local)
 {
-    uint64_t now = dg_clock_wall(local->clock) / DG_CLOCK_S;
+    uint64_t now = dg_usage_now(local->usage);
     return dg_when_next_month(now) - now;
 }
 
@@ -121,7 +121,7 @@ static struct dg_quota_state state_of(struct dg_quota_local *local, const struct
 static struct dg_quota_verdict judge(struct dg_quota_local *local, const struct dg_quota_ask *ask,
                                      const struct counters *counters, bool taking)
 {
-    struct dg_quota_verdict verdict = {.is_local = true};
+    struct dg_quota_verdict verdict = {.is_local = true, .month = dg_when_month(dg_usage_now(local->usage))};
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++) {
         uint64_t wait = wait_of(local, ask, counters, w);
         if (wait > verdict.retry_s) {

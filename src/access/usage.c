@@ -13,6 +13,7 @@
  * not spoil its first. */
 #include "access/usage.h"
 #include "access/lock.h"
+#include "access/steady.h"
 #include "access/when.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -44,6 +45,7 @@ static const char header[] = "# dragoman-usage 1\n";
 
 struct dg_usage {
     const struct dg_clock *clock; /* borrowed */
+    struct dg_steady steady;
     char *path;                   /* owned; NULL: memory only */
     int fd;
     uint64_t file_len;
@@ -129,9 +131,14 @@ size_t dg_usage_parse(struct dg_span text, dg_usage_fn each, void *ctx)
 
 /* ---- Counts ------------------------------------------------------------------------------------ */
 
-static unsigned this_month(const struct dg_usage *usage)
+uint64_t dg_usage_now(struct dg_usage *usage)
 {
-    return dg_when_month(dg_clock_wall(usage->clock) / DG_CLOCK_S);
+    return dg_steady_s(&usage->steady, usage->clock);
+}
+
+static unsigned this_month(struct dg_usage *usage)
+{
+    return dg_when_month(dg_usage_now(usage));
 }
 
 struct dg_usage_count *dg_usage_get(struct dg_usage *usage, struct dg_span name)
@@ -152,10 +159,9 @@ struct dg_usage_count *dg_usage_get(struct dg_usage *usage, struct dg_span name)
         }
         dg_list_link_last(&usage->all, &count->in_all);
     }
-    if (month > count->month) { /* never back: a clock that was set back gives nothing away */
-        count->month = month;
+    if (month > count->month)
         count->requests = count->characters = 0;
-    }
+    count->month = month; /* a later one was a mistake of the clock's, which gives nothing away */
     return count;
 }
 
@@ -189,9 +195,9 @@ static void on_line(void *ctx, const struct dg_usage_count *line)
     struct dg_usage_count *count = dg_usage_get(usage, dg_span_cstr(line->name));
     if (!count)
         return;
-    count->month = line->month; /* the last line counts */
-    count->requests = line->requests;
-    count->characters = line->characters;
+    bool is_future = line->month > count->month; /* whose clock had forgotten what was used before */
+    count->requests = is_future && count->requests > line->requests ? count->requests : line->requests;
+    count->characters = is_future && count->characters > line->characters ? count->characters : line->characters;
 }
 
 static enum dg_err failed(const char *what, const char *path, struct dg_why *why)

@@ -19,7 +19,10 @@
  * The file is a journal of lines, each with a checksum; a line holds a key's totals of a month, not a
  * difference, so that a line lost, torn or written twice does no harm. When the journal has grown it is
  * written anew and replaced in one step. What a crash of the process or the machine loses is what was
- * counted since the last turn that ended. One process has the file (access/lock.h). */
+ * counted since the last turn that ended. One process has the file (access/lock.h).
+ *
+ * A month goes on when the time of day does so steadily (access/steady.h). What was counted in a month that has not come yet,
+ * because the clock was wrong, counts for the present one. */
 #ifndef DG_ACCESS_USAGE_H
 #define DG_ACCESS_USAGE_H
 
@@ -71,6 +74,9 @@ bool dg_usage_has_changed(const struct dg_usage *usage); /* and is to be written
 void dg_usage_run(struct dg_usage_write *write);
 /* Frees what `write` holds; the outcome, with a sentence. */
 enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write, struct dg_why *why) DG_MUST_CHECK;
+
+/* The time by which months are counted, in seconds since 1970 (access/steady.h). */
+uint64_t dg_usage_now(struct dg_usage *usage);
 
 size_t dg_usage_damaged(const struct dg_usage *usage);
 

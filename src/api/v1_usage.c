@@ -49,8 +49,7 @@ static void put_key(struct dg_json_out *out, const struct dg_call *call)
 static void put_month(struct dg_json_out *out, const struct dg_call *call, const struct dg_quota_verdict *verdict)
 {
     char name[16];
-    unsigned month = dg_when_month(dg_clock_wall(&call->api->clock) / DG_CLOCK_S);
-    snprintf(name, sizeof name, "%04u-%02u", month / 100, month % 100);
+    snprintf(name, sizeof name, "%04u-%02u", verdict->month / 100, verdict->month % 100);
     dg_json_out_key(out, "month");
     if (!dg_who_has_key(&call->charge.who)) {
         dg_json_out_null(out); /* addresses are not kept that long */

@@ -24,15 +24,16 @@
 struct dg_clock {
     bool is_virtual;
     _Atomic uint64_t now_ns; /* of a virtual clock */
+    _Atomic int64_t ahead_ns; /* its wall clock is, of that */
 };
 
 #define DG_CLOCK_REAL                                                                              \
     {                                                                                              \
-        false, 0                                                                                   \
+        false, 0, 0                                                                                \
     }
 #define DG_CLOCK_VIRTUAL(start_ns)                                                                 \
     {                                                                                              \
-        true, (start_ns)                                                                           \
+        true, (start_ns), 0                                                                        \
     }
 
 /* Nanoseconds that only grow, from an arbitrary start. */
@@ -41,7 +42,8 @@ uint64_t dg_clock_now(const struct dg_clock *clock);
 /* Nanoseconds since 1970 (UTC), for people and time stamps; may jump. A virtual clock's 1970 is its 0. */
 uint64_t dg_clock_wall(const struct dg_clock *clock);
 
-/* Moves a virtual clock; a real one does not listen. */
+/* Moves a virtual clock; a real one does not listen. Setting is what makes a wall clock jump. */
 void dg_clock_advance(struct dg_clock *clock, uint64_t ns);
+void dg_clock_set_ahead(struct dg_clock *clock, int64_t ns);
 
 #endif

@@ -24,7 +24,7 @@ static const char script[] =
     "local kept = redis.call('HMGET', KEYS[1], 'requests_full', 'characters_full', 'month', 'requests', 'characters')\n"
     "local full = {tonumber(kept[1]) or 0, tonumber(kept[2]) or 0}\n"
     "local requests, characters = 0, 0\n"
-    "if month ~= '' and kept[3] == month then\n"
+    "if month ~= '' and (tonumber(kept[3]) or 0) >= tonumber(month) then\n"
     "  requests, characters = tonumber(kept[4]) or 0, tonumber(kept[5]) or 0\n"
     "end\n"
     "local function price(w) return math.floor(math.min(cost[w], 1e8) * minute / limit[w]) end\n"
@@ -100,11 +100,17 @@ static void add_number(struct command *command, uint64_t n)
     command->args[command->n++] = dg_span_make(text, (size_t)len);
 }
 
-static void make_command(struct command *command, const struct dg_quota_ask *ask, const char *mode)
+static uint64_t now_of(struct dg_shared_quota *shared)
 {
     const struct dg_clock clock = DG_CLOCK_REAL;
+    return dg_steady_s(&shared->steady, &clock);
+}
+
+static void make_command(struct dg_shared_quota *shared, struct command *command, const struct dg_quota_ask *ask,
+                         const char *mode)
+{
     bool is_key = ask->kind == DG_QUOTA_KEY;
-    uint64_t now_s = dg_clock_wall(&clock) / DG_CLOCK_S;
+    uint64_t now_s = now_of(shared);
     command->n = command->n_texts = 0;
     int len = snprintf(command->key, sizeof command->key, "dragoman:1:quota:%s:%.*s", is_key ? "key" : "address",
                        (int)ask->id.len, ask->id.ptr ? ask->id.ptr : "");
@@ -124,7 +130,7 @@ static void make_command(struct command *command, const struct dg_quota_ask *ask
     add_number(command, dg_when_next_month(now_s) - now_s);
 }
 
-static bool read_verdict(const struct dg_redis_reply *reply, const struct dg_quota_ask *ask,
+static bool read_verdict(unsigned month, const struct dg_redis_reply *reply, const struct dg_quota_ask *ask,
                          struct dg_quota_verdict *verdict)
 {
     if (reply->kind != DG_REDIS_NUMBERS || reply->n_numbers != N_ANSWERS)
@@ -137,6 +143,7 @@ static bool read_verdict(const struct dg_redis_reply *reply, const struct dg_quo
         .allowed = numbers[0] == 1,
         .refused_by = (enum dg_quota_window)(numbers[1] < DG_QUOTA_WINDOWS ? numbers[1] : 0),
         .retry_s = (uint64_t)numbers[2],
+        .month = month,
         .month_requests = (uint64_t)numbers[9],
         .month_characters = (uint64_t)numbers[10],
     };
@@ -171,7 +178,7 @@ static void on_reply(void *ctx, const struct dg_redis_reply *reply)
     struct dg_quota_ticket *ticket = ctx;
     struct dg_shared_quota *shared = ticket->shared;
     struct dg_quota_verdict verdict;
-    if (read_verdict(reply, &ticket->ask, &verdict)) {
+    if (read_verdict(dg_when_month(now_of(shared)), reply, &ticket->ask, &verdict)) {
         if (ticket->takes && verdict.allowed)
             (void)ask_locally(shared, &ticket->ask, true, NULL, NULL);
         if (ticket->then)
@@ -198,7 +205,7 @@ static struct dg_quota_ticket *ask_redis(struct dg_shared_quota *shared, const s
         ticket->takes = takes;
         ticket->then = then;
         ticket->ctx = ctx;
-        make_command(&command, ask, takes ? "take" : "peek");
+        make_command(shared, &command, ask, takes ? "take" : "peek");
         ticket->redis_ask =
             dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, on_reply, ticket);
     }
@@ -222,7 +229,7 @@ static void refund(void *self, const struct dg_quota_ask *ask)
 {
     struct dg_shared_quota *shared = self;
     struct command command;
-    make_command(&command, ask, "give");
+    make_command(shared, &command, ask, "give");
     (void)dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, NULL, NULL);
     dg_quota_refund(&shared->local, ask);
 }

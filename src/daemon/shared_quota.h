@@ -13,6 +13,7 @@
 #define DG_DAEMON_SHARED_QUOTA_H
 
 #include "access/quota.h"
+#include "access/steady.h"
 #include "base/clock.h"
 #include "net/loop/redis.h"
 
@@ -21,6 +22,7 @@ struct dg_shared_quota {
     struct dg_quota local;  /* counts along, and decides when Redis does not */
     uint64_t timeout_ms;
     struct dg_log *log;
+    struct dg_steady steady; /* by which months go on */
     bool was_logged; /* that Redis refuses the script */
 };
 

@@ -163,6 +163,35 @@ START_TEST(a_new_month_begins_at_zero)
 }
 END_TEST
 
+/* A clock that is set a year ahead for a while, even at a start, neither forgets what was used nor takes a key's months away. */
+START_TEST(a_wrong_clock_does_no_harm)
+{
+    const int64_t year = (int64_t)(365 * 86400 * DG_CLOCK_S);
+    begin();
+    struct dg_usage *usage = open_usage();
+    add(usage, "alice", 2, 20);
+    ck_assert(turn(usage));
+    dg_clock_set_ahead(&clock, year);
+    check(usage, "alice", 2, 20);
+    dg_usage_close(usage);
+    usage = open_usage(); /* which believes it */
+    add(usage, "alice", 1, 10);
+    add(usage, "bob", 3, 30);
+    ck_assert(turn(usage));
+    dg_usage_close(usage);
+    dg_clock_set_ahead(&clock, 0);
+    usage = open_usage();
+    check(usage, "alice", 2, 20);
+    check(usage, "bob", 3, 30);
+    add(usage, "bob", 1, 1);
+    ck_assert(turn(usage));
+    dg_clock_advance(&clock, 31 * 86400 * DG_CLOCK_S);
+    check(usage, "bob", 0, 0); /* a new month, as ever */
+    dg_usage_close(usage);
+    dg_tmpdir_remove(root);
+}
+END_TEST
+
 START_TEST(the_journal_does_not_grow_for_ever)
 {
     begin();
@@ -319,6 +348,7 @@ START_TEST(only_sound_lines_count)
 END_TEST
 
 DG_UNIT(counts_survive, a_journal_cut_anywhere_gives_an_earlier_state, a_torn_line_does_not_spoil_the_next,
-        a_new_month_begins_at_zero, the_journal_does_not_grow_for_ever, what_could_not_be_written_is_written_later,
+        a_new_month_begins_at_zero, a_wrong_clock_does_no_harm, the_journal_does_not_grow_for_ever,
+        what_could_not_be_written_is_written_later,
         what_changes_during_a_turn_is_in_the_next, many_keys_are_copied_in_slices, without_a_path_it_counts_in_memory,
         only_sound_lines_count)
