@@ -4,7 +4,9 @@ no request."""
 import json
 import os
 import re
+import socket
 import sys
+import threading
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
@@ -110,6 +112,53 @@ class SharedCache(IntegrationTest):
         finally:
             load.stop()
         self.assertEqual(load.failures, [])
+
+
+class RudeRedis(IntegrationTest):
+    """A server that says something more than it was asked."""
+
+    def setUp(self):
+        super().setUp()
+        if "redis      yes" not in self.run_program("--version").stdout:
+            self.skipTest("built without hiredis")
+
+    def speak(self, client, unasked):
+        with client:
+            client.recv(65536)  # PING
+            client.sendall(b"+PONG\r\n" + unasked)
+            while client.recv(65536):
+                client.sendall(unasked)
+
+    def listen(self, unasked):
+        path = os.path.join(self.directory, f"rude{self.n}")
+        self.n += 1
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path)
+        listener.listen(8)
+        self.addCleanup(listener.close)
+
+        def serve():
+            while True:
+                try:
+                    client = listener.accept()[0]
+                    self.speak(client, unasked)
+                except OSError:
+                    if listener.fileno() < 0:
+                        return
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"unix:{path}"
+
+    def test_what_nobody_asked_for_costs_no_more_than_the_connection(self):
+        self.n = 0
+        for unasked in b"+HELLO\r\n", b"$1\r\na\r\n", b":1\r\n", b"$-1\r\n", b"*2\r\n:1\r\n$1\r\na\r\n", b"-ERR no\r\n":
+            with self.subTest(unasked=unasked):
+                address = self.listen(unasked)
+                server = self.start(f"--models-dir={MODELS}", f"--redis={address}", "--access-log=no")
+                server.wait_for_log("Redis is away")
+                body = json.dumps({"text": "Merci.", "target": "en"})
+                self.assertEqual(server.request("POST", "/v1/translate", body)[0], 200)
+                server.stop()
 
 
 if __name__ == "__main__":

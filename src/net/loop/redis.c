@@ -3,7 +3,8 @@
 
 /* Redis, with clocks of our own. Every command is an ask in one list, oldest first, which is the order in
  * which Redis answers. hiredis calls on_reply for each exactly once, with no reply when the connection
- * goes; an ask that was answered for want of time stays in the list, without its `fn`, until then.
+ * goes; an ask that was answered for want of time stays in the list, without its `fn`, until then. An answer that
+ * nobody asked for would be an assertion's end of all: our own makers of replies refuse it, which ends the connection.
  *
  * One timer looks at the list every TICK_MS while there is something in it, another one connects. */
 #include "net/loop/redis.h"
@@ -50,6 +51,8 @@ struct dg_redis {
     char *user, *password; /* owned */
     enum state state;
     redisAsyncContext *context; /* while CONNECTING or UP */
+    redisReplyObjectFunctions theirs, ours; /* what makes replies: hiredis's, and with a look at what was asked */
+    bool said_unasked;
     uv_timer_t ticker, connector;
     uint64_t retry_ms;
     bool was_logged; /* that it is away */
@@ -100,7 +103,79 @@ static void on_disconnect(const redisAsyncContext *context, int status)
     if (!redis || redis->context != context)
         return;
     redis->context = NULL; /* hiredis frees it */
-    drop(redis, context->errstr && *context->errstr ? context->errstr : "it closed the connection");
+    drop(redis, redis->said_unasked                    ? "it said what nobody had asked for"
+                : context->errstr && *context->errstr ? context->errstr
+                                                      : "it closed the connection");
+}
+
+/* ---- Replies as they are made ------------------------------------------------------------------- */
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t array_len;
+#else
+typedef int array_len;
+#endif
+
+/* True for the beginning of a reply when no ask waits for one. An ask goes when its reply is whole, before the next. */
+static bool is_unasked(const redisReadTask *task)
+{
+    struct dg_redis *redis = task->privdata;
+    bool refused = !task->parent && redis->n_asks == 0;
+    redis->said_unasked |= refused;
+    return refused;
+}
+
+static const redisReplyObjectFunctions *theirs(const redisReadTask *task)
+{
+    return &((struct dg_redis *)task->privdata)->theirs;
+}
+
+static void *create_string(const redisReadTask *task, char *text, size_t len)
+{
+    return is_unasked(task) ? NULL : theirs(task)->createString(task, text, len);
+}
+
+static void *create_array(const redisReadTask *task, array_len len)
+{
+    return is_unasked(task) ? NULL : theirs(task)->createArray(task, len);
+}
+
+static void *create_integer(const redisReadTask *task, long long value)
+{
+    return is_unasked(task) ? NULL : theirs(task)->createInteger(task, value);
+}
+
+static void *create_nil(const redisReadTask *task)
+{
+    return is_unasked(task) ? NULL : theirs(task)->createNil(task);
+}
+
+#if HIREDIS_MAJOR >= 1
+static void *create_double(const redisReadTask *task, double value, char *text, size_t len)
+{
+    return is_unasked(task) ? NULL : theirs(task)->createDouble(task, value, text, len);
+}
+
+static void *create_bool(const redisReadTask *task, int value)
+{
+    return is_unasked(task) ? NULL : theirs(task)->createBool(task, value);
+}
+#endif
+
+static void watch_replies(struct dg_redis *redis, redisReader *reader)
+{
+    redis->said_unasked = false;
+    redis->theirs = redis->ours = *reader->fn;
+    redis->ours.createString = create_string;
+    redis->ours.createArray = create_array;
+    redis->ours.createInteger = create_integer;
+    redis->ours.createNil = create_nil;
+#if HIREDIS_MAJOR >= 1
+    redis->ours.createDouble = create_double;
+    redis->ours.createBool = create_bool;
+#endif
+    reader->fn = &redis->ours;
+    reader->privdata = redis;
 }
 
 /* ---- Asks --------------------------------------------------------------------------------------- */
@@ -323,6 +398,7 @@ static void on_connector(uv_timer_t *timer)
         return;
     }
     context->data = redis;
+    watch_replies(redis, context->c.reader);
     redisAsyncSetDisconnectCallback(context, on_disconnect);
     redis->state = CONNECTING;
     uv_timer_start(&redis->connector, on_connector, CONNECT_MS, 0);
