@@ -75,7 +75,7 @@ static void on_have_read(uv_work_t *work, int status)
     struct reading *reading = work->data;
     struct dg_keys *keys = reading->keys;
     keys->reading = NULL;
-    if (status != 0 || keys->is_closed) {
+    if (status != 0 || keys->is_closed || strcmp(reading->path, keys->path) != 0) { /* another file counts by now */
         dg_keyring_free(reading->ring);
     } else if (reading->err) {
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(reading->err)),
@@ -250,11 +250,49 @@ enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_accoun
     return *keys->usage_path ? dg_process_hand_over(keys->usage_path, account, why) : DG_OK;
 }
 
+enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_opt_set *fresh, struct dg_why *why)
+{
+    const struct dg_options *was = dg_opt_values(live), *now = dg_opt_values(fresh);
+    const bool is_other = strcmp(was->keys_file, now->keys_file) != 0;
+    struct dg_keyring *ring = NULL;
+    if (!*now->keys_file || (!is_other && (was->require_key || !now->require_key)))
+        return DG_OK;
+    if (strlen(now->keys_file) >= PATH_CAP)
+        return dg_why_set(why, DG_ERR_RANGE, "keys-file: the path is too long, expected less than %d bytes", PATH_CAP);
+    enum dg_err err = read_ring(now->keys_file, why, &ring);
+    if (!err && now->require_key && dg_keyring_len(ring) == 0)
+        err = dg_why_set(why, DG_ERR_INVALID, "require-key: %s has no key, so that everybody would be locked out; expected one "
+                         "that 'dragoman keys add' wrote", now->keys_file);
+    dg_keyring_free(ring);
+    return err;
+}
+
+/* Another file is read here and now: rules that ask for a key must not hold before its keys do. */
+static void change_file(struct dg_keys *keys, const char *path)
+{
+    struct dg_keyring *ring = NULL;
+    struct dg_why why = DG_WHY_NONE;
+    enum dg_err err = *path ? read_ring(path, &why, &ring) : DG_OK;
+    if (err) { /* it was there when the configuration was checked */
+        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(err)), "the old keys stay in use: %s",
+                     dg_why_text(&why, err));
+        return;
+    }
+    snprintf(keys->path, sizeof keys->path, "%s", path);
+    use_ring(keys, ring);
+    if (*path && !*keys->usage_path)
+        dg_log_event(keys->log, DG_LOG_WARNING, "keys", DG_LOG_NO_FIELDS,
+                     "what keys use is counted in memory until a restart, which opens the usage file");
+}
+
 void dg_keys_reload(struct dg_keys *keys, const struct dg_opt_set *set)
 {
-    set_rules(keys, dg_opt_values(set));
-    if (*keys->path)
+    const struct dg_options *options = dg_opt_values(set);
+    if (strcmp(keys->path, options->keys_file) != 0)
+        change_file(keys, options->keys_file);
+    else if (*keys->path)
         begin_reading(keys);
+    set_rules(keys, options);
 }
 
 void dg_keys_close(struct dg_keys *keys)

@@ -37,7 +37,12 @@ struct dg_access *dg_keys_access(const struct dg_keys *keys);
 enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_account *account,
                               struct dg_why *why) DG_MUST_CHECK;
 
-/* The rules hold at once, the keys when they are read; when they cannot be, the old ones stay. */
+/* Whether the fresh options would lock everybody out: a key is required from now on, or another file counts, and the file
+ * cannot be read or has no key. Then the reload is to be refused. */
+enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_opt_set *fresh,
+                                 struct dg_why *why) DG_MUST_CHECK;
+
+/* Another file is read at once, the same one beside the loop; when it cannot be, the old keys stay. */
 void dg_keys_reload(struct dg_keys *keys, const struct dg_opt_set *options);
 
 /* Closes what hangs on the loop; idempotent, NULL is fine. */

@@ -98,6 +98,7 @@ static const struct dg_opt_row rows[] = {
      .help = "how long running requests may take when the server is asked to stop"},
 
     {DG_OPT_PATH(T, keys_file), "keys-file", .heading = "Access", .def = "",
+     .flags = DG_OPT_RELOADABLE,
      .help = "the file of API keys that 'dragoman keys' writes, read again at each reload; empty for no keys"},
     {DG_OPT_BOOL(T, require_key), "require-key", .def = "no", .flags = DG_OPT_RELOADABLE,
      .help = "refuse requests without a key"},

@@ -4,6 +4,7 @@
 /* Reload of the options; the log says what became of each change. */
 #include "daemon/reload.h"
 
+#include "daemon/keys.h"
 #include "daemon/options.h"
 
 static void log_change(void *ctx, const struct dg_opt_change *change)
@@ -24,6 +25,8 @@ enum dg_err dg_reload(int argc, char *const *argv, char *const *env, const struc
 {
     struct dg_opt_set *set = NULL;
     enum dg_err err = dg_options_read(argc, argv, env, why, &set);
+    if (!err)
+        err = dg_keys_check_reload(live, set, why);
     if (!err)
         err = dg_opt_compare(live, set, log_change, log);
     if (!err)

@@ -321,6 +321,26 @@ class Keys(IntegrationTest):
 
     # ---- Reload ---------------------------------------------------------------------------------------------
 
+    def test_a_reload_brings_keys_or_locks_nobody_out(self):
+        server = self.start(MODELS, conf="")
+        empty, nowhere = (os.path.join(self.directory, name) for name in ("empty", "nowhere"))
+        self.write_keys()
+        os.rename(self.keys, empty)
+        for n, (path, said) in enumerate(((empty, "has no key, so that everybody would be locked out"), (nowhere, "keys-file: ")), 1):
+            server.write_conf(f"keys-file = {path}\nrequire-key = yes\n")
+            server.signal(signal.SIGHUP)
+            server.wait_for_log("the old configuration stays in use", n)
+            self.assertIn(said, server.log())
+            self.assertEqual(self.ask(server)[0], 200)
+        self.write_keys(key("alice", ALICE))
+        server.write_conf(f"keys-file = {self.keys}\nrequire-key = yes\n")
+        self.reload(server, 1)
+        self.assertEqual(self.ask(server, bearer(ALICE))[0], 200)
+        self.refused(server, 401, "key_required")
+        server.write_conf("")
+        self.reload(server, 2)
+        self.assertEqual(self.ask(server)[0], 200)
+
     def test_revoked_and_rotated_keys_end_at_the_reload(self):
         server = self.serve(key("alice", ALICE), key("bob", BOB), flags=["--require-key"])
         socket = Socket(server, headers=[f"Authorization: Bearer {ALICE}"])
