@@ -91,6 +91,8 @@ static const struct dg_opt_row rows[] = {
      .help = "from the first byte of a request to the end of its headers"},
     {DG_OPT_DURATION(T, body_timeout_ms), "body-timeout", .min = 100, .max = HOUR, .def = "20s",
      .help = "for a request's body, on top of one second for each KiB received"},
+    {DG_OPT_DURATION(T, body_limit_ms), "body-limit", .min = 100, .max = 24 * HOUR, .def = "10min",
+     .help = "for a request's body in all, however steadily it arrives"},
     {DG_OPT_DURATION(T, write_timeout_ms), "write-timeout", .min = 100, .max = HOUR, .def = "30s",
      .help = "how long a client may leave an answer unread"},
     {DG_OPT_DURATION(T, drain_timeout_ms), "drain-timeout", .min = 0, .max = HOUR, .def = "30s",
@@ -291,6 +293,7 @@ enum dg_err dg_options_server(const struct dg_options *options, struct dg_networ
     opts.http.idle_ms = (uint32_t)options->idle_timeout_ms;
     opts.http.head_ms = (uint32_t)options->head_timeout_ms;
     opts.http.body_ms = (uint32_t)options->body_timeout_ms;
+    opts.http.body_all_ms = (uint32_t)options->body_limit_ms;
     opts.http.write_ms = (uint32_t)options->write_timeout_ms;
     *server = opts;
     return DG_OK;

@@ -30,7 +30,7 @@ struct dg_options {
     int64_t max_connections, max_connections_per_client;
     uint64_t max_head, max_url, max_body;
     int64_t max_headers, max_characters;
-    int64_t idle_timeout_ms, head_timeout_ms, body_timeout_ms, write_timeout_ms;
+    int64_t idle_timeout_ms, head_timeout_ms, body_timeout_ms, body_limit_ms, write_timeout_ms;
     int64_t drain_timeout_ms;
 
     /* Access. */

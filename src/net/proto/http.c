@@ -579,10 +579,11 @@ static size_t read_body(struct dg_http *http, const char *bytes, size_t len)
     }
     if (!http->chunked_in)
         http->body_left -= mine;
-    uint32_t rate = http->shared->limits.body_rate;
-    if (http->deadline != UINT64_MAX && rate)
-        http->deadline = http->phase_since + http->shared->limits.body_ms +
-                         http->body_seen * 1000 / rate;
+    const struct dg_http_limits *limits = &http->shared->limits;
+    if (http->deadline != UINT64_MAX && limits->body_rate) {
+        const uint64_t earned_ms = limits->body_ms + http->body_seen * 1000 / limits->body_rate;
+        http->deadline = http->phase_since + (earned_ms < limits->body_all_ms ? earned_ms : limits->body_all_ms);
+    }
     return mine;
 }
 

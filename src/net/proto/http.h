@@ -59,7 +59,8 @@ struct dg_http_limits {
     size_t gzip_bytes_max;  /* ... up to this one, since it happens on the loop's thread; 0 = never */
     uint32_t idle_ms;       /* between requests */
     uint32_t head_ms;       /* from the first byte of a request to the end of its headers */
-    uint32_t body_ms;       /* for a body, on top of one second per body_rate bytes received */
+    uint32_t body_ms;       /* for a body, on top of one second per body_rate bytes received, */
+    uint32_t body_all_ms;   /* but never longer than this in all */
     uint32_t body_rate;     /* bytes per second below which a body counts as stalled */
     uint32_t write_ms;      /* without progress in writing as fast as body_rate; minded by the socket's owner */
 };
@@ -70,7 +71,8 @@ struct dg_http_limits {
         .body_bytes = 2 * 1024 * 1024, .pipelined_bytes = 64 * 1024,                               \
         .stream_bytes = 16 * 1024 * 1024,                                                          \
         .gzip_bytes_min = 1024, .gzip_bytes_max = 256 * 1024, .idle_ms = 75 * 1000,                \
-        .head_ms = 10 * 1000, .body_ms = 20 * 1000, .body_rate = 1024, .write_ms = 30 * 1000 \
+        .head_ms = 10 * 1000, .body_ms = 20 * 1000, .body_all_ms = 600 * 1000,            \
+        .body_rate = 1024, .write_ms = 30 * 1000                                                   \
     }
 
 /* The unwritten output at which nothing more is read from a peer that may leave `stream_bytes` unread. */

@@ -273,6 +273,27 @@ START_TEST(slow_heads_and_bodies_expire_and_working_ones_do_not)
 }
 END_TEST
 
+START_TEST(a_body_that_comes_steadily_and_slowly_has_an_end)
+{
+    struct bench *bench = start();
+    const uint64_t until = 1000 + bench->shared.limits.body_all_ms;
+    feed(bench, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2000000\r\n\r\n");
+    char block[1024];
+    memset(block, 'x', sizeof block);
+    size_t n = 0;
+    while (bench->shared.now_ms + 1000 < dg_http_deadline(bench->http)) {
+        dg_http_feed(bench->http, block, sizeof block);
+        bench->shared.now_ms += 1000;
+        ck_assert_uint_lt(++n, 1000);
+    }
+    ck_assert_uint_eq(dg_http_deadline(bench->http), until);
+    bench->shared.now_ms = until;
+    dg_http_expire(bench->http);
+    ck_assert_ptr_nonnull(strstr(output(bench), "HTTP/1.1 408 "));
+    stop(bench);
+}
+END_TEST
+
 START_TEST(a_client_that_leaves_takes_its_request_along)
 {
     struct bench *bench = start();
@@ -367,6 +388,7 @@ DG_UNIT(answers_and_keeps_the_connection, pipelined_requests_wait_for_the_answer
         a_short_body_that_nobody_wants_is_dropped_and_the_connection_kept,
         a_streamed_answer_is_chunked_and_a_reader_that_stalls_is_given_up,
         a_stream_is_told_when_there_is_room_again, slow_heads_and_bodies_expire_and_working_ones_do_not,
+        a_body_that_comes_steadily_and_slowly_has_an_end,
         a_client_that_leaves_takes_its_request_along,
         answers_to_http_1_0_end_with_the_connection_unless_asked,
         answers_are_compressed_when_asked_and_worth_it, header_values_cannot_split_the_answer,
