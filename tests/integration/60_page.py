@@ -70,7 +70,7 @@ class Served(IntegrationTest):
         self.assertLess(total, 40 * 1024)
         self.assertEqual(server.request("GET", "/page/nothing.js")[0], 404)
         self.assertEqual(server.request("GET", "/page/")[0], 404)
-        self.assertEqual(server.request("POST", "/", body=b"")[0], 405)
+        self.assertEqual(server.request("DELETE", "/")[0], 405)
 
     def test_the_languages_of_the_page_say_the_same_things(self):
         with open(os.path.join(SOURCES, "clients", "web", "words.js"), encoding="utf-8") as file:
