@@ -279,6 +279,8 @@ static void fail_amazon(struct dg_call *call, const struct dg_failure *failure)
                        : strcmp(failure->code, "no_such_model") == 0
                            ? "UnsupportedLanguagePairException"
                            : "InvalidRequestException";
+    const bool keeps_status =
+        failure->status == 405 || failure->status == 429 || failure->status >= 500;
     struct dg_buf buf;
     struct dg_json_out out;
     dg_buf_init(&buf, 16 * 1024);
@@ -288,8 +290,8 @@ static void fail_amazon(struct dg_call *call, const struct dg_failure *failure)
     dg_json_out_put_cstr(&out, "message", failure->message);
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
-        dg_call_reply(call, failure->status < 500 && failure->status != 429 ? 400 : failure->status,
-                      "application/x-amz-json-1.1", dg_buf_span(&buf));
+        dg_call_reply(call, keeps_status ? failure->status : 400, "application/x-amz-json-1.1",
+                      dg_buf_span(&buf));
     else
         dg_call_text(call, failure->status, dg_span_cstr(failure->message));
     dg_buf_deinit(&buf);
