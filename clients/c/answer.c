@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Strict about what frames the body, lenient about headers that mean nothing here. Interim answers (1xx) are
- * skipped. */
+/* Strict about what frames the body, lenient about headers that mean nothing here. Interim answers
+ * (1xx) are skipped. */
 #include "answer.h"
 
 #include <stdlib.h>
@@ -93,7 +93,8 @@ static void end_headers(struct answer *answer)
     if (answer->status < 200) {
         answer->state = ANSWER_STATUS;
         answer->has_length = answer->is_chunked = false;
-    } else if (answer->status == 204 || answer->status == 304 || (answer->has_length && answer->left == 0)) {
+    } else if (answer->status == 204 || answer->status == 304 ||
+               (answer->has_length && answer->left == 0)) {
         answer->is_complete = true;
     } else if (answer->is_chunked) {
         answer->state = ANSWER_CHUNK_SIZE;
@@ -155,7 +156,8 @@ static int take_line(struct answer *answer, const char *bytes, size_t n, size_t 
 
 static size_t take_body(struct answer *answer, const char *bytes, size_t n)
 {
-    size_t part = answer->state != ANSWER_UNTIL_CLOSE && n > answer->left ? (size_t)answer->left : n;
+    size_t part =
+        answer->state != ANSWER_UNTIL_CLOSE && n > answer->left ? (size_t)answer->left : n;
     answer->on_body(answer->user, bytes, part);
     if (answer->state == ANSWER_UNTIL_CLOSE)
         return part;
@@ -173,7 +175,8 @@ int answer_feed(struct answer *answer, const char *bytes, size_t n)
         size_t taken = 0;
         if (answer->is_complete)
             return -1;
-        if (answer->state == ANSWER_BODY || answer->state == ANSWER_CHUNK || answer->state == ANSWER_UNTIL_CLOSE)
+        if (answer->state == ANSWER_BODY || answer->state == ANSWER_CHUNK ||
+            answer->state == ANSWER_UNTIL_CLOSE)
             taken = take_body(answer, bytes, n);
         else if (take_line(answer, bytes, n, &taken) < 0)
             return -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A request has a connection while it is under way, and connections that nobody uses wait for the next one. A
- * kept connection that the server closed meanwhile is noticed when nothing of an answer has come: then the
- * request is sent again on a new one. What the server says as it streams (server-sent events) becomes events
- * at once; other answers are collected.
+/* A request has a connection while it is under way, and connections that nobody uses wait for the
+ * next one. A kept connection that the server closed meanwhile is noticed when nothing of an answer
+ * has come: then the request is sent again on a new one. What the server says as it streams
+ * (server-sent events) becomes events at once; other answers are collected.
  *
  *     request: resolve? -> connect? -> write -> answer -> DONE or FAILED
  *                 ^                      |
@@ -18,7 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RETRIES = 2, RETRY_SECONDS_MAX = 30, BODY_MAX = 256 << 20, CODE_MAX = 64, MESSAGE_MAX = 512 };
+enum {
+    RETRIES = 2,
+    RETRY_SECONDS_MAX = 30,
+    BODY_MAX = 256 << 20,
+    CODE_MAX = 64,
+    MESSAGE_MAX = 512
+};
 
 struct bytes {
     char *at;
@@ -65,7 +71,8 @@ struct dragoman_request {
     const char *failure; /* why it failed before an answer; static */
 };
 
-/* ---- Bytes -------------------------------------------------------------------------------------- */
+/* ---- Bytes --------------------------------------------------------------------------------------
+ */
 
 static int append(struct bytes *bytes, const void *from, size_t n)
 {
@@ -90,7 +97,8 @@ static int append_text(struct bytes *bytes, const char *text)
     return append(bytes, text, strlen(text));
 }
 
-/* ---- Ends --------------------------------------------------------------------------------------- */
+/* ---- Ends ---------------------------------------------------------------------------------------
+ */
 
 static void free_server_if_over(struct dragoman *server)
 {
@@ -164,12 +172,16 @@ static void tell(struct dragoman_request *request, const struct dragoman_event *
 
 static void fail(struct dragoman_request *request, const char *code, const char *message)
 {
-    tell(request, &(struct dragoman_event){.kind = DRAGOMAN_FAILED, .code = code, .message = message,
-                                           .status = request->answer.status, .retry_after = -1});
+    tell(request, &(struct dragoman_event){.kind = DRAGOMAN_FAILED,
+                                           .code = code,
+                                           .message = message,
+                                           .status = request->answer.status,
+                                           .retry_after = -1});
     finish(request);
 }
 
-/* ---- What the server says ----------------------------------------------------------------------- */
+/* ---- What the server says -----------------------------------------------------------------------
+ */
 
 static const char *string_of(const json_t *object, const char *name)
 {
@@ -182,7 +194,8 @@ static void tell_error(struct dragoman_request *request, const char *json, size_
     json_t *root = json_loadb(json, len, JSON_ALLOW_NUL, NULL);
     const json_t *error = json_object_get(root, "error");
     char message[MESSAGE_MAX];
-    snprintf(message, sizeof message, "The server answered with status %d.", request->answer.status);
+    snprintf(message, sizeof message, "The server answered with status %d.",
+             request->answer.status);
     const char *code = string_of(error, "code"), *sentence = string_of(error, "message");
     tell(request, &(struct dragoman_event){.kind = DRAGOMAN_FAILED,
                                            .code = code ? code : "http_error",
@@ -206,9 +219,13 @@ static void tell_done(struct dragoman_request *request, const char *json, size_t
     }
     json_t *first = json_array_get(json_object_get(root, "translations"), 0);
     json_t *text = json_object_get(first, "text");
-    tell(request, &(struct dragoman_event){.kind = DRAGOMAN_DONE, .text = json_string_value(text),
-                                           .len = json_string_length(text), .json = json, .json_len = len,
-                                           .status = request->answer.status, .retry_after = -1});
+    tell(request, &(struct dragoman_event){.kind = DRAGOMAN_DONE,
+                                           .text = json_string_value(text),
+                                           .len = json_string_length(text),
+                                           .json = json,
+                                           .json_len = len,
+                                           .status = request->answer.status,
+                                           .retry_after = -1});
     json_decref(root);
 }
 
@@ -229,12 +246,15 @@ static void tell_token(struct dragoman_request *request, const char *json, size_
     json_t *root = json_loadb(json, len, JSON_ALLOW_NUL, NULL);
     json_t *text = json_object_get(root, "text");
     if (text)
-        tell(request, &(struct dragoman_event){.kind = DRAGOMAN_TOKEN, .text = json_string_value(text),
-                                               .len = json_string_length(text), .retry_after = -1});
+        tell(request, &(struct dragoman_event){.kind = DRAGOMAN_TOKEN,
+                                               .text = json_string_value(text),
+                                               .len = json_string_length(text),
+                                               .retry_after = -1});
     json_decref(root);
 }
 
-/* One server-sent event: lines "event: NAME" and "data: JSON". The last one is kept until the answer ends. */
+/* One server-sent event: lines "event: NAME" and "data: JSON". The last one is kept until the
+ * answer ends. */
 static void hear(struct dragoman_request *request, char *event)
 {
     const char *name = "", *data = NULL;
@@ -250,8 +270,10 @@ static void hear(struct dragoman_request *request, char *event)
     if (strcmp(name, "token") == 0)
         tell_token(request, data, strlen(data));
     else if (strcmp(name, "sentence") == 0)
-        tell(request, &(struct dragoman_event){.kind = DRAGOMAN_SENTENCE, .json = data,
-                                               .json_len = strlen(data), .retry_after = -1});
+        tell(request, &(struct dragoman_event){.kind = DRAGOMAN_SENTENCE,
+                                               .json = data,
+                                               .json_len = strlen(data),
+                                               .retry_after = -1});
     else if (strcmp(name, "error") == 0)
         tell_error(request, data, strlen(data));
     else if (strcmp(name, "done") == 0)
@@ -261,7 +283,8 @@ static void hear(struct dragoman_request *request, char *event)
 static void on_body(void *user, const char *bytes, size_t n)
 {
     struct dragoman_request *request = user;
-    size_t from = 0, seen = request->body.len ? request->body.len - 1 : 0; /* no event ends before that */
+    size_t from = 0, seen = request->body.len ? request->body.len - 1 : 0; /* no event ends before
+                                                                              that */
     if (request->is_over)
         return;
     if (append(&request->body, bytes, n) < 0) {
@@ -282,7 +305,8 @@ static void on_body(void *user, const char *bytes, size_t n)
     }
 }
 
-/* ---- The way there ------------------------------------------------------------------------------ */
+/* ---- The way there ------------------------------------------------------------------------------
+ */
 
 static void start(struct dragoman_request *request);
 
@@ -304,7 +328,8 @@ static void start_later(struct dragoman_request *request, uint64_t ms)
     uv_timer_start(&request->timer, on_retry, ms, 0);
 }
 
-/* Failures before the first answer are told by the timer: never from inside the call that began the request. */
+/* Failures before the first answer are told by the timer: never from inside the call that began the
+ * request. */
 static void fail_later(struct dragoman_request *request, const char *why)
 {
     request->failure = why;
@@ -323,7 +348,8 @@ static void on_answer(struct dragoman_request *request)
 {
     const struct answer *answer = &request->answer;
     bool is_busy = answer->status == 429 || answer->status == 503;
-    if (!request->is_told && is_busy && request->n_tries <= RETRIES && answer->retry_after <= RETRY_SECONDS_MAX)
+    if (!request->is_told && is_busy && request->n_tries <= RETRIES &&
+        answer->retry_after <= RETRY_SECONDS_MAX)
         start_later(request, answer->retry_after < 0 ? 1000 : (uint64_t)answer->retry_after * 1000);
     else if (request->is_told)
         end(request);
@@ -347,8 +373,9 @@ static void lost(struct dragoman_request *request, bool was_kept)
     else if (was_kept && !request->has_news)
         start_later(request, 0);
     else
-        fail(request, "unreachable", request->has_news ? "The connection was lost in the middle of the answer."
-                                                       : "The server closed the connection without an answer.");
+        fail(request, "unreachable",
+             request->has_news ? "The connection was lost in the middle of the answer."
+                               : "The server closed the connection without an answer.");
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
@@ -380,14 +407,16 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
     if (request->is_cancelled)
         finish(request);
     else if (!is_http)
-        fail(request, "unreachable", "What answers at this address does not speak HTTP as it should.");
+        fail(request, "unreachable",
+             "What answers at this address does not speak HTTP as it should.");
     else if (request->answer.is_complete)
         on_answer(request);
 }
 
 static void on_written(uv_write_t *write, int status)
 {
-    (void)status; /* a connection that cannot be written to cannot be read from either: on_read tells */
+    (void)status; /* a connection that cannot be written to cannot be read from either: on_read
+                     tells */
     ((struct connection *)write->data)->is_writing = false;
 }
 
@@ -431,7 +460,8 @@ static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *
     struct connection *connection = status == 0 ? calloc(1, sizeof *connection) : NULL;
     if (!connection) {
         uv_freeaddrinfo(found);
-        fail(request, "unreachable", status ? "There is no host of that name." : "There is no memory.");
+        fail(request, "unreachable",
+             status ? "There is no host of that name." : "There is no memory.");
         return;
     }
     connection->server = server;
@@ -461,13 +491,15 @@ static void start(struct dragoman_request *request)
         }
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     request->resolve.data = request;
-    if (uv_getaddrinfo(server->loop, &request->resolve, on_resolved, server->host, server->port, &hints) < 0)
+    if (uv_getaddrinfo(server->loop, &request->resolve, on_resolved, server->host, server->port,
+                       &hints) < 0)
         fail_later(request, "The address could not be looked up.");
     else
         request->is_resolving = true;
 }
 
-/* ---- The face ----------------------------------------------------------------------------------- */
+/* ---- The face -----------------------------------------------------------------------------------
+ */
 
 static char *copy(const char *from, size_t len)
 {
@@ -479,15 +511,18 @@ static char *copy(const char *from, size_t len)
     return made;
 }
 
-struct dragoman *dragoman_open(uv_loop_t *loop, const char *url, const char *key, const char **error)
+struct dragoman *dragoman_open(uv_loop_t *loop, const char *url, const char *key,
+                               const char **error)
 {
-    *error = "read another address than http://host[:port][/prefix]; for https use a proxy on this machine";
+    *error = "read another address than http://host[:port][/prefix]; for https use a proxy on this "
+             "machine";
     if (strncmp(url, "http://", 7) != 0 || strpbrk(url, "\r\n \t"))
         return NULL;
     const char *host = url + 7;
     const char *path = host + strcspn(host, "/?#");
     const char *host_end = *host == '[' ? memchr(host, ']', (size_t)(path - host)) : NULL;
-    const char *colon = memchr(host_end ? host_end : host, ':', (size_t)(path - (host_end ? host_end : host)));
+    const char *colon =
+        memchr(host_end ? host_end : host, ':', (size_t)(path - (host_end ? host_end : host)));
     const char *name_end = colon ? colon : path;
     size_t prefix_len = strlen(path);
     while (prefix_len > 0 && path[prefix_len - 1] == '/')
@@ -501,7 +536,8 @@ struct dragoman *dragoman_open(uv_loop_t *loop, const char *url, const char *key
         return NULL;
     }
     server->loop = loop;
-    server->host = host_end ? copy(host + 1, (size_t)(host_end - host) - 1) : copy(host, (size_t)(name_end - host));
+    server->host = host_end ? copy(host + 1, (size_t)(host_end - host) - 1)
+                            : copy(host, (size_t)(name_end - host));
     server->port = colon ? copy(colon + 1, (size_t)(path - colon) - 1) : copy("80", 2);
     server->prefix = copy(path, prefix_len);
     server->authority = copy(host, (size_t)(path - host));
@@ -537,10 +573,19 @@ static int write_message(struct dragoman_request *request, const char *path, con
     if (body)
         snprintf(length, sizeof length, "Content-Length: %zu\r\n", strlen(body));
     const char *const parts[] = {
-        body ? "POST " : "GET ", server->prefix, path, " HTTP/1.1\r\nHost: ", server->authority,
+        body ? "POST " : "GET ",
+        server->prefix,
+        path,
+        " HTTP/1.1\r\nHost: ",
+        server->authority,
         "\r\nUser-Agent: dragoman-c\r\nAccept: application/json, text/event-stream\r\n",
-        *server->key ? "Authorization: Bearer " : "", server->key, *server->key ? "\r\n" : "",
-        body ? "Content-Type: application/json\r\n" : "", body ? length : "", "\r\n", body ? body : ""};
+        *server->key ? "Authorization: Bearer " : "",
+        server->key,
+        *server->key ? "\r\n" : "",
+        body ? "Content-Type: application/json\r\n" : "",
+        body ? length : "",
+        "\r\n",
+        body ? body : ""};
     int failed = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         failed |= append_text(to, parts[i]);
@@ -570,7 +615,8 @@ struct dragoman_request *dragoman_ask(struct dragoman *server, const char *path,
 }
 
 struct dragoman_request *dragoman_translate_n(struct dragoman *server, const char *text, size_t len,
-                                              const char *options, dragoman_on_event *on_event, void *user)
+                                              const char *options, dragoman_on_event *on_event,
+                                              void *user)
 {
     json_t *root = json_loads(options ? options : "{}", 0, NULL);
     json_t *value = json_stringn(text, len);
@@ -586,8 +632,9 @@ struct dragoman_request *dragoman_translate_n(struct dragoman *server, const cha
     return request;
 }
 
-struct dragoman_request *dragoman_translate(struct dragoman *server, const char *text, const char *options,
-                                            dragoman_on_event *on_event, void *user)
+struct dragoman_request *dragoman_translate(struct dragoman *server, const char *text,
+                                            const char *options, dragoman_on_event *on_event,
+                                            void *user)
 {
     return dragoman_translate_n(server, text, strlen(text), options, on_event, user);
 }

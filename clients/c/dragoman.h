@@ -17,10 +17,10 @@
  *     dragoman_close(server);
  *     uv_run(loop, UV_RUN_DEFAULT);                   so that the connections can close
  *
- * Every request ends with exactly one event DONE or FAILED, never from inside the call that began it, unless
- * it is cancelled: then there is no further event. Answers of a busy server (429, 503) are asked again after the
- * time that it says, twice. Connections are kept and used again. Needs libuv and jansson; speaks http, not https:
- * TLS is a proxy's work. */
+ * Every request ends with exactly one event DONE or FAILED, never from inside the call that began
+ * it, unless it is cancelled: then there is no further event. Answers of a busy server (429, 503)
+ * are asked again after the time that it says, twice. Connections are kept and used again. Needs
+ * libuv and jansson; speaks http, not https: TLS is a proxy's work. */
 #ifndef DRAGOMAN_H
 #define DRAGOMAN_H
 
@@ -48,37 +48,42 @@ struct dragoman_event {
     size_t len;
     const char *json;
     size_t json_len;
-    const char *code;     /* stable: "unreachable", "too_large", or the server's */
-    const char *message;  /* a sentence for people */
-    const char *field;    /* which field of the request; or NULL */
-    int status;           /* of HTTP; 0: there was no answer */
-    int retry_after;      /* seconds; -1: the server did not say */
+    const char *code;    /* stable: "unreachable", "too_large", or the server's */
+    const char *message; /* a sentence for people */
+    const char *field;   /* which field of the request; or NULL */
+    int status;          /* of HTTP; 0: there was no answer */
+    int retry_after;     /* seconds; -1: the server did not say */
 };
 
 typedef void dragoman_on_event(void *user, const struct dragoman_event *event);
 
-/* `url` is http://host[:port][/prefix]; `key` may be NULL. NULL for a url that cannot be one, with *error a
- * sentence, and without memory. */
-struct dragoman *dragoman_open(uv_loop_t *loop, const char *url, const char *key, const char **error);
+/* `url` is http://host[:port][/prefix]; `key` may be NULL. NULL for a url that cannot be one, with
+ * *error a sentence, and without memory. */
+struct dragoman *dragoman_open(uv_loop_t *loop, const char *url, const char *key,
+                               const char **error);
 
-/* Cancels what is under way. The memory goes when the loop has run the connections' ends; the loop must run once
- * more. NULL is fine. */
+/* Cancels what is under way. The memory goes when the loop has run the connections' ends; the loop
+ * must run once more. NULL is fine. */
 void dragoman_close(struct dragoman *server);
 
-/* Translates `text` of `len` bytes. `options` is a JSON object with fields of POST /v1/translate, or NULL. NULL
- * without memory, or when `options` is no JSON object or the text no UTF-8. */
+/* Translates `text` of `len` bytes. `options` is a JSON object with fields of POST /v1/translate,
+ * or NULL. NULL without memory, or when `options` is no JSON object or the text no UTF-8. */
 struct dragoman_request *dragoman_translate_n(struct dragoman *server, const char *text, size_t len,
-                                              const char *options, dragoman_on_event *on_event, void *user);
+                                              const char *options, dragoman_on_event *on_event,
+                                              void *user);
 
 /* The same for a text that ends with a NUL. */
-struct dragoman_request *dragoman_translate(struct dragoman *server, const char *text, const char *options,
-                                            dragoman_on_event *on_event, void *user);
+struct dragoman_request *dragoman_translate(struct dragoman *server, const char *text,
+                                            const char *options, dragoman_on_event *on_event,
+                                            void *user);
 
-/* Any other request: GET when `body` is NULL, else POST of that JSON. Ends with DONE (json) or FAILED. */
+/* Any other request: GET when `body` is NULL, else POST of that JSON. Ends with DONE (json) or
+ * FAILED. */
 struct dragoman_request *dragoman_ask(struct dragoman *server, const char *path, const char *body,
                                       dragoman_on_event *on_event, void *user);
 
-/* No further event; the server stops working on it. Not after DONE or FAILED, and not from inside them. */
+/* No further event; the server stops working on it. Not after DONE or FAILED, and not from inside
+ * them. */
 void dragoman_cancel(struct dragoman_request *request);
 
 #ifdef __cplusplus

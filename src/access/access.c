@@ -3,7 +3,7 @@
 
 /* Nothing is kept about anybody here: the ring knows keys, the quota counts. */
 #include "access/access.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <stdio.h>
 
@@ -76,7 +76,8 @@ static struct dg_who nobody(const struct dg_access *access)
 static enum dg_err find(const struct dg_access *access, struct dg_who *who)
 {
     const struct dg_key *key;
-    enum dg_err err = dg_keyring_find(access->ring, &who->hash, dg_clock_wall(access->clock) / DG_CLOCK_S, &key);
+    enum dg_err err =
+        dg_keyring_find(access->ring, &who->hash, dg_clock_wall(access->clock) / DG_CLOCK_S, &key);
     if (err)
         return err;
     snprintf(who->name, sizeof who->name, "%s", key->name);
@@ -86,7 +87,8 @@ static enum dg_err find(const struct dg_access *access, struct dg_who *who)
     return DG_OK;
 }
 
-enum dg_err dg_access_identify(const struct dg_access *access, struct dg_span sent, struct dg_who *who)
+enum dg_err dg_access_identify(const struct dg_access *access, struct dg_span sent,
+                               struct dg_who *who)
 {
     struct dg_who found = nobody(access);
     enum dg_err err = DG_OK;
@@ -113,19 +115,21 @@ const struct dg_key *dg_access_key(const struct dg_access *access, const struct 
 {
     const struct dg_key *key;
     if (!access->ring || !dg_who_has_key(who) ||
-        dg_keyring_find(access->ring, &who->hash, dg_clock_wall(access->clock) / DG_CLOCK_S, &key) != DG_OK)
+        dg_keyring_find(access->ring, &who->hash, dg_clock_wall(access->clock) / DG_CLOCK_S,
+                        &key) != DG_OK)
         return NULL;
     return key;
 }
 
-bool dg_access_allows(const struct dg_access *access, const struct dg_who *who, struct dg_span model)
+bool dg_access_allows(const struct dg_access *access, const struct dg_who *who,
+                      struct dg_span model)
 {
     const struct dg_key *key = dg_access_key(access, who);
     return !key || dg_key_allows(key, model);
 }
 
-struct dg_quota_ask dg_access_ask(const struct dg_access *access, const struct dg_who *who, struct dg_span client,
-                                  struct dg_quota_id *id)
+struct dg_quota_ask dg_access_ask(const struct dg_access *access, const struct dg_who *who,
+                                  struct dg_span client, struct dg_quota_id *id)
 {
     const struct dg_key *key = dg_access_key(access, who);
     if (key) {

@@ -9,9 +9,10 @@
  *         dg_bucket_take(&bucket, 60, 1, now_ns);
  *     dg_bucket_give(&bucket, 60, 1);                        back
  *
- * Units flow in evenly, `per_minute` of them a minute, so that a full bucket is a burst of a minute's
- * worth. What costs more than that is let through when the bucket is full, and leaves it in debt. When
- * the rate changes, a half-full bucket stays half full. Any thread that has the bucket. */
+ * Units flow in evenly, `per_minute` of them a minute, so that a full bucket is a burst of a
+ * minute's worth. What costs more than that is let through when the bucket is full, and leaves it
+ * in debt. When the rate changes, a half-full bucket stays half full. Any thread that has the
+ * bucket. */
 #ifndef DG_ACCESS_BUCKET_H
 #define DG_ACCESS_BUCKET_H
 
@@ -24,7 +25,8 @@ struct dg_bucket {
 enum { DG_BUCKET_COST_MAX = 100000000 }; /* units of one cost; more counts as so many */
 
 /* How long until `n` units may be taken; 0: now. `per_minute` is 1 to 10^9. */
-uint64_t dg_bucket_wait(const struct dg_bucket *bucket, uint64_t per_minute, uint64_t n, uint64_t now_ns);
+uint64_t dg_bucket_wait(const struct dg_bucket *bucket, uint64_t per_minute, uint64_t n,
+                        uint64_t now_ns);
 
 /* Takes them, whether or not they are there; no debt is longer than a year. */
 void dg_bucket_take(struct dg_bucket *bucket, uint64_t per_minute, uint64_t n, uint64_t now_ns);

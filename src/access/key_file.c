@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reading goes line by line through base/opt_ini.h; a field is an option row, a hash or a time, each by
- * the parser of its kind. Names and hashes are held in a map while reading, so that duplicates are
- * found in one pass. */
+/* Reading goes line by line through base/option/opt_ini.h; a field is an option row, a hash or a
+ * time, each by the parser of its kind. Names and hashes are held in a map while reading, so that
+ * duplicates are found in one pass. */
 #include "access/key_file.h"
 #include "access/when.h"
-#include "base/file_out.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/opt_ini.h"
-#include "base/opt_value.h"
+#include "base/file/file_out.h"
+#include "base/memory/map.h"
+#include "base/memory/mem.h"
+#include "base/option/opt_ini.h"
+#include "base/option/opt_value.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +20,8 @@
 #include <unistd.h>
 
 static const char *const role_words[] = {[DG_KEY_USER] = "user", [DG_KEY_ADMIN] = "admin", NULL};
-static const char *const priority_words[] = {[DG_KEY_INTERACTIVE] = "interactive",
-                                             [DG_KEY_NORMAL] = "normal",
-                                             [DG_KEY_BULK] = "bulk",
-                                             NULL};
+static const char *const priority_words[] = {
+    [DG_KEY_INTERACTIVE] = "interactive", [DG_KEY_NORMAL] = "normal", [DG_KEY_BULK] = "bulk", NULL};
 
 #define T struct dg_key
 enum { MINUTE_MAX = 1000000000 };
@@ -31,10 +29,10 @@ enum { MINUTE_MAX = 1000000000 };
 const struct dg_opt_row dg_key_rows[] = {
     {DG_OPT_ENUM(T, role), "role", .words = role_words, .def = "user",
      .help = "an admin may also administer the server"},
-    {DG_OPT_INT(T, requests_per_minute), "requests-per-minute", .min = 0, .max = MINUTE_MAX, .def = "0",
-     .help = "requests in a minute; 0 for no limit"},
-    {DG_OPT_INT(T, characters_per_minute), "characters-per-minute", .min = 0, .max = MINUTE_MAX, .def = "0",
-     .help = "characters in a minute; 0 for no limit"},
+    {DG_OPT_INT(T, requests_per_minute), "requests-per-minute", .min = 0, .max = MINUTE_MAX,
+     .def = "0", .help = "requests in a minute; 0 for no limit"},
+    {DG_OPT_INT(T, characters_per_minute), "characters-per-minute", .min = 0, .max = MINUTE_MAX,
+     .def = "0", .help = "characters in a minute; 0 for no limit"},
     {DG_OPT_INT(T, characters_per_month), "characters-per-month", .min = 0, .max = DG_KEY_MONTH_MAX,
      .def = "0", .help = "characters in a calendar month (UTC); 0 for no limit"},
     {DG_OPT_ENUM(T, priority), "priority", .words = priority_words, .def = "normal",
@@ -55,13 +53,16 @@ static const struct field {
     enum kind kind;
     size_t at;
 } fields[] = {
-    {"hash", HASH, offsetof(T, hash)},           {"created", WHEN, offsetof(T, created_s)},
-    {"expires", WHEN, offsetof(T, expires_s)},   {"old-hash", HASH, offsetof(T, old_hash)},
+    {"hash", HASH, offsetof(T, hash)},
+    {"created", WHEN, offsetof(T, created_s)},
+    {"expires", WHEN, offsetof(T, expires_s)},
+    {"old-hash", HASH, offsetof(T, old_hash)},
     {"old-until", WHEN, offsetof(T, old_until_s)},
 };
 enum { N_FIELDS = DG_OPT_COUNT(fields), FIELD_HASH = 0, FIELD_OLD_HASH = 3, FIELD_OLD_UNTIL = 4 };
 
-/* ---- Keys -------------------------------------------------------------------------------------- */
+/* ---- Keys --------------------------------------------------------------------------------------
+ */
 
 enum dg_err dg_key_init(struct dg_key *key)
 {
@@ -80,18 +81,20 @@ void dg_key_deinit(struct dg_key *key)
         dg_opt_value_release(&dg_key_rows[i], key);
 }
 
-enum dg_err dg_key_check_name(struct dg_span name, struct dg_why *why)
+enum dg_err dg_key_check_name(struct dg_span name, struct dg_error *error)
 {
     bool ok = name.len >= 1 && name.len <= DG_KEY_NAME_MAX;
     for (size_t i = 0; i < name.len && ok; i++) {
         char c = name.ptr[i];
-        ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-             c == '_' || c == '-';
+        ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             c == '.' || c == '_' || c == '-';
     }
     return ok ? DG_OK
-              : dg_why_set(why, DG_ERR_INVALID,
-                           "read the name \"%.*s\", expected 1 to %d letters, digits, '.', '_' and '-'",
-                           (int)(name.len < 80 ? name.len : 80), name.ptr ? name.ptr : "", DG_KEY_NAME_MAX);
+              : dg_error_set(
+                    error, DG_ERR_INVALID,
+                    "read the name \"%.*s\", expected 1 to %d letters, digits, '.', '_' and '-'",
+                    (int)(name.len < 80 ? name.len : 80), name.ptr ? name.ptr : "",
+                    DG_KEY_NAME_MAX);
 }
 
 bool dg_key_allows(const struct dg_key *key, struct dg_span model)
@@ -102,61 +105,69 @@ bool dg_key_allows(const struct dg_key *key, struct dg_span model)
     return key->models.n == 0;
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------- */
+/* ---- Reading -----------------------------------------------------------------------------------
+ */
 
 struct reader {
     struct dg_key_file *file;
     const char *origin;
-    struct dg_map names, hashes; /* borrow from the file's keys, which do not move while it is read */
+    struct dg_map names, hashes; /* borrow from the file's keys, which do not move while it is read
+                                  */
     struct dg_key key;           /* the one being read, */
     bool has_key;                /* if there is one, */
     unsigned line;               /* which begins here */
     uint32_t seen;               /* bits: fields, then rows */
 };
 
-static enum dg_err at_line(struct reader *in, unsigned line, enum dg_err err, struct dg_why *why)
+static enum dg_err at_line(struct reader *in, unsigned line, enum dg_err err,
+                           struct dg_error *error)
 {
-    return dg_why_wrap(why, err, "%s:%u", in->origin, line);
+    return dg_error_wrap(error, err, "%s:%u", in->origin, line);
 }
 
-static enum dg_err read_field(const struct field *field, struct dg_span text, struct dg_why *why,
-                              struct dg_key *key)
+static enum dg_err read_field(const struct field *field, struct dg_span text,
+                              struct dg_error *error, struct dg_key *key)
 {
     void *into = (char *)key + field->at;
     if (field->kind == WHEN)
-        return dg_when_parse(text, why, into);
+        return dg_when_parse(text, error, into);
     if (!dg_secret_hash_parse(text, into))
-        return dg_why_set(why, DG_ERR_INVALID,
-                          "read something else, expected \"blake2b:\" and 64 hexadecimal digits");
+        return dg_error_set(error, DG_ERR_INVALID,
+                            "read something else, expected \"blake2b:\" and 64 hexadecimal digits");
     return DG_OK;
 }
 
-static enum dg_err read_pair(struct reader *in, const struct dg_opt_ini_item *item, struct dg_why *why)
+static enum dg_err read_pair(struct reader *in, const struct dg_opt_ini_item *item,
+                             struct dg_error *error)
 {
     size_t i = 0;
     enum dg_err err;
     if (!in->has_key)
-        return dg_why_set(why, DG_ERR_FORMAT, "%s:%u: read \"%.*s\" outside of a key, expected [key NAME] first",
-                          in->origin, item->line, DG_SPAN_FMT(item->name));
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "%s:%u: read \"%.*s\" outside of a key, expected [key NAME] first",
+                            in->origin, item->line, DG_SPAN_FMT(item->name));
     while (i < N_FIELDS && !dg_span_eq(item->name, dg_span_cstr(fields[i].name)))
         i++;
     while (i >= N_FIELDS && i < N_FIELDS + N_ROWS &&
            !dg_span_eq(item->name, dg_span_cstr(dg_key_rows[i - N_FIELDS].name)))
         i++;
     if (i == N_FIELDS + N_ROWS)
-        return dg_why_set(why, DG_ERR_INVALID, "%s:%u: read the unknown field \"%.*s\", expected one of dragoman-keys(1)",
-                          in->origin, item->line, DG_SPAN_FMT(item->name));
+        return dg_error_set(
+            error, DG_ERR_INVALID,
+            "%s:%u: read the unknown field \"%.*s\", expected one of dragoman-keys(1)", in->origin,
+            item->line, DG_SPAN_FMT(item->name));
     if (in->seen & (UINT32_C(1) << i))
-        return dg_why_set(why, DG_ERR_EXISTS, "%s:%u: read %.*s again, expected it once in a key", in->origin,
-                          item->line, DG_SPAN_FMT(item->name));
+        return dg_error_set(error, DG_ERR_EXISTS,
+                            "%s:%u: read %.*s again, expected it once in a key", in->origin,
+                            item->line, DG_SPAN_FMT(item->name));
     in->seen |= UINT32_C(1) << i;
     if (i < N_FIELDS)
-        err = read_field(&fields[i], item->value, why, &in->key);
+        err = read_field(&fields[i], item->value, error, &in->key);
     else
-        err = dg_opt_value_parse(&dg_key_rows[i - N_FIELDS], item->value, &in->key, false, why);
+        err = dg_opt_value_parse(&dg_key_rows[i - N_FIELDS], item->value, &in->key, false, error);
     if (err)
-        dg_why_wrap(why, err, "%.*s", DG_SPAN_FMT(item->name));
-    return err ? at_line(in, item->line, err, why) : DG_OK;
+        dg_error_wrap(error, err, "%.*s", DG_SPAN_FMT(item->name));
+    return err ? at_line(in, item->line, err, error) : DG_OK;
 }
 
 static struct dg_span hash_span(const struct dg_secret_hash *hash)
@@ -170,21 +181,24 @@ static bool has(const struct reader *in, int field)
 }
 
 /* The key is read; it goes into the file if it is whole. */
-static enum dg_err finish_key(struct reader *in, struct dg_why *why)
+static enum dg_err finish_key(struct reader *in, struct dg_error *error)
 {
     struct dg_key *key = &in->key;
     if (!in->has_key)
         return DG_OK;
     if (!has(in, FIELD_HASH))
-        return dg_why_set(why, DG_ERR_FORMAT, "%s:%u: [key %s] has no hash, expected one", in->origin, in->line,
-                          key->name);
+        return dg_error_set(error, DG_ERR_FORMAT, "%s:%u: [key %s] has no hash, expected one",
+                            in->origin, in->line, key->name);
     if (has(in, FIELD_OLD_HASH) != has(in, FIELD_OLD_UNTIL))
-        return dg_why_set(why, DG_ERR_FORMAT, "%s:%u: [key %s] has %s, expected both old-hash and old-until or none",
-                          in->origin, in->line, key->name, has(in, FIELD_OLD_HASH) ? "old-hash" : "old-until");
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "%s:%u: [key %s] has %s, expected both old-hash and old-until or none",
+                            in->origin, in->line, key->name,
+                            has(in, FIELD_OLD_HASH) ? "old-hash" : "old-until");
     if (dg_map_get(&in->hashes, hash_span(&key->hash), NULL) ||
         (key->old_until_s && dg_map_get(&in->hashes, hash_span(&key->old_hash), NULL)))
-        return dg_why_set(why, DG_ERR_EXISTS, "%s:%u: [key %s] has the hash of another key, expected its own",
-                          in->origin, in->line, key->name);
+        return dg_error_set(error, DG_ERR_EXISTS,
+                            "%s:%u: [key %s] has the hash of another key, expected its own",
+                            in->origin, in->line, key->name);
     struct dg_key *kept = &in->file->keys[in->file->n];
     *kept = *key;
     in->file->n++;
@@ -197,23 +211,27 @@ static enum dg_err finish_key(struct reader *in, struct dg_why *why)
     return err;
 }
 
-static enum dg_err begin_key(struct reader *in, const struct dg_opt_ini_item *item, struct dg_why *why)
+static enum dg_err begin_key(struct reader *in, const struct dg_opt_ini_item *item,
+                             struct dg_error *error)
 {
-    enum dg_err err = finish_key(in, why);
+    enum dg_err err = finish_key(in, error);
     if (err)
         return err;
     if (!dg_span_eq(item->name, DG_SPAN("key")))
-        return dg_why_set(why, DG_ERR_INVALID, "%s:%u: read a section of the unknown kind \"%.*s\", expected [key NAME]",
-                          in->origin, item->line, DG_SPAN_FMT(item->name));
-    err = dg_key_check_name(item->value, why);
+        return dg_error_set(
+            error, DG_ERR_INVALID,
+            "%s:%u: read a section of the unknown kind \"%.*s\", expected [key NAME]", in->origin,
+            item->line, DG_SPAN_FMT(item->name));
+    err = dg_key_check_name(item->value, error);
     if (err)
-        return at_line(in, item->line, err, why);
+        return at_line(in, item->line, err, error);
     if (dg_map_get(&in->names, item->value, NULL))
-        return dg_why_set(why, DG_ERR_EXISTS, "%s:%u: read [key %.*s] again, expected each name once", in->origin,
-                          item->line, DG_SPAN_FMT(item->value));
+        return dg_error_set(error, DG_ERR_EXISTS,
+                            "%s:%u: read [key %.*s] again, expected each name once", in->origin,
+                            item->line, DG_SPAN_FMT(item->value));
     if (in->file->n == in->file->cap)
-        return dg_why_set(why, DG_ERR_LIMIT, "%s:%u: read one more key, expected at most %d", in->origin, item->line,
-                          DG_KEY_FILE_KEYS);
+        return dg_error_set(error, DG_ERR_LIMIT, "%s:%u: read one more key, expected at most %d",
+                            in->origin, item->line, DG_KEY_FILE_KEYS);
     err = dg_key_init(&in->key);
     if (err)
         return err;
@@ -238,7 +256,7 @@ static enum dg_err make_room(struct dg_key_file *file, struct dg_span text)
 }
 
 enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, struct dg_span text,
-                              struct dg_why *why)
+                              struct dg_error *error)
 {
     struct dg_key_file found = {.n = 0};
     struct reader in = {.file = &found, .origin = origin};
@@ -249,14 +267,14 @@ enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, stru
     dg_opt_ini_init(&ini, origin, text);
     enum dg_err err = make_room(&found, text);
     while (!err && item.kind != DG_OPT_INI_END) {
-        err = dg_opt_ini_next(&ini, &item, why);
+        err = dg_opt_ini_next(&ini, &item, error);
         if (!err && item.kind == DG_OPT_INI_SECTION)
-            err = begin_key(&in, &item, why);
+            err = begin_key(&in, &item, error);
         else if (!err && item.kind == DG_OPT_INI_PAIR)
-            err = read_pair(&in, &item, why);
+            err = read_pair(&in, &item, error);
     }
     if (!err)
-        err = finish_key(&in, why);
+        err = finish_key(&in, error);
     if (in.has_key)
         dg_key_deinit(&in.key);
     dg_map_deinit(&in.names);
@@ -276,9 +294,11 @@ void dg_key_file_deinit(struct dg_key_file *file)
     *file = (struct dg_key_file){.n = 0};
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------- */
+/* ---- Writing -----------------------------------------------------------------------------------
+ */
 
-static enum dg_err print_field(const struct field *field, const struct dg_key *key, struct dg_buf *out)
+static enum dg_err print_field(const struct field *field, const struct dg_key *key,
+                               struct dg_buf *out)
 {
     const void *from = (const char *)key + field->at;
     char when[DG_WHEN_TEXT], hash[DG_SECRET_HASH_TEXT];
@@ -308,7 +328,8 @@ static enum dg_err print_quoted(const char *name, const char *text, struct dg_bu
 }
 
 /* Nothing for a value that is the default. */
-static enum dg_err print_row(const struct dg_opt_row *row, const struct dg_key *key, struct dg_buf *out)
+static enum dg_err print_row(const struct dg_opt_row *row, const struct dg_key *key,
+                             struct dg_buf *out)
 {
     struct dg_buf value;
     dg_buf_init(&value, 2 * DG_OPT_TEXT_MAX);
@@ -316,7 +337,8 @@ static enum dg_err print_row(const struct dg_opt_row *row, const struct dg_key *
     const char *text = value.ptr ? value.ptr : "";
     bool is_quoted = row->type == DG_OPT_TYPE_STRING || strpbrk(text, "#\"\\");
     if (!err && strcmp(text, row->def) != 0)
-        err = is_quoted ? print_quoted(row->name, text, out) : dg_buf_printf(out, "%s = %s\n", row->name, text);
+        err = is_quoted ? print_quoted(row->name, text, out)
+                        : dg_buf_printf(out, "%s = %s\n", row->name, text);
     dg_buf_deinit(&value);
     return err;
 }
@@ -324,9 +346,9 @@ static enum dg_err print_row(const struct dg_opt_row *row, const struct dg_key *
 enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out)
 {
     size_t before = out->len;
-    enum dg_err err = dg_buf_append_cstr(
-        out, "# Keys of dragomand: hashes, no secrets. `dragoman keys` writes this file anew; comments do not\n"
-             "# survive that, notes do. See dragoman-keys(1).\n");
+    enum dg_err err = dg_buf_append_cstr(out, "# Keys of dragomand: hashes, no secrets. `dragoman "
+                                              "keys` writes this file anew; comments do not\n"
+                                              "# survive that, notes do. See dragoman-keys(1).\n");
     for (size_t k = 0; k < file->n && !err; k++) {
         const struct dg_key *key = &file->keys[k];
         err = dg_buf_printf(out, "\n[key %s]\n", key->name);
@@ -340,28 +362,34 @@ enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out
     return err;
 }
 
-/* ---- The file on disk -------------------------------------------------------------------------- */
+/* ---- The file on disk --------------------------------------------------------------------------
+ */
 
-static enum dg_err failed(const char *what, const char *path, struct dg_why *why)
+static enum dg_err failed(const char *what, const char *path, struct dg_error *error)
 {
     int number = errno;
-    return dg_why_set(why, dg_err_from_errno(number), "cannot %s %s: %s", what, path, strerror(number));
+    return dg_error_set(error, dg_err_from_errno(number), "cannot %s %s: %s", what, path,
+                        strerror(number));
 }
 
-static enum dg_err check_rights(const struct stat *info, const char *path, struct dg_why *why)
+static enum dg_err check_rights(const struct stat *info, const char *path, struct dg_error *error)
 {
     if (!S_ISREG(info->st_mode))
-        return dg_why_set(why, DG_ERR_INVALID, "%s is no regular file, expected a file of keys", path);
+        return dg_error_set(error, DG_ERR_INVALID, "%s is no regular file, expected a file of keys",
+                            path);
     if (info->st_mode & (S_IWGRP | S_IRWXO))
-        return dg_why_set(why, DG_ERR_DENIED, "%s has mode %04o, expected one that only its owner may write and "
-                          "others may not read; chmod 0640 %s", path, (unsigned)info->st_mode & 07777, path);
+        return dg_error_set(error, DG_ERR_DENIED,
+                            "%s has mode %04o, expected one that only its owner may write and "
+                            "others may not read; chmod 0640 %s",
+                            path, (unsigned)info->st_mode & 07777, path);
     if (geteuid() != 0 && info->st_uid != 0 && info->st_uid != geteuid())
-        return dg_why_set(why, DG_ERR_DENIED, "%s belongs to the account %u, expected root or %u, who reads it",
-                          path, (unsigned)info->st_uid, (unsigned)geteuid());
+        return dg_error_set(error, DG_ERR_DENIED,
+                            "%s belongs to the account %u, expected root or %u, who reads it", path,
+                            (unsigned)info->st_uid, (unsigned)geteuid());
     return DG_OK;
 }
 
-static enum dg_err read_all(int fd, const char *path, struct dg_buf *text, struct dg_why *why)
+static enum dg_err read_all(int fd, const char *path, struct dg_buf *text, struct dg_error *error)
 {
     char part[16384];
     for (;;) {
@@ -369,30 +397,31 @@ static enum dg_err read_all(int fd, const char *path, struct dg_buf *text, struc
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return failed("read", path, why);
+            return failed("read", path, error);
         if (n == 0)
             return DG_OK;
         enum dg_err err = dg_buf_append(text, part, (size_t)n);
         if (err)
-            return dg_why_set(why, err, "%s: %s; at most %d bytes are read", path, dg_err_sentence(err),
-                              DG_KEY_FILE_BYTES);
+            return dg_error_set(error, err, "%s: %s; at most %d bytes are read", path,
+                                dg_err_sentence(err), DG_KEY_FILE_BYTES);
     }
 }
 
-enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct dg_why *why)
+enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct dg_error *error)
 {
     struct dg_buf text;
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return failed("open", path, why);
+        return failed("open", path, error);
     dg_buf_init(&text, DG_KEY_FILE_BYTES);
     /* The rights of what was opened, not of what the name may mean by now. */
-    enum dg_err err = fstat(fd, &info) == 0 ? check_rights(&info, path, why) : failed("look at", path, why);
+    enum dg_err err =
+        fstat(fd, &info) == 0 ? check_rights(&info, path, error) : failed("look at", path, error);
     if (!err)
-        err = read_all(fd, path, &text, why);
+        err = read_all(fd, path, &text, error);
     if (!err)
-        err = dg_key_file_parse(file, path, dg_buf_span(&text), why);
+        err = dg_key_file_parse(file, path, dg_buf_span(&text), error);
     dg_buf_deinit(&text);
     close(fd);
     return err;
@@ -412,7 +441,8 @@ static void inherit(const char *path, struct stat *info)
     info->st_mode = 0640;
 }
 
-enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path, struct dg_why *why)
+enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path,
+                             struct dg_error *error)
 {
     struct dg_file_out *out;
     struct dg_buf text;
@@ -424,19 +454,20 @@ enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path, s
         return err;
     }
     inherit(path, &info);
-    err = dg_file_out_open(&out, path, info.st_mode & 0750, why);
+    err = dg_file_out_open(&out, path, info.st_mode & 0750, error);
     if (!err) {
         if (geteuid() == 0)
-            err = dg_file_out_own(out, info.st_uid, info.st_gid, why);
+            err = dg_file_out_own(out, info.st_uid, info.st_gid, error);
         if (!err)
-            err = dg_file_out_write(out, text.ptr, text.len, why);
-        err = dg_file_out_close(out, err, why);
+            err = dg_file_out_write(out, text.ptr, text.len, error);
+        err = dg_file_out_close(out, err, error);
     }
     dg_buf_deinit(&text);
     return err;
 }
 
-/* ---- Changes ----------------------------------------------------------------------------------- */
+/* ---- Changes -----------------------------------------------------------------------------------
+ */
 
 struct dg_key *dg_key_file_find(const struct dg_key_file *file, struct dg_span name)
 {
@@ -446,12 +477,14 @@ struct dg_key *dg_key_file_find(const struct dg_key_file *file, struct dg_span n
     return NULL;
 }
 
-enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key, struct dg_why *why)
+enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key,
+                            struct dg_error *error)
 {
     if (dg_key_file_find(file, dg_span_cstr(key->name)))
-        return dg_why_set(why, DG_ERR_EXISTS, "there is a key called %s already", key->name);
+        return dg_error_set(error, DG_ERR_EXISTS, "there is a key called %s already", key->name);
     if (file->n >= DG_KEY_FILE_KEYS)
-        return dg_why_set(why, DG_ERR_LIMIT, "there are %d keys already, which is the most", DG_KEY_FILE_KEYS);
+        return dg_error_set(error, DG_ERR_LIMIT, "there are %d keys already, which is the most",
+                            DG_KEY_FILE_KEYS);
     if (file->n == file->cap) {
         size_t cap = file->cap ? 2 * file->cap : 8;
         struct dg_key *grown = dg_try_realloc(file->keys, cap * sizeof *grown);

@@ -15,15 +15,17 @@
  *     models = fr-en, de-en                       nothing: all
  *     glossary = ID                               that its requests use when they name none
  *     note = whose it is
- *     old-hash, old-until                         the secret before a rotation, while it is still taken
+ *     old-hash, old-until                         the secret before a rotation, while it is still
+ * taken
  *
- * The grammar is the configuration's (base/opt_ini.h): comments, quotes, strictness, refusals with file
- * and line. Whoever changes a file holds its lock, reads it, and replaces it whole:
+ * The grammar is the configuration's (base/option/opt_ini.h): comments, quotes, strictness,
+ * refusals with file and line. Whoever changes a file holds its lock, reads it, and replaces it
+ * whole:
  *
- *     err = dg_lock_take(&lock, path, &why);
- *     err = dg_key_file_load(&file, path, &why);
- *     err = dg_key_file_add(&file, &key, &why);       takes what the key owns
- *     err = dg_key_file_save(&file, path, &why);
+ *     err = dg_lock_take(&lock, path, &error);
+ *     err = dg_key_file_load(&file, path, &error);
+ *     err = dg_key_file_add(&file, &key, &error);       takes what the key owns
+ *     err = dg_key_file_save(&file, path, &error);
  *     dg_key_file_deinit(&file);
  *     dg_lock_drop(&lock);
  *
@@ -32,11 +34,11 @@
 #define DG_ACCESS_KEY_FILE_H
 
 #include "access/secret.h"
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/opt.h"
-#include "base/span.h"
-#include "base/why.h"
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+#include "base/option/opt.h"
 
 enum dg_key_role { DG_KEY_USER, DG_KEY_ADMIN };
 enum dg_key_priority { DG_KEY_INTERACTIVE, DG_KEY_NORMAL, DG_KEY_BULK };
@@ -44,7 +46,7 @@ enum dg_key_priority { DG_KEY_INTERACTIVE, DG_KEY_NORMAL, DG_KEY_BULK };
 enum {
     DG_KEY_NAME_MAX = 64,
     DG_KEY_MODELS_MAX = 64,
-    DG_KEY_FILE_KEYS = 100000,        /* of one file */
+    DG_KEY_FILE_KEYS = 100000, /* of one file */
     DG_KEY_FILE_BYTES = 64 << 20,
 };
 #define DG_KEY_MONTH_MAX INT64_C(1000000000000000)
@@ -73,7 +75,7 @@ enum dg_err dg_key_init(struct dg_key *key) DG_MUST_CHECK;
 void dg_key_deinit(struct dg_key *key);
 
 /* 1 to 64 letters, digits, '.', '_' and '-'. */
-enum dg_err dg_key_check_name(struct dg_span name, struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_key_check_name(struct dg_span name, struct dg_error *error) DG_MUST_CHECK;
 
 /* Whether the key may use a model of this name. */
 bool dg_key_allows(const struct dg_key *key, struct dg_span model);
@@ -85,24 +87,27 @@ struct dg_key_file {
 
 /* `origin` names the text in refusals. No two keys have a name or a secret in common. */
 enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, struct dg_span text,
-                              struct dg_why *why) DG_MUST_CHECK;
-enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out) DG_MUST_CHECK; /* mirror */
-void dg_key_file_deinit(struct dg_key_file *file); /* a zeroed one is fine */
+                              struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_key_file_print(const struct dg_key_file *file,
+                              struct dg_buf *out) DG_MUST_CHECK; /* mirror */
+void dg_key_file_deinit(struct dg_key_file *file);               /* a zeroed one is fine */
 
 /* Refused is a file that anybody but its owner may write, that others may read, or that belongs to
  * neither root nor us (root takes any owner's). */
-enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path,
+                             struct dg_error *error) DG_MUST_CHECK;
 
-/* Replaces the file in one step, keeping its owner, group and mode. A new one has mode 0640 and, when
- * root makes it, the owner and group of its folder. */
+/* Replaces the file in one step, keeping its owner, group and mode. A new one has mode 0640 and,
+ * when root makes it, the owner and group of its folder. */
 enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path,
-                             struct dg_why *why) DG_MUST_CHECK;
+                             struct dg_error *error) DG_MUST_CHECK;
 
 /* The key of that name, or NULL. */
 struct dg_key *dg_key_file_find(const struct dg_key_file *file, struct dg_span name);
 
 /* DG_ERR_EXISTS when the name is taken. On success what the key owns is the file's. */
-enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key, struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key,
+                            struct dg_error *error) DG_MUST_CHECK;
 void dg_key_file_remove(struct dg_key_file *file, struct dg_key *key);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* An array of places, one for each secret (two where an old one is still taken), and a map to it. */
+/* An array of places, one for each secret (two where an old one is still taken), and a map to it.
+ */
 #include "access/keyring.h"
-#include "base/map.h"
-#include "base/mem.h"
+#include "base/memory/map.h"
+#include "base/memory/mem.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -26,13 +27,15 @@ struct dg_keyring {
     uint8_t secret[crypto_generichash_KEYBYTES];
 };
 
-static void make_tag(const struct dg_keyring *ring, const struct dg_secret_hash *hash, uint8_t tag[TAG_BYTES])
+static void make_tag(const struct dg_keyring *ring, const struct dg_secret_hash *hash,
+                     uint8_t tag[TAG_BYTES])
 {
-    crypto_generichash(tag, TAG_BYTES, hash->bytes, sizeof hash->bytes, ring->secret, sizeof ring->secret);
+    crypto_generichash(tag, TAG_BYTES, hash->bytes, sizeof hash->bytes, ring->secret,
+                       sizeof ring->secret);
 }
 
-static enum dg_err add(struct dg_keyring *ring, const struct dg_key *key, const struct dg_secret_hash *hash,
-                       uint64_t until_s)
+static enum dg_err add(struct dg_keyring *ring, const struct dg_key *key,
+                       const struct dg_secret_hash *hash, uint64_t until_s)
 {
     struct place *place = &ring->places[ring->n_places++];
     *place = (struct place){.hash = hash, .key = key, .until_s = until_s};
@@ -75,13 +78,14 @@ void dg_keyring_free(struct dg_keyring *ring)
     dg_free(ring);
 }
 
-enum dg_err dg_keyring_find(const struct dg_keyring *ring, const struct dg_secret_hash *hash, uint64_t now_s,
-                            const struct dg_key **key)
+enum dg_err dg_keyring_find(const struct dg_keyring *ring, const struct dg_secret_hash *hash,
+                            uint64_t now_s, const struct dg_key **key)
 {
     static const struct dg_secret_hash nobody = {{0}};
     uint8_t tag[TAG_BYTES];
     make_tag(ring, hash, tag);
-    const struct place *place = dg_map_get_ptr(&ring->by_tag, dg_span_make((const char *)tag, TAG_BYTES));
+    const struct place *place =
+        dg_map_get_ptr(&ring->by_tag, dg_span_make((const char *)tag, TAG_BYTES));
     bool same = dg_secret_equal(hash, place ? place->hash : &nobody);
     if (!place || !same || (place->until_s && now_s >= place->until_s))
         return DG_ERR_NOT_FOUND;

@@ -15,27 +15,30 @@
 
 enum { PATH_CAP = 4096 + 8, TURN_MS = 10 };
 
-static enum dg_err wait_for(int fd, const char *path, unsigned wait_ms, struct dg_why *why)
+static enum dg_err wait_for(int fd, const char *path, unsigned wait_ms, struct dg_error *error)
 {
     for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += TURN_MS) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            return dg_why_set(why, dg_err_from_errno(errno), "cannot lock %s: %s", path, strerror(errno));
+            return dg_error_set(error, dg_err_from_errno(errno), "cannot lock %s: %s", path,
+                                strerror(errno));
         if (waited >= wait_ms)
-            return dg_why_set(why, DG_ERR_BUSY, "%s is held by another process", path);
+            return dg_error_set(error, DG_ERR_BUSY, "%s is held by another process", path);
         poll(NULL, 0, TURN_MS);
     }
     return DG_OK;
 }
 
-enum dg_err dg_lock_take(struct dg_lock *lock, const char *path, unsigned wait_ms, struct dg_why *why)
+enum dg_err dg_lock_take(struct dg_lock *lock, const char *path, unsigned wait_ms,
+                         struct dg_error *error)
 {
     char name[PATH_CAP];
     if (snprintf(name, sizeof name, "%s.lock", path) >= (int)sizeof name)
-        return dg_why_set(why, DG_ERR_RANGE, "the path %.60s... is too long", path);
+        return dg_error_set(error, DG_ERR_RANGE, "the path %.60s... is too long", path);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return dg_why_set(why, dg_err_from_errno(errno), "cannot open %s: %s", name, strerror(errno));
-    enum dg_err err = wait_for(fd, name, wait_ms, why);
+        return dg_error_set(error, dg_err_from_errno(errno), "cannot open %s: %s", name,
+                            strerror(errno));
+    enum dg_err err = wait_for(fd, name, wait_ms, error);
     if (err)
         close(fd);
     else

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A lock for a file that is replaced by rename: held on a file of its own beside it, PATH.lock, which
- * stays. The kernel drops it when the process ends, however it ends.
+/* A lock for a file that is replaced by rename: held on a file of its own beside it, PATH.lock,
+ * which stays. The kernel drops it when the process ends, however it ends.
  *
- *     err = dg_lock_take(&lock, "/etc/dragoman/keys", 5000, &why);       waits up to 5 s
+ *     err = dg_lock_take(&lock, "/etc/dragoman/keys", 5000, &error);       waits up to 5 s
  *     dg_lock_drop(&lock);                                               mirror of take
  *
  * Any thread. */
 #ifndef DG_ACCESS_LOCK_H
 #define DG_ACCESS_LOCK_H
 
-#include "base/err.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 struct dg_lock {
     int fd; /* -1: not held */
 };
-#define DG_LOCK_NONE {-1}
+#define DG_LOCK_NONE                                                                               \
+    {                                                                                              \
+        -1                                                                                         \
+    }
 
 /* DG_ERR_BUSY when somebody holds it longer than `wait_ms`. */
-enum dg_err dg_lock_take(struct dg_lock *lock, const char *path, unsigned wait_ms, struct dg_why *why) DG_MUST_CHECK;
+enum dg_err dg_lock_take(struct dg_lock *lock, const char *path, unsigned wait_ms,
+                         struct dg_error *error) DG_MUST_CHECK;
 void dg_lock_drop(struct dg_lock *lock); /* one that is not held is fine */
 
 #endif

@@ -2,30 +2,31 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Who may still do how much: the interface behind which limits are counted. Here, in this process
- * (quota_local.h), or for many processes in a store that they share, which falls back to the local one
- * while it cannot be reached.
+ * (quota_local.h), or for many processes in a store that they share, which falls back to the local
+ * one while it cannot be reached.
  *
  *     struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY, .id = DG_SPAN("alice"), .requests = 1,
  *                                .characters = 120, .limits = {60, 10000, 5000000}};
  *     ticket = dg_quota_charge(quota, &ask, on_verdict, ctx);
- *         on_verdict(ctx, &verdict) is called exactly once: before this returns (ticket is NULL then),
- *         or later from the loop, unless dg_quota_cancel(quota, ticket) comes first
+ *         on_verdict(ctx, &verdict) is called exactly once: before this returns (ticket is NULL
+ * then), or later from the loop, unless dg_quota_cancel(quota, ticket) comes first
  *     dg_quota_refund(quota, &ask);           the work was not done after all
  *     dg_quota_peek(quota, &ask, then, ctx);  the same verdict, with nothing taken
  *
- * A charge takes all that is asked for or nothing. A window holds a minute's (or month's) worth; what
- * costs more than a whole minute's worth is allowed when the window is full, and is paid off before
- * the next is. Months are calendar months, UTC.
+ * A charge takes all that is asked for or nothing. A window holds a minute's (or month's) worth;
+ * what costs more than a whole minute's worth is allowed when the window is full, and is paid off
+ * before the next is. Months are calendar months, UTC.
  *
- * To implement it: fill a struct dg_quota_ops whose functions get `self`. An asynchronous one copies
- * what it needs of the ask, and must answer by itself after a while when nobody else does. It charges
- * a local quota along (with `then` NULL), so that what that one counts is right when it has to step in.
+ * To implement it: fill a struct dg_quota_ops whose functions get `self`. An asynchronous one
+ * copies what it needs of the ask, and must answer by itself after a while when nobody else does.
+ * It charges a local quota along (with `then` NULL), so that what that one counts is right when it
+ * has to step in.
  *
  * One thread: the loop's. */
 #ifndef DG_ACCESS_QUOTA_H
 #define DG_ACCESS_QUOTA_H
 
-#include "base/span.h"
+#include "base/memory/span.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,15 +42,15 @@ enum dg_quota_window {
 enum dg_quota_kind { DG_QUOTA_KEY, DG_QUOTA_ADDRESS };
 
 enum {
-    DG_QUOTA_ID_MAX = 64,                /* bytes of an id */
-    DG_QUOTA_LIMIT_MAX = 1000000000,     /* of the windows per minute */
+    DG_QUOTA_ID_MAX = 64,            /* bytes of an id */
+    DG_QUOTA_LIMIT_MAX = 1000000000, /* of the windows per minute */
 };
 
 struct dg_quota_ask {
     enum dg_quota_kind kind;
-    struct dg_span id;                  /* a key's name, or an address by dg_quota_address */
-    uint64_t limits[DG_QUOTA_WINDOWS];  /* 0: no limit; what is used is counted all the same */
-    uint64_t requests, characters;      /* what it costs */
+    struct dg_span id;                 /* a key's name, or an address by dg_quota_address */
+    uint64_t limits[DG_QUOTA_WINDOWS]; /* 0: no limit; what is used is counted all the same */
+    uint64_t requests, characters;     /* what it costs */
 };
 
 struct dg_quota_state {
@@ -60,11 +61,13 @@ struct dg_quota_state {
 
 struct dg_quota_verdict {
     bool allowed;
-    enum dg_quota_window refused_by; /* when not allowed: the window that takes longest to allow it, */
+    enum dg_quota_window refused_by; /* when not allowed: the window that takes longest to allow it,
+                                      */
     uint64_t retry_s;                /* which is so long, at least 1 */
     struct dg_quota_state windows[DG_QUOTA_WINDOWS];
-    unsigned month; /* year * 100 + month, UTC */
-    uint64_t month_requests, month_characters; /* used by the key this month, this charge included */
+    unsigned month;                            /* year * 100 + month, UTC */
+    uint64_t month_requests, month_characters; /* used by the key this month, this charge included
+                                                */
     bool is_local; /* a shared store could not be asked: this process's own count decided */
 };
 
@@ -74,8 +77,10 @@ typedef void (*dg_quota_fn)(void *ctx, const struct dg_quota_verdict *verdict);
 struct dg_quota_ticket; /* a question that is under way */
 
 struct dg_quota_ops {
-    struct dg_quota_ticket *(*charge)(void *self, const struct dg_quota_ask *ask, dg_quota_fn then, void *ctx);
-    struct dg_quota_ticket *(*peek)(void *self, const struct dg_quota_ask *ask, dg_quota_fn then, void *ctx);
+    struct dg_quota_ticket *(*charge)(void *self, const struct dg_quota_ask *ask, dg_quota_fn then,
+                                      void *ctx);
+    struct dg_quota_ticket *(*peek)(void *self, const struct dg_quota_ask *ask, dg_quota_fn then,
+                                    void *ctx);
     void (*refund)(void *self, const struct dg_quota_ask *ask);
     void (*cancel)(void *self, struct dg_quota_ticket *ticket);
 };
@@ -87,15 +92,15 @@ struct dg_quota {
 
 /* `then` may be NULL: the charge is taken if it is allowed, and nobody is told. */
 static inline struct dg_quota_ticket *dg_quota_charge(const struct dg_quota *quota,
-                                                      const struct dg_quota_ask *ask, dg_quota_fn then,
-                                                      void *ctx)
+                                                      const struct dg_quota_ask *ask,
+                                                      dg_quota_fn then, void *ctx)
 {
     return quota->ops->charge(quota->self, ask, then, ctx);
 }
 
 static inline struct dg_quota_ticket *dg_quota_peek(const struct dg_quota *quota,
-                                                    const struct dg_quota_ask *ask, dg_quota_fn then,
-                                                    void *ctx)
+                                                    const struct dg_quota_ask *ask,
+                                                    dg_quota_fn then, void *ctx)
 {
     return quota->ops->peek(quota->self, ask, then, ctx);
 }
@@ -112,9 +117,9 @@ static inline void dg_quota_cancel(const struct dg_quota *quota, struct dg_quota
     quota->ops->cancel(quota->self, ticket);
 }
 
-/* The id under which a client's address is counted: an IPv4 address as it is, an IPv6 address as its
- * /64 network ("2001:db8:0:1::/64"), because that is what one customer has; anything else, such as
- * "unix:", as it is, cut at DG_QUOTA_ID_MAX. */
+/* The id under which a client's address is counted: an IPv4 address as it is, an IPv6 address as
+ * its /64 network ("2001:db8:0:1::/64"), because that is what one customer has; anything else, such
+ * as "unix:", as it is, cut at DG_QUOTA_ID_MAX. */
 struct dg_quota_id {
     char text[DG_QUOTA_ID_MAX + 1];
 };

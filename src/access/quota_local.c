@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Each window is asked how long the cost would have to wait; the longest wait refuses. Where there is
- * no memory to count in, a request is allowed: refusing would turn a shortage into an outage. */
+/* Each window is asked how long the cost would have to wait; the longest wait refuses. Where there
+ * is no memory to count in, a request is allowed: refusing would turn a shortage into an outage. */
 #include "access/quota_local.h"
 #include "access/rates.h"
 #include "access/when.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 struct dg_quota_local {
     const struct dg_clock *clock;
@@ -20,7 +20,8 @@ struct counters {
     struct dg_usage_count *month; /* NULL: an address, or no memory */
 };
 
-struct dg_quota_local *dg_quota_local_new(const struct dg_clock *clock, struct dg_usage *usage, size_t addresses_max)
+struct dg_quota_local *dg_quota_local_new(const struct dg_clock *clock, struct dg_usage *usage,
+                                          size_t addresses_max)
 {
     struct dg_quota_local *local = dg_xcalloc(1, sizeof *local);
     local->clock = clock;
@@ -46,9 +47,11 @@ size_t dg_quota_local_addresses(const struct dg_quota_local *local)
 
 static struct counters find(struct dg_quota_local *local, const struct dg_quota_ask *ask)
 {
-    bool is_key = ask->kind == DG_QUOTA_KEY, is_limited = ask->limits[DG_QUOTA_REQUESTS] || ask->limits[DG_QUOTA_CHARACTERS];
+    bool is_key = ask->kind == DG_QUOTA_KEY,
+         is_limited = ask->limits[DG_QUOTA_REQUESTS] || ask->limits[DG_QUOTA_CHARACTERS];
     return (struct counters){
-        .rate = is_limited ? dg_rates_get(is_key ? &local->keys : &local->addresses, ask->id) : NULL,
+        .rate =
+            is_limited ? dg_rates_get(is_key ? &local->keys : &local->addresses, ask->id) : NULL,
         .month = is_key ? dg_usage_get(local->usage, ask->id) : NULL,
     };
 }
@@ -85,12 +88,13 @@ static uint64_t wait_of(struct dg_quota_local *local, const struct dg_quota_ask 
         return counters->rate ? seconds(dg_bucket_wait(bucket_of(counters, window), limit, cost,
                                                        dg_clock_now(local->clock)))
                               : 0;
-    bool fits = !counters->month ||
-                (counters->month->characters < limit && cost <= limit - counters->month->characters);
+    bool fits = !counters->month || (counters->month->characters < limit &&
+                                     cost <= limit - counters->month->characters);
     return fits ? 0 : to_next_month(local);
 }
 
-static void take(struct dg_quota_local *local, const struct dg_quota_ask *ask, const struct counters *counters)
+static void take(struct dg_quota_local *local, const struct dg_quota_ask *ask,
+                 const struct counters *counters)
 {
     uint64_t now = dg_clock_now(local->clock);
     for (int w = 0; w < DG_QUOTA_MONTH; w++)
@@ -121,7 +125,8 @@ static struct dg_quota_state state_of(struct dg_quota_local *local, const struct
 static struct dg_quota_verdict judge(struct dg_quota_local *local, const struct dg_quota_ask *ask,
                                      const struct counters *counters, bool taking)
 {
-    struct dg_quota_verdict verdict = {.is_local = true, .month = dg_when_month(dg_usage_now(local->usage))};
+    struct dg_quota_verdict verdict = {.is_local = true,
+                                       .month = dg_when_month(dg_usage_now(local->usage))};
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++) {
         uint64_t wait = wait_of(local, ask, counters, w);
         if (wait > verdict.retry_s) {
@@ -141,7 +146,8 @@ static struct dg_quota_verdict judge(struct dg_quota_local *local, const struct 
     return verdict;
 }
 
-static struct dg_quota_ticket *charge(void *self, const struct dg_quota_ask *ask, dg_quota_fn then, void *ctx)
+static struct dg_quota_ticket *charge(void *self, const struct dg_quota_ask *ask, dg_quota_fn then,
+                                      void *ctx)
 {
     struct counters counters = find(self, ask);
     struct dg_quota_verdict verdict = judge(self, ask, &counters, true);
@@ -150,7 +156,8 @@ static struct dg_quota_ticket *charge(void *self, const struct dg_quota_ask *ask
     return NULL;
 }
 
-static struct dg_quota_ticket *peek(void *self, const struct dg_quota_ask *ask, dg_quota_fn then, void *ctx)
+static struct dg_quota_ticket *peek(void *self, const struct dg_quota_ask *ask, dg_quota_fn then,
+                                    void *ctx)
 {
     struct counters counters = find(self, ask);
     struct dg_quota_verdict verdict = judge(self, ask, &counters, false);
@@ -174,7 +181,8 @@ static void cancel(void *self, struct dg_quota_ticket *ticket)
 {
 }
 
-static const struct dg_quota_ops ops = {.charge = charge, .peek = peek, .refund = refund, .cancel = cancel};
+static const struct dg_quota_ops ops = {
+    .charge = charge, .peek = peek, .refund = refund, .cancel = cancel};
 
 struct dg_quota dg_quota_local(struct dg_quota_local *local)
 {

@@ -3,7 +3,7 @@
 
 /* A map for finding and a list for forgetting; at the maximum the oldest entry is used again. */
 #include "access/rates.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 void dg_rates_init(struct dg_rates *rates, size_t max)
 {

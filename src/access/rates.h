@@ -9,16 +9,16 @@
  *     ... rate->requests, rate->characters ...                  borrowed until the next call
  *     dg_rates_deinit(&rates);
  *
- * Forgetting somebody fills his buckets. Since an idle bucket is full after a minute, that is a gift
- * only while more addresses than the maximum come in one minute; the table's size says what that takes.
- * One thread. */
+ * Forgetting somebody fills his buckets. Since an idle bucket is full after a minute, that is a
+ * gift only while more addresses than the maximum come in one minute; the table's size says what
+ * that takes. One thread. */
 #ifndef DG_ACCESS_RATES_H
 #define DG_ACCESS_RATES_H
 
 #include "access/bucket.h"
 #include "access/quota.h"
-#include "base/list.h"
-#include "base/map.h"
+#include "base/memory/list.h"
+#include "base/memory/map.h"
 
 struct dg_rate {
     struct dg_list link; /* most recently seen last */

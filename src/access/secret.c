@@ -22,7 +22,8 @@ void dg_secret_make(char text[DG_SECRET_TEXT])
 
 void dg_secret_hash(struct dg_span secret, struct dg_secret_hash *hash)
 {
-    crypto_generichash(hash->bytes, sizeof hash->bytes, (const uint8_t *)secret.ptr, secret.len, NULL, 0);
+    crypto_generichash(hash->bytes, sizeof hash->bytes, (const uint8_t *)secret.ptr, secret.len,
+                       NULL, 0);
 }
 
 bool dg_secret_equal(const struct dg_secret_hash *a, const struct dg_secret_hash *b)
@@ -41,9 +42,10 @@ bool dg_secret_hash_parse(struct dg_span text, struct dg_secret_hash *hash)
 {
     uint8_t bytes[DG_SECRET_BYTES];
     size_t len;
-    if (text.len != DG_SECRET_HASH_TEXT - 1 || memcmp(text.ptr, hash_prefix, HASH_PREFIX_LEN) != 0 ||
-        sodium_hex2bin(bytes, sizeof bytes, text.ptr + HASH_PREFIX_LEN, text.len - HASH_PREFIX_LEN, NULL,
-                       &len, NULL) != 0 ||
+    if (text.len != DG_SECRET_HASH_TEXT - 1 ||
+        memcmp(text.ptr, hash_prefix, HASH_PREFIX_LEN) != 0 ||
+        sodium_hex2bin(bytes, sizeof bytes, text.ptr + HASH_PREFIX_LEN, text.len - HASH_PREFIX_LEN,
+                       NULL, &len, NULL) != 0 ||
         len != sizeof bytes)
         return false;
     memcpy(hash->bytes, bytes, sizeof bytes);

@@ -7,12 +7,12 @@
  *     dg_secret_hash(dg_span_cstr(text), &hash);    BLAKE2b, 256 bits: what is kept
  *     if (dg_secret_equal(&hash, &other)) ...       in a time that says nothing
  *
- * A fast hash is right here: there is no guessing 256 random bits, however many guesses a second. What
- * people think up never becomes a secret. sodium_init must have been called. Any thread. */
+ * A fast hash is right here: there is no guessing 256 random bits, however many guesses a second.
+ * What people think up never becomes a secret. sodium_init must have been called. Any thread. */
 #ifndef DG_ACCESS_SECRET_H
 #define DG_ACCESS_SECRET_H
 
-#include "base/span.h"
+#include "base/memory/span.h"
 
 #include <stdbool.h>
 #include <stdint.h>

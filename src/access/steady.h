@@ -6,13 +6,14 @@
  *     struct dg_steady steady = {0};
  *     uint64_t seconds = dg_steady_s(&steady, &clock);      since 1970
  *
- * The wall clock is believed at first, and then as long as it goes on as the monotonic clock does, give or take DG_STEADY_SLACK_S.
- * After a jump, in either direction, the old time goes on until the new one has held for DG_STEADY_HELD_S: a mistake that is
- * mended within that time is never seen. One thread. */
+ * The wall clock is believed at first, and then as long as it goes on as the monotonic clock does,
+ * give or take DG_STEADY_SLACK_S. After a jump, in either direction, the old time goes on until the
+ * new one has held for DG_STEADY_HELD_S: a mistake that is mended within that time is never seen.
+ * One thread. */
 #ifndef DG_ACCESS_STEADY_H
 #define DG_ACCESS_STEADY_H
 
-#include "base/clock.h"
+#include "base/memory/clock.h"
 
 enum { DG_STEADY_SLACK_S = 600, DG_STEADY_HELD_S = 3600 };
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A line of the journal: month, name, requests, characters, and SipHash-2-4 of all before it (with the
- * key zero: it finds torn lines, not forgers).
+/* A line of the journal: month, name, requests, characters, and SipHash-2-4 of all before it (with
+ * the key zero: it finds torn lines, not forgers).
  *
  *     202611 alice 12 3456 0123456789abcdef
  *
- * A count is in the list of what changed, in the list of what is being written, or in neither: then it may
- * be linked to others that are in neither. When a turn fails, what is in the second goes back to the first.
- * A turn copies some counts, or all when the journal is written anew, a slice at a time: what changes
- * meanwhile is in the next turn. Every batch begins with an empty line, so that a torn one before it does
- * not spoil its first. */
+ * A count is in the list of what changed, in the list of what is being written, or in neither: then
+ * it may be linked to others that are in neither. When a turn fails, what is in the second goes
+ * back to the first. A turn copies some counts, or all when the journal is written anew, a slice at
+ * a time: what changes meanwhile is in the next turn. Every batch begins with an empty line, so
+ * that a torn one before it does not spoil its first. */
 #include "access/usage.h"
 #include "access/lock.h"
 #include "access/steady.h"
 #include "access/when.h"
-#include "base/hash.h"
-#include "base/map.h"
-#include "base/map_file.h"
-#include "base/mem.h"
-#include "base/file_out.h"
+#include "base/file/file_out.h"
+#include "base/file/map_file.h"
+#include "base/memory/hash.h"
+#include "base/memory/map.h"
+#include "base/memory/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +35,8 @@ enum {
     LINES_MAX = 64 << 20,
     COUNTS_MAX = 64 << 20,
     LINE_CAP = 192,
-    GROWN = 64 << 10, /* a journal is written anew when it is by so much longer */
-    GROWTH = 8,       /* than so many times what it would be */
+    GROWN = 64 << 10,    /* a journal is written anew when it is by so much longer */
+    GROWTH = 8,          /* than so many times what it would be */
     LOCK_WAIT_MS = 2000, /* for the server before us to end */
     FILE_MODE = 0600,
     SLICE = 4096, /* counts that are copied at once: half a millisecond */
@@ -46,7 +46,7 @@ static const char header[] = "# dragoman-usage 1\n";
 struct dg_usage {
     const struct dg_clock *clock; /* borrowed */
     struct dg_steady steady;
-    char *path;                   /* owned; NULL: memory only */
+    char *path; /* owned; NULL: memory only */
     int fd;
     uint64_t file_len;
     struct dg_lock lock;
@@ -59,7 +59,8 @@ struct dg_usage {
     bool was_removed;    /* by somebody else: the next turn writes all */
 };
 
-/* ---- Lines ------------------------------------------------------------------------------------- */
+/* ---- Lines -------------------------------------------------------------------------------------
+ */
 
 static uint64_t checksum(struct dg_span text)
 {
@@ -70,9 +71,10 @@ static uint64_t checksum(struct dg_span text)
 static enum dg_err put_line(struct dg_buf *buf, const struct dg_usage_count *count)
 {
     char line[LINE_CAP];
-    int len = snprintf(line, sizeof line, "%06u %s %" PRIu64 " %" PRIu64 " ", count->month, count->name,
-                       count->requests, count->characters);
-    return dg_buf_printf(buf, "%s%016" PRIx64 "\n", line, checksum(dg_span_make(line, (size_t)len)));
+    int len = snprintf(line, sizeof line, "%06u %s %" PRIu64 " %" PRIu64 " ", count->month,
+                       count->name, count->requests, count->characters);
+    return dg_buf_printf(buf, "%s%016" PRIx64 "\n", line,
+                         checksum(dg_span_make(line, (size_t)len)));
 }
 
 /* Reads a number and the blank behind it off the text; false when there is none below 10^18. */
@@ -108,7 +110,8 @@ static bool parse_line(struct dg_span line, struct dg_usage_count *count)
     rest = dg_span_sub(rest, name.len + 1, rest.len);
     *count = (struct dg_usage_count){.month = (unsigned)month};
     memcpy(count->name, name.ptr, name.len);
-    return cut_number(&rest, &count->requests) && cut_number(&rest, &count->characters) && rest.len == 0;
+    return cut_number(&rest, &count->requests) && cut_number(&rest, &count->characters) &&
+           rest.len == 0;
 }
 
 size_t dg_usage_parse(struct dg_span text, dg_usage_fn each, void *ctx)
@@ -129,7 +132,8 @@ size_t dg_usage_parse(struct dg_span text, dg_usage_fn each, void *ctx)
     return n_damaged;
 }
 
-/* ---- Counts ------------------------------------------------------------------------------------ */
+/* ---- Counts ------------------------------------------------------------------------------------
+ */
 
 uint64_t dg_usage_now(struct dg_usage *usage)
 {
@@ -171,21 +175,24 @@ static void mark(struct dg_usage *usage, struct dg_usage_count *count)
     dg_list_link_last(&usage->changed, &count->link);
 }
 
-void dg_usage_add(struct dg_usage *usage, struct dg_usage_count *count, uint64_t requests, uint64_t characters)
+void dg_usage_add(struct dg_usage *usage, struct dg_usage_count *count, uint64_t requests,
+                  uint64_t characters)
 {
     count->requests += requests;
     count->characters += characters;
     mark(usage, count);
 }
 
-void dg_usage_sub(struct dg_usage *usage, struct dg_usage_count *count, uint64_t requests, uint64_t characters)
+void dg_usage_sub(struct dg_usage *usage, struct dg_usage_count *count, uint64_t requests,
+                  uint64_t characters)
 {
     count->requests -= requests < count->requests ? requests : count->requests;
     count->characters -= characters < count->characters ? characters : count->characters;
     mark(usage, count);
 }
 
-/* ---- Open and close ---------------------------------------------------------------------------- */
+/* ---- Open and close ----------------------------------------------------------------------------
+ */
 
 static void on_line(void *ctx, const struct dg_usage_count *line)
 {
@@ -195,27 +202,32 @@ static void on_line(void *ctx, const struct dg_usage_count *line)
     struct dg_usage_count *count = dg_usage_get(usage, dg_span_cstr(line->name));
     if (!count)
         return;
-    bool is_future = line->month > count->month; /* whose clock had forgotten what was used before */
-    count->requests = is_future && count->requests > line->requests ? count->requests : line->requests;
-    count->characters = is_future && count->characters > line->characters ? count->characters : line->characters;
+    bool is_future = line->month > count->month; /* whose clock had forgotten what was used before
+                                                  */
+    count->requests =
+        is_future && count->requests > line->requests ? count->requests : line->requests;
+    count->characters =
+        is_future && count->characters > line->characters ? count->characters : line->characters;
 }
 
-static enum dg_err failed(const char *what, const char *path, struct dg_why *why)
+static enum dg_err failed(const char *what, const char *path, struct dg_error *error)
 {
     int number = errno;
-    return dg_why_set(why, dg_err_from_errno(number), "cannot %s %s: %s", what, path, strerror(number));
+    return dg_error_set(error, dg_err_from_errno(number), "cannot %s %s: %s", what, path,
+                        strerror(number));
 }
 
-static enum dg_err open_file(struct dg_usage *usage, struct dg_why *why)
+static enum dg_err open_file(struct dg_usage *usage, struct dg_error *error)
 {
     struct dg_map_file file;
-    enum dg_err err = dg_lock_take(&usage->lock, usage->path, LOCK_WAIT_MS, why);
+    enum dg_err err = dg_lock_take(&usage->lock, usage->path, LOCK_WAIT_MS, error);
     if (err)
         return err;
-    usage->fd = open(usage->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    usage->fd =
+        open(usage->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     if (usage->fd < 0)
-        return failed("open", usage->path, why);
-    err = dg_map_file_open(&file, usage->path, FILE_MAX, why);
+        return failed("open", usage->path, error);
+    err = dg_map_file_open(&file, usage->path, FILE_MAX, error);
     if (err)
         return err;
     struct dg_span text = dg_span_make((const char *)file.bytes, file.len);
@@ -225,7 +237,7 @@ static enum dg_err open_file(struct dg_usage *usage, struct dg_why *why)
     return DG_OK;
 }
 
-enum dg_err dg_usage_open(const struct dg_clock *clock, const char *path, struct dg_why *why,
+enum dg_err dg_usage_open(const struct dg_clock *clock, const char *path, struct dg_error *error,
                           struct dg_usage **usage)
 {
     struct dg_usage *made = dg_xcalloc(1, sizeof *made);
@@ -240,7 +252,7 @@ enum dg_err dg_usage_open(const struct dg_clock *clock, const char *path, struct
     enum dg_err err = DG_OK;
     if (path) {
         made->path = dg_xstrdup(path);
-        err = open_file(made, why);
+        err = open_file(made, error);
     }
     if (err)
         dg_usage_close(made);
@@ -270,7 +282,8 @@ size_t dg_usage_damaged(const struct dg_usage *usage)
     return usage->n_damaged;
 }
 
-/* ---- Turns ------------------------------------------------------------------------------------- */
+/* ---- Turns -------------------------------------------------------------------------------------
+ */
 
 bool dg_usage_has_changed(const struct dg_usage *usage)
 {
@@ -281,7 +294,8 @@ bool dg_usage_begin(struct dg_usage *usage, struct dg_usage_write *write)
 {
     if (usage->is_writing || !dg_usage_has_changed(usage))
         return false;
-    *write = (struct dg_usage_write){.path = usage->path, .fd = usage->fd, .month = this_month(usage)};
+    *write =
+        (struct dg_usage_write){.path = usage->path, .fd = usage->fd, .month = this_month(usage)};
     write->is_whole = usage->was_removed || usage->file_len > usage->whole_from;
     dg_buf_init(&write->counts, COUNTS_MAX);
     dg_buf_init(&write->lines, LINES_MAX);
@@ -299,13 +313,16 @@ static enum dg_err copy(struct dg_usage_write *write, const struct dg_usage_coun
 
 bool dg_usage_gather(struct dg_usage *usage, struct dg_usage_write *write)
 {
-    for (int n = 0; n < SLICE && !write->err && write->is_whole && write->next != &usage->all; n++) {
-        const struct dg_usage_count *count = DG_LIST_ITEM(write->next, struct dg_usage_count, in_all);
+    for (int n = 0; n < SLICE && !write->err && write->is_whole && write->next != &usage->all;
+         n++) {
+        const struct dg_usage_count *count =
+            DG_LIST_ITEM(write->next, struct dg_usage_count, in_all);
         write->next = write->next->next;
         if (count->month >= write->month)
             write->err = copy(write, count);
     }
-    for (int n = 0; n < SLICE && !write->err && !write->is_whole && !dg_list_is_empty(&usage->changed); n++) {
+    for (int n = 0;
+         n < SLICE && !write->err && !write->is_whole && !dg_list_is_empty(&usage->changed); n++) {
         struct dg_list *first = dg_list_pop_first(&usage->changed);
         dg_list_link_last(&usage->writing, first);
         write->err = copy(write, DG_LIST_ITEM(first, struct dg_usage_count, link));
@@ -326,7 +343,7 @@ static enum dg_err print(struct dg_usage_write *write)
     return err;
 }
 
-static enum dg_err append(struct dg_usage_write *write_, struct dg_why *why)
+static enum dg_err append(struct dg_usage_write *write_, struct dg_error *error)
 {
     struct dg_span rest = dg_buf_span(&write_->lines);
     while (rest.len) {
@@ -334,14 +351,14 @@ static enum dg_err append(struct dg_usage_write *write_, struct dg_why *why)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return failed("write", write_->path, why);
+            return failed("write", write_->path, error);
         rest = dg_span_sub(rest, (size_t)n, rest.len);
     }
     struct stat info;
     if (fdatasync(write_->fd) != 0 || fstat(write_->fd, &info) != 0)
-        return failed("sync", write_->path, why);
+        return failed("sync", write_->path, error);
     if (info.st_nlink == 0)
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "%s was removed", write_->path);
+        return dg_error_set(error, DG_ERR_NOT_FOUND, "%s was removed", write_->path);
     return DG_OK;
 }
 
@@ -352,23 +369,25 @@ void dg_usage_run(struct dg_usage_write *write)
     if (write->err)
         return;
     if (!write->is_whole) {
-        write->err = append(write, &write->why);
+        write->err = append(write, &write->error);
         return;
     }
     write->fd = -1;
-    write->err = dg_file_out_save(write->path, FILE_MODE, write->lines.ptr, write->lines.len, &write->why);
+    write->err =
+        dg_file_out_save(write->path, FILE_MODE, write->lines.ptr, write->lines.len, &write->error);
     if (write->err)
         return;
     write->fd = open(write->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (write->fd < 0)
-        write->err = failed("open", write->path, &write->why);
+        write->err = failed("open", write->path, &write->error);
 }
 
-enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write, struct dg_why *why)
+enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write,
+                         struct dg_error *error)
 {
     enum dg_err err = write->err;
     if (err) {
-        dg_why_set(why, err, "%s", dg_why_text(&write->why, err));
+        dg_error_set(error, err, "%s", dg_error_text(&write->error, err));
         dg_list_splice_last(&usage->changed, &usage->writing);
         if (write->is_whole)
             usage->whole_from = 2 * usage->file_len; /* lines can still be appended */

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The Gregorian calendar by arithmetic: years that begin in March have their leap day at the end, and
- * repeat every 400 years. */
+/* The Gregorian calendar by arithmetic: years that begin in March have their leap day at the end,
+ * and repeat every 400 years. */
 #include "access/when.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { DAY_S = 86400, DAYS_400Y = 146097, DAYS_TO_1970 = 719468 }; /* the last from 1 March of year 0 */
+enum {
+    DAY_S = 86400,
+    DAYS_400Y = 146097,
+    DAYS_TO_1970 = 719468
+}; /* the last from 1 March of year 0 */
 
 struct date {
     unsigned year, month, day;
@@ -63,8 +67,9 @@ static bool parse(struct dg_span text, uint64_t *seconds)
     if (!number(text, 0, 4, 9999, "-", &date.year) || !number(text, 5, 2, 12, "-", &date.month) ||
         !number(text, 8, 2, 31, has_time ? "T" : "", &date.day))
         return false;
-    if (has_time && (!number(text, 11, 2, 23, ":", &hour) || !number(text, 14, 2, 59, ":", &minute) ||
-                     !number(text, 17, 2, 59, "Z", &second)))
+    if (has_time &&
+        (!number(text, 11, 2, 23, ":", &hour) || !number(text, 14, 2, 59, ":", &minute) ||
+         !number(text, 17, 2, 59, "Z", &second)))
         return false;
     if (date.year < 1970 || date.month == 0 || date.day == 0)
         return false;
@@ -74,13 +79,14 @@ static bool parse(struct dg_span text, uint64_t *seconds)
     return again.day == date.day && again.month == date.month;
 }
 
-enum dg_err dg_when_parse(struct dg_span text, struct dg_why *why, uint64_t *seconds)
+enum dg_err dg_when_parse(struct dg_span text, struct dg_error *error, uint64_t *seconds)
 {
     uint64_t found = 0;
     if (!parse(text, &found))
-        return dg_why_set(why, DG_ERR_INVALID,
-                          "read \"%.*s\", expected a time such as 2026-12-31 or 2026-12-31T23:59:59Z",
-                          (int)(text.len < 40 ? text.len : 40), text.ptr ? text.ptr : "");
+        return dg_error_set(
+            error, DG_ERR_INVALID,
+            "read \"%.*s\", expected a time such as 2026-12-31 or 2026-12-31T23:59:59Z",
+            (int)(text.len < 40 ? text.len : 40), text.ptr ? text.ptr : "");
     *seconds = found;
     return DG_OK;
 }
@@ -89,8 +95,8 @@ void dg_when_format(uint64_t seconds, char text[DG_WHEN_TEXT])
 {
     struct date date = date_of(seconds);
     unsigned of_day = (unsigned)(seconds % DAY_S);
-    snprintf(text, DG_WHEN_TEXT, "%04u-%02u-%02uT%02u:%02u:%02uZ", date.year % 10000, date.month % 100,
-             date.day % 100, of_day / 3600 % 100, of_day / 60 % 60, of_day % 60);
+    snprintf(text, DG_WHEN_TEXT, "%04u-%02u-%02uT%02u:%02u:%02uZ", date.year % 10000,
+             date.month % 100, date.day % 100, of_day / 3600 % 100, of_day / 60 % 60, of_day % 60);
 }
 
 unsigned dg_when_month(uint64_t seconds)

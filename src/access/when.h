@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Calendar time as the key file writes it, "2026-11-21T22:00:00Z" (RFC 3339, UTC, whole seconds), and
- * calendar months, over which quotas are counted.
+/* Calendar time as the key file writes it, "2026-11-21T22:00:00Z" (RFC 3339, UTC, whole seconds),
+ * and calendar months, over which quotas are counted.
  *
- *     err = dg_when_parse(DG_SPAN("2026-12-31T23:59:59Z"), &why, &seconds);   also "2026-12-31"
+ *     err = dg_when_parse(DG_SPAN("2026-12-31T23:59:59Z"), &error, &seconds);   also "2026-12-31"
  *     dg_when_format(seconds, text);
  *     unsigned month = dg_when_month(seconds);                                202612
  *
@@ -12,16 +12,17 @@
 #ifndef DG_ACCESS_WHEN_H
 #define DG_ACCESS_WHEN_H
 
-#include "base/err.h"
-#include "base/span.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
 
 #include <stdint.h>
 
 enum { DG_WHEN_TEXT = 24 }; /* room for the text and its NUL */
 
 /* A day alone is its beginning. Years 1970 to 9999. `read "...", expected ...` */
-enum dg_err dg_when_parse(struct dg_span text, struct dg_why *why, uint64_t *seconds) DG_MUST_CHECK;
+enum dg_err dg_when_parse(struct dg_span text, struct dg_error *error,
+                          uint64_t *seconds) DG_MUST_CHECK;
 void dg_when_format(uint64_t seconds, char text[DG_WHEN_TEXT]);
 
 /* The month of a time, year * 100 + month; and when the next one begins. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One read of the key file and one turn of the journal are under way at most. A reload that comes while
- * the file is being read asks for another read behind it. */
+/* One read of the key file and one turn of the journal are under way at most. A reload that comes
+ * while the file is being read asks for another read behind it. */
 #include "daemon/keys.h"
 #include "access/quota_local.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 #include "daemon/options.h"
 
 #include <sodium.h>
@@ -21,7 +21,7 @@ struct reading {
     char path[PATH_CAP];
     struct dg_keyring *ring;
     enum dg_err err;
-    struct dg_why why;
+    struct dg_error error;
 };
 
 struct dg_keys {
@@ -42,30 +42,31 @@ struct dg_keys {
     bool has_failed; /* the last turn of the journal did, and the log says so */
 };
 
-/* ---- The key file ------------------------------------------------------------------------------- */
+/* ---- The key file -------------------------------------------------------------------------------
+ */
 
 /* Any thread. */
-static enum dg_err read_ring(const char *path, struct dg_why *why, struct dg_keyring **ring)
+static enum dg_err read_ring(const char *path, struct dg_error *error, struct dg_keyring **ring)
 {
     struct dg_key_file file = {.n = 0};
-    enum dg_err err = dg_key_file_load(&file, path, why);
+    enum dg_err err = dg_key_file_load(&file, path, error);
     if (!err)
         err = dg_keyring_new(&file, ring);
     dg_key_file_deinit(&file);
-    return err ? dg_why_wrap(why, err, "keys-file") : DG_OK;
+    return err ? dg_error_wrap(error, err, "keys-file") : DG_OK;
 }
 
 static void use_ring(struct dg_keys *keys, struct dg_keyring *ring)
 {
     dg_access_set_ring(keys->access, ring);
-    dg_log_event(keys->log, DG_LOG_NOTICE, "keys", DG_LOG_FIELDS(dg_log_uint("keys", dg_access_n_keys(keys->access))),
-                 "keys in use");
+    dg_log_event(keys->log, DG_LOG_NOTICE, "keys",
+                 DG_LOG_FIELDS(dg_log_uint("keys", dg_access_n_keys(keys->access))), "keys in use");
 }
 
 static void on_read(uv_work_t *work)
 {
     struct reading *reading = work->data;
-    reading->err = read_ring(reading->path, &reading->why, &reading->ring);
+    reading->err = read_ring(reading->path, &reading->error, &reading->ring);
 }
 
 static void begin_reading(struct dg_keys *keys);
@@ -75,11 +76,13 @@ static void on_have_read(uv_work_t *work, int status)
     struct reading *reading = work->data;
     struct dg_keys *keys = reading->keys;
     keys->reading = NULL;
-    if (status != 0 || keys->is_closed || strcmp(reading->path, keys->path) != 0) { /* another file counts by now */
+    if (status != 0 || keys->is_closed || strcmp(reading->path, keys->path) != 0) { /* another file
+                                                                                       counts by now
+                                                                                     */
         dg_keyring_free(reading->ring);
     } else if (reading->err) {
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(reading->err)),
-                     "the old keys stay in use: %s", dg_why_text(&reading->why, reading->err));
+                     "the old keys stay in use: %s", dg_error_text(&reading->error, reading->err));
     } else {
         use_ring(keys, reading->ring);
     }
@@ -106,23 +109,27 @@ static void begin_reading(struct dg_keys *keys)
         }
         dg_free(reading);
     }
-    dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_NO_FIELDS, "the old keys stay in use: there is no memory");
+    dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_NO_FIELDS,
+                 "the old keys stay in use: there is no memory");
 }
 
-/* ---- The journal -------------------------------------------------------------------------------- */
+/* ---- The journal --------------------------------------------------------------------------------
+ */
 
 /* Says it once when writing begins to fail, and once when it works again. */
 static void end_turn(struct dg_keys *keys)
 {
-    struct dg_why why = DG_WHY_NONE;
-    enum dg_err err = dg_usage_end(keys->usage, &keys->write, &why);
+    struct dg_error error = DG_ERROR_NONE;
+    enum dg_err err = dg_usage_end(keys->usage, &keys->write, &error);
     bool has_failed = err != DG_OK;
     keys->is_writing = false;
     if (has_failed && !keys->has_failed)
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(err)),
-                     "what keys have used cannot be written and is kept in memory: %s", dg_why_text(&why, err));
+                     "what keys have used cannot be written and is kept in memory: %s",
+                     dg_error_text(&error, err));
     else if (keys->has_failed && !has_failed)
-        dg_log_event(keys->log, DG_LOG_NOTICE, "keys", DG_LOG_NO_FIELDS, "what keys have used is written again");
+        dg_log_event(keys->log, DG_LOG_NOTICE, "keys", DG_LOG_NO_FIELDS,
+                     "what keys have used is written again");
     keys->has_failed = has_failed;
 }
 
@@ -147,7 +154,8 @@ static void on_written(uv_work_t *work, int status)
     if (status != 0) /* cancelled before it began */
         keys->write.err = DG_ERR_CANCELLED;
     end_turn(keys);
-    if (!keys->has_failed && keys->write.is_cut) /* what changes all the time is written once a second */
+    if (!keys->has_failed && keys->write.is_cut) /* what changes all the time is written once a
+                                                    second */
         hurry(keys);
 }
 
@@ -169,7 +177,8 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ---------------------------------------------------------------------------------------
+ */
 
 static void set_rules(struct dg_keys *keys, const struct dg_options *options)
 {
@@ -183,22 +192,27 @@ static void set_rules(struct dg_keys *keys, const struct dg_options *options)
 }
 
 /* The usage file is beside the key file unless the options say otherwise. */
-static enum dg_err name_files(struct dg_keys *keys, const struct dg_options *options, struct dg_why *why)
+static enum dg_err name_files(struct dg_keys *keys, const struct dg_options *options,
+                              struct dg_error *error)
 {
     int key_len = snprintf(keys->path, sizeof keys->path, "%s", options->keys_file);
-    int usage_len = *options->usage_file || !*options->keys_file
-                        ? snprintf(keys->usage_path, sizeof keys->usage_path, "%s", options->usage_file)
-                        : snprintf(keys->usage_path, sizeof keys->usage_path, "%s.usage", options->keys_file);
+    int usage_len =
+        *options->usage_file || !*options->keys_file
+            ? snprintf(keys->usage_path, sizeof keys->usage_path, "%s", options->usage_file)
+            : snprintf(keys->usage_path, sizeof keys->usage_path, "%s.usage", options->keys_file);
     if (key_len >= PATH_CAP || usage_len >= PATH_CAP)
-        return dg_why_set(why, DG_ERR_RANGE, "keys-file: the path is too long, expected less than %d bytes", PATH_CAP);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "keys-file: the path is too long, expected less than %d bytes",
+                            PATH_CAP);
     return DG_OK;
 }
 
-static enum dg_err open_usage(struct dg_keys *keys, struct dg_why *why)
+static enum dg_err open_usage(struct dg_keys *keys, struct dg_error *error)
 {
-    enum dg_err err = dg_usage_open(&keys->clock, *keys->usage_path ? keys->usage_path : NULL, why, &keys->usage);
+    enum dg_err err = dg_usage_open(&keys->clock, *keys->usage_path ? keys->usage_path : NULL,
+                                    error, &keys->usage);
     if (err)
-        return dg_why_wrap(why, err, "usage-file");
+        return dg_error_wrap(error, err, "usage-file");
     if (dg_usage_damaged(keys->usage) > 0)
         dg_log_event(keys->log, DG_LOG_WARNING, "keys",
                      DG_LOG_FIELDS(dg_log_uint("lines", dg_usage_damaged(keys->usage))),
@@ -207,7 +221,7 @@ static enum dg_err open_usage(struct dg_keys *keys, struct dg_why *why)
 }
 
 enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_opt_set *set,
-                         struct dg_shared *shared, struct dg_log *log, struct dg_why *why)
+                         struct dg_shared *shared, struct dg_log *log, struct dg_error *error)
 {
     const struct dg_options *options = dg_opt_values(set);
     struct dg_keys *keys = dg_xcalloc(1, sizeof *keys);
@@ -215,10 +229,10 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
     keys->loop = loop;
     keys->log = log;
     if (sodium_init() < 0)
-        return dg_why_set(why, DG_ERR_IO, "the system gives no random numbers (libsodium)");
-    enum dg_err err = name_files(keys, options, why);
+        return dg_error_set(error, DG_ERR_IO, "the system gives no random numbers (libsodium)");
+    enum dg_err err = name_files(keys, options, error);
     if (!err)
-        err = open_usage(keys, why);
+        err = open_usage(keys, error);
     if (err)
         return err;
     keys->local = dg_quota_local_new(&keys->clock, keys->usage, ADDRESSES_MAX);
@@ -228,7 +242,7 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
     set_rules(keys, options);
     if (*keys->path) {
         struct dg_keyring *ring = NULL;
-        err = read_ring(keys->path, why, &ring);
+        err = read_ring(keys->path, error, &ring);
         if (err)
             return err;
         use_ring(keys, ring);
@@ -245,12 +259,14 @@ struct dg_access *dg_keys_access(const struct dg_keys *keys)
     return keys->access;
 }
 
-enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_account *account, struct dg_why *why)
+enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_account *account,
+                              struct dg_error *error)
 {
-    return *keys->usage_path ? dg_process_hand_over(keys->usage_path, account, why) : DG_OK;
+    return *keys->usage_path ? dg_process_hand_over(keys->usage_path, account, error) : DG_OK;
 }
 
-enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_opt_set *fresh, struct dg_why *why)
+enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_opt_set *fresh,
+                                 struct dg_error *error)
 {
     const struct dg_options *was = dg_opt_values(live), *now = dg_opt_values(fresh);
     const bool is_other = strcmp(was->keys_file, now->keys_file) != 0;
@@ -258,11 +274,16 @@ enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_
     if (!*now->keys_file || (!is_other && (was->require_key || !now->require_key)))
         return DG_OK;
     if (strlen(now->keys_file) >= PATH_CAP)
-        return dg_why_set(why, DG_ERR_RANGE, "keys-file: the path is too long, expected less than %d bytes", PATH_CAP);
-    enum dg_err err = read_ring(now->keys_file, why, &ring);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "keys-file: the path is too long, expected less than %d bytes",
+                            PATH_CAP);
+    enum dg_err err = read_ring(now->keys_file, error, &ring);
     if (!err && now->require_key && dg_keyring_len(ring) == 0)
-        err = dg_why_set(why, DG_ERR_INVALID, "require-key: %s has no key, so that everybody would be locked out; expected one "
-                         "that 'dragoman keys add' wrote", now->keys_file);
+        err = dg_error_set(
+            error, DG_ERR_INVALID,
+            "require-key: %s has no key, so that everybody would be locked out; expected one "
+            "that 'dragoman keys add' wrote",
+            now->keys_file);
     dg_keyring_free(ring);
     return err;
 }
@@ -271,18 +292,19 @@ enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_
 static void change_file(struct dg_keys *keys, const char *path)
 {
     struct dg_keyring *ring = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    enum dg_err err = *path ? read_ring(path, &why, &ring) : DG_OK;
+    struct dg_error error = DG_ERROR_NONE;
+    enum dg_err err = *path ? read_ring(path, &error, &ring) : DG_OK;
     if (err) { /* it was there when the configuration was checked */
-        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(err)), "the old keys stay in use: %s",
-                     dg_why_text(&why, err));
+        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(err)),
+                     "the old keys stay in use: %s", dg_error_text(&error, err));
         return;
     }
     snprintf(keys->path, sizeof keys->path, "%s", path);
     use_ring(keys, ring);
     if (*path && !*keys->usage_path)
-        dg_log_event(keys->log, DG_LOG_WARNING, "keys", DG_LOG_NO_FIELDS,
-                     "what keys use is counted in memory until a restart, which opens the usage file");
+        dg_log_event(
+            keys->log, DG_LOG_WARNING, "keys", DG_LOG_NO_FIELDS,
+            "what keys use is counted in memory until a restart, which opens the usage file");
 }
 
 void dg_keys_reload(struct dg_keys *keys, const struct dg_opt_set *set)
@@ -308,7 +330,8 @@ void dg_keys_close(struct dg_keys *keys)
 static void write_what_is_left(struct dg_keys *keys)
 {
     bool has_failed = false;
-    while (keys->usage && !has_failed && (keys->is_gathering || dg_usage_begin(keys->usage, &keys->write))) {
+    while (keys->usage && !has_failed &&
+           (keys->is_gathering || dg_usage_begin(keys->usage, &keys->write))) {
         while (dg_usage_gather(keys->usage, &keys->write))
             ;
         keys->is_gathering = false;

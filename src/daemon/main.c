@@ -3,7 +3,8 @@
 
 /* dragomand: start-up told as a story, the loop, and the way back.
  *
- *     options -> log -> process limits -> loop and signals -> Redis, if any -> keys -> models -> api -> bind
+ *     options -> log -> process limits -> loop and signals -> Redis, if any -> keys -> models ->
+ * api -> bind
  *             -> drop privileges -> ready
  *     the loop runs
  *     drain   <- first SIGTERM or SIGINT; the second closes everything at once
@@ -11,12 +12,12 @@
  * Each step that acquires something has its mirror in wind_down, in reverse order; wind_down knows
  * by NULL or a flag what was reached. Exit codes: 0 asked to stop and did, or --help and its like;
  * 1 could not do it; 2 used wrongly, which includes any mistake in the configuration. */
-#include "api/admin.h"
-#include "api/api.h"
-#include "api/bulk.h"
-#include "api/documents.h"
-#include "api/glossaries.h"
-#include "base/log.h"
+#include "api/compat/documents.h"
+#include "api/http/api.h"
+#include "api/jobs/bulk.h"
+#include "api/ops/admin.h"
+#include "api/v1/glossaries.h"
+#include "base/log/log.h"
 #include "daemon/keys.h"
 #include "daemon/memory.h"
 #include "daemon/options.h"
@@ -43,9 +44,9 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 enum {
     SECOND_MS = 1000,
     MINUTE_MS = 60 * 1000,
-    WAITING_MAX = 64,  /* requests that wait for the thread beside the loop, */
+    WAITING_MAX = 64,    /* requests that wait for the thread beside the loop, */
     READINGS_MAX = 1024, /* and for those that read and write what is large, */
-    READERS = 2 /* of which one slow thing does not hold up everything */
+    READERS = 2          /* of which one slow thing does not hold up everything */
 };
 
 /* Everything that the process holds; one, on main's stack. The loop's thread. */
@@ -79,7 +80,7 @@ static const struct dg_options *options_of(const struct dg_opt_set *set)
 /* ---- Options --------------------------------------------------------------------------------- */
 
 /* --help, --version, --dump-config, --check-config: true when one was asked for and answered. */
-static bool answer_and_leave(const struct dg_opt_set *set, enum dg_err *err, struct dg_why *why)
+static bool answer_and_leave(const struct dg_opt_set *set, enum dg_err *err, struct dg_error *error)
 {
     const struct dg_options *options = options_of(set);
     struct dg_buf text;
@@ -92,7 +93,7 @@ static bool answer_and_leave(const struct dg_opt_set *set, enum dg_err *err, str
     } else if (options->dump_config) {
         *err = dg_opt_dump(set, &text);
     } else if (options->check_config) {
-        *err = dg_service_check(set, why);
+        *err = dg_service_check(set, error);
         if (!*err)
             *err = dg_buf_append_cstr(&text, "The configuration is valid.\n");
     } else {
@@ -101,7 +102,8 @@ static bool answer_and_leave(const struct dg_opt_set *set, enum dg_err *err, str
     if (!*err && text.len > 0)
         fwrite(text.ptr, 1, text.len, stdout);
     if (!*err && (fflush(stdout) != 0 || ferror(stdout)))
-        *err = dg_why_set(why, DG_ERR_IO, "cannot write to standard output: %s", strerror(errno));
+        *err =
+            dg_error_set(error, DG_ERR_IO, "cannot write to standard output: %s", strerror(errno));
     dg_buf_deinit(&text);
     return true;
 }
@@ -152,8 +154,8 @@ static void on_stop(void *user, int nth)
     dg_server_drain(d->server, (uint64_t)limit_ms, finish, d);
 }
 
-/* The last step of a reload. To systemd all that were asked for are one until the last is done: whether or not anything
- * changed, we serve. */
+/* The last step of a reload. To systemd all that were asked for are one until the last is done:
+ * whether or not anything changed, we serve. */
 static void tell_ready(const struct daemon *d)
 {
     if (!d->is_stopping && !dg_service_is_reloading(d->service))
@@ -171,18 +173,18 @@ static void on_models(void *user, enum dg_err err)
 static void on_reload(void *user)
 {
     struct daemon *d = user;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_opt_set *fresh = NULL;
     if (!d->is_stopping)
         dg_systemd_reloading();
-    enum dg_err err = dg_log_reopen(d->log, &why);
+    enum dg_err err = dg_log_reopen(d->log, &error);
     if (err)
         dg_log_event(d->log, DG_LOG_ERROR, "daemon", DG_LOG_FIELDS(dg_log_err(err)),
-                     "the old log stays in use: %s", dg_why_text(&why, err));
-    err = dg_reload(d->argc, d->argv, environ, d->live, d->log, &why, &fresh);
+                     "the old log stays in use: %s", dg_error_text(&error, err));
+    err = dg_reload(d->argc, d->argv, environ, d->live, d->log, &error, &fresh);
     if (err) {
         dg_log_event(d->log, DG_LOG_ERROR, "daemon", DG_LOG_FIELDS(dg_log_err(err)),
-                     "the old configuration stays in use: %s", dg_why_text(&why, err));
+                     "the old configuration stays in use: %s", dg_error_text(&error, err));
     } else {
         if (d->live != d->start)
             dg_opt_set_free(d->live);
@@ -199,20 +201,21 @@ static void on_reload(void *user)
 static const struct dg_signals_handlers signal_handlers = {.on_stop = on_stop,
                                                            .on_reload = on_reload};
 
-/* ---- What administrators ask for -------------------------------------------------------------- */
+/* ---- What administrators ask for --------------------------------------------------------------
+ */
 
-static enum dg_err admin_load(void *user, const struct dg_admin_model *model, dg_admin_loaded_fn on_loaded,
-                              void *owner, struct dg_why *why)
+static enum dg_err admin_load(void *user, const struct dg_admin_model *model,
+                              dg_admin_loaded_fn on_loaded, void *owner, struct dg_error *error)
 {
     struct daemon *d = user;
     const struct dg_service_model wanted = {model->name, model->path, model->source, model->target};
-    return dg_service_load(d->service, d->live, &wanted, on_loaded, owner, why);
+    return dg_service_load(d->service, d->live, &wanted, on_loaded, owner, error);
 }
 
-static enum dg_err admin_unload(void *user, const char *name, struct dg_why *why)
+static enum dg_err admin_unload(void *user, const char *name, struct dg_error *error)
 {
     struct daemon *d = user;
-    return dg_service_unload(d->service, name, why);
+    return dg_service_unload(d->service, name, error);
 }
 
 static enum dg_log_level admin_log_level(void *user)
@@ -225,7 +228,8 @@ static void admin_set_log_level(void *user, enum dg_log_level level)
 {
     struct daemon *d = user;
     dg_log_set_level(d->log, level);
-    dg_log_event(d->log, DG_LOG_NOTICE, "daemon", DG_LOG_FIELDS(dg_log_str("now", dg_log_level_name(level))),
+    dg_log_event(d->log, DG_LOG_NOTICE, "daemon",
+                 DG_LOG_FIELDS(dg_log_str("now", dg_log_level_name(level))),
                  "an administrator changed the log level");
 }
 
@@ -273,7 +277,7 @@ static void on_second(uv_timer_t *timer)
 
 /* ---- Start-up, step by step ------------------------------------------------------------------ */
 
-static enum dg_err open_log(struct daemon *d, struct dg_why *why)
+static enum dg_err open_log(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     const struct dg_log_opts opts = {
@@ -281,29 +285,31 @@ static enum dg_err open_log(struct daemon *d, struct dg_why *why)
         .level = (enum dg_log_level)options->log_level,
         .format = (enum dg_log_format)options->log_format,
     };
-    return dg_log_open(&opts, why, &d->log);
+    return dg_log_open(&opts, error, &d->log);
 }
 
-static enum dg_err limit_process(struct daemon *d, struct dg_why *why)
+static enum dg_err limit_process(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     size_t files = dg_process_open_files(), wanted = (size_t)options->max_connections;
     size_t documents = options->documents_space ? DG_DOCUMENTS_MAX : 0; /* a file each */
-    if (files < wanted + documents + 64) /* the listeners, the log, model files and what libraries hold */
-        dg_log_event(
-            d->log, DG_LOG_WARNING, "daemon",
-            DG_LOG_FIELDS(dg_log_uint("files_max", files), dg_log_uint("max_connections", wanted),
-                          dg_log_uint("documents", documents)),
-            "the limit of open files allows fewer connections than max-connections does, and the documents kept besides");
-    return dg_process_core_dumps(options_of(d->start)->core_dumps, why);
+    if (files < wanted + documents + 64) /* the listeners, the log, model files and what libraries
+                                            hold */
+        dg_log_event(d->log, DG_LOG_WARNING, "daemon",
+                     DG_LOG_FIELDS(dg_log_uint("files_max", files),
+                                   dg_log_uint("max_connections", wanted),
+                                   dg_log_uint("documents", documents)),
+                     "the limit of open files allows fewer connections than max-connections does, "
+                     "and the documents kept besides");
+    return dg_process_core_dumps(options_of(d->start)->core_dumps, error);
 }
 
-static enum dg_err open_loop(struct daemon *d, struct dg_why *why)
+static enum dg_err open_loop(struct daemon *d, struct dg_error *error)
 {
     int code = uv_loop_init(&d->loop);
     if (code != 0)
-        return dg_why_set(why, dg_err_from_errno(-code), "cannot make an event loop: %s",
-                          uv_strerror(code));
+        return dg_error_set(error, dg_err_from_errno(-code), "cannot make an event loop: %s",
+                            uv_strerror(code));
     d->loop_open = true;
     uv_timer_init(&d->loop, &d->minute);
     d->minute.data = d;
@@ -313,10 +319,11 @@ static enum dg_err open_loop(struct daemon *d, struct dg_why *why)
     d->second.data = d;
     uv_timer_start(&d->second, on_second, SECOND_MS, SECOND_MS);
     uv_unref((uv_handle_t *)&d->second);
-    return dg_signals_open(&d->signals, &d->loop, &signal_handlers, d, why);
+    return dg_signals_open(&d->signals, &d->loop, &signal_handlers, d, error);
 }
 
-/* Asked by the watchdog, from the loop: a worker that has been at one step for a whole period hangs. */
+/* Asked by the watchdog, from the loop: a worker that has been at one step for a whole period
+ * hangs. */
 static bool is_well(void *user, uint64_t period_ns)
 {
     struct daemon *d = user;
@@ -329,26 +336,26 @@ static bool is_well(void *user, uint64_t period_ns)
     return false;
 }
 
-static enum dg_err open_shared(struct daemon *d, struct dg_why *why)
+static enum dg_err open_shared(struct daemon *d, struct dg_error *error)
 {
-    return dg_shared_open(&d->shared, &d->loop, options_of(d->start), d->log, why);
+    return dg_shared_open(&d->shared, &d->loop, options_of(d->start), d->log, error);
 }
 
-static enum dg_err open_service(struct daemon *d, struct dg_why *why)
+static enum dg_err open_service(struct daemon *d, struct dg_error *error)
 {
-    enum dg_err err = dg_service_open(&d->service, &d->loop, d->start, d->shared, d->log, why);
+    enum dg_err err = dg_service_open(&d->service, &d->loop, d->start, d->shared, d->log, error);
     if (!err)
         dg_systemd_watchdog_open(&d->watchdog, &d->loop, is_well, d);
     return err;
 }
 
-static enum dg_err open_keys(struct daemon *d, struct dg_why *why)
+static enum dg_err open_keys(struct daemon *d, struct dg_error *error)
 {
-    return dg_keys_open(&d->keys, &d->loop, d->start, d->shared, d->log, why);
+    return dg_keys_open(&d->keys, &d->loop, d->start, d->shared, d->log, error);
 }
 
 /* Bulk jobs go on with the account that the daemon has become. */
-static enum dg_err open_bulk(struct daemon *d, struct dg_why *why)
+static enum dg_err open_bulk(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     const struct dg_bulk_opts opts = {
@@ -361,11 +368,11 @@ static enum dg_err open_bulk(struct daemon *d, struct dg_why *why)
     };
     if (!*options->jobs_dir)
         return DG_OK;
-    return dg_api_open_bulk(d->api, &opts, &d->loop, why);
+    return dg_api_open_bulk(d->api, &opts, &d->loop, error);
 }
 
 /* As bulk jobs, with the account that the daemon has become. */
-static enum dg_err open_glossaries(struct daemon *d, struct dg_why *why)
+static enum dg_err open_glossaries(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     const struct dg_glossaries_opts opts = {
@@ -374,24 +381,27 @@ static enum dg_err open_glossaries(struct daemon *d, struct dg_why *why)
         .bytes_max = options->glossaries_space,
         .whose = (enum dg_glossaries_whose)options->glossaries,
     };
-    return dg_api_open_glossaries(d->api, &opts, why);
+    return dg_api_open_glossaries(d->api, &opts, error);
 }
 
-/* Where nobody chose the folder and it is not to be used, files are not translated; that is said. */
-static enum dg_err open_documents(struct daemon *d, struct dg_why *why)
+/* Where nobody chose the folder and it is not to be used, files are not translated; that is said.
+ */
+static enum dg_err open_documents(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
-    const struct dg_documents_opts opts = {.dir = options->documents_dir, .bytes_max = options->documents_space};
-    enum dg_err err = dg_api_open_documents(d->api, &opts, why);
+    const struct dg_documents_opts opts = {.dir = options->documents_dir,
+                                           .bytes_max = options->documents_space};
+    enum dg_err err = dg_api_open_documents(d->api, &opts, error);
     if (!err || dg_opt_given(d->start, "documents-dir"))
         return err;
-    dg_log_event(d->log, DG_LOG_WARNING, "daemon", DG_LOG_FIELDS(dg_log_str("reason", dg_why_text(why, err))),
+    dg_log_event(d->log, DG_LOG_WARNING, "daemon",
+                 DG_LOG_FIELDS(dg_log_str("reason", dg_error_text(error, err))),
                  "documents are not translated");
-    *why = (struct dg_why)DG_WHY_NONE;
+    *error = (struct dg_error)DG_ERROR_NONE;
     return DG_OK;
 }
 
-static enum dg_err open_api(struct daemon *d, struct dg_why *why)
+static enum dg_err open_api(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     struct dg_api_opts opts = DG_API_OPTS_DEFAULT;
@@ -402,13 +412,15 @@ static enum dg_err open_api(struct daemon *d, struct dg_why *why)
     opts.beam_max = (size_t)options->max_beam;
     opts.min_length_max = (size_t)options->max_min_length;
     opts.ops_loopback = options->ops_loopback;
-    const struct dg_pool_opts threads = {.n_threads = 1, .max_jobs = WAITING_MAX, .name = "offload"};
-    enum dg_err err = dg_offload_open(&d->loop, &threads, why, &d->threads);
-    const struct dg_pool_opts readers = {.n_threads = READERS, .max_jobs = READINGS_MAX, .name = "reader"};
+    const struct dg_pool_opts threads = {
+        .n_threads = 1, .max_jobs = WAITING_MAX, .name = "offload"};
+    enum dg_err err = dg_offload_open(&d->loop, &threads, error, &d->threads);
+    const struct dg_pool_opts readers = {
+        .n_threads = READERS, .max_jobs = READINGS_MAX, .name = "reader"};
     if (!err)
-        err = dg_offload_open(&d->loop, &readers, why, &d->readers);
+        err = dg_offload_open(&d->loop, &readers, error, &d->readers);
     if (!err)
-        err = dg_api_new(&opts, d->log, why, &d->api);
+        err = dg_api_new(&opts, d->log, error, &d->api);
     if (!err) {
         dg_api_set_engine(d->api, dg_service_engine(d->service));
         dg_api_set_threads(d->api, d->threads);
@@ -431,49 +443,49 @@ static bool is_served(const struct dg_server *server, const char *address)
 
 /* Listens where systemd opened sockets, and where `listen` says when it was given or there are
  * none. */
-static enum dg_err bind_listeners(struct daemon *d, struct dg_why *why)
+static enum dg_err bind_listeners(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     struct dg_server_opts opts;
-    enum dg_err err = dg_options_server(options, d->networks, why, &opts);
+    enum dg_err err = dg_options_server(options, d->networks, error, &opts);
     if (!err)
-        err = dg_server_new(&d->loop, &opts, dg_api_handler(), d->api, d->log, why, &d->server);
+        err = dg_server_new(&d->loop, &opts, dg_api_handler(), d->api, d->log, error, &d->server);
     if (err)
         return err;
     dg_api_set_server(d->api, d->server);
     int first_fd = 0, n_inherited = dg_systemd_sockets(&first_fd);
     for (int i = 0; !err && i < n_inherited; i++)
-        err = dg_server_listen_fd(d->server, first_fd + i, why);
+        err = dg_server_listen_fd(d->server, first_fd + i, error);
     bool own = n_inherited == 0 || dg_opt_given(d->start, "listen");
     for (size_t i = 0; !err && own && i < options->listen.n; i++)
         if (!is_served(d->server, options->listen.items[i]))
-            err = dg_server_listen(d->server, options->listen.items[i], why);
+            err = dg_server_listen(d->server, options->listen.items[i], error);
     if (!err && *options->admin_socket)
-        err = dg_server_listen_private(d->server, options->admin_socket, why);
+        err = dg_server_listen_private(d->server, options->admin_socket, error);
     return err;
 }
 
 /* What root made and the account has to use later becomes the account's. */
-static enum dg_err drop_privileges(struct daemon *d, struct dg_why *why)
+static enum dg_err drop_privileges(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     struct dg_account account;
     if (!*options->user)
         return DG_OK;
-    enum dg_err err = dg_process_account(options->user, &account, why);
+    enum dg_err err = dg_process_account(options->user, &account, error);
     for (size_t i = 0; !err && i < options->listen.n; i++)
         if (strncmp(options->listen.items[i], "unix:", 5) == 0)
-            err = dg_process_hand_over(options->listen.items[i] + 5, &account, why);
+            err = dg_process_hand_over(options->listen.items[i] + 5, &account, error);
     if (!err && *options->admin_socket)
-        err = dg_process_hand_over(options->admin_socket, &account, why);
+        err = dg_process_hand_over(options->admin_socket, &account, error);
     if (!err && *options->log_file)
-        err = dg_process_hand_over(options->log_file, &account, why);
+        err = dg_process_hand_over(options->log_file, &account, error);
     if (!err)
-        err = dg_keys_hand_over(d->keys, &account, why);
+        err = dg_keys_hand_over(d->keys, &account, error);
     if (!err)
-        err = dg_process_become(&account, why);
+        err = dg_process_become(&account, error);
     if (!err) /* once more: the kernel sets it anew when the user changes */
-        err = dg_process_core_dumps(options->core_dumps, why);
+        err = dg_process_core_dumps(options->core_dumps, error);
     return err;
 }
 
@@ -489,31 +501,31 @@ static void announce(struct daemon *d)
 }
 
 /* The steps in order; the first that fails ends the story. */
-static enum dg_err start(struct daemon *d, struct dg_why *why)
+static enum dg_err start(struct daemon *d, struct dg_error *error)
 {
-    enum dg_err err = open_log(d, why);
+    enum dg_err err = open_log(d, error);
     if (!err)
-        err = limit_process(d, why);
+        err = limit_process(d, error);
     if (!err)
-        err = open_loop(d, why);
+        err = open_loop(d, error);
     if (!err)
-        err = open_shared(d, why);
+        err = open_shared(d, error);
     if (!err)
-        err = open_keys(d, why);
+        err = open_keys(d, error);
     if (!err)
-        err = open_service(d, why);
+        err = open_service(d, error);
     if (!err)
-        err = open_api(d, why);
+        err = open_api(d, error);
     if (!err)
-        err = bind_listeners(d, why);
+        err = bind_listeners(d, error);
     if (!err)
-        err = drop_privileges(d, why);
+        err = drop_privileges(d, error);
     if (!err)
-        err = open_glossaries(d, why);
+        err = open_glossaries(d, error);
     if (!err)
-        err = open_documents(d, why);
+        err = open_documents(d, error);
     if (!err)
-        err = open_bulk(d, why);
+        err = open_bulk(d, error);
     if (!err)
         announce(d);
     return err;
@@ -545,26 +557,26 @@ static void wind_down(struct daemon *d)
 int main(int argc, char **argv)
 {
     struct daemon d = {.argc = argc, .argv = argv};
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     int exit_code = EXIT_OK;
     dg_memory_tune();
     dg_signals_hold();
-    enum dg_err err = dg_options_read(argc, argv, environ, &why, &d.start);
+    enum dg_err err = dg_options_read(argc, argv, environ, &error, &d.start);
     d.live = d.start;
     if (err) {
         exit_code = err == DG_ERR_NOMEM ? EXIT_FAILED : EXIT_USAGE;
-    } else if (answer_and_leave(d.start, &err, &why)) {
+    } else if (answer_and_leave(d.start, &err, &error)) {
         exit_code = err == DG_ERR_EXISTS ? EXIT_USAGE : err ? EXIT_FAILED : EXIT_OK;
-    } else if ((err = dg_service_check(d.start, &why))) {
+    } else if ((err = dg_service_check(d.start, &error))) {
         exit_code = EXIT_USAGE;
     } else {
-        err = start(&d, &why);
+        err = start(&d, &error);
         if (!err)
             uv_run(&d.loop, UV_RUN_DEFAULT);
         exit_code = err ? EXIT_FAILED : EXIT_OK;
     }
     if (err)
-        fprintf(stderr, "dragomand: %s\n", dg_why_text(&why, err));
+        fprintf(stderr, "dragomand: %s\n", dg_error_text(&error, err));
     wind_down(&d);
     return exit_code;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sharing out memory. The figures behind the factors: a waiting sentence takes about 60 bytes for each source token
- * (the ticket with its copy of the ids and room for what will be shown, the sentence with its offsets, the key of the
- * cache); a request takes up to 16 times its text, at worst (body, JSON values, the copy, segments, the result, the
- * answer as JSON and on its way out). */
+/* Sharing out memory. The figures behind the factors: a waiting sentence takes about 60 bytes for
+ * each source token (the ticket with its copy of the ids and room for what will be shown, the
+ * sentence with its offsets, the key of the cache); a request takes up to 16 times its text, at
+ * worst (body, JSON values, the copy, segments, the result, the answer as JSON and on its way out).
+ */
 #include "daemon/memory.h"
 
 #include <malloc.h>
@@ -13,7 +14,8 @@
 
 enum {
     MIB = 1 << 20,
-    MARGIN = 12 * MIB, /* what is loaded or grows after the start: tables of ICU, stacks, the allocator's own */
+    MARGIN = 12 * MIB, /* what is loaded or grows after the start: tables of ICU, stacks, the
+                          allocator's own */
     QUEUE_BYTES_PER_TOKEN = 64,
     REQUEST_BYTES_PER_TEXT_BYTE = 16,
 };
@@ -45,8 +47,8 @@ static double mib(size_t bytes)
     return (double)bytes / MIB;
 }
 
-enum dg_err dg_memory_plan(size_t limit, size_t resident, size_t cache_wanted, struct dg_why *why,
-                           struct dg_memory_plan *out)
+enum dg_err dg_memory_plan(size_t limit, size_t resident, size_t cache_wanted,
+                           struct dg_error *error, struct dg_memory_plan *out)
 {
     struct dg_memory_plan plan = {.cache = cache_wanted};
     if (limit == 0) {
@@ -59,10 +61,12 @@ enum dg_err dg_memory_plan(size_t limit, size_t resident, size_t cache_wanted, s
     plan.queue_tokens = limit / 16 / QUEUE_BYTES_PER_TOKEN;
     size_t taken = plan.process + plan.cache + limit / 8 + limit / 16;
     if (taken >= limit)
-        return dg_why_set(why, DG_ERR_LIMIT,
-                          "memory-limit: read %.1f MiB, of which the process takes %.1f, the cache of sentences %.1f and "
-                          "requests and queue %.1f; nothing is left for models",
-                          mib(limit), mib(plan.process), mib(plan.cache), mib(limit / 8 + limit / 16));
+        return dg_error_set(error, DG_ERR_LIMIT,
+                            "memory-limit: read %.1f MiB, of which the process takes %.1f, the "
+                            "cache of sentences %.1f and "
+                            "requests and queue %.1f; nothing is left for models",
+                            mib(limit), mib(plan.process), mib(plan.cache),
+                            mib(limit / 8 + limit / 16));
     plan.models = limit - taken;
     *out = plan;
     return DG_OK;

@@ -7,14 +7,14 @@
 
 #include "access/key_file.h"
 #include "access/quota.h"
-#include "api/glossaries.h"
-#include "base/log.h"
-#include "engine/langs.h"
-#include "engine/template.h"
+#include "api/v1/glossaries.h"
+#include "base/log/log.h"
+#include "daemon/trust.h"
+#include "engine/generate/translation_prompt.h"
+#include "engine/route/langs.h"
 #include "model/calibration.h"
 #include "net/loop/address.h"
 #include "net/loop/redis.h"
-#include "daemon/trust.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -35,8 +35,11 @@ static const char *const auto_words[] = {"auto", NULL};
 static const char *const priority_words[] = {
     [DG_KEY_INTERACTIVE] = "interactive", [DG_KEY_NORMAL] = "normal", [DG_KEY_BULK] = "bulk", NULL};
 
-static const char *const whose_words[] = {[DG_GLOSSARIES_NOBODY] = "nobody", [DG_GLOSSARIES_ADMINS] = "admins",
-                                          [DG_GLOSSARIES_KEYS] = "keys", [DG_GLOSSARIES_ALL] = "all", NULL};
+static const char *const whose_words[] = {[DG_GLOSSARIES_NOBODY] = "nobody",
+                                          [DG_GLOSSARIES_ADMINS] = "admins",
+                                          [DG_GLOSSARIES_KEYS] = "keys",
+                                          [DG_GLOSSARIES_ALL] = "all",
+                                          NULL};
 
 #define T struct dg_options
 enum { KIB = 1024, MIB = 1024 * 1024, SECOND = 1000, HOUR = 3600 * 1000 };
@@ -219,30 +222,36 @@ static const struct dg_opt_row rows[] = {
 /* clang-format on */
 
 static const struct dg_opt_row model_rows[] = {
-    {DG_OPT_PATH(struct dg_model_options, path), "path", .flags = DG_OPT_RELOADABLE | DG_OPT_REQUIRED,
-     .help = "the model's directory"},
+    {DG_OPT_PATH(struct dg_model_options, path), "path",
+     .flags = DG_OPT_RELOADABLE | DG_OPT_REQUIRED, .help = "the model's directory"},
     {DG_OPT_STRING(struct dg_model_options, source), "source", .def = "", .max = DG_LANGS_TEXT_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "LANGUAGES",
-     .help = "language of its input, or several; empty for all that its vocabulary has, or what the name says (fr-en)"},
+     .help = "language of its input, or several; empty for all that its vocabulary has, or what "
+             "the name says (fr-en)"},
     {DG_OPT_STRING(struct dg_model_options, target), "target", .def = "", .max = DG_LANGS_TEXT_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "LANGUAGES",
-     .help = "language of its output, or several of those it can be told, as tag or tag=word; empty likewise"},
+     .help = "language of its output, or several of those it can be told, as tag or tag=word; "
+             "empty likewise"},
     {DG_OPT_STRING(struct dg_model_options, formal), "formal", .def = "", .max = DG_MANNER_TEXT_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "WORD",
-     .help = "word of its vocabulary that asks for formal language, before the text or, as target:WORD, before the translation; "
+     .help = "word of its vocabulary that asks for formal language, before the text or, as "
+             "target:WORD, before the translation; "
              "several, with commas between, as de=WORD for one target each"},
-    {DG_OPT_STRING(struct dg_model_options, informal), "informal", .def = "", .max = DG_MANNER_TEXT_MAX,
-     .flags = DG_OPT_RELOADABLE, .unit = "WORD",
+    {DG_OPT_STRING(struct dg_model_options, informal), "informal", .def = "",
+     .max = DG_MANNER_TEXT_MAX, .flags = DG_OPT_RELOADABLE, .unit = "WORD",
      .help = "word of its vocabulary that asks for informal language, likewise"},
-    {DG_OPT_STRING(struct dg_model_options, template), "template", .def = "", .max = DG_TEMPLATE_TEXT_MAX,
-     .flags = DG_OPT_RELOADABLE, .unit = "TEXT",
-     .help = "prompt that has a language model translate: {text}, {source}, {target}, {source-code}, {target-code}, \\n"},
-    {DG_OPT_STRING(struct dg_model_options, stop), "template-stop", .def = "", .max = DG_TEMPLATE_STOP_MAX,
-     .flags = DG_OPT_RELOADABLE, .unit = "TEXTS",
-     .help = "what ends its answer, besides its own end: texts with | between them, \\n is a line's end"},
-    {DG_OPT_STRING(struct dg_model_options, judges), "judges", .def = "", .max = DG_JUDGES_MAX, .flags = DG_OPT_RELOADABLE,
-     .unit = "MODELS",
-     .help = "of a quality estimator: the models whose translations it judges, with commas between; empty for what its quality.json "
+    {DG_OPT_STRING(struct dg_model_options, template), "template", .def = "",
+     .max = DG_TRANSLATION_PROMPT_TEXT_MAX, .flags = DG_OPT_RELOADABLE, .unit = "TEXT",
+     .help = "prompt that has a language model translate: {text}, {source}, {target}, "
+             "{source-code}, {target-code}, \\n"},
+    {DG_OPT_STRING(struct dg_model_options, stop), "template-stop", .def = "",
+     .max = DG_TRANSLATION_PROMPT_STOP_MAX, .flags = DG_OPT_RELOADABLE, .unit = "TEXTS",
+     .help = "what ends its answer, besides its own end: texts with | between them, \\n is a "
+             "line's end"},
+    {DG_OPT_STRING(struct dg_model_options, judges), "judges", .def = "", .max = DG_JUDGES_MAX,
+     .flags = DG_OPT_RELOADABLE, .unit = "MODELS",
+     .help = "of a quality estimator: the models whose translations it judges, with commas "
+             "between; empty for what its quality.json "
              "says"},
 };
 
@@ -256,7 +265,7 @@ static const struct dg_opt_table sections[] = {{
 
 /* A prefix begins with one '/', does not end in one, and holds only what a path needs no escapes
  * for. */
-static enum dg_err check_prefix(const char *prefix, struct dg_why *why)
+static enum dg_err check_prefix(const char *prefix, struct dg_error *error)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
@@ -265,21 +274,22 @@ static enum dg_err check_prefix(const char *prefix, struct dg_why *why)
         return DG_OK;
     if (prefix[0] != '/' || prefix[len - 1] == '/' || strstr(prefix, "//") ||
         strspn(prefix, plain) != len)
-        return dg_why_set(why, DG_ERR_INVALID,
-                          "url-prefix: read \"%s\", expected a path such as /translate, without a "
-                          "slash at its end",
-                          prefix);
+        return dg_error_set(
+            error, DG_ERR_INVALID,
+            "url-prefix: read \"%s\", expected a path such as /translate, without a "
+            "slash at its end",
+            prefix);
     return DG_OK;
 }
 
 enum dg_err dg_options_server(const struct dg_options *options, struct dg_network *networks,
-                              struct dg_why *why, struct dg_server_opts *server)
+                              struct dg_error *error, struct dg_server_opts *server)
 {
     struct dg_server_opts opts = DG_SERVER_OPTS_DEFAULT;
     for (size_t i = 0; i < options->trusted_proxies.n; i++) {
-        enum dg_err err = dg_network_parse(options->trusted_proxies.items[i], &networks[i], why);
+        enum dg_err err = dg_network_parse(options->trusted_proxies.items[i], &networks[i], error);
         if (err)
-            return dg_why_wrap(why, err, "trusted-proxies");
+            return dg_error_wrap(error, err, "trusted-proxies");
     }
     opts.trusted = networks;
     opts.n_trusted = options->trusted_proxies.n;
@@ -299,36 +309,40 @@ enum dg_err dg_options_server(const struct dg_options *options, struct dg_networ
     return DG_OK;
 }
 
-static enum dg_err check_redis(const char *text, struct dg_why *why)
+static enum dg_err check_redis(const char *text, struct dg_error *error)
 {
     struct dg_address address;
     if (!dg_redis_is_built())
-        return dg_why_set(why, DG_ERR_UNSUPPORTED,
-                          "redis: this program was built without it; leave the option empty, or configure "
-                          "--with-redis (on Debian: apt-get install libhiredis-dev)");
-    enum dg_err err = dg_address_parse(text, &address, why);
-    return err ? dg_why_wrap(why, err, "redis") : DG_OK;
+        return dg_error_set(
+            error, DG_ERR_UNSUPPORTED,
+            "redis: this program was built without it; leave the option empty, or configure "
+            "--with-redis (on Debian: apt-get install libhiredis-dev)");
+    enum dg_err err = dg_address_parse(text, &address, error);
+    return err ? dg_error_wrap(error, err, "redis") : DG_OK;
 }
 
-static enum dg_err check(const void *values, const char *name, struct dg_why *why)
+static enum dg_err check(const void *values, const char *name, struct dg_error *error)
 {
     const struct dg_options *options = values;
     struct dg_network networks[DG_OPTIONS_NETWORKS];
     struct dg_server_opts server;
-    enum dg_err err = check_prefix(options->url_prefix, why);
+    enum dg_err err = check_prefix(options->url_prefix, error);
     if (!err)
-        err = dg_options_server(options, networks, why, &server);
+        err = dg_options_server(options, networks, error, &server);
     if (!err && *options->redis)
-        err = check_redis(options->redis, why);
+        err = check_redis(options->redis, error);
     if (!err && options->require_key && !*options->keys_file)
-        err = dg_why_set(why, DG_ERR_INVALID, "require-key: read yes without a keys-file, expected a file of keys");
+        err = dg_error_set(error, DG_ERR_INVALID,
+                           "require-key: read yes without a keys-file, expected a file of keys");
     if (!err && options->max_url >= options->max_head)
-        err = dg_why_set(why, DG_ERR_RANGE,
+        err =
+            dg_error_set(error, DG_ERR_RANGE,
                          "max-url: read %zu bytes, expected less than max-head, which is %zu bytes",
                          (size_t)options->max_url, (size_t)options->max_head);
     if (!err && options->require_signed_models && options->trusted_keys.n == 0)
-        err = dg_why_set(why, DG_ERR_INVALID,
-                         "require-signed-models: is on, but trusted-keys names no key; no model could be loaded");
+        err = dg_error_set(error, DG_ERR_INVALID,
+                           "require-signed-models: is on, but trusted-keys names no key; no model "
+                           "could be loaded");
     return err;
 }
 
@@ -347,32 +361,32 @@ const struct dg_opt_table dg_options_table = {
 };
 
 /* The file that a flag names must be there; the default one need not. */
-static enum dg_err read_config(struct dg_opt_set *set, struct dg_why *why)
+static enum dg_err read_config(struct dg_opt_set *set, struct dg_error *error)
 {
     const struct dg_options *options = dg_opt_values(set);
     if (*options->config == '\0')
         return DG_OK;
     if (!dg_opt_given(set, "config") && access(options->config, F_OK) != 0)
         return DG_OK;
-    return dg_opt_read_file(set, options->config, why);
+    return dg_opt_read_file(set, options->config, error);
 }
 
-enum dg_err dg_options_read(int argc, char *const *argv, char *const *env, struct dg_why *why,
+enum dg_err dg_options_read(int argc, char *const *argv, char *const *env, struct dg_error *error,
                             struct dg_opt_set **set)
 {
     struct dg_opt_set *fresh = NULL;
     enum dg_err err = dg_opt_set_new(&dg_options_table, &fresh);
     if (!err)
-        err = dg_opt_read_args(fresh, argc, argv, why);
+        err = dg_opt_read_args(fresh, argc, argv, error);
     if (err)
         goto out;
     const struct dg_options *options = dg_opt_values(fresh);
     if (options->help == DG_OPT_HELP_NO && !options->version) {
-        err = read_config(fresh, why);
+        err = read_config(fresh, error);
         if (!err)
-            err = dg_opt_read_env(fresh, env, why);
+            err = dg_opt_read_env(fresh, env, error);
         if (!err)
-            err = dg_opt_check(fresh, why);
+            err = dg_opt_check(fresh, error);
     }
     if (!err) {
         *set = fresh;

@@ -5,13 +5,13 @@
  * conf/dragomand.conf; help, manuals, environment, dump and checks follow from the row.
  *
  *     struct dg_opt_set *set = NULL;
- *     err = dg_options_read(argc, argv, environ, &why, &set);
+ *     err = dg_options_read(argc, argv, environ, &error, &set);
  *     const struct dg_options *options = dg_opt_values(set);
  *     dg_opt_set_free(set); */
 #ifndef DG_DAEMON_OPTIONS_H
 #define DG_DAEMON_OPTIONS_H
 
-#include "base/opt.h"
+#include "base/option/opt.h"
 #include "net/loop/server.h"
 
 struct dg_options {
@@ -46,7 +46,8 @@ struct dg_options {
     struct dg_opt_list trusted_keys;
     bool pin_workers;
     int64_t helpers;
-    int64_t threads, slots, max_sentences, source_max, target_max, prompt_max, max_beam, max_min_length;
+    int64_t threads, slots, max_sentences, source_max, target_max, prompt_max, max_beam,
+        max_min_length;
     int64_t batch_delay_ms;
     uint64_t memory_limit;
     int64_t model_idle_ms, stall_limit_ms;
@@ -90,15 +91,15 @@ struct dg_model_options {
 
 extern const struct dg_opt_table dg_options_table;
 
-/* Flags, then the file that they name (or the default one, if it exists), then the environment, then
- * the conditions. --help and --version read flags only. */
-enum dg_err dg_options_read(int argc, char *const *argv, char *const *env, struct dg_why *why,
+/* Flags, then the file that they name (or the default one, if it exists), then the environment,
+ * then the conditions. --help and --version read flags only. */
+enum dg_err dg_options_read(int argc, char *const *argv, char *const *env, struct dg_error *error,
                             struct dg_opt_set **set) DG_MUST_CHECK;
 
 /* What the server needs of the options. The networks of trusted-proxies are parsed into `networks`,
  * which has room for DG_OPTIONS_NETWORKS of them; the result borrows it and the set's texts. */
 enum { DG_OPTIONS_NETWORKS = 64 };
 enum dg_err dg_options_server(const struct dg_options *options, struct dg_network *networks,
-                              struct dg_why *why, struct dg_server_opts *server) DG_MUST_CHECK;
+                              struct dg_error *error, struct dg_server_opts *server) DG_MUST_CHECK;
 
 #endif

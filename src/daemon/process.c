@@ -5,7 +5,7 @@
 #define _GNU_SOURCE 1 /* setresuid, setresgid, getresuid */
 #include "daemon/process.h"
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -16,15 +16,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum dg_err dg_process_core_dumps(bool allow, struct dg_why *why)
+enum dg_err dg_process_core_dumps(bool allow, struct dg_error *error)
 {
     /* Allowed: the limit that we were started with applies; the flag is set all the same, because
      * the kernel clears it when the user changes. */
     const struct rlimit none = {0, 0};
     if ((!allow && setrlimit(RLIMIT_CORE, &none) != 0) ||
         prctl(PR_SET_DUMPABLE, allow, 0, 0, 0) != 0)
-        return dg_why_set(why, dg_err_from_errno(errno), "cannot turn core dumps %s: %s",
-                          allow ? "on" : "off", strerror(errno));
+        return dg_error_set(error, dg_err_from_errno(errno), "cannot turn core dumps %s: %s",
+                            allow ? "on" : "off", strerror(errno));
     return DG_OK;
 }
 
@@ -40,7 +40,7 @@ size_t dg_process_open_files(void)
     return (size_t)limit.rlim_cur;
 }
 
-enum dg_err dg_process_account(const char *name, struct dg_account *account, struct dg_why *why)
+enum dg_err dg_process_account(const char *name, struct dg_account *account, struct dg_error *error)
 {
     enum { ROOM = 64 * 1024 };
     struct passwd entry, *found = NULL;
@@ -48,9 +48,9 @@ enum dg_err dg_process_account(const char *name, struct dg_account *account, str
     int failed = getpwnam_r(name, &entry, room, ROOM, &found);
     enum dg_err err = DG_OK;
     if (!found) {
-        err = dg_why_set(why, failed ? dg_err_from_errno(failed) : DG_ERR_NOT_FOUND,
-                         "user: read \"%s\", expected an account of this system%s%s", name,
-                         failed ? ": " : "", failed ? strerror(failed) : "");
+        err = dg_error_set(error, failed ? dg_err_from_errno(failed) : DG_ERR_NOT_FOUND,
+                           "user: read \"%s\", expected an account of this system%s%s", name,
+                           failed ? ": " : "", failed ? strerror(failed) : "");
     } else {
         *account = (struct dg_account){.uid = entry.pw_uid, .gid = entry.pw_gid};
         snprintf(account->name, sizeof account->name, "%s", name);
@@ -60,12 +60,12 @@ enum dg_err dg_process_account(const char *name, struct dg_account *account, str
 }
 
 enum dg_err dg_process_hand_over(const char *path, const struct dg_account *account,
-                                 struct dg_why *why)
+                                 struct dg_error *error)
 {
     if (geteuid() != 0 || lchown(path, account->uid, account->gid) == 0 || errno == ENOENT)
         return DG_OK;
-    return dg_why_set(why, dg_err_from_errno(errno), "cannot give %s to %s: %s", path,
-                      account->name, strerror(errno));
+    return dg_error_set(error, dg_err_from_errno(errno), "cannot give %s to %s: %s", path,
+                        account->name, strerror(errno));
 }
 
 static bool is_account(const struct dg_account *account)
@@ -77,7 +77,7 @@ static bool is_account(const struct dg_account *account)
            egid == gid && sgid == gid;
 }
 
-enum dg_err dg_process_become(const struct dg_account *account, struct dg_why *why)
+enum dg_err dg_process_become(const struct dg_account *account, struct dg_error *error)
 {
     if (is_account(account))
         return DG_OK;
@@ -85,11 +85,11 @@ enum dg_err dg_process_become(const struct dg_account *account, struct dg_why *w
     if (initgroups(account->name, account->gid) != 0 ||
         setresgid(account->gid, account->gid, account->gid) != 0 ||
         setresuid(account->uid, account->uid, account->uid) != 0)
-        return dg_why_set(why, dg_err_from_errno(errno), "cannot become the user %s: %s%s",
-                          account->name, strerror(errno),
-                          geteuid() == 0 ? "" : " (only root can; start without --user instead)");
+        return dg_error_set(error, dg_err_from_errno(errno), "cannot become the user %s: %s%s",
+                            account->name, strerror(errno),
+                            geteuid() == 0 ? "" : " (only root can; start without --user instead)");
     if (!is_account(account) || (account->uid != 0 && setuid(0) == 0))
-        return dg_why_set(why, DG_ERR_INTERNAL, "became the user %s, but kept root's rights",
-                          account->name);
+        return dg_error_set(error, DG_ERR_INTERNAL, "became the user %s, but kept root's rights",
+                            account->name);
     return DG_OK;
 }

@@ -21,12 +21,12 @@ static void log_change(void *ctx, const struct dg_opt_change *change)
 }
 
 enum dg_err dg_reload(int argc, char *const *argv, char *const *env, const struct dg_opt_set *live,
-                      struct dg_log *log, struct dg_why *why, struct dg_opt_set **fresh)
+                      struct dg_log *log, struct dg_error *error, struct dg_opt_set **fresh)
 {
     struct dg_opt_set *set = NULL;
-    enum dg_err err = dg_options_read(argc, argv, env, why, &set);
+    enum dg_err err = dg_options_read(argc, argv, env, error, &set);
     if (!err)
-        err = dg_keys_check_reload(live, set, why);
+        err = dg_keys_check_reload(live, set, error);
     if (!err)
         err = dg_opt_compare(live, set, log_change, log);
     if (!err)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reading the configuration again in a running process. What may change does; what may not is logged
- * and keeps its value; a configuration with a mistake changes nothing at all.
+/* Reading the configuration again in a running process. What may change does; what may not is
+ * logged and keeps its value; a configuration with a mistake changes nothing at all.
  *
- *     err = dg_reload(argc, argv, environ, live, log, &why, &fresh);
+ *     err = dg_reload(argc, argv, environ, live, log, &error, &fresh);
  *     ... apply dg_opt_values(fresh), free `live` ... */
 #ifndef DG_DAEMON_RELOAD_H
 #define DG_DAEMON_RELOAD_H
 
-#include "base/log.h"
-#include "base/opt.h"
+#include "base/log/log.h"
+#include "base/option/opt.h"
 
 /* `live` is untouched; *fresh is a set with the values that hold from now on. */
 enum dg_err dg_reload(int argc, char *const *argv, char *const *env, const struct dg_opt_set *live,
-                      struct dg_log *log, struct dg_why *why, struct dg_opt_set **fresh) DG_MUST_CHECK;
+                      struct dg_log *log, struct dg_error *error,
+                      struct dg_opt_set **fresh) DG_MUST_CHECK;
 
 #endif

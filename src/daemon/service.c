@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Models by the options: listed, opened (all of them, before any is published), published. Start and
- * reload take the same way; at start the list is opened on the spot, at a reload by a libuv worker, so
- * that the loop goes on serving. What there is no room for beside the models in memory is only offered: at a reload
- * under a tight memory-limit that is also what serves, which then comes back in its new version when asked for. */
+/* Models by the options: listed, opened (all of them, before any is published), published. Start
+ * and reload take the same way; at start the list is opened on the spot, at a reload by a libuv
+ * worker, so that the loop goes on serving. What there is no room for beside the models in memory
+ * is only offered: at a reload under a tight memory-limit that is also what serves, which then
+ * comes back in its new version when asked for. */
 #include "daemon/service.h"
-#include "base/cpu.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
+#include "base/thread/cpu.h"
 #include "daemon/memory.h"
 #include "daemon/options.h"
 #include "daemon/shared.h"
-#include "daemon/trust.h"
 #include "daemon/systemd.h"
-#include "engine/langs.h"
-#include "engine/places.h"
-#include "engine/template.h"
+#include "daemon/trust.h"
+#include "engine/generate/translation_prompt.h"
+#include "engine/route/langs.h"
+#include "engine/route/model_folders.h"
 #include "model/calibration.h"
 #include "net/loop/waker.h"
 
@@ -26,8 +27,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_MAX_LEN = 64, LANGS_MAX_LEN = DG_LANGS_TEXT_MAX + 1, MANNER_MAX_LEN = DG_MANNER_TEXT_MAX + 1,
-       PATH_MAX_LEN = 4096, LAST_POLLS = 5000, TICK_MS = 250 };
+enum {
+    NAME_MAX_LEN = 64,
+    LANGS_MAX_LEN = DG_LANGS_TEXT_MAX + 1,
+    MANNER_MAX_LEN = DG_MANNER_TEXT_MAX + 1,
+    PATH_MAX_LEN = 4096,
+    LAST_POLLS = 5000,
+    TICK_MS = 250
+};
 
 /* What one model may take to load, from a slow disk too, before systemd gives up on us. */
 enum { LOAD_LIMIT_MS = 5 * 60 * 1000 };
@@ -36,13 +43,14 @@ enum { LOAD_LIMIT_MS = 5 * 60 * 1000 };
 struct entry {
     char name[NAME_MAX_LEN];
     char path[PATH_MAX_LEN];
-    char source[LANGS_MAX_LEN], target[LANGS_MAX_LEN]; /* "": from the vocabulary or the name */
+    char source[LANGS_MAX_LEN], target[LANGS_MAX_LEN];     /* "": from the vocabulary or the name */
     char formal[MANNER_MAX_LEN], informal[MANNER_MAX_LEN]; /* "": none */
-    char template[DG_TEMPLATE_TEXT_MAX + 1], stop[DG_TEMPLATE_STOP_MAX + 1]; /* "": none */
-    char judges[DG_JUDGES_MAX + 1]; /* "": as its directory has it */
-    bool is_found;       /* in a folder of models; else a section names it */
-    bool is_later;       /* there was no room, or no wish, to load it now */
-    struct dg_loaded *loaded;
+    char template[DG_TRANSLATION_PROMPT_TEXT_MAX + 1],
+        stop[DG_TRANSLATION_PROMPT_STOP_MAX + 1]; /* "": none */
+    char judges[DG_JUDGES_MAX + 1];               /* "": as its directory has it */
+    bool is_found; /* in a folder of models; else a section names it */
+    bool is_later; /* there was no room, or no wish, to load it now */
+    struct dg_served_model *loaded;
 };
 
 struct list {
@@ -53,7 +61,7 @@ struct list {
     struct entry *entries; /* [n] owned */
     size_t n, cap;
     enum dg_err err;
-    struct dg_why why;
+    struct dg_error error;
     void (*on_over)(void *user, enum dg_err err); /* of a reload; or */
     dg_service_loaded_fn on_loaded;               /* of one model, beside which the others stay */
     void *user;
@@ -70,33 +78,42 @@ struct dg_service {
     const struct dg_opt_set *again; /* a reload that came meanwhile; borrowed, NULL: none */
     void (*on_again)(void *user, enum dg_err err);
     void *again_user;
-    struct list known;      /* what was published from where; nothing in it is loaded */
-    uv_timer_t *tick;       /* frees itself when closed */
-    size_t n_stalled;       /* as the log has it */
+    struct list known; /* what was published from where; nothing in it is loaded */
+    uv_timer_t *tick;  /* frees itself when closed */
+    size_t n_stalled;  /* as the log has it */
     bool is_closed;
     void (*on_turn)(void *user); /* or NULL */
     void *turn_user;
 };
 
-/* ---- The list ----------------------------------------------------------------------------------- */
+/* ---- The list -----------------------------------------------------------------------------------
+ */
 
 static struct dg_engine_model model_of(const struct entry *entry)
 {
-    return (struct dg_engine_model){.name = entry->name, .path = entry->path, .source = entry->source,
-                                    .target = entry->target, .formal = entry->formal, .informal = entry->informal,
-                                    .template = entry->template, .stop = entry->stop, .judges = entry->judges};
+    return (struct dg_engine_model){.name = entry->name,
+                                    .path = entry->path,
+                                    .source = entry->source,
+                                    .target = entry->target,
+                                    .formal = entry->formal,
+                                    .informal = entry->informal,
+                                    .template = entry->template,
+                                    .stop = entry->stop,
+                                    .judges = entry->judges};
 }
 
 static enum dg_err copy_text(char *to, size_t cap, const char *text, const char *what,
-                             struct dg_why *why)
+                             struct dg_error *error)
 {
     if (snprintf(to, cap, "%s", text) >= (int)cap)
-        return dg_why_set(why, DG_ERR_RANGE, "%s '%.60s...' is too long, expected at most %zu bytes",
-                          what, text, cap - 1);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "%s '%.60s...' is too long, expected at most %zu bytes", what, text,
+                            cap - 1);
     return DG_OK;
 }
 
-static enum dg_err add(struct list *list, const struct dg_engine_model *model, struct dg_why *why)
+static enum dg_err add(struct list *list, const struct dg_engine_model *model,
+                       struct dg_error *error)
 {
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->entries[i].name, model->name) == 0)
@@ -105,30 +122,35 @@ static enum dg_err add(struct list *list, const struct dg_engine_model *model, s
         size_t cap = list->cap ? list->cap * 2 : 8;
         struct entry *grown = dg_try_realloc(list->entries, cap * sizeof *grown);
         if (!grown)
-            return dg_why_set(why, DG_ERR_NOMEM, "no memory for %zu models", cap);
+            return dg_error_set(error, DG_ERR_NOMEM, "no memory for %zu models", cap);
         list->entries = grown;
         list->cap = cap;
     }
     struct entry *entry = &list->entries[list->n];
     *entry = (struct entry){.loaded = NULL};
-    enum dg_err err = copy_text(entry->name, sizeof entry->name, model->name, "the model name", why);
+    enum dg_err err =
+        copy_text(entry->name, sizeof entry->name, model->name, "the model name", error);
     if (!err)
-        err = copy_text(entry->path, sizeof entry->path, model->path, "the model path", why);
+        err = copy_text(entry->path, sizeof entry->path, model->path, "the model path", error);
     if (!err)
-        err = copy_text(entry->source, sizeof entry->source, model->source, "the language", why);
+        err = copy_text(entry->source, sizeof entry->source, model->source, "the language", error);
     if (!err)
-        err = copy_text(entry->target, sizeof entry->target, model->target, "the language", why);
+        err = copy_text(entry->target, sizeof entry->target, model->target, "the language", error);
     if (!err)
-        err = copy_text(entry->formal, sizeof entry->formal, model->formal ? model->formal : "", "the formal word", why);
+        err = copy_text(entry->formal, sizeof entry->formal, model->formal ? model->formal : "",
+                        "the formal word", error);
     if (!err)
-        err = copy_text(entry->informal, sizeof entry->informal, model->informal ? model->informal : "",
-                        "the informal word", why);
+        err = copy_text(entry->informal, sizeof entry->informal,
+                        model->informal ? model->informal : "", "the informal word", error);
     if (!err)
-        err = copy_text(entry->template, sizeof entry->template, model->template ? model->template : "", "the template", why);
+        err = copy_text(entry->template, sizeof entry->template,
+                        model->template ? model->template : "", "the template", error);
     if (!err)
-        err = copy_text(entry->stop, sizeof entry->stop, model->stop ? model->stop : "", "template-stop", why);
+        err = copy_text(entry->stop, sizeof entry->stop, model->stop ? model->stop : "",
+                        "template-stop", error);
     if (!err)
-        err = copy_text(entry->judges, sizeof entry->judges, model->judges ? model->judges : "", "judges", why);
+        err = copy_text(entry->judges, sizeof entry->judges, model->judges ? model->judges : "",
+                        "judges", error);
     list->n += err == DG_OK;
     return err;
 }
@@ -144,22 +166,27 @@ static size_t find_entry(const struct list *list, const char *name)
 static bool is_same_folder(const char *a, const char *b)
 {
     struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
 }
 
-/* Two models of one name cannot both serve. Of those in folders the first counts; which of a folder and a section is
- * meant nobody can know. */
-static enum dg_err add_found(void *ctx, const char *name, const char *path, struct dg_why *why)
+/* Two models of one name cannot both serve. Of those in folders the first counts; which of a folder
+ * and a section is meant nobody can know. */
+static enum dg_err add_found(void *ctx, const char *name, const char *path, struct dg_error *error)
 {
     struct list *list = ctx;
     const size_t at = find_entry(list, name);
-    if (at < list->n && !list->entries[at].is_found && !is_same_folder(list->entries[at].path, path))
-        return dg_why_set(why, DG_ERR_EXISTS,
-                          "two models are called %s: %s in models-dir, and %s of the section [model %s]; remove one", name, path,
-                          list->entries[at].path, name);
+    if (at < list->n && !list->entries[at].is_found &&
+        !is_same_folder(list->entries[at].path, path))
+        return dg_error_set(error, DG_ERR_EXISTS,
+                            "two models are called %s: %s in models-dir, and %s of the section "
+                            "[model %s]; remove one",
+                            name, path, list->entries[at].path, name);
     if (at < list->n)
         return DG_OK;
-    enum dg_err err = add(list, &(struct dg_engine_model){.name = name, .path = path, .source = "", .target = ""}, why);
+    enum dg_err err =
+        add(list, &(struct dg_engine_model){.name = name, .path = path, .source = "", .target = ""},
+            error);
     if (!err)
         list->entries[list->n - 1].is_found = true;
     return err;
@@ -184,44 +211,45 @@ static bool is_unconfigured(const struct dg_opt_set *set)
 }
 
 /* What sections and folders name. */
-static enum dg_err list_models(struct list *list, const struct dg_opt_set *set, struct dg_why *why)
+static enum dg_err list_models(struct list *list, const struct dg_opt_set *set,
+                               struct dg_error *error)
 {
     const struct dg_options *options = dg_opt_values(set);
     enum dg_err err = DG_OK;
     for (size_t i = 0; !err && i < dg_opt_n_sections(set, "model"); i++) {
         const char *name;
         const struct dg_model_options *model = dg_opt_section(set, "model", i, &name);
-        const struct dg_engine_model wanted = {name,          model->path,   model->source,
-                                               model->target, model->formal, model->informal,
-                                               model->template, model->stop,
-                                               model->judges};
-        err = add(list, &wanted, why);
+        const struct dg_engine_model wanted = {
+            name,          model->path,     model->source,   model->target,
+            model->formal, model->informal, model->template, model->stop,
+            model->judges};
+        err = add(list, &wanted, error);
     }
     for (size_t i = 0; !err && i < options->models_dir.n; i++) {
-        err = dg_places_each_in(options->models_dir.items[i], add_found, list, why);
+        err = dg_model_folders_each_in(options->models_dir.items[i], add_found, list, error);
         if (err && err != DG_ERR_EXISTS)
-            err = dg_why_wrap(why, err, "models-dir");
+            err = dg_error_wrap(error, err, "models-dir");
     }
     if (!err && is_unconfigured(set)) {
-        struct dg_places places;
-        dg_places_find(&places);
-        err = dg_places_each(&places, add_found, list, why);
+        struct dg_model_folders places;
+        dg_model_folders_find(&places);
+        err = dg_model_folders_each(&places, add_found, list, error);
     }
     return err;
 }
 
 static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set *set,
-                             struct dg_why *why, struct list **out)
+                             struct dg_error *error, struct list **out)
 {
     const struct dg_options *options = dg_opt_values(set);
     struct list *list = dg_try_calloc(1, sizeof *list);
     if (!list)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for the list of models");
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for the list of models");
     list->service = service;
     list->preload = options->preload;
-    enum dg_err err = dg_trust_read(&list->trust, options, why);
+    enum dg_err err = dg_trust_read(&list->trust, options, error);
     if (!err)
-        err = list_models(list, set, why);
+        err = list_models(list, set, error);
     if (err) {
         free_list(list);
         return err;
@@ -230,24 +258,26 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
     return DG_OK;
 }
 
-enum dg_err dg_service_check(const struct dg_opt_set *set, struct dg_why *why)
+enum dg_err dg_service_check(const struct dg_opt_set *set, struct dg_error *error)
 {
     struct list list = {.n = 0};
-    enum dg_err err = list_models(&list, set, why);
+    enum dg_err err = list_models(&list, set, error);
     dg_free(list.entries);
     return err == DG_ERR_EXISTS ? err : DG_OK;
 }
 
-/* Opens one of the list: for service, where that is wanted and there is room; else so far that it can be offered. */
+/* Opens one of the list: for service, where that is wanted and there is room; else so far that it
+ * can be offered. */
 static enum dg_err open_entry(struct list *list, struct entry *entry)
 {
     struct dg_engine *engine = list->service->engine;
     const struct dg_engine_model model = model_of(entry);
-    enum dg_err err = list->preload ? dg_engine_open(engine, &model, &list->why, &entry->loaded) : DG_ERR_BUSY;
+    enum dg_err err =
+        list->preload ? dg_engine_open(engine, &model, &list->error, &entry->loaded) : DG_ERR_BUSY;
     if (err != DG_ERR_BUSY)
         return err;
     entry->is_later = true;
-    return dg_engine_offer(engine, &model, &list->why, &entry->loaded);
+    return dg_engine_offer(engine, &model, &list->error, &entry->loaded);
 }
 
 /* Opens all of the list; any thread. */
@@ -258,9 +288,10 @@ static void open_list(struct list *list)
     for (size_t i = 0; !list->err && i < list->n; i++) {
         struct entry *entry = &list->entries[i];
         char status[NAME_MAX_LEN + 64];
-        snprintf(status, sizeof status, "loading %s, model %zu of %zu", entry->name, i + 1, list->n);
+        snprintf(status, sizeof status, "loading %s, model %zu of %zu", entry->name, i + 1,
+                 list->n);
         dg_systemd_extend(status, LOAD_LIMIT_MS);
-        list->err = dg_trust_check(&list->trust, entry->name, entry->path, &list->why);
+        list->err = dg_trust_check(&list->trust, entry->name, entry->path, &list->error);
         if (list->err)
             return;
         list->err = open_entry(list, entry);
@@ -292,14 +323,14 @@ static void remember(struct dg_service *service, const struct entry *entry)
     (void)err;
 }
 
-static enum dg_err let_go(struct dg_service *service, const char *name, struct dg_why *why)
+static enum dg_err let_go(struct dg_service *service, const char *name, struct dg_error *error)
 {
     char copy[NAME_MAX_LEN]; /* `name` may be the model's own */
     snprintf(copy, sizeof copy, "%s", name);
-    enum dg_err err = dg_engine_unload(service->engine, copy, why);
+    enum dg_err err = dg_engine_unload(service->engine, copy, error);
     if (!err)
-        dg_log_event(service->log, DG_LOG_NOTICE, "service", DG_LOG_FIELDS(dg_log_str("model", copy)),
-                     "model unloaded");
+        dg_log_event(service->log, DG_LOG_NOTICE, "service",
+                     DG_LOG_FIELDS(dg_log_str("model", copy)), "model unloaded");
     forget(service, copy);
     return err;
 }
@@ -310,27 +341,30 @@ static void publish_list(struct list *list)
     struct dg_engine *engine = list->service->engine;
     for (size_t i = dg_engine_n_models(engine); i-- > 0 && !list->on_loaded;) {
         struct dg_engine_model_info info = dg_engine_model_info(engine, i);
-        enum dg_err err = is_listed(list, info.name) ? DG_OK : let_go(list->service, info.name, NULL);
+        enum dg_err err =
+            is_listed(list, info.name) ? DG_OK : let_go(list->service, info.name, NULL);
         (void)err; /* it is there */
     }
     for (size_t i = 0; !list->err && i < list->n; i++) {
         struct entry *entry = &list->entries[i];
-        list->err = dg_engine_publish(engine, entry->loaded, &list->why);
+        list->err = dg_engine_publish(engine, entry->loaded, &list->error);
         entry->loaded = NULL;
         if (!list->err)
             remember(list->service, entry);
         if (!list->err)
-            dg_log_event(list->service->log, DG_LOG_NOTICE, "service",
-                         DG_LOG_FIELDS(dg_log_str("model", entry->name),
-                                       dg_log_str("path", entry->path)),
-                         entry->is_later ? "model offered; it is loaded when somebody asks for it" : "model ready");
+            dg_log_event(
+                list->service->log, DG_LOG_NOTICE, "service",
+                DG_LOG_FIELDS(dg_log_str("model", entry->name), dg_log_str("path", entry->path)),
+                entry->is_later ? "model offered; it is loaded when somebody asks for it"
+                                : "model ready");
     }
     pthread_mutex_lock(&list->service->lock);
     list->service->trust = list->trust;
     pthread_mutex_unlock(&list->service->lock);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ---------------------------------------------------------------------------------------
+ */
 
 static void on_wake(void *user)
 {
@@ -351,21 +385,23 @@ static void ring(void *user)
 }
 
 /* Asked on the thread that loads a model which was offered. */
-static enum dg_err admit(void *arg, const char *name, const char *path, struct dg_why *why)
+static enum dg_err admit(void *arg, const char *name, const char *path, struct dg_error *error)
 {
     struct dg_service *service = arg;
     pthread_mutex_lock(&service->lock);
     const struct dg_trust trust = service->trust;
     pthread_mutex_unlock(&service->lock);
-    return dg_trust_check(&trust, name, path, why);
+    return dg_trust_check(&trust, name, path, error);
 }
 
-static void on_model(void *arg, const char *name, enum dg_engine_model_state state, const char *why)
+static void on_model(void *arg, const char *name, enum dg_engine_model_state state,
+                     const char *error)
 {
     struct dg_service *service = arg;
     const struct dg_log_field model = dg_log_str("model", name);
     if (state == DG_ENGINE_MODEL_FAILED)
-        dg_log_event(service->log, DG_LOG_ERROR, "service", &model, 1, "a model cannot be loaded: %s", why);
+        dg_log_event(service->log, DG_LOG_ERROR, "service", &model, 1,
+                     "a model cannot be loaded: %s", error);
     else
         dg_log_event(service->log, DG_LOG_NOTICE, "service", &model, 1, "%s",
                      state == DG_ENGINE_MODEL_READY ? "model ready" : "model left memory");
@@ -378,11 +414,14 @@ static void watch_workers(struct dg_service *service)
     dg_engine_read_stats(service->engine, &stats);
     if (stats.n_stalled == service->n_stalled)
         return;
-    dg_log_event(service->log, stats.n_stalled > service->n_stalled ? DG_LOG_ERROR : DG_LOG_NOTICE, "service",
-                 DG_LOG_FIELDS(dg_log_uint("stalled", stats.n_stalled), dg_log_uint("workers", stats.n_workers),
+    dg_log_event(service->log, stats.n_stalled > service->n_stalled ? DG_LOG_ERROR : DG_LOG_NOTICE,
+                 "service",
+                 DG_LOG_FIELDS(dg_log_uint("stalled", stats.n_stalled),
+                               dg_log_uint("workers", stats.n_workers),
                                dg_log_uint("stalled_ms", stats.stalled_ns / DG_CLOCK_MS)),
-                 stats.n_stalled > service->n_stalled ? "a worker hangs at one step; the others go on"
-                                                      : "a worker that hung goes on");
+                 stats.n_stalled > service->n_stalled
+                     ? "a worker hangs at one step; the others go on"
+                     : "a worker that hung goes on");
     service->n_stalled = stats.n_stalled;
 }
 
@@ -410,12 +449,12 @@ static enum dg_err open_tick(struct dg_service *service)
 /* A server without the data serves; who then asks for a language to be found out is refused. */
 static void warn_of_langid(const struct dg_service *service)
 {
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     size_t n;
-    enum dg_err err = dg_engine_detect(service->engine, DG_SPAN(""), NULL, NULL, 0, &why, &n);
+    enum dg_err err = dg_engine_detect(service->engine, DG_SPAN(""), NULL, NULL, 0, &error, &n);
     if (err)
         dg_log_event(service->log, DG_LOG_WARNING, "service", DG_LOG_NO_FIELDS,
-                     "languages cannot be detected: %s", dg_why_text(&why, err));
+                     "languages cannot be detected: %s", dg_error_text(&error, err));
 }
 
 /* Pins of workers that the system would refuse. */
@@ -427,7 +466,7 @@ static void warn_of_pins(const struct dg_service *service, const struct dg_optio
 }
 
 enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const struct dg_opt_set *set,
-                            struct dg_shared *shared, struct dg_log *log, struct dg_why *why)
+                            struct dg_shared *shared, struct dg_log *log, struct dg_error *error)
 {
     const struct dg_options *options = dg_opt_values(set);
     struct dg_service *service = dg_xcalloc(1, sizeof *service);
@@ -435,16 +474,16 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
     pthread_mutex_init(&service->lock, NULL);
     service->loop = loop;
     service->log = log;
-    struct dg_places places;
-    dg_places_find(&places);
+    struct dg_model_folders places;
+    dg_model_folders_find(&places);
     struct dg_memory_plan plan;
     enum dg_err err = dg_memory_plan((size_t)options->memory_limit, dg_memory_resident(),
-                                     (size_t)options->cache_size, why, &plan);
+                                     (size_t)options->cache_size, error, &plan);
     if (err) {
         *out = service;
         return err;
     }
-    err = dg_waker_open(loop, on_wake, service, why, &service->waker);
+    err = dg_waker_open(loop, on_wake, service, error, &service->waker);
     if (!err)
         err = open_tick(service);
     struct dg_engine_opts opts = {
@@ -474,22 +513,22 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         .model_arg = service,
     };
     if (!err)
-        err = dg_engine_new(&opts, why, &service->engine);
+        err = dg_engine_new(&opts, error, &service->engine);
     if (!err)
-        err = dg_shared_attach(shared, service->engine, why);
+        err = dg_shared_attach(shared, service->engine, error);
     if (!err)
         warn_of_langid(service);
     if (!err)
         warn_of_pins(service, options);
     if (!err)
-        err = make_list(service, set, why, &list);
+        err = make_list(service, set, error, &list);
     if (!err) {
         open_list(list);
         if (!list->err)
             publish_list(list);
         err = list->err;
         if (err)
-            dg_why_set(why, err, "%s", dg_why_text(&list->why, err));
+            dg_error_set(error, err, "%s", dg_error_text(&list->error, err));
         else if (list->n == 0)
             dg_log_event(log, DG_LOG_WARNING, "service", DG_LOG_NO_FIELDS,
                          "no model is configured; set models-dir or add a [model NAME] section");
@@ -547,7 +586,8 @@ void dg_service_free(struct dg_service *service)
     dg_free(service);
 }
 
-/* ---- Reload ------------------------------------------------------------------------------------- */
+/* ---- Reload -------------------------------------------------------------------------------------
+ */
 
 static void on_work(uv_work_t *work)
 {
@@ -572,15 +612,16 @@ static void on_worked(uv_work_t *work, int status)
         if (!list->err)
             publish_list(list);
         if (list->err)
-            dg_log_event(service->log, DG_LOG_ERROR, "service", DG_LOG_FIELDS(dg_log_err(list->err)),
-                         "the old models stay in use: %s", dg_why_text(&list->why, list->err));
+            dg_log_event(service->log, DG_LOG_ERROR, "service",
+                         DG_LOG_FIELDS(dg_log_err(list->err)), "the old models stay in use: %s",
+                         dg_error_text(&list->error, list->err));
         if (list->on_over)
             list->on_over(list->user, list->err);
     } else {
         list->err = DG_ERR_CLOSED;
     }
     if (list->on_loaded)
-        list->on_loaded(list->user, list->err, &list->why);
+        list->on_loaded(list->user, list->err, &list->error);
     free_list(list);
     if (service->again && !service->reloading && !service->is_closed)
         reload_again(service);
@@ -590,7 +631,8 @@ static void on_worked(uv_work_t *work, int status)
 static enum dg_err begin(struct dg_service *service, struct list *list)
 {
     list->work.data = list;
-    enum dg_err err = dg_err_from_errno(-uv_queue_work(service->loop, &list->work, on_work, on_worked));
+    enum dg_err err =
+        dg_err_from_errno(-uv_queue_work(service->loop, &list->work, on_work, on_worked));
     if (err)
         free_list(list);
     else
@@ -606,7 +648,7 @@ bool dg_service_is_reloading(const struct dg_service *service)
 enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_set *options,
                               void (*on_over)(void *user, enum dg_err err), void *user)
 {
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct list *list;
     if (service->reloading) {
         service->again = options;
@@ -616,7 +658,7 @@ enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_se
                      "models are being loaded just now; they are loaded anew behind that");
         return DG_OK;
     }
-    enum dg_err err = make_list(service, options, &why, &list);
+    enum dg_err err = make_list(service, options, &error, &list);
     if (!err) {
         list->on_over = on_over;
         list->user = user;
@@ -624,36 +666,38 @@ enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_se
     }
     if (err)
         dg_log_event(service->log, DG_LOG_ERROR, "service", DG_LOG_FIELDS(dg_log_err(err)),
-                     "the old models stay in use: %s", dg_why_text(&why, err));
+                     "the old models stay in use: %s", dg_error_text(&error, err));
     return err;
 }
 
-/* ---- One model ---------------------------------------------------------------------------------- */
+/* ---- One model ----------------------------------------------------------------------------------
+ */
 
 static enum dg_err list_one(struct list *list, const struct dg_opt_set *options,
-                            const struct dg_service_model *model, struct dg_why *why)
+                            const struct dg_service_model *model, struct dg_error *error)
 {
     const struct list *known = &list->service->known;
     size_t at = find_entry(known, model->name);
-    enum dg_err err = dg_trust_read(&list->trust, dg_opt_values(options), why);
+    enum dg_err err = dg_trust_read(&list->trust, dg_opt_values(options), error);
     if (err)
         return err;
     const struct dg_engine_model given = {
         .name = model->name, .path = model->path, .source = model->source, .target = model->target};
     if (model->path)
-        return add(list, &given, why);
+        return add(list, &given, error);
     if (at == known->n)
-        return dg_why_set(why, DG_ERR_NOT_FOUND, "no model is called %s", model->name);
+        return dg_error_set(error, DG_ERR_NOT_FOUND, "no model is called %s", model->name);
     const struct dg_engine_model again = model_of(&known->entries[at]);
-    return add(list, &again, why);
+    return add(list, &again, error);
 }
 
 enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set *options,
-                            const struct dg_service_model *model, dg_service_loaded_fn on_loaded, void *user,
-                            struct dg_why *why)
+                            const struct dg_service_model *model, dg_service_loaded_fn on_loaded,
+                            void *user, struct dg_error *error)
 {
     if (service->reloading || service->is_closed)
-        return dg_why_set(why, DG_ERR_BUSY, "models are being loaded just now; try again later");
+        return dg_error_set(error, DG_ERR_BUSY,
+                            "models are being loaded just now; try again later");
     struct list *list = dg_try_calloc(1, sizeof *list);
     if (!list)
         return DG_ERR_NOMEM;
@@ -661,7 +705,7 @@ enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set 
     list->preload = true;
     list->on_loaded = on_loaded;
     list->user = user;
-    enum dg_err err = list_one(list, options, model, why);
+    enum dg_err err = list_one(list, options, model, error);
     if (err) {
         free_list(list);
         return err;
@@ -669,7 +713,7 @@ enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set 
     return begin(service, list);
 }
 
-enum dg_err dg_service_unload(struct dg_service *service, const char *name, struct dg_why *why)
+enum dg_err dg_service_unload(struct dg_service *service, const char *name, struct dg_error *error)
 {
-    return let_go(service, name, why);
+    return let_go(service, name, error);
 }

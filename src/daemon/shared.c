@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The engine's remote cache (engine/remote.h) and the api's quotas over one connection. */
+/* The engine's remote cache (engine/cache/remote.h) and the api's quotas over one connection. */
 #include "daemon/shared.h"
-#include "base/map_file.h"
-#include "base/mem.h"
+#include "base/file/map_file.h"
+#include "base/memory/mem.h"
 #include "daemon/shared_quota.h"
-#include "engine/remote.h"
+#include "engine/cache/remote.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -14,8 +14,9 @@
 
 enum {
     PASSWORD_MAX = 512,
-    MARGIN_MS = 30,   /* the engine's own patience ends so much after Redis's, which therefore always answers */
-    PUT_MS = 1000,    /* nobody waits for it */
+    MARGIN_MS = 30, /* the engine's own patience ends so much after Redis's, which therefore always
+                       answers */
+    PUT_MS = 1000,  /* nobody waits for it */
 };
 
 struct dg_shared {
@@ -27,7 +28,8 @@ struct dg_shared {
     bool is_closed;
 };
 
-/* ---- Sentences ---------------------------------------------------------------------------------- */
+/* ---- Sentences ----------------------------------------------------------------------------------
+ */
 
 struct lookup {
     struct dg_shared *shared;
@@ -62,23 +64,26 @@ static bool get(void *arg, uint64_t id, struct dg_span key)
 static void put(void *arg, struct dg_span key, struct dg_span value)
 {
     struct dg_shared *shared = arg;
-    struct dg_span command[] = {DG_SPAN("SET"), key, value, DG_SPAN("EX"), dg_span_cstr(shared->keep_s)};
+    struct dg_span command[] = {DG_SPAN("SET"), key, value, DG_SPAN("EX"),
+                                dg_span_cstr(shared->keep_s)};
     (void)dg_redis_ask(shared->redis, command, 5, PUT_MS, NULL, NULL);
 }
 
-enum dg_err dg_shared_attach(struct dg_shared *shared, struct dg_engine *engine, struct dg_why *why)
+enum dg_err dg_shared_attach(struct dg_shared *shared, struct dg_engine *engine,
+                             struct dg_error *error)
 {
     if (!shared)
         return DG_OK;
     const struct dg_remote remote = {
         .get = get, .put = put, .arg = shared, .wait_ms = shared->timeout_ms + MARGIN_MS};
-    enum dg_err err = dg_engine_set_remote(engine, &remote, why);
+    enum dg_err err = dg_engine_set_remote(engine, &remote, error);
     if (!err)
         shared->engine = engine;
     return err;
 }
 
-/* ---- Quotas ------------------------------------------------------------------------------------- */
+/* ---- Quotas -------------------------------------------------------------------------------------
+ */
 
 struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota *local)
 {
@@ -88,29 +93,34 @@ struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota 
     return dg_shared_quota_ops(&shared->quota);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ---------------------------------------------------------------------------------------
+ */
 
 /* The first line of the file. */
-static enum dg_err read_password(const char *path, char password[PASSWORD_MAX], struct dg_why *why)
+static enum dg_err read_password(const char *path, char password[PASSWORD_MAX],
+                                 struct dg_error *error)
 {
     struct dg_map_file file;
-    enum dg_err err = dg_map_file_open(&file, path, PASSWORD_MAX - 1, why);
+    enum dg_err err = dg_map_file_open(&file, path, PASSWORD_MAX - 1, error);
     if (err)
-        return dg_why_wrap(why, err, "redis-password-file");
+        return dg_error_wrap(error, err, "redis-password-file");
     size_t len = 0;
-    while (len < file.len && file.bytes[len] != '\n' && file.bytes[len] != '\r' && file.bytes[len] != '\0')
+    while (len < file.len && file.bytes[len] != '\n' && file.bytes[len] != '\r' &&
+           file.bytes[len] != '\0')
         len++;
     memcpy(password, file.bytes, len);
     password[len] = '\0';
     dg_map_file_close(&file);
     if (len == 0)
-        return dg_why_set(why, DG_ERR_INVALID, "redis-password-file: the first line of %s is empty, expected a password",
-                          path);
+        return dg_error_set(
+            error, DG_ERR_INVALID,
+            "redis-password-file: the first line of %s is empty, expected a password", path);
     return DG_OK;
 }
 
-enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop, const struct dg_options *options,
-                           struct dg_log *log, struct dg_why *why)
+enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop,
+                           const struct dg_options *options, struct dg_log *log,
+                           struct dg_error *error)
 {
     char password[PASSWORD_MAX] = "";
     struct dg_redis *redis = NULL;
@@ -118,13 +128,13 @@ enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop, const struct
         return DG_OK;
     enum dg_err err = DG_OK;
     if (*options->redis_password_file)
-        err = read_password(options->redis_password_file, password, why);
+        err = read_password(options->redis_password_file, password, error);
     const struct dg_redis_opts opts = {
         .address = options->redis, .user = options->redis_user, .password = password};
     if (!err) {
-        err = dg_redis_open(loop, &opts, log, why, &redis);
+        err = dg_redis_open(loop, &opts, log, error, &redis);
         if (err)
-            err = dg_why_wrap(why, err, "redis");
+            err = dg_error_wrap(error, err, "redis");
     }
     sodium_memzero(password, sizeof password);
     if (err)
@@ -132,8 +142,10 @@ enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop, const struct
     struct dg_shared *shared = dg_xcalloc(1, sizeof *shared);
     shared->redis = redis;
     shared->timeout_ms = (uint64_t)options->redis_timeout_ms;
-    snprintf(shared->keep_s, sizeof shared->keep_s, "%lld", (long long)(options->redis_keep_ms / 1000));
-    shared->quota = (struct dg_shared_quota){.redis = redis, .timeout_ms = shared->timeout_ms, .log = log};
+    snprintf(shared->keep_s, sizeof shared->keep_s, "%lld",
+             (long long)(options->redis_keep_ms / 1000));
+    shared->quota =
+        (struct dg_shared_quota){.redis = redis, .timeout_ms = shared->timeout_ms, .log = log};
     *out = shared;
     return DG_OK;
 }

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A charge goes to Redis; its answer decides, and the local quota is charged along without being asked. When
- * there is no answer the local quota decides. A month is named by us, so that Redis need not know calendars. */
+/* A charge goes to Redis; its answer decides, and the local quota is charged along without being
+ * asked. When there is no answer the local quota decides. A month is named by us, so that Redis
+ * need not know calendars. */
 #include "daemon/shared_quota.h"
 #include "access/when.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Per minute windows are kept as the time, in microseconds, at which they are full again (access/bucket.c).
- * KEYS: the hash. ARGV: the limits, requests and characters to count, what to do (take, peek or give), the month
+/* Per minute windows are kept as the time, in microseconds, at which they are full again
+ * (access/bucket.c). KEYS: the hash. ARGV: the limits, requests and characters to count, what to do
+ * (take, peek or give), the month
  * ("" without one), seconds until the next.
- * Answers: allowed, refused by, retry, remaining and reset of each window, the month's requests and characters. */
+ * Answers: allowed, refused by, retry, remaining and reset of each window, the month's requests and
+ * characters. */
 static const char script[] =
     "local time = redis.call('TIME')\n"
     "local now, minute, year = time[1] * 1e6 + time[2], 60e6, 365 * 86400e6\n"
     "local limit = {tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])}\n"
     "local cost = {tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[5])}\n"
     "local mode, month, left = ARGV[6], ARGV[7], tonumber(ARGV[8])\n"
-    "local kept = redis.call('HMGET', KEYS[1], 'requests_full', 'characters_full', 'month', 'requests', 'characters')\n"
+    "local kept = redis.call('HMGET', KEYS[1], 'requests_full', 'characters_full', 'month', "
+    "'requests', 'characters')\n"
     "local full = {tonumber(kept[1]) or 0, tonumber(kept[2]) or 0}\n"
     "local requests, characters = 0, 0\n"
     "if month ~= '' and (tonumber(kept[3]) or 0) >= tonumber(month) then\n"
@@ -34,9 +38,11 @@ static const char script[] =
     "  local wait = 0\n"
     "  if limit[w] > 0 and cost[w] > 0 then\n"
     "    if w == 3 then\n"
-    "      if not (characters < limit[3] and cost[3] <= limit[3] - characters) then wait = left end\n"
+    "      if not (characters < limit[3] and cost[3] <= limit[3] - characters) then wait = left "
+    "end\n"
     "    else\n"
-    "      wait = math.max(math.ceil((missing(w) + math.min(price(w), minute) - minute) / 1e6), 0)\n"
+    "      wait = math.max(math.ceil((missing(w) + math.min(price(w), minute) - minute) / 1e6), "
+    "0)\n"
     "    end\n"
     "  end\n"
     "  if wait > retry then retry, by = wait, w - 1 end\n"
@@ -53,7 +59,8 @@ static const char script[] =
     "  requests = math.max(requests + sign * cost[1], 0)\n"
     "  characters = math.max(characters + sign * cost[2], 0)\n"
     "  local function text(n) return string.format('%.0f', n) end\n"
-    "  redis.call('HSET', KEYS[1], 'requests_full', text(full[1]), 'characters_full', text(full[2]),\n"
+    "  redis.call('HSET', KEYS[1], 'requests_full', text(full[1]), 'characters_full', "
+    "text(full[2]),\n"
     "    'month', month, 'requests', text(requests), 'characters', text(characters))\n"
     "  local live = math.max(missing(1), missing(2)) / 1e6 + 60\n"
     "  if month ~= '' then live = math.max(live, left + 86400) end\n"
@@ -61,7 +68,8 @@ static const char script[] =
     "end\n"
     "local answer = {retry == 0 and 1 or 0, by, retry}\n"
     "for w = 1, 2 do\n"
-    "  local level = limit[w] > 0 and math.floor(math.max(minute - missing(w), 0) * limit[w] / minute) or 0\n"
+    "  local level = limit[w] > 0 and math.floor(math.max(minute - missing(w), 0) * limit[w] / "
+    "minute) or 0\n"
     "  table.insert(answer, level)\n"
     "  table.insert(answer, limit[w] > 0 and math.ceil(missing(w) / 1e6) or 0)\n"
     "end\n"
@@ -106,14 +114,15 @@ static uint64_t now_of(struct dg_shared_quota *shared)
     return dg_steady_s(&shared->steady, &clock);
 }
 
-static void make_command(struct dg_shared_quota *shared, struct command *command, const struct dg_quota_ask *ask,
-                         const char *mode)
+static void make_command(struct dg_shared_quota *shared, struct command *command,
+                         const struct dg_quota_ask *ask, const char *mode)
 {
     bool is_key = ask->kind == DG_QUOTA_KEY;
     uint64_t now_s = now_of(shared);
     command->n = command->n_texts = 0;
-    int len = snprintf(command->key, sizeof command->key, "dragoman:1:quota:%s:%.*s", is_key ? "key" : "address",
-                       (int)ask->id.len, ask->id.ptr ? ask->id.ptr : "");
+    int len =
+        snprintf(command->key, sizeof command->key, "dragoman:1:quota:%s:%.*s",
+                 is_key ? "key" : "address", (int)ask->id.len, ask->id.ptr ? ask->id.ptr : "");
     command->args[command->n++] = DG_SPAN("EVAL");
     command->args[command->n++] = dg_span_make(script, sizeof script - 1);
     command->args[command->n++] = DG_SPAN("1");
@@ -130,8 +139,8 @@ static void make_command(struct dg_shared_quota *shared, struct command *command
     add_number(command, dg_when_next_month(now_s) - now_s);
 }
 
-static bool read_verdict(unsigned month, const struct dg_redis_reply *reply, const struct dg_quota_ask *ask,
-                         struct dg_quota_verdict *verdict)
+static bool read_verdict(unsigned month, const struct dg_redis_reply *reply,
+                         const struct dg_quota_ask *ask, struct dg_quota_verdict *verdict)
 {
     if (reply->kind != DG_REDIS_NUMBERS || reply->n_numbers != N_ANSWERS)
         return false;
@@ -162,12 +171,14 @@ static void log_refusal(struct dg_shared_quota *shared, const struct dg_redis_re
     if (reply->kind == DG_REDIS_NONE || shared->was_logged)
         return;
     shared->was_logged = true;
-    dg_log_event(shared->log, DG_LOG_ERROR, "redis", DG_LOG_FIELDS(dg_log_span("said", reply->text)),
+    dg_log_event(shared->log, DG_LOG_ERROR, "redis",
+                 DG_LOG_FIELDS(dg_log_span("said", reply->text)),
                  "Redis does not count quotas; each server counts for itself");
 }
 
-static struct dg_quota_ticket *ask_locally(const struct dg_shared_quota *shared, const struct dg_quota_ask *ask,
-                                           bool takes, dg_quota_fn then, void *ctx)
+static struct dg_quota_ticket *ask_locally(const struct dg_shared_quota *shared,
+                                           const struct dg_quota_ask *ask, bool takes,
+                                           dg_quota_fn then, void *ctx)
 {
     return takes ? dg_quota_charge(&shared->local, ask, then, ctx)
                  : dg_quota_peek(&shared->local, ask, then, ctx);
@@ -185,12 +196,15 @@ static void on_reply(void *ctx, const struct dg_redis_reply *reply)
             ticket->then(ticket->ctx, &verdict);
     } else {
         log_refusal(shared, reply);
-        (void)ask_locally(shared, &ticket->ask, ticket->takes, ticket->then, ticket->ctx); /* at once */
+        (void)ask_locally(shared, &ticket->ask, ticket->takes, ticket->then, ticket->ctx); /* at
+                                                                                              once
+                                                                                            */
     }
     dg_free(ticket);
 }
 
-static struct dg_quota_ticket *ask_redis(struct dg_shared_quota *shared, const struct dg_quota_ask *ask, bool takes,
+static struct dg_quota_ticket *ask_redis(struct dg_shared_quota *shared,
+                                         const struct dg_quota_ask *ask, bool takes,
                                          dg_quota_fn then, void *ctx)
 {
     struct command command;
@@ -206,8 +220,8 @@ static struct dg_quota_ticket *ask_redis(struct dg_shared_quota *shared, const s
         ticket->then = then;
         ticket->ctx = ctx;
         make_command(shared, &command, ask, takes ? "take" : "peek");
-        ticket->redis_ask =
-            dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, on_reply, ticket);
+        ticket->redis_ask = dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms,
+                                         on_reply, ticket);
     }
     if (ticket && ticket->redis_ask)
         return ticket;
@@ -215,12 +229,14 @@ static struct dg_quota_ticket *ask_redis(struct dg_shared_quota *shared, const s
     return ask_locally(shared, ask, takes, then, ctx);
 }
 
-static struct dg_quota_ticket *charge(void *self, const struct dg_quota_ask *ask, dg_quota_fn then, void *ctx)
+static struct dg_quota_ticket *charge(void *self, const struct dg_quota_ask *ask, dg_quota_fn then,
+                                      void *ctx)
 {
     return ask_redis(self, ask, true, then, ctx);
 }
 
-static struct dg_quota_ticket *peek(void *self, const struct dg_quota_ask *ask, dg_quota_fn then, void *ctx)
+static struct dg_quota_ticket *peek(void *self, const struct dg_quota_ask *ask, dg_quota_fn then,
+                                    void *ctx)
 {
     return ask_redis(self, ask, false, then, ctx);
 }
@@ -240,7 +256,8 @@ static void cancel(void *self, struct dg_quota_ticket *ticket)
     ticket->then = NULL;
 }
 
-static const struct dg_quota_ops ops = {.charge = charge, .peek = peek, .refund = refund, .cancel = cancel};
+static const struct dg_quota_ops ops = {
+    .charge = charge, .peek = peek, .refund = refund, .cancel = cancel};
 
 struct dg_quota dg_shared_quota_ops(struct dg_shared_quota *shared)
 {

@@ -6,15 +6,16 @@
  *     struct dg_shared_quota shared = {.redis = redis, .local = local, .timeout_ms = 20};
  *     struct dg_quota quota = dg_shared_quota_ops(&shared);
  *
- * One script, run by Redis as one step, does what access/quota_local.c does, with the same arithmetic and Redis's clock;
- * somebody's windows and month are one hash, "dragoman:1:quota:key:NAME" or "...:address:ADDRESS", which expires by itself.
- * The loop's thread. */
+ * One script, run by Redis as one step, does what access/quota_local.c does, with the same
+ * arithmetic and Redis's clock; somebody's windows and month are one hash,
+ * "dragoman:1:quota:key:NAME" or "...:address:ADDRESS", which expires by itself. The loop's thread.
+ */
 #ifndef DG_DAEMON_SHARED_QUOTA_H
 #define DG_DAEMON_SHARED_QUOTA_H
 
 #include "access/quota.h"
 #include "access/steady.h"
-#include "base/clock.h"
+#include "base/memory/clock.h"
 #include "net/loop/redis.h"
 
 struct dg_shared_quota {
@@ -23,7 +24,7 @@ struct dg_shared_quota {
     uint64_t timeout_ms;
     struct dg_log *log;
     struct dg_steady steady; /* by which months go on */
-    bool was_logged; /* that Redis refuses the script */
+    bool was_logged;         /* that Redis refuses the script */
 };
 
 struct dg_quota dg_shared_quota_ops(struct dg_shared_quota *shared);

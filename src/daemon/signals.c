@@ -54,7 +54,7 @@ static void on_signal(uv_signal_t *handle, int number)
 
 enum dg_err dg_signals_open(struct dg_signals *signals, uv_loop_t *loop,
                             const struct dg_signals_handlers *handlers, void *user,
-                            struct dg_why *why)
+                            struct dg_error *error)
 {
     *signals = (struct dg_signals){.handlers = handlers, .user = user, .open = true};
     int code = 0;
@@ -66,8 +66,8 @@ enum dg_err dg_signals_open(struct dg_signals *signals, uv_loop_t *loop,
         code = uv_signal_start(&signals->handles[i], on_signal, numbers[i]);
     if (code != 0) {
         dg_signals_close(signals);
-        return dg_why_set(why, dg_err_from_errno(-code), "cannot receive signals: %s",
-                          uv_strerror(code));
+        return dg_error_set(error, dg_err_from_errno(-code), "cannot receive signals: %s",
+                            uv_strerror(code));
     }
     release_held();
     return DG_OK;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Signals as events of the loop. They are counted from the first line of main until the loop can take
- * them, so that a stop during start-up is neither lost nor a sudden death.
+/* Signals as events of the loop. They are counted from the first line of main until the loop can
+ * take them, so that a stop during start-up is neither lost nor a sudden death.
  *
  *     dg_signals_hold();                                   first thing in main
- *     err = dg_signals_open(&signals, loop, &handlers, user, &why);
+ *     err = dg_signals_open(&signals, loop, &handlers, user, &error);
  *     uv_run(loop, UV_RUN_DEFAULT);
  *     dg_signals_close(&signals);                          the loop must run once more
  *
- * SIGTERM and SIGINT call on_stop(user, n): n is 1 for the first of them, 2 for the second. The third
- * ends the process there and then. SIGHUP calls on_reload. SIGPIPE is ignored. */
+ * SIGTERM and SIGINT call on_stop(user, n): n is 1 for the first of them, 2 for the second. The
+ * third ends the process there and then. SIGHUP calls on_reload. SIGPIPE is ignored. */
 #ifndef DG_DAEMON_SIGNALS_H
 #define DG_DAEMON_SIGNALS_H
 
-#include "base/err.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <stdbool.h>
 #include <uv.h>
@@ -38,10 +38,11 @@ struct dg_signals {
 
 void dg_signals_hold(void);
 
-/* Signals that were held come again, as events. On failure nothing is left open once the loop has run. */
+/* Signals that were held come again, as events. On failure nothing is left open once the loop has
+ * run. */
 enum dg_err dg_signals_open(struct dg_signals *signals, uv_loop_t *loop,
                             const struct dg_signals_handlers *handlers, void *user,
-                            struct dg_why *why) DG_MUST_CHECK;
+                            struct dg_error *error) DG_MUST_CHECK;
 void dg_signals_close(struct dg_signals *signals); /* idempotent */
 
 #endif

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Which models the daemon may load where `require-signed-models` is on: those whose manifest is signed by one of
- * `trusted-keys` (minisign's public key files) and whose files are all as that manifest says.
+/* Which models the daemon may load where `require-signed-models` is on: those whose manifest is
+ * signed by one of `trusted-keys` (minisign's public key files) and whose files are all as that
+ * manifest says.
  *
  *     struct dg_trust trust;
- *     err = dg_trust_read(&trust, options, &why);                reads the key files
- *     err = dg_trust_check(&trust, "fr-en", path, &why);         any thread
+ *     err = dg_trust_read(&trust, options, &error);                reads the key files
+ *     err = dg_trust_check(&trust, "fr-en", path, &error);         any thread
  *
  * A plain value; without `require-signed-models` everything is trusted. */
 #ifndef DG_DAEMON_TRUST_H
 #define DG_DAEMON_TRUST_H
 
 #include "daemon/options.h"
-#include "model/minisign.h"
+#include "model/file/minisign.h"
 
 enum { DG_TRUST_KEYS_MAX = 32 };
 
@@ -25,10 +26,11 @@ struct dg_trust {
 
 /* Fails, with the file's name, on a key file that cannot be read or is none. */
 enum dg_err dg_trust_read(struct dg_trust *trust, const struct dg_options *options,
-                          struct dg_why *why) DG_MUST_CHECK;
+                          struct dg_error *error) DG_MUST_CHECK;
 
-/* Reads and hashes the whole directory. DG_ERR_DENIED: not signed, by another key, or changed since. */
+/* Reads and hashes the whole directory. DG_ERR_DENIED: not signed, by another key, or changed
+ * since. */
 enum dg_err dg_trust_check(const struct dg_trust *trust, const char *name, const char *path,
-                           struct dg_why *why) DG_MUST_CHECK;
+                           struct dg_error *error) DG_MUST_CHECK;
 
 #endif

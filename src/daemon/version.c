@@ -6,9 +6,9 @@
 
 #include "config.h"
 
-#include "base/cpu.h"
+#include "base/thread/cpu.h"
 #include "net/loop/redis.h"
-#include "tensor/kernels.h"
+#include "tensor/forward/kernels.h"
 
 #include <jansson.h>
 #include <llhttp.h>
@@ -27,10 +27,10 @@ const char *dg_version(void)
 static void print_kernels(void)
 {
     const struct dg_kernels *kernels = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    enum dg_err err = dg_kernels_default(&kernels, &why);
+    struct dg_error error = DG_ERROR_NONE;
+    enum dg_err err = dg_kernels_default(&kernels, &error);
     if (err)
-        printf("kernels    none: %s\n", dg_why_text(&why, err));
+        printf("kernels    none: %s\n", dg_error_text(&error, err));
     else
         printf("kernels    %s\n", kernels->name);
 }

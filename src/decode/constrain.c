@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Phrase constraints as a per-hypothesis automaton. The idea of spending the beam on hypotheses by how
- * much of their constraints they have met is Post and Vilar (2018), "Fast Lexically Constrained
+/* Phrase constraints as a per-hypothesis automaton. The idea of spending the beam on hypotheses by
+ * how much of their constraints they have met is Post and Vilar (2018), "Fast Lexically Constrained
  * Decoding with Dynamic Beam Allocation"; the allocation itself is in search_choose.c. */
 #include "decode/constrain.h"
 

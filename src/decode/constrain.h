@@ -4,8 +4,8 @@
 /* The automaton behind "the target must contain these phrases": one small state per hypothesis.
  *
  * A state knows which constraints are met, and how far into which form of which constraint the
- * hypothesis is. Taking a token that does not continue the phrase in progress abandons it (the tokens
- * stay, the constraint is open again), except for copies, which are finished once begun.
+ * hypothesis is. Taking a token that does not continue the phrase in progress abandons it (the
+ * tokens stay, the constraint is open again), except for copies, which are finished once begun.
  *
  *     struct dg_constrain at = DG_CONSTRAIN_START;
  *     n = dg_constrain_next(&at, opts, ids, cap);         ids that would make progress
@@ -19,12 +19,12 @@
 #include "decode/opts.h"
 
 struct dg_constrain {
-    uint32_t met;      /* bit i: constraint i is met */
-    int16_t item;      /* constraint in progress, -1: none */
-    int16_t form;      /* ... its form */
-    int16_t pos;       /* ... tokens of it already said */
-    bool is_fresh;     /* the last token completed a copy */
-    int32_t n_said;    /* tokens of all constraints said so far, those in progress included */
+    uint32_t met;   /* bit i: constraint i is met */
+    int16_t item;   /* constraint in progress, -1: none */
+    int16_t form;   /* ... its form */
+    int16_t pos;    /* ... tokens of it already said */
+    bool is_fresh;  /* the last token completed a copy */
+    int32_t n_said; /* tokens of all constraints said so far, those in progress included */
 };
 
 #define DG_CONSTRAIN_START ((struct dg_constrain){.item = -1})

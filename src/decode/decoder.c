@@ -3,21 +3,22 @@
 
 /* Continuous decoding: slots, each with one sentence's search, over one worker's network state.
  *
- * A step gathers one row per live hypothesis of every slot (of some, in turn, when there are many), runs the
- * network once, and hands each search its rows. Hypothesis i of a search is lane i of the network's slot; a beam reorders by naming
- * parents, so nothing is copied. Slots are dense in no particular order: row order does not matter,
- * because no row's arithmetic depends on another's. */
+ * A step gathers one row per live hypothesis of every slot (of some, in turn, when there are many),
+ * runs the network once, and hands each search its rows. Hypothesis i of a search is lane i of the
+ * network's slot; a beam reorders by naming parents, so nothing is copied. Slots are dense in no
+ * particular order: row order does not matter, because no row's arithmetic depends on another's. */
 #include "decode/decoder.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
+#include "decode/attention_anchor.h"
 #include "decode/shortlist.h"
-#include "decode/tie.h"
 
 #include <string.h>
 
 enum {
-    STEP_ROWS = 32,   /* from 8 on more rows make a step longer, not faster for each */
-    PROMPT_TOKENS = 256, /* of prompts that one step reads beside its rows; the next waits no longer than for these */
-    FIRST_STEPS = 24, /* a sentence that has shown nothing by then is no newcomer any more */
+    STEP_ROWS = 32,      /* from 8 on more rows make a step longer, not faster for each */
+    PROMPT_TOKENS = 256, /* of prompts that one step reads beside its rows; the next waits no longer
+                            than for these */
+    FIRST_STEPS = 24,    /* a sentence that has shown nothing by then is no newcomer any more */
 };
 
 /* Who goes first in a step, see list_rows. */
@@ -32,47 +33,50 @@ struct slot {
     int32_t *words;             /* owned; forced prefix, then the shortlist, of `opts` */
     struct dg_search_move moves[DG_BEAM_MAX];
     int n_rows;
-    size_t position;   /* of its rows in the network: what leads, then the target */
-    size_t n_told;     /* tokens that on_tokens has told */
-    uint64_t n_turn;   /* the last step that it took part in */
-    size_t width;      /* rows reserved */
-    bool is_listed;    /* its words are part of the union of shortlists */
-    bool is_reading;   /* of a language model: its prompt, which comes before all rows */
+    size_t position;    /* of its rows in the network: what leads, then the target */
+    size_t n_told;      /* tokens that on_tokens has told */
+    uint64_t n_turn;    /* the last step that it took part in */
+    size_t width;       /* rows reserved */
+    bool is_listed;     /* its words are part of the union of shortlists */
+    bool is_reading;    /* of a language model: its prompt, which comes before all rows */
     uint64_t n_arrival; /* in the order of coming */
-    bool has_ties;     /* constraints that are bound to source tokens */
-    bool is_stopped;   /* cancelled from inside a callback */
-    float *alignment;  /* owned; [cap, width, n_src] or NULL */
+    bool has_ties;      /* constraints that are bound to source tokens */
+    bool is_stopped;    /* cancelled from inside a callback */
+    float *alignment;   /* owned; [cap, width, n_src] or NULL */
 };
 
 struct dg_decoder {
-    struct dg_reader *reader; /* not NULL: it does everything, and nothing below is used but the limits */
+    struct dg_reader *reader; /* not NULL: it does everything, and nothing below is used but the
+                                 limits */
     const struct dg_net *net;
     const struct dg_blueprint *bp;
     struct dg_net_state *state;
     struct dg_search_scratch *scratch;
     struct dg_decoder_limits limits;
-    struct slot *slots;       /* [limits.sentences] */
-    struct dg_net_row *rows;  /* [limits.rows] */
+    struct slot *slots;      /* [limits.sentences] */
+    struct dg_net_row *rows; /* [limits.rows] */
     struct dg_shortlist shortlist;
     float *row;      /* owned; [V] logits on their way from the union's columns to a sentence's */
     size_t capacity; /* cached positions when nothing is under way */
     size_t n_sentences;
-    size_t n_reserved; /* rows that the sentences under way may come to need */
-    uint64_t n_turns;  /* steps so far */
-    uint64_t n_arrivals; /* sentences so far */
+    size_t n_reserved;    /* rows that the sentences under way may come to need */
+    uint64_t n_turns;     /* steps so far */
+    uint64_t n_arrivals;  /* sentences so far */
     size_t next[N_TURNS]; /* the slot of each kind whose turn it is */
     bool is_stepping;
     bool is_union; /* the last step's logits are of the shortlists' union */
 };
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ---------------------------------------------------------------------------------------
+ */
 
 static size_t step_rows(const struct dg_decoder_limits *limits)
 {
     return limits->step_rows ? limits->step_rows : STEP_ROWS;
 }
 
-static struct dg_net_limits net_limits(const struct dg_net *net, const struct dg_decoder_limits *limits)
+static struct dg_net_limits net_limits(const struct dg_net *net,
+                                       const struct dg_decoder_limits *limits)
 {
     size_t step_most = step_rows(limits) + 2 * DG_BEAM_MAX; /* sentences are not divided */
     return (struct dg_net_limits){
@@ -86,34 +90,35 @@ static struct dg_net_limits net_limits(const struct dg_net *net, const struct dg
     };
 }
 
-static enum dg_err check_limits(const struct dg_decoder_limits *limits, struct dg_why *why)
+static enum dg_err check_limits(const struct dg_decoder_limits *limits, struct dg_error *error)
 {
     if (limits->sentences == 0 || limits->sentences > UINT16_MAX || limits->rows == 0 ||
-        limits->source_max == 0 || limits->target_max == 0 ||
-        limits->target_max > DG_TARGET_MAX || limits->batch_tokens < limits->source_max)
-        return dg_why_set(why, DG_ERR_RANGE,
-                          "decoder limits: %zu sentences, %zu rows, sources of %zu, targets of %zu, "
-                          "batches of %zu tokens; expected 1 to 65535 sentences, 1 or more of all, "
-                          "targets of at most %d and batches of at least one source",
-                          limits->sentences, limits->rows, limits->source_max, limits->target_max,
-                          limits->batch_tokens, DG_TARGET_MAX);
+        limits->source_max == 0 || limits->target_max == 0 || limits->target_max > DG_TARGET_MAX ||
+        limits->batch_tokens < limits->source_max)
+        return dg_error_set(
+            error, DG_ERR_RANGE,
+            "decoder limits: %zu sentences, %zu rows, sources of %zu, targets of %zu, "
+            "batches of %zu tokens; expected 1 to 65535 sentences, 1 or more of all, "
+            "targets of at most %d and batches of at least one source",
+            limits->sentences, limits->rows, limits->source_max, limits->target_max,
+            limits->batch_tokens, DG_TARGET_MAX);
     return DG_OK;
 }
 
 enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net,
-                           const struct dg_decoder_limits *limits, struct dg_why *why)
+                           const struct dg_decoder_limits *limits, struct dg_error *error)
 {
-    enum dg_err err = check_limits(limits, why);
+    enum dg_err err = check_limits(limits, error);
     if (err)
         return err;
     struct dg_decoder *made = dg_try_calloc(1, sizeof *made);
     if (!made)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a decoder");
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a decoder");
     made->net = net;
     made->bp = dg_net_blueprint(net);
     made->limits = *limits;
     if (dg_blueprint_is_reader(made->bp)) {
-        err = dg_reader_new(&made->reader, net, limits, why);
+        err = dg_reader_new(&made->reader, net, limits, error);
         goto out;
     }
     made->limits.step_rows = step_rows(limits);
@@ -125,12 +130,13 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
         made->limits.alignment_head = made->bp->alignment_head;
     }
     if (limits->alignment_layer > stack->n_layers || limits->alignment_head > stack->H)
-        err = dg_why_set(why, DG_ERR_RANGE,
-                         "alignment by layer %zu, head %zu was asked for; the decoder has %zu layers of "
-                         "%zu heads",
-                         limits->alignment_layer, limits->alignment_head, stack->n_layers, stack->H);
+        err = dg_error_set(
+            error, DG_ERR_RANGE,
+            "alignment by layer %zu, head %zu was asked for; the decoder has %zu layers of "
+            "%zu heads",
+            limits->alignment_layer, limits->alignment_head, stack->n_layers, stack->H);
     if (!err)
-        err = dg_net_state_new(&made->state, net, &wanted, why);
+        err = dg_net_state_new(&made->state, net, &wanted, error);
     if (err)
         goto out;
     made->capacity = dg_net_room(made->state);
@@ -143,8 +149,8 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     for (size_t i = 0; is_whole && i < limits->sentences; i++)
         is_whole = (made->slots[i].search = dg_search_new()) != NULL;
     if (!is_whole)
-        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a decoder of %zu sentences",
-                         limits->sentences);
+        err = dg_error_set(error, DG_ERR_NOMEM, "no memory for a decoder of %zu sentences",
+                           limits->sentences);
 out:
     if (err) {
         dg_decoder_free(made);
@@ -190,25 +196,25 @@ void dg_decoder_free(struct dg_decoder *decoder)
     dg_free(decoder);
 }
 
-void dg_decoder_lend(struct dg_decoder *decoder, struct dg_crew *crew)
+void dg_decoder_lend(struct dg_decoder *decoder, struct dg_helpers *helpers)
 {
     if (decoder->reader)
-        dg_reader_lend(decoder->reader, crew);
+        dg_reader_lend(decoder->reader, helpers);
     else
-        dg_net_state_lend(decoder->state, crew);
+        dg_net_state_lend(decoder->state, helpers);
 }
 
 enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
-                            size_t *bytes, struct dg_why *why)
+                            size_t *bytes, struct dg_error *error)
 {
-    enum dg_err err = check_limits(limits, why);
+    enum dg_err err = check_limits(limits, error);
     if (err)
         return err;
     if (dg_blueprint_is_reader(dg_net_blueprint(net)))
-        return dg_reader_size(net, limits, bytes, why);
+        return dg_reader_size(net, limits, bytes, error);
     struct dg_net_limits wanted = net_limits(net, limits);
     size_t state_bytes;
-    err = dg_net_state_size(net, &wanted, &state_bytes, why);
+    err = dg_net_state_size(net, &wanted, &state_bytes, error);
     if (err)
         return err;
     /* Token paths: at most two live generations and the kept answers of every row. */
@@ -219,7 +225,8 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
     return DG_OK;
 }
 
-/* ---- Adding sentences --------------------------------------------------------------------------- */
+/* ---- Adding sentences ---------------------------------------------------------------------------
+ */
 
 static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decode_job *job)
 {
@@ -228,55 +235,66 @@ static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decod
     cap = cap < most ? cap : most;
     if (decoder->bp->family != DG_FAMILY_LM)
         return cap;
-    size_t left = decoder->bp->lm.context + 1 - job->n_src; /* the last of the prompt is the answer's first place */
+    size_t left = decoder->bp->lm.context + 1 - job->n_src; /* the last of the prompt is the
+                                                               answer's first place */
     return cap < left ? cap : left;
 }
 
-/* Positions that the network needs for a target of `cap` tokens: one at least, and those of the lead. */
+/* Positions that the network needs for a target of `cap` tokens: one at least, and those of the
+ * lead. */
 static size_t n_positions(const struct dg_decode_job *job, size_t cap)
 {
     return (cap ? cap : 1) + job->opts->n_lead;
 }
 
 enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_decode_job *job,
-                             struct dg_why *why)
+                             struct dg_error *error)
 {
     if (decoder->reader)
-        return dg_reader_check(decoder->reader, job, why);
+        return dg_reader_check(decoder->reader, job, error);
     if (job->n_src == 0 || job->n_src > decoder->limits.source_max)
-        return dg_why_set(why, DG_ERR_RANGE, "the source has %zu tokens, expected 1 to %zu",
-                          job->n_src, decoder->limits.source_max);
+        return dg_error_set(error, DG_ERR_RANGE, "the source has %zu tokens, expected 1 to %zu",
+                            job->n_src, decoder->limits.source_max);
     for (size_t i = 0; i < job->n_src; i++)
         if (job->src[i] < 0 || (size_t)job->src[i] >= decoder->bp->encoder.V)
-            return dg_why_set(why, DG_ERR_RANGE, "source id %zu is %ld, expected 0 to %zu", i,
-                              (long)job->src[i], decoder->bp->encoder.V - 1);
+            return dg_error_set(error, DG_ERR_RANGE, "source id %zu is %ld, expected 0 to %zu", i,
+                                (long)job->src[i], decoder->bp->encoder.V - 1);
     if ((size_t)dg_search_width(job->opts) > decoder->limits.rows)
-        return dg_why_set(why, DG_ERR_LIMIT, "%d hypotheses were asked for, expected at most %zu",
-                          dg_search_width(job->opts), decoder->limits.rows);
-    enum dg_err err = dg_search_opts_check(job->opts, decoder->bp->decoder.V, why);
+        return dg_error_set(error, DG_ERR_LIMIT,
+                            "%d hypotheses were asked for, expected at most %zu",
+                            dg_search_width(job->opts), decoder->limits.rows);
+    enum dg_err err = dg_search_opts_check(job->opts, decoder->bp->decoder.V, error);
     if (err)
         return err;
     if (job->opts->n_lead >= decoder->limits.target_max)
-        return dg_why_set(why, DG_ERR_RANGE, "%zu tokens lead, expected fewer than the longest target, %zu",
-                          job->opts->n_lead, decoder->limits.target_max);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "%zu tokens lead, expected fewer than the longest target, %zu",
+                            job->opts->n_lead, decoder->limits.target_max);
     if (decoder->bp->family == DG_FAMILY_LM) {
         if (job->opts->n_lead > 0)
-            return dg_why_set(why, DG_ERR_UNSUPPORTED, "a language model has no start token that anything could lead behind");
-        if (job->opts->want_alignment || job->opts->coverage_penalty > 0 || dg_tie_any(job->opts))
-            return dg_why_set(why, DG_ERR_UNSUPPORTED,
-                              "a language model has no attention over a source: neither alignment nor a coverage penalty "
-                              "nor bound phrases are to be had");
+            return dg_error_set(
+                error, DG_ERR_UNSUPPORTED,
+                "a language model has no start token that anything could lead behind");
+        if (job->opts->want_alignment || job->opts->coverage_penalty > 0 ||
+            dg_attention_anchor_any(job->opts))
+            return dg_error_set(error, DG_ERR_UNSUPPORTED,
+                                "a language model has no attention over a source: neither "
+                                "alignment nor a coverage penalty "
+                                "nor bound phrases are to be had");
         if (job->n_src > decoder->bp->lm.context)
-            return dg_why_set(why, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu", job->n_src,
-                              decoder->bp->lm.context);
+            return dg_error_set(error, DG_ERR_RANGE,
+                                "the prompt has %zu tokens, expected at most %zu", job->n_src,
+                                decoder->bp->lm.context);
     }
     size_t cap = target_cap(decoder, job);
-    size_t need = dg_net_need(decoder->state, job->n_src, (size_t)dg_search_width(job->opts), n_positions(job, cap));
+    size_t need = dg_net_need(decoder->state, job->n_src, (size_t)dg_search_width(job->opts),
+                              n_positions(job, cap));
     if (need > decoder->capacity)
-        return dg_why_set(why, DG_ERR_LIMIT,
-                          "a source of %zu tokens with %d hypotheses of up to %zu needs %zu cached "
-                          "positions, there are %zu; ask for a smaller beam or a shorter target",
-                          job->n_src, dg_search_width(job->opts), cap, need, decoder->capacity);
+        return dg_error_set(
+            error, DG_ERR_LIMIT,
+            "a source of %zu tokens with %d hypotheses of up to %zu needs %zu cached "
+            "positions, there are %zu; ask for a smaller beam or a shorter target",
+            job->n_src, dg_search_width(job->opts), cap, need, decoder->capacity);
     return DG_OK;
 }
 
@@ -325,8 +343,9 @@ static size_t n_constraint_ids(const struct dg_search_opts *opts)
     return n;
 }
 
-/* Completes the options by what the model demands (a first token that names the language) and by its shortlist, and
- * a shortlist by the words that must be sayable: the end, the forced ones, those of constraints. */
+/* Completes the options by what the model demands (a first token that names the language) and by
+ * its shortlist, and a shortlist by the words that must be sayable: the end, the forced ones, those
+ * of constraints. */
 static enum dg_err complete_opts(struct dg_decoder *decoder, struct slot *slot)
 {
     struct dg_search_opts *opts = &slot->opts;
@@ -335,8 +354,9 @@ static enum dg_err complete_opts(struct dg_decoder *decoder, struct slot *slot)
     if (n_forced && opts->n_prefix && opts->prefix[0] == decoder->bp->forced_bos_id)
         n_forced = 0;
     size_t n_prefix = opts->n_prefix + n_forced;
-    size_t n_listed = opts->n_shortlist ? opts->n_shortlist
-                                        : dg_shortlist_bound(&decoder->shortlist, slot->job.src, slot->job.n_src);
+    size_t n_listed = opts->n_shortlist
+                          ? opts->n_shortlist
+                          : dg_shortlist_bound(&decoder->shortlist, slot->job.src, slot->job.n_src);
     size_t n_most = n_prefix + n_listed + 1 + n_prefix + n_constraint_ids(opts);
     if (n_forced == 0 && n_listed == 0)
         return DG_OK;
@@ -385,8 +405,8 @@ static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
 {
     const struct dg_blueprint *bp = decoder->bp;
     size_t cap = target_cap(decoder, job), width = (size_t)dg_search_width(job->opts);
-    enum dg_err err = dg_net_open(decoder->state, (size_t)(slot - decoder->slots), job->n_src, width,
-                                  n_positions(job, cap));
+    enum dg_err err = dg_net_open(decoder->state, (size_t)(slot - decoder->slots), job->n_src,
+                                  width, n_positions(job, cap));
     if (err)
         return err;
     slot->is_used = true;
@@ -397,7 +417,7 @@ static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
     slot->n_arrival = ++decoder->n_arrivals;
     slot->is_reading = bp->family == DG_FAMILY_LM;
     slot->width = width;
-    slot->has_ties = dg_tie_any(job->opts);
+    slot->has_ties = dg_attention_anchor_any(job->opts);
     decoder->n_sentences++;
     decoder->n_reserved += width;
     err = complete_opts(decoder, slot);
@@ -432,18 +452,18 @@ static struct slot *free_slot(struct dg_decoder *decoder)
 }
 
 enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_job *jobs, size_t n,
-                           uint32_t *handles, struct dg_why *why)
+                           uint32_t *handles, struct dg_error *error)
 {
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
     enum dg_err err = DG_OK;
     if (decoder->reader)
-        return dg_reader_add(decoder->reader, jobs, n, handles, why);
+        return dg_reader_add(decoder->reader, jobs, n, handles, error);
     for (size_t i = 0; i < n; i++)
-        if ((err = dg_decoder_check(decoder, &jobs[i], why)))
+        if ((err = dg_decoder_check(decoder, &jobs[i], error)))
             return err;
     if (n > DG_DECODER_ADD_MAX || dg_decoder_n_fitting(decoder, jobs, n) < n)
-        return dg_why_set(why, DG_ERR_BUSY, "no room for %zu more sentences beside %zu", n,
-                          decoder->n_sentences);
+        return dg_error_set(error, DG_ERR_BUSY, "no room for %zu more sentences beside %zu", n,
+                            decoder->n_sentences);
     size_t n_taken = 0;
     for (; n_taken < n; n_taken++) {
         struct slot *slot = free_slot(decoder);
@@ -463,12 +483,14 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
     if (err) {
         while (n_taken > 0)
             release(decoder, &decoder->slots[sources[--n_taken].slot]);
-        return dg_why_set(why, err, "%zu sentences could not be begun: %s", n, dg_err_sentence(err));
+        return dg_error_set(error, err, "%zu sentences could not be begun: %s", n,
+                            dg_err_sentence(err));
     }
     return DG_OK;
 }
 
-/* ---- Steps -------------------------------------------------------------------------------------- */
+/* ---- Steps --------------------------------------------------------------------------------------
+ */
 
 static bool needs_attention(const struct slot *slot)
 {
@@ -478,7 +500,8 @@ static bool needs_attention(const struct slot *slot)
 /* Somebody waits for the beginning of this sentence. */
 static enum turn turn_of(const struct slot *slot)
 {
-    return slot->job.is_urgent && slot->n_told == 0 && slot->position < FIRST_STEPS ? FIRST_WORD : LATER;
+    return slot->job.is_urgent && slot->n_told == 0 && slot->position < FIRST_STEPS ? FIRST_WORD
+                                                                                    : LATER;
 }
 
 static void list_slot(struct dg_decoder *decoder, struct dg_net_step *step, size_t s)
@@ -499,14 +522,16 @@ static void list_slot(struct dg_decoder *decoder, struct dg_net_step *step, size
 }
 
 /* Lists sentences of one kind, in turn, up to `n_max` rows; at least one, if there is one. */
-static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum turn turn, size_t n_max)
+static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum turn turn,
+                      size_t n_max)
 {
     size_t n = decoder->limits.sentences, first = decoder->next[turn];
     bool is_any = false;
     for (size_t i = 0; i < n; i++) {
         size_t s = (first + i) % n;
         struct slot *slot = &decoder->slots[s];
-        if (!slot->is_used || slot->is_reading || dg_search_state(slot->search) != DG_SEARCH_RUNNING ||
+        if (!slot->is_used || slot->is_reading ||
+            dg_search_state(slot->search) != DG_SEARCH_RUNNING ||
             slot->n_turn == decoder->n_turns || turn_of(slot) != turn)
             continue;
         decoder->next[turn] = s;
@@ -524,8 +549,8 @@ static bool reads_before(const struct slot *a, const struct slot *b)
     return a->job.is_urgent != b->job.is_urgent ? a->job.is_urgent : a->n_arrival < b->n_arrival;
 }
 
-/* Goes on reading prompts, some tokens of them: a long one takes several steps, in which the others go on. Returns
- * tokens. */
+/* Goes on reading prompts, some tokens of them: a long one takes several steps, in which the others
+ * go on. Returns tokens. */
 static size_t read_prompts(struct dg_decoder *decoder)
 {
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
@@ -539,15 +564,18 @@ static size_t read_prompts(struct dg_decoder *decoder)
             sources[at] = sources[at - 1];
         sources[at] = (struct dg_net_source){.slot = s, .ids = slot->job.src};
     }
-    const size_t n_tokens = n ? dg_net_prefill(decoder->state, sources, n, decoder->limits.step_prompt) : 0;
+    const size_t n_tokens =
+        n ? dg_net_prefill(decoder->state, sources, n, decoder->limits.step_prompt) : 0;
     for (size_t i = 0; i < n; i++)
-        decoder->slots[sources[i].slot].is_reading = !dg_net_is_encoded(decoder->state, sources[i].slot);
+        decoder->slots[sources[i].slot].is_reading =
+            !dg_net_is_encoded(decoder->state, sources[i].slot);
     return n_tokens;
 }
 
-/* Who takes part in this step. More rows than `step_rows` would hardly be faster each, but everybody who comes would
- * wait longer; so beyond that sentences take turns. Newcomers have three quarters for themselves, as long as they have
- * shown nothing; the others never less than a quarter. `step->shortlist`: every sentence has one. */
+/* Who takes part in this step. More rows than `step_rows` would hardly be faster each, but
+ * everybody who comes would wait longer; so beyond that sentences take turns. Newcomers have three
+ * quarters for themselves, as long as they have shown nothing; the others never less than a
+ * quarter. `step->shortlist`: every sentence has one. */
 static void gather(struct dg_decoder *decoder, struct dg_net_step *step)
 {
     size_t most = decoder->limits.step_rows;
@@ -559,9 +587,10 @@ static void gather(struct dg_decoder *decoder, struct dg_net_step *step)
         list_rows(decoder, step, FIRST_WORD, most);
 }
 
-/* Keeps, of a row of logits, the columns of the sentence's own shortlist: out of the whole vocabulary, whose ids
- * ascend, so that it works in place; or out of the union of all lists. */
-static void keep_columns(struct dg_decoder *decoder, float *logits, const struct dg_search_opts *opts)
+/* Keeps, of a row of logits, the columns of the sentence's own shortlist: out of the whole
+ * vocabulary, whose ids ascend, so that it works in place; or out of the union of all lists. */
+static void keep_columns(struct dg_decoder *decoder, float *logits,
+                         const struct dg_search_opts *opts)
 {
     if (!decoder->is_union) {
         for (size_t c = 0; c < opts->n_shortlist; c++)
@@ -592,7 +621,8 @@ static void finish(struct dg_decoder *decoder, struct slot *slot)
     release(decoder, slot);
 }
 
-/* Hands the rows beginning at `row` to one sentence's search. Before that, its one row reads what leads. */
+/* Hands the rows beginning at `row` to one sentence's search. Before that, its one row reads what
+ * leads. */
 static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
 {
     if (slot->position < slot->opts.n_lead) {
@@ -609,7 +639,8 @@ static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
         if (slot->opts.n_shortlist)
             keep_columns(decoder, logits[i], &slot->opts);
         if (slot->alignment)
-            memcpy(slot->alignment + ((slot->position - slot->opts.n_lead) * slot->width + (size_t)i) * n_src,
+            memcpy(slot->alignment +
+                       ((slot->position - slot->opts.n_lead) * slot->width + (size_t)i) * n_src,
                    attention[i], n_src * sizeof(float));
     }
     int n = dg_search_advance(slot->search, decoder->scratch, logits, attention, slot->moves);
@@ -647,7 +678,8 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
     };
     const size_t n_prompt = decoder->bp->family == DG_FAMILY_LM ? read_prompts(decoder) : 0;
     gather(decoder, &step);
-    step.shortlist = step.shortlist && step.n_rows && dg_shortlist_ready(&decoder->shortlist, decoder->state);
+    step.shortlist =
+        step.shortlist && step.n_rows && dg_shortlist_ready(&decoder->shortlist, decoder->state);
     decoder->is_union = step.shortlist;
     enum dg_err err = step.n_rows ? dg_net_step(decoder->state, &step) : DG_OK;
     for (size_t row = 0; row < step.n_rows;) {
@@ -709,8 +741,7 @@ const float *dg_decoder_alignment(const struct dg_decoder *decoder, const struct
         struct dg_answer answer = dg_search_answer(search, index);
         if (t >= answer.n_ids)
             return NULL;
-        return slot->alignment +
-               (t * slot->width + (size_t)answer.row_of[t]) * slot->job.n_src;
+        return slot->alignment + (t * slot->width + (size_t)answer.row_of[t]) * slot->job.n_src;
     }
     return NULL;
 }

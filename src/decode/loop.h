@@ -28,16 +28,16 @@ struct dg_loop {
 /* The longest repetition that the sequence ends with (at least two whole copies). */
 struct dg_loop dg_loop_tail(const int32_t *ids, size_t n_ids);
 
-/* How much repetition a source of its own calls for: the longest run within it. "ha ha ha ha ha" may
- * be answered in kind. */
+/* How much repetition a source of its own calls for: the longest run within it. "ha ha ha ha ha"
+ * may be answered in kind. */
 int dg_loop_allowance(const int32_t *ids, size_t n_ids);
 
 /* True when the tail repeats itself beyond reason, given what the source allows. */
 bool dg_loop_is_hopeless(const struct dg_loop *tail, int allowance);
 
-/* Tokens at the end that are one copy too many to be shown already: everything past the second copy of
- * a phrase. They are held back from streaming until the circle is broken, because the repair would
- * have to take them back. */
+/* Tokens at the end that are one copy too many to be shown already: everything past the second copy
+ * of a phrase. They are held back from streaming until the circle is broken, because the repair
+ * would have to take them back. */
 size_t dg_loop_held_back(const int32_t *ids, size_t n_ids);
 
 #endif

@@ -6,7 +6,7 @@
  * Drawing: with top_k, the pool is the k likeliest, best first; without, the whole row is walked in
  * column order, which needs no sorting. */
 #include "decode/pick.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 #include "decode/opts.h"
 
 #include <math.h>
@@ -19,7 +19,8 @@ struct dg_pick {
     double *weight;                      /* [n_columns_max] */
 };
 
-/* ---- The likeliest ------------------------------------------------------------------------------ */
+/* ---- The likeliest ------------------------------------------------------------------------------
+ */
 
 struct dg_pick *dg_pick_new(const struct dg_kernels *kernels, size_t n_columns_max)
 {
@@ -56,7 +57,8 @@ size_t dg_pick_top(struct dg_pick *pick, const float *logits, size_t n, size_t k
     return n_top;
 }
 
-/* ---- Drawing ------------------------------------------------------------------------------------ */
+/* ---- Drawing ------------------------------------------------------------------------------------
+ */
 
 /* Walks weights in order until `at` of their sum is reached; rounding leaves the last one. */
 static size_t walk(const double *weight, size_t n, double at)
@@ -79,8 +81,8 @@ static double weigh(float logit, float largest, float temperature)
     return logit > -INFINITY ? exp(((double)logit - (double)largest) / (double)temperature) : 0.0;
 }
 
-/* Fills pick->weight for the `top_k` likeliest, listed in pick->pool, and cuts off those past the mass
- * top_p of them. Returns how many are left. */
+/* Fills pick->weight for the `top_k` likeliest, listed in pick->pool, and cuts off those past the
+ * mass top_p of them. Returns how many are left. */
 static size_t weigh_pool(struct dg_pick *pick, const float *logits, size_t n, float temperature,
                          size_t top_k, float top_p)
 {
@@ -114,7 +116,8 @@ static void weigh_row(struct dg_pick *pick, const float *logits, size_t n, float
         total += pick->weight[i] = weigh(logits[i], largest, temperature);
     if (top_p >= 1.0f)
         return;
-    double low = 0, high = 1; /* the border: weights of at least `low` hold the mass, of `high` not */
+    double low = 0, high = 1; /* the border: weights of at least `low` hold the mass, of `high` not
+                               */
     for (int halving = 0; halving < HALVINGS; halving++) {
         double mid = low + (high - low) / 2, mass = 0;
         for (size_t i = 0; i < n; i++)
@@ -129,8 +132,8 @@ static void weigh_row(struct dg_pick *pick, const float *logits, size_t n, float
             pick->weight[i] = 0;
 }
 
-size_t dg_pick_draw(struct dg_pick *pick, const float *logits, size_t n, float temperature, int top_k,
-                    float top_p, struct dg_rng *rng, struct dg_choice *out)
+size_t dg_pick_draw(struct dg_pick *pick, const float *logits, size_t n, float temperature,
+                    int top_k, float top_p, struct dg_rng *rng, struct dg_choice *out)
 {
     float lse;
     dg_pick_top(pick, logits, n, 0, NULL, &lse);

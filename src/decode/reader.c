@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A batch: the texts that wait, in the order of their coming, up to what the encoder takes at once; one encoding; then
- * what each wants, the heads' products over rows of several texts together where they are of one kind (labels of whole
- * texts), text by text where not. A step does a part of that: some rows of a stage of the encoder, or a few rows of a
- * head, at least; all of it when the network is small. Texts of the batch may be cancelled meanwhile; their rows stay. */
+/* A batch: the texts that wait, in the order of their coming, up to what the encoder takes at once;
+ * one encoding; then what each wants, the heads' products over rows of several texts together where
+ * they are of one kind (labels of whole texts), text by text where not. A step does a part of that:
+ * some rows of a stage of the encoder, or a few rows of a head, at least; all of it when the
+ * network is small. Texts of the batch may be cancelled meanwhile; their rows stay. */
 #include "decode/reader.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 #include "decode/decoder.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@
 
 enum { HEAD_ROWS = 64, HEAD_ROWS_MIN = 4 }; /* places that go through a head together */
 
-static const uint64_t STEP_WORK = 1 << 30; /* 20 to 35 ms of one core: SPEED.md, "reading in turns" */
+static const uint64_t STEP_WORK = 1 << 30; /* 20 to 35 ms of one core: SPEED.md, "reading in turns"
+                                            */
 
 struct text {
     bool is_used;
@@ -45,39 +47,49 @@ size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, s
 {
     const bool is_whole = bp->family != DG_FAMILY_ENC || bp->enc.head == DG_HEAD_POOLED;
     switch (read->kind) {
-    case DG_READ_LABELS: return is_whole ? bp->decoder.V : n_src * bp->decoder.V;
-    case DG_READ_WORDS: return read->n_at * read->n_best;
-    case DG_READ_STATE: break;
+    case DG_READ_LABELS:
+        return is_whole ? bp->decoder.V : n_src * bp->decoder.V;
+    case DG_READ_WORDS:
+        return read->n_at * read->n_best;
+    case DG_READ_STATE:
+        break;
     }
     return bp->D;
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ---------------------------------------------------------------------------------------
+ */
 
-static struct dg_net_limits net_limits(const struct dg_net *net, const struct dg_decoder_limits *limits)
+static struct dg_net_limits net_limits(const struct dg_net *net,
+                                       const struct dg_decoder_limits *limits)
 {
-    const bool is_enc = dg_net_blueprint(net)->family == DG_FAMILY_ENC; /* it keeps nothing of a token */
-    return (struct dg_net_limits){.slots = limits->sentences, .lanes = 1, .rows = HEAD_ROWS,
-                                  .source_len = limits->source_max, .target_len = 1,
+    const bool is_enc = dg_net_blueprint(net)->family == DG_FAMILY_ENC; /* it keeps nothing of a
+                                                                           token */
+    return (struct dg_net_limits){.slots = limits->sentences,
+                                  .lanes = 1,
+                                  .rows = HEAD_ROWS,
+                                  .source_len = limits->source_max,
+                                  .target_len = 1,
                                   .kv_tokens = is_enc ? 0 : limits->kv_tokens};
 }
 
-enum dg_err dg_reader_new(struct dg_reader **out, const struct dg_net *net, const struct dg_decoder_limits *limits,
-                          struct dg_why *why)
+enum dg_err dg_reader_new(struct dg_reader **out, const struct dg_net *net,
+                          const struct dg_decoder_limits *limits, struct dg_error *error)
 {
     const struct dg_net_limits wanted = net_limits(net, limits);
     struct dg_reader *reader = dg_try_calloc(1, sizeof *reader);
     if (!reader)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a reader");
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a reader");
     reader->net = net;
     reader->bp = dg_net_blueprint(net);
     reader->source_max = limits->source_max;
     reader->batch_tokens = limits->batch_tokens;
     reader->n_slots = limits->sentences;
     reader->step_work = limits->step_work ? limits->step_work : STEP_WORK;
-    enum dg_err err = dg_net_state_new(&reader->state, net, &wanted, why);
+    enum dg_err err = dg_net_state_new(&reader->state, net, &wanted, error);
     if (!err && !(reader->texts = dg_try_calloc(reader->n_slots, sizeof *reader->texts)))
-        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a reader of %zu texts", reader->n_slots);
+        err = dg_error_set(error, DG_ERR_NOMEM, "no memory for a reader of %zu texts",
+                           reader->n_slots);
     if (err) {
         dg_reader_free(reader);
         return err;
@@ -96,23 +108,24 @@ void dg_reader_free(struct dg_reader *reader)
     dg_free(reader);
 }
 
-void dg_reader_lend(struct dg_reader *reader, struct dg_crew *crew)
+void dg_reader_lend(struct dg_reader *reader, struct dg_helpers *helpers)
 {
-    dg_net_state_lend(reader->state, crew);
+    dg_net_state_lend(reader->state, helpers);
 }
 
-enum dg_err dg_reader_size(const struct dg_net *net, const struct dg_decoder_limits *limits, size_t *bytes,
-                           struct dg_why *why)
+enum dg_err dg_reader_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
+                           size_t *bytes, struct dg_error *error)
 {
     const struct dg_net_limits wanted = net_limits(net, limits);
     size_t state_bytes;
-    enum dg_err err = dg_net_state_size(net, &wanted, &state_bytes, why);
+    enum dg_err err = dg_net_state_size(net, &wanted, &state_bytes, error);
     if (!err)
         *bytes = state_bytes + sizeof(struct dg_reader) + limits->sentences * sizeof(struct text);
     return err;
 }
 
-/* ---- Coming and going ----------------------------------------------------------------------------- */
+/* ---- Coming and going
+ * ----------------------------------------------------------------------------- */
 
 static size_t need(const struct dg_reader *reader, const struct dg_decode_job *job)
 {
@@ -120,39 +133,47 @@ static size_t need(const struct dg_reader *reader, const struct dg_decode_job *j
 }
 
 /* What the network has to say it with. */
-static enum dg_err check_kind(const struct dg_blueprint *bp, const struct dg_read *read, struct dg_why *why)
+static enum dg_err check_kind(const struct dg_blueprint *bp, const struct dg_read *read,
+                              struct dg_error *error)
 {
     const bool is_enc = bp->family == DG_FAMILY_ENC;
     const enum dg_head head = is_enc ? bp->enc.head : DG_HEAD_POOLED;
     const bool fits = read->kind == DG_READ_WORDS   ? head == DG_HEAD_WORDS
                       : read->kind == DG_READ_STATE ? is_enc
                                                     : head != DG_HEAD_WORDS && head != DG_HEAD_NONE;
-    return fits ? DG_OK : dg_why_set(why, DG_ERR_UNSUPPORTED, "the model has no head for what is asked of it");
+    return fits ? DG_OK
+                : dg_error_set(error, DG_ERR_UNSUPPORTED,
+                               "the model has no head for what is asked of it");
 }
 
-enum dg_err dg_reader_check(const struct dg_reader *reader, const struct dg_decode_job *job, struct dg_why *why)
+enum dg_err dg_reader_check(const struct dg_reader *reader, const struct dg_decode_job *job,
+                            struct dg_error *error)
 {
     if (job->n_src == 0 || job->n_src > reader->source_max)
-        return dg_why_set(why, DG_ERR_RANGE, "the text has %zu tokens, expected 1 to %zu", job->n_src, reader->source_max);
+        return dg_error_set(error, DG_ERR_RANGE, "the text has %zu tokens, expected 1 to %zu",
+                            job->n_src, reader->source_max);
     for (size_t i = 0; i < job->n_src; i++)
         if (job->src[i] < 0 || (size_t)job->src[i] >= reader->bp->encoder.V)
-            return dg_why_set(why, DG_ERR_RANGE, "id %zu is %ld, expected 0 to %zu", i, (long)job->src[i],
-                              reader->bp->encoder.V - 1);
+            return dg_error_set(error, DG_ERR_RANGE, "id %zu is %ld, expected 0 to %zu", i,
+                                (long)job->src[i], reader->bp->encoder.V - 1);
     if (need(reader, job) > reader->capacity)
-        return dg_why_set(why, DG_ERR_LIMIT, "a text of %zu tokens does not fit into %zu cached positions", job->n_src,
-                          reader->capacity);
+        return dg_error_set(error, DG_ERR_LIMIT,
+                            "a text of %zu tokens does not fit into %zu cached positions",
+                            job->n_src, reader->capacity);
     if (!job->read)
         return DG_OK; /* asked beforehand */
     for (size_t i = 0; i < job->read->n_at; i++)
         if (job->read->at[i] >= job->n_src)
-            return dg_why_set(why, DG_ERR_RANGE, "place %zu is %u, expected less than %zu", i, (unsigned)job->read->at[i],
-                              job->n_src);
+            return dg_error_set(error, DG_ERR_RANGE, "place %zu is %u, expected less than %zu", i,
+                                (unsigned)job->read->at[i], job->n_src);
     if (job->read->n_best > DG_READ_BEST_MAX)
-        return dg_why_set(why, DG_ERR_RANGE, "%zu words of a place, expected at most %d", job->read->n_best, DG_READ_BEST_MAX);
-    return check_kind(reader->bp, job->read, why);
+        return dg_error_set(error, DG_ERR_RANGE, "%zu words of a place, expected at most %d",
+                            job->read->n_best, DG_READ_BEST_MAX);
+    return check_kind(reader->bp, job->read, error);
 }
 
-size_t dg_reader_n_fitting(const struct dg_reader *reader, const struct dg_decode_job *jobs, size_t n)
+size_t dg_reader_n_fitting(const struct dg_reader *reader, const struct dg_decode_job *jobs,
+                           size_t n)
 {
     const size_t n_slots = reader->n_slots - reader->n_texts;
     size_t n_tokens = reader->batch_tokens, room = dg_net_room(reader->state), fitting = 0;
@@ -192,32 +213,38 @@ static enum dg_err occupy(struct dg_reader *reader, const struct dg_decode_job *
     return DG_OK;
 }
 
-enum dg_err dg_reader_add(struct dg_reader *reader, const struct dg_decode_job *jobs, size_t n, uint32_t *handles,
-                          struct dg_why *why)
+enum dg_err dg_reader_add(struct dg_reader *reader, const struct dg_decode_job *jobs, size_t n,
+                          uint32_t *handles, struct dg_error *error)
 {
     size_t taken[DG_DECODER_ADD_MAX], n_taken = 0;
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < n && !err; i++)
-        err = jobs[i].read ? dg_reader_check(reader, &jobs[i], why)
-                           : dg_why_set(why, DG_ERR_INVALID, "the model reads texts and generates none");
+        err = jobs[i].read
+                  ? dg_reader_check(reader, &jobs[i], error)
+                  : dg_error_set(error, DG_ERR_INVALID, "the model reads texts and generates none");
     if (err)
         return err;
     if (n > DG_DECODER_ADD_MAX || dg_reader_n_fitting(reader, jobs, n) < n)
-        return dg_why_set(why, DG_ERR_BUSY, "no room for %zu more texts beside %zu", n, reader->n_texts);
+        return dg_error_set(error, DG_ERR_BUSY, "no room for %zu more texts beside %zu", n,
+                            reader->n_texts);
     for (; n_taken < n && !err; n_taken += !err) {
         err = occupy(reader, &jobs[n_taken], &taken[n_taken]);
         if (!err && handles)
-            handles[n_taken] = (uint32_t)reader->texts[taken[n_taken]].generation << 16 | (uint32_t)taken[n_taken];
+            handles[n_taken] =
+                (uint32_t)reader->texts[taken[n_taken]].generation << 16 | (uint32_t)taken[n_taken];
     }
     while (err && n_taken > 0)
         release(reader, &reader->texts[taken[--n_taken]]);
-    return err ? dg_why_set(why, err, "%zu texts could not be begun: %s", n, dg_err_sentence(err)) : DG_OK;
+    return err ? dg_error_set(error, err, "%zu texts could not be begun: %s", n,
+                              dg_err_sentence(err))
+               : DG_OK;
 }
 
 bool dg_reader_cancel(struct dg_reader *reader, uint32_t handle)
 {
     const size_t s = handle & 0xFFFF;
-    if (s >= reader->n_slots || !reader->texts[s].is_used || reader->texts[s].generation != handle >> 16)
+    if (s >= reader->n_slots || !reader->texts[s].is_used ||
+        reader->texts[s].generation != handle >> 16)
         return false;
     const struct dg_decode_job job = reader->texts[s].job;
     release(reader, &reader->texts[s]);
@@ -230,7 +257,8 @@ size_t dg_reader_n_texts(const struct dg_reader *reader)
     return reader->n_texts;
 }
 
-/* ---- A step --------------------------------------------------------------------------------------- */
+/* ---- A step
+ * --------------------------------------------------------------------------------------- */
 
 /* The oldest text that is not in the batch yet; n_slots: there is none. */
 static size_t next_text(const struct dg_reader *reader, uint64_t from)
@@ -273,7 +301,8 @@ static bool is_whole(const struct dg_reader *reader, const struct dg_read *read)
 }
 
 /* Row `row` of the last product, as labels. */
-static void take_labels(struct dg_reader *reader, const struct dg_read *read, size_t row, float *values)
+static void take_labels(struct dg_reader *reader, const struct dg_read *read, size_t row,
+                        float *values)
 {
     const size_t n = reader->bp->decoder.V;
     memcpy(values, dg_net_logits(reader->state, row), n * sizeof *values);
@@ -282,15 +311,19 @@ static void take_labels(struct dg_reader *reader, const struct dg_read *read, si
 }
 
 /* The same, as words. */
-static void take_words(struct dg_reader *reader, const struct dg_read *read, size_t row, size_t place)
+static void take_words(struct dg_reader *reader, const struct dg_read *read, size_t row,
+                       size_t place)
 {
     struct dg_top top[DG_READ_BEST_MAX];
     size_t n = 0;
-    const float sum = dg_net_kernels(reader->net)->log_sum_exp_top(dg_net_logits(reader->state, row), reader->bp->decoder.V,
-                                                                   read->n_best, top, &n);
+    const float sum = dg_net_kernels(reader->net)
+                          ->log_sum_exp_top(dg_net_logits(reader->state, row),
+                                            reader->bp->decoder.V, read->n_best, top, &n);
     for (size_t k = 0; k < read->n_best; k++) {
         read->ids[place * read->n_best + k] = k < n ? (int32_t)top[k].index : DG_ID_NONE;
-        read->values[place * read->n_best + k] = isnan(sum) ? sum : k < n ? expf(top[k].value - sum) : 0.0f;
+        read->values[place * read->n_best + k] = isnan(sum) ? sum
+                                                 : k < n    ? expf(top[k].value - sum)
+                                                            : 0.0f;
     }
 }
 
@@ -308,14 +341,17 @@ static enum dg_err read_wholes(struct dg_reader *reader)
             if (!job || !is_whole(reader, job->read))
                 continue;
             places[n] = (struct dg_net_place){(uint32_t)next, 0};
-            rows[n] = (struct dg_net_row){.slot = (uint32_t)reader->batch[next], .token = DG_ID_NONE, .want_logits = true};
+            rows[n] = (struct dg_net_row){
+                .slot = (uint32_t)reader->batch[next], .token = DG_ID_NONE, .want_logits = true};
             of[n++] = next;
         }
         if (n)
             err = is_enc ? dg_net_head(reader->state, places, n)
-                         : dg_net_step(reader->state, &(struct dg_net_step){.rows = rows, .n_rows = n});
+                         : dg_net_step(reader->state,
+                                       &(struct dg_net_step){.rows = rows, .n_rows = n});
         for (size_t i = 0; i < n && !err; i++)
-            take_labels(reader, job_of(reader, of[i])->read, i, job_of(reader, of[i])->read->values);
+            take_labels(reader, job_of(reader, of[i])->read, i,
+                        job_of(reader, of[i])->read->values);
     }
     return err;
 }
@@ -341,18 +377,22 @@ static size_t rows_within(const struct dg_reader *reader, uint64_t work)
     return n < HEAD_ROWS_MIN ? HEAD_ROWS_MIN : n > HEAD_ROWS ? HEAD_ROWS : (size_t)n;
 }
 
-/* What the next of one text's places give: words at some, labels at all. *done when there are no more. */
+/* What the next of one text's places give: words at some, labels at all. *done when there are no
+ * more. */
 static enum dg_err read_places(struct dg_reader *reader, size_t i, uint64_t *work, bool *done)
 {
     const struct dg_decode_job *job = job_of(reader, i);
     const struct dg_read *read = job->read;
     const bool is_words = read->kind == DG_READ_WORDS;
-    const size_t V = reader->bp->decoder.V, first = reader->n_places, most = rows_within(reader, *work);
-    const size_t n_left = (is_words ? read->n_at : job->n_src) - first, n = n_left < most ? n_left : most;
+    const size_t V = reader->bp->decoder.V, first = reader->n_places,
+                 most = rows_within(reader, *work);
+    const size_t n_left = (is_words ? read->n_at : job->n_src) - first,
+                 n = n_left < most ? n_left : most;
     const uint64_t used = (uint64_t)n * reader->bp->D * (reader->bp->D + V);
     struct dg_net_place places[HEAD_ROWS];
     for (size_t k = 0; k < n; k++)
-        places[k] = (struct dg_net_place){(uint32_t)i, is_words ? read->at[first + k] : (uint32_t)(first + k)};
+        places[k] = (struct dg_net_place){(uint32_t)i,
+                                          is_words ? read->at[first + k] : (uint32_t)(first + k)};
     const enum dg_err err = n ? dg_net_head(reader->state, places, n) : DG_OK;
     for (size_t k = 0; k < n && !err; k++)
         if (is_words)
@@ -371,10 +411,11 @@ static enum dg_err begin_batch(struct dg_reader *reader)
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
     gather(reader);
     for (size_t i = 0; i < reader->n_batch; i++)
-        sources[i] = (struct dg_net_source){reader->batch[i], job_of(reader, i)->src, job_of(reader, i)->read->second};
+        sources[i] = (struct dg_net_source){reader->batch[i], job_of(reader, i)->src,
+                                            job_of(reader, i)->read->second};
     reader->n_said = reader->n_places = 0;
     reader->is_encoded = reader->bp->family != DG_FAMILY_ENC;
-    return reader->n_batch == 0     ? DG_OK
+    return reader->n_batch == 0 ? DG_OK
            : reader->is_encoded ? dg_net_encode(reader->state, sources, reader->n_batch)
                                 : dg_net_encode_begin(reader->state, sources, reader->n_batch);
 }

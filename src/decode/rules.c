@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Edits of a row of logits: the order is suppression, minimum length, repetition penalty, n-gram ban. */
+/* Edits of a row of logits: the order is suppression, minimum length, repetition penalty, n-gram
+ * ban. */
 #include "decode/rules.h"
 
 #include <math.h>
@@ -33,7 +34,8 @@ static void forbid(const struct dg_rules *rules, float *logits, int32_t id)
 
 /* Divides positive and multiplies negative scores of every word said before, once each (Keskar et
  * al., 2019). A word that occurred earlier in `said` has been dealt with already. */
-static void penalise(const struct dg_rules *rules, const int32_t *said, size_t n_said, float *logits)
+static void penalise(const struct dg_rules *rules, const int32_t *said, size_t n_said,
+                     float *logits)
 {
     for (size_t i = 0; i < n_said; i++) {
         bool was_seen = false;

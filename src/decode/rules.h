@@ -3,16 +3,17 @@
 
 /* What a hypothesis may say next, written into its logits before they are normalised.
  *
- * A row of logits has one column per word, or, with a shortlist, one per listed word: struct dg_columns
- * tells them apart. A forbidden word gets -infinity, so that the probabilities of the others sum to
- * one without it. */
+ * A row of logits has one column per word, or, with a shortlist, one per listed word: struct
+ * dg_columns tells them apart. A forbidden word gets -infinity, so that the probabilities of the
+ * others sum to one without it. */
 #ifndef DG_DECODE_RULES_H
 #define DG_DECODE_RULES_H
 
 #include "decode/opts.h"
 
 struct dg_columns {
-    const int32_t *ids; /* borrowed; id of each column, ascending; NULL: column and id are the same */
+    const int32_t *ids; /* borrowed; id of each column, ascending; NULL: column and id are the same
+                         */
     size_t n;           /* columns in a row */
 };
 
@@ -28,14 +29,15 @@ static inline int32_t dg_columns_id(const struct dg_columns *columns, size_t col
 struct dg_rules {
     const struct dg_search_opts *opts;
     struct dg_columns columns;
-    int32_t eos_id, unk_id;  /* -1: the model has none */
-    const int32_t *never;    /* borrowed; ids that the model must not say: padding and the like */
+    int32_t eos_id, unk_id; /* -1: the model has none */
+    const int32_t *never;   /* borrowed; ids that the model must not say: padding and the like */
     size_t n_never;
-    int no_repeat_ngram;            /* instead of the options' own: a repair sets it */
-    bool forbid_end;                /* constraints are open */
+    int no_repeat_ngram; /* instead of the options' own: a repair sets it */
+    bool forbid_end;     /* constraints are open */
 };
 
 /* Applies them to one row; `said` are the target ids so far. */
-void dg_rules_apply(const struct dg_rules *rules, const int32_t *said, size_t n_said, float *logits);
+void dg_rules_apply(const struct dg_rules *rules, const int32_t *said, size_t n_said,
+                    float *logits);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Scoring in stretches of positions, so that the memory for logits stays small however long the target. */
+/* Scoring in stretches of positions, so that the memory for logits stays small however long the
+ * target. */
 #include "decode/score.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 #include "decode/opts.h"
 #include "decode/pick.h"
 
@@ -20,18 +21,21 @@ struct dg_scorer {
 };
 
 enum dg_err dg_scorer_new(struct dg_scorer **out, const struct dg_net *net, size_t source_max,
-                          size_t target_max, struct dg_why *why)
+                          size_t target_max, struct dg_error *error)
 {
     struct dg_scorer *scorer = dg_try_calloc(1, sizeof *scorer);
     if (!scorer)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a scorer");
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a scorer");
     scorer->net = net;
     scorer->bp = dg_net_blueprint(net);
-    struct dg_net_limits limits = {.slots = 1, .lanes = 1, .rows = STRETCH, .source_len = source_max,
+    struct dg_net_limits limits = {.slots = 1,
+                                   .lanes = 1,
+                                   .rows = STRETCH,
+                                   .source_len = source_max,
                                    .target_len = target_max};
-    enum dg_err err = dg_net_state_new(&scorer->state, net, &limits, why);
+    enum dg_err err = dg_net_state_new(&scorer->state, net, &limits, error);
     if (!err && !(scorer->pick = dg_pick_new(dg_net_kernels(net), scorer->bp->decoder.V)))
-        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for a scorer");
+        err = dg_error_set(error, DG_ERR_NOMEM, "no memory for a scorer");
     if (err) {
         dg_scorer_free(scorer);
         return err;
@@ -56,23 +60,24 @@ static int32_t id_at(const struct dg_scorer_target *target, size_t i)
 }
 
 static enum dg_err check(const struct dg_scorer *scorer, const int32_t *src, size_t n_src,
-                         const struct dg_scorer_target *target, struct dg_why *why)
+                         const struct dg_scorer_target *target, struct dg_error *error)
 {
     const struct dg_net_limits *limits = dg_net_state_limits(scorer->state);
     size_t n_tgt = target->n, n_all = target->n_lead + n_tgt;
     if (n_src == 0 || n_src > limits->source_len || n_tgt == 0 || target->n_lead > DG_LEAD_MAX ||
         n_all > limits->target_len)
-        return dg_why_set(why, DG_ERR_RANGE,
-                          "source of %zu and target of %zu tokens, expected 1 to %zu and 1 to %zu",
-                          n_src, n_all, limits->source_len, limits->target_len);
+        return dg_error_set(
+            error, DG_ERR_RANGE,
+            "source of %zu and target of %zu tokens, expected 1 to %zu and 1 to %zu", n_src, n_all,
+            limits->source_len, limits->target_len);
     for (size_t i = 0; i < n_src; i++)
         if (src[i] < 0 || (size_t)src[i] >= scorer->bp->encoder.V)
-            return dg_why_set(why, DG_ERR_RANGE, "source id %zu is %ld, expected 0 to %zu", i,
-                              (long)src[i], scorer->bp->encoder.V - 1);
+            return dg_error_set(error, DG_ERR_RANGE, "source id %zu is %ld, expected 0 to %zu", i,
+                                (long)src[i], scorer->bp->encoder.V - 1);
     for (size_t i = 0; i < n_all; i++)
         if (id_at(target, i) < 0 || (size_t)id_at(target, i) >= scorer->bp->decoder.V)
-            return dg_why_set(why, DG_ERR_RANGE, "target id %zu is %ld, expected 0 to %zu", i,
-                              (long)id_at(target, i), scorer->bp->decoder.V - 1);
+            return dg_error_set(error, DG_ERR_RANGE, "target id %zu is %ld, expected 0 to %zu", i,
+                                (long)id_at(target, i), scorer->bp->decoder.V - 1);
     return DG_OK;
 }
 
@@ -87,8 +92,9 @@ static float logprob_of(const struct dg_scorer *scorer, float *logits, int32_t i
 }
 
 /* Positions [at, at + n) in one pass. */
-static enum dg_err run_stretch(struct dg_scorer *scorer, const struct dg_scorer_target *target, size_t at, size_t n,
-                               float *logprobs, const struct dg_scorer_attention *attention, size_t n_src)
+static enum dg_err run_stretch(struct dg_scorer *scorer, const struct dg_scorer_target *target,
+                               size_t at, size_t n, float *logprobs,
+                               const struct dg_scorer_attention *attention, size_t n_src)
 {
     struct dg_net_row rows[STRETCH];
     for (size_t i = 0; i < n; i++)
@@ -118,9 +124,9 @@ static enum dg_err run_stretch(struct dg_scorer *scorer, const struct dg_scorer_
 
 enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
                           const struct dg_scorer_target *target, float *logprobs,
-                          const struct dg_scorer_attention *attention, struct dg_why *why)
+                          const struct dg_scorer_attention *attention, struct dg_error *error)
 {
-    enum dg_err err = check(scorer, src, n_src, target, why);
+    enum dg_err err = check(scorer, src, n_src, target, error);
     if (err)
         return err;
     const size_t n_all = target->n_lead + target->n;
@@ -129,8 +135,10 @@ enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n
     if (!err)
         err = dg_net_encode(scorer->state, &source, 1);
     for (size_t at = 0; !err && at < n_all; at += STRETCH)
-        err = run_stretch(scorer, target, at, n_all - at < STRETCH ? n_all - at : STRETCH, logprobs, attention, n_src);
+        err = run_stretch(scorer, target, at, n_all - at < STRETCH ? n_all - at : STRETCH, logprobs,
+                          attention, n_src);
     dg_net_close(scorer->state, 0);
-    return err ? dg_why_set(why, err, "the target could not be scored: %s", dg_err_sentence(err))
+    return err ? dg_error_set(error, err, "the target could not be scored: %s",
+                              dg_err_sentence(err))
                : DG_OK;
 }

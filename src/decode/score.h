@@ -4,17 +4,19 @@
 /* How likely a given target is: one teacher-forced pass under the look-ahead mask, without search.
  *
  *     struct dg_scorer *scorer;
- *     err = dg_scorer_new(&scorer, net, 512, 512, &why);
+ *     err = dg_scorer_new(&scorer, net, 512, 512, &error);
  *     float logprobs[n_tgt];
- *     err = dg_scorer_run(scorer, src, n_src, &(struct dg_scorer_target){.ids = tgt, .n = n_tgt}, logprobs, NULL, &why);
+ *     err = dg_scorer_run(scorer, src, n_src, &(struct dg_scorer_target){.ids = tgt, .n = n_tgt},
+ * logprobs, NULL, &error);
  *
- * The values are, to the bit, those that the search would have summed up had it said these words. */
+ * The values are, to the bit, those that the search would have summed up had it said these words.
+ */
 #ifndef DG_DECODE_SCORE_H
 #define DG_DECODE_SCORE_H
 
-#include "base/err.h"
-#include "base/why.h"
-#include "model/net.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "network/net.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,13 +25,13 @@ struct dg_scorer; /* one thread at a time */
 
 /* `net` is borrowed and must outlive the scorer. */
 enum dg_err dg_scorer_new(struct dg_scorer **scorer, const struct dg_net *net, size_t source_max,
-                          size_t target_max, struct dg_why *why) DG_MUST_CHECK;
+                          size_t target_max, struct dg_error *error) DG_MUST_CHECK;
 void dg_scorer_free(struct dg_scorer *scorer); /* NULL is fine */
 
 /* Asks what each target token looked at. */
 struct dg_scorer_attention {
-    size_t layer;  /* decoder layer, below the blueprint's */
-    int32_t head;  /* or -1: the mean of all heads */
+    size_t layer;   /* decoder layer, below the blueprint's */
+    int32_t head;   /* or -1: the mean of all heads */
     float *weights; /* [n_tgt, n_src] is written; each row sums to 1 */
 };
 
@@ -40,12 +42,12 @@ struct dg_scorer_target {
     size_t n_lead;
 };
 
-/* Log-probability of each target token (the end token among them, if it is there) given the source and
- * the tokens before it; words that the model never says (padding) are left out of the distribution, and
- * have -infinity themselves. `attention` may be NULL. */
+/* Log-probability of each target token (the end token among them, if it is there) given the source
+ * and the tokens before it; words that the model never says (padding) are left out of the
+ * distribution, and have -infinity themselves. `attention` may be NULL. */
 enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
                           const struct dg_scorer_target *target, float *logprobs,
                           const struct dg_scorer_attention *attention,
-                          struct dg_why *why) DG_MUST_CHECK;
+                          struct dg_error *error) DG_MUST_CHECK;
 
 #endif

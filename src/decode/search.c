@@ -5,18 +5,19 @@
  *
  *     propose   every live hypothesis offers candidates         \ search_choose.c
  *     choose    the best of them live on or are set aside    /
- *     guard     hypotheses that go in circles are dropped; when none is left, begin again or give up
- *     settle    decide whether it is over, and how much of the answer is final
+ *     guard     hypotheses that go in circles are dropped; when none is left, begin again or give
+ * up settle    decide whether it is over, and how much of the answer is final
  *
- * Hypotheses are plain arrays; a child copies its parent's (a few hundred bytes), which costs less than
- * it would to chase a tree. All memory comes at the start of a sentence. Sums are kept in double, so
- * that the order of hypotheses does not hang on rounding.
+ * Hypotheses are plain arrays; a child copies its parent's (a few hundred bytes), which costs less
+ * than it would to chase a tree. All memory comes at the start of a sentence. Sums are kept in
+ * double, so that the order of hypotheses does not hang on rounding.
  *
- * When sampling, the hypotheses are independent lanes: they never compete, each has its own numbers. */
-#include "decode/search_int.h"
-#include "base/mem.h"
+ * When sampling, the hypotheses are independent lanes: they never compete, each has its own
+ * numbers. */
+#include "base/memory/mem.h"
+#include "decode/attention_anchor.h"
 #include "decode/loop.h"
-#include "decode/tie.h"
+#include "decode/search_int.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,7 +41,8 @@ void dg_search_free(struct dg_search *search)
     dg_free(search);
 }
 
-/* ---- Start -------------------------------------------------------------------------------------- */
+/* ---- Start --------------------------------------------------------------------------------------
+ */
 
 int dg_search_width(const struct dg_search_opts *opts)
 {
@@ -53,7 +55,8 @@ static enum dg_err lay_out(struct dg_search *search, size_t n_hyps)
     size_t cap = search->cap ? search->cap : 1;
     size_t n_coverage = search->opts->coverage_penalty > 0 ? search->n_src : 0;
     size_t per_hyp = cap * (sizeof(int32_t) + sizeof(float)) + n_coverage * sizeof(float);
-    size_t notes = (n_hyps + 1) * per_hyp, wide = notes + dg_place_size(&search->place, cap, (size_t)search->width);
+    size_t notes = (n_hyps + 1) * per_hyp,
+           wide = notes + dg_term_placement_size(&search->place, cap, (size_t)search->width);
     size_t total = wide + n_hyps * cap * sizeof(int16_t);
     if (total > search->memory_cap) {
         unsigned char *grown = dg_try_realloc(search->memory, total);
@@ -66,8 +69,9 @@ static enum dg_err lay_out(struct dg_search *search, size_t n_hyps)
     search->shown_ids = (int32_t *)(void *)at;
     search->shown_logprobs = (float *)(void *)(at + cap * sizeof(int32_t));
     int16_t *row_of = (int16_t *)(void *)(at + wide);
-    search->place.notes = (struct dg_place_note *)(void *)(at + notes);
-    search->place.rest = (int32_t *)(void *)(search->place.notes + cap * (size_t)search->width * search->place.n);
+    search->place.notes = (struct dg_term_placement_note *)(void *)(at + notes);
+    search->place.rest =
+        (int32_t *)(void *)(search->place.notes + cap * (size_t)search->width * search->place.n);
     for (size_t i = 0; i < n_hyps; i++) {
         at += per_hyp;
         struct hyp *hyp = &search->hyps[i];
@@ -87,7 +91,8 @@ static void begin(struct dg_search *search)
     root->n = 0;
     root->sum = 0;
     root->at = DG_CONSTRAIN_START;
-    root->at.met = search->place.all; /* those are nobody's concern while the search goes its own way */
+    root->at.met = search->place.all; /* those are nobody's concern while the search goes its own
+                                         way */
     if (root->coverage)
         memset(root->coverage, 0, search->n_src * sizeof *root->coverage);
     search->n_live = 1;
@@ -112,7 +117,7 @@ enum dg_err dg_search_start(struct dg_search *search, const struct dg_search_opt
     search->width = dg_search_width(opts);
     search->n_keep = opts->n_best;
     size_t width = (size_t)search->width, n_hyps = 2 * width + (size_t)search->n_keep + 1;
-    dg_place_start(&search->place, opts, width);
+    dg_term_placement_start(&search->place, opts, width);
     enum dg_err err = lay_out(search, n_hyps);
     if (err)
         return err;
@@ -126,7 +131,7 @@ enum dg_err dg_search_start(struct dg_search *search, const struct dg_search_opt
     search->no_repeat_ngram = opts->no_repeat_ngram;
     search->allowance = opts->loop_guard ? dg_loop_allowance(src, n_src) : 0;
     search->was_repaired = false;
-    search->has_ties = dg_tie_any(opts);
+    search->has_ties = dg_attention_anchor_any(opts);
     search->n_moves = 0;
     begin(search);
     search->empty_finish = search->cap == 0 ? DG_FINISH_LENGTH : DG_FINISH_FAILED;
@@ -150,7 +155,8 @@ void dg_search_restarted(struct dg_search *search)
     begin(search);
 }
 
-/* ---- Hypotheses --------------------------------------------------------------------------------- */
+/* ---- Hypotheses ---------------------------------------------------------------------------------
+ */
 
 static void copy_hyp(const struct dg_search *search, struct hyp *to, const struct hyp *from)
 {
@@ -229,7 +235,8 @@ void dg_search_follow(struct dg_search *search, int from, int32_t id, float logp
     }
 }
 
-/* ---- Guard -------------------------------------------------------------------------------------- */
+/* ---- Guard --------------------------------------------------------------------------------------
+ */
 
 /* Drops live hypotheses that go in circles; remembers the first. */
 static void drop_loops(struct dg_search *search)
@@ -257,8 +264,9 @@ static void drop_loops(struct dg_search *search)
     search->n_live = kept;
 }
 
-/* Nothing lives and nothing is finished because everything went in circles: begin again from what was
- * shown, with repeated n-grams forbidden; the second time, cut the answer where the circle began. */
+/* Nothing lives and nothing is finished because everything went in circles: begin again from what
+ * was shown, with repeated n-grams forbidden; the second time, cut the answer where the circle
+ * began. */
 static void repair(struct dg_search *search)
 {
     if (search->was_repaired || search->opts->sample) {
@@ -284,7 +292,8 @@ static void repair(struct dg_search *search)
     search->state = DG_SEARCH_RESTART;
 }
 
-/* ---- Settle ------------------------------------------------------------------------------------- */
+/* ---- Settle -------------------------------------------------------------------------------------
+ */
 
 /* Live hypotheses become answers that were cut short, best first. */
 static void keep_live(struct dg_search *search, enum dg_finish finish)
@@ -359,7 +368,8 @@ static void show(struct dg_search *search, const struct hyp *hyp, size_t n)
         search->n_shown = n;
 }
 
-/* It is over, but a phrase is not where it belongs: begins again with what was said up to there and the phrase. */
+/* It is over, but a phrase is not where it belongs: begins again with what was said up to there and
+ * the phrase. */
 static bool put_phrase(struct dg_search *search)
 {
     size_t at;
@@ -367,7 +377,8 @@ static bool put_phrase(struct dg_search *search)
     const struct hyp *best = &search->kept[0];
     size_t from = search->n_prefix > search->n_shown ? search->n_prefix : search->n_shown;
     if (search->n_kept == 0 ||
-        !dg_place_find(&search->place, search->opts, best->ids, best->row_of, best->n, from, search->cap, &at, &phrase))
+        !dg_term_placement_find(&search->place, search->opts, best->ids, best->row_of, best->n,
+                                from, search->cap, &at, &phrase))
         return false;
     memmove(search->shown_ids, best->ids, at * sizeof *best->ids);
     memcpy(search->shown_ids + at, phrase->ids, phrase->n_ids * sizeof *phrase->ids);
@@ -390,7 +401,8 @@ static void settle(struct dg_search *search)
             keep_live(search, DG_FINISH_LENGTH);
         search->state = DG_SEARCH_DONE;
     }
-    if (search->state == DG_SEARCH_RESTART || (search->state == DG_SEARCH_DONE && put_phrase(search)))
+    if (search->state == DG_SEARCH_RESTART ||
+        (search->state == DG_SEARCH_DONE && put_phrase(search)))
         return;
     const struct hyp *of;
     if (search->state == DG_SEARCH_DONE) {
@@ -398,13 +410,14 @@ static void settle(struct dg_search *search)
             show(search, &search->kept[0], search->kept[0].n);
     } else if (!search->opts->sample || search->width == 1) {
         size_t n = shared_beginning(search, &of);
-        if (search->has_ties && search->width == 1 && !dg_tie_all_met(&of->at, search->opts))
+        if (search->has_ties && search->width == 1 &&
+            !dg_attention_anchor_all_met(&of->at, search->opts))
             n = search->n_shown; /* it may have to begin again */
         if (search->opts->loop_guard)
             n -= dg_loop_held_back(of->ids, n);
-        if (dg_place_is_open(&search->place) && n > search->n_prefix)
+        if (dg_term_placement_is_open(&search->place) && n > search->n_prefix)
             n = search->n_prefix; /* the next phrase is put behind those that were */
-        if (dg_place_is_open(&search->place) && !search->place.put)
+        if (dg_term_placement_is_open(&search->place) && !search->place.put)
             n = search->n_shown;
         show(search, of, n);
     }
@@ -451,7 +464,8 @@ void dg_search_stop(struct dg_search *search, enum dg_finish finish)
     search->state = DG_SEARCH_DONE;
 }
 
-/* ---- Results ------------------------------------------------------------------------------------ */
+/* ---- Results ------------------------------------------------------------------------------------
+ */
 
 size_t dg_search_shown(const struct dg_search *search, const int32_t **ids, const float **logprobs)
 {

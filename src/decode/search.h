@@ -3,8 +3,9 @@
 
 /* The search of one sentence: a state machine that is fed logits and says which rows live on.
  *
- * It knows no network. Whoever drives it (decoder.h) runs one step of the network for its live rows,
- * hands over the logits, and carries out the moves: new row i continues old row `from` with `token`.
+ * It knows no network. Whoever drives it (decoder.h) runs one step of the network for its live
+ * rows, hands over the logits, and carries out the moves: new row i continues old row `from` with
+ * `token`.
  *
  *     start -> RUNNING --advance--> RUNNING ... -> DONE
  *                  ^                   |
@@ -16,8 +17,8 @@
 #ifndef DG_DECODE_SEARCH_H
 #define DG_DECODE_SEARCH_H
 
-#include "base/err.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "decode/opts.h"
 #include "decode/pick.h"
 #include "decode/rules.h"
@@ -56,8 +57,8 @@ struct dg_answer {
     double logprob; /* sum of logprobs */
     double score;   /* logprob / n_ids^length_penalty + coverage */
     enum dg_finish finish;
-    bool repaired;          /* the loop guard began again once */
-    const int16_t *row_of;  /* [n_ids] which live row of its step produced each token */
+    bool repaired;         /* the loop guard began again once */
+    const int16_t *row_of; /* [n_ids] which live row of its step produced each token */
 };
 
 struct dg_search_move {
@@ -76,9 +77,9 @@ struct dg_search;
 struct dg_search *dg_search_new(void);
 void dg_search_free(struct dg_search *search);
 
-/* Begins a sentence. `opts` were checked and stay with the caller until the search is over; `columns`
- * says what a row of logits holds (the end token and all forced ids must have a column); `target_cap`
- * is the driver's own bound. DG_ERR_NOMEM; may be DONE at once (length 0). */
+/* Begins a sentence. `opts` were checked and stay with the caller until the search is over;
+ * `columns` says what a row of logits holds (the end token and all forced ids must have a column);
+ * `target_cap` is the driver's own bound. DG_ERR_NOMEM; may be DONE at once (length 0). */
 enum dg_err dg_search_start(struct dg_search *search, const struct dg_search_opts *opts,
                             const struct dg_search_words *words, struct dg_columns columns,
                             const int32_t *src, size_t n_src, size_t target_cap) DG_MUST_CHECK;
@@ -93,12 +94,14 @@ int dg_search_width(const struct dg_search_opts *opts);
  * attention over the source [n_src] or NULL (needed only for a coverage penalty). Writes the moves
  * (up to the width) and returns how many rows live on; 0 unless still RUNNING. */
 int dg_search_advance(struct dg_search *search, struct dg_search_scratch *scratch,
-                      float *const *logits, const float *const *attention, struct dg_search_move *moves);
+                      float *const *logits, const float *const *attention,
+                      struct dg_search_move *moves);
 
 /* After RESTART was carried out. */
 void dg_search_restarted(struct dg_search *search);
 
-/* Ends it now; the best of what there is becomes the answer, with this finish (CANCELLED, FAILED). */
+/* Ends it now; the best of what there is becomes the answer, with this finish (CANCELLED, FAILED).
+ */
 void dg_search_stop(struct dg_search *search, enum dg_finish finish);
 
 /* The final beginning of the answer so far; grows, never changes. */

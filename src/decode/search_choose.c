@@ -3,14 +3,14 @@
 
 /* One step's choice of words:
  *
- *     propose   every live hypothesis offers candidates (the likeliest words, plus words that further a
- *               constraint; or the one word it is forced to say; or one drawn word)
- *     choose    best candidates first: those that end are set aside, the first `width` others live on
+ *     propose   every live hypothesis offers candidates (the likeliest words, plus words that
+ * further a constraint; or the one word it is forced to say; or one drawn word) choose    best
+ * candidates first: those that end are set aside, the first `width` others live on
  *
  * When sampling, every lane draws for itself. */
+#include "base/memory/mem.h"
+#include "decode/attention_anchor.h"
 #include "decode/search_int.h"
-#include "base/mem.h"
-#include "decode/tie.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,7 +33,8 @@ void dg_search_scratch_free(struct dg_search_scratch *scratch)
     dg_free(scratch);
 }
 
-/* ---- Propose ------------------------------------------------------------------------------------ */
+/* ---- Propose ------------------------------------------------------------------------------------
+ */
 
 static void add_candidate(struct dg_search *search, int from, int32_t id, float logprob)
 {
@@ -48,7 +49,8 @@ static void add_candidate(struct dg_search *search, int from, int32_t id, float 
 }
 
 /* Offers the words that further a constraint: `due`, or with -1 any. */
-static void propose_constraints(struct dg_search *search, int from, int due, const float *logits, float lse)
+static void propose_constraints(struct dg_search *search, int from, int due, const float *logits,
+                                float lse)
 {
     int32_t ids[NEXT_MAX];
     size_t n = 0;
@@ -65,7 +67,8 @@ static void propose_constraints(struct dg_search *search, int from, int due, con
 }
 
 /* True when nothing but a constraint's next word may follow: inside a copy; when there is just room
- * enough left; and, with a single hypothesis, once a phrase is begun or the sentence wants to end. */
+ * enough left; and, with a single hypothesis, once a phrase is begun or the sentence wants to end.
+ */
 static bool must_serve_constraint(const struct dg_search *search, const struct hyp *hyp,
                                   bool wants_to_end)
 {
@@ -110,27 +113,30 @@ static void forbid_word(const struct dg_search *search, int32_t id, float *logit
 static void forbid_displaced(const struct dg_search *search, int from, float *logits)
 {
     for (size_t k = 0; search->place.put && search->attention && k < search->place.n; k++)
-        if (dg_place_is_displaced(&search->place, search->opts, k, search->attention[from], search->n_src))
+        if (dg_term_placement_is_displaced(&search->place, search->opts, k, search->attention[from],
+                                           search->n_src))
             forbid_word(search, search->place.puts[k].displaced, logits);
 }
 
-/* Looks where the network looks: forbids the first words of phrases that do not belong here, and returns
- * the constraint that is due, or -1. */
+/* Looks where the network looks: forbids the first words of phrases that do not belong here, and
+ * returns the constraint that is due, or -1. */
 static int watch_ties(struct dg_search *search, int from, float *logits)
 {
     const struct hyp *hyp = &search->live[from];
     const struct dg_search_opts *opts = search->opts;
     const float *attention = search->attention ? search->attention[from] : NULL;
-    int due = attention ? dg_tie_due(&hyp->at, opts, attention, search->n_src) : -1;
+    int due = attention ? dg_attention_anchor_due(&hyp->at, opts, attention, search->n_src) : -1;
     for (size_t i = 0; i < opts->n_constraints; i++) {
         const struct dg_constraint *constraint = &opts->constraints[i];
-        if (search->width == 1 && attention && dg_tie_is_tied(constraint) && hyp->at.item < 0) {
+        if (search->width == 1 && attention && dg_attention_anchor_is_tied(constraint) &&
+            hyp->at.item < 0) {
             struct best_place *place = &search->places[i];
-            float share = dg_tie_share(constraint, attention, search->n_src);
+            float share = dg_attention_anchor_share(constraint, attention, search->n_src);
             if (share > place->share)
                 *place = (struct best_place){share, hyp->n};
         }
-        if ((int)i == due || !dg_tie_is_barred(&hyp->at, opts, i, attention, search->n_src))
+        if ((int)i == due ||
+            !dg_attention_anchor_is_barred(&hyp->at, opts, i, attention, search->n_src))
             continue;
         for (size_t f = 0; f < constraint->n_forms; f++)
             forbid_word(search, constraint->forms[f].ids[0], logits);
@@ -138,8 +144,8 @@ static int watch_ties(struct dg_search *search, int from, float *logits)
     return due;
 }
 
-/* The sentence wants to end, but a phrase has had no place: begins again, with the phrase where its source
- * was attended to most. False when that is no better than the end. */
+/* The sentence wants to end, but a phrase has had no place: begins again, with the phrase where its
+ * source was attended to most. False when that is no better than the end. */
 static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
 {
     const struct dg_search_opts *opts = search->opts;
@@ -148,9 +154,9 @@ static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
     for (size_t i = 0; i < opts->n_constraints; i++) {
         const struct best_place *place = &search->places[i];
         const struct dg_phrase *phrase = &opts->constraints[i].forms[0];
-        if (!dg_tie_is_tied(&opts->constraints[i]) || (hyp->at.met >> i & 1) || place->share <= 0 ||
-            place->at >= hyp->n || place->at < search->n_shown || place->at < search->n_prefix ||
-            place->at + phrase->n_ids >= search->cap)
+        if (!dg_attention_anchor_is_tied(&opts->constraints[i]) || (hyp->at.met >> i & 1) ||
+            place->share <= 0 || place->at >= hyp->n || place->at < search->n_shown ||
+            place->at < search->n_prefix || place->at + phrase->n_ids >= search->cap)
             continue;
         memmove(search->shown_ids, hyp->ids, place->at * sizeof *hyp->ids);
         memcpy(search->shown_ids + place->at, phrase->ids, phrase->n_ids * sizeof *phrase->ids);
@@ -166,17 +172,19 @@ static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
 /* What speaks for putting a phrase here, for each that may have to be. */
 static void note_places(struct dg_search *search, int from, const float *logits, float lse)
 {
-    if (dg_place_is_open(&search->place))
-        dg_place_note(&search->place, search->opts, search->live[from].n, (size_t)from,
-                      search->attention ? search->attention[from] : NULL,
-                      search->n_src, &search->columns, logits, lse);
+    if (dg_term_placement_is_open(&search->place))
+        dg_term_placement_note(&search->place, search->opts, search->live[from].n, (size_t)from,
+                               search->attention ? search->attention[from] : NULL, search->n_src,
+                               &search->columns, logits, lse);
 }
 
-/* Offers the word that stood here before the last phrase was put, when it is about as good as the best. */
+/* Offers the word that stood here before the last phrase was put, when it is about as good as the
+ * best. */
 static bool goes_on_as_before(struct dg_search *search, int from, const float *logits)
 {
     const struct hyp *hyp = &search->live[from];
-    const int32_t id = dg_place_next(&search->place, hyp->ids, hyp->n, search->words.eos_id);
+    const int32_t id =
+        dg_term_placement_next(&search->place, hyp->ids, hyp->n, search->words.eos_id);
     const long column = dg_columns_find(&search->columns, id);
     float lse, best = -INFINITY;
     for (size_t c = 0; column >= 0 && c < search->columns.n; c++)
@@ -209,7 +217,8 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
     };
     if (hyp->n < search->n_prefix) {
         int32_t forced = search->prefix[hyp->n];
-        /* The other rules do not count here, but log-probabilities never include what is never said. */
+        /* The other rules do not count here, but log-probabilities never include what is never
+         * said. */
         for (size_t i = 0; i < search->words.n_never; i++) {
             long never = dg_columns_find(&search->columns, search->words.never[i]);
             if (never >= 0 && search->words.never[i] != forced)
@@ -224,7 +233,8 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
         return false;
     }
     dg_rules_apply(&rules, hyp->ids, hyp->n, logits);
-    if (search->opts->joining && (hyp->at.is_fresh || (search->place.put && hyp->n == search->n_prefix)))
+    if (search->opts->joining &&
+        (hyp->at.is_fresh || (search->place.put && hyp->n == search->n_prefix)))
         forbid_joining(search, logits);
     forbid_displaced(search, from, logits);
     if (!is_open && goes_on_as_before(search, from, logits))
@@ -245,7 +255,7 @@ static void propose(struct dg_search *search, float *const *logits)
     struct dg_choice *choices = search->tmp->choices;
     for (int i = 0; i < search->n_live; i++) {
         float lse;
-        dg_place_forget(&search->place, search->live[i].n, (size_t)i);
+        dg_term_placement_forget(&search->place, search->live[i].n, (size_t)i);
         if (!prepare_row(search, i, logits[i]))
             continue;
         size_t n = dg_pick_top(search->tmp->pick, logits[i], search->columns.n,
@@ -259,7 +269,8 @@ static void propose(struct dg_search *search, float *const *logits)
     }
 }
 
-/* ---- Choose ------------------------------------------------------------------------------------- */
+/* ---- Choose -------------------------------------------------------------------------------------
+ */
 
 /* The best candidate not taken yet, of one bank (or any: -1); NULL when there is none. */
 static struct candidate *best_candidate(struct dg_search *search, int bank)
@@ -282,8 +293,8 @@ static void take(struct dg_search *search, struct candidate *candidate,
     dg_search_follow(search, candidate->hyp, id, candidate->logprob, attention);
 }
 
-/* With constraints, every stage of fulfilment gets a share of the beam first, so that hypotheses that
- * have said an unlikely phrase are not crowded out by those that have not begun. */
+/* With constraints, every stage of fulfilment gets a share of the beam first, so that hypotheses
+ * that have said an unlikely phrase are not crowded out by those that have not begun. */
 static void choose_by_bank(struct dg_search *search, const float *const *attention)
 {
     int most = 0;
@@ -340,8 +351,8 @@ static void draw(struct dg_search *search, float *const *logits, const float *co
         }
         prepared = from;
         float lse;
-        dg_place_forget(&search->place, search->live[from].n, (size_t)from);
-        if (dg_place_is_open(&search->place)) {
+        dg_term_placement_forget(&search->place, search->live[from].n, (size_t)from);
+        if (dg_term_placement_is_open(&search->place)) {
             dg_pick_top(search->tmp->pick, logits[from], search->columns.n, 0, NULL, &lse);
             note_places(search, from, logits[from], lse);
         }

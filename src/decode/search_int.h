@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the search: its state, and what its two halves ask of each other. search.c has a sentence's life
- * (start, guard, settle, results), search_choose.c one step's choice of words. */
+/* Inside the search: its state, and what its two halves ask of each other. search.c has a
+ * sentence's life (start, guard, settle, results), search_choose.c one step's choice of words. */
 #ifndef DG_DECODE_SEARCH_INT_H
 #define DG_DECODE_SEARCH_INT_H
 
 #include "decode/constrain.h"
-#include "decode/place.h"
 #include "decode/search.h"
+#include "decode/term_placement.h"
 
 enum {
-    MOVES_MAX = 8,                                       /* phrases put elsewhere in a second attempt */
-    NEXT_MAX = 64,                                       /* constraint words tried per hypothesis */
+    MOVES_MAX = 8, /* phrases put elsewhere in a second attempt */
+    NEXT_MAX = 64, /* constraint words tried per hypothesis */
     CANDIDATES_MAX = DG_BEAM_MAX * (2 * DG_BEAM_MAX + NEXT_MAX),
 };
 
 struct hyp {
-    int32_t *ids;     /* [cap] */
-    float *logprobs;  /* [cap] */
-    int16_t *row_of;  /* [cap] */
-    float *coverage;  /* [n_src] attention received so far; NULL without a coverage penalty */
+    int32_t *ids;    /* [cap] */
+    float *logprobs; /* [cap] */
+    int16_t *row_of; /* [cap] */
+    float *coverage; /* [n_src] attention received so far; NULL without a coverage penalty */
     size_t n;
     double sum;
     double score; /* set when it is finished */
@@ -58,21 +58,22 @@ struct dg_search {
     int32_t *shown_ids; /* [cap] */
     float *shown_logprobs;
     size_t n_shown;
-    size_t n_prefix;      /* forced tokens: the first ones of `prefix` */
+    size_t n_prefix; /* forced tokens: the first ones of `prefix` */
     const int32_t *prefix;
     int no_repeat_ngram;
     int allowance; /* repetition that the source calls for */
     bool was_repaired;
-    bool has_ties;   /* constraints that are bound to source tokens */
+    bool has_ties; /* constraints that are bound to source tokens */
     struct best_place {
         float share; /* of attention on the constraint's source, the most that there was, */
         size_t at;   /* with so many tokens said */
-    } places[DG_CONSTRAINTS_MAX]; /* of a single hypothesis */
-    int n_moves;     /* second attempts for a phrase that was not due anywhere */
-    bool is_moved;   /* one begins at the end of this step */
-    const float *const *attention; /* borrowed, during a step only */
-    struct dg_place place;         /* phrases that are put where they belong after a free attempt */
-    enum dg_finish empty_finish; /* of an answer without a hypothesis */
+    } places[DG_CONSTRAINTS_MAX];   /* of a single hypothesis */
+    int n_moves;                    /* second attempts for a phrase that was not due anywhere */
+    bool is_moved;                  /* one begins at the end of this step */
+    const float *const *attention;  /* borrowed, during a step only */
+    struct dg_term_placement place; /* phrases that are put where they belong after a free attempt
+                                     */
+    enum dg_finish empty_finish;    /* of an answer without a hypothesis */
 
     struct hyp hyps[3 * DG_BEAM_MAX + 1];
     struct dg_search_scratch *tmp; /* borrowed, during a step only */
@@ -89,7 +90,8 @@ struct dg_search_scratch {
 };
 
 /* Fills search->next with what lives on and search->kept with what ended; counts them. */
-void dg_search_choose(struct dg_search *search, float *const *logits, const float *const *attention);
+void dg_search_choose(struct dg_search *search, float *const *logits,
+                      const float *const *attention);
 
 /* Candidate `id` of live hypothesis `from` becomes a live or a finished hypothesis. */
 void dg_search_follow(struct dg_search *search, int from, int32_t id, float logprob,

@@ -3,7 +3,7 @@
 
 /* Counts of users make joining and leaving a walk over the sentence's own words. */
 #include "decode/shortlist.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <string.h>
 
@@ -52,7 +52,8 @@ void dg_shortlist_deinit(struct dg_shortlist *shortlist)
     *shortlist = (struct dg_shortlist){.lex = NULL};
 }
 
-/* ---- A sentence's words ------------------------------------------------------------------------------ */
+/* ---- A sentence's words
+ * ------------------------------------------------------------------------------ */
 
 size_t dg_shortlist_bound(const struct dg_shortlist *shortlist, const int32_t *src, size_t n_src)
 {
@@ -70,7 +71,8 @@ static void mark(struct dg_shortlist *shortlist, size_t id)
     shortlist->marks[id / 64] |= (uint64_t)1 << id % 64;
 }
 
-size_t dg_shortlist_words(struct dg_shortlist *shortlist, const int32_t *src, size_t n_src, int32_t *ids)
+size_t dg_shortlist_words(struct dg_shortlist *shortlist, const int32_t *src, size_t n_src,
+                          int32_t *ids)
 {
     const struct dg_lex *lex = shortlist->lex;
     size_t n = 0;
@@ -92,7 +94,8 @@ size_t dg_shortlist_words(struct dg_shortlist *shortlist, const int32_t *src, si
     return n;
 }
 
-/* ---- The union --------------------------------------------------------------------------------------- */
+/* ---- The union
+ * --------------------------------------------------------------------------------------- */
 
 static void give_column(struct dg_shortlist *shortlist, int32_t id)
 {
@@ -157,7 +160,8 @@ bool dg_shortlist_ready(struct dg_shortlist *shortlist, struct dg_net_state *sta
         return true;
     if (shortlist->n_given == 0 && dg_net_set_shortlist(state, NULL, 0))
         return false;
-    if (dg_net_add_shortlist(state, shortlist->words + shortlist->n_given, shortlist->n - shortlist->n_given))
+    if (dg_net_add_shortlist(state, shortlist->words + shortlist->n_given,
+                             shortlist->n - shortlist->n_given))
         return false;
     shortlist->n_given = shortlist->n;
     return true;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The engine's life, its poll, which moves news from workers to requests, and its figures. What is asked of it comes in
- * elsewhere: engine_submit.c (translations), engine_tasks.c (prompts, readings), engine_judge.c (their quality),
- * engine_models.c (the models, and which of them is meant). */
+/* The engine's life, its poll, which moves news from workers to requests, and its figures. What is
+ * asked of it comes in elsewhere: engine_submit.c (translations), engine_tasks.c (prompts,
+ * readings), engine_judge.c (their quality), engine_models.c (the models, and which of them is
+ * meant). */
 #include "engine/engine.h"
-#include "base/cpu.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
+#include "base/thread/cpu.h"
+#include "engine/cache/remote_value.h"
 #include "engine/engine_int.h"
-#include "engine/generation.h"
-#include "engine/judgement.h"
-#include "engine/remote_value.h"
-#include "engine/request.h"
-#include "engine/waiting.h"
+#include "engine/generate/generation.h"
+#include "engine/read/quality_estimate.h"
+#include "engine/request/request.h"
+#include "engine/route/waiting.h"
 
 enum {
     SENTENCES = 10000,
@@ -25,9 +26,11 @@ enum {
     POLL_NS = 1000 * 1000,
 };
 
-_Static_assert((int)DG_CPU_CORES_MAX <= (int)DG_SCHED_WORKERS_MAX, "a worker for each core has room");
+_Static_assert((int)DG_CPU_CORES_MAX <= (int)DG_SCHED_WORKERS_MAX,
+               "a worker for each core has room");
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ---------------------------------------------------------------------------------------
+ */
 
 static size_t or_default(size_t value, size_t fallback)
 {
@@ -61,22 +64,22 @@ static struct dg_decoder_limits limits_of(const struct dg_engine_opts *opts)
 static void open_langid(struct dg_engine *engine, const char *path)
 {
     if (!path || !*path)
-        dg_why_set(&engine->langid_why, DG_ERR_UNSUPPORTED,
-                   "this server has no data to tell languages apart");
-    else if (dg_langid_open(&engine->langid, path, &engine->langid_why))
+        dg_error_set(&engine->langid_error, DG_ERR_UNSUPPORTED,
+                     "this server has no data to tell languages apart");
+    else if (dg_langid_open(&engine->langid, path, &engine->langid_error))
         engine->langid = NULL;
 }
 
 /* Drops the answers of a model that no new request gets. */
-static void on_retired(void *arg, const struct dg_loaded *loaded)
+static void on_retired(void *arg, const struct dg_served_model *served)
 {
     struct dg_engine *engine = arg;
     if (engine->tools.cache)
-        dg_cache_forget(engine->tools.cache, loaded->version);
+        dg_cache_forget(engine->tools.cache, served->version);
 }
 
 static enum dg_err open_registry(struct dg_engine *engine, const struct dg_engine_opts *opts,
-                                 struct dg_why *why)
+                                 struct dg_error *error)
 {
     const struct dg_registry_opts how = {
         .sched = engine->tools.sched,
@@ -92,10 +95,10 @@ static enum dg_err open_registry(struct dg_engine *engine, const struct dg_engin
         .on_model = opts->on_model,
         .model_arg = opts->model_arg,
     };
-    return dg_registry_new(&how, why, &engine->registry);
+    return dg_registry_new(&how, error, &engine->registry);
 }
 
-enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
+enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *error,
                           struct dg_engine **out)
 {
     struct dg_engine *engine = dg_xcalloc(1, sizeof *engine);
@@ -107,11 +110,12 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
     dg_list_init(&engine->looked_at);
     dg_protect_list_init(&engine->tools.protected);
     dg_glossary_scan_init(&engine->tools.scan);
-    dg_asks_init(&engine->tools.asks);
+    dg_remote_lookups_init(&engine->tools.lookups);
     engine->own_clock = (struct dg_clock)DG_CLOCK_REAL;
     engine->wake = opts->wake;
     engine->wake_arg = opts->wake_arg;
-    engine->tools.beside = (struct dg_beside){.wake = opts->wake, .wake_arg = opts->wake_arg};
+    engine->tools.background =
+        (struct dg_background){.wake = opts->wake, .wake_arg = opts->wake_arg};
     engine->texts_bytes_max = opts->texts_bytes;
     engine->beam_max = opts->beam_max;
     engine->min_len_max = opts->min_len_max;
@@ -131,14 +135,14 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_why *why,
         .wake = opts->wake,
         .wake_arg = opts->wake_arg,
     };
-    enum dg_err err = dg_sched_new(&sched, why, &engine->tools.sched);
+    enum dg_err err = dg_sched_new(&sched, error, &engine->tools.sched);
     if (!err)
-        err = open_registry(engine, opts, why);
+        err = open_registry(engine, opts, error);
     engine->readings.registry = engine->registry;
     if (!err)
-        err = dg_segmenter_new(&engine->tools.segmenter, why);
+        err = dg_segmenter_new(&engine->tools.segmenter, error);
     if (!err && !(engine->tools.work = dg_tokenizer_work_new()))
-        err = dg_why_set(why, DG_ERR_NOMEM, "no memory for the engine");
+        err = dg_error_set(error, DG_ERR_NOMEM, "no memory for the engine");
     if (err) {
         dg_engine_free(engine);
         return err;
@@ -176,9 +180,11 @@ static void land(struct dg_engine *engine, struct dg_ticket *ticket)
 static void drain_generations(struct dg_engine *engine)
 {
     for (struct dg_list *at = engine->generations.next; at != &engine->generations; at = at->next)
-        dg_generation_stop(DG_LIST_ITEM(at, struct dg_generation, link), engine->tools.sched, DG_ERR_CLOSED);
+        dg_generation_stop(DG_LIST_ITEM(at, struct dg_generation, link), engine->tools.sched,
+                           DG_ERR_CLOSED);
     while (!dg_list_is_empty(&engine->generations)) {
-        struct dg_generation *first = DG_LIST_ITEM(engine->generations.next, struct dg_generation, link);
+        struct dg_generation *first =
+            DG_LIST_ITEM(engine->generations.next, struct dg_generation, link);
         struct dg_ticket *ticket;
         bool is_over;
         dg_sched_listen(engine->tools.sched);
@@ -221,7 +227,8 @@ static void drain(struct dg_engine *engine)
             if (is_over)
                 land(engine, ticket);
         struct dg_span value;
-        for (struct dg_flight *flight; (flight = dg_asks_next(&engine->tools.asks, 0, &value));)
+        for (struct dg_flight *flight;
+             (flight = dg_remote_lookups_next(&engine->tools.lookups, 0, &value));)
             land(engine, flight->ticket);
         dg_request_take_markup(request);
         if (request->n_open == 0) {
@@ -235,13 +242,14 @@ void dg_engine_free(struct dg_engine *engine)
 {
     if (!engine)
         return;
-    dg_beside_close(&engine->tools.beside);
+    dg_background_close(&engine->tools.background);
     drain(engine);
     drain_generations(engine);
     drain_readings(engine);
     dg_readings_deinit(&engine->readings);
     while (!dg_list_is_empty(&engine->judgements)) /* nobody will tell their ends */
-        dg_judgement_free(DG_LIST_ITEM(engine->judgements.next, struct dg_judgement, link));
+        dg_quality_estimate_free(
+            DG_LIST_ITEM(engine->judgements.next, struct dg_quality_estimate, link));
     while (!dg_list_is_empty(&engine->waiting))
         dg_waiting_free(DG_LIST_ITEM(engine->waiting.next, struct dg_waiting, link));
     dg_registry_free(engine->registry);
@@ -255,7 +263,8 @@ void dg_engine_free(struct dg_engine *engine)
     dg_free(engine);
 }
 
-/* ---- The poll ----------------------------------------------------------------------------------- */
+/* ---- The poll -----------------------------------------------------------------------------------
+ */
 
 /* The one who asked hears of the end, once. */
 static void tell_end(struct dg_engine *engine, struct dg_request *request)
@@ -275,9 +284,10 @@ static void leave_off(struct dg_engine *engine, struct dg_list *at)
     dg_engine_wake(engine);
 }
 
-/* Moves every request on: more sentences into the window, and the end where it is reached. It stops early, to
- * be called again, when the poll took POLL_NS: texts to be cut are many, ends may begin others that end at once, since
- * the cache has them, and the thread has more to do. Each call moves one request at least, in turn. */
+/* Moves every request on: more sentences into the window, and the end where it is reached. It stops
+ * early, to be called again, when the poll took POLL_NS: texts to be cut are many, ends may begin
+ * others that end at once, since the cache has them, and the thread has more to do. Each call moves
+ * one request at least, in turn. */
 static void move_on(struct dg_engine *engine, uint64_t began)
 {
     for (struct dg_list *at = engine->requests.next, *next; at != &engine->requests; at = next) {
@@ -311,7 +321,8 @@ static void take_remote(struct dg_engine *engine)
 {
     struct dg_span value;
     uint64_t now = dg_clock_now(engine->tools.clock);
-    for (struct dg_flight *flight; (flight = dg_asks_next(&engine->tools.asks, now, &value));)
+    for (struct dg_flight *flight;
+         (flight = dg_remote_lookups_next(&engine->tools.lookups, now, &value));)
         dg_request_take_remote(&engine->tools, flight, value);
 }
 
@@ -339,7 +350,7 @@ size_t dg_engine_poll(struct dg_engine *engine)
     move_on(engine, began);
     dg_engine_move_generations(engine);
     dg_engine_move_readings(engine, began + POLL_NS);
-    if (!dg_list_is_empty(&engine->tools.asks.answered))
+    if (!dg_list_is_empty(&engine->tools.lookups.answered))
         dg_engine_wake(engine); /* dropped or answered meanwhile */
     return engine->n_requests;
 }
@@ -366,7 +377,8 @@ void dg_engine_read_model_cache_stats(const struct dg_engine *engine, size_t ind
     dg_registry_read_cache_counts(engine->registry, index, stats);
 }
 
-void dg_engine_read_quality_stats(const struct dg_engine *engine, size_t index, struct dg_engine_quality_stats *stats)
+void dg_engine_read_quality_stats(const struct dg_engine *engine, size_t index,
+                                  struct dg_engine_quality_stats *stats)
 {
     dg_registry_read_quality_counts(engine->registry, index, stats);
 }
@@ -378,28 +390,30 @@ void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine
         *stats = *dg_cache_stats(engine->tools.cache);
 }
 
-/* ---- Remote cache ------------------------------------------------------------------------------- */
+/* ---- Remote cache -------------------------------------------------------------------------------
+ */
 
 enum dg_err dg_engine_set_remote(struct dg_engine *engine, const struct dg_remote *remote,
-                                 struct dg_why *why)
+                                 struct dg_error *error)
 {
-    struct dg_asks *asks = &engine->tools.asks;
+    struct dg_remote_lookups *lookups = &engine->tools.lookups;
     if (remote && (!remote->get || !remote->put))
-        return dg_why_set(why, DG_ERR_INVALID, "a remote cache needs both get and put");
-    asks->remote = remote ? *remote : (struct dg_remote){.get = NULL};
+        return dg_error_set(error, DG_ERR_INVALID, "a remote cache needs both get and put");
+    lookups->remote = remote ? *remote : (struct dg_remote){.get = NULL};
     dg_registry_want_fingerprints(engine->registry, remote != NULL);
-    if (asks->remote.wait_ms == 0)
-        asks->remote.wait_ms = DG_REMOTE_WAIT_MS;
+    if (lookups->remote.wait_ms == 0)
+        lookups->remote.wait_ms = DG_REMOTE_WAIT_MS;
     return DG_OK;
 }
 
 void dg_engine_remote_answer(struct dg_engine *engine, uint64_t id, struct dg_span value)
 {
-    dg_asks_answer(&engine->tools.asks, id, value);
+    dg_remote_lookups_answer(&engine->tools.lookups, id, value);
     dg_engine_wake(engine);
 }
 
-void dg_engine_read_remote_stats(const struct dg_engine *engine, struct dg_engine_remote_stats *stats)
+void dg_engine_read_remote_stats(const struct dg_engine *engine,
+                                 struct dg_engine_remote_stats *stats)
 {
-    *stats = engine->tools.asks.stats;
+    *stats = engine->tools.lookups.stats;
 }

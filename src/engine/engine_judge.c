@@ -1,71 +1,81 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Translations whose quality was asked for: when all is translated, source and translation of each sentence go to the
- * estimator (judgement.h) as a reading of the same engine, and the request ends when that has ended. */
+/* Translations whose quality was asked for: when all is translated, source and translation of each
+ * sentence go to the estimator (quality_estimate.h) as a reading of the same engine, and the
+ * request ends when that has ended. */
 #include "engine/engine_int.h"
-#include "engine/judgement.h"
-#include "engine/request.h"
+#include "engine/read/quality_estimate.h"
+#include "engine/request/request.h"
 
 /* All is translated: source and translation of each sentence go to the estimator. */
 static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *request)
 {
-    struct dg_judgement *judgement = request->judgement;
+    struct dg_quality_estimate *estimate = request->estimate;
     const uint64_t now = dg_clock_now(engine->tools.clock);
-    struct dg_judgement_how how = {.engine = engine, .estimator = dg_engine_find_estimator(engine, request->name),
-                                   .priority = request->asked.priority,
-                                   .client = request->asked.client};
-    if (judgement->n == 0)
-        return dg_judgement_ask(judgement, &how, &request->why);
+    struct dg_quality_estimate_how how = {.engine = engine,
+                                          .estimator =
+                                              dg_engine_find_estimator(engine, request->name),
+                                          .priority = request->asked.priority,
+                                          .client = request->asked.client};
+    if (estimate->n == 0)
+        return dg_quality_estimate_ask(estimate, &how, &request->error);
     if (!how.estimator)
-        return dg_why_set(&request->why, DG_ERR_UNSUPPORTED, "the quality estimator of what %s translates has left", request->name);
+        return dg_error_set(&request->error, DG_ERR_UNSUPPORTED,
+                            "the quality estimator of what %s translates has left", request->name);
     if (request->deadline_ns)
-        how.timeout_ms = request->deadline_ns > now + DG_CLOCK_MS ? (request->deadline_ns - now) / DG_CLOCK_MS : 1;
-    judgement->wake = engine->wake;
-    judgement->wake_arg = engine->wake_arg;
-    dg_list_link_last(&engine->judgements, &judgement->link);
-    return dg_judgement_ask(judgement, &how, &request->why);
+        how.timeout_ms = request->deadline_ns > now + DG_CLOCK_MS
+                             ? (request->deadline_ns - now) / DG_CLOCK_MS
+                             : 1;
+    estimate->wake = engine->wake;
+    estimate->wake_arg = engine->wake_arg;
+    dg_list_link_last(&engine->judgements, &estimate->link);
+    return dg_quality_estimate_ask(estimate, &how, &request->error);
 }
 
 /* Under the estimator's name, if it is still there. */
-static void count_qualities(const struct dg_engine *engine, const struct dg_judgement *judgement)
+static void count_qualities(const struct dg_engine *engine,
+                            const struct dg_quality_estimate *estimate)
 {
-    const struct dg_loaded *estimator = judgement->model ? dg_engine_find_named(engine, judgement->model) : NULL;
-    for (size_t i = 0; estimator && i < judgement->n; i++) {
+    const struct dg_served_model *estimator =
+        estimate->model ? dg_engine_find_named(engine, estimate->model) : NULL;
+    for (size_t i = 0; estimator && i < estimate->n; i++) {
         struct dg_engine_quality_stats *counts = estimator->quality_counts;
-        const double quality = (double)judgement->qualities[i];
+        const double quality = (double)estimate->qualities[i];
         size_t bucket = 0;
-        while (bucket + 1 < DG_QUALITY_BUCKETS && quality > (double)(bucket + 1) / DG_QUALITY_BUCKETS)
+        while (bucket + 1 < DG_QUALITY_BUCKETS &&
+               quality > (double)(bucket + 1) / DG_QUALITY_BUCKETS)
             bucket++;
         counts->buckets[bucket]++;
         counts->sum += quality;
     }
 }
 
-/* True while a request whose text is translated waits to be judged; what goes wrong with that becomes its error. */
+/* True while a request whose text is translated waits to be judged; what goes wrong with that
+ * becomes its error. */
 bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *request)
 {
-    struct dg_judgement *judgement = request->judgement;
-    if (!judgement || request->err || request->is_told || request->is_copy)
+    struct dg_quality_estimate *estimate = request->estimate;
+    if (!estimate || request->err || request->is_told || request->is_copy)
         return false;
-    if (!judgement->is_asked)
+    if (!estimate->is_asked)
         request->err = ask_judgement(engine, request);
-    else if (request->deadline_ns && !judgement->is_done &&
+    else if (request->deadline_ns && !estimate->is_done &&
              dg_clock_now(engine->tools.clock) >= request->deadline_ns + DG_CLOCK_S)
         request->err = DG_ERR_TIMEOUT; /* its worker hangs */
-    if (judgement->is_done && judgement->err) {
-        request->err = judgement->err;
-        request->why = judgement->why;
+    if (estimate->is_done && estimate->err) {
+        request->err = estimate->err;
+        request->error = estimate->error;
     }
-    if (judgement->is_done && !judgement->err)
-        count_qualities(engine, judgement);
-    return !request->err && !judgement->is_done;
+    if (estimate->is_done && !estimate->err)
+        count_qualities(engine, estimate);
+    return !request->err && !estimate->is_done;
 }
 
 /* Nobody wants to know it any more. */
 void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *request)
 {
-    const struct dg_judgement *judgement = request->judgement;
-    if (judgement && judgement->is_asked && !judgement->is_done)
-        dg_readings_cancel(&engine->readings, judgement->id);
+    const struct dg_quality_estimate *estimate = request->estimate;
+    if (estimate && estimate->is_asked && !estimate->is_done)
+        dg_readings_cancel(&engine->readings, estimate->id);
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The models of an engine: which there are, how they come and go (registry.h), what can be said of them, and which of them
- * a request means (way.h). engine.h is the manual; engine_submit.c asks here. */
+/* The models of an engine: which there are, how they come and go (registry.h), what can be said of
+ * them, and which of them a request means (routing.h). engine.h is the manual; engine_submit.c asks
+ * here. */
 #include "engine/engine_int.h"
 
 #include <string.h>
 
-/* ---- Models ------------------------------------------------------------------------------------- */
+/* ---- Models -------------------------------------------------------------------------------------
+ */
 
-enum dg_err dg_engine_open(struct dg_engine *engine, const struct dg_engine_model *model, struct dg_why *why,
-                           struct dg_loaded **loaded)
+enum dg_err dg_engine_open(struct dg_engine *engine, const struct dg_engine_model *model,
+                           struct dg_error *error, struct dg_served_model **served)
 {
     const struct dg_registry_ask ask = {*model, false};
-    return dg_registry_open(engine->registry, &ask, why, loaded);
+    return dg_registry_open(engine->registry, &ask, error, served);
 }
 
 void dg_engine_expect(struct dg_engine *engine, size_t n_models)
@@ -21,49 +23,51 @@ void dg_engine_expect(struct dg_engine *engine, size_t n_models)
     dg_registry_expect(engine->registry, n_models);
 }
 
-enum dg_err dg_engine_offer(struct dg_engine *engine, const struct dg_engine_model *model, struct dg_why *why,
-                            struct dg_loaded **loaded)
+enum dg_err dg_engine_offer(struct dg_engine *engine, const struct dg_engine_model *model,
+                            struct dg_error *error, struct dg_served_model **served)
 {
     const struct dg_registry_ask ask = {*model, true};
-    return dg_registry_open(engine->registry, &ask, why, loaded);
+    return dg_registry_open(engine->registry, &ask, error, served);
 }
 
-void dg_engine_close(struct dg_loaded *loaded)
+void dg_engine_close(struct dg_served_model *served)
 {
-    dg_loaded_unref(loaded);
+    dg_served_model_unref(served);
 }
 
-enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_loaded *loaded,
-                              struct dg_why *why)
+enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_served_model *served,
+                              struct dg_error *error)
 {
-    enum dg_err err = dg_registry_publish(engine->registry, loaded, why);
+    enum dg_err err = dg_registry_publish(engine->registry, served, error);
     if (!err && engine->n_waiting > 0)
         dg_engine_wake(engine);
     return err;
 }
 
 enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const char *path,
-                           const char *source, const char *target, struct dg_why *why)
+                           const char *source, const char *target, struct dg_error *error)
 {
-    struct dg_loaded *loaded;
-    const struct dg_engine_model model = {.name = name, .path = path, .source = source, .target = target};
-    enum dg_err err = dg_engine_open(engine, &model, why, &loaded);
-    return err ? err : dg_engine_publish(engine, loaded, why);
+    struct dg_served_model *served;
+    const struct dg_engine_model model = {
+        .name = name, .path = path, .source = source, .target = target};
+    enum dg_err err = dg_engine_open(engine, &model, error, &served);
+    return err ? err : dg_engine_publish(engine, served, error);
 }
 
-enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name, struct dg_why *why)
+enum dg_err dg_engine_unload(struct dg_engine *engine, const char *name, struct dg_error *error)
 {
-    return dg_registry_remove(engine->registry, name, why);
+    return dg_registry_remove(engine->registry, name, error);
 }
 
-void dg_engine_read_model_stats(struct dg_engine *engine, size_t index, struct dg_sched_stats *stats)
+void dg_engine_read_model_stats(struct dg_engine *engine, size_t index,
+                                struct dg_sched_stats *stats)
 {
     dg_registry_read_counts(engine->registry, index, stats);
 }
 
 size_t dg_engine_n_models(const struct dg_engine *engine)
 {
-    struct dg_loaded *const *models;
+    struct dg_served_model *const *models;
     return dg_registry_list(engine->registry, &models);
 }
 
@@ -99,47 +103,51 @@ static const char *labels_of(const struct dg_blueprint *bp)
 {
     if (!dg_reading_fits(bp, DG_TASK_CLASSIFY))
         return NULL;
-    return bp->family != DG_FAMILY_ENC || bp->enc.rule == DG_LABELS_ONE ? "one" : bp->enc.rule == DG_LABELS_EACH ? "any" : "number";
+    return bp->family != DG_FAMILY_ENC || bp->enc.rule == DG_LABELS_ONE ? "one"
+           : bp->enc.rule == DG_LABELS_EACH                             ? "any"
+                                                                        : "number";
 }
 
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index)
 {
-    struct dg_loaded *const *models;
+    struct dg_served_model *const *models;
     dg_registry_list(engine->registry, &models);
-    const struct dg_loaded *loaded = models[index];
-    const struct dg_langs *langs = loaded->langs;
+    const struct dg_served_model *served = models[index];
+    const struct dg_langs *langs = served->langs;
     return (struct dg_engine_model_info){
-        .name = loaded->name,
+        .name = served->name,
         .source = langs->n_sources == 1 ? langs->sources[0].code : "",
         .target = langs->n_targets == 1 ? langs->targets[0].code : "",
         .langs = langs,
         .state = dg_registry_state(engine->registry, index),
         .failure = dg_registry_failure(engine->registry, index),
-        .bytes = loaded->bytes,
-        .n_source_words = loaded->blueprint.encoder.V,
-        .n_target_words = loaded->blueprint.decoder.V,
-        .n_beams = loaded->blueprint.n_beams,
-        .length_penalty = (double)dg_search_usual_length_penalty(&loaded->blueprint, false),
-        .source_max = loaded->limits.source_max,
-        .target_max = loaded->limits.target_max,
-        .slots = loaded->limits.sentences,
-        .is_language_model = loaded->blueprint.family == DG_FAMILY_LM && !dg_loaded_translates(loaded),
-        .is_reader = dg_blueprint_is_reader(&loaded->blueprint),
-        .can = tasks_of(&loaded->blueprint),
-        .labels = labels_of(&loaded->blueprint),
-        .says_number = dg_loaded_says_number(&loaded->blueprint),
-        .judges = dg_loaded_judges(loaded),
+        .bytes = served->bytes,
+        .n_source_words = served->blueprint.encoder.V,
+        .n_target_words = served->blueprint.decoder.V,
+        .n_beams = served->blueprint.n_beams,
+        .length_penalty = (double)dg_search_usual_length_penalty(&served->blueprint, false),
+        .source_max = served->limits.source_max,
+        .target_max = served->limits.target_max,
+        .slots = served->limits.sentences,
+        .is_language_model =
+            served->blueprint.family == DG_FAMILY_LM && !dg_served_model_translates(served),
+        .is_reader = dg_blueprint_is_reader(&served->blueprint),
+        .can = tasks_of(&served->blueprint),
+        .labels = labels_of(&served->blueprint),
+        .says_number = dg_served_model_says_number(&served->blueprint),
+        .judges = dg_served_model_judges(served),
     };
 }
 
 enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text,
-                             const struct dg_engine_languages *among, struct dg_langid_guess *guesses, size_t max,
-                             struct dg_why *why, size_t *n)
+                             const struct dg_engine_languages *among,
+                             struct dg_langid_guess *guesses, size_t max, struct dg_error *error,
+                             size_t *n)
 {
     struct dg_langid_set set;
     if (!engine->langid)
-        return dg_why_set(why, DG_ERR_UNSUPPORTED, "%s",
-                          dg_why_text(&engine->langid_why, DG_ERR_UNSUPPORTED));
+        return dg_error_set(error, DG_ERR_UNSUPPORTED, "%s",
+                            dg_error_text(&engine->langid_error, DG_ERR_UNSUPPORTED));
     dg_langid_set_clear(&set);
     for (size_t i = 0; among && i < among->n; i++)
         dg_langid_set_add(engine->langid, &set, among->tags[i]);
@@ -147,24 +155,26 @@ enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text
     return DG_OK;
 }
 
-/* ---- Which of them is meant ---------------------------------------------------------------------- */
+/* ---- Which of them is meant
+ * ---------------------------------------------------------------------- */
 
-/* The models that translate: all, but for those that read and language models without a template. `kept` has room for
- * all. */
-static void list_translators(const struct dg_engine *engine, struct dg_loaded **kept, struct dg_way_map *map)
+/* The models that translate: all, but for those that read and language models without a template.
+ * `kept` has room for all. */
+static void list_translators(const struct dg_engine *engine, struct dg_served_model **kept,
+                             struct dg_routing_map *map)
 {
-    struct dg_loaded *const *models;
+    struct dg_served_model *const *models;
     const size_t n = dg_registry_list(engine->registry, &models);
     map->n_models = 0;
     for (size_t i = 0; i < n; i++)
-        if (dg_loaded_translates(models[i]))
+        if (dg_served_model_translates(models[i]))
             kept[map->n_models++] = models[i];
     map->models = kept;
 }
 
-const struct dg_loaded *dg_engine_find_named(const struct dg_engine *engine, const char *name)
+const struct dg_served_model *dg_engine_find_named(const struct dg_engine *engine, const char *name)
 {
-    struct dg_loaded *const *models;
+    struct dg_served_model *const *models;
     const size_t n = dg_registry_list(engine->registry, &models);
     for (size_t i = 0; i < n; i++)
         if (strcmp(models[i]->name, name) == 0)
@@ -173,12 +183,13 @@ const struct dg_loaded *dg_engine_find_named(const struct dg_engine *engine, con
 }
 
 /* The estimator of what goes this way; NULL: there is none. */
-const struct dg_loaded *dg_engine_find_estimator(const struct dg_engine *engine, const char *name)
+const struct dg_served_model *dg_engine_find_estimator(const struct dg_engine *engine,
+                                                       const char *name)
 {
-    struct dg_loaded *const *models;
+    struct dg_served_model *const *models;
     const size_t n = dg_registry_list(engine->registry, &models);
     for (size_t i = 0; i < n; i++) {
-        const char *judges = dg_loaded_judges(models[i]);
+        const char *judges = dg_served_model_judges(models[i]);
         if (judges && dg_judges_has(judges, name))
             return models[i];
     }
@@ -186,38 +197,47 @@ const struct dg_loaded *dg_engine_find_estimator(const struct dg_engine *engine,
 }
 
 /* Nothing is judged of a text that is copied. */
-static enum dg_err check_estimator(const struct dg_engine *engine, const struct dg_way *way, struct dg_why *why)
+static enum dg_err check_estimator(const struct dg_engine *engine, const struct dg_routing *routing,
+                                   struct dg_error *error)
 {
-    char name[DG_WAY_NAME];
-    if (way->is_copy)
+    char name[DG_ROUTING_NAME];
+    if (routing->is_copy)
         return DG_OK;
-    dg_way_name(way, name);
+    dg_routing_name(routing, name);
     return dg_engine_find_estimator(engine, name)
                ? DG_OK
-               : dg_why_set(why, DG_ERR_UNSUPPORTED, "no quality estimator judges what %s translates: ask without 'quality'", name);
+               : dg_error_set(
+                     error, DG_ERR_UNSUPPORTED,
+                     "no quality estimator judges what %s translates: ask without 'quality'", name);
 }
 
 /* `langid` NULL: whatever the text is in, its source must be named or be the only one. */
-static enum dg_err find_way(const struct dg_engine *engine, const struct dg_langid *langid, const struct dg_engine_request *asked,
-                            struct dg_why *why, struct dg_way *way)
+static enum dg_err find_way(const struct dg_engine *engine, const struct dg_langid *langid,
+                            const struct dg_engine_request *asked, struct dg_error *error,
+                            struct dg_routing *routing)
 {
-    struct dg_loaded *kept[DG_SCHED_MODELS_MAX];
-    struct dg_way_map map = {.langid = langid, .langid_why = engine->langid_why.text};
+    struct dg_served_model *kept[DG_SCHED_MODELS_MAX];
+    struct dg_routing_map map = {.langid = langid, .langid_error = engine->langid_error.text};
     list_translators(engine, kept, &map);
-    enum dg_err err = dg_way_find(&map, asked, why, way);
-    const struct dg_loaded *named = err == DG_ERR_NOT_FOUND && asked->model ? dg_engine_find_named(engine, asked->model) : NULL;
-    if (named && dg_engine_is_lm(named) && !dg_loaded_translates(named))
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s is a language model: it goes on with a text and translates nothing, "
-                         "unless a template is configured for it", asked->model);
+    enum dg_err err = dg_routing_find(&map, asked, error, routing);
+    const struct dg_served_model *named =
+        err == DG_ERR_NOT_FOUND && asked->model ? dg_engine_find_named(engine, asked->model) : NULL;
+    if (named && dg_engine_is_lm(named) && !dg_served_model_translates(named))
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED,
+                           "%s is a language model: it goes on with a text and translates nothing, "
+                           "unless a template is configured for it",
+                           asked->model);
     else if (named && dg_blueprint_is_reader(&named->blueprint))
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s says something of texts and translates nothing", asked->model);
-    return !err && asked->quality ? check_estimator(engine, way, why) : err;
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED,
+                           "%s says something of texts and translates nothing", asked->model);
+    return !err && asked->quality ? check_estimator(engine, routing, error) : err;
 }
 
-enum dg_err dg_engine_find_way(const struct dg_engine *engine, const struct dg_engine_request *asked, struct dg_why *why,
-                               struct dg_way *way)
+enum dg_err dg_engine_find_way(const struct dg_engine *engine,
+                               const struct dg_engine_request *asked, struct dg_error *error,
+                               struct dg_routing *routing)
 {
-    return find_way(engine, engine->langid, asked, why, way);
+    return find_way(engine, engine->langid, asked, error, routing);
 }
 
 uint64_t dg_engine_models_version(const struct dg_engine *engine)
@@ -227,40 +247,45 @@ uint64_t dg_engine_models_version(const struct dg_engine *engine)
 
 bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target)
 {
-    struct dg_way_map map = {.langid_why = ""};
+    struct dg_routing_map map = {.langid_error = ""};
     const struct dg_engine_request request = {.source = source, .target = target};
-    struct dg_loaded *kept[DG_SCHED_MODELS_MAX];
-    struct dg_way way;
+    struct dg_served_model *kept[DG_SCHED_MODELS_MAX];
+    struct dg_routing routing;
     list_translators(engine, kept, &map);
-    return dg_way_find(&map, &request, NULL, &way) == DG_OK && !way.is_copy;
+    return dg_routing_find(&map, &request, NULL, &routing) == DG_OK && !routing.is_copy;
 }
 
-enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_request *request, struct dg_why *why)
+enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_request *request,
+                          struct dg_error *error)
 {
-    struct dg_way way;
-    enum dg_err err = dg_engine_check_search(engine, &request->search, why);
-    return err ? err : dg_engine_find_way(engine, request, why, &way);
+    struct dg_routing routing;
+    enum dg_err err = dg_engine_check_search(engine, &request->search, error);
+    return err ? err : dg_engine_find_way(engine, request, error, &routing);
 }
 
 enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
-                           struct dg_why *why, struct dg_loaded **loaded, struct dg_pair *pair)
+                           struct dg_error *error, struct dg_served_model **served,
+                           struct dg_lang_pair *pair)
 {
-    struct dg_way way;
-    enum dg_err err = find_way(engine, NULL, request, why, &way);
+    struct dg_routing routing;
+    enum dg_err err = find_way(engine, NULL, request, error, &routing);
     if (err == DG_ERR_UNSUPPORTED) /* several languages lead to the target */
-        err = dg_engine_find_way(engine, request, why, &way);
-    if (!err && way.is_copy)
-        err = dg_why_set(why, DG_ERR_NOT_FOUND, "the text is in none of the languages that lead to the target");
-    if (!err && way.n_legs > 1)
-        err = dg_why_set(why, DG_ERR_NOT_FOUND, "no single model leads from %s to %s", way.pairs[0].source->code,
-                         way.pairs[way.n_legs - 1].target->code);
+        err = dg_engine_find_way(engine, request, error, &routing);
+    if (!err && routing.is_copy)
+        err = dg_error_set(error, DG_ERR_NOT_FOUND,
+                           "the text is in none of the languages that lead to the target");
+    if (!err && routing.n_hops > 1)
+        err = dg_error_set(error, DG_ERR_NOT_FOUND, "no single model leads from %s to %s",
+                           routing.pairs[0].source->code,
+                           routing.pairs[routing.n_hops - 1].target->code);
     if (!err)
-        err = dg_registry_want(engine->registry, way.legs[0], why);
-    if (!err && !dg_loaded_is_at_hand(way.legs[0]))
-        err = dg_why_set(why, DG_ERR_BUSY, "model %s is being loaded; try again in a moment", way.legs[0]->name);
+        err = dg_registry_want(engine->registry, routing.hops[0], error);
+    if (!err && !dg_served_model_is_at_hand(routing.hops[0]))
+        err = dg_error_set(error, DG_ERR_BUSY, "model %s is being loaded; try again in a moment",
+                           routing.hops[0]->name);
     if (err)
         return err;
-    *loaded = dg_loaded_ref(way.legs[0]);
-    *pair = way.pairs[0];
+    *served = dg_served_model_ref(routing.hops[0]);
+    *pair = routing.pairs[0];
     return DG_OK;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Requests for translations until they have begun: whether there is room, whose models are not at hand waits (waiting.h)
- * and begins when they are, as if it had just come; and how all kinds are cancelled. From then on they are engine.c's. */
+/* Requests for translations until they have begun: whether there is room, whose models are not at
+ * hand waits (waiting.h) and begins when they are, as if it had just come; and how all kinds are
+ * cancelled. From then on they are engine.c's. */
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
 #include "engine/engine_int.h"
-#include "base/mem.h"
-#include "base/utf8.h"
-#include "engine/generation.h"
-#include "engine/judgement.h"
-#include "engine/request.h"
-#include "engine/waiting.h"
+#include "engine/generate/generation.h"
+#include "engine/read/quality_estimate.h"
+#include "engine/request/request.h"
+#include "engine/route/waiting.h"
 
 #include <string.h>
 
@@ -20,10 +21,13 @@ enum {
 
 static const uint64_t NEVER_LOOKED = UINT64_MAX; /* no version of the registry */
 
-/* ---- Beginning --------------------------------------------------------------------------------- */
+/* ---- Beginning ---------------------------------------------------------------------------------
+ */
 
-/* The beam of a request that names none: the model's makers' habit, and room for all answers wanted. */
-static void choose_beam(const struct dg_engine *engine, const struct dg_loaded *model, struct dg_search_opts *search)
+/* The beam of a request that names none: the model's makers' habit, and room for all answers
+ * wanted. */
+static void choose_beam(const struct dg_engine *engine, const struct dg_served_model *model,
+                        struct dg_search_opts *search)
 {
     if (search->sample)
         return;
@@ -36,56 +40,64 @@ static void choose_beam(const struct dg_engine *engine, const struct dg_loaded *
 }
 
 /* The first of the way's models that is not at hand; NULL: all are. */
-static struct dg_loaded *missing_of(const struct dg_way *way)
+static struct dg_served_model *missing_of(const struct dg_routing *routing)
 {
-    for (size_t i = 0; i < way->n_legs; i++)
-        if (!dg_loaded_is_at_hand(way->legs[i]))
-            return way->legs[i];
+    for (size_t i = 0; i < routing->n_hops; i++)
+        if (!dg_served_model_is_at_hand(routing->hops[i]))
+            return routing->hops[i];
     return NULL;
 }
 
 /* Says to the registry that the way's models are used, or to be loaded. */
-static enum dg_err want(struct dg_engine *engine, const struct dg_way *way, struct dg_why *why)
+static enum dg_err want(struct dg_engine *engine, const struct dg_routing *routing,
+                        struct dg_error *error)
 {
     const struct dg_ledger *ledger = dg_registry_ledger(engine->registry);
     enum dg_err err = DG_OK;
     size_t bytes = 0;
-    for (size_t i = 0; !err && i < way->n_legs; i++) {
-        err = dg_registry_want(engine->registry, way->legs[i], why);
-        bytes += way->legs[i]->bytes;
+    for (size_t i = 0; !err && i < routing->n_hops; i++) {
+        err = dg_registry_want(engine->registry, routing->hops[i], error);
+        bytes += routing->hops[i]->bytes;
     }
-    if (!err && ledger->max && way->n_legs > 1 && bytes > ledger->max)
-        err = dg_why_set(why, DG_ERR_MODEL, "the models %s and %s do not fit into memory-limit together",
-                         way->legs[0]->name, way->legs[1]->name);
+    if (!err && ledger->max && routing->n_hops > 1 && bytes > ledger->max)
+        err = dg_error_set(error, DG_ERR_MODEL,
+                           "the models %s and %s do not fit into memory-limit together",
+                           routing->hops[0]->name, routing->hops[1]->name);
     return err;
 }
 
 /* The same of the estimator, which is needed when all is translated. */
-static enum dg_err want_estimator(struct dg_engine *engine, const struct dg_way *way, struct dg_why *why)
+static enum dg_err want_estimator(struct dg_engine *engine, const struct dg_routing *routing,
+                                  struct dg_error *error)
 {
-    char name[DG_WAY_NAME];
-    if (way->is_copy)
+    char name[DG_ROUTING_NAME];
+    if (routing->is_copy)
         return DG_OK;
-    dg_way_name(way, name);
-    return dg_registry_want(engine->registry, dg_engine_find_estimator(engine, name), why); /* find_way has found it */
+    dg_routing_name(routing, name);
+    return dg_registry_want(engine->registry, dg_engine_find_estimator(engine, name),
+                            error); /* find_way
+                                       has
+                                       found
+                                       it
+                                     */
 }
 
 /* Begins a request whose models are at hand. `id` 0: a new one. */
-static enum dg_err begin(struct dg_engine *engine, const struct dg_way *way,
-                         const struct dg_engine_request *asked, const struct dg_engine_events *events,
-                         void *ctx, struct dg_why *why, uint64_t *retry_ms, uint64_t id,
-                         struct dg_request **out)
+static enum dg_err begin(struct dg_engine *engine, const struct dg_routing *routing,
+                         const struct dg_engine_request *asked,
+                         const struct dg_engine_events *events, void *ctx, struct dg_error *error,
+                         uint64_t *retry_ms, uint64_t id, struct dg_request **out)
 {
     struct dg_request *request;
     struct dg_engine_request whole = *asked;
     if (asked->usual_beam)
-        choose_beam(engine, way->legs[way->n_legs - 1], &whole.search);
-    enum dg_err err = dg_request_new(&request, &engine->tools, way, &whole, why);
+        choose_beam(engine, routing->hops[routing->n_hops - 1], &whole.search);
+    enum dg_err err = dg_request_new(&request, &engine->tools, routing, &whole, error);
     if (err)
         return err;
     request->events = events;
     request->ctx = ctx;
-    err = dg_request_pump(request, &engine->tools, why, retry_ms);
+    err = dg_request_pump(request, &engine->tools, error, retry_ms);
     if (err == DG_ERR_BUSY && request->has_begun)
         err = DG_OK; /* it has begun; the rest follows as room comes */
     if (err && request->n_open == 0) {
@@ -94,36 +106,40 @@ static enum dg_err begin(struct dg_engine *engine, const struct dg_way *way,
     }
     request->id = id ? id : ++engine->last_id;
     dg_list_link_last(&engine->requests, &request->link);
-    if (request->n_open == 0 || request->n_cached > 0 || request->n_ready > 0 || dg_request_wants_turn(request))
+    if (request->n_open == 0 || request->n_cached > 0 || request->n_ready > 0 ||
+        dg_request_wants_turn(request))
         dg_engine_wake(engine); /* there is something to show, and maybe no worker will call */
     *out = request;
     return DG_OK;
 }
 
 /* What could be said at once is said at once, not when the model is there. */
-static enum dg_err check(const struct dg_way *way, const struct dg_engine_request *asked, struct dg_why *why)
+static enum dg_err check(const struct dg_routing *routing, const struct dg_engine_request *asked,
+                         struct dg_error *error)
 {
     size_t bad_at;
     if (!dg_utf8_valid(asked->text, &bad_at))
-        return dg_why_set(why, DG_ERR_UTF8, "the text is not valid UTF-8 at byte %zu", bad_at);
-    return dg_search_opts_check(&asked->search, way->legs[way->n_legs - 1]->blueprint.decoder.V, why);
+        return dg_error_set(error, DG_ERR_UTF8, "the text is not valid UTF-8 at byte %zu", bad_at);
+    return dg_search_opts_check(&asked->search,
+                                routing->hops[routing->n_hops - 1]->blueprint.decoder.V, error);
 }
 
 /* Puts a request aside until its models are there. */
-static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_way *way,
+static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_routing *routing,
                                   const struct dg_engine_request *asked,
-                                  const struct dg_engine_events *events, void *ctx, struct dg_why *why,
-                                  uint64_t *retry_ms, uint64_t *id)
+                                  const struct dg_engine_events *events, void *ctx,
+                                  struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
 {
     struct dg_waiting *waiting;
     if (engine->n_waiting >= engine->waiting_max) {
         if (retry_ms)
             *retry_ms = RETRY_MS;
-        return dg_why_set(why, DG_ERR_BUSY, "as many requests wait for their models as may; try again later");
+        return dg_error_set(error, DG_ERR_BUSY,
+                            "as many requests wait for their models as may; try again later");
     }
-    enum dg_err err = check(way, asked, why);
+    enum dg_err err = check(routing, asked, error);
     if (!err)
-        err = dg_waiting_new(&waiting, missing_of(way), asked, why);
+        err = dg_waiting_new(&waiting, missing_of(routing), asked, error);
     if (err)
         return err;
     waiting->events = events;
@@ -136,54 +152,62 @@ static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_way 
     return DG_OK;
 }
 
-enum dg_err dg_engine_check_search(const struct dg_engine *engine, const struct dg_search_opts *search, struct dg_why *why)
+enum dg_err dg_engine_check_search(const struct dg_engine *engine,
+                                   const struct dg_search_opts *search, struct dg_error *error)
 {
     const int width = search->beam > search->n_best ? search->beam : search->n_best;
     if (engine->beam_max && width > (int)engine->beam_max)
-        return dg_why_set(why, DG_ERR_RANGE, "a beam or alternatives of %d are asked for, expected at most %zu", width,
-                          engine->beam_max);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "a beam or alternatives of %d are asked for, expected at most %zu",
+                            width, engine->beam_max);
     if (engine->min_len_max && search->min_len > (int)engine->min_len_max)
-        return dg_why_set(why, DG_ERR_RANGE, "a least length of %d tokens is demanded, expected at most %zu", search->min_len,
-                          engine->min_len_max);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "a least length of %d tokens is demanded, expected at most %zu",
+                            search->min_len, engine->min_len_max);
     return DG_OK;
 }
 
 /* Room for a request's texts beside those under way. */
-enum dg_err dg_engine_check_room(const struct dg_engine *engine, size_t bytes, struct dg_why *why, uint64_t *retry_ms)
+enum dg_err dg_engine_check_room(const struct dg_engine *engine, size_t bytes,
+                                 struct dg_error *error, uint64_t *retry_ms)
 {
     const size_t most = engine->texts_bytes_max;
     if (!most)
         return DG_OK;
     if (bytes > most)
-        return dg_why_set(why, DG_ERR_LIMIT, "the request has %zu bytes of text, expected at most %zu, all that memory-limit "
-                          "leaves for texts", bytes, most);
+        return dg_error_set(
+            error, DG_ERR_LIMIT,
+            "the request has %zu bytes of text, expected at most %zu, all that memory-limit "
+            "leaves for texts",
+            bytes, most);
     if (bytes == 0 || (engine->texts_bytes < most && bytes <= most - engine->texts_bytes))
         return DG_OK;
     if (retry_ms)
         *retry_ms = RETRY_MS;
-    return dg_why_set(why, DG_ERR_BUSY, "the texts under way take as much memory as they may; try again later");
+    return dg_error_set(error, DG_ERR_BUSY,
+                        "the texts under way take as much memory as they may; try again later");
 }
 
 enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *asked,
-                             const struct dg_engine_events *events, void *ctx, struct dg_why *why,
-                             uint64_t *retry_ms, uint64_t *id)
+                             const struct dg_engine_events *events, void *ctx,
+                             struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
 {
-    struct dg_way way;
+    struct dg_routing routing;
     struct dg_request *request;
     uint64_t given = 0;
-    enum dg_err err = dg_engine_check_search(engine, &asked->search, why);
+    enum dg_err err = dg_engine_check_search(engine, &asked->search, error);
     if (!err)
-        err = dg_engine_check_room(engine, asked->text.len, why, retry_ms);
+        err = dg_engine_check_room(engine, asked->text.len, error, retry_ms);
     if (!err)
-        err = dg_engine_find_way(engine, asked, why, &way);
+        err = dg_engine_find_way(engine, asked, error, &routing);
     if (!err)
-        err = want(engine, &way, why);
+        err = want(engine, &routing, error);
     if (!err && asked->quality)
-        err = want_estimator(engine, &way, why);
-    if (!err && missing_of(&way)) {
-        err = wait_for_model(engine, &way, asked, events, ctx, why, retry_ms, &given);
+        err = want_estimator(engine, &routing, error);
+    if (!err && missing_of(&routing)) {
+        err = wait_for_model(engine, &routing, asked, events, ctx, error, retry_ms, &given);
     } else if (!err) {
-        err = begin(engine, &way, asked, events, ctx, why, retry_ms, 0, &request);
+        err = begin(engine, &routing, asked, events, ctx, error, retry_ms, 0, &request);
         if (!err)
             given = request->id;
     }
@@ -197,17 +221,17 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
 }
 
 enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_request *request,
-                            const struct dg_engine_events *events, void *ctx, struct dg_why *why,
-                            uint64_t *id)
+                            const struct dg_engine_events *events, void *ctx,
+                            struct dg_error *error, uint64_t *id)
 {
-    struct dg_way way;
+    struct dg_routing routing;
     struct dg_engine_request knock = DG_ENGINE_REQUEST_DEFAULT;
-    enum dg_err err = dg_engine_find_way(engine, request, why, &way);
+    enum dg_err err = dg_engine_find_way(engine, request, error, &routing);
     if (err)
         return err;
-    knock.model = way.legs[0]->name;
+    knock.model = routing.hops[0]->name;
     knock.text = DG_SPAN("");
-    return dg_engine_submit(engine, &knock, events, ctx, why, NULL, id);
+    return dg_engine_submit(engine, &knock, events, ctx, error, NULL, id);
 }
 
 static bool cancel_waiting(struct dg_engine *engine, struct dg_list *list, uint64_t id)
@@ -246,7 +270,8 @@ bool dg_engine_cancel(struct dg_engine *engine, uint64_t id)
         dg_engine_wake(engine);
         return true;
     }
-    return cancel_waiting(engine, &engine->waiting, id) || cancel_waiting(engine, &engine->looked_at, id);
+    return cancel_waiting(engine, &engine->waiting, id) ||
+           cancel_waiting(engine, &engine->looked_at, id);
 }
 
 void dg_engine_uncount(struct dg_engine *engine, size_t text_len)
@@ -255,18 +280,21 @@ void dg_engine_uncount(struct dg_engine *engine, size_t text_len)
     engine->texts_bytes -= text_len;
 }
 
-/* ---- Waiting for models ------------------------------------------------------------------------- */
+/* ---- Waiting for models -------------------------------------------------------------------------
+ */
 
 /* The end of a request that never began. */
 static void give_up(struct dg_engine *engine, struct dg_waiting *waiting, enum dg_err err,
-                    const struct dg_why *why)
+                    const struct dg_error *error)
 {
     uint64_t waited_ns = dg_clock_now(engine->tools.clock) - waiting->began_ns;
     const struct dg_engine_result result = {
         .err = err,
-        .why = dg_why_text(why, err),
+        .error = dg_error_text(error, err),
         .finish = err == DG_ERR_CANCELLED ? DG_FINISH_CANCELLED : DG_FINISH_FAILED,
-        .model = "", .source = "", .target = "",
+        .model = "",
+        .source = "",
+        .target = "",
         .n_characters = dg_utf8_count(waiting->asked.text),
         .queue_ns = waited_ns,
         .total_ns = waited_ns,
@@ -276,49 +304,53 @@ static void give_up(struct dg_engine *engine, struct dg_waiting *waiting, enum d
     dg_waiting_free(waiting);
 }
 
-/* Of a way through two models, the one that came first must still be there when the other one is. The request that has
- * waited longest holds on to it, also when it has had to make room for others; only that one, so that those
- * who wait cannot fill the memory with what they do not use yet. */
-static void hold_on(struct dg_engine *engine, struct dg_waiting *waiting, struct dg_way *way)
+/* Of a way through two models, the one that came first must still be there when the other one is.
+ * The request that has waited longest holds on to it, also when it has had to make room for others;
+ * only that one, so that those who wait cannot fill the memory with what they do not use yet. */
+static void hold_on(struct dg_engine *engine, struct dg_waiting *waiting,
+                    struct dg_routing *routing)
 {
-    for (size_t i = 0; i < way->n_legs; i++)
-        if (waiting->held && !dg_loaded_is_at_hand(way->legs[i]) &&
-            strcmp(waiting->held->name, way->legs[i]->name) == 0)
-            dg_way_replace(way, i, waiting->held);
-    for (size_t i = 0; i < way->n_legs && !waiting->held; i++)
-        if (engine->waiting.next == &waiting->link && dg_loaded_is_at_hand(way->legs[i]))
-            waiting->held = dg_loaded_ref(way->legs[i]);
+    for (size_t i = 0; i < routing->n_hops; i++)
+        if (waiting->held && !dg_served_model_is_at_hand(routing->hops[i]) &&
+            strcmp(waiting->held->name, routing->hops[i]->name) == 0)
+            dg_routing_replace(routing, i, waiting->held);
+    for (size_t i = 0; i < routing->n_hops && !waiting->held; i++)
+        if (engine->waiting.next == &waiting->link && dg_served_model_is_at_hand(routing->hops[i]))
+            waiting->held = dg_served_model_ref(routing->hops[i]);
 }
 
 /* Begins a request that has waited, if its models are there. DG_ERR_BUSY: not yet. */
-static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waiting, struct dg_why *why)
+static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waiting,
+                             struct dg_error *error)
 {
     struct dg_engine_request asked = waiting->asked;
     struct dg_request *request;
-    struct dg_way way;
+    struct dg_routing routing;
     uint64_t waited_ms = (dg_clock_now(engine->tools.clock) - waiting->began_ns) / DG_CLOCK_MS;
     if (waiting->is_unwanted)
         return DG_ERR_CANCELLED;
     if (asked.timeout_ms && waited_ms >= asked.timeout_ms)
-        return dg_why_set(why, DG_ERR_TIMEOUT, "the time allowed ran out while the model was being loaded");
+        return dg_error_set(error, DG_ERR_TIMEOUT,
+                            "the time allowed ran out while the model was being loaded");
     if (dg_registry_is_coming(engine->registry, waiting->model))
         return DG_ERR_BUSY;
-    enum dg_err err = dg_engine_find_way(engine, &asked, why, &way);
+    enum dg_err err = dg_engine_find_way(engine, &asked, error, &routing);
     if (!err)
-        hold_on(engine, waiting, &way);
+        hold_on(engine, waiting, &routing);
     if (!err)
-        err = want(engine, &way, why);
+        err = want(engine, &routing, error);
     if (err)
         return err;
-    struct dg_loaded *missing = missing_of(&way);
+    struct dg_served_model *missing = missing_of(&routing);
     if (missing) { /* the next one, or what it waited for was replaced */
-        dg_loaded_unref(waiting->model);
-        waiting->model = dg_loaded_ref(missing);
+        dg_served_model_unref(waiting->model);
+        waiting->model = dg_served_model_ref(missing);
         return DG_ERR_BUSY;
     }
     if (asked.timeout_ms)
         asked.timeout_ms -= waited_ms;
-    err = begin(engine, &way, &asked, waiting->events, waiting->ctx, why, NULL, waiting->id, &request);
+    err = begin(engine, &routing, &asked, waiting->events, waiting->ctx, error, NULL, waiting->id,
+                &request);
     if (!err) {
         request->queue_ns = dg_clock_now(engine->tools.clock) - waiting->began_ns;
         request->began_ns = waiting->began_ns;
@@ -332,9 +364,9 @@ static bool is_late(const struct dg_engine *engine, const struct dg_waiting *wai
                                             waiting->asked.timeout_ms * DG_CLOCK_MS;
 }
 
-/* Looks at all that wait, in order, when a model has come or gone; else only for who is late. Not too many begin
- * in one poll, because the consumer has others to serve; they, and those whom the scheduler has no room for, are
- * looked at again in the next. */
+/* Looks at all that wait, in order, when a model has come or gone; else only for who is late. Not
+ * too many begin in one poll, because the consumer has others to serve; they, and those whom the
+ * scheduler has no room for, are looked at again in the next. */
 void dg_engine_begin_waiting(struct dg_engine *engine)
 {
     bool is_new = engine->waited_version != dg_registry_version(engine->registry), is_full = false;
@@ -344,19 +376,19 @@ void dg_engine_begin_waiting(struct dg_engine *engine)
     dg_list_splice_last(&engine->looked_at, &engine->waiting);
     while ((at = dg_list_pop_first(&engine->looked_at))) {
         struct dg_waiting *waiting = DG_LIST_ITEM(at, struct dg_waiting, link);
-        struct dg_why why = DG_WHY_NONE;
+        struct dg_error error = DG_ERROR_NONE;
         enum dg_err err = DG_ERR_BUSY;
         dg_list_link_last(&engine->waiting, at);
         if ((is_new || is_late(engine, waiting)) && n_begun < BEGUN_PER_POLL)
-            err = try_again(engine, waiting, &why);
-        is_full |= err == DG_ERR_BUSY && *why.text;
+            err = try_again(engine, waiting, &error);
+        is_full |= err == DG_ERR_BUSY && *error.text;
         if (err == DG_ERR_BUSY)
             continue;
         dg_list_unlink(at);
         engine->n_waiting--;
         n_begun++;
         if (err)
-            give_up(engine, waiting, err, &why);
+            give_up(engine, waiting, err, &error);
         else
             dg_waiting_free(waiting);
     }

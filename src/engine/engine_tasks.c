@@ -1,66 +1,75 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What an engine is asked besides translations: language models go on with prompts (generation.h), models that read say
- * something of texts (reading.h). Here they are found, counted and moved on by the poll. */
+/* What an engine is asked besides translations: language models go on with prompts (generation.h),
+ * models that read say something of texts (reading.h). Here they are found, counted and moved on by
+ * the poll. */
+#include "base/memory/utf8.h"
 #include "engine/engine_int.h"
-#include "base/utf8.h"
-#include "engine/generation.h"
+#include "engine/generate/generation.h"
 
-/* ---- Generations -------------------------------------------------------------------------------- */
+/* ---- Generations --------------------------------------------------------------------------------
+ */
 
-static bool fits_generation(const struct dg_loaded *model, const void *arg)
+static bool fits_generation(const struct dg_served_model *model, const void *arg)
 {
     (void)arg;
     return dg_engine_is_lm(model);
 }
 
 /* The language model that is meant. */
-static enum dg_err find_lm(const struct dg_engine *engine, const struct dg_generate *ask, struct dg_why *why,
-                           struct dg_loaded **found)
+static enum dg_err find_lm(const struct dg_engine *engine, const struct dg_generate *ask,
+                           struct dg_error *error, struct dg_served_model **found)
 {
-    const struct dg_registry_wish wish = {.name = ask->model, .only = ask->only, .n_only = ask->n_only,
-                                          .fits = fits_generation, .one = "language model", .several = "language models"};
-    enum dg_err err = dg_registry_choose(engine->registry, &wish, why, found);
+    const struct dg_registry_wish wish = {.name = ask->model,
+                                          .only = ask->only,
+                                          .n_only = ask->n_only,
+                                          .fits = fits_generation,
+                                          .one = "language model",
+                                          .several = "language models"};
+    enum dg_err err = dg_registry_choose(engine->registry, &wish, error, found);
     if (!err && !dg_engine_is_lm(*found))
-        err = dg_why_set(why, DG_ERR_UNSUPPORTED, "%s translates; expected a language model", (*found)->name);
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED, "%s translates; expected a language model",
+                           (*found)->name);
     return err;
 }
 
 /* Begins it when its model is at hand. DG_ERR_BUSY without a sentence: it waits for that. */
-static enum dg_err begin_generation(struct dg_engine *engine, struct dg_generation *generation, struct dg_why *why,
-                                    uint64_t *retry_ms)
+static enum dg_err begin_generation(struct dg_engine *engine, struct dg_generation *generation,
+                                    struct dg_error *error, uint64_t *retry_ms)
 {
-    struct dg_loaded *model = NULL;
-    if (dg_registry_is_coming(engine->registry, generation->model) || dg_generation_is_read(generation))
+    struct dg_served_model *model = NULL;
+    if (dg_registry_is_coming(engine->registry, generation->model) ||
+        dg_generation_is_read(generation))
         return DG_ERR_BUSY;
-    enum dg_err err = find_lm(engine, &generation->asked, why, &model);
+    enum dg_err err = find_lm(engine, &generation->asked, error, &model);
     if (!err)
-        err = dg_registry_await(engine->registry, model, why, &generation->model);
-    return err ? err : dg_generation_begin(generation, &engine->tools, why, retry_ms);
+        err = dg_registry_await(engine->registry, model, error, &generation->model);
+    return err ? err : dg_generation_begin(generation, &engine->tools, error, retry_ms);
 }
 
 enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generate *ask,
-                               const struct dg_generate_events *events, void *ctx, struct dg_why *why,
-                               uint64_t *retry_ms, uint64_t *id)
+                               const struct dg_generate_events *events, void *ctx,
+                               struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
 {
     struct dg_generation *generation;
-    struct dg_loaded *model = NULL;
-    struct dg_why reason = DG_WHY_NONE;
+    struct dg_served_model *model = NULL;
+    struct dg_error reason = DG_ERROR_NONE;
     size_t bad_at;
     if (!dg_utf8_valid(ask->prompt, &bad_at))
-        return dg_why_set(why, DG_ERR_UTF8, "the prompt is not valid UTF-8 at byte %zu", bad_at);
+        return dg_error_set(error, DG_ERR_UTF8, "the prompt is not valid UTF-8 at byte %zu",
+                            bad_at);
     struct dg_search_opts search = ask->search;
     search.min_len = 0; /* what may be long may also have to be */
-    enum dg_err err = dg_engine_check_search(engine, &search, why);
+    enum dg_err err = dg_engine_check_search(engine, &search, error);
     if (!err)
-        err = dg_engine_check_room(engine, ask->prompt.len, why, retry_ms);
+        err = dg_engine_check_room(engine, ask->prompt.len, error, retry_ms);
     if (!err)
-        err = find_lm(engine, ask, why, &model);
+        err = find_lm(engine, ask, error, &model);
     if (!err)
-        err = dg_search_opts_check(&ask->search, model->blueprint.decoder.V, why);
+        err = dg_search_opts_check(&ask->search, model->blueprint.decoder.V, error);
     if (!err)
-        err = dg_generation_new(&generation, ask, model, dg_clock_now(engine->tools.clock), why);
+        err = dg_generation_new(&generation, ask, model, dg_clock_now(engine->tools.clock), error);
     if (err)
         return err;
     generation->events = events;
@@ -71,7 +80,7 @@ enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generat
         err = DG_OK; /* its prompt is being read, or its model comes */
     if (err) {
         dg_generation_free(generation);
-        return dg_why_set(why, err, "%s", dg_why_text(&reason, err));
+        return dg_error_set(error, err, "%s", dg_error_text(&reason, err));
     }
     generation->id = ++engine->last_id;
     dg_list_link_last(&engine->generations, &generation->link);
@@ -87,23 +96,25 @@ static void tend_generation(struct dg_engine *engine, struct dg_generation *gene
 {
     if (generation->is_over || generation->is_open)
         return;
-    struct dg_why reason = DG_WHY_NONE;
+    struct dg_error reason = DG_ERROR_NONE;
     if (generation->err) { /* it was stopped while its prompt was read */
         dg_generation_stop(generation, engine->tools.sched, generation->err);
         return;
     }
     enum dg_err err = begin_generation(engine, generation, &reason, NULL);
-    if (err == DG_ERR_BUSY && generation->deadline_ns && dg_clock_now(engine->tools.clock) >= generation->deadline_ns)
-        err = dg_why_set(&reason, DG_ERR_TIMEOUT, "the time allowed ran out before it began");
+    if (err == DG_ERR_BUSY && generation->deadline_ns &&
+        dg_clock_now(engine->tools.clock) >= generation->deadline_ns)
+        err = dg_error_set(&reason, DG_ERR_TIMEOUT, "the time allowed ran out before it began");
     if (!err || err == DG_ERR_BUSY)
         return;
-    generation->why = reason;
+    generation->error = reason;
     dg_generation_stop(generation, engine->tools.sched, err);
 }
 
 void dg_engine_move_generations(struct dg_engine *engine)
 {
-    for (struct dg_list *at = engine->generations.next, *next; at != &engine->generations; at = next) {
+    for (struct dg_list *at = engine->generations.next, *next; at != &engine->generations;
+         at = next) {
         struct dg_generation *generation = DG_LIST_ITEM(at, struct dg_generation, link);
         tend_generation(engine, generation);
         next = at->next;
@@ -117,18 +128,19 @@ void dg_engine_move_generations(struct dg_engine *engine)
     }
 }
 
-/* ---- Readings --------------------------------------------------------------------------------------- */
+/* ---- Readings
+ * --------------------------------------------------------------------------------------- */
 
 enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read *ask,
-                           const struct dg_engine_read_events *events, void *ctx, struct dg_why *why, uint64_t *retry_ms,
-                           uint64_t *id)
+                           const struct dg_engine_read_events *events, void *ctx,
+                           struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
 {
     const size_t bytes = dg_readings_bytes(ask);
     bool more = false;
-    enum dg_err err = ask->waits ? DG_OK : dg_engine_check_room(engine, bytes, why, retry_ms);
+    enum dg_err err = ask->waits ? DG_OK : dg_engine_check_room(engine, bytes, error, retry_ms);
     if (!err)
         err = dg_readings_add(&engine->readings, ask, events, ctx, ++engine->last_id,
-                              engine->n_waiting < engine->waiting_max, why, retry_ms, &more);
+                              engine->n_waiting < engine->waiting_max, error, retry_ms, &more);
     if (err)
         return err;
     engine->n_requests++;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Matching: walk the layout, look each name up, note what is wrong; then see which tensors were asked
- * for by nobody. Binding a file: match, and point each weight at its bytes. */
+/* Matching: walk the layout, look each name up, note what is wrong; then see which tensors were
+ * asked for by nobody. Binding a file: match, and point each weight at its bytes. */
 #include "model/bind.h"
-#include "base/buf.h"
-#include "base/mem.h"
+#include "base/memory/buf.h"
+#include "base/memory/mem.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,7 +45,8 @@ static void fault(struct binding *b, const char *fmt, ...)
         b->n_listed++;
 }
 
-/* ---- Finding ----------------------------------------------------------------------------------- */
+/* ---- Finding -----------------------------------------------------------------------------------
+ */
 
 static int by_name(const void *a, const void *b)
 {
@@ -102,14 +103,16 @@ static bool is_redundant(const struct dg_blueprint *bp, const char *name)
             return true;
     if (bp->tie_output && strcmp(name, "lm_head.weight") == 0)
         return true;
-    if (bp->family == DG_FAMILY_LM && len >= 20 && strcmp(name + len - 20, ".rotary_emb.inv_freq") == 0)
+    if (bp->family == DG_FAMILY_LM && len >= 20 &&
+        strcmp(name + len - 20, ".rotary_emb.inv_freq") == 0)
         return true; /* computed, not learned */
     return bp->positions != DG_POS_LEARNED &&
            (strncmp(name, "model.encoder.embed_positions.weight", 36) == 0 ||
             strncmp(name, "model.decoder.embed_positions.weight", 36) == 0);
 }
 
-/* ---- Checking ---------------------------------------------------------------------------------- */
+/* ---- Checking ----------------------------------------------------------------------------------
+ */
 
 static void print_shape(char *text, size_t cap, const size_t *shape, unsigned rank)
 {
@@ -186,22 +189,22 @@ static enum dg_err on_item(void *ctx, const struct dg_layout_item *item)
     return b->fn(b->ctx, item, (size_t)(info - b->table->infos), scale);
 }
 
-static enum dg_err say_faults(const struct binding *b, struct dg_why *why)
+static enum dg_err say_faults(const struct binding *b, struct dg_error *error)
 {
     char more[48] = "";
     if (b->n_faults > b->n_listed)
         snprintf(more, sizeof more, "; and %zu more", b->n_faults - b->n_listed);
-    return dg_why_set(why, DG_ERR_INVALID,
-                      "the tensors do not fit the configuration (%zu fault%s): %s%s", b->n_faults,
-                      b->n_faults == 1 ? "" : "s", b->faults.ptr ? b->faults.ptr : "", more);
+    return dg_error_set(error, DG_ERR_INVALID,
+                        "the tensors do not fit the configuration (%zu fault%s): %s%s", b->n_faults,
+                        b->n_faults == 1 ? "" : "s", b->faults.ptr ? b->faults.ptr : "", more);
 }
 
 enum dg_err dg_bind_match(struct dg_weights *weights, struct dg_blueprint *bp,
                           const struct dg_bind_table *table, dg_bind_fn fn, void *ctx,
-                          struct dg_why *why)
+                          struct dg_error *error)
 {
     struct binding b = {.table = table, .bp = bp, .fn = fn, .ctx = ctx};
-    dg_buf_init(&b.faults, DG_WHY_CAP - 200);
+    dg_buf_init(&b.faults, DG_ERROR_CAP - 200);
     b.used = dg_try_calloc(table->n ? table->n : 1, sizeof *b.used);
     if (!b.used)
         return DG_ERR_NOMEM;
@@ -212,13 +215,14 @@ enum dg_err dg_bind_match(struct dg_weights *weights, struct dg_blueprint *bp,
         if (!b.used[i] && !is_redundant(bp, table->infos[i].name))
             fault(&b, "unexpected %s", table->infos[i].name);
     if (!err && b.n_faults)
-        err = say_faults(&b, why);
+        err = say_faults(&b, error);
     dg_buf_deinit(&b.faults);
     dg_free(b.used);
     return err;
 }
 
-/* ---- A file ------------------------------------------------------------------------------------ */
+/* ---- A file ------------------------------------------------------------------------------------
+ */
 
 struct filing {
     const struct dg_safetensors *file;
@@ -255,7 +259,7 @@ static enum dg_err on_bound(void *ctx, const struct dg_layout_item *item, size_t
 
 enum dg_err dg_bind_weights(struct dg_weights *weights, struct dg_blueprint *bp,
                             const struct dg_safetensors *file, struct dg_arena *copies,
-                            struct dg_why *why)
+                            struct dg_error *error)
 {
     struct dg_tensor_info *infos =
         dg_try_calloc(file->n_entries ? file->n_entries : 1, sizeof *infos);
@@ -268,7 +272,7 @@ enum dg_err dg_bind_weights(struct dg_weights *weights, struct dg_blueprint *bp,
     }
     const struct dg_bind_table table = {.infos = infos, .n = file->n_entries};
     struct filing f = {file, copies};
-    enum dg_err err = dg_bind_match(weights, bp, &table, on_bound, &f, why);
+    enum dg_err err = dg_bind_match(weights, bp, &table, on_bound, &f, error);
     if (!err)
         dg_layout_tie(bp, weights);
     dg_free(infos);

@@ -9,25 +9,26 @@
 #ifndef DG_MODEL_BIND_H
 #define DG_MODEL_BIND_H
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/why.h"
+#include "base/memory/arena.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "model/blueprint.h"
+#include "model/file/safetensors.h"
 #include "model/layout.h"
-#include "model/safetensors.h"
 #include "model/weights.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `weights` was made by dg_layout_weights_init. Tensors whose bytes are misaligned for their type are
- * copied into `copies`; all others point into the file. `bp` is corrected in one point: output_bias
- * becomes false when the file has no such tensor. */
+/* `weights` was made by dg_layout_weights_init. Tensors whose bytes are misaligned for their type
+ * are copied into `copies`; all others point into the file. `bp` is corrected in one point:
+ * output_bias becomes false when the file has no such tensor. */
 enum dg_err dg_bind_weights(struct dg_weights *weights, struct dg_blueprint *bp,
                             const struct dg_safetensors *file, struct dg_arena *copies,
-                            struct dg_why *why) DG_MUST_CHECK;
+                            struct dg_error *error) DG_MUST_CHECK;
 
-/* ---- The matching alone, for importers ----------------------------------------------------------- */
+/* ---- The matching alone, for importers
+ * ----------------------------------------------------------- */
 
 /* What is known of a tensor before its bytes are looked at. */
 struct dg_tensor_info {
@@ -53,6 +54,6 @@ struct dg_bind_table {
 /* Calls `fn` for each weight of the blueprint that the table has, and says all that is wrong. */
 enum dg_err dg_bind_match(struct dg_weights *weights, struct dg_blueprint *bp,
                           const struct dg_bind_table *table, dg_bind_fn fn, void *ctx,
-                          struct dg_why *why) DG_MUST_CHECK;
+                          struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Checks a blueprint and names its enumerations. The limits are far above any translation model that
- * exists and far below what could make a size overflow. */
+/* Checks a blueprint and names its enumerations. The limits are far above any translation model
+ * that exists and far below what could make a size overflow. */
 #include "model/blueprint.h"
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "model/weights.h"
-#include "tensor/kernels.h"
+#include "tensor/forward/kernels.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -35,7 +35,8 @@ static void fault(struct dg_buf *faults, const char *fmt, ...)
         dg_buf_truncate(faults, faults->len - 2);
 }
 
-static void check_range(struct dg_buf *faults, const char *name, size_t value, size_t min, size_t max)
+static void check_range(struct dg_buf *faults, const char *name, size_t value, size_t min,
+                        size_t max)
 {
     if (value < min || value > max)
         fault(faults, "%s is %zu, expected %zu to %zu", name, value, min, max);
@@ -49,7 +50,8 @@ static void check_id(struct dg_buf *faults, const char *name, int32_t id, size_t
         fault(faults, "%s is %" PRId32 ", expected 0 to %zu", name, id, V ? V - 1 : 0);
 }
 
-static void check_stack(struct dg_buf *faults, const char *name, const struct dg_stack *stack, size_t D)
+static void check_stack(struct dg_buf *faults, const char *name, const struct dg_stack *stack,
+                        size_t D)
 {
     const struct {
         const char *field;
@@ -70,9 +72,12 @@ static void check_stack(struct dg_buf *faults, const char *name, const struct dg
 static void check_rnn(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
     check_range(faults, "width of states", bp->rnn.width, 1, WIDTH_MAX / 4);
-    check_range(faults, "number of an encoder layer's cells", bp->rnn.encoder_cells, 1, DG_RNN_CELLS_MAX);
-    check_range(faults, "number of the first decoder layer's cells", bp->rnn.base_cells, 2, DG_RNN_CELLS_MAX);
-    check_range(faults, "number of a further decoder layer's cells", bp->rnn.high_cells, 1, DG_RNN_CELLS_MAX);
+    check_range(faults, "number of an encoder layer's cells", bp->rnn.encoder_cells, 1,
+                DG_RNN_CELLS_MAX);
+    check_range(faults, "number of the first decoder layer's cells", bp->rnn.base_cells, 2,
+                DG_RNN_CELLS_MAX);
+    check_range(faults, "number of a further decoder layer's cells", bp->rnn.high_cells, 1,
+                DG_RNN_CELLS_MAX);
     if (bp->positions != DG_POS_NONE)
         fault(faults, "a recurrent network has no positions");
 }
@@ -85,20 +90,23 @@ static bool is_cell(enum dg_decoder_kind kind)
 static void check_seq(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
     const bool has_places = bp->seq.attention == DG_SEQ_LOCATION;
-    check_range(faults, "number of places", bp->seq.places, has_places, has_places ? DG_SEQ_PLACES_MAX : 0);
+    check_range(faults, "number of places", bp->seq.places, has_places,
+                has_places ? DG_SEQ_PLACES_MAX : 0);
     check_range(faults, "model width", bp->D, 1, WIDTH_MAX / 4);
     if (bp->positions != DG_POS_NONE)
         fault(faults, "a recurrent network has no positions");
-    if (bp->seq.is_classifier && (bp->seq.attention != DG_SEQ_NONE || bp->tie_source_target || bp->tie_output))
+    if (bp->seq.is_classifier &&
+        (bp->seq.attention != DG_SEQ_NONE || bp->tie_source_target || bp->tie_output))
         fault(faults, "a classifier has neither attention nor tied matrices");
 }
 
 /* The cells that each family has. */
 static void check_kind(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
-    const bool fits = bp->family == DG_FAMILY_SEQ   ? is_cell(bp->decoder_kind)
-                      : bp->family == DG_FAMILY_RNN ? is_cell(bp->decoder_kind) && bp->decoder_kind != DG_DECODER_TANH
-                                                    : !is_cell(bp->decoder_kind);
+    const bool fits = bp->family == DG_FAMILY_SEQ ? is_cell(bp->decoder_kind)
+                      : bp->family == DG_FAMILY_RNN
+                          ? is_cell(bp->decoder_kind) && bp->decoder_kind != DG_DECODER_TANH
+                          : !is_cell(bp->decoder_kind);
     if (!fits)
         fault(faults, "the decoder's kind is of another family of networks");
 }
@@ -112,26 +120,32 @@ static void check_lm(struct dg_buf *faults, const struct dg_blueprint *bp)
         fault(faults, "%zu heads of %zu are more than %d wide", bp->decoder.H, lm->head, WIDTH_MAX);
     check_range(faults, "number of heads of keys and values", lm->kv_heads, 1, WIDTH_MAX);
     if (lm->kv_heads && bp->decoder.H % lm->kv_heads)
-        fault(faults, "%zu heads of keys and values do not divide the %zu attention heads", lm->kv_heads, bp->decoder.H);
+        fault(faults, "%zu heads of keys and values do not divide the %zu attention heads",
+              lm->kv_heads, bp->decoder.H);
     check_range(faults, "context", lm->context, 2, LEN_MAX);
     check_range(faults, "number of stop tokens", lm->n_stop, 0, DG_LM_STOP_MAX);
     for (size_t i = 0; i < lm->n_stop && i < DG_LM_STOP_MAX; i++)
         check_id(faults, "stop token id", lm->stop[i], bp->decoder.V, true);
     if (bp->positions == DG_POS_LEARNED && bp->n_positions < lm->context + bp->position_offset)
-        fault(faults, "%zu learned positions do not reach over a context of %zu", bp->n_positions, lm->context);
-    if (bp->decoder_kind != DG_DECODER_ATTENTION || bp->norm_place != DG_NORM_PRE || bp->relative_reach)
+        fault(faults, "%zu learned positions do not reach over a context of %zu", bp->n_positions,
+              lm->context);
+    if (bp->decoder_kind != DG_DECODER_ATTENTION || bp->norm_place != DG_NORM_PRE ||
+        bp->relative_reach)
         fault(faults, "a language model has pre-normed attention without relative positions");
     if (bp->positions != DG_POS_ROTARY)
         return;
     if (lm->head % 2)
-        fault(faults, "width of a head is %zu, expected an even number for rotary positions", lm->head);
+        fault(faults, "width of a head is %zu, expected an even number for rotary positions",
+              lm->head);
     if (!(lm->rope.theta > 1 && lm->rope.theta < 1e12))
         fault(faults, "rope theta is %g, expected more than 1 and less than 1e12", lm->rope.theta);
     if (lm->rope.scaling != DG_ROPE_PLAIN && !(lm->rope.factor >= 1 && lm->rope.factor <= 1e6))
         fault(faults, "rope factor is %g, expected 1 to 1e6", lm->rope.factor);
-    if (lm->rope.scaling == DG_ROPE_LLAMA3 &&
-        !(lm->rope.low > 0 && lm->rope.low < lm->rope.high && lm->rope.high <= 1e6 && lm->rope.original >= 1))
-        fault(faults, "rope frequency factors are %g and %g over %zu positions, expected ascending positive numbers",
+    if (lm->rope.scaling == DG_ROPE_LLAMA3 && !(lm->rope.low > 0 && lm->rope.low < lm->rope.high &&
+                                                lm->rope.high <= 1e6 && lm->rope.original >= 1))
+        fault(faults,
+              "rope frequency factors are %g and %g over %zu positions, expected ascending "
+              "positive numbers",
               lm->rope.low, lm->rope.high, lm->rope.original);
 }
 
@@ -144,17 +158,26 @@ static void check_enc(struct dg_buf *faults, const struct dg_blueprint *bp)
     check_range(faults, "number of separators", enc->separators, 1, 2);
     switch (enc->head) {
     case DG_HEAD_NONE:
-    case DG_HEAD_REPLACED: check_range(faults, "outputs", bp->decoder.V, 1, 1); break;
-    case DG_HEAD_WORDS: check_range(faults, "outputs", bp->decoder.V, bp->encoder.V, bp->encoder.V); break;
-    case DG_HEAD_SPANS: check_range(faults, "number of labels", bp->decoder.V, 2, 2); break;
+    case DG_HEAD_REPLACED:
+        check_range(faults, "outputs", bp->decoder.V, 1, 1);
+        break;
+    case DG_HEAD_WORDS:
+        check_range(faults, "outputs", bp->decoder.V, bp->encoder.V, bp->encoder.V);
+        break;
+    case DG_HEAD_SPANS:
+        check_range(faults, "number of labels", bp->decoder.V, 2, 2);
+        break;
     case DG_HEAD_POOLED:
-    case DG_HEAD_TOKENS: check_range(faults, "number of labels", bp->decoder.V, 1, VOCABULARY_MAX); break;
+    case DG_HEAD_TOKENS:
+        check_range(faults, "number of labels", bp->decoder.V, 1, VOCABULARY_MAX);
+        break;
     }
     if (enc->head != DG_HEAD_WORDS && (bp->tie_output || bp->tie_source_target))
         fault(faults, "matrices are tied, but the head has no matrix of words");
-    if (bp->positions == DG_POS_LEARNED && bp->n_positions < bp->source_len_max + bp->position_offset)
-        fault(faults, "%zu learned positions do not reach over %zu tokens behind %zu", bp->n_positions, bp->source_len_max,
-              bp->position_offset);
+    if (bp->positions == DG_POS_LEARNED &&
+        bp->n_positions < bp->source_len_max + bp->position_offset)
+        fault(faults, "%zu learned positions do not reach over %zu tokens behind %zu",
+              bp->n_positions, bp->source_len_max, bp->position_offset);
     if (bp->decoder_kind != DG_DECODER_ATTENTION || bp->relative_reach)
         fault(faults, "an encoder alone has attention without relative positions");
 }
@@ -184,11 +207,13 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
         check_seq(faults, bp);
     check_kind(faults, bp);
     if (dg_blueprint_has_sinusoids(bp) && bp->D % 2)
-        fault(faults, "model width is %zu, expected an even number for sinusoidal positions", bp->D);
+        fault(faults, "model width is %zu, expected an even number for sinusoidal positions",
+              bp->D);
     if (bp->positions == DG_POS_HALVES_CLOSED && bp->D < 4)
         fault(faults, "model width is %zu, expected at least 4 for these positions", bp->D);
     if (bp->positions == DG_POS_LEARNED)
-        check_range(faults, "number of positions", bp->n_positions, bp->position_offset + 1, LEN_MAX);
+        check_range(faults, "number of positions", bp->n_positions, bp->position_offset + 1,
+                    LEN_MAX);
     check_range(faults, "position offset", bp->position_offset, 0, LEN_MAX);
     check_range(faults, "alignment layer", bp->alignment_layer, 0, bp->decoder.n_layers);
     check_range(faults, "alignment head", bp->alignment_head, 0, bp->decoder.H);
@@ -215,7 +240,8 @@ static void check_tokens(struct dg_buf *faults, const struct dg_blueprint *bp)
     if (bp->eos_id >= 0 && (size_t)bp->eos_id >= bp->encoder.V)
         fault(faults, "eos token id is %" PRId32 ", expected less than the source vocabulary's %zu",
               bp->eos_id, bp->encoder.V);
-    check_range(faults, "number of suppressed tokens", bp->n_suppress, 0, DG_BLUEPRINT_SUPPRESS_MAX);
+    check_range(faults, "number of suppressed tokens", bp->n_suppress, 0,
+                DG_BLUEPRINT_SUPPRESS_MAX);
     for (size_t i = 0; i < bp->n_suppress && i < DG_BLUEPRINT_SUPPRESS_MAX; i++) {
         check_id(faults, "suppressed token id", bp->suppress[i], V, true);
         if (bp->suppress[i] == bp->eos_id)
@@ -224,10 +250,10 @@ static void check_tokens(struct dg_buf *faults, const struct dg_blueprint *bp)
     }
 }
 
-enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_why *why)
+enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_error *error)
 {
     struct dg_buf faults;
-    dg_buf_init(&faults, DG_WHY_CAP - 64);
+    dg_buf_init(&faults, DG_ERROR_CAP - 64);
     check_sizes(&faults, bp);
     check_tokens(&faults, bp);
     if (!(isfinite(bp->norm_epsilon) && bp->norm_epsilon > 0 && bp->norm_epsilon < 1))
@@ -235,7 +261,8 @@ enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_why *why
               (double)bp->norm_epsilon);
     const double scale = (double)bp->embedding_scale;
     if (!(scale > 0 && scale <= SCALE_MAX))
-        fault(&faults, "embedding scale is %g, expected more than 0 and at most %g", scale, SCALE_MAX);
+        fault(&faults, "embedding scale is %g, expected more than 0 and at most %g", scale,
+              SCALE_MAX);
     if (!(isfinite(bp->length_penalty) && fabsf(bp->length_penalty) <= 10))
         fault(&faults, "length penalty is %g, expected -10 to 10", (double)bp->length_penalty);
     if (bp->tie_source_target && bp->encoder.V != bp->decoder.V)
@@ -246,7 +273,7 @@ enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_why *why
     check_range(&faults, "number of beams", bp->n_beams, 1, BEAMS_MAX);
     enum dg_err err = DG_OK;
     if (faults.len)
-        err = dg_why_set(why, DG_ERR_INVALID, "%s", faults.ptr);
+        err = dg_error_set(error, DG_ERR_INVALID, "%s", faults.ptr);
     dg_buf_deinit(&faults);
     return err;
 }
@@ -369,7 +396,8 @@ size_t dg_blueprint_context(const struct dg_blueprint *bp)
 {
     if (bp->family != DG_FAMILY_RNN)
         return bp->D;
-    return dg_blueprint_paired_layers(bp) < bp->encoder.n_layers ? bp->rnn.width : 2 * bp->rnn.width;
+    return dg_blueprint_paired_layers(bp) < bp->encoder.n_layers ? bp->rnn.width
+                                                                 : 2 * bp->rnn.width;
 }
 
 double dg_rope_step(const struct dg_lm *lm, size_t k)

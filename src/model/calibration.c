@@ -1,33 +1,44 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A small file, a curve, and its fit by Newton's method: the likelihood of a logistic curve is concave, so that the only
- * thing to take care of is a step that is too long, which is halved. */
+/* A small file, a curve, and its fit by Newton's method: the likelihood of a logistic curve is
+ * concave, so that the only thing to take care of is a step that is too long, which is halved. */
 #include "model/calibration.h"
-#include "base/buf.h"
-#include "base/file_out.h"
-#include "base/json_file.h"
-#include "base/json_out.h"
+#include "base/file/file_out.h"
+#include "base/json/json_file.h"
+#include "base/json/json_out.h"
+#include "base/memory/buf.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FILE_MAX = 1 << 16, PATH_CAP = 4096, N = 3, STEPS = 100, HALVINGS = 40, ROWS_MIN = 10, NAMES_MAX = 100 };
+enum {
+    FILE_MAX = 1 << 16,
+    PATH_CAP = 4096,
+    N = 3,
+    STEPS = 100,
+    HALVINGS = 40,
+    ROWS_MIN = 10,
+    NAMES_MAX = 100
+};
 
 static const double WEIGHT_MAX = 1e6;
 
-/* A pull towards small weights, in rows' worth: where what is known tells the good from the bad without a mistake, the
- * likelihood rises for ever. */
+/* A pull towards small weights, in rows' worth: where what is known tells the good from the bad
+ * without a mistake, the likelihood rises for ever. */
 static const double PULL = 1e-6;
 
-static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_why *why)
+static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_error *error)
 {
     const int n = snprintf(path, PATH_CAP, "%s/quality.json", dir);
-    return n > 0 && n < PATH_CAP ? DG_OK : dg_why_set(why, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
+    return n > 0 && n < PATH_CAP
+               ? DG_OK
+               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
 }
 
-/* ---- The list of names ---------------------------------------------------------------------------- */
+/* ---- The list of names
+ * ---------------------------------------------------------------------------- */
 
 struct dg_span dg_judges_next(const char **list)
 {
@@ -47,19 +58,24 @@ bool dg_judges_has(const char *list, const char *name)
     return false;
 }
 
-static enum dg_err read_judges(const struct dg_json *json, struct dg_calibration *calibration, struct dg_why *why)
+static enum dg_err read_judges(const struct dg_json *json, struct dg_calibration *calibration,
+                               struct dg_error *error)
 {
     const struct dg_json *names = NULL;
     size_t len = 0;
-    enum dg_err err = dg_json_get_array(json, "judges", DG_JSON_OPTIONAL, why, &names);
+    enum dg_err err = dg_json_get_array(json, "judges", DG_JSON_OPTIONAL, error, &names);
     for (size_t i = 0; !err && i < dg_json_len(names); i++) {
         struct dg_span name;
-        err = dg_json_at_string(names, "judges", i, why, &name);
+        err = dg_json_at_string(names, "judges", i, error, &name);
         for (size_t k = 0; !err && k < name.len; k++)
             if ((unsigned char)name.ptr[k] <= ' ' || name.ptr[k] == ',')
-                err = dg_why_set(why, DG_ERR_INVALID, "field 'judges': name %zu has a comma, a blank or a control character", i);
+                err = dg_error_set(
+                    error, DG_ERR_INVALID,
+                    "field 'judges': name %zu has a comma, a blank or a control character", i);
         if (!err && (name.len == 0 || len + name.len + 1 > DG_JUDGES_MAX))
-            err = dg_why_set(why, DG_ERR_LIMIT, "field 'judges': read an empty name, or more than %d bytes of names", DG_JUDGES_MAX);
+            err = dg_error_set(error, DG_ERR_LIMIT,
+                               "field 'judges': read an empty name, or more than %d bytes of names",
+                               DG_JUDGES_MAX);
         if (err)
             break;
         if (len > 0)
@@ -71,41 +87,47 @@ static enum dg_err read_judges(const struct dg_json *json, struct dg_calibration
     return err;
 }
 
-/* ---- The file --------------------------------------------------------------------------------------- */
+/* ---- The file
+ * --------------------------------------------------------------------------------------- */
 
-static enum dg_err read_fields(const struct dg_json *json, struct dg_calibration *calibration, struct dg_why *why)
+static enum dg_err read_fields(const struct dg_json *json, struct dg_calibration *calibration,
+                               struct dg_error *error)
 {
     static const char *const known[] = {"scale", "bias", "probability", "judges", NULL};
     struct dg_calibration found = {.scale = 0};
-    enum dg_err err = dg_json_check_fields(json, known, why);
+    enum dg_err err = dg_json_check_fields(json, known, error);
     if (!err)
-        err = dg_json_get_real(json, "scale", DG_JSON_REQUIRED, 0, WEIGHT_MAX, why, &found.scale);
+        err = dg_json_get_real(json, "scale", DG_JSON_REQUIRED, 0, WEIGHT_MAX, error, &found.scale);
     if (!err)
-        err = dg_json_get_real(json, "bias", DG_JSON_REQUIRED, -WEIGHT_MAX, WEIGHT_MAX, why, &found.bias);
+        err = dg_json_get_real(json, "bias", DG_JSON_REQUIRED, -WEIGHT_MAX, WEIGHT_MAX, error,
+                               &found.bias);
     if (!err)
-        err = dg_json_get_real(json, "probability", DG_JSON_OPTIONAL, 0, WEIGHT_MAX, why, &found.probability);
+        err = dg_json_get_real(json, "probability", DG_JSON_OPTIONAL, 0, WEIGHT_MAX, error,
+                               &found.probability);
     if (!err)
-        err = read_judges(json, &found, why);
+        err = read_judges(json, &found, error);
     if (!err)
         *calibration = found;
     return err;
 }
 
-enum dg_err dg_calibration_open(struct dg_calibration *calibration, const char *dir, struct dg_why *why)
+enum dg_err dg_calibration_open(struct dg_calibration *calibration, const char *dir,
+                                struct dg_error *error)
 {
-    static const struct dg_json_limits limits = {.max_bytes = FILE_MAX, .max_depth = 2, .max_values = NAMES_MAX};
+    static const struct dg_json_limits limits = {
+        .max_bytes = FILE_MAX, .max_depth = 2, .max_values = NAMES_MAX};
     char path[PATH_CAP];
     struct dg_json *json = NULL;
-    enum dg_err err = path_in(dir, path, why);
+    enum dg_err err = path_in(dir, path, error);
     if (!err)
-        err = dg_json_file_read(path, &limits, why, &json);
+        err = dg_json_file_read(path, &limits, error, &json);
     if (err)
         return err;
-    err = read_fields(json, calibration, why);
+    err = read_fields(json, calibration, error);
     dg_json_free(json);
     if (err == DG_ERR_NOT_FOUND) /* of a field: the file is there */
         err = DG_ERR_FORMAT;
-    return err ? dg_why_wrap(why, err, "%s", path) : DG_OK;
+    return err ? dg_error_wrap(error, err, "%s", path) : DG_OK;
 }
 
 static enum dg_err put_judges(struct dg_json_out *out, const char *list)
@@ -118,12 +140,13 @@ static enum dg_err put_judges(struct dg_json_out *out, const char *list)
     return dg_json_out_end(out);
 }
 
-enum dg_err dg_calibration_save(const struct dg_calibration *calibration, const char *dir, struct dg_why *why)
+enum dg_err dg_calibration_save(const struct dg_calibration *calibration, const char *dir,
+                                struct dg_error *error)
 {
     char path[PATH_CAP];
     struct dg_buf text;
     struct dg_json_out out;
-    enum dg_err err = path_in(dir, path, why);
+    enum dg_err err = path_in(dir, path, error);
     if (err)
         return err;
     dg_buf_init(&text, FILE_MAX);
@@ -136,25 +159,29 @@ enum dg_err dg_calibration_save(const struct dg_calibration *calibration, const 
     if (!err)
         err = dg_buf_append_byte(&text, '\n');
     if (!err)
-        err = dg_file_out_save(path, 0644, text.ptr, text.len, why);
+        err = dg_file_out_save(path, 0644, text.ptr, text.len, error);
     dg_buf_deinit(&text);
     return err;
 }
 
-/* ---- The curve -------------------------------------------------------------------------------------- */
+/* ---- The curve
+ * -------------------------------------------------------------------------------------- */
 
 static double logistic(double z)
 {
     return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
 }
 
-double dg_calibration_apply(const struct dg_calibration *calibration, double raw, double mean_logprob)
+double dg_calibration_apply(const struct dg_calibration *calibration, double raw,
+                            double mean_logprob)
 {
-    const double of_words = calibration->probability != 0 ? calibration->probability * exp(mean_logprob) : 0;
+    const double of_words =
+        calibration->probability != 0 ? calibration->probability * exp(mean_logprob) : 0;
     return logistic(calibration->bias + calibration->scale * raw + of_words);
 }
 
-/* ---- Its fit ------------------------------------------------------------------------------------------ */
+/* ---- Its fit
+ * ------------------------------------------------------------------------------------------ */
 
 /* What a row weighs with bias, scale and probability. */
 static void inputs_of(const struct dg_calibration_row *row, bool with_logprob, double x[N])
@@ -176,7 +203,8 @@ static double soft_plus(double z)
 }
 
 /* The mean of -log likelihood, and the pull. */
-static double loss_of(const double w[N], const struct dg_calibration_row *rows, size_t n, bool with_logprob)
+static double loss_of(const double w[N], const struct dg_calibration_row *rows, size_t n,
+                      bool with_logprob)
 {
     double sum = 0, x[N];
     for (size_t i = 0; i < n; i++) {
@@ -188,8 +216,8 @@ static double loss_of(const double w[N], const struct dg_calibration_row *rows, 
 }
 
 /* The slope of that, and how it bends. */
-static void bend_of(const double w[N], const struct dg_calibration_row *rows, size_t n, bool with_logprob, double slope[N],
-                    double bend[N][N])
+static void bend_of(const double w[N], const struct dg_calibration_row *rows, size_t n,
+                    bool with_logprob, double slope[N], double bend[N][N])
 {
     double x[N];
     for (size_t a = 0; a < N; a++) {
@@ -227,7 +255,8 @@ static void solve(double bend[N][N], double slope[N], double step[N])
 }
 
 /* One step of Newton's, halved until it leads down. Returns how much it did. */
-static double descend(double w[N], const struct dg_calibration_row *rows, size_t n, bool with_logprob)
+static double descend(double w[N], const struct dg_calibration_row *rows, size_t n,
+                      bool with_logprob)
 {
     double slope[N], bend[N][N], step[N], tried[N];
     const double before = loss_of(w, rows, n, with_logprob);
@@ -245,23 +274,33 @@ static double descend(double w[N], const struct dg_calibration_row *rows, size_t
     return 0;
 }
 
-enum dg_err dg_calibration_fit(struct dg_calibration *calibration, const struct dg_calibration_row *rows, size_t n,
-                               bool with_logprob, struct dg_why *why)
+enum dg_err dg_calibration_fit(struct dg_calibration *calibration,
+                               const struct dg_calibration_row *rows, size_t n, bool with_logprob,
+                               struct dg_error *error)
 {
     double w[N] = {0};
     if (n < ROWS_MIN)
-        return dg_why_set(why, DG_ERR_RANGE, "there are %zu rows to fit to, expected %d or more", n, ROWS_MIN);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "there are %zu rows to fit to, expected %d or more", n, ROWS_MIN);
     for (size_t i = 0; i < n; i++)
-        if (!isfinite(rows[i].raw) || (with_logprob && !isfinite(rows[i].logprob)) || !(rows[i].is >= 0 && rows[i].is <= 1))
-            return dg_why_set(why, DG_ERR_RANGE, "row %zu: expected numbers, and a quality from 0 to 1", i + 1);
+        if (!isfinite(rows[i].raw) || (with_logprob && !isfinite(rows[i].logprob)) ||
+            !(rows[i].is >= 0 && rows[i].is <= 1))
+            return dg_error_set(error, DG_ERR_RANGE,
+                                "row %zu: expected numbers, and a quality from 0 to 1", i + 1);
     for (int s = 0; s < STEPS && descend(w, rows, n, with_logprob) > 1e-15; s++)
         ;
     if (w[1] <= 0)
-        return dg_why_set(why, DG_ERR_RANGE, "the estimator's number does not rise with the quality of these %zu rows (weight %.3g): "
-                          "train it longer, or on more rows", n, w[1]);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "the estimator's number does not rise with the quality of these %zu "
+                            "rows (weight %.3g): "
+                            "train it longer, or on more rows",
+                            n, w[1]);
     if (with_logprob && w[2] <= 0)
-        return dg_why_set(why, DG_ERR_RANGE, "the log-probability does not rise with the quality of these %zu rows (weight %.3g): "
-                          "fit without it", n, w[2]);
+        return dg_error_set(
+            error, DG_ERR_RANGE,
+            "the log-probability does not rise with the quality of these %zu rows (weight %.3g): "
+            "fit without it",
+            n, w[2]);
     calibration->bias = w[0];
     calibration->scale = w[1];
     calibration->probability = w[2];

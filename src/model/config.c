@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per model type fills the blueprint by way of config_fields.h, so that each row below reads as "key,
- * default". The first failure is kept and ends the rest. */
+/* One function per model type fills the blueprint by way of config_fields.h, so that each row below
+ * reads as "key, default". The first failure is kept and ends the rest. */
 #include "model/config.h"
-#include "base/json.h"
-#include "base/map_file.h"
-#include "base/mem.h"
+#include "base/file/map_file.h"
+#include "base/json/json.h"
+#include "base/memory/mem.h"
 #include "model/config_enc.h"
 #include "model/config_fields.h"
 #include "model/config_lm.h"
@@ -21,7 +21,8 @@ enum {
     LEN_DEFAULT = 512,
 };
 
-/* ---- Fields that config_fields.h has not --------------------------------------------------------- */
+/* ---- Fields that config_fields.h has not
+ * --------------------------------------------------------- */
 
 /* A token id, null for none, or (newer files) a list whose first is the one. */
 static int32_t id_of(struct dg_config_fields *f, const char *name, int32_t otherwise)
@@ -34,7 +35,7 @@ static int32_t id_of(struct dg_config_fields *f, const char *name, int32_t other
     if (dg_json_type(value) == DG_JSON_ARRAY && dg_json_len(value) > 0)
         value = dg_json_at(value, 0);
     int64_t id = otherwise;
-    f->err = dg_json_int(value, dg_span_cstr(name), 0, SIZE_MAX_FIELD, f->why, &id);
+    f->err = dg_json_int(value, dg_span_cstr(name), 0, SIZE_MAX_FIELD, f->error, &id);
     return (int32_t)id;
 }
 
@@ -42,7 +43,7 @@ static int32_t id_of(struct dg_config_fields *f, const char *name, int32_t other
 static enum dg_activation activation_of(struct dg_config_fields *f)
 {
     if (!f->err && !dg_json_get(f->object, "activation_function"))
-        f->err = dg_why_set(f->why, DG_ERR_NOT_FOUND, "field 'activation_function' is missing");
+        f->err = dg_error_set(f->error, DG_ERR_NOT_FOUND, "field 'activation_function' is missing");
     return dg_config_activation(f, "activation_function", DG_ACT_RELU);
 }
 
@@ -54,8 +55,8 @@ static void suppress(struct dg_config_fields *f, struct dg_blueprint *bp, int32_
         if (bp->suppress[i] == id)
             return;
     if (bp->n_suppress == DG_BLUEPRINT_SUPPRESS_MAX)
-        f->err = dg_why_set(f->why, DG_ERR_LIMIT, "more than %d tokens are to be suppressed",
-                            DG_BLUEPRINT_SUPPRESS_MAX);
+        f->err = dg_error_set(f->error, DG_ERR_LIMIT, "more than %d tokens are to be suppressed",
+                              DG_BLUEPRINT_SUPPRESS_MAX);
     else
         bp->suppress[bp->n_suppress++] = id;
 }
@@ -71,13 +72,14 @@ static void read_bad_words(struct dg_config_fields *f, struct dg_blueprint *bp)
         int64_t id;
         if (dg_json_len(word) != 1)
             continue;
-        f->err = dg_json_at_int(word, "bad_words_ids", 0, 0, SIZE_MAX_FIELD, f->why, &id);
+        f->err = dg_json_at_int(word, "bad_words_ids", 0, 0, SIZE_MAX_FIELD, f->error, &id);
         if (!f->err)
             suppress(f, bp, (int32_t)id);
     }
 }
 
-/* ---- Hugging Face ------------------------------------------------------------------------------ */
+/* ---- Hugging Face ------------------------------------------------------------------------------
+ */
 
 static void read_stacks(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
@@ -143,7 +145,8 @@ static void read_marian(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->embedding_scale = scaled ? sqrtf((float)bp->D) : 1;
 }
 
-static void read_m2m(struct dg_config_fields *f, struct dg_blueprint *bp, const struct dg_json *tokenizer)
+static void read_m2m(struct dg_config_fields *f, struct dg_blueprint *bp,
+                     const struct dg_json *tokenizer)
 {
     read_stacks(f, bp);
     read_words(f, bp);
@@ -153,17 +156,21 @@ static void read_m2m(struct dg_config_fields *f, struct dg_blueprint *bp, const 
     int32_t pad = id_of(f, "pad_token_id", 1);
     bp->position_offset = (size_t)(pad == DG_ID_NONE ? 1 : pad) + 1;
     bp->embedding_scale = dg_config_flag(f, "scale_embedding", true) ? sqrtf((float)bp->D) : 1;
-    struct dg_config_fields t = {.object = tokenizer, .why = f->why, .err = f->err};
+    struct dg_config_fields t = {.object = tokenizer, .error = f->error, .err = f->err};
     const bool is_old = tokenizer && dg_config_flag(&t, "legacy_behaviour", false);
     bp->lang_rule = is_old ? DG_LANG_SOURCE_LAST : DG_LANG_SOURCE_FIRST;
     f->err = t.err;
 }
 
-/* ---- Ours -------------------------------------------------------------------------------------- */
+/* ---- Ours --------------------------------------------------------------------------------------
+ */
 
-static const char *const decoder_names[] = {"attention", "ssru", "aan", "gru", "lstm", "tanh", NULL};
-static const char *const seq_attention_names[] = {"none", "location", "dot", "general", "additive", NULL};
-static const char *const rnn_encoder_names[] = {"bidirectional", "alternating", "bi-unidirectional", NULL};
+static const char *const decoder_names[] = {"attention", "ssru", "aan", "gru",
+                                            "lstm",      "tanh", NULL};
+static const char *const seq_attention_names[] = {"none",    "location", "dot",
+                                                  "general", "additive", NULL};
+static const char *const rnn_encoder_names[] = {"bidirectional", "alternating", "bi-unidirectional",
+                                                NULL};
 static const char *const start_names[] = {"token", "zero", NULL};
 static const char *const lang_names[] = {"none", "source-first", "source-last", NULL};
 
@@ -171,16 +178,18 @@ static void read_suppressed(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     const struct dg_json *list = NULL;
     if (!f->err)
-        f->err = dg_json_get_array(f->object, "suppress_token_ids", DG_JSON_OPTIONAL, f->why, &list);
+        f->err =
+            dg_json_get_array(f->object, "suppress_token_ids", DG_JSON_OPTIONAL, f->error, &list);
     for (size_t i = 0; list && i < dg_json_len(list) && !f->err; i++) {
         int64_t id;
-        f->err = dg_json_at_int(list, "suppress_token_ids", i, 0, SIZE_MAX_FIELD, f->why, &id);
+        f->err = dg_json_at_int(list, "suppress_token_ids", i, 0, SIZE_MAX_FIELD, f->error, &id);
         if (!f->err)
             suppress(f, bp, (int32_t)id);
     }
 }
 
-/* A recurrent network has neither heads nor feed-forward layers; where the rest of the code counts them there is one. */
+/* A recurrent network has neither heads nor feed-forward layers; where the rest of the code counts
+ * them there is one. */
 static void read_rnn(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     bp->family = DG_FAMILY_RNN;
@@ -199,7 +208,8 @@ static void read_rnn(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->embedding_scale = (float)dg_config_real(f, "embedding_scale", 1);
 }
 
-/* A plain recurrent network: it says what it does with `seq_attention`, or that it is a classifier. */
+/* A plain recurrent network: it says what it does with `seq_attention`, or that it is a classifier.
+ */
 static void read_seq(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     bp->family = DG_FAMILY_SEQ;
@@ -209,7 +219,8 @@ static void read_seq(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->seq.is_classifier = dg_config_flag(f, "classifier", false);
     bp->decoder.n_layers = bp->seq.is_classifier ? 1 : dg_config_need(f, "decoder_layers");
     bp->seq.is_bidirectional = dg_config_flag(f, "seq_bidirectional", false);
-    bp->seq.attention = (enum dg_seq_attention)dg_config_choice(f, "seq_attention", seq_attention_names, DG_SEQ_NONE);
+    bp->seq.attention = (enum dg_seq_attention)dg_config_choice(f, "seq_attention",
+                                                                seq_attention_names, DG_SEQ_NONE);
     bp->seq.places = dg_config_size(f, "seq_places", 0);
     bp->embedding_scale = 1;
 }
@@ -223,12 +234,14 @@ static bool is_seq(const struct dg_config_fields *f)
 static void read_transformer(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     read_stacks(f, bp);
-    bp->norm_place = (enum dg_norm_place)dg_config_choice(f, "norm_place", dg_config_norm_places, 0);
+    bp->norm_place =
+        (enum dg_norm_place)dg_config_choice(f, "norm_place", dg_config_norm_places, 0);
     bp->norm_kind = (enum dg_norm_kind)dg_config_choice(f, "norm_kind", dg_config_norm_kinds, 0);
     bp->norm_epsilon = (float)dg_config_real(f, "norm_epsilon", bp->norm_epsilon);
     bp->embedding_norm = dg_config_flag(f, "embedding_norm", false);
     bp->final_norm = dg_config_flag(f, "final_norm", false);
-    bp->positions = (enum dg_positions)dg_config_choice(f, "positions", dg_config_positions, DG_POS_HALVES);
+    bp->positions =
+        (enum dg_positions)dg_config_choice(f, "positions", dg_config_positions, DG_POS_HALVES);
     bp->position_offset = dg_config_size(f, "position_offset", 0);
     bp->n_positions = dg_config_size(f, "n_positions", 0);
     bp->relative_reach = dg_config_size(f, "relative_reach", 0);
@@ -247,8 +260,8 @@ static void read_dragoman(struct dg_config_fields *f, struct dg_blueprint *bp)
     const int family = dg_config_choice(f, "family", family_names, -1);
     if (family >= 0) {
         if (!f->err)
-            f->err = family == 0 ? dg_config_lm_read_own(bp, f->object, f->why)
-                                 : dg_config_enc_read_own(bp, f->object, f->why);
+            f->err = family == 0 ? dg_config_lm_read_own(bp, f->object, f->error)
+                                 : dg_config_enc_read_own(bp, f->object, f->error);
         bp->source_len_max = dg_config_size(f, "max_source_length", bp->source_len_max);
         read_suppressed(f, bp);
         return;
@@ -268,19 +281,20 @@ static void read_dragoman(struct dg_config_fields *f, struct dg_blueprint *bp)
     read_suppressed(f, bp);
 }
 
-/* ---- The three files --------------------------------------------------------------------------- */
+/* ---- The three files ---------------------------------------------------------------------------
+ */
 
 static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
                         const struct dg_json *generation, const struct dg_json *tokenizer,
-                        struct dg_why *why, const char **about)
+                        struct dg_error *error, const char **about)
 {
     enum { MARIAN, M2M, OURS, FIRST_ENC, FIRST_LM = FIRST_ENC + DG_CONFIG_ENC_TYPES };
-    static const char *const types[] = {"marian",     "m2m_100",     "dragoman",  "bert",    "roberta",
-                                        "distilbert", "xlm-roberta", "camembert", "electra", "gpt2",
-                                        "llama",      "mistral",     "qwen2",     NULL};
-    struct dg_config_fields f = {.object = config, .why = why};
+    static const char *const types[] = {
+        "marian",    "m2m_100", "dragoman", "bert",  "roberta", "distilbert", "xlm-roberta",
+        "camembert", "electra", "gpt2",     "llama", "mistral", "qwen2",      NULL};
+    struct dg_config_fields f = {.object = config, .error = error};
     int type = 0;
-    f.err = dg_json_get_choice(config, "model_type", DG_JSON_REQUIRED, types, why, &type);
+    f.err = dg_json_get_choice(config, "model_type", DG_JSON_REQUIRED, types, error, &type);
     if (f.err)
         return f.err;
     *bp = (struct dg_blueprint){.norm_epsilon = 1e-5f,
@@ -303,80 +317,84 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
     else if (type == OURS)
         read_dragoman(&f, bp);
     else if (type < FIRST_LM)
-        f.err = dg_config_enc_read_foreign(bp, config, (enum dg_config_enc)(type - FIRST_ENC), why);
+        f.err =
+            dg_config_enc_read_foreign(bp, config, (enum dg_config_enc)(type - FIRST_ENC), error);
     else
-        f.err = dg_config_lm_read_foreign(bp, config, (enum dg_config_lm)(type - FIRST_LM), why);
+        f.err = dg_config_lm_read_foreign(bp, config, (enum dg_config_lm)(type - FIRST_LM), error);
     read_generation(&f, bp);
     if (!f.err && type >= FIRST_LM)
-        f.err = dg_config_lm_read_stops(bp, config, why);
+        f.err = dg_config_lm_read_stops(bp, config, error);
     if (!f.err && generation) {
         *about = "generation_config.json";
         f.object = generation;
         read_generation(&f, bp);
         if (!f.err && bp->family == DG_FAMILY_LM)
-            f.err = dg_config_lm_read_stops(bp, generation, why);
+            f.err = dg_config_lm_read_stops(bp, generation, error);
     }
     read_source_len(tokenizer, bp);
     if (bp->family == DG_FAMILY_LM)
         dg_config_lm_clamp(bp);
     if (bp->family == DG_FAMILY_ENC)
         dg_config_enc_clamp(bp);
-    /* The converter gives pad a zero row and a zero bias: left in, it would hold much of the mass. */
+    /* The converter gives pad a zero row and a zero bias: left in, it would hold much of the mass.
+     */
     if (type == MARIAN)
         suppress(&f, bp, bp->pad_id);
-    return f.err ? f.err : dg_blueprint_check(bp, why);
+    return f.err ? f.err : dg_blueprint_check(bp, error);
 }
 
-static enum dg_err parse_one(struct dg_span text, struct dg_why *why, struct dg_json **json)
+static enum dg_err parse_one(struct dg_span text, struct dg_error *error, struct dg_json **json)
 {
     const struct dg_json_limits limits = {
         .max_bytes = CONFIG_MAX_BYTES, .max_depth = 32, .max_values = 100 * 1000};
-    enum dg_err err = text.len ? dg_json_parse(text, &limits, why, json) : DG_OK;
+    enum dg_err err = text.len ? dg_json_parse(text, &limits, error, json) : DG_OK;
     if (!err && *json && dg_json_type(*json) != DG_JSON_OBJECT)
-        err = dg_why_set(why, DG_ERR_FORMAT, "read %s, expected an object",
-                         dg_json_type_name(dg_json_type(*json)));
+        err = dg_error_set(error, DG_ERR_FORMAT, "read %s, expected an object",
+                           dg_json_type_name(dg_json_type(*json)));
     return err;
 }
 
-enum dg_err dg_config_parse(struct dg_blueprint *bp, struct dg_span config, struct dg_span generation,
-                            struct dg_span tokenizer, const char *name, struct dg_why *why)
+enum dg_err dg_config_parse(struct dg_blueprint *bp, struct dg_span config,
+                            struct dg_span generation, struct dg_span tokenizer, const char *name,
+                            struct dg_error *error)
 {
     struct dg_json *parsed[3] = {NULL, NULL, NULL};
     struct dg_blueprint filled;
     const char *about = name;
-    enum dg_err err = config.len ? DG_OK : dg_why_set(why, DG_ERR_TRUNCATED, "the file is empty");
+    enum dg_err err =
+        config.len ? DG_OK : dg_error_set(error, DG_ERR_TRUNCATED, "the file is empty");
     if (!err)
-        err = parse_one(config, why, &parsed[0]);
+        err = parse_one(config, error, &parsed[0]);
     if (!err) {
         about = "generation_config.json";
-        err = parse_one(generation, why, &parsed[1]);
+        err = parse_one(generation, error, &parsed[1]);
     }
     if (!err) {
         about = "tokenizer_config.json";
-        err = parse_one(tokenizer, why, &parsed[2]);
+        err = parse_one(tokenizer, error, &parsed[2]);
     }
     if (!err) {
         about = name;
-        err = fill(&filled, parsed[0], parsed[1], parsed[2], why, &about);
+        err = fill(&filled, parsed[0], parsed[1], parsed[2], error, &about);
     }
     if (!err)
         *bp = filled;
     for (size_t i = 0; i < 3; i++)
         dg_json_free(parsed[i]);
-    return err ? dg_why_wrap(why, err, "%s", about) : DG_OK;
+    return err ? dg_error_wrap(error, err, "%s", about) : DG_OK;
 }
 
 /* Maps DIR/name; an absent file is empty. */
 static enum dg_err map(struct dg_map_file *file, const char *dir, const char *name,
-                       struct dg_why *why)
+                       struct dg_error *error)
 {
     char path[4096];
     if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path)
-        return dg_why_set(why, DG_ERR_LIMIT, "the path of %s is too long", name);
-    return dg_map_file_open(file, path, CONFIG_MAX_BYTES, why);
+        return dg_error_set(error, DG_ERR_LIMIT, "the path of %s is too long", name);
+    return dg_map_file_open(file, path, CONFIG_MAX_BYTES, error);
 }
 
-enum dg_err dg_config_read(struct dg_blueprint *bp, const char *dir, struct dg_why *why)
+enum dg_err dg_config_read(struct dg_blueprint *bp, const char *dir, struct dg_error *error)
 {
     static const char *const names[] = {"config.json", "generation_config.json",
                                         "tokenizer_config.json"};
@@ -385,25 +403,26 @@ enum dg_err dg_config_read(struct dg_blueprint *bp, const char *dir, struct dg_w
     char path[4096];
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < 3 && !err; i++) {
-        struct dg_why missing = DG_WHY_NONE;
+        struct dg_error missing = DG_ERROR_NONE;
         err = map(&files[i], dir, names[i], &missing);
         if (i > 0 && err == DG_ERR_NOT_FOUND)
             err = DG_OK;
         else if (err)
-            dg_why_set(why, err, "%s", missing.text);
+            dg_error_set(error, err, "%s", missing.text);
         else
             texts[i] = dg_span_make((const char *)files[i].bytes, files[i].len);
     }
     snprintf(path, sizeof path, "%s/%s", dir, names[0]);
     if (!err)
-        err = dg_config_parse(bp, texts[0], texts[1], texts[2], path, why);
+        err = dg_config_parse(bp, texts[0], texts[1], texts[2], path, error);
     for (size_t i = 0; i < 3; i++)
         if (files[i].bytes)
             dg_map_file_close(&files[i]);
     return err;
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------- */
+/* ---- Writing -----------------------------------------------------------------------------------
+ */
 
 static enum dg_err print_id(struct dg_buf *out, const char *name, int32_t id)
 {
@@ -420,10 +439,11 @@ static enum dg_err print_sizes(const struct dg_blueprint *bp, struct dg_buf *out
         "  \"encoder_layers\": %zu,\n  \"decoder_layers\": %zu,\n",
         decoder_names[bp->decoder_kind], bp->D, bp->encoder.n_layers, bp->decoder.n_layers);
     if (!err && bp->family == DG_FAMILY_TRANSFORMER)
-        err = dg_buf_printf(out,
-                            "  \"encoder_attention_heads\": %zu,\n  \"decoder_attention_heads\": %zu,\n"
-                            "  \"encoder_ffn_dim\": %zu,\n  \"decoder_ffn_dim\": %zu,\n",
-                            bp->encoder.H, bp->decoder.H, bp->encoder.F, bp->decoder.F);
+        err = dg_buf_printf(
+            out,
+            "  \"encoder_attention_heads\": %zu,\n  \"decoder_attention_heads\": %zu,\n"
+            "  \"encoder_ffn_dim\": %zu,\n  \"decoder_ffn_dim\": %zu,\n",
+            bp->encoder.H, bp->decoder.H, bp->encoder.F, bp->decoder.F);
     return err ? err
                : dg_buf_printf(out, "  \"vocab_size\": %zu,\n  \"decoder_vocab_size\": %zu,\n",
                                bp->encoder.V, bp->decoder.V);
@@ -431,9 +451,9 @@ static enum dg_err print_sizes(const struct dg_blueprint *bp, struct dg_buf *out
 
 static enum dg_err print_ties(const struct dg_blueprint *bp, struct dg_buf *out)
 {
-    return dg_buf_printf(out,
-                         "  \"share_encoder_decoder_embeddings\": %s,\n  \"tie_word_embeddings\": %s,\n",
-                         dg_config_truth(bp->tie_source_target), dg_config_truth(bp->tie_output));
+    return dg_buf_printf(
+        out, "  \"share_encoder_decoder_embeddings\": %s,\n  \"tie_word_embeddings\": %s,\n",
+        dg_config_truth(bp->tie_source_target), dg_config_truth(bp->tie_output));
 }
 
 static enum dg_err print_rnn(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -444,18 +464,19 @@ static enum dg_err print_rnn(const struct dg_blueprint *bp, struct dg_buf *out)
         "  \"rnn_encoder\": \"%s\",\n  \"rnn_width\": %zu,\n  \"rnn_encoder_cells\": %zu,\n"
         "  \"rnn_base_cells\": %zu,\n  \"rnn_high_cells\": %zu,\n  \"rnn_skip\": %s,\n"
         "  \"rnn_norm\": %s,\n  \"norm_epsilon\": %.9g,\n  \"embedding_scale\": %.9g,\n",
-        rnn_encoder_names[rnn->encoder], rnn->width, rnn->encoder_cells, rnn->base_cells, rnn->high_cells,
-        dg_config_truth(rnn->skip), dg_config_truth(rnn->norm), (double)bp->norm_epsilon,
-        (double)bp->embedding_scale);
+        rnn_encoder_names[rnn->encoder], rnn->width, rnn->encoder_cells, rnn->base_cells,
+        rnn->high_cells, dg_config_truth(rnn->skip), dg_config_truth(rnn->norm),
+        (double)bp->norm_epsilon, (double)bp->embedding_scale);
 }
 
 static enum dg_err print_seq(const struct dg_blueprint *bp, struct dg_buf *out)
 {
-    return dg_buf_printf(out,
-                         "  \"seq_attention\": \"%s\",\n  \"seq_places\": %zu,\n  \"seq_bidirectional\": %s,\n"
-                         "  \"classifier\": %s,\n",
-                         seq_attention_names[bp->seq.attention], bp->seq.places,
-                         dg_config_truth(bp->seq.is_bidirectional), dg_config_truth(bp->seq.is_classifier));
+    return dg_buf_printf(
+        out,
+        "  \"seq_attention\": \"%s\",\n  \"seq_places\": %zu,\n  \"seq_bidirectional\": %s,\n"
+        "  \"classifier\": %s,\n",
+        seq_attention_names[bp->seq.attention], bp->seq.places,
+        dg_config_truth(bp->seq.is_bidirectional), dg_config_truth(bp->seq.is_classifier));
 }
 
 static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -471,12 +492,14 @@ static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_bu
         out,
         "  \"activation_function\": \"%s\",\n  \"norm_place\": \"%s\",\n  \"norm_kind\": \"%s\",\n"
         "  \"norm_epsilon\": %.9g,\n  \"embedding_norm\": %s,\n  \"final_norm\": %s,\n"
-        "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n  \"relative_reach\": %zu,\n"
+        "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n  "
+        "\"relative_reach\": %zu,\n"
         "  \"embedding_scale\": %.9g,\n",
-        dg_activation_name(bp->activation), dg_config_norm_places[bp->norm_place], dg_config_norm_kinds[bp->norm_kind],
-        (double)bp->norm_epsilon, dg_config_truth(bp->embedding_norm),
-        dg_config_truth(bp->final_norm), dg_config_positions[bp->positions], bp->position_offset,
-        bp->n_positions, bp->relative_reach, (double)bp->embedding_scale);
+        dg_activation_name(bp->activation), dg_config_norm_places[bp->norm_place],
+        dg_config_norm_kinds[bp->norm_kind], (double)bp->norm_epsilon,
+        dg_config_truth(bp->embedding_norm), dg_config_truth(bp->final_norm),
+        dg_config_positions[bp->positions], bp->position_offset, bp->n_positions,
+        bp->relative_reach, (double)bp->embedding_scale);
 }
 
 static enum dg_err print_tokens(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -512,8 +535,8 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
               : bp->family == DG_FAMILY_SEQ ? print_seq(bp, out)
                                             : print_mathematics(bp, out);
     if (!err && (bp->alignment_layer || bp->alignment_head)) /* nothing is said of what is usual */
-        err = dg_buf_printf(out, "  \"alignment_layer\": %zu,\n  \"alignment_head\": %zu,\n", bp->alignment_layer,
-                            bp->alignment_head);
+        err = dg_buf_printf(out, "  \"alignment_layer\": %zu,\n  \"alignment_head\": %zu,\n",
+                            bp->alignment_layer, bp->alignment_head);
     if (!err && !is_half)
         err = print_ties(bp, out);
     if (!err)
@@ -525,6 +548,7 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
         err = dg_buf_printf(out,
                             "  \"max_source_length\": %zu,\n  \"max_length\": %zu,\n"
                             "  \"num_beams\": %zu,\n  \"length_penalty\": %.9g\n}\n",
-                            bp->source_len_max, bp->target_len_max + 1, bp->n_beams, (double)bp->length_penalty);
+                            bp->source_len_max, bp->target_len_max + 1, bp->n_beams,
+                            (double)bp->length_penalty);
     return err;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per type, since BERT's and DistilBERT's makers call the same things differently; heads, labels and what every
- * encoder has are read by one for all. Our own type reads what dg_config_enc_print prints. */
+/* One function per type, since BERT's and DistilBERT's makers call the same things differently;
+ * heads, labels and what every encoder has are read by one for all. Our own type reads what
+ * dg_config_enc_print prints. */
 #include "model/config_enc.h"
 #include "model/config_fields.h"
 
@@ -11,28 +12,33 @@
 
 enum { CONFIG_BYTES = 4 << 20, LABELS_USUAL = 2 };
 
-/* ---- Heads -------------------------------------------------------------------------------------------- */
+/* ---- Heads
+ * -------------------------------------------------------------------------------------------- */
 
 /* What an architecture's name ends with. */
 static const struct {
     const char *end;
     enum dg_head head;
 } heads[] = {
-    {"ForMaskedLM", DG_HEAD_WORDS},           {"ForPreTraining", DG_HEAD_WORDS},
-    {"ForSequenceClassification", DG_HEAD_POOLED}, {"ForTokenClassification", DG_HEAD_TOKENS},
-    {"ForQuestionAnswering", DG_HEAD_SPANS},  {"Model", DG_HEAD_NONE},
+    {"ForMaskedLM", DG_HEAD_WORDS},
+    {"ForPreTraining", DG_HEAD_WORDS},
+    {"ForSequenceClassification", DG_HEAD_POOLED},
+    {"ForTokenClassification", DG_HEAD_TOKENS},
+    {"ForQuestionAnswering", DG_HEAD_SPANS},
+    {"Model", DG_HEAD_NONE},
 };
 
-/* What ELECTRA learns first is to tell which words were replaced; BERT, to tell masked ones and which sentences follow others. */
+/* What ELECTRA learns first is to tell which words were replaced; BERT, to tell masked ones and
+ * which sentences follow others. */
 static void read_head(struct dg_config_fields *r, struct dg_blueprint *bp, bool is_electra)
 {
     const struct dg_json *list = NULL;
     struct dg_span name = DG_SPAN("");
     if (!r->err)
-        r->err = dg_json_get_array(r->object, "architectures", DG_JSON_OPTIONAL, r->why, &list);
+        r->err = dg_json_get_array(r->object, "architectures", DG_JSON_OPTIONAL, r->error, &list);
     if (r->err || !list || dg_json_len(list) == 0)
         return;
-    r->err = dg_json_string(dg_json_at(list, 0), DG_SPAN("architectures[0]"), r->why, &name);
+    r->err = dg_json_string(dg_json_at(list, 0), DG_SPAN("architectures[0]"), r->error, &name);
     if (!r->err && is_electra && dg_span_ends(name, DG_SPAN("ForPreTraining"))) {
         bp->enc.head = DG_HEAD_REPLACED;
         bp->enc.head_activation = bp->activation;
@@ -44,10 +50,11 @@ static void read_head(struct dg_config_fields *r, struct dg_blueprint *bp, bool 
             return;
         }
     if (!r->err)
-        r->err = dg_why_set(r->why, DG_ERR_UNSUPPORTED,
-                            "the architecture is %.*s, expected one ...ForMaskedLM, ...ForSequenceClassification, "
-                            "...ForTokenClassification, ...ForQuestionAnswering or ...Model",
-                            (int)(name.len < 80 ? name.len : 80), name.ptr);
+        r->err = dg_error_set(
+            r->error, DG_ERR_UNSUPPORTED,
+            "the architecture is %.*s, expected one ...ForMaskedLM, ...ForSequenceClassification, "
+            "...ForTokenClassification, ...ForQuestionAnswering or ...Model",
+            (int)(name.len < 80 ? name.len : 80), name.ptr);
 }
 
 /* How many labels there are. */
@@ -55,27 +62,32 @@ static size_t count_labels(struct dg_config_fields *r)
 {
     const struct dg_json *names = NULL;
     if (!r->err)
-        r->err = dg_json_get_object(r->object, "id2label", DG_JSON_OPTIONAL, r->why, &names);
-    return names && dg_json_len(names) ? dg_json_len(names) : dg_config_size(r, "num_labels", LABELS_USUAL);
+        r->err = dg_json_get_object(r->object, "id2label", DG_JSON_OPTIONAL, r->error, &names);
+    return names && dg_json_len(names) ? dg_json_len(names)
+                                       : dg_config_size(r, "num_labels", LABELS_USUAL);
 }
 
 /* Hugging Face's names of enum dg_label_rule. */
-static const char *const problem_types[] = {"single_label_classification", "multi_label_classification", "regression", NULL};
+static const char *const problem_types[] = {"single_label_classification",
+                                            "multi_label_classification", "regression", NULL};
 
 static void read_outputs(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     const enum dg_head head = bp->enc.head;
     const size_t n_labels = head == DG_HEAD_POOLED || head == DG_HEAD_TOKENS ? count_labels(r) : 0;
-    bp->decoder.V = head == DG_HEAD_WORDS ? bp->encoder.V : head == DG_HEAD_SPANS ? 2
-                    : head == DG_HEAD_NONE || head == DG_HEAD_REPLACED ? 1 : n_labels;
+    bp->decoder.V = head == DG_HEAD_WORDS                              ? bp->encoder.V
+                    : head == DG_HEAD_SPANS                            ? 2
+                    : head == DG_HEAD_NONE || head == DG_HEAD_REPLACED ? 1
+                                                                       : n_labels;
     if (head == DG_HEAD_POOLED)
-        bp->enc.rule = (enum dg_label_rule)dg_config_choice(r, "problem_type", problem_types,
-                                                            n_labels == 1 ? DG_LABELS_NUMBER : DG_LABELS_ONE);
+        bp->enc.rule = (enum dg_label_rule)dg_config_choice(
+            r, "problem_type", problem_types, n_labels == 1 ? DG_LABELS_NUMBER : DG_LABELS_ONE);
     bp->tie_output = head == DG_HEAD_WORDS && dg_config_flag(r, "tie_word_embeddings", true);
     bp->output_bias = head == DG_HEAD_WORDS;
 }
 
-/* ---- Hugging Face -------------------------------------------------------------------------------------- */
+/* ---- Hugging Face
+ * -------------------------------------------------------------------------------------- */
 
 static void complete(struct dg_blueprint *bp)
 {
@@ -94,10 +106,12 @@ static void refuse_others(struct dg_config_fields *r)
 {
     struct dg_span kind = DG_SPAN("absolute");
     if (!r->err)
-        r->err = dg_json_get_string(r->object, "position_embedding_type", DG_JSON_OPTIONAL, r->why, &kind);
+        r->err = dg_json_get_string(r->object, "position_embedding_type", DG_JSON_OPTIONAL,
+                                    r->error, &kind);
     if (!r->err && !dg_span_eq(kind, DG_SPAN("absolute")))
-        r->err = dg_why_set(r->why, DG_ERR_UNSUPPORTED, "field 'position_embedding_type' is %.*s, expected absolute",
-                            (int)(kind.len < 40 ? kind.len : 40), kind.ptr);
+        r->err = dg_error_set(r->error, DG_ERR_UNSUPPORTED,
+                              "field 'position_embedding_type' is %.*s, expected absolute",
+                              (int)(kind.len < 40 ? kind.len : 40), kind.ptr);
     dg_config_must(r, "is_decoder", false, false);
     dg_config_must(r, "add_cross_attention", false, false);
 }
@@ -122,8 +136,10 @@ static void read_electra(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     const size_t width = dg_config_size(r, "embedding_size", 128);
     if (!r->err && width != bp->D)
-        r->err = dg_why_set(r->why, DG_ERR_UNSUPPORTED, "field 'embedding_size' is %zu, expected %zu as 'hidden_size' is: "
-                            "embeddings that are projected to another width are not known here", width, bp->D);
+        r->err = dg_error_set(r->error, DG_ERR_UNSUPPORTED,
+                              "field 'embedding_size' is %zu, expected %zu as 'hidden_size' is: "
+                              "embeddings that are projected to another width are not known here",
+                              width, bp->D);
     bp->enc.pooler = DG_POOLER_GELU;
     bp->enc.head_activation = DG_ACT_GELU_ERF;
 }
@@ -143,11 +159,12 @@ static void read_distilbert(struct dg_config_fields *r, struct dg_blueprint *bp)
     bp->enc.separators = 1;
 }
 
-enum dg_err dg_config_enc_read_foreign(struct dg_blueprint *bp, const struct dg_json *config, enum dg_config_enc type,
-                                       struct dg_why *why)
+enum dg_err dg_config_enc_read_foreign(struct dg_blueprint *bp, const struct dg_json *config,
+                                       enum dg_config_enc type, struct dg_error *error)
 {
-    struct dg_config_fields r = {config, why, DG_OK};
-    const bool is_roberta = type == DG_CONFIG_ENC_ROBERTA || type == DG_CONFIG_ENC_XLM_ROBERTA || type == DG_CONFIG_ENC_CAMEMBERT;
+    struct dg_config_fields r = {config, error, DG_OK};
+    const bool is_roberta = type == DG_CONFIG_ENC_ROBERTA || type == DG_CONFIG_ENC_XLM_ROBERTA ||
+                            type == DG_CONFIG_ENC_CAMEMBERT;
     if (type == DG_CONFIG_ENC_DISTILBERT)
         read_distilbert(&r, bp);
     else
@@ -166,59 +183,73 @@ enum dg_err dg_config_enc_read_foreign(struct dg_blueprint *bp, const struct dg_
 
 void dg_config_enc_clamp(struct dg_blueprint *bp)
 {
-    const size_t most = bp->n_positions > bp->position_offset ? bp->n_positions - bp->position_offset : 0;
+    const size_t most =
+        bp->n_positions > bp->position_offset ? bp->n_positions - bp->position_offset : 0;
     if (bp->positions == DG_POS_LEARNED && bp->source_len_max > most)
         bp->source_len_max = most;
     bp->target_len_max = 2; /* there is no target; the least that is none */
     bp->n_beams = 1;
 }
 
-/* ---- Labels ---------------------------------------------------------------------------------------------- */
+/* ---- Labels
+ * ---------------------------------------------------------------------------------------------- */
 
-static enum dg_err add_label(struct dg_labels *labels, const struct dg_json *names, size_t i, struct dg_why *why)
+static enum dg_err add_label(struct dg_labels *labels, const struct dg_json *names, size_t i,
+                             struct dg_error *error)
 {
     char number[24], usual[32];
     snprintf(number, sizeof number, "%zu", i);
     snprintf(usual, sizeof usual, "LABEL_%zu", i);
     struct dg_span label = dg_span_cstr(usual);
-    enum dg_err err = names ? dg_json_get_string(names, number, DG_JSON_REQUIRED, why, &label) : DG_OK;
+    enum dg_err err =
+        names ? dg_json_get_string(names, number, DG_JSON_REQUIRED, error, &label) : DG_OK;
     if (err)
-        return dg_why_wrap(why, err, "id2label");
+        return dg_error_wrap(error, err, "id2label");
     err = dg_labels_add(labels, label);
     if (!err && labels->n == i)
         err = DG_ERR_EXISTS;
-    return err ? dg_why_set(why, err, "id2label: label %zu is empty, longer than %d bytes, of several lines, or there twice "
-                                      "(or there are more than %d)", i, DG_LABELS_LEN_MAX, DG_LABELS_MAX)
+    return err ? dg_error_set(error, err,
+                              "id2label: label %zu is empty, longer than %d bytes, of several "
+                              "lines, or there twice "
+                              "(or there are more than %d)",
+                              i, DG_LABELS_LEN_MAX, DG_LABELS_MAX)
                : DG_OK;
 }
 
-enum dg_err dg_config_enc_labels(struct dg_labels *labels, struct dg_span config, struct dg_why *why)
+enum dg_err dg_config_enc_labels(struct dg_labels *labels, struct dg_span config,
+                                 struct dg_error *error)
 {
-    const struct dg_json_limits limits = {.max_bytes = CONFIG_BYTES, .max_depth = 32, .max_values = 100 * 1000};
+    const struct dg_json_limits limits = {
+        .max_bytes = CONFIG_BYTES, .max_depth = 32, .max_values = 100 * 1000};
     struct dg_json *json = NULL;
     const struct dg_json *names = NULL;
-    struct dg_config_fields r = {NULL, why, dg_json_parse(config, &limits, why, &json)};
+    struct dg_config_fields r = {NULL, error, dg_json_parse(config, &limits, error, &json)};
     r.object = json;
     const size_t n = r.err ? 0 : count_labels(&r);
     if (!r.err)
-        r.err = dg_json_get_object(json, "id2label", DG_JSON_OPTIONAL, why, &names);
+        r.err = dg_json_get_object(json, "id2label", DG_JSON_OPTIONAL, error, &names);
     if (names && dg_json_len(names) == 0)
         names = NULL;
     for (size_t i = 0; i < n && !r.err; i++)
-        r.err = add_label(labels, names, i, why);
+        r.err = add_label(labels, names, i, error);
     dg_json_free(json);
     return r.err;
 }
 
-/* ---- Ours -------------------------------------------------------------------------------------------------- */
+/* ---- Ours
+ * --------------------------------------------------------------------------------------------------
+ */
 
-static const char *const head_names[] = {"none", "words", "pooled", "tokens", "spans", "replaced", NULL};
-static const char *const rule_names[] = {"one", "each", "number", NULL}; /* as older files of ours have it */
+static const char *const head_names[] = {"none",  "words",    "pooled", "tokens",
+                                         "spans", "replaced", NULL};
+static const char *const rule_names[] = {"one", "each", "number", NULL}; /* as older files of ours
+                                                                            have it */
 static const char *const pooler_names[] = {"tanh", "relu", "gelu", NULL};
 
-enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json *config, struct dg_why *why)
+enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json *config,
+                                   struct dg_error *error)
 {
-    struct dg_config_fields r = {config, why, DG_OK};
+    struct dg_config_fields r = {config, error, DG_OK};
     bp->D = dg_config_need(&r, "d_model");
     bp->encoder.n_layers = dg_config_need(&r, "encoder_layers");
     bp->encoder.H = dg_config_need(&r, "encoder_attention_heads");
@@ -235,12 +266,15 @@ enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json
     bp->tie_output = dg_config_flag(&r, "tie_word_embeddings", bp->enc.head == DG_HEAD_WORDS);
     bp->output_bias = bp->enc.head == DG_HEAD_WORDS;
     bp->activation = dg_config_activation(&r, "activation_function", DG_ACT_GELU_ERF);
-    bp->norm_place = (enum dg_norm_place)dg_config_choice(&r, "norm_place", dg_config_norm_places, DG_NORM_POST);
-    const enum dg_norm_kind kind = (enum dg_norm_kind)dg_config_choice(&r, "norm_kind", dg_config_norm_kinds, DG_NORM_LAYER);
+    bp->norm_place =
+        (enum dg_norm_place)dg_config_choice(&r, "norm_place", dg_config_norm_places, DG_NORM_POST);
+    const enum dg_norm_kind kind =
+        (enum dg_norm_kind)dg_config_choice(&r, "norm_kind", dg_config_norm_kinds, DG_NORM_LAYER);
     bp->norm_epsilon = (float)dg_config_real(&r, "norm_epsilon", 1e-12);
     bp->embedding_norm = dg_config_flag(&r, "embedding_norm", true);
     bp->final_norm = dg_config_flag(&r, "final_norm", false);
-    bp->positions = (enum dg_positions)dg_config_choice(&r, "positions", dg_config_positions, DG_POS_LEARNED);
+    bp->positions =
+        (enum dg_positions)dg_config_choice(&r, "positions", dg_config_positions, DG_POS_LEARNED);
     bp->position_offset = dg_config_size(&r, "position_offset", 0);
     bp->n_positions = dg_config_size(&r, "n_positions", 0);
     complete(bp);
@@ -254,16 +288,23 @@ enum dg_err dg_config_enc_print(const struct dg_blueprint *bp, struct dg_buf *ou
     return dg_buf_printf(
         out,
         "{\n  \"model_type\": \"dragoman\",\n  \"family\": \"encoder\",\n  \"d_model\": %zu,\n"
-        "  \"encoder_layers\": %zu,\n  \"encoder_attention_heads\": %zu,\n  \"encoder_ffn_dim\": %zu,\n"
-        "  \"vocab_size\": %zu,\n  \"outputs\": %zu,\n  \"head\": \"%s\",\n  \"head_activation\": \"%s\",\n"
-        "  \"pooler\": \"%s\",\n  \"problem_type\": \"%s\",\n  \"segments\": %zu,\n  \"separators\": %zu,\n"
-        "  \"tie_word_embeddings\": %s,\n  \"activation_function\": \"%s\",\n  \"norm_place\": \"%s\",\n"
-        "  \"norm_kind\": \"%s\",\n  \"norm_epsilon\": %.9g,\n  \"embedding_norm\": %s,\n  \"final_norm\": %s,\n"
+        "  \"encoder_layers\": %zu,\n  \"encoder_attention_heads\": %zu,\n  \"encoder_ffn_dim\": "
+        "%zu,\n"
+        "  \"vocab_size\": %zu,\n  \"outputs\": %zu,\n  \"head\": \"%s\",\n  \"head_activation\": "
+        "\"%s\",\n"
+        "  \"pooler\": \"%s\",\n  \"problem_type\": \"%s\",\n  \"segments\": %zu,\n  "
+        "\"separators\": %zu,\n"
+        "  \"tie_word_embeddings\": %s,\n  \"activation_function\": \"%s\",\n  \"norm_place\": "
+        "\"%s\",\n"
+        "  \"norm_kind\": \"%s\",\n  \"norm_epsilon\": %.9g,\n  \"embedding_norm\": %s,\n  "
+        "\"final_norm\": %s,\n"
         "  \"positions\": \"%s\",\n  \"position_offset\": %zu,\n  \"n_positions\": %zu,\n",
-        bp->D, bp->encoder.n_layers, bp->encoder.H, bp->encoder.F, bp->encoder.V, bp->decoder.V, dg_head_name(enc->head),
-        dg_activation_name(enc->head_activation), pooler_names[enc->pooler], problem_types[enc->rule], enc->n_types,
-        enc->separators, dg_config_truth(bp->tie_output), dg_activation_name(bp->activation),
-        dg_config_norm_places[bp->norm_place], dg_config_norm_kinds[bp->norm_kind], (double)bp->norm_epsilon,
-        dg_config_truth(bp->embedding_norm), dg_config_truth(bp->final_norm), dg_positions_name(bp->positions),
-        bp->position_offset, bp->n_positions);
+        bp->D, bp->encoder.n_layers, bp->encoder.H, bp->encoder.F, bp->encoder.V, bp->decoder.V,
+        dg_head_name(enc->head), dg_activation_name(enc->head_activation),
+        pooler_names[enc->pooler], problem_types[enc->rule], enc->n_types, enc->separators,
+        dg_config_truth(bp->tie_output), dg_activation_name(bp->activation),
+        dg_config_norm_places[bp->norm_place], dg_config_norm_kinds[bp->norm_kind],
+        (double)bp->norm_epsilon, dg_config_truth(bp->embedding_norm),
+        dg_config_truth(bp->final_norm), dg_positions_name(bp->positions), bp->position_offset,
+        bp->n_positions);
 }

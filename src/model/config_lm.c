@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per type reads what its makers call it, a line for each field of the blueprint; what every language model has
- * is completed at the end, so that a reader of a type says only what is its own. Our own type reads what
- * dg_config_lm_print prints. */
+/* One function per type reads what its makers call it, a line for each field of the blueprint; what
+ * every language model has is completed at the end, so that a reader of a type says only what is
+ * its own. Our own type reads what dg_config_lm_print prints. */
 #include "model/config_lm.h"
-#include "base/json_out.h"
+#include "base/json/json_out.h"
 #include "model/config_fields.h"
-#include "text/form.h"
+#include "tokenize/prompt_template.h"
 
 #include <string.h>
 
 enum { IDS_MAX = 1 << 24 };
 
-/* ---- All ---------------------------------------------------------------------------------------- */
+/* ---- All ----------------------------------------------------------------------------------------
+ */
 
 /* What follows from what was read. */
 static void complete(struct dg_blueprint *bp)
@@ -39,18 +40,20 @@ void dg_config_lm_clamp(struct dg_blueprint *bp)
         bp->target_len_max = bp->lm.context;
 }
 
-enum dg_err dg_config_lm_read_stops(struct dg_blueprint *bp, const struct dg_json *config, struct dg_why *why)
+enum dg_err dg_config_lm_read_stops(struct dg_blueprint *bp, const struct dg_json *config,
+                                    struct dg_error *error)
 {
     const struct dg_json *list = dg_json_get(config, "eos_token_id");
     if (!list || dg_json_type(list) != DG_JSON_ARRAY)
         return DG_OK;
     if (dg_json_len(list) > DG_LM_STOP_MAX + 1)
-        return dg_why_set(why, DG_ERR_LIMIT, "field 'eos_token_id' has %zu ids, expected at most %d",
-                          dg_json_len(list), DG_LM_STOP_MAX + 1);
+        return dg_error_set(error, DG_ERR_LIMIT,
+                            "field 'eos_token_id' has %zu ids, expected at most %d",
+                            dg_json_len(list), DG_LM_STOP_MAX + 1);
     bp->lm.n_stop = 0;
     for (size_t i = 1; i < dg_json_len(list); i++) {
         int64_t id;
-        enum dg_err err = dg_json_at_int(list, "eos_token_id", i, 0, IDS_MAX, why, &id);
+        enum dg_err err = dg_json_at_int(list, "eos_token_id", i, 0, IDS_MAX, error, &id);
         if (err)
             return err;
         bp->lm.stop[bp->lm.n_stop++] = (int32_t)id;
@@ -58,7 +61,8 @@ enum dg_err dg_config_lm_read_stops(struct dg_blueprint *bp, const struct dg_jso
     return DG_OK;
 }
 
-/* ---- GPT-2 --------------------------------------------------------------------------------------- */
+/* ---- GPT-2
+ * --------------------------------------------------------------------------------------- */
 
 static void read_gpt2(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
@@ -79,13 +83,15 @@ static void read_gpt2(struct dg_config_fields *r, struct dg_blueprint *bp)
     bp->lm.qkv_bias = bp->lm.o_bias = bp->lm.ffn_bias = true;
     bp->lm.kv_heads = bp->decoder.H;
     if (!r->err && (bp->decoder.H == 0 || bp->D % bp->decoder.H))
-        r->err = dg_why_set(r->why, DG_ERR_INVALID, "field 'n_head' is %zu, which does not divide n_embd %zu",
-                            bp->decoder.H, bp->D);
+        r->err = dg_error_set(r->error, DG_ERR_INVALID,
+                              "field 'n_head' is %zu, which does not divide n_embd %zu",
+                              bp->decoder.H, bp->D);
     else if (!r->err)
         bp->lm.head = bp->D / bp->decoder.H;
 }
 
-/* ---- Llama and its relatives --------------------------------------------------------------------- */
+/* ---- Llama and its relatives
+ * --------------------------------------------------------------------- */
 
 static const char *const scaling_names[] = {"default", "linear", "llama3", NULL};
 
@@ -95,11 +101,13 @@ static void read_rope(struct dg_config_fields *r, struct dg_blueprint *bp)
     struct dg_rope *rope = &bp->lm.rope;
     const struct dg_json *newer = NULL, *scaling = NULL;
     if (!r->err)
-        r->err = dg_json_get_object(r->object, "rope_parameters", DG_JSON_OPTIONAL, r->why, &newer);
+        r->err =
+            dg_json_get_object(r->object, "rope_parameters", DG_JSON_OPTIONAL, r->error, &newer);
     if (!r->err)
-        r->err = dg_json_get_object(r->object, "rope_scaling", DG_JSON_OPTIONAL, r->why, &scaling);
+        r->err =
+            dg_json_get_object(r->object, "rope_scaling", DG_JSON_OPTIONAL, r->error, &scaling);
     rope->theta = dg_config_real(r, "rope_theta", 10000);
-    struct dg_config_fields inner = {newer ? newer : scaling, r->why, r->err};
+    struct dg_config_fields inner = {newer ? newer : scaling, r->error, r->err};
     if (!inner.object)
         return;
     if (newer)
@@ -144,7 +152,8 @@ static void read_llama(struct dg_config_fields *r, struct dg_blueprint *bp, enum
         bp->lm.qkv_bias = type == DG_CONFIG_LM_QWEN2;
     }
     read_rope(r, bp);
-    if (type == DG_CONFIG_LM_MISTRAL || (type == DG_CONFIG_LM_QWEN2 && dg_config_flag(r, "use_sliding_window", false)))
+    if (type == DG_CONFIG_LM_MISTRAL ||
+        (type == DG_CONFIG_LM_QWEN2 && dg_config_flag(r, "use_sliding_window", false)))
         limit_to_window(r, bp);
 }
 
@@ -162,23 +171,25 @@ static void read_ask(struct dg_config_fields *r, struct dg_blueprint *bp)
                 {"target_languages", ask->target, DG_LM_LANGS_TEXT}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows && !r->err; i++) {
         struct dg_span text = DG_SPAN("");
-        r->err = dg_json_get_string(r->object, rows[i].name, DG_JSON_OPTIONAL, r->why, &text);
+        r->err = dg_json_get_string(r->object, rows[i].name, DG_JSON_OPTIONAL, r->error, &text);
         if (!r->err && (text.len > rows[i].max || (text.len && memchr(text.ptr, 0, text.len))))
-            r->err = dg_why_set(r->why, DG_ERR_LIMIT, "field '%s' has %zu bytes, expected at most %zu, none of them zero",
-                                rows[i].name, text.len, rows[i].max);
+            r->err =
+                dg_error_set(r->error, DG_ERR_LIMIT,
+                             "field '%s' has %zu bytes, expected at most %zu, none of them zero",
+                             rows[i].name, text.len, rows[i].max);
         if (!r->err && text.len)
             memcpy(rows[i].to, text.ptr, text.len);
         if (!r->err)
             rows[i].to[text.len] = '\0';
     }
     if (!r->err && *ask->form)
-        r->err = dg_form_check(dg_span_cstr(ask->form), r->why);
+        r->err = dg_prompt_template_check(dg_span_cstr(ask->form), r->error);
 }
 
-enum dg_err dg_config_lm_read_foreign(struct dg_blueprint *bp, const struct dg_json *config, enum dg_config_lm type,
-                                      struct dg_why *why)
+enum dg_err dg_config_lm_read_foreign(struct dg_blueprint *bp, const struct dg_json *config,
+                                      enum dg_config_lm type, struct dg_error *error)
 {
-    struct dg_config_fields r = {config, why, DG_OK};
+    struct dg_config_fields r = {config, error, DG_OK};
     if (type == DG_CONFIG_LM_GPT2)
         read_gpt2(&r, bp);
     else
@@ -188,7 +199,8 @@ enum dg_err dg_config_lm_read_foreign(struct dg_blueprint *bp, const struct dg_j
     return r.err;
 }
 
-/* ---- Ours ---------------------------------------------------------------------------------------- */
+/* ---- Ours
+ * ---------------------------------------------------------------------------------------- */
 
 static const char *const position_names[] = {"none", "learned", "rotary", NULL};
 static const enum dg_positions positions[] = {DG_POS_NONE, DG_POS_LEARNED, DG_POS_ROTARY};
@@ -197,20 +209,22 @@ static void read_stop_list(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     const struct dg_json *list = NULL;
     if (!r->err)
-        r->err = dg_json_get_array(r->object, "stop_token_ids", DG_JSON_OPTIONAL, r->why, &list);
+        r->err = dg_json_get_array(r->object, "stop_token_ids", DG_JSON_OPTIONAL, r->error, &list);
     if (!r->err && list && dg_json_len(list) > DG_LM_STOP_MAX)
-        r->err = dg_why_set(r->why, DG_ERR_LIMIT, "field 'stop_token_ids' has %zu ids, expected at most %d",
-                            dg_json_len(list), DG_LM_STOP_MAX);
+        r->err = dg_error_set(r->error, DG_ERR_LIMIT,
+                              "field 'stop_token_ids' has %zu ids, expected at most %d",
+                              dg_json_len(list), DG_LM_STOP_MAX);
     for (size_t i = 0; !r->err && list && i < dg_json_len(list); i++) {
         int64_t id = 0;
-        r->err = dg_json_at_int(list, "stop_token_ids", i, 0, IDS_MAX, r->why, &id);
+        r->err = dg_json_at_int(list, "stop_token_ids", i, 0, IDS_MAX, r->error, &id);
         bp->lm.stop[bp->lm.n_stop++] = (int32_t)id;
     }
 }
 
-enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json *config, struct dg_why *why)
+enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json *config,
+                                  struct dg_error *error)
 {
-    struct dg_config_fields r = {config, why, DG_OK};
+    struct dg_config_fields r = {config, error, DG_OK};
     bp->D = dg_config_need(&r, "d_model");
     bp->decoder.n_layers = dg_config_need(&r, "decoder_layers");
     bp->decoder.H = dg_config_need(&r, "decoder_attention_heads");
@@ -231,7 +245,8 @@ enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json 
     bp->position_offset = dg_config_size(&r, "position_offset", 0);
     bp->n_positions = dg_config_size(&r, "n_positions", 0);
     bp->lm.rope.theta = dg_config_real(&r, "rope_theta", 10000);
-    bp->lm.rope.scaling = (enum dg_rope_scaling)dg_config_choice(&r, "rope_scaling", scaling_names, 0);
+    bp->lm.rope.scaling =
+        (enum dg_rope_scaling)dg_config_choice(&r, "rope_scaling", scaling_names, 0);
     bp->lm.rope.factor = dg_config_real(&r, "rope_factor", 1);
     bp->lm.rope.low = dg_config_real(&r, "rope_low", 1);
     bp->lm.rope.high = dg_config_real(&r, "rope_high", 4);
@@ -271,25 +286,32 @@ enum dg_err dg_config_lm_print(const struct dg_blueprint *bp, struct dg_buf *out
     const struct dg_lm *lm = &bp->lm;
     enum dg_err err = dg_buf_printf(
         out,
-        "{\n  \"model_type\": \"dragoman\",\n  \"family\": \"language-model\",\n  \"d_model\": %zu,\n"
-        "  \"decoder_layers\": %zu,\n  \"decoder_attention_heads\": %zu,\n  \"key_value_heads\": %zu,\n"
-        "  \"head_width\": %zu,\n  \"decoder_ffn_dim\": %zu,\n  \"vocab_size\": %zu,\n  \"context\": %zu,\n"
-        "  \"gated\": %s,\n  \"query_bias\": %s,\n  \"attention_output_bias\": %s,\n  \"ffn_bias\": %s,\n"
+        "{\n  \"model_type\": \"dragoman\",\n  \"family\": \"language-model\",\n  \"d_model\": "
+        "%zu,\n"
+        "  \"decoder_layers\": %zu,\n  \"decoder_attention_heads\": %zu,\n  \"key_value_heads\": "
+        "%zu,\n"
+        "  \"head_width\": %zu,\n  \"decoder_ffn_dim\": %zu,\n  \"vocab_size\": %zu,\n  "
+        "\"context\": %zu,\n"
+        "  \"gated\": %s,\n  \"query_bias\": %s,\n  \"attention_output_bias\": %s,\n  "
+        "\"ffn_bias\": %s,\n"
         "  \"activation_function\": \"%s\",\n  \"norm_kind\": \"%s\",\n  \"norm_epsilon\": %.9g,\n"
         "  \"tie_word_embeddings\": %s,\n  \"positions\": \"%s\",\n",
-        bp->D, bp->decoder.n_layers, bp->decoder.H, lm->kv_heads, lm->head, bp->decoder.F, bp->decoder.V, lm->context,
-        dg_config_truth(lm->gated), dg_config_truth(lm->qkv_bias), dg_config_truth(lm->o_bias), dg_config_truth(lm->ffn_bias),
-        dg_activation_name(bp->activation), dg_config_norm_kinds[bp->norm_kind], (double)bp->norm_epsilon,
-        dg_config_truth(bp->tie_output), dg_positions_name(bp->positions));
+        bp->D, bp->decoder.n_layers, bp->decoder.H, lm->kv_heads, lm->head, bp->decoder.F,
+        bp->decoder.V, lm->context, dg_config_truth(lm->gated), dg_config_truth(lm->qkv_bias),
+        dg_config_truth(lm->o_bias), dg_config_truth(lm->ffn_bias),
+        dg_activation_name(bp->activation), dg_config_norm_kinds[bp->norm_kind],
+        (double)bp->norm_epsilon, dg_config_truth(bp->tie_output),
+        dg_positions_name(bp->positions));
     if (!err && bp->positions == DG_POS_LEARNED)
-        err = dg_buf_printf(out, "  \"n_positions\": %zu,\n  \"position_offset\": %zu,\n", bp->n_positions,
-                            bp->position_offset);
+        err = dg_buf_printf(out, "  \"n_positions\": %zu,\n  \"position_offset\": %zu,\n",
+                            bp->n_positions, bp->position_offset);
     if (!err && bp->positions == DG_POS_ROTARY)
-        err = dg_buf_printf(out,
-                            "  \"rope_theta\": %.17g,\n  \"rope_scaling\": \"%s\",\n  \"rope_factor\": %.17g,\n"
-                            "  \"rope_low\": %.17g,\n  \"rope_high\": %.17g,\n  \"rope_original\": %zu,\n",
-                            lm->rope.theta, scaling_names[lm->rope.scaling], lm->rope.factor, lm->rope.low,
-                            lm->rope.high, lm->rope.original);
+        err = dg_buf_printf(
+            out,
+            "  \"rope_theta\": %.17g,\n  \"rope_scaling\": \"%s\",\n  \"rope_factor\": %.17g,\n"
+            "  \"rope_low\": %.17g,\n  \"rope_high\": %.17g,\n  \"rope_original\": %zu,\n",
+            lm->rope.theta, scaling_names[lm->rope.scaling], lm->rope.factor, lm->rope.low,
+            lm->rope.high, lm->rope.original);
     if (!err)
         err = dg_buf_append_cstr(out, "  \"stop_token_ids\": [");
     for (size_t i = 0; i < lm->n_stop && !err; i++)

@@ -3,10 +3,10 @@
 
 /* A few lines of text. */
 #include "model/labels.h"
-#include "base/buf.h"
-#include "base/file_out.h"
-#include "base/map_file.h"
-#include "base/utf8.h"
+#include "base/file/file_out.h"
+#include "base/file/map_file.h"
+#include "base/memory/buf.h"
+#include "base/memory/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,8 @@ struct dg_span dg_labels_entity(struct dg_span label, char *kind)
     *kind = 'I';
     if (dg_span_eq(label, DG_SPAN("O")))
         return dg_span_sub(label, 0, 0);
-    if (label.len > 2 && (label.ptr[1] == '-' || label.ptr[1] == '_') && memchr("BIELSUM", label.ptr[0], 7)) {
+    if (label.len > 2 && (label.ptr[1] == '-' || label.ptr[1] == '_') &&
+        memchr("BIELSUM", label.ptr[0], 7)) {
         *kind = label.ptr[0];
         return dg_span_sub(label, 2, label.len);
     }
@@ -67,22 +68,25 @@ struct dg_span dg_labels_entity(struct dg_span label, char *kind)
 
 bool dg_labels_begins(char kind, struct dg_span type, struct dg_span open)
 {
-    return type.len && (!open.len || kind == 'B' || kind == 'S' || kind == 'U' || !dg_span_eq(open, type));
+    return type.len &&
+           (!open.len || kind == 'B' || kind == 'S' || kind == 'U' || !dg_span_eq(open, type));
 }
 
-static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_why *why)
+static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_error *error)
 {
     const int n = snprintf(path, PATH_CAP, "%s/" DG_LABELS_FILE, dir);
-    return n > 0 && n < PATH_CAP ? DG_OK : dg_why_set(why, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
+    return n > 0 && n < PATH_CAP
+               ? DG_OK
+               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
 }
 
-enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_why *why)
+enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_error *error)
 {
     char path[PATH_CAP];
     struct dg_map_file file;
-    enum dg_err err = path_in(dir, path, why);
+    enum dg_err err = path_in(dir, path, error);
     if (!err)
-        err = dg_map_file_open(&file, path, FILE_MAX, why);
+        err = dg_map_file_open(&file, path, FILE_MAX, error);
     if (err)
         return err;
     dg_labels_init(labels);
@@ -94,8 +98,10 @@ enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_
         if (!err && labels->n == before)
             err = DG_ERR_EXISTS;
         if (err)
-            dg_why_set(why, err, "%s: line %zu is no label: expected at most %d different ones of 1 to %d bytes", path,
-                       before + 1, DG_LABELS_MAX, DG_LABELS_LEN_MAX);
+            dg_error_set(
+                error, err,
+                "%s: line %zu is no label: expected at most %d different ones of 1 to %d bytes",
+                path, before + 1, DG_LABELS_MAX, DG_LABELS_LEN_MAX);
         rest = dg_span_sub(rest, len + (end != NULL), rest.len);
     }
     dg_map_file_close(&file);
@@ -104,19 +110,19 @@ enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_
     return err;
 }
 
-enum dg_err dg_labels_save(const struct dg_labels *labels, const char *dir, struct dg_why *why)
+enum dg_err dg_labels_save(const struct dg_labels *labels, const char *dir, struct dg_error *error)
 {
     char path[PATH_CAP];
     struct dg_buf text;
     dg_buf_init(&text, FILE_MAX);
-    enum dg_err err = path_in(dir, path, why);
+    enum dg_err err = path_in(dir, path, error);
     for (size_t i = 0; i < labels->n && !err; i++) {
         err = dg_buf_append_span(&text, labels->list[i]);
         if (!err)
             err = dg_buf_append_byte(&text, '\n');
     }
     if (!err)
-        err = dg_file_out_save(path, 0644, text.ptr ? text.ptr : "", text.len, why);
+        err = dg_file_out_save(path, 0644, text.ptr ? text.ptr : "", text.len, error);
     dg_buf_deinit(&text);
     return err;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Walks a network in the order of computation: a function for each block says its parameters, one for each family says which
- * blocks there are, and `visit` tells the caller. A new parameter is one line here; whoever binds, imports, counts or
- * invents weights sees it by the visit. */
+/* Walks a network in the order of computation: a function for each block says its parameters, one
+ * for each family says which blocks there are, and `visit` tells the caller. A new parameter is one
+ * line here; whoever binds, imports, counts or invents weights sees it by the visit. */
 #include "model/layout.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,15 +76,17 @@ static void visit_attention(struct walk *w, struct dg_attention_weights *attenti
 }
 
 /* Self-attention: with its vectors for distances. */
-static void visit_self(struct walk *w, struct dg_attention_weights *self, const struct dg_blueprint *bp,
-                       size_t H, const char *prefix)
+static void visit_self(struct walk *w, struct dg_attention_weights *self,
+                       const struct dg_blueprint *bp, size_t H, const char *prefix)
 {
     const size_t rows = 2 * bp->relative_reach + 1;
     visit_attention(w, self, bp, prefix, "self_attn");
     if (!bp->relative_reach)
         return;
-    visit(w, EMBEDDING, &self->relative_keys, rows, bp->D / H, "%sself_attn.relative_keys.weight", prefix);
-    visit(w, EMBEDDING, &self->relative_values, rows, bp->D / H, "%sself_attn.relative_values.weight", prefix);
+    visit(w, EMBEDDING, &self->relative_keys, rows, bp->D / H, "%sself_attn.relative_keys.weight",
+          prefix);
+    visit(w, EMBEDDING, &self->relative_values, rows, bp->D / H,
+          "%sself_attn.relative_values.weight", prefix);
 }
 
 static void visit_ffn(struct walk *w, struct dg_ffn_weights *ffn, const struct dg_blueprint *bp,
@@ -120,8 +122,8 @@ static void visit_aan(struct walk *w, struct dg_aan_weights *aan, const struct d
     visit_norm(w, &aan->norm, bp, prefix, "self_attn_layer_norm");
 }
 
-static void visit_encoder(struct walk *w, const struct dg_blueprint *bp, struct dg_encoder_layer *layers,
-                          struct dg_norm_weights *norm)
+static void visit_encoder(struct walk *w, const struct dg_blueprint *bp,
+                          struct dg_encoder_layer *layers, struct dg_norm_weights *norm)
 {
     for (size_t i = 0; i < bp->encoder.n_layers; i++) {
         char prefix[48];
@@ -199,11 +201,12 @@ static void visit_embeddings(struct walk *w, const struct dg_blueprint *bp,
     }
 }
 
-/* ---- Recurrent networks ------------------------------------------------------------------------------- */
+/* ---- Recurrent networks
+ * ------------------------------------------------------------------------------- */
 
 /* A cell that reads `in` numbers, or with 0 its state alone. */
-static void visit_cell(struct walk *w, struct dg_cell_weights *cell, const struct dg_blueprint *bp, size_t in,
-                       const char *prefix)
+static void visit_cell(struct walk *w, struct dg_cell_weights *cell, const struct dg_blueprint *bp,
+                       size_t in, const char *prefix)
 {
     const bool is_gru = bp->decoder_kind == DG_DECODER_GRU;
     const size_t d = bp->rnn.width, gates = (is_gru ? 2 : 4) * d, all = (is_gru ? 3 : 4) * d;
@@ -223,9 +226,11 @@ static void visit_cell(struct walk *w, struct dg_cell_weights *cell, const struc
         visit(w, GAIN, &cell->state_gain, all, 0, "%sstate_norm.weight", prefix);
 }
 
-/* A layer of `n` cells: the first reads `in` numbers, the second `second`, the others their state alone. */
-static void visit_rnn_layer(struct walk *w, struct dg_rnn_layer *layer, const struct dg_blueprint *bp, size_t n,
-                            size_t in, size_t second, const char *stack, size_t at)
+/* A layer of `n` cells: the first reads `in` numbers, the second `second`, the others their state
+ * alone. */
+static void visit_rnn_layer(struct walk *w, struct dg_rnn_layer *layer,
+                            const struct dg_blueprint *bp, size_t n, size_t in, size_t second,
+                            const char *stack, size_t at)
 {
     for (size_t j = 0; j < n; j++) {
         char prefix[DG_LAYOUT_NAME_CAP];
@@ -234,8 +239,9 @@ static void visit_rnn_layer(struct walk *w, struct dg_rnn_layer *layer, const st
     }
 }
 
-static void visit_normed(struct walk *w, struct dg_normed_weights *normed, const struct dg_blueprint *bp, size_t out,
-                         size_t in, bool bias, const char *name)
+static void visit_normed(struct walk *w, struct dg_normed_weights *normed,
+                         const struct dg_blueprint *bp, size_t out, size_t in, bool bias,
+                         const char *name)
 {
     visit_linear(w, &normed->linear, out, in, bias, "model.decoder.", name);
     if (bp->rnn.norm)
@@ -281,10 +287,11 @@ static enum dg_err init_rnn(struct dg_weights *weights, const struct dg_blueprin
     return DG_ERR_NOMEM;
 }
 
-/* ---- Plain recurrent networks --------------------------------------------------------------------------- */
+/* ---- Plain recurrent networks
+ * --------------------------------------------------------------------------- */
 
-static void visit_seq_cell(struct walk *w, struct dg_seq_cell *cell, const struct dg_blueprint *bp, const char *stack,
-                           size_t at, const char *direction)
+static void visit_seq_cell(struct walk *w, struct dg_seq_cell *cell, const struct dg_blueprint *bp,
+                           const char *stack, size_t at, const char *direction)
 {
     char prefix[DG_LAYOUT_NAME_CAP];
     const size_t rows = dg_blueprint_gates(bp) * bp->D;
@@ -295,7 +302,8 @@ static void visit_seq_cell(struct walk *w, struct dg_seq_cell *cell, const struc
     visit(w, BIAS, &cell->state_bias, rows, 0, "%sstate.bias", prefix);
 }
 
-static void visit_seq_attention(struct walk *w, const struct dg_blueprint *bp, struct dg_seq_weights *s)
+static void visit_seq_attention(struct walk *w, const struct dg_blueprint *bp,
+                                struct dg_seq_weights *s)
 {
     static const char prefix[] = "model.decoder.attention.";
     const size_t D = bp->D;
@@ -322,7 +330,8 @@ static void visit_seq_attention(struct walk *w, const struct dg_blueprint *bp, s
 static void visit_seq(struct walk *w, const struct dg_blueprint *bp, struct dg_seq_weights *s)
 {
     if (bp->seq.is_classifier)
-        visit(w, EMBEDDING, &s->source_embedding, bp->encoder.V, bp->D, "model.encoder.embed_tokens.weight");
+        visit(w, EMBEDDING, &s->source_embedding, bp->encoder.V, bp->D,
+              "model.encoder.embed_tokens.weight");
     else
         visit_words(w, bp, &s->source_embedding, &s->target_embedding);
     for (size_t i = 0; i < bp->encoder.n_layers; i++) {
@@ -348,12 +357,14 @@ static enum dg_err init_seq(struct dg_weights *weights, const struct dg_blueprin
     return DG_ERR_NOMEM;
 }
 
-/* ---- Language models ---------------------------------------------------------------------------------- */
+/* ---- Language models
+ * ---------------------------------------------------------------------------------- */
 
 static void visit_lm(struct walk *w, const struct dg_blueprint *bp, struct dg_lm_weights *m)
 {
     const struct dg_lm *lm = &bp->lm;
-    const size_t D = bp->D, F = bp->decoder.F, A = bp->decoder.H * lm->head, K = lm->kv_heads * lm->head;
+    const size_t D = bp->D, F = bp->decoder.F, A = bp->decoder.H * lm->head,
+                 K = lm->kv_heads * lm->head;
     visit(w, EMBEDDING, &m->embedding, bp->decoder.V, D, "model.embed_tokens.weight");
     if (bp->positions == DG_POS_LEARNED)
         visit(w, EMBEDDING, &m->positions, bp->n_positions, D, "model.embed_positions.weight");
@@ -384,7 +395,8 @@ static enum dg_err init_lm(struct dg_weights *weights, const struct dg_blueprint
     return weights->lm.layers ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* ---- Encoders alone --------------------------------------------------------------------------------------- */
+/* ---- Encoders alone
+ * --------------------------------------------------------------------------------------- */
 
 static void visit_head(struct walk *w, const struct dg_blueprint *bp, struct dg_enc_weights *e)
 {
@@ -404,7 +416,8 @@ static void visit_enc(struct walk *w, const struct dg_blueprint *bp, struct dg_e
 {
     visit(w, EMBEDDING, &e->embedding, bp->encoder.V, bp->D, "model.encoder.embed_tokens.weight");
     if (bp->positions == DG_POS_LEARNED)
-        visit(w, EMBEDDING, &e->positions, bp->n_positions, bp->D, "model.encoder.embed_positions.weight");
+        visit(w, EMBEDDING, &e->positions, bp->n_positions, bp->D,
+              "model.encoder.embed_positions.weight");
     if (bp->enc.n_types)
         visit(w, EMBEDDING, &e->types, bp->enc.n_types, bp->D, "model.encoder.embed_types.weight");
     if (bp->embedding_norm)
@@ -420,7 +433,9 @@ static enum dg_err init_enc(struct dg_weights *weights, const struct dg_blueprin
     return weights->enc.layers ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* ---- All ------------------------------------------------------------------------------------------------ */
+/* ---- All
+ * ------------------------------------------------------------------------------------------------
+ */
 
 enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *weights,
                             dg_layout_fn fn, void *ctx)
@@ -507,8 +522,12 @@ void dg_layout_tie(const struct dg_blueprint *bp, struct dg_weights *weights)
     struct dg_rnn_weights *r = &weights->rnn;
     struct dg_seq_weights *s = &weights->seq;
     const bool is_rnn = bp->family == DG_FAMILY_RNN, is_seq = bp->family == DG_FAMILY_SEQ;
-    const struct dg_tensor *source = is_rnn ? &r->source_embedding : is_seq ? &s->source_embedding : &t->source_embedding;
-    struct dg_tensor *target = is_rnn ? &r->target_embedding : is_seq ? &s->target_embedding : &t->target_embedding;
+    const struct dg_tensor *source = is_rnn   ? &r->source_embedding
+                                     : is_seq ? &s->source_embedding
+                                              : &t->source_embedding;
+    struct dg_tensor *target = is_rnn   ? &r->target_embedding
+                               : is_seq ? &s->target_embedding
+                                        : &t->target_embedding;
     struct dg_tensor *output = is_rnn ? &r->output : is_seq ? &s->output : &t->output;
     if (bp->tie_source_target)
         *target = *source;

@@ -3,9 +3,9 @@
 
 /* Six numbers, a table of offsets, a table of ids; the sizes of both must give the file's. */
 #include "model/lex.h"
-#include "base/file_out.h"
-#include "base/map_file.h"
-#include "base/mem.h"
+#include "base/file/file_out.h"
+#include "base/file/map_file.h"
+#include "base/memory/mem.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,25 +36,27 @@ static uint64_t checksum(const uint8_t *bytes, size_t len)
     return hash;
 }
 
-static enum dg_err read_header(struct dg_lex *lex, const uint8_t *bytes, size_t len, const char *name,
-                               struct dg_why *why)
+static enum dg_err read_header(struct dg_lex *lex, const uint8_t *bytes, size_t len,
+                               const char *name, struct dg_error *error)
 {
     if (len < HEADER_BYTES)
-        return dg_why_set(why, DG_ERR_TRUNCATED,
-                          "%s: offset 0: the file has %zu bytes, expected at least %d", name, len,
-                          HEADER_BYTES);
+        return dg_error_set(error, DG_ERR_TRUNCATED,
+                            "%s: offset 0: the file has %zu bytes, expected at least %d", name, len,
+                            HEADER_BYTES);
     if (!dg_lex_is(bytes, len))
-        return dg_why_set(why, DG_ERR_FORMAT,
-                          "%s: offset 0: field 'magic' is 0x%" PRIx64 ", expected 0x%" PRIx64, name,
-                          u64_at(bytes), MAGIC);
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "%s: offset 0: field 'magic' is 0x%" PRIx64 ", expected 0x%" PRIx64,
+                            name, u64_at(bytes), MAGIC);
     uint64_t n_offsets = u64_at(bytes + 32), n_targets = u64_at(bytes + 40);
     size_t size, more;
-    if (!dg_mul(n_offsets, 8, &size) || !dg_mul(n_targets, 4, &more) || !dg_add(size, more, &size) ||
-        !dg_add(size, HEADER_BYTES, &size) || size != len || n_offsets < 1)
-        return dg_why_set(why, DG_ERR_FORMAT,
-                          "%s: offset 32: fields 'offsets' and 'targets' are %" PRIu64 " and %" PRIu64
-                          ", which a file of %zu bytes does not have; it may be cut off",
-                          name, n_offsets, n_targets, len);
+    if (!dg_mul(n_offsets, 8, &size) || !dg_mul(n_targets, 4, &more) ||
+        !dg_add(size, more, &size) || !dg_add(size, HEADER_BYTES, &size) || size != len ||
+        n_offsets < 1)
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "%s: offset 32: fields 'offsets' and 'targets' are %" PRIu64
+                            " and %" PRIu64
+                            ", which a file of %zu bytes does not have; it may be cut off",
+                            name, n_offsets, n_targets, len);
     *lex = (struct dg_lex){.n_frequent = u64_at(bytes + 16),
                            .n_best = u64_at(bytes + 24),
                            .n_words = n_offsets - 1,
@@ -66,51 +68,53 @@ static enum dg_err read_header(struct dg_lex *lex, const uint8_t *bytes, size_t 
 
 /* Words without a list at the end point to the end, which the original refuses and we do not. */
 static enum dg_err check_lists(const struct dg_lex *lex, const char *name, size_t n_target,
-                               struct dg_why *why)
+                               struct dg_error *error)
 {
     uint64_t last = 0;
     for (size_t i = 0; i <= lex->n_words; i++) {
         uint64_t at = u64_at(lex->offsets + 8 * i);
-        if (at < last || at > lex->n_targets || (i == 0 && at) || (i == lex->n_words && at != lex->n_targets))
-            return dg_why_set(why, DG_ERR_FORMAT,
-                              "%s: offset %zu: the list of source id %zu begins at %" PRIu64
-                              ", which is out of order",
-                              name, HEADER_BYTES + 8 * i, i, at);
+        if (at < last || at > lex->n_targets || (i == 0 && at) ||
+            (i == lex->n_words && at != lex->n_targets))
+            return dg_error_set(error, DG_ERR_FORMAT,
+                                "%s: offset %zu: the list of source id %zu begins at %" PRIu64
+                                ", which is out of order",
+                                name, HEADER_BYTES + 8 * i, i, at);
         last = at;
     }
     for (size_t i = 0; i < lex->n_targets; i++)
         if (dg_lex_target(lex, i) >= n_target)
-            return dg_why_set(why, DG_ERR_RANGE,
-                              "%s: offset %zu: target id %" PRIu32 ", but the vocabulary has %zu", name,
-                              HEADER_BYTES + 8 * (lex->n_words + 1) + 4 * i, dg_lex_target(lex, i),
-                              n_target);
+            return dg_error_set(error, DG_ERR_RANGE,
+                                "%s: offset %zu: target id %" PRIu32 ", but the vocabulary has %zu",
+                                name, HEADER_BYTES + 8 * (lex->n_words + 1) + 4 * i,
+                                dg_lex_target(lex, i), n_target);
     return DG_OK;
 }
 
 enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, const char *name,
-                         size_t n_source, size_t n_target, struct dg_why *why)
+                         size_t n_source, size_t n_target, struct dg_error *error)
 {
     struct dg_lex parsed;
-    enum dg_err err = read_header(&parsed, bytes, len, name, why);
+    enum dg_err err = read_header(&parsed, bytes, len, name, error);
     if (err)
         return err;
     if (parsed.n_words != n_source || parsed.n_frequent > n_target)
-        return dg_why_set(why, DG_ERR_FORMAT,
-                          "%s: offset 16: it is for %zu source words and %" PRIu64
-                          " frequent ones, but the model has %zu source and %zu target words",
-                          name, parsed.n_words, parsed.n_frequent, n_source, n_target);
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "%s: offset 16: it is for %zu source words and %" PRIu64
+                            " frequent ones, but the model has %zu source and %zu target words",
+                            name, parsed.n_words, parsed.n_frequent, n_source, n_target);
     if (u64_at(bytes + 8) != checksum(bytes, len))
-        return dg_why_set(why, DG_ERR_INTEGRITY,
-                          "%s: offset 8: field 'checksum' is 0x%" PRIx64 ", expected 0x%" PRIx64
-                          " by the content: the file is damaged",
-                          name, u64_at(bytes + 8), checksum(bytes, len));
-    err = check_lists(&parsed, name, n_target, why);
+        return dg_error_set(error, DG_ERR_INTEGRITY,
+                            "%s: offset 8: field 'checksum' is 0x%" PRIx64 ", expected 0x%" PRIx64
+                            " by the content: the file is damaged",
+                            name, u64_at(bytes + 8), checksum(bytes, len));
+    err = check_lists(&parsed, name, n_target, error);
     if (!err)
         *lex = parsed;
     return err;
 }
 
-/* ---- Writing --------------------------------------------------------------------------------------- */
+/* ---- Writing
+ * --------------------------------------------------------------------------------------- */
 
 static void put_u64(uint8_t *bytes, uint64_t value)
 {
@@ -118,14 +122,16 @@ static void put_u64(uint8_t *bytes, uint64_t value)
         bytes[i] = (uint8_t)(value >> (8 * i));
 }
 
-enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best, const uint64_t *offsets, size_t n_words,
-                        const uint32_t *targets, struct dg_why *why)
+enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,
+                        const uint64_t *offsets, size_t n_words, const uint32_t *targets,
+                        struct dg_error *error)
 {
     const uint64_t n_targets = offsets[n_words];
     const size_t len = HEADER_BYTES + 8 * (n_words + 1) + 4 * (size_t)n_targets;
     if (n_words >= DG_LEX_MAX / 8 || n_targets >= DG_LEX_MAX / 4 || len > DG_LEX_MAX)
-        return dg_why_set(why, DG_ERR_LIMIT, "%s: a shortlist of %zu words and %" PRIu64 " entries is too large", path,
-                          n_words, n_targets);
+        return dg_error_set(error, DG_ERR_LIMIT,
+                            "%s: a shortlist of %zu words and %" PRIu64 " entries is too large",
+                            path, n_words, n_targets);
     uint8_t *bytes = dg_try_calloc(1, len);
     if (!bytes)
         return DG_ERR_NOMEM;
@@ -139,12 +145,13 @@ enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best, 
         for (unsigned b = 0; b < 4; b++)
             at[b] = (uint8_t)(targets[i] >> (8 * b));
     put_u64(bytes + 8, checksum(bytes, len));
-    const enum dg_err err = dg_file_out_save(path, 0644, bytes, len, why);
+    const enum dg_err err = dg_file_out_save(path, 0644, bytes, len, error);
     dg_free(bytes);
     return err;
 }
 
-/* ---- A model's own --------------------------------------------------------------------------------- */
+/* ---- A model's own
+ * --------------------------------------------------------------------------------- */
 
 struct opened {
     struct dg_lex lex; /* first, so that a pointer to it is one to all */
@@ -152,12 +159,12 @@ struct opened {
 };
 
 enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, size_t n_target,
-                        struct dg_why *why)
+                        struct dg_error *error)
 {
     char path[4096];
-    struct dg_why fault = DG_WHY_NONE;
+    struct dg_error fault = DG_ERROR_NONE;
     if ((size_t)snprintf(path, sizeof path, "%s/" DG_LEX_NAME, dir) >= sizeof path)
-        return dg_why_set(why, DG_ERR_LIMIT, "the path is too long");
+        return dg_error_set(error, DG_ERR_LIMIT, "the path is too long");
     struct opened *opened = dg_try_calloc(1, sizeof *opened);
     if (!opened)
         return DG_ERR_NOMEM;
@@ -166,9 +173,11 @@ enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, s
         dg_free(opened);
         if (err == DG_ERR_NOT_FOUND)
             *lex = NULL;
-        return err == DG_ERR_NOT_FOUND ? DG_OK : dg_why_set(why, err, "%s", dg_why_text(&fault, err));
+        return err == DG_ERR_NOT_FOUND ? DG_OK
+                                       : dg_error_set(error, err, "%s", dg_error_text(&fault, err));
     }
-    err = dg_lex_parse(&opened->lex, opened->map.bytes, opened->map.len, path, n_source, n_target, why);
+    err = dg_lex_parse(&opened->lex, opened->map.bytes, opened->map.len, path, n_source, n_target,
+                       error);
     if (err) {
         dg_map_file_close(&opened->map);
         dg_free(opened);
@@ -187,7 +196,8 @@ void dg_lex_close(struct dg_lex *lex)
     dg_free(opened);
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------- */
+/* ---- Questions
+ * ------------------------------------------------------------------------------------- */
 
 struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source)
 {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A lexical shortlist (lex.*.bin): for every source id the target ids that it may become, and how many of
- * the most frequent target ids are always allowed. Used in place.
+/* A lexical shortlist (lex.*.bin): for every source id the target ids that it may become, and how
+ * many of the most frequent target ids are always allowed. Used in place.
  *
  *     struct dg_lex lex;
- *     err = dg_lex_parse(&lex, bytes, len, "lex.bin", n_source, n_target, &why);  borrows the bytes
- *     struct dg_lex_list list = dg_lex_list(&lex, source_id);
- *     for (size_t i = 0; i < list.n; i++)
+ *     err = dg_lex_parse(&lex, bytes, len, "lex.bin", n_source, n_target, &error);  borrows the
+ * bytes struct dg_lex_list list = dg_lex_list(&lex, source_id); for (size_t i = 0; i < list.n; i++)
  *         ... dg_lex_target(&lex, list.first + i) ...
  *
  * After parsing every id and every list is known to be in range. Immutable; any thread. */
 #ifndef DG_MODEL_LEX_H
 #define DG_MODEL_LEX_H
 
-#include "base/err.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,12 +24,12 @@
 enum { DG_LEX_MAX = 256 << 20 };
 
 struct dg_lex {
-    uint64_t n_frequent;     /* target ids 0 to n_frequent - 1 are always allowed */
-    uint64_t n_best;         /* how many its maker kept for each source word */
-    size_t n_words;          /* source ids */
-    size_t n_targets;        /* entries of all lists */
-    const uint8_t *offsets;  /* [n_words + 1] u64, borrowed */
-    const uint8_t *targets;  /* [n_targets] u32, borrowed */
+    uint64_t n_frequent;    /* target ids 0 to n_frequent - 1 are always allowed */
+    uint64_t n_best;        /* how many its maker kept for each source word */
+    size_t n_words;         /* source ids */
+    size_t n_targets;       /* entries of all lists */
+    const uint8_t *offsets; /* [n_words + 1] u64, borrowed */
+    const uint8_t *targets; /* [n_targets] u32, borrowed */
 };
 
 struct dg_lex_list {
@@ -42,16 +41,19 @@ bool dg_lex_is(const uint8_t *bytes, size_t len);
 
 /* Checks size, checksum, order of the lists, and every id against the sizes of the vocabularies. */
 enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, const char *name,
-                         size_t n_source, size_t n_target, struct dg_why *why) DG_MUST_CHECK;
+                         size_t n_source, size_t n_target, struct dg_error *error) DG_MUST_CHECK;
 
-/* Opens DIR/lex.bin for service; *lex becomes NULL where there is none. Closed with dg_lex_close. */
+/* Opens DIR/lex.bin for service; *lex becomes NULL where there is none. Closed with dg_lex_close.
+ */
 enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, size_t n_target,
-                        struct dg_why *why) DG_MUST_CHECK;
+                        struct dg_error *error) DG_MUST_CHECK;
 void dg_lex_close(struct dg_lex *lex); /* mirror; NULL is fine */
 
-/* Writes such a file: the list of source id i is targets[offsets[i] .. offsets[i + 1]), offsets [n_words + 1]. */
-enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best, const uint64_t *offsets, size_t n_words,
-                        const uint32_t *targets, struct dg_why *why) DG_MUST_CHECK;
+/* Writes such a file: the list of source id i is targets[offsets[i] .. offsets[i + 1]), offsets
+ * [n_words + 1]. */
+enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,
+                        const uint64_t *offsets, size_t n_words, const uint32_t *targets,
+                        struct dg_error *error) DG_MUST_CHECK;
 
 /* The list of a source id below n_words. */
 struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source);

@@ -4,12 +4,12 @@
 /* The weights of a network: one borrowed tensor per parameter, pointing into the model's mapping.
  *
  * Layout everywhere: a matrix is [out, in], so y = x * W^T + b and each output channel is one row.
- * The types are what the file has (F32, F16, BF16, or I8 with scales); vectors are never I8. A parameter
- * that the blueprint rules out (a bias of a model without one) is absent: `data` is NULL.
+ * The types are what the file has (F32, F16, BF16, or I8 with scales); vectors are never I8. A
+ * parameter that the blueprint rules out (a bias of a model without one) is absent: `data` is NULL.
  *
- * The canonical names are those of Hugging Face's Marian state dict, with a few of our own where it has
- * no word (SSRU, AAN); docs/MODEL-FILES.md lists them. In the comments below `L` stands for the prefix
- * "model.encoder.layers.<i>." or "model.decoder.layers.<i>.". */
+ * The canonical names are those of Hugging Face's Marian state dict, with a few of our own where it
+ * has no word (SSRU, AAN); docs/MODEL-FILES.md lists them. In the comments below `L` stands for the
+ * prefix "model.encoder.layers.<i>." or "model.decoder.layers.<i>.". */
 #ifndef DG_MODEL_WEIGHTS_H
 #define DG_MODEL_WEIGHTS_H
 
@@ -31,10 +31,13 @@ struct dg_norm_weights {
 };
 
 struct dg_attention_weights {
-    struct dg_linear_weights q, k, v, o; /* [D, D]; L self_attn.q_proj ... out_proj, or encoder_attn */
+    struct dg_linear_weights q, k, v, o; /* [D, D]; L self_attn.q_proj ... out_proj, or encoder_attn
+                                          */
     struct dg_norm_weights norm;         /* L self_attn_layer_norm or encoder_attn_layer_norm */
-    struct dg_tensor relative_keys;      /* [2 relative_reach + 1, dh] L self_attn.relative_keys.weight */
-    struct dg_tensor relative_values;    /* the same shape; of self-attention, where there is a reach */
+    struct dg_tensor relative_keys;   /* [2 relative_reach + 1, dh] L self_attn.relative_keys.weight
+                                       */
+    struct dg_tensor relative_values; /* the same shape; of self-attention, where there is a reach
+                                       */
 };
 
 struct dg_ffn_weights {
@@ -50,10 +53,11 @@ struct dg_ssru_weights {
 };
 
 struct dg_aan_weights {
-    struct dg_linear_weights fc[DG_AAN_DEPTH_MAX]; /* L aan.fc<j>, j from 1; the first `aan_depth` */
-    struct dg_linear_weights input_gate;           /* [D, D] L aan.input_gate; absent without gates */
-    struct dg_linear_weights forget_gate;          /* [D, D] L aan.forget_gate */
-    struct dg_norm_weights norm;                   /* L self_attn_layer_norm */
+    struct dg_linear_weights fc[DG_AAN_DEPTH_MAX]; /* L aan.fc<j>, j from 1; the first `aan_depth`
+                                                    */
+    struct dg_linear_weights input_gate;  /* [D, D] L aan.input_gate; absent without gates */
+    struct dg_linear_weights forget_gate; /* [D, D] L aan.forget_gate */
+    struct dg_norm_weights norm;          /* L self_attn_layer_norm */
 };
 
 struct dg_encoder_layer {
@@ -73,31 +77,39 @@ struct dg_decoder_layer {
 
 /* DG_FAMILY_TRANSFORMER. Tied matrices appear in each of their roles with the same `data`. */
 struct dg_transformer_weights {
-    struct dg_tensor source_embedding; /* [Vs, D] model.shared.weight or model.encoder.embed_tokens.weight */
-    struct dg_tensor target_embedding; /* [Vt, D] model.shared.weight or model.decoder.embed_tokens.weight */
-    struct dg_tensor source_positions; /* [N, D] learned only: model.encoder.embed_positions.weight */
-    struct dg_tensor target_positions; /* [N, D] learned only: model.decoder.embed_positions.weight */
+    struct dg_tensor source_embedding; /* [Vs, D] model.shared.weight or
+                                          model.encoder.embed_tokens.weight */
+    struct dg_tensor target_embedding; /* [Vt, D] model.shared.weight or
+                                          model.decoder.embed_tokens.weight */
+    struct dg_tensor source_positions; /* [N, D] learned only: model.encoder.embed_positions.weight
+                                        */
+    struct dg_tensor target_positions; /* [N, D] learned only: model.decoder.embed_positions.weight
+                                        */
     struct dg_norm_weights source_embedding_norm; /* model.encoder.layernorm_embedding */
     struct dg_norm_weights target_embedding_norm; /* model.decoder.layernorm_embedding */
     struct dg_encoder_layer *encoder_layers;      /* [encoder.n_layers] owned by the model */
     struct dg_norm_weights encoder_norm;          /* model.encoder.layer_norm; final_norm only */
     struct dg_decoder_layer *decoder_layers;      /* [decoder.n_layers] owned by the model */
     struct dg_norm_weights decoder_norm;          /* model.decoder.layer_norm; final_norm only */
-    struct dg_tensor output;                      /* [Vt, D] lm_head.weight, or the target embedding */
-    struct dg_tensor output_bias;                 /* [Vt] final_logits_bias (stored [1, Vt] or [Vt]) */
+    struct dg_tensor output;      /* [Vt, D] lm_head.weight, or the target embedding */
+    struct dg_tensor output_bias; /* [Vt] final_logits_bias (stored [1, Vt] or [Vt]) */
 };
 
-/* A cell of state width d that reads an input of any width, or the state alone (its input's matrices are absent). The
- * rows of `gates` are, one below the other, of a GRU: reset, update; of an LSTM: forget, input, candidate, output.
- * P stands for model.encoder.{forward,backward,top}.<layer>.cells.<j>. or model.decoder.layers.<layer>.cells.<j>. */
+/* A cell of state width d that reads an input of any width, or the state alone (its input's
+ * matrices are absent). The rows of `gates` are, one below the other, of a GRU: reset, update; of
+ * an LSTM: forget, input, candidate, output. P stands for
+ * model.encoder.{forward,backward,top}.<layer>.cells.<j>. or
+ * model.decoder.layers.<layer>.cells.<j>. */
 struct dg_cell_weights {
     struct dg_tensor gates_input;     /* [2d or 4d, in] P gates.input.weight */
     struct dg_tensor gates_state;     /* [2d or 4d, d] P gates.state.weight */
     struct dg_tensor gates_bias;      /* [2d or 4d] P gates.bias */
-    struct dg_tensor candidate_input; /* [d, in] P candidate.input.weight; GRU only, like the next two */
+    struct dg_tensor candidate_input; /* [d, in] P candidate.input.weight; GRU only, like the next
+                                         two */
     struct dg_tensor candidate_state; /* [d, d] P candidate.state.weight */
     struct dg_tensor candidate_bias;  /* [d] P candidate.bias */
-    struct dg_tensor input_gain;      /* [3d or 4d] P input_norm.weight; with `norm`, over gates and candidate */
+    struct dg_tensor input_gain;      /* [3d or 4d] P input_norm.weight; with `norm`, over gates and
+                                         candidate */
     struct dg_tensor state_gain;      /* [3d or 4d] P state_norm.weight */
 };
 
@@ -105,7 +117,8 @@ struct dg_rnn_layer {
     struct dg_cell_weights cells[DG_RNN_CELLS_MAX];
 };
 
-/* A linear layer with a norm behind its product and before its bias, where the network has norms. */
+/* A linear layer with a norm behind its product and before its bias, where the network has norms.
+ */
 struct dg_normed_weights {
     struct dg_linear_weights linear; /* NAME.weight, NAME.bias */
     struct dg_tensor gain;           /* NAME_norm.weight */
@@ -116,21 +129,25 @@ struct dg_rnn_weights {
     struct dg_tensor source_embedding, target_embedding; /* [V, D] */
     struct dg_tensor output;                             /* [Vt, D] */
     struct dg_tensor output_bias;                        /* [Vt] */
-    struct dg_rnn_layer *forward, *backward; /* [paired layers] owned by the model, like the next two */
+    struct dg_rnn_layer *forward, *backward; /* [paired layers] owned by the model, like the next
+                                                two */
     struct dg_rnn_layer *top;                /* [encoder.n_layers - paired layers] */
     struct dg_rnn_layer *decoder;            /* [decoder.n_layers] */
-    struct dg_normed_weights initial;        /* [d, C] model.decoder.initial: from the context's mean to all first states */
+    struct dg_normed_weights initial; /* [d, C] model.decoder.initial: from the context's mean to
+                                         all first states */
     struct dg_normed_weights attention_source; /* [C, C] model.decoder.attention.source */
-    struct dg_normed_weights attention_state;  /* [C, d] model.decoder.attention.state, without a bias */
+    struct dg_normed_weights attention_state;  /* [C, d] model.decoder.attention.state, without a
+                                                  bias */
     struct dg_tensor attention_score;          /* [C] model.decoder.attention.score.weight */
     struct dg_normed_weights readout_word;     /* [D, D] model.decoder.readout.word */
     struct dg_normed_weights readout_state;    /* [D, d] model.decoder.readout.state */
     struct dg_normed_weights readout_context;  /* [D, C] model.decoder.readout.context */
 };
 
-/* A plain cell over an input [D] and a state [D], as PyTorch has it, with a bias for either product. G blocks of rows
- * below each other: GRU (3) reset, update, candidate; LSTM (4) input, forget, candidate, output; tanh (1).
- * P stands for model.encoder.layers.<i>.{forward,backward}. or model.decoder.layers.<i>. */
+/* A plain cell over an input [D] and a state [D], as PyTorch has it, with a bias for either
+ * product. G blocks of rows below each other: GRU (3) reset, update, candidate; LSTM (4) input,
+ * forget, candidate, output; tanh (1). P stands for model.encoder.layers.<i>.{forward,backward}. or
+ * model.decoder.layers.<i>. */
 struct dg_seq_cell {
     struct dg_tensor input, state;           /* [G D, D] P input.weight, P state.weight */
     struct dg_tensor input_bias, state_bias; /* [G D] P input.bias, P state.bias */
@@ -146,16 +163,20 @@ struct dg_seq_weights {
     struct dg_tensor source_embedding, target_embedding; /* [V, D] */
     struct dg_tensor output;                             /* [Vt, D] */
     struct dg_tensor output_bias;                        /* [Vt] */
-    struct dg_seq_layer *encoder, *decoder; /* [n_layers] owned by the model */
+    struct dg_seq_layer *encoder, *decoder;              /* [n_layers] owned by the model */
     /* Of attention, as its kind has it; A stands for model.decoder.attention. */
-    struct dg_linear_weights location; /* [places, 2D] A location: reads word and state side by side */
-    struct dg_linear_weights key;      /* [D, D] A key: of GENERAL without a bias, of ADDITIVE with one */
-    struct dg_linear_weights query;    /* [D, D] A query: ADDITIVE, without a bias */
-    struct dg_tensor score;            /* [D] A score.weight: ADDITIVE */
-    struct dg_linear_weights combine;  /* [D, 2D] model.decoder.combine: reads word and context; all but NONE */
+    struct dg_linear_weights location; /* [places, 2D] A location: reads word and state side by side
+                                        */
+    struct dg_linear_weights key;   /* [D, D] A key: of GENERAL without a bias, of ADDITIVE with one
+                                     */
+    struct dg_linear_weights query; /* [D, D] A query: ADDITIVE, without a bias */
+    struct dg_tensor score;         /* [D] A score.weight: ADDITIVE */
+    struct dg_linear_weights combine; /* [D, 2D] model.decoder.combine: reads word and context; all
+                                         but NONE */
 };
 
-/* A layer of a language model; A = H * head, K = kv_heads * head. L stands for model.layers.<layer>. */
+/* A layer of a language model; A = H * head, K = kv_heads * head. L stands for
+ * model.layers.<layer>. */
 struct dg_lm_layer {
     struct dg_norm_weights attention_norm; /* L input_layernorm */
     struct dg_linear_weights q;            /* [A, D] L self_attn.q_proj */
@@ -168,25 +189,26 @@ struct dg_lm_layer {
 
 /* DG_FAMILY_LM. */
 struct dg_lm_weights {
-    struct dg_tensor embedding;   /* [V, D] model.embed_tokens.weight */
-    struct dg_tensor positions;   /* [N, D] learned only: model.embed_positions.weight */
-    struct dg_lm_layer *layers;   /* [decoder.n_layers] owned by the model */
-    struct dg_norm_weights norm;  /* model.norm */
-    struct dg_tensor output;      /* [V, D] lm_head.weight, or the embedding */
+    struct dg_tensor embedding;  /* [V, D] model.embed_tokens.weight */
+    struct dg_tensor positions;  /* [N, D] learned only: model.embed_positions.weight */
+    struct dg_lm_layer *layers;  /* [decoder.n_layers] owned by the model */
+    struct dg_norm_weights norm; /* model.norm */
+    struct dg_tensor output;     /* [V, D] lm_head.weight, or the embedding */
 };
 
 /* DG_FAMILY_ENC. What a head does not have is absent. */
 struct dg_enc_weights {
-    struct dg_tensor embedding;            /* [V, D] model.encoder.embed_tokens.weight */
-    struct dg_tensor positions;            /* [N, D] learned only: model.encoder.embed_positions.weight */
-    struct dg_tensor types;                /* [n_types, D] model.encoder.embed_types.weight */
+    struct dg_tensor embedding; /* [V, D] model.encoder.embed_tokens.weight */
+    struct dg_tensor positions; /* [N, D] learned only: model.encoder.embed_positions.weight */
+    struct dg_tensor types;     /* [n_types, D] model.encoder.embed_types.weight */
     struct dg_norm_weights embedding_norm; /* model.encoder.layernorm_embedding */
     struct dg_encoder_layer *layers;       /* [encoder.n_layers] owned by the model */
     struct dg_norm_weights norm;           /* model.encoder.layer_norm; final_norm only */
     struct dg_linear_weights dense;        /* [D, D] head.dense: WORDS, POOLED, REPLACED */
     struct dg_norm_weights dense_norm;     /* head.norm: WORDS */
-    struct dg_tensor output;               /* [V, D] lm_head.weight, or the embedding: WORDS; head.out.weight: labels */
-    struct dg_tensor output_bias;          /* [V] final_logits_bias; head.out.bias */
+    struct dg_tensor output; /* [V, D] lm_head.weight, or the embedding: WORDS; head.out.weight:
+                                labels */
+    struct dg_tensor output_bias; /* [V] final_logits_bias; head.out.bias */
 };
 
 /* One struct per family; the blueprint's `family` says which. */

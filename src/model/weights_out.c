@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Each item becomes one planned tensor, an I8 item two. Blocks of rows pass through one workspace. */
+/* Each item becomes one planned tensor, an I8 item two. Blocks of rows pass through one workspace.
+ */
 #include "model/weights_out.h"
-#include "base/mem.h"
-#include "model/safetensors_out.h"
+#include "base/memory/mem.h"
+#include "model/file/safetensors_out.h"
 #include "tensor/narrow.h"
 
 #include <math.h>
@@ -22,10 +23,10 @@ struct part {
 struct saving {
     const struct dg_weights_out_item *items;
     const struct dg_weights_out_source *source;
-    struct part *parts;  /* [n_parts] */
-    float *rows;         /* workspace: one block */
-    void *stored;        /* workspace: the block in its type */
-    float *scales;       /* workspace: one block's scales */
+    struct part *parts; /* [n_parts] */
+    float *rows;        /* workspace: one block */
+    void *stored;       /* workspace: the block in its type */
+    float *scales;      /* workspace: one block's scales */
 };
 
 static size_t rows_of(const struct dg_weights_out_item *item)
@@ -61,18 +62,20 @@ uint64_t dg_weights_out_len(const struct dg_weights_out_item *items, size_t n)
     return len;
 }
 
-/* ---- One block --------------------------------------------------------------------------------- */
+/* ---- One block ---------------------------------------------------------------------------------
+ */
 
 static enum dg_err refuse_value(const struct dg_weights_out_item *item, float value,
-                                struct dg_why *why)
+                                struct dg_error *error)
 {
-    return dg_why_set(why, DG_ERR_RANGE, "tensor %s holds %g, which %s cannot say; store it as f32",
-                      item->name, (double)value, dg_dtype_name(item->dtype));
+    return dg_error_set(error, DG_ERR_RANGE,
+                        "tensor %s holds %g, which %s cannot say; store it as f32", item->name,
+                        (double)value, dg_dtype_name(item->dtype));
 }
 
 /* Floats in `rows` into `stored`, or, for I8, one scale a row into `scales`. */
 static enum dg_err convert(struct saving *s, const struct dg_weights_out_item *item, size_t n_rows,
-                           bool only_scales, struct dg_why *why)
+                           bool only_scales, struct dg_error *error)
 {
     size_t cols = cols_of(item), n = n_rows * cols;
     uint16_t *halves = s->stored;
@@ -84,7 +87,7 @@ static enum dg_err convert(struct saving *s, const struct dg_weights_out_item *i
         for (size_t i = 0; i < n; i++) {
             halves[i] = dg_narrow_f16(s->rows[i]);
             if ((halves[i] & 0x7fff) == 0x7c00 && isfinite(s->rows[i]))
-                return refuse_value(item, s->rows[i], why);
+                return refuse_value(item, s->rows[i], error);
         }
         return DG_OK;
     case DG_DTYPE_BF16:
@@ -94,7 +97,7 @@ static enum dg_err convert(struct saving *s, const struct dg_weights_out_item *i
     case DG_DTYPE_I8:
         for (size_t i = 0; i < n && only_scales; i++) /* the scales come first */
             if (!isfinite(s->rows[i]))
-                return refuse_value(item, s->rows[i], why);
+                return refuse_value(item, s->rows[i], error);
         for (size_t r = 0; r < n_rows; r++) {
             if (only_scales)
                 s->scales[r] = dg_narrow_scale_i8(s->rows + r * cols, cols);
@@ -103,8 +106,8 @@ static enum dg_err convert(struct saving *s, const struct dg_weights_out_item *i
         }
         return DG_OK;
     default:
-        return dg_why_set(why, DG_ERR_INTERNAL, "weights are not stored as %s",
-                          dg_dtype_name(item->dtype));
+        return dg_error_set(error, DG_ERR_INTERNAL, "weights are not stored as %s",
+                            dg_dtype_name(item->dtype));
     }
 }
 
@@ -115,29 +118,29 @@ static void report(const struct saving *s, size_t len)
 }
 
 static enum dg_err write_block(struct saving *s, const struct part *part, size_t n_rows,
-                               struct dg_safetensors_out *out, struct dg_why *why)
+                               struct dg_safetensors_out *out, struct dg_error *error)
 {
     const struct dg_weights_out_item *item = &s->items[part->item];
-    enum dg_err err = convert(s, item, n_rows, part->is_scale, why);
+    enum dg_err err = convert(s, item, n_rows, part->is_scale, error);
     size_t len = part->is_scale ? n_rows * sizeof(float)
                                 : n_rows * cols_of(item) * dg_dtype_size(item->dtype);
     if (!err)
-        err = dg_safetensors_out_write(out, part->is_scale ? s->scales : s->stored, len, why);
+        err = dg_safetensors_out_write(out, part->is_scale ? s->scales : s->stored, len, error);
     if (!err)
         report(s, len);
     return err;
 }
 
 static enum dg_err write_raw(struct saving *s, const struct part *part,
-                             struct dg_safetensors_out *out, struct dg_why *why)
+                             struct dg_safetensors_out *out, struct dg_error *error)
 {
     const struct dg_weights_out_item *item = &s->items[part->item];
     const void *bytes;
-    enum dg_err err = s->source->raw(s->source->ctx, part->item, &bytes, why);
+    enum dg_err err = s->source->raw(s->source->ctx, part->item, &bytes, error);
     size_t len = rows_of(item) * cols_of(item) * dg_dtype_size(item->dtype);
     for (size_t at = 0; at < len && !err;) {
         size_t more = len - at < BLOCK_FLOATS ? len - at : BLOCK_FLOATS;
-        err = dg_safetensors_out_write(out, (const char *)bytes + at, more, why);
+        err = dg_safetensors_out_write(out, (const char *)bytes + at, more, error);
         at += more;
         report(s, more);
     }
@@ -145,39 +148,41 @@ static enum dg_err write_raw(struct saving *s, const struct part *part,
 }
 
 static enum dg_err write_raw_scales(struct saving *s, const struct part *part,
-                                    struct dg_safetensors_out *out, struct dg_why *why)
+                                    struct dg_safetensors_out *out, struct dg_error *error)
 {
     size_t n = rows_of(&s->items[part->item]);
     float *scales = dg_try_calloc(n, sizeof *scales);
     enum dg_err err =
-        scales ? s->source->raw_scales(s->source->ctx, part->item, scales, why) : DG_ERR_NOMEM;
+        scales ? s->source->raw_scales(s->source->ctx, part->item, scales, error) : DG_ERR_NOMEM;
     if (!err)
-        err = dg_safetensors_out_write(out, scales, n * sizeof *scales, why);
+        err = dg_safetensors_out_write(out, scales, n * sizeof *scales, error);
     if (!err)
         report(s, n * sizeof *scales);
     dg_free(scales);
     return err;
 }
 
-static enum dg_err fill(void *ctx, size_t i, struct dg_safetensors_out *out, struct dg_why *why)
+static enum dg_err fill(void *ctx, size_t i, struct dg_safetensors_out *out, struct dg_error *error)
 {
     struct saving *s = ctx;
     const struct part *part = &s->parts[i];
     const struct dg_weights_out_item *item = &s->items[part->item];
     if (item->has_raw)
-        return part->is_scale ? write_raw_scales(s, part, out, why) : write_raw(s, part, out, why);
+        return part->is_scale ? write_raw_scales(s, part, out, error)
+                              : write_raw(s, part, out, error);
     size_t n_rows = rows_of(item), block = block_rows(item);
     enum dg_err err = DG_OK;
     for (size_t first = 0; first < n_rows && !err; first += block) {
         size_t n = n_rows - first < block ? n_rows - first : block;
-        err = s->source->rows(s->source->ctx, part->item, first, n, s->rows, why);
+        err = s->source->rows(s->source->ctx, part->item, first, n, s->rows, error);
         if (!err)
-            err = write_block(s, part, n, out, why);
+            err = write_block(s, part, n, out, error);
     }
     return err;
 }
 
-/* ---- The whole --------------------------------------------------------------------------------- */
+/* ---- The whole ---------------------------------------------------------------------------------
+ */
 
 static enum dg_err allocate(struct saving *s, const struct dg_weights_out_item *items, size_t n)
 {
@@ -196,7 +201,7 @@ static enum dg_err allocate(struct saving *s, const struct dg_weights_out_item *
 
 static enum dg_err save(struct saving *s, const char *path, const struct dg_weights_out_item *items,
                         size_t n, struct dg_safetensors_plan *plan, char (*names)[128],
-                        struct dg_why *why)
+                        struct dg_error *error)
 {
     size_t n_parts = 0;
     for (size_t i = 0; i < n; i++) {
@@ -209,15 +214,14 @@ static enum dg_err save(struct saving *s, const char *path, const struct dg_weig
             continue;
         snprintf(names[i], sizeof names[i], "%s_scale", item->name);
         s->parts[n_parts] = (struct part){.item = i, .is_scale = true};
-        plan[n_parts] =
-            (struct dg_safetensors_plan){names[i], DG_DTYPE_F32, 1, {rows_of(item)}};
+        plan[n_parts] = (struct dg_safetensors_plan){names[i], DG_DTYPE_F32, 1, {rows_of(item)}};
         n_parts++;
     }
-    return dg_safetensors_save(path, plan, n_parts, fill, s, why);
+    return dg_safetensors_save(path, plan, n_parts, fill, s, error);
 }
 
 enum dg_err dg_weights_out_save(const char *path, const struct dg_weights_out_item *items, size_t n,
-                                const struct dg_weights_out_source *source, struct dg_why *why)
+                                const struct dg_weights_out_source *source, struct dg_error *error)
 {
     struct saving s = {.items = items, .source = source};
     s.parts = dg_try_calloc(2 * n + 1, sizeof *s.parts);
@@ -225,7 +229,7 @@ enum dg_err dg_weights_out_save(const char *path, const struct dg_weights_out_it
     char(*names)[128] = dg_try_calloc(n + 1, sizeof *names);
     enum dg_err err = s.parts && plan && names ? allocate(&s, items, n) : DG_ERR_NOMEM;
     if (!err)
-        err = save(&s, path, items, n, plan, names, why);
+        err = save(&s, path, items, n, plan, names, error);
     dg_free(s.parts);
     dg_free(plan);
     dg_free(names);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Stores weights given as rows of floats: converts each to its type, adds the scales of I8 tensors, and
- * streams all of it into one safetensors file. Importers, the quantiser and the random models write
- * through here, so the rules of the format are in one place:
+/* Stores weights given as rows of floats: converts each to its type, adds the scales of I8 tensors,
+ * and streams all of it into one safetensors file. Importers, the quantiser and the random models
+ * write through here, so the rules of the format are in one place:
  *
  *  - matrices may be F32, F16, BF16 or I8; a tensor of rank 1 is never I8 (it becomes F32);
  *  - an I8 tensor NAME comes with NAME_scale, F32 [rows] (tensor/tensor.h);
- *  - a finite number that F16 cannot hold, or anything not finite in an I8 tensor, is refused by name.
+ *  - a finite number that F16 cannot hold, or anything not finite in an I8 tensor, is refused by
+ * name.
  *
  * Rows are asked for in blocks, possibly twice (scales are stored before what they scale). */
 #ifndef DG_MODEL_WEIGHTS_OUT_H
 #define DG_MODEL_WEIGHTS_OUT_H
 
-#include "base/err.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "tensor/tensor.h"
 
 #include <stddef.h>
@@ -32,11 +33,12 @@ struct dg_weights_out_source {
     void *ctx;
     /* Rows [first, first + n) of item `i` as floats; a vector is one row. */
     enum dg_err (*rows)(void *ctx, size_t i, size_t first, size_t n, float *rows,
-                        struct dg_why *why);
-    /* The bytes of an item with has_raw, borrowed until the next call. May be NULL when none has. */
-    enum dg_err (*raw)(void *ctx, size_t i, const void **bytes, struct dg_why *why);
+                        struct dg_error *error);
+    /* The bytes of an item with has_raw, borrowed until the next call. May be NULL when none has.
+     */
+    enum dg_err (*raw)(void *ctx, size_t i, const void **bytes, struct dg_error *error);
     /* The scales of an I8 item with has_raw, one a row. May be NULL when there is none. */
-    enum dg_err (*raw_scales)(void *ctx, size_t i, float *scales, struct dg_why *why);
+    enum dg_err (*raw_scales)(void *ctx, size_t i, float *scales, struct dg_error *error);
     /* Told after each part how many bytes of data were written since the last call. May be NULL. */
     void (*progress)(void *ctx, uint64_t more);
 };
@@ -49,6 +51,6 @@ uint64_t dg_weights_out_len(const struct dg_weights_out_item *items, size_t n);
 
 enum dg_err dg_weights_out_save(const char *path, const struct dg_weights_out_item *items, size_t n,
                                 const struct dg_weights_out_source *source,
-                                struct dg_why *why) DG_MUST_CHECK;
+                                struct dg_error *error) DG_MUST_CHECK;
 
 #endif

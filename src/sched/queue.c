@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Stride scheduling (Waldspurger and Weihl, 1995) between priorities, start-time fair queueing (Goyal, Vin and
- * Cheng, 1996) between the clients of each, a ring of flows for each client.
+/* Stride scheduling (Waldspurger and Weihl, 1995) between priorities, start-time fair queueing
+ * (Goyal, Vin and Cheng, 1996) between the clients of each, a ring of flows for each client.
  *
- * Who was idle comes back at the present virtual time, so it cannot hoard turns. A client that has received
- * more than the others keeps its line for as long as that is so, though nothing of it waits: it cannot begin anew by
- * sending one heavy ticket after the other. */
+ * Who was idle comes back at the present virtual time, so it cannot hoard turns. A client that has
+ * received more than the others keeps its line for as long as that is so, though nothing of it
+ * waits: it cannot begin anew by sending one heavy ticket after the other. */
 #include "sched/queue.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 enum { LINES_MAX = 1 << 20, IDLE_MAX = 1024 };
 
@@ -48,7 +48,8 @@ size_t dg_queue_len(const struct dg_queue *queue)
     return n;
 }
 
-/* ---- The heap of a priority --------------------------------------------------------------------- */
+/* ---- The heap of a priority ---------------------------------------------------------------------
+ */
 
 static bool is_before(const struct dg_line *a, const struct dg_line *b)
 {
@@ -101,7 +102,8 @@ static void leave(struct dg_queue *queue, int p, const struct dg_line *line)
         settle(queue, p, line->at, last);
 }
 
-/* ---- Lines -------------------------------------------------------------------------------------- */
+/* ---- Lines --------------------------------------------------------------------------------------
+ */
 
 static struct dg_span key_of(const struct dg_line *line)
 {
@@ -116,14 +118,16 @@ static void forget(struct dg_queue *queue, int p, struct dg_line *line)
     dg_free(line);
 }
 
-/* Nothing of it waits any more. The oldest idle ones go when the others have caught up, or when they are many. */
+/* Nothing of it waits any more. The oldest idle ones go when the others have caught up, or when
+ * they are many. */
 static void rest(struct dg_queue *queue, int p, struct dg_line *line)
 {
     dg_list_link_last(&queue->at[p].idle, &line->link);
     queue->at[p].n_idle++;
     while (queue->at[p].n_idle > 0) {
         struct dg_line *oldest = DG_LIST_ITEM(queue->at[p].idle.next, struct dg_line, link);
-        if (queue->at[p].n_idle <= IDLE_MAX && queue->at[p].n > 0 && oldest->pass > queue->at[p].now)
+        if (queue->at[p].n_idle <= IDLE_MAX && queue->at[p].n > 0 &&
+            oldest->pass > queue->at[p].now)
             break;
         forget(queue, p, oldest);
     }
@@ -148,7 +152,8 @@ static struct dg_line *line_for(struct dg_queue *queue, const struct dg_flow *fl
     return line;
 }
 
-/* ---- Priorities --------------------------------------------------------------------------------- */
+/* ---- Priorities ---------------------------------------------------------------------------------
+ */
 
 /* The present virtual time: the least pass of those who wait. */
 static uint64_t now(const struct dg_queue *queue)
@@ -236,7 +241,8 @@ void dg_queue_serve(struct dg_queue *queue, struct dg_ticket *ticket)
     line->pass += ticket->work;
     line->turn = queue->n_turns++;
     settle(queue, p, line->at, line);
-    if (ticket->link.next != &flow->tickets) { /* others of the flow wait: behind the client's other flows */
+    if (ticket->link.next != &flow->tickets) { /* others of the flow wait: behind the client's other
+                                                  flows */
         dg_list_unlink(&flow->link);
         dg_list_link_last(&line->flows, &flow->link);
     }

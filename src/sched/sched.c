@@ -8,18 +8,19 @@
  *                                  end what was cancelled or is late
  *                                  one decoding step      (no lock; tokens and ends become news)
  *
- * A step is bounded (step_rows of decoder.h): so whoever comes is encoded soon, and has its first token soon, because
- * tickets that have shown nothing and are watched go before the others' next tokens.
+ * A step is bounded (step_rows of decoder.h): so whoever comes is encoded soon, and has its first
+ * token soon, because tickets that have shown nothing and are watched go before the others' next
+ * tokens.
  *
- * One lock guards queues, states and counters; it is held for list operations only. News crosses to the
- * consumer through one bounded queue: a ticket is in it at most once for tokens (is_noted) and once for
- * its end, and counts against max_tickets until that was read; so the bound is never reached, and a consumer that
- * sleeps costs nothing but latency. */
+ * One lock guards queues, states and counters; it is held for list operations only. News crosses to
+ * the consumer through one bounded queue: a ticket is in it at most once for tokens (is_noted) and
+ * once for its end, and counts against max_tickets until that was read; so the bound is never
+ * reached, and a consumer that sleeps costs nothing but latency. */
 #include "sched/sched.h"
-#include "base/cpu.h"
-#include "base/crew.h"
-#include "base/mem.h"
-#include "base/mpsc.h"
+#include "base/memory/mem.h"
+#include "base/thread/cpu.h"
+#include "base/thread/helpers.h"
+#include "base/thread/mpsc.h"
 #include "sched/queue.h"
 
 #include <pthread.h>
@@ -27,10 +28,11 @@
 #include <time.h>
 
 enum {
-    ENCODE_BUSY = 256,      /* source tokens encoded in a turn beside live rows */
+    ENCODE_BUSY = 256, /* source tokens encoded in a turn beside live rows */
     RETRY_LEAST_MS = 100,
     RETRY_MOST_MS = 60000,
-    PLACE_WORK = 512, /* what a ticket costs for which max_tickets is meant: 100 tokens with a beam of 4 */
+    PLACE_WORK = 512, /* what a ticket costs for which max_tickets is meant: 100 tokens with a beam
+                         of 4 */
     CLIENTS_MAX = 1 << 20,
 };
 
@@ -41,19 +43,21 @@ struct lane {
     struct dg_sched_model *model;
     struct worker *worker;
     struct dg_decoder *decoder;
-    struct dg_list running; /* tickets; the worker's own */
-    size_t n_running;       /* the same, guarded by the lock, for other workers to see */
-    struct dg_sched_stats counts; /* of the present turn; added to the model's and the scheduler's at its end */
+    struct dg_list running;       /* tickets; the worker's own */
+    size_t n_running;             /* the same, guarded by the lock, for other workers to see */
+    struct dg_sched_stats counts; /* of the present turn; added to the model's and the scheduler's
+                                     at its end */
 };
 
 struct worker {
     struct dg_sched *sched;
     size_t index;
     pthread_t thread;
-    bool is_leader;               /* of the crew; its own copy */
-    bool is_dead;                 /* its thread has ended in the midst of things; tests do that */
-    uint64_t turn_began_ns;       /* 0: between turns; guarded by the lock */
-    uint64_t n_served_tokens;     /* of the present turn; added to the scheduler's at its end: source tokens of tickets that ended */
+    bool is_leader;           /* of the crew; its own copy */
+    bool is_dead;             /* its thread has ended in the midst of things; tests do that */
+    uint64_t turn_began_ns;   /* 0: between turns; guarded by the lock */
+    uint64_t n_served_tokens; /* of the present turn; added to the scheduler's at its end: source
+                                 tokens of tickets that ended */
     struct dg_sched_model *active[DG_SCHED_MODELS_MAX];
     struct dg_decode_job jobs[DG_DECODER_ADD_MAX];
     struct dg_ticket *tickets[DG_DECODER_ADD_MAX];
@@ -72,9 +76,9 @@ struct dg_sched_model {
     const struct dg_net *net;
     struct dg_decoder_limits limits;
     struct dg_queue queue;
-    struct lane *lanes; /* [n_workers] owned */
+    struct lane *lanes;            /* [n_workers] owned */
     struct dg_sched_stats *counts; /* borrowed, guarded; or NULL */
-    size_t n_users;     /* workers looking at it just now */
+    size_t n_users;                /* workers looking at it just now */
 };
 
 struct dg_sched {
@@ -86,16 +90,19 @@ struct dg_sched {
     bool is_stopping;
     struct worker *workers; /* [n_workers] owned */
     size_t n_threads;
-    atomic_uint_fast64_t n_calls; /* grows, under the lock, when there may be work for who has none */
-    struct dg_crew crew;          /* workers without work help `leader` */
+    atomic_uint_fast64_t n_calls; /* grows, under the lock, when there may be work for who has none
+                                   */
+    struct dg_helpers helpers;    /* workers without work help `leader` */
     struct worker *leader;        /* guarded; NULL: none */
     size_t n_asleep;              /* workers; guarded */
     struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
     size_t n_models;
-    struct dg_map accounts; /* of owned struct account, by client: of those who have tickets waiting; guarded */
+    struct dg_map accounts; /* of owned struct account, by client: of those who have tickets
+                               waiting; guarded */
     uint64_t work_waiting;  /* of all; guarded */
     struct dg_mpsc *news;
-    atomic_size_t n_untold; /* tickets that have ended, which the consumer has not read: they keep their places */
+    atomic_size_t n_untold; /* tickets that have ended, which the consumer has not read: they keep
+                               their places */
     struct dg_sched_stats stats;
     uint64_t served_tokens, busy_ns; /* for the estimate of when there is room */
 };
@@ -110,7 +117,8 @@ static uint64_t now_ns(const struct dg_sched *sched)
     return dg_clock_now(sched->opts.clock);
 }
 
-/* ---- News --------------------------------------------------------------------------------------- */
+/* ---- News ---------------------------------------------------------------------------------------
+ */
 
 static void note(struct dg_sched *sched, struct dg_ticket *ticket, bool is_over)
 {
@@ -128,7 +136,8 @@ bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_o
         return false;
     if (news.is_over)
         atomic_fetch_sub(&sched->n_untold, 1);
-    else /* an exchange, so that what was shown before the note that it takes back is seen behind it */
+    else /* an exchange, so that what was shown before the note that it takes back is seen behind it
+          */
         atomic_exchange(&news.ticket->is_noted, false);
     *ticket = news.ticket;
     *is_over = news.is_over;
@@ -140,7 +149,8 @@ void dg_sched_listen(struct dg_sched *sched)
     dg_mpsc_listen(sched->news);
 }
 
-/* ---- Counting ----------------------------------------------------------------------------------- */
+/* ---- Counting -----------------------------------------------------------------------------------
+ */
 
 /* The bucket of `value` among 1, 2, 3-4, 5-8, ... (or below 1, 2, 4, ...). */
 static size_t bucket(uint64_t value)
@@ -258,7 +268,8 @@ static void count_moves(const struct dg_ticket *ticket, int waiting, int running
     }
 }
 
-/* ---- The end of a ticket ------------------------------------------------------------------------ */
+/* ---- The end of a ticket ------------------------------------------------------------------------
+ */
 
 /* Copies one answer out of the search. */
 static enum dg_err copy_answer(const struct lane *lane, const struct dg_ticket *ticket,
@@ -341,7 +352,8 @@ static void end_waiting(struct dg_sched *sched, struct dg_ticket *ticket, enum d
     note(sched, ticket, true);
 }
 
-/* ---- What the decoder tells --------------------------------------------------------------------- */
+/* ---- What the decoder tells ---------------------------------------------------------------------
+ */
 
 static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n)
 {
@@ -358,7 +370,7 @@ static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *log
         note(lane->worker->sched, ticket, false);
 }
 
-static void on_done(void *ctx, const struct dg_search *search)
+static void on_search_done(void *ctx, const struct dg_search *search)
 {
     struct dg_ticket *ticket = ctx;
     struct lane *lane = ticket->worker;
@@ -377,9 +389,10 @@ static void on_read(void *ctx, enum dg_err err)
     end_running(ticket->worker, ticket);
 }
 
-static const struct dg_decode_events events = {on_tokens, on_done, on_read};
+static const struct dg_decode_events events = {on_tokens, on_search_done, on_read};
 
-/* ---- A turn ------------------------------------------------------------------------------------- */
+/* ---- A turn -------------------------------------------------------------------------------------
+ */
 
 static size_t n_idle_lanes(const struct dg_sched *sched, const struct dg_sched_model *model)
 {
@@ -446,8 +459,9 @@ static size_t take(struct lane *lane)
             break;
         if (is_dropped(sched, ticket, now))
             continue;
-        worker->jobs[n] = (struct dg_decode_job){ticket->src, ticket->n_src, &ticket->opts, &events, ticket,
-                                                 is_urgent(ticket), ticket->read};
+        worker->jobs[n] =
+            (struct dg_decode_job){ticket->src, ticket->n_src,     &ticket->opts, &events,
+                                   ticket,      is_urgent(ticket), ticket->read};
         if ((is_busy && n > 0 && n_tokens + ticket->n_src > sched->opts.encode_busy) ||
             dg_decoder_n_fitting(lane->decoder, worker->jobs, n + 1) <= n)
             break;
@@ -510,7 +524,7 @@ static bool work_on(struct lane *lane)
     pthread_mutex_lock(&sched->lock);
     size_t n = take(lane);
     pthread_mutex_unlock(&sched->lock);
-    dg_decoder_lend(lane->decoder, worker->is_leader ? &sched->crew : NULL);
+    dg_decoder_lend(lane->decoder, worker->is_leader ? &sched->helpers : NULL);
     if (n)
         begin(lane, n);
     sweep(lane);
@@ -528,18 +542,19 @@ static bool work_on(struct lane *lane)
     return true;
 }
 
-/* Makes the worker the crew's leader, unless another one is, if one of the first n models that it has work for gains by
- * it; wakes who could help. The lock is held. */
+/* Makes the worker the crew's leader, unless another one is, if one of the first n models that it
+ * has work for gains by it; wakes who could help. The lock is held. */
 static void lead(struct worker *worker, size_t n)
 {
     struct dg_sched *sched = worker->sched;
     worker->is_leader = false;
-    for (size_t i = 0; i < n && sched->opts.n_helpers && (!sched->leader || sched->leader == worker); i++)
+    for (size_t i = 0;
+         i < n && sched->opts.n_helpers && (!sched->leader || sched->leader == worker); i++)
         worker->is_leader |= dg_net_is_divisible(worker->active[i]->net);
     if (!worker->is_leader)
         return;
     sched->leader = worker;
-    if (sched->n_asleep && dg_crew_n_helpers(&sched->crew) < sched->opts.n_helpers)
+    if (sched->n_asleep && dg_helpers_count(&sched->helpers) < sched->opts.n_helpers)
         pthread_cond_signal(&sched->work);
 }
 
@@ -552,7 +567,8 @@ static size_t grab_models(struct worker *worker)
     worker->turn_began_ns = now_ns(sched);
     for (size_t i = 0; i < sched->n_models; i++) {
         struct dg_sched_model *model = sched->models[i];
-        if (dg_queue_len(&model->queue) || !dg_list_is_empty(&model->lanes[worker->index].running)) {
+        if (dg_queue_len(&model->queue) ||
+            !dg_list_is_empty(&model->lanes[worker->index].running)) {
             model->n_users++;
             worker->active[n++] = model;
         }
@@ -605,10 +621,11 @@ bool dg_sched_turn(struct dg_sched *sched, size_t worker)
     return turn(&sched->workers[worker]);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------ */
+/* ---- Threads ------------------------------------------------------------------------------------
+ */
 
-/* Sleeps until there may be work; the lock is held. With a batching delay a worker looks again soon,
- * because what it left waiting becomes due without anybody's signal. */
+/* Sleeps until there may be work; the lock is held. With a batching delay a worker looks again
+ * soon, because what it left waiting becomes due without anybody's signal. */
 static void sleep_until_work(struct dg_sched *sched)
 {
     if (sched->opts.batch_delay_ns == 0 || sched->stats.n_waiting == 0) {
@@ -630,7 +647,7 @@ static void help(struct dg_sched *sched, uint64_t n_seen)
     bool is_led = sched->leader != NULL;
     pthread_mutex_unlock(&sched->lock);
     if (is_led)
-        dg_crew_help(&sched->crew, &sched->n_calls, n_seen);
+        dg_helpers_help(&sched->helpers, &sched->n_calls, n_seen);
 }
 
 static void *run_worker(void *arg)
@@ -647,8 +664,8 @@ static void *run_worker(void *arg)
         pthread_mutex_lock(&sched->lock);
         /* Sleeps only if nothing has come since before the turn; what that turn left waiting is for
          * workers that have room. */
-        if (!was_useful && !sched->is_stopping && !worker->is_dead && atomic_load(&sched->n_calls) == n_seen &&
-            !has_work(sched, worker)) {
+        if (!was_useful && !sched->is_stopping && !worker->is_dead &&
+            atomic_load(&sched->n_calls) == n_seen && !has_work(sched, worker)) {
             sched->n_asleep++;
             sleep_until_work(sched);
             sched->n_asleep--;
@@ -660,7 +677,8 @@ static void *run_worker(void *arg)
     }
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ---------------------------------------------------------------------------------------
+ */
 
 static void init_locks(struct dg_sched *sched)
 {
@@ -673,16 +691,17 @@ static void init_locks(struct dg_sched *sched)
     pthread_condattr_destroy(&attr);
 }
 
-enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_why *why,
+enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_error *error,
                          struct dg_sched **out)
 {
     if (opts->n_workers == 0 || opts->n_workers > DG_SCHED_WORKERS_MAX || opts->max_tickets == 0)
-        return dg_why_set(why, DG_ERR_RANGE,
-                          "%zu workers and %zu tickets, expected 1 to %d workers and 1 or more tickets",
-                          opts->n_workers, opts->max_tickets, DG_SCHED_WORKERS_MAX);
+        return dg_error_set(
+            error, DG_ERR_RANGE,
+            "%zu workers and %zu tickets, expected 1 to %d workers and 1 or more tickets",
+            opts->n_workers, opts->max_tickets, DG_SCHED_WORKERS_MAX);
     struct dg_sched *sched = dg_try_calloc(1, sizeof *sched);
     if (!sched)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a scheduler");
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a scheduler");
     sched->opts = *opts;
     sched->own_clock = (struct dg_clock)DG_CLOCK_REAL;
     if (!sched->opts.clock)
@@ -693,13 +712,13 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_why *why,
         sched->opts.encode_busy = ENCODE_BUSY;
     init_locks(sched);
     atomic_init(&sched->n_calls, 0);
-    dg_crew_init(&sched->crew, opts->n_helpers);
+    dg_helpers_init(&sched->helpers, opts->n_helpers);
     dg_map_init(&sched->accounts, CLIENTS_MAX);
     sched->workers = dg_try_calloc(opts->n_workers, sizeof *sched->workers);
     enum dg_err err = sched->workers ? DG_OK : DG_ERR_NOMEM;
     if (!err)
-        err = dg_mpsc_new(2 * opts->max_tickets + 1, sizeof(struct news), opts->wake, opts->wake_arg,
-                          &sched->news);
+        err = dg_mpsc_new(2 * opts->max_tickets + 1, sizeof(struct news), opts->wake,
+                          opts->wake_arg, &sched->news);
     for (size_t w = 0; !err && w < opts->n_workers; w++) {
         sched->workers[w].sched = sched;
         sched->workers[w].index = w;
@@ -712,8 +731,8 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_why *why,
     }
     if (err) {
         dg_sched_free(sched);
-        return dg_why_set(why, err, "cannot start %zu workers: %s", opts->n_workers,
-                          dg_err_sentence(err));
+        return dg_error_set(error, err, "cannot start %zu workers: %s", opts->n_workers,
+                            dg_err_sentence(err));
     }
     *out = sched;
     return DG_OK;
@@ -759,15 +778,16 @@ void dg_sched_free(struct dg_sched *sched)
     dg_free(sched);
 }
 
-/* ---- Models ------------------------------------------------------------------------------------- */
+/* ---- Models -------------------------------------------------------------------------------------
+ */
 
 enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
-                            const struct dg_decoder_limits *limits, struct dg_why *why,
+                            const struct dg_decoder_limits *limits, struct dg_error *error,
                             struct dg_sched_model **out)
 {
     struct dg_sched_model *model = dg_try_calloc(1, sizeof *model);
     if (!model)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for a model");
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a model");
     model->sched = sched;
     model->net = net;
     model->limits = *limits;
@@ -778,15 +798,15 @@ enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
         model->lanes[w].model = model;
         model->lanes[w].worker = &sched->workers[w];
         dg_list_init(&model->lanes[w].running);
-        err = dg_decoder_new(&model->lanes[w].decoder, net, limits, why);
+        err = dg_decoder_new(&model->lanes[w].decoder, net, limits, error);
     }
     if (!err) {
         pthread_mutex_lock(&sched->lock);
         if (sched->n_models < DG_SCHED_MODELS_MAX)
             sched->models[sched->n_models++] = model;
         else
-            err = dg_why_set(why, DG_ERR_LIMIT, "%d models are loaded, which is the most",
-                             DG_SCHED_MODELS_MAX);
+            err = dg_error_set(error, DG_ERR_LIMIT, "%d models are loaded, which is the most",
+                               DG_SCHED_MODELS_MAX);
         pthread_mutex_unlock(&sched->lock);
     }
     if (err) {
@@ -827,26 +847,28 @@ void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model)
 }
 
 enum dg_err dg_sched_check(const struct dg_sched_model *model, const int32_t *src, size_t n_src,
-                           const struct dg_search_opts *opts, struct dg_why *why)
+                           const struct dg_search_opts *opts, struct dg_error *error)
 {
     struct dg_decode_job job = {src, n_src, opts, &events, NULL, false};
-    return dg_decoder_check(model->lanes[0].decoder, &job, why);
+    return dg_decoder_check(model->lanes[0].decoder, &job, error);
 }
 
-/* ---- Tickets ------------------------------------------------------------------------------------ */
+/* ---- Tickets ------------------------------------------------------------------------------------
+ */
 
 /* When there should be room, from the rate at which source tokens have been served. */
 static uint64_t estimate_retry_ms(const struct dg_sched *sched)
 {
     if (sched->served_tokens == 0)
         return RETRY_LEAST_MS;
-    double ms_per_token = (double)sched->busy_ns / (double)DG_CLOCK_MS / (double)sched->served_tokens /
-                          (double)sched->opts.n_workers;
+    double ms_per_token = (double)sched->busy_ns / (double)DG_CLOCK_MS /
+                          (double)sched->served_tokens / (double)sched->opts.n_workers;
     double ms = ms_per_token * (double)sched->stats.n_tokens_waiting / 2;
     return ms < RETRY_LEAST_MS ? RETRY_LEAST_MS : ms > RETRY_MOST_MS ? RETRY_MOST_MS : (uint64_t)ms;
 }
 
-/* Tickets that a priority may fill the queue up to: what has time leaves a quarter to those who wait. */
+/* Tickets that a priority may fill the queue up to: what has time leaves a quarter to those who
+ * wait. */
 static size_t room_of(const struct dg_sched *sched, enum dg_priority priority)
 {
     size_t all = sched->opts.max_tickets;
@@ -858,22 +880,25 @@ static uint64_t left(uint64_t all, uint64_t used)
     return all > used ? all - used : 0;
 }
 
-/* Whether the flow's client may have one more waiting: as much as is free. Its first is always welcome. */
-static bool has_share(const struct dg_sched *sched, const struct dg_flow *flow, const struct dg_ticket *ticket,
-                      const struct account *account, size_t n_free)
+/* Whether the flow's client may have one more waiting: as much as is free. Its first is always
+ * welcome. */
+static bool has_share(const struct dg_sched *sched, const struct dg_flow *flow,
+                      const struct dg_ticket *ticket, const struct account *account, size_t n_free)
 {
     const struct dg_sched_opts *opts = &sched->opts;
     if (flow->client == 0 || account->n_tickets == 0)
         return true;
-    if (opts->max_tokens && account->n_tokens + ticket->n_src > left(opts->max_tokens, sched->stats.n_tokens_waiting))
+    if (opts->max_tokens &&
+        account->n_tokens + ticket->n_src > left(opts->max_tokens, sched->stats.n_tokens_waiting))
         return false;
     return account->n_tickets < n_free &&
-           account->work + dg_ticket_work(ticket) <= left((uint64_t)opts->max_tickets * PLACE_WORK, sched->work_waiting);
+           account->work + dg_ticket_work(ticket) <=
+               left((uint64_t)opts->max_tickets * PLACE_WORK, sched->work_waiting);
 }
 
 /* Whether there is room for the ticket; the lock is held. */
-static enum dg_err check_room(const struct dg_sched *sched, const struct dg_flow *flow, const struct dg_ticket *ticket,
-                              const struct account *account)
+static enum dg_err check_room(const struct dg_sched *sched, const struct dg_flow *flow,
+                              const struct dg_ticket *ticket, const struct account *account)
 {
     const struct dg_sched_stats *stats = &sched->stats;
     const size_t n = stats->n_waiting + stats->n_running + atomic_load(&sched->n_untold);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Tickets: one block for the ticket, its source and what will be shown; the answers come at the end. */
+/* Tickets: one block for the ticket, its source and what will be shown; the answers come at the
+ * end. */
 #include "sched/ticket.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <string.h>
 
@@ -28,8 +29,8 @@ struct dg_ticket *dg_ticket_new(struct dg_sched_model *model, const int32_t *src
     return ticket;
 }
 
-/* A translation is about as long as its source, unless more is demanded; whoever has a language model go on gets what
- * was asked for. */
+/* A translation is about as long as its source, unless more is demanded; whoever has a language
+ * model go on gets what was asked for. */
 uint64_t dg_ticket_work(const struct dg_ticket *ticket)
 {
     const struct dg_search_opts *opts = &ticket->opts;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Large blocks of weights are read front to back for ever: huge pages spare the translation of addresses.
+/* Large blocks of weights are read front to back for ever: huge pages spare the translation of
+ * addresses.
  *
  *     block = dg_try_aligned(bytes);
- *     dg_huge_wish(block, bytes);        before it is written: a page becomes one or the other when it is first touched */
+ *     dg_huge_wish(block, bytes);        before it is written: a page becomes one or the other when
+ * it is first touched */
 #ifndef DG_TENSOR_HUGE_H
 #define DG_TENSOR_HUGE_H
 

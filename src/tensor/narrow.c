@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Narrowing by integer arithmetic on the bits: adding half of the last kept place (less one when that
- * place is even) and cutting rounds to nearest, ties to even; a carry runs into the exponent as it should. */
+/* Narrowing by integer arithmetic on the bits: adding half of the last kept place (less one when
+ * that place is even) and cutting rounds to nearest, ties to even; a carry runs into the exponent
+ * as it should. */
 #include "tensor/narrow.h"
 
 #include <math.h>
@@ -55,8 +56,8 @@ float dg_narrow_scale_i8(const float *row, size_t n)
 
 float dg_narrow_row_i8(int8_t *q, const float *row, size_t n)
 {
-    /* Adding and taking away 1.5 * 2^52 leaves a small double rounded to a whole number, ties to even, and
-     * compiles to two vector instructions where rint() is a call. */
+    /* Adding and taking away 1.5 * 2^52 leaves a small double rounded to a whole number, ties to
+     * even, and compiles to two vector instructions where rint() is a call. */
     const double round = 0x1.8p52;
     float scale = dg_narrow_scale_i8(row, n);
     for (size_t i = 0; i < n; i++) {

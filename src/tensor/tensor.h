@@ -4,13 +4,13 @@
 /* A tensor as it lies in a file: element type, shape, bytes. It borrows; whoever mapped the bytes
  * keeps them alive. Row-major, little-endian, `data` aligned to the element's size.
  *
- * Weights come in four types. F32, F16 and BF16 are the numbers themselves. I8 is symmetric with one
- * scale per row (output channel):
+ * Weights come in four types. F32, F16 and BF16 are the numbers themselves. I8 is symmetric with
+ * one scale per row (output channel):
  *
  *     weight[r][c] = scale[r] * q[r][c],   q from -127 to 127
  *
- * so that a linear layer's result is (integer dot product) * scale[r] * (the input row's own scale).
- * An absent weight (a layer without a bias, say) has `data` NULL. */
+ * so that a linear layer's result is (integer dot product) * scale[r] * (the input row's own
+ * scale). An absent weight (a layer without a bias, say) has `data` NULL. */
 #ifndef DG_TENSOR_TENSOR_H
 #define DG_TENSOR_TENSOR_H
 
@@ -38,14 +38,14 @@ enum dg_dtype {
 #define DG_DTYPE_ENUM(code, name, size) code,
     DG_DTYPE_LIST(DG_DTYPE_ENUM)
 #undef DG_DTYPE_ENUM
-    DG_DTYPE_COUNT
+        DG_DTYPE_COUNT
 };
 
 enum { DG_TENSOR_RANK_MAX = 4 };
 
 struct dg_tensor {
-    const void *data;   /* borrowed; NULL when the weight is absent */
-    const float *scale; /* borrowed; [shape[0]], only for I8 */
+    const void *data;                 /* borrowed; NULL when the weight is absent */
+    const float *scale;               /* borrowed; [shape[0]], only for I8 */
     size_t shape[DG_TENSOR_RANK_MAX]; /* the first `rank` are meaningful, the rest are 1 */
     enum dg_dtype dtype;
     unsigned rank;
@@ -69,7 +69,8 @@ static inline bool dg_tensor_present(const struct dg_tensor *tensor)
     return tensor->data != NULL;
 }
 
-/* Number of elements. Shapes were checked against the file when the tensor was made: no overflow. */
+/* Number of elements. Shapes were checked against the file when the tensor was made: no overflow.
+ */
 static inline size_t dg_tensor_count(const struct dg_tensor *tensor)
 {
     size_t count = 1;

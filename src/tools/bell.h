@@ -24,7 +24,10 @@ struct bell {
     bool has_rung; /* guarded by the lock */
 };
 
-#define BELL {.lock = PTHREAD_MUTEX_INITIALIZER, .rung = PTHREAD_COND_INITIALIZER}
+#define BELL                                                                                       \
+    {                                                                                              \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .rung = PTHREAD_COND_INITIALIZER                        \
+    }
 
 static inline void bell_ring(void *bell)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads, works, flushes, reports: the same for every sub-command that has nothing of its own to add. */
+/* Reads, works, flushes, reports: the same for every sub-command that has nothing of its own to
+ * add. */
 #include "tools/command.h"
 
 #include <stdio.h>
@@ -9,15 +10,15 @@
 int dg_command(const struct dg_opt_table *table, int argc, char **argv, dg_command_fn *run)
 {
     struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     int exit_code = 0;
     if (!dg_opt_command(table, argc, argv, &set, &exit_code))
         return exit_code;
-    enum dg_err err = run(set, &why);
+    enum dg_err err = run(set, &error);
     if (!err && (fflush(stdout) != 0 || ferror(stdout)))
-        err = dg_why_set(&why, DG_ERR_IO, "standard output could not be written");
+        err = dg_error_set(&error, DG_ERR_IO, "standard output could not be written");
     if (err)
-        fprintf(stderr, "%s: %s\n", table->program, dg_why_text(&why, err));
+        fprintf(stderr, "%s: %s\n", table->program, dg_error_text(&error, err));
     dg_opt_set_free(set);
     return err == DG_ERR_USAGE ? 2 : err ? 1 : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The frame of a sub-command: options in, work, standard output flushed, one sentence on stderr when it
- * failed.
+/* The frame of a sub-command: options in, work, standard output flushed, one sentence on stderr
+ * when it failed.
  *
  *     int dg_cmd_detect(int argc, char **argv)
  *     {
@@ -12,14 +12,15 @@
 #ifndef DG_TOOLS_COMMAND_H
 #define DG_TOOLS_COMMAND_H
 
-#include "base/err.h"
-#include "base/opt.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/option/opt.h"
 
 /* The work itself; it need not flush stdout nor look whether printing failed. */
-typedef enum dg_err dg_command_fn(const struct dg_opt_set *set, struct dg_why *why);
+typedef enum dg_err dg_command_fn(const struct dg_opt_set *set, struct dg_error *error);
 
-/* The exit status: 0, 1 for work that failed, 2 for wrong usage (DG_ERR_USAGE from `run` counts as such). */
+/* The exit status: 0, 1 for work that failed, 2 for wrong usage (DG_ERR_USAGE from `run` counts as
+ * such). */
 int dg_command(const struct dg_opt_table *table, int argc, char **argv, dg_command_fn *run);
 
 #endif

@@ -5,19 +5,21 @@
 #ifndef DG_TOOLS_IDS_H
 #define DG_TOOLS_IDS_H
 
-#include "base/err.h"
-#include "base/span.h"
-#include "base/why.h"
-#include "text/tokenizer.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+#include "tokenize/tokenizer.h"
 
 #include <stdint.h>
 
-/* Parses non-negative integers with white space between; *ids is owned (dg_free), also when n is 0. The
- * sentence names the column of what is no id. */
-enum dg_err ids_parse(struct dg_span text, int32_t **ids, size_t *n, struct dg_why *why) DG_MUST_CHECK;
+/* Parses non-negative integers with white space between; *ids is owned (dg_free), also when n is 0.
+ * The sentence names the column of what is no id. */
+enum dg_err ids_parse(struct dg_span text, int32_t **ids, size_t *n,
+                      struct dg_error *error) DG_MUST_CHECK;
 
 /* A text's, as the tokenizer makes them; *ids is owned (dg_free), also when n is 0. */
-enum dg_err ids_encode(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_work *work, struct dg_span text,
-                       const struct dg_tokenizer_opts *opts, int32_t **ids, size_t *n, struct dg_why *why) DG_MUST_CHECK;
+enum dg_err ids_encode(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_work *work,
+                       struct dg_span text, const struct dg_tokenizer_opts *opts, int32_t **ids,
+                       size_t *n, struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The ordered line filter. The reader keeps at most READ_AHEAD lines ahead, so memory is bounded however
- * much is piped in; a closed stdout ends the process through SIGPIPE, as a filter should. */
+/* The ordered line filter. The reader keeps at most READ_AHEAD lines ahead, so memory is bounded
+ * however much is piped in; a closed stdout ends the process through SIGPIPE, as a filter should.
+ */
 #include "tools/line_pipe.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@ static void free_line(struct line *line)
     dg_free(line);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------ */
+/* ---- Reading ------------------------------------------------------------------------------------
+ */
 
 /* Puts a line behind the others when there is room; false when nobody wants it any more. */
 static bool hand_over(struct line_pipe *pipe, struct line *line)
@@ -86,7 +88,8 @@ static struct line *next_line(struct line_pipe *pipe)
     return first ? DG_LIST_ITEM(first, struct line, link) : NULL;
 }
 
-/* ---- Answering ---------------------------------------------------------------------------------- */
+/* ---- Answering ----------------------------------------------------------------------------------
+ */
 
 static enum dg_err print_new(struct line *line)
 {
@@ -200,10 +203,10 @@ static void end_reader(struct line_pipe *pipe, bool is_eof)
     pthread_join(pipe->reader, NULL);
 }
 
-enum dg_err line_pipe_run(struct line_pipe *pipe, struct dg_why *why)
+enum dg_err line_pipe_run(struct line_pipe *pipe, struct dg_error *error)
 {
     if (pthread_create(&pipe->reader, NULL, read_lines, pipe) != 0)
-        return dg_why_set(why, DG_ERR_NOMEM, "cannot start a thread that reads");
+        return dg_error_set(error, DG_ERR_NOMEM, "cannot start a thread that reads");
     enum dg_err err = DG_OK;
     while (!err && !is_finished(pipe)) {
         err = start_lines(pipe);
@@ -216,8 +219,8 @@ enum dg_err line_pipe_run(struct line_pipe *pipe, struct dg_why *why)
     }
     end_reader(pipe, err == DG_OK);
     if (!err && pipe->read_err)
-        err = dg_why_set(why, pipe->read_err, "reading stdin failed");
+        err = dg_error_set(error, pipe->read_err, "reading stdin failed");
     else if (err == DG_ERR_IO)
-        dg_why_set(why, err, "writing to stdout failed");
+        dg_error_set(error, err, "writing to stdout failed");
     return err;
 }

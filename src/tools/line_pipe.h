@@ -3,23 +3,23 @@
 
 /* Lines in, lines out, in order, many under way: the frame of every sub-command that is a filter.
  *
- * A thread reads stdin; the caller's `start` begins each line, asynchronously; `poll` moves things on; a
- * line whose `is_done` was set is printed as soon as all before it are. A last line without a line end
- * is answered without one. Everything but reading happens on the calling thread.
+ * A thread reads stdin; the caller's `start` begins each line, asynchronously; `poll` moves things
+ * on; a line whose `is_done` was set is printed as soon as all before it are. A last line without a
+ * line end is answered without one. Everything but reading happens on the calling thread.
  *
  *     struct line_pipe pipe = {.start = start, .poll = poll, .ctx = &work, .window = 64};
  *     line_pipe_init(&pipe);
  *     ... give line_pipe_wake and &pipe to whoever calls when there is news ...
- *     err = line_pipe_run(&pipe, &why);
+ *     err = line_pipe_run(&pipe, &error);
  *     line_pipe_deinit(&pipe); */
 #ifndef DG_TOOLS_LINE_PIPE_H
 #define DG_TOOLS_LINE_PIPE_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/list.h"
-#include "base/span.h"
-#include "base/why.h"
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/list.h"
+#include "base/memory/span.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -28,12 +28,12 @@
 
 struct line {
     struct dg_list link;
-    size_t number;       /* from 1 */
-    char *text;          /* owned; `len` bytes, without the line end */
+    size_t number; /* from 1 */
+    char *text;    /* owned; `len` bytes, without the line end */
     size_t len;
-    bool has_end;        /* a newline followed */
-    struct dg_buf out;   /* what is printed, without the line end */
-    size_t n_printed;    /* bytes of it that were printed early (line_pipe_flush) */
+    bool has_end;      /* a newline followed */
+    struct dg_buf out; /* what is printed, without the line end */
+    size_t n_printed;  /* bytes of it that were printed early (line_pipe_flush) */
     bool is_done;
 };
 
@@ -56,7 +56,7 @@ struct line_pipe {
     enum dg_err read_err;
     struct dg_list running; /* started, in order */
     size_t n_running;
-    bool is_held;           /* `start` was BUSY: wait for news before the next try */
+    bool is_held; /* `start` was BUSY: wait for news before the next try */
     size_t n_lines;
 };
 
@@ -64,7 +64,7 @@ void line_pipe_init(struct line_pipe *pipe);
 void line_pipe_deinit(struct line_pipe *pipe);
 
 /* Reads and answers until the end of stdin. DG_ERR_IO, or what `start` failed with. */
-enum dg_err line_pipe_run(struct line_pipe *pipe, struct dg_why *why) DG_MUST_CHECK;
+enum dg_err line_pipe_run(struct line_pipe *pipe, struct dg_error *error) DG_MUST_CHECK;
 
 /* "There is news": from any thread. `pipe` is a struct line_pipe. */
 void line_pipe_wake(void *pipe);

@@ -23,7 +23,7 @@ void dg_lines_deinit(struct dg_lines *lines)
     dg_buf_deinit(&lines->buf);
 }
 
-static enum dg_err read_block(struct dg_lines *lines, struct dg_why *why)
+static enum dg_err read_block(struct dg_lines *lines, struct dg_error *error)
 {
     char block[BLOCK];
     ssize_t n;
@@ -31,10 +31,10 @@ static enum dg_err read_block(struct dg_lines *lines, struct dg_why *why)
         n = read(STDIN_FILENO, block, sizeof block);
     while (n < 0 && errno == EINTR);
     if (n < 0)
-        return dg_why_set(why, dg_err_from_errno(errno), "standard input: %s", strerror(errno));
+        return dg_error_set(error, dg_err_from_errno(errno), "standard input: %s", strerror(errno));
     lines->is_eof = n == 0;
     enum dg_err err = dg_buf_append(&lines->buf, block, (size_t)n);
-    return err ? dg_why_set(why, err, "standard input: %s", dg_err_sentence(err)) : DG_OK;
+    return err ? dg_error_set(error, err, "standard input: %s", dg_err_sentence(err)) : DG_OK;
 }
 
 static void drop_taken(struct dg_lines *lines)
@@ -43,7 +43,7 @@ static void drop_taken(struct dg_lines *lines)
     lines->taken = 0;
 }
 
-enum dg_err dg_lines_next(struct dg_lines *lines, struct dg_span *line, struct dg_why *why)
+enum dg_err dg_lines_next(struct dg_lines *lines, struct dg_span *line, struct dg_error *error)
 {
     for (;;) {
         size_t from = lines->taken + lines->seen;
@@ -64,24 +64,24 @@ enum dg_err dg_lines_next(struct dg_lines *lines, struct dg_span *line, struct d
             return DG_OK;
         }
         if (left > LINE_MAX_BYTES)
-            return dg_why_set(why, DG_ERR_LIMIT,
-                              "line %zu of standard input is longer than %d bytes",
-                              lines->number + 1, LINE_MAX_BYTES);
+            return dg_error_set(error, DG_ERR_LIMIT,
+                                "line %zu of standard input is longer than %d bytes",
+                                lines->number + 1, LINE_MAX_BYTES);
         lines->seen = left;
         drop_taken(lines);
-        enum dg_err err = read_block(lines, why);
+        enum dg_err err = read_block(lines, error);
         if (err)
             return err;
     }
 }
 
-enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struct dg_why *why)
+enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struct dg_error *error)
 {
-    struct dg_why inner = *why;
-    return dg_why_set(why, err, "line %zu: %s", lines->number, dg_why_text(&inner, err));
+    struct dg_error inner = *error;
+    return dg_error_set(error, err, "line %zu: %s", lines->number, dg_error_text(&inner, err));
 }
 
-enum dg_err dg_lines_document(struct dg_buf *text, struct dg_why *why)
+enum dg_err dg_lines_document(struct dg_buf *text, struct dg_error *error)
 {
     char block[BLOCK];
     size_t n;
@@ -89,18 +89,20 @@ enum dg_err dg_lines_document(struct dg_buf *text, struct dg_why *why)
     while (!err && (n = fread(block, 1, sizeof block, stdin)) > 0)
         err = dg_buf_append(text, block, n);
     if (err)
-        return dg_why_set(why, err, "the document does not fit into %zu MiB of memory", text->max >> 20);
-    return ferror(stdin) ? dg_why_set(why, DG_ERR_IO, "cannot read stdin: %s", strerror(errno)) : DG_OK;
+        return dg_error_set(error, err, "the document does not fit into %zu MiB of memory",
+                            text->max >> 20);
+    return ferror(stdin) ? dg_error_set(error, DG_ERR_IO, "cannot read stdin: %s", strerror(errno))
+                         : DG_OK;
 }
 
-enum dg_err dg_lines_all(struct dg_lines *lines, struct dg_span *text, struct dg_why *why)
+enum dg_err dg_lines_all(struct dg_lines *lines, struct dg_span *text, struct dg_error *error)
 {
     drop_taken(lines);
     while (!lines->is_eof) {
         if (lines->buf.len > ALL_MAX_BYTES)
-            return dg_why_set(why, DG_ERR_LIMIT, "standard input is longer than %d bytes",
-                              ALL_MAX_BYTES);
-        enum dg_err err = read_block(lines, why);
+            return dg_error_set(error, DG_ERR_LIMIT, "standard input is longer than %d bytes",
+                                ALL_MAX_BYTES);
+        enum dg_err err = read_block(lines, error);
         if (err)
             return err;
     }

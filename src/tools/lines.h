@@ -5,7 +5,7 @@
  *
  *     struct dg_lines lines;
  *     dg_lines_init(&lines);
- *     while (!(err = dg_lines_next(&lines, &line, &why)) && line.ptr)
+ *     while (!(err = dg_lines_next(&lines, &line, &error)) && line.ptr)
  *         ... line is borrowed until the next call, without its line end ...
  *     dg_lines_deinit(&lines);
  *
@@ -13,18 +13,18 @@
 #ifndef DG_TOOLS_LINES_H
 #define DG_TOOLS_LINES_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/span.h"
-#include "base/why.h"
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct dg_lines {
     struct dg_buf buf;
-    size_t taken; /* bytes of buf that were given out */
-    size_t seen;  /* bytes of buf that hold no line end */
+    size_t taken;  /* bytes of buf that were given out */
+    size_t seen;   /* bytes of buf that hold no line end */
     size_t number; /* of the line read last, from 1 */
     bool is_eof;
 };
@@ -32,18 +32,20 @@ struct dg_lines {
 void dg_lines_init(struct dg_lines *lines);
 void dg_lines_deinit(struct dg_lines *lines);
 
-/* The next line; line->ptr is NULL at the end. DG_ERR_LIMIT past 64 MiB, DG_ERR_IO, DG_ERR_NOMEM. */
+/* The next line; line->ptr is NULL at the end. DG_ERR_LIMIT past 64 MiB, DG_ERR_IO, DG_ERR_NOMEM.
+ */
 enum dg_err dg_lines_next(struct dg_lines *lines, struct dg_span *line,
-                             struct dg_why *why) DG_MUST_CHECK;
+                          struct dg_error *error) DG_MUST_CHECK;
 
-/* Puts "line N: " before what `why` says: the line read last cannot be used. Returns err. */
-enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struct dg_why *why);
+/* Puts "line N: " before what `error` says: the line read last cannot be used. Returns err. */
+enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struct dg_error *error);
 
-/* All of standard input, which nothing was read of, behind what `text` has: a document, as large as `text` may be. */
-enum dg_err dg_lines_document(struct dg_buf *text, struct dg_why *why) DG_MUST_CHECK;
+/* All of standard input, which nothing was read of, behind what `text` has: a document, as large as
+ * `text` may be. */
+enum dg_err dg_lines_document(struct dg_buf *text, struct dg_error *error) DG_MUST_CHECK;
 
 /* All that is left, up to 1 GiB. */
 enum dg_err dg_lines_all(struct dg_lines *lines, struct dg_span *text,
-                            struct dg_why *why) DG_MUST_CHECK;
+                         struct dg_error *error) DG_MUST_CHECK;
 
 #endif

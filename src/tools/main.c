@@ -4,7 +4,7 @@
 /* The dragoman command: finds the sub-command in a table and runs it. To add one: its function in
  * tools.h, its row here, its file in Makefile.inc, its page docs/man/dragoman-NAME.1.in. */
 #include "config.h"
-#include "base/opt.h"
+#include "base/option/opt.h"
 #include "tools/tools.h"
 
 #include <signal.h>
@@ -20,9 +20,10 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"translate", "translate an argument, or lines from stdin to stdout", dg_cmd_translate, "Translate",
-     "dragoman translate --to en \"Où est la gare ?\""},
-    {"file", "translate a document and keep its form: srt, html, po, xliff, ...", dg_cmd_file, NULL, NULL},
+    {"translate", "translate an argument, or lines from stdin to stdout", dg_cmd_translate,
+     "Translate", "dragoman translate --to en \"Où est la gare ?\""},
+    {"file", "translate a document and keep its form: srt, html, po, xliff, ...", dg_cmd_file, NULL,
+     NULL},
     {"chat", "translate with a daemon, line by line, as one types", dg_cmd_chat, NULL, NULL},
     {"detect", "say which language each line is in", dg_cmd_detect, NULL, NULL},
     {"generate", "have a language model go on with a text", dg_cmd_generate, NULL, NULL},
@@ -35,24 +36,29 @@ static const struct command commands[] = {
     {"import", "turn a model of another program into a model directory", dg_cmd_import, "Models",
      "dragoman import opus-mt-fr-en ~/.local/share/dragoman/models/fr-en"},
     {"inspect", "what a model directory holds", dg_cmd_inspect, NULL, NULL},
-    {"quantize", "store a model in a smaller type, and say what that costs", dg_cmd_quantize, NULL, NULL},
-    {"shortlist", "let a model compute fewer words, by what translates what", dg_cmd_shortlist, NULL, NULL},
+    {"quantize", "store a model in a smaller type, and say what that costs", dg_cmd_quantize, NULL,
+     NULL},
+    {"shortlist", "let a model compute fewer words, by what translates what", dg_cmd_shortlist,
+     NULL, NULL},
     {"trim", "make a model smaller by the words that nobody uses", dg_cmd_trim, NULL, NULL},
     {"manifest", "write the hashes of a model's files", dg_cmd_manifest, NULL, NULL},
     {"sign", "sign a model, or make a key pair", dg_cmd_sign, NULL, NULL},
     {"verify", "check a model against its manifest and signature", dg_cmd_verify, NULL, NULL},
 
-    {"keys", "add, list, revoke and rotate the API keys of a server", dg_cmd_keys, "Serve (the server itself is dragomand)",
-     "dragoman keys add website"},
+    {"keys", "add, list, revoke and rotate the API keys of a server", dg_cmd_keys,
+     "Serve (the server itself is dragomand)", "dragoman keys add website"},
 
-    {"train", "make a model of sentence pairs", dg_cmd_train, "Train", "dragoman train --out my-model --time 2h pairs.tsv"},
+    {"train", "make a model of sentence pairs", dg_cmd_train, "Train",
+     "dragoman train --out my-model --time 2h pairs.tsv"},
     {"train-vocab", "make a SentencePiece vocabulary of text", dg_cmd_train_vocab, NULL, NULL},
     {"distill", "a model's translations as pairs for a smaller one", dg_cmd_distill, NULL, NULL},
     {"align", "find which words of sentence pairs translate each other", dg_cmd_align, NULL, NULL},
     {"langid-train", "make a model of language identification", dg_cmd_langid_train, NULL, NULL},
     {"segment", "split text into sentences", dg_cmd_segment, NULL, NULL},
-    {"tokenize", "turn text, line by line, into a model's pieces or ids", dg_cmd_tokenize, NULL, NULL},
-    {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize, NULL, NULL},
+    {"tokenize", "turn text, line by line, into a model's pieces or ids", dg_cmd_tokenize, NULL,
+     NULL},
+    {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize, NULL,
+     NULL},
 
     {"eval", "BLEU and chrF of translations against references", dg_cmd_eval, "Measure",
      "dragoman eval translated.en reference.en"},
@@ -71,7 +77,8 @@ static void print_help(FILE *out)
             fprintf(out, "\n%s:    %s\n", commands[i].group, commands[i].example);
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
     }
-    fprintf(out, "\n'dragoman help COMMAND' lists a command's options; 'dragoman --version' says the version.\n");
+    fprintf(out, "\n'dragoman help COMMAND' lists a command's options; 'dragoman --version' says "
+                 "the version.\n");
 }
 
 static const struct command *find(const char *name)
@@ -88,8 +95,8 @@ static int refuse(const char *name)
     for (size_t i = 0; i < N_COMMANDS; i++)
         names[i] = commands[i].name;
     const char *near = dg_opt_nearest_word(names, N_COMMANDS, dg_span_cstr(name));
-    fprintf(stderr, "dragoman: there is no command '%s'; %s%s%s'dragoman --help' lists them\n", name,
-            near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
+    fprintf(stderr, "dragoman: there is no command '%s'; %s%s%s'dragoman --help' lists them\n",
+            name, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
     return 2;
 }
 
@@ -111,7 +118,8 @@ int main(int argc, char **argv)
         print_help(stderr);
         return 2;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
         return help(argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") == 0) {
         printf("dragoman %s\n", PACKAGE_VERSION);

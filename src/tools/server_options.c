@@ -3,9 +3,9 @@
 
 /* Flag, JSON field, where its value is. */
 #include "tools/server_options.h"
-#include "base/json_out.h"
-#include "engine/terms_json.h"
-#include "text/glossary.h"
+#include "base/json/json_out.h"
+#include "engine/request/terms_json.h"
+#include "text/terms/glossary.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,10 @@ static const struct row {
     enum kind kind;
     size_t at; /* into struct search_flags */
 } rows[] = {
-#define ROW(kind, flag, field, member) {flag, field, kind, offsetof(struct search_flags, member)}
+#define ROW(kind, flag, field, member)                                                             \
+    {                                                                                              \
+        flag, field, kind, offsetof(struct search_flags, member)                                   \
+    }
     ROW(INT, "beam", "beam", beam),
     ROW(REAL, "length-penalty", "length_penalty", length_penalty),
     ROW(REAL, "coverage-penalty", "coverage_penalty", coverage_penalty),
@@ -45,7 +48,8 @@ static void put_string(struct dg_json_out *out, const char *field, const char *v
     dg_json_out_put_cstr(out, field, value);
 }
 
-static void put_row(struct dg_json_out *out, const struct row *row, const struct search_flags *search)
+static void put_row(struct dg_json_out *out, const struct row *row,
+                    const struct search_flags *search)
 {
     const char *at = (const char *)search + row->at;
     dg_json_out_key(out, row->field);
@@ -83,7 +87,8 @@ enum dg_err server_options_glossary(const struct dg_glossary *glossary, struct d
     struct dg_json_out out;
     const struct dg_dictionary *dictionaries = dg_glossary_dictionaries(glossary, &n);
     dg_buf_truncate(json, json->len - 2); /* "}" and the NUL */
-    enum dg_err err = dg_buf_append_cstr(json, json->len > 1 ? ",\"glossary\":{\"terms\":" : "\"glossary\":{\"terms\":");
+    enum dg_err err = dg_buf_append_cstr(json, json->len > 1 ? ",\"glossary\":{\"terms\":"
+                                                             : "\"glossary\":{\"terms\":");
     dg_json_out_init(&out, json);
     if (!err && n > 0)
         dg_engine_put_glossary(&out, &dictionaries[0]);
@@ -92,16 +97,21 @@ enum dg_err server_options_glossary(const struct dg_glossary *glossary, struct d
     return err ? err : dg_buf_append(json, "}}", sizeof "}}");
 }
 
-enum dg_err server_key(const struct server_flags *flags, char *key, size_t cap, struct dg_why *why)
+enum dg_err server_key(const struct server_flags *flags, char *key, size_t cap,
+                       struct dg_error *error)
 {
     key[0] = '\0';
     if (!flags->key_file || !*flags->key_file)
         return DG_OK;
     FILE *file = fopen(flags->key_file, "r");
     if (!file)
-        return dg_why_set(why, dg_err_from_errno(errno), "%s: %s", flags->key_file, strerror(errno));
+        return dg_error_set(error, dg_err_from_errno(errno), "%s: %s", flags->key_file,
+                            strerror(errno));
     bool is_read = fgets(key, (int)cap, file) != NULL;
     fclose(file);
     key[strcspn(key, "\r\n")] = '\0';
-    return is_read && *key ? DG_OK : dg_why_set(why, DG_ERR_INVALID, "%s: its first line is empty, expected a key", flags->key_file);
+    return is_read && *key
+               ? DG_OK
+               : dg_error_set(error, DG_ERR_INVALID, "%s: its first line is empty, expected a key",
+                              flags->key_file);
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Options of the command line as the JSON that a daemon is asked with (clients/c): only those that were
- * given, so that the rest stays as the daemon's own models have it.
+/* Options of the command line as the JSON that a daemon is asked with (clients/c): only those that
+ * were given, so that the rest stays as the daemon's own models have it.
  *
  *     dg_buf_init(&json, 4096);
- *     err = server_options(set, &where, &json, why);        "{"target":"en","beam":4}" with a NUL behind */
+ *     err = server_options(set, &where, &json, error);        "{"target":"en","beam":4}" with a NUL
+ * behind */
 #ifndef DG_TOOLS_SERVER_OPTIONS_H
 #define DG_TOOLS_SERVER_OPTIONS_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/opt.h"
-#include "base/why.h"
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/option/opt.h"
 #include "tools/search_flags.h"
 
 /* Which server and what of it. Strings may be empty. */
@@ -20,29 +21,37 @@ struct server_flags {
     const char *server, *source, *target, *key_file;
 };
 
-#define SERVER_FLAGS(T, f, default_server, letter_of_target)                                               \
-    {DG_OPT_STRING(T, f.server), "server", .heading = "Server", .unit = "URL", .def = default_server,      \
-     .help = "the daemon to ask, as http://host:port"},                                                    \
-    {DG_OPT_STRING(T, f.source), "source", .alias = "from", .unit = "TAG",                                                  \
-     .help = "language of the text; --from is the same (default: it is found out)"},                                      \
-    {DG_OPT_STRING(T, f.target), "target", .alias = "to", .letter = letter_of_target, .unit = "TAG",                      \
-     .help = "language to translate into; --to is the same"},                                                                \
-    {                                                                                                      \
-        DG_OPT_PATH(T, f.key_file), "key-file",                                                            \
-            .help = "a file whose first line is the key, for daemons that ask for one"                     \
+#define SERVER_FLAGS(T, f, default_server, letter_of_target)                                       \
+    {DG_OPT_STRING(T, f.server), "server",                                                         \
+     .heading = "Server",        .unit = "URL",                                                    \
+     .def = default_server,      .help = "the daemon to ask, as http://host:port"},                \
+        {DG_OPT_STRING(T, f.source), "source", .alias = "from", .unit = "TAG",                     \
+         .help = "language of the text; --from is the same (default: it is found out)"},           \
+        {DG_OPT_STRING(T, f.target),                                                               \
+         "target",                                                                                 \
+         .alias = "to",                                                                            \
+         .letter = letter_of_target,                                                               \
+         .unit = "TAG",                                                                            \
+         .help = "language to translate into; --to is the same"},                                  \
+    {                                                                                              \
+        DG_OPT_PATH(T, f.key_file), "key-file",                                                    \
+            .help = "a file whose first line is the key, for daemons that ask for one"             \
     }
 
-/* `search`, `model`, `lines` and `formality` may be NULL: then those fields are left out. DG_ERR_RANGE, DG_ERR_NOMEM. */
+/* `search`, `model`, `lines` and `formality` may be NULL: then those fields are left out.
+ * DG_ERR_RANGE, DG_ERR_NOMEM. */
 enum dg_err server_options(const struct dg_opt_set *set, const struct server_flags *flags,
                            const struct search_flags *search, const char *model, const char *lines,
                            const char *formality, struct dg_buf *json) DG_MUST_CHECK;
 
-/* Adds the glossary of translate --glossary to what server_options wrote. DG_ERR_RANGE, DG_ERR_NOMEM. */
+/* Adds the glossary of translate --glossary to what server_options wrote. DG_ERR_RANGE,
+ * DG_ERR_NOMEM. */
 struct dg_glossary;
-enum dg_err server_options_glossary(const struct dg_glossary *glossary, struct dg_buf *json) DG_MUST_CHECK;
+enum dg_err server_options_glossary(const struct dg_glossary *glossary,
+                                    struct dg_buf *json) DG_MUST_CHECK;
 
 /* The key, without its line end; "" when there is no file. */
 enum dg_err server_key(const struct server_flags *flags, char *key, size_t cap,
-                       struct dg_why *why) DG_MUST_CHECK;
+                       struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The sub-commands of `dragoman`: one function each, in a file of its own (cmd_<name>.c), listed in the
- * table of main.c. Results go to stdout, talk to stderr; exit 0, 1 (could not do it), 2 (used wrongly).
+/* The sub-commands of `dragoman`: one function each, in a file of its own (cmd_<name>.c), listed in
+ * the table of main.c. Results go to stdout, talk to stderr; exit 0, 1 (could not do it), 2 (used
+ * wrongly).
  *
- * argv[0] is the sub-command's name; options are read with dg_opt_command (base/opt.h). */
+ * argv[0] is the sub-command's name; options are read with dg_opt_command (base/option/opt.h). */
 #ifndef DG_TOOLS_TOOLS_H
 #define DG_TOOLS_TOOLS_H
 

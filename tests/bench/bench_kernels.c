@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Speed of one linear layer, for every table of kernels: GFLOP/s (or GOP/s of I8) by number of rows.
+/* Speed of one linear layer, for every table of kernels: GFLOP/s (or GOP/s of I8) by number of
+ * rows.
  *
  *     make tests/bench/bench_kernels && tests/bench/bench_kernels [table [N]]
  *
- * Each figure is the best of several short runs. The weights of the small shapes stay in the caches, as they
- * do between the rows of one step but not between steps; the largest shape comes from memory. */
-#include "base/mem.h"
-#include "tensor/kernels.h"
+ * Each figure is the best of several short runs. The weights of the small shapes stay in the
+ * caches, as they do between the rows of one step but not between steps; the largest shape comes
+ * from memory. */
+#include "base/memory/mem.h"
+#include "tensor/forward/kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,10 +43,10 @@ static void fill(float *x, size_t n)
     }
 }
 
-static struct dg_packed pack(const struct dg_kernels *kernels, enum dg_packed_type type, size_t N, size_t K)
+static struct dg_packed pack(const struct dg_kernels *kernels, enum dg_packed_type type, size_t N,
+                             size_t K)
 {
-    struct dg_packed w = {.type = type, .N = N, .K = K,
-                          .panel = dg_kernels_panel(kernels, type)};
+    struct dg_packed w = {.type = type, .N = N, .K = K, .panel = dg_kernels_panel(kernels, type)};
     size_t data_bytes, channel_bytes;
     if (!dg_packed_sizes(&w, &data_bytes, &channel_bytes))
         abort();
@@ -54,7 +56,8 @@ static struct dg_packed pack(const struct dg_kernels *kernels, enum dg_packed_ty
     w.sum = block(channel_bytes);
     float *rows = block(N * K * sizeof *rows), *scratch = block(K * sizeof *scratch);
     fill(rows, N * K);
-    const struct dg_tensor tensor = {.data = rows, .shape = {N, K, 1, 1}, .rank = 2, .dtype = DG_DTYPE_F32};
+    const struct dg_tensor tensor = {
+        .data = rows, .shape = {N, K, 1, 1}, .rank = 2, .dtype = DG_DTYPE_F32};
     dg_packed_put_rows(&w, 0, &tensor, scratch);
     dg_free(rows);
     dg_free(scratch);
@@ -85,7 +88,8 @@ static double measure(const struct dg_kernels *kernels, const struct dg_packed *
 
 int main(int argc, char **argv)
 {
-    static const size_t shapes[][2] = {{512, 512}, {2048, 512}, {512, 2048}, {1536, 256}, {32000, 512}};
+    static const size_t shapes[][2] = {
+        {512, 512}, {2048, 512}, {512, 2048}, {1536, 256}, {32000, 512}};
     static const size_t rows[] = {1, 2, 4, 6, 8, 16, 32, 128};
     const struct dg_kernels *tables[DG_KERNELS_MAX];
     size_t n_tables = dg_kernels_all(tables);
@@ -97,9 +101,10 @@ int main(int argc, char **argv)
             for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
                 if (argc > 2 && (size_t)strtoul(argv[2], NULL, 10) != shapes[s][0])
                     continue;
-                struct dg_packed w = pack(tables[t], (enum dg_packed_type)type, shapes[s][0], shapes[s][1]);
-                printf("%-7s %-4s N %5zu K %4zu:", tables[t]->name, (const char *[]){"f32", "bf16", "i8"}[type], w.N,
-                       w.K);
+                struct dg_packed w =
+                    pack(tables[t], (enum dg_packed_type)type, shapes[s][0], shapes[s][1]);
+                printf("%-7s %-4s N %5zu K %4zu:", tables[t]->name,
+                       (const char *[]){"f32", "bf16", "i8"}[type], w.N, w.K);
                 for (size_t m = 0; m < sizeof rows / sizeof *rows; m++)
                     printf("  M %zu: %.0f", rows[m], measure(tables[t], &w, rows[m]));
                 printf("\n");

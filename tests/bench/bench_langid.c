@@ -10,9 +10,9 @@
  * share that is right, the mean confidence, the expected calibration error (fifteen bins), and the
  * mean time of one call. Languages that are often mistaken follow. The lines must not be those that
  * the model learnt from: train with --keep-held-out, or on another file. */
-#include "base/map_file.h"
-#include "base/utf8.h"
-#include "text/langid.h"
+#include "base/file/map_file.h"
+#include "base/memory/utf8.h"
+#include "text/language/langid.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -143,14 +143,15 @@ int main(int argc, char **argv)
     struct dg_langid *langid;
     struct dg_langid_set set;
     struct dg_map_file file;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     static struct result results[CUTS];
     if (argc < 3 || argc > 4) {
         fprintf(stderr, "Usage: bench_langid MODEL TSV [TAG,TAG,...]\n");
         return 2;
     }
-    if (dg_langid_open(&langid, argv[1], &why) || dg_map_file_open(&file, argv[2], 1 << 30, &why)) {
-        fprintf(stderr, "bench_langid: %s\n", why.text);
+    if (dg_langid_open(&langid, argv[1], &error) ||
+        dg_map_file_open(&file, argv[2], 1 << 30, &error)) {
+        fprintf(stderr, "bench_langid: %s\n", error.text);
         return 1;
     }
     if (argc == 4 && read_set(langid, argv[3], &set))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Tokens a second of the bare network, without the search above it: source and target of fixed length,
- * the best token (greedy) or lanes that take one another's place (beam) at each step.
+/* Tokens a second of the bare network, without the search above it: source and target of fixed
+ * length, the best token (greedy) or lanes that take one another's place (beam) at each step.
  *
  *     tests/bench/bench_net SHAPE [f32|i8] [batch] [lanes] [target length] [source length]
  *
  * One thread, its own processor time, the median of several runs; and where the time goes. */
-#include "model/net_random.h"
+#include "network/net_random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +24,11 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void must(enum dg_err err, struct dg_why *why)
+static void must(enum dg_err err, struct dg_error *error)
 {
     if (!err)
         return;
-    fprintf(stderr, "bench_net: %s\n", dg_why_text(why, err));
+    fprintf(stderr, "bench_net: %s\n", dg_error_text(error, err));
     exit(1);
 }
 
@@ -36,8 +36,8 @@ struct times {
     double encode, step, choose, first;
 };
 
-static void translate(struct dg_net_state *state, size_t batch, size_t lanes, size_t length, size_t source,
-                      struct times *t)
+static void translate(struct dg_net_state *state, size_t batch, size_t lanes, size_t length,
+                      size_t source, struct times *t)
 {
     const struct dg_blueprint *bp = dg_net_blueprint(dg_net_state_net(state));
     const struct dg_kernels *kernels = dg_net_kernels(dg_net_state_net(state));
@@ -55,12 +55,14 @@ static void translate(struct dg_net_state *state, size_t batch, size_t lanes, si
     must(dg_net_encode(state, sources, batch), NULL);
     t->encode = now() - at;
     for (size_t i = 0; i < batch * lanes; i++)
-        rows[i] = (struct dg_net_row){.slot = (uint32_t)(i / lanes), .lane = (uint32_t)(i % lanes),
+        rows[i] = (struct dg_net_row){.slot = (uint32_t)(i / lanes),
+                                      .lane = (uint32_t)(i % lanes),
                                       .token = dg_net_start_token(dg_net_state_net(state)),
                                       .want_logits = true};
     for (size_t position = 0; position < length; position++) {
         at = now();
-        must(dg_net_step(state, &(struct dg_net_step){.rows = rows, .n_rows = batch * lanes}), NULL);
+        must(dg_net_step(state, &(struct dg_net_step){.rows = rows, .n_rows = batch * lanes}),
+             NULL);
         t->step += now() - at;
         if (position == 0)
             t->first = t->encode + t->step;
@@ -88,7 +90,7 @@ static int by_total(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_blueprint bp;
     struct dg_net *net;
     struct dg_net_state *state;
@@ -103,14 +105,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_net: at most %d rows, 8 lanes, 512 tokens\n", MOST);
         return 2;
     }
-    must(dg_net_random_shape(&bp, shape, &why), &why);
+    must(dg_net_random_shape(&bp, shape, &error), &error);
     const struct dg_net_opts opts = {.type = strcmp(type, "i8") == 0     ? DG_NET_I8
-                                                : strcmp(type, "bf16") == 0 ? DG_NET_BF16
-                                                                            : DG_NET_F32};
-    must(dg_net_random(&net, &bp, &opts, 1, &why), &why);
-    const struct dg_net_limits limits = {.slots = batch, .lanes = lanes, .rows = batch * lanes,
-                                         .source_len = source, .target_len = length};
-    must(dg_net_state_new(&state, net, &limits, &why), &why);
+                                             : strcmp(type, "bf16") == 0 ? DG_NET_BF16
+                                                                         : DG_NET_F32};
+    must(dg_net_random(&net, &bp, &opts, 1, &error), &error);
+    const struct dg_net_limits limits = {.slots = batch,
+                                         .lanes = lanes,
+                                         .rows = batch * lanes,
+                                         .source_len = source,
+                                         .target_len = length};
+    must(dg_net_state_new(&state, net, &limits, &error), &error);
     for (int i = 0; i < RUNS; i++)
         translate(state, batch, lanes, length, source, &t[i]);
     qsort(t, RUNS, sizeof *t, by_total);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One request by one thread, and by several that share its products (dg_net_state_lend), in turns in one run:
+/* One request by one thread, and by several that share its products (dg_net_state_lend), in turns
+ * in one run:
  *
  *     tests/bench/bench_split SHAPE [f32|i8] [threads] [rounds] [target length] [source length]
  *
- * Greedy, one sentence at a time, random weights. A round is one sentence each way. Time by the clock, of encoding (of
- * reading the prompt) and of steps: on a busy machine threads wait for a core as well, so the lower quantiles say what
- * the sharing itself costs and gives, the median what it gave there. Processor time is that of all threads. Of shared work a
- * second line counts only what helpers did a third of: on a busy machine they are seldom on a core at the same time. */
-#include "base/crew.h"
-#include "model/net_random.h"
+ * Greedy, one sentence at a time, random weights. A round is one sentence each way. Time by the
+ * clock, of encoding (of reading the prompt) and of steps: on a busy machine threads wait for a
+ * core as well, so the lower quantiles say what the sharing itself costs and gives, the median what
+ * it gave there. Processor time is that of all threads. Of shared work a second line counts only
+ * what helpers did a third of: on a busy machine they are seldom on a core at the same time. */
+#include "base/thread/helpers.h"
+#include "network/net_random.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -27,17 +29,18 @@ static double now(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void must(enum dg_err err, struct dg_why *why)
+static void must(enum dg_err err, struct dg_error *error)
 {
     if (!err)
         return;
-    fprintf(stderr, "bench_split: %s\n", dg_why_text(why, err));
+    fprintf(stderr, "bench_split: %s\n", dg_error_text(error, err));
     exit(1);
 }
 
-/* ---- Helpers: asleep while one thread works alone ------------------------------------------------------- */
+/* ---- Helpers: asleep while one thread works alone
+ * ------------------------------------------------------- */
 
-static struct dg_crew crew;
+static struct dg_helpers helpers;
 static atomic_uint_fast64_t phase; /* odd: there is something to help with */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -51,7 +54,7 @@ static void *help(void *arg)
             pthread_cond_wait(&changed, &lock);
         const uint64_t seen = atomic_load(&phase);
         pthread_mutex_unlock(&lock);
-        dg_crew_help(&crew, &phase, seen);
+        dg_helpers_help(&helpers, &phase, seen);
     }
     return NULL;
 }
@@ -65,7 +68,8 @@ static void set_phase(bool is_shared)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- Measurements ----------------------------------------------------------------------------------------- */
+/* ---- Measurements
+ * ----------------------------------------------------------------------------------------- */
 
 struct samples {
     double *steps, *encodes; /* seconds by the clock */
@@ -75,9 +79,10 @@ struct samples {
 };
 
 /* Whether helpers did a third or more of the parts since `before`. */
-static bool was_helped(const struct dg_crew *before)
+static bool was_helped(const struct dg_helpers *before)
 {
-    return 3 * (crew.n_helped - before->n_helped) >= crew.n_parts - before->n_parts && crew.n_parts > before->n_parts;
+    return 3 * (helpers.n_helped - before->n_helped) >= helpers.n_parts - before->n_parts &&
+           helpers.n_parts > before->n_parts;
 }
 
 static void translate(struct dg_net_state *state, struct samples *to, size_t length, size_t source)
@@ -90,18 +95,19 @@ static void translate(struct dg_net_state *state, struct samples *to, size_t len
     for (size_t s = 0; s < source; s++)
         ids[s] = (int32_t)((s * 104729 + 17 + n * 31337) % V);
     const double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-    struct dg_crew before = {.n_parts = crew.n_parts, .n_helped = crew.n_helped};
+    struct dg_helpers before = {.n_parts = helpers.n_parts, .n_helped = helpers.n_helped};
     double at = now(CLOCK_MONOTONIC);
     must(dg_net_open(state, 0, source, 1, length), NULL);
     must(dg_net_encode(state, &(struct dg_net_source){0, ids, 0}, 1), NULL);
     to->encodes[to->n_encodes++] = now(CLOCK_MONOTONIC) - at;
     if (was_helped(&before))
         to->helped_encodes[to->n_helped_encodes++] = to->encodes[to->n_encodes - 1];
-    struct dg_net_row row = {.token = dg_net_start_token(dg_net_state_net(state)), .want_logits = true};
+    struct dg_net_row row = {.token = dg_net_start_token(dg_net_state_net(state)),
+                             .want_logits = true};
     for (; row.position < length; row.position++) {
         struct dg_top top[2];
         size_t n_top;
-        before = (struct dg_crew){.n_parts = crew.n_parts, .n_helped = crew.n_helped};
+        before = (struct dg_helpers){.n_parts = helpers.n_parts, .n_helped = helpers.n_helped};
         at = now(CLOCK_MONOTONIC);
         must(dg_net_step(state, &(struct dg_net_step){.rows = &row, .n_rows = 1}), NULL);
         kernels->log_sum_exp_top(dg_net_logits(state, 0), bp->decoder.V, 2, top, &n_top);
@@ -124,8 +130,8 @@ static void print_quantiles(const char *name, double *x, size_t n)
 {
     qsort(x, n, sizeof *x, compare);
     if (n)
-        printf("; %zu %s, ms: p5 %.3f p10 %.3f p25 %.3f p50 %.3f", n, name, 1e3 * x[n / 20], 1e3 * x[n / 10], 1e3 * x[n / 4],
-               1e3 * x[n / 2]);
+        printf("; %zu %s, ms: p5 %.3f p10 %.3f p25 %.3f p50 %.3f", n, name, 1e3 * x[n / 20],
+               1e3 * x[n / 10], 1e3 * x[n / 4], 1e3 * x[n / 2]);
 }
 
 static size_t number(int argc, char **argv, int i, size_t def, size_t most)
@@ -140,22 +146,25 @@ static size_t number(int argc, char **argv, int i, size_t def, size_t most)
 
 int main(int argc, char **argv)
 {
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_blueprint bp;
     struct dg_net *net;
     struct dg_net_state *state;
     const char *shape = argc > 1 ? argv[1] : "base", *type = argc > 2 ? argv[2] : "i8";
-    const size_t n_threads = number(argc, argv, 3, 2, THREADS_MAX), rounds = number(argc, argv, 4, 20, ROUNDS_MAX);
-    const size_t length = number(argc, argv, 5, 25, LENGTH_MAX), source = number(argc, argv, 6, 25, LENGTH_MAX);
-    must(dg_net_random_shape(&bp, shape, &why), &why);
+    const size_t n_threads = number(argc, argv, 3, 2, THREADS_MAX),
+                 rounds = number(argc, argv, 4, 20, ROUNDS_MAX);
+    const size_t length = number(argc, argv, 5, 25, LENGTH_MAX),
+                 source = number(argc, argv, 6, 25, LENGTH_MAX);
+    must(dg_net_random_shape(&bp, shape, &error), &error);
     const struct dg_net_opts opts = {.type = strcmp(type, "i8") == 0 ? DG_NET_I8 : DG_NET_F32};
-    must(dg_net_random(&net, &bp, &opts, 1, &why), &why);
-    const struct dg_net_limits limits = {.slots = 1, .lanes = 1, .rows = 1, .source_len = source, .target_len = length};
-    must(dg_net_state_new(&state, net, &limits, &why), &why);
-    dg_crew_init(&crew, n_threads - 1);
+    must(dg_net_random(&net, &bp, &opts, 1, &error), &error);
+    const struct dg_net_limits limits = {
+        .slots = 1, .lanes = 1, .rows = 1, .source_len = source, .target_len = length};
+    must(dg_net_state_new(&state, net, &limits, &error), &error);
+    dg_helpers_init(&helpers, n_threads - 1);
     for (size_t i = 1; i < n_threads; i++) {
         pthread_t thread;
-        must(dg_err_from_errno(pthread_create(&thread, NULL, help, NULL)), &why);
+        must(dg_err_from_errno(pthread_create(&thread, NULL, help, NULL)), &error);
     }
     struct samples both[2];
     for (int i = 0; i < 2; i++)
@@ -166,17 +175,18 @@ int main(int argc, char **argv)
     for (size_t r = 0; r <= rounds; r++)
         for (int shared = 0; shared < 2; shared++) {
             if (r == 1) /* the first one warmed up */
-                both[shared].n_steps = both[shared].n_encodes = both[shared].n_helped_steps = both[shared].n_helped_encodes = 0,
+                both[shared].n_steps = both[shared].n_encodes = both[shared].n_helped_steps =
+                    both[shared].n_helped_encodes = 0,
                 both[shared].cpu = 0;
             set_phase(shared);
-            dg_net_state_lend(state, shared ? &crew : NULL);
+            dg_net_state_lend(state, shared ? &helpers : NULL);
             translate(state, &both[shared], length, source);
         }
     set_phase(false);
     for (int shared = 0; shared < 2; shared++) {
         struct samples *s = &both[shared];
-        printf("%s %s %s, %zu thread%s", shape, type, dg_net_kernels(net)->name, shared ? n_threads : 1,
-               shared && n_threads > 1 ? "s" : "");
+        printf("%s %s %s, %zu thread%s", shape, type, dg_net_kernels(net)->name,
+               shared ? n_threads : 1, shared && n_threads > 1 ? "s" : "");
         print_quantiles("steps", s->steps, s->n_steps);
         print_quantiles("encodes", s->encodes, s->n_encodes);
         printf("; processor ms a token %.3f\n", 1e3 * s->cpu / (double)s->n_steps);

@@ -9,9 +9,9 @@
  * of the same bytes without spaces, the time a byte takes in lines of about 100 bytes and in one
  * line of 1 MB: their ratio shows whether time is linear in the length of a line.
  * tests/bench/spm_ratio.sh compares with spm_encode. */
-#include "base/map_file.h"
-#include "base/mem.h"
-#include "text/spm_encode.h"
+#include "base/file/map_file.h"
+#include "base/memory/mem.h"
+#include "tokenize/spm/spm_encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static void measure_linearity(const struct dg_spm *spm, struct dg_span text, int
 
 int main(int argc, char **argv)
 {
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_spm *spm = NULL;
     struct dg_map_file file;
     int rounds = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 5;
@@ -101,12 +101,12 @@ int main(int argc, char **argv)
         return 2;
     }
     double start = seconds_now();
-    enum dg_err err = dg_spm_open(argv[1], &why, &spm);
+    enum dg_err err = dg_spm_open(argv[1], &error, &spm);
     double loaded = seconds_now();
     if (!err)
-        err = dg_map_file_open(&file, argv[2], (size_t)1 << 32, &why);
+        err = dg_map_file_open(&file, argv[2], (size_t)1 << 32, &error);
     if (err) {
-        fprintf(stderr, "bench_spm: %s\n", dg_why_text(&why, err));
+        fprintf(stderr, "bench_spm: %s\n", dg_error_text(&error, err));
         return 1;
     }
     struct dg_span text = {(const char *)file.bytes, file.len};

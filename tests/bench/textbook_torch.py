@@ -45,7 +45,7 @@ def mix_many(x):
 
 
 def stream(seed, number, n):
-    """The first n numbers of a stream (train/random.h)."""
+    """The first n numbers of a stream (train/data/random.h)."""
     state = numpy.uint64(key(seed, number)) + numpy.arange(1, n + 1, dtype=numpy.uint64) * numpy.uint64(GOLDEN)
     return mix_many(state)
 

@@ -30,7 +30,7 @@ BATCH_TOKENS = 4096
 
 
 def read_pairs(path):
-    """The pairs of training/pairs.bin (src/train/corpus.h)."""
+    """The pairs of training/pairs.bin (src/train/data/corpus.h)."""
     with open(path, "rb") as file:
         data = file.read()
     n, n_ids = struct.unpack_from("<QQ", data, 8)

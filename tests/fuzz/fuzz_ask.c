@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as the body of POST /v1/translate: what is accepted is within its ranges, what is refused is
- * refused with a 4xx, a code and a sentence. */
-#include "api/ask.h"
+/* Any bytes as the body of POST /v1/translate: what is accepted is within its ranges, what is
+ * refused is refused with a 4xx, a code and a sentence. */
+#include "api/v1/translate_options.h"
 
 #include <stdlib.h>
 
@@ -20,12 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct dg_arena arena;
     struct dg_json *json;
     struct dg_failure failure = {.status = 0};
-    struct dg_ask ask;
-    const struct dg_ask_limits limits = {.texts = 10};
+    struct dg_translate_options ask;
+    const struct dg_translate_options_limits limits = {.texts = 10};
     dg_arena_init(&arena, 64 << 20);
-    enum dg_err err = dg_ask_parse(dg_span_make((const char *)bytes, len), 1000, &arena, &failure, &json);
+    enum dg_err err = dg_translate_options_parse(dg_span_make((const char *)bytes, len), 1000,
+                                                 &arena, &failure, &json);
     if (!err) {
-        err = dg_ask_read(json, &arena, &limits, &failure, &ask);
+        err = dg_translate_options_read(json, &arena, &limits, &failure, &ask);
         dg_json_free(json);
     }
     if (err) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as the body of each route of our own that takes JSON, through the HTTP machine and the api with an
- * engine that has no model: what is wrong is refused with a 4xx and the error's shape, and nothing is a 500. The
- * first byte picks the route. */
-#include "api/admin.h"
-#include "api/api.h"
-#include "base/mem.h"
+/* Any bytes as the body of each route of our own that takes JSON, through the HTTP machine and the
+ * api with an engine that has no model: what is wrong is refused with a 4xx and the error's shape,
+ * and nothing is a 500. The first byte picks the route. */
+#include "api/http/api.h"
+#include "api/ops/admin.h"
+#include "base/memory/mem.h"
 #include "engine/engine.h"
 #include "net/loop/offload.h"
 #include "net/proto/http.h"
@@ -23,14 +23,15 @@ static void require(bool holds)
         abort();
 }
 
-static enum dg_err admin_load(void *user, const struct dg_admin_model *model, dg_admin_loaded_fn on_loaded,
-                              void *owner, struct dg_why *why)
+static enum dg_err admin_load(void *user, const struct dg_admin_model *model,
+                              dg_admin_loaded_fn on_loaded, void *owner, struct dg_error *error)
 {
-    require(model->name && *model->name && model->path && *model->path && model->source && model->target);
+    require(model->name && *model->name && model->path && *model->path && model->source &&
+            model->target);
     return DG_ERR_NOT_FOUND;
 }
 
-static enum dg_err admin_unload(void *user, const char *name, struct dg_why *why)
+static enum dg_err admin_unload(void *user, const char *name, struct dg_error *error)
 {
     return DG_ERR_NOT_FOUND;
 }
@@ -81,7 +82,8 @@ static void on_refused(void *user, struct dg_http_req *req, int status, const ch
     dg_api_handler()->on_refused(all.api, req, status, reason);
 }
 
-static const struct dg_http_events events = {.on_head = on_head, .on_request = on_request, .on_refused = on_refused};
+static const struct dg_http_events events = {
+    .on_head = on_head, .on_request = on_request, .on_refused = on_refused};
 
 static void set_up(void)
 {
@@ -104,7 +106,7 @@ static void set_up(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static const char *const paths[] = {"/v1/translate",    "/v1/detect",          "/v1/score",
+    static const char *const paths[] = {"/v1/translate", "/v1/detect", "/v1/score",
                                         "/v1/admin/models", "/v1/admin/log-level"};
     char head[256];
     if (len == 0)
@@ -113,7 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     const char *path = paths[bytes[0] % (sizeof paths / sizeof *paths)];
     struct dg_http *http = dg_http_new(&all.shared, &events, NULL);
     require(http != NULL);
-    int n = snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", path, len - 1);
+    int n = snprintf(head, sizeof head,
+                     "POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", path, len - 1);
     dg_http_feed(http, head, (size_t)n);
     dg_http_feed(http, (const char *)bytes + 1, len - 1);
     struct dg_span out = dg_http_output(http);
@@ -121,8 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     long status = strtol(out.ptr + 9, NULL, 10);
     bool is_level = strcmp(path, "/v1/admin/log-level") == 0;
     /* 501: no data to detect languages with. */
-    require((status >= 400 && status < 500) || (status == 200 && (is_level || strcmp(path, "/v1/detect") == 0)) ||
-            status == 501);
+    require((status >= 400 && status < 500) ||
+            (status == 200 && (is_level || strcmp(path, "/v1/detect") == 0)) || status == 501);
     dg_http_free(http);
     return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as config.json, as generation_config.json and as tokenizer_config.json: what is accepted is a
- * blueprint that passes its check, and prints as a config.json that gives it again. */
+/* Any bytes as config.json, as generation_config.json and as tokenizer_config.json: what is
+ * accepted is a blueprint that passes its check, and prints as a config.json that gives it again.
+ */
 #include "model/config.h"
 
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static void check(const struct dg_blueprint *bp)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     static const char whole[] =
-        "{\"model_type\":\"m2m_100\",\"activation_function\":\"relu\",\"d_model\":8,\"encoder_layers\":1,"
+        "{\"model_type\":\"m2m_100\",\"activation_function\":\"relu\",\"d_model\":8,\"encoder_"
+        "layers\":1,"
         "\"decoder_layers\":1,\"encoder_attention_heads\":2,\"decoder_attention_heads\":2,"
         "\"encoder_ffn_dim\":8,\"decoder_ffn_dim\":8,\"vocab_size\":9,\"eos_token_id\":2,"
         "\"decoder_start_token_id\":2}";

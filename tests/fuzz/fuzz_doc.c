@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any text as a document of each format. Its items tile the original; copied part by part, however it is cut, it comes
- * back byte for byte; woven with any words, it holds each piece of markup as often as before. */
-#include "base/utf8.h"
-#include "text/weave.h"
+/* Any text as a document of each format. Its items tile the original; copied part by part, however
+ * it is cut, it comes back byte for byte; woven with any words, it holds each piece of markup as
+ * often as before. */
+#include "base/memory/utf8.h"
+#include "markup/tag_placement.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -54,14 +55,18 @@ static void retell(const struct dg_doc *doc, size_t seed, bool is_copy)
                (part_len < most || ((unsigned char)plain.ptr[at + part_len] & 0xC0) == 0x80))
             part_len++;
         struct dg_doc_part part = dg_doc_next(doc, &cursor, at, part_len, is_line && !is_copy);
-        struct dg_token tokens[2] = {{.begin = (uint32_t)at, .end = (uint32_t)(at + part_len / 2)},
-                                     {.begin = (uint32_t)(at + part_len / 2), .end = (uint32_t)(at + part_len)}};
+        struct dg_token tokens[2] = {
+            {.begin = (uint32_t)at, .end = (uint32_t)(at + part_len / 2)},
+            {.begin = (uint32_t)(at + part_len / 2), .end = (uint32_t)(at + part_len)}};
         const size_t ends[2] = {3, 7};
         const float alignment[4] = {0.1f, 0.9f, 0.8f, 0.2f};
-        const struct dg_weave_source source = {tokens, 2};
-        const struct dg_weave_said said = {.text = DG_SPAN("one two"), .ends = ends, .n = 2,
-                                           .alignment = (seed + k) % 3 ? alignment : NULL};
-        enum dg_err err = is_line && !is_copy ? dg_weave(doc, &part, &source, &said, &out)
+        const struct dg_tag_placement_source source = {tokens, 2};
+        const struct dg_tag_placement_target said = {.text = DG_SPAN("one two"),
+                                                     .ends = ends,
+                                                     .n = 2,
+                                                     .alignment =
+                                                         (seed + k) % 3 ? alignment : NULL};
+        enum dg_err err = is_line && !is_copy ? dg_tag_placement(doc, &part, &source, &said, &out)
                                               : dg_doc_copy(doc, &part, false, &out);
         require(!err);
         at += part_len;

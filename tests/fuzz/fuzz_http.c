@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as an HTTP connection: whole and in small pieces, events and output must be the same. The
- * first byte picks the size of the pieces. */
+/* Any bytes as an HTTP connection: whole and in small pieces, events and output must be the same.
+ * The first byte picks the size of the pieces. */
 #define _GNU_SOURCE /* memmem */
-#include "base/mem.h"
+#include "base/memory/mem.h"
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
 
@@ -95,7 +95,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     run(&sliced, text, len - 1, 1 + bytes[0] % 32);
     require(whole.refused == sliced.refused);
     require(dg_span_eq(dg_buf_span(&whole.log), dg_buf_span(&sliced.log)));
-    /* Which of two faults is found first, and whether "100 Continue" was owed, depends on the slicing. */
+    /* Which of two faults is found first, and whether "100 Continue" was owed, depends on the
+     * slicing. */
     if (!whole.refused && !memmem(text, len - 1, "100-", 4))
         require(whole.n_out == sliced.n_out);
     dg_buf_deinit(&whole.log);

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Any bytes as JSON: what is accepted is written again and must be read back the same. */
-#include "base/json.h"
-#include "base/json_out.h"
+#include "base/json/json.h"
+#include "base/json/json_out.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,15 +72,16 @@ static void rewrite(const struct dg_json *json, struct dg_buf *buf)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    const struct dg_json_limits limits = {.max_bytes = 1 << 16, .max_depth = 32, .max_values = 4096};
+    const struct dg_json_limits limits = {
+        .max_bytes = 1 << 16, .max_depth = 32, .max_values = 4096};
     const struct dg_json_limits again = {.max_bytes = 1 << 20, .max_depth = 32, .max_values = 4096};
     struct dg_json *json = NULL, *back = NULL;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_buf first, second;
     dg_buf_init(&first, 1 << 20);
     dg_buf_init(&second, 1 << 20);
-    if (dg_json_parse(dg_span_make((const char *)bytes, len), &limits, &why, &json) != DG_OK) {
-        require(why.text[0] != '\0');
+    if (dg_json_parse(dg_span_make((const char *)bytes, len), &limits, &error, &json) != DG_OK) {
+        require(error.text[0] != '\0');
     } else {
         rewrite(json, &first);
         require(dg_json_parse(dg_buf_span(&first), &again, NULL, &back) == DG_OK);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a file of keys and as a usage journal: what is accepted as keys is printed, read again and
- * printed the same; no two keys share a name; what is refused says where. */
+/* Any bytes as a file of keys and as a usage journal: what is accepted as keys is printed, read
+ * again and printed the same; no two keys share a name; what is refused says where. */
 #include "access/key_file.h"
 #include "access/keyring.h"
 #include "access/usage.h"
@@ -55,12 +55,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct dg_span text = dg_span_make((const char *)bytes, len);
     struct dg_key_file file = {.n = 0};
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     size_t n = 0;
     require(sodium_init() >= 0);
-    enum dg_err err = dg_key_file_parse(&file, "keys", text, &why);
+    enum dg_err err = dg_key_file_parse(&file, "keys", text, &error);
     if (err)
-        require(file.n == 0 && file.keys == NULL && why.text[0] != '\0');
+        require(file.n == 0 && file.keys == NULL && error.text[0] != '\0');
     else
         check_keys(&file);
     dg_key_file_deinit(&file);

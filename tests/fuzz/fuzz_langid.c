@@ -3,8 +3,8 @@
 
 /* Any bytes as a model of language identification: its length and checksum are set right first, so
  * that the checks behind them are reached; a model that is accepted identifies a few texts. */
-#include "text/langid.h"
-#include "text/langid_model.h"
+#include "text/language/langid.h"
+#include "text/language/langid_model.h"
 
 #include <stdlib.h>
 #include <string.h>

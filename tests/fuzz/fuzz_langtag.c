@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Any bytes as a language tag: what is accepted must read the same again and have a name. */
-#include "text/langtag.h"
+#include "text/language/langtag.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@ static void require(bool holds)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct dg_langtag tag, again;
-    struct dg_why why = DG_WHY_NONE;
-    if (dg_langtag_parse(dg_span_make((const char *)bytes, len), &tag, &why)) {
-        require(why.text[0] != '\0');
+    struct dg_error error = DG_ERROR_NONE;
+    if (dg_langtag_parse(dg_span_make((const char *)bytes, len), &tag, &error)) {
+        require(error.text[0] != '\0');
         return 0;
     }
     require(dg_langtag_parse(dg_span_cstr(tag.text), &again, NULL) == DG_OK);

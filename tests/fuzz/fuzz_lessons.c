@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a file that an encoder alone is to learn from. The first byte says what it teaches, and whether it is lines of
- * JSON or columns. Of what is accepted every text is valid and every place within its text; what is refused comes with a
- * sentence. */
-#include "base/utf8.h"
-#include "train/lessons.h"
+/* Any bytes as a file that an encoder alone is to learn from. The first byte says what it teaches,
+ * and whether it is lines of JSON or columns. Of what is accepted every text is valid and every
+ * place within its text; what is refused comes with a sentence. */
+#include "base/memory/utf8.h"
+#include "train/data/labelled_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,36 +21,40 @@ static void require(bool holds)
         abort();
 }
 
-static void check(const struct dg_lesson *lesson, enum dg_lesson_kind kind)
+static void check(const struct dg_labelled_text *labelled_text, enum dg_labelled_text_kind kind)
 {
-    require(dg_utf8_valid(lesson->text, NULL) && (!lesson->has_pair || dg_utf8_valid(lesson->pair, NULL)));
-    require(lesson->repeat > 0);
+    require(dg_utf8_valid(labelled_text->text, NULL) &&
+            (!labelled_text->has_pair || dg_utf8_valid(labelled_text->pair, NULL)));
+    require(labelled_text->repeat > 0);
     if (kind == DG_LESSON_NUMBER)
-        require(lesson->number >= 0.0f && lesson->number <= 1.0f);
-    if (kind == DG_LESSON_ANSWER && lesson->has_answer)
-        require(lesson->answer_at <= lesson->pair.len && lesson->answer_len <= lesson->pair.len - lesson->answer_at);
-    for (size_t i = 0; kind == DG_LESSON_TAGS && i < lesson->n_words; i++) {
-        require(lesson->words[i].ptr >= lesson->text.ptr);
-        require(lesson->words[i].ptr + lesson->words[i].len <= lesson->text.ptr + lesson->text.len);
-        require(dg_utf8_valid(lesson->tags[i], NULL));
+        require(labelled_text->number >= 0.0f && labelled_text->number <= 1.0f);
+    if (kind == DG_LESSON_ANSWER && labelled_text->has_answer)
+        require(labelled_text->answer_at <= labelled_text->pair.len &&
+                labelled_text->answer_len <= labelled_text->pair.len - labelled_text->answer_at);
+    for (size_t i = 0; kind == DG_LESSON_TAGS && i < labelled_text->n_words; i++) {
+        require(labelled_text->words[i].ptr >= labelled_text->text.ptr);
+        require(labelled_text->words[i].ptr + labelled_text->words[i].len <=
+                labelled_text->text.ptr + labelled_text->text.len);
+        require(dg_utf8_valid(labelled_text->tags[i], NULL));
     }
 }
 
-static void try_file(const char *path, enum dg_lesson_kind kind)
+static void try_file(const char *path, enum dg_labelled_text_kind kind)
 {
-    const struct dg_lessons_opts opts = {.kind = kind, .len_max = 1000};
-    struct dg_lessons lessons;
-    struct dg_why why = DG_WHY_NONE;
+    const struct dg_labelled_data_opts opts = {.kind = kind, .len_max = 1000};
+    struct dg_labelled_data labelled_data;
+    struct dg_error error = DG_ERROR_NONE;
     size_t n_held = 0;
-    dg_lessons_init(&lessons, &opts);
-    if (dg_lessons_read(&lessons, path, &why) != DG_OK) {
-        require(why.text[0] != '\0');
+    dg_labelled_data_init(&labelled_data, &opts);
+    if (dg_labelled_data_read(&labelled_data, path, &error) != DG_OK) {
+        require(error.text[0] != '\0');
     } else {
-        for (size_t i = 0; i < lessons.n; i++)
-            check(&lessons.list[i], kind);
-        require(dg_lessons_hold_out(&lessons, 3, 1, &n_held) == DG_OK && n_held <= lessons.n);
+        for (size_t i = 0; i < labelled_data.n; i++)
+            check(&labelled_data.list[i], kind);
+        require(dg_labelled_data_hold_out(&labelled_data, 3, 1, &n_held) == DG_OK &&
+                n_held <= labelled_data.n);
     }
-    dg_lessons_deinit(&lessons);
+    dg_labelled_data_deinit(&labelled_data);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -63,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (file) {
         const bool is_written = fwrite(bytes + 1, 1, len - 1, file) == len - 1;
         if (fclose(file) == 0 && is_written)
-            try_file(path, (enum dg_lesson_kind)(bytes[0] % KINDS));
+            try_file(path, (enum dg_labelled_text_kind)(bytes[0] % KINDS));
         unlink(path);
     }
     rmdir(dir);

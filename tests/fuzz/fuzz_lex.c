@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a shortlist: of what is accepted every list and every id can be read and is in range. The checksum
- * is made right first, so that what lies behind it is reached. */
+/* Any bytes as a shortlist: of what is accepted every list and every id can be read and is in
+ * range. The checksum is made right first, so that what lies behind it is reached. */
 #include "model/lex.h"
 
 #include <stdlib.h>
@@ -21,9 +21,9 @@ static void require(bool holds)
 static void check(const uint8_t *bytes, size_t len)
 {
     struct dg_lex lex;
-    struct dg_why why = DG_WHY_NONE;
-    if (dg_lex_parse(&lex, bytes, len, "fuzz", WORDS, WORDS, &why) != DG_OK) {
-        require(why.text[0] != '\0');
+    struct dg_error error = DG_ERROR_NONE;
+    if (dg_lex_parse(&lex, bytes, len, "fuzz", WORDS, WORDS, &error) != DG_OK) {
+        require(error.text[0] != '\0');
         return;
     }
     size_t at = 0;

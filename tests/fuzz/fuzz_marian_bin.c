@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as Marian's .bin: what is accepted lies inside the file, with room for its multiplier. */
-#include "model/marian_bin.h"
+/* Any bytes as Marian's .bin: what is accepted lies inside the file, with room for its multiplier.
+ */
+#include "import/container/marian_bin.h"
 
 #include <stdlib.h>
 
@@ -17,9 +18,9 @@ static void require(bool holds)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct dg_marian_bin file;
-    struct dg_why why = DG_WHY_NONE;
-    if (dg_marian_bin_parse(&file, bytes, len, "fuzz", &why) != DG_OK) {
-        require(why.text[0] != '\0');
+    struct dg_error error = DG_ERROR_NONE;
+    if (dg_marian_bin_parse(&file, bytes, len, "fuzz", &error) != DG_OK) {
+        require(error.text[0] != '\0');
         return 0;
     }
     const uint8_t *next = NULL;

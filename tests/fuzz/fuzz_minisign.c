@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a minisign public key, open secret key and signature: nothing verifies that was not signed. */
-#include "model/minisign.h"
+/* Any bytes as a minisign public key, open secret key and signature: nothing verifies that was not
+ * signed. */
+#include "model/file/minisign.h"
 
 #include <stdlib.h>
 
@@ -11,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct dg_span text = dg_span_make((const char *)bytes, len);
-    struct dg_minisign_public key = {.id = {0x4f, 0xeb, 0x94, 0x46, 0x50, 0xd6, 0xa1, 0x8d}, .key = {9}};
+    struct dg_minisign_public key = {.id = {0x4f, 0xeb, 0x94, 0x46, 0x50, 0xd6, 0xa1, 0x8d},
+                                     .key = {9}};
     struct dg_minisign_public parsed;
     struct dg_minisign_secret secret;
     if (!dg_minisign_verify(&key, 1, DG_SPAN("never signed"), text, NULL, NULL))

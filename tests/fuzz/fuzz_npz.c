@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a ZIP with .npy arrays, and as one array: members lie inside the file, numbers inside members. */
-#include "model/npy.h"
-#include "model/zip_in.h"
+/* Any bytes as a ZIP with .npy arrays, and as one array: members lie inside the file, numbers
+ * inside members. */
+#include "import/container/npy.h"
+#include "import/container/zip_in.h"
 
 #include <stdlib.h>
 

@@ -18,15 +18,15 @@ int dg_fuzz_mutations = 10000; /* by replay.c; they are cheap here */
 static struct dg_opt_set *read_set(struct dg_span text)
 {
     struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     if (dg_opt_set_new(&dg_options_table, &set))
         abort();
-    enum dg_err err = dg_opt_read_text(set, "fuzz.conf", text, &why);
+    enum dg_err err = dg_opt_read_text(set, "fuzz.conf", text, &error);
     if (!err)
-        err = dg_opt_check(set, &why);
+        err = dg_opt_check(set, &error);
     if (!err)
         return set;
-    if (why.text[0] == '\0')
+    if (error.text[0] == '\0')
         abort();
     dg_opt_set_free(set);
     return NULL;

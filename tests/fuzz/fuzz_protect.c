@@ -3,9 +3,9 @@
 
 /* Any bytes through the finder of protected spans (in order, whole characters) and through the
  * change of case and back (valid text stays valid). */
-#include "base/utf8.h"
-#include "text/casing.h"
-#include "text/protect.h"
+#include "base/memory/utf8.h"
+#include "text/terms/casing.h"
+#include "text/terms/protect.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a safetensors file: what is accepted lies inside the file, aligned or not, and is found by name. */
-#include "model/safetensors.h"
+/* Any bytes as a safetensors file: what is accepted lies inside the file, aligned or not, and is
+ * found by name. */
+#include "model/file/safetensors.h"
 
 #include <stdlib.h>
 
@@ -11,9 +12,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct dg_safetensors file;
-    struct dg_why why = DG_WHY_NONE;
-    if (dg_safetensors_parse(&file, bytes, len, "fuzz", &why)) {
-        if (!why.text[0])
+    struct dg_error error = DG_ERROR_NONE;
+    if (dg_safetensors_parse(&file, bytes, len, "fuzz", &error)) {
+        if (!error.text[0])
             abort();
         return 0;
     }

@@ -3,8 +3,8 @@
 
 /* Any bytes as a document: the first two choose options, the rest is split; the segments must give
  * the bytes back, sentences must be valid UTF-8, and flattening must work. */
-#include "base/utf8.h"
-#include "text/segment.h"
+#include "base/memory/utf8.h"
+#include "text/sentence/segment.h"
 
 #include <stdlib.h>
 

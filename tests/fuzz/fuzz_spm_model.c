@@ -4,10 +4,10 @@
 /* A SentencePiece model file as an attacker would have it. It is refused with a sentence, or it
  * works: texts are encoded, every byte of them is covered by tokens in order, and what comes out is
  * decoded, whole and as a stream, to the same text. */
-#include "base/mem.h"
-#include "base/utf8.h"
-#include "text/spm_decode.h"
-#include "text/spm_encode.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+#include "tokenize/spm/spm_decode.h"
+#include "tokenize/spm/spm_encode.h"
 
 #include <stdlib.h>
 
@@ -62,10 +62,10 @@ static void use(const struct dg_spm *spm, struct dg_spm_work *work, struct dg_sp
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_spm *spm = NULL;
-    if (dg_spm_new(data, size, &why, &spm) != DG_OK) {
-        check(why.text[0] != '\0');
+    if (dg_spm_new(data, size, &error, &spm) != DG_OK) {
+        check(error.text[0] != '\0');
         return 0;
     }
     struct dg_spm_work *work = dg_spm_work_new();

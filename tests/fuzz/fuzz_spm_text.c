@@ -4,12 +4,12 @@
 /* Text as anybody may send it, encoded by small models of all four kinds; and ids as a broken
  * network might make them, decoded. The first byte chooses the model, the rest is the text and the
  * ids. */
-#include "base/mem.h"
-#include "base/utf8.h"
-#include "text/spm_decode.h"
-#include "text/spm_encode.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+#include "tokenize/spm/spm_decode.h"
+#include "tokenize/spm/spm_encode.h"
 
-#include "../unit/text/spm_maker.h"
+#include "spm_maker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A tokenizer.json, vocab.json, vocab.txt or tokenizer_config.json, and behind a byte of zeros a text for it: whatever
- * opens must encode the text, alone and as two halves that are joined, with places within it, and say every token. */
-#include "text/subword.h"
+/* A tokenizer.json, vocab.json, vocab.txt or tokenizer_config.json, and behind a byte of zeros a
+ * text for it: whatever opens must encode the text, alone and as two halves that are joined, with
+ * places within it, and say every token. */
+#include "tokenize/hf/subword.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,16 +41,19 @@ static void use_two(const struct dg_subword *subword, struct dg_span text)
     struct dg_subword_work *work = dg_subword_work_new();
     struct dg_subword_join join = {.is_pair = true, .max = 24, .give = DG_SUBWORD_GIVE_SECOND};
     struct dg_subword_joined joined = {.n_left = 0};
-    const struct dg_span first = dg_span_sub(text, 0, text.len / 2), second = dg_span_sub(text, text.len / 2, text.len);
+    const struct dg_span first = dg_span_sub(text, 0, text.len / 2),
+                         second = dg_span_sub(text, text.len / 2, text.len);
     if (dg_subword_read(subword, work, 0, first, DG_SUBWORD_MASKS, NULL) == DG_OK &&
         dg_subword_read(subword, work, 1, second, DG_SUBWORD_MASKS, NULL) == DG_OK)
-        for (int round = 0; round < 8 && dg_subword_join(subword, work, &join, NULL, &joined) == DG_OK; round++) {
+        for (int round = 0;
+             round < 8 && dg_subword_join(subword, work, &join, NULL, &joined) == DG_OK; round++) {
             check(joined.n <= join.max);
             for (size_t i = 0; i < joined.n; i++) {
                 const struct dg_subword_token *token = &joined.tokens[i];
                 check(token->id >= 0 && (uint32_t)token->id < dg_subword_size(subword));
                 check(token->text == DG_SUBWORD_FRAME ||
-                      (token->begin <= token->end && token->end <= (token->text ? second : first).len));
+                      (token->begin <= token->end &&
+                       token->end <= (token->text ? second : first).len));
             }
             join.skip += joined.n_last;
         }
@@ -59,9 +63,9 @@ static void use_two(const struct dg_subword *subword, struct dg_span text)
 static void try(const struct dg_subword_files *files, struct dg_span text)
 {
     struct dg_subword *subword = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    if (dg_subword_parse(&subword, files, &why) != DG_OK) {
-        check(why.text[0] != '\0');
+    struct dg_error error = DG_ERROR_NONE;
+    if (dg_subword_parse(&subword, files, &error) != DG_OK) {
+        check(error.text[0] != '\0');
         return;
     }
     use(subword, text, 0);
@@ -76,12 +80,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
     const size_t len = zero ? (size_t)(zero - data) : size;
     const struct dg_span head = {.ptr = (const char *)data, .len = len};
-    const struct dg_span text = zero ? (struct dg_span){.ptr = (const char *)zero + 1, .len = size - len - 1}
-                                     : (struct dg_span){.ptr = "a b 12\n", .len = 7};
+    const struct dg_span text =
+        zero ? (struct dg_span){.ptr = (const char *)zero + 1, .len = size - len - 1}
+             : (struct dg_span){.ptr = "a b 12\n", .len = 7};
     try(&(struct dg_subword_files){.json = head}, text);
     try(&(struct dg_subword_files){.json = head, .merges = DG_SPAN("a b\n")}, text);
     try(&(struct dg_subword_files){.lines = head}, text);
     if (len)
-        try(&(struct dg_subword_files){.lines = DG_SPAN("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n"), .config = head}, text);
+        try(&(struct dg_subword_files){.lines = DG_SPAN("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n##b\n"),
+                                       .config = head},
+            text);
     return 0;
 }

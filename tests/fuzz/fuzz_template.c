@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Four texts, each ended by a zero byte, as what a configuration says of a model that is asked to translate, a text, and what
- * the model says. The text stands in the prompt as it is, where the template says; what is heard of an answer only grows, and
- * does not depend on how the answer came. */
-#include "engine/template.h"
+/* Four texts, each ended by a zero byte, as what a configuration says of a model that is asked to
+ * translate, a text, and what the model says. The text stands in the prompt as it is, where the
+ * template says; what is heard of an answer only grows, and does not depend on how the answer came.
+ */
+#include "engine/generate/translation_prompt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,31 +20,34 @@ static void require(bool holds)
         abort();
 }
 
-static void try_prompt(const struct dg_template *template, struct dg_span text)
+static void try_prompt(const struct dg_translation_prompt *template, struct dg_span text)
 {
-    const struct dg_lang french = {.name = "French", .code = "fr"}, unnamed = {.name = "", .code = "tlh"};
-    const struct dg_pair pair = {.source = &french, .target = &unnamed};
+    const struct dg_lang french = {.name = "French", .code = "fr"},
+                         unnamed = {.name = "", .code = "tlh"};
+    const struct dg_lang_pair pair = {.source = &french, .target = &unnamed};
     struct dg_buf prompt;
     size_t at = SIZE_MAX;
     dg_buf_init(&prompt, PROMPT_MAX);
-    require(dg_template_fill(template, &pair, text, &prompt, &at) == DG_OK);
+    require(dg_translation_prompt_fill(template, &pair, text, &prompt, &at) == DG_OK);
     require(at <= prompt.len && text.len <= prompt.len - at);
     require(dg_span_eq(dg_span_sub(dg_buf_span(&prompt), at, text.len), text));
     dg_buf_deinit(&prompt);
 }
 
-static void try_answer(const struct dg_template *template, struct dg_span said)
+static void try_answer(const struct dg_translation_prompt *template, struct dg_span said)
 {
     size_t whole_from = 0, whole_upto = 0, from = 0, upto = 0;
-    dg_template_hear(template, said, true, &whole_from, &whole_upto);
+    dg_translation_prompt_hear(template, said, true, &whole_from, &whole_upto);
     require(whole_from <= whole_upto && whole_upto <= said.len);
     for (size_t n = 0; n <= said.len; n++) {
         const size_t from_before = from, upto_before = upto;
-        dg_template_hear(template, dg_span_sub(said, 0, n), n == said.len, &from, &upto);
+        dg_translation_prompt_hear(template, dg_span_sub(said, 0, n), n == said.len, &from, &upto);
         require(from >= from_before && upto >= upto_before && from <= upto && upto <= n);
-        require(upto_before == from_before || from == from_before); /* what was told stays where it was */
+        require(upto_before == from_before || from == from_before); /* what was told stays where it
+                                                                       was */
     }
-    require(dg_span_eq(dg_span_sub(said, from, upto - from), dg_span_sub(said, whole_from, whole_upto - whole_from)));
+    require(dg_span_eq(dg_span_sub(said, from, upto - from),
+                       dg_span_sub(said, whole_from, whole_upto - whole_from)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -61,16 +65,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         at += strlen(memory + at);
         at += at < len;
     }
-    const struct dg_template_opts opts = {.prompt = texts[0], .stop = texts[1]};
-    struct dg_template *template = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    const enum dg_err err = dg_template_new(&template, &opts, &why);
+    const struct dg_translation_prompt_opts opts = {.prompt = texts[0], .stop = texts[1]};
+    struct dg_translation_prompt *template = NULL;
+    struct dg_error error = DG_ERROR_NONE;
+    const enum dg_err err = dg_translation_prompt_new(&template, &opts, &error);
     if (err) {
-        require(why.text[0] != '\0' && !template);
+        require(error.text[0] != '\0' && !template);
         return 0;
     }
     try_prompt(template, dg_span_cstr(texts[2]));
     try_answer(template, dg_span_cstr(texts[3]));
-    dg_template_free(template);
+    dg_translation_prompt_free(template);
     return 0;
 }

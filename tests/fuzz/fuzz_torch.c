@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a file of torch.save, and as a pickle alone: every tensor that is accepted must lie inside its
- * storage. */
-#include "base/mem.h"
-#include "model/torch.h"
+/* Any bytes as a file of torch.save, and as a pickle alone: every tensor that is accepted must lie
+ * inside its storage. */
+#include "base/memory/mem.h"
+#include "import/container/torch.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as the working files of a training: prepared pairs, their links, a checkpoint. The first byte says which. Of
- * what is accepted everything can be read and is in range; what is refused comes with a sentence. */
-#include "train/checkpoint.h"
-#include "train/corpus.h"
-#include "train/setup.h"
+/* Any bytes as the working files of a training: prepared pairs, their links, a checkpoint. The
+ * first byte says which. Of what is accepted everything can be read and is in range; what is
+ * refused comes with a sentence. */
+#include "train/data/corpus.h"
+#include "train/run/checkpoint.h"
+#include "train/run/setup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +37,9 @@ static void try_corpus(const char *path)
 {
     const struct dg_blueprint bp = blueprint();
     struct dg_corpus corpus;
-    struct dg_why why = DG_WHY_NONE;
-    if (dg_corpus_open(&corpus, path, &bp, &why) != DG_OK) {
-        require(why.text[0] != '\0');
+    struct dg_error error = DG_ERROR_NONE;
+    if (dg_corpus_open(&corpus, path, &bp, &error) != DG_OK) {
+        require(error.text[0] != '\0');
         return;
     }
     for (size_t i = 0; i < corpus.n; i++) {
@@ -58,9 +59,9 @@ static void try_links(const char *path)
     static const uint64_t offsets[] = {0, 3, 5, 8, 10};
     static const int32_t ids[10] = {0};
     struct dg_corpus corpus = {.offsets = offsets, .ids = ids, .n = 2};
-    struct dg_why why = DG_WHY_NONE;
-    if (dg_corpus_open_links(&corpus, path, &why) != DG_OK) {
-        require(why.text[0] != '\0');
+    struct dg_error error = DG_ERROR_NONE;
+    if (dg_corpus_open_links(&corpus, path, &error) != DG_OK) {
+        require(error.text[0] != '\0');
         return;
     }
     for (size_t i = 0; i < corpus.n; i++) {
@@ -79,14 +80,16 @@ static void try_checkpoint(const char *path)
     struct dg_team *team;
     struct dg_optimiser *optimiser;
     uint64_t numbers[3] = {7, 7, 7};
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     require(dg_params_init(&params, &bp, NULL) == DG_OK);
     require(dg_team_new(&team, 1, NULL) == DG_OK);
     require(dg_optimiser_new(&optimiser, &params, &opts, team, NULL) == DG_OK);
-    const struct dg_checkpoint point = {
-        .params = &params, .state = dg_optimiser_state(optimiser), .numbers = numbers, .n_numbers = 3};
-    if (dg_checkpoint_load(&point, path, &why) != DG_OK) {
-        require(why.text[0] != '\0');
+    const struct dg_checkpoint point = {.params = &params,
+                                        .state = dg_optimiser_state(optimiser),
+                                        .numbers = numbers,
+                                        .n_numbers = 3};
+    if (dg_checkpoint_load(&point, path, &error) != DG_OK) {
+        require(error.text[0] != '\0');
         require(numbers[0] == 7 && numbers[2] == 7 && *point.state.step == 0); /* untouched */
     }
     dg_optimiser_free(optimiser);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as vocab.json beside a small SentencePiece model: what is accepted finds every id by its string and every
- * string by its id. The parser opens files by name: there is one for all inputs, in memory. */
-#include "base/mem.h"
-#include "text/marian_vocab.h"
+/* Any bytes as vocab.json beside a small SentencePiece model: what is accepted finds every id by
+ * its string and every string by its id. The parser opens files by name: there is one for all
+ * inputs, in memory. */
+#include "base/memory/mem.h"
+#include "tokenize/marian_vocab.h"
 
-#include "../unit/text/spm_maker.h"
+#include "spm_maker.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -37,7 +38,8 @@ static const char *write_file(const uint8_t *data, size_t size)
 
 static const struct dg_spm *small_model(void)
 {
-    static const char *const pieces[] = {"\xE2\x96\x81", "a", "b", "ab", "\xE2\x96\x81the", "\xC3\xA9"};
+    static const char *const pieces[] = {"\xE2\x96\x81",    "a",       "b", "ab",
+                                         "\xE2\x96\x81the", "\xC3\xA9"};
     static struct maker maker;
     static struct dg_spm *spm;
     if (!spm) {
@@ -68,12 +70,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct dg_spm *spm = small_model();
     struct dg_marian_vocab vocab;
-    struct dg_why why = DG_WHY_NONE;
-    if (dg_marian_vocab_init(&vocab, write_file(data, size), spm, size % 2 ? spm : NULL, &why) == DG_OK) {
+    struct dg_error error = DG_ERROR_NONE;
+    if (dg_marian_vocab_init(&vocab, write_file(data, size), spm, size % 2 ? spm : NULL, &error) ==
+        DG_OK) {
         check_vocabulary(&vocab);
         dg_marian_vocab_deinit(&vocab);
     } else {
-        check(why.text[0] != '\0');
+        check(error.text[0] != '\0');
     }
     return 0;
 }

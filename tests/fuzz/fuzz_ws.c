@@ -3,8 +3,8 @@
 
 /* Any bytes as a WebSocket's: whole and in small pieces, messages and output must be the same. The
  * first byte picks the size of the pieces. */
-#include "base/mem.h"
-#include "base/utf8.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
 #include "net/proto/ws.h"
 
 #include <stdlib.h>

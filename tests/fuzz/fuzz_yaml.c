@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as Marian's YAML: values come with a key, and as a configuration they make a blueprint or a
- * refusal. */
-#include "model/marian.h"
-#include "model/yaml_in.h"
+/* Any bytes as Marian's YAML: values come with a key, and as a configuration they make a blueprint
+ * or a refusal. */
+#include "import/container/yaml_in.h"
+#include "import/format/marian.h"
 
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static enum dg_err on_value(void *ctx, struct dg_span key, long index, struct dg_span value,
-                            struct dg_why *why)
+                            struct dg_error *error)
 {
     size_t *sum = ctx;
     if (index < DG_YAML_SCALAR)

@@ -141,7 +141,7 @@ class Hostile(IntegrationTest):
 
     def test_rubbish_to_every_route_with_a_body(self):
         """Those of the table and those that came after it."""
-        with open(os.path.join(SOURCES, "src", "api", "routes.c"), encoding="utf-8") as file:
+        with open(os.path.join(SOURCES, "src", "api", "http", "routes.c"), encoding="utf-8") as file:
             routes = set(re.findall(r'\{DG_HTTP_(?:POST|PUT|PATCH), "([^"]+)"', file.read()))
         self.assertGreaterEqual(routes, {*ROUTES, *LINES})
         types = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b",

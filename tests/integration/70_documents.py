@@ -155,7 +155,7 @@ class Manifests(unittest.TestCase):
         self.assertEqual(pod["metadata"]["labels"], kinds["Service"]["spec"]["selector"])
         self.assertEqual(pod["metadata"]["labels"], kinds["Deployment"]["spec"]["selector"]["matchLabels"])
         ports = {port["name"] for port in container["ports"]}
-        with open(os.path.join(SOURCES, "src", "api", "routes.c"), encoding="utf-8") as file:
+        with open(os.path.join(SOURCES, "src", "api", "http", "routes.c"), encoding="utf-8") as file:
             routes = file.read()
         for probe in "startupProbe", "readinessProbe", "livenessProbe":
             self.assertIn(f'"{container[probe]["httpGet"]["path"]}"', routes)
@@ -163,7 +163,7 @@ class Manifests(unittest.TestCase):
         self.assertEqual({m["name"] for m in container["volumeMounts"]}, {v["name"] for v in pod["spec"]["volumes"]})
         self.check_environment({entry["name"]: entry["value"] for entry in container["env"]})
         metric = kinds["HorizontalPodAutoscaler"]["spec"]["metrics"][0]["pods"]["metric"]["name"]
-        with open(os.path.join(SOURCES, "src", "api", "metrics.c"), encoding="utf-8") as file:
+        with open(os.path.join(SOURCES, "src", "api", "ops", "metrics.c"), encoding="utf-8") as file:
             self.assertIn(f'"{metric.removeprefix("dragoman_")}"', file.read())
 
     def check_environment(self, variables):

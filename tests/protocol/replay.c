@@ -17,9 +17,9 @@
  *     = EVENT / < OUTPUT             what must have happened by then: events, and lines of output
  *
  * The handler of HTTP answers "/hold..." never, "/head..." at once with 403 from the headers alone,
- * everything else with 200 and the request's path and body; of WebSocket: echoes, but closes with 1000
- * on the text "bye". Every slicing must give the same events and the same output. */
-#include "base/mem.h"
+ * everything else with 200 and the request's path and body; of WebSocket: echoes, but closes with
+ * 1000 on the text "bye". Every slicing must give the same events and the same output. */
+#include "base/memory/mem.h"
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
 #include "net/proto/ws.h"
@@ -42,7 +42,8 @@ struct replay {
     struct dg_buf output; /* bytes since the last check */
 };
 
-/* ---- Writing bytes so that people can read them ------------------------------------------------ */
+/* ---- Writing bytes so that people can read them ------------------------------------------------
+ */
 
 static void put_escaped(struct dg_buf *buf, struct dg_span bytes)
 {
@@ -56,7 +57,11 @@ static void put_escaped(struct dg_buf *buf, struct dg_span bytes)
             err = dg_buf_printf(buf, "\\x%02X{%zu}", c, same);
             i += same - 1;
         } else if (c == '\r' || c == '\n' || c == '\t' || c == '\\') {
-            err = dg_buf_printf(buf, "\\%c", c == '\r' ? 'r' : c == '\n' ? 'n' : c == '\t' ? 't' : '\\');
+            err = dg_buf_printf(buf, "\\%c",
+                                c == '\r'   ? 'r'
+                                : c == '\n' ? 'n'
+                                : c == '\t' ? 't'
+                                            : '\\');
         } else if (c < 0x20 || c >= 0x7F) {
             err = dg_buf_printf(buf, "\\x%02X", c);
         } else {
@@ -76,7 +81,8 @@ static void event(struct replay *replay, const char *what, struct dg_span detail
         abort();
 }
 
-/* ---- The handlers ------------------------------------------------------------------------------ */
+/* ---- The handlers ------------------------------------------------------------------------------
+ */
 
 static void on_gone(void *owner)
 {
@@ -95,9 +101,10 @@ static void on_request(void *user, struct dg_http_req *req)
 {
     struct dg_buf text;
     dg_buf_init(&text, LOG_MAX);
-    if (dg_buf_printf(&text, "%s %.*s?%.*s 1.%u host=%.*s headers=%u body=",
-                      dg_http_method_name(req->method), DG_SPAN_FMT(req->path), DG_SPAN_FMT(req->query),
-                      req->minor, DG_SPAN_FMT(req->host), req->n_headers) != DG_OK ||
+    if (dg_buf_printf(
+            &text, "%s %.*s?%.*s 1.%u host=%.*s headers=%u body=", dg_http_method_name(req->method),
+            DG_SPAN_FMT(req->path), DG_SPAN_FMT(req->query), req->minor, DG_SPAN_FMT(req->host),
+            req->n_headers) != DG_OK ||
         dg_buf_append_span(&text, req->body) != DG_OK)
         abort();
     event(user, "request ", dg_buf_span(&text));
@@ -135,7 +142,8 @@ static void on_closing(void *user, struct dg_ws *ws, int code)
 
 static const struct dg_ws_events ws_events = {.on_message = on_message, .on_closing = on_closing};
 
-/* ---- The machine ------------------------------------------------------------------------------- */
+/* ---- The machine -------------------------------------------------------------------------------
+ */
 
 static void collect(struct replay *replay)
 {
@@ -167,7 +175,8 @@ static void feed(struct replay *replay, const char *bytes, size_t len)
     collect(replay);
 }
 
-static void feed_sliced(struct replay *replay, struct dg_span bytes, enum slicing slicing, size_t at)
+static void feed_sliced(struct replay *replay, struct dg_span bytes, enum slicing slicing,
+                        size_t at)
 {
     if (slicing == BYTES) {
         for (size_t i = 0; i < bytes.len; i++)
@@ -184,7 +193,8 @@ static void pass_time(struct replay *replay, uint64_t ms)
 {
     uint64_t until = replay->shared.now_ms + ms;
     for (int i = 0; i < 10; i++) {
-        uint64_t deadline = replay->ws ? dg_ws_deadline(replay->ws) : dg_http_deadline(replay->http);
+        uint64_t deadline =
+            replay->ws ? dg_ws_deadline(replay->ws) : dg_http_deadline(replay->http);
         bool at_once;
         if (deadline > until || wants_close(replay, &at_once))
             break;
@@ -240,13 +250,15 @@ static void take_log(struct replay *replay, struct dg_buf *log)
         rest = dg_span_sub(rest, len, rest.len);
     }
     bool at_once;
-    if (wants_close(replay, &at_once) && dg_buf_printf(log, "= close%s\n", at_once ? " at once" : ""))
+    if (wants_close(replay, &at_once) &&
+        dg_buf_printf(log, "= close%s\n", at_once ? " at once" : ""))
         abort();
     dg_buf_clear(&replay->events);
     dg_buf_clear(&replay->output);
 }
 
-/* ---- Scenarios --------------------------------------------------------------------------------- */
+/* ---- Scenarios ---------------------------------------------------------------------------------
+ */
 
 static int hex_value(char c)
 {
@@ -433,7 +445,8 @@ static char *read_file(const char *path, size_t *len)
 static void write_file(const struct scenario *scenario)
 {
     FILE *file = fopen(scenario->path, "wb");
-    if (!file || fwrite(scenario->written.ptr, 1, scenario->written.len, file) != scenario->written.len) {
+    if (!file ||
+        fwrite(scenario->written.ptr, 1, scenario->written.len, file) != scenario->written.len) {
         perror(scenario->path);
         exit(2);
     }

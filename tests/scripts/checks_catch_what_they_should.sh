@@ -39,14 +39,14 @@ write() {
     } >"$tree/$1"
 }
 
-write src/base/low.h <<'END'
+write src/base/memory/low.h <<'END'
 /* Lower. */
 #include "engine/high.h"
 #include <jansson.h>
 END
 write src/engine/high.h <<'END'
 /* Higher. */
-#include "base/low.h"
+#include "base/memory/low.h"
 #include "net/proto/http.h"
 #include "high_int.h"
 END
@@ -58,27 +58,27 @@ write src/net/proto/http.h <<'END'
 #include <uv.h>
 END
 expect check-layers \
-    'src/base/low.h:4: "engine/high.h" climbs' \
-    'src/base/low.h:5: <jansson.h> belongs to' \
+    'src/base/memory/low.h:4: "engine/high.h" climbs' \
+    'src/base/memory/low.h:5: <jansson.h> belongs to' \
     'src/engine/high.h:5: "net/proto/http.h": engine must not know net' \
     'src/engine/high.h:6: "high_int.h" should name its folder' \
     'src/novel/thing.h:1: folder "novel" has no floor' \
     'src/net/proto/http.h:4: <uv.h> belongs to'
 rm -r "$tree/src"
 
-write src/base/alone.h <<'END'
+write src/base/memory/alone.h <<'END'
 /* Uses a type it does not bring. */
 size_t dg_alone(void);
 END
-write src/base/twice.h <<'END'
+write src/base/memory/twice.h <<'END'
 /* Has no guard. */
 struct dg_twice { int x; };
 END
-expect check-headers 'src/base/alone.h:1: does not compile alone' 'src/base/twice.h:1: does not compile alone'
+expect check-headers 'src/base/memory/alone.h:1: does not compile alone' 'src/base/memory/twice.h:1: does not compile alone'
 rm -r "$tree/src"
 
-write src/base/style.c <<'END'
-#include "base/style.h"
+write src/base/memory/style.c <<'END'
+#include "base/memory/style.h"
 int untaught;
 /* malloc(1) and strcpy(a, b) in a comment are no calls,
  * nor is system("x") here. */
@@ -86,25 +86,25 @@ void f(void) { strcpy(a, b); x = "strtok(never)"; }
 void g(void) { p = malloc(7); my_system(1); }
 void h(void) { fd = mkstemp(path); my_opendir(1); }
 END
-printf '\tint tab; \n' >>"$tree/src/base/style.c"
-printf '/* %0150d */\n' 0 >>"$tree/src/base/style.c"
-printf 'int unlicensed;\n' >"$tree/src/base/bare.c"
+printf '\tint tab; \n' >>"$tree/src/base/memory/style.c"
+printf '/* %0150d */\n' 0 >>"$tree/src/base/memory/style.c"
+printf 'int unlicensed;\n' >"$tree/src/base/memory/bare.c"
 expect check-style \
-    'src/base/bare.c:1: the first line should be' \
-    'src/base/style.c:4: code before the first comment' \
-    'src/base/style.c:7: banned function:  strcpy(' \
-    'src/base/style.c:8: memory comes through' \
-    'src/base/style.c:9: the thread sanitizer does not see it open a file' \
-    'src/base/style.c:10: a tab' \
-    'src/base/style.c:10: blanks or a carriage return' \
-    'src/base/style.c:11: a line of 156 characters' \
+    'src/base/memory/bare.c:1: the first line should be' \
+    'src/base/memory/style.c:4: code before the first comment' \
+    'src/base/memory/style.c:7: banned function:  strcpy(' \
+    'src/base/memory/style.c:8: memory comes through' \
+    'src/base/memory/style.c:9: the thread sanitizer does not see it open a file' \
+    'src/base/memory/style.c:10: a tab' \
+    'src/base/memory/style.c:10: blanks or a carriage return' \
+    'src/base/memory/style.c:11: a line of 156 characters' \
     'check-style: 2 files, 8 violations'
 
 printf 'See [the map](MAP.md) and [the net](http://example.invalid/).\n\n    [code](is/skipped)\n' >"$tree/README.md"
-printf 'Open `src/base/style.c`, then `src/base/gone.c`.\n' >"$tree/ARCHITECTURE.md"
-mkdir -p "$tree/src/api" "$tree/docs/api"
-printf 'static const char *code_of(int a)\n{\n    return a ? "one" : "two2";\n}\n' >"$tree/src/api/routes.c"
-printf '    fail(call, (struct failure){.status = 400, .code = a ? "three" : "four", .message = "five"});\n' >>"$tree/src/api/routes.c"
+printf 'Open `src/base/memory/style.c`, then `src/base/memory/gone.c`.\n' >"$tree/ARCHITECTURE.md"
+mkdir -p "$tree/src/api/http" "$tree/docs/api"
+printf 'static const char *code_of(int a)\n{\n    return a ? "one" : "two2";\n}\n' >"$tree/src/api/http/routes.c"
+printf '    fail(call, (struct failure){.status = 400, .code = a ? "three" : "four", .message = "five"});\n' >>"$tree/src/api/http/routes.c"
 cat >"$tree/docs/api/openapi.yaml" <<'END'
     Error:
       type: object
@@ -117,7 +117,7 @@ cat >"$tree/docs/api/openapi.yaml" <<'END'
 END
 expect check-docs \
     "README.md:1: the link to 'MAP.md' leads nowhere" \
-    "ARCHITECTURE.md:1: there is no 'src/base/gone.c'" \
+    "ARCHITECTURE.md:1: there is no 'src/base/memory/gone.c'" \
     "the codes of Error lack 'three', which src/api gives" \
     "the codes of Error lack 'two2', which src/api gives" \
     "the codes of Error have 'six', which src/api never gives" \

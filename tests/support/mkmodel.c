@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Weights are drawn from a counter-based generator keyed by seed and tensor name, so that any row can be
- * made at any time and the order of tensors does not matter. */
+/* Weights are drawn from a counter-based generator keyed by seed and tensor name, so that any row
+ * can be made at any time and the order of tensors does not matter. */
 #include "mkmodel.h"
-#include "base/buf.h"
-#include "base/file_out.h"
-#include "base/json_out.h"
-#include "base/mem.h"
+#include "base/file/file_out.h"
+#include "base/json/json_out.h"
+#include "base/memory/buf.h"
+#include "base/memory/mem.h"
 #include "model/config.h"
 #include "model/layout.h"
 #include "model/weights_out.h"
@@ -20,7 +20,8 @@
 
 enum { ITEMS_MAX = 4096, TEXT_MAX = 4 << 20, EOS = 0, UNK = 1, PIECE_CAP = 24 };
 
-/* ---- Numbers ----------------------------------------------------------------------------------- */
+/* ---- Numbers -----------------------------------------------------------------------------------
+ */
 
 /* The finaliser of splitmix64: a good hash of a counter. */
 static uint64_t mix(uint64_t x)
@@ -45,7 +46,8 @@ static float uniform(uint64_t key, uint64_t i)
     return (float)((double)(mix(key + i) >> 40) / (1 << 23) - 1.0);
 }
 
-/* ---- Blueprint --------------------------------------------------------------------------------- */
+/* ---- Blueprint ---------------------------------------------------------------------------------
+ */
 
 static void complete_stack(struct dg_stack *stack, size_t n_layers, size_t F, size_t V)
 {
@@ -133,8 +135,9 @@ static bool is_plain_marian(const struct dg_blueprint *bp)
 {
     return bp->decoder_kind == DG_DECODER_ATTENTION && bp->norm_place == DG_NORM_POST &&
            bp->norm_kind == DG_NORM_LAYER && bp->norm_epsilon == 1e-5f && !bp->embedding_norm &&
-           bp->lang_rule == DG_LANG_NONE && !bp->final_norm && bp->positions == DG_POS_HALVES && bp->position_offset == 0 &&
-           bp->start == DG_START_TOKEN && bp->encoder.V == bp->decoder.V && !bp->relative_reach;
+           bp->lang_rule == DG_LANG_NONE && !bp->final_norm && bp->positions == DG_POS_HALVES &&
+           bp->position_offset == 0 && bp->start == DG_START_TOKEN &&
+           bp->encoder.V == bp->decoder.V && !bp->relative_reach;
 }
 
 static enum dg_err print_marian(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -158,7 +161,8 @@ static enum dg_err print_marian(const struct dg_blueprint *bp, struct dg_buf *ou
         bp->tie_output ? "true" : "false", bp->target_len_max + 1, bp->n_beams);
 }
 
-/* ---- Weights ----------------------------------------------------------------------------------- */
+/* ---- Weights -----------------------------------------------------------------------------------
+ */
 
 struct making {
     const struct dg_mkmodel *options;
@@ -185,10 +189,10 @@ static enum dg_err on_item(void *ctx, const struct dg_layout_item *item)
     return DG_OK;
 }
 
-/* Matrices keep the variance of what passes through; embeddings make unit vectors after scaling; the pad
- * row is zero as in every converted model. */
+/* Matrices keep the variance of what passes through; embeddings make unit vectors after scaling;
+ * the pad row is zero as in every converted model. */
 static enum dg_err make_rows(void *ctx, size_t i, size_t first, size_t n, float *rows,
-                             struct dg_why *why)
+                             struct dg_error *error)
 {
     const struct making *m = ctx;
     const struct dg_layout_item *item = &m->layout[i];
@@ -207,7 +211,7 @@ static enum dg_err make_rows(void *ctx, size_t i, size_t first, size_t n, float 
 }
 
 static enum dg_err save_weights(const char *dir, const struct dg_mkmodel *options,
-                                const struct dg_blueprint *bp, struct dg_why *why)
+                                const struct dg_blueprint *bp, struct dg_error *error)
 {
     struct making m = {.options = options, .bp = bp};
     m.items = dg_xcalloc(ITEMS_MAX, sizeof *m.items);
@@ -223,24 +227,94 @@ static enum dg_err save_weights(const char *dir, const struct dg_mkmodel *option
     }
     const struct dg_weights_out_source source = {.ctx = &m, .rows = make_rows};
     if (!err)
-        err = dg_weights_out_save(path, m.items, m.n, &source, why);
+        err = dg_weights_out_save(path, m.items, m.n, &source, error);
     dg_free(m.items);
     dg_free(m.layout);
     dg_free(m.names);
     return err;
 }
 
-/* ---- Vocabulary -------------------------------------------------------------------------------- */
+/* ---- Vocabulary --------------------------------------------------------------------------------
+ */
 
 /* Piece `i` of the vocabulary: single characters first, then syllables with and without a blank. */
 static void piece_text(size_t i, char *text)
 {
-    static const char *const singles[] = {
-        "\xE2\x96\x81", ".", ",", "?", "!", "'", "-", "0", "1", "2", "3", "4", "5", "6", "7", "8",
-        "9", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q",
-        "r", "s", "t", "u", "v", "w", "x", "y", "z", "A", "B", "C", "D", "E", "F", "G", "H", "I",
-        "J", "K", "L", "M", "N", "O", "P", "Q", "R", "S", "T", "U", "V", "W", "X", "Y", "Z",
-        "\xC3\xA9", "\xC3\xA8", "\xC3\xA0", "\xC3\xAA", "\xC3\xA7", "\xC3\xB4"};
+    static const char *const singles[] = {"\xE2\x96\x81",
+                                          ".",
+                                          ",",
+                                          "?",
+                                          "!",
+                                          "'",
+                                          "-",
+                                          "0",
+                                          "1",
+                                          "2",
+                                          "3",
+                                          "4",
+                                          "5",
+                                          "6",
+                                          "7",
+                                          "8",
+                                          "9",
+                                          "a",
+                                          "b",
+                                          "c",
+                                          "d",
+                                          "e",
+                                          "f",
+                                          "g",
+                                          "h",
+                                          "i",
+                                          "j",
+                                          "k",
+                                          "l",
+                                          "m",
+                                          "n",
+                                          "o",
+                                          "p",
+                                          "q",
+                                          "r",
+                                          "s",
+                                          "t",
+                                          "u",
+                                          "v",
+                                          "w",
+                                          "x",
+                                          "y",
+                                          "z",
+                                          "A",
+                                          "B",
+                                          "C",
+                                          "D",
+                                          "E",
+                                          "F",
+                                          "G",
+                                          "H",
+                                          "I",
+                                          "J",
+                                          "K",
+                                          "L",
+                                          "M",
+                                          "N",
+                                          "O",
+                                          "P",
+                                          "Q",
+                                          "R",
+                                          "S",
+                                          "T",
+                                          "U",
+                                          "V",
+                                          "W",
+                                          "X",
+                                          "Y",
+                                          "Z",
+                                          "\xC3\xA9",
+                                          "\xC3\xA8",
+                                          "\xC3\xA0",
+                                          "\xC3\xAA",
+                                          "\xC3\xA7",
+                                          "\xC3\xB4"};
     enum { N_SINGLES = sizeof singles / sizeof *singles };
     static const char consonants[] = "bcdfghjklmnpqrstvwxz", vowels[] = "aeiouy";
     if (i < N_SINGLES) {
@@ -257,7 +331,8 @@ static void piece_text(size_t i, char *text)
     } while (k-- > 0);
 }
 
-/* Protobuf: a field's key and, for text and messages, its length; all under 128 or written as varints. */
+/* Protobuf: a field's key and, for text and messages, its length; all under 128 or written as
+ * varints. */
 static enum dg_err put_varint(struct dg_buf *out, uint64_t value)
 {
     enum dg_err err = DG_OK;
@@ -293,8 +368,8 @@ static enum dg_err put_piece(struct dg_buf *out, const char *text, float score, 
 /* trainer_spec { 3 model_type = unigram }, normalizer_spec { 1 name = "identity" }. */
 static enum dg_err put_specs(struct dg_buf *out)
 {
-    static const char specs[] = {2 << 3 | 2, 2, 3 << 3, 1, 3 << 3 | 2, 10, 1 << 3 | 2, 8,
-                                 'i', 'd', 'e', 'n', 't', 'i', 't', 'y'};
+    static const char specs[] = {2 << 3 | 2, 2,   3 << 3, 1,   3 << 3 | 2, 10,  1 << 3 | 2, 8,
+                                 'i',        'd', 'e',    'n', 't',        'i', 't',        'y'};
     return dg_buf_append(out, specs, sizeof specs);
 }
 
@@ -321,7 +396,8 @@ static void put_languages(struct dg_json_out *out, const struct dg_mkmodel *opti
     }
 }
 
-static enum dg_err print_vocabulary(struct dg_buf *spm, struct dg_buf *json, const struct dg_mkmodel *options, size_t V)
+static enum dg_err print_vocabulary(struct dg_buf *spm, struct dg_buf *json,
+                                    const struct dg_mkmodel *options, size_t V)
 {
     const size_t n_languages = count_languages(options->languages);
     struct dg_json_out out;
@@ -349,68 +425,71 @@ static enum dg_err print_vocabulary(struct dg_buf *spm, struct dg_buf *json, con
 }
 
 static enum dg_err save_file(const char *dir, const char *name, const struct dg_buf *text,
-                             struct dg_why *why)
+                             struct dg_error *error)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    return dg_file_out_save(path, 0644, text->ptr, text->len, why);
+    return dg_file_out_save(path, 0644, text->ptr, text->len, error);
 }
 
 static enum dg_err save_vocabulary(const char *dir, const char *spm_name, const char *json_name,
-                                   const struct dg_mkmodel *options, size_t V, struct dg_why *why)
+                                   const struct dg_mkmodel *options, size_t V,
+                                   struct dg_error *error)
 {
     struct dg_buf spm, json;
     dg_buf_init(&spm, TEXT_MAX);
     dg_buf_init(&json, TEXT_MAX);
     enum dg_err err = print_vocabulary(&spm, &json, options, V);
     if (!err)
-        err = save_file(dir, spm_name, &spm, why);
+        err = save_file(dir, spm_name, &spm, error);
     if (!err && json_name)
-        err = save_file(dir, json_name, &json, why);
+        err = save_file(dir, json_name, &json, error);
     dg_buf_deinit(&spm);
     dg_buf_deinit(&json);
     return err;
 }
 
 /* One vocab.json when both sides have the same words, as Marian's; else one a side. */
-static enum dg_err save_vocabularies(const char *dir, const struct dg_mkmodel *options, const struct dg_blueprint *bp,
-                                     struct dg_why *why)
+static enum dg_err save_vocabularies(const char *dir, const struct dg_mkmodel *options,
+                                     const struct dg_blueprint *bp, struct dg_error *error)
 {
     bool separate = bp->encoder.V != bp->decoder.V;
-    enum dg_err err = save_vocabulary(dir, "source.spm", "vocab.json", options, bp->encoder.V, why);
+    enum dg_err err =
+        save_vocabulary(dir, "source.spm", "vocab.json", options, bp->encoder.V, error);
     if (!err)
-        err = save_vocabulary(dir, "target.spm", separate ? "target_vocab.json" : NULL,
-                              options, bp->decoder.V, why);
+        err = save_vocabulary(dir, "target.spm", separate ? "target_vocab.json" : NULL, options,
+                              bp->decoder.V, error);
     struct dg_buf config;
     dg_buf_init(&config, 1024);
     if (!err)
         err = dg_buf_printf(&config, "{\"source_lang\": \"fr\", \"target_lang\": \"en\"%s}\n",
                             separate ? ", \"separate_vocabs\": true" : "");
     if (!err)
-        err = save_file(dir, "tokenizer_config.json", &config, why);
+        err = save_file(dir, "tokenizer_config.json", &config, error);
     dg_buf_deinit(&config);
     return err;
 }
 
-/* ---- The directory ----------------------------------------------------------------------------- */
+/* ---- The directory -----------------------------------------------------------------------------
+ */
 
-enum dg_err dg_mkmodel(const char *dir, const struct dg_mkmodel *options, struct dg_why *why)
+enum dg_err dg_mkmodel(const char *dir, const struct dg_mkmodel *options, struct dg_error *error)
 {
     struct dg_blueprint bp = options->blueprint;
     dg_mkmodel_complete(&bp);
-    enum dg_err err = dg_blueprint_check(&bp, why);
+    enum dg_err err = dg_blueprint_check(&bp, error);
     if (err)
         return err;
     if (mkdir(dir, 0755) != 0)
-        return dg_why_set(why, dg_err_from_errno(errno), "cannot make %s: %s", dir,
-                          strerror(errno));
+        return dg_error_set(error, dg_err_from_errno(errno), "cannot make %s: %s", dir,
+                            strerror(errno));
     struct dg_buf config;
     dg_buf_init(&config, TEXT_MAX);
     err = is_plain_marian(&bp) ? print_marian(&bp, &config) : dg_config_print(&bp, &config);
     if (!err)
-        err = save_file(dir, "config.json", &config, why);
+        err = save_file(dir, "config.json", &config, error);
     dg_buf_deinit(&config);
     if (!err)
-        err = save_vocabularies(dir, options, &bp, why);
-    return err ? err : save_weights(dir, options, &bp, why);
+        err = save_vocabularies(dir, options, &bp, error);
+    return err ? err : save_weights(dir, options, &bp, error);
 }

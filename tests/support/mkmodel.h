@@ -2,19 +2,19 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Random models: tiny, valid, the same for the same options on every machine. A directory that
- * dg_model_open takes, with a SentencePiece vocabulary that splits English and French letters, so that
- * a daemon can serve it (what it says is nonsense).
+ * dg_model_open takes, with a SentencePiece vocabulary that splits English and French letters, so
+ * that a daemon can serve it (what it says is nonsense).
  *
  *     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
  *     options.blueprint.decoder_kind = DG_DECODER_SSRU;
- *     err = dg_mkmodel(dir, &options, &why);               `dir` must not exist
+ *     err = dg_mkmodel(dir, &options, &error);               `dir` must not exist
  *
  * Plain Marian and M2M100 networks get a Hugging Face config.json, all others one of ours. */
 #ifndef DG_TESTS_MKMODEL_H
 #define DG_TESTS_MKMODEL_H
 
-#include "base/err.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "tensor/tensor.h"
 
@@ -22,10 +22,11 @@
 
 struct dg_mkmodel {
     uint64_t seed;
-    enum dg_dtype dtype; /* F32, F16, BF16 or I8 */
+    enum dg_dtype dtype;           /* F32, F16, BF16 or I8 */
     struct dg_blueprint blueprint; /* token ids are filled in; zero sizes mean small defaults */
-    const char *languages; /* "fr,en,zho_Hans": words for them in the vocabulary, spelled as blueprint.lang_rule's family
-                            * does (">>fr<<", "__fr__", "zho_Hans"), before the last word; NULL: none */
+    const char *languages;         /* "fr,en,zho_Hans": words for them in the vocabulary, spelled as
+                                    * blueprint.lang_rule's family         does (">>fr<<", "__fr__",
+                                    * "zho_Hans"),         before the last word; NULL: none */
 };
 
 #define DG_MKMODEL_DEFAULT                                                                         \
@@ -40,7 +41,7 @@ struct dg_mkmodel {
     }
 
 enum dg_err dg_mkmodel(const char *dir, const struct dg_mkmodel *options,
-                       struct dg_why *why) DG_MUST_CHECK;
+                       struct dg_error *error) DG_MUST_CHECK;
 
 /* The blueprint that the model will have: the options' with every gap filled. */
 void dg_mkmodel_complete(struct dg_blueprint *bp);

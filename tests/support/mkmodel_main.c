@@ -2,14 +2,18 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* mkmodel DIR [--seed N] [--type f32|f16|bf16|i8] [--D N] [--F N] [--heads N] [--layers ENC,DEC]
- *         [--vocab N[,N]] [--decoder attention|ssru|aan|gru|lstm] [--activation relu|silu|gelu|gelu_tanh|quick_gelu]
- *         [--positions halves|halves-closed|interleaved|learned|none] [--pre-norm] [--rms] [--embedding-norm]
+ *         [--vocab N[,N]] [--decoder attention|ssru|aan|gru|lstm] [--activation
+ * relu|silu|gelu|gelu_tanh|quick_gelu]
+ *         [--positions halves|halves-closed|interleaved|learned|none] [--pre-norm] [--rms]
+ * [--embedding-norm]
  *         [--zero-start] [--untied] [--separate] [--relative REACH]
- *         [--rnn-encoder bidirectional|alternating|bi-unidirectional] [--cells ENC,BASE] [--high-cells N]
+ *         [--rnn-encoder bidirectional|alternating|bi-unidirectional] [--cells ENC,BASE]
+ * [--high-cells N]
  *         [--rnn-width N] [--rnn-skip] [--rnn-norm]
  *         [--languages fr,en,zho_Hans] [--language-rule none|source-first|source-last]
  *
- * Writes a random model for scripts and for trying things by hand. --untied: an output matrix of its own;
+ * Writes a random model for scripts and for trying things by hand. --untied: an output matrix of
+ * its own;
  * --separate: source and target embeddings of their own. */
 #include "mkmodel.h"
 
@@ -73,7 +77,8 @@ static bool set_choice(struct dg_mkmodel *options, const char *name, const char 
 {
     static const char *const types[] = {"f32", "f16", "bf16", "i8", NULL};
     static const char *const decoders[] = {"attention", "ssru", "aan", "gru", "lstm", NULL};
-    static const char *const encoders[] = {"bidirectional", "alternating", "bi-unidirectional", NULL};
+    static const char *const encoders[] = {"bidirectional", "alternating", "bi-unidirectional",
+                                           NULL};
     static const char *const activations[] = {"relu",      "silu",       "gelu",
                                               "gelu_tanh", "quick_gelu", NULL};
     static const char *const positions[] = {"none",        "halves",  "halves-closed",
@@ -134,7 +139,7 @@ static bool set_value(struct dg_mkmodel *options, const char *name, const char *
 int main(int argc, char **argv)
 {
     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     const char *dir = NULL;
     for (int i = 1; i < argc; i++) {
         if (set_flag(&options.blueprint, argv[i]))
@@ -148,8 +153,8 @@ int main(int argc, char **argv)
     }
     if (!dir)
         return usage("no directory given");
-    enum dg_err err = dg_mkmodel(dir, &options, &why);
+    enum dg_err err = dg_mkmodel(dir, &options, &error);
     if (err)
-        fprintf(stderr, "mkmodel: %s\n", dg_why_text(&why, err));
+        fprintf(stderr, "mkmodel: %s\n", dg_error_text(&error, err));
     return err ? 1 : 0;
 }

@@ -1,33 +1,42 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Gives readers of what clients send texts of 8, 16, 32 and 64 KB that repeat a pattern, for a program that counts what each
- * costs (tests/integration/19_linear.py):
+/* Gives readers of what clients send texts of 8, 16, 32 and 64 KB that repeat a pattern, for a
+ * program that counts what each costs (tests/integration/19_linear.py):
  *
- *     reader_costs SEED ROUNDS        every fragment of every reader by itself, then so many patterns of several, by chance
+ *     reader_costs SEED ROUNDS        every fragment of every reader by itself, then so many
+ * patterns of several, by chance
  *
  * Standard output has a line "reader pattern" for each four calls of dg_test_read. */
 #include "access/key_file.h"
-#include "api/ask.h"
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/rng.h"
-#include "engine/carry.h"
-#include "engine/terms.h"
+#include "api/v1/translate_options.h"
+#include "base/json/json.h"
+#include "base/memory/mem.h"
+#include "base/memory/rng.h"
+#include "engine/request/placeholders.h"
+#include "engine/request/terms.h"
+#include "markup/doc.h"
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
 #include "net/proto/multipart.h"
 #include "net/proto/target.h"
-#include "text/casing.h"
-#include "text/doc.h"
-#include "text/glossary.h"
-#include "text/segment.h"
+#include "text/sentence/segment.h"
+#include "text/terms/casing.h"
+#include "text/terms/glossary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALLEST = 8192, SIZES = 4, FRAGMENTS_MAX = 16, PARTS_MAX = 4, BIG = 1 << 30, PHRASES = 100, PHRASE_BYTES = 300 };
+enum {
+    SMALLEST = 8192,
+    SIZES = 4,
+    FRAGMENTS_MAX = 16,
+    PARTS_MAX = 4,
+    BIG = 1 << 30,
+    PHRASES = 100,
+    PHRASE_BYTES = 300
+};
 
 struct reader {
     const char *name;
@@ -43,7 +52,8 @@ static void require(bool holds)
         abort();
 }
 
-/* ---- Documents ------------------------------------------------------------------------------------ */
+/* ---- Documents
+ * ------------------------------------------------------------------------------------ */
 
 static void read_doc(struct dg_span text, enum dg_doc_format format, const struct dg_doc_opts *opts)
 {
@@ -78,12 +88,13 @@ static void read_webvtt(struct dg_span text)
 }
 
 /* Between a beginning and an end. */
-static void read_within(const char *begin, struct dg_span text, const char *end, enum dg_doc_format format)
+static void read_within(const char *begin, struct dg_span text, const char *end,
+                        enum dg_doc_format format)
 {
     struct dg_buf whole;
     dg_buf_init(&whole, BIG);
-    require(dg_buf_append_cstr(&whole, begin) == DG_OK && dg_buf_append_span(&whole, text) == DG_OK &&
-            dg_buf_append_cstr(&whole, end) == DG_OK);
+    require(dg_buf_append_cstr(&whole, begin) == DG_OK &&
+            dg_buf_append_span(&whole, text) == DG_OK && dg_buf_append_cstr(&whole, end) == DG_OK);
     read_doc(dg_buf_span(&whole), format, NULL);
     dg_buf_deinit(&whole);
 }
@@ -109,7 +120,8 @@ static void read_tags(struct dg_span text)
 {
     struct dg_buf tags;
     const struct dg_span list = dg_span_sub(text, 0, text.len / 2);
-    const struct dg_doc_opts opts = {.ignore_tags = list, .splitting_tags = list, .non_splitting_tags = list};
+    const struct dg_doc_opts opts = {
+        .ignore_tags = list, .splitting_tags = list, .non_splitting_tags = list};
     dg_buf_init(&tags, BIG);
     while (tags.len < text.len / 2)
         require(dg_buf_append_cstr(&tags, "<z>x</z> ") == DG_OK);
@@ -118,7 +130,8 @@ static void read_tags(struct dg_span text)
     dg_buf_deinit(&tags);
 }
 
-/* ---- Texts ---------------------------------------------------------------------------------------- */
+/* ---- Texts
+ * ---------------------------------------------------------------------------------------- */
 
 static void read_protected(struct dg_span text)
 {
@@ -134,19 +147,19 @@ static void read_phrases(struct dg_span text)
 {
     struct dg_phrase_set set;
     struct dg_span phrases[PHRASES];
-    struct dg_carry carry;
+    struct dg_placeholders carry;
     struct dg_protect_list list;
-    dg_carry_init(&carry);
+    dg_placeholders_init(&carry);
     dg_protect_list_init(&list);
     for (size_t i = 0; i < PHRASES; i++)
         phrases[i] = dg_span_sub(text, i % 3, PHRASE_BYTES - 2 * i);
     require(dg_phrase_set_init(&set, phrases, PHRASES) == DG_OK);
     for (size_t at = 0; at < text.len; at++)
         (void)dg_phrase_set_longest(&set, text, at);
-    require(dg_carry_find(&carry, text, &set, 1, &list) == DG_OK);
+    require(dg_placeholders_find(&carry, text, &set, 1, &list) == DG_OK);
     dg_phrase_set_deinit(&set);
     dg_protect_list_deinit(&list);
-    dg_carry_deinit(&carry);
+    dg_placeholders_deinit(&carry);
 }
 
 static void read_segments(struct dg_span text)
@@ -160,7 +173,8 @@ static void read_segments(struct dg_span text)
     require(dg_segmenter_run(segmenter, text, &opts, &segments, NULL) == DG_OK);
 }
 
-/* ---- Glossaries ----------------------------------------------------------------------------------- */
+/* ---- Glossaries
+ * ----------------------------------------------------------------------------------- */
 
 static void read_table(struct dg_span text, enum dg_glossary_format format)
 {
@@ -181,10 +195,12 @@ static void read_csv(struct dg_span text)
     read_table(text, DG_GLOSSARY_CSV);
 }
 
-/* One term of eight forms, none of which is said but where the text has them; the text is its own translation. */
+/* One term of eight forms, none of which is said but where the text has them; the text is its own
+ * translation. */
 static void read_terms(struct dg_span text)
 {
-    static const char table[] = "a\ta a a a b\ta a a b\ta a b\tb b b\ta a a a a c\tc\td\ta\nb a\tb\n";
+    static const char table[] =
+        "a\ta a a a b\ta a a b\ta a b\tb b b\ta a a a a c\tc\td\ta\nb a\tb\n";
     struct dg_glossary *glossary = dg_glossary_new(NULL);
     struct dg_glossary_scan scan;
     struct dg_terms terms = {.n = 0};
@@ -195,11 +211,17 @@ static void read_terms(struct dg_span text)
         tokens[i] = (struct dg_token){.begin = (uint32_t)i, .end = (uint32_t)i + 1};
     dg_glossary_scan_init(&scan);
     require(glossary && dg_glossary_begin(glossary, "", "", NULL) == DG_OK &&
-            dg_glossary_read(glossary, DG_GLOSSARY_TSV, DG_GLOSSARY_FORMS + 1, dg_span_cstr(table), NULL) == DG_OK &&
+            dg_glossary_read(glossary, DG_GLOSSARY_TSV, DG_GLOSSARY_FORMS + 1, dg_span_cstr(table),
+                             NULL) == DG_OK &&
             dg_glossary_seal(glossary, NULL) == DG_OK);
     dictionary = dg_glossary_dictionaries(glossary, &n);
-    const struct dg_terms_how how = {.dictionaries = &dictionary, .n_dictionaries = 1, .text = text, .tokens = tokens,
-                                     .n_tokens = text.len, .language = "en", .scan = &scan};
+    const struct dg_terms_how how = {.dictionaries = &dictionary,
+                                     .n_dictionaries = 1,
+                                     .text = text,
+                                     .tokens = tokens,
+                                     .n_tokens = text.len,
+                                     .language = "en",
+                                     .scan = &scan};
     require(dg_terms_find(&terms, &how) == DG_OK && dg_terms_check(&terms, text, &scan) == DG_OK);
     dg_terms_deinit(&terms);
     dg_glossary_scan_deinit(&scan);
@@ -207,7 +229,8 @@ static void read_terms(struct dg_span text)
     dg_free(tokens);
 }
 
-/* ---- Requests ------------------------------------------------------------------------------------- */
+/* ---- Requests
+ * ------------------------------------------------------------------------------------- */
 
 static void read_json(struct dg_span text)
 {
@@ -223,14 +246,14 @@ static void read_ask(struct dg_span text)
     struct dg_buf body;
     struct dg_json *json;
     struct dg_failure failure = {.status = 0};
-    struct dg_ask ask;
-    const struct dg_ask_limits limits = {.texts = 1000};
+    struct dg_translate_options ask;
+    const struct dg_translate_options_limits limits = {.texts = 1000};
     dg_arena_init(&arena, BIG);
     dg_buf_init(&body, BIG);
-    require(dg_buf_append_cstr(&body, "{\"text\":\"x\"") == DG_OK && dg_buf_append_span(&body, text) == DG_OK &&
-            dg_buf_append_cstr(&body, "}") == DG_OK);
-    if (dg_ask_parse(dg_buf_span(&body), 1 << 20, &arena, &failure, &json) == DG_OK) {
-        (void)!dg_ask_read(json, &arena, &limits, &failure, &ask);
+    require(dg_buf_append_cstr(&body, "{\"text\":\"x\"") == DG_OK &&
+            dg_buf_append_span(&body, text) == DG_OK && dg_buf_append_cstr(&body, "}") == DG_OK);
+    if (dg_translate_options_parse(dg_buf_span(&body), 1 << 20, &arena, &failure, &json) == DG_OK) {
+        (void)!dg_translate_options_read(json, &arena, &limits, &failure, &ask);
         dg_json_free(json);
     }
     dg_buf_deinit(&body);
@@ -256,7 +279,8 @@ static void read_parts(struct dg_span text)
     struct dg_arena arena;
     bool more = true;
     dg_arena_init(&arena, BIG);
-    if (dg_multipart_begin(&multipart, DG_SPAN("multipart/form-data; boundary=--a-"), text, NULL) == DG_OK)
+    if (dg_multipart_begin(&multipart, DG_SPAN("multipart/form-data; boundary=--a-"), text, NULL) ==
+        DG_OK)
         while (dg_multipart_next(&multipart, &arena, &part, &more, NULL) == DG_OK && more)
             ;
     dg_arena_deinit(&arena);
@@ -274,7 +298,8 @@ static void on_refused(void *user, struct dg_http_req *req, int status, const ch
 /* As the network would bring it: 512 bytes at a time. */
 static void read_http(struct dg_span text)
 {
-    static const struct dg_http_events events = {.on_request = on_request, .on_refused = on_refused};
+    static const struct dg_http_events events = {.on_request = on_request,
+                                                 .on_refused = on_refused};
     struct dg_http_shared shared = {.limits = DG_HTTP_LIMITS_DEFAULT, .now_ms = 1};
     shared.limits.body_bytes = shared.limits.pipelined_bytes = BIG;
     struct dg_http *http = dg_http_new(&shared, &events, NULL);
@@ -294,42 +319,70 @@ static void read_keys(struct dg_span text)
     dg_key_file_deinit(&file);
 }
 
-/* ---- All of them ---------------------------------------------------------------------------------- */
+/* ---- All of them
+ * ---------------------------------------------------------------------------------- */
 
 static const struct reader readers[] = {
-    {"html", read_html, {"<b>", "</b>", "<a href=\"", "\">", "&", "&#x", "&amp;", "<!--", "-->",
-     "<p translate=no>", "<script>", "<pre>", " ", "x.", "\n"}},
-    {"xml", read_xml, {"<b>", "</b>", "<a b='", "<b/>", "<![CDATA[", "]]>", "<?", "?>", "&", "&lt;", "<!--",
-     "<", " ", "x."}},
-    {"markdown", read_markdown, {"`", "~", "*", "_", "[", "](", ")", "![", "\\", "<", ">", "|", "\n", "# ",
-     " x"}},
-    {"subrip", read_subrip, {"1\n", "00:00:01,000 --> 00:00:02,000\n", "<i>", "</i>", "{\\", "}", "\n", "- x",
-     " "}},
-    {"webvtt", read_webvtt, {"WEBVTT\n", "\n", "00:01.000 --> 00:02.000\n", "<v a>", "<c.", "&", "NOTE", "x "}},
-    {"json file", read_json_doc, {",\"b\":\"x\"", ",\"b\":{\"c\":\"", "\"}", "\\u0041", "\\n", "[", "\"", "\\",
-     " "}},
-    {"po", read_po, {"msgid \"", "x\"\n", "msgstr \"\"\n", "\"a\\n\"\n", "#, fuzzy\n", "msgid_plural \"a\"\n",
-     "msgstr[0] \"\"\n", "\n", "#~ ", "\\"}},
-    {"xliff", read_xliff, {"<g id=\"1\">", "</g>", "<x/>", "</source>", "<source>", "<target>", "</target>",
-     "<trans-unit id='1'>", "</trans-unit>", "x", "&"}},
-    {"lists of tags", read_tags, {"a,", "ab ", "z,", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", ","}},
-    {"protected", read_protected, {"http://", "a@b.org ", "@a", "#a", ":a", "{", "{{", "}}", "%", "$a", "<x ",
-     "/a.", "1,", "\xF0\x9F\x98\x80", "-a"}},
+    {"html",
+     read_html,
+     {"<b>", "</b>", "<a href=\"", "\">", "&", "&#x", "&amp;", "<!--", "-->", "<p translate=no>",
+      "<script>", "<pre>", " ", "x.", "\n"}},
+    {"xml",
+     read_xml,
+     {"<b>", "</b>", "<a b='", "<b/>", "<![CDATA[", "]]>", "<?", "?>", "&", "&lt;", "<!--", "<",
+      " ", "x."}},
+    {"markdown",
+     read_markdown,
+     {"`", "~", "*", "_", "[", "](", ")", "![", "\\", "<", ">", "|", "\n", "# ", " x"}},
+    {"subrip",
+     read_subrip,
+     {"1\n", "00:00:01,000 --> 00:00:02,000\n", "<i>", "</i>", "{\\", "}", "\n", "- x", " "}},
+    {"webvtt",
+     read_webvtt,
+     {"WEBVTT\n", "\n", "00:01.000 --> 00:02.000\n", "<v a>", "<c.", "&", "NOTE", "x "}},
+    {"json file",
+     read_json_doc,
+     {",\"b\":\"x\"", ",\"b\":{\"c\":\"", "\"}", "\\u0041", "\\n", "[", "\"", "\\", " "}},
+    {"po",
+     read_po,
+     {"msgid \"", "x\"\n", "msgstr \"\"\n", "\"a\\n\"\n", "#, fuzzy\n", "msgid_plural \"a\"\n",
+      "msgstr[0] \"\"\n", "\n", "#~ ", "\\"}},
+    {"xliff",
+     read_xliff,
+     {"<g id=\"1\">", "</g>", "<x/>", "</source>", "<source>", "<target>", "</target>",
+      "<trans-unit id='1'>", "</trans-unit>", "x", "&"}},
+    {"lists of tags",
+     read_tags,
+     {"a,", "ab ", "z,", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", ","}},
+    {"protected",
+     read_protected,
+     {"http://", "a@b.org ", "@a", "#a", ":a", "{", "{{", "}}", "%", "$a", "<x ", "/a.", "1,",
+      "\xF0\x9F\x98\x80", "-a"}},
     {"phrases", read_phrases, {"a", "b", "ab", "abc ", "\xC3\xA9", " "}},
-    {"segments", read_segments, {"a", ".", ". ", "A. ", "\n", "\"", "(", ")", "\xE3\x80\x82", "1. ", "- ",
-     "x@y.z ", " ", "! ", "\xC2\xA0"}},
+    {"segments",
+     read_segments,
+     {"a", ".", ". ", "A. ", "\n", "\"", "(", ")", "\xE3\x80\x82", "1. ", "- ", "x@y.z ", " ", "! ",
+      "\xC2\xA0"}},
     {"glossary TSV", read_tsv, {"a", "\t", "\n", "a\tb\n", "a b", "\xC3\xA9\tb\tc\n"}},
     {"glossary CSV", read_csv, {"a", ",", "\n", "\"", "\"\"", "a,b\n", "\"a\"", "\r\n"}},
     {"terms", read_terms, {"a ", "b ", "a b ", "A ", "a a a a b ", "c ", "x"}},
-    {"json", read_json, {"[", "]", "{\"a\":", "}", "\"", "\\u0041", "\\", "1,", "1e", "[1],", "\"a\",", " "}},
-    {"translate", read_ask, {",\"text\":[", "\"a\",", "]", ",\"must\":\"a\"", ",\"a\":1",
-     ",\"protected\":[\"a\"]", ",\"glossary\":{", "\\u00e9", " "}},
+    {"json",
+     read_json,
+     {"[", "]", "{\"a\":", "}", "\"", "\\u0041", "\\", "1,", "1e", "[1],", "\"a\",", " "}},
+    {"translate",
+     read_ask,
+     {",\"text\":[", "\"a\",", "]", ",\"must\":\"a\"", ",\"a\":1", ",\"protected\":[\"a\"]",
+      ",\"glossary\":{", "\\u00e9", " "}},
     {"query", read_query, {"a=b&", "&", "=", "%41", "%", "+", "a"}},
-    {"multipart", read_parts, {"----a-\r\n", "Content-Disposition: form-data; name=\"a\"\r\n", "\r\n", "--",
-     "-", "\r\n--", "\r\n----a-", "a"}},
-    {"http", read_http, {"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "a: b\r\n",
-     "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", "0\r\n\r\n", "\r\n",
-     "a"}},
+    {"multipart",
+     read_parts,
+     {"----a-\r\n", "Content-Disposition: form-data; name=\"a\"\r\n", "\r\n", "--", "-", "\r\n--",
+      "\r\n----a-", "a"}},
+    {"http",
+     read_http,
+     {"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "a: b\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", "0\r\n\r\n",
+      "\r\n", "a"}},
     {"keys", read_keys, {"[a]\n", "a = b\n", "# x\n", "\n", "a", "[", "="}},
 };
 
@@ -360,12 +413,14 @@ static void measure(const struct reader *reader, const char *first, const char *
 }
 
 /* A few fragments of the reader, one behind the other. */
-static void draw(const struct reader *reader, size_t n_fragments, struct dg_rng *rng, char *out, size_t cap)
+static void draw(const struct reader *reader, size_t n_fragments, struct dg_rng *rng, char *out,
+                 size_t cap)
 {
     size_t n = 1 + dg_rng_next(rng) % PARTS_MAX;
     size_t len = 0;
     for (size_t i = 0; i < n; i++)
-        len += (size_t)snprintf(out + len, cap - len, "%s", reader->fragments[dg_rng_next(rng) % n_fragments]);
+        len += (size_t)snprintf(out + len, cap - len, "%s",
+                                reader->fragments[dg_rng_next(rng) % n_fragments]);
 }
 
 int main(int argc, char **argv)

@@ -22,7 +22,8 @@ static double *zeros(size_t n)
 }
 
 /* y = x W^T + b */
-static double *linear(const double *x, size_t n, size_t in, const struct dg_linear_weights *w, size_t out)
+static double *linear(const double *x, size_t n, size_t in, const struct dg_linear_weights *w,
+                      size_t out)
 {
     double *y = zeros(n * out);
     for (size_t r = 0; r < n; r++)
@@ -34,7 +35,8 @@ static double *linear(const double *x, size_t n, size_t in, const struct dg_line
     return y;
 }
 
-static double *norm(const struct dg_blueprint *bp, const double *x, size_t n, const struct dg_norm_weights *w)
+static double *norm(const struct dg_blueprint *bp, const double *x, size_t n,
+                    const struct dg_norm_weights *w)
 {
     const size_t D = bp->D;
     double *y = zeros(n * D);
@@ -47,7 +49,9 @@ static double *norm(const struct dg_blueprint *bp, const double *x, size_t n, co
         for (size_t d = 0; d < D; d++)
             square += (x[r * D + d] - mean) * (x[r * D + d] - mean) / (double)D;
         for (size_t d = 0; d < D; d++)
-            y[r * D + d] = (x[r * D + d] - mean) / sqrt(square + (double)bp->norm_epsilon) * at(&w->gain, d) + at(&w->bias, d);
+            y[r * D + d] =
+                (x[r * D + d] - mean) / sqrt(square + (double)bp->norm_epsilon) * at(&w->gain, d) +
+                at(&w->bias, d);
     }
     return y;
 }
@@ -62,7 +66,8 @@ static double act(enum dg_activation activation, double x)
     case DG_ACT_GELU_ERF:
         return 0.5 * x * (1.0 + erf(x / sqrt(2.0)));
     case DG_ACT_GELU_TANH:
-        return 0.5 * x * (1.0 + tanh(sqrt(2.0 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+        return 0.5 * x *
+               (1.0 + tanh(sqrt(2.0 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
     case DG_ACT_GELU_QUICK:
         return x / (1.0 + exp(-1.702 * x));
     }
@@ -77,7 +82,8 @@ static double angle(const struct dg_lm *lm, size_t k, size_t position)
     if (lm->rope.scaling == DG_ROPE_LINEAR)
         step = plain / lm->rope.factor;
     if (lm->rope.scaling == DG_ROPE_LLAMA3) {
-        const double wave = 2.0 * 3.14159265358979323846 / plain, original = (double)lm->rope.original;
+        const double wave = 2.0 * 3.14159265358979323846 / plain,
+                     original = (double)lm->rope.original;
         const double smooth = (original / wave - lm->rope.low) / (lm->rope.high - lm->rope.low);
         if (wave > original / lm->rope.low)
             step = plain / lm->rope.factor;
@@ -99,7 +105,8 @@ static void turn(const struct dg_lm *lm, double *x, size_t n, size_t heads)
             }
 }
 
-static double *attend(const struct dg_blueprint *bp, const double *q, const double *k, const double *v, size_t n)
+static double *attend(const struct dg_blueprint *bp, const double *q, const double *k,
+                      const double *v, size_t n)
 {
     const size_t H = bp->decoder.H, KV = bp->lm.kv_heads, d = bp->lm.head;
     double *z = zeros(n * H * d), *p = zeros(n);
@@ -131,9 +138,11 @@ static void add(double *x, double *y, size_t n)
 static void layer(const struct dg_blueprint *bp, const struct dg_lm_layer *w, double *x, size_t n)
 {
     const struct dg_lm *lm = &bp->lm;
-    const size_t D = bp->D, F = bp->decoder.F, A = bp->decoder.H * lm->head, K = lm->kv_heads * lm->head;
+    const size_t D = bp->D, F = bp->decoder.F, A = bp->decoder.H * lm->head,
+                 K = lm->kv_heads * lm->head;
     double *in = norm(bp, x, n, &w->attention_norm);
-    double *q = linear(in, n, D, &w->q, A), *k = linear(in, n, D, &w->k, K), *v = linear(in, n, D, &w->v, K);
+    double *q = linear(in, n, D, &w->q, A), *k = linear(in, n, D, &w->k, K),
+           *v = linear(in, n, D, &w->v, K);
     if (bp->positions == DG_POS_ROTARY) {
         turn(lm, q, n, bp->decoder.H);
         turn(lm, k, n, lm->kv_heads);
@@ -146,7 +155,8 @@ static void layer(const struct dg_blueprint *bp, const struct dg_lm_layer *w, do
     free(v);
     free(z);
     in = norm(bp, x, n, &w->ffn_norm);
-    double *up = linear(in, n, D, &w->up, F), *gate = lm->gated ? linear(in, n, D, &w->gate, F) : NULL;
+    double *up = linear(in, n, D, &w->up, F),
+           *gate = lm->gated ? linear(in, n, D, &w->gate, F) : NULL;
     for (size_t i = 0; i < n * F; i++)
         up[i] = gate ? act(bp->activation, gate[i]) * up[i] : act(bp->activation, up[i]);
     add(x, linear(up, n, F, &w->down, D), n * D);
@@ -155,7 +165,8 @@ static void layer(const struct dg_blueprint *bp, const struct dg_lm_layer *w, do
     free(gate);
 }
 
-double *ref_lm(const struct dg_blueprint *bp, const struct dg_lm_weights *w, const int32_t *ids, size_t n)
+double *ref_lm(const struct dg_blueprint *bp, const struct dg_lm_weights *w, const int32_t *ids,
+               size_t n)
 {
     const size_t D = bp->D;
     const struct dg_linear_weights output = {.weight = w->output};
@@ -163,7 +174,9 @@ double *ref_lm(const struct dg_blueprint *bp, const struct dg_lm_weights *w, con
     for (size_t t = 0; t < n; t++)
         for (size_t d = 0; d < D; d++)
             x[t * D + d] = at(&w->embedding, (size_t)ids[t] * D + d) +
-                           (bp->positions == DG_POS_LEARNED ? at(&w->positions, (t + bp->position_offset) * D + d) : 0.0);
+                           (bp->positions == DG_POS_LEARNED
+                                ? at(&w->positions, (t + bp->position_offset) * D + d)
+                                : 0.0);
     for (size_t i = 0; i < bp->decoder.n_layers; i++)
         layer(bp, &w->layers[i], x, n);
     double *last = norm(bp, x, n, &w->norm), *logits = linear(last, n, D, &output, bp->decoder.V);

@@ -62,7 +62,8 @@ static void norm(const struct ref *ref, double *x, size_t M, const struct dg_nor
         for (size_t i = 0; i < D; i++)
             variance += (row[i] - mean) * (row[i] - mean) / (double)D;
         for (size_t i = 0; i < D; i++)
-            row[i] = gain[i] * (row[i] - mean) / sqrt(variance + (double)ref->bp->norm_epsilon) + bias[i];
+            row[i] = gain[i] * (row[i] - mean) / sqrt(variance + (double)ref->bp->norm_epsilon) +
+                     bias[i];
     }
     free(gain);
     free(bias);
@@ -101,7 +102,8 @@ static double *copy(const double *x, size_t n)
 }
 
 /* What a sub-layer reads: x, or its norm. */
-static double *enter(const struct ref *ref, const double *x, size_t M, const struct dg_norm_weights *w)
+static double *enter(const struct ref *ref, const double *x, size_t M,
+                     const struct dg_norm_weights *w)
 {
     double *in = copy(x, M * ref->bp->D);
     if (ref->bp->norm_place == DG_NORM_PRE)
@@ -110,7 +112,8 @@ static double *enter(const struct ref *ref, const double *x, size_t M, const str
 }
 
 /* x = x + f, or its norm. Frees f. */
-static void leave(const struct ref *ref, double *x, double *f, size_t M, const struct dg_norm_weights *w)
+static void leave(const struct ref *ref, double *x, double *f, size_t M,
+                  const struct dg_norm_weights *w)
 {
     for (size_t i = 0; i < M * ref->bp->D; i++)
         x[i] += f[i];
@@ -126,8 +129,8 @@ static size_t distance(const struct ref *ref, size_t m, size_t s)
     return (size_t)(fmin(fmax((double)s - (double)m, -reach), reach) + reach);
 }
 
-static double *attention(const struct ref *ref, const double *in, size_t M, const double *source, size_t S,
-                         const struct dg_attention_weights *w, size_t H, bool causal)
+static double *attention(const struct ref *ref, const double *in, size_t M, const double *source,
+                         size_t S, const struct dg_attention_weights *w, size_t H, bool causal)
 {
     const size_t D = ref->bp->D, dh = D / H;
     double *q = linear(in, M, &w->q), *k = linear(source, S, &w->k), *v = linear(source, S, &w->v);
@@ -147,8 +150,9 @@ static double *attention(const struct ref *ref, const double *in, size_t M, cons
             }
             for (size_t s = 0; s < S; s++)
                 for (size_t i = 0; i < dh; i++)
-                    z[m * D + h * dh + i] += p[s] / sum * (v[s * D + h * dh + i] +
-                                                           (rv ? rv[distance(ref, m, s) * dh + i] : 0.0));
+                    z[m * D + h * dh + i] +=
+                        p[s] / sum *
+                        (v[s * D + h * dh + i] + (rv ? rv[distance(ref, m, s) * dh + i] : 0.0));
         }
     double *y = linear(z, M, &w->o);
     free(rk);
@@ -178,9 +182,9 @@ static double angle(const struct dg_blueprint *bp, size_t position, size_t k)
 }
 
 /* `types`: a segment's row for each token, the second's from token `second` on; NULL: none. */
-static double *embed(const struct ref *ref, const struct dg_tensor *table, const struct dg_tensor *learned,
-                     const struct dg_norm_weights *w, const struct dg_tensor *types, size_t second, const int32_t *ids,
-                     size_t M)
+static double *embed(const struct ref *ref, const struct dg_tensor *table,
+                     const struct dg_tensor *learned, const struct dg_norm_weights *w,
+                     const struct dg_tensor *types, size_t second, const int32_t *ids, size_t M)
 {
     const struct dg_blueprint *bp = ref->bp;
     const size_t D = bp->D;
@@ -209,8 +213,8 @@ static double *embed(const struct ref *ref, const struct dg_tensor *table, const
     return x;
 }
 
-static void layers(const struct ref *ref, const struct dg_encoder_layer *list, const struct dg_norm_weights *final, double *x,
-                   size_t S)
+static void layers(const struct ref *ref, const struct dg_encoder_layer *list,
+                   const struct dg_norm_weights *final, double *x, size_t S)
 {
     for (size_t l = 0; l < ref->bp->encoder.n_layers; l++) {
         const struct dg_encoder_layer *layer = &list[l];
@@ -227,16 +231,18 @@ static void layers(const struct ref *ref, const struct dg_encoder_layer *list, c
 double *ref_encode(const struct ref *ref, const int32_t *ids, size_t S)
 {
     const struct dg_transformer_weights *w = ref->w;
-    double *x = embed(ref, &w->source_embedding, &w->source_positions, &w->source_embedding_norm, NULL, 0, ids, S);
+    double *x = embed(ref, &w->source_embedding, &w->source_positions, &w->source_embedding_norm,
+                      NULL, 0, ids, S);
     layers(ref, w->encoder_layers, &w->encoder_norm, x, S);
     return x;
 }
 
-double *ref_read(const struct dg_blueprint *bp, const struct dg_enc_weights *w, const int32_t *ids, size_t second, size_t S)
+double *ref_read(const struct dg_blueprint *bp, const struct dg_enc_weights *w, const int32_t *ids,
+                 size_t second, size_t S)
 {
     const struct ref ref = {.bp = bp};
-    double *x = embed(&ref, &w->embedding, &w->positions, &w->embedding_norm, bp->enc.n_types ? &w->types : NULL, second,
-                      ids, S);
+    double *x = embed(&ref, &w->embedding, &w->positions, &w->embedding_norm,
+                      bp->enc.n_types ? &w->types : NULL, second, ids, S);
     const struct dg_linear_weights out = {w->output, w->output_bias};
     layers(&ref, w->layers, &w->norm, x, S);
     if (bp->enc.head == DG_HEAD_WORDS || bp->enc.head == DG_HEAD_POOLED) {
@@ -244,7 +250,7 @@ double *ref_read(const struct dg_blueprint *bp, const struct dg_enc_weights *w, 
         struct dg_blueprint as_head = *bp;
         const struct ref head = {.bp = &as_head};
         const bool is_tanh = bp->enc.head == DG_HEAD_POOLED && bp->enc.pooler == DG_POOLER_TANH;
-        as_head.activation = bp->enc.head == DG_HEAD_WORDS           ? bp->enc.head_activation
+        as_head.activation = bp->enc.head == DG_HEAD_WORDS      ? bp->enc.head_activation
                              : bp->enc.pooler == DG_POOLER_RELU ? DG_ACT_RELU
                                                                 : DG_ACT_GELU_ERF;
         for (size_t i = 0; i < S * bp->D && is_tanh; i++)
@@ -261,7 +267,8 @@ double *ref_read(const struct dg_blueprint *bp, const struct dg_enc_weights *w, 
     return outputs;
 }
 
-static double *ssru(const struct ref *ref, const double *in, size_t T, const struct dg_ssru_weights *w)
+static double *ssru(const struct ref *ref, const double *in, size_t T,
+                    const struct dg_ssru_weights *w)
 {
     const size_t D = ref->bp->D;
     double *v = linear(in, T, &w->candidate), *g = linear(in, T, &w->forget), *y = array(T * D);
@@ -309,11 +316,13 @@ static double *aan(const struct ref *ref, const double *x, size_t T, const struc
     return y;
 }
 
-static void autoregression(const struct ref *ref, double *x, size_t T, const struct dg_decoder_layer *layer)
+static void autoregression(const struct ref *ref, double *x, size_t T,
+                           const struct dg_decoder_layer *layer)
 {
-    const struct dg_norm_weights *w = ref->bp->decoder_kind == DG_DECODER_ATTENTION ? &layer->self.norm
-                                      : ref->bp->decoder_kind == DG_DECODER_SSRU   ? &layer->ssru.norm
-                                                                                    : &layer->aan.norm;
+    const struct dg_norm_weights *w = ref->bp->decoder_kind == DG_DECODER_ATTENTION
+                                          ? &layer->self.norm
+                                      : ref->bp->decoder_kind == DG_DECODER_SSRU ? &layer->ssru.norm
+                                                                                 : &layer->aan.norm;
     double *in = enter(ref, x, T, w), *f = NULL;
     switch (ref->bp->decoder_kind) {
     case DG_DECODER_ATTENTION:
@@ -334,16 +343,18 @@ static void autoregression(const struct ref *ref, double *x, size_t T, const str
     free(in);
 }
 
-double *ref_decode(const struct ref *ref, const double *encoded, size_t S, const int32_t *inputs, size_t T)
+double *ref_decode(const struct ref *ref, const double *encoded, size_t S, const int32_t *inputs,
+                   size_t T)
 {
     const struct dg_transformer_weights *w = ref->w;
-    double *x = embed(ref, &w->target_embedding, &w->target_positions, &w->target_embedding_norm, NULL, 0, inputs, T);
+    double *x = embed(ref, &w->target_embedding, &w->target_positions, &w->target_embedding_norm,
+                      NULL, 0, inputs, T);
     for (size_t l = 0; l < ref->bp->decoder.n_layers; l++) {
         const struct dg_decoder_layer *layer = &w->decoder_layers[l];
         autoregression(ref, x, T, layer);
         double *in = enter(ref, x, T, &layer->cross.norm);
-        leave(ref, x, attention(ref, in, T, encoded, S, &layer->cross, ref->bp->decoder.H, false), T,
-              &layer->cross.norm);
+        leave(ref, x, attention(ref, in, T, encoded, S, &layer->cross, ref->bp->decoder.H, false),
+              T, &layer->cross.norm);
         ffn(ref, x, T, &layer->ffn);
         free(in);
     }

@@ -18,7 +18,8 @@ static double *zeros(size_t n)
 }
 
 /* out [N] = W x + b; b may be absent. */
-static void linear(double *out, const struct dg_tensor *w, const struct dg_tensor *b, const double *x, size_t K)
+static void linear(double *out, const struct dg_tensor *w, const struct dg_tensor *b,
+                   const double *x, size_t K)
 {
     const size_t N = dg_tensor_count(w) / K;
     float *row = malloc((K > N ? K : N) * sizeof *row);
@@ -56,7 +57,8 @@ static void embed(double *out, const struct dg_tensor *table, int32_t id, size_t
 }
 
 /* h, and of an LSTM c behind it, move on. */
-static void cell(const struct dg_blueprint *bp, const struct dg_seq_cell *w, const double *x, double *h)
+static void cell(const struct dg_blueprint *bp, const struct dg_seq_cell *w, const double *x,
+                 double *h)
 {
     const size_t D = bp->D, G = dg_blueprint_gates(bp);
     double *X = zeros(G * D), *S = zeros(G * D), *c = h + D;
@@ -69,7 +71,8 @@ static void cell(const struct dg_blueprint *bp, const struct dg_seq_cell *w, con
             const double r = sigmoid(X[i] + S[i]), z = sigmoid(X[D + i] + S[D + i]);
             h[i] = (1.0 - z) * tanh(X[2 * D + i] + r * S[2 * D + i]) + z * h[i];
         } else {
-            c[i] = sigmoid(X[D + i] + S[D + i]) * c[i] + sigmoid(X[i] + S[i]) * tanh(X[2 * D + i] + S[2 * D + i]);
+            c[i] = sigmoid(X[D + i] + S[D + i]) * c[i] +
+                   sigmoid(X[i] + S[i]) * tanh(X[2 * D + i] + S[2 * D + i]);
             h[i] = sigmoid(X[3 * D + i] + S[3 * D + i]) * tanh(c[i]);
         }
     }
@@ -78,8 +81,8 @@ static void cell(const struct dg_blueprint *bp, const struct dg_seq_cell *w, con
 }
 
 /* Encoded [S, D]; last [encoder.n_layers, 2D] the layers' last states. */
-static double *encode(const struct dg_blueprint *bp, const struct dg_seq_weights *w, const int32_t *ids, size_t S,
-                      double *last)
+static double *encode(const struct dg_blueprint *bp, const struct dg_seq_weights *w,
+                      const int32_t *ids, size_t S, double *last)
 {
     const size_t D = bp->D;
     double *in = zeros(S * D);
@@ -91,7 +94,8 @@ static double *encode(const struct dg_blueprint *bp, const struct dg_seq_weights
             double *h = zeros(2 * D);
             for (size_t t = 0; t < S; t++) {
                 const size_t s = backward ? S - 1 - t : t;
-                cell(bp, backward ? &w->encoder[layer].backward : &w->encoder[layer].forward, in + s * D, h);
+                cell(bp, backward ? &w->encoder[layer].backward : &w->encoder[layer].forward,
+                     in + s * D, h);
                 for (size_t i = 0; i < D; i++)
                     out[s * D + i] += h[i];
             }
@@ -125,8 +129,8 @@ static double dot(const double *x, const double *y, size_t n)
 }
 
 /* Scores of the source's tokens, or of the places. */
-static void scores(const struct dg_blueprint *bp, const struct dg_seq_weights *w, const double *word, const double *h,
-                   const double *encoded, size_t S, double *a)
+static void scores(const struct dg_blueprint *bp, const struct dg_seq_weights *w,
+                   const double *word, const double *h, const double *encoded, size_t S, double *a)
 {
     const size_t D = bp->D;
     double *both = zeros(2 * D), *key = zeros(D), *query = zeros(D);
@@ -156,8 +160,8 @@ static void scores(const struct dg_blueprint *bp, const struct dg_seq_weights *w
 }
 
 /* x [D]: what the decoder's first layer reads. */
-static void look(const struct dg_blueprint *bp, const struct dg_seq_weights *w, const double *word, const double *h,
-                 const double *encoded, size_t S, double *x)
+static void look(const struct dg_blueprint *bp, const struct dg_seq_weights *w, const double *word,
+                 const double *h, const double *encoded, size_t S, double *x)
 {
     const size_t D = bp->D, P = bp->seq.attention == DG_SEQ_LOCATION ? bp->seq.places : S;
     double *a = zeros(P), *both = zeros(2 * D);
@@ -177,10 +181,11 @@ static void look(const struct dg_blueprint *bp, const struct dg_seq_weights *w, 
     free(both);
 }
 
-double *ref_seq(const struct dg_blueprint *bp, const struct dg_seq_weights *w, const int32_t *ids, size_t S,
-                const int32_t *inputs, size_t T)
+double *ref_seq(const struct dg_blueprint *bp, const struct dg_seq_weights *w, const int32_t *ids,
+                size_t S, const int32_t *inputs, size_t T)
 {
-    const size_t D = bp->D, V = bp->decoder.V, n = bp->decoder.n_layers, top = bp->encoder.n_layers - 1;
+    const size_t D = bp->D, V = bp->decoder.V, n = bp->decoder.n_layers,
+                 top = bp->encoder.n_layers - 1;
     double *last = zeros((top + 1) * 2 * D), *states = zeros(n * 2 * D), *logits = zeros(T * V);
     double *encoded = encode(bp, w, ids, S, last), *word = zeros(D), *x = zeros(D);
     if (bp->seq.is_classifier)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A directory of a test's own under TMPDIR, if that is not too long a name, and its removal with all that is in it.
+/* A directory of a test's own under TMPDIR, if that is not too long a name, and its removal with
+ * all that is in it.
  *
  *     char root[DG_TMPDIR_CAP];
  *     dg_tmpdir_make(root);
@@ -21,7 +22,8 @@
 
 enum {
     DG_TMPDIR_CAP = 256,
-    DG_TMPDIR_PARENT_MAX = 60 /* sockets lie in it, and a socket's path may not be longer than 107 bytes */
+    DG_TMPDIR_PARENT_MAX = 60 /* sockets lie in it, and a socket's path may not be longer than 107
+                                 bytes */
 };
 
 static inline void dg_tmpdir_make(char *path)
@@ -61,7 +63,8 @@ static inline int dg_tmpdir_run(const char *program, char *const *arguments)
         _exit(127);
     }
     int status = 0;
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
+                                                                           : -1;
 }
 
 /* How many names are in it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Where tests find files: in the source tree (automake tells it in the environment variable srcdir), and
- * in the shared folder beside it, which only some machines have. */
+/* Where tests find files: in the source tree (automake tells it in the environment variable
+ * srcdir), and in the shared folder beside it, which only some machines have. */
 #ifndef DG_TEST_FILES_H
 #define DG_TEST_FILES_H
 

@@ -4,21 +4,23 @@
 /* Allocation-failure torture, a part of unit.h: `make check-torture` runs every unit program with
  * DRAGOMAN_FAIL_ALLOC=all.
  *
- * Each test then runs again and again in a process of its own, the nth allocation through the second
- * door (base/mem.h) failing, n = 1, 2, 3, ... until the test makes fewer allocations than n. That the
- * test's assertions fail is expected and ignored. What counts is that nothing crashes, hangs or leaks:
+ * Each test then runs again and again in a process of its own, the nth allocation through the
+ * second door (base/memory/mem.h) failing, n = 1, 2, 3, ... until the test makes fewer allocations
+ * than n. That the test's assertions fail is expected and ignored. What counts is that nothing
+ * crashes, hangs or leaks:
  *
  *  - a signal, a sanitizer's report and an early exit are what Check calls an error;
- *  - at the first assertion that fails, LeakSanitizer looks for memory that nothing points to. What the
- *    test itself holds is still reachable from its stack; what the code under test dropped is not.
+ *  - at the first assertion that fails, LeakSanitizer looks for memory that nothing points to. What
+ * the test itself holds is still reachable from its stack; what the code under test dropped is not.
  *
- * Which n are tried is decided by counts, so that a slow machine, a quick one and yours try the same: first
- * each, then steps that grow with n, n / density on average. Their sizes are random with the test's name as
- * the seed: tests that begin alike share the work of trying their beginning. A test with N
- * allocations is so run density * ln(1 + N / density) times; the density is DG_TORTURE_DENSE, and
- * DG_TORTURE_SPARSE where each run takes long (DG_UNIT_SLOW). What still differs from run to run is whose
- * allocation is the nth when a test has several threads, and how far a test comes that takes seconds each
- * time: after DG_TORTURE_LONG_S its n double, after three times that it ends, and says so.
+ * Which n are tried is decided by counts, so that a slow machine, a quick one and yours try the
+ * same: first each, then steps that grow with n, n / density on average. Their sizes are random
+ * with the test's name as the seed: tests that begin alike share the work of trying their
+ * beginning. A test with N allocations is so run density * ln(1 + N / density) times; the density
+ * is DG_TORTURE_DENSE, and DG_TORTURE_SPARSE where each run takes long (DG_UNIT_SLOW). What still
+ * differs from run to run is whose allocation is the nth when a test has several threads, and how
+ * far a test comes that takes seconds each time: after DG_TORTURE_LONG_S its n double, after three
+ * times that it ends, and says so.
  *
  * The n that are left out are for people, now and then and for a test that is new:
  *
@@ -27,14 +29,14 @@
  *     DRAGOMAN_FAIL_ALLOC=deep:2000:SEED PROGRAM    the same ones again; every run prints its seed
  *     DRAGOMAN_FAIL_ALLOC=17 DRAGOMAN_TEST=name PROGRAM     one failure, to see it again
  *
- * A sanitizer build (`make check-torture` leaves one in asan/) sees most; `make check TESTS=PROGRAM` there sets
- * the rest of the environment. */
+ * A sanitizer build (`make check-torture` leaves one in asan/) sees most; `make check
+ * TESTS=PROGRAM` there sets the rest of the environment. */
 #ifndef DG_UNIT_TORTURE_H
 #define DG_UNIT_TORTURE_H
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "base/rng.h"
+#include "base/memory/clock.h"
+#include "base/memory/mem.h"
+#include "base/memory/rng.h"
 
 #include <check.h>
 #include <stdatomic.h>
@@ -55,8 +57,8 @@
 #endif
 #ifdef DG_TORTURE_LSAN
 #include <sanitizer/lsan_interface.h>
-/* An optimiser keeps no pointer that a failed assertion makes useless, and LeakSanitizer would take what
- * it pointed to for lost: tests, not what they test, are compiled as written. */
+/* An optimiser keeps no pointer that a failed assertion makes useless, and LeakSanitizer would take
+ * what it pointed to for lost: tests, not what they test, are compiled as written. */
 #if defined(__clang__)
 #pragma clang optimize off
 #else
@@ -69,7 +71,8 @@ enum {
     DG_TORTURE_SPARSE = 10,
     DG_TORTURE_DEEP = 500,
     DG_TORTURE_LONG_S = 3,
-    DG_TORTURE_TIMEOUT_S = 60, /* five times that under make; a run takes seconds at most, this is a hang */
+    DG_TORTURE_TIMEOUT_S = 60, /* five times that under make; a run takes seconds at most, this is a
+                                  hang */
 };
 
 /* Which n are tried. */
@@ -102,7 +105,8 @@ static inline void dg_torture_look(void)
 /* Check's assertions end in this function; the macro makes them look first. */
 #define _ck_assert_failed(...) (dg_torture_look(), (_ck_assert_failed)(__VA_ARGS__))
 
-/* One run of one test with the nth allocation failing, 0: none; false for a crash, a hang or a leak. */
+/* One run of one test with the nth allocation failing, 0: none; false for a crash, a hang or a
+ * leak. */
 static inline bool dg_torture_once(const char *name, const TTest *test, uint64_t n,
                                    uint64_t *n_tried)
 {
@@ -154,7 +158,8 @@ static inline bool dg_torture_usual(const char *name, const TTest *test,
         n += spent > budget ? n : 1 + dg_rng_next(&rng) % (1 + 2 * n / how->density);
     }
     if (spent > budget)
-        printf("torture: %s: takes long: %ju runs, each of the first %ju allocations failed, then some up "
+        printf("torture: %s: takes long: %ju runs, each of the first %ju allocations failed, then "
+               "some up "
                "to the %juth\n",
                test->name, (uintmax_t)n_runs, (uintmax_t)n_gapless, (uintmax_t)n);
     else if (n_gapless == n_tried)

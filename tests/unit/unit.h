@@ -3,7 +3,7 @@
 
 /* The frame of every unit test: Check with one suite per program.
  *
- *     #include "base/buf.h"
+ *     #include "base/memory/buf.h"
  *     #include "unit.h"
  *
  *     START_TEST(refuses_to_grow_past_its_maximum) { ... } END_TEST
@@ -14,10 +14,9 @@
  * repeats itself many times over random input takes its count from dg_unit_rounds. The environment:
  *
  *     DRAGOMAN_TEST=appends_in_order      runs this one only
- *     DRAGOMAN_FAIL_ALLOC=3               in each test the third allocation through the second door of
- *                                         base/mem.h fails
- *     DRAGOMAN_FAIL_ALLOC=all             one after the other: torture.h, make check-torture
- *     DRAGOMAN_FAIL_ALLOC=deep            the same and many more */
+ *     DRAGOMAN_FAIL_ALLOC=3               in each test the third allocation through the second door
+ * of base/memory/mem.h fails DRAGOMAN_FAIL_ALLOC=all             one after the other: torture.h,
+ * make check-torture DRAGOMAN_FAIL_ALLOC=deep            the same and many more */
 #ifndef DG_UNIT_H
 #define DG_UNIT_H
 

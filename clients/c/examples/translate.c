@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* translate URL TARGET TEXT: prints the translation while it is made. Ctrl-C cancels it on the server. */
+/* translate URL TARGET TEXT: prints the translation while it is made. Ctrl-C cancels it on the
+ * server. */
 #include "dragoman.h"
 
 #include <stdio.h>
@@ -21,8 +22,11 @@ static void on_event(void *user, const struct dragoman_event *event)
         putchar('\n');
         exit_code = 0;
         break;
-    case DRAGOMAN_FAILED: fprintf(stderr, "%s: %s\n", event->code, event->message); break;
-    default: break;
+    case DRAGOMAN_FAILED:
+        fprintf(stderr, "%s: %s\n", event->code, event->message);
+        break;
+    default:
+        break;
     }
 }
 
@@ -35,7 +39,8 @@ int main(int argc, char **argv)
         return 2;
     }
     snprintf(options, sizeof options, "{\"target\":\"%.20s\"}", argv[2]);
-    struct dragoman *server = dragoman_open(uv_default_loop(), argv[1], getenv("DRAGOMAN_KEY"), &error);
+    struct dragoman *server =
+        dragoman_open(uv_default_loop(), argv[1], getenv("DRAGOMAN_KEY"), &error);
     if (!server) {
         fprintf(stderr, "%s: %s\n", argv[1], error);
         return 2;

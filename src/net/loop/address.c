@@ -5,7 +5,7 @@
  * "::ffff:10.1.2.3" lies in 10.0.0.0/8. */
 #include "net/loop/address.h"
 
-#include "base/addr.h"
+#include "base/option/addr.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,15 +15,16 @@
 
 enum { V4_OFFSET_BITS = 96 };
 
-enum dg_err dg_address_parse(const char *text, struct dg_address *address, struct dg_why *why)
+enum dg_err dg_address_parse(const char *text, struct dg_address *address, struct dg_error *error)
 {
     struct dg_address found = {.is_unix = false};
     struct dg_addr addr;
     if (strlen(text) >= DG_ADDRESS_TEXT || dg_addr_parse(dg_span_cstr(text), &addr))
-        return dg_why_set(why, DG_ERR_INVALID,
-                          "read '%s', expected ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH with a numeric "
-                          "address (names are not looked up) or a path of at most %zu bytes",
-                          text, sizeof addr.sa.un.sun_path - 1);
+        return dg_error_set(
+            error, DG_ERR_INVALID,
+            "read '%s', expected ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH with a numeric "
+            "address (names are not looked up) or a path of at most %zu bytes",
+            text, sizeof addr.sa.un.sun_path - 1);
     snprintf(found.text, sizeof found.text, "%s", text);
     found.is_unix = dg_addr_is_unix(&addr);
     if (found.is_unix)
@@ -34,7 +35,8 @@ enum dg_err dg_address_parse(const char *text, struct dg_address *address, struc
     return DG_OK;
 }
 
-/* ---- Networks ---------------------------------------------------------------------------------- */
+/* ---- Networks ----------------------------------------------------------------------------------
+ */
 
 /* The 16 bytes of a textual address and how many bits precede its own; false when it is none. */
 static bool parse_bytes(const char *text, uint8_t bytes[16], unsigned *offset_bits)
@@ -49,7 +51,7 @@ static bool parse_bytes(const char *text, uint8_t bytes[16], unsigned *offset_bi
     return inet_pton(AF_INET6, text, bytes) == 1;
 }
 
-enum dg_err dg_network_parse(const char *text, struct dg_network *network, struct dg_why *why)
+enum dg_err dg_network_parse(const char *text, struct dg_network *network, struct dg_error *error)
 {
     struct dg_network found = {.bits = 128};
     if (strcmp(text, "unix:") == 0) {
@@ -69,13 +71,14 @@ enum dg_err dg_network_parse(const char *text, struct dg_network *network, struc
     }
     if (good && slash) {
         size_t digits = strspn(slash + 1, "0123456789");
-        long bits = digits > 0 && digits < 4 && !slash[1 + digits] ? strtol(slash + 1, NULL, 10) : -1;
+        long bits =
+            digits > 0 && digits < 4 && !slash[1 + digits] ? strtol(slash + 1, NULL, 10) : -1;
         good = bits >= 0 && bits <= 128 - (long)offset_bits;
         found.bits = offset_bits + (unsigned)(good ? bits : 0);
     }
     if (!good)
-        return dg_why_set(why, DG_ERR_INVALID,
-                          "read '%s', expected an address, ADDRESS/BITS or unix:", text);
+        return dg_error_set(error, DG_ERR_INVALID,
+                            "read '%s', expected an address, ADDRESS/BITS or unix:", text);
     *network = found;
     return DG_OK;
 }

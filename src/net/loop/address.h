@@ -4,19 +4,20 @@
 /* Addresses to listen on, and networks whose word is believed.
  *
  *     struct dg_address address;
- *     err = dg_address_parse("127.0.0.1:8090", &address, &why);   also "[::1]:8090", "unix:/run/d.sock"
+ *     err = dg_address_parse("127.0.0.1:8090", &address, &error);   also "[::1]:8090",
+ * "unix:/run/d.sock"
  *
  *     struct dg_network network;
- *     err = dg_network_parse("10.0.0.0/8", &network, &why);       also "::1", "unix:"
+ *     err = dg_network_parse("10.0.0.0/8", &network, &error);       also "::1", "unix:"
  *     if (dg_network_has(&network, text)) ...                     text: "10.1.2.3"
  *
  * Names are not looked up: what a server listens on is a number. Value types; any thread. */
 #ifndef DG_NET_LOOP_ADDRESS_H
 #define DG_NET_LOOP_ADDRESS_H
 
-#include "base/err.h"
-#include "base/span.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,12 +28,12 @@ enum { DG_ADDRESS_TEXT = 128 };
 struct dg_address {
     struct sockaddr_storage socket; /* of TCP */
     bool is_unix;
-    char path[DG_ADDRESS_TEXT];     /* of a Unix socket */
-    char text[DG_ADDRESS_TEXT];     /* for people: "127.0.0.1:8090" */
+    char path[DG_ADDRESS_TEXT]; /* of a Unix socket */
+    char text[DG_ADDRESS_TEXT]; /* for people: "127.0.0.1:8090" */
 };
 
 enum dg_err dg_address_parse(const char *text, struct dg_address *address,
-                             struct dg_why *why) DG_MUST_CHECK;
+                             struct dg_error *error) DG_MUST_CHECK;
 
 struct dg_network {
     uint8_t bytes[16]; /* v4 as ::ffff:a.b.c.d */
@@ -41,7 +42,7 @@ struct dg_network {
 };
 
 enum dg_err dg_network_parse(const char *text, struct dg_network *network,
-                             struct dg_why *why) DG_MUST_CHECK;
+                             struct dg_error *error) DG_MUST_CHECK;
 
 /* Whether the address (as text; "unix:" for a Unix socket's peer) lies in the network. */
 bool dg_network_has(const struct dg_network *network, struct dg_span address);

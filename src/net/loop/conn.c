@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One connection: a libuv stream around an HTTP machine, or, after a handshake, a WebSocket machine.
+/* One connection: a libuv stream around an HTTP machine, or, after a handshake, a WebSocket
+ * machine.
  *
- * Reading goes through the server's one buffer. Writing is tried at once; what the kernel does not take
- * goes into one uv_write at a time, and its completion flushes what has gathered since. Closing: when
- * the machine wishes it and everything is written, the sending side is shut down and the peer gets
- * LINGER_MS to close its own (whoever closes with unread input sends a reset, which can destroy the
- * answer on its way). The memory goes in the handle's close callback and nowhere else. */
-#include "base/mem.h"
+ * Reading goes through the server's one buffer. Writing is tried at once; what the kernel does not
+ * take goes into one uv_write at a time, and its completion flushes what has gathered since.
+ * Closing: when the machine wishes it and everything is written, the sending side is shut down and
+ * the peer gets LINGER_MS to close its own (whoever closes with unread input sends a reset, which
+ * can destroy the answer on its way). The memory goes in the handle's close callback and nowhere
+ * else. */
+#include "base/memory/mem.h"
 #include "net/loop/forwarded.h"
 #include "net/loop/server_int.h"
 #include "net/proto/http_reply.h"
@@ -24,11 +26,13 @@
 
 enum { LINGER_MS = 2000 };
 
-/* While the server drains, how long an idle connection stays open for a request that is on its way: a proxy
- * that sends one just as we close cannot know whether it was carried out, and may not try it elsewhere. */
+/* While the server drains, how long an idle connection stays open for a request that is on its way:
+ * a proxy that sends one just as we close cannot know whether it was carried out, and may not try
+ * it elsewhere. */
 enum { LAST_REQUEST_MS = 1000 };
 
-/* ---- Whichever machine there is ---------------------------------------------------------------- */
+/* ---- Whichever machine there is ----------------------------------------------------------------
+ */
 
 static struct dg_span output(const struct dg_conn *conn)
 {
@@ -58,7 +62,8 @@ static bool wants_input(const struct dg_conn *conn)
 
 static bool wants_close(const struct dg_conn *conn, bool *at_once)
 {
-    return conn->http ? dg_http_wants_close(conn->http, at_once) : dg_ws_wants_close(conn->ws, at_once);
+    return conn->http ? dg_http_wants_close(conn->http, at_once)
+                      : dg_ws_wants_close(conn->ws, at_once);
 }
 
 static uint64_t machine_deadline(const struct dg_conn *conn)
@@ -66,8 +71,8 @@ static uint64_t machine_deadline(const struct dg_conn *conn)
     return conn->http ? dg_http_deadline(conn->http) : dg_ws_deadline(conn->ws);
 }
 
-/* After the handshake, when its answer and whatever came before are out of HTTP's hands: the WebSocket
- * takes over, with the bytes that HTTP has not looked at. */
+/* After the handshake, when its answer and whatever came before are out of HTTP's hands: the
+ * WebSocket takes over, with the bytes that HTTP has not looked at. */
 static void switch_machines(struct dg_conn *conn)
 {
     if (!conn->http || !conn->ws || conn->write_busy)
@@ -94,7 +99,8 @@ static void switch_machines(struct dg_conn *conn)
     dg_http_free(http);
 }
 
-/* ---- Closing ----------------------------------------------------------------------------------- */
+/* ---- Closing -----------------------------------------------------------------------------------
+ */
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -142,7 +148,8 @@ static void cut_off(struct dg_conn *conn)
     dg_conn_close(conn);
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------- */
+/* ---- Writing -----------------------------------------------------------------------------------
+ */
 
 static void on_written(uv_write_t *write, int status)
 {
@@ -161,8 +168,8 @@ static void on_written(uv_write_t *write, int status)
     dg_conn_flush(conn);
 }
 
-/* Bytes that the peer has not taken: libuv's, and the kernel's where it tells. It takes more from libuv only when a third of
- * a buffer of megabytes is free, which a slow peer needs minutes for. */
+/* Bytes that the peer has not taken: libuv's, and the kernel's where it tells. It takes more from
+ * libuv only when a third of a buffer of megabytes is free, which a slow peer needs minutes for. */
 static size_t bytes_untaken(const struct dg_conn *conn)
 {
     size_t n = uv_stream_get_write_queue_size(&conn->h.stream);
@@ -174,13 +181,15 @@ static size_t bytes_untaken(const struct dg_conn *conn)
     return n;
 }
 
-/* Writes what the kernel takes at once; hands the rest to libuv. False when the connection broke. */
+/* Writes what the kernel takes at once; hands the rest to libuv. False when the connection broke.
+ */
 static bool write_out(struct dg_conn *conn)
 {
     struct dg_span out = output(conn);
     if (conn->write_busy || out.len == 0)
         return true;
-    uv_buf_t piece = uv_buf_init((char *)out.ptr, out.len > UINT32_MAX / 2 ? UINT32_MAX / 2 : (unsigned)out.len);
+    uv_buf_t piece =
+        uv_buf_init((char *)out.ptr, out.len > UINT32_MAX / 2 ? UINT32_MAX / 2 : (unsigned)out.len);
     int n = uv_try_write(&conn->h.stream, &piece, 1);
     if (n < 0 && n != UV_EAGAIN)
         return false;
@@ -270,7 +279,8 @@ void dg_conn_flush(struct dg_conn *conn)
     dg_wheel_file(conn, deadline_of(conn));
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------- */
+/* ---- Reading -----------------------------------------------------------------------------------
+ */
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
@@ -296,7 +306,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     dg_conn_flush(conn);
 }
 
-/* ---- Time -------------------------------------------------------------------------------------- */
+/* ---- Time --------------------------------------------------------------------------------------
+ */
 
 static void expire(struct dg_conn *conn)
 {
@@ -313,7 +324,8 @@ static void expire(struct dg_conn *conn)
         dg_conn_close(conn); /* nobody is waiting for a last word */
 }
 
-/* A peer that takes an answer slowly but steadily, as fast as bodies have to come, is waited for. */
+/* A peer that takes an answer slowly but steadily, as fast as bodies have to come, is waited for.
+ */
 static void note_progress(struct dg_conn *conn, uint64_t now)
 {
     const struct dg_http_limits *limits = &conn->server->shared.limits;
@@ -352,7 +364,8 @@ void dg_conn_wind_down(struct dg_conn *conn)
     dg_conn_flush(conn);
 }
 
-/* ---- What the machine tells -------------------------------------------------------------------- */
+/* ---- What the machine tells --------------------------------------------------------------------
+ */
 
 /* Cuts the prefix off the path; a path outside of it becomes empty, which no route has. */
 static struct dg_span below_prefix(struct dg_span path, struct dg_span prefix)
@@ -412,7 +425,8 @@ static const struct dg_http_events machine_events = {
     .on_output = on_output,
 };
 
-/* ---- WebSockets -------------------------------------------------------------------------------- */
+/* ---- WebSockets --------------------------------------------------------------------------------
+ */
 
 static void on_ws_message(void *user, struct dg_ws *ws, bool is_text, struct dg_span message)
 {
@@ -449,7 +463,8 @@ int dg_server_websocket(struct dg_http_req *req, const char *const *protocols,
     return 101;
 }
 
-/* ---- Accepting --------------------------------------------------------------------------------- */
+/* ---- Accepting ---------------------------------------------------------------------------------
+ */
 
 static void name_client(struct dg_conn *conn)
 {
@@ -459,9 +474,11 @@ static void name_client(struct dg_conn *conn)
     if (conn->is_unix || uv_tcp_getpeername(&conn->h.tcp, (struct sockaddr *)&peer, &len) != 0)
         return;
     if (peer.ss_family == AF_INET6)
-        inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&peer)->sin6_addr, conn->client, sizeof conn->client);
+        inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&peer)->sin6_addr, conn->client,
+                  sizeof conn->client);
     else
-        inet_ntop(AF_INET, &((struct sockaddr_in *)&peer)->sin_addr, conn->client, sizeof conn->client);
+        inet_ntop(AF_INET, &((struct sockaddr_in *)&peer)->sin_addr, conn->client,
+                  sizeof conn->client);
 }
 
 static bool is_over_limit(struct dg_server *server, const struct dg_conn *conn)

@@ -25,7 +25,8 @@ static struct dg_span trim(struct dg_span text)
 
 static bool named(const struct dg_http_header *header, const char *name)
 {
-    return header->name.len == strlen(name) && strncasecmp(header->name.ptr, name, strlen(name)) == 0;
+    return header->name.len == strlen(name) &&
+           strncasecmp(header->name.ptr, name, strlen(name)) == 0;
 }
 
 /* The value of a parameter ("for=") in one element of Forwarded; ptr NULL when there is none. */
@@ -86,8 +87,8 @@ static void take_host(struct dg_span told, struct dg_span *host)
 }
 
 static void walk(const struct dg_http_req *req, const char *header, bool is_rfc7239,
-                 const struct dg_network *trusted, size_t n_trusted, struct dg_span *client, struct dg_span *host,
-                 bool *secure)
+                 const struct dg_network *trusted, size_t n_trusted, struct dg_span *client,
+                 struct dg_span *host, bool *secure)
 {
     bool first = true;
     for (unsigned i = req->n_headers; i-- > 0;) {
@@ -111,8 +112,9 @@ static void walk(const struct dg_http_req *req, const char *header, bool is_rfc7
     }
 }
 
-void dg_forwarded(const struct dg_http_req *req, struct dg_span peer, const struct dg_network *trusted,
-                  size_t n_trusted, struct dg_span *client, struct dg_span *host, bool *secure)
+void dg_forwarded(const struct dg_http_req *req, struct dg_span peer,
+                  const struct dg_network *trusted, size_t n_trusted, struct dg_span *client,
+                  struct dg_span *host, bool *secure)
 {
     struct dg_span hosts = dg_http_header(req, "x-forwarded-host"), last;
     *client = peer;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A singly linked list under a mutex, and a uv_async_t that wakes the loop. The lock is held for two
- * assignments; the loop takes the whole list at once. */
+/* A singly linked list under a mutex, and a uv_async_t that wakes the loop. The lock is held for
+ * two assignments; the loop takes the whole list at once. */
 #include "net/loop/mailbox.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 struct dg_mailbox {
     uv_async_t async;
@@ -32,7 +32,7 @@ static void on_async(uv_async_t *async)
     deliver_all(async->data);
 }
 
-enum dg_err dg_mailbox_open(uv_loop_t *loop, struct dg_why *why, struct dg_mailbox **mailbox)
+enum dg_err dg_mailbox_open(uv_loop_t *loop, struct dg_error *error, struct dg_mailbox **mailbox)
 {
     struct dg_mailbox *box = dg_xcalloc(1, sizeof *box);
     box->last = &box->first;
@@ -45,7 +45,8 @@ enum dg_err dg_mailbox_open(uv_loop_t *loop, struct dg_why *why, struct dg_mailb
     }
     if (code != 0) {
         dg_free(box);
-        return dg_why_set(why, dg_err_from_errno(-code), "cannot make a mailbox: %s", uv_strerror(code));
+        return dg_error_set(error, dg_err_from_errno(-code), "cannot make a mailbox: %s",
+                            uv_strerror(code));
     }
     *mailbox = box;
     return DG_OK;

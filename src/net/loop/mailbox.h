@@ -3,19 +3,19 @@
 
 /* Where other threads leave things for the loop's thread: the completion queue.
  *
- *     err = dg_mailbox_open(loop, &why, &mailbox);
+ *     err = dg_mailbox_open(loop, &error, &mailbox);
  *     struct job { struct dg_mail mail; ... };
  *     dg_mailbox_post(mailbox, &job->mail, on_job_done);     any thread
  *     static void on_job_done(struct dg_mail *mail) ...      later, on the loop's thread
  *     dg_mailbox_close(mailbox);                             loop's thread; nobody posts any more
  *
- * Mails are delivered in the order in which they were posted. A mail belongs to the mailbox from post
- * until its function is called; what is still there at close is delivered first. */
+ * Mails are delivered in the order in which they were posted. A mail belongs to the mailbox from
+ * post until its function is called; what is still there at close is delivered first. */
 #ifndef DG_NET_LOOP_MAILBOX_H
 #define DG_NET_LOOP_MAILBOX_H
 
-#include "base/err.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <uv.h>
 
@@ -29,7 +29,8 @@ struct dg_mail {
 
 struct dg_mailbox;
 
-enum dg_err dg_mailbox_open(uv_loop_t *loop, struct dg_why *why, struct dg_mailbox **mailbox) DG_MUST_CHECK;
+enum dg_err dg_mailbox_open(uv_loop_t *loop, struct dg_error *error,
+                            struct dg_mailbox **mailbox) DG_MUST_CHECK;
 /* Freed when the loop has closed its handle. NULL is fine. */
 void dg_mailbox_close(struct dg_mailbox *mailbox);
 void dg_mailbox_post(struct dg_mailbox *mailbox, struct dg_mail *mail, dg_mail_fn deliver);

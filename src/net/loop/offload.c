@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A pool and a mailbox: a thread runs the task and posts it. Of tasks with a size no more are with the pool than it has threads;
- * the others stay here, on the loop's thread, until one has come back. */
+/* A pool and a mailbox: a thread runs the task and posts it. Of tasks with a size no more are with
+ * the pool than it has threads; the others stay here, on the loop's thread, until one has come
+ * back. */
 #include "net/loop/offload.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 enum { OLDEST_EVERY = 4 };
 
@@ -18,18 +19,18 @@ struct dg_offload {
     unsigned n_picked; /* from the line so far */
 };
 
-enum dg_err dg_offload_open(uv_loop_t *loop, const struct dg_pool_opts *opts, struct dg_why *why,
-                            struct dg_offload **offload)
+enum dg_err dg_offload_open(uv_loop_t *loop, const struct dg_pool_opts *opts,
+                            struct dg_error *error, struct dg_offload **offload)
 {
     struct dg_offload *made = dg_xcalloc(1, sizeof *made);
     dg_list_init(&made->line);
     made->n_threads = opts->n_threads;
     made->line_max = opts->max_jobs;
-    enum dg_err err = dg_mailbox_open(loop, why, &made->mailbox);
+    enum dg_err err = dg_mailbox_open(loop, error, &made->mailbox);
     if (!err) {
         err = dg_pool_new(opts, &made->pool);
         if (err)
-            dg_why_set(why, err, "cannot start threads: %s", dg_err_sentence(err));
+            dg_error_set(error, err, "cannot start threads: %s", dg_err_sentence(err));
     }
     if (err) {
         dg_mailbox_close(made->mailbox);
@@ -40,7 +41,8 @@ enum dg_err dg_offload_open(uv_loop_t *loop, const struct dg_pool_opts *opts, st
     return DG_OK;
 }
 
-/* ---- The line ------------------------------------------------------------------------------------ */
+/* ---- The line
+ * ------------------------------------------------------------------------------------ */
 
 static void get_in_line(struct dg_offload *offload, struct dg_task *task)
 {
@@ -55,7 +57,8 @@ static struct dg_task *pick(struct dg_offload *offload)
 {
     struct dg_task *best = NULL;
     const bool takes_oldest = ++offload->n_picked % OLDEST_EVERY == 0;
-    for (struct dg_list *at = offload->line.next; at != &offload->line && !(best && takes_oldest); at = at->next) {
+    for (struct dg_list *at = offload->line.next; at != &offload->line && !(best && takes_oldest);
+         at = at->next) {
         struct dg_task *task = DG_LIST_ITEM(at, struct dg_task, link);
         if (!best || task->size < best->size)
             best = task;
@@ -78,7 +81,8 @@ static void run(void *arg)
     dg_mailbox_post(mailbox, &task->mail, deliver);
 }
 
-/* Gives the pool what it has threads for. When it is full of other tasks, the line is served as one of them comes back. */
+/* Gives the pool what it has threads for. When it is full of other tasks, the line is served as one
+ * of them comes back. */
 static void serve_line(struct dg_offload *offload)
 {
     while (offload->n_out < offload->n_threads && offload->n_line > 0) {
@@ -105,7 +109,8 @@ size_t dg_offload_in_line(const struct dg_offload *offload)
     return offload->line_size;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------- */
+/* ---- Life
+ * ---------------------------------------------------------------------------------------- */
 
 void dg_offload_close(struct dg_offload *offload)
 {
@@ -123,7 +128,8 @@ void dg_offload_close(struct dg_offload *offload)
     dg_free(offload);
 }
 
-static enum dg_err take(struct dg_offload *offload, struct dg_task *task, size_t size, dg_task_fn run_task, dg_task_fn done)
+static enum dg_err take(struct dg_offload *offload, struct dg_task *task, size_t size,
+                        dg_task_fn run_task, dg_task_fn done)
 {
     if (!offload->pool)
         return DG_ERR_CLOSED;
@@ -141,8 +147,8 @@ enum dg_err dg_offload_submit(struct dg_offload *offload, struct dg_task *task, 
     return err ? err : dg_pool_submit(offload->pool, run, task);
 }
 
-enum dg_err dg_offload_submit_sized(struct dg_offload *offload, struct dg_task *task, size_t size, dg_task_fn run_task,
-                                    dg_task_fn done)
+enum dg_err dg_offload_submit_sized(struct dg_offload *offload, struct dg_task *task, size_t size,
+                                    dg_task_fn run_task, dg_task_fn done)
 {
     enum dg_err err = take(offload, task, size, run_task, done);
     if (!err && offload->n_line >= offload->line_max)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Redis, with clocks of our own. Every command is an ask in one list, oldest first, which is the order in
- * which Redis answers. hiredis calls on_reply for each exactly once, with no reply when the connection
- * goes; an ask that was answered for want of time stays in the list, without its `fn`, until then. An answer that
- * nobody asked for would be an assertion's end of all: our own makers of replies refuse it, which ends the connection.
+/* Redis, with clocks of our own. Every command is an ask in one list, oldest first, which is the
+ * order in which Redis answers. hiredis calls on_reply for each exactly once, with no reply when
+ * the connection goes; an ask that was answered for want of time stays in the list, without its
+ * `fn`, until then. An answer that nobody asked for would be an assertion's end of all: our own
+ * makers of replies refuse it, which ends the connection.
  *
- * One timer looks at the list every TICK_MS while there is something in it, another one connects. */
+ * One timer looks at the list every TICK_MS while there is something in it, another one connects.
+ */
 #include "net/loop/redis.h"
 
 #include "config.h"
 
-#include "base/list.h"
-#include "base/mem.h"
+#include "base/memory/list.h"
+#include "base/memory/mem.h"
 #include "net/loop/address.h"
 
 #ifdef DG_HAVE_REDIS
@@ -50,8 +52,9 @@ struct dg_redis {
     struct dg_address address;
     char *user, *password; /* owned */
     enum state state;
-    redisAsyncContext *context; /* while CONNECTING or UP */
-    redisReplyObjectFunctions theirs, ours; /* what makes replies: hiredis's, and with a look at what was asked */
+    redisAsyncContext *context;             /* while CONNECTING or UP */
+    redisReplyObjectFunctions theirs, ours; /* what makes replies: hiredis's, and with a look at
+                                               what was asked */
     bool said_unasked;
     uv_timer_t ticker, connector;
     uint64_t retry_ms;
@@ -66,7 +69,8 @@ bool dg_redis_is_built(void)
     return true;
 }
 
-/* ---- Away and back ------------------------------------------------------------------------------ */
+/* ---- Away and back ------------------------------------------------------------------------------
+ */
 
 static void on_connector(uv_timer_t *timer);
 
@@ -103,12 +107,13 @@ static void on_disconnect(const redisAsyncContext *context, int status)
     if (!redis || redis->context != context)
         return;
     redis->context = NULL; /* hiredis frees it */
-    drop(redis, redis->said_unasked                    ? "it said what nobody had asked for"
+    drop(redis, redis->said_unasked                   ? "it said what nobody had asked for"
                 : context->errstr && *context->errstr ? context->errstr
                                                       : "it closed the connection");
 }
 
-/* ---- Replies as they are made ------------------------------------------------------------------- */
+/* ---- Replies as they are made -------------------------------------------------------------------
+ */
 
 #if HIREDIS_MAJOR >= 1
 typedef size_t array_len;
@@ -116,7 +121,8 @@ typedef size_t array_len;
 typedef int array_len;
 #endif
 
-/* True for the beginning of a reply when no ask waits for one. An ask goes when its reply is whole, before the next. */
+/* True for the beginning of a reply when no ask waits for one. An ask goes when its reply is whole,
+ * before the next. */
 static bool is_unasked(const redisReadTask *task)
 {
     struct dg_redis *redis = task->privdata;
@@ -178,7 +184,8 @@ static void watch_replies(struct dg_redis *redis, redisReader *reader)
     reader->privdata = redis;
 }
 
-/* ---- Asks --------------------------------------------------------------------------------------- */
+/* ---- Asks ---------------------------------------------------------------------------------------
+ */
 
 static void read_numbers(const redisReply *from, struct dg_redis_reply *reply)
 {
@@ -240,7 +247,8 @@ static void on_reply(redisAsyncContext *context, void *from, void *user)
     struct dg_redis *redis = ask->redis;
     struct dg_redis_reply reply = read_reply(from);
     if (!from)
-        on_disconnect(context, REDIS_ERR); /* hiredis says so by itself only when it was connected */
+        on_disconnect(context, REDIS_ERR); /* hiredis says so by itself only when it was connected
+                                            */
     dg_list_unlink(&ask->link);
     redis->n_asks--;
     redis->bytes -= ask->bytes;
@@ -278,8 +286,9 @@ static void on_tick(uv_timer_t *timer)
 }
 
 /* Sends, whatever the state; NULL when hiredis or memory cannot. */
-static struct dg_redis_ask *send_command(struct dg_redis *redis, const struct dg_span *args, size_t n_args,
-                                         uint64_t timeout_ms, dg_redis_fn fn, void *ctx)
+static struct dg_redis_ask *send_command(struct dg_redis *redis, const struct dg_span *args,
+                                         size_t n_args, uint64_t timeout_ms, dg_redis_fn fn,
+                                         void *ctx)
 {
     const char *texts[DG_REDIS_ARGS_MAX];
     size_t lens[DG_REDIS_ARGS_MAX];
@@ -297,7 +306,8 @@ static struct dg_redis_ask *send_command(struct dg_redis *redis, const struct dg
     ask->began_ms = uv_now(redis->loop);
     ask->until_ms = ask->began_ms + timeout_ms;
     if (redis->bytes + ask->bytes > DG_REDIS_BYTES_MAX ||
-        redisAsyncCommandArgv(redis->context, on_reply, ask, (int)n_args, texts, lens) != REDIS_OK) {
+        redisAsyncCommandArgv(redis->context, on_reply, ask, (int)n_args, texts, lens) !=
+            REDIS_OK) {
         dg_free(ask);
         return NULL;
     }
@@ -328,9 +338,11 @@ void dg_redis_forget(struct dg_redis_ask *ask)
     ask->fn = NULL;
 }
 
-/* ---- Connecting --------------------------------------------------------------------------------- */
+/* ---- Connecting ---------------------------------------------------------------------------------
+ */
 
-/* The last word of the handshake. A wrong password is refused here, and tried again: it may be put right there. */
+/* The last word of the handshake. A wrong password is refused here, and tried again: it may be put
+ * right there. */
 static void on_pong(void *user, const struct dg_redis_reply *reply)
 {
     struct dg_redis *redis = user;
@@ -338,8 +350,8 @@ static void on_pong(void *user, const struct dg_redis_reply *reply)
     if (redis->state != CONNECTING || reply->kind == DG_REDIS_NONE)
         return; /* the connector's timer ends this */
     if (reply->kind == DG_REDIS_REFUSED) {
-        snprintf(reason, sizeof reason, "%.*s", (int)(reply->text.len < 150 ? reply->text.len : 150),
-                 reply->text.ptr);
+        snprintf(reason, sizeof reason, "%.*s",
+                 (int)(reply->text.len < 150 ? reply->text.len : 150), reply->text.ptr);
         log_away(redis, reason);
         return; /* likewise; not from inside hiredis */
     }
@@ -354,7 +366,8 @@ static void on_pong(void *user, const struct dg_redis_reply *reply)
 
 static bool shake_hands(struct dg_redis *redis)
 {
-    struct dg_span auth[] = {DG_SPAN("AUTH"), dg_span_cstr(redis->user), dg_span_cstr(redis->password)};
+    struct dg_span auth[] = {DG_SPAN("AUTH"), dg_span_cstr(redis->user),
+                             dg_span_cstr(redis->password)};
     struct dg_span ping[] = {DG_SPAN("PING")};
     if (*redis->password) {
         if (!*redis->user)
@@ -406,13 +419,14 @@ static void on_connector(uv_timer_t *timer)
         drop(redis, "there is no memory for a connection");
 }
 
-/* ---- Life --------------------------------------------------------------------------------------- */
+/* ---- Life ---------------------------------------------------------------------------------------
+ */
 
 enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,
-                          struct dg_why *why, struct dg_redis **out)
+                          struct dg_error *error, struct dg_redis **out)
 {
     struct dg_address address;
-    enum dg_err err = dg_address_parse(opts->address, &address, why);
+    enum dg_err err = dg_address_parse(opts->address, &address, error);
     if (err)
         return err;
     struct dg_redis *redis = dg_xcalloc(1, sizeof *redis);
@@ -465,11 +479,12 @@ bool dg_redis_is_built(void)
 }
 
 enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,
-                          struct dg_why *why, struct dg_redis **out)
+                          struct dg_error *error, struct dg_redis **out)
 {
-    return dg_why_set(why, DG_ERR_UNSUPPORTED,
-                      "this program was built without Redis; configure it --with-redis (on Debian: "
-                      "apt-get install libhiredis-dev)");
+    return dg_error_set(
+        error, DG_ERR_UNSUPPORTED,
+        "this program was built without Redis; configure it --with-redis (on Debian: "
+        "apt-get install libhiredis-dev)");
 }
 
 struct dg_redis_ask *dg_redis_ask(struct dg_redis *redis, const struct dg_span *args, size_t n_args,

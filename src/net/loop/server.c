@@ -3,13 +3,14 @@
 
 /* Listeners, the time wheel, drain. Connections are in conn.c.
  *
- * One timer serves all timeouts: every DG_WHEEL_TICK_MS it works off the wheel's slots that have come
- * due. It runs only while there are connections, so an idle server sleeps. Output produced anywhere
- * (a handler, a completion from another thread) marks its connection dirty; a uv_prepare, which runs
- * right before the loop would sleep, writes all of it, so a burst of tokens is one write. */
+ * One timer serves all timeouts: every DG_WHEEL_TICK_MS it works off the wheel's slots that have
+ * come due. It runs only while there are connections, so an idle server sleeps. Output produced
+ * anywhere (a handler, a completion from another thread) marks its connection dirty; a uv_prepare,
+ * which runs right before the loop would sleep, writes all of it, so a burst of tokens is one
+ * write. */
 #include "net/loop/server.h"
-#include "base/clock.h"
-#include "base/mem.h"
+#include "base/memory/clock.h"
+#include "base/memory/mem.h"
 #include "net/loop/server_int.h"
 
 #include <arpa/inet.h>
@@ -34,7 +35,8 @@ void dg_server_touch(struct dg_server *server)
     dg_http_set_date(&server->shared, dg_clock_wall(&clock) / DG_CLOCK_S);
 }
 
-/* ---- The wheel --------------------------------------------------------------------------------- */
+/* ---- The wheel ---------------------------------------------------------------------------------
+ */
 
 void dg_wheel_unfile(struct dg_conn *conn)
 {
@@ -70,7 +72,8 @@ void dg_wheel_file(struct dg_conn *conn, uint64_t deadline_ms)
 
 static void work_off_slot(struct dg_conn **slot)
 {
-    /* The list moves to a head of its own, from which any of its connections may vanish meanwhile. */
+    /* The list moves to a head of its own, from which any of its connections may vanish meanwhile.
+     */
     struct dg_conn *head = *slot;
     *slot = NULL;
     if (head)
@@ -126,7 +129,8 @@ static void count_cpu(struct dg_server *server)
 {
     uint64_t now = cpu_ns(), ns = server->turns_began ? now - server->turns_began : 0;
     size_t bucket = 0;
-    while (bucket + 1 < DG_SERVER_TURN_BUCKETS && ns > (uint64_t)DG_SERVER_TURN_LEAST_US * 1000 << bucket)
+    while (bucket + 1 < DG_SERVER_TURN_BUCKETS && ns > (uint64_t)DG_SERVER_TURN_LEAST_US * 1000
+                                                           << bucket)
         bucket++;
     server->stats.turns_cpu[bucket]++;
     server->stats.turns_cpu_ns += ns;
@@ -162,15 +166,16 @@ static void on_before_sleep(uv_prepare_t *prepare)
         count_turn(server);
 }
 
-/* ---- Life -------------------------------------------------------------------------------------- */
+/* ---- Life --------------------------------------------------------------------------------------
+ */
 
 enum dg_err dg_server_new(uv_loop_t *loop, const struct dg_server_opts *opts,
                           const struct dg_server_handler *handler, void *user, struct dg_log *log,
-                          struct dg_why *why, struct dg_server **server)
+                          struct dg_error *error, struct dg_server **server)
 {
     struct dg_server *made = dg_try_calloc(1, sizeof *made);
     if (!made)
-        return dg_why_set(why, DG_ERR_NOMEM, "no memory for the server");
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for the server");
     made->loop = loop;
     made->opts = *opts;
     made->handler = handler;
@@ -227,7 +232,8 @@ void dg_server_close(struct dg_server *server)
     uv_close((uv_handle_t *)&server->flusher, NULL);
 }
 
-/* ---- Listening --------------------------------------------------------------------------------- */
+/* ---- Listening ---------------------------------------------------------------------------------
+ */
 
 static void on_connection(uv_stream_t *stream, int status)
 {
@@ -273,14 +279,14 @@ static void name_tcp(struct dg_listener *listener)
 }
 
 /* Listens, or closes the listener with a sentence. */
-static enum dg_err start_listener(struct dg_listener *listener, struct dg_why *why)
+static enum dg_err start_listener(struct dg_listener *listener, struct dg_error *error)
 {
     struct dg_server *server = listener->server;
     int code = uv_listen(&listener->h.stream, (int)server->opts.backlog, on_connection);
     if (code != 0) {
-        enum dg_err err = dg_why_set(why, dg_err_from_errno(-code), "cannot listen on %s: %s%s",
-                                     listener->text, uv_strerror(code),
-                                     code == UV_EADDRINUSE ? " (is another server running there?)" : "");
+        enum dg_err err = dg_error_set(
+            error, dg_err_from_errno(-code), "cannot listen on %s: %s%s", listener->text,
+            uv_strerror(code), code == UV_EADDRINUSE ? " (is another server running there?)" : "");
         uv_close(&listener->h.handle, on_listener_closed);
         return err;
     }
@@ -294,34 +300,35 @@ static enum dg_err start_listener(struct dg_listener *listener, struct dg_why *w
     return DG_OK;
 }
 
-/* Removes a socket that nobody listens on any more; DG_ERR_EXISTS when somebody does, or when the path
- * is something else. */
-static enum dg_err remove_stale(const char *path, struct dg_why *why)
+/* Removes a socket that nobody listens on any more; DG_ERR_EXISTS when somebody does, or when the
+ * path is something else. */
+static enum dg_err remove_stale(const char *path, struct dg_error *error)
 {
     struct stat info;
     if (lstat(path, &info) != 0)
         return DG_OK;
     if (!S_ISSOCK(info.st_mode))
-        return dg_why_set(why, DG_ERR_EXISTS, "cannot listen on unix:%s: there is a file that is no socket",
-                          path);
+        return dg_error_set(error, DG_ERR_EXISTS,
+                            "cannot listen on unix:%s: there is a file that is no socket", path);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return dg_why_set(why, dg_err_from_errno(errno), "cannot make a socket: %s", strerror(errno));
+        return dg_error_set(error, dg_err_from_errno(errno), "cannot make a socket: %s",
+                            strerror(errno));
     bool alive = connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
     close(fd);
     if (alive)
-        return dg_why_set(why, DG_ERR_EXISTS, "cannot listen on unix:%s: another server is running there",
-                          path);
+        return dg_error_set(error, DG_ERR_EXISTS,
+                            "cannot listen on unix:%s: another server is running there", path);
     unlink(path);
     return DG_OK;
 }
 
 static enum dg_err listen_unix(struct dg_server *server, const struct dg_address *address,
-                               bool is_private, struct dg_why *why)
+                               bool is_private, struct dg_error *error)
 {
-    enum dg_err err = remove_stale(address->path, why);
+    enum dg_err err = remove_stale(address->path, error);
     if (err)
         return err;
     struct dg_listener *listener = make_listener(server, true);
@@ -333,20 +340,20 @@ static enum dg_err listen_unix(struct dg_server *server, const struct dg_address
     umask(before);
     if (code != 0) {
         uv_close(&listener->h.handle, on_listener_closed);
-        return dg_why_set(why, dg_err_from_errno(-code), "cannot bind %s: %s", address->text,
-                          uv_strerror(code));
+        return dg_error_set(error, dg_err_from_errno(-code), "cannot bind %s: %s", address->text,
+                            uv_strerror(code));
     }
-    return start_listener(listener, why);
+    return start_listener(listener, error);
 }
 
-enum dg_err dg_server_listen(struct dg_server *server, const char *text, struct dg_why *why)
+enum dg_err dg_server_listen(struct dg_server *server, const char *text, struct dg_error *error)
 {
     struct dg_address address;
-    enum dg_err err = dg_address_parse(text, &address, why);
+    enum dg_err err = dg_address_parse(text, &address, error);
     if (err)
         return err;
     if (address.is_unix)
-        return listen_unix(server, &address, false, why);
+        return listen_unix(server, &address, false, error);
     struct dg_listener *listener = make_listener(server, false);
     snprintf(listener->text, sizeof listener->text, "%s", address.text);
     /* A v6 wildcard takes v6 only, so that it can stand beside a v4 one. */
@@ -355,42 +362,45 @@ enum dg_err dg_server_listen(struct dg_server *server, const char *text, struct 
                            v6 ? UV_TCP_IPV6ONLY : 0);
     if (code != 0) {
         uv_close(&listener->h.handle, on_listener_closed);
-        return dg_why_set(why, dg_err_from_errno(-code), "cannot bind %s: %s", text, uv_strerror(code));
+        return dg_error_set(error, dg_err_from_errno(-code), "cannot bind %s: %s", text,
+                            uv_strerror(code));
     }
-    return start_listener(listener, why);
+    return start_listener(listener, error);
 }
 
-enum dg_err dg_server_listen_private(struct dg_server *server, const char *path, struct dg_why *why)
+enum dg_err dg_server_listen_private(struct dg_server *server, const char *path,
+                                     struct dg_error *error)
 {
     struct dg_address address;
     char text[DG_ADDRESS_TEXT];
     if (snprintf(text, sizeof text, "unix:%s", path) >= (int)sizeof text)
-        return dg_why_set(why, DG_ERR_RANGE, "the path of the socket has %zu bytes, expected less than %zu",
-                          strlen(path), sizeof text - 5);
-    enum dg_err err = dg_address_parse(text, &address, why);
-    return err ? err : listen_unix(server, &address, true, why);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "the path of the socket has %zu bytes, expected less than %zu",
+                            strlen(path), sizeof text - 5);
+    enum dg_err err = dg_address_parse(text, &address, error);
+    return err ? err : listen_unix(server, &address, true, error);
 }
 
-enum dg_err dg_server_listen_fd(struct dg_server *server, int fd, struct dg_why *why)
+enum dg_err dg_server_listen_fd(struct dg_server *server, int fd, struct dg_error *error)
 {
     struct sockaddr_storage bound;
     socklen_t len = sizeof bound;
     if (getsockname(fd, (struct sockaddr *)&bound, &len) != 0)
-        return dg_why_set(why, dg_err_from_errno(errno), "inherited descriptor %d is no socket: %s", fd,
-                          strerror(errno));
+        return dg_error_set(error, dg_err_from_errno(errno),
+                            "inherited descriptor %d is no socket: %s", fd, strerror(errno));
     bool is_unix = bound.ss_family == AF_UNIX;
     if (!is_unix && bound.ss_family != AF_INET && bound.ss_family != AF_INET6)
-        return dg_why_set(why, DG_ERR_UNSUPPORTED,
-                          "inherited descriptor %d is neither a TCP nor a Unix socket", fd);
+        return dg_error_set(error, DG_ERR_UNSUPPORTED,
+                            "inherited descriptor %d is neither a TCP nor a Unix socket", fd);
     struct dg_listener *listener = make_listener(server, is_unix);
     snprintf(listener->text, sizeof listener->text, is_unix ? "unix:(inherited)" : "(inherited)");
     int code = is_unix ? uv_pipe_open(&listener->h.pipe, fd) : uv_tcp_open(&listener->h.tcp, fd);
     if (code != 0) {
         uv_close(&listener->h.handle, on_listener_closed);
-        return dg_why_set(why, dg_err_from_errno(-code), "cannot use inherited descriptor %d: %s", fd,
-                          uv_strerror(code));
+        return dg_error_set(error, dg_err_from_errno(-code),
+                            "cannot use inherited descriptor %d: %s", fd, uv_strerror(code));
     }
-    return start_listener(listener, why);
+    return start_listener(listener, error);
 }
 
 size_t dg_server_n_listeners(const struct dg_server *server)
@@ -406,7 +416,8 @@ const char *dg_server_address(const struct dg_server *server, size_t i)
     return listener->text;
 }
 
-/* ---- Drain ------------------------------------------------------------------------------------- */
+/* ---- Drain -------------------------------------------------------------------------------------
+ */
 
 void dg_server_on_conn_gone(struct dg_server *server)
 {

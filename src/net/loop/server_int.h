@@ -11,9 +11,9 @@
 
 struct dg_conn;
 
-/* A ring of lists: a connection with a deadline is filed under the tick at which it must be looked at,
- * at the latest. Moving a deadline later costs nothing: the connection is found too early and filed
- * again. */
+/* A ring of lists: a connection with a deadline is filed under the tick at which it must be looked
+ * at, at the latest. Moving a deadline later costs nothing: the connection is found too early and
+ * filed again. */
 enum { DG_WHEEL_SLOTS = 512, DG_WHEEL_TICK_MS = 200, DG_READ_BYTES = 64 * 1024 };
 
 struct dg_listener {
@@ -46,11 +46,11 @@ struct dg_server {
     uint64_t wheel_tick; /* the last one that was worked off */
     struct dg_server_stats stats;
 
-    uv_timer_t ticker;   /* runs while there are connections */
+    uv_timer_t ticker; /* runs while there are connections */
     uv_prepare_t flusher;
-    bool times_turns;           /* the loop says how long it slept */
-    uint64_t slept_at, slept;   /* when it last went to sleep; its sleep until then, in all */
-    uint64_t turns_began;       /* processor time of the thread, when the present turn began */
+    bool times_turns;         /* the loop says how long it slept */
+    uint64_t slept_at, slept; /* when it last went to sleep; its sleep until then, in all */
+    uint64_t turns_began;     /* processor time of the thread, when the present turn began */
     bool closing;
     bool draining;
     uint64_t drain_until_ms;
@@ -78,12 +78,12 @@ struct dg_conn {
     const struct dg_server_socket *socket;    /* borrowed */
     void *socket_owner;
     uv_write_t write;
-    struct dg_buf writing;                    /* owned; in flight while write_busy */
-    uint64_t write_since;                     /* of the last progress in writing, */
-    size_t write_left;                        /* and what the peer had not taken then */
-    uint64_t linger_until;                    /* after our last byte: how long we listen for the peer's */
+    struct dg_buf writing; /* owned; in flight while write_busy */
+    uint64_t write_since;  /* of the last progress in writing, */
+    size_t write_left;     /* and what the peer had not taken then */
+    uint64_t linger_until; /* after our last byte: how long we listen for the peer's */
     bool write_busy, dirty, closing, shut, reading, is_unix, is_private;
-    char client[INET6_ADDRSTRLEN];            /* the peer's address; "unix:" */
+    char client[INET6_ADDRSTRLEN]; /* the peer's address; "unix:" */
 };
 
 /* Brings shared.now_ms and the date up to now. Called first by everything that the loop calls. */

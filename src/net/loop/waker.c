@@ -3,7 +3,7 @@
 
 /* A uv_async_t, which merges rings by itself. */
 #include "net/loop/waker.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 struct dg_waker {
     uv_async_t async;
@@ -17,8 +17,8 @@ static void on_async(uv_async_t *async)
     waker->on_wake(waker->user);
 }
 
-enum dg_err dg_waker_open(uv_loop_t *loop, void (*on_wake)(void *user), void *user, struct dg_why *why,
-                          struct dg_waker **waker)
+enum dg_err dg_waker_open(uv_loop_t *loop, void (*on_wake)(void *user), void *user,
+                          struct dg_error *error, struct dg_waker **waker)
 {
     struct dg_waker *made = dg_xcalloc(1, sizeof *made);
     made->on_wake = on_wake;
@@ -27,7 +27,8 @@ enum dg_err dg_waker_open(uv_loop_t *loop, void (*on_wake)(void *user), void *us
     int code = uv_async_init(loop, &made->async, on_async);
     if (code != 0) {
         dg_free(made);
-        return dg_why_set(why, dg_err_from_errno(-code), "cannot make a waker: %s", uv_strerror(code));
+        return dg_error_set(error, dg_err_from_errno(-code), "cannot make a waker: %s",
+                            uv_strerror(code));
     }
     *waker = made;
     return DG_OK;

@@ -4,21 +4,21 @@
 /* A bell that any thread may ring to have a function called on the loop's thread: one call for any
  * number of rings since the last one.
  *
- *     err = dg_waker_open(loop, on_wake, user, &why, &waker);
+ *     err = dg_waker_open(loop, on_wake, user, &error, &waker);
  *     dg_waker_wake(waker);              any thread
  *     dg_waker_close(waker);             loop's thread; nobody rings any more */
 #ifndef DG_NET_LOOP_WAKER_H
 #define DG_NET_LOOP_WAKER_H
 
-#include "base/err.h"
-#include "base/why.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <uv.h>
 
 struct dg_waker;
 
-enum dg_err dg_waker_open(uv_loop_t *loop, void (*on_wake)(void *user), void *user, struct dg_why *why,
-                          struct dg_waker **waker) DG_MUST_CHECK;
+enum dg_err dg_waker_open(uv_loop_t *loop, void (*on_wake)(void *user), void *user,
+                          struct dg_error *error, struct dg_waker **waker) DG_MUST_CHECK;
 /* Freed when the loop has closed its handle. NULL is fine. */
 void dg_waker_close(struct dg_waker *waker);
 void dg_waker_wake(void *waker); /* a struct dg_waker; void so that it fits callbacks */

@@ -4,9 +4,9 @@
 /* The grammar of RFC 9112, sections 2.2, 3, 5 and 7.1, without its concessions to old senders.
  *
  *   head:    LINE_START --CR--> LAST_CR --LF--> done
- *            LINE_START --byte--> REQUEST_LINE or NAME --':'--> VALUE --CR--> LINE_CR --LF--> LINE_START
- *   chunks:  SIZE --CR--> SIZE_CR --LF--> DATA ... DATA_CR --LF--> SIZE; size 0: the trailer, a head
- *            without request line. */
+ *            LINE_START --byte--> REQUEST_LINE or NAME --':'--> VALUE --CR--> LINE_CR --LF-->
+ * LINE_START chunks:  SIZE --CR--> SIZE_CR --LF--> DATA ... DATA_CR --LF--> SIZE; size 0: the
+ * trailer, a head without request line. */
 #include "net/proto/guard.h"
 
 enum { LINE_START, REQUEST_LINE, NAME, VALUE, LINE_CR, LAST_CR, HEAD_DONE };
@@ -16,14 +16,14 @@ static bool is_token_char(unsigned char c)
 {
     static const uint8_t token[256] = {
         ['!'] = 1, ['#'] = 1, ['$'] = 1, ['%'] = 1, ['&'] = 1, ['\''] = 1, ['*'] = 1, ['+'] = 1,
-        ['-'] = 1, ['.'] = 1, ['^'] = 1, ['_'] = 1, ['`'] = 1, ['|'] = 1, ['~'] = 1, ['0'] = 1,
-        ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1, ['7'] = 1, ['8'] = 1,
-        ['9'] = 1, ['A'] = 1, ['B'] = 1, ['C'] = 1, ['D'] = 1, ['E'] = 1, ['F'] = 1, ['G'] = 1,
-        ['H'] = 1, ['I'] = 1, ['J'] = 1, ['K'] = 1, ['L'] = 1, ['M'] = 1, ['N'] = 1, ['O'] = 1,
-        ['P'] = 1, ['Q'] = 1, ['R'] = 1, ['S'] = 1, ['T'] = 1, ['U'] = 1, ['V'] = 1, ['W'] = 1,
-        ['X'] = 1, ['Y'] = 1, ['Z'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1, ['e'] = 1,
-        ['f'] = 1, ['g'] = 1, ['h'] = 1, ['i'] = 1, ['j'] = 1, ['k'] = 1, ['l'] = 1, ['m'] = 1,
-        ['n'] = 1, ['o'] = 1, ['p'] = 1, ['q'] = 1, ['r'] = 1, ['s'] = 1, ['t'] = 1, ['u'] = 1,
+        ['-'] = 1, ['.'] = 1, ['^'] = 1, ['_'] = 1, ['`'] = 1, ['|'] = 1,  ['~'] = 1, ['0'] = 1,
+        ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1,  ['7'] = 1, ['8'] = 1,
+        ['9'] = 1, ['A'] = 1, ['B'] = 1, ['C'] = 1, ['D'] = 1, ['E'] = 1,  ['F'] = 1, ['G'] = 1,
+        ['H'] = 1, ['I'] = 1, ['J'] = 1, ['K'] = 1, ['L'] = 1, ['M'] = 1,  ['N'] = 1, ['O'] = 1,
+        ['P'] = 1, ['Q'] = 1, ['R'] = 1, ['S'] = 1, ['T'] = 1, ['U'] = 1,  ['V'] = 1, ['W'] = 1,
+        ['X'] = 1, ['Y'] = 1, ['Z'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1,  ['d'] = 1, ['e'] = 1,
+        ['f'] = 1, ['g'] = 1, ['h'] = 1, ['i'] = 1, ['j'] = 1, ['k'] = 1,  ['l'] = 1, ['m'] = 1,
+        ['n'] = 1, ['o'] = 1, ['p'] = 1, ['q'] = 1, ['r'] = 1, ['s'] = 1,  ['t'] = 1, ['u'] = 1,
         ['v'] = 1, ['w'] = 1, ['x'] = 1, ['y'] = 1, ['z'] = 1,
     };
     return token[c];
@@ -72,8 +72,9 @@ static const char *in_value(struct dg_guard_head *guard, unsigned char c)
         return "a line ends with LF alone, expected CR LF";
     if (c == '\r')
         guard->state = LINE_CR;
-    return c != '\r' && ((c < 0x20 && c != '\t') || c == 0x7F) ? "a header value holds a control character"
-                                                              : NULL;
+    return c != '\r' && ((c < 0x20 && c != '\t') || c == 0x7F)
+               ? "a header value holds a control character"
+               : NULL;
 }
 
 static const char *step(struct dg_guard_head *guard, unsigned char c)
@@ -89,7 +90,8 @@ static const char *step(struct dg_guard_head *guard, unsigned char c)
         }
         if (c == ' ' || c == '\t')
             return "a blank stands before the colon of a header";
-        return is_token_char(c) ? NULL : "a header name holds a character that is not permitted there";
+        return is_token_char(c) ? NULL
+                                : "a header name holds a character that is not permitted there";
     case REQUEST_LINE:
         return in_request_line(guard, c);
     case VALUE:
@@ -104,7 +106,8 @@ static const char *step(struct dg_guard_head *guard, unsigned char c)
     }
 }
 
-const char *dg_guard_head_scan(struct dg_guard_head *guard, const char *bytes, size_t len, size_t *end)
+const char *dg_guard_head_scan(struct dg_guard_head *guard, const char *bytes, size_t len,
+                               size_t *end)
 {
     *end = SIZE_MAX;
     for (size_t i = 0; i < len; i++) {
@@ -119,7 +122,8 @@ const char *dg_guard_head_scan(struct dg_guard_head *guard, const char *bytes, s
     return NULL;
 }
 
-/* ---- Chunks ------------------------------------------------------------------------------------ */
+/* ---- Chunks ------------------------------------------------------------------------------------
+ */
 
 enum { SIZE, EXTENSION, SIZE_CR, DATA, DATA_END, DATA_CR, TRAILER };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Watches the lines of HTTP before llhttp sees them. llhttp is made to cope with what is out there; a
- * server behind a proxy must instead refuse whatever the two could read differently ("request
+/* Watches the lines of HTTP before llhttp sees them. llhttp is made to cope with what is out there;
+ * a server behind a proxy must instead refuse whatever the two could read differently ("request
  * smuggling"). Two small machines, each fed byte ranges in any slicing:
  *
- *  - the head guard finds the end of a request's head and refuses bare CR and LF, folded lines, blanks
- *    before the colon, names that are not tokens, control characters, too many lines;
- *  - the chunk guard follows chunked framing by the letter and says where the message ends; the caller
- *    compares with what llhttp found.
+ *  - the head guard finds the end of a request's head and refuses bare CR and LF, folded lines,
+ * blanks before the colon, names that are not tokens, control characters, too many lines;
+ *  - the chunk guard follows chunked framing by the letter and says where the message ends; the
+ * caller compares with what llhttp found.
  *
  * Both return the first violation as a sentence, NULL while all is well. No memory, one thread. */
 #ifndef DG_NET_PROTO_GUARD_H
@@ -26,17 +26,18 @@ struct dg_guard_head {
     size_t line_bytes; /* of the current line */
 };
 
-/* Looks at the next `len` bytes; *end is the number of bytes up to and including the empty line when
- * the head ends within them, else SIZE_MAX. */
-const char *dg_guard_head_scan(struct dg_guard_head *guard, const char *bytes, size_t len, size_t *end);
+/* Looks at the next `len` bytes; *end is the number of bytes up to and including the empty line
+ * when the head ends within them, else SIZE_MAX. */
+const char *dg_guard_head_scan(struct dg_guard_head *guard, const char *bytes, size_t len,
+                               size_t *end);
 
 struct dg_guard_chunks {
     uint8_t state;
-    uint8_t digits;       /* of the current size */
-    bool done;            /* the message is over */
-    uint64_t left;        /* bytes of data left in the chunk */
-    uint64_t framing;     /* bytes that are not data, so far */
-    uint64_t data;        /* bytes of data announced so far */
+    uint8_t digits;   /* of the current size */
+    bool done;        /* the message is over */
+    uint64_t left;    /* bytes of data left in the chunk */
+    uint64_t framing; /* bytes that are not data, so far */
+    uint64_t data;    /* bytes of data announced so far */
     struct dg_guard_head trailer;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* zlib in one call: room for the worst case is reserved first, so that deflate() finishes at once. */
+/* zlib in one call: room for the worst case is reserved first, so that deflate() finishes at once.
+ */
 #include "net/proto/gzip.h"
 
 #include <limits.h>
@@ -14,7 +15,8 @@ enum dg_err dg_gzip(struct dg_buf *buf, struct dg_span text)
     if (text.len > UINT_MAX / 2)
         return DG_ERR_LIMIT;
     z_stream stream = {.zalloc = Z_NULL};
-    if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_GZIP, MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_GZIP, MEM_LEVEL, Z_DEFAULT_STRATEGY) !=
+        Z_OK)
         return DG_ERR_NOMEM;
     uLong room = deflateBound(&stream, (uLong)text.len);
     enum dg_err err = dg_buf_reserve(buf, room);

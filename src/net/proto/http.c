@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reading requests. A head is collected in `in` until the guard has seen its empty line, then copied
- * into the request's arena and parsed by llhttp in one go, so that every span is contiguous. Bodies
- * pass through llhttp as they come and gather in `body`.
+/* Reading requests. A head is collected in `in` until the guard has seen its empty line, then
+ * copied into the request's arena and parsed by llhttp in one go, so that every span is contiguous.
+ * Bodies pass through llhttp as they come and gather in `body`.
  *
- *   IDLE -first byte-> HEAD -head complete-> on_head -> BODY -complete-> on_request -> ANSWER -> IDLE
- *                        \-- refused --> on_refused --> ENDED         UPGRADED <--/        \-> ENDED
+ *   IDLE -first byte-> HEAD -head complete-> on_head -> BODY -complete-> on_request -> ANSWER ->
+ * IDLE
+ *                        \-- refused --> on_refused --> ENDED         UPGRADED <--/        \->
+ * ENDED
  *
- * process() runs as long as a step makes progress; answers given from inside an event only set flags
- * that it looks at, so there is no recursion however many requests were pipelined. */
+ * process() runs as long as a step makes progress; answers given from inside an event only set
+ * flags that it looks at, so there is no recursion however many requests were pipelined. */
 #include "net/proto/http.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 #include "net/proto/http_int.h"
 #include "net/proto/http_reply.h"
 #include "net/proto/target.h"
@@ -21,9 +23,9 @@
 #include <time.h>
 
 enum {
-    ARENA_SPARE = 1024 * 1024,  /* the arena's maximum beyond a multiple of the body's */
+    ARENA_SPARE = 1024 * 1024, /* the arena's maximum beyond a multiple of the body's */
     ARENA_PER_BODY_BYTE = 8,
-    DISCARD_MAX = 64 * 1024,    /* a body this small is read and thrown away to keep the connection */
+    DISCARD_MAX = 64 * 1024, /* a body this small is read and thrown away to keep the connection */
     BODY_KEPT_BYTES = 16 * 1024 /* body memory that is kept for the next request */
 };
 
@@ -49,7 +51,8 @@ void dg_http_set_date(struct dg_http_shared *shared, uint64_t unix_s)
              (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
 }
 
-/* ---- Headers ----------------------------------------------------------------------------------- */
+/* ---- Headers -----------------------------------------------------------------------------------
+ */
 
 static struct dg_span trim(struct dg_span text)
 {
@@ -112,7 +115,8 @@ bool dg_http_list_has(struct dg_span value, const char *token)
     return false;
 }
 
-/* ---- llhttp's callbacks ------------------------------------------------------------------------ */
+/* ---- llhttp's callbacks ------------------------------------------------------------------------
+ */
 
 static int on_url(llhttp_t *parser, const char *at, size_t len)
 {
@@ -152,7 +156,8 @@ static int on_headers_complete(llhttp_t *parser)
     http->keep = llhttp_should_keep_alive(parser) != 0;
     http->chunked_in = (parser->flags & F_CHUNKED) != 0;
     http->body_left = (parser->flags & F_CONTENT_LENGTH) ? parser->content_length : 0;
-    parser->upgrade = 0; /* a request that wants to leave HTTP is a request until its handler agrees */
+    parser->upgrade = 0; /* a request that wants to leave HTTP is a request until its handler agrees
+                          */
     return 0;
 }
 
@@ -181,7 +186,8 @@ static const llhttp_settings_t parser_settings = {
     .on_message_complete = on_message_complete,
 };
 
-/* ---- Phases ------------------------------------------------------------------------------------ */
+/* ---- Phases ------------------------------------------------------------------------------------
+ */
 
 static void enter(struct dg_http *http, enum dg_http_phase phase, uint32_t timeout_ms)
 {
@@ -203,8 +209,8 @@ void dg_http_kill(struct dg_http *http)
     dg_http_tell_output(http);
 }
 
-struct dg_http *dg_http_new(const struct dg_http_shared *shared, const struct dg_http_events *events,
-                            void *user)
+struct dg_http *dg_http_new(const struct dg_http_shared *shared,
+                            const struct dg_http_events *events, void *user)
 {
     struct dg_http *http = dg_try_calloc(1, sizeof *http);
     if (!http)
@@ -281,7 +287,8 @@ static void forget_request(struct dg_http *http)
 
 static void next_request(struct dg_http *http)
 {
-    enter(http, http->keep ? DG_HTTP_PHASE_IDLE : DG_HTTP_PHASE_ENDED, http->keep ? http->shared->limits.idle_ms : 0);
+    enter(http, http->keep ? DG_HTTP_PHASE_IDLE : DG_HTTP_PHASE_ENDED,
+          http->keep ? http->shared->limits.idle_ms : 0);
 }
 
 /* Refuses the current request; nothing more is read from this connection. */
@@ -297,24 +304,41 @@ static void refuse(struct dg_http *http, int status, const char *reason)
     if (!http->begun) {
         char text[256];
         int len = snprintf(text, sizeof text, "%s\n", reason);
-        dg_http_reply(&http->req, status, "text/plain; charset=utf-8",
-                      dg_span_make(text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1));
+        dg_http_reply(
+            &http->req, status, "text/plain; charset=utf-8",
+            dg_span_make(text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1));
     }
 }
 
-/* ---- Heads ------------------------------------------------------------------------------------- */
+/* ---- Heads -------------------------------------------------------------------------------------
+ */
 
 static bool map_method(uint8_t method, enum dg_http_method *out)
 {
     switch (method) {
-    case HTTP_GET: *out = DG_HTTP_GET; return true;
-    case HTTP_HEAD: *out = DG_HTTP_HEAD; return true;
-    case HTTP_POST: *out = DG_HTTP_POST; return true;
-    case HTTP_PUT: *out = DG_HTTP_PUT; return true;
-    case HTTP_PATCH: *out = DG_HTTP_PATCH; return true;
-    case HTTP_DELETE: *out = DG_HTTP_DELETE; return true;
-    case HTTP_OPTIONS: *out = DG_HTTP_OPTIONS; return true;
-    default: return false;
+    case HTTP_GET:
+        *out = DG_HTTP_GET;
+        return true;
+    case HTTP_HEAD:
+        *out = DG_HTTP_HEAD;
+        return true;
+    case HTTP_POST:
+        *out = DG_HTTP_POST;
+        return true;
+    case HTTP_PUT:
+        *out = DG_HTTP_PUT;
+        return true;
+    case HTTP_PATCH:
+        *out = DG_HTTP_PATCH;
+        return true;
+    case HTTP_DELETE:
+        *out = DG_HTTP_DELETE;
+        return true;
+    case HTTP_OPTIONS:
+        *out = DG_HTTP_OPTIONS;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -347,7 +371,8 @@ static int check_framing(struct dg_http *http, const char **reason)
         *reason = "Transfer-Encoding in an HTTP/1.0 request";
         return 400;
     }
-    if (n_codings > 1 || (n_codings && !same_word(dg_http_header(req, "transfer-encoding"), "chunked"))) {
+    if (n_codings > 1 ||
+        (n_codings && !same_word(dg_http_header(req, "transfer-encoding"), "chunked"))) {
         *reason = "the only transfer coding understood is \"chunked\"";
         return 501;
     }
@@ -374,22 +399,23 @@ static int check_host(struct dg_http *http, const char **reason)
     return 0;
 }
 
-static int check_target(struct dg_http *http, struct dg_why *why)
+static int check_target(struct dg_http *http, struct dg_error *error)
 {
     struct dg_http_req *req = &http->req;
     struct dg_target target;
-    enum dg_err err = dg_target_parse(&http->arena, req->target, &target, why);
+    enum dg_err err = dg_target_parse(&http->arena, req->target, &target, error);
     if (err)
         return err == DG_ERR_NOMEM ? 503 : 400;
     if (dg_span_eq(target.path, DG_SPAN("*")) && req->method != DG_HTTP_OPTIONS) {
-        dg_why_set(why, DG_ERR_FORMAT, "the request target \"*\" is for OPTIONS only");
+        dg_error_set(error, DG_ERR_FORMAT, "the request target \"*\" is for OPTIONS only");
         return 400;
     }
     req->path = target.path;
     req->query = target.query;
     if (target.authority.ptr) {
         if (!dg_http_host_is_sane(target.authority)) {
-            dg_why_set(why, DG_ERR_FORMAT, "the target's host holds characters that no host name has");
+            dg_error_set(error, DG_ERR_FORMAT,
+                         "the target's host holds characters that no host name has");
             return 400;
         }
         req->host = target.authority;
@@ -398,7 +424,7 @@ static int check_target(struct dg_http *http, struct dg_why *why)
 }
 
 /* Everything about a parsed head that llhttp leaves to us; 0 or the status to refuse it with. */
-static int check_head(struct dg_http *http, const char **reason, struct dg_why *why)
+static int check_head(struct dg_http *http, const char **reason, struct dg_error *error)
 {
     struct dg_http_req *req = &http->req;
     req->minor = http->parser.http_minor;
@@ -419,9 +445,9 @@ static int check_head(struct dg_http *http, const char **reason, struct dg_why *
         status = check_host(http, reason);
     if (status)
         return status;
-    status = check_target(http, why);
+    status = check_target(http, error);
     if (status) {
-        *reason = dg_why_text(why, DG_ERR_FORMAT);
+        *reason = dg_error_text(error, DG_ERR_FORMAT);
         return status;
     }
     struct dg_span expect = dg_http_header(req, "expect");
@@ -436,12 +462,15 @@ static int check_head(struct dg_http *http, const char **reason, struct dg_why *
 }
 
 /* What llhttp's errors are in HTTP's terms. */
-static int status_of_parser(llhttp_errno_t error)
+static int status_of_parser(llhttp_errno_t parsed)
 {
-    switch (error) {
-    case HPE_INVALID_METHOD: return 501;
-    case HPE_INVALID_VERSION: return 505;
-    default: return 400;
+    switch (parsed) {
+    case HPE_INVALID_METHOD:
+        return 501;
+    case HPE_INVALID_VERSION:
+        return 505;
+    default:
+        return 400;
     }
 }
 
@@ -460,20 +489,21 @@ static bool parse_head(struct dg_http *http, const char *bytes, size_t len)
     http->req.headers = http->headers;
     llhttp_init(&http->parser, HTTP_REQUEST, &parser_settings);
     http->parser.data = http;
-    llhttp_errno_t error = llhttp_execute(&http->parser, head, len);
-    if (error == HPE_PAUSED && http->message_complete)
-        error = HPE_OK;
-    if (error != HPE_OK) {
+    llhttp_errno_t parsed = llhttp_execute(&http->parser, head, len);
+    if (parsed == HPE_PAUSED && http->message_complete)
+        parsed = HPE_OK;
+    if (parsed != HPE_OK) {
         const char *reason = llhttp_get_error_reason(&http->parser);
         http->req.n_headers = 0; /* half read: not to be looked at */
-        refuse(http, status_of_parser(error), reason && *reason ? reason : "the request is malformed");
+        refuse(http, status_of_parser(parsed),
+               reason && *reason ? reason : "the request is malformed");
         return false;
     }
     for (unsigned i = 0; i < http->req.n_headers; i++)
         http->headers[i].value = trim(http->headers[i].value);
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     const char *reason = "";
-    int status = check_head(http, &reason, &why);
+    int status = check_head(http, &reason, &error);
     if (status) {
         refuse(http, status, reason);
         return false;
@@ -524,9 +554,10 @@ static size_t read_head(struct dg_http *http, const char *bytes, size_t len)
         return len;
     }
     if (head_len > limits->head_bytes || http->head_guard.lines > limits->headers + 1) {
-        refuse(http, 431, http->head_guard.lines > limits->headers + 1
-                              ? "there are more headers than the limit"
-                              : "the headers are longer than the limit");
+        refuse(http, 431,
+               http->head_guard.lines > limits->headers + 1
+                   ? "there are more headers than the limit"
+                   : "the headers are longer than the limit");
         return len;
     }
     http->head_scanned = len;
@@ -537,7 +568,8 @@ static size_t read_head(struct dg_http *http, const char *bytes, size_t len)
     return head_len;
 }
 
-/* ---- Bodies ------------------------------------------------------------------------------------ */
+/* ---- Bodies ------------------------------------------------------------------------------------
+ */
 
 /* How many of the `len` bytes belong to the body; SIZE_MAX when they are refused. */
 static size_t measure_body(struct dg_http *http, const char *bytes, size_t len)
@@ -562,10 +594,10 @@ static size_t read_body(struct dg_http *http, const char *bytes, size_t len)
     size_t mine = measure_body(http, bytes, len);
     if (mine == SIZE_MAX)
         return len;
-    llhttp_errno_t error = llhttp_execute(&http->parser, bytes, mine);
-    if (error == HPE_PAUSED && http->message_complete)
-        error = HPE_OK;
-    if (error == HPE_USER) {
+    llhttp_errno_t parsed = llhttp_execute(&http->parser, bytes, mine);
+    if (parsed == HPE_PAUSED && http->message_complete)
+        parsed = HPE_OK;
+    if (parsed == HPE_USER) {
         refuse(http, http->body_seen > http->req.body_max ? 413 : 503,
                http->body_seen > http->req.body_max ? "the body is larger than the limit"
                                                     : "there is no memory for this body");
@@ -573,7 +605,7 @@ static size_t read_body(struct dg_http *http, const char *bytes, size_t len)
     }
     /* The guard, or our own count, and llhttp must agree on where the message ends. */
     bool at_end = http->chunked_in ? http->chunk_guard.done : mine == http->body_left;
-    if (error != HPE_OK || http->message_complete != at_end) {
+    if (parsed != HPE_OK || http->message_complete != at_end) {
         refuse(http, 400, "the body's framing is malformed");
         return len;
     }
@@ -582,7 +614,8 @@ static size_t read_body(struct dg_http *http, const char *bytes, size_t len)
     const struct dg_http_limits *limits = &http->shared->limits;
     if (http->deadline != UINT64_MAX && limits->body_rate) {
         const uint64_t earned_ms = limits->body_ms + http->body_seen * 1000 / limits->body_rate;
-        http->deadline = http->phase_since + (earned_ms < limits->body_all_ms ? earned_ms : limits->body_all_ms);
+        http->deadline =
+            http->phase_since + (earned_ms < limits->body_all_ms ? earned_ms : limits->body_all_ms);
     }
     return mine;
 }
@@ -594,7 +627,8 @@ static void hand_over(struct dg_http *http)
     http->events->on_request(http->user, &http->req);
 }
 
-/* ---- The engine -------------------------------------------------------------------------------- */
+/* ---- The engine --------------------------------------------------------------------------------
+ */
 
 /* A step that needs no input; true when it changed something. */
 static bool settle(struct dg_http *http)
@@ -694,8 +728,8 @@ void dg_http_eof(struct dg_http *http)
         return;
     http->peer_done = true;
     http->keep = false;
-    /* A client that leaves while its answer is being made is gone, as for most servers: its work must
-     * not occupy the machine. What was answered already is still written. */
+    /* A client that leaves while its answer is being made is gone, as for most servers: its work
+     * must not occupy the machine. What was answered already is still written. */
     if (http->has_req && !http->finished)
         http->dead = true;
     enter(http, DG_HTTP_PHASE_ENDED, 0);
@@ -745,8 +779,8 @@ void dg_http_written(struct dg_http *http, size_t len)
     dg_out_written(&http->out, len);
     if (dg_out_unwritten(&http->out) == 0)
         http->largest = 0;
-    if (len > 0 && http->has_req && http->begun && !http->finished && !http->dead && http->req.on_room &&
-        dg_out_unwritten(&http->out) <= http->req.stream_low)
+    if (len > 0 && http->has_req && http->begun && !http->finished && !http->dead &&
+        http->req.on_room && dg_out_unwritten(&http->out) <= http->req.stream_low)
         http->req.on_room(http->req.owner);
 }
 

@@ -17,7 +17,7 @@ enum dg_http_phase {
     DG_HTTP_PHASE_BODY,     /* reading the body (or throwing it away: see `discard`) */
     DG_HTTP_PHASE_ANSWER,   /* the request is with its handler */
     DG_HTTP_PHASE_UPGRADED, /* another protocol now */
-    DG_HTTP_PHASE_ENDED,    /* input is ignored; what is left of the output is still to be written */
+    DG_HTTP_PHASE_ENDED, /* input is ignored; what is left of the output is still to be written */
 };
 
 struct dg_http {
@@ -48,15 +48,15 @@ struct dg_http {
     llhttp_t parser; /* of the current request */
     struct dg_guard_head head_guard;
     struct dg_guard_chunks chunk_guard;
-    size_t head_scanned;   /* bytes of `in` that the head guard has seen */
-    uint64_t body_left;    /* of a body with Content-Length */
-    uint64_t body_seen;    /* bytes of body received, chunk data only */
-    uint64_t phase_since;  /* shared->now_ms when the phase began */
-    uint64_t deadline;     /* of the phase; UINT64_MAX for none */
+    size_t head_scanned;  /* bytes of `in` that the head guard has seen */
+    uint64_t body_left;   /* of a body with Content-Length */
+    uint64_t body_seen;   /* bytes of body received, chunk data only */
+    uint64_t phase_since; /* shared->now_ms when the phase began */
+    uint64_t deadline;    /* of the phase; UINT64_MAX for none */
 
-    struct dg_buf in;      /* input not consumed yet */
+    struct dg_buf in; /* input not consumed yet */
     struct dg_buf body;
-    struct dg_buf extra;   /* headers added to the answer */
+    struct dg_buf extra; /* headers added to the answer */
     struct dg_out out;
     size_t largest;        /* part of a streamed answer since there was none of either */
     struct dg_arena arena; /* of the current request */
@@ -65,7 +65,8 @@ struct dg_http {
     unsigned headers_cap;
 };
 
-/* Called by http_reply.c before an answer begins: decides whether the connection can go on after it. */
+/* Called by http_reply.c before an answer begins: decides whether the connection can go on after
+ * it. */
 void dg_http_answering(struct dg_http *http);
 
 /* Called by http_reply.c when the answer is complete: goes on with what was pipelined. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Writing answers into the machine's output. Whatever goes wrong with memory ends the connection, so
- * the writers below return nothing and the callers stay simple. */
+/* Writing answers into the machine's output. Whatever goes wrong with memory ends the connection,
+ * so the writers below return nothing and the callers stay simple. */
 #include "net/proto/http_reply.h"
 #include "net/proto/gzip.h"
 #include "net/proto/http_int.h"
@@ -12,39 +12,72 @@
 const char *dg_http_reason(int status)
 {
     switch (status) {
-    case 100: return "Continue";
-    case 101: return "Switching Protocols";
-    case 200: return "OK";
-    case 201: return "Created";
-    case 202: return "Accepted";
-    case 204: return "No Content";
-    case 304: return "Not Modified";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 406: return "Not Acceptable";
-    case 408: return "Request Timeout";
-    case 409: return "Conflict";
-    case 410: return "Gone";
-    case 413: return "Content Too Large";
-    case 414: return "URI Too Long";
-    case 415: return "Unsupported Media Type";
-    case 417: return "Expectation Failed";
-    case 422: return "Unprocessable Content";
-    case 426: return "Upgrade Required";
-    case 429: return "Too Many Requests";
-    case 431: return "Request Header Fields Too Large";
-    case 456: return "Quota Exceeded";
-    case 499: return "Client Closed Request";
-    case 500: return "Internal Server Error";
-    case 501: return "Not Implemented";
-    case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
-    case 505: return "HTTP Version Not Supported";
-    case 507: return "Insufficient Storage";
-    default: return "Status";
+    case 100:
+        return "Continue";
+    case 101:
+        return "Switching Protocols";
+    case 200:
+        return "OK";
+    case 201:
+        return "Created";
+    case 202:
+        return "Accepted";
+    case 204:
+        return "No Content";
+    case 304:
+        return "Not Modified";
+    case 400:
+        return "Bad Request";
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 406:
+        return "Not Acceptable";
+    case 408:
+        return "Request Timeout";
+    case 409:
+        return "Conflict";
+    case 410:
+        return "Gone";
+    case 413:
+        return "Content Too Large";
+    case 414:
+        return "URI Too Long";
+    case 415:
+        return "Unsupported Media Type";
+    case 417:
+        return "Expectation Failed";
+    case 422:
+        return "Unprocessable Content";
+    case 426:
+        return "Upgrade Required";
+    case 429:
+        return "Too Many Requests";
+    case 431:
+        return "Request Header Fields Too Large";
+    case 456:
+        return "Quota Exceeded";
+    case 499:
+        return "Client Closed Request";
+    case 500:
+        return "Internal Server Error";
+    case 501:
+        return "Not Implemented";
+    case 503:
+        return "Service Unavailable";
+    case 504:
+        return "Gateway Timeout";
+    case 505:
+        return "HTTP Version Not Supported";
+    case 507:
+        return "Insufficient Storage";
+    default:
+        return "Status";
     }
 }
 
@@ -152,7 +185,8 @@ static struct dg_span try_gzip(struct dg_http_req *req, const char *type, struct
 }
 
 /* `owned` is the body's memory, or NULL when it is borrowed. */
-static void reply(struct dg_http_req *req, int status, const char *type, struct dg_span body, struct dg_buf *owned)
+static void reply(struct dg_http_req *req, int status, const char *type, struct dg_span body,
+                  struct dg_buf *owned)
 {
     struct dg_http *http = req->http;
     struct dg_buf memory;
@@ -217,7 +251,8 @@ static enum dg_err write_part(struct dg_http_req *req, struct dg_span part, stru
     if (http->bodiless)
         return DG_OK;
     http->largest = part.len > http->largest ? part.len : http->largest;
-    if (dg_out_unwritten(&http->out) + part.len > http->shared->limits.stream_bytes + http->largest) {
+    if (dg_out_unwritten(&http->out) + part.len >
+        http->shared->limits.stream_bytes + http->largest) {
         dg_http_kill(http);
         return DG_ERR_LIMIT;
     }

@@ -10,15 +10,15 @@
  *     err = dg_http_reply_write(req, part);                          as often as wanted
  *     dg_http_reply_end(req);
  *
- * After dg_http_reply or dg_http_reply_end the request is gone. Failures of memory end the connection
- * (the request's on_gone tells, later, never from inside these calls), so there is nothing to check
- * but the back-pressure of a stream. Content-Length or chunks, HEAD, gzip, keep-alive and Date are
- * seen to here. One thread: the machine's. */
+ * After dg_http_reply or dg_http_reply_end the request is gone. Failures of memory end the
+ * connection (the request's on_gone tells, later, never from inside these calls), so there is
+ * nothing to check but the back-pressure of a stream. Content-Length or chunks, HEAD, gzip,
+ * keep-alive and Date are seen to here. One thread: the machine's. */
 #ifndef DG_NET_PROTO_HTTP_REPLY_H
 #define DG_NET_PROTO_HTTP_REPLY_H
 
-#include "base/err.h"
-#include "base/span.h"
+#include "base/memory/err.h"
+#include "base/memory/span.h"
 #include "net/proto/http.h"
 
 /* Adds a header to the answer; the value must not hold CR, LF or NUL (they become spaces). */
@@ -35,10 +35,12 @@ void dg_http_reply_begin(struct dg_http_req *req, int status, const char *type);
 /* DG_ERR_LIMIT when the client does not read and the stream was given up, DG_ERR_NOMEM,
  * DG_ERR_CLOSED after either. An empty part writes nothing. */
 enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part);
-enum dg_err dg_http_reply_write_give(struct dg_http_req *req, struct dg_buf *part); /* taking its memory */
+enum dg_err dg_http_reply_write_give(struct dg_http_req *req, struct dg_buf *part); /* taking its
+                                                                                       memory */
 void dg_http_reply_end(struct dg_http_req *req);
 
-/* Gives a streamed answer up: the connection ends without its last chunk, so that the client knows. */
+/* Gives a streamed answer up: the connection ends without its last chunk, so that the client knows.
+ */
 void dg_http_reply_abort(struct dg_http_req *req);
 
 /* True when an answer to `req` has begun. */

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A delimiter is CR LF "--" boundary; the body's first one lacks the line end before it. Behind a delimiter
- * stands "--" (the end) or a line end and the next part:
+/* A delimiter is CR LF "--" boundary; the body's first one lacks the line end before it. Behind a
+ * delimiter stands "--" (the end) or a line end and the next part:
  *
  *     --boundary CRLF  headers CRLF  CRLF  bytes  CRLF --boundary CRLF  ...  CRLF --boundary-- CRLF
  *
- * Browsers write %22, %0D and %0A for quotes and line ends in names; other programs a backslash before a
- * quote. Both are undone; a backslash before anything else is itself, since paths of Windows hold them. */
+ * Browsers write %22, %0D and %0A for quotes and line ends in names; other programs a backslash
+ * before a quote. Both are undone; a backslash before anything else is itself, since paths of
+ * Windows hold them. */
 #include "net/proto/multipart.h"
-#include "base/utf8.h"
+#include "base/memory/utf8.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* ---- Parameters of a header value ---------------------------------------------------------------- */
+/* ---- Parameters of a header value
+ * ---------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -32,7 +34,8 @@ static struct dg_span trim(struct dg_span text)
 
 static bool is_word(struct dg_span text, const char *word)
 {
-    return text.len == strlen(word) && (text.len == 0 || strncasecmp(text.ptr, word, text.len) == 0);
+    return text.len == strlen(word) &&
+           (text.len == 0 || strncasecmp(text.ptr, word, text.len) == 0);
 }
 
 /* What stands before the first ';'. */
@@ -54,8 +57,8 @@ static size_t quoted_len(struct dg_span text)
     return 0;
 }
 
-/* Finds a parameter; *value is raw, with its quotes. DG_ERR_NOT_FOUND, or DG_ERR_FORMAT for what is no list of
- * parameters or names one twice. */
+/* Finds a parameter; *value is raw, with its quotes. DG_ERR_NOT_FOUND, or DG_ERR_FORMAT for what is
+ * no list of parameters or names one twice. */
 static enum dg_err parameter(struct dg_span header, const char *name, struct dg_span *value)
 {
     const char *semicolon = header.len ? memchr(header.ptr, ';', header.len) : NULL;
@@ -122,7 +125,8 @@ static bool has_control(struct dg_span text)
     return false;
 }
 
-/* A name made plain, in the arena. `all`: every %XX counts (RFC 5987), not only those that browsers write. */
+/* A name made plain, in the arena. `all`: every %XX counts (RFC 5987), not only those that browsers
+ * write. */
 static enum dg_err plain(struct dg_arena *arena, struct dg_span raw, bool all, struct dg_span *out)
 {
     bool is_quoted = raw.len >= 2 && raw.ptr[0] == '"';
@@ -148,7 +152,8 @@ static enum dg_err plain(struct dg_arena *arena, struct dg_span raw, bool all, s
     return dg_utf8_valid(*out, NULL) && !has_control(*out) ? DG_OK : DG_ERR_UTF8;
 }
 
-/* ---- The boundary -------------------------------------------------------------------------------- */
+/* ---- The boundary
+ * -------------------------------------------------------------------------------- */
 
 bool dg_multipart_is(struct dg_span content_type)
 {
@@ -169,30 +174,33 @@ static bool is_boundary(struct dg_span text)
 }
 
 enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span content_type,
-                               struct dg_span body, struct dg_why *why)
+                               struct dg_span body, struct dg_error *error)
 {
     struct dg_span boundary;
     if (parameter(content_type, "boundary", &boundary) != DG_OK)
-        return dg_why_set(why, DG_ERR_FORMAT, "the Content-Type names no boundary, or names it twice");
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "the Content-Type names no boundary, or names it twice");
     if (boundary.len >= 2 && boundary.ptr[0] == '"')
         boundary = dg_span_sub(boundary, 1, boundary.len - 2);
     if (!is_boundary(boundary))
-        return dg_why_set(why, DG_ERR_FORMAT,
-                          "the boundary has %zu bytes, expected 1 to %d of those that RFC 2046 permits",
-                          boundary.len, DG_MULTIPART_BOUNDARY_MAX);
+        return dg_error_set(
+            error, DG_ERR_FORMAT,
+            "the boundary has %zu bytes, expected 1 to %d of those that RFC 2046 permits",
+            boundary.len, DG_MULTIPART_BOUNDARY_MAX);
     *multipart = (struct dg_multipart){.rest = body};
     memcpy(multipart->delimiter, "\r\n--", 4);
     memcpy(multipart->delimiter + 4, boundary.ptr, boundary.len);
     multipart->delimiter_len = boundary.len + 4;
     struct dg_span first = dg_span_make(multipart->delimiter + 2, multipart->delimiter_len - 2);
     if (!dg_span_starts(body, first))
-        return dg_why_set(why, body.len < first.len ? DG_ERR_TRUNCATED : DG_ERR_FORMAT,
-                          "the body does not begin with its boundary");
+        return dg_error_set(error, body.len < first.len ? DG_ERR_TRUNCATED : DG_ERR_FORMAT,
+                            "the body does not begin with its boundary");
     multipart->rest = dg_span_sub(body, first.len, body.len);
     return DG_OK;
 }
 
-/* ---- Parts --------------------------------------------------------------------------------------- */
+/* ---- Parts
+ * --------------------------------------------------------------------------------------- */
 
 /* Where `what` begins in `text` from `from` on; text.len when nowhere. */
 static size_t find(struct dg_span text, size_t from, struct dg_span what)
@@ -208,7 +216,8 @@ static size_t find(struct dg_span text, size_t from, struct dg_span what)
     return text.len;
 }
 
-static enum dg_err read_disposition(struct dg_span value, struct dg_arena *arena, struct dg_part *part)
+static enum dg_err read_disposition(struct dg_span value, struct dg_arena *arena,
+                                    struct dg_part *part)
 {
     struct dg_span raw;
     if (!is_word(head_of(value), "form-data"))
@@ -236,91 +245,97 @@ static enum dg_err read_disposition(struct dg_span value, struct dg_arena *arena
 
 /* One header line. */
 static enum dg_err read_line(struct dg_span line, struct dg_arena *arena, struct dg_part *part,
-                             struct dg_why *why)
+                             struct dg_error *error)
 {
     const char *colon = memchr(line.ptr, ':', line.len);
     if (!colon || colon == line.ptr || is_blank(line.ptr[0]) || has_control(line))
-        return dg_why_set(why, DG_ERR_FORMAT, "a part of the form has a bad header line");
+        return dg_error_set(error, DG_ERR_FORMAT, "a part of the form has a bad header line");
     struct dg_span name = dg_span_make(line.ptr, (size_t)(colon - line.ptr));
     struct dg_span value = trim(dg_span_sub(line, name.len + 1, line.len));
     if (is_word(name, "content-disposition")) {
         enum dg_err err = part->name.ptr ? DG_ERR_FORMAT : read_disposition(value, arena, part);
-        return err ? dg_why_set(why, err, "a part of the form has a bad Content-Disposition") : DG_OK;
+        return err ? dg_error_set(error, err, "a part of the form has a bad Content-Disposition")
+                   : DG_OK;
     }
     if (is_word(name, "content-type"))
         part->type = value;
-    if (is_word(name, "content-transfer-encoding") && !is_word(value, "binary") && !is_word(value, "8bit") &&
-        !is_word(value, "7bit"))
-        return dg_why_set(why, DG_ERR_UNSUPPORTED, "a part of the form is transfer-encoded; send it as it is");
+    if (is_word(name, "content-transfer-encoding") && !is_word(value, "binary") &&
+        !is_word(value, "8bit") && !is_word(value, "7bit"))
+        return dg_error_set(error, DG_ERR_UNSUPPORTED,
+                            "a part of the form is transfer-encoded; send it as it is");
     return DG_OK;
 }
 
 /* The header lines, up to and with the empty one; *len bytes. */
-static enum dg_err read_head(struct dg_span text, struct dg_arena *arena, struct dg_part *part, size_t *len,
-                             struct dg_why *why)
+static enum dg_err read_head(struct dg_span text, struct dg_arena *arena, struct dg_part *part,
+                             size_t *len, struct dg_error *error)
 {
     struct dg_span near = dg_span_sub(text, 0, DG_MULTIPART_HEAD_MAX);
     size_t at = 0;
     for (;;) {
         size_t end = find(near, at, DG_SPAN("\r\n"));
         if (end == near.len)
-            return dg_why_set(why, near.len < text.len ? DG_ERR_LIMIT : DG_ERR_TRUNCATED,
-                              near.len < text.len ? "the header lines of a part pass %d bytes"
-                                                  : "the form ends inside the header lines of a part",
-                              DG_MULTIPART_HEAD_MAX);
+            return dg_error_set(error, near.len < text.len ? DG_ERR_LIMIT : DG_ERR_TRUNCATED,
+                                near.len < text.len
+                                    ? "the header lines of a part pass %d bytes"
+                                    : "the form ends inside the header lines of a part",
+                                DG_MULTIPART_HEAD_MAX);
         if (end == at)
             break;
-        enum dg_err err = read_line(dg_span_sub(near, at, end - at), arena, part, why);
+        enum dg_err err = read_line(dg_span_sub(near, at, end - at), arena, part, error);
         if (err)
             return err;
         at = end + 2;
     }
     if (!part->name.ptr)
-        return dg_why_set(why, DG_ERR_FORMAT, "a part of the form has no Content-Disposition");
+        return dg_error_set(error, DG_ERR_FORMAT, "a part of the form has no Content-Disposition");
     *len = at + 2;
     return DG_OK;
 }
 
 /* Behind the delimiter: the end of all, or of its line. */
-static enum dg_err after_delimiter(struct dg_multipart *multipart, struct dg_why *why)
+static enum dg_err after_delimiter(struct dg_multipart *multipart, struct dg_error *error)
 {
     struct dg_span rest = multipart->rest;
     if (dg_span_starts(rest, DG_SPAN("--"))) {
         rest = dg_span_sub(rest, 2, rest.len);
         if (rest.len && !dg_span_eq(rest, DG_SPAN("\r\n")))
-            return dg_why_set(why, DG_ERR_FORMAT, "%zu bytes follow the end of the form", rest.len);
+            return dg_error_set(error, DG_ERR_FORMAT, "%zu bytes follow the end of the form",
+                                rest.len);
         multipart->is_over = true;
         return DG_OK;
     }
     if (!dg_span_starts(rest, DG_SPAN("\r\n")))
-        return dg_why_set(why, rest.len < 2 ? DG_ERR_TRUNCATED : DG_ERR_FORMAT,
-                          rest.len < 2 ? "the form ends behind a boundary"
-                                       : "a boundary of the form is not followed by a line end");
+        return dg_error_set(error, rest.len < 2 ? DG_ERR_TRUNCATED : DG_ERR_FORMAT,
+                            rest.len < 2 ? "the form ends behind a boundary"
+                                         : "a boundary of the form is not followed by a line end");
     multipart->rest = dg_span_sub(rest, 2, rest.len);
     return DG_OK;
 }
 
-enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *arena, struct dg_part *part,
-                              bool *more, struct dg_why *why)
+enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *arena,
+                              struct dg_part *part, bool *more, struct dg_error *error)
 {
     struct dg_part found = {.name = {NULL, 0}};
     size_t head = 0;
-    enum dg_err err = multipart->is_over ? DG_OK : after_delimiter(multipart, why);
+    enum dg_err err = multipart->is_over ? DG_OK : after_delimiter(multipart, error);
     if (err || multipart->is_over) {
         *more = false;
         return err;
     }
     if (++multipart->n_parts > DG_MULTIPART_PARTS_MAX)
-        return dg_why_set(why, DG_ERR_LIMIT, "the form has more than %d parts", DG_MULTIPART_PARTS_MAX);
-    err = read_head(multipart->rest, arena, &found, &head, why);
+        return dg_error_set(error, DG_ERR_LIMIT, "the form has more than %d parts",
+                            DG_MULTIPART_PARTS_MAX);
+    err = read_head(multipart->rest, arena, &found, &head, error);
     if (err)
         return err;
     /* The empty line may be the first half of the delimiter: then the part is empty. */
     struct dg_span delimiter = dg_span_make(multipart->delimiter, multipart->delimiter_len);
     size_t end = find(multipart->rest, head - 2, delimiter);
     if (end == multipart->rest.len)
-        return dg_why_set(why, DG_ERR_TRUNCATED, "the form ends inside a part");
-    found.body = end < head ? dg_span_sub(multipart->rest, head, 0) : dg_span_sub(multipart->rest, head, end - head);
+        return dg_error_set(error, DG_ERR_TRUNCATED, "the form ends inside a part");
+    found.body = end < head ? dg_span_sub(multipart->rest, head, 0)
+                            : dg_span_sub(multipart->rest, head, end - head);
     multipart->rest = dg_span_sub(multipart->rest, end + delimiter.len, multipart->rest.len);
     *part = found;
     *more = true;

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A body of type multipart/form-data (RFC 7578), read strictly from memory: part after part, nothing copied
- * but names.
+/* A body of type multipart/form-data (RFC 7578), read strictly from memory: part after part,
+ * nothing copied but names.
  *
  *     struct dg_multipart multipart;
- *     err = dg_multipart_begin(&multipart, content_type, body, &why);
+ *     err = dg_multipart_begin(&multipart, content_type, body, &error);
  *     struct dg_part part;
  *     bool more;
- *     while ((err = dg_multipart_next(&multipart, &arena, &part, &more, &why)) == DG_OK && more)
+ *     while ((err = dg_multipart_next(&multipart, &arena, &part, &more, &error)) == DG_OK && more)
  *         ... part.name, part.filename, part.body ...
  *
- * Refused, with a sentence: a missing or bad boundary, anything before the first delimiter, a part without
- * "Content-Disposition: form-data; name=...", header lines that are folded or end in a bare LF, transfer
- * encodings that change bytes, more parts than the limit, a body that ends before its last delimiter, and
- * anything but a line end behind that. Time is linear in the body. One thread. */
+ * Refused, with a sentence: a missing or bad boundary, anything before the first delimiter, a part
+ * without "Content-Disposition: form-data; name=...", header lines that are folded or end in a bare
+ * LF, transfer encodings that change bytes, more parts than the limit, a body that ends before its
+ * last delimiter, and anything but a line end behind that. Time is linear in the body. One thread.
+ */
 #ifndef DG_NET_PROTO_MULTIPART_H
 #define DG_NET_PROTO_MULTIPART_H
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/span.h"
-#include "base/why.h"
+#include "base/memory/arena.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
 
 #include <stdbool.h>
 
@@ -50,11 +51,12 @@ struct dg_part {
 bool dg_multipart_is(struct dg_span content_type);
 
 enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span content_type,
-                               struct dg_span body, struct dg_why *why) DG_MUST_CHECK;
+                               struct dg_span body, struct dg_error *error) DG_MUST_CHECK;
 
-/* The next part; *more is false behind the last. DG_ERR_FORMAT, DG_ERR_TRUNCATED, DG_ERR_LIMIT, DG_ERR_UTF8,
- * DG_ERR_UNSUPPORTED (a transfer encoding), DG_ERR_NOMEM. */
-enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *arena, struct dg_part *part,
-                              bool *more, struct dg_why *why) DG_MUST_CHECK;
+/* The next part; *more is false behind the last. DG_ERR_FORMAT, DG_ERR_TRUNCATED, DG_ERR_LIMIT,
+ * DG_ERR_UTF8, DG_ERR_UNSUPPORTED (a transfer encoding), DG_ERR_NOMEM. */
+enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *arena,
+                              struct dg_part *part, bool *more,
+                              struct dg_error *error) DG_MUST_CHECK;
 
 #endif

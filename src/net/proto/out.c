@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Little output stays in one buffer, which moves up when its beginning is out. What is more than a piece becomes the
- * rest: there an offset moves, until half of it is out, so that a byte is moved once at the most. */
+/* Little output stays in one buffer, which moves up when its beginning is out. What is more than a
+ * piece becomes the rest: there an offset moves, until half of it is out, so that a byte is moved
+ * once at the most. */
 #include "net/proto/out.h"
 
 #include <stdbool.h>

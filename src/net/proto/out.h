@@ -7,14 +7,15 @@
  *     err = dg_out_give(&out, &answer);              a large one: its memory is taken, not copied
  *     struct dg_span next = dg_out_span(&out);       what to write next, not always all of it
  *     dg_out_written(&out, n);                       n bytes of it were
- *     dg_out_take(&out, &piece);                     or a piece goes to a write that ends later, told by dg_out_written
+ *     dg_out_take(&out, &piece);                     or a piece goes to a write that ends later,
+ * told by dg_out_written
  *
- * However much there is, each call takes the time of a piece; but what is given behind a rest that is not out is copied.
- * One thread. */
+ * However much there is, each call takes the time of a piece; but what is given behind a rest that
+ * is not out is copied. One thread. */
 #ifndef DG_NET_PROTO_OUT_H
 #define DG_NET_PROTO_OUT_H
 
-#include "base/buf.h"
+#include "base/memory/buf.h"
 
 enum { DG_OUT_PIECE = 512 * 1024 };
 

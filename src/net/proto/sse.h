@@ -6,14 +6,14 @@
  *     err = dg_sse_event(&buf, "token", json);      event: token\ndata: {...}\n\n
  *     err = dg_sse_comment(&buf);                   a line that keeps proxies from hanging up
  *
- * Data of several lines becomes several data fields, which the reader joins with LF again; CR and CR LF
- * count as line ends too, since readers take them as such. Any thread. */
+ * Data of several lines becomes several data fields, which the reader joins with LF again; CR and
+ * CR LF count as line ends too, since readers take them as such. Any thread. */
 #ifndef DG_NET_PROTO_SSE_H
 #define DG_NET_PROTO_SSE_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/span.h"
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/span.h"
 
 /* `event` is a literal of ours; NULL for none. */
 enum dg_err dg_sse_event(struct dg_buf *buf, const char *event, struct dg_span data) DG_MUST_CHECK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Request targets (RFC 9112, section 3.2) and form pairs (WHATWG URL, section 5). Decoding never makes
- * text longer, so one allocation of the raw length is enough. Escapes must be whole and the result
- * UTF-8: a path that two programs can read in two ways is refused. */
+/* Request targets (RFC 9112, section 3.2) and form pairs (WHATWG URL, section 5). Decoding never
+ * makes text longer, so one allocation of the raw length is enough. Escapes must be whole and the
+ * result UTF-8: a path that two programs can read in two ways is refused. */
 #include "net/proto/target.h"
-#include "base/utf8.h"
+#include "base/memory/utf8.h"
 
 static int hex_value(char c)
 {
@@ -16,7 +16,7 @@ static int hex_value(char c)
 }
 
 static enum dg_err decode(struct dg_arena *arena, struct dg_span raw, bool plus_is_space,
-                          struct dg_span *out, struct dg_why *why)
+                          struct dg_span *out, struct dg_error *error)
 {
     char *text = dg_arena_alloc(arena, raw.len + 1);
     if (!text)
@@ -30,8 +30,9 @@ static enum dg_err decode(struct dg_arena *arena, struct dg_span raw, bool plus_
             int high = raw.len - i > 2 ? hex_value(raw.ptr[i + 1]) : -1;
             int low = raw.len - i > 2 ? hex_value(raw.ptr[i + 2]) : -1;
             if (high < 0 || low < 0)
-                return dg_why_set(why, DG_ERR_FORMAT,
-                                  "'%%' at byte %zu is not followed by two hexadecimal digits", i);
+                return dg_error_set(error, DG_ERR_FORMAT,
+                                    "'%%' at byte %zu is not followed by two hexadecimal digits",
+                                    i);
             c = (char)(high << 4 | low);
             i += 2;
         }
@@ -40,7 +41,8 @@ static enum dg_err decode(struct dg_arena *arena, struct dg_span raw, bool plus_
     text[n] = '\0';
     size_t bad_at = 0;
     if (!dg_utf8_valid(dg_span_make(text, n), &bad_at))
-        return dg_why_set(why, DG_ERR_UTF8, "the decoded text is not valid UTF-8 at byte %zu", bad_at);
+        return dg_error_set(error, DG_ERR_UTF8, "the decoded text is not valid UTF-8 at byte %zu",
+                            bad_at);
     *out = dg_span_make(text, n);
     return DG_OK;
 }
@@ -65,7 +67,7 @@ static bool cut_authority(struct dg_span *rest, struct dg_span *authority)
 }
 
 enum dg_err dg_target_parse(struct dg_arena *arena, struct dg_span raw, struct dg_target *target,
-                            struct dg_why *why)
+                            struct dg_error *error)
 {
     struct dg_target found = {.path = DG_SPAN("*")};
     if (dg_span_eq(raw, DG_SPAN("*"))) {
@@ -75,9 +77,10 @@ enum dg_err dg_target_parse(struct dg_arena *arena, struct dg_span raw, struct d
     struct dg_span rest = raw;
     bool absolute = cut_authority(&rest, &found.authority);
     if (absolute && found.authority.len == 0)
-        return dg_why_set(why, DG_ERR_FORMAT, "the request target names no host");
+        return dg_error_set(error, DG_ERR_FORMAT, "the request target names no host");
     if (memchr(rest.ptr ? rest.ptr : "", '#', rest.len))
-        return dg_why_set(why, DG_ERR_FORMAT, "the request target holds a '#': fragments are not sent");
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "the request target holds a '#': fragments are not sent");
     const char *mark = rest.len ? memchr(rest.ptr, '?', rest.len) : NULL;
     struct dg_span path = mark ? dg_span_make(rest.ptr, (size_t)(mark - rest.ptr)) : rest;
     if (mark)
@@ -85,12 +88,12 @@ enum dg_err dg_target_parse(struct dg_arena *arena, struct dg_span raw, struct d
     if (absolute && path.len == 0)
         path = DG_SPAN("/");
     if (path.len == 0 || path.ptr[0] != '/')
-        return dg_why_set(why, DG_ERR_FORMAT, "the request target does not begin with '/'");
-    enum dg_err err = decode(arena, path, false, &found.path, why);
+        return dg_error_set(error, DG_ERR_FORMAT, "the request target does not begin with '/'");
+    enum dg_err err = decode(arena, path, false, &found.path, error);
     if (err)
         return err;
     if (memchr(found.path.ptr, '\0', found.path.len))
-        return dg_why_set(why, DG_ERR_UTF8, "the path holds an encoded NUL");
+        return dg_error_set(error, DG_ERR_UTF8, "the path holds an encoded NUL");
     *target = found;
     return DG_OK;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The request target ("/v1/translate?source=fr") taken apart, and name=value lists: query strings and
- * application/x-www-form-urlencoded bodies.
+/* The request target ("/v1/translate?source=fr") taken apart, and name=value lists: query strings
+ * and application/x-www-form-urlencoded bodies.
  *
  *     struct dg_target target;
- *     err = dg_target_parse(&arena, raw, &target, &why);
+ *     err = dg_target_parse(&arena, raw, &target, &error);
  *     struct dg_query it = dg_query_over(target.query);
  *     while ((err = dg_query_next(&it, &arena, &name, &value, &more)) == DG_OK && more) ...
  *
@@ -13,10 +13,10 @@
 #ifndef DG_NET_PROTO_TARGET_H
 #define DG_NET_PROTO_TARGET_H
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/span.h"
-#include "base/why.h"
+#include "base/memory/arena.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
 
 struct dg_target {
     struct dg_span path;      /* percent-decoded; begins with '/', or is "*" */
@@ -27,7 +27,7 @@ struct dg_target {
 /* Takes the origin form, the absolute form and "*". DG_ERR_FORMAT for bad escapes or a fragment,
  * DG_ERR_UTF8 for a path that is not UTF-8 or holds a NUL, DG_ERR_NOMEM. */
 enum dg_err dg_target_parse(struct dg_arena *arena, struct dg_span raw, struct dg_target *target,
-                            struct dg_why *why) DG_MUST_CHECK;
+                            struct dg_error *error) DG_MUST_CHECK;
 
 struct dg_query {
     struct dg_span rest;
@@ -38,9 +38,9 @@ static inline struct dg_query dg_query_over(struct dg_span text)
     return (struct dg_query){text};
 }
 
-/* The next pair, decoded ('+' is a space); *more is false at the end. A name without '=' has an empty
- * value; empty pairs ("&&") are skipped. Errors as for dg_target_parse, except that NUL is let through
- * in values: it is legal text. */
+/* The next pair, decoded ('+' is a space); *more is false at the end. A name without '=' has an
+ * empty value; empty pairs ("&&") are skipped. Errors as for dg_target_parse, except that NUL is
+ * let through in values: it is legal text. */
 enum dg_err dg_query_next(struct dg_query *query, struct dg_arena *arena, struct dg_span *name,
                           struct dg_span *value, bool *more) DG_MUST_CHECK;
 

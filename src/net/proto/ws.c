@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Frames are taken apart by wslay's frame layer; joining, checking and answering is here. wslay keeps
- * a 4 KB buffer per context, so a context exists only while a frame is incomplete: the machine counts
- * the bytes it fed and the bytes of the frames that came out, and when the two are equal nothing is
- * left inside and the context goes. The headers of our own frames (never masked, never fragmented) are
- * four to ten bytes and written by hand, for the same reason. */
+/* Frames are taken apart by wslay's frame layer; joining, checking and answering is here. wslay
+ * keeps a 4 KB buffer per context, so a context exists only while a frame is incomplete: the
+ * machine counts the bytes it fed and the bytes of the frames that came out, and when the two are
+ * equal nothing is left inside and the context goes. The headers of our own frames (never masked,
+ * never fragmented) are four to ten bytes and written by hand, for the same reason. */
 #include "net/proto/ws.h"
-#include "base/mem.h"
-#include "base/utf8.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
 #include "net/proto/out.h"
 
 #include <wslay/wslay.h>
@@ -86,7 +86,8 @@ void dg_ws_free(struct dg_ws *ws)
     dg_free(ws);
 }
 
-/* ---- Sending ----------------------------------------------------------------------------------- */
+/* ---- Sending -----------------------------------------------------------------------------------
+ */
 
 static void tell_output(struct dg_ws *ws)
 {
@@ -100,8 +101,10 @@ static void give_up(struct dg_ws *ws)
     tell_output(ws);
 }
 
-/* One unfragmented, unmasked frame (RFC 6455, section 5.2). `owned` is the payload's memory, or NULL when it is borrowed. */
-static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span payload, struct dg_buf *owned)
+/* One unfragmented, unmasked frame (RFC 6455, section 5.2). `owned` is the payload's memory, or
+ * NULL when it is borrowed. */
+static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span payload,
+                             struct dg_buf *owned)
 {
     uint8_t head[10] = {(uint8_t)(0x80 | opcode)};
     size_t head_len = 2;
@@ -116,7 +119,8 @@ static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span pa
     }
     enum dg_err err = dg_out_append(&ws->out, head, head_len);
     if (!err)
-        err = owned ? dg_out_give(&ws->out, owned) : dg_out_append(&ws->out, payload.ptr, payload.len);
+        err = owned ? dg_out_give(&ws->out, owned)
+                    : dg_out_append(&ws->out, payload.ptr, payload.len);
     if (err) {
         give_up(ws); /* and what is in the output with it */
         return err;
@@ -125,7 +129,8 @@ static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span pa
     return DG_OK;
 }
 
-static enum dg_err send_message(struct dg_ws *ws, uint8_t opcode, struct dg_span payload, struct dg_buf *owned)
+static enum dg_err send_message(struct dg_ws *ws, uint8_t opcode, struct dg_span payload,
+                                struct dg_buf *owned)
 {
     if (ws->close_sent || ws->dead)
         return DG_ERR_CLOSED;
@@ -145,7 +150,8 @@ enum dg_err dg_ws_send(struct dg_ws *ws, struct dg_span text)
 
 enum dg_err dg_ws_give(struct dg_ws *ws, struct dg_buf *text)
 {
-    enum dg_err err = send_message(ws, WSLAY_TEXT_FRAME, dg_buf_span(text), text->len >= DG_OUT_PIECE ? text : NULL);
+    enum dg_err err = send_message(ws, WSLAY_TEXT_FRAME, dg_buf_span(text),
+                                   text->len >= DG_OUT_PIECE ? text : NULL);
     dg_buf_deinit(text);
     return err;
 }
@@ -195,7 +201,8 @@ static void fail(struct dg_ws *ws, int code, const char *reason)
     ws->close_received = true;
 }
 
-/* ---- Receiving --------------------------------------------------------------------------------- */
+/* ---- Receiving ---------------------------------------------------------------------------------
+ */
 
 static ssize_t on_recv(uint8_t *buf, size_t len, int flags, void *user_data)
 {
@@ -235,7 +242,8 @@ static void on_close_frame(struct dg_ws *ws, struct dg_span payload)
         send_close(ws, code, (struct dg_span){NULL, 0});
 }
 
-/* Checks a text as it comes: all at once would take milliseconds. False where something is wrong, or not there yet. */
+/* Checks a text as it comes: all at once would take milliseconds. False where something is wrong,
+ * or not there yet. */
 static bool check_text(struct dg_ws *ws)
 {
     struct dg_span rest = dg_span_sub(dg_buf_span(&ws->message), ws->n_valid, ws->message.len);
@@ -269,7 +277,8 @@ static void on_frame_complete(struct dg_ws *ws)
     if (ws->frame_opcode == WSLAY_CONNECTION_CLOSE)
         on_close_frame(ws, payload);
     else if (ws->frame_opcode == WSLAY_PING && !ws->close_sent)
-        (void)!send_message(ws, WSLAY_PONG, payload, NULL); /* on failure the connection is given up there */
+        (void)!send_message(ws, WSLAY_PONG, payload, NULL); /* on failure the connection is given up
+                                                               there */
     dg_buf_deinit(&ws->control);
 }
 
@@ -309,7 +318,9 @@ static bool begin_frame(struct dg_ws *ws, const struct wslay_frame_iocb *iocb)
         fail(ws, DG_WS_TOO_BIG, "the message is larger than the limit");
         return false;
     }
-    unsigned length_bytes = iocb->payload_length < 126 ? 0 : iocb->payload_length <= UINT16_MAX ? 2 : 8;
+    unsigned length_bytes = iocb->payload_length < 126           ? 0
+                            : iocb->payload_length <= UINT16_MAX ? 2
+                                                                 : 8;
     ws->in_frame = true;
     ws->frame_opcode = iocb->opcode;
     ws->frame_fin = iocb->fin;
@@ -391,7 +402,8 @@ void dg_ws_hold(struct dg_ws *ws)
     ws->is_held = true;
 }
 
-/* wslay may have begun with what follows: then there is something to do even where nothing was kept. */
+/* wslay may have begun with what follows: then there is something to do even where nothing was
+ * kept. */
 void dg_ws_release(struct dg_ws *ws)
 {
     struct dg_buf kept = ws->kept;
@@ -411,7 +423,8 @@ void dg_ws_eof(struct dg_ws *ws)
         ws->dead = true;
 }
 
-/* ---- The owner's side -------------------------------------------------------------------------- */
+/* ---- The owner's side --------------------------------------------------------------------------
+ */
 
 void dg_ws_prepend(struct dg_ws *ws, struct dg_buf *output)
 {
@@ -441,7 +454,8 @@ bool dg_ws_wants_input(const struct dg_ws *ws)
 {
     if (ws->peer_done || ws->dead || ws->is_held)
         return false;
-    return ws->close_received || dg_out_unwritten(&ws->out) < dg_http_unread_max(ws->limits->stream_bytes);
+    return ws->close_received ||
+           dg_out_unwritten(&ws->out) < dg_http_unread_max(ws->limits->stream_bytes);
 }
 
 bool dg_ws_wants_close(const struct dg_ws *ws, bool *at_once)

@@ -20,7 +20,8 @@ void dg_ws_accept_key(struct dg_span key, char accept[DG_WS_ACCEPT_LEN + 1])
     memcpy(text, key.ptr, len);
     memcpy(text + len, guid, sizeof guid - 1);
     dg_sha1(dg_span_make(text, len + sizeof guid - 1), digest);
-    sodium_bin2base64(accept, DG_WS_ACCEPT_LEN + 1, digest, sizeof digest, sodium_base64_VARIANT_ORIGINAL);
+    sodium_bin2base64(accept, DG_WS_ACCEPT_LEN + 1, digest, sizeof digest,
+                      sodium_base64_VARIANT_ORIGINAL);
 }
 
 static bool key_is_sane(struct dg_span key)
@@ -65,7 +66,8 @@ int dg_ws_handshake(struct dg_http_req *req, const char *const *protocols, const
     if (req->method != DG_HTTP_GET || req->minor < 1 || !dg_ws_wanted(req) ||
         !dg_http_list_has(dg_http_header(req, "connection"), "upgrade")) {
         dg_http_reply_header(req, "Upgrade", DG_SPAN("websocket"));
-        *reason = "this path speaks WebSocket: send GET with Upgrade: websocket and Connection: Upgrade";
+        *reason =
+            "this path speaks WebSocket: send GET with Upgrade: websocket and Connection: Upgrade";
         return 426;
     }
     if (!dg_span_eq(dg_http_header(req, "sec-websocket-version"), DG_SPAN("13"))) {

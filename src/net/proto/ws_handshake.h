@@ -17,8 +17,9 @@
 /* True when the request asks for a WebSocket at all. */
 bool dg_ws_wanted(const struct dg_http_req *req);
 
-/* Returns 101 when all is well. *chosen is the first of `protocols` (NULL-terminated; NULL for none)
- * that the client offers, or NULL; an offer without any of ours is refused, no offer is fine. */
+/* Returns 101 when all is well. *chosen is the first of `protocols` (NULL-terminated; NULL for
+ * none) that the client offers, or NULL; an offer without any of ours is refused, no offer is fine.
+ */
 int dg_ws_handshake(struct dg_http_req *req, const char *const *protocols, const char **chosen,
                     const char **reason);
 

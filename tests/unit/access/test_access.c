@@ -46,7 +46,7 @@ static void use_keys(const char *const *names, const char *more)
     struct dg_buf text;
     struct dg_key_file file = {.n = 0};
     struct dg_keyring *ring = NULL;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     dg_buf_init(&text, 1 << 20);
     for (; *names; names++) {
         char secret[100];
@@ -55,7 +55,8 @@ static void use_keys(const char *const *names, const char *more)
         put_hash(&text, "hash", secret);
     }
     ck_assert_int_eq(dg_buf_append_cstr(&text, more), DG_OK);
-    ck_assert_msg(dg_key_file_parse(&file, "keys", dg_buf_span(&text), &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_key_file_parse(&file, "keys", dg_buf_span(&text), &error) == DG_OK, "%s",
+                  error.text);
     enum dg_err err = dg_keyring_new(&file, &ring);
     dg_key_file_deinit(&file);
     ck_assert_int_eq(err, DG_OK);
@@ -92,16 +93,20 @@ START_TEST(a_secret_finds_its_key_and_no_other_text_does)
     ck_assert_str_eq(who.name, "bob");
     ck_assert_int_eq(who.role, DG_KEY_ADMIN);
     ck_assert_int_eq(who.priority, DG_KEY_BULK);
-    ck_assert(dg_access_allows(access_, &who, DG_SPAN("fr-en")) && !dg_access_allows(access_, &who, DG_SPAN("de-en")));
+    ck_assert(dg_access_allows(access_, &who, DG_SPAN("fr-en")) &&
+              !dg_access_allows(access_, &who, DG_SPAN("de-en")));
     ck_assert_int_eq(identify("", &who), DG_OK);
     ck_assert(!dg_who_has_key(&who));
-    static const char *const wrong[] = {"secret of bo", "secret of bobb", "SECRET of bob", "bob", " "};
+    static const char *const wrong[] = {"secret of bo", "secret of bobb", "SECRET of bob", "bob",
+                                        " "};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ck_assert_int_eq(identify(wrong[i], &who), DG_ERR_NOT_FOUND);
     char longest[10000];
     memset(longest, 'a', sizeof longest);
-    ck_assert_int_eq(dg_access_identify(access_, dg_span_make(longest, sizeof longest), &who), DG_ERR_NOT_FOUND);
-    ck_assert_int_eq(dg_access_identify(access_, DG_SPAN("secret of bob\0"), &who), DG_ERR_NOT_FOUND);
+    ck_assert_int_eq(dg_access_identify(access_, dg_span_make(longest, sizeof longest), &who),
+                     DG_ERR_NOT_FOUND);
+    ck_assert_int_eq(dg_access_identify(access_, DG_SPAN("secret of bob\0"), &who),
+                     DG_ERR_NOT_FOUND);
     end();
 }
 END_TEST
@@ -114,7 +119,8 @@ START_TEST(keys_expire_and_old_secrets_too)
     begin();
     dg_buf_init(&more, 4096);
     put_hash(&more, "old-hash", "before");
-    ck_assert_int_eq(dg_buf_append_cstr(&more, "old-until = 1970-01-02\nexpires = 1970-01-03\n"), DG_OK);
+    ck_assert_int_eq(dg_buf_append_cstr(&more, "old-until = 1970-01-02\nexpires = 1970-01-03\n"),
+                     DG_OK);
     use_keys(names, more.ptr);
     ck_assert_int_eq(identify("before", &old), DG_OK);
     ck_assert_str_eq(old.name, "alice");
@@ -153,9 +159,11 @@ START_TEST(keys_are_asked_about_by_name_and_others_by_address)
     static const char *const names[] = {"alice", NULL};
     struct dg_who alice, none;
     struct dg_quota_id id;
-    const struct dg_access_rules rules = {.requests_per_minute = 5, .characters_per_minute = 50, .priority = DG_KEY_NORMAL};
+    const struct dg_access_rules rules = {
+        .requests_per_minute = 5, .characters_per_minute = 50, .priority = DG_KEY_NORMAL};
     begin();
-    use_keys(names, "requests-per-minute = 7\ncharacters-per-minute = 70\ncharacters-per-month = 700\n");
+    use_keys(names,
+             "requests-per-minute = 7\ncharacters-per-minute = 70\ncharacters-per-month = 700\n");
     dg_access_set_rules(access_, &rules);
     ck_assert_int_eq(identify("secret of alice", &alice), DG_OK);
     ck_assert_int_eq(identify("", &none), DG_OK);

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 #include "access/bucket.h"
-#include "base/clock.h"
+#include "base/memory/clock.h"
 #include "unit.h"
 
 static const uint64_t second = DG_CLOCK_S, minute = 60 * DG_CLOCK_S;
@@ -109,6 +109,7 @@ START_TEST(a_half_full_bucket_stays_half_full_when_the_rate_changes)
 }
 END_TEST
 
-DG_UNIT(a_full_bucket_is_a_minutes_worth, units_flow_in_evenly, over_an_hour_no_more_than_the_rate_gets_through,
+DG_UNIT(a_full_bucket_is_a_minutes_worth, units_flow_in_evenly,
+        over_an_hour_no_more_than_the_rate_gets_through,
         what_is_larger_than_the_bucket_passes_when_it_is_full, what_is_given_back_is_there_again,
         no_cost_is_too_large_to_compute, a_half_full_bucket_stays_half_full_when_the_rate_changes)

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 #include "access/key_file.h"
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "tmpdir.h"
 #include "unit.h"
 
@@ -32,27 +32,28 @@ static const char whole[] = "# keys\n"
                             "[key bob]\n"
                             "hash = " HASH_B "\n";
 
-static enum dg_err parse(const char *text, struct dg_key_file *file, struct dg_why *why)
+static enum dg_err parse(const char *text, struct dg_key_file *file, struct dg_error *error)
 {
-    return dg_key_file_parse(file, "keys", dg_span_cstr(text), why);
+    return dg_key_file_parse(file, "keys", dg_span_cstr(text), error);
 }
 
 static void refuse(const char *text, const char *sentence)
 {
     struct dg_key_file file = {.n = 77};
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert_int_ne(parse(text, &file, &why), DG_OK);
-    ck_assert_msg(strstr(why.text, sentence) != NULL, "'%s' lacks '%s'", why.text, sentence);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_int_ne(parse(text, &file, &error), DG_OK);
+    ck_assert_msg(strstr(error.text, sentence) != NULL, "'%s' lacks '%s'", error.text, sentence);
     ck_assert_uint_eq(file.n, 77);
 }
 
 START_TEST(reads_every_field)
 {
     struct dg_key_file file = {.n = 0};
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert_msg(parse(whole, &file, &why) == DG_OK, "%s", why.text);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_msg(parse(whole, &file, &error) == DG_OK, "%s", error.text);
     ck_assert_uint_eq(file.n, 2);
-    const struct dg_key *alice = dg_key_file_find(&file, DG_SPAN("alice")), *bob = dg_key_file_find(&file, DG_SPAN("bob"));
+    const struct dg_key *alice = dg_key_file_find(&file, DG_SPAN("alice")),
+                        *bob = dg_key_file_find(&file, DG_SPAN("bob"));
     ck_assert(alice && bob && !dg_key_file_find(&file, DG_SPAN("carol")));
     ck_assert_int_eq(alice->role, DG_KEY_ADMIN);
     ck_assert_int_eq(alice->priority, DG_KEY_BULK);
@@ -100,17 +101,25 @@ START_TEST(refuses_with_line_and_reason)
     refuse("[key a]\n", "keys:1: [key a] has no hash");
     refuse("[key a]\nhash = x\n", "keys:2: hash: read something else");
     refuse("[key a]\nhash = " HASH_A "\nhash = " HASH_A "\n", "keys:3: read hash again");
-    refuse("[key a]\nhash = " HASH_A "\n[key a]\nhash = " HASH_B "\n", "keys:3: read [key a] again");
-    refuse("[key a]\nhash = " HASH_A "\n[key b]\nhash = " HASH_A "\n", "has the hash of another key");
-    refuse("[key a]\nhash = " HASH_A "\n[key b]\nhash = " HASH_B "\nold-hash = " HASH_A "\nold-until = 2027-01-01\n",
+    refuse("[key a]\nhash = " HASH_A "\n[key a]\nhash = " HASH_B "\n",
+           "keys:3: read [key a] again");
+    refuse("[key a]\nhash = " HASH_A "\n[key b]\nhash = " HASH_A "\n",
            "has the hash of another key");
-    refuse("[key a]\nhash = " HASH_A "\nold-hash = " HASH_B "\n", "expected both old-hash and old-until");
-    refuse("[key a]\nhash = " HASH_A "\nold-until = 2027-01-01\n", "expected both old-hash and old-until");
+    refuse("[key a]\nhash = " HASH_A "\n[key b]\nhash = " HASH_B "\nold-hash = " HASH_A
+           "\nold-until = 2027-01-01\n",
+           "has the hash of another key");
+    refuse("[key a]\nhash = " HASH_A "\nold-hash = " HASH_B "\n",
+           "expected both old-hash and old-until");
+    refuse("[key a]\nhash = " HASH_A "\nold-until = 2027-01-01\n",
+           "expected both old-hash and old-until");
     refuse("[key a]\nhash = " HASH_A "\nrole = root\n", "keys:3: role: read \"root\", expected");
-    refuse("[key a]\nhash = " HASH_A "\npriority = high\n", "keys:3: priority: read \"high\", expected");
+    refuse("[key a]\nhash = " HASH_A "\npriority = high\n",
+           "keys:3: priority: read \"high\", expected");
     refuse("[key a]\nhash = " HASH_A "\nrequests-per-minute = -1\n", "keys:3: requests-per-minute");
-    refuse("[key a]\nhash = " HASH_A "\nexpires = soon\n", "keys:3: expires: read \"soon\", expected a time");
-    refuse("[key a]\nhash = " HASH_A "\nexpire = 2027-01-01\n", "keys:3: read the unknown field \"expire\"");
+    refuse("[key a]\nhash = " HASH_A "\nexpires = soon\n",
+           "keys:3: expires: read \"soon\", expected a time");
+    refuse("[key a]\nhash = " HASH_A "\nexpire = 2027-01-01\n",
+           "keys:3: read the unknown field \"expire\"");
     refuse("[model a]\npath = x\n", "keys:1: read a section of the unknown kind \"model\"");
     refuse("[key a b]\n", "keys:1");
     refuse("[key a]\nhash = " HASH_A "\nnote = \"\xff\"\n", "keys:3");
@@ -124,24 +133,27 @@ START_TEST(names_are_plain)
     ck_assert_int_ne(dg_key_check_name(DG_SPAN("a b"), NULL), DG_OK);
     ck_assert_int_ne(dg_key_check_name(DG_SPAN("a\nb"), NULL), DG_OK);
     ck_assert_int_ne(dg_key_check_name(DG_SPAN("\xc3\xa9"), NULL), DG_OK);
-    ck_assert_int_ne(dg_key_check_name(DG_SPAN("12345678901234567890123456789012345678901234567890123456789012345"), NULL), DG_OK);
+    ck_assert_int_ne(
+        dg_key_check_name(
+            DG_SPAN("12345678901234567890123456789012345678901234567890123456789012345"), NULL),
+        DG_OK);
 }
 END_TEST
 
 START_TEST(keys_are_added_and_removed)
 {
     struct dg_key_file file = {.n = 0};
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     for (int i = 0; i < 20; i++) {
         struct dg_key key;
         ck_assert_int_eq(dg_key_init(&key), DG_OK);
         snprintf(key.name, sizeof key.name, "k%d", i);
-        ck_assert_int_eq(dg_key_file_add(&file, &key, &why), DG_OK);
+        ck_assert_int_eq(dg_key_file_add(&file, &key, &error), DG_OK);
     }
     struct dg_key again;
     ck_assert_int_eq(dg_key_init(&again), DG_OK);
     snprintf(again.name, sizeof again.name, "k7");
-    ck_assert_int_eq(dg_key_file_add(&file, &again, &why), DG_ERR_EXISTS);
+    ck_assert_int_eq(dg_key_file_add(&file, &again, &error), DG_ERR_EXISTS);
     dg_key_deinit(&again);
     dg_key_file_remove(&file, dg_key_file_find(&file, DG_SPAN("k7")));
     dg_key_file_remove(&file, dg_key_file_find(&file, DG_SPAN("k19")));
@@ -158,18 +170,18 @@ START_TEST(the_file_keeps_its_mode_and_a_new_one_is_private)
     struct dg_key_file file = {.n = 0}, again = {.n = 0};
     struct stat info;
     char path[DG_TMPDIR_CAP + 16];
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     dg_tmpdir_make(root);
     snprintf(path, sizeof path, "%s/keys", root);
     ck_assert_int_eq(parse(whole, &file, NULL), DG_OK);
-    ck_assert_msg(dg_key_file_save(&file, path, &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_key_file_save(&file, path, &error) == DG_OK, "%s", error.text);
     ck_assert_int_eq(stat(path, &info), 0);
     ck_assert_uint_eq(info.st_mode & 07777, 0640);
     ck_assert_int_eq(chmod(path, 0600), 0);
-    ck_assert_int_eq(dg_key_file_save(&file, path, &why), DG_OK);
+    ck_assert_int_eq(dg_key_file_save(&file, path, &error), DG_OK);
     ck_assert_int_eq(stat(path, &info), 0);
     ck_assert_uint_eq(info.st_mode & 07777, 0600);
-    ck_assert_msg(dg_key_file_load(&again, path, &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_key_file_load(&again, path, &error) == DG_OK, "%s", error.text);
     ck_assert_uint_eq(again.n, 2);
     dg_key_file_deinit(&again);
     dg_key_file_deinit(&file);
@@ -183,24 +195,24 @@ START_TEST(a_file_that_others_may_touch_is_refused)
     char root[DG_TMPDIR_CAP];
     struct dg_key_file file = {.n = 0};
     char path[DG_TMPDIR_CAP + 16];
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     dg_tmpdir_make(root);
     snprintf(path, sizeof path, "%s/keys", root);
     ck_assert_int_eq(parse(whole, &file, NULL), DG_OK);
-    ck_assert_int_eq(dg_key_file_save(&file, path, &why), DG_OK);
+    ck_assert_int_eq(dg_key_file_save(&file, path, &error), DG_OK);
     dg_key_file_deinit(&file);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ck_assert_int_eq(chmod(path, wrong[i]), 0);
-        ck_assert_int_eq(dg_key_file_load(&file, path, &why), DG_ERR_DENIED);
-        ck_assert_ptr_nonnull(strstr(why.text, "chmod 0640"));
+        ck_assert_int_eq(dg_key_file_load(&file, path, &error), DG_ERR_DENIED);
+        ck_assert_ptr_nonnull(strstr(error.text, "chmod 0640"));
     }
-    ck_assert_int_eq(dg_key_file_load(&file, root, &why), DG_ERR_INVALID);
-    ck_assert_int_eq(dg_key_file_load(&file, "/nowhere/keys", &why), DG_ERR_NOT_FOUND);
+    ck_assert_int_eq(dg_key_file_load(&file, root, &error), DG_ERR_INVALID);
+    ck_assert_int_eq(dg_key_file_load(&file, "/nowhere/keys", &error), DG_ERR_NOT_FOUND);
     ck_assert_uint_eq(file.n, 0);
     dg_tmpdir_remove(root);
 }
 END_TEST
 
-DG_UNIT(reads_every_field, what_is_printed_reads_the_same, refuses_with_line_and_reason, names_are_plain,
-        keys_are_added_and_removed, the_file_keeps_its_mode_and_a_new_one_is_private,
-        a_file_that_others_may_touch_is_refused)
+DG_UNIT(reads_every_field, what_is_printed_reads_the_same, refuses_with_line_and_reason,
+        names_are_plain, keys_are_added_and_removed,
+        the_file_keeps_its_mode_and_a_new_one_is_private, a_file_that_others_may_touch_is_refused)

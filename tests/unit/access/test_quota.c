@@ -29,7 +29,8 @@ START_TEST(the_longest_id_fits)
     check("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "ffff:ffff:ffff:ffff::/64");
     char odd[200];
     memset(odd, 'x', sizeof odd);
-    ck_assert_uint_eq(strlen(dg_quota_address(dg_span_make(odd, sizeof odd)).text), DG_QUOTA_ID_MAX);
+    ck_assert_uint_eq(strlen(dg_quota_address(dg_span_make(odd, sizeof odd)).text),
+                      DG_QUOTA_ID_MAX);
 }
 END_TEST
 

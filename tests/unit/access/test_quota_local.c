@@ -42,10 +42,14 @@ static struct dg_quota_verdict peek(const struct dg_quota_ask *ask)
     return verdict;
 }
 
-static struct dg_quota_ask ask_of(const char *name, uint64_t requests, uint64_t characters, uint64_t month)
+static struct dg_quota_ask ask_of(const char *name, uint64_t requests, uint64_t characters,
+                                  uint64_t month)
 {
-    return (struct dg_quota_ask){.kind = DG_QUOTA_KEY, .id = dg_span_cstr(name), .limits = {requests, characters, month},
-                                 .requests = 1, .characters = 10};
+    return (struct dg_quota_ask){.kind = DG_QUOTA_KEY,
+                                 .id = dg_span_cstr(name),
+                                 .limits = {requests, characters, month},
+                                 .requests = 1,
+                                 .characters = 10};
 }
 
 START_TEST(without_limits_all_is_allowed_and_counted)
@@ -163,7 +167,8 @@ END_TEST
 START_TEST(addresses_have_no_month_and_their_table_is_bounded)
 {
     begin();
-    struct dg_quota_ask ask = {.kind = DG_QUOTA_ADDRESS, .limits = {1, 0, 5}, .requests = 1, .characters = 10};
+    struct dg_quota_ask ask = {
+        .kind = DG_QUOTA_ADDRESS, .limits = {1, 0, 5}, .requests = 1, .characters = 10};
     for (int i = 0; i < 500; i++) {
         char id[16];
         snprintf(id, sizeof id, "10.0.0.%d", i);
@@ -195,6 +200,7 @@ START_TEST(nobody_need_listen)
 END_TEST
 
 DG_UNIT(without_limits_all_is_allowed_and_counted, requests_per_minute_are_limited,
-        characters_per_minute_are_limited_and_nothing_is_taken_by_halves, the_month_ends_with_the_month,
-        a_lowered_quota_leaves_nothing_rather_than_less, a_peek_takes_nothing_and_a_refund_gives_all_back,
+        characters_per_minute_are_limited_and_nothing_is_taken_by_halves,
+        the_month_ends_with_the_month, a_lowered_quota_leaves_nothing_rather_than_less,
+        a_peek_takes_nothing_and_a_refund_gives_all_back,
         addresses_have_no_month_and_their_table_is_bounded, nobody_need_listen)

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 #include "access/rates.h"
-#include "base/clock.h"
+#include "base/memory/clock.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -52,4 +52,5 @@ START_TEST(the_table_is_bounded_and_forgets_who_was_seen_least_recently)
 }
 END_TEST
 
-DG_UNIT(everybody_has_buckets_of_his_own, the_table_is_bounded_and_forgets_who_was_seen_least_recently)
+DG_UNIT(everybody_has_buckets_of_his_own,
+        the_table_is_bounded_and_forgets_who_was_seen_least_recently)

@@ -14,7 +14,8 @@ START_TEST(secrets_are_long_plain_and_different)
     dg_secret_make(b);
     ck_assert_uint_eq(strlen(a), DG_SECRET_TEXT - 1);
     ck_assert_int_eq(strncmp(a, "dgk_", 4), 0);
-    ck_assert_uint_eq(strspn(a, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), strlen(a));
+    ck_assert_uint_eq(strspn(a, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
+                      strlen(a));
     ck_assert_str_ne(a, b);
 }
 END_TEST
@@ -27,7 +28,8 @@ START_TEST(a_hash_survives_being_written)
     dg_secret_hash(DG_SPAN("abc"), &hash);
     dg_secret_hash_format(&hash, text);
     /* BLAKE2b-256 of "abc". */
-    ck_assert_str_eq(text, "blake2b:bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
+    ck_assert_str_eq(text,
+                     "blake2b:bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
     ck_assert(dg_secret_hash_parse(dg_span_cstr(text), &again));
     ck_assert(dg_secret_equal(&hash, &again));
     again.bytes[31] ^= 1;
@@ -38,7 +40,10 @@ END_TEST
 START_TEST(what_is_no_hash_is_refused)
 {
     static const char *const wrong[] = {
-        "", "blake2b:", "blake2b:00", "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319",
+        "",
+        "blake2b:",
+        "blake2b:00",
+        "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319",
         "sha256::bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319",
         "blake2b:bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d5231",
         "blake2b:bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d5231g",
@@ -49,4 +54,5 @@ START_TEST(what_is_no_hash_is_refused)
 }
 END_TEST
 
-DG_UNIT(secrets_are_long_plain_and_different, a_hash_survives_being_written, what_is_no_hash_is_refused)
+DG_UNIT(secrets_are_long_plain_and_different, a_hash_survives_being_written,
+        what_is_no_hash_is_refused)

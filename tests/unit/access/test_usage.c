@@ -21,8 +21,8 @@ static void begin(void)
 static struct dg_usage *open_usage(void)
 {
     struct dg_usage *usage = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert_msg(dg_usage_open(&clock, path, &why, &usage) == DG_OK, "%s", why.text);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_msg(dg_usage_open(&clock, path, &error, &usage) == DG_OK, "%s", error.text);
     return usage;
 }
 
@@ -36,13 +36,13 @@ static void add(struct dg_usage *usage, const char *name, uint64_t requests, uin
 static bool turn(struct dg_usage *usage)
 {
     struct dg_usage_write write;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     if (!dg_usage_begin(usage, &write))
         return false;
     while (dg_usage_gather(usage, &write))
         ;
     dg_usage_run(&write);
-    ck_assert_msg(dg_usage_end(usage, &write, &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_usage_end(usage, &write, &error) == DG_OK, "%s", error.text);
     return true;
 }
 
@@ -163,7 +163,8 @@ START_TEST(a_new_month_begins_at_zero)
 }
 END_TEST
 
-/* A clock that is set a year ahead for a while, even at a start, neither forgets what was used nor takes a key's months away. */
+/* A clock that is set a year ahead for a while, even at a start, neither forgets what was used nor
+ * takes a key's months away. */
 START_TEST(a_wrong_clock_does_no_harm)
 {
     const int64_t year = (int64_t)(365 * 86400 * DG_CLOCK_S);
@@ -215,7 +216,7 @@ END_TEST
 START_TEST(what_could_not_be_written_is_written_later)
 {
     struct dg_usage_write write;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     begin();
     struct dg_usage *usage = open_usage();
     add(usage, "alice", 1, 10);
@@ -226,8 +227,8 @@ START_TEST(what_could_not_be_written_is_written_later)
     while (dg_usage_gather(usage, &write))
         ;
     dg_usage_run(&write);
-    ck_assert_int_ne(dg_usage_end(usage, &write, &why), DG_OK);
-    ck_assert_ptr_nonnull(strstr(why.text, "usage was removed"));
+    ck_assert_int_ne(dg_usage_end(usage, &write, &error), DG_OK);
+    ck_assert_ptr_nonnull(strstr(error.text, "usage was removed"));
     ck_assert(turn(usage));
     dg_usage_close(usage);
     usage = open_usage();
@@ -272,7 +273,8 @@ static void add_many(struct dg_usage *usage, uint64_t requests)
     }
 }
 
-/* What is written of many keys, and written anew, comes in slices; what changes between two of them is not lost. */
+/* What is written of many keys, and written anew, comes in slices; what changes between two of them
+ * is not lost. */
 START_TEST(many_keys_are_copied_in_slices)
 {
     struct dg_usage_write write;
@@ -342,13 +344,15 @@ START_TEST(only_sound_lines_count)
 {
     int n = 0;
     ck_assert_uint_eq(dg_usage_parse(DG_SPAN("# comment\n\n\n"), count_lines, &n), 0);
-    ck_assert_uint_eq(dg_usage_parse(DG_SPAN("x\n197001 alice 1 10 0000000000000000\n197001"), count_lines, &n), 3);
+    ck_assert_uint_eq(
+        dg_usage_parse(DG_SPAN("x\n197001 alice 1 10 0000000000000000\n197001"), count_lines, &n),
+        3);
     ck_assert_int_eq(n, 0);
 }
 END_TEST
 
-DG_UNIT(counts_survive, a_journal_cut_anywhere_gives_an_earlier_state, a_torn_line_does_not_spoil_the_next,
-        a_new_month_begins_at_zero, a_wrong_clock_does_no_harm, the_journal_does_not_grow_for_ever,
-        what_could_not_be_written_is_written_later,
-        what_changes_during_a_turn_is_in_the_next, many_keys_are_copied_in_slices, without_a_path_it_counts_in_memory,
-        only_sound_lines_count)
+DG_UNIT(counts_survive, a_journal_cut_anywhere_gives_an_earlier_state,
+        a_torn_line_does_not_spoil_the_next, a_new_month_begins_at_zero, a_wrong_clock_does_no_harm,
+        the_journal_does_not_grow_for_ever, what_could_not_be_written_is_written_later,
+        what_changes_during_a_turn_is_in_the_next, many_keys_are_copied_in_slices,
+        without_a_path_it_counts_in_memory, only_sound_lines_count)

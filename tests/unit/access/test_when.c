@@ -25,16 +25,32 @@ END_TEST
 
 START_TEST(refuses_what_is_no_time)
 {
-    static const char *const wrong[] = {"", "2026", "2026-13-01", "2026-00-01", "2026-02-29", "2026-02-30", "2026-04-31",
-                                        "1969-12-31", "2026-1-1", "2026-11-21 22:00:00Z", "2026-11-21T22:00:00",
-                                        "2026-11-21T24:00:00Z", "2026-11-21T22:60:00Z", "2026-11-21T22:00:60Z",
-                                        "2026-11-21T22:00:00+01:00", "+026-11-21", "2026/11/21", "2026-11-21T", "2026-11-00"};
+    static const char *const wrong[] = {"",
+                                        "2026",
+                                        "2026-13-01",
+                                        "2026-00-01",
+                                        "2026-02-29",
+                                        "2026-02-30",
+                                        "2026-04-31",
+                                        "1969-12-31",
+                                        "2026-1-1",
+                                        "2026-11-21 22:00:00Z",
+                                        "2026-11-21T22:00:00",
+                                        "2026-11-21T24:00:00Z",
+                                        "2026-11-21T22:60:00Z",
+                                        "2026-11-21T22:00:60Z",
+                                        "2026-11-21T22:00:00+01:00",
+                                        "+026-11-21",
+                                        "2026/11/21",
+                                        "2026-11-21T",
+                                        "2026-11-00"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         uint64_t seconds = 7;
-        struct dg_why why = DG_WHY_NONE;
-        ck_assert_msg(dg_when_parse(dg_span_cstr(wrong[i]), &why, &seconds) == DG_ERR_INVALID, "%s", wrong[i]);
+        struct dg_error error = DG_ERROR_NONE;
+        ck_assert_msg(dg_when_parse(dg_span_cstr(wrong[i]), &error, &seconds) == DG_ERR_INVALID,
+                      "%s", wrong[i]);
         ck_assert_uint_eq(seconds, 7);
-        ck_assert_ptr_nonnull(strstr(why.text, "expected a time"));
+        ck_assert_ptr_nonnull(strstr(error.text, "expected a time"));
     }
 }
 END_TEST
@@ -51,7 +67,8 @@ START_TEST(agrees_with_the_library_on_every_day)
         strftime(theirs, sizeof theirs, "%Y-%m-%dT%H:%M:%SZ", &tm);
         ck_assert_str_eq(ours, theirs);
         ck_assert_uint_eq(parse(ours), (uint64_t)at);
-        ck_assert_uint_eq(dg_when_month((uint64_t)at), (unsigned)(tm.tm_year + 1900) * 100 + (unsigned)tm.tm_mon + 1);
+        ck_assert_uint_eq(dg_when_month((uint64_t)at),
+                          (unsigned)(tm.tm_year + 1900) * 100 + (unsigned)tm.tm_mon + 1);
     }
 }
 END_TEST

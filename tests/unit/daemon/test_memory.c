@@ -22,11 +22,11 @@ START_TEST(the_shares_add_up_to_no_more_than_the_limit)
 {
     for (size_t limit = 1; limit <= 4096; limit++) {
         struct dg_memory_plan plan = {.models = 0};
-        struct dg_why why = DG_WHY_NONE;
-        enum dg_err err = dg_memory_plan(limit * MIB, 30 * MIB, 32 * MIB, &why, &plan);
+        struct dg_error error = DG_ERROR_NONE;
+        enum dg_err err = dg_memory_plan(limit * MIB, 30 * MIB, 32 * MIB, &error, &plan);
         if (err) {
             ck_assert_int_eq(err, DG_ERR_LIMIT);
-            ck_assert_ptr_nonnull(strstr(why.text, "memory-limit: read"));
+            ck_assert_ptr_nonnull(strstr(error.text, "memory-limit: read"));
             ck_assert_uint_eq(plan.models, 0);
             ck_assert_uint_lt(limit, 100);
             continue;
@@ -35,7 +35,8 @@ START_TEST(the_shares_add_up_to_no_more_than_the_limit)
         ck_assert_uint_gt(plan.models, 0);
         ck_assert_uint_gt(plan.texts_bytes, 0);
         ck_assert_uint_gt(plan.queue_tokens, 0);
-        ck_assert_uint_le(plan.process + plan.cache + plan.models + plan.texts_bytes * 16 + plan.queue_tokens * 64,
+        ck_assert_uint_le(plan.process + plan.cache + plan.models + plan.texts_bytes * 16 +
+                              plan.queue_tokens * 64,
                           limit * MIB);
     }
 }
@@ -46,7 +47,8 @@ START_TEST(the_system_tells_what_is_resident)
     size_t before = dg_memory_resident();
     ck_assert_uint_gt(before, 100000);
     dg_memory_tune();
-    char *volatile block = malloc(64 * MIB); /* volatile: or an optimiser sees that nobody reads it */
+    char *volatile block = malloc(64 * MIB); /* volatile: or an optimiser sees that nobody reads it
+                                              */
     ck_assert_ptr_nonnull(block);
     memset(block, 1, 64 * MIB);
     ck_assert_uint_ge(dg_memory_resident(), before + 32 * MIB);

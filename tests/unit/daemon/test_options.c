@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
+#include "base/log/log.h"
 #include "daemon/options.h"
-#include "base/log.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -28,12 +28,12 @@ static char *sample_conf(void)
 static struct dg_opt_set *read_set(const char *text)
 {
     struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     ck_assert_int_eq(dg_opt_set_new(&dg_options_table, &set), DG_OK);
-    enum dg_err err = dg_opt_read_text(set, "conf", dg_span_cstr(text), &why);
+    enum dg_err err = dg_opt_read_text(set, "conf", dg_span_cstr(text), &error);
     if (!err)
-        err = dg_opt_check(set, &why);
-    ck_assert_msg(!err, "%s", why.text);
+        err = dg_opt_check(set, &error);
+    ck_assert_msg(!err, "%s", error.text);
     return set;
 }
 
@@ -81,12 +81,12 @@ END_TEST
 static void check_refused(const char *text, const char *said)
 {
     struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     ck_assert_int_eq(dg_opt_set_new(&dg_options_table, &set), DG_OK);
-    enum dg_err err = dg_opt_read_text(set, "conf", dg_span_cstr(text), &why);
+    enum dg_err err = dg_opt_read_text(set, "conf", dg_span_cstr(text), &error);
     if (!err)
-        err = dg_opt_check(set, &why);
-    ck_assert_msg(err && strstr(why.text, said), "%s: %s", text, why.text);
+        err = dg_opt_check(set, &error);
+    ck_assert_msg(err && strstr(error.text, said), "%s: %s", text, error.text);
     dg_opt_set_free(set);
 }
 
@@ -123,15 +123,15 @@ END_TEST
 START_TEST(flags_name_a_file_that_must_exist)
 {
     struct dg_opt_set *set = NULL;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     const char *argv[] = {"dragomand", "--config=/nonexistent/x", "--help", NULL};
-    ck_assert_int_eq(dg_options_read(2, (char **)argv, NULL, &why, &set), DG_ERR_NOT_FOUND);
-    ck_assert_ptr_nonnull(strstr(why.text, "/nonexistent/x"));
-    ck_assert_int_eq(dg_options_read(3, (char **)argv, NULL, &why, &set), DG_OK);
+    ck_assert_int_eq(dg_options_read(2, (char **)argv, NULL, &error, &set), DG_ERR_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(error.text, "/nonexistent/x"));
+    ck_assert_int_eq(dg_options_read(3, (char **)argv, NULL, &error, &set), DG_OK);
     dg_opt_set_free(set);
     const char *none[] = {"dragomand", "--config=", "--log-level", "debug", NULL};
     const char *env[] = {"DRAGOMAN_LOG_LEVEL=error", "DRAGOMAN_LOG_FORMAT=json", NULL};
-    ck_assert_int_eq(dg_options_read(4, (char **)none, (char **)env, &why, &set), DG_OK);
+    ck_assert_int_eq(dg_options_read(4, (char **)none, (char **)env, &error, &set), DG_OK);
     const struct dg_options *options = dg_opt_values(set);
     ck_assert_int_eq(options->log_level, DG_LOG_DEBUG);
     ck_assert_int_eq(options->log_format, DG_LOG_JSON);

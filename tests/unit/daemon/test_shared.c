@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The client of Redis and the shared quota, against a redis-server of their own on a Unix socket. */
+/* The client of Redis and the shared quota, against a redis-server of their own on a Unix socket.
+ */
 #include "access/quota_local.h"
 #include "access/usage.h"
 #include "daemon/shared_quota.h"
@@ -27,8 +28,9 @@ static void start_server(void)
     ck_assert_int_ge(server, 0);
     if (server == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", socket_path, "--save", "",
-               "--appendonly", "no", "--dir", dir, "--logfile", "log", "--requirepass", "secret", (char *)NULL);
+        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", socket_path, "--save",
+               "", "--appendonly", "no", "--dir", dir, "--logfile", "log", "--requirepass",
+               "secret", (char *)NULL);
         _exit(127);
     }
 }
@@ -42,7 +44,8 @@ static void stop_server(void)
     server = 0;
 }
 
-/* ---- The bench ---------------------------------------------------------------------------------- */
+/* ---- The bench ----------------------------------------------------------------------------------
+ */
 
 struct bench {
     uv_loop_t loop;
@@ -61,7 +64,8 @@ static void on_alarm(uv_timer_t *timer)
     bench->is_late = true;
 }
 
-/* One turn of the loop, which is never blocked for longer than it takes to look at the time again. */
+/* One turn of the loop, which is never blocked for longer than it takes to look at the time again.
+ */
 static void turn(struct bench *bench)
 {
     uv_run(&bench->loop, UV_RUN_NOWAIT);
@@ -92,7 +96,7 @@ static void wait_until(struct bench *bench, bool up)
 
 static void begin(struct bench *bench, const char *password)
 {
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     char address[DG_TMPDIR_CAP + 32];
     dg_tmpdir_make(dir);
     snprintf(socket_path, sizeof socket_path, "%s/socket", dir);
@@ -102,7 +106,8 @@ static void begin(struct bench *bench, const char *password)
     uv_timer_init(&bench->loop, &bench->alarm);
     bench->alarm.data = bench;
     const struct dg_redis_opts opts = {.address = address, .user = "", .password = password};
-    ck_assert_msg(dg_redis_open(&bench->loop, &opts, NULL, &why, &bench->redis) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_redis_open(&bench->loop, &opts, NULL, &error, &bench->redis) == DG_OK, "%s",
+                  error.text);
 }
 
 static void end(struct bench *bench)
@@ -122,7 +127,8 @@ static void on_reply(void *ctx, const struct dg_redis_reply *reply)
     struct bench *bench = ctx;
     bench->n_replies++;
     bench->kind = reply->kind;
-    snprintf(bench->text, sizeof bench->text, "%.*s", (int)reply->text.len, reply->text.ptr ? reply->text.ptr : "");
+    snprintf(bench->text, sizeof bench->text, "%.*s", (int)reply->text.len,
+             reply->text.ptr ? reply->text.ptr : "");
     bench->number = reply->n_numbers ? reply->numbers[0] : -1;
 }
 
@@ -146,7 +152,8 @@ static void say(struct bench *bench, size_t n, const char *const *words, uint64_
     say(bench, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),                        \
         (const char *const[]){__VA_ARGS__}, PATIENCE_MS)
 
-/* ---- The client --------------------------------------------------------------------------------- */
+/* ---- The client ---------------------------------------------------------------------------------
+ */
 
 START_TEST(reads_every_kind_of_answer)
 {
@@ -205,7 +212,8 @@ START_TEST(does_not_wait_for_one_that_stands_still)
     kill(server, SIGSTOP);
     say(&bench, 1, (const char *const[]){"PING"}, 20);
     ck_assert_int_eq(bench.kind, DG_REDIS_NONE);
-    ck_assert_ptr_null(dg_redis_ask(bench.redis, ping, 1, 20, on_reply, &bench)); /* the one is overdue */
+    ck_assert_ptr_null(dg_redis_ask(bench.redis, ping, 1, 20, on_reply, &bench)); /* the one is
+                                                                                     overdue */
     wait_until(&bench, false);                                                    /* for too long */
     kill(server, SIGCONT);
     wait_until(&bench, true);
@@ -236,7 +244,8 @@ START_TEST(tells_those_who_wait_when_it_is_closed)
     begin(&bench, "secret");
     start_server();
     wait_until(&bench, true);
-    struct dg_redis_ask *forgotten = dg_redis_ask(bench.redis, ping, 1, PATIENCE_MS, on_reply, &bench);
+    struct dg_redis_ask *forgotten =
+        dg_redis_ask(bench.redis, ping, 1, PATIENCE_MS, on_reply, &bench);
     ck_assert_ptr_nonnull(forgotten);
     dg_redis_forget(forgotten);
     ck_assert_ptr_nonnull(dg_redis_ask(bench.redis, ping, 1, PATIENCE_MS, on_reply, &bench));
@@ -268,7 +277,8 @@ START_TEST(bounds_what_is_under_way)
 }
 END_TEST
 
-/* ---- Quotas ------------------------------------------------------------------------------------- */
+/* ---- Quotas -------------------------------------------------------------------------------------
+ */
 
 struct verdicts {
     struct dg_quota_verdict last;
@@ -310,13 +320,15 @@ static void make_quotas(struct quotas *quotas, struct bench *bench)
     *quotas = (struct quotas){.clock = DG_CLOCK_REAL};
     for (int i = 0; i < 2; i++) {
         char path[DG_TMPDIR_CAP + 32];
-        struct dg_why why = DG_WHY_NONE;
+        struct dg_error error = DG_ERROR_NONE;
         snprintf(path, sizeof path, "%s/usage-%d", dir, i);
-        ck_assert_msg(dg_usage_open(&quotas->clock, path, &why, &quotas->usage[i]) == DG_OK, "%s", why.text);
+        ck_assert_msg(dg_usage_open(&quotas->clock, path, &error, &quotas->usage[i]) == DG_OK, "%s",
+                      error.text);
         quotas->local[i] = dg_quota_local_new(&quotas->clock, quotas->usage[i], 100);
     }
-    quotas->shared = (struct dg_shared_quota){
-        .redis = bench->redis, .local = dg_quota_local(quotas->local[0]), .timeout_ms = PATIENCE_MS};
+    quotas->shared = (struct dg_shared_quota){.redis = bench->redis,
+                                              .local = dg_quota_local(quotas->local[0]),
+                                              .timeout_ms = PATIENCE_MS};
     quotas->quota = dg_shared_quota_ops(&quotas->shared);
     quotas->compared = dg_quota_local(quotas->local[1]);
 }
@@ -361,7 +373,8 @@ START_TEST(counts_as_the_local_quota_does)
         if (ask.kind == DG_QUOTA_KEY) {
             ck_assert_uint_eq(got.month_requests, expected.last.month_requests);
             ck_assert_uint_eq(got.month_characters, expected.last.month_characters);
-            ck_assert_uint_eq(got.windows[DG_QUOTA_MONTH].remaining, expected.last.windows[DG_QUOTA_MONTH].remaining);
+            ck_assert_uint_eq(got.windows[DG_QUOTA_MONTH].remaining,
+                              expected.last.windows[DG_QUOTA_MONTH].remaining);
         }
         if (takes && got.allowed && dice % 7 == 0) {
             dg_quota_refund(&quotas.quota, &ask);
@@ -382,8 +395,11 @@ START_TEST(windows_of_a_minute_fill_and_refuse)
     start_server();
     wait_until(&bench, true);
     make_quotas(&quotas, &bench);
-    struct dg_quota_ask ask = {.kind = DG_QUOTA_ADDRESS, .id = DG_SPAN("192.0.2.1"), .limits = {3, 1000, 0},
-                               .requests = 1, .characters = 10};
+    struct dg_quota_ask ask = {.kind = DG_QUOTA_ADDRESS,
+                               .id = DG_SPAN("192.0.2.1"),
+                               .limits = {3, 1000, 0},
+                               .requests = 1,
+                               .characters = 10};
     for (unsigned n = 1; n <= 3; n++) {
         struct dg_quota_verdict verdict = ask_shared(&bench, &quotas.quota, &ask, true);
         ck_assert(verdict.allowed);
@@ -419,8 +435,11 @@ START_TEST(decides_locally_while_redis_is_away)
     start_server();
     wait_until(&bench, true);
     make_quotas(&quotas, &bench);
-    struct dg_quota_ask ask = {
-        .kind = DG_QUOTA_KEY, .id = DG_SPAN("alice"), .limits = {0, 0, 100}, .requests = 1, .characters = 40};
+    struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
+                               .id = DG_SPAN("alice"),
+                               .limits = {0, 0, 100},
+                               .requests = 1,
+                               .characters = 40};
     ck_assert(ask_shared(&bench, &quotas.quota, &ask, true).allowed);
     stop_server();
     wait_until(&bench, false);
@@ -443,8 +462,11 @@ START_TEST(a_cancelled_question_is_not_answered)
     start_server();
     wait_until(&bench, true);
     make_quotas(&quotas, &bench);
-    struct dg_quota_ask ask = {
-        .kind = DG_QUOTA_KEY, .id = DG_SPAN("alice"), .limits = {0, 0, 100}, .requests = 1, .characters = 40};
+    struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
+                               .id = DG_SPAN("alice"),
+                               .limits = {0, 0, 100},
+                               .requests = 1,
+                               .characters = 40};
     struct dg_quota_ticket *ticket = dg_quota_charge(&quotas.quota, &ask, on_verdict, &verdicts);
     ck_assert_ptr_nonnull(ticket);
     dg_quota_cancel(&quotas.quota, ticket);
@@ -468,12 +490,16 @@ static bool is_installed(void)
 
 int main(void)
 {
-    const TTest *const tests[] = {
-        reads_every_kind_of_answer, says_not_now_while_it_is_away_and_comes_back,
-        does_not_wait_for_one_that_stands_still, a_wrong_password_is_as_good_as_none,
-        tells_those_who_wait_when_it_is_closed, bounds_what_is_under_way, counts_as_the_local_quota_does,
-        windows_of_a_minute_fill_and_refuse, decides_locally_while_redis_is_away,
-        a_cancelled_question_is_not_answered};
+    const TTest *const tests[] = {reads_every_kind_of_answer,
+                                  says_not_now_while_it_is_away_and_comes_back,
+                                  does_not_wait_for_one_that_stands_still,
+                                  a_wrong_password_is_as_good_as_none,
+                                  tells_those_who_wait_when_it_is_closed,
+                                  bounds_what_is_under_way,
+                                  counts_as_the_local_quota_does,
+                                  windows_of_a_minute_fill_and_refuse,
+                                  decides_locally_while_redis_is_away,
+                                  a_cancelled_question_is_not_answered};
     if (!dg_redis_is_built() || !is_installed()) {
         printf("skipped: needs redis-server, and a build with hiredis\n");
         return 77;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The decoder over a real model: against an independent implementation's answers, and against itself in
- * every company (alone, in batches, shuffled, joined late, beside cancelled ones). */
+/* The decoder over a real model: against an independent implementation's answers, and against
+ * itself in every company (alone, in batches, shuffled, joined late, beside cancelled ones). */
+#include "base/file/map_file.h"
+#include "base/json/json.h"
+#include "base/memory/mem.h"
 #include "decode/decoder.h"
-#include "base/json.h"
-#include "base/map_file.h"
-#include "base/mem.h"
 #include "files.h"
-#include "model/dir.h"
+#include "model/model_dir.h"
 #include "unit.h"
 
 enum { N_MAX = 256, LEN_MAX = 128 };
@@ -54,15 +54,15 @@ static size_t read_ids(const struct dg_json *item, const char *name, int32_t *id
 static void load_sentences(const char *path)
 {
     struct dg_map_file file;
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert_msg(dg_map_file_open(&file, path, 1 << 26, &why) == DG_OK, "%s", why.text);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_msg(dg_map_file_open(&file, path, 1 << 26, &error) == DG_OK, "%s", error.text);
     struct dg_json_limits limits = DG_JSON_LIMITS_DEFAULT;
     limits.max_bytes = file.len;
     limits.max_values = 1000000;
     struct dg_json *json = NULL;
     enum dg_err err =
-        dg_json_parse(dg_span_make((const char *)file.bytes, file.len), &limits, &why, &json);
-    ck_assert_msg(err == DG_OK, "%s", why.text);
+        dg_json_parse(dg_span_make((const char *)file.bytes, file.len), &limits, &error, &json);
+    ck_assert_msg(err == DG_OK, "%s", error.text);
     n_sentences = dg_json_len(json);
     ck_assert_uint_le(n_sentences, N_MAX);
     for (size_t i = 0; i < n_sentences; i++) {
@@ -78,11 +78,12 @@ static void load_sentences(const char *path)
     dg_map_file_close(&file);
 }
 
-/* The model and sentences with which the answers were made: the shared ones, or those of the tree. */
+/* The model and sentences with which the answers were made: the shared ones, or those of the tree.
+ */
 static void set_up_as(enum dg_net_type type)
 {
     char path[DG_TEST_PATH];
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     const struct dg_net_opts opts = {.type = type};
     if (dg_test_shared(path, "golden/fr-en/golden.json")) {
         load_sentences(path);
@@ -91,9 +92,10 @@ static void set_up_as(enum dg_net_type type)
         load_sentences(dg_test_source(path, "tests/golden/fr-en-search.json"));
         dg_test_source(path, "models/fr-en");
     }
-    ck_assert_msg(dg_model_open(&model, path, &why) == DG_OK, "%s", why.text);
-    enum dg_err err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, &why);
-    ck_assert_msg(err == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_model_open(&model, path, &error) == DG_OK, "%s", error.text);
+    enum dg_err err =
+        dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, &error);
+    ck_assert_msg(err == DG_OK, "%s", error.text);
 }
 
 static void set_up(void)
@@ -107,7 +109,8 @@ static void tear_down(void)
     dg_model_unref(model);
 }
 
-/* ---- Running ------------------------------------------------------------------------------------ */
+/* ---- Running ------------------------------------------------------------------------------------
+ */
 
 static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n)
 {
@@ -146,7 +149,8 @@ static const struct dg_decode_events events = {on_tokens, on_done};
 
 static struct dg_decode_job job_of(size_t i, const struct dg_search_opts *opts)
 {
-    return (struct dg_decode_job){sentences[i].src, sentences[i].n_src, opts, &events, &outcomes[i], false};
+    return (struct dg_decode_job){sentences[i].src, sentences[i].n_src, opts,
+                                  &events,          &outcomes[i],       false};
 }
 
 static struct dg_decoder *new_decoder(size_t n, int beam)
@@ -159,8 +163,8 @@ static struct dg_decoder *new_decoder(size_t n, int beam)
                                        .step_rows = step_rows,
                                        .lex = lex};
     struct dg_decoder *decoder = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert_msg(dg_decoder_new(&decoder, net, &limits, &why) == DG_OK, "%s", why.text);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_msg(dg_decoder_new(&decoder, net, &limits, &error) == DG_OK, "%s", error.text);
     running = decoder;
     return decoder;
 }
@@ -179,8 +183,8 @@ static void translate_all(const struct dg_search_opts *opts, size_t batch, const
             n++;
         }
         n = dg_decoder_n_fitting(decoder, jobs, n);
-        struct dg_why why = DG_WHY_NONE;
-        ck_assert_msg(dg_decoder_add(decoder, jobs, n, NULL, &why) == DG_OK, "%s", why.text);
+        struct dg_error error = DG_ERROR_NONE;
+        ck_assert_msg(dg_decoder_add(decoder, jobs, n, NULL, &error) == DG_OK, "%s", error.text);
         next += n;
         dg_decoder_step(decoder);
     }
@@ -195,7 +199,8 @@ static void expect_same(const struct outcome *a, const struct outcome *b)
     ck_assert_mem_eq(&a->score, &b->score, sizeof a->score);
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------- */
+/* ---- Tests --------------------------------------------------------------------------------------
+ */
 
 START_TEST(greedy_says_what_an_independent_implementation_says)
 {
@@ -315,13 +320,15 @@ START_TEST(newcomers_leave_a_quarter_of_each_step_to_the_others)
     struct dg_decode_job old = job_of(0, &opts);
     ck_assert_int_eq(dg_decoder_add(decoder, &old, 1, NULL, NULL), DG_OK);
     for (size_t t = 0; t < 10; t++) {
-        struct dg_decode_job jobs[3] = {job_of(1 + 3 * t, &opts), job_of(2 + 3 * t, &opts), job_of(3 + 3 * t, &opts)};
+        struct dg_decode_job jobs[3] = {job_of(1 + 3 * t, &opts), job_of(2 + 3 * t, &opts),
+                                        job_of(3 + 3 * t, &opts)};
         for (size_t i = 0; i < 3; i++)
             jobs[i].is_urgent = true;
         ck_assert_int_eq(dg_decoder_add(decoder, jobs, 3, NULL, NULL), DG_OK);
         ck_assert_uint_le(dg_decoder_step(decoder), step_rows);
     }
-    ck_assert_uint_ge(outcomes[0].n_told, 3); /* those that have shown something take turns with it */
+    ck_assert_uint_ge(outcomes[0].n_told, 3); /* those that have shown something take turns with it
+                                               */
     dg_decoder_free(decoder);
     step_rows = 0;
     tear_down();
@@ -390,21 +397,22 @@ START_TEST(jobs_that_can_never_fit_are_refused_with_a_reason)
     struct dg_decoder *decoder = new_decoder(2, 2);
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     struct dg_decode_job job = job_of(0, &opts);
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     job.n_src = 0;
-    ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &why), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &error), DG_ERR_RANGE);
     int32_t bad[] = {5, 99999, 0};
     job = (struct dg_decode_job){bad, 3, &opts, &events, &outcomes[0], false};
-    ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &why), DG_ERR_RANGE);
+    ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &error), DG_ERR_RANGE);
     char expected[80];
-    snprintf(expected, sizeof expected, "source id 1 is 99999, expected 0 to %zu", dg_net_blueprint(net)->encoder.V - 1);
-    ck_assert_str_eq(why.text, expected);
+    snprintf(expected, sizeof expected, "source id 1 is 99999, expected 0 to %zu",
+             dg_net_blueprint(net)->encoder.V - 1);
+    ck_assert_str_eq(error.text, expected);
     job = job_of(0, &opts);
     opts.beam = 8;
-    ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &why), DG_ERR_LIMIT);
+    ck_assert_int_eq(dg_decoder_add(decoder, &job, 1, NULL, &error), DG_ERR_LIMIT);
     opts.beam = 1;
     struct dg_decode_job three[3] = {job, job, job};
-    ck_assert_int_eq(dg_decoder_add(decoder, three, 3, NULL, &why), DG_ERR_BUSY);
+    ck_assert_int_eq(dg_decoder_add(decoder, three, 3, NULL, &error), DG_ERR_BUSY);
     ck_assert_uint_eq(dg_decoder_n_sentences(decoder), 0);
     dg_decoder_free(decoder);
     tear_down();
@@ -427,10 +435,11 @@ START_TEST(alignment_is_kept_for_every_token)
 }
 END_TEST
 
-/* ---- Shortlists --------------------------------------------------------------------------------- */
+/* ---- Shortlists ---------------------------------------------------------------------------------
+ */
 
-/* A shortlist by which each source word may become any word of the answers in whose sources it stands: the tables
- * as lex.bin has them, in memory. */
+/* A shortlist by which each source word may become any word of the answers in whose sources it
+ * stands: the tables as lex.bin has them, in memory. */
 static void make_lex(struct dg_lex *made)
 {
     const size_t V = dg_net_blueprint(net)->encoder.V;
@@ -444,14 +453,19 @@ static void make_lex(struct dg_lex *made)
             for (size_t k = 0; k < sentences[i].n_src; k++)
                 is_in = is_in || sentences[i].src[k] == (int32_t)id;
             /* The end token stands in all sources: what it brings would be everything. */
-            for (size_t k = 0; is_in && id != 0 && k < sentences[i].n_greedy && n < V * 600; k++, n++)
+            for (size_t k = 0; is_in && id != 0 && k < sentences[i].n_greedy && n < V * 600;
+                 k++, n++)
                 for (size_t b = 0; b < 4; b++)
                     targets[n * 4 + b] = (uint8_t)(sentences[i].greedy[k] >> (8 * b));
         }
     }
     for (size_t b = 0; b < 8; b++)
         offsets[V * 8 + b] = (uint8_t)(n >> (8 * b));
-    *made = (struct dg_lex){.n_frequent = 10, .n_best = 1, .n_words = V, .n_targets = n, .offsets = offsets,
+    *made = (struct dg_lex){.n_frequent = 10,
+                            .n_best = 1,
+                            .n_words = V,
+                            .n_targets = n,
+                            .offsets = offsets,
                             .targets = targets};
 }
 
@@ -472,7 +486,8 @@ START_TEST(a_shortlist_that_has_the_best_words_changes_no_answer)
     for (size_t i = 0; i < n_sentences; i++)
         if (sentences[i].n_src > 1) {
             ck_assert_uint_eq(outcomes[i].n_ids, sentences[i].n_greedy);
-            ck_assert_mem_eq(outcomes[i].ids, sentences[i].greedy, outcomes[i].n_ids * sizeof(int32_t));
+            ck_assert_mem_eq(outcomes[i].ids, sentences[i].greedy,
+                             outcomes[i].n_ids * sizeof(int32_t));
         }
     lex = NULL;
     free_lex(&made);
@@ -480,8 +495,8 @@ START_TEST(a_shortlist_that_has_the_best_words_changes_no_answer)
 }
 END_TEST
 
-/* Alone a sentence's columns are its own list; in company they are a union; with somebody who has no list the
- * whole vocabulary is computed. The bits are the same. */
+/* Alone a sentence's columns are its own list; in company they are a union; with somebody who has
+ * no list the whole vocabulary is computed. The bits are the same. */
 START_TEST(shortlists_give_the_same_bits_alone_and_in_company)
 {
     set_up();

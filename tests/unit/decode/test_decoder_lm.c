@@ -3,8 +3,8 @@
 
 /* Prompts of a language model (tests/data/lm) between the steps of others. */
 #include "decode/decoder.h"
-#include "model/dir.h"
-#include "model/import.h"
+#include "import/format/import.h"
+#include "model/model_dir.h"
 #include "tmpdir.h"
 #include "unit.h"
 
@@ -27,7 +27,8 @@ static void start(void)
     snprintf(to, sizeof to, "%s/lm", root);
     ck_assert_int_eq(dg_import(from, to, &how, &summary, NULL), DG_OK);
     ck_assert_int_eq(dg_model_open(&model, to, NULL), DG_OK);
-    ck_assert_int_eq(dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, NULL), DG_OK);
+    ck_assert_int_eq(
+        dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, NULL), DG_OK);
 }
 
 static void stop(void)
@@ -40,8 +41,12 @@ static void stop(void)
 static struct dg_decoder *make(size_t step_prompt)
 {
     struct dg_decoder *decoder;
-    const struct dg_decoder_limits limits = {.sentences = 4, .rows = 4, .source_max = N_PROMPT, .target_max = N_SAID,
-                                             .batch_tokens = 4 * N_PROMPT, .step_prompt = step_prompt};
+    const struct dg_decoder_limits limits = {.sentences = 4,
+                                             .rows = 4,
+                                             .source_max = N_PROMPT,
+                                             .target_max = N_SAID,
+                                             .batch_tokens = 4 * N_PROMPT,
+                                             .step_prompt = step_prompt};
     ck_assert_int_eq(dg_decoder_new(&decoder, net, &limits, NULL), DG_OK);
     return decoder;
 }
@@ -69,14 +74,25 @@ static void on_done(void *ctx, const struct dg_search *search)
 }
 
 static const struct dg_decode_events events = {.on_tokens = on_tokens, .on_done = on_done};
-static const struct dg_search_opts opts = {.beam = 1, .n_best = 1, .length_penalty = 1, .patience = 1, .early_stop = true,
-                                           .temperature = 1, .top_p = 1, .max_len = N_SAID, .repetition_penalty = 1};
+static const struct dg_search_opts opts = {.beam = 1,
+                                           .n_best = 1,
+                                           .length_penalty = 1,
+                                           .patience = 1,
+                                           .early_stop = true,
+                                           .temperature = 1,
+                                           .top_p = 1,
+                                           .max_len = N_SAID,
+                                           .repetition_penalty = 1};
 static int32_t prompt[N_PROMPT];
 
 static uint32_t add(struct dg_decoder *decoder, size_t n, struct heard *heard, bool is_urgent)
 {
-    const struct dg_decode_job job = {
-        .src = prompt, .n_src = n, .opts = &opts, .events = &events, .ctx = heard, .is_urgent = is_urgent};
+    const struct dg_decode_job job = {.src = prompt,
+                                      .n_src = n,
+                                      .opts = &opts,
+                                      .events = &events,
+                                      .ctx = heard,
+                                      .is_urgent = is_urgent};
     uint32_t handle = 0;
     for (size_t i = 0; i < N_PROMPT; i++)
         prompt[i] = (int32_t)(i * 7 % 200);
@@ -150,4 +166,5 @@ START_TEST(who_is_urgent_is_read_first_and_who_leaves_leaves_no_trace)
 }
 END_TEST
 
-DG_UNIT(others_go_on_while_a_long_prompt_is_read, who_is_urgent_is_read_first_and_who_leaves_leaves_no_trace)
+DG_UNIT(others_go_on_while_a_long_prompt_is_read,
+        who_is_urgent_is_read_first_and_who_leaves_leaves_no_trace)

@@ -3,7 +3,8 @@
 #include "decode/loop.h"
 #include "unit.h"
 
-#define IDS(...) ((const int32_t[]){__VA_ARGS__}), sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)
+#define IDS(...)                                                                                   \
+    ((const int32_t[]){__VA_ARGS__}), sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t)
 
 START_TEST(finds_the_period_and_run_of_a_tail)
 {

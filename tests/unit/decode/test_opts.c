@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-static enum dg_err check(const struct dg_search_opts *opts, struct dg_why *why)
+static enum dg_err check(const struct dg_search_opts *opts, struct dg_error *error)
 {
-    return dg_search_opts_check(opts, 100, why);
+    return dg_search_opts_check(opts, 100, error);
 }
 
 START_TEST(the_default_is_accepted)
@@ -20,10 +20,10 @@ END_TEST
 #define REFUSES(field, bad)                                                                        \
     do {                                                                                           \
         struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;                                       \
-        struct dg_why why = DG_WHY_NONE;                                                           \
+        struct dg_error error = DG_ERROR_NONE;                                                     \
         opts.field = bad;                                                                          \
-        ck_assert_int_eq(check(&opts, &why), DG_ERR_RANGE);                                        \
-        ck_assert_msg(strstr(why.text, #field) != NULL, "the sentence is: %s", why.text);          \
+        ck_assert_int_eq(check(&opts, &error), DG_ERR_RANGE);                                      \
+        ck_assert_msg(strstr(error.text, #field) != NULL, "the sentence is: %s", error.text);      \
     } while (0)
 
 START_TEST(the_makers_length_penalty_is_taken_as_far_as_a_search_can)
@@ -63,11 +63,11 @@ START_TEST(ids_outside_the_vocabulary_are_refused)
 {
     static const int32_t bad[] = {5, 100};
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     opts.prefix = bad;
     opts.n_prefix = 2;
-    ck_assert_int_eq(check(&opts, &why), DG_ERR_RANGE);
-    ck_assert_str_eq(why.text, "prefix[1] is 100, expected a token id from 0 to 99");
+    ck_assert_int_eq(check(&opts, &error), DG_ERR_RANGE);
+    ck_assert_str_eq(error.text, "prefix[1] is 100, expected a token id from 0 to 99");
 }
 END_TEST
 
@@ -100,6 +100,6 @@ START_TEST(the_cap_is_the_smaller_of_both)
 }
 END_TEST
 
-DG_UNIT(the_default_is_accepted, the_makers_length_penalty_is_taken_as_far_as_a_search_can, numbers_out_of_range_are_refused_by_name,
-        ids_outside_the_vocabulary_are_refused, contradictions_are_refused,
-        the_cap_is_the_smaller_of_both)
+DG_UNIT(the_default_is_accepted, the_makers_length_penalty_is_taken_as_far_as_a_search_can,
+        numbers_out_of_range_are_refused_by_name, ids_outside_the_vocabulary_are_refused,
+        contradictions_are_refused, the_cap_is_the_smaller_of_both)

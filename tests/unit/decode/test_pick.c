@@ -54,8 +54,8 @@ static void check_shares(const double *expected, float temperature, int top_k, f
     dg_pick_top(pick, logits, 4, 0, NULL, &lse);
     for (int i = 0; i < DRAWS; i++) {
         struct dg_choice choice;
-        ck_assert_uint_eq(
-            dg_pick_draw(pick, logits, 4, temperature, top_k, top_p, &rng, &choice), 1);
+        ck_assert_uint_eq(dg_pick_draw(pick, logits, 4, temperature, top_k, top_p, &rng, &choice),
+                          1);
         ck_assert_float_eq_tol(choice.logprob, logits[choice.column] - lse, 1e-6f);
         n[choice.column]++;
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Readers, through the decoder that hands everything on to them: what comes first is read first, company changes no bit,
- * and what goes leaves nothing behind. Random networks. */
+/* Readers, through the decoder that hands everything on to them: what comes first is read first,
+ * company changes no bit, and what goes leaves nothing behind. Random networks. */
 #include "decode/decoder.h"
-#include "model/net_random.h"
+#include "network/net_random.h"
 #include "unit.h"
 
 enum { D = 16, V = 50, LABELS = 3, LEN = 12 };
@@ -15,7 +15,10 @@ static struct dg_blueprint shape(enum dg_head head)
         .family = DG_FAMILY_ENC,
         .D = D,
         .encoder = {2, 2, 24, V},
-        .decoder = {0, 2, 24, head == DG_HEAD_WORDS ? V : head == DG_HEAD_NONE ? 1 : LABELS},
+        .decoder = {0, 2, 24,
+                    head == DG_HEAD_WORDS  ? V
+                    : head == DG_HEAD_NONE ? 1
+                                           : LABELS},
         .enc = {.head = head, .n_types = 2, .separators = 1, .head_activation = DG_ACT_GELU_ERF},
         .activation = DG_ACT_GELU_ERF,
         .norm_epsilon = 1e-12f,
@@ -63,12 +66,17 @@ struct fixture {
 static bool make_in_turns(struct fixture *f, enum dg_head head, size_t slots, uint64_t step_work)
 {
     const struct dg_blueprint bp = shape(head);
-    const struct dg_decoder_limits limits = {.sentences = slots, .rows = slots, .source_max = LEN, .target_max = 1,
-                                             .batch_tokens = 4 * LEN, .step_work = step_work};
+    const struct dg_decoder_limits limits = {.sentences = slots,
+                                             .rows = slots,
+                                             .source_max = LEN,
+                                             .target_max = 1,
+                                             .batch_tokens = 4 * LEN,
+                                             .step_work = step_work};
     *f = (struct fixture){.net = NULL};
     n_told = 0;
     ck_assert_int_eq(dg_blueprint_check(&bp, NULL), DG_OK);
-    return dg_net_random(&f->net, &bp, NULL, 7, NULL) == DG_OK && dg_decoder_new(&f->decoder, f->net, &limits, NULL) == DG_OK;
+    return dg_net_random(&f->net, &bp, NULL, 7, NULL) == DG_OK &&
+           dg_decoder_new(&f->decoder, f->net, &limits, NULL) == DG_OK;
 }
 
 static bool make(struct fixture *f, enum dg_head head, size_t slots)
@@ -82,10 +90,12 @@ static void unmake(struct fixture *f)
     dg_net_free(f->net);
 }
 
-static struct dg_decode_job job_of(size_t first, size_t n, const struct dg_read *read, struct told *told)
+static struct dg_decode_job job_of(size_t first, size_t n, const struct dg_read *read,
+                                   struct told *told)
 {
     *told = (struct told){.err = DG_OK};
-    return (struct dg_decode_job){.src = ids + first, .n_src = n, .events = &events, .ctx = told, .read = read};
+    return (struct dg_decode_job){
+        .src = ids + first, .n_src = n, .events = &events, .ctx = told, .read = read};
 }
 
 static void check_company(enum dg_head head, enum dg_read_kind kind)
@@ -98,7 +108,12 @@ static void check_company(enum dg_head head, enum dg_read_kind kind)
         struct dg_read reads[3];
         struct dg_decode_job jobs[3];
         for (size_t i = 0; i < 3; i++) {
-            reads[i] = (struct dg_read){.kind = kind, .second = 2, .at = places, .n_at = 2, .n_best = 4, .values = values[i],
+            reads[i] = (struct dg_read){.kind = kind,
+                                        .second = 2,
+                                        .at = places,
+                                        .n_at = 2,
+                                        .n_best = 4,
+                                        .values = values[i],
                                         .ids = words[i]};
             jobs[i] = job_of(i == 1 ? 4 : 0, i == 1 ? 5 : 8, &reads[i], &told[i]);
         }
@@ -130,7 +145,8 @@ START_TEST(company_changes_no_bit)
 }
 END_TEST
 
-/* Three texts in one step, and in as many as can be, while one of them leaves and another takes its place. */
+/* Three texts in one step, and in as many as can be, while one of them leaves and another takes its
+ * place. */
 static void check_turns(enum dg_head head, enum dg_read_kind kind)
 {
     struct fixture whole, parts;
@@ -141,11 +157,18 @@ static void check_turns(enum dg_head head, enum dg_read_kind kind)
     struct dg_read reads[7];
     struct dg_decode_job jobs[7];
     uint32_t handles[3];
-    const bool is_made = make(&whole, head, 4), are_both = make_in_turns(&parts, head, 3, 1) && is_made;
+    const bool is_made = make(&whole, head, 4),
+               are_both = make_in_turns(&parts, head, 3, 1) && is_made;
     for (size_t i = 0; i < 7; i++) {
-        reads[i] = (struct dg_read){.kind = kind, .second = 2, .at = places, .n_at = 2, .n_best = 4, .values = values[i],
+        reads[i] = (struct dg_read){.kind = kind,
+                                    .second = 2,
+                                    .at = places,
+                                    .n_at = 2,
+                                    .n_best = 4,
+                                    .values = values[i],
                                     .ids = words[i]};
-        jobs[i] = job_of(i % 4 * 2, 8 - i % 4, &reads[i], &told[i]); /* 4 is 0 again, 5 is 1, 6 is 2; 3 comes later */
+        jobs[i] = job_of(i % 4 * 2, 8 - i % 4, &reads[i], &told[i]); /* 4 is 0 again, 5 is 1, 6 is
+                                                                        2; 3 comes later */
     }
     if (are_both) {
         size_t n_steps = 0;
@@ -167,7 +190,8 @@ static void check_turns(enum dg_head head, enum dg_read_kind kind)
         const size_t n = dg_read_size(dg_net_blueprint(whole.net), &reads[2], 6);
         ck_assert_mem_eq(values[0], values[4], n * sizeof(float));
         ck_assert_mem_eq(values[2], values[6], n * sizeof(float));
-        ck_assert_mem_eq(values[3], alone, dg_read_size(dg_net_blueprint(whole.net), &reads[3], 5) * sizeof(float));
+        ck_assert_mem_eq(values[3], alone,
+                         dg_read_size(dg_net_blueprint(whole.net), &reads[3], 5) * sizeof(float));
         ck_assert(kind != DG_READ_WORDS || memcmp(words[2], words[6], n * sizeof(int32_t)) == 0);
 
         /* All leave in the midst of it: nothing is left over. */
@@ -199,7 +223,8 @@ START_TEST(what_is_cancelled_is_told_and_leaves_room)
         struct dg_read reads[3];
         struct dg_decode_job jobs[3];
         for (size_t i = 0; i < 3; i++) {
-            reads[i] = (struct dg_read){.kind = DG_READ_LABELS, .probabilities = true, .values = values[i]};
+            reads[i] = (struct dg_read){
+                .kind = DG_READ_LABELS, .probabilities = true, .values = values[i]};
             jobs[i] = job_of(i, 4, &reads[i], &told[i]);
         }
         ck_assert_uint_eq(dg_decoder_n_fitting(f.decoder, jobs, 3), 2);
@@ -228,7 +253,8 @@ START_TEST(refuses_what_the_network_has_no_head_for)
         struct dg_read read = {.kind = DG_READ_LABELS, .values = values};
         struct dg_decode_job job = job_of(0, 4, &read, &told);
         ck_assert_int_eq(dg_decoder_check(f.decoder, &job, NULL), DG_ERR_UNSUPPORTED);
-        read = (struct dg_read){.kind = DG_READ_WORDS, .at = beyond, .n_at = 1, .n_best = 1, .values = values};
+        read = (struct dg_read){
+            .kind = DG_READ_WORDS, .at = beyond, .n_at = 1, .n_best = 1, .values = values};
         ck_assert_int_eq(dg_decoder_check(f.decoder, &job, NULL), DG_ERR_RANGE);
         read.at = places;
         ck_assert_int_eq(dg_decoder_check(f.decoder, &job, NULL), DG_OK);
@@ -243,4 +269,5 @@ START_TEST(refuses_what_the_network_has_no_head_for)
 }
 END_TEST
 
-DG_UNIT(company_changes_no_bit, turns_change_no_bit, what_is_cancelled_is_told_and_leaves_room, refuses_what_the_network_has_no_head_for)
+DG_UNIT(company_changes_no_bit, turns_change_no_bit, what_is_cancelled_is_told_and_leaves_room,
+        refuses_what_the_network_has_no_head_for)

@@ -14,7 +14,8 @@ static bool contains(const struct dg_answer *answer, const int32_t *ids, size_t 
     return false;
 }
 
-/* ---- A plain beam, written to be read: what the search must agree with ---------------------------- */
+/* ---- A plain beam, written to be read: what the search must agree with
+ * ---------------------------- */
 
 struct plain_hyp {
     int32_t ids[TOY_CAP];
@@ -34,8 +35,9 @@ static void plain_logprobs(uint64_t seed, const struct plain_hyp *hyp, double *l
         logprobs[v] = (double)logits[v] - log(sum);
 }
 
-/* Every live hypothesis proposes every word; the best `beam` that do not end live on; those that end
- * before them are finished; stops when `beam` have finished. Returns the best normalised one. */
+/* Every live hypothesis proposes every word; the best `beam` that do not end live on; those that
+ * end before them are finished; stops when `beam` have finished. Returns the best normalised one.
+ */
 static struct plain_hyp plain_beam(uint64_t seed, int beam, size_t cap)
 {
     static struct plain_hyp live[DG_BEAM_MAX], next[DG_BEAM_MAX];
@@ -232,7 +234,7 @@ START_TEST(lengths_are_kept)
         ck_assert_uint_ge(answer.n_ids, 12);
         ck_assert_uint_le(answer.n_ids, 14);
         ck_assert_int_eq(answer.finish, answer.ids[answer.n_ids - 1] == TOY_EOS ? DG_FINISH_EOS
-                                                                             : DG_FINISH_LENGTH);
+                                                                                : DG_FINISH_LENGTH);
         toy_end(&run);
     }
     struct dg_search_opts none = DG_SEARCH_OPTS_DEFAULT;
@@ -325,7 +327,8 @@ START_TEST(sampling_is_reproducible_and_follows_its_options)
     opts.top_k = 1;
     struct toy_run sampled = toy_search(toy_scattered, 3, &opts, all_columns);
     struct toy_run chosen = toy_search(toy_scattered, 3, &greedy, all_columns);
-    struct dg_answer a = dg_search_answer(sampled.search, 0), b = dg_search_answer(chosen.search, 0);
+    struct dg_answer a = dg_search_answer(sampled.search, 0),
+                     b = dg_search_answer(chosen.search, 0);
     ck_assert_uint_eq(a.n_ids, b.n_ids);
     ck_assert_mem_eq(a.ids, b.ids, a.n_ids * sizeof *a.ids);
     toy_end(&sampled);
@@ -367,9 +370,9 @@ START_TEST(a_beam_wider_than_the_vocabulary_works)
 END_TEST
 
 DG_UNIT_SLOW(a_beam_finds_what_a_plain_beam_finds,
-             what_is_shown_is_never_taken_back_and_ends_as_the_answer, greedy_shows_every_word_at_once,
-             a_circle_is_broken_once_and_marked, a_circle_that_returns_is_cut_and_marked,
-             a_forced_beginning_is_kept_and_scored, lengths_are_kept,
-             words_are_suppressed_shortlisted_and_not_repeated, constraints_are_met_by_every_width,
-             sampling_is_reproducible_and_follows_its_options,
+             what_is_shown_is_never_taken_back_and_ends_as_the_answer,
+             greedy_shows_every_word_at_once, a_circle_is_broken_once_and_marked,
+             a_circle_that_returns_is_cut_and_marked, a_forced_beginning_is_kept_and_scored,
+             lengths_are_kept, words_are_suppressed_shortlisted_and_not_repeated,
+             constraints_are_met_by_every_width, sampling_is_reproducible_and_follows_its_options,
              a_model_without_finite_scores_fails_cleanly, a_beam_wider_than_the_vocabulary_works)

@@ -4,8 +4,8 @@
 /* The list of one sentence, and the union of many as they come and go, against plain counting. */
 #include "decode/shortlist.h"
 
-#include "base/mem.h"
-#include "model/net_random.h"
+#include "base/memory/mem.h"
+#include "network/net_random.h"
 #include "unit.h"
 
 enum { V = 300, N_LISTS = 20, LIST_MAX = 60 };
@@ -33,7 +33,11 @@ static struct dg_lex make_lex(void)
     for (size_t s = 0; s < V; s++)
         for (size_t k = 0; k < 3; k++)
             put(targets + 4 * (3 * s + k), s * (k + 1) % V, 4);
-    return (struct dg_lex){.n_frequent = 4, .n_best = 3, .n_words = V, .n_targets = 3 * V, .offsets = offsets,
+    return (struct dg_lex){.n_frequent = 4,
+                           .n_best = 3,
+                           .n_words = V,
+                           .n_targets = 3 * V,
+                           .offsets = offsets,
                            .targets = targets};
 }
 
@@ -68,9 +72,10 @@ START_TEST(a_sentence_has_the_words_of_its_words_in_order)
 }
 END_TEST
 
-/* Every list that is in has its columns, each word once, and the network's state has them in that order. */
-static void check_columns(const struct dg_shortlist *shortlist, int32_t (*lists)[LIST_MAX], const size_t *n,
-                          const bool *is_in)
+/* Every list that is in has its columns, each word once, and the network's state has them in that
+ * order. */
+static void check_columns(const struct dg_shortlist *shortlist, int32_t (*lists)[LIST_MAX],
+                          const size_t *n, const bool *is_in)
 {
     for (size_t l = 0; l < N_LISTS; l++)
         for (size_t i = 0; is_in[l] && i < n[l]; i++) {
@@ -90,8 +95,8 @@ START_TEST(the_union_follows_who_comes_and_goes)
     struct dg_shortlist shortlist;
     struct dg_net *net = NULL;
     struct dg_net_state *state = NULL;
-    const struct dg_net_limits limits = {.slots = 1, .lanes = 1, .rows = 1, .source_len = 4, .target_len = 4,
-                                         .shortlist = V};
+    const struct dg_net_limits limits = {
+        .slots = 1, .lanes = 1, .rows = 1, .source_len = 4, .target_len = 4, .shortlist = V};
     int32_t lists[N_LISTS][LIST_MAX];
     size_t n[N_LISTS];
     bool is_in[N_LISTS] = {false};
@@ -106,7 +111,8 @@ START_TEST(the_union_follows_who_comes_and_goes)
             dg_shortlist_leave(&shortlist, lists[l], n[l]);
         } else {
             n[l] = 0;
-            for (int32_t id = (int32_t)next(8); id < V && n[l] < LIST_MAX; id += (int32_t)next(30) + 1)
+            for (int32_t id = (int32_t)next(8); id < V && n[l] < LIST_MAX;
+                 id += (int32_t)next(30) + 1)
                 lists[l][n[l]++] = id;
             dg_shortlist_join(&shortlist, lists[l], n[l]);
         }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A toy language for the tests of the search: the logits of the next word are a fixed function of the
- * words said so far, so that any search can be checked against a plain one written beside it. */
+/* A toy language for the tests of the search: the logits of the next word are a fixed function of
+ * the words said so far, so that any search can be checked against a plain one written beside it.
+ */
 #ifndef DG_TEST_TOY_H
 #define DG_TEST_TOY_H
 
 #include "decode/search.h"
-#include "tensor/kernels.h"
+#include "tensor/forward/kernels.h"
 #include "unit.h"
 
 #include <math.h>
@@ -90,7 +91,8 @@ static inline struct toy_run toy_search(toy_fn fn, uint64_t seed, const struct d
     struct toy_run run = {.search = dg_search_new(),
                           .scratch = dg_search_scratch_new(kernels, TOY_V)};
     ck_assert(run.search && run.scratch);
-    ck_assert_int_eq(dg_search_start(run.search, opts, &toy_words, columns, src, 5, TOY_CAP), DG_OK);
+    ck_assert_int_eq(dg_search_start(run.search, opts, &toy_words, columns, src, 5, TOY_CAP),
+                     DG_OK);
     static int32_t said[DG_BEAM_MAX][TOY_CAP], grown[DG_BEAM_MAX][TOY_CAP];
     static float rows[DG_BEAM_MAX][TOY_V];
     size_t n_said = 0;

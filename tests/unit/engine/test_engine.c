@@ -2,11 +2,11 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Text in, text out, with the embedded model. */
+#include "base/memory/buf.h"
 #include "engine/engine.h"
-#include "base/buf.h"
 #include "files.h"
-#include "text/casing.h"
-#include "text/langid.h"
+#include "text/language/langid.h"
+#include "text/terms/casing.h"
 #include "unit.h"
 
 #include <semaphore.h>
@@ -39,15 +39,16 @@ static bool (*on_turn)(void *arg, size_t index);
 static void set_up(void)
 {
     char path[DG_TEST_PATH];
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     sem_init(&woken, 0, 0);
     char langid[DG_TEST_PATH];
-    struct dg_engine_opts opts = {.n_threads = 2, .slots = 8, .wake = wake, .cache_bytes = cache_bytes,
-                                  .on_turn = on_turn};
+    struct dg_engine_opts opts = {
+        .n_threads = 2, .slots = 8, .wake = wake, .cache_bytes = cache_bytes, .on_turn = on_turn};
     opts.langid_path = dg_test_source(langid, "data/langid/langid.bin");
-    ck_assert_msg(dg_engine_new(&opts, &why, &engine) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_engine_new(&opts, &error, &engine) == DG_OK, "%s", error.text);
     dg_test_source(path, "models/fr-en");
-    ck_assert_msg(dg_engine_load(engine, "fr-en", path, NULL, NULL, &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_engine_load(engine, "fr-en", path, NULL, NULL, &error) == DG_OK, "%s",
+                  error.text);
 }
 
 static void tear_down(void)
@@ -74,7 +75,8 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
     for (size_t i = 0; i < sentence->n_source; i++)
         ck_assert_uint_le(sentence->source[i].end, sentence->at + sentence->len);
     for (size_t i = 0; i < sentence->n_answers; i++)
-        ck_assert(sentence->answers[i].finish != DG_FINISH_EOS || sentence->answers[i].text.len > 0);
+        ck_assert(sentence->answers[i].finish != DG_FINISH_EOS ||
+                  sentence->answers[i].text.len > 0);
 }
 
 static void on_done(void *ctx, const struct dg_engine_result *result)
@@ -121,11 +123,11 @@ static void translate(struct dg_span text, const struct dg_engine_request *how,
                       struct outcome *outcome)
 {
     struct dg_engine_request request = *how;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     init(outcome);
     request.text = text;
-    enum dg_err err = dg_engine_submit(engine, &request, &events, outcome, &why, NULL, NULL);
-    ck_assert_msg(err == DG_OK, "%s", why.text);
+    enum dg_err err = dg_engine_submit(engine, &request, &events, outcome, &error, NULL, NULL);
+    ck_assert_msg(err == DG_OK, "%s", error.text);
     wait_for(outcome, 1);
     ck_assert(dg_span_eq(dg_buf_span(&outcome->deltas), dg_buf_span(&outcome->text)));
 }
@@ -211,8 +213,8 @@ START_TEST(a_cancelled_request_ends_and_the_others_go_on)
     how.text = DG_SPAN("Je ne sais pas quoi dire. Il est parti. Nous sommes en retard. Au revoir.");
     for (int i = 0; i < 2; i++) {
         init(&outcomes[i]);
-        ck_assert_int_eq(
-            dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]), DG_OK);
+        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]),
+                         DG_OK);
     }
     ck_assert(dg_engine_cancel(engine, ids[0]));
     wait_for(outcomes, 2);
@@ -259,32 +261,37 @@ END_TEST
 START_TEST(what_cannot_be_is_refused_with_a_reason)
 {
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     set_up();
     how.text = DG_SPAN("abc\xFF");
-    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_UTF8);
-    ck_assert_str_eq(why.text, "the text is not valid UTF-8 at byte 3");
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
+                     DG_ERR_UTF8);
+    ck_assert_str_eq(error.text, "the text is not valid UTF-8 at byte 3");
     how.text = DG_SPAN("Bonjour.");
     how.target = "de";
-    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL),
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
                      DG_ERR_NOT_FOUND);
-    ck_assert_str_eq(why.text, "no model translates from fr to de");
+    ck_assert_str_eq(error.text, "no model translates from fr to de");
     how.target = "en";
     how.search.beam = 99;
-    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_RANGE);
-    ck_assert_int_eq(dg_engine_load(engine, "x", "/nonexistent", NULL, NULL, &why), DG_ERR_NOT_FOUND);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
+                     DG_ERR_RANGE);
+    ck_assert_int_eq(dg_engine_load(engine, "x", "/nonexistent", NULL, NULL, &error),
+                     DG_ERR_NOT_FOUND);
     tear_down();
 }
 END_TEST
 
-/* The embedded model under several names stands for models of several languages: what is chosen shows. */
+/* The embedded model under several names stands for models of several languages: what is chosen
+ * shows. */
 static void load_as(const char *source, const char *target)
 {
     char path[DG_TEST_PATH], name[64];
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     snprintf(name, sizeof name, "%s to %s", source, target);
     dg_test_source(path, "models/fr-en");
-    ck_assert_msg(dg_engine_load(engine, name, path, source, target, &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_engine_load(engine, name, path, source, target, &error) == DG_OK, "%s",
+                  error.text);
 }
 
 static void check_choice(const char *source, const char *target, const char *model)
@@ -311,9 +318,10 @@ START_TEST(the_model_that_fits_best_is_taken)
     check_choice("fr-BE", "en", "fr-en");
     check_choice("fra", "en-GB", "fr-en");
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     how.source = "not a language";
-    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_INVALID);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
+                     DG_ERR_INVALID);
     tear_down();
 }
 END_TEST
@@ -355,40 +363,51 @@ START_TEST(each_text_goes_to_the_model_of_its_language)
     deinit(&outcome);
     struct dg_langid_guess guess;
     size_t n;
-    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), NULL, &guess, 1, NULL, &n), DG_OK);
+    ck_assert_int_eq(
+        dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), NULL, &guess, 1, NULL, &n),
+        DG_OK);
     ck_assert_uint_eq(n, 1);
     ck_assert_str_eq(guess.tag, "el");
     static const char *const tags[] = {"fra_Latn", "en-GB", "tlh"};
     const struct dg_engine_languages among = {tags, 3}, none = {NULL, 0};
-    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Merci beaucoup"), &among, &guess, 1, NULL, &n), DG_OK);
+    ck_assert_int_eq(
+        dg_engine_detect(engine, DG_SPAN("Merci beaucoup"), &among, &guess, 1, NULL, &n), DG_OK);
     ck_assert(n == 1 && strcmp(guess.tag, "fr") == 0 && guess.confidence > 0.9f);
-    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), &among, &guess, 1, NULL, &n), DG_OK);
+    ck_assert_int_eq(
+        dg_engine_detect(engine, DG_SPAN("Πού είναι ο σταθμός;"), &among, &guess, 1, NULL, &n),
+        DG_OK);
     ck_assert_uint_eq(n, 0);
-    ck_assert_int_eq(dg_engine_detect(engine, DG_SPAN("Merci beaucoup"), &none, &guess, 1, NULL, &n), DG_OK);
+    ck_assert_int_eq(
+        dg_engine_detect(engine, DG_SPAN("Merci beaucoup"), &none, &guess, 1, NULL, &n), DG_OK);
     ck_assert_uint_eq(n, 0);
     tear_down();
 }
 END_TEST
 
 /* What one text becomes where only one pair leads to the target. */
-static void check_spoken(const char *text, struct dg_engine_request how, const char *source, bool is_copy, bool is_foreign)
+static void check_spoken(const char *text, struct dg_engine_request how, const char *source,
+                         bool is_copy, bool is_foreign)
 {
     struct outcome outcome;
     translate(dg_span_cstr(text), &how, &outcome);
     ck_assert_int_eq(outcome.err, DG_OK);
-    ck_assert_msg(strcmp(outcome.result.source, source) == 0, "%s: %s", text, outcome.result.source);
-    ck_assert_msg(outcome.result.is_copy == is_copy && outcome.result.is_foreign == is_foreign, "%s", text);
+    ck_assert_msg(strcmp(outcome.result.source, source) == 0, "%s: %s", text,
+                  outcome.result.source);
+    ck_assert_msg(outcome.result.is_copy == is_copy && outcome.result.is_foreign == is_foreign,
+                  "%s", text);
     ck_assert(!is_copy || strcmp(outcome.text.ptr, text) == 0);
     deinit(&outcome);
 }
 
 START_TEST(one_pair_does_not_make_every_text_its_source)
 {
-    static const char *const french = "Où est la gare ?", *const english = "Where is the station, please?",
-                      *const german = "Wo ist denn hier der Bahnhof, bitte?", *const bosnian =
-                      "Predsjednik je u srijedu, 5. januara, izjavio da će hiljade ljudi na evropskom tlu ostati bez hljeba.";
+    static const char *const french = "Où est la gare ?",
+                             *const english = "Where is the station, please?",
+                             *const german = "Wo ist denn hier der Bahnhof, bitte?",
+                             *const bosnian = "Predsjednik je u srijedu, 5. januara, izjavio da će "
+                                              "hiljade ljudi na evropskom tlu ostati bez hljeba.";
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     set_up();
     how.source = "auto";
     how.target = "en";
@@ -398,12 +417,14 @@ START_TEST(one_pair_does_not_make_every_text_its_source)
     how.target = "fr"; /* to which nothing leads */
     check_spoken(french, how, "fr", true, false);
     how.text = dg_span_cstr(english);
-    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_NOT_FOUND);
-    ck_assert_str_eq(why.text, "no model translates from en to fr");
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
+                     DG_ERR_NOT_FOUND);
+    ck_assert_str_eq(error.text, "no model translates from en to fr");
     how.source = "fr-CA"; /* the same language, said */
     check_spoken(english, how, "fr-CA", true, false);
     how.source = how.target = NULL;
-    how.model = "fr-en"; /* a model that is named reads what it is given, unless detection is asked for */
+    how.model = "fr-en"; /* a model that is named reads what it is given, unless detection is asked
+                            for */
     check_spoken(english, how, "fr", false, false);
     how.source = "auto";
     check_spoken(english, how, "en", true, false);
@@ -412,7 +433,8 @@ START_TEST(one_pair_does_not_make_every_text_its_source)
     load_as("hr", "ko");
     how.target = "ko"; /* two standards of one language */
     check_spoken(bosnian, how, "hr", false, false);
-    load_as("br", "is"); /* Breton is not detected: only what is surely something else is kept from its model */
+    load_as("br", "is"); /* Breton is not detected: only what is surely something else is kept from
+                            its model */
     how.target = "is";
     check_spoken("Pelec'h emañ an ti-gar, mar plij ?", how, "br", false, false);
     check_spoken("Þetta er langur íslenskur texti um veðrið í dag.", how, "is", true, false);
@@ -424,7 +446,7 @@ START_TEST(two_models_make_a_way_through_a_third_language)
 {
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
     struct outcome outcome, named;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_buf both;
     set_up();
     load_as("en", "de");
@@ -432,7 +454,8 @@ START_TEST(two_models_make_a_way_through_a_third_language)
     load_as("en", "ko");
     how.source = "fr";
     how.target = "de";
-    translate(DG_SPAN("Le chat dort.\nMerci pour {0} et \xC3\xA0 demain. \xF0\x9F\x98\x80"), &how, &outcome);
+    translate(DG_SPAN("Le chat dort.\nMerci pour {0} et \xC3\xA0 demain. \xF0\x9F\x98\x80"), &how,
+              &outcome);
     ck_assert_int_eq(outcome.err, DG_OK);
     ck_assert_str_eq(outcome.model, "fr-en+en to de");
     ck_assert_str_eq(outcome.result.source, "fr");
@@ -442,7 +465,7 @@ START_TEST(two_models_make_a_way_through_a_third_language)
     ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "{0}"));
     ck_assert(dg_span_ends(dg_buf_span(&outcome.text), DG_SPAN(" \xF0\x9F\x98\x80")));
     ck_assert_uint_eq(outcome.result.n_lost, 0);
-    /* The same, each leg by itself: what the first says is what the second gets. */
+    /* The same, each hop by itself: what the first says is what the second gets. */
     dg_buf_init(&both, 1000);
     how.model = "fr-en";
     how.target = "en";
@@ -452,32 +475,36 @@ START_TEST(two_models_make_a_way_through_a_third_language)
     how.model = "en to de";
     how.source = "en";
     how.target = "ko";
-    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_NOT_FOUND);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
+                     DG_ERR_NOT_FOUND);
     how.target = "de";
     translate(dg_buf_span(&both), &how, &named);
     ck_assert(dg_span_starts(dg_buf_span(&outcome.text), dg_buf_span(&named.text)));
     deinit(&named);
     deinit(&outcome);
     how.model = "fr-en+en to de";
-    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_NOT_FOUND);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
+                     DG_ERR_NOT_FOUND);
     how.source = "fr";
     translate(DG_SPAN("Le chat dort."), &how, &named);
     ck_assert_str_eq(named.model, how.model);
-    ck_assert_uint_eq(named.result.n_cached, 1); /* both legs were */
+    ck_assert_uint_eq(named.result.n_cached, 1); /* both hops were */
     deinit(&named);
     how.model = "fr-en+de to es";
     how.target = NULL;
-    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_INVALID);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
+                     DG_ERR_INVALID);
     how.model = NULL;
     how.source = NULL;
     how.target = "de";
-    translate(DG_SPAN("O\xC3\xB9 est la gare la plus proche, s'il vous pla\xC3\xAEt ?"), &how, &outcome);
+    translate(DG_SPAN("O\xC3\xB9 est la gare la plus proche, s'il vous pla\xC3\xAEt ?"), &how,
+              &outcome);
     ck_assert_str_eq(outcome.result.detected, "fr");
     ck_assert_str_eq(outcome.model, "fr-en+en to de");
     deinit(&outcome);
     ck_assert(dg_engine_leads(engine, "fr", "ko"));
     ck_assert(dg_engine_leads(engine, "en", "es"));
-    ck_assert(!dg_engine_leads(engine, "fr", "es")); /* three legs */
+    ck_assert(!dg_engine_leads(engine, "fr", "es")); /* three hops */
     ck_assert(!dg_engine_leads(engine, "en", "en"));
     dg_buf_deinit(&both);
     tear_down();
@@ -495,10 +522,12 @@ START_TEST(a_way_of_two_legs_can_be_cancelled_and_goes_through_the_queue)
     how.source = "fr";
     how.target = "de";
     how.no_cache = true;
-    how.text = DG_SPAN("Nous sommes en retard. Je ne sais pas quoi dire. Au revoir, et merci pour tout.");
+    how.text =
+        DG_SPAN("Nous sommes en retard. Je ne sais pas quoi dire. Au revoir, et merci pour tout.");
     for (size_t i = 0; i < N; i++) {
         init(&outcomes[i]);
-        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]), DG_OK);
+        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]),
+                         DG_OK);
     }
     for (size_t i = 0; i < N; i += 3) {
         dg_engine_poll(engine);
@@ -564,7 +593,8 @@ START_TEST(what_is_carried_never_shows_its_stand_in)
         n_there += strstr(outcome.text.ptr, span) != NULL;
     }
     ck_assert_uint_eq(n_there + outcome.n_lost, 30);
-    ck_assert_uint_gt(outcome.result.n_tokens_out, 10); /* and not nothing, for demanding too much */
+    ck_assert_uint_gt(outcome.result.n_tokens_out, 10); /* and not nothing, for demanding too much
+                                                         */
     dg_buf_deinit(&many);
     deinit(&outcome);
     how.search.max_len = 2; /* too short for any place */
@@ -582,14 +612,14 @@ START_TEST(terms_of_a_glossary_are_said_told_and_kept)
 {
     static const struct dg_span hound = {"hound", 5};
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct outcome plain, bound, again;
     set_up();
     struct dg_glossary *glossary = dg_glossary_new(NULL);
     ck_assert_ptr_nonnull(glossary);
-    ck_assert_int_eq(dg_glossary_begin(glossary, "fr", "en", &why), DG_OK);
-    ck_assert_int_eq(dg_glossary_add(glossary, DG_SPAN("chat"), &hound, 1, false, &why), DG_OK);
-    ck_assert_int_eq(dg_glossary_seal(glossary, &why), DG_OK);
+    ck_assert_int_eq(dg_glossary_begin(glossary, "fr", "en", &error), DG_OK);
+    ck_assert_int_eq(dg_glossary_add(glossary, DG_SPAN("chat"), &hound, 1, false, &error), DG_OK);
+    ck_assert_int_eq(dg_glossary_seal(glossary, &error), DG_OK);
     request.model = "fr-en";
     translate(DG_SPAN("Il pleut. Le chat dort."), &request, &plain);
     request.glossaries = &glossary;
@@ -614,18 +644,20 @@ START_TEST(without_data_the_source_must_be_named)
 {
     struct dg_engine_opts opts = {.n_threads = 1, .langid_path = "/nonexistent/langid.bin"};
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_langid_guess guess;
     size_t n;
-    ck_assert_int_eq(dg_engine_new(&opts, &why, &engine), DG_OK);
+    ck_assert_int_eq(dg_engine_new(&opts, &error, &engine), DG_OK);
     load_as("fr", "en");
     load_as("de", "en");
     how.text = DG_SPAN("Bonjour.");
     how.target = "en";
-    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &why, NULL, NULL), DG_ERR_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(why.text, "name the source language"));
-    ck_assert_ptr_nonnull(strstr(why.text, "/nonexistent/langid.bin"));
-    ck_assert_int_eq(dg_engine_detect(engine, how.text, NULL, &guess, 1, &why, &n), DG_ERR_UNSUPPORTED);
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
+                     DG_ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(error.text, "name the source language"));
+    ck_assert_ptr_nonnull(strstr(error.text, "/nonexistent/langid.bin"));
+    ck_assert_int_eq(dg_engine_detect(engine, how.text, NULL, &guess, 1, &error, &n),
+                     DG_ERR_UNSUPPORTED);
     dg_engine_free(engine);
 }
 END_TEST
@@ -634,7 +666,8 @@ START_TEST(what_has_nothing_to_translate_passes_through)
 {
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
     struct outcome outcome;
-    static const char text[] = "https://example.org/chat?q=maison\n{{nom}} %s\nmoi@example.org\n:smile: #chat\n";
+    static const char text[] =
+        "https://example.org/chat?q=maison\n{{nom}} %s\nmoi@example.org\n:smile: #chat\n";
     set_up();
     translate(dg_span_cstr(text), &how, &outcome);
     ck_assert_str_eq(outcome.text.ptr, text);
@@ -655,8 +688,9 @@ START_TEST(capitals_are_translated_in_ordinary_case_and_restored)
     translate(DG_SPAN("Le chat dort dans la maison."), &how, &plain);
     translate(DG_SPAN("LE CHAT DORT DANS LA MAISON."), &how, &capitals);
     dg_buf_init(&expected, 1000);
-    ck_assert_int_eq(dg_casing_restore(dg_buf_span(&plain.text), DG_CASING_UPPER, "en", &expected, &restored),
-                     DG_OK);
+    ck_assert_int_eq(
+        dg_casing_restore(dg_buf_span(&plain.text), DG_CASING_UPPER, "en", &expected, &restored),
+        DG_OK);
     ck_assert(restored);
     ck_assert_str_eq(capitals.text.ptr, expected.ptr);
     ck_assert_uint_eq(capitals.n_deltas, 1);
@@ -676,7 +710,8 @@ static void ask_all(const struct dg_engine_request *how, struct outcome *outcome
 {
     for (size_t i = 0; i < n; i++) {
         init(&outcomes[i]);
-        ck_assert_int_eq(dg_engine_submit(engine, how, &events, &outcomes[i], NULL, NULL, NULL), DG_OK);
+        ck_assert_int_eq(dg_engine_submit(engine, how, &events, &outcomes[i], NULL, NULL, NULL),
+                         DG_OK);
     }
     wait_for(outcomes, n);
     for (size_t i = 0; i < n; i++) {
@@ -780,10 +815,12 @@ START_TEST(who_waits_for_a_cancelled_request_begins_again)
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
     uint64_t ids[N];
     set_up();
-    how.text = DG_SPAN("Nous sommes en retard. Je ne sais pas quoi dire. Au revoir, et merci pour tout.");
+    how.text =
+        DG_SPAN("Nous sommes en retard. Je ne sais pas quoi dire. Au revoir, et merci pour tout.");
     for (size_t i = 0; i < N; i++) {
         init(&outcomes[i]);
-        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]), DG_OK);
+        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]),
+                         DG_OK);
     }
     while (outcomes[0].n_deltas < 2 && outcomes[0].n_done == 0) { /* in the midst of a sentence */
         sem_wait(&woken);
@@ -808,7 +845,8 @@ START_TEST(who_waits_for_a_cancelled_request_begins_again)
 }
 END_TEST
 
-/* ---- A worker that hangs ------------------------------------------------------------------------- */
+/* ---- A worker that hangs
+ * ------------------------------------------------------------------------- */
 
 static sem_t gate;
 static atomic_bool is_hanging;
@@ -825,7 +863,8 @@ static bool hang(void *arg, size_t index)
     return true;
 }
 
-/* The worker hangs in the midst of the sentence; the one who asked is told when the time is over all the same. */
+/* The worker hangs in the midst of the sentence; the one who asked is told when the time is over
+ * all the same. */
 START_TEST(a_request_whose_worker_hangs_times_out)
 {
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
@@ -882,7 +921,8 @@ START_TEST(long_texts_take_turns)
     how.text = dg_buf_span(&text);
     for (size_t i = 0; i < N; i++) {
         init(&outcomes[i]);
-        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, NULL), DG_OK);
+        ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, NULL),
+                         DG_OK);
     }
     wait_for(outcomes, N);
     for (size_t i = 0; i < N; i++) {
@@ -896,15 +936,17 @@ START_TEST(long_texts_take_turns)
 }
 END_TEST
 
-DG_UNIT_SLOW(a_request_whose_worker_hangs_times_out, long_texts_take_turns, two_models_make_a_way_through_a_third_language,
-             a_way_of_two_legs_can_be_cancelled_and_goes_through_the_queue, what_is_carried_never_shows_its_stand_in,
-             translates_and_keeps_what_is_no_sentence, a_text_without_sentences_returns_as_it_was,
-             many_at_once_say_what_each_says_alone, a_cancelled_request_ends_and_the_others_go_on,
-             a_reload_replaces_the_model_under_work, the_model_that_fits_best_is_taken,
-             each_text_goes_to_the_model_of_its_language, without_data_the_source_must_be_named,
-             one_pair_does_not_make_every_text_its_source,
+DG_UNIT_SLOW(a_request_whose_worker_hangs_times_out, long_texts_take_turns,
+             two_models_make_a_way_through_a_third_language,
+             a_way_of_two_legs_can_be_cancelled_and_goes_through_the_queue,
+             what_is_carried_never_shows_its_stand_in, translates_and_keeps_what_is_no_sentence,
+             a_text_without_sentences_returns_as_it_was, many_at_once_say_what_each_says_alone,
+             a_cancelled_request_ends_and_the_others_go_on, a_reload_replaces_the_model_under_work,
+             the_model_that_fits_best_is_taken, each_text_goes_to_the_model_of_its_language,
+             without_data_the_source_must_be_named, one_pair_does_not_make_every_text_its_source,
              terms_of_a_glossary_are_said_told_and_kept,
              what_has_nothing_to_translate_passes_through, a_sentence_is_translated_once,
              options_seeds_and_reloads_have_answers_of_their_own, the_cache_keeps_to_its_bytes,
              who_waits_for_a_cancelled_request_begins_again,
-             capitals_are_translated_in_ordinary_case_and_restored, what_cannot_be_is_refused_with_a_reason)
+             capitals_are_translated_in_ordinary_case_and_restored,
+             what_cannot_be_is_refused_with_a_reason)

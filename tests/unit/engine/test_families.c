@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A small trained model of every family (tests/models, made by its make.py) through the whole engine: sentences that none
- * of them has seen come out right, and each the same in company as alone, greedily and with beams. */
+/* A small trained model of every family (tests/models, made by its make.py) through the whole
+ * engine: sentences that none of them has seen come out right, and each the same in company as
+ * alone, greedily and with beams. */
 #include "engine/engine.h"
 #include "files.h"
 #include "unit.h"
@@ -13,8 +14,9 @@
 
 enum { N = 24, TEXT_CAP = 128, RIGHT = 21 };
 
-static const char *const families[] = {"transformer",  "transformer-pre", "relative",     "ssru",     "average-attention",
-                                       "tanh-location", "gru-none",        "gru-additive", "lstm-dot", "lstm-general"};
+static const char *const families[] = {
+    "transformer",   "transformer-pre", "relative",     "ssru",     "average-attention",
+    "tanh-location", "gru-none",        "gru-additive", "lstm-dot", "lstm-general"};
 enum { N_FAMILIES = sizeof families / sizeof families[0] };
 
 static char sources[N][TEXT_CAP], targets[N][TEXT_CAP];
@@ -60,17 +62,19 @@ static void read_pairs(void)
     fclose(in);
 }
 
-static void submit(struct dg_engine *engine, const char *model, size_t beam, const char *text, struct answer *answer)
+static void submit(struct dg_engine *engine, const char *model, size_t beam, const char *text,
+                   struct answer *answer)
 {
     static const struct dg_engine_events events = {.on_sentence = on_sentence, .on_done = on_done};
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     uint64_t id;
     *answer = (struct answer){.is_done = false};
     how.model = model;
     how.text = dg_span_cstr(text);
     how.search.beam = beam;
-    ck_assert_msg(dg_engine_submit(engine, &how, &events, answer, &why, NULL, &id) == DG_OK, "%s: %s", model, why.text);
+    ck_assert_msg(dg_engine_submit(engine, &how, &events, answer, &error, NULL, &id) == DG_OK,
+                  "%s: %s", model, error.text);
 }
 
 static void wait_for(struct dg_engine *engine, const struct answer *answer)
@@ -106,16 +110,17 @@ static void try_family(struct dg_engine *engine, const char *name, size_t beam)
 static void try_all(size_t beam)
 {
     struct dg_engine_opts opts = {.n_threads = 2, .slots = 16, .wake = wake};
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_engine *engine;
     sem_init(&woken, 0, 0);
     read_pairs();
-    ck_assert_msg(dg_engine_new(&opts, &why, &engine) == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_engine_new(&opts, &error, &engine) == DG_OK, "%s", error.text);
     for (size_t i = 0; i < N_FAMILIES; i++) {
         char folder[64], path[DG_TEST_PATH];
         snprintf(folder, sizeof folder, "tests/models/%s", families[i]);
-        ck_assert_msg(dg_engine_load(engine, families[i], dg_test_source(path, folder), NULL, NULL, &why) == DG_OK, "%s",
-                      why.text);
+        ck_assert_msg(dg_engine_load(engine, families[i], dg_test_source(path, folder), NULL, NULL,
+                                     &error) == DG_OK,
+                      "%s", error.text);
     }
     for (size_t i = 0; i < N_FAMILIES; i++)
         try_family(engine, families[i], beam);

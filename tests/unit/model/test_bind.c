@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
-#include "base/buf.h"
+#include "base/memory/buf.h"
 #include "model/bind.h"
 #include "model/layout.h"
 #include "unit.h"
@@ -10,13 +10,13 @@
 /* A tiny file in memory, made from the layout of `bp` with changes applied to each item. */
 struct making {
     struct dg_buf header, data;
-    const char *without;      /* left out */
-    const char *reshaped;     /* one row more */
-    const char *as_i8;        /* stored I8, without scales */
-    const char *extra;        /* added */
-    const char *rename_from;  /* stored under another name */
+    const char *without;     /* left out */
+    const char *reshaped;    /* one row more */
+    const char *as_i8;       /* stored I8, without scales */
+    const char *extra;       /* added */
+    const char *rename_from; /* stored under another name */
     const char *rename_to;
-    size_t shift;             /* bytes in front of everything, to misalign */
+    size_t shift; /* bytes in front of everything, to misalign */
     size_t n;
 };
 
@@ -31,8 +31,8 @@ static void put(struct making *m, const char *name, const char *dtype, size_t si
         ck_assert_int_eq(dg_buf_printf(&m->header, "%s%zu", i ? "," : "", shape[i]), DG_OK);
         len *= shape[i];
     }
-    ck_assert_int_eq(
-        dg_buf_printf(&m->header, "],\"data_offsets\":[%zu,%zu]}", begin, begin + len), DG_OK);
+    ck_assert_int_eq(dg_buf_printf(&m->header, "],\"data_offsets\":[%zu,%zu]}", begin, begin + len),
+                     DG_OK);
     for (size_t i = 0; i < len; i++)
         ck_assert_int_eq(dg_buf_append_byte(&m->data, (char)(m->n + i % 2)), DG_OK);
 }
@@ -65,7 +65,7 @@ static struct dg_blueprint small(void)
 
 struct result {
     enum dg_err err;
-    struct dg_why why;
+    struct dg_error error;
     struct dg_blueprint bp;
     struct dg_weights weights;
     struct dg_safetensors file;
@@ -93,10 +93,10 @@ static void bind(struct making *m, struct result *r, struct dg_blueprint bp)
         ck_assert_int_eq(dg_buf_append_byte(&r->bytes, (char)(m->header.len >> (8 * i))), DG_OK);
     ck_assert_int_eq(dg_buf_append(&r->bytes, m->header.ptr, m->header.len), DG_OK);
     ck_assert_int_eq(dg_buf_append(&r->bytes, m->data.ptr, m->data.len), DG_OK);
-    ck_assert_int_eq(dg_safetensors_parse(&r->file, (const uint8_t *)r->bytes.ptr, r->bytes.len,
-                                          "m", &r->why),
-                     DG_OK);
-    r->err = dg_bind_weights(&r->weights, &r->bp, &r->file, &r->copies, &r->why);
+    ck_assert_int_eq(
+        dg_safetensors_parse(&r->file, (const uint8_t *)r->bytes.ptr, r->bytes.len, "m", &r->error),
+        DG_OK);
+    r->err = dg_bind_weights(&r->weights, &r->bp, &r->file, &r->copies, &r->error);
 }
 
 static void end(struct making *m, struct result *r)
@@ -114,7 +114,7 @@ START_TEST(binds_every_weight_and_repeats_tied_ones)
     struct making m = {.extra = "lm_head.weight"};
     struct result r;
     bind(&m, &r, small());
-    ck_assert_msg(r.err == DG_OK, "%s", r.why.text);
+    ck_assert_msg(r.err == DG_OK, "%s", r.error.text);
     const struct dg_transformer_weights *t = &r.weights.transformer;
     ck_assert_ptr_eq(t->source_embedding.data, t->target_embedding.data);
     ck_assert_ptr_eq(t->source_embedding.data, t->output.data);
@@ -136,12 +136,12 @@ START_TEST(all_faults_are_named_at_once)
     struct result r;
     bind(&m, &r, small());
     ck_assert_int_eq(r.err, DG_ERR_INVALID);
-    ck_assert_ptr_nonnull(strstr(r.why.text, "4 faults"));
-    ck_assert_ptr_nonnull(strstr(r.why.text, "missing model.encoder.layers.0.fc1.weight"));
+    ck_assert_ptr_nonnull(strstr(r.error.text, "4 faults"));
+    ck_assert_ptr_nonnull(strstr(r.error.text, "missing model.encoder.layers.0.fc1.weight"));
     ck_assert_ptr_nonnull(
-        strstr(r.why.text, "model.decoder.layers.0.fc2.bias is [5], expected [4]"));
-    ck_assert_ptr_nonnull(strstr(r.why.text, "missing model.decoder.layers.0.fc1.weight_scale"));
-    ck_assert_ptr_nonnull(strstr(r.why.text, "unexpected surprise"));
+        strstr(r.error.text, "model.decoder.layers.0.fc2.bias is [5], expected [4]"));
+    ck_assert_ptr_nonnull(strstr(r.error.text, "missing model.decoder.layers.0.fc1.weight_scale"));
+    ck_assert_ptr_nonnull(strstr(r.error.text, "unexpected surprise"));
     end(&m, &r);
 }
 END_TEST
@@ -152,7 +152,7 @@ START_TEST(a_vector_is_never_i8)
     struct result r;
     bind(&m, &r, small());
     ck_assert_int_eq(r.err, DG_ERR_INVALID);
-    ck_assert_ptr_nonnull(strstr(r.why.text, "fc1.bias has type I8, expected F32, F16 or BF16"));
+    ck_assert_ptr_nonnull(strstr(r.error.text, "fc1.bias has type I8, expected F32, F16 or BF16"));
     end(&m, &r);
 }
 END_TEST
@@ -165,7 +165,7 @@ START_TEST(tied_matrices_are_found_under_their_other_names)
         struct making m = {.rename_from = "model.shared.weight", .rename_to = names[i]};
         struct result r;
         bind(&m, &r, small());
-        ck_assert_msg(r.err == DG_OK, "%s", r.why.text);
+        ck_assert_msg(r.err == DG_OK, "%s", r.error.text);
         end(&m, &r);
     }
 }
@@ -176,7 +176,7 @@ START_TEST(a_missing_output_bias_is_no_fault)
     struct making m = {.without = "final_logits_bias"};
     struct result r;
     bind(&m, &r, small());
-    ck_assert_msg(r.err == DG_OK, "%s", r.why.text);
+    ck_assert_msg(r.err == DG_OK, "%s", r.error.text);
     ck_assert(!r.bp.output_bias);
     ck_assert_ptr_null(r.weights.transformer.output_bias.data);
     end(&m, &r);
@@ -188,7 +188,7 @@ START_TEST(misaligned_tensors_are_copied)
     struct making m = {.shift = 3};
     struct result r;
     bind(&m, &r, small());
-    ck_assert_msg(r.err == DG_OK, "%s", r.why.text);
+    ck_assert_msg(r.err == DG_OK, "%s", r.error.text);
     const struct dg_tensor *tensor = &r.weights.transformer.source_embedding;
     ck_assert_uint_eq((uintptr_t)tensor->data % 4, 0);
     const struct dg_safetensors_entry *entry = dg_safetensors_find(&r.file, "model.shared.weight");
@@ -216,7 +216,7 @@ START_TEST(every_kind_of_network_has_a_layout_that_binds)
         struct making m = {0};
         struct result r;
         bind(&m, &r, bp);
-        ck_assert_msg(r.err == DG_OK, "%d: %s", i, r.why.text);
+        ck_assert_msg(r.err == DG_OK, "%d: %s", i, r.error.text);
         ck_assert_ptr_nonnull(r.weights.transformer.output.data);
         ck_assert_ptr_nonnull(r.weights.transformer.target_embedding.data);
         end(&m, &r);

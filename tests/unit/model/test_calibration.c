@@ -4,7 +4,7 @@
 /* The curve from an estimator's number to a quality: by hand, fitted, and as a file. */
 #include "model/calibration.h"
 
-#include "base/file_out.h"
+#include "base/file/file_out.h"
 #include "tmpdir.h"
 #include "unit.h"
 
@@ -22,7 +22,9 @@ START_TEST(the_curve_is_that_of_the_book)
 {
     const struct dg_calibration plain = {.scale = 2, .bias = -1};
     const struct dg_calibration both = {.scale = 1, .bias = -1.25, .probability = 0.5};
-    ck_assert_double_eq_tol(dg_calibration_apply(&plain, 0.5, NAN), 0.5, 1e-12); /* the other number does not count */
+    ck_assert_double_eq_tol(dg_calibration_apply(&plain, 0.5, NAN), 0.5, 1e-12); /* the other number
+                                                                                    does not count
+                                                                                  */
     ck_assert_double_eq_tol(dg_calibration_apply(&plain, (1 + log(3)) / 2, 0), 0.75, 1e-12);
     ck_assert_double_eq_tol(dg_calibration_apply(&both, 1, log(0.5)), 0.5, 1e-12);
     ck_assert_double_eq_tol(dg_calibration_apply(&both, 1 - log(4), log(0.5)), 0.2, 1e-12);
@@ -37,10 +39,14 @@ START_TEST(a_fit_goes_through_the_means)
 {
     struct dg_calibration_row rows[40];
     struct dg_calibration fitted = {.judges = "fr-en"};
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     for (int i = 0; i < 40; i++)
-        rows[i] = (struct dg_calibration_row){.raw = i % 2, .logprob = -1, .is = i % 2 ? i % 4 == 1 ? 0.5 : 1 : i % 4 ? 0.5 : 0};
-    ck_assert_int_eq(dg_calibration_fit(&fitted, rows, 40, false, &why), DG_OK);
+        rows[i] = (struct dg_calibration_row){.raw = i % 2,
+                                              .logprob = -1,
+                                              .is = i % 2   ? i % 4 == 1 ? 0.5 : 1
+                                                    : i % 4 ? 0.5
+                                                            : 0};
+    ck_assert_int_eq(dg_calibration_fit(&fitted, rows, 40, false, &error), DG_OK);
     ck_assert_double_eq_tol(fitted.bias, -log(3), 1e-4);
     ck_assert_double_eq_tol(fitted.scale, 2 * log(3), 1e-4);
     ck_assert_double_eq_tol(fitted.probability, 0, 1e-12);
@@ -75,23 +81,25 @@ START_TEST(what_cannot_be_fitted_is_refused)
 {
     struct dg_calibration_row rows[20];
     struct dg_calibration fitted = {.scale = 7};
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     for (int i = 0; i < 20; i++)
-        rows[i] = (struct dg_calibration_row){.raw = i / 20.0, .logprob = i / -20.0, .is = 1 - i / 20.0};
-    ck_assert_int_eq(dg_calibration_fit(&fitted, rows, 5, false, &why), DG_ERR_RANGE);
-    ck_assert_msg(strstr(why.text, "there are 5 rows") != NULL, "%s", why.text);
-    ck_assert_int_eq(dg_calibration_fit(&fitted, rows, 20, false, &why), DG_ERR_RANGE);
-    ck_assert_msg(strstr(why.text, "does not rise") != NULL, "%s", why.text);
+        rows[i] =
+            (struct dg_calibration_row){.raw = i / 20.0, .logprob = i / -20.0, .is = 1 - i / 20.0};
+    ck_assert_int_eq(dg_calibration_fit(&fitted, rows, 5, false, &error), DG_ERR_RANGE);
+    ck_assert_msg(strstr(error.text, "there are 5 rows") != NULL, "%s", error.text);
+    ck_assert_int_eq(dg_calibration_fit(&fitted, rows, 20, false, &error), DG_ERR_RANGE);
+    ck_assert_msg(strstr(error.text, "does not rise") != NULL, "%s", error.text);
     rows[7].raw = NAN;
-    ck_assert_int_eq(dg_calibration_fit(&fitted, rows, 20, false, &why), DG_ERR_RANGE);
-    ck_assert_msg(strstr(why.text, "row 8") != NULL, "%s", why.text);
+    ck_assert_int_eq(dg_calibration_fit(&fitted, rows, 20, false, &error), DG_ERR_RANGE);
+    ck_assert_msg(strstr(error.text, "row 8") != NULL, "%s", error.text);
     ck_assert_double_eq(fitted.scale, 7);
 }
 END_TEST
 
 START_TEST(a_file_is_read_as_it_was_written)
 {
-    const struct dg_calibration made = {.scale = 2.5, .bias = -1.25, .probability = 0.125, .judges = "fr-en, de-en+en-fr"};
+    const struct dg_calibration made = {
+        .scale = 2.5, .bias = -1.25, .probability = 0.125, .judges = "fr-en, de-en+en-fr"};
     struct dg_calibration read;
     char dir[DG_TMPDIR_CAP];
     dg_tmpdir_make(dir);
@@ -113,7 +121,10 @@ END_TEST
 
 START_TEST(a_file_that_is_none_is_refused)
 {
-    static const char *const texts[] = {"", "[1]", "{\"scale\": 1}", "{\"scale\": -1, \"bias\": 0}",
+    static const char *const texts[] = {"",
+                                        "[1]",
+                                        "{\"scale\": 1}",
+                                        "{\"scale\": -1, \"bias\": 0}",
                                         "{\"scale\": 1, \"bias\": 0, \"of\": 1}",
                                         "{\"scale\": 1, \"bias\": 0, \"probability\": -1}",
                                         "{\"scale\": 1, \"bias\": 0, \"judges\": [\"a,b\"]}",
@@ -123,16 +134,18 @@ START_TEST(a_file_that_is_none_is_refused)
     struct dg_calibration read = {.scale = 7};
     dg_tmpdir_make(dir);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct dg_why why = DG_WHY_NONE;
+        struct dg_error error = DG_ERROR_NONE;
         ck_assert_int_eq(put(dir, texts[i]), DG_OK);
-        const enum dg_err err = dg_calibration_open(&read, dir, &why);
+        const enum dg_err err = dg_calibration_open(&read, dir, &error);
         ck_assert_msg(err != DG_OK && err != DG_ERR_NOT_FOUND, "%s", texts[i]);
-        ck_assert_msg(err == DG_ERR_NOMEM || strstr(why.text, "quality.json") != NULL, "%s: %s", texts[i], why.text);
+        ck_assert_msg(err == DG_ERR_NOMEM || strstr(error.text, "quality.json") != NULL, "%s: %s",
+                      texts[i], error.text);
     }
     ck_assert_double_eq(read.scale, 7);
     dg_tmpdir_remove(dir);
 }
 END_TEST
 
-DG_UNIT(the_curve_is_that_of_the_book, a_fit_goes_through_the_means, both_numbers_are_weighed, what_cannot_be_fitted_is_refused,
-        a_file_is_read_as_it_was_written, a_file_that_is_none_is_refused)
+DG_UNIT(the_curve_is_that_of_the_book, a_fit_goes_through_the_means, both_numbers_are_weighed,
+        what_cannot_be_fitted_is_refused, a_file_is_read_as_it_was_written,
+        a_file_that_is_none_is_refused)

@@ -23,17 +23,17 @@ static const char nllb[] =
     "\"forced_bos_token_id\":null}";
 
 static enum dg_err parse(struct dg_blueprint *bp, const char *config, const char *generation,
-                         const char *tokenizer, struct dg_why *why)
+                         const char *tokenizer, struct dg_error *error)
 {
     return dg_config_parse(bp, dg_span_cstr(config), dg_span_cstr(generation),
-                           dg_span_cstr(tokenizer), "config.json", why);
+                           dg_span_cstr(tokenizer), "config.json", error);
 }
 
 START_TEST(marian_as_hugging_face_writes_it)
 {
     struct dg_blueprint bp;
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert_msg(parse(&bp, marian, "", "", &why) == DG_OK, "%s", why.text);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_msg(parse(&bp, marian, "", "", &error) == DG_OK, "%s", error.text);
     ck_assert_uint_eq(bp.D, 512);
     ck_assert_uint_eq(bp.encoder.n_layers, 6);
     ck_assert_uint_eq(bp.decoder.n_layers, 5);
@@ -80,8 +80,8 @@ END_TEST
 START_TEST(m2m100_and_nllb)
 {
     struct dg_blueprint bp;
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert_msg(parse(&bp, nllb, "", "", &why) == DG_OK, "%s", why.text);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_msg(parse(&bp, nllb, "", "", &error) == DG_OK, "%s", error.text);
     ck_assert_int_eq(bp.norm_place, DG_NORM_PRE);
     ck_assert(bp.final_norm);
     ck_assert_int_eq(bp.positions, DG_POS_HALVES_CLOSED);
@@ -95,7 +95,8 @@ START_TEST(m2m100_and_nllb)
 END_TEST
 
 /* `text` with the first `from` replaced by `to`. */
-static const char *changed(const char *text, const char *from, const char *to, char *out, size_t cap)
+static const char *changed(const char *text, const char *from, const char *to, char *out,
+                           size_t cap)
 {
     const char *at = strstr(text, from);
     ck_assert_msg(at != NULL, "no %s", from);
@@ -132,17 +133,17 @@ START_TEST(names_file_and_field_of_what_is_wrong)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[2048];
         struct dg_blueprint bp;
-        struct dg_why why = DG_WHY_NONE;
+        struct dg_error error = DG_ERROR_NONE;
         changed(marian, rows[i].from, rows[i].to, text, sizeof text);
-        ck_assert_msg(parse(&bp, text, "", "", &why) != DG_OK, "%s accepted", rows[i].to);
-        ck_assert_msg(strstr(why.text, rows[i].says) != NULL, "%s does not say %s", why.text,
+        ck_assert_msg(parse(&bp, text, "", "", &error) != DG_OK, "%s accepted", rows[i].to);
+        ck_assert_msg(strstr(error.text, rows[i].says) != NULL, "%s does not say %s", error.text,
                       rows[i].says);
-        ck_assert_msg(strstr(why.text, "config.json") == why.text, "%s", why.text);
+        ck_assert_msg(strstr(error.text, "config.json") == error.text, "%s", error.text);
     }
     struct dg_blueprint bp;
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert_int_ne(parse(&bp, marian, "{\"num_beams\":\"x\"}", "", &why), DG_OK);
-    ck_assert_msg(strstr(why.text, "generation_config.json") == why.text, "%s", why.text);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_int_ne(parse(&bp, marian, "{\"num_beams\":\"x\"}", "", &error), DG_OK);
+    ck_assert_msg(strstr(error.text, "generation_config.json") == error.text, "%s", error.text);
 }
 END_TEST
 
@@ -150,10 +151,10 @@ START_TEST(every_truncation_of_a_config_is_refused)
 {
     for (size_t len = 0; len < sizeof marian - 1; len++) {
         struct dg_blueprint bp;
-        struct dg_why why = DG_WHY_NONE;
+        struct dg_error error = DG_ERROR_NONE;
         enum dg_err err = dg_config_parse(&bp, dg_span_make(marian, len), DG_SPAN(""), DG_SPAN(""),
-                                          "config.json", &why);
-        ck_assert_msg(err != DG_OK && why.text[0], "accepted when cut to %zu bytes", len);
+                                          "config.json", &error);
+        ck_assert_msg(err != DG_OK && error.text[0], "accepted when cut to %zu bytes", len);
     }
 }
 END_TEST
@@ -181,10 +182,10 @@ START_TEST(our_own_config_says_everything)
     bp.n_suppress = 2;
     bp.length_penalty = 0.2f;
     struct dg_buf text;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     dg_buf_init(&text, 8192);
     ck_assert_int_eq(dg_config_print(&bp, &text), DG_OK);
-    ck_assert_msg(parse(&again, text.ptr, "", "", &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(parse(&again, text.ptr, "", "", &error) == DG_OK, "%s", error.text);
     struct dg_buf text_again;
     dg_buf_init(&text_again, 8192);
     ck_assert_int_eq(dg_config_print(&again, &text_again), DG_OK);
@@ -200,12 +201,16 @@ START_TEST(our_own_config_says_everything)
 }
 END_TEST
 
-/* What a language model's directory says of how it is asked comes back as it was written, and is held to its limits. */
+/* What a language model's directory says of how it is asked comes back as it was written, and is
+ * held to its limits. */
 START_TEST(a_language_model_says_how_it_is_asked)
 {
-    static const char head[] = "{\"model_type\": \"dragoman\", \"family\": \"language-model\", \"d_model\": 8, \"decoder_layers\": 1,"
-                               "\"decoder_attention_heads\": 2, \"decoder_ffn_dim\": 16, \"vocab_size\": 20, \"head_width\": 4,"
-                               "\"key_value_heads\": 2, \"context\": 16, \"positions\": \"rotary\", \"eos_token_id\": 0";
+    static const char head[] =
+        "{\"model_type\": \"dragoman\", \"family\": \"language-model\", \"d_model\": 8, "
+        "\"decoder_layers\": 1,"
+        "\"decoder_attention_heads\": 2, \"decoder_ffn_dim\": 16, \"vocab_size\": 20, "
+        "\"head_width\": 4,"
+        "\"key_value_heads\": 2, \"context\": 16, \"positions\": \"rotary\", \"eos_token_id\": 0";
     static const struct {
         const char *fields, *says;
     } wrong[] = {{", \"template\": \"no place\"}", "{text} stands there 0 times"},
@@ -213,19 +218,24 @@ START_TEST(a_language_model_says_how_it_is_asked)
                  {", \"template\": \"a\\u0000{text}\"}", "template"},
                  {", \"template\": \"{text}\", \"source_languages\": \"%s\"}", "at most 200"}};
     struct dg_blueprint bp, again;
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_buf text, printed;
     char many[300];
     dg_buf_init(&text, 8192);
     dg_buf_init(&printed, 8192);
-    ck_assert_int_eq(dg_buf_printf(&text, "%s, \"template\": \"\\\"{source}\\\": {text}\\\\n{target}:\", \"template_stop\": \"\\\\n|END\", "
-                                   "\"source_languages\": \"fr, de\", \"target_languages\": \"en\"}", head), DG_OK);
-    ck_assert_msg(parse(&bp, text.ptr, "", "", &why) == DG_OK, "%s", why.text);
+    ck_assert_int_eq(
+        dg_buf_printf(&text,
+                      "%s, \"template\": \"\\\"{source}\\\": {text}\\\\n{target}:\", "
+                      "\"template_stop\": \"\\\\n|END\", "
+                      "\"source_languages\": \"fr, de\", \"target_languages\": \"en\"}",
+                      head),
+        DG_OK);
+    ck_assert_msg(parse(&bp, text.ptr, "", "", &error) == DG_OK, "%s", error.text);
     ck_assert_str_eq(bp.lm.ask.form, "\"{source}\": {text}\\n{target}:");
     ck_assert_str_eq(bp.lm.ask.stop, "\\n|END");
     ck_assert_str_eq(bp.lm.ask.source, "fr, de");
     ck_assert_int_eq(dg_config_print(&bp, &printed), DG_OK);
-    ck_assert_msg(parse(&again, printed.ptr, "", "", &why) == DG_OK, "%s", why.text);
+    ck_assert_msg(parse(&again, printed.ptr, "", "", &error) == DG_OK, "%s", error.text);
     ck_assert_mem_eq(&again.lm.ask, &bp.lm.ask, sizeof again.lm.ask);
     memset(many, 'a', sizeof many - 1);
     many[sizeof many - 1] = '\0';
@@ -233,16 +243,18 @@ START_TEST(a_language_model_says_how_it_is_asked)
         const char *at = strstr(wrong[i].fields, "%s");
         const int n = at ? (int)(at - wrong[i].fields) : (int)strlen(wrong[i].fields);
         dg_buf_clear(&text);
-        ck_assert_int_eq(dg_buf_printf(&text, "%s%.*s%s%s", head, n, wrong[i].fields, at ? many : "", at ? at + 2 : ""), DG_OK);
-        ck_assert_int_ne(parse(&bp, text.ptr, "", "", &why), DG_OK);
-        ck_assert_msg(strstr(why.text, wrong[i].says), "\"%s\" does not say \"%s\"", why.text, wrong[i].says);
+        ck_assert_int_eq(dg_buf_printf(&text, "%s%.*s%s%s", head, n, wrong[i].fields,
+                                       at ? many : "", at ? at + 2 : ""),
+                         DG_OK);
+        ck_assert_int_ne(parse(&bp, text.ptr, "", "", &error), DG_OK);
+        ck_assert_msg(strstr(error.text, wrong[i].says), "\"%s\" does not say \"%s\"", error.text,
+                      wrong[i].says);
     }
     dg_buf_deinit(&text);
     dg_buf_deinit(&printed);
 }
 END_TEST
 
-DG_UNIT(a_language_model_says_how_it_is_asked, marian_as_hugging_face_writes_it, generation_config_has_the_last_word,
-        m2m100_and_nllb,
-        names_file_and_field_of_what_is_wrong, every_truncation_of_a_config_is_refused,
-        our_own_config_says_everything)
+DG_UNIT(a_language_model_says_how_it_is_asked, marian_as_hugging_face_writes_it,
+        generation_config_has_the_last_word, m2m100_and_nllb, names_file_and_field_of_what_is_wrong,
+        every_truncation_of_a_config_is_refused, our_own_config_says_everything)

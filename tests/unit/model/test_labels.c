@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Labels of a classifier: written and read back; what is no list of labels is refused with its line. */
+/* Labels of a classifier: written and read back; what is no list of labels is refused with its
+ * line. */
 #include "model/labels.h"
 
-#include "base/file_out.h"
+#include "base/file/file_out.h"
 #include "tmpdir.h"
 #include "unit.h"
 
@@ -48,10 +49,10 @@ START_TEST(what_is_no_label_is_refused)
     dg_tmpdir_make(dir);
     ck_assert_int_eq(dg_labels_open(&labels, dir, NULL), DG_ERR_NOT_FOUND);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct dg_why why = DG_WHY_NONE;
+        struct dg_error error = DG_ERROR_NONE;
         ck_assert_int_eq(put(dir, texts[i]), DG_OK);
-        ck_assert_int_ne(dg_labels_open(&labels, dir, &why), DG_OK);
-        ck_assert_msg(strstr(why.text, i == 1 ? "line 3" : "line 2") != NULL, "%s", why.text);
+        ck_assert_int_ne(dg_labels_open(&labels, dir, &error), DG_OK);
+        ck_assert_msg(strstr(error.text, i == 1 ? "line 3" : "line 2") != NULL, "%s", error.text);
     }
     dg_labels_init(&labels);
     memset(long_one, 'x', sizeof long_one - 1);

@@ -57,7 +57,8 @@ START_TEST(a_newcomer_is_next_however_many_requests_a_client_has)
     dg_flow_init(&newcomer, DG_PRIORITY_NORMAL, 2);
     for (size_t i = 90; i < 100; i++)
         push(&queue, &newcomer, light_ticket(i));
-    /* The one that stands first has been promised nothing yet; then comes all that is worth one of his. */
+    /* The one that stands first has been promised nothing yet; then comes all that is worth one of
+     * his. */
     size_t n_heavy = 0;
     for (size_t n_light = 0; n_light < 10;) {
         const struct dg_ticket *next = serve(&queue);
@@ -106,7 +107,8 @@ START_TEST(one_heavy_ticket_after_the_other_gains_nothing)
     push(&queue, &heavy, heavy_ticket(0));
     for (size_t i = 10; i < 20; i++)
         push(&queue, &light, light_ticket(i));
-    for (int i = 0; i < 10000; i++) { /* each comes again as soon as it was served, so that `heavy` has one at most */
+    for (int i = 0; i < 10000; i++) { /* each comes again as soon as it was served, so that `heavy`
+                                         has one at most */
         struct dg_ticket *next = serve(&queue);
         work[next->flow == &light] += next->work;
         push(&queue, next->flow, next);
@@ -157,7 +159,8 @@ START_TEST(any_order_of_coming_and_leaving_serves_the_least_served)
         push(&queue, next->flow, next);
     }
     for (size_t i = 1; i < CLIENTS; i++) /* nobody is more than two of the heaviest ahead */
-        ck_assert_uint_le(work[i] > work[0] ? work[i] - work[0] : work[0] - work[i], 2 * (11 + 16 * 10));
+        ck_assert_uint_le(work[i] > work[0] ? work[i] - work[0] : work[0] - work[i],
+                          2 * (11 + 16 * 10));
     dg_queue_deinit(&queue);
 }
 END_TEST
@@ -251,8 +254,10 @@ START_TEST(lower_priorities_can_be_left_waiting)
 }
 END_TEST
 
-DG_UNIT(a_newcomer_is_next_however_many_requests_a_client_has, clients_get_equal_work_not_equally_many_tickets,
-        one_heavy_ticket_after_the_other_gains_nothing, lines_of_clients_that_have_left_are_forgotten,
-        any_order_of_coming_and_leaving_serves_the_least_served, flows_take_turns_and_keep_their_order,
-        priorities_share_by_weight_and_none_starves, an_idle_priority_does_not_hoard_turns,
-        lower_priorities_can_be_left_waiting)
+DG_UNIT(a_newcomer_is_next_however_many_requests_a_client_has,
+        clients_get_equal_work_not_equally_many_tickets,
+        one_heavy_ticket_after_the_other_gains_nothing,
+        lines_of_clients_that_have_left_are_forgotten,
+        any_order_of_coming_and_leaving_serves_the_least_served,
+        flows_take_turns_and_keep_their_order, priorities_share_by_weight_and_none_starves,
+        an_idle_priority_does_not_hoard_turns, lower_priorities_can_be_left_waiting)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The scheduler in virtual time: thousands of random tickets over a tiny real network, one turn after the
- * other, everything decided by a seed; and the same with real threads. */
+/* The scheduler in virtual time: thousands of random tickets over a tiny real network, one turn
+ * after the other, everything decided by a seed; and the same with real threads. */
 #include "sched/sched.h"
 #include "mkmodel.h"
-#include "model/dir.h"
-#include "model/net_random.h"
+#include "model/model_dir.h"
+#include "network/net_random.h"
 #include "tmpdir.h"
 #include "unit.h"
 
@@ -23,17 +23,18 @@ static struct dg_net *net;
 static void set_up(void)
 {
     char dir[DG_TMPDIR_CAP + 16];
-    struct dg_why why = DG_WHY_NONE;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
     options.blueprint.D = 16;
     options.blueprint.encoder.F = options.blueprint.decoder.F = 16;
     options.blueprint.encoder.n_layers = options.blueprint.decoder.n_layers = 1;
     dg_tmpdir_make(root);
     snprintf(dir, sizeof dir, "%s/model", root);
-    ck_assert_msg(dg_mkmodel(dir, &options, &why) == DG_OK, "%s", why.text);
-    ck_assert_msg(dg_model_open(&model, dir, &why) == DG_OK, "%s", why.text);
-    enum dg_err err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, &why);
-    ck_assert_msg(err == DG_OK, "%s", why.text);
+    ck_assert_msg(dg_mkmodel(dir, &options, &error) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_model_open(&model, dir, &error) == DG_OK, "%s", error.text);
+    enum dg_err err =
+        dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, &error);
+    ck_assert_msg(err == DG_OK, "%s", error.text);
     ck_assert_uint_gt(dg_model_blueprint(model)->encoder.V, V_LEAST);
 }
 
@@ -44,13 +45,11 @@ static void tear_down(void)
     dg_tmpdir_remove(root);
 }
 
-static const struct dg_decoder_limits limits = {.sentences = 8,
-                                                .rows = 16,
-                                                .source_max = 64,
-                                                .target_max = 64,
-                                                .batch_tokens = 256};
+static const struct dg_decoder_limits limits = {
+    .sentences = 8, .rows = 16, .source_max = 64, .target_max = 64, .batch_tokens = 256};
 
-/* ---- Random requests ---------------------------------------------------------------------------- */
+/* ---- Random requests ----------------------------------------------------------------------------
+ */
 
 struct item {
     struct dg_flow flow;
@@ -133,13 +132,13 @@ struct outcome {
 static struct outcome simulate(struct item *items, size_t n, uint64_t seed)
 {
     struct dg_clock clock = DG_CLOCK_VIRTUAL(1);
-    struct dg_sched_opts opts = {.n_workers = 2, .max_tickets = 200, .manual = true, .clock = &clock,
-                                 .encode_busy = 64};
+    struct dg_sched_opts opts = {
+        .n_workers = 2, .max_tickets = 200, .manual = true, .clock = &clock, .encode_busy = 64};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
-    struct dg_why why = DG_WHY_NONE;
-    ck_assert_msg(dg_sched_new(&opts, &why, &sched) == DG_OK, "%s", why.text);
-    ck_assert_msg(dg_sched_attach(sched, net, &limits, &why, &at) == DG_OK, "%s", why.text);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_msg(dg_sched_new(&opts, &error, &sched) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_sched_attach(sched, net, &limits, &error, &at) == DG_OK, "%s", error.text);
     random_state = seed;
     struct outcome outcome = {seed, 0};
     size_t n_open = 0;
@@ -196,7 +195,8 @@ static struct outcome simulate(struct item *items, size_t n, uint64_t seed)
     return outcome;
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------- */
+/* ---- Tests --------------------------------------------------------------------------------------
+ */
 
 START_TEST(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats)
 {
@@ -219,8 +219,8 @@ START_TEST(a_sentence_beside_a_bulk_load_waits_a_few_turns_only)
     static struct item bulk[N_BULK], urgent;
     set_up();
     struct dg_clock clock = DG_CLOCK_VIRTUAL(1);
-    struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = 100000, .manual = true,
-                                 .clock = &clock};
+    struct dg_sched_opts opts = {
+        .n_workers = 1, .max_tickets = 100000, .manual = true, .clock = &clock};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
@@ -271,7 +271,9 @@ START_TEST(bulk_leaves_a_quarter_of_the_queue_to_others)
     ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
     for (size_t i = 0; i <= N; i++) {
         fill(&items[i]);
-        items[i].flow.priority = n_bulk < i ? DG_PRIORITY_NORMAL : DG_PRIORITY_BULK; /* after the first refusal */
+        items[i].flow.priority = n_bulk < i ? DG_PRIORITY_NORMAL : DG_PRIORITY_BULK; /* after the
+                                                                                        first
+                                                                                        refusal */
         make_ticket(&items[i], at);
         enum dg_err err = dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL);
         if (err)
@@ -293,7 +295,8 @@ START_TEST(bulk_leaves_a_quarter_of_the_queue_to_others)
 END_TEST
 
 /* Submits for a client until it is refused; how many were taken. */
-static size_t flood(struct dg_sched *sched, struct dg_sched_model *at, struct item *items, size_t n, uint64_t client, int beam)
+static size_t flood(struct dg_sched *sched, struct dg_sched_model *at, struct item *items, size_t n,
+                    uint64_t client, int beam)
 {
     for (size_t i = 0; i < n; i++) {
         fill(&items[i]);
@@ -492,8 +495,11 @@ START_TEST(the_others_go_on_when_a_worker_dies_hangs_or_is_slow)
     set_up();
     for (int kind = DIES; kind <= IS_SLOW; kind++) {
         struct fault fault = {.kind = kind};
-        struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = 2 * N, .stall_ns = 20 * DG_CLOCK_MS,
-                                     .on_turn = on_turn, .on_turn_arg = &fault};
+        struct dg_sched_opts opts = {.n_workers = 3,
+                                     .max_tickets = 2 * N,
+                                     .stall_ns = 20 * DG_CLOCK_MS,
+                                     .on_turn = on_turn,
+                                     .on_turn_arg = &fault};
         struct dg_sched *sched = NULL;
         struct dg_sched_model *at = NULL;
         sem_init(&fault.gate, 0, 0);
@@ -513,7 +519,9 @@ START_TEST(the_others_go_on_when_a_worker_dies_hangs_or_is_slow)
         sem_post(&fault.gate);
         while (kind == HANGS && n_stalled(sched) > 0)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        while (kind == DIES && atomic_load(&fault.was_met) && n_stalled(sched) != 1) /* the others end their turns */
+        while (kind == DIES && atomic_load(&fault.was_met) && n_stalled(sched) != 1) /* the others
+                                                                                        end their
+                                                                                        turns */
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         dg_sched_detach(sched, at);
         dg_sched_free(sched);
@@ -555,10 +563,12 @@ static void set_up_large(void)
     ck_assert_int_eq(dg_net_random_shape(&bp, "student", NULL), DG_OK);
     bp.encoder.n_layers = bp.decoder.n_layers = 1;
     bp.encoder.V = bp.decoder.V = 5000;
-    ck_assert_int_eq(dg_net_random(&net, &bp, &(struct dg_net_opts){.type = DG_NET_I8}, 1, NULL), DG_OK);
+    ck_assert_int_eq(dg_net_random(&net, &bp, &(struct dg_net_opts){.type = DG_NET_I8}, 1, NULL),
+                     DG_OK);
 }
 
-/* One after the other, so that each is alone and has help; then all at once, half of which is cancelled. */
+/* One after the other, so that each is alone and has help; then all at once, half of which is
+ * cancelled. */
 START_TEST(helpers_change_no_answer_and_no_cancellation)
 {
     enum { ALONE = 6, N = 24 };
@@ -624,8 +634,10 @@ END_TEST
 
 DG_UNIT_SLOW(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
              a_sentence_beside_a_bulk_load_waits_a_few_turns_only,
-             bulk_leaves_a_quarter_of_the_queue_to_others, whatever_a_client_sends_there_is_room_for_others,
+             bulk_leaves_a_quarter_of_the_queue_to_others,
+             whatever_a_client_sends_there_is_room_for_others,
              no_end_is_lost_when_the_consumer_sleeps, a_short_row_leaves_a_long_one_behind,
              threads_give_the_same_answers_as_turns,
-             the_others_go_on_when_a_worker_dies_hangs_or_is_slow, stopping_in_the_middle_leaves_nothing_behind,
+             the_others_go_on_when_a_worker_dies_hangs_or_is_slow,
+             stopping_in_the_middle_leaves_nothing_behind,
              helpers_change_no_answer_and_no_cancellation, stopping_calls_helpers_away)

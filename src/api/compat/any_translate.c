@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* POST /translate: half a dozen programs call this path their own. The fields tell whose words
+ * these are:
+ *
+ *     q                            LibreTranslate, and whatever fits nobody
+ *     text_list                    Immersive Translate
+ *     text, destination            hcfy
+ *     texts, to                    Kiss Translator
+ *     text, target_lang            DeepLX
+ *     text, to                     MTranServer and Kiss Translator
+ *     source, src_lang or tgt_lang nllb-serve */
+#include "api/compat/compat_routes.h"
+#include "api/compat/lt.h"
+#include "api/http/api_int.h"
+
+static void on_open(struct dg_call *call, struct dg_compat *compat)
+{
+    const struct dg_fields *fields = &compat->fields;
+    bool has_text = dg_fields_get(fields, "text") != NULL;
+    if (dg_fields_get(fields, "q"))
+        dg_lt_translate(call, compat);
+    else if (dg_fields_get(fields, "text_list"))
+        dg_compat_immersive(call, compat);
+    else if (dg_fields_get(fields, "texts"))
+        dg_compat_kiss(call, compat);
+    else if (has_text && dg_fields_get(fields, "destination"))
+        dg_compat_hcfy(call, compat);
+    else if (has_text && dg_fields_get(fields, "target_lang"))
+        dg_compat_deeplx(call, compat);
+    else if (has_text && dg_fields_get(fields, "to"))
+        dg_compat_mtran(call, compat);
+    else if (dg_fields_get(fields, "source") &&
+             (dg_fields_get(fields, "src_lang") || dg_fields_get(fields, "tgt_lang")))
+        dg_compat_nllb(call, compat);
+    else
+        dg_lt_translate(call, compat);
+}
+
+void dg_api_any_translate(struct dg_call *call)
+{
+    dg_compat_open(call, on_open);
+}

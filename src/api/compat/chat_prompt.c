@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* An instruction is read word by word: what translates ("translate", "translation", 翻译), which
+ * languages are named and on which side ("from French", "French to English", "into English",
+ * 翻译成英语), and whether it speaks of a text at all. The user's message is then cut where an
+ * instruction ends: at a delimiter, a label, a colon or an empty line. Each cut is only made where
+ * what stands before it is an instruction, and headings such as "Rules:" never begin a text. */
+#include "api/compat/chat_prompt.h"
+#include "api/compat/chat_prompt_parts.h"
+
+#include <strings.h>
+
+enum {
+    INSTRUCTION_MAX = 16 * 1024, /* bytes of instructions that are read */
+    HEAD_MAX = 4096,             /* of the user's message, in which one must end */
+    REACH = 6,                   /* words between "into" and the language */
+    TRIES_MAX = 40, /* places where a cut is tried, so that a message of colons takes no time */
+};
+
+/* ---- Words
+ * --------------------------------------------------------------------------------------- */
+
+static bool is_one_of(struct dg_span word, const char *const *list)
+{
+    for (; *list; list++)
+        if (word.len == strlen(*list) && strncasecmp(word.ptr, *list, word.len) == 0)
+            return true;
+    return false;
+}
+
+static bool begins_like_one_of(struct dg_span word, const char *const *list)
+{
+    for (; *list; list++)
+        if (word.len >= strlen(*list) && strncasecmp(word.ptr, *list, strlen(*list)) == 0)
+            return true;
+    return false;
+}
+
+static const char *const stems[] = {"translat", "traduc",  "tradui",  "übersetz", "перев",
+                                    "перекла",  "localiz", "localis", NULL};
+static const char *const cjk_stems[] = {"翻译", "翻譯", "译成", "译为",
+                                        "譯成", "翻訳", "번역", NULL};
+static const char *const sources[] = {"from", "von", "depuis", "从", "從", NULL};
+static const char *const targets[] = {"to", "into", "nach", "成", "为", "為", "到", "至", NULL};
+static const char *const negations[] = {"not", "don", "never", "avoid", "without", "except", NULL};
+static const char *const text_words[] = {
+    "text",     "texts",    "sentence", "sentences", "following", "below",   "above",  "string",
+    "strings",  "segment",  "segments", "content",   "paragraph", "message", "json",   "this",
+    "these",    "line",     "lines",    "subtitle",  "subtitles", "input",   "phrase", "word",
+    "document", "markdown", "article",  "values",    "user",      NULL};
+static const char *const fillers[] = {
+    "please", "now",  "only", "just", "kindly", "directly", "and",   "then",  "you", "must",
+    "should", "will", "your", "task", "is",     "to",       "can",   "could", "i",   "want",
+    "need",   "help", "me",   "let",  "请",     "us",       "would", "like",  NULL};
+/* Codes that are also words. */
+static const char *const common[] = {"be", "is", "it", "as", "no", "so", "or", "he",
+                                     "id", "my", "am", "an", "in", "la", "el", "et",
+                                     "me", "us", "do", "at", "of", "on", "a",  NULL};
+
+static bool is_sentence_end(struct dg_span text, size_t at)
+{
+    const char c = text.ptr[at];
+    const char next = at + 1 < text.len ? text.ptr[at + 1] : '\n';
+    return c == '\n' ||
+           ((c == '.' || c == '!' || c == '?') && (next == ' ' || next == '\n' || next == '\r')) ||
+           (at + 3 <= text.len && memcmp(text.ptr + at, "。", 3) == 0);
+}
+
+static size_t skip_blanks(struct dg_span text, size_t at)
+{
+    while (at < text.len && strchr(" \t\r\n", text.ptr[at]) && text.ptr[at])
+        at++;
+    return at;
+}
+
+static struct dg_span trim(struct dg_span text)
+{
+    text = dg_span_sub(text, skip_blanks(text, 0), text.len);
+    while (text.len && text.ptr[text.len - 1] && strchr(" \t\r\n", text.ptr[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+/* ---- An instruction
+ * ------------------------------------------------------------------------------ */
+
+enum side { NOWHERE, SOURCE, TARGET, IN };
+
+struct said {
+    const char *source, *target; /* of a sentence that translates */
+    const char *maybe;           /* a language that stands somewhere */
+    bool translates, is_imperative, has_text_word, is_ambiguous;
+};
+
+struct scan {
+    const struct dg_langnames *names;
+    struct dg_span text;
+    struct said *said;
+    enum side side; /* what the last preposition says of the language to come, */
+    size_t n_since; /* and how many words ago */
+    size_t n_words; /* of this sentence, but for fillers */
+    bool sentence_translates, is_negated, was_label;
+    const char *sentence_source; /* named in this sentence */
+    size_t target_end;           /* where the last target ended; 0: none */
+};
+
+static void begin_sentence(struct scan *scan)
+{
+    scan->side = NOWHERE;
+    scan->n_since = scan->n_words = scan->target_end = 0;
+    scan->sentence_translates = scan->is_negated = scan->was_label = false;
+    scan->sentence_source = NULL;
+}
+
+/* What comes behind a language: "French to English", "French -> English", "French (fr) into ...".
+ */
+static bool leads_on(struct dg_span text, size_t at)
+{
+    static const char *const arrows[] = {"->", "→", "=>", "-to-", NULL};
+    at = skip_blanks(text, at);
+    if (at < text.len && text.ptr[at] == '(') {
+        const char *end = memchr(text.ptr + at, ')', text.len - at < 16 ? text.len - at : 16);
+        at = end ? skip_blanks(text, (size_t)(end - text.ptr) + 1) : at;
+    }
+    struct dg_span rest = dg_span_sub(text, at, text.len);
+    if (begins_like_one_of(rest, arrows) || begins_like_one_of(rest, cjk_stems))
+        return true;
+    const struct dg_span word = dg_span_sub(text, at, dg_langnames_word(text, at));
+    const struct dg_span next = dg_span_sub(text, skip_blanks(text, at + word.len), text.len);
+    if (is_one_of(word, (const char *const[]){"text", "language", "source", NULL}))
+        return is_one_of(dg_span_sub(next, 0, dg_langnames_word(next, 0)), targets);
+    return is_one_of(word, targets);
+}
+
+/* "the French text": what it is in. */
+static bool is_of_a_text(struct dg_span text, size_t at)
+{
+    at = skip_blanks(text, at);
+    return is_one_of(dg_span_sub(text, at, dg_langnames_word(text, at)), text_words);
+}
+
+/* "English and German": two of them. */
+static bool is_joined(struct dg_span between)
+{
+    static const char *const joints[] = {"and", "or", "&", ",", "/", "和", ", and", "", NULL};
+    return between.len > 0 && is_one_of(trim(between), joints);
+}
+
+static void take_language(struct scan *scan, const char *tag, size_t at, size_t len)
+{
+    struct said *said = scan->said;
+    const bool is_near = scan->side != NOWHERE && scan->n_since <= REACH;
+    if (scan->is_negated && (said->target || !scan->sentence_translates)) {
+        scan->side = NOWHERE;
+        return;
+    }
+    if (scan->target_end &&
+        is_joined(dg_span_sub(scan->text, scan->target_end, at - scan->target_end)) &&
+        strcmp(tag, said->target) != 0)
+        said->is_ambiguous = true;
+    if (is_near && scan->side == TARGET && scan->n_since > 0 &&
+        is_of_a_text(scan->text, at + len) && !said->source && !scan->sentence_source)
+        said->maybe = tag;
+    if ((is_near && scan->side == SOURCE) ||
+        (!(is_near && scan->side == TARGET) && leads_on(scan->text, at + len)) ||
+        (!is_near && is_of_a_text(scan->text, at + len))) {
+        scan->sentence_source = tag;
+        said->source = said->source ? said->source : tag;
+    } else if (is_near && scan->side == TARGET &&
+               (scan->sentence_translates || scan->was_label || scan->sentence_source)) {
+        if (said->target && strcmp(said->target, tag) != 0 && scan->sentence_translates)
+            said->is_ambiguous = true;
+        said->target = said->target ? said->target : tag;
+        scan->target_end = at + len;
+    } else if (!said->maybe) {
+        const char c = scan->text.ptr[at];
+        said->maybe = (c >= 'a' && c <= 'z') && !is_near ? NULL : tag;
+    }
+    scan->side = NOWHERE;
+    scan->was_label = false;
+}
+
+/* A code behind "to" or "from" ("fr", "pt_BR", "'en'"), which may be an ordinary word as well. */
+static size_t code_at(const struct scan *scan, size_t at, const char **tag)
+{
+    const struct dg_span text = scan->text;
+    size_t end = at;
+    if (scan->side == NOWHERE || scan->side == IN || scan->n_since > 1)
+        return 0;
+    while (end < text.len && (((text.ptr[end] | 32) >= 'a' && (text.ptr[end] | 32) <= 'z') ||
+                              ((text.ptr[end] == '-' || text.ptr[end] == '_') && end > at)))
+        end++;
+    while (end > at && (text.ptr[end - 1] == '-' || text.ptr[end - 1] == '_'))
+        end--;
+    const struct dg_span code = dg_span_sub(text, at, end - at);
+    const char before = at ? text.ptr[at - 1] : ' ';
+    const bool is_marked =
+        before == '"' || before == '\'' || before == '(' || before == '`' || scan->was_label;
+    if (dg_langnames_word(text, end) ||
+        (!is_marked && !scan->sentence_translates && !scan->sentence_source))
+        return 0;
+    if (is_one_of(code, common) && !is_marked && !(scan->side == TARGET && scan->sentence_source) &&
+        !(scan->side == SOURCE && leads_on(text, end)))
+        return 0;
+    *tag = dg_langnames_code(scan->names, code);
+    return *tag ? code.len : 0;
+}
+
+static void take_word(struct scan *scan, size_t at, size_t len)
+{
+    const struct dg_span word = dg_span_sub(scan->text, at, len);
+    const struct dg_span rest = dg_span_sub(scan->text, at, scan->text.len);
+    scan->n_since++;
+    if (begins_like_one_of(word, stems) || begins_like_one_of(rest, cjk_stems)) {
+        scan->said->translates = scan->sentence_translates = true;
+        if (scan->n_words == 0 || begins_like_one_of(rest, cjk_stems))
+            scan->said->is_imperative = true;
+    }
+    if (is_one_of(word, sources)) {
+        scan->side = SOURCE;
+        scan->n_since = 0;
+    } else if (is_one_of(word, targets)) {
+        scan->side = TARGET;
+        scan->n_since = 0;
+    } else if (is_one_of(word, (const char *const[]){"target", NULL})) {
+        scan->side = TARGET;
+        scan->was_label = true;
+        scan->n_since = 0;
+    } else if (is_one_of(word, (const char *const[]){"in", NULL}) && scan->side == NOWHERE) {
+        scan->side = IN;
+        scan->n_since = 0;
+    }
+    scan->is_negated |= is_one_of(word, negations);
+    scan->said->has_text_word |= is_one_of(word, text_words);
+    scan->n_words += !is_one_of(word, fillers);
+}
+
+/* Bytes of a line that tells of the page or the file that the text is from, in words that are
+ * nobody's instruction. */
+static size_t context_line(struct dg_span line)
+{
+    static const char *const labels[] = {
+        "title:", "description:", "summary:", "tone:", "translation context:", "context: ", NULL};
+    const char *end = line.len ? memchr(line.ptr, '\n', line.len) : NULL;
+    return begins_like_one_of(line, labels) ? end ? (size_t)(end - line.ptr) : line.len : 0;
+}
+
+static struct said read_instruction(const struct dg_langnames *names, struct dg_span text)
+{
+    struct said said = {.source = NULL};
+    struct scan scan = {
+        .names = names, .text = dg_span_sub(text, 0, INSTRUCTION_MAX), .said = &said};
+    begin_sentence(&scan);
+    for (size_t at = 0; at < scan.text.len;) {
+        const char *tag = NULL;
+        size_t len = 0;
+        if (is_sentence_end(scan.text, at))
+            begin_sentence(&scan);
+        if (at == 0 || scan.text.ptr[at - 1] == '\n')
+            at += context_line(dg_span_sub(scan.text, at, scan.text.len));
+        if (dg_langnames_word_begins(scan.text, at)) {
+            len = dg_langnames_at(names, scan.text, at, &tag);
+            len = len ? len : code_at(&scan, at, &tag);
+            if (tag) {
+                take_language(&scan, tag, at, len);
+            } else {
+                len = dg_langnames_word(scan.text, at);
+                take_word(&scan, at, len);
+            }
+        }
+        at += len ? len : 1;
+    }
+    return said;
+}
+
+/* ---- Where the text is
+ * --------------------------------------------------------------------------- */
+
+struct reading {
+    const struct dg_langnames *names;
+    struct said system;
+    bool has_system; /* it is an instruction to translate */
+    struct dg_span user;
+    struct said said; /* by the user's message */
+    struct dg_span text;
+    bool is_whole; /* the user's message is the text, blanks and all */
+};
+
+/* True where this part of the user's message asks for a translation, in a way that could not be
+ * text. */
+static bool instructs(struct reading *reading, struct dg_span part)
+{
+    const struct said said = read_instruction(reading->names, part);
+    const bool does = said.translates &&
+                      (said.target || (said.is_imperative && (said.has_text_word || said.source)));
+    if (does)
+        reading->said = said;
+    return does;
+}
+
+/* Words that ask for an answer of some form: "Respond only with the translation." */
+static bool is_meta(struct dg_span part)
+{
+    static const char *const verbs[] = {
+        "respond",     "reply",      "return", "output",   "provide", "please", "only",   "just",
+        "do",          "don",        "give",   "answer",   "keep",    "make",   "ensure", "remove",
+        "translation", "translated", "result", "preserve", "never",   "no",     NULL};
+    part = trim(part);
+    size_t at = 0;
+    while (at < part.len && !dg_langnames_word_begins(part, at))
+        at++;
+    return part.len == 0 || is_one_of(dg_span_sub(part, at, dg_langnames_word(part, at)), verbs);
+}
+
+/* The tail of a message from here is no text that would be lost. */
+static bool is_tail(struct reading *reading, struct dg_span tail)
+{
+    tail = trim(tail);
+    if (tail.len == 0)
+        return true;
+    const struct said said = reading->said;
+    const bool is = is_meta(tail) || instructs(reading, tail);
+    reading->said = said;
+    return is;
+}
+
+struct delimiter {
+    const char *open, *close;
+    bool is_fence; /* the rest of its line names a kind */
+};
+
+static const struct delimiter delimiters[] = {
+    {"🔤", "🔤", false},
+    {"\"\"\"", "\"\"\"", false},
+    {"```", "```", true},
+    {"<<<", ">>>", false},
+    {"<text>", "</text>", false},
+    {"<input>", "</input>", false},
+    {"<source>", "</source>", false},
+    {"<source_text>", "</source_text>", false},
+    {"<content>", "</content>", false},
+    {"<translate>", "</translate>", false},
+    {"<text_to_translate>", "</text_to_translate>", false},
+    {"<document>", "</document>", false},
+    {"---\n", "\n---", false},
+    {"===\n", "\n===", false},
+};
+
+static size_t find(struct dg_span text, size_t from, const char *what)
+{
+    const size_t len = strlen(what);
+    for (size_t at = from; at + len <= text.len; at++)
+        if (memcmp(text.ptr + at, what, len) == 0)
+            return at;
+    return text.len;
+}
+
+/* A block begins a line or comes behind a colon. */
+static bool may_begin(struct dg_span text, size_t at)
+{
+    while (at > 0 && (text.ptr[at - 1] == ' ' || text.ptr[at - 1] == '\t'))
+        at--;
+    return at == 0 || text.ptr[at - 1] == '\n' || text.ptr[at - 1] == ':' ||
+           (at >= 3 && memcmp(text.ptr + at - 3, "：", 3) == 0);
+}
+
+static bool cut_block(struct reading *reading, const struct delimiter *with)
+{
+    const struct dg_span user = reading->user;
+    size_t n_tries = 0;
+    for (size_t open = find(user, 0, with->open);
+         open < user.len && open < INSTRUCTION_MAX && n_tries++ < TRIES_MAX;
+         open = find(user, open + 1, with->open)) {
+        size_t from = open + strlen(with->open), end = find(user, from, with->close);
+        if (!may_begin(user, open) || end == user.len)
+            continue;
+        if (with->is_fence && memchr(user.ptr + from, '\n', end - from))
+            from = (size_t)((const char *)memchr(user.ptr + from, '\n', end - from) - user.ptr) + 1;
+        const struct dg_span before = dg_span_sub(user, 0, open);
+        if (trim(before).len == 0 ? !reading->has_system
+                                  : !instructs(reading, before) && !reading->has_system)
+            continue;
+        if (!is_tail(reading, dg_span_sub(user, end + strlen(with->close), user.len)))
+            continue;
+        reading->text = trim(dg_span_sub(user, from, end - from));
+        return true;
+    }
+    return false;
+}
+
+/* The end of a label at the beginning of a line ("Source Text:"), which may name the source
+ * language; 0: none. */
+static size_t label_at(const struct reading *reading, size_t at, bool is_of_answer)
+{
+    static const char *const of_text[] = {"source text:",
+                                          "text:",
+                                          "text to translate:",
+                                          "input:",
+                                          "content:",
+                                          "input text:",
+                                          "json:",
+                                          "source:",
+                                          "sentence:",
+                                          "json to translate:",
+                                          "original:",
+                                          "original text:",
+                                          "content to translate:",
+                                          "source sentence:",
+                                          NULL};
+    static const char *const of_answer[] = {
+        "translated text:", "translation:", "output:", "result:", "translated:", "answer:", NULL};
+    const struct dg_span line = dg_span_sub(reading->user, at, reading->user.len);
+    const char *const *labels = is_of_answer ? of_answer : of_text;
+    for (; *labels; labels++)
+        if (line.len >= strlen(*labels) && strncasecmp(line.ptr, *labels, strlen(*labels)) == 0)
+            return strlen(*labels);
+    const char *tag = NULL;
+    size_t len = dg_langnames_at(reading->names, line, 0, &tag);
+    const char *wanted = is_of_answer ? reading->said.target : reading->said.source;
+    if (len && wanted && strcmp(tag, wanted) == 0) {
+        len +=
+            strncasecmp(dg_span_sub(line, len, 5).len == 5 ? line.ptr + len : "", " text", 5) == 0
+                ? 5
+                : 0;
+        return len < line.len && line.ptr[len] == ':' ? len + 1 : 0;
+    }
+    return 0;
+}
+
+/* Quotes that a template puts around the text. */
+static struct dg_span unquoted(struct dg_span text)
+{
+    static const char *const quotes[] = {"\"", "'", NULL};
+    for (const char *const *q = quotes; *q; q++)
+        if (text.len > 2 && text.ptr[0] == **q && text.ptr[text.len - 1] == **q &&
+            !memchr(text.ptr + 1, **q, text.len - 2))
+            return dg_span_sub(text, 1, text.len - 2);
+    return text;
+}
+
+/* A quoted text with words behind it: "Le chat dort."\n\nProvide only the translated text. */
+static struct dg_span without_tail(struct reading *reading, struct dg_span text)
+{
+    const size_t end = text.len && text.ptr[0] == '"' ? find(text, 1, "\"") : text.len;
+    if (end < text.len && end + 1 < text.len && memchr(text.ptr + end, '\n', text.len - end) &&
+        is_tail(reading, dg_span_sub(text, end + 1, text.len)))
+        return dg_span_sub(text, 0, end + 1);
+    size_t last = 0;
+    for (size_t at = find(text, 0, "\n\n"); at < text.len; at = find(text, at + 1, "\n\n"))
+        last = at;
+    const struct dg_span tail = trim(dg_span_sub(text, last, text.len));
+    const struct said said = read_instruction(reading->names, tail);
+    if (last && is_meta(tail) && said.translates)
+        return trim(dg_span_sub(text, 0, last));
+    const size_t n = last ? label_at(reading, (size_t)(tail.ptr - reading->user.ptr), true) : 0;
+    return n && n == tail.len ? trim(dg_span_sub(text, 0, last)) : text;
+}
+
+static bool cut_label(struct reading *reading)
+{
+    const struct dg_span user = reading->user;
+    size_t n_tries = 0;
+    for (size_t at = find(user, 0, "\n"); at < user.len && at < HEAD_MAX && n_tries++ < TRIES_MAX;
+         at = find(user, at + 1, "\n")) {
+        if (!instructs(reading, dg_span_sub(user, 0, at)))
+            continue;
+        const size_t len = label_at(reading, skip_blanks(user, at), false);
+        if (len == 0)
+            continue;
+        struct dg_span text = trim(dg_span_sub(user, skip_blanks(user, at) + len, user.len));
+        const char *last = NULL;
+        for (size_t i = 0; i < text.len; i++)
+            if (text.ptr[i] == '\n')
+                last = text.ptr + i + 1;
+        if (last) {
+            const size_t n = label_at(reading, (size_t)(last - user.ptr), true);
+            if (n && last + n == text.ptr + text.len)
+                text.len = (size_t)(last - text.ptr);
+        }
+        reading->text = unquoted(without_tail(reading, trim(text)));
+        return true;
+    }
+    return false;
+}
+
+/* A JSON value from the beginning of a line on, behind an instruction. */
+static bool cut_json(struct reading *reading)
+{
+    const struct dg_span user = reading->user;
+    size_t n_tries = 0;
+    for (size_t at = 0; at < user.len && at < HEAD_MAX && n_tries < TRIES_MAX; at++) {
+        if ((user.ptr[at] != '{' && user.ptr[at] != '[') || !may_begin(user, at))
+            continue;
+        n_tries++;
+        const size_t len = dg_chat_prompt_json_len(dg_span_sub(user, at, user.len));
+        const struct dg_span before = trim(dg_span_sub(user, 0, at));
+        if (len == 0 ||
+            !(before.len ? instructs(reading, before) || reading->has_system
+                         : reading->has_system) ||
+            (before.len && !instructs(reading, before) && !is_meta(before)))
+            continue;
+        struct dg_span tail = trim(dg_span_sub(user, at + len, user.len));
+        if (!is_tail(reading, tail) &&
+            label_at(reading, (size_t)(tail.ptr - user.ptr), true) != tail.len)
+            continue;
+        reading->text = dg_span_sub(user, at, len);
+        return true;
+    }
+    return false;
+}
+
+static bool is_heading(struct dg_span head)
+{
+    static const char *const words[] = {
+        "rules",       "requirements", "instructions", "guidelines", "important",
+        "note",        "notes",        "context",      "glossary",   "example",
+        "examples",    "format",       "steps",        "output",     "title",
+        "description", "tone",         "summary",      "rule",       "following rules",
+        NULL};
+    size_t at = head.len, last = head.len, n_words = 1;
+    while (at > 0 && head.ptr[at - 1] != '\n' &&
+           !(head.ptr[at - 1] == ' ' && at > 1 && head.ptr[at - 2] == '.')) {
+        at--;
+        if (head.ptr[at] == ' ' && at + 1 < head.len && last == head.len)
+            last = at + 1;
+        n_words += head.ptr[at] == ' ';
+    }
+    last = last == head.len ? at : last;
+    while (last < head.len && strchr("#*-_ ", head.ptr[last]) && head.ptr[last])
+        last++;
+    return n_words <= 3 && is_one_of(dg_span_sub(head, last, head.len), words);
+}
+
+/* A line of a list of rules: "1. Keep placeholders", "- Do not explain". */
+static bool is_rule(struct dg_span line)
+{
+    size_t at = 0;
+    while (at < line.len && strchr("-*•#0123456789.) \t", line.ptr[at]) && line.ptr[at])
+        at++;
+    return at > 0 && is_meta(dg_span_sub(line, at, line.len < at + 40 ? line.len : 40)) &&
+           at < line.len;
+}
+
+/* The whole instruction stands in front, up to a colon or the end of a line. */
+static bool cut_head(struct reading *reading)
+{
+    const struct dg_span user = reading->user;
+    size_t n_tries = 0;
+    for (size_t at = 0; at < user.len && at < HEAD_MAX && n_tries < TRIES_MAX; at++) {
+        const bool is_wide = at + 3 <= user.len && memcmp(user.ptr + at, "：", 3) == 0;
+        const bool is_colon =
+            is_wide || (user.ptr[at] == ':' && !(at + 2 < user.len && user.ptr[at + 1] == '/'));
+        const bool is_line = user.ptr[at] == '\n';
+        if (!is_colon && !is_line)
+            continue;
+        n_tries++;
+        const struct dg_span head = dg_span_sub(user, 0, at);
+        const struct dg_span rest =
+            dg_span_sub(user, skip_blanks(user, at + (is_wide ? 3 : 1)), user.len);
+        if (is_colon && is_heading(head))
+            return false;
+        if (!instructs(reading, head))
+            continue;
+        if (rest.len == 0 || is_rule(rest) ||
+            (is_line && is_meta(dg_span_sub(rest, 0, find(rest, 0, "\n")))))
+            return false;
+        if (is_line && find(rest, 0, ":") < find(rest, 0, "\n") &&
+            is_heading(dg_span_sub(rest, 0, find(rest, 0, ":"))))
+            return false;
+        reading->text = trim(rest);
+        return true;
+    }
+    return false;
+}
+
+/* The instruction stands behind: "Le chat dort.\n\nTranslate the text above to English." */
+static bool cut_tail(struct reading *reading)
+{
+    const struct dg_span user = trim(reading->user);
+    size_t last = 0;
+    for (size_t at = find(user, 0, "\n\n"); at < user.len; at = find(user, at + 1, "\n\n"))
+        last = at;
+    const struct dg_span tail = trim(dg_span_sub(user, last, user.len));
+    if (last == 0 || tail.len > HEAD_MAX || !instructs(reading, tail) ||
+        !reading->said.is_imperative)
+        return false;
+    reading->text = trim(dg_span_sub(user, 0, last));
+    return true;
+}
+
+/* One line: Translate "Le chat dort." to English. */
+static bool cut_quotes(struct reading *reading)
+{
+    static const char *const pairs[][2] = {
+        {"\"", "\""}, {"“", "”"}, {"'", "'"}, {"«", "»"}, {"`", "`"}};
+    const struct dg_span user = trim(reading->user);
+    if (user.len > HEAD_MAX || memchr(user.ptr ? user.ptr : "", '\n', user.len))
+        return false;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const size_t open = find(user, 0, pairs[i][0]), from = open + strlen(pairs[i][0]);
+        size_t end = user.len;
+        for (size_t at = from; open < user.len && (at = find(user, at, pairs[i][1])) < user.len;
+             at++)
+            end = at;
+        if (end == user.len || open == 0)
+            continue;
+        struct said before = read_instruction(reading->names, dg_span_sub(user, 0, open));
+        const struct said after = read_instruction(
+            reading->names, dg_span_sub(user, end + strlen(pairs[i][1]), user.len));
+        const char *target = after.target ? after.target : after.maybe;
+        if (!before.translates || !before.is_imperative)
+            continue;
+        /* "to English" behind the text: the verb is in front of it */
+        before.target = before.target ? before.target : target;
+        before.source = before.source ? before.source : after.source;
+        if (!before.target && !reading->system.target)
+            continue;
+        reading->said = before;
+        reading->text = dg_span_sub(user, from, end - from);
+        return true;
+    }
+    return false;
+}
+
+/* "English: Le chat dort.", where the system says that it comes so. */
+static bool cut_language(struct reading *reading)
+{
+    const char *tag = NULL;
+    const size_t len = dg_langnames_at(reading->names, reading->user, 0, &tag);
+    if (!reading->has_system || reading->system.target || !len || len == reading->user.len ||
+        reading->user.ptr[len] != ':')
+        return false;
+    reading->said = (struct said){.target = tag, .translates = true};
+    reading->text = trim(dg_span_sub(reading->user, len + 1, reading->user.len));
+    return true;
+}
+
+static bool cut(struct reading *reading)
+{
+    for (size_t i = 0; i < sizeof delimiters / sizeof *delimiters; i++)
+        if (cut_block(reading, &delimiters[i]))
+            return true;
+    if (cut_label(reading) || cut_json(reading) || cut_language(reading))
+        return true;
+    if (cut_head(reading)) {
+        reading->text = unquoted(without_tail(reading, reading->text));
+        return true;
+    }
+    return cut_tail(reading) || cut_quotes(reading);
+}
+
+/* ---- All together
+ * -------------------------------------------------------------------------------- */
+
+#define HOW_TO_ASK                                                                                 \
+    "This server translates and does not chat. Name the language in a system message "             \
+    "(\"Translate from French to "                                                                 \
+    "English.\") and send nothing but the text as the user's, or put the instruction in front of " \
+    "the text (\"Translate to "                                                                    \
+    "English:\\n\\n...\"), or name the model after the pair (\"fr-en\"), or send \"target\" (and " \
+    "\"source\") beside \"messages\""
+
+static bool is_only_text(struct reading *reading)
+{
+    struct dg_span user = trim(reading->user), first = dg_span_sub(user, 0, find(user, 0, "\n"));
+    return !instructs(reading, dg_span_sub(first, 0, HEAD_MAX));
+}
+
+enum dg_err dg_chat_prompt_read(const struct dg_langnames *names,
+                                const struct dg_chat_prompt_ask *options, struct dg_arena *arena,
+                                struct dg_error *error, struct dg_chat_prompt *prompt)
+{
+    struct reading reading = {
+        .names = names, .user = options->user, .system = read_instruction(names, options->system)};
+    *prompt = (struct dg_chat_prompt){.source = NULL};
+    enum dg_err err = dg_chat_prompt_envelope(names, options->user, arena, error, prompt);
+    if (err || prompt->n_parts)
+        return err;
+    reading.has_system = reading.system.translates;
+    if (!cut(&reading)) {
+        reading.said = (struct said){.source = NULL};
+        if ((!reading.has_system && !options->is_named) || !is_only_text(&reading))
+            return dg_error_set(error, DG_ERR_INVALID, "%s", HOW_TO_ASK);
+        reading.text = reading.user;
+    }
+    if (reading.said.is_ambiguous || (!reading.said.target && reading.system.is_ambiguous))
+        return dg_error_set(error, DG_ERR_INVALID,
+                            "more than one language to translate into is named, expected one");
+    const struct said *system = &reading.system;
+    prompt->target = reading.said.target ? reading.said.target : system->target;
+    prompt->source = reading.said.source ? reading.said.source : system->source;
+    if (!prompt->target)
+        prompt->target = reading.said.maybe ? reading.said.maybe : system->maybe;
+    if (prompt->target == prompt->source && prompt->source && !reading.said.target &&
+        !system->target)
+        prompt->target = NULL;
+    return dg_chat_prompt_split(reading.text, arena, error, prompt);
+}

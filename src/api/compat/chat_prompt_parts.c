@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Parts are counted first and put then, by the same walk over the text. */
+#include "api/compat/chat_prompt_parts.h"
+#include "base/json/json.h"
+#include "base/json/json_out.h"
+#include "base/memory/buf.h"
+
+#include <stdio.h>
+
+enum { PARTS_MAX = 20 * 1000, VALUES_MAX = 100 * 1000, DEPTH_MAX = 64 };
+
+struct putter {
+    struct dg_arena *arena;
+    struct dg_chat_prompt *prompt; /* its parts are NULL while they are counted */
+    size_t n;
+    enum dg_err err;
+};
+
+static void put(struct putter *putter, enum dg_chat_prompt_kind kind, struct dg_span text)
+{
+    if (putter->err || (kind == DG_CHAT_PROMPT_LITERAL && text.len == 0))
+        return;
+    if (putter->prompt->parts) {
+        putter->prompt->parts[putter->n] = (struct dg_chat_prompt_part){.kind = kind, .text = text};
+        putter->prompt->n_texts += kind != DG_CHAT_PROMPT_LITERAL;
+    }
+    if (++putter->n > PARTS_MAX)
+        putter->err = DG_ERR_LIMIT;
+}
+
+typedef void (*walk_fn)(struct putter *putter, struct dg_span text, const struct dg_json *json);
+
+static enum dg_err put_all(struct dg_span text, const struct dg_json *json, walk_fn walk,
+                           struct dg_arena *arena, struct dg_error *error,
+                           struct dg_chat_prompt *prompt)
+{
+    struct putter putter = {.arena = arena, .prompt = prompt};
+    walk(&putter, text, json);
+    if (putter.err == DG_ERR_LIMIT)
+        return dg_error_set(error, DG_ERR_LIMIT, "the text has more than %d parts", PARTS_MAX);
+    if (putter.err)
+        return putter.err;
+    prompt->parts = dg_arena_calloc(arena, putter.n ? putter.n : 1, sizeof *prompt->parts);
+    if (!prompt->parts)
+        return DG_ERR_NOMEM;
+    putter.n = 0;
+    walk(&putter, text, json);
+    prompt->n_parts = putter.n;
+    return putter.err;
+}
+
+/* ---- JSON
+ * ---------------------------------------------------------------------------------------- */
+
+static enum dg_err parse(struct dg_span text, struct dg_json **json)
+{
+    const struct dg_json_limits limits = {
+        .max_bytes = text.len + 1, .max_depth = DEPTH_MAX, .max_values = VALUES_MAX};
+    return dg_json_parse(text, &limits, NULL, json);
+}
+
+/* The end of the string that begins here, behind its quote. */
+static size_t string_end(struct dg_span text, size_t at)
+{
+    for (at++; at < text.len && text.ptr[at] != '"'; at++)
+        at += text.ptr[at] == '\\';
+    return at < text.len ? at + 1 : text.len;
+}
+
+size_t dg_chat_prompt_json_len(struct dg_span text)
+{
+    struct dg_json *json = NULL;
+    size_t at = 0, depth = 0;
+    if (text.len == 0 || (text.ptr[0] != '{' && text.ptr[0] != '['))
+        return 0;
+    do {
+        const char c = text.ptr[at];
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+        at = c == '"' ? string_end(text, at) : at + 1;
+    } while (depth > 0 && at < text.len);
+    if (depth > 0 || parse(dg_span_sub(text, 0, at), &json))
+        return 0;
+    dg_json_free(json);
+    return at;
+}
+
+static bool is_key(struct dg_span text, size_t end)
+{
+    while (end < text.len && (text.ptr[end] == ' ' || text.ptr[end] == '\t' ||
+                              text.ptr[end] == '\n' || text.ptr[end] == '\r'))
+        end++;
+    return end < text.len && text.ptr[end] == ':';
+}
+
+/* One string without its quotes and escapes. */
+static void put_string(struct putter *putter, struct dg_span quoted)
+{
+    struct dg_json *json = NULL;
+    struct dg_span text = {NULL, 0};
+    if (!putter->prompt->parts) {
+        put(putter, DG_CHAT_PROMPT_JSON, quoted);
+        return;
+    }
+    putter->err = parse(quoted, &json);
+    if (!putter->err)
+        putter->err = dg_json_string(json, DG_SPAN("text"), NULL, &text);
+    if (!putter->err) {
+        text = dg_arena_copy(putter->arena, text);
+        putter->err = text.ptr ? DG_OK : DG_ERR_NOMEM;
+    }
+    dg_json_free(json);
+    put(putter, DG_CHAT_PROMPT_JSON, text);
+}
+
+static void walk_json(struct putter *putter, struct dg_span text, const struct dg_json *json)
+{
+    size_t from = 0;
+    (void)json;
+    for (size_t at = 0; at < text.len && !putter->err;) {
+        if (text.ptr[at] != '"') {
+            at++;
+            continue;
+        }
+        const size_t end = string_end(text, at);
+        if (!is_key(text, end) && end - at > 2) {
+            put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, from, at - from));
+            put_string(putter, dg_span_sub(text, at, end - at));
+            from = end;
+        }
+        at = end;
+    }
+    put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, from, text.len));
+}
+
+/* ---- Requests in JSON
+ * ---------------------------------------------------------------------------- */
+
+static struct dg_span member(const struct dg_json *object, const char *name)
+{
+    struct dg_span text = {NULL, 0};
+    (void)!dg_json_get_string(object, name, DG_JSON_OPTIONAL, NULL, &text);
+    return text;
+}
+
+static void put_copy(struct putter *putter, enum dg_chat_prompt_kind kind, struct dg_span text)
+{
+    if (putter->prompt->parts && !putter->err) {
+        text = dg_arena_copy(putter->arena, text);
+        putter->err = text.ptr ? DG_OK : DG_ERR_NOMEM;
+    }
+    put(putter, kind, text);
+}
+
+/* {"targetLanguage":"en","segments":[{"id":1,"text":"..."}]} gives
+ * {"translations":[{"id":1,"text":"..."}]}. */
+static void walk_segments(struct putter *putter, struct dg_span text, const struct dg_json *json)
+{
+    const struct dg_json *segments = dg_json_get(json, "segments");
+    (void)text;
+    put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("{\"translations\":["));
+    for (size_t i = 0; i < dg_json_len(segments); i++) {
+        const struct dg_json *segment = dg_json_at(segments, i), *id = dg_json_get(segment, "id");
+        int64_t number = (int64_t)i;
+        char head[48];
+        put(putter, DG_CHAT_PROMPT_LITERAL, i ? DG_SPAN(",{\"id\":") : DG_SPAN("{\"id\":"));
+        if (dg_json_type(id) == DG_JSON_STRING) {
+            struct dg_buf quoted;
+            dg_buf_init(&quoted, 4096);
+            if (!putter->err)
+                putter->err = dg_json_out_quote(&quoted, member(segment, "id"));
+            put_copy(putter, DG_CHAT_PROMPT_LITERAL, dg_buf_span(&quoted));
+            dg_buf_deinit(&quoted);
+        } else {
+            (void)!dg_json_int(id, DG_SPAN("id"), INT64_MIN, INT64_MAX, NULL, &number);
+            const int len = snprintf(head, sizeof head, "%lld", (long long)number);
+            put_copy(putter, DG_CHAT_PROMPT_LITERAL, dg_span_make(head, (size_t)len));
+        }
+        put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN(",\"text\":"));
+        put_copy(putter, DG_CHAT_PROMPT_JSON, member(segment, "text"));
+        put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("}"));
+    }
+    put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("]}"));
+}
+
+/* {"target_language":"en","strings":[{"source":"..."}]} gives ["..."]. */
+static void walk_sources(struct putter *putter, struct dg_span text, const struct dg_json *json)
+{
+    const struct dg_json *strings = dg_json_get(json, "strings");
+    (void)text;
+    put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("["));
+    for (size_t i = 0; i < dg_json_len(strings); i++) {
+        if (i)
+            put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN(","));
+        put_copy(putter, DG_CHAT_PROMPT_JSON, member(dg_json_at(strings, i), "source"));
+    }
+    put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("]"));
+}
+
+static bool all_have(const struct dg_json *array, const char *name)
+{
+    bool all = dg_json_type(array) == DG_JSON_ARRAY && dg_json_len(array) > 0;
+    for (size_t i = 0; all && i < dg_json_len(array); i++)
+        all = dg_json_type(dg_json_get(dg_json_at(array, i), name)) == DG_JSON_STRING;
+    return all;
+}
+
+static const char *language_of(const struct dg_langnames *names, struct dg_span said)
+{
+    const char *tag = NULL;
+    const size_t len = said.len ? dg_langnames_at(names, said, 0, &tag) : 0;
+    return len && len == said.len ? tag : dg_langnames_code(names, said);
+}
+
+enum dg_err dg_chat_prompt_envelope(const struct dg_langnames *names, struct dg_span text,
+                                    struct dg_arena *arena, struct dg_error *error,
+                                    struct dg_chat_prompt *prompt)
+{
+    struct dg_json *json = NULL;
+    if (!memchr(text.ptr ? text.ptr : "", '{', text.len < 4 ? text.len : 4) || parse(text, &json))
+        return DG_OK;
+    const struct dg_span camel = member(json, "targetLanguage"),
+                         snake = member(json, "target_language");
+    const bool is_kiss = camel.len && all_have(dg_json_get(json, "segments"), "text");
+    const bool is_weblate = snake.len && all_have(dg_json_get(json, "strings"), "source");
+    enum dg_err err = DG_OK;
+    if (is_kiss || is_weblate) {
+        const struct dg_span from = member(json, is_kiss ? "sourceLanguage" : "source_language");
+        prompt->is_json = true;
+        prompt->source = language_of(names, from);
+        prompt->target = language_of(names, is_kiss ? camel : snake);
+        if (prompt->target)
+            err = put_all(text, json, is_kiss ? walk_segments : walk_sources, arena, error, prompt);
+        else
+            err = dg_error_set(error, DG_ERR_INVALID, "%s: read '%.*s', expected a language",
+                               is_kiss ? "targetLanguage" : "target_language",
+                               DG_SPAN_FMT(dg_span_sub(is_kiss ? camel : snake, 0, 60)));
+    }
+    dg_json_free(json);
+    return err;
+}
+
+/* ---- Lines
+ * --------------------------------------------------------------------------------------- */
+
+static struct dg_span line_at(struct dg_span text, size_t at)
+{
+    const char *end = at < text.len ? memchr(text.ptr + at, '\n', text.len - at) : NULL;
+    return dg_span_sub(text, at, end ? (size_t)(end - text.ptr) - at : text.len - at);
+}
+
+static struct dg_span without_blanks(struct dg_span text)
+{
+    while (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\n' || text.ptr[0] == '\r' ||
+                        text.ptr[0] == '\t'))
+        text = dg_span_sub(text, 1, text.len);
+    while (text.len && strchr(" \n\r\t", text.ptr[text.len - 1]) && text.ptr[text.len - 1])
+        text.len--;
+    return text;
+}
+
+/* What tools put between paragraphs, on a line of its own. */
+static bool is_separator(struct dg_span line)
+{
+    line = without_blanks(line);
+    return dg_span_eq(line, DG_SPAN("%%")) || dg_span_eq(line, DG_SPAN("==WEBLATE_PART==")) ||
+           dg_span_eq(line, DG_SPAN("---")) || dg_span_eq(line, DG_SPAN("|||"));
+}
+
+/* Bytes of a number in front of a line with the blank behind it: "12. ", "[3] ", "4: ", "5| "; 0:
+ * none. */
+static size_t number_of(struct dg_span line)
+{
+    size_t at = 0, n = 0;
+    const bool is_in_brackets = line.len && (line.ptr[0] == '[' || line.ptr[0] == '(');
+    for (at = is_in_brackets; at < line.len && line.ptr[at] >= '0' && line.ptr[at] <= '9'; at++)
+        n++;
+    if (n == 0 || n > 6 || at == line.len || !strchr(is_in_brackets ? "])" : ".:)|", line.ptr[at]))
+        return 0;
+    for (at++;
+         at < line.len && (line.ptr[at] == ' ' || line.ptr[at] == '\t' || line.ptr[at] == '|');
+         at++)
+        ;
+    return line.ptr[at - 1] == ' ' || line.ptr[at - 1] == '\t' || line.ptr[at - 1] == '|' ? at : 0;
+}
+
+static void put_text(struct putter *putter, struct dg_span text)
+{
+    const struct dg_span inner = without_blanks(text);
+    const size_t before = inner.len ? (size_t)(inner.ptr - text.ptr) : text.len;
+    put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, 0, before));
+    if (inner.len)
+        put(putter, DG_CHAT_PROMPT_TEXT, inner);
+    put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, before + inner.len, text.len));
+}
+
+static void walk_separated(struct putter *putter, struct dg_span text, const struct dg_json *json)
+{
+    size_t from = 0;
+    (void)json;
+    for (size_t at = 0; at < text.len;) {
+        const struct dg_span line = line_at(text, at);
+        if (is_separator(line)) {
+            put_text(putter, dg_span_sub(text, from, at - from));
+            put(putter, DG_CHAT_PROMPT_LITERAL, line);
+            from = at + line.len;
+        }
+        at += line.len + 1;
+    }
+    put_text(putter, dg_span_sub(text, from, text.len));
+}
+
+static void walk_numbered(struct putter *putter, struct dg_span text, const struct dg_json *json)
+{
+    (void)json;
+    for (size_t at = 0; at < text.len;) {
+        const struct dg_span line = line_at(text, at);
+        const size_t n = number_of(line);
+        put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(line, 0, n));
+        put_text(putter, dg_span_sub(line, n, line.len));
+        at += line.len;
+        put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, at, 1));
+        at++;
+    }
+}
+
+static void walk_plain(struct putter *putter, struct dg_span text, const struct dg_json *json)
+{
+    (void)json;
+    put(putter, DG_CHAT_PROMPT_TEXT, text);
+}
+
+/* Every line that is not blank has a number, and there are two or more. */
+static bool is_numbered(struct dg_span text)
+{
+    size_t n = 0;
+    for (size_t at = 0; at < text.len;) {
+        const struct dg_span line = line_at(text, at);
+        if (without_blanks(line).len) {
+            if (number_of(line) == 0)
+                return false;
+            n++;
+        }
+        at += line.len + 1;
+    }
+    return n > 1;
+}
+
+static bool is_separated(struct dg_span text)
+{
+    bool is = false;
+    for (size_t at = 0; at < text.len && !is;) {
+        const struct dg_span line = line_at(text, at);
+        is = is_separator(line);
+        at += line.len + 1;
+    }
+    return is;
+}
+
+enum dg_err dg_chat_prompt_split(struct dg_span text, struct dg_arena *arena,
+                                 struct dg_error *error, struct dg_chat_prompt *prompt)
+{
+    const struct dg_span inner = without_blanks(text);
+    prompt->is_json = inner.len && dg_chat_prompt_json_len(inner) == inner.len;
+    walk_fn walk = prompt->is_json      ? walk_json
+                   : is_separated(text) ? walk_separated
+                   : is_numbered(text)  ? walk_numbered
+                                        : walk_plain;
+    return put_all(text, NULL, walk, arena, error, prompt);
+}

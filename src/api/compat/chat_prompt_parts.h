@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The parts of a text that a prompt holds: JSON, whose strings are translated while keys and
+ * everything else stay byte by byte; numbered lines; paragraphs with separators between them. For
+ * prompt.c. */
+#ifndef DG_API_COMPAT_CHAT_PROMPT_PARTS_H
+#define DG_API_COMPAT_CHAT_PROMPT_PARTS_H
+
+#include "api/compat/chat_prompt.h"
+
+/* Bytes of the JSON object or array at the beginning of the text; 0: there is none. */
+size_t dg_chat_prompt_json_len(struct dg_span text);
+
+/* A message that is a request in JSON by itself, with languages and texts (Kiss Translator's,
+ * Weblate's); nothing is put where it is none. */
+enum dg_err dg_chat_prompt_envelope(const struct dg_langnames *names, struct dg_span text,
+                                    struct dg_arena *arena, struct dg_error *error,
+                                    struct dg_chat_prompt *prompt) DG_MUST_CHECK;
+
+/* Puts the parts. */
+enum dg_err dg_chat_prompt_split(struct dg_span text, struct dg_arena *arena,
+                                 struct dg_error *error,
+                                 struct dg_chat_prompt *prompt) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The relay lives in its job's arena. A text's language is looked for when its turn comes, not at
+ * the start: a thousand texts do not hold the loop. */
+#include "api/compat/compat.h"
+#include "api/http/api_int.h"
+#include "api/http/json_offload.h"
+#include "base/memory/utf8.h"
+
+enum { SHORT_BYTES = 16 * 1024, ARENA_MORE = 4 << 20 };
+
+/* ---- Life
+ * ---------------------------------------------------------------------------------------- */
+
+struct dg_compat *dg_compat_new_for(struct dg_api *api, size_t arena_max)
+{
+    struct dg_job *job = NULL;
+    struct dg_compat *compat = NULL;
+    if (!api->engine || dg_engine_n_models(api->engine) == 0)
+        return NULL;
+    if (dg_job_new(api->engine, &api->jobs, arena_max, &job) == DG_OK)
+        compat = dg_arena_calloc(&job->arena, 1, sizeof *compat);
+    if (compat) {
+        compat->job = job;
+        compat->arena = &job->arena;
+        job->options.request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+        if (dg_languages_read(&api->languages, api->engine, compat->arena, &compat->langs) == DG_OK)
+            return compat;
+    }
+    dg_job_drop(job);
+    return NULL;
+}
+
+struct dg_compat *dg_compat_new(struct dg_call *call)
+{
+    if (!call->api->engine || dg_engine_n_models(call->api->engine) == 0) {
+        dg_call_fail(call, (struct dg_failure){.status = 503,
+                                               .code = "no_model",
+                                               .retry_after_s = 1,
+                                               .message = "This server has no model."});
+        return NULL;
+    }
+    struct dg_compat *compat = dg_compat_new_for(call->api, call->req->body.len * 8 + ARENA_MORE);
+    if (!compat) {
+        dg_call_no_memory(call);
+        return NULL;
+    }
+    compat->call = call;
+    compat->started_ns = call->started_ns;
+    return compat;
+}
+
+void dg_compat_drop(struct dg_compat *compat)
+{
+    dg_job_drop(compat->job); /* with all that is in its arena, the relay too */
+}
+
+void dg_compat_fail(struct dg_compat *compat, int status, const char *code, const char *message)
+{
+    dg_call_fail(compat->call,
+                 (struct dg_failure){.status = status, .code = code, .message = message});
+    dg_compat_drop(compat);
+}
+
+void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err, const struct dg_error *error)
+{
+    dg_call_fail(compat->call, dg_translate_options_failure(compat->arena, err, error, NULL));
+    dg_compat_drop(compat);
+}
+
+/* ---- What is asked
+ * ------------------------------------------------------------------------------- */
+
+static enum dg_err read_fields(void *work, const struct dg_api *api, struct dg_span body,
+                               struct dg_failure *failure)
+{
+    struct dg_compat *compat = work;
+    struct dg_error error = DG_ERROR_NONE;
+    (void)api;
+    compat->source.body = body;
+    enum dg_err err = dg_fields_read(&compat->source, compat->arena, &compat->fields, &error);
+    compat->source = (struct dg_fields_source){.is_get = false};
+    if (!err)
+        return DG_OK;
+    *failure = dg_translate_options_failure(compat->arena, err, &error, NULL);
+    if (failure->status < 500 && err != DG_ERR_LIMIT)
+        failure->code = compat->fields.is_json ? "invalid_json" : "invalid_form";
+    return err;
+}
+
+static void on_fields(void *work, struct dg_call *call)
+{
+    struct dg_compat *compat = work;
+    compat->on_open(call, compat);
+}
+
+static void drop_unread(void *work)
+{
+    dg_compat_drop(work);
+}
+
+/* What the thread needs beside the body, copied: the request may be gone by then. */
+static bool set_source(struct dg_compat *compat, const struct dg_http_req *req)
+{
+    compat->source = dg_fields_source(req);
+    compat->source.type = dg_arena_copy(compat->arena, compat->source.type);
+    compat->source.query = dg_arena_copy(compat->arena, compat->source.query);
+    return compat->source.type.ptr && compat->source.query.ptr;
+}
+
+void dg_compat_open(struct dg_call *call,
+                    void (*on_open)(struct dg_call *call, struct dg_compat *compat))
+{
+    static const struct dg_json_offload_fns fns = {
+        .read = read_fields, .go_on = on_fields, .drop = drop_unread};
+    struct dg_compat *compat = dg_compat_new(call);
+    if (!compat)
+        return;
+    compat->on_open = on_open;
+    if (set_source(compat, call->req))
+        dg_json_offload_read(call, &fns, compat);
+    else
+        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+}
+
+void dg_compat_prepare_short(struct dg_call *call)
+{
+    if (call->req->body_max > SHORT_BYTES)
+        call->req->body_max = SHORT_BYTES;
+}
+
+struct dg_compat *dg_compat_open_short(struct dg_call *call)
+{
+    struct dg_failure failure;
+    struct dg_compat *compat = dg_compat_new(call);
+    if (!compat)
+        return NULL;
+    compat->source = dg_fields_source(call->req);
+    if (read_fields(compat, call->api, call->req->body, &failure) == DG_OK)
+        return compat;
+    dg_call_fail(call, failure);
+    dg_compat_drop(compat);
+    return NULL;
+}
+
+enum dg_err dg_compat_texts(struct dg_compat *compat, size_t n)
+{
+    struct dg_compat_item *items = dg_arena_calloc(compat->arena, n ? n : 1, sizeof *items);
+    if (!items)
+        return DG_ERR_NOMEM;
+    compat->items = items;
+    compat->n = n;
+    return DG_OK;
+}
+
+enum dg_err dg_compat_texts_of(struct dg_compat *compat, const struct dg_field *field)
+{
+    enum dg_err err = dg_compat_texts(compat, dg_fields_count(&compat->fields, field));
+    compat->is_array = field && field->in_array;
+    for (size_t i = 0; !err && i < compat->n; i++, field = dg_fields_next(&compat->fields, field)) {
+        compat->items[i].text = field->value;
+        if (field->kind != DG_FIELD_TEXT)
+            err = DG_ERR_INVALID;
+    }
+    return err;
+}
+
+struct dg_span dg_compat_result(const struct dg_compat *compat, size_t i)
+{
+    return dg_buf_span(&compat->job->items[i].json);
+}
+
+struct dg_span dg_compat_alternative(const struct dg_compat *compat, size_t i, int k)
+{
+    return dg_buf_span(&compat->job->items[i].alternatives[k]);
+}
+
+size_t dg_compat_characters(const struct dg_compat *compat)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < compat->n; i++)
+        n += dg_utf8_count(compat->items[i].text);
+    return n;
+}
+
+/* ---- Each text
+ * ----------------------------------------------------------------------------------- */
+
+static void on_begin(void *owner, struct dg_job_item *job_item, struct dg_engine_request *request)
+{
+    struct dg_compat *compat = owner;
+    (void)job_item;
+    if (!compat->from)
+        request->source = "auto";
+    else if (!request->model)
+        request->source = compat->from->tag.text;
+    if (!request->model)
+        request->target = compat->to ? compat->to->tag.text : NULL;
+}
+
+/* What the text was in: as the request says, as was detected, or what the model reads. */
+static void keep_source(const struct dg_compat *compat, struct dg_compat_item *item,
+                        const struct dg_engine_result *result)
+{
+    item->from = compat->from;
+    item->detected = result->detected;
+    item->confidence = result->confidence;
+    item->is_blank = result->is_copy && !result->detected && !compat->from;
+    item->is_foreign = result->is_foreign;
+    if (!item->from && result->source)
+        item->from =
+            dg_languages_find(&compat->langs, dg_span_cstr(result->source), DG_LANGUAGE_ANY);
+    if (item->from && item->detected)
+        item->detected = item->from->code;
+}
+
+/* Copies: what the engine tells is gone with its request. */
+static enum dg_err keep_lost(struct dg_compat *compat, struct dg_compat_item *item,
+                             const struct dg_engine_result *result)
+{
+    size_t n = result->n_lost + result->n_terms;
+    struct dg_span *kept = n ? dg_arena_calloc(compat->arena, n, sizeof *kept) : NULL;
+    if (n && !kept)
+        return DG_ERR_NOMEM;
+    item->lost = kept;
+    for (; item->n_lost < result->n_lost; item->n_lost++) {
+        kept[item->n_lost] = dg_arena_copy(compat->arena, result->lost[item->n_lost]);
+        if (!kept[item->n_lost].ptr)
+            return DG_ERR_NOMEM;
+    }
+    item->missed = kept + item->n_lost;
+    for (size_t i = 0; i < result->n_terms; i++)
+        if (!result->terms[i].is_used)
+            item->missed[item->n_missed++] = result->terms[i].term->source; /* the job holds the
+                                                                               glossary */
+    return DG_OK;
+}
+
+void dg_compat_put_notes(struct dg_json_out *out, const struct dg_compat *compat,
+                         const struct dg_compat_item *item)
+{
+    if (item->is_foreign)
+        dg_job_put_foreign(out, item->detected, compat->to ? compat->to->code : NULL);
+    const struct {
+        const char *key;
+        const struct dg_span *items;
+        size_t n;
+    } lists[] = {{"lost", item->lost, item->n_lost},
+                 {"missed_terms", item->missed, item->n_missed}};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        if (lists[k].n == 0)
+            continue;
+        dg_json_out_put_open(out, lists[k].key, '[');
+        for (size_t i = 0; i < lists[k].n; i++)
+            dg_json_out_string(out, lists[k].items[i]);
+        dg_json_out_close(out, ']');
+    }
+}
+
+bool dg_compat_leads(const struct dg_compat *compat)
+{
+    return compat->from ? dg_languages_lead(&compat->langs, compat->from, compat->to)
+                        : compat->to != NULL;
+}
+
+static enum dg_err on_item(void *owner, struct dg_job_item *job_item,
+                           const struct dg_engine_result *result)
+{
+    struct dg_compat *compat = owner;
+    struct dg_compat_item *item = &compat->items[job_item->index];
+    item->n_characters = result->n_characters;
+    keep_source(compat, item, result);
+    if (result->n_lost + result->n_terms > 0 && keep_lost(compat, item, result) != DG_OK)
+        return DG_ERR_NOMEM;
+    return dg_buf_append_span(&job_item->json, result->text); /* where our own API would have put
+                                                                 JSON */
+}
+
+static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
+{
+    struct dg_compat *compat = owner;
+    (void)item;
+    compat->on_delta(compat, text);
+}
+
+/* ---- The end
+ * ------------------------------------------------------------------------------------- */
+
+static enum dg_err write_answer(void *work, struct dg_buf *buf)
+{
+    struct dg_compat *compat = work;
+    struct dg_json_out out;
+    dg_json_out_init(&out, buf);
+    compat->on_whole(compat, &out);
+    return dg_json_out_end(&out);
+}
+
+static void on_answer(void *work, enum dg_err err, struct dg_buf *buf)
+{
+    struct dg_compat *compat = work;
+    struct dg_call *call = compat->call;
+    if (call) {
+        call->on_gone = NULL;
+        if (err)
+            dg_call_fail(call,
+                         dg_translate_options_failure(compat->arena, DG_ERR_NOMEM, NULL, NULL));
+        else
+            dg_call_json_give(call, buf);
+    }
+    dg_compat_drop(compat);
+}
+
+/* The client leaves while its answer is written. */
+static void on_gone_unanswered(void *work)
+{
+    struct dg_compat *compat = work;
+    compat->call = NULL;
+}
+
+/* Drops the relay, in the end. */
+static void answer(struct dg_compat *compat)
+{
+    const struct dg_api *api = compat->call->api;
+    struct dg_call *call = compat->call;
+    size_t size = 0;
+    for (size_t i = 0; i < compat->n; i++) {
+        size += compat->job->items[i].json.len;
+        for (int k = 1; k <= compat->job->options.alternatives; k++)
+            size += compat->job->items[i].alternatives[k].len;
+        if (compat->tally)
+            *compat->tally += compat->items[i].n_characters;
+    }
+    if (!dg_json_offload_write(api, size, write_answer, on_answer, compat))
+        return;
+    call->work = compat;
+    call->on_gone = on_gone_unanswered;
+}
+
+static void on_over(void *owner, struct dg_job *job)
+{
+    struct dg_compat *compat = owner;
+    struct dg_call *call = compat->call;
+    struct dg_failure failure =
+        dg_translate_options_failure(&job->arena, job->err, &job->error, NULL);
+    if (call) {
+        dg_call_took(call, job->n_tokens_in, job->n_tokens_out, job->queue_ns, job->total_ns);
+        call->on_gone = NULL;
+    }
+    if (!compat->on_end && !job->err) {
+        answer(compat);
+        return;
+    }
+    if (compat->on_end)
+        compat->on_end(compat, job->err ? &failure : NULL);
+    else
+        dg_call_fail(call, failure);
+    dg_compat_drop(compat);
+}
+
+static void on_gone(void *work)
+{
+    dg_compat_drop(work);
+}
+
+static const struct dg_job_listener whole_listener = {
+    .on_begin = on_begin, .on_item = on_item, .on_over = on_over};
+static const struct dg_job_listener stream_listener = {
+    .on_begin = on_begin, .on_delta = on_delta, .on_item = on_item, .on_over = on_over};
+
+static enum dg_err hand_over(struct dg_compat *compat)
+{
+    struct dg_translate_options *options = &compat->job->options;
+    options->texts =
+        dg_arena_calloc(compat->arena, compat->n ? compat->n : 1, sizeof *options->texts);
+    if (!options->texts)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < compat->n; i++)
+        options->texts[i] = compat->items[i].text;
+    options->n_texts = compat->n;
+    options->request.search.n_best = options->alternatives + 1;
+    return DG_OK;
+}
+
+/* A failure before the end, in whichever way the relay tells it. */
+static void tell_failure(struct dg_compat *compat, const struct dg_failure *failure)
+{
+    if (compat->on_end)
+        compat->on_end(compat, failure);
+    else
+        dg_call_fail(compat->call, *failure);
+    dg_compat_drop(compat);
+}
+
+/* Through the gate: begins, or says why not. */
+static void on_passed(void *work, const struct dg_failure *refusal)
+{
+    struct dg_compat *compat = work;
+    struct dg_call *call = compat->call;
+    struct dg_error error = DG_ERROR_NONE;
+    uint64_t retry_ms = 0;
+    if (call)
+        call->on_gone = NULL;
+    if (refusal) {
+        tell_failure(compat, refusal);
+        return;
+    }
+    struct dg_failure missing;
+    enum dg_err err = hand_over(compat);
+    if (!err && call) {
+        const struct dg_key *key =
+            call->api->access ? dg_access_key(call->api->access, &call->charge.who) : NULL;
+        if (dg_glossaries_apply(&call->api->glossaries, compat->job, dg_gate_name(call),
+                                dg_glossaries_is_admin(call), key, &missing)) {
+            tell_failure(compat, &missing);
+            return;
+        }
+    }
+    if (!err && compat->n == 0) { /* nothing to wait for */
+        on_over(compat, compat->job);
+        return;
+    }
+    if (!err)
+        err = dg_job_start(compat->job, compat->on_delta ? &stream_listener : &whole_listener,
+                           compat, &error, &retry_ms);
+    if (!err) {
+        if (call) {
+            call->work = compat;
+            call->on_gone = on_gone;
+        }
+        return;
+    }
+    struct dg_failure failure =
+        dg_translate_options_start_failure(compat->arena, err, &error, retry_ms);
+    tell_failure(compat, &failure);
+}
+
+/* The key in the body, by whichever name it goes there. */
+static struct dg_span key_of(const struct dg_compat *compat)
+{
+    static const char *const names[] = {"api_key", "auth_key", "token", "api_token", "key"};
+    struct dg_span key = {NULL, 0};
+    for (size_t i = 0; i < sizeof names / sizeof *names && key.len == 0; i++)
+        key = dg_fields_text(&compat->fields, names[i]);
+    return key;
+}
+
+void dg_compat_start(struct dg_compat *compat,
+                     void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out))
+{
+    struct dg_call *call = compat->call;
+    compat->on_whole = on_whole;
+    for (size_t i = 0; call && call->api->opts.characters_max && i < compat->n; i++) {
+        if (dg_utf8_count(compat->items[i].text) <= call->api->opts.characters_max)
+            continue;
+        dg_compat_fail(compat, 413, "limit_reached",
+                       "The request's text is longer than this server takes.");
+        return;
+    }
+    if (!call) { /* a message on a socket that came through the gate when it was opened */
+        on_passed(compat, NULL);
+        return;
+    }
+    const struct dg_gate_wish wish = {.key = key_of(compat),
+                                      .characters = dg_compat_characters(compat),
+                                      .request = &compat->job->options.request,
+                                      .arena = compat->arena};
+    call->work = compat;
+    call->on_gone = on_gone;
+    dg_gate_pass(call, &wish, on_passed);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* DeepL's documents: sent, asked after, fetched once.
+ *
+ *     POST /v2/document              a form with file, target_lang, ...
+ * {"document_id":...,"document_key":...} POST /v2/document/ID           document_key
+ * {"status":"translating",...} POST /v2/document/ID/result    document_key the file; then it is
+ * gone
+ *
+ * The translation goes on while nobody waits for it. */
+#include "api/compat/deepl.h"
+#include "api/http/api_int.h"
+#include "base/memory/utf8.h"
+
+#include <stdio.h>
+
+enum { SECONDS_MORE = 5 /* what is said of one that is under way: when to ask again */ };
+
+/* ---- Sending
+ * ------------------------------------------------------------------------------------- */
+
+/* What is known between the gate and the end. */
+struct upload {
+    struct dg_api *api;
+    char id[DG_DOCUMENT_ID + 1];
+};
+
+static struct dg_document *find(struct dg_api *api, struct dg_span id)
+{
+    return dg_documents_find(&api->documents, dg_clock_now(&api->clock), id);
+}
+
+static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
+{
+    const struct upload *upload = compat->user;
+    struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
+    if (!document)
+        return;
+    if (failure) {
+        document->state = DG_DOCUMENT_FAILED;
+        snprintf(document->error, sizeof document->error, "%s", failure->message);
+        return;
+    }
+    size_t n_characters = document->n_characters = compat->items[0].n_characters;
+    if (dg_documents_keep(&upload->api->documents, upload->api->readers, document,
+                          dg_compat_result(compat, 0), NULL, NULL) == DG_OK)
+        upload->api->deepl_characters += n_characters;
+}
+
+static void on_passed(void *work, const struct dg_failure *refusal)
+{
+    struct dg_compat *compat = work;
+    struct dg_call *call = compat->call;
+    const struct upload *upload = compat->user;
+    struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
+    struct dg_buf buf;
+    struct dg_json_out out;
+    call->on_gone = NULL;
+    if (refusal || !document) {
+        if (document)
+            dg_documents_remove(&upload->api->documents, document);
+        dg_call_fail(
+            call, refusal ? *refusal
+                          : dg_translate_options_failure(compat->arena, DG_ERR_NOMEM, NULL, NULL));
+        dg_compat_drop(compat);
+        return;
+    }
+    const struct dg_key *key =
+        call->api->access ? dg_access_key(call->api->access, &call->charge.who) : NULL;
+    struct dg_failure missing;
+    if (dg_glossaries_apply(&call->api->glossaries, compat->job, dg_gate_name(call),
+                            dg_glossaries_is_admin(call), key, &missing)) {
+        dg_documents_remove(&upload->api->documents, document);
+        dg_call_fail(call, missing);
+        dg_compat_drop(compat);
+        return;
+    }
+    dg_buf_init(&buf, 4096);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_cstr(&out, "document_id", document->id);
+    dg_json_out_put_cstr(&out, "document_key", document->key);
+    dg_json_out_close(&out, '}');
+    dg_call_json_out(call, 200, &out);
+    compat->call = NULL; /* from here on nobody waits */
+    compat->on_end = on_end;
+    compat->job->may_wait = true;
+    dg_compat_start(compat, NULL);
+}
+
+static void on_gone(void *work)
+{
+    struct dg_compat *compat = work;
+    const struct upload *upload = compat->user;
+    struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
+    if (document)
+        dg_documents_remove(&upload->api->documents, document);
+    dg_compat_drop(compat);
+}
+
+/* The file's name: the part's, or a field's of its own. */
+static struct dg_span name_of(const struct dg_compat *compat, const struct dg_field *file)
+{
+    struct dg_span name = dg_fields_text(&compat->fields, "filename");
+    return name.len ? name : file->filename;
+}
+
+static enum dg_err keep_file(struct dg_compat *compat, struct upload *upload,
+                             struct dg_error *error)
+{
+    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
+    struct dg_document *document = NULL;
+    if (!dg_documents_are_taken(&upload->api->documents))
+        return dg_error_set(error, DG_ERR_INVALID, "Documents are not translated on this server.");
+    if (!file || file->in_array || file->value.len == 0)
+        return dg_error_set(error, DG_ERR_INVALID, "Invalid file data.");
+    if (!dg_utf8_valid(file->value, NULL))
+        return dg_error_set(error, DG_ERR_UTF8, "Invalid file data: the file is not UTF-8.");
+    size_t n_characters = dg_utf8_count(file->value), n_max = upload->api->opts.characters_max;
+    if (n_max && n_characters > n_max)
+        return dg_error_set(
+            error, DG_ERR_LIMIT,
+            "The file is longer than this server takes: read %zu characters, expected at most %zu.",
+            n_characters, n_max);
+    enum dg_err err =
+        dg_documents_add(&upload->api->documents, dg_clock_now(&upload->api->clock),
+                         dg_gate_client(compat->call), name_of(compat, file), &document);
+    if (err)
+        return dg_error_set(error, err,
+                            err == DG_ERR_UNSUPPORTED
+                                ? "Invalid file data: expected a name that ends in .txt, .html, "
+                                  ".xml, .md, .srt, .vtt, .json, .po or .xliff."
+                                : "Too many documents are kept; fetch some first.");
+    memcpy(upload->id, document->id, sizeof upload->id);
+    compat->job->options.request.format = document->format;
+    err = dg_compat_texts(compat, 1);
+    if (err)
+        dg_documents_remove(&upload->api->documents, document);
+    else
+        compat->items[0].text = file->value;
+    return err;
+}
+
+static void on_open(struct dg_call *call, struct dg_compat *compat)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    struct upload *upload = dg_arena_calloc(compat->arena, 1, sizeof *upload);
+    if (!upload) {
+        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        return;
+    }
+    upload->api = call->api;
+    bool is_fine = dg_deepl_pair(compat, &error) && dg_deepl_check_words(compat, &error) &&
+                   dg_deepl_read_glossaries(compat, &error);
+    enum dg_err err = is_fine ? DG_OK : DG_ERR_INVALID;
+    if (!err && compat->from && compat->from == compat->to)
+        err = dg_error_set(&error, DG_ERR_INVALID, "Source and target language are equal.");
+    if (!err)
+        err = keep_file(compat, upload, &error);
+    if (err) {
+        int status = err == DG_ERR_BUSY    ? 429
+                     : err == DG_ERR_NOMEM ? 503
+                     : err == DG_ERR_LIMIT ? 413
+                                           : 400;
+        dg_compat_fail(compat, status, "invalid_value", dg_error_text(&error, err));
+        return;
+    }
+    compat->user = upload;
+    compat->job->options.request.priority = DG_PRIORITY_BULK;
+    const struct dg_gate_wish wish = {.key = dg_fields_text(&compat->fields, "auth_key"),
+                                      .characters = dg_compat_characters(compat),
+                                      .request = &compat->job->options.request,
+                                      .arena = compat->arena};
+    call->work = compat;
+    call->on_gone = on_gone;
+    dg_gate_pass(call, &wish, on_passed);
+}
+
+void dg_deepl_document(struct dg_call *call)
+{
+    dg_compat_open(call, on_open);
+}
+
+/* ---- Asking and fetching
+ * --------------------------------------------------------------------------- */
+
+/* The document that the path and the key name; NULL when the call was answered. */
+static struct dg_document *open_document(struct dg_call *call)
+{
+    struct dg_fields fields;
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_document *document = NULL;
+    const struct dg_fields_source source = dg_fields_source(call->req);
+    enum dg_err err = dg_fields_read(&source, call->req->arena, &fields, &error);
+    if (!err)
+        document = find(call->api, call->arg);
+    if (document && !dg_document_opens(document, dg_fields_text(&fields, "document_key")))
+        document = NULL;
+    if (!document)
+        dg_call_fail(call, (struct dg_failure){.status = err ? 400 : 404,
+                                               .code = err ? "invalid_form" : "not_found",
+                                               .message = err ? dg_error_text(&error, err)
+                                                              : "Document not found"});
+    return document;
+}
+
+void dg_deepl_document_status(struct dg_call *call)
+{
+    static const char *const names[] = {[DG_DOCUMENT_TRANSLATING] = "translating",
+                                        [DG_DOCUMENT_DONE] = "done",
+                                        [DG_DOCUMENT_FAILED] = "error"};
+    struct dg_document *document = open_document(call);
+    struct dg_buf buf;
+    struct dg_json_out out;
+    if (!document)
+        return;
+    dg_buf_init(&buf, 4096);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_cstr(&out, "document_id", document->id);
+    dg_json_out_put_cstr(&out, "status", names[document->state]);
+    if (document->state == DG_DOCUMENT_TRANSLATING) {
+        dg_json_out_put_uint(&out, "seconds_remaining", SECONDS_MORE);
+    } else if (document->state == DG_DOCUMENT_DONE) {
+        dg_json_out_put_uint(&out, "billed_characters", document->n_characters);
+    } else {
+        dg_json_out_put_cstr(&out, "error_message", document->error);
+        dg_json_out_put_cstr(&out, "message", document->error);
+    }
+    dg_json_out_close(&out, '}');
+    dg_call_json_out(call, 200, &out);
+}
+
+void dg_deepl_document_result(struct dg_call *call)
+{
+    struct dg_document *document = open_document(call);
+    if (document && document->state != DG_DOCUMENT_DONE)
+        dg_call_fail(call, (struct dg_failure){.status = 503,
+                                               .code = "not_done",
+                                               .message = "Document translation is not done"});
+    else if (document)
+        dg_documents_send(call, document, true);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A list: there are few, and old ones go when anything is looked for. Files are written and read by
+ * an offload's thread, each by an errand of its own that has what it needs: a document may go
+ * meanwhile. */
+#include "api/compat/documents.h"
+#include "api/http/api_int.h"
+#include "api/http/client_share.h"
+#include "base/file/tmp_file.h"
+#include "base/memory/buf.h"
+#include "base/memory/clock.h"
+#include "base/memory/mem.h"
+#include "net/loop/offload.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIFE_S = 3600 };
+
+void dg_documents_init(struct dg_documents *documents)
+{
+    *documents = (struct dg_documents){.n = 0};
+    dg_list_init(&documents->all);
+}
+
+void dg_documents_deinit(struct dg_documents *documents)
+{
+    while (!dg_list_is_empty(&documents->all))
+        dg_documents_remove(documents, DG_LIST_ITEM(documents->all.next, struct dg_document, link));
+}
+
+enum dg_err dg_documents_open(struct dg_documents *documents, const struct dg_documents_opts *opts,
+                              struct dg_error *error)
+{
+    int fd = -1;
+    enum dg_err err = opts->bytes_max ? dg_tmp_file_open(opts->dir, &fd, error) : DG_OK;
+    if (fd >= 0)
+        close(fd);
+    if (!err)
+        documents->opts = *opts;
+    return err;
+}
+
+bool dg_documents_are_taken(const struct dg_documents *documents)
+{
+    return documents->opts.bytes_max > 0;
+}
+
+void dg_documents_remove(struct dg_documents *documents, struct dg_document *document)
+{
+    dg_list_unlink(&document->link);
+    if (document->fd >= 0)
+        close(document->fd);
+    documents->bytes -= document->len;
+    documents->n--;
+    dg_free(document);
+}
+
+static void drop_old(struct dg_documents *documents, uint64_t now_ns)
+{
+    for (struct dg_list *at = documents->all.next, *next; at != &documents->all; at = next) {
+        struct dg_document *document = DG_LIST_ITEM(at, struct dg_document, link);
+        next = at->next;
+        if (document->expires_ns <= now_ns)
+            dg_documents_remove(documents, document);
+    }
+}
+
+static void random_hex(char *text, size_t len)
+{
+    unsigned char bytes[DG_DOCUMENT_KEY / 2];
+    randombytes_buf(bytes, len / 2);
+    sodium_bin2hex(text, len + 1, bytes, len / 2);
+}
+
+/* The last part of a path, with nothing in it that a file system or a header could take amiss. */
+static void clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1])
+{
+    for (size_t i = name.len; i > 0; i--) {
+        if (name.ptr[i - 1] == '/' || name.ptr[i - 1] == '\\') {
+            name = dg_span_sub(name, i, name.len);
+            break;
+        }
+    }
+    if (name.len > DG_DOCUMENT_NAME) /* its ending is what matters */
+        name = dg_span_sub(name, name.len - DG_DOCUMENT_NAME, DG_DOCUMENT_NAME);
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                        (c >= 'a' && c <= 'z') || c == '-' || c == '_' || (c == '.' && i > 0);
+        out[i] = c;
+        if (!is_plain)
+            out[i] = '_';
+    }
+    out[name.len] = '\0';
+}
+
+bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format)
+{
+    return name.len && memchr(name.ptr, '.', name.len) && dg_doc_format_of(name, format);
+}
+
+/* What a client has. */
+static void count_own(const struct dg_documents *documents, uint64_t client, size_t *n,
+                      uint64_t *bytes)
+{
+    *n = 0;
+    *bytes = 0;
+    for (const struct dg_list *at = documents->all.next; at != &documents->all; at = at->next) {
+        const struct dg_document *document = DG_LIST_ITEM(at, struct dg_document, link);
+        if (document->client != client)
+            continue;
+        ++*n;
+        *bytes += document->len;
+    }
+}
+
+enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, uint64_t client,
+                             struct dg_span name, struct dg_document **out)
+{
+    size_t n_own;
+    uint64_t own;
+    enum dg_doc_format format;
+    drop_old(documents, now_ns);
+    if (!dg_document_is_known(name, &format))
+        return DG_ERR_UNSUPPORTED;
+    count_own(documents, client, &n_own, &own);
+    if (!dg_client_share_has_room(client, DG_DOCUMENTS_MAX, documents->n, n_own, 1))
+        return DG_ERR_BUSY;
+    struct dg_document *document = dg_try_calloc(1, sizeof *document);
+    if (!document)
+        return DG_ERR_NOMEM;
+    random_hex(document->id, DG_DOCUMENT_ID);
+    random_hex(document->key, DG_DOCUMENT_KEY);
+    clean_name(name, document->name);
+    document->format = format;
+    document->expires_ns = now_ns + (uint64_t)LIFE_S * 1000 * DG_CLOCK_MS;
+    document->client = client;
+    document->fd = -1;
+    dg_list_link_last(&documents->all, &document->link);
+    documents->n++;
+    *out = document;
+    return DG_OK;
+}
+
+static struct dg_document *find(const struct dg_documents *documents, struct dg_span id)
+{
+    for (struct dg_list *at = documents->all.next; at != &documents->all; at = at->next) {
+        struct dg_document *document = DG_LIST_ITEM(at, struct dg_document, link);
+        if (id.len == DG_DOCUMENT_ID && sodium_memcmp(document->id, id.ptr, id.len) == 0)
+            return document;
+    }
+    return NULL;
+}
+
+struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t now_ns,
+                                      struct dg_span id)
+{
+    drop_old(documents, now_ns);
+    return find(documents, id);
+}
+
+/* ---- Writing
+ * ------------------------------------------------------------------------------------- */
+
+struct errand {
+    struct dg_task task;
+    struct dg_documents *documents;
+    char id[DG_DOCUMENT_ID + 1];
+    int fd;     /* owned; -1 for none */
+    char *text; /* owned; [len] */
+    size_t len;
+    enum dg_err err;
+    struct dg_error error;
+    dg_documents_fn fn;
+    void *ctx;
+
+    struct dg_call *call; /* of what is sent; NULL once it is gone */
+    char name[DG_DOCUMENT_NAME + 1];
+    enum dg_doc_format format;
+    bool removes;
+};
+
+static struct errand *new_errand(struct dg_documents *documents, const struct dg_document *document)
+{
+    struct errand *errand = dg_try_calloc(1, sizeof *errand);
+    if (!errand)
+        return NULL;
+    errand->documents = documents;
+    memcpy(errand->id, document->id, sizeof errand->id);
+    memcpy(errand->name, document->name, sizeof errand->name);
+    errand->format = document->format;
+    errand->fd = -1;
+    return errand;
+}
+
+static void free_errand(struct errand *errand)
+{
+    if (errand->fd >= 0)
+        close(errand->fd);
+    dg_free(errand->text);
+    dg_free(errand);
+}
+
+static void run_keep(struct dg_task *task)
+{
+    struct errand *errand = (struct errand *)task;
+    errand->err = dg_tmp_file_open(errand->documents->opts.dir, &errand->fd, &errand->error);
+    if (!errand->err)
+        errand->err =
+            dg_tmp_file_write(errand->fd, dg_span_make(errand->text, errand->len), &errand->error);
+}
+
+/* What room it had is others' again. */
+static void set_failed(struct dg_documents *documents, struct dg_document *document,
+                       const char *reason)
+{
+    documents->bytes -= document->len;
+    document->len = 0;
+    document->state = DG_DOCUMENT_FAILED;
+    snprintf(document->error, sizeof document->error, "%s", reason);
+}
+
+static void on_kept(struct dg_task *task)
+{
+    struct errand *errand = (struct errand *)task;
+    struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
+    if (document && errand->err) {
+        set_failed(errand->documents, document, "The translation could not be kept.");
+    } else if (document) {
+        document->state = DG_DOCUMENT_DONE;
+        document->fd = errand->fd;
+        errand->fd = -1;
+    }
+    if (errand->fn)
+        errand->fn(errand->ctx, errand->err);
+    free_errand(errand);
+}
+
+/* On its way, or done at once: where there is no thread, and what has been worked out when the
+ * thread has as much to do as it takes. Takes the errand; frees it on failure. */
+static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg_task_fn run,
+                           dg_task_fn done)
+{
+    enum dg_err err = offload ? dg_offload_submit(offload, &errand->task, run, done) : DG_OK;
+    if (!offload || (err == DG_ERR_LIMIT && !errand->call)) {
+        run(&errand->task);
+        done(&errand->task);
+        return DG_OK;
+    }
+    if (err)
+        free_errand(errand);
+    return err;
+}
+
+enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload *offload,
+                              struct dg_document *document, struct dg_span text, dg_documents_fn fn,
+                              void *ctx)
+{
+    char id[DG_DOCUMENT_ID + 1];
+    size_t n_own;
+    uint64_t own;
+    count_own(documents, document->client, &n_own, &own);
+    const bool fits = dg_client_share_has_room(document->client, documents->opts.bytes_max,
+                                               documents->bytes, own, text.len);
+    enum dg_err err = fits ? DG_OK : DG_ERR_LIMIT;
+    struct errand *errand = err ? NULL : new_errand(documents, document);
+    memcpy(id, document->id, sizeof id);
+    if (errand && !(errand->text = dg_try_malloc(text.len + 1))) {
+        free_errand(errand);
+        errand = NULL;
+    }
+    if (!err && !errand)
+        err = DG_ERR_NOMEM;
+    if (!err) {
+        if (text.len)
+            memcpy(errand->text, text.ptr, text.len);
+        errand->len = document->len = text.len;
+        documents->bytes += text.len;
+        errand->fn = fn;
+        errand->ctx = ctx;
+        err = set_out(errand, offload, run_keep, on_kept);
+    }
+    document = find(documents, dg_span_cstr(id)); /* `fn` may have removed it */
+    if (err && document)
+        set_failed(documents, document, "There is no room for the translation.");
+    return err;
+}
+
+/* ---- Reading
+ * ------------------------------------------------------------------------------------- */
+
+enum dg_err dg_document_read(const struct dg_document *document, char **out, struct dg_error *error)
+{
+    char *text = dg_try_malloc(document->len + 1);
+    enum dg_err err =
+        text ? dg_tmp_file_read(document->fd, text, document->len, error) : DG_ERR_NOMEM;
+    if (err)
+        dg_free(text);
+    else
+        *out = text;
+    return err;
+}
+
+static void run_read(struct dg_task *task)
+{
+    struct errand *errand = (struct errand *)task;
+    errand->err = dg_tmp_file_read(errand->fd, errand->text, errand->len, &errand->error);
+}
+
+static void on_read(struct dg_task *task)
+{
+    struct errand *errand = (struct errand *)task;
+    struct dg_call *call = errand->call;
+    struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
+    char header[DG_DOCUMENT_NAME + 64];
+    if (call)
+        call->on_gone = NULL;
+    if (call && errand->err) {
+        dg_call_fail(call, (struct dg_failure){
+                               .status = 503,
+                               .code = "unavailable",
+                               .retry_after_s = 1,
+                               .message = "The file cannot be read just now; try again later."});
+    } else if (call) {
+        snprintf(header, sizeof header, "attachment; filename=\"%s\"", errand->name);
+        dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
+        dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
+        dg_call_reply(call, 200, dg_document_type(errand->format),
+                      dg_span_make(errand->text, errand->len));
+        if (document && errand->removes)
+            dg_documents_remove(errand->documents, document);
+    }
+    free_errand(errand);
+}
+
+static void on_gone(void *work)
+{
+    struct errand *errand = work;
+    errand->call = NULL;
+}
+
+void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes)
+{
+    struct errand *errand = new_errand(&call->api->documents, document);
+    enum dg_err err = errand ? DG_OK : DG_ERR_NOMEM;
+    if (!err) {
+        errand->len = document->len;
+        errand->text = dg_try_malloc(document->len + 1);
+        errand->fd = fcntl(document->fd, F_DUPFD_CLOEXEC, 0);
+        errand->removes = removes;
+        errand->call = call;
+        err = errand->text && errand->fd >= 0 ? DG_OK : DG_ERR_NOMEM;
+        if (err)
+            free_errand(errand);
+    }
+    if (!err) {
+        call->work = errand;
+        call->on_gone = on_gone;
+        err = set_out(errand, call->api->readers, run_read, on_read);
+        if (err)
+            call->on_gone = NULL;
+    }
+    if (err)
+        dg_call_fail(call, (struct dg_failure){
+                               .status = 503,
+                               .code = "overloaded",
+                               .retry_after_s = 1,
+                               .message = "The file cannot be read just now; try again later."});
+}
+
+bool dg_document_opens(const struct dg_document *document, struct dg_span key)
+{
+    return key.len == DG_DOCUMENT_KEY && sodium_memcmp(document->key, key.ptr, key.len) == 0;
+}
+
+const char *dg_document_type(enum dg_doc_format format)
+{
+    switch (format) {
+    case DG_DOC_HTML:
+        return "text/html; charset=utf-8";
+    case DG_DOC_XML:
+        return "application/xml";
+    case DG_DOC_MARKDOWN:
+        return "text/markdown; charset=utf-8";
+    case DG_DOC_SUBRIP:
+        return "application/x-subrip";
+    case DG_DOC_WEBVTT:
+        return "text/vtt; charset=utf-8";
+    case DG_DOC_JSON:
+        return "application/json";
+    case DG_DOC_PO:
+        return "text/x-gettext-translation; charset=utf-8";
+    case DG_DOC_XLIFF:
+        return "application/xliff+xml";
+    default:
+        return "text/plain; charset=utf-8";
+    }
+}

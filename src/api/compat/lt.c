@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* LibreTranslate's errors, headers and language codes, and its small routes; the two with work of
+ * their own are in lt_translate.c and lt_file.c. What is said here is what its clients read, quirks
+ * included (docs/api/compatible.md). */
+#include "api/compat/lt.h"
+#include "api/compat/compat_routes.h"
+#include "api/http/api_int.h"
+#include "net/proto/target.h"
+#include "text/language/langid.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+enum { ANSWER_MAX = 4 << 20, GUESSES = 3, SENTENCE_MAX = 512 };
+
+/* ---- The dialect
+ * --------------------------------------------------------------------------------- */
+
+/* Its sentence for what our routes say alike for everybody; NULL: ours will do. */
+static const char *sentence_of(const struct dg_failure *failure)
+{
+    if (strcmp(failure->code, "invalid_json") == 0)
+        return "Invalid JSON format";
+    if (strcmp(failure->code, "key_required") == 0)
+        return "Please contact the server operator to get an API key";
+    if (failure->status == 401)
+        return "Invalid API key";
+    return NULL;
+}
+
+static int status_of(const struct dg_failure *failure)
+{
+    if (strcmp(failure->code, "key_required") == 0)
+        return 400;
+    return failure->status == 401 ? 403 : failure->status;
+}
+
+static void fail(struct dg_call *call, const struct dg_failure *failure)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    char text[SENTENCE_MAX];
+    const char *sentence = sentence_of(failure);
+    int status = status_of(failure);
+    if (failure->status == 429) { /* their words and the limit's */
+        snprintf(text, sizeof text, "Slowdown: %s", failure->message);
+        sentence = text;
+    }
+    if (status >= 500 && status != 503 && status != 504) {
+        snprintf(text, sizeof text, "Cannot translate text: %s", failure->message);
+        sentence = text;
+    }
+    dg_buf_init(&buf, 16 * 1024);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_cstr(&out, "error", sentence ? sentence : failure->message);
+    dg_json_out_close(&out, '}');
+    if (dg_json_out_end(&out) == DG_OK)
+        dg_call_json(call, status, dg_buf_span(&buf));
+    else
+        dg_call_text(call, status, dg_span_cstr(failure->message));
+    dg_buf_deinit(&buf);
+}
+
+/* What its blueprint puts on every answer, when pages of other origins may call at all. */
+static void add_headers(struct dg_call *call)
+{
+    const char *origin = call->api->opts.cors_origin;
+    if (!origin || !*origin || call->req->method == DG_HTTP_OPTIONS)
+        return;
+    dg_http_reply_header(call->req, "Access-Control-Allow-Headers",
+                         DG_SPAN("Authorization, Content-Type"));
+    dg_http_reply_header(call->req, "Access-Control-Allow-Methods", DG_SPAN("GET, POST"));
+    dg_http_reply_header(call->req, "Access-Control-Allow-Credentials", DG_SPAN("true"));
+    dg_http_reply_header(call->req, "Access-Control-Max-Age", DG_SPAN("1728000"));
+}
+
+const struct dg_dialect dg_lt_dialect = {
+    .name = "libretranslate", .fail = fail, .add_headers = add_headers};
+
+/* ---- Languages
+ * ----------------------------------------------------------------------------------- */
+
+int dg_lt_percent(float confidence)
+{
+    return (int)(confidence * 100.0f + 0.5f);
+}
+
+bool dg_lt_language(const struct dg_compat *compat, const char *field, unsigned side,
+                    const struct dg_language **language, struct dg_error *error)
+{
+    const struct dg_field *given = dg_fields_get(&compat->fields, field);
+    struct dg_span code = given ? given->value : (struct dg_span){NULL, 0};
+    if (side != DG_LANGUAGE_TARGET && strcmp(field, "source") == 0 && code.len == 4 &&
+        strncasecmp(code.ptr, "auto", 4) == 0) {
+        *language = NULL;
+        return true;
+    }
+    *language = given && given->kind == DG_FIELD_TEXT
+                    ? dg_languages_find(&compat->langs, code, side)
+                    : NULL;
+    if (!*language)
+        dg_error_set(error, DG_ERR_NOT_FOUND, "%.*s is not supported",
+                     DG_SPAN_FMT(dg_span_sub(code, 0, 100)));
+    return *language != NULL;
+}
+
+bool dg_lt_pair(const struct dg_compat *compat, struct dg_error *error)
+{
+    const struct dg_language *from = compat->from, *to = compat->to;
+    const bool leads = dg_compat_leads(compat);
+    if (!leads)
+        dg_error_set(error, DG_ERR_NOT_FOUND,
+                     "%s (%s) is not available as a target language from %s (%s)", to->name,
+                     to->code, from ? from->name : "Auto Detect", from ? from->code : "auto");
+    return leads;
+}
+
+static void put_language(struct dg_json_out *out, const struct dg_languages *langs,
+                         const struct dg_language *from)
+{
+    dg_json_out_open(out, '{');
+    dg_json_out_put_cstr(out, "code", from->code);
+    dg_json_out_put_cstr(out, "name", from->name);
+    dg_json_out_put_open(out, "targets", '[');
+    for (size_t i = 0; i < langs->n; i++)
+        if (dg_languages_lead(langs, from, &langs->items[i]))
+            dg_json_out_cstr(out, langs->items[i].code);
+    dg_json_out_close(out, ']');
+    dg_json_out_close(out, '}');
+}
+
+/* Ends the JSON and answers with it, or with 503. */
+static void answer(struct dg_call *call, struct dg_json_out *out)
+{
+    if (dg_json_out_end(out) == DG_OK)
+        dg_call_json(call, 200, dg_buf_span(out->buf));
+    else
+        dg_call_fail(call, (struct dg_failure){.status = 503,
+                                               .code = "overloaded",
+                                               .retry_after_s = 1,
+                                               .message = "There is no memory for the answer."});
+}
+
+/* MTranServer has this path, too, and its clients are known by how they send their token. */
+static bool speaks_mtran(const struct dg_call *call)
+{
+    struct dg_query query = dg_query_over(call->req->query);
+    struct dg_span name, value;
+    bool more = true, is_token = dg_http_header(call->req, "x-api-token").len > 0;
+    while (!is_token && dg_query_next(&query, call->req->arena, &name, &value, &more) == DG_OK &&
+           more)
+        is_token = dg_span_eq(name, DG_SPAN("token")) || dg_span_eq(name, DG_SPAN("api_token"));
+    return is_token;
+}
+
+void dg_lt_languages(struct dg_call *call)
+{
+    if (speaks_mtran(call)) {
+        dg_compat_mtran_languages(call);
+        return;
+    }
+    struct dg_buf buf;
+    struct dg_json_out out;
+    struct dg_languages langs = {.n = 0};
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine,
+                                               call->req->arena, &langs) != DG_OK)
+        out.err = DG_ERR_NOMEM;
+    dg_json_out_open(&out, '[');
+    for (size_t i = 0; i < langs.n; i++)
+        put_language(&out, &langs, &langs.items[i]);
+    dg_json_out_close(&out, ']');
+    answer(call, &out);
+    dg_buf_deinit(&buf);
+}
+
+/* ---- POST /detect
+ * -------------------------------------------------------------------------------- */
+
+static void put_guess(struct dg_json_out *out, int confidence, const char *language)
+{
+    dg_json_out_open(out, '{');
+    dg_json_out_put_int(out, "confidence", confidence);
+    dg_json_out_put_cstr(out, "language", language);
+    dg_json_out_close(out, '}');
+}
+
+/* The guesses among the languages of the server, in codes that /languages prints. */
+static enum dg_err put_guesses(const struct dg_compat *compat, struct dg_span text,
+                               struct dg_json_out *out, struct dg_error *error)
+{
+    struct dg_langid_guess guesses[GUESSES];
+    size_t n = 0;
+    const char **tags = dg_arena_calloc(compat->arena, compat->langs.n + 1, sizeof *tags);
+    if (!tags)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < compat->langs.n; i++)
+        tags[i] = compat->langs.items[i].tag.text;
+    const struct dg_engine_languages among = {tags, compat->langs.n};
+    enum dg_err err =
+        dg_engine_detect(compat->job->engine, text, &among, guesses, GUESSES, error, &n);
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        const struct dg_language *known =
+            dg_languages_find(&compat->langs, dg_span_cstr(guesses[i].tag), DG_LANGUAGE_ANY);
+        if (i == 0 || dg_lt_percent(guesses[i].confidence) > 0)
+            put_guess(out, dg_lt_percent(guesses[i].confidence),
+                      known ? known->code : guesses[i].tag);
+    }
+    if (n == 0)
+        put_guess(out, 0, "en");
+    dg_json_out_close(out, ']');
+    return err;
+}
+
+/* MTranServer asks with `text` in place of `q`, and wants one answer. */
+static enum dg_err put_best(const struct dg_compat *compat, struct dg_span text,
+                            struct dg_json_out *out, struct dg_error *error)
+{
+    struct dg_langid_guess guess = {.tag = NULL};
+    size_t n = 0;
+    enum dg_err err = dg_engine_detect(compat->job->engine, text, NULL, &guess, 1, error, &n);
+    const struct dg_language *known =
+        n ? dg_languages_find(&compat->langs, dg_span_cstr(guess.tag), DG_LANGUAGE_ANY) : NULL;
+    dg_json_out_open(out, '{');
+    dg_json_out_put_cstr(out, "language", known ? known->code : n ? guess.tag : "");
+    dg_json_out_put_real(out, "confidence", n ? (double)guess.confidence : 0.0, 4);
+    dg_json_out_close(out, '}');
+    return err;
+}
+
+/* All texts of an array as one: its guesses are pooled. */
+static enum dg_err pool(struct dg_compat *compat, struct dg_buf *text)
+{
+    const struct dg_field *q = dg_fields_get(&compat->fields, "q");
+    enum dg_err err = dg_compat_texts_of(compat, q ? q : dg_fields_get(&compat->fields, "text"));
+    for (size_t i = 0; !err && i < compat->n; i++) {
+        err = dg_buf_append_span(text, compat->items[i].text);
+        if (!err)
+            err = dg_buf_append_byte(text, '\n');
+    }
+    return err;
+}
+
+/* Through the gate, with the pooled text as `user`. */
+static void on_detect_passed(void *work, const struct dg_failure *refusal)
+{
+    struct dg_compat *compat = work;
+    struct dg_call *call = compat->call;
+    struct dg_buf buf;
+    struct dg_json_out out;
+    struct dg_error error = DG_ERROR_NONE;
+    call->on_gone = NULL;
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    struct dg_span text = *(const struct dg_span *)compat->user;
+    enum dg_err err = refusal ? DG_OK
+                      : dg_fields_get(&compat->fields, "q")
+                          ? put_guesses(compat, text, &out, &error)
+                          : put_best(compat, text, &out, &error);
+    if (refusal)
+        dg_call_fail(call, *refusal);
+    else if (err)
+        dg_call_fail(call, dg_translate_options_failure(compat->arena, err, &error, NULL));
+    else
+        answer(call, &out);
+    dg_compat_drop(compat);
+    dg_buf_deinit(&buf);
+}
+
+static void on_detect_gone(void *work)
+{
+    dg_compat_drop(work);
+}
+
+static void on_detect_open(struct dg_call *call, struct dg_compat *compat)
+{
+    struct dg_buf text;
+    dg_buf_init(&text, call->req->body.len * 2 + call->req->query.len + 16);
+    enum dg_err err = pool(compat, &text);
+    struct dg_span *pooled = dg_arena_calloc(compat->arena, 1, sizeof *pooled);
+    if (!err && pooled)
+        *pooled = dg_arena_copy(compat->arena, dg_buf_span(&text));
+    if (!err && (!pooled || !pooled->ptr))
+        err = DG_ERR_NOMEM;
+    if (err || text.len <= compat->n) {
+        dg_compat_fail(compat, err == DG_ERR_NOMEM ? 503 : 400, "missing_field",
+                       err == DG_ERR_INVALID
+                           ? "Invalid request: q parameter is not a string or an array of strings"
+                       : err ? "There is no memory."
+                             : "Invalid request: missing q parameter");
+    } else {
+        const struct dg_gate_wish wish = {.key = dg_fields_text(&compat->fields, "api_key"),
+                                          .characters = dg_compat_characters(compat)};
+        compat->user = pooled;
+        call->work = compat;
+        call->on_gone = on_detect_gone;
+        dg_gate_pass(call, &wish, on_detect_passed);
+    }
+    dg_buf_deinit(&text);
+}
+
+void dg_lt_detect(struct dg_call *call)
+{
+    dg_compat_open(call, on_detect_open);
+}
+
+/* ---- Small things
+ * -------------------------------------------------------------------------------- */
+
+static void put_pair(struct dg_json_out *out, const char *key, const char *code, const char *name)
+{
+    dg_json_out_put_open(out, key, '{');
+    dg_json_out_put_cstr(out, "code", code);
+    dg_json_out_put_cstr(out, "name", name);
+    dg_json_out_close(out, '}');
+}
+
+/* What its web page asks before it shows itself. */
+void dg_lt_settings(struct dg_call *call)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    struct dg_languages langs = {.n = 0};
+    const struct dg_language *target = NULL;
+    const struct dg_api_opts *opts = &call->api->opts;
+    static const char *const endings[] = {".txt", ".html", ".xml", ".md",   ".srt",
+                                          ".vtt", ".json", ".po",  ".xliff"};
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine,
+                                               call->req->arena, &langs) != DG_OK)
+        out.err = DG_ERR_NOMEM;
+    for (size_t i = 0; i < langs.n && !target; i++)
+        target = langs.items[i].sides & DG_LANGUAGE_TARGET ? &langs.items[i] : NULL;
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_bool(&out, "apiKeys",
+                         call->api->access && dg_access_has_keys(call->api->access));
+    dg_json_out_put_int(&out, "charLimit",
+                        opts->characters_max ? (int64_t)opts->characters_max : -1);
+    dg_json_out_put_bool(&out, "filesTranslation", dg_documents_are_taken(&call->api->documents));
+    dg_json_out_put_int(&out, "frontendTimeout", 500);
+    dg_json_out_put_bool(&out, "keyRequired",
+                         call->api->access && dg_access_rules(call->api->access)->require_key);
+    dg_json_out_put_open(&out, "language", '{');
+    put_pair(&out, "source", "auto", "Auto Detect");
+    put_pair(&out, "target", target ? target->code : "en", target ? target->name : "English");
+    dg_json_out_close(&out, '}');
+    dg_json_out_put_bool(&out, "suggestions", false);
+    dg_json_out_put_open(&out, "supportedFilesFormat", '[');
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        dg_json_out_cstr(&out, endings[i]);
+    dg_json_out_close(&out, ']');
+    dg_json_out_close(&out, '}');
+    answer(call, &out);
+    dg_buf_deinit(&buf);
+}
+
+/* Always "ok", as there: whoever wants to know about models asks /readyz. */
+void dg_lt_health(struct dg_call *call)
+{
+    dg_call_json(call, 200, DG_SPAN("{\"status\":\"ok\"}"));
+}
+
+/* Suggestions would be somebody's text kept by us: there are none. */
+void dg_lt_suggest(struct dg_call *call)
+{
+    dg_call_fail(call, (struct dg_failure){.status = 403,
+                                           .code = "unsupported",
+                                           .message = "Suggestions are disabled on this server."});
+}
+
+/* Swagger 2, as programs read it that make clients: paths, their parameters, where they go. */
+void dg_lt_spec(struct dg_call *call)
+{
+    static const struct {
+        const char *path, *method, *summary;
+        const char *parameters[6]; /* a '!' before those that must be there */
+    } rows[] = {
+        {"/translate",
+         "post",
+         "Translate text",
+         {"!q", "!source", "!target", "format", "alternatives", "api_key"}},
+        {"/detect", "post", "Detect the language of a text", {"!q", "api_key"}},
+        {"/languages", "get", "List the languages", {NULL}},
+        {"/translate_file", "post", "Translate a file", {"!file", "!source", "!target", "api_key"}},
+        {"/frontend/settings", "get", "What a web page needs to know", {NULL}},
+        {"/health", "get", "Whether the server lives", {NULL}},
+    };
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_cstr(&out, "swagger", "2.0");
+    dg_json_out_put_open(&out, "info", '{');
+    dg_json_out_put_cstr(&out, "title", "LibreTranslate");
+    dg_json_out_put_cstr(&out, "version", call->api->opts.version);
+    dg_json_out_close(&out, '}');
+    dg_json_out_put_open(&out, "paths", '{');
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dg_json_out_put_open(&out, rows[i].path, '{');
+        dg_json_out_put_open(&out, rows[i].method, '{');
+        dg_json_out_put_cstr(&out, "summary", rows[i].summary);
+        dg_json_out_put_open(&out, "parameters", '[');
+        for (size_t k = 0; k < 6 && rows[i].parameters[k]; k++) {
+            const char *name = rows[i].parameters[k];
+            bool is_needed = *name == '!';
+            dg_json_out_open(&out, '{');
+            dg_json_out_put_cstr(&out, "in", "formData");
+            dg_json_out_put_cstr(&out, "name", name + is_needed);
+            dg_json_out_put_bool(&out, "required", is_needed);
+            dg_json_out_put_cstr(&out, "type",
+                                 strcmp(name, "!file") == 0          ? "file"
+                                 : strcmp(name, "alternatives") == 0 ? "integer"
+                                                                     : "string");
+            dg_json_out_close(&out, '}');
+        }
+        dg_json_out_close(&out, ']');
+        dg_json_out_put_open(&out, "responses", '{');
+        dg_json_out_put_open(&out, "200", '{');
+        dg_json_out_put_cstr(&out, "description", "What was asked for");
+        dg_json_out_close(&out, '}');
+        dg_json_out_close(&out, '}');
+        dg_json_out_close(&out, '}');
+        dg_json_out_close(&out, '}');
+    }
+    dg_json_out_close(&out, '}');
+    dg_json_out_close(&out, '}');
+    answer(call, &out);
+    dg_buf_deinit(&buf);
+}

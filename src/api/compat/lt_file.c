@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* POST /translate_file: a form with `file`, `source`, `target`; the answer names where the
+ * translated file lies, for an hour:
+ * {"translatedFileUrl":"http://HOST/download_file/ID.name_en.html"}. The address is made of what
+ * the client, or a trusted proxy for it, asked for: host, https, and what stood in the path before
+ * ours. */
+#include "api/compat/lt.h"
+#include "api/http/api_int.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+
+#include <stdio.h>
+
+/* ---- The address
+ * --------------------------------------------------------------------------------- */
+
+/* What a proxy's path has before ours: the target as sent up to our path. */
+static struct dg_span prefix_of(const struct dg_http_req *req)
+{
+    struct dg_span target = req->target, path = DG_SPAN("/translate_file");
+    if (target.len == 0 || target.ptr[0] != '/')
+        return (struct dg_span){NULL, 0};
+    for (size_t i = 0; i + path.len <= target.len; i++)
+        if (memcmp(target.ptr + i, path.ptr, path.len) == 0)
+            return dg_span_sub(target, 0, i);
+    return (struct dg_span){NULL, 0};
+}
+
+/* "letter_en.html" of "letter.html". */
+static enum dg_err put_name(const struct dg_document *document, const char *code,
+                            struct dg_buf *url)
+{
+    const char *dot = strrchr(document->name, '.');
+    int stem = dot ? (int)(dot - document->name) : (int)strlen(document->name);
+    return dg_buf_printf(url, "%.*s_%s%s", stem, document->name, code, dot ? dot : "");
+}
+
+/* The answer, which waits until the file is kept. */
+struct answer {
+    struct dg_call *call; /* NULL once it is gone */
+    struct dg_api *api;
+    char id[DG_DOCUMENT_ID + 1];
+    struct dg_buf json;
+};
+
+static void free_answer(struct answer *answer)
+{
+    dg_buf_deinit(&answer->json);
+    dg_free(answer);
+}
+
+static void refuse(struct dg_call *call, enum dg_err err)
+{
+    dg_call_fail(call, (struct dg_failure){
+                           .status = 503,
+                           .code = "overloaded",
+                           .retry_after_s = 60,
+                           .message = err == DG_ERR_NOMEM
+                                          ? "There is no memory for the file."
+                                          : "There is no room for more files; try again later."});
+}
+
+static void on_kept(void *ctx, enum dg_err err)
+{
+    struct answer *answer = ctx;
+    struct dg_document *document = NULL;
+    if (answer->call)
+        answer->call->on_gone = NULL;
+    if (!answer->call || err)
+        document = dg_documents_find(&answer->api->documents, dg_clock_now(&answer->api->clock),
+                                     dg_span_cstr(answer->id));
+    if (document) /* nobody will come for it */
+        dg_documents_remove(&answer->api->documents, document);
+    if (answer->call && err)
+        refuse(answer->call, err);
+    else if (answer->call)
+        dg_call_json(answer->call, 200, dg_buf_span(&answer->json));
+    free_answer(answer);
+}
+
+static void on_gone(void *work)
+{
+    struct answer *answer = work;
+    answer->call = NULL;
+}
+
+static enum dg_err put_answer(const struct dg_compat *compat, const struct dg_document *document,
+                              struct dg_buf *json)
+{
+    const struct dg_http_req *req = compat->call->req;
+    struct dg_span prefix = prefix_of(req);
+    struct dg_buf url;
+    struct dg_json_out out;
+    dg_buf_init(&url, 16 * 1024);
+    enum dg_err err =
+        dg_buf_printf(&url, "%s://%.*s%.*s/download_file/%s.", req->secure ? "https" : "http",
+                      DG_SPAN_FMT(req->public_host), DG_SPAN_FMT(prefix), document->id);
+    if (!err)
+        err = put_name(document, compat->to->code, &url);
+    dg_json_out_init(&out, json);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_string(&out, "translatedFileUrl", dg_buf_span(&url));
+    dg_json_out_close(&out, '}');
+    if (!err)
+        err = dg_json_out_end(&out);
+    dg_buf_deinit(&url);
+    return err;
+}
+
+static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
+{
+    struct dg_call *call = compat->call;
+    struct dg_api *api = call->api;
+    struct dg_document *document = NULL;
+    if (failure) {
+        dg_call_fail(call, *failure);
+        return;
+    }
+    struct answer *answer = dg_try_calloc(1, sizeof *answer);
+    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
+    enum dg_err err = DG_ERR_NOMEM;
+    if (answer)
+        err = dg_documents_add(&api->documents, dg_clock_now(&api->clock), dg_gate_client(call),
+                               file->filename, &document);
+    if (!err) {
+        *answer = (struct answer){.call = call, .api = api};
+        memcpy(answer->id, document->id, sizeof answer->id);
+        dg_buf_init(&answer->json, 32 * 1024);
+        err = put_answer(compat, document, &answer->json);
+    }
+    if (!err) {
+        call->work = answer;
+        call->on_gone = on_gone;
+        err = dg_documents_keep(&api->documents, api->readers, document,
+                                dg_compat_result(compat, 0), on_kept, answer);
+    }
+    if (!err)
+        return;
+    call->on_gone = NULL;
+    document = answer ? dg_documents_find(&api->documents, dg_clock_now(&api->clock),
+                                          dg_span_cstr(answer->id))
+                      : NULL;
+    if (document)
+        dg_documents_remove(&api->documents, document);
+    refuse(call, err);
+    if (answer)
+        free_answer(answer);
+}
+
+/* ---- The request
+ * --------------------------------------------------------------------------------- */
+
+static bool check_given(const struct dg_compat *compat, struct dg_error *error)
+{
+    static const char *const names[] = {"file", "source", "target"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct dg_field *field = dg_fields_get(&compat->fields, names[i]);
+        if (!field || (i > 0 && field->value.len == 0)) {
+            dg_error_set(error, DG_ERR_INVALID, "Invalid request: missing %s parameter", names[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_file(struct dg_compat *compat, struct dg_error *error)
+{
+    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
+    enum dg_err err = DG_OK;
+    if (file->kind != DG_FIELD_FILE || file->filename.len == 0 || file->value.len == 0)
+        err = dg_error_set(error, DG_ERR_INVALID, "Invalid request: empty file");
+    else if (!dg_document_is_known(file->filename, &compat->job->options.request.format))
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED, "Invalid request: file format not supported");
+    else if (!dg_utf8_valid(file->value, NULL))
+        err = dg_error_set(error, DG_ERR_UTF8, "Invalid request: the file is not UTF-8");
+    else if (dg_compat_texts(compat, 1) != DG_OK)
+        err = dg_error_set(error, DG_ERR_NOMEM, "Cannot translate text: there is no memory");
+    else
+        compat->items[0].text = file->value;
+    return !err;
+}
+
+static void on_open(struct dg_call *call, struct dg_compat *compat)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    if (!dg_documents_are_taken(&call->api->documents)) {
+        dg_compat_fail(compat, 403, "unsupported",
+                       "Files translation are disabled on this server.");
+        return;
+    }
+    bool is_fine = check_given(compat, &error) &&
+                   dg_lt_language(compat, "source", DG_LANGUAGE_ANY, &compat->from, &error) &&
+                   dg_lt_language(compat, "target", DG_LANGUAGE_ANY, &compat->to, &error) &&
+                   dg_lt_pair(compat, &error) && read_file(compat, &error);
+    if (!is_fine) {
+        dg_compat_fail(compat, 400, "invalid_value", error.text);
+        return;
+    }
+    compat->job->options.request.priority = DG_PRIORITY_BULK;
+    compat->on_end = on_end;
+    dg_compat_start(compat, NULL);
+}
+
+void dg_lt_translate_file(struct dg_call *call)
+{
+    dg_compat_open(call, on_open);
+}
+
+/* ---- Fetching
+ * ------------------------------------------------------------------------------------ */
+
+void dg_lt_download_file(struct dg_call *call)
+{
+    struct dg_api *api = call->api;
+    struct dg_span name = call->arg;
+    bool is_plain = name.len > DG_DOCUMENT_ID && name.ptr[DG_DOCUMENT_ID] == '.';
+    for (size_t i = 0; i < name.len && is_plain; i++)
+        is_plain = name.ptr[i] != '\\' && (unsigned char)name.ptr[i] >= 0x20 &&
+                   !(i > 0 && name.ptr[i] == '.' && name.ptr[i - 1] == '.');
+    if (!is_plain) {
+        dg_call_fail(call, (struct dg_failure){.status = 400,
+                                               .code = "invalid_value",
+                                               .message = "Invalid filename"});
+        return;
+    }
+    struct dg_document *document = dg_documents_find(&api->documents, dg_clock_now(&api->clock),
+                                                     dg_span_sub(name, 0, DG_DOCUMENT_ID));
+    if (!document || document->state != DG_DOCUMENT_DONE) {
+        dg_call_fail(call, (struct dg_failure){.status = 404,
+                                               .code = "not_found",
+                                               .message = "There is no such file, or no more"});
+        return;
+    }
+    dg_documents_send(call, document, false);
+}

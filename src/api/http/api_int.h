@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The inside of struct dg_api and the route table, for the files of this folder. */
+#ifndef DG_API_HTTP_API_INT_H
+#define DG_API_HTTP_API_INT_H
+
+#include "api/compat/documents.h"
+#include "api/http/api.h"
+#include "api/http/call.h"
+#include "api/http/gate.h"
+#include "api/jobs/bulk.h"
+#include "api/ops/admin.h"
+#include "api/ops/live.h"
+#include "api/ops/metrics.h"
+#include "api/v1/glossaries.h"
+#include "api/v1/job.h"
+#include "api/v1/languages.h"
+#include "text/language/langnames.h"
+
+#include "base/memory/clock.h"
+#include "base/memory/list.h"
+#include "net/loop/offload.h"
+
+struct dg_api {
+    struct dg_api_opts opts;
+    struct dg_log *log;
+    struct dg_server *server;             /* NULL until set */
+    struct dg_engine *engine;             /* NULL until set */
+    struct dg_offload *threads, *readers; /* NULL until set */
+    const struct dg_admin_ops *admin;     /* NULL until set */
+    void *admin_user;
+    struct dg_bulk *bulk;       /* NULL: there are no bulk jobs */
+    size_t bulk_bytes_max;      /* of one upload */
+    struct dg_list uploads;     /* calls whose bodies may be large */
+    struct dg_list scorings;    /* requests to score, waiting and under way */
+    struct dg_list generations; /* of struct dg_generation_job, likewise */
+    struct dg_list readings;    /* of v1_read.c, likewise */
+    struct dg_jobs jobs;
+    struct dg_clock clock;
+    uint64_t started_ns;
+    struct dg_documents documents; /* files sent to be translated */
+    struct dg_glossaries glossaries;
+    uint64_t deepl_characters; /* translated through DeepL's API since then */
+    struct dg_metrics metrics;
+    struct dg_access *access; /* NULL until set: everybody may do everything */
+    struct dg_languages_cache languages;
+    struct dg_langnames *langnames; /* of all languages, for chats; NULL until the first */
+    uint64_t refusals[DG_N_REFUSALS];
+    struct dg_live live;        /* for who looks at /ops */
+    char instance[17];          /* tells this process from the one before; hexadecimal, random */
+    unsigned char random[1024]; /* for request ids; */
+    size_t random_used;         /* so much of it is spent */
+};
+
+struct dg_route {
+    enum dg_http_method method; /* GET answers HEAD too */
+    const char *path;           /* one segment may be "*": call->arg is what stands there */
+    const char *name;           /* for metrics and the log */
+    void (*handle)(struct dg_call *call);
+    bool is_admin;                         /* for administrators only (admin.h) */
+    void (*prepare)(struct dg_call *call); /* or NULL; before the body is read: may change its
+                                            * limit, or answer at once */
+    const struct dg_dialect *dialect;      /* NULL: our own */
+    enum dg_gate gate;                     /* who may, and what counts */
+};
+
+/* Whether the path is the route's, and what stands for "*" (empty when there is none). */
+bool dg_route_matches(const struct dg_route *route, struct dg_span path, struct dg_span *arg);
+
+/* All routes, and how many (unless NULL). */
+const struct dg_route *dg_routes(size_t *n);
+
+/* Frees requests to read whose engine is gone and will not tell their end. */
+void dg_api_free_readings(struct dg_list *all);
+
+/* The requests to be scored end after the pair under way. */
+void dg_api_stop_scoring(struct dg_api *api);
+
+void dg_api_healthz(struct dg_call *call);
+void dg_api_readyz(struct dg_call *call);
+void dg_api_metrics(struct dg_call *call);
+void dg_api_page(struct dg_call *call);
+void dg_api_page_file(struct dg_call *call);
+void dg_api_ops(struct dg_call *call);
+void dg_api_v1_admin_live(struct dg_call *call);
+void dg_api_v1_admin_status(struct dg_call *call);
+void dg_api_v1_admin_load(struct dg_call *call);
+void dg_api_v1_admin_reload_model(struct dg_call *call);
+void dg_api_v1_admin_unload(struct dg_call *call);
+void dg_api_v1_admin_log_level(struct dg_call *call);
+void dg_api_v1_admin_reload(struct dg_call *call);
+void dg_api_v1_admin_drain(struct dg_call *call);
+void dg_api_v1_detect(struct dg_call *call);
+void dg_api_v1_generate(struct dg_call *call);
+void dg_api_v1_fill(struct dg_call *call);
+void dg_api_v1_classify(struct dg_call *call);
+void dg_api_v1_tag(struct dg_call *call);
+void dg_api_v1_answer(struct dg_call *call);
+void dg_api_v1_embed(struct dg_call *call);
+void dg_api_v1_jobs_prepare(struct dg_call *call);
+void dg_api_v1_jobs_add(struct dg_call *call);
+void dg_api_v1_jobs(struct dg_call *call);
+void dg_api_v1_job(struct dg_call *call);
+void dg_api_v1_job_remove(struct dg_call *call);
+void dg_api_v1_job_cancel(struct dg_call *call);
+void dg_api_v1_job_result(struct dg_call *call);
+void dg_api_v1_glossaries_add(struct dg_call *call);
+void dg_api_v1_glossaries(struct dg_call *call);
+void dg_api_v1_glossary(struct dg_call *call);
+void dg_api_v1_glossary_replace(struct dg_call *call);
+void dg_api_v1_glossary_remove(struct dg_call *call);
+void dg_api_v1_score(struct dg_call *call);
+void dg_api_v1_translate(struct dg_call *call);
+void dg_api_v1_stream(struct dg_call *call);
+void dg_api_v1_models(struct dg_call *call);
+void dg_api_v1_model(struct dg_call *call);
+void dg_api_v1_languages(struct dg_call *call);
+void dg_api_v1_usage(struct dg_call *call);
+void dg_api_any_translate(struct dg_call *call); /* POST /translate, which many APIs call their own
+                                                  */
+
+#endif

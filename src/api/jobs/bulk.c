@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The folder of bulk jobs: what is in it at the start, and how jobs come, wait for their turn, end
+ * and go. At most RUNNING jobs have lines with the engine at once, oldest first; the rest wait.
+ * What is written down of each is bulk_meta.c's, its lines are bulk_run.c's, its results
+ * bulk_read.c's. */
+#include "api/jobs/bulk.h"
+#include "api/http/client_share.h"
+#include "api/jobs/bulk_int.h"
+#include "base/file/file_out.h"
+#include "base/file/folder.h"
+#include "base/memory/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RUNNING = 4, TASKS_MAX = 4096, FILE_MODE = 0600 };
+
+static uint64_t now_s(const struct dg_bulk *bulk)
+{
+    return dg_clock_wall(&bulk->clock) / DG_CLOCK_S;
+}
+
+/* ---- A job's memory -----------------------------------------------------------------------------
+ */
+
+static struct dg_bulk_job *new_job(struct dg_bulk *bulk, const char *id)
+{
+    struct dg_bulk_job *job = dg_try_calloc(1, sizeof *job);
+    if (!job)
+        return NULL;
+    job->bulk = bulk;
+    memcpy(job->id, id, DG_BULK_ID_LEN);
+    job->in_fd = job->out_fd = -1;
+    dg_list_init(&job->link);
+    dg_list_init(&job->lines);
+    dg_arena_init(&job->arena, 1 << 20);
+    dg_buf_init(&job->input, bulk->opts.line_max + 2 * DG_BULK_CHUNK);
+    if (dg_bulk_path(job->in_path, bulk->opts.dir, job->id, "in") ||
+        dg_bulk_path(job->out_path, bulk->opts.dir, job->id, "out") ||
+        dg_bulk_path(job->meta_path, bulk->opts.dir, job->id, "json")) {
+        dg_arena_deinit(&job->arena);
+        dg_free(job);
+        return NULL; /* the folder's path was short enough when it was opened */
+    }
+    return job;
+}
+
+static void free_job(struct dg_bulk_job *job)
+{
+    dg_bulk_halt(job);
+    dg_list_unlink(&job->link);
+    if (job->in_fd >= 0)
+        close(job->in_fd);
+    if (job->out_fd >= 0)
+        close(job->out_fd);
+    dg_arena_deinit(&job->arena);
+    dg_free(job);
+}
+
+void dg_bulk_hold(struct dg_bulk_job *job)
+{
+    job->n_held++;
+}
+
+void dg_bulk_release(struct dg_bulk_job *job)
+{
+    if (--job->n_held == 0 && job->is_removed)
+        free_job(job);
+}
+
+static void link_job(struct dg_bulk_job *job)
+{
+    dg_list_link_last(&job->bulk->jobs, &job->link);
+    job->bulk->n_jobs++;
+    job->bulk->bytes += job->in_bytes + job->out_bytes;
+}
+
+/* ---- What is written down of it -----------------------------------------------------------------
+ */
+
+/* A piece of work for the files' thread that belongs to nobody. */
+struct chore {
+    struct dg_task task;
+    struct dg_bulk_job *job; /* held */
+    struct dg_buf meta;
+    struct dg_buf body;
+    enum dg_err err;
+    struct dg_error error;
+    dg_bulk_added_fn on_added;
+    void *owner;
+};
+
+static struct chore *new_chore(struct dg_bulk_job *job)
+{
+    struct chore *chore = dg_try_calloc(1, sizeof *chore);
+    if (!chore)
+        return NULL;
+    chore->job = job;
+    dg_buf_init(&chore->meta, DG_BULK_META_MAX);
+    dg_buf_init(&chore->body, SIZE_MAX / 2);
+    dg_bulk_hold(job);
+    return chore;
+}
+
+static void free_chore(struct chore *chore)
+{
+    struct dg_bulk_job *job = chore->job;
+    dg_buf_deinit(&chore->meta);
+    dg_buf_deinit(&chore->body);
+    dg_free(chore);
+    dg_bulk_release(job);
+}
+
+static void run_save(struct dg_task *task)
+{
+    struct chore *chore = (struct chore *)task;
+    chore->err = dg_file_out_save(chore->job->meta_path, FILE_MODE, chore->meta.ptr,
+                                  chore->meta.len, &chore->error);
+}
+
+static void on_saved(struct dg_task *task)
+{
+    struct chore *chore = (struct chore *)task;
+    if (chore->err)
+        dg_log_event(
+            chore->job->bulk->log, DG_LOG_ERROR, "bulk",
+            DG_LOG_FIELDS(dg_log_str("job", chore->job->id), dg_log_err(chore->err)),
+            "the end of a job could not be written down; the next start goes on with it: %s",
+            dg_error_text(&chore->error, chore->err));
+    free_chore(chore);
+}
+
+/* Without memory or disk the next start finds the job unfinished, goes on, and ends it again. */
+static void save(struct dg_bulk_job *job)
+{
+    struct chore *chore = new_chore(job);
+    if (!chore)
+        return;
+    if (dg_bulk_put_meta(job, &chore->meta) != DG_OK ||
+        dg_offload_submit(job->bulk->files, &chore->task, run_save, on_saved) != DG_OK)
+        free_chore(chore);
+}
+
+/* ---- Endings ------------------------------------------------------------------------------------
+ */
+
+void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
+{
+    job->state = state;
+    job->finished_s = now_s(job->bulk);
+    dg_bulk_halt(job);
+    dg_log_event(job->bulk->log, DG_LOG_NOTICE, "bulk",
+                 DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_done),
+                               dg_log_uint("failed", job->n_failed)),
+                 "job %s", dg_bulk_state_words[state]);
+    save(job);
+}
+
+void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_error *error)
+{
+    job->err = err;
+    job->error = (struct dg_error)DG_ERROR_NONE;
+    if (error)
+        job->error = *error;
+    else if (err == DG_ERR_LIMIT)
+        dg_error_set(&job->error, err,
+                     "the files of all jobs take more than the %" PRIu64
+                     " bytes that they may, or those of one client more than its share",
+                     job->bulk->opts.space_max);
+    dg_bulk_finish(job, DG_BULK_FAILED);
+}
+
+void dg_bulk_cancel(struct dg_bulk_job *job)
+{
+    if (!dg_bulk_is_over(job))
+        dg_bulk_finish(job, DG_BULK_CANCELLED);
+}
+
+static void run_unlink(struct dg_task *task)
+{
+    const struct dg_bulk_job *job = ((struct chore *)task)->job;
+    unlink(job->meta_path); /* first: without it the others are litter that the next start removes
+                             */
+    unlink(job->in_path);
+    unlink(job->out_path);
+}
+
+static void on_chore_done(struct dg_task *task)
+{
+    free_chore((struct chore *)task);
+}
+
+void dg_bulk_remove(struct dg_bulk_job *job)
+{
+    struct dg_bulk *bulk = job->bulk;
+    if (job->is_removed)
+        return;
+    dg_bulk_hold(job);
+    if (!dg_bulk_is_over(job))
+        job->state = DG_BULK_CANCELLED;
+    dg_bulk_halt(job);
+    dg_list_unlink(&job->link);
+    dg_list_init(&job->link);
+    bulk->n_jobs--;
+    bulk->bytes -= job->in_bytes + job->out_bytes;
+    job->is_removed = true;
+    /* Behind whatever still writes to them. */
+    struct chore *chore = new_chore(job);
+    if (chore && dg_offload_submit(bulk->files, &chore->task, run_unlink, on_chore_done) != DG_OK) {
+        run_unlink(&chore->task);
+        free_chore(chore);
+    }
+    dg_bulk_release(job);
+}
+
+/* ---- Coming -------------------------------------------------------------------------------------
+ */
+
+static void run_create(struct dg_task *task)
+{
+    struct chore *chore = (struct chore *)task;
+    struct dg_bulk_job *job = chore->job;
+    struct dg_span body = dg_buf_span(&chore->body);
+    job->n_lines = dg_bulk_count_lines(body);
+    chore->err = dg_bulk_put_meta(job, &chore->meta);
+    if (!chore->err)
+        chore->err = dg_bulk_file_create(job->in_path, body, &chore->error);
+    if (!chore->err) {
+        run_save(task);
+        if (chore->err)
+            unlink(job->in_path);
+    }
+}
+
+static void on_created(struct dg_task *task)
+{
+    struct chore *chore = (struct chore *)task;
+    struct dg_bulk_job *job = chore->job;
+    struct dg_bulk *bulk = job->bulk;
+    job->is_removed = chore->err != DG_OK; /* then the chore's end is its end */
+    bulk->bytes -= job->in_bytes; /* counted since it was asked for; now as any other job's */
+    bulk->n_jobs--;
+    if (!chore->err) {
+        link_job(job);
+        dg_log_event(bulk->log, DG_LOG_NOTICE, "bulk",
+                     DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_lines)),
+                     "job taken");
+    }
+    chore->on_added(chore->owner, chore->err ? NULL : job, chore->err, &chore->error);
+    free_chore(chore);
+    if (!bulk->is_closing)
+        dg_bulk_turn(bulk);
+}
+
+/* What a client has. */
+static void count_own(const struct dg_bulk *bulk, uint64_t client, size_t *n, uint64_t *bytes)
+{
+    *n = 0;
+    *bytes = 0;
+    for (const struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
+        const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        if (job->client != client)
+            continue;
+        ++*n;
+        *bytes += job->in_bytes + job->out_bytes;
+    }
+}
+
+bool dg_bulk_has_space(const struct dg_bulk *bulk, uint64_t client, uint64_t more)
+{
+    size_t n;
+    uint64_t own;
+    count_own(bulk, client, &n, &own);
+    return dg_client_share_has_room(client, bulk->opts.space_max, bulk->bytes, own, more);
+}
+
+static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_order *order,
+                              struct dg_error *error)
+{
+    if (bulk->is_closing)
+        return DG_ERR_CLOSED;
+    if (bulk->n_jobs >= bulk->opts.jobs_max)
+        return dg_error_set(error, DG_ERR_LIMIT,
+                            "%zu jobs are kept, which is the most; remove some", bulk->n_jobs);
+    size_t n_own;
+    uint64_t own;
+    count_own(bulk, order->client, &n_own, &own);
+    if (!dg_client_share_has_room(order->client, bulk->opts.jobs_max, bulk->n_jobs, n_own, 1))
+        return dg_error_set(
+            error, DG_ERR_LIMIT,
+            "%zu of the %zu jobs kept are yours, and the rest is for others; remove some", n_own,
+            bulk->n_jobs);
+    if (bulk->bytes + order->body->len > bulk->opts.space_max)
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "the files of all jobs would take %" PRIu64
+                            " bytes, expected at most %" PRIu64 "; remove some jobs",
+                            bulk->bytes + order->body->len, bulk->opts.space_max);
+    if (!dg_bulk_has_space(bulk, order->client, order->body->len))
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "the files of your jobs take %" PRIu64
+                            " bytes, and the rest is for others; remove some",
+                            own);
+    return DG_OK;
+}
+
+enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
+                        dg_bulk_added_fn on_added, void *owner, struct dg_error *error)
+{
+    unsigned char random[DG_BULK_ID_LEN / 2];
+    char id[DG_BULK_ID_LEN + 1];
+    enum dg_err err = check_room(bulk, order, error);
+    if (err)
+        return err;
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(id, sizeof id, random, sizeof random);
+    struct dg_bulk_job *job = new_job(bulk, id);
+    if (!job)
+        return DG_ERR_NOMEM;
+    job->is_removed = true; /* until its files are there: whoever lets go of it last frees it */
+    job->format = order->format;
+    job->created_s = now_s(bulk);
+    job->client = order->client;
+    memcpy(job->address, order->address.ptr ? order->address.ptr : "",
+           order->address.len < DG_BULK_OWNER ? order->address.len : DG_BULK_OWNER);
+    job->in_bytes = order->body->len;
+    memcpy(job->owner, order->owner.ptr ? order->owner.ptr : "",
+           order->owner.len < DG_BULK_OWNER ? order->owner.len : DG_BULK_OWNER);
+    err = dg_bulk_read_options(job, order->options_json, error);
+    if (!err)
+        err = dg_bulk_own_models(job, order->only, order->n_only);
+    struct chore *chore = err ? NULL : new_chore(job);
+    if (!chore) {
+        free_job(job);
+        return err ? err : DG_ERR_NOMEM;
+    }
+    chore->on_added = on_added;
+    chore->owner = owner;
+    struct dg_buf none = chore->body;
+    chore->body = *order->body;
+    *order->body = none;
+    err = dg_offload_submit(bulk->files, &chore->task, run_create, on_created);
+    if (err) {
+        free_chore(chore);
+        return err == DG_ERR_LIMIT ? DG_ERR_BUSY : err;
+    }
+    bulk->bytes += job->in_bytes;
+    bulk->n_jobs++;
+    return DG_OK;
+}
+
+/* ---- Looking ------------------------------------------------------------------------------------
+ */
+
+struct dg_bulk_job *dg_bulk_next(struct dg_bulk *bulk, struct dg_bulk_job *job)
+{
+    struct dg_list *at = job ? job->link.next : bulk->jobs.next;
+    return at == &bulk->jobs ? NULL : DG_LIST_ITEM(at, struct dg_bulk_job, link);
+}
+
+struct dg_bulk_job *dg_bulk_find(struct dg_bulk *bulk, struct dg_span id)
+{
+    struct dg_bulk_job *job = NULL;
+    while ((job = dg_bulk_next(bulk, job)) && !dg_span_eq(dg_span_cstr(job->id), id))
+        ;
+    return job;
+}
+
+uint64_t dg_bulk_client(const struct dg_bulk_job *job)
+{
+    return job->client;
+}
+
+const char *dg_bulk_owner(const struct dg_bulk_job *job)
+{
+    return job->owner;
+}
+
+enum dg_bulk_state dg_bulk_state(const struct dg_bulk_job *job)
+{
+    return job->state;
+}
+
+enum dg_bulk_format dg_bulk_format(const struct dg_bulk_job *job)
+{
+    return job->format;
+}
+
+void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
+{
+    *stats = (struct dg_bulk_stats){
+        .n_lines = bulk->n_lines, .n_failed = bulk->n_failed, .bytes = bulk->bytes};
+    for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
+        const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        stats->n_waiting += job->state == DG_BULK_WAITING;
+        stats->n_running += job->state == DG_BULK_RUNNING;
+        stats->n_over += dg_bulk_is_over(job);
+    }
+}
+
+/* ---- Turns --------------------------------------------------------------------------------------
+ */
+
+void dg_bulk_turn(struct dg_bulk *bulk)
+{
+    size_t n_running = 0;
+    for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs && n_running < RUNNING;
+         at = next) {
+        struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        next = at->next;
+        if (dg_bulk_is_over(job))
+            continue;
+        job->state = DG_BULK_RUNNING;
+        dg_bulk_run(job);
+        n_running += job->state == DG_BULK_RUNNING;
+    }
+}
+
+void dg_bulk_tick(struct dg_bulk *bulk)
+{
+    for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs; at = next) {
+        struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        next = at->next;
+        if (dg_bulk_is_over(job) && job->finished_s + bulk->opts.retention_s <= now_s(bulk))
+            dg_bulk_remove(job);
+    }
+    dg_bulk_turn(bulk); /* where memory was short before */
+}
+
+/* ---- The folder at the start --------------------------------------------------------------------
+ */
+
+/* Where an unfinished job stands is what its files say. */
+static enum dg_err resume(struct dg_bulk_job *job, struct dg_error *error)
+{
+    struct dg_bulk_resume found;
+    if (dg_bulk_is_over(job))
+        return DG_OK;
+    enum dg_err err = dg_bulk_file_resume(job->in_path, job->out_path, job->format == DG_BULK_TEXT,
+                                          &found, error);
+    if (err)
+        return err;
+    job->n_done = job->n_begun = found.n_done;
+    job->n_failed = found.n_failed;
+    job->in_at = found.in_at;
+    job->out_bytes = found.out_bytes;
+    return DG_OK;
+}
+
+static void take_in(struct dg_bulk *bulk, const char *id)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_bulk_job *job = new_job(bulk, id);
+    enum dg_err err = job ? dg_bulk_read_meta(job, &error) : DG_ERR_NOMEM;
+    if (!err)
+        err = resume(job, &error);
+    if (!err) {
+        link_job(job);
+        return;
+    }
+    dg_log_event(bulk->log, DG_LOG_ERROR, "bulk",
+                 DG_LOG_FIELDS(dg_log_str("job", id), dg_log_err(err)),
+                 "a job is left alone, because it cannot be read: %s", dg_error_text(&error, err));
+    if (job)
+        free_job(job);
+}
+
+/* ID of "ID.kind"; NULL when the name is none of ours. */
+static const char *kind_of(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == DG_BULK_ID_LEN && name[DG_BULK_ID_LEN] == '.'
+               ? name + DG_BULK_ID_LEN + 1
+               : NULL;
+}
+
+/* Files without their ID.json: of a job that was never taken, or that is removed. */
+static void sweep(struct dg_bulk *bulk, const char *name)
+{
+    char path[DG_BULK_PATH_MAX];
+    char id[DG_BULK_ID_LEN + 1];
+    snprintf(id, sizeof id, "%.*s", DG_BULK_ID_LEN, name);
+    if (dg_bulk_path(path, bulk->opts.dir, id, "json") == DG_OK && access(path, F_OK) == 0)
+        return;
+    if (dg_bulk_path(path, bulk->opts.dir, id, kind_of(name)) == DG_OK)
+        unlink(path);
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct dg_bulk_job *const *one = a, *const *two = b;
+    if ((*one)->created_s != (*two)->created_s)
+        return (*one)->created_s < (*two)->created_s ? -1 : 1;
+    return strcmp((*one)->id, (*two)->id);
+}
+
+/* Oldest first, as they were taken. */
+static enum dg_err sort(struct dg_bulk *bulk)
+{
+    size_t n = 0;
+    struct dg_bulk_job **all = dg_try_calloc(bulk->n_jobs ? bulk->n_jobs : 1, sizeof *all);
+    if (!all)
+        return DG_ERR_NOMEM;
+    while (!dg_list_is_empty(&bulk->jobs)) {
+        all[n] = DG_LIST_ITEM(bulk->jobs.next, struct dg_bulk_job, link);
+        dg_list_unlink(&all[n++]->link);
+    }
+    qsort(all, n, sizeof *all, by_age);
+    for (size_t i = 0; i < n; i++)
+        dg_list_link_last(&bulk->jobs, &all[i]->link);
+    dg_free(all);
+    return DG_OK;
+}
+
+static enum dg_err scan(struct dg_bulk *bulk, struct dg_error *error)
+{
+    DIR *dir = dg_folder_open(bulk->opts.dir);
+    if (!dir)
+        return dg_error_set(error, dg_err_from_errno(errno), "jobs-dir: cannot read %s: %s",
+                            bulk->opts.dir, strerror(errno));
+    for (struct dirent *found; (found = readdir(dir));) {
+        const char *kind = kind_of(found->d_name);
+        char id[DG_BULK_ID_LEN + 1];
+        snprintf(id, sizeof id, "%.*s", DG_BULK_ID_LEN, found->d_name);
+        if (kind && strcmp(kind, "json") == 0)
+            take_in(bulk, id);
+        else if (kind)
+            sweep(bulk, found->d_name);
+    }
+    closedir(dir);
+    return sort(bulk);
+}
+
+/* Makes the folder, and takes it for ourselves. */
+static enum dg_err lock(struct dg_bulk *bulk, struct dg_error *error)
+{
+    char path[DG_BULK_PATH_MAX];
+    const char *dir = bulk->opts.dir;
+    if (snprintf(path, sizeof path, "%s/%*s", dir, DG_BULK_ID_LEN + 8, "") >= (int)sizeof path)
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "jobs-dir: the path has %zu bytes, which is too long", strlen(dir));
+    snprintf(path, sizeof path, "%s/lock", dir);
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return dg_error_set(error, dg_err_from_errno(errno), "jobs-dir: cannot make %s: %s", dir,
+                            strerror(errno));
+    bulk->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    if (bulk->lock_fd < 0)
+        return dg_error_set(error, dg_err_from_errno(errno), "jobs-dir: cannot open %s: %s", path,
+                            strerror(errno));
+    if (flock(bulk->lock_fd, LOCK_EX | LOCK_NB) != 0)
+        return dg_error_set(error, DG_ERR_EXISTS, "jobs-dir: another server uses %s", dir);
+    return DG_OK;
+}
+
+enum dg_err dg_bulk_open(struct dg_bulk **out, const struct dg_bulk_opts *opts, uv_loop_t *loop,
+                         struct dg_engine *engine, struct dg_jobs *jobs, struct dg_log *log,
+                         struct dg_error *error)
+{
+    const struct dg_pool_opts files = {.n_threads = 1, .max_jobs = TASKS_MAX, .name = "files"};
+    struct dg_bulk *bulk = dg_xcalloc(1, sizeof *bulk);
+    bulk->opts = *opts;
+    bulk->engine = engine;
+    bulk->engine_jobs = jobs;
+    bulk->log = log;
+    bulk->clock = (struct dg_clock)DG_CLOCK_REAL;
+    bulk->lock_fd = -1;
+    dg_list_init(&bulk->jobs);
+    enum dg_err err = sodium_init() < 0 ? DG_ERR_IO : lock(bulk, error);
+    if (!err)
+        err = scan(bulk, error);
+    if (!err)
+        err = dg_offload_open(loop, &files, error, &bulk->files);
+    if (err) {
+        dg_bulk_close(bulk);
+        return err;
+    }
+    dg_bulk_tick(bulk);
+    *out = bulk;
+    return DG_OK;
+}
+
+void dg_bulk_close(struct dg_bulk *bulk)
+{
+    if (!bulk)
+        return;
+    bulk->is_closing = true;
+    for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next)
+        dg_bulk_halt(DG_LIST_ITEM(at, struct dg_bulk_job, link));
+    dg_offload_close(bulk->files);
+    while (!dg_list_is_empty(&bulk->jobs)) {
+        struct dg_bulk_job *job = DG_LIST_ITEM(bulk->jobs.next, struct dg_bulk_job, link);
+        dg_bulk_hold(job);
+        dg_list_unlink(&job->link);
+        dg_list_init(&job->link);
+        job->bulk = NULL;
+        job->is_removed = true; /* a reader that is still open is its last user */
+        dg_bulk_release(job);
+    }
+    if (bulk->lock_fd >= 0)
+        close(bulk->lock_fd);
+    dg_free(bulk);
+}
+
+void dg_bulk_set_glossaries(struct dg_bulk *bulk, const struct dg_glossaries *glossaries)
+{
+    bulk->glossaries = glossaries;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Bulk jobs: many lines handed over at once, translated when nobody else wants the machine, kept on
+ * disk.
+ *
+ *     err = dg_bulk_open(&bulk, &opts, loop, engine, &jobs, log, &error);      goes on where it was
+ *     err = dg_bulk_add(bulk, &order, on_added, owner, &error, &retry_ms);
+ *     job = dg_bulk_find(bulk, id);  dg_bulk_put_state(job, &json_out);
+ *     dg_bulk_turn(bulk);                after every dg_engine_poll: gives the engine more, writes
+ * what came dg_bulk_tick(bulk);                now and then: forgets jobs that are old
+ *     dg_bulk_close(bulk);               while the loop still runs; what is under way stays to be
+ * done
+ *
+ * A job's lines are given to the engine in order, a window of them at a time, at the lowest
+ * priority; their answers are appended to the result in order, whole lines at a time. So the number
+ * of whole lines in the result is where the job stands, whatever ended the process (bulk_file.h).
+ * Files are touched by a thread beside the loop. One thread otherwise: the loop's. */
+#ifndef DG_API_JOBS_BULK_H
+#define DG_API_JOBS_BULK_H
+
+#include "api/jobs/bulk_file.h"
+#include "base/json/json_out.h"
+#include "base/log/log.h"
+#include "base/memory/buf.h"
+#include "base/memory/list.h"
+#include "engine/engine.h"
+#include "net/loop/offload.h"
+
+struct dg_bulk;
+struct dg_jobs;
+struct dg_bulk_job;
+
+struct dg_bulk_opts {
+    const char *dir;      /* borrowed; made when it is not there */
+    size_t bytes_max;     /* of one upload */
+    uint64_t space_max;   /* of all files */
+    size_t jobs_max;      /* remembered, finished ones counted */
+    uint64_t retention_s; /* of finished ones */
+    size_t line_max;      /* bytes of one line */
+};
+
+/* Sorts of lines, in and out: plain text, or JSON objects. */
+enum dg_bulk_format { DG_BULK_TEXT, DG_BULK_JSONL };
+
+enum dg_bulk_state {
+    DG_BULK_WAITING,
+    DG_BULK_RUNNING,
+    DG_BULK_DONE,
+    DG_BULK_CANCELLED,
+    DG_BULK_FAILED
+};
+
+/* What is handed over; copied, but for the body, which is taken. */
+struct dg_bulk_order {
+    enum dg_bulk_format format;
+    struct dg_span options_json; /* a JSON object: what POST /v1/translate takes, but for text */
+    struct dg_span owner;        /* whose job it is; "" for nobody's, at most DG_BULK_OWNER bytes */
+    struct dg_span address;      /* where there is no owner: where it came from; likewise */
+    uint64_t client;             /* who sent it (dg_gate_client) */
+    const char *const *only;     /* [n_only] models that may be used; 0: all */
+    size_t n_only;
+    struct dg_buf *body;
+};
+enum { DG_BULK_OWNER = 64 };
+
+/* DG_ERR_EXISTS: another server uses the folder. `jobs`: those of the api, borrowed. */
+enum dg_err dg_bulk_open(struct dg_bulk **bulk, const struct dg_bulk_opts *opts, uv_loop_t *loop,
+                         struct dg_engine *engine, struct dg_jobs *jobs, struct dg_log *log,
+                         struct dg_error *error) DG_MUST_CHECK;
+void dg_bulk_close(struct dg_bulk *bulk); /* NULL is fine */
+
+/* Called once, later, unless dg_bulk_add failed; `job` is NULL when it could not be written, and
+ * `error` says so. */
+typedef void (*dg_bulk_added_fn)(void *owner, struct dg_bulk_job *job, enum dg_err err,
+                                 const struct dg_error *error);
+
+/* DG_ERR_LIMIT: there are too many jobs, or too many of this client; DG_ERR_RANGE: their files
+ * would take too much space; DG_ERR_BUSY. */
+enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
+                        dg_bulk_added_fn on_added, void *owner,
+                        struct dg_error *error) DG_MUST_CHECK;
+
+void dg_bulk_turn(struct dg_bulk *bulk);
+void dg_bulk_tick(struct dg_bulk *bulk);
+
+/* NULL when there is none. */
+struct dg_bulk_job *dg_bulk_find(struct dg_bulk *bulk, struct dg_span id);
+
+/* The next one, oldest first; NULL begins, and ends. */
+struct dg_bulk_job *dg_bulk_next(struct dg_bulk *bulk, struct dg_bulk_job *job);
+
+const char *dg_bulk_owner(const struct dg_bulk_job *job);
+uint64_t dg_bulk_client(const struct dg_bulk_job *job); /* who sent it; 0: not known */
+enum dg_bulk_state dg_bulk_state(const struct dg_bulk_job *job);
+enum dg_bulk_format dg_bulk_format(const struct dg_bulk_job *job);
+
+/* The job as a JSON object. */
+void dg_bulk_put_state(const struct dg_bulk_job *job, struct dg_json_out *out);
+
+/* Ends it; what is done of it stays. Does nothing to one that is over. */
+void dg_bulk_cancel(struct dg_bulk_job *job);
+
+/* Forgets it and its files. */
+void dg_bulk_remove(struct dg_bulk_job *job);
+
+/* ---- Reading the result
+ * --------------------------------------------------------------------------- */
+
+struct dg_bulk_reader;
+
+/* A piece of the result; `n` is 0 at its end. `bytes` is borrowed for the call. */
+typedef void (*dg_bulk_piece_fn)(void *owner, struct dg_span piece, enum dg_err err);
+
+/* Whole lines as they are now. DG_ERR_NOMEM. */
+enum dg_err dg_bulk_reader_open(struct dg_bulk_reader **reader, struct dg_bulk_job *job,
+                                dg_bulk_piece_fn on_piece, void *owner) DG_MUST_CHECK;
+
+/* Asks for the next piece; not while one is under way. */
+enum dg_err dg_bulk_reader_read(struct dg_bulk_reader *reader) DG_MUST_CHECK;
+
+/* At any time, also from on_piece; nothing is told after it. NULL is fine. */
+void dg_bulk_reader_close(struct dg_bulk_reader *reader);
+
+/* For operators. */
+struct dg_bulk_stats {
+    size_t n_waiting, n_running, n_over;
+    uint64_t n_lines, n_failed; /* done since the start */
+    uint64_t bytes;             /* of all files */
+};
+void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats);
+
+/* The glossaries that lines may name; borrowed. After open, before the first turn. */
+struct dg_glossaries;
+void dg_bulk_set_glossaries(struct dg_bulk *bulk, const struct dg_glossaries *glossaries);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The files of a bulk job: ID.in as it was uploaded, ID.out with one line for each line of it, in
+ * order, and ID.json, which says what is to be done and how it ended. They are all that there is to
+ * know of a job: one that was interrupted anywhere goes on after the last whole line of ID.out.
+ *
+ *     dg_bulk_path(path, dir, id, "in");
+ *     err = dg_bulk_file_create(path, body, &n_lines, &error);
+ *     err = dg_bulk_file_read(&fd, path, at, bytes, sizeof bytes, &n, &error);     opens fd when it
+ * is -1 err = dg_bulk_file_append(&fd, path, lines, sync, &error); err =
+ * dg_bulk_file_resume(in_path, out_path, how, &resume, &error);          cuts off half a line
+ *
+ * They wait for the disk, so that the loop does not call them. Any thread; one at a time for each
+ * file. */
+#ifndef DG_API_JOBS_BULK_FILE_H
+#define DG_API_JOBS_BULK_FILE_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DG_BULK_ID_LEN = 32, DG_BULK_PATH_MAX = 1024 };
+
+/* DIR/ID.KIND; DG_ERR_RANGE when `path` (DG_BULK_PATH_MAX bytes) is too short for it. */
+enum dg_err dg_bulk_path(char *path, const char *dir, const char *id,
+                         const char *kind) DG_MUST_CHECK;
+
+/* Lines of a text; a last one without a newline counts. */
+size_t dg_bulk_count_lines(struct dg_span text);
+
+/* Writes a new file and waits until it is on the disk. What was written is removed on failure. */
+enum dg_err dg_bulk_file_create(const char *path, struct dg_span body,
+                                struct dg_error *error) DG_MUST_CHECK;
+
+/* At most `cap` bytes from `at`; *n is 0 at the end. */
+enum dg_err dg_bulk_file_read(int *fd, const char *path, uint64_t at, char *bytes, size_t cap,
+                              size_t *n, struct dg_error *error) DG_MUST_CHECK;
+
+/* Whole lines to the end of the file, which is made when it is not there. What a failure left of
+ * them is cut off again. `sync`: wait until all of the file is on the disk. */
+enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines, bool sync,
+                                struct dg_error *error) DG_MUST_CHECK;
+
+/* Where a job stands. */
+struct dg_bulk_resume {
+    size_t n_done, n_failed; /* lines */
+    uint64_t in_at;          /* where the next line of the input begins */
+    uint64_t out_bytes;
+};
+
+/* Reads both files. A line counts as failed when it says so (JSON: its second member is "error"),
+ * or, of text, when it is empty and the line that it answers is not. DG_ERR_FORMAT: they do not
+ * belong together. */
+enum dg_err dg_bulk_file_resume(const char *in_path, const char *out_path, bool is_text,
+                                struct dg_bulk_resume *resume,
+                                struct dg_error *error) DG_MUST_CHECK;
+
+#endif

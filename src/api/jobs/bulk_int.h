@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The inside of bulk jobs, shared by bulk.c (the folder: jobs come, are found and go), bulk_meta.c
+ * (what is written down of them), bulk_run.c (lines on their way) and bulk_read.c (results). */
+#ifndef DG_API_JOBS_BULK_INT_H
+#define DG_API_JOBS_BULK_INT_H
+
+#include "api/jobs/bulk.h"
+#include "api/v1/job.h"
+#include "base/memory/clock.h"
+
+enum { DG_BULK_CHUNK = 256 * 1024, DG_BULK_META_MAX = 128 * 1024 };
+
+struct dg_bulk {
+    struct dg_bulk_opts opts;
+    struct dg_engine *engine;
+    struct dg_jobs *engine_jobs; /* where dg_job_new links what it makes */
+    struct dg_log *log;
+    struct dg_offload *files; /* one thread: what it does stays in order */
+    struct dg_clock clock;
+    const struct dg_glossaries *glossaries; /* that lines may name */
+    int lock_fd;
+    bool is_closing;
+    struct dg_list jobs; /* of struct dg_bulk_job, oldest first */
+    size_t n_jobs;
+    uint64_t bytes;             /* of all files, about */
+    uint64_t n_lines, n_failed; /* done since the start */
+};
+
+/* A line on its way to the result. */
+struct dg_bulk_line {
+    struct dg_list link;
+    struct dg_bulk_job *job;
+    struct dg_job *work;  /* NULL when it is answered, or was dropped */
+    size_t number, bytes; /* from 1; of the input */
+    bool is_answered, has_failed;
+    struct dg_buf answer; /* without a newline */
+};
+
+/* What the files' thread does for a job; one of a kind at a time. */
+struct dg_bulk_read_task {
+    struct dg_task task;
+    struct dg_bulk_job *job;
+    char *bytes; /* owned; [DG_BULK_CHUNK] */
+    size_t n;
+    uint64_t at;
+    enum dg_err err;
+    struct dg_error error;
+    bool is_busy;
+};
+
+struct dg_bulk_write_task {
+    struct dg_task task;
+    struct dg_bulk_job *job;
+    struct dg_buf lines;
+    size_t n_lines, n_failed;
+    bool is_last;
+    enum dg_err err;
+    struct dg_error error;
+    bool is_busy;
+};
+
+struct dg_bulk_job {
+    struct dg_list link;
+    struct dg_bulk *bulk; /* NULL once that is closed */
+    char id[DG_BULK_ID_LEN + 1];
+    char owner[DG_BULK_OWNER + 1];
+    char address[DG_BULK_OWNER + 1]; /* where it came from, if it has no owner */
+    uint64_t client;                 /* who sent it; 0: not known */
+    char in_path[DG_BULK_PATH_MAX], out_path[DG_BULK_PATH_MAX], meta_path[DG_BULK_PATH_MAX];
+    enum dg_bulk_format format;
+    enum dg_bulk_state state;
+    struct dg_arena arena; /* of what follows */
+    struct dg_span options_json;
+    struct dg_translate_options options; /* the options, read */
+    uint64_t created_s, finished_s;
+    size_t n_lines, n_done, n_failed; /* done: in the result, on disk */
+    uint64_t in_bytes, out_bytes;
+    enum dg_err err; /* why it failed */
+    struct dg_error error;
+    size_t n_held; /* tasks and readers that still need it */
+    bool is_removed;
+
+    /* While it runs. */
+    int in_fd, out_fd;
+    uint64_t in_at; /* the input is read up to here */
+    bool in_ended;
+    struct dg_buf input;  /* read, not begun */
+    bool is_skipping;     /* the rest of a line that was too long */
+    size_t n_begun;       /* lines */
+    struct dg_list lines; /* of struct dg_bulk_line, in order */
+    size_t n_open, open_bytes;
+    struct dg_bulk_read_task reading;
+    struct dg_bulk_write_task writing;
+};
+
+static inline bool dg_bulk_is_over(const struct dg_bulk_job *job)
+{
+    return job->state >= DG_BULK_DONE;
+}
+
+extern const char *const dg_bulk_state_words[]; /* by enum dg_bulk_state; ended by NULL */
+
+/* ID.json (bulk_meta.c): appends it; reads that of a job whose paths are known. Any thread. */
+enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf) DG_MUST_CHECK;
+enum dg_err dg_bulk_read_meta(struct dg_bulk_job *job, struct dg_error *error) DG_MUST_CHECK;
+
+/* What a new job was asked: its options, read into what its lines begin with; and the models that
+ * its owner may use. */
+enum dg_err dg_bulk_read_options(struct dg_bulk_job *job, struct dg_span options_json,
+                                 struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names,
+                               size_t n) DG_MUST_CHECK;
+
+/* One more, or one less, that needs the job; the last one frees a removed job. */
+void dg_bulk_hold(struct dg_bulk_job *job);
+void dg_bulk_release(struct dg_bulk_job *job);
+
+/* Its state changed for good: writes that down. */
+void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state);
+
+/* It cannot go on. */
+void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_error *error);
+
+/* Moves a running job on; stops what it has under way, which stays to be done. */
+void dg_bulk_run(struct dg_bulk_job *job);
+void dg_bulk_halt(struct dg_bulk_job *job);
+
+/* Whether the client that has sent the job may keep so many bytes more in files. */
+bool dg_bulk_has_space(const struct dg_bulk *bulk, uint64_t client, uint64_t more) DG_MUST_CHECK;
+
+#endif

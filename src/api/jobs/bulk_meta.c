@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* ID.json of a bulk job: what is known of it, written whenever that changes for good and read at
+ * the next start; and what clients are told, which is most of the same. What was asked stands in it
+ * as it came, and is read into the struct that every line begins with. */
+#include "api/jobs/bulk_int.h"
+#include "api/v1/job.h"
+#include "base/memory/mem.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { MODELS_MAX = 1000, OPTIONS_VALUES_MAX = 2000 };
+
+const char *const dg_bulk_state_words[] = {
+    [DG_BULK_WAITING] = "waiting",     [DG_BULK_RUNNING] = "running", [DG_BULK_DONE] = "done",
+    [DG_BULK_CANCELLED] = "cancelled", [DG_BULK_FAILED] = "failed",   NULL};
+static const char *const format_words[] = {
+    [DG_BULK_TEXT] = "text", [DG_BULK_JSONL] = "jsonl", NULL};
+
+/* ---- What it was asked
+ * ----------------------------------------------------------------------------- */
+
+/* Reads the options into the struct that its lines begin with. */
+enum dg_err dg_bulk_read_options(struct dg_bulk_job *job, struct dg_span options_json,
+                                 struct dg_error *error)
+{
+    const struct dg_translate_options_limits limits = {.no_text = true};
+    struct dg_failure failure;
+    struct dg_json *json;
+    job->options_json = dg_arena_copy(&job->arena, options_json);
+    if (!job->options_json.ptr)
+        return DG_ERR_NOMEM;
+    enum dg_err err = dg_translate_options_parse(job->options_json, OPTIONS_VALUES_MAX, &job->arena,
+                                                 &failure, &json);
+    if (!err) {
+        err = dg_translate_options_read(json, &job->arena, &limits, &failure, &job->options);
+        dg_json_free(json);
+    }
+    return err ? dg_error_set(error, err, "%s", failure.message) : DG_OK;
+}
+
+/* The models that its owner may use; names are strings of the arena. */
+enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names, size_t n)
+{
+    if (n == 0)
+        return DG_OK;
+    const char **only = dg_arena_calloc(&job->arena, n, sizeof *only);
+    for (size_t i = 0; only && i < n; i++) {
+        struct dg_span name = dg_arena_copy(&job->arena, dg_span_cstr(names[i]));
+        if (!name.ptr)
+            return DG_ERR_NOMEM;
+        only[i] = name.ptr;
+    }
+    job->options.request.only = only;
+    job->options.request.n_only = n;
+    return only ? DG_OK : DG_ERR_NOMEM;
+}
+
+/* ---- Writing
+ * --------------------------------------------------------------------------------------- */
+
+static void put_numbers(const struct dg_bulk_job *job, struct dg_json_out *out)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {{"created", job->created_s},     {"finished", job->finished_s},
+                   {"lines", job->n_lines},         {"done", job->n_done},
+                   {"failed", job->n_failed},       {"input_bytes", job->in_bytes},
+                   {"output_bytes", job->out_bytes}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        dg_json_out_key(out, numbers[i].name);
+        if (strcmp(numbers[i].name, "finished") == 0 && !dg_bulk_is_over(job))
+            dg_json_out_null(out);
+        else
+            dg_json_out_uint(out, numbers[i].value);
+    }
+}
+
+static void put_members(const struct dg_bulk_job *job, enum dg_bulk_state state,
+                        struct dg_json_out *out)
+{
+    dg_json_out_put_cstr(out, "id", job->id);
+    dg_json_out_put_cstr(out, "state", dg_bulk_state_words[state]);
+    dg_json_out_put_cstr(out, "format", format_words[job->format]);
+    put_numbers(job, out);
+    dg_json_out_key(out, "options");
+    dg_json_out_raw(out, job->options_json);
+    if (job->state == DG_BULK_FAILED)
+        dg_json_out_put_cstr(out, "error", dg_error_text(&job->error, job->err));
+}
+
+void dg_bulk_put_state(const struct dg_bulk_job *job, struct dg_json_out *out)
+{
+    dg_json_out_open(out, '{');
+    put_members(job, job->state, out);
+    dg_json_out_close(out, '}');
+}
+
+/* A job that runs is one that waits for the next start. */
+enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
+{
+    struct dg_json_out out;
+    dg_json_out_init(&out, buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_int(&out, "version", 1);
+    dg_json_out_put_cstr(&out, "owner", job->owner);
+    dg_json_out_put_cstr(&out, "address", job->address);
+    dg_json_out_put_open(&out, "models", '[');
+    for (size_t i = 0; i < job->options.request.n_only; i++)
+        dg_json_out_cstr(&out, job->options.request.only[i]);
+    dg_json_out_close(&out, ']');
+    put_members(job, dg_bulk_is_over(job) ? job->state : DG_BULK_WAITING, &out);
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+/* ---- Reading
+ * --------------------------------------------------------------------------------------- */
+
+static enum dg_err read_number(const struct dg_json *json, const char *name, uint64_t *out,
+                               struct dg_error *error)
+{
+    int64_t value = 0;
+    enum dg_err err = dg_json_get_int(json, name, DG_JSON_OPTIONAL, 0, INT64_MAX, error, &value);
+    *out = (uint64_t)value;
+    return err;
+}
+
+static enum dg_err read_size(const struct dg_json *json, const char *name, size_t *out,
+                             struct dg_error *error)
+{
+    uint64_t value = 0;
+    enum dg_err err = read_number(json, name, &value, error);
+    *out = (size_t)value;
+    return err;
+}
+
+static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *json,
+                                struct dg_error *error)
+{
+    struct dg_span owner = {NULL, 0}, address = {NULL, 0}, text = {NULL, 0};
+    int64_t version;
+    int state = 0, format = 0;
+    enum dg_err err = dg_json_get_int(json, "version", DG_JSON_REQUIRED, 1, 1, error, &version);
+    if (!err)
+        err =
+            dg_json_get_choice(json, "state", DG_JSON_REQUIRED, dg_bulk_state_words, error, &state);
+    if (!err)
+        err = dg_json_get_choice(json, "format", DG_JSON_REQUIRED, format_words, error, &format);
+    if (!err)
+        err = dg_json_get_string(json, "owner", DG_JSON_REQUIRED, error, &owner);
+    if (!err)
+        err = dg_json_get_string(json, "address", DG_JSON_OPTIONAL, error, &address);
+    if (!err)
+        err = dg_json_get_string(json, "error", DG_JSON_OPTIONAL, error, &text);
+    if (!err)
+        err = read_number(json, "created", &job->created_s, error);
+    if (!err)
+        err = read_number(json, "finished", &job->finished_s, error);
+    if (!err)
+        err = read_size(json, "lines", &job->n_lines, error);
+    if (!err)
+        err = read_size(json, "done", &job->n_done, error);
+    if (!err)
+        err = read_size(json, "failed", &job->n_failed, error);
+    if (!err)
+        err = read_number(json, "input_bytes", &job->in_bytes, error);
+    if (!err)
+        err = read_number(json, "output_bytes", &job->out_bytes, error);
+    if (!err && (owner.len > DG_BULK_OWNER || address.len > DG_BULK_OWNER))
+        err = dg_error_set(error, DG_ERR_RANGE, "field 'owner' or 'address' is too long");
+    if (err)
+        return err;
+    memcpy(job->owner, owner.ptr, owner.len);
+    memcpy(job->address, address.len ? address.ptr : "", address.len);
+    if (owner.len + address.len > 0)
+        job->client =
+            dg_jobs_client(job->bulk->engine_jobs, owner.len > 0, owner.len ? owner : address);
+    job->state = state == DG_BULK_RUNNING ? DG_BULK_WAITING : (enum dg_bulk_state)state;
+    job->format = (enum dg_bulk_format)format;
+    if (job->state == DG_BULK_FAILED)
+        job->err = dg_error_set(&job->error, DG_ERR_IO, "%.*s", DG_SPAN_FMT(text));
+    return DG_OK;
+}
+
+/* Without them a job that was narrowed to some models would be free to use all. */
+static enum dg_err read_models(struct dg_bulk_job *job, const struct dg_json *json,
+                               struct dg_error *error)
+{
+    const char *names[MODELS_MAX];
+    const struct dg_json *models = NULL;
+    enum dg_err err = dg_json_get_array(json, "models", DG_JSON_REQUIRED, error, &models);
+    size_t n = dg_json_len(models);
+    if (!err && n > MODELS_MAX)
+        err = dg_error_set(error, DG_ERR_LIMIT,
+                           "field 'models': read %zu names, expected at most %d", n, MODELS_MAX);
+    for (size_t i = 0; i < n && !err; i++) {
+        struct dg_span name;
+        err = dg_json_at_string(models, "models", i, error, &name);
+        struct dg_span copy = err ? (struct dg_span){NULL, 0} : dg_arena_copy(&job->arena, name);
+        if (!err && !copy.ptr)
+            err = DG_ERR_NOMEM;
+        names[i] = copy.ptr;
+    }
+    return err ? err : dg_bulk_own_models(job, names, n);
+}
+
+/* The options as they stand in the file: written anew, since a parsed value has no text. */
+static enum dg_err find_options(struct dg_span text, struct dg_span *options_json)
+{
+    static const char key[] = "\"options\":";
+    for (size_t at = 0; at + sizeof key - 1 < text.len; at++) {
+        if (memcmp(text.ptr + at, key, sizeof key - 1) != 0)
+            continue;
+        /* We wrote it: an object of ours, whose end is where its brackets are even, strings aside.
+         */
+        size_t start = at + sizeof key - 1, depth = 0;
+        bool in_string = false;
+        for (size_t i = start; i < text.len; i++) {
+            char c = text.ptr[i];
+            if (in_string && c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = !in_string;
+            else if (!in_string && (c == '{' || c == '['))
+                depth++;
+            else if (!in_string && (c == '}' || c == ']') && --depth == 0) {
+                *options_json = dg_span_sub(text, start, i + 1 - start);
+                return DG_OK;
+            }
+        }
+        break;
+    }
+    return DG_ERR_FORMAT;
+}
+
+enum dg_err dg_bulk_read_meta(struct dg_bulk_job *job, struct dg_error *error)
+{
+    const struct dg_json_limits limits = {
+        .max_bytes = DG_BULK_META_MAX, .max_depth = 16, .max_values = OPTIONS_VALUES_MAX};
+    char *bytes = dg_try_malloc(DG_BULK_META_MAX);
+    struct dg_json *json = NULL;
+    struct dg_span options_json;
+    size_t len = 0;
+    int fd = -1;
+    enum dg_err err =
+        bytes ? dg_bulk_file_read(&fd, job->meta_path, 0, bytes, DG_BULK_META_MAX, &len, error)
+              : DG_ERR_NOMEM;
+    if (!err)
+        err = dg_json_parse(dg_span_make(bytes, len), &limits, error, &json);
+    if (!err)
+        err = read_members(job, json, error);
+    if (!err && find_options(dg_span_make(bytes, len), &options_json) != DG_OK)
+        err = dg_error_set(error, DG_ERR_FORMAT, "field 'options' is missing");
+    if (!err)
+        err = dg_bulk_read_options(job, options_json, error);
+    if (!err)
+        err = read_models(job, json, error);
+    dg_json_free(json);
+    if (fd >= 0)
+        close(fd);
+    dg_free(bytes);
+    return err;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Lines on their way: read in chunks, begun in order, answered in any order, written in order.
+ *
+ *     ID.in -> input | 41 42 43 44 45 ... -> engine -> 41 42 -> written to ID.out
+ *                      done.. ..not yet
+ *
+ * A window bounds what is under way; a turn begins few lines, because beginning one means cutting
+ * it into sentences on the loop. A line that cannot be translated is answered by its error, so that
+ * lines stay in step; what a stop or a cancellation ends is not answered at all. */
+#include "api/jobs/bulk_int.h"
+#include "api/v1/glossaries.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    WINDOW_LINES = 256,
+    WINDOW_BYTES = 1 << 20,
+    TURN_LINES = 8,
+    TURN_BYTES = 8 * 1024,
+    LINE_VALUES_MAX = 10000,
+    ANSWER_MAX = 256 << 20,
+    OUTPUT_MAX = 1 << 30,
+};
+
+/* ---- Answers ------------------------------------------------------------------------------------
+ */
+
+static void free_line(struct dg_bulk_line *line)
+{
+    struct dg_bulk_job *job = line->job;
+    dg_list_unlink(&line->link);
+    job->n_open--;
+    job->open_bytes -= line->bytes;
+    dg_job_drop(line->work);
+    dg_buf_deinit(&line->answer);
+    dg_free(line);
+}
+
+/* {"line":7,"error":{...}} or, of text, an empty line. */
+static enum dg_err put_error(struct dg_bulk_line *line, const struct dg_failure *failure)
+{
+    struct dg_json_out out;
+    dg_buf_clear(&line->answer);
+    line->is_answered = line->has_failed = true;
+    if (line->job->format == DG_BULK_TEXT)
+        return DG_OK;
+    dg_json_out_init(&out, &line->answer);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_uint(&out, "line", line->number);
+    dg_json_out_put_open(&out, "error", '{');
+    dg_json_out_put_cstr(&out, "code", failure->code);
+    dg_json_out_put_cstr(&out, "message", failure->message);
+    if (failure->field)
+        dg_json_out_put_cstr(&out, "field", failure->field);
+    dg_json_out_close(&out, '}');
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+/* {"line":7,"id":"...","text":...}: the item of POST /v1/translate behind the line's number and
+ * name. */
+static enum dg_err put_item(struct dg_bulk_line *line, const struct dg_job_item *item)
+{
+    struct dg_span id = line->work->options.id;
+    enum dg_err err = dg_buf_printf(&line->answer, "{\"line\":%zu,", line->number);
+    if (!err && id.ptr) {
+        err = dg_buf_append_cstr(&line->answer, "\"id\":");
+        if (!err)
+            err = dg_json_out_quote(&line->answer, id);
+        if (!err)
+            err = dg_buf_append_byte(&line->answer, ',');
+    }
+    if (!err)
+        err = dg_job_members(item, &line->answer);
+    return err ? err : dg_buf_append_byte(&line->answer, '}');
+}
+
+/* The text; a translation has no newline that its line had not, but this is what the format hangs
+ * on. */
+static enum dg_err put_text(struct dg_bulk_line *line, struct dg_span text)
+{
+    enum dg_err err = dg_buf_append_span(&line->answer, text);
+    for (size_t i = 0; !err && i < line->answer.len; i++)
+        if (line->answer.ptr[i] == '\n')
+            line->answer.ptr[i] = ' ';
+    return err;
+}
+
+static void on_over(void *owner, struct dg_job *work)
+{
+    struct dg_bulk_line *line = owner;
+    struct dg_bulk_job *job = line->job;
+    enum dg_err err = work->err;
+    struct dg_error error = work->error;
+    if (!err) {
+        const struct dg_job_item *item = &work->items[0];
+        err = job->format == DG_BULK_TEXT ? put_text(line, dg_buf_span(&item->json))
+                                          : put_item(line, item);
+        line->is_answered = !err;
+    }
+    line->work = NULL;
+    if (err && err != DG_ERR_CANCELLED && err != DG_ERR_CLOSED) {
+        struct dg_failure failure = dg_translate_options_failure(&work->arena, err, &error, NULL);
+        if (put_error(line, &failure) != DG_OK)
+            dg_bulk_fail(job, DG_ERR_NOMEM, NULL); /* the line is gone then */
+    }
+    dg_job_drop(work);
+}
+
+static const struct dg_job_listener listener = {.on_over = on_over};
+
+/* ---- Beginning a line ---------------------------------------------------------------------------
+ */
+
+/* A line of JSON: the job's options, and what the line says otherwise. */
+static enum dg_err read_json(struct dg_bulk_line *line, struct dg_span text,
+                             struct dg_failure *failure)
+{
+    struct dg_job *work = line->work;
+    const struct dg_translate_options_limits limits = {.texts = 1, .base = &line->job->options};
+    struct dg_json *json;
+    enum dg_err err =
+        dg_translate_options_parse(text, LINE_VALUES_MAX, &work->arena, failure, &json);
+    if (err)
+        return err;
+    err = dg_translate_options_read(json, &work->arena, &limits, failure, &work->options);
+    dg_json_free(json);
+    return err;
+}
+
+static enum dg_err read_text(struct dg_bulk_line *line, struct dg_span text,
+                             struct dg_failure *failure)
+{
+    struct dg_job *work = line->work;
+    size_t bad_at;
+    work->options = line->job->options;
+    work->options.texts = dg_arena_calloc(&work->arena, 1, sizeof *work->options.texts);
+    struct dg_span copy = dg_arena_copy(&work->arena, text);
+    if (!work->options.texts || !copy.ptr)
+        return DG_ERR_NOMEM;
+    work->options.texts[0] = copy;
+    work->options.n_texts = 1;
+    work->is_plain = true;
+    if (dg_utf8_valid(text, &bad_at))
+        return DG_OK;
+    struct dg_error error = DG_ERROR_NONE;
+    dg_error_set(&error, DG_ERR_UTF8, "the line is not valid UTF-8 at byte %zu", bad_at);
+    *failure = dg_translate_options_failure(&work->arena, DG_ERR_UTF8, &error, NULL);
+    return DG_ERR_UTF8;
+}
+
+/* A search may go on for a moment after everybody has let go of it, the job's options included:
+ * what the engine borrows of them becomes the line's own. */
+static enum dg_err own_options(struct dg_job *work)
+{
+    struct dg_engine_request *request = &work->options.request;
+    struct dg_search_opts *search = &request->search;
+    if (search->n_suppress > 0) {
+        int32_t *ids = dg_arena_calloc(&work->arena, search->n_suppress, sizeof *ids);
+        if (!ids)
+            return DG_ERR_NOMEM;
+        memcpy(ids, search->suppress, search->n_suppress * sizeof *ids);
+        search->suppress = ids;
+    }
+    if (request->n_only > 0) {
+        const char **names = dg_arena_calloc(&work->arena, request->n_only, sizeof *names);
+        for (size_t i = 0; names && i < request->n_only; i++)
+            if (!(names[i] = dg_arena_copy(&work->arena, dg_span_cstr(request->only[i])).ptr))
+                return DG_ERR_NOMEM;
+        if (!names)
+            return DG_ERR_NOMEM;
+        request->only = names;
+    }
+    return DG_OK;
+}
+
+static enum dg_err start(struct dg_bulk_line *line, struct dg_failure *failure)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    uint64_t retry_ms;
+    line->work->options.request.priority = DG_PRIORITY_BULK;
+    line->work->options.request.client = line->job->client;
+    line->work->options.stream = false;
+    enum dg_err err = dg_glossaries_apply(line->job->bulk->glossaries, line->work, line->job->owner,
+                                          false, NULL, failure);
+    if (err)
+        return err;
+    err = own_options(line->work);
+    if (!err)
+        err = dg_job_start(line->work, &listener, line, &error, &retry_ms);
+    if (err)
+        *failure = dg_translate_options_failure(&line->work->arena, err, &error, NULL);
+    return err;
+}
+
+static struct dg_bulk_line *add_line(struct dg_bulk_job *job, size_t bytes)
+{
+    struct dg_bulk_line *line = dg_try_calloc(1, sizeof *line);
+    if (!line)
+        return NULL;
+    line->job = job;
+    line->number = job->n_begun + 1;
+    line->bytes = bytes;
+    dg_buf_init(&line->answer, ANSWER_MAX);
+    dg_list_link_last(&job->lines, &line->link);
+    job->n_open++;
+    job->open_bytes += bytes;
+    return line;
+}
+
+/* DG_ERR_BUSY, DG_ERR_NOMEM: not now; then nothing has begun. */
+static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text)
+{
+    struct dg_bulk *bulk = job->bulk;
+    struct dg_failure failure = {.code = "overloaded", .message = "There is no memory."};
+    struct dg_bulk_line *line = add_line(job, text.len);
+    if (!line)
+        return DG_ERR_NOMEM;
+    enum dg_err err =
+        dg_job_new(bulk->engine, bulk->engine_jobs, text.len * 4 + (1 << 20), &line->work);
+    if (!err)
+        err = job->format == DG_BULK_TEXT ? read_text(line, text, &failure)
+                                          : read_json(line, text, &failure);
+    if (!err)
+        err = start(line, &failure);
+    if (err == DG_ERR_BUSY || err == DG_ERR_NOMEM) {
+        free_line(line);
+        return err;
+    }
+    if (err) {
+        err = put_error(line, &failure);
+        dg_job_drop(line->work); /* after its last word, which lives in it */
+        line->work = NULL;
+        if (err) {
+            free_line(line);
+            return err;
+        }
+    }
+    job->n_begun++;
+    return DG_OK;
+}
+
+/* A line that is longer than any may be: its error, and the rest of it is thrown away as it comes.
+ */
+static enum dg_err refuse_line(struct dg_bulk_job *job)
+{
+    char message[128];
+    snprintf(message, sizeof message, "The line is longer than %zu bytes.",
+             job->bulk->opts.line_max);
+    const struct dg_failure failure = {.code = "limit_reached", .message = message};
+    struct dg_bulk_line *line = add_line(job, 0);
+    if (!line)
+        return DG_ERR_NOMEM;
+    if (put_error(line, &failure) != DG_OK) {
+        free_line(line);
+        return DG_ERR_NOMEM;
+    }
+    job->n_begun++;
+    job->is_skipping = true;
+    return DG_OK;
+}
+
+/* ---- The input ----------------------------------------------------------------------------------
+ */
+
+static void run_read(struct dg_task *task)
+{
+    struct dg_bulk_read_task *reading = (struct dg_bulk_read_task *)task;
+    struct dg_bulk_job *job = reading->job;
+    reading->err = dg_bulk_file_read(&job->in_fd, job->in_path, reading->at, reading->bytes,
+                                     DG_BULK_CHUNK, &reading->n, &reading->error);
+}
+
+static void on_read(struct dg_task *task)
+{
+    struct dg_bulk_read_task *reading = (struct dg_bulk_read_task *)task;
+    struct dg_bulk_job *job = reading->job;
+    reading->is_busy = false;
+    if (job->state == DG_BULK_RUNNING && !job->bulk->is_closing) {
+        enum dg_err err = reading->err;
+        if (!err)
+            err = dg_buf_append(&job->input, reading->bytes, reading->n);
+        job->in_at += reading->n;
+        job->in_ended = !err && reading->n == 0;
+        if (err)
+            dg_bulk_fail(job, err, &reading->error);
+        else
+            dg_bulk_run(job);
+    }
+    dg_bulk_release(job);
+}
+
+static void ask_for_input(struct dg_bulk_job *job)
+{
+    struct dg_bulk_read_task *reading = &job->reading;
+    if (reading->is_busy || job->in_ended || job->input.len > job->bulk->opts.line_max)
+        return;
+    if (!reading->bytes && !(reading->bytes = dg_try_malloc(DG_BULK_CHUNK)))
+        return; /* the next turn tries again */
+    reading->job = job;
+    reading->at = job->in_at;
+    reading->error = (struct dg_error)DG_ERROR_NONE;
+    if (dg_offload_submit(job->bulk->files, &reading->task, run_read, on_read) != DG_OK)
+        return;
+    reading->is_busy = true;
+    dg_bulk_hold(job);
+}
+
+/* What is left of a line that was refused. */
+static void skip(struct dg_bulk_job *job)
+{
+    const char *end = job->input.len ? memchr(job->input.ptr, '\n', job->input.len) : NULL;
+    dg_buf_consume(&job->input, end ? (size_t)(end - job->input.ptr) + 1 : job->input.len);
+    job->is_skipping = !end && !job->in_ended;
+}
+
+/* Begins lines while the window and this turn have room. */
+static void begin_lines(struct dg_bulk_job *job)
+{
+    size_t at = 0, n = 0;
+    const size_t line_max = job->bulk->opts.line_max;
+    enum dg_err err = DG_OK;
+    while (!err && n < TURN_LINES && (at < TURN_BYTES || n == 0) && job->n_open < WINDOW_LINES &&
+           job->open_bytes < WINDOW_BYTES) {
+        if (job->is_skipping)
+            skip(job);
+        struct dg_span rest = dg_span_sub(dg_buf_span(&job->input), at, job->input.len);
+        const char *end = rest.len ? memchr(rest.ptr, '\n', rest.len) : NULL;
+        size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
+        if (len > line_max) {
+            dg_buf_consume(&job->input, at); /* so that what is skipped is at the front */
+            at = 0;
+            err = refuse_line(job);
+        } else if (end || (job->in_ended && rest.len > 0)) {
+            err = begin_line(job, dg_span_sub(rest, 0, len));
+            at += err ? 0 : len + (end != NULL);
+        } else {
+            break;
+        }
+        n++;
+    }
+    dg_buf_consume(&job->input, at);
+    if (!memchr(job->input.ptr ? job->input.ptr : "", '\n', job->input.len) || job->input.len == 0)
+        ask_for_input(job);
+}
+
+/* ---- The result ---------------------------------------------------------------------------------
+ */
+
+static void run_write(struct dg_task *task)
+{
+    struct dg_bulk_write_task *writing = (struct dg_bulk_write_task *)task;
+    struct dg_bulk_job *job = writing->job;
+    writing->err = dg_bulk_file_append(&job->out_fd, job->out_path, dg_buf_span(&writing->lines),
+                                       writing->is_last, &writing->error);
+}
+
+static void on_written(struct dg_task *task)
+{
+    struct dg_bulk_write_task *writing = (struct dg_bulk_write_task *)task;
+    struct dg_bulk_job *job = writing->job;
+    struct dg_bulk *bulk = job->bulk;
+    writing->is_busy = false;
+    if (!writing->err) {
+        job->n_done += writing->n_lines;
+        job->n_failed += writing->n_failed;
+        job->out_bytes += writing->lines.len;
+        bulk->bytes += writing->lines.len;
+        bulk->n_lines += writing->n_lines;
+        bulk->n_failed += writing->n_failed;
+    }
+    dg_buf_deinit(&writing->lines);
+    if (job->state == DG_BULK_RUNNING && !bulk->is_closing) {
+        if (writing->err)
+            dg_bulk_fail(job, writing->err, &writing->error);
+        else if (writing->is_last)
+            dg_bulk_finish(job, DG_BULK_DONE);
+        else if (!dg_bulk_has_space(bulk, job->client, 0))
+            dg_bulk_fail(job, DG_ERR_LIMIT, NULL);
+        else
+            dg_bulk_run(job);
+    }
+    dg_bulk_release(job);
+}
+
+/* Moves the answered lines at the front into the task's buffer. */
+static enum dg_err gather(struct dg_bulk_job *job)
+{
+    struct dg_bulk_write_task *writing = &job->writing;
+    while (!dg_list_is_empty(&job->lines)) {
+        struct dg_bulk_line *line = DG_LIST_ITEM(job->lines.next, struct dg_bulk_line, link);
+        if (!line->is_answered || writing->lines.len > DG_BULK_CHUNK)
+            break;
+        size_t before = writing->lines.len;
+        enum dg_err err = dg_buf_append_span(&writing->lines, dg_buf_span(&line->answer));
+        if (!err)
+            err = dg_buf_append_byte(&writing->lines, '\n');
+        if (err) {
+            dg_buf_truncate(&writing->lines, before);
+            return err;
+        }
+        writing->n_lines++;
+        writing->n_failed += line->has_failed;
+        free_line(line);
+    }
+    return DG_OK;
+}
+
+/* Writes what is answered, and at the end waits for the disk. */
+static void write_lines(struct dg_bulk_job *job)
+{
+    struct dg_bulk_write_task *writing = &job->writing;
+    if (writing->is_busy)
+        return;
+    if (writing->lines.len == 0) {
+        writing->n_lines = writing->n_failed = 0;
+        dg_buf_init(&writing->lines, OUTPUT_MAX);
+    }
+    if (gather(job) != DG_OK && writing->lines.len == 0)
+        return; /* no memory; the next turn tries again */
+    writing->is_last = dg_list_is_empty(&job->lines) && job->in_ended && job->input.len == 0;
+    if (writing->lines.len == 0 && !writing->is_last)
+        return;
+    writing->job = job;
+    writing->error = (struct dg_error)DG_ERROR_NONE;
+    if (dg_offload_submit(job->bulk->files, &writing->task, run_write, on_written) != DG_OK)
+        return;
+    writing->is_busy = true;
+    dg_bulk_hold(job);
+}
+
+/* ---- Moving on ----------------------------------------------------------------------------------
+ */
+
+void dg_bulk_run(struct dg_bulk_job *job)
+{
+    begin_lines(job);
+    if (job->state == DG_BULK_RUNNING)
+        write_lines(job);
+}
+
+void dg_bulk_halt(struct dg_bulk_job *job)
+{
+    while (!dg_list_is_empty(&job->lines))
+        free_line(DG_LIST_ITEM(job->lines.next, struct dg_bulk_line, link));
+    dg_buf_deinit(&job->input);
+    if (!job->reading.is_busy) {
+        dg_free(job->reading.bytes);
+        job->reading.bytes = NULL;
+    }
+    if (!job->writing.is_busy)
+        dg_buf_deinit(&job->writing.lines);
+}

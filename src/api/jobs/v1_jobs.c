@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Bulk jobs over HTTP.
+ *
+ *     POST   /v1/jobs?target=en&beam=4    the body's lines are texts (text/plain) or JSON objects
+ *                                         (application/x-ndjson: what POST /v1/translate takes);
+ * 201, the job GET    /v1/jobs                     {"jobs":[...]} GET    /v1/jobs/ID
+ * {"id":...,"state":"running","lines":1000,"done":412,...} GET    /v1/jobs/ID/result           a
+ * line for each line; 409 before the end unless ?partial=true POST   /v1/jobs/ID/cancel what is
+ * done stays DELETE /v1/jobs/ID                  forgets it
+ *
+ * Options stand in the query, because the body is the lines. A job is shown to its owner
+ * (dg_call_owner) and to administrators. */
+#include "api/http/api_int.h"
+#include "api/http/client_share.h"
+#include "api/ops/admin.h"
+#include "api/v1/translate_options.h"
+#include "base/json/json_out.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+#include "net/proto/target.h"
+
+#include <string.h>
+
+enum { UPLOADS_MAX = 8, OPTIONS_MAX = 64 * 1024, ANSWER_MAX = 1 << 20, STREAM_LOW = 32 * 1024 };
+
+static const struct dg_failure no_memory = {
+    .status = 503, .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
+
+/* True when there are bulk jobs; else answers. */
+static bool has_bulk(struct dg_call *call)
+{
+    if (call->api->bulk)
+        return true;
+    dg_call_fail(call, (struct dg_failure){
+                           .status = 501,
+                           .code = "unsupported",
+                           .message = "This server keeps no bulk jobs (jobs-dir is not set)."});
+    return false;
+}
+
+/* The call's job, if it may see it; else answers. */
+static struct dg_bulk_job *job_of(struct dg_call *call)
+{
+    if (!has_bulk(call))
+        return NULL;
+    struct dg_bulk_job *job = dg_bulk_find(call->api->bulk, call->arg);
+    if (job && (dg_span_eq(dg_span_cstr(dg_bulk_owner(job)), dg_call_owner(call)) ||
+                dg_admin_allows(call)))
+        return job;
+    dg_call_fail(call, (struct dg_failure){.status = 404,
+                                           .code = "no_such_job",
+                                           .message = "There is no job with this id."});
+    return NULL;
+}
+
+static void answer_state(struct dg_call *call, int status, const struct dg_bulk_job *job)
+{
+    struct dg_buf buf;
+    struct dg_json_out out;
+    dg_buf_init(&buf, ANSWER_MAX);
+    dg_json_out_init(&out, &buf);
+    dg_bulk_put_state(job, &out);
+    dg_call_json_out(call, status, &out);
+}
+
+/* ---- Adding -------------------------------------------------------------------------------------
+ */
+
+/* A job's lines may be more than other bodies; but not many such at once. */
+void dg_api_v1_jobs_prepare(struct dg_call *call)
+{
+    if (!has_bulk(call))
+        return;
+    const uint64_t client = dg_gate_client(call);
+    size_t n = 0, n_own = 0;
+    for (const struct dg_list *at = call->api->uploads.next; at != &call->api->uploads;
+         at = at->next, n++)
+        n_own += dg_gate_client(DG_LIST_ITEM(at, struct dg_call, upload)) == client;
+    if (!dg_client_share_has_room(client, UPLOADS_MAX, n, n_own, 1)) {
+        dg_call_fail(call, (struct dg_failure){
+                               .status = 503,
+                               .code = "overloaded",
+                               .retry_after_s = 1,
+                               .message = "Too many jobs are being uploaded at this moment."});
+        return;
+    }
+    dg_list_link_last(&call->api->uploads, &call->upload);
+    call->req->body_max = call->api->bulk_bytes_max;
+}
+
+static bool is_one_of(struct dg_span text, const char *const *words)
+{
+    for (; *words; words++)
+        if (dg_span_eq(text, dg_span_cstr(*words)))
+            return true;
+    return false;
+}
+
+/* A value of the query as JSON: numbers, switches and lists as they are, names and phrases as
+ * strings. */
+static void put_value(struct dg_json_out *out, struct dg_span name, struct dg_span value)
+{
+    static const char *const texts[] = {"model", "source", "target", "format",
+                                        "lines", "prefix", "must",   NULL};
+    static const char *const words[] = {"true", "false", NULL};
+    bool looks_raw = value.len > 0 && strchr("-0123456789[", value.ptr[0]) != NULL;
+    bool is_word = is_one_of(value, words);
+    struct dg_json *json = NULL;
+    const struct dg_json_limits limits = DG_JSON_LIMITS_DEFAULT;
+    bool is_json = !is_one_of(name, texts) && (looks_raw || is_word) &&
+                   dg_json_parse(value, &limits, NULL, &json) == DG_OK;
+    dg_json_free(json);
+    dg_json_out_key_span(out, name);
+    if (is_json)
+        dg_json_out_raw(out, value);
+    else
+        dg_json_out_string(out, value);
+}
+
+/* The query as a JSON object. */
+static enum dg_err gather_options(struct dg_call *call, struct dg_buf *options_json,
+                                  struct dg_failure *failure)
+{
+    static const char *const refused[] = {"text", "stream", "priority", "type", "id", NULL};
+    struct dg_query query = dg_query_over(call->req->query);
+    struct dg_json_out out;
+    struct dg_span name, value;
+    bool more = true;
+    dg_json_out_init(&out, options_json);
+    dg_json_out_open(&out, '{');
+    enum dg_err err = dg_query_next(&query, call->req->arena, &name, &value, &more);
+    for (; !err && more; err = dg_query_next(&query, call->req->arena, &name, &value, &more)) {
+        if (is_one_of(name, refused)) {
+            *failure = (struct dg_failure){.status = 400,
+                                           .code = "invalid_value",
+                                           .message = "A job's query has no such option."};
+            dg_json_out_close(&out, '}');
+            return DG_ERR_INVALID;
+        }
+        put_value(&out, name, value);
+    }
+    dg_json_out_close(&out, '}');
+    if (err) {
+        *failure = dg_translate_options_failure(call->req->arena, DG_ERR_INVALID, NULL, NULL);
+        return err;
+    }
+    return dg_json_out_end(&out);
+}
+
+/* Reads the options as each line will, so that what is wrong with them is said now. */
+static enum dg_err read_options(struct dg_call *call, struct dg_span options_json,
+                                struct dg_translate_options *options, struct dg_failure *failure)
+{
+    const struct dg_api_opts *opts = &call->api->opts;
+    const struct dg_translate_options_limits limits = {
+        .no_text = true, .beam_max = opts->beam_max, .min_length_max = opts->min_length_max};
+    struct dg_json *json;
+    enum dg_err err =
+        dg_translate_options_parse(options_json, 2000, call->req->arena, failure, &json);
+    if (err)
+        return err;
+    err = dg_translate_options_read(json, call->req->arena, &limits, failure, options);
+    dg_json_free(json);
+    return err;
+}
+
+static enum dg_err read_format(struct dg_call *call, enum dg_bulk_format *format,
+                               struct dg_failure *failure)
+{
+    static const char *const json_types[] = {"application/x-ndjson", "application/jsonl",
+                                             "application/x-jsonlines", "application/json-lines",
+                                             NULL};
+    struct dg_span type = dg_http_header(call->req, "content-type");
+    size_t end = 0;
+    while (end < type.len && type.ptr[end] != ';' && type.ptr[end] != ' ')
+        end++;
+    type = dg_span_sub(type, 0, end);
+    *format = dg_span_eq(type, DG_SPAN("text/plain")) ? DG_BULK_TEXT : DG_BULK_JSONL;
+    if (*format == DG_BULK_TEXT || is_one_of(type, json_types))
+        return DG_OK;
+    *failure = (struct dg_failure){
+        .status = 415,
+        .code = "unsupported_media_type",
+        .message = "The lines are text/plain or application/x-ndjson, as Content-Type has to say."};
+    return DG_ERR_UNSUPPORTED;
+}
+
+/* A job on its way to the disk: checked, passed through the gate, written. */
+struct adding {
+    struct dg_call *call; /* NULL when the client has left */
+    enum dg_bulk_format format;
+    struct dg_buf options_json;
+    struct dg_translate_options options;
+    bool is_written; /* or about to be: on_added is called for it */
+};
+
+static void free_adding(struct adding *adding)
+{
+    dg_buf_deinit(&adding->options_json);
+    dg_free(adding);
+}
+
+/* A client that leaves now has handed its job over, as if it had left a moment later. */
+static void on_gone(void *work)
+{
+    struct adding *adding = work;
+    adding->call = NULL;
+    if (!adding->is_written)
+        free_adding(adding);
+}
+
+static void fail(struct adding *adding, struct dg_failure failure)
+{
+    struct dg_call *call = adding->call;
+    call->on_gone = NULL;
+    dg_call_fail(call, failure);
+    free_adding(adding);
+}
+
+static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
+                     const struct dg_error *error)
+{
+    struct adding *adding = owner;
+    struct dg_call *call = adding->call;
+    if (call && !job) {
+        fail(adding, dg_translate_options_failure(call->req->arena, err, error, NULL));
+        return;
+    }
+    if (call) {
+        call->on_gone = NULL;
+        answer_state(call, 201, job);
+    }
+    free_adding(adding);
+}
+
+static struct dg_failure failure_of_adding(struct dg_call *call, enum dg_err err,
+                                           const struct dg_error *error)
+{
+    struct dg_failure failure = dg_translate_options_failure(call->req->arena, err, error, NULL);
+    if (err == DG_ERR_LIMIT || err == DG_ERR_RANGE) {
+        failure.status = err == DG_ERR_LIMIT ? 429 : 507;
+        failure.code = err == DG_ERR_LIMIT ? "too_many" : "no_space";
+    }
+    return failure;
+}
+
+static enum dg_err hand_over(struct adding *adding, struct dg_error *error)
+{
+    struct dg_call *call = adding->call;
+    struct dg_buf body;
+    dg_buf_init(&body, SIZE_MAX / 2);
+    dg_http_take_body(call->req, &body);
+    const struct dg_quota_id address = dg_gate_address(call);
+    const struct dg_bulk_order order = {.format = adding->format,
+                                        .options_json = dg_buf_span(&adding->options_json),
+                                        .owner = dg_call_owner(call),
+                                        .address = dg_span_cstr(address.text),
+                                        .client = dg_gate_client(call),
+                                        .only = adding->options.request.only,
+                                        .n_only = adding->options.request.n_only,
+                                        .body = &body};
+    enum dg_err err = dg_bulk_add(call->api->bulk, &order, on_added, adding, error);
+    dg_buf_deinit(&body);
+    return err;
+}
+
+/* Through the gate: the key's models are in the request now. */
+static void on_passed(void *work, const struct dg_failure *failure)
+{
+    struct adding *adding = work;
+    struct dg_call *call = adding->call;
+    struct dg_error error = DG_ERROR_NONE;
+    if (failure) {
+        fail(adding, *failure);
+        return;
+    }
+    enum dg_err err = call->api->bulk
+                          ? dg_engine_can(call->api->engine, &adding->options.request, &error)
+                          : DG_ERR_CLOSED;
+    if (err) {
+        fail(adding, dg_translate_options_failure(call->req->arena, err, &error, NULL));
+        return;
+    }
+    adding->is_written = true;
+    err = hand_over(adding, &error);
+    if (err)
+        fail(adding, failure_of_adding(call, err, &error));
+}
+
+static enum dg_err read_request(struct adding *adding, struct dg_failure *failure)
+{
+    struct dg_call *call = adding->call;
+    enum dg_err err = read_format(call, &adding->format, failure);
+    if (!err && call->req->body.len == 0) {
+        *failure = (struct dg_failure){
+            .status = 400, .code = "missing_field", .message = "The body has no lines."};
+        err = DG_ERR_INVALID;
+    }
+    if (!err)
+        err = gather_options(call, &adding->options_json, failure);
+    if (!err)
+        err = read_options(call, dg_buf_span(&adding->options_json), &adding->options, failure);
+    return err;
+}
+
+void dg_api_v1_jobs_add(struct dg_call *call)
+{
+    struct dg_failure failure = no_memory;
+    if (!has_bulk(call))
+        return;
+    struct adding *adding = dg_try_calloc(1, sizeof *adding);
+    if (!adding) {
+        dg_call_fail(call, failure);
+        return;
+    }
+    adding->call = call;
+    dg_buf_init(&adding->options_json, OPTIONS_MAX);
+    if (read_request(adding, &failure) != DG_OK) {
+        fail(adding, failure);
+        return;
+    }
+    call->work = adding;
+    call->on_gone = on_gone;
+    const struct dg_gate_wish wish = {.characters = dg_utf8_count(call->req->body),
+                                      .request = &adding->options.request,
+                                      .arena = call->req->arena,
+                                      .has_priority = true};
+    dg_gate_pass(call, &wish, on_passed);
+}
+
+/* ---- Looking, ending ----------------------------------------------------------------------------
+ */
+
+static void put_jobs(struct dg_call *call, struct dg_json_out *out)
+{
+    bool all = dg_admin_allows(call);
+    for (struct dg_bulk_job *job = NULL; (job = dg_bulk_next(call->api->bulk, job));)
+        if (all || dg_call_lists(call, dg_bulk_owner(job), dg_bulk_client(job)))
+            dg_bulk_put_state(job, out);
+}
+
+void dg_api_v1_jobs(struct dg_call *call)
+{
+    if (has_bulk(call))
+        dg_call_json_list(call, "jobs", put_jobs);
+}
+
+void dg_api_v1_job(struct dg_call *call)
+{
+    struct dg_bulk_job *job = job_of(call);
+    if (job)
+        answer_state(call, 200, job);
+}
+
+void dg_api_v1_job_cancel(struct dg_call *call)
+{
+    struct dg_bulk_job *job = job_of(call);
+    if (!job)
+        return;
+    dg_bulk_cancel(job);
+    answer_state(call, 200, job);
+}
+
+void dg_api_v1_job_remove(struct dg_call *call)
+{
+    struct dg_bulk_job *job = job_of(call);
+    if (!job)
+        return;
+    dg_bulk_remove(job);
+    dg_call_text(call, 204, (struct dg_span){NULL, 0});
+}
+
+/* ---- The result ---------------------------------------------------------------------------------
+ */
+
+/* One download: a piece is read when the one before it has gone out. */
+struct download {
+    struct dg_call *call;
+    struct dg_bulk_reader *reader;
+    const char *type;
+    bool has_begun, is_reading;
+};
+
+static void end_download(struct download *download)
+{
+    struct dg_call *call = download->call;
+    call->on_gone = NULL;
+    call->req->on_room = NULL;
+    dg_bulk_reader_close(download->reader);
+    dg_free(download);
+}
+
+/* What was promised cannot be kept: the connection ends without the last chunk, so that nobody
+ * takes the part for the whole. */
+static void break_off(struct download *download)
+{
+    struct dg_call *call = download->call;
+    bool has_begun = download->has_begun;
+    end_download(download);
+    if (has_begun)
+        dg_http_reply_abort(call->req);
+    else
+        dg_call_fail(call, (struct dg_failure){.status = 500,
+                                               .code = "internal",
+                                               .message = "The result cannot be read."});
+}
+
+static void read_on(struct download *download)
+{
+    if (download->is_reading)
+        return;
+    if (dg_bulk_reader_read(download->reader) != DG_OK)
+        break_off(download);
+    else
+        download->is_reading = true;
+}
+
+static void on_piece(void *owner, struct dg_span piece, enum dg_err err)
+{
+    struct download *download = owner;
+    struct dg_call *call = download->call;
+    download->is_reading = false;
+    if (err) {
+        break_off(download);
+        return;
+    }
+    if (!download->has_begun) {
+        download->has_begun = true;
+        dg_call_begin_stream(call, download->type);
+    }
+    if (piece.len == 0 || call->req->method == DG_HTTP_HEAD) {
+        end_download(download);
+        dg_http_reply_end(call->req);
+    } else {
+        /* A client that left is told by on_gone. */
+        (void)!dg_http_reply_write(call->req, piece);
+    }
+}
+
+static void on_room(void *owner)
+{
+    struct dg_call *call = owner;
+    struct download *download = call->work;
+    if (download->has_begun)
+        read_on(download);
+}
+
+static void on_reader_gone(void *work)
+{
+    struct download *download = work;
+    dg_bulk_reader_close(download->reader);
+    dg_free(download);
+}
+
+/* True when the query says partial=true. */
+static bool wants_part(struct dg_call *call)
+{
+    struct dg_query query = dg_query_over(call->req->query);
+    struct dg_span name, value;
+    bool more, found = false;
+    while (dg_query_next(&query, call->req->arena, &name, &value, &more) == DG_OK && more)
+        found =
+            found || (dg_span_eq(name, DG_SPAN("partial")) && dg_span_eq(value, DG_SPAN("true")));
+    return found;
+}
+
+void dg_api_v1_job_result(struct dg_call *call)
+{
+    struct dg_bulk_job *job = job_of(call);
+    if (!job)
+        return;
+    if (dg_bulk_state(job) != DG_BULK_DONE && !wants_part(call)) {
+        dg_call_fail(
+            call,
+            (struct dg_failure){
+                .status = 409,
+                .code = "not_done",
+                .message = "The job is not done; with partial=true there is what is done of it."});
+        return;
+    }
+    struct download *download = dg_try_calloc(1, sizeof *download);
+    if (!download || dg_bulk_reader_open(&download->reader, job, on_piece, download) != DG_OK) {
+        dg_free(download);
+        dg_call_fail(call, no_memory);
+        return;
+    }
+    download->call = call;
+    download->type =
+        dg_bulk_format(job) == DG_BULK_TEXT ? "text/plain; charset=utf-8" : "application/x-ndjson";
+    call->work = download;
+    call->on_gone = on_reader_gone;
+    call->req->on_room = on_room;
+    call->req->stream_low = STREAM_LOW;
+    read_on(download);
+}

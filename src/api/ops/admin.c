@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The right to administer: by the socket, or with a key whose role is admin. To look: also from
+ * this machine.
+ *
+ * "From this machine" is decided with suspicion, for a reverse proxy that runs beside the server
+ * connects from 127.0.0.1 too, and so does a browser that a foreign page has told to. It takes a
+ * loopback address; no header that proxies add; HTTP/1.1, which the proxies that add none did not
+ * speak to their servers for long; a Host that names this machine, which no name of a stranger's
+ * does that was made to lead here; and, of a browser, that our own page asks. */
+#include "api/ops/admin.h"
+#include "api/http/api_int.h"
+#include "api/http/gate.h"
+
+static bool is_loopback(struct dg_span client)
+{
+    return dg_span_starts(client, DG_SPAN("127.")) || dg_span_eq(client, DG_SPAN("::1")) ||
+           dg_span_starts(client, DG_SPAN("::ffff:127."));
+}
+
+static bool came_by_proxy(const struct dg_http_req *req)
+{
+    static const char *const headers[] = {"forwarded",         "via",
+                                          "x-forwarded-for",   "x-forwarded-host",
+                                          "x-forwarded-proto", "x-forwarded-server",
+                                          "x-real-ip",         "x-client-ip",
+                                          "cf-connecting-ip",  "true-client-ip"};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (dg_http_header(req, headers[i]).ptr)
+            return true;
+    return req->minor == 0;
+}
+
+/* "localhost", "127.0.0.1" or "[::1]", with or without a port. */
+static bool is_this_machine(struct dg_span host)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct dg_span name = dg_span_cstr(names[i]);
+        if (dg_span_starts(host, name) && (host.len == name.len || host.ptr[name.len] == ':'))
+            return true;
+    }
+    return false;
+}
+
+/* True where a browser says that it asks for somebody else's page. */
+static bool is_foreign(const struct dg_http_req *req)
+{
+    struct dg_span site = dg_http_header(req, "sec-fetch-site"),
+                   origin = dg_http_header(req, "origin");
+    if (site.ptr && !dg_span_eq(site, DG_SPAN("same-origin")) && !dg_span_eq(site, DG_SPAN("none")))
+        return true;
+    return origin.ptr && !(dg_span_starts(origin, DG_SPAN("http://")) &&
+                           dg_span_eq(dg_span_sub(origin, 7, origin.len), req->host));
+}
+
+static bool may_look(const struct dg_call *call)
+{
+    const struct dg_http_req *req = call->req;
+    return call->api->opts.ops_loopback &&
+           (req->method == DG_HTTP_GET || req->method == DG_HTTP_HEAD) &&
+           !dg_who_has_key(&call->charge.who) && is_loopback(req->client) && !came_by_proxy(req) &&
+           is_this_machine(req->host) && !is_foreign(req);
+}
+
+bool dg_admin_allows(const struct dg_call *call)
+{
+    return call->req->is_private || dg_gate_is_admin(call) || may_look(call);
+}
+
+void dg_admin_refuse(struct dg_call *call)
+{
+    dg_call_fail(
+        call,
+        (struct dg_failure){
+            .status = 403,
+            .code = "admin_only",
+            .message = "This is for administrators: use the admin socket or an admin's key."});
+}

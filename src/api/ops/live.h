@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The last five minutes in numbers, a row for each second, for the operator's view
+ * (clients/web/ops.js).
+ *
+ *     dg_live_init(&api->live);
+ *     dg_live_take(&api->live, api, now_ns, wall_ns);          once a second
+ *     const float *row = dg_live_row(&api->live, i);           i from 0, the oldest, to live.n - 1
+ *
+ * A row is taken whether or not somebody looks, so that who comes after the fact still sees it; it
+ * costs a few microseconds and no memory. What has no value in a second (no sentence began, so none
+ * has a time to its first token) is not a number. One thread: the loop's. */
+#ifndef DG_API_OPS_LIVE_H
+#define DG_API_OPS_LIVE_H
+
+#include "base/memory/list.h"
+#include "engine/engine.h"
+#include "net/loop/server.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_api;
+
+/* The names are those of the event stream. Rates are per second; times in ms are over the last ten
+ * seconds. */
+#define DG_LIVE_COLUMNS(X)                                                                         \
+    X(WAITING, "waiting")                                                                          \
+    X(RUNNING, "running")                                                                          \
+    X(SLOTS, "slots")                                                                              \
+    X(WAIT_P50, "wait_p50_ms")                                                                     \
+    X(WAIT_P95, "wait_p95_ms")                                                                     \
+    X(FIRST_P50, "first_token_p50_ms")                                                             \
+    X(FIRST_P95, "first_token_p95_ms")                                                             \
+    X(TOKENS_IN, "tokens_in")                                                                      \
+    X(TOKENS_OUT, "tokens_out")                                                                    \
+    X(SENTENCES, "sentences")                                                                      \
+    X(BATCH_ROWS, "batch_rows")             /* mean rows of a decoder step */                      \
+    X(ENCODE_SENTENCES, "encode_sentences") /* mean sentences of an encoder batch */               \
+    X(CACHE_HITS, "cache_hit_ratio")                                                               \
+    X(REQUESTS, "requests")                                                                        \
+    X(CLIENT_ERRORS, "client_errors") /* answered 4xx */                                           \
+    X(SERVER_ERRORS, "server_errors") /* answered 5xx */                                           \
+    X(CONNECTIONS, "connections")                                                                  \
+    X(WEBSOCKETS, "websockets")                                                                    \
+    X(LAG, "loop_lag_ms") /* how late the second was rung */                                       \
+    X(BUSY, "loop_busy_ratio")
+
+enum dg_live_column {
+#define DG_LIVE_ENUM(name, text) DG_LIVE_##name,
+    DG_LIVE_COLUMNS(DG_LIVE_ENUM)
+#undef DG_LIVE_ENUM
+        DG_LIVE_N_COLUMNS
+};
+
+enum { DG_LIVE_ROWS = 300, DG_LIVE_WINDOW = 10, DG_LIVE_VIEWERS_MAX = 16 };
+
+struct dg_live {
+    float rows[DG_LIVE_ROWS][DG_LIVE_N_COLUMNS]; /* a ring */
+    size_t n, next;                              /* rows there are; where the next one goes */
+    uint64_t taken_ns, wall_ns;                  /* of the last one; 0: none yet */
+
+    /* The counters when the last row was taken, and its histograms in the last seconds. */
+    struct dg_sched_stats sched;
+    struct dg_engine_cache_stats cache;
+    struct dg_server_stats server;
+    uint64_t requests[3]; /* all, 4xx, 5xx */
+    uint64_t wait_ms[DG_LIVE_WINDOW][DG_HISTOGRAM], first_ms[DG_LIVE_WINDOW][DG_HISTOGRAM];
+
+    /* Who looks; v1_live.c. */
+    struct dg_list viewers;
+    size_t n_viewers;
+    uint64_t log_number; /* of the last event of the log that was shown */
+    uint64_t n_dropped;  /* viewers that did not read */
+};
+
+void dg_live_init(struct dg_live *live);
+void dg_live_take(struct dg_live *live, struct dg_api *api, uint64_t now_ns, uint64_t wall_ns);
+const float *dg_live_row(const struct dg_live *live, size_t i);
+const char *dg_live_column_name(size_t column);
+
+/* The value below which `share` of what a histogram counts lies: bucket 0 is below `first`, each
+ * further one ends at twice the end before it. Not a number when it counts nothing. */
+double dg_live_percentile(const uint64_t counts[DG_HISTOGRAM], double first, double share);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* GET /v1/admin/live: what the server is doing, second by second, as server-sent events:
+ *
+ *     event: history    once:
+ * {"version":...,"started":...,"columns":[...],"rows":[[...],...],"log":[...]} event: now each
+ * second: {"time":...,"row":[...],"models":[...],"refusals":{...},"log":[...]} event: over the
+ * server stops; nothing follows
+ *
+ * A second's text is made once and written to everybody who looks. There is room for a few; one
+ * that does not read is left behind. GET /ops is the page that draws it (clients/web/ops.html): the
+ * page itself says nothing and is open, what it shows is behind the administrators' gate (admin.h).
+ */
+#include "api/http/api_int.h"
+#include "base/json/json_out.h"
+#include "base/memory/mem.h"
+#include "net/proto/sse.h"
+
+enum {
+    TEXT_MAX = 4 << 20,
+    UNREAD_MAX = 10, /* seconds that a viewer may be behind */
+};
+
+struct viewer {
+    struct dg_list link;
+    struct dg_call *call;
+    unsigned n_unread; /* seconds written since all had gone out */
+};
+
+/* ---- Text
+ * ---------------------------------------------------------------------------------------- */
+
+static void put_row(struct dg_json_out *out, const float *row)
+{
+    dg_json_out_open(out, '[');
+    for (size_t c = 0; c < DG_LIVE_N_COLUMNS; c++)
+        dg_json_out_real(out, (double)row[c], 6); /* what is no number becomes null */
+    dg_json_out_close(out, ']');
+}
+
+/* Events of the log above `after`; returns the number of the last one. */
+static uint64_t put_log(struct dg_json_out *out, struct dg_log *log, uint64_t after)
+{
+    struct dg_log_kept event;
+    dg_json_out_put_open(out, "log", '[');
+    while (dg_log_recent(log, after, &event, 1) == 1) {
+        after = event.number;
+        dg_json_out_open(out, '{');
+        dg_json_out_put_uint(out, "number", event.number);
+        dg_json_out_put_real(out, "time", (double)(event.wall_ns / DG_CLOCK_MS) / 1e3, 14);
+        dg_json_out_put_cstr(out, "level", dg_log_level_name(event.level));
+        dg_json_out_put_cstr(out, "module", event.module);
+        dg_json_out_put_cstr(out, "text", event.text);
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+    return after;
+}
+
+static void put_models(struct dg_json_out *out, struct dg_engine *engine)
+{
+    dg_json_out_put_open(out, "models", '[');
+    for (size_t i = 0; i < dg_engine_n_models(engine); i++) {
+        struct dg_engine_model_info info = dg_engine_model_info(engine, i);
+        struct dg_sched_stats stats;
+        dg_engine_read_model_stats(engine, i, &stats);
+        dg_json_out_open(out, '{');
+        dg_json_out_put_cstr(out, "name", info.name);
+        dg_json_out_put_cstr(out, "source", info.source);
+        dg_json_out_put_cstr(out, "target", info.target);
+        dg_json_out_put_cstr(out, "state", dg_engine_model_state_name(info.state));
+        if (*info.failure)
+            dg_json_out_put_cstr(out, "failure", info.failure);
+        dg_json_out_put_uint(out, "bytes", info.bytes);
+        dg_json_out_put_uint(out, "waiting", stats.n_waiting);
+        dg_json_out_put_uint(out, "running", stats.n_running);
+        dg_json_out_put_uint(out, "done", stats.n_done);
+        dg_json_out_put_uint(out, "tokens_out", stats.n_tokens_out);
+        dg_json_out_close(out, '}');
+    }
+    dg_json_out_close(out, ']');
+    struct dg_engine_memory memory;
+    struct dg_engine_cache_stats cache;
+    dg_engine_read_memory(engine, &memory);
+    dg_engine_read_cache_stats(engine, &cache);
+    dg_json_out_put_open(out, "memory", '{');
+    dg_json_out_put_uint(out, "models", memory.models);
+    dg_json_out_put_uint(out, "models_max", memory.models_max);
+    dg_json_out_put_uint(out, "texts", memory.texts);
+    dg_json_out_put_uint(out, "cache", cache.bytes);
+    dg_json_out_put_uint(out, "cache_max", cache.bytes_max);
+    dg_json_out_put_uint(out, "waiting_for_model", memory.n_waiting);
+    dg_json_out_close(out, '}');
+}
+
+/* Since the start, by reason: what was turned away and what went wrong. */
+static void put_refusals(struct dg_json_out *out, const struct dg_api *api)
+{
+    const struct dg_live *live = &api->live;
+    dg_json_out_put_open(out, "refusals", '{');
+    for (size_t i = 0; i < DG_N_REFUSALS; i++)
+        dg_json_out_put_uint(out, dg_gate_refusal_name(i), api->refusals[i]);
+    dg_json_out_put_uint(out, "queue_full", live->sched.n_refused);
+    dg_json_out_put_uint(out, "connection_limit", live->server.refused);
+    dg_json_out_close(out, '}');
+    dg_json_out_put_open(out, "failures", '{');
+    dg_json_out_put_uint(out, "sentences_failed", live->sched.n_failed);
+    dg_json_out_put_uint(out, "sentences_timed_out", live->sched.n_timed_out);
+    dg_json_out_put_uint(out, "sentences_cancelled", live->sched.n_cancelled);
+    dg_json_out_put_uint(out, "connections_expired", live->server.expired);
+    dg_json_out_put_uint(out, "connections_stalled", live->server.stalled);
+    dg_json_out_put_uint(out, "loop_slow_turns", live->server.turns_slow);
+    dg_json_out_put_uint(out, "workers_stalled", live->sched.n_stalled);
+    dg_json_out_put_uint(out, "log_lines_lost", dg_log_lost(api->log));
+    dg_json_out_close(out, '}');
+}
+
+/* The end of an object as an event; the failure of what was put before included. */
+static enum dg_err finish(struct dg_json_out *out, const struct dg_buf *json, const char *event,
+                          struct dg_buf *text)
+{
+    dg_json_out_close(out, '}');
+    enum dg_err err = dg_json_out_end(out);
+    return err ? err : dg_sse_event(text, event, dg_buf_span(json));
+}
+
+static enum dg_err put_history(struct dg_api *api, struct dg_buf *text)
+{
+    const struct dg_live *live = &api->live;
+    struct dg_buf json;
+    struct dg_json_out out;
+    dg_buf_init(&json, TEXT_MAX);
+    dg_json_out_init(&out, &json);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_cstr(&out, "version", api->opts.version);
+    uint64_t uptime_s = (dg_clock_now(&api->clock) - api->started_ns) / DG_CLOCK_S;
+    dg_json_out_put_uint(&out, "started", dg_clock_wall(&api->clock) / DG_CLOCK_S - uptime_s);
+    dg_json_out_put_cstr(&out, "instance", api->instance);
+    dg_json_out_put_uint(&out, "time", dg_clock_wall(&api->clock) / DG_CLOCK_S);
+    dg_json_out_put_open(&out, "columns", '[');
+    for (size_t c = 0; c < DG_LIVE_N_COLUMNS; c++)
+        dg_json_out_cstr(&out, dg_live_column_name(c));
+    dg_json_out_close(&out, ']');
+    dg_json_out_put_open(&out, "rows", '[');
+    for (size_t i = 0; i < live->n; i++)
+        put_row(&out, dg_live_row(live, i));
+    dg_json_out_close(&out, ']');
+    (void)put_log(&out, api->log, 0);
+    enum dg_err err = finish(&out, &json, "history", text);
+    dg_buf_deinit(&json);
+    return err;
+}
+
+static enum dg_err put_now(struct dg_api *api, struct dg_buf *text)
+{
+    struct dg_live *live = &api->live;
+    struct dg_buf json;
+    struct dg_json_out out;
+    dg_buf_init(&json, TEXT_MAX);
+    dg_json_out_init(&out, &json);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_uint(&out, "time", live->wall_ns / DG_CLOCK_S);
+    dg_json_out_put_uint(&out, "uptime_seconds", (live->taken_ns - api->started_ns) / DG_CLOCK_S);
+    dg_json_out_put_uint(&out, "viewers", live->n_viewers);
+    dg_json_out_key(&out, "row");
+    put_row(&out, dg_live_row(live, live->n - 1));
+    if (api->engine)
+        put_models(&out, api->engine);
+    put_refusals(&out, api);
+    live->log_number = put_log(&out, api->log, live->log_number);
+    enum dg_err err = finish(&out, &json, "now", text);
+    dg_buf_deinit(&json);
+    return err;
+}
+
+/* ---- Who looks
+ * ----------------------------------------------------------------------------------- */
+
+/* After this the call is not the viewer's any more. */
+static struct dg_call *let_go(struct viewer *viewer)
+{
+    struct dg_call *call = viewer->call;
+    call->on_gone = NULL;
+    call->req->on_room = NULL;
+    call->api->live.n_viewers--;
+    dg_list_unlink(&viewer->link);
+    dg_free(viewer);
+    return call;
+}
+
+static void on_gone(void *work)
+{
+    (void)let_go(work);
+}
+
+static void on_room(void *owner)
+{
+    struct dg_call *call = owner;
+    struct viewer *viewer = call->work;
+    viewer->n_unread = 0;
+}
+
+/* Every viewer is asked for first: writing may bring one's end. */
+static void tell(struct dg_api *api, struct dg_span text)
+{
+    struct dg_live *live = &api->live;
+    for (struct dg_list *at = live->viewers.next, *next; at != &live->viewers; at = next) {
+        struct viewer *viewer = DG_LIST_ITEM(at, struct viewer, link);
+        next = at->next;
+        if (viewer->n_unread++ < UNREAD_MAX &&
+            dg_http_reply_write(viewer->call->req, text) == DG_OK)
+            continue;
+        live->n_dropped++;
+        dg_http_reply_abort(let_go(viewer)->req);
+    }
+}
+
+void dg_api_second(struct dg_api *api)
+{
+    struct dg_buf text;
+    dg_live_take(&api->live, api, dg_clock_now(&api->clock), dg_clock_wall(&api->clock));
+    if (api->live.n_viewers == 0)
+        return;
+    dg_buf_init(&text, TEXT_MAX);
+    if (put_now(api, &text) == DG_OK) /* else this second is not shown */
+        tell(api, dg_buf_span(&text));
+    dg_buf_deinit(&text);
+}
+
+void dg_api_drain(struct dg_api *api)
+{
+    struct dg_live *live = &api->live;
+    while (!dg_list_is_empty(&live->viewers)) {
+        struct dg_call *call = let_go(DG_LIST_ITEM(live->viewers.next, struct viewer, link));
+        (void)!dg_http_reply_write(call->req, DG_SPAN("event: over\ndata: {}\n\n"));
+        dg_http_reply_end(call->req);
+    }
+}
+
+static void refuse(struct dg_call *call, const char *message)
+{
+    dg_call_fail(call,
+                 (struct dg_failure){
+                     .status = 503, .code = "overloaded", .message = message, .retry_after_s = 10});
+}
+
+void dg_api_v1_admin_live(struct dg_call *call)
+{
+    struct dg_api *api = call->api;
+    struct dg_buf text;
+    if (api->live.n_viewers >= DG_LIVE_VIEWERS_MAX) {
+        refuse(call, "As many look at this already as there is room for.");
+        return;
+    }
+    dg_buf_init(&text, TEXT_MAX);
+    struct viewer *viewer = dg_try_calloc(1, sizeof *viewer);
+    enum dg_err err = viewer ? put_history(api, &text) : DG_ERR_NOMEM;
+    if (err) {
+        dg_free(viewer);
+        refuse(call, "There is no memory for the answer.");
+    } else if (call->req->method == DG_HTTP_HEAD ||
+               (api->server && dg_server_is_draining(api->server))) {
+        dg_free(viewer);
+        dg_call_begin_stream(call, "text/event-stream");
+        dg_http_reply_end(call->req);
+    } else {
+        viewer->call = call;
+        call->work = viewer;
+        call->on_gone = on_gone;
+        call->req->on_room = on_room;
+        dg_list_link_last(&api->live.viewers, &viewer->link);
+        api->live.n_viewers++;
+        dg_call_begin_stream(call, "text/event-stream");
+        (void)!dg_http_reply_write(call->req, dg_buf_span(&text));
+    }
+    dg_buf_deinit(&text);
+}

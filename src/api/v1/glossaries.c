@@ -1,0 +1,695 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A file is JSON: {"id", "owner", "address", "name", "created", "shared", "dictionaries":
+ * [{"source", "target", "terms": [...]}]}. */
+#include "api/v1/glossaries.h"
+#include "api/http/api_int.h"
+#include "api/http/client_share.h"
+#include "api/v1/glossary_json.h"
+#include "api/v1/job.h"
+#include "base/file/file_out.h"
+#include "base/file/folder.h"
+#include "base/file/map_file.h"
+#include "base/memory/mem.h"
+#include "engine/request/terms_json.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 64 << 20, VALUES_MAX = 2000000, PATH_MAX_BYTES = 4096 + 64, WAITING_MAX = 64 };
+
+/* ---- Entries ------------------------------------------------------------------------------------
+ */
+
+static void free_entry(struct dg_glossaries_entry *entry)
+{
+    if (!entry)
+        return;
+    dg_glossary_unref(entry->glossary);
+    dg_free(entry);
+}
+
+static void link_entry(struct dg_glossaries *store, struct dg_glossaries_entry *entry)
+{
+    dg_list_link_last(&store->all, &entry->link);
+    store->n++;
+    store->bytes += dg_glossary_bytes(entry->glossary);
+}
+
+static void unlink_entry(struct dg_glossaries *store, struct dg_glossaries_entry *entry)
+{
+    dg_list_unlink(&entry->link);
+    store->n--;
+    store->bytes -= dg_glossary_bytes(entry->glossary);
+}
+
+void dg_glossaries_init(struct dg_glossaries *store)
+{
+    *store = (struct dg_glossaries){
+        .opts = {.dir = "", .n_max = 1000, .bytes_max = FILE_MAX, .whose = DG_GLOSSARIES_ALL}};
+    dg_list_init(&store->all);
+    dg_list_init(&store->running);
+    dg_list_init(&store->waiting);
+}
+
+void dg_glossaries_deinit(struct dg_glossaries *store)
+{
+    while (!dg_list_is_empty(&store->waiting))
+        dg_glossaries_change_free(
+            DG_LIST_ITEM(dg_list_pop_first(&store->waiting), struct dg_glossaries_change, link));
+    while (!dg_list_is_empty(&store->all)) {
+        struct dg_glossaries_entry *entry =
+            DG_LIST_ITEM(store->all.next, struct dg_glossaries_entry, link);
+        unlink_entry(store, entry);
+        free_entry(entry);
+    }
+}
+
+static struct dg_glossaries_entry *find(const struct dg_glossaries *store, struct dg_span id)
+{
+    for (struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
+        struct dg_glossaries_entry *entry = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
+        if (dg_span_eq(id, dg_span_cstr(entry->id)))
+            return entry;
+    }
+    return NULL;
+}
+
+struct dg_glossaries_entry *dg_glossaries_find(const struct dg_glossaries *store, struct dg_span id,
+                                               struct dg_span owner, bool is_admin)
+{
+    struct dg_glossaries_entry *entry = find(store, id);
+    if (!entry || is_admin || entry->is_shared || dg_span_eq(owner, dg_span_cstr(entry->owner)))
+        return entry;
+    return NULL;
+}
+
+/* ---- Files --------------------------------------------------------------------------------------
+ */
+
+static enum dg_err print_entry(const struct dg_glossaries_entry *entry, struct dg_buf *buf)
+{
+    struct dg_json_out out;
+    size_t n;
+    const struct dg_dictionary *dictionaries = dg_glossary_dictionaries(entry->glossary, &n);
+    dg_json_out_init(&out, buf);
+    dg_json_out_open(&out, '{');
+    dg_json_out_put_cstr(&out, "id", entry->id);
+    dg_json_out_put_cstr(&out, "owner", entry->owner);
+    dg_json_out_put_cstr(&out, "address", entry->address);
+    dg_json_out_put_cstr(&out, "name", entry->name);
+    dg_json_out_put_cstr(&out, "created", entry->created);
+    dg_json_out_put_bool(&out, "shared", entry->is_shared);
+    dg_json_out_put_open(&out, "dictionaries", '[');
+    for (size_t i = 0; i < n; i++) {
+        dg_json_out_open(&out, '{');
+        dg_json_out_put_cstr(&out, "source", dictionaries[i].source.text);
+        dg_json_out_put_cstr(&out, "target", dictionaries[i].target.text);
+        dg_json_out_key(&out, "terms");
+        dg_engine_put_glossary(&out, &dictionaries[i]);
+        dg_json_out_close(&out, '}');
+    }
+    dg_json_out_close(&out, ']');
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
+}
+
+static enum dg_err copy_field(const struct dg_json *json, const char *name, char *out, size_t cap,
+                              struct dg_error *error)
+{
+    struct dg_span text = {NULL, 0};
+    enum dg_err err = dg_json_get_string(json, name, DG_JSON_REQUIRED, error, &text);
+    if (!err && (text.len >= cap || memchr(text.ptr, '\0', text.len)))
+        err = dg_error_set(error, DG_ERR_INVALID, "field '%s' is too long", name);
+    if (err)
+        return err;
+    memcpy(out, text.ptr, text.len);
+    out[text.len] = '\0';
+    return DG_OK;
+}
+
+static enum dg_err read_dictionary(const struct dg_json *json, struct dg_glossary *glossary,
+                                   struct dg_error *error)
+{
+    char source[DG_LANGTAG_TEXT], target[DG_LANGTAG_TEXT];
+    enum dg_err err = copy_field(json, "source", source, sizeof source, error);
+    if (!err)
+        err = copy_field(json, "target", target, sizeof target, error);
+    if (!err)
+        err = dg_glossary_begin(glossary, source, target, error);
+    return err ? err
+               : dg_glossary_json_add(glossary, dg_json_get(json, "terms"), "terms",
+                                      DG_GLOSSARY_TERMS, error);
+}
+
+static enum dg_err read_entry(struct dg_glossaries_entry *entry, struct dg_span text,
+                              struct dg_error *error)
+{
+    const struct dg_json_limits limits = {
+        .max_bytes = FILE_MAX, .max_depth = 8, .max_values = VALUES_MAX};
+    struct dg_json *json = NULL;
+    const struct dg_json *dictionaries = NULL;
+    enum dg_err err = dg_json_parse(text, &limits, error, &json);
+    if (err)
+        return err;
+    err = copy_field(json, "id", entry->id, sizeof entry->id, error);
+    if (!err)
+        err = copy_field(json, "owner", entry->owner, sizeof entry->owner, error);
+    if (!err && dg_json_get(json, "address"))
+        err = copy_field(json, "address", entry->address, sizeof entry->address, error);
+    if (!err)
+        err = copy_field(json, "name", entry->name, sizeof entry->name, error);
+    if (!err)
+        err = copy_field(json, "created", entry->created, sizeof entry->created, error);
+    if (!err)
+        err = dg_json_get_bool(json, "shared", DG_JSON_REQUIRED, error, &entry->is_shared);
+    if (!err)
+        err = dg_json_get_array(json, "dictionaries", DG_JSON_REQUIRED, error, &dictionaries);
+    if (!err && !(entry->glossary = dg_glossary_new(NULL)))
+        err = DG_ERR_NOMEM;
+    for (size_t i = 0; !err && i < dg_json_len(dictionaries); i++)
+        err = read_dictionary(dg_json_at(dictionaries, i), entry->glossary, error);
+    if (!err)
+        err = dg_glossary_seal(entry->glossary, error);
+    dg_json_free(json);
+    return err;
+}
+
+/* A file of the folder, which is named by the glossary's id. */
+static enum dg_err load(struct dg_glossaries *store, const char *name, struct dg_error *error)
+{
+    char path[PATH_MAX_BYTES + 256];
+    struct dg_map_file file = {0};
+    struct dg_glossaries_entry *entry = dg_try_calloc(1, sizeof *entry);
+    if (!entry)
+        return DG_ERR_NOMEM;
+    snprintf(path, sizeof path, "%s/%s", store->dir, name);
+    enum dg_err err = dg_map_file_open(&file, path, FILE_MAX, error);
+    if (!err)
+        err = read_entry(entry, dg_span_make((const char *)file.bytes, file.len), error);
+    dg_map_file_close(&file);
+    if (!err &&
+        (strncmp(entry->id, name, DG_GLOSSARIES_ID) != 0 || strlen(entry->id) != DG_GLOSSARIES_ID))
+        err = dg_error_set(error, DG_ERR_INTEGRITY, "its id is not its name");
+    if (err) {
+        free_entry(entry);
+        return dg_error_wrap(error, err, "%s", path);
+    }
+    link_entry(store, entry);
+    return DG_OK;
+}
+
+static int compare_created(const void *a, const void *b)
+{
+    const struct dg_glossaries_entry *x = *(const struct dg_glossaries_entry *const *)a;
+    const struct dg_glossaries_entry *y = *(const struct dg_glossaries_entry *const *)b;
+    int order = strcmp(x->created, y->created);
+    return order ? order : strcmp(x->id, y->id);
+}
+
+/* Oldest first, whatever order the folder had. */
+static void sort_entries(struct dg_glossaries *store)
+{
+    size_t n = 0;
+    struct dg_glossaries_entry **sorted = dg_try_calloc(store->n + 1, sizeof *sorted);
+    if (!sorted)
+        return;
+    while (!dg_list_is_empty(&store->all))
+        sorted[n++] =
+            DG_LIST_ITEM(dg_list_pop_first(&store->all), struct dg_glossaries_entry, link);
+    qsort(sorted, n, sizeof *sorted, compare_created);
+    for (size_t i = 0; i < n; i++)
+        dg_list_link_last(&store->all, &sorted[i]->link);
+    dg_free(sorted);
+}
+
+enum dg_err dg_glossaries_open(struct dg_glossaries *store, const struct dg_glossaries_opts *opts,
+                               struct dg_log *log, struct dg_error *error)
+{
+    store->opts = *opts;
+    store->log = log;
+    snprintf(store->dir, sizeof store->dir, "%s", opts->dir);
+    if (!*opts->dir)
+        return DG_OK;
+    if (mkdir(store->dir, 0750) != 0 && errno != EEXIST)
+        return dg_error_set(error, DG_ERR_IO, "glossaries-dir: cannot make %s: %s", store->dir,
+                            strerror(errno));
+    DIR *folder = dg_folder_open(store->dir);
+    if (!folder)
+        return dg_error_set(error, DG_ERR_IO, "glossaries-dir: cannot open %s: %s", store->dir,
+                            strerror(errno));
+    if (access(store->dir, W_OK) != 0) {
+        closedir(folder);
+        return dg_error_set(error, DG_ERR_DENIED, "glossaries-dir: cannot write to %s: %s",
+                            store->dir, strerror(errno));
+    }
+    for (struct dirent *item; (item = readdir(folder));) {
+        struct dg_error fault = DG_ERROR_NONE;
+        if (!dg_span_ends(dg_span_cstr(item->d_name), DG_SPAN(".json")) ||
+            strlen(item->d_name) != DG_GLOSSARIES_ID + 5)
+            continue;
+        enum dg_err err = load(store, item->d_name, &fault);
+        if (err)
+            dg_log_event(log, DG_LOG_ERROR, "glossaries", DG_LOG_FIELDS(dg_log_err(err)),
+                         "a glossary is left out: %s", dg_error_text(&fault, err));
+    }
+    closedir(folder);
+    sort_entries(store);
+    return DG_OK;
+}
+
+static void path_of(const struct dg_glossaries *store, const char *id,
+                    char path[PATH_MAX_BYTES + 256])
+{
+    snprintf(path, PATH_MAX_BYTES + 256, "%s/%s.json", store->dir, id);
+}
+
+/* ---- Changes ------------------------------------------------------------------------------------
+ */
+
+static void make_id(char id[DG_GLOSSARIES_ID + 1])
+{
+    unsigned char b[16];
+    randombytes_buf(b, sizeof b);
+    b[6] = (unsigned char)((b[6] & 0x0F) | 0x40); /* RFC 9562, version 4 */
+    b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
+    snprintf(id, DG_GLOSSARIES_ID + 1,
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+             b[15]);
+}
+
+/* No two are of the same millisecond: it is by their times that a later start knows their order. */
+static void make_time(struct dg_glossaries *store, const struct dg_clock *clock,
+                      char text[DG_GLOSSARIES_TIME])
+{
+    struct tm parts;
+    char seconds[24];
+    const uint64_t now_ms = dg_clock_wall(clock) / DG_CLOCK_MS;
+    store->last_ms = now_ms > store->last_ms ? now_ms : store->last_ms + 1;
+    gmtime_r(&(time_t){(time_t)(store->last_ms / 1000)}, &parts);
+    strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text, DG_GLOSSARIES_TIME, "%s.%03dZ", seconds, (int)(store->last_ms % 1000));
+}
+
+struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call,
+                                                      const struct dg_glossaries_entry *replaced,
+                                                      struct dg_span text)
+{
+    struct dg_glossaries_change *change = dg_try_calloc(1, sizeof *change);
+    struct dg_glossaries_entry *entry = change ? dg_try_calloc(1, sizeof *entry) : NULL;
+    if (!entry) {
+        dg_free(change);
+        return NULL;
+    }
+    change->api = call->api;
+    change->call = call;
+    change->entry = entry;
+    change->is_new = !replaced;
+    change->may_share = dg_glossaries_is_admin(call);
+    dg_list_init(&change->link);
+    dg_list_init(&entry->link);
+    if (replaced) {
+        *entry = *replaced;
+        entry->glossary = NULL;
+        dg_list_init(&entry->link);
+    } else {
+        make_id(entry->id);
+        make_time(&call->api->glossaries, &call->api->clock, entry->created);
+        snprintf(entry->owner, sizeof entry->owner, "%s", dg_gate_name(call));
+        snprintf(entry->address, sizeof entry->address, "%s", dg_gate_address(call).text);
+        entry->client = dg_gate_client(call);
+    }
+    dg_buf_init(&change->text, text.len + 1);
+    if (dg_buf_append_span(&change->text, text) == DG_OK)
+        return change;
+    dg_glossaries_change_free(change);
+    return NULL;
+}
+
+void dg_glossaries_change_free(struct dg_glossaries_change *change)
+{
+    free_entry(change->entry);
+    dg_glossary_unref(change->base);
+    dg_free(change->parts);
+    dg_buf_deinit(&change->text);
+    dg_free(change);
+}
+
+/* Room for what was read, beside what other changes have reserved. */
+static void reserve(struct dg_glossaries *store, struct dg_glossaries_change *change)
+{
+    size_t size = dg_glossary_bytes(change->entry->glossary);
+    change->reserved = size;
+    if ((store->reserved += size) + store->bytes <= store->opts.bytes_max + change->freed)
+        return;
+    change->err =
+        dg_error_set(&change->error, DG_ERR_LIMIT,
+                     "there is no room for %zu bytes more of glossaries; delete one first", size);
+    change->is_bad = true;
+}
+
+/* Any thread: read, then written. */
+static void run_glossary_work(struct dg_task *task)
+{
+    struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
+    struct dg_glossaries *store = &change->api->glossaries; /* only its room, and its folder, which
+                                                               does not change */
+    char path[PATH_MAX_BYTES + 256];
+    struct dg_buf file;
+    dg_buf_init(&file, FILE_MAX);
+    change->err = change->read(change);
+    change->is_bad = change->err && change->err != DG_ERR_NOMEM;
+    if (!change->err && !change->may_be_empty &&
+        dg_glossary_n_terms(change->entry->glossary) == 0) {
+        change->err = dg_error_set(&change->error, DG_ERR_INVALID,
+                                   "there are no terms, expected one or more");
+        change->is_bad = true;
+    }
+    if (!change->err)
+        reserve(store, change);
+    if (!change->err && *store->dir) {
+        path_of(store, change->entry->id, path);
+        change->err = print_entry(change->entry, &file);
+        if (!change->err)
+            change->err = dg_file_out_save(path, 0640, file.ptr, file.len, &change->error);
+    }
+    dg_buf_deinit(&file);
+}
+
+static void remove_file(const struct dg_glossaries *store, const char *id)
+{
+    char path[PATH_MAX_BYTES + 256];
+    path_of(store, id, path);
+    if (*store->dir)
+        unlink(path);
+}
+
+/* The first change of the glossary in a list; NULL: none. */
+static struct dg_glossaries_change *find_change(const struct dg_list *list, const char *id)
+{
+    for (struct dg_list *at = list->next; at != list; at = at->next) {
+        struct dg_glossaries_change *change = DG_LIST_ITEM(at, struct dg_glossaries_change, link);
+        if (strcmp(change->entry->id, id) == 0)
+            return change;
+    }
+    return NULL;
+}
+
+static void start(struct dg_glossaries_change *change);
+
+/* The change takes its place, or is told why not; then the next one of the same glossary has its
+ * turn. */
+static void end(struct dg_glossaries_change *change)
+{
+    struct dg_glossaries *store = &change->api->glossaries;
+    struct dg_glossaries_entry *old = find(store, dg_span_cstr(change->entry->id));
+    char id[DG_GLOSSARIES_ID + 1];
+    memcpy(id, change->entry->id, sizeof id);
+    dg_list_unlink(&change->link);
+    store->n_changes--;
+    store->reserved -= change->reserved;
+    if (change->call)
+        change->call->on_gone = NULL;
+    if (!change->err && (old || change->is_new)) {
+        link_entry(store, change->entry);
+        if (old) {
+            unlink_entry(store, old);
+            free_entry(old);
+        }
+    } else if (!change->err) { /* deleted meanwhile, maybe at once and before this change wrote its
+                                  file: that goes, too */
+        remove_file(store, id);
+        change->err =
+            dg_error_set(&change->error, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
+    }
+    if (change->err)
+        dg_log_event(change->api->log, change->is_bad ? DG_LOG_DEBUG : DG_LOG_ERROR, "glossaries",
+                     DG_LOG_FIELDS(dg_log_err(change->err)), "a glossary is not kept: %s",
+                     dg_error_text(&change->error, change->err));
+    if (change->call)
+        change->answer(change->call, change);
+    if (!change->err)
+        change->entry = NULL; /* the store's */
+    dg_glossaries_change_free(change);
+    struct dg_glossaries_change *next = find_change(&store->waiting, id);
+    if (!next || find_change(&store->running, id))
+        return;
+    dg_list_unlink(&next->link);
+    store->n_waiting--;
+    start(next);
+}
+
+static void done(struct dg_task *task)
+{
+    end((struct dg_glossaries_change *)task);
+}
+
+static void on_gone(void *work)
+{
+    struct dg_glossaries_change *change = work;
+    change->call = NULL; /* what was handed over is carried out */
+}
+
+/* Whether the client may keep what the change brings, beside what others do. What keys own counts
+ * as theirs, from before a restart too. */
+static bool has_share(const struct dg_glossaries *store, const struct dg_glossaries_change *change,
+                      const struct dg_glossaries_entry *replaced)
+{
+    const struct dg_glossaries_entry *entry = change->entry;
+    size_t n = 0, bytes = 0;
+    if (change->may_share || entry->client == 0)
+        return true;
+    for (const struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
+        const struct dg_glossaries_entry *other =
+            DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
+        if (other == replaced || (*entry->owner ? strcmp(other->owner, entry->owner) != 0
+                                                : other->client != entry->client))
+            continue;
+        n++;
+        bytes += dg_glossary_bytes(other->glossary);
+    }
+    return n + 1 <= dg_client_share_of(store->opts.n_max, store->n - (replaced != NULL), n) &&
+           bytes + change->text.len <=
+               dg_client_share_of(store->opts.bytes_max, store->bytes - change->freed, bytes);
+}
+
+/* What it replaces or amends is what is there now. */
+static enum dg_err prepare(struct dg_glossaries_change *change)
+{
+    struct dg_glossaries *store = &change->api->glossaries;
+    const struct dg_glossaries_entry *replaced = find(store, dg_span_cstr(change->entry->id));
+    change->freed = replaced ? dg_glossary_bytes(replaced->glossary) : 0;
+    if (change->amends && !replaced)
+        return dg_error_set(&change->error, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
+    if (change->amends) {
+        change->base = dg_glossary_ref(replaced->glossary);
+        change->entry->is_shared = replaced->is_shared;
+        if (!change->renames)
+            memcpy(change->entry->name, replaced->name, sizeof replaced->name);
+    }
+    if (change->is_new && store->n + store->n_changes > store->opts.n_max)
+        return dg_error_set(&change->error, DG_ERR_LIMIT,
+                            "there are %zu glossaries already, which is the most; delete one first",
+                            store->n);
+    if (!has_share(store, change, replaced))
+        return dg_error_set(
+            &change->error, DG_ERR_LIMIT,
+            "you have as many glossaries as one may have, or as large; delete one first");
+    if (store->bytes + change->text.len > store->opts.bytes_max + change->freed)
+        return dg_error_set(&change->error, DG_ERR_LIMIT,
+                            "there is no room for more glossaries; delete one first");
+    return DG_OK;
+}
+
+static void start(struct dg_glossaries_change *change)
+{
+    dg_list_link_last(&change->api->glossaries.running, &change->link);
+    enum dg_err err = prepare(change);
+    if (!err && change->api->threads) {
+        err = dg_offload_submit(change->api->threads, &change->task, run_glossary_work, done);
+        if (!err)
+            return;
+    } else if (!err) {
+        run_glossary_work(&change->task);
+    }
+    change->is_bad = change->is_bad || (err && change->error.text[0]);
+    change->err = change->err ? change->err : err;
+    end(change);
+}
+
+void dg_glossaries_change(struct dg_glossaries_change *change)
+{
+    struct dg_glossaries *store = &change->api->glossaries;
+    store->n_changes++;
+    change->call->work = change;
+    change->call->on_gone = on_gone;
+    if (!find_change(&store->running, change->entry->id)) {
+        start(change);
+    } else if (store->n_waiting < WAITING_MAX) {
+        dg_list_link_last(&store->waiting, &change->link);
+        store->n_waiting++;
+    } else {
+        change->err = dg_error_set(&change->error, DG_ERR_BUSY,
+                                   "too many changes of one glossary are waiting");
+        end(change);
+    }
+}
+
+/* A file on its way out. */
+struct removal {
+    struct dg_task task;
+    struct dg_call *call; /* NULL when the client has left */
+    char path[PATH_MAX_BYTES + 256];
+    char dir[4096];
+};
+
+static void run_removal(struct dg_task *task)
+{
+    struct removal *removal = (struct removal *)task;
+    unlink(removal->path);
+    (void)!dg_file_out_sync_dir(removal->dir, NULL);
+}
+
+static void answer_removal(struct dg_call *call)
+{
+    dg_call_reply(call, 204, NULL, (struct dg_span){NULL, 0});
+}
+
+static void on_removed(struct dg_task *task)
+{
+    struct removal *removal = (struct removal *)task;
+    if (removal->call) {
+        removal->call->on_gone = NULL;
+        answer_removal(removal->call);
+    }
+    dg_free(removal);
+}
+
+static void on_remover_gone(void *work)
+{
+    struct removal *removal = work;
+    removal->call = NULL; /* what was asked for is carried out */
+}
+
+void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entry)
+{
+    struct dg_glossaries *store = &call->api->glossaries;
+    struct removal *removal = *store->dir ? dg_try_calloc(1, sizeof *removal) : NULL;
+    char path[PATH_MAX_BYTES + 256];
+    path_of(store, entry->id, path);
+    unlink_entry(store, entry);
+    free_entry(entry);
+    if (removal && call->api->threads) {
+        memcpy(removal->path, path, sizeof path);
+        memcpy(removal->dir, store->dir, sizeof store->dir);
+        removal->call = call;
+        call->work = removal;
+        call->on_gone = on_remover_gone;
+        if (dg_offload_submit(call->api->threads, &removal->task, run_removal, on_removed) == DG_OK)
+            return;
+        call->on_gone = NULL;
+    }
+    dg_free(removal);
+    if (*store->dir)
+        unlink(path); /* at once, rather than not at all */
+    answer_removal(call);
+}
+
+/* ---- Who ----------------------------------------------------------------------------------------
+ */
+
+bool dg_glossaries_is_admin(const struct dg_call *call)
+{
+    return call->req->is_private || dg_gate_is_admin(call);
+}
+
+bool dg_glossaries_owns(const struct dg_call *call, const struct dg_glossaries_entry *entry)
+{
+    const bool is_theirs =
+        strcmp(entry->owner, dg_gate_name(call)) == 0 && (*entry->owner || !entry->is_shared);
+    return dg_glossaries_is_admin(call) || is_theirs;
+}
+
+bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure)
+{
+    enum dg_glossaries_whose whose = call->api->glossaries.opts.whose;
+    bool has_key = *dg_gate_name(call) != '\0',
+         has_keys = call->api->access && dg_access_has_keys(call->api->access);
+    bool may = dg_glossaries_is_admin(call) || (whose == DG_GLOSSARIES_KEYS && has_key) ||
+               (whose == DG_GLOSSARIES_ALL && (has_key || !has_keys));
+    if (whose == DG_GLOSSARIES_NOBODY)
+        may = false;
+    if (!may)
+        *failure = (struct dg_failure){.status = 403,
+                                       .code = "glossaries_not_allowed",
+                                       .message = whose == DG_GLOSSARIES_NOBODY
+                                                      ? "This server keeps no glossaries."
+                                                  : whose == DG_GLOSSARIES_ADMINS
+                                                      ? "Only administrators may change glossaries."
+                                                      : "A glossary belongs to a key: send one."};
+    return may;
+}
+
+/* ---- Use ----------------------------------------------------------------------------------------
+ */
+
+static void hold(struct dg_job *job, struct dg_glossary *glossary)
+{
+    job->glossaries[job->n_glossaries++] = dg_glossary_ref(glossary);
+}
+
+enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job *job,
+                                const char *owner, bool is_admin, const struct dg_key *key,
+                                struct dg_failure *failure)
+{
+    const struct dg_translate_options *options = &job->options;
+    const struct dg_glossaries_entry *entry = NULL;
+    if (job->n_glossaries)
+        return DG_OK; /* of an attempt before */
+    if (options->glossary)
+        hold(job, options->glossary);
+    for (size_t i = 0; i < options->n_glossary_ids; i++) {
+        entry = dg_glossaries_find(store, options->glossary_ids[i], dg_span_cstr(owner), is_admin);
+        if (!entry) {
+            *failure = (struct dg_failure){.status = 404,
+                                           .code = "no_such_glossary",
+                                           .message = "Glossary not found",
+                                           .field = "glossary"};
+            return DG_ERR_NOT_FOUND;
+        }
+        hold(job, entry->glossary);
+    }
+    job->options.request.glossaries_fit = job->n_glossaries > 0;
+    if (!options->has_glossary && key && *key->glossary) {
+        entry = find(store, dg_span_cstr(key->glossary));
+        if (entry)
+            hold(job, entry->glossary);
+        else
+            dg_log_event(store->log, DG_LOG_WARNING, "glossaries",
+                         DG_LOG_FIELDS(dg_log_str("key", key->name)),
+                         "the glossary of a key is not there");
+    }
+    job->options.request.glossaries = job->glossaries;
+    job->options.request.n_glossaries = job->n_glossaries;
+    return DG_OK;
+}
+
+enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossaries_opts *opts,
+                                   struct dg_error *error)
+{
+    enum dg_err err = dg_glossaries_open(&api->glossaries, opts, api->log, error);
+    const struct dg_list *all = &api->glossaries.all;
+    for (const struct dg_list *at = all->next; !err && at != all; at = at->next) {
+        struct dg_glossaries_entry *entry = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
+        const char *whose = *entry->owner ? entry->owner : entry->address;
+        entry->client = *whose ? dg_jobs_client(&api->jobs, *entry->owner, dg_span_cstr(whose)) : 0;
+    }
+    return err;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The options of a request that are one JSON field each, as a table: translations
+ * (translate_options.c) and answers of language models (generation_job.c) read theirs with it, so
+ * that what both have is called the same and has the same range.
+ *
+ *     #define SEARCH(field) offsetof(struct dg_translate_options, request.search.field)
+ *     static const struct dg_translate_options_row rows[] = {
+ *         {"stream", DG_TRANSLATE_OPTIONS_BOOL, offsetof(struct dg_translate_options, stream), 0,
+ * 0}, DG_TRANSLATE_OPTIONS_SEARCH_ROWS(SEARCH),
+ *     };
+ *     err = dg_translate_options_check_names(json, rows, n_rows, others, n_others, &error);
+ *     err = dg_translate_options_read_row(&rows[i], json, &arena, &error, &ask);
+ *
+ * Any thread. */
+#ifndef DG_API_V1_TRANSLATE_OPTION_ROWS_H
+#define DG_API_V1_TRANSLATE_OPTION_ROWS_H
+
+#include "api/http/call.h"
+#include "base/json/json.h"
+#include "base/memory/arena.h"
+#include "decode/search.h"
+
+enum dg_translate_options_type {
+    DG_TRANSLATE_OPTIONS_BOOL, /* bool */
+    DG_TRANSLATE_OPTIONS_INT,  /* int */
+    DG_TRANSLATE_OPTIONS_UINT, /* uint64_t; without a maximum that of JSON's numbers */
+    DG_TRANSLATE_OPTIONS_REAL, /* float */
+    DG_TRANSLATE_OPTIONS_NAME, /* const char *, as dg_translate_options_name has it */
+};
+
+struct dg_translate_options_row {
+    const char *name;
+    enum dg_translate_options_type type;
+    size_t offset; /* into the struct that is read into */
+    double min, max;
+};
+
+/* How to search; AT(field) is the offset of a field of struct dg_search_opts. */
+#define DG_TRANSLATE_OPTIONS_SEARCH_ROWS(AT)                                                       \
+    {"beam", DG_TRANSLATE_OPTIONS_INT, AT(beam), 1, DG_BEAM_MAX},                                  \
+        {"length_penalty", DG_TRANSLATE_OPTIONS_REAL, AT(length_penalty), 0, 10},                  \
+        {"patience", DG_TRANSLATE_OPTIONS_REAL, AT(patience), 0.1, 16},                            \
+        {"early_stop", DG_TRANSLATE_OPTIONS_BOOL, AT(early_stop), 0, 0},                           \
+        {"sample", DG_TRANSLATE_OPTIONS_BOOL, AT(sample), 0, 0},                                   \
+        {"temperature", DG_TRANSLATE_OPTIONS_REAL, AT(temperature), 0.001, 100},                   \
+        {"top_k", DG_TRANSLATE_OPTIONS_INT, AT(top_k), 0, DG_TOP_K_MAX},                           \
+        {"top_p", DG_TRANSLATE_OPTIONS_REAL, AT(top_p), 0.001, 1},                                 \
+        {"seed", DG_TRANSLATE_OPTIONS_UINT, AT(seed), 0, 0},                                       \
+        {"repetition_penalty", DG_TRANSLATE_OPTIONS_REAL, AT(repetition_penalty), 1, 10},          \
+        {"no_repeat_ngram", DG_TRANSLATE_OPTIONS_INT, AT(no_repeat_ngram), 0, 16},                 \
+    {                                                                                              \
+        "loop_guard", DG_TRANSLATE_OPTIONS_BOOL, AT(loop_guard), 0, 0                              \
+    }
+
+enum { DG_TRANSLATE_OPTIONS_TIMEOUT_MS_MAX = 3600 * 1000 };
+
+/* The row with a lower maximum where its field makes a search dear: the width of a beam, answers,
+ * the least length. 0: no limit besides the row's. */
+struct dg_translate_options_row
+dg_translate_options_bound_row(const struct dg_translate_options_row *row, size_t beam_max,
+                               size_t min_length_max);
+
+/* Absent and null leave it as it is. Names are copied into the arena. */
+enum dg_err dg_translate_options_read_row(const struct dg_translate_options_row *row,
+                                          const struct dg_json *json, struct dg_arena *arena,
+                                          struct dg_error *error, void *into) DG_MUST_CHECK;
+
+/* Refuses the first field that is neither a row nor one of `others`, so that a misspelt option is
+ * not silently ignored. */
+enum dg_err dg_translate_options_check_names(const struct dg_json *json,
+                                             const struct dg_translate_options_row *rows,
+                                             size_t n_rows, const char *const *others,
+                                             size_t n_others, struct dg_error *error) DG_MUST_CHECK;
+
+/* Into a failure with `err` what would have been accepted: the row's maximum (NULL: no row was
+ * being read), or with DG_ERR_LIMIT the `most` that was counted to. */
+void dg_translate_options_say_limit(struct dg_failure *failure, enum dg_err err,
+                                    const struct dg_translate_options_row *row, size_t most);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A folder, to be listed.
+ *
+ *     DIR *dir = dg_folder_open(path);                  NULL with errno, as of opendir()
+ *     while ((entry = readdir(dir))) ...
+ *     closedir(dir);
+ *
+ * Any thread. */
+#ifndef DG_BASE_FILE_FOLDER_H
+#define DG_BASE_FILE_FOLDER_H
+
+#include <dirent.h>
+
+DIR *dg_folder_open(const char *path);
+
+#endif

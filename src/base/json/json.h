@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Strict JSON in, over jansson. A parsed value never travels further than the function that parses
+ * it: read the fields into your own struct, copy what must live on into your arena, free the value.
+ *
+ *     struct dg_json *body = NULL;
+ *     err = dg_json_parse(text, &(struct dg_json_limits)DG_JSON_LIMITS_DEFAULT, error, &body);
+ *     if (!err)
+ *         err = dg_json_check_fields(body, (const char *const[]){"text", "beam", NULL}, error);
+ *     if (!err)
+ *         err = dg_json_get_string(body, "text", DG_JSON_REQUIRED, error, &source);
+ *     int64_t beam = 4;                                   what an absent optional field leaves
+ *     if (!err)
+ *         err = dg_json_get_int(body, "beam", DG_JSON_OPTIONAL, 1, 16, error, &beam);
+ *     ...                          "field 'beam': read a string, expected an integer 1 to 16"
+ *     dg_json_free(body);
+ *
+ *     struct dg_json_iter iter = dg_json_iter(vocab);     in the order of the file
+ *     while (dg_json_next(&iter, &key, &value))
+ *         err = dg_json_int(value, key, 0, 65535, error, &id);
+ *
+ * Refused, with line, column and byte: duplicate keys, anything after the value, invalid UTF-8,
+ * NaN, comments, lone surrogates, integers past 64 bits, NUL in a key, and what passes the limits.
+ * A NUL
+ * (\u0000) in a string is legal; strings are spans. Sentences may quote what was read: they are for
+ * whoever sent it, not for the log above debug. To write JSON see json_out.h. One thread per value.
+ */
+#ifndef DG_BASE_JSON_JSON_H
+#define DG_BASE_JSON_JSON_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_json; /* a value; the one that dg_json_parse gave is owned, all others borrow from it */
+
+struct dg_json_limits {
+    size_t max_bytes;
+    size_t max_depth;  /* of nested arrays and objects; [[]] has 2; never more than DG_JSON_DEPTH */
+    size_t max_values; /* containers, strings, numbers, literals; keys do not count */
+};
+
+enum { DG_JSON_DEPTH = 512 };
+
+/* For requests and small files. */
+#define DG_JSON_LIMITS_DEFAULT                                                                     \
+    {                                                                                              \
+        .max_bytes = 1 << 20, .max_depth = 16, .max_values = 10000                                 \
+    }
+
+/* Any value may stand at the top. DG_ERR_LIMIT, DG_ERR_UTF8, DG_ERR_FORMAT or DG_ERR_NOMEM. */
+enum dg_err dg_json_parse(struct dg_span text, const struct dg_json_limits *limits,
+                          struct dg_error *error, struct dg_json **json) DG_MUST_CHECK;
+void dg_json_free(struct dg_json *json); /* mirror of parse; NULL is fine */
+
+enum dg_json_type {
+    DG_JSON_NULL,
+    DG_JSON_BOOL,
+    DG_JSON_INT,
+    DG_JSON_REAL,
+    DG_JSON_STRING,
+    DG_JSON_ARRAY,
+    DG_JSON_OBJECT,
+};
+
+/* NULL (what dg_json_get and dg_json_at give for absent) counts as null. */
+enum dg_json_type dg_json_type(const struct dg_json *value);
+
+/* "a string", "an integer", ... for sentences. */
+const char *dg_json_type_name(enum dg_json_type type);
+
+/* Members of an object or elements of an array; 0 for anything else. */
+size_t dg_json_len(const struct dg_json *value);
+
+/* ---- One value -------------------------------------------------------------------------------
+ * `name` is only for the sentence. Another type is DG_ERR_INVALID, a number outside [min, max] is
+ * DG_ERR_RANGE; *out is untouched then. Integers pass as reals, never the reverse. */
+enum dg_err dg_json_bool(const struct dg_json *value, struct dg_span name, struct dg_error *error,
+                         bool *out) DG_MUST_CHECK;
+enum dg_err dg_json_int(const struct dg_json *value, struct dg_span name, int64_t min, int64_t max,
+                        struct dg_error *error, int64_t *out) DG_MUST_CHECK;
+enum dg_err dg_json_real(const struct dg_json *value, struct dg_span name, double min, double max,
+                         struct dg_error *error, double *out) DG_MUST_CHECK;
+/* Borrowed until dg_json_free; always valid UTF-8; may hold NUL. */
+enum dg_err dg_json_string(const struct dg_json *value, struct dg_span name, struct dg_error *error,
+                           struct dg_span *out) DG_MUST_CHECK;
+
+/* ---- Fields of an object ----------------------------------------------------------------------
+ * An absent field that is REQUIRED is DG_ERR_NOT_FOUND; an OPTIONAL one that is absent or null is
+ * DG_OK and leaves *out as it was. When `object` is none, DG_ERR_INVALID. */
+enum dg_json_need { DG_JSON_OPTIONAL, DG_JSON_REQUIRED };
+
+enum dg_err dg_json_get_bool(const struct dg_json *object, const char *name, enum dg_json_need need,
+                             struct dg_error *error, bool *out) DG_MUST_CHECK;
+enum dg_err dg_json_get_int(const struct dg_json *object, const char *name, enum dg_json_need need,
+                            int64_t min, int64_t max, struct dg_error *error,
+                            int64_t *out) DG_MUST_CHECK;
+enum dg_err dg_json_get_real(const struct dg_json *object, const char *name, enum dg_json_need need,
+                             double min, double max, struct dg_error *error,
+                             double *out) DG_MUST_CHECK;
+enum dg_err dg_json_get_string(const struct dg_json *object, const char *name,
+                               enum dg_json_need need, struct dg_error *error,
+                               struct dg_span *out) DG_MUST_CHECK;
+/* One of the NULL-terminated `choices`; *out is its index. */
+enum dg_err dg_json_get_choice(const struct dg_json *object, const char *name,
+                               enum dg_json_need need, const char *const *choices,
+                               struct dg_error *error, int *out) DG_MUST_CHECK;
+enum dg_err dg_json_get_array(const struct dg_json *object, const char *name,
+                              enum dg_json_need need, struct dg_error *error,
+                              const struct dg_json **out) DG_MUST_CHECK;
+enum dg_err dg_json_get_object(const struct dg_json *object, const char *name,
+                               enum dg_json_need need, struct dg_error *error,
+                               const struct dg_json **out) DG_MUST_CHECK;
+
+/* The field as it is; NULL when absent or when `object` is none. For fields of several types. */
+const struct dg_json *dg_json_get(const struct dg_json *object, const char *name);
+
+/* DG_ERR_INVALID with the name of the first field that is not among the NULL-terminated `known`;
+ * also when `object` is none. */
+enum dg_err dg_json_check_fields(const struct dg_json *object, const char *const *known,
+                                 struct dg_error *error) DG_MUST_CHECK;
+
+/* ---- Elements of an array ---------------------------------------------------------------------
+ * NULL past the end or when `array` is none. Constant time. */
+const struct dg_json *dg_json_at(const struct dg_json *array, size_t i);
+
+/* Element `i` of the field `name` as a string; the sentence says "field 'name[i]'". */
+enum dg_err dg_json_at_string(const struct dg_json *array, const char *name, size_t i,
+                              struct dg_error *error, struct dg_span *out) DG_MUST_CHECK;
+enum dg_err dg_json_at_int(const struct dg_json *array, const char *name, size_t i, int64_t min,
+                           int64_t max, struct dg_error *error, int64_t *out) DG_MUST_CHECK;
+
+/* ---- All members of an object, in the order of the text ----------------------------------------
+ */
+struct dg_json_iter {
+    const struct dg_json *object;
+    void *at;
+};
+
+struct dg_json_iter dg_json_iter(const struct dg_json *object); /* not an object: no members */
+bool dg_json_next(struct dg_json_iter *iter, struct dg_span *key, const struct dg_json **value);
+
+#endif

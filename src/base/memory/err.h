@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The project's one list of errors.
+ *
+ * Zero is success, every failure is negative. Functions return `enum dg_err`, the variable is
+ * called `err`, results go to out-parameters placed last and are untouched on failure. Where a
+ * human will read the outcome, the caller also passes a `struct dg_error` (error.h) for a sentence
+ * with names and numbers. To add an error, add one row here; code, short name and sentence follow.
+ *
+ *     enum dg_err err = dg_map_file_open(&file, path, max, &error);
+ *     if (err)
+ *         goto out; */
+#ifndef DG_BASE_MEMORY_ERR_H
+#define DG_BASE_MEMORY_ERR_H
+
+/*      code             number  short name       sentence */
+#define DG_ERR_LIST(X)                                                                             \
+    X(DG_ERR_NOMEM, -1, "nomem", "not enough memory")                                              \
+    X(DG_ERR_INVALID, -2, "invalid", "the value is not acceptable")                                \
+    X(DG_ERR_RANGE, -3, "range", "the number is outside its permitted range")                      \
+    X(DG_ERR_LIMIT, -4, "limit", "a configured limit was reached")                                 \
+    X(DG_ERR_NOT_FOUND, -5, "not-found", "there is no such thing")                                 \
+    X(DG_ERR_EXISTS, -6, "exists", "it exists already")                                            \
+    X(DG_ERR_IO, -7, "io", "reading or writing failed")                                            \
+    X(DG_ERR_TRUNCATED, -8, "truncated", "the data ends too early")                                \
+    X(DG_ERR_FORMAT, -9, "format", "the data is not in the expected format")                       \
+    X(DG_ERR_UNSUPPORTED, -10, "unsupported", "this is understood but not supported")              \
+    X(DG_ERR_UTF8, -11, "utf8", "the text is not valid UTF-8")                                     \
+    X(DG_ERR_BUSY, -12, "busy", "no capacity at the moment")                                       \
+    X(DG_ERR_CANCELLED, -13, "cancelled", "it was cancelled")                                      \
+    X(DG_ERR_TIMEOUT, -14, "timeout", "the time allowed ran out")                                  \
+    X(DG_ERR_DENIED, -15, "denied", "permission was denied")                                       \
+    X(DG_ERR_INTEGRITY, -16, "integrity", "a checksum or signature does not match")                \
+    X(DG_ERR_CLOSED, -17, "closed", "it is closed or shutting down")                               \
+    X(DG_ERR_USAGE, -18, "usage", "the command was used wrongly")                                  \
+    X(DG_ERR_INTERNAL, -19, "internal", "an internal check failed; please report this")            \
+    X(DG_ERR_MODEL, -20, "model", "the model could not be loaded")
+
+enum dg_err {
+    DG_OK = 0,
+#define DG_ERR_ENUM(code, number, name, sentence) code = number,
+    DG_ERR_LIST(DG_ERR_ENUM)
+#undef DG_ERR_ENUM
+};
+
+/* Marks functions whose result must not be ignored. */
+#if defined(__GNUC__)
+#define DG_MUST_CHECK              __attribute__((warn_unused_result))
+#define DG_PRINTF(fmt_at, args_at) __attribute__((format(printf, fmt_at, args_at)))
+#else
+#define DG_MUST_CHECK
+#define DG_PRINTF(fmt_at, args_at)
+#endif
+
+/* The short, stable name ("nomem"), fit for logs and JSON. Never NULL. */
+const char *dg_err_name(enum dg_err err);
+
+/* The sentence for people ("not enough memory"). Never NULL. */
+const char *dg_err_sentence(enum dg_err err);
+
+/* Maps a positive errno value to the nearest error; anything unknown is DG_ERR_IO. */
+enum dg_err dg_err_from_errno(int errno_value);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A sentence for a human about one failure: what was read, what was expected, what to do next.
+ *
+ * The caller owns it (usually on the stack) and passes it down; the function that fails fills it.
+ * There is no global last-error buffer, so threads cannot overwrite each other. NULL is accepted
+ * everywhere: a caller that will not show the sentence need not collect it.
+ *
+ *     struct dg_error error = DG_ERROR_NONE;
+ *     err = dg_spm_open(&spm, path, &error);
+ *     if (err)
+ *         fprintf(stderr, "dragoman: %s\n", dg_error_text(&error, err)); */
+#ifndef DG_BASE_MEMORY_ERROR_H
+#define DG_BASE_MEMORY_ERROR_H
+
+#include "base/memory/err.h"
+
+enum { DG_ERROR_CAP = 1024 };
+
+struct dg_error {
+    char text[DG_ERROR_CAP]; /* NUL-terminated; "" when nothing was said */
+};
+
+#define DG_ERROR_NONE                                                                              \
+    {                                                                                              \
+        ""                                                                                         \
+    }
+
+/* Writes the sentence (cut at DG_ERROR_CAP, on a character boundary; control characters and bytes
+ * that are not UTF-8 become '?') and returns `err`, so that a refusal is one line:
+ *
+ *     return dg_error_set(error, DG_ERR_RANGE, "%s: layers is %ld, expected 1 to 64", path, n); */
+enum dg_err dg_error_set(struct dg_error *error, enum dg_err err, const char *fmt, ...)
+    DG_PRINTF(3, 4);
+
+/* Puts "context: " before the sentence that is there; returns `err`. */
+enum dg_err dg_error_wrap(struct dg_error *error, enum dg_err err, const char *fmt, ...)
+    DG_PRINTF(3, 4);
+
+/* The sentence, or the error's general one when nothing was said. */
+const char *dg_error_text(const struct dg_error *error, enum dg_err err);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The two doors to malloc, with a counter and an injected failure for tests.
+ *
+ * Both cost one relaxed atomic add an allocation, which is nothing beside malloc itself and lets
+ * the very binary that ships be the one that is tested. */
+#include "base/memory/mem.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_uint_fast64_t n_allocations;
+static atomic_uint_fast64_t fail_at; /* 0: off; else the value of `n_tries` that fails */
+static atomic_uint_fast64_t n_tries;
+static atomic_bool has_failed;
+
+static void die(size_t size)
+{
+    fprintf(stderr, "dragoman: out of memory (%zu bytes)\n", size);
+    abort();
+}
+
+static void count(void)
+{
+    atomic_fetch_add_explicit(&n_allocations, 1, memory_order_relaxed);
+}
+
+/* Counts one try of the second door; true when it is the one that must fail. */
+static bool refused(void)
+{
+    count();
+    uint_fast64_t now = atomic_fetch_add_explicit(&n_tries, 1, memory_order_relaxed) + 1;
+    if (now != atomic_load_explicit(&fail_at, memory_order_relaxed))
+        return false;
+    atomic_store(&has_failed, true);
+    return true;
+}
+
+void *dg_xmalloc(size_t size)
+{
+    count();
+    void *ptr = malloc(size ? size : 1);
+    if (!ptr)
+        die(size);
+    return ptr;
+}
+
+void *dg_xcalloc(size_t n, size_t size)
+{
+    count();
+    void *ptr = calloc(n ? n : 1, size ? size : 1);
+    if (!ptr)
+        die(size);
+    return ptr;
+}
+
+void *dg_xrealloc(void *ptr, size_t size)
+{
+    count();
+    void *grown = realloc(ptr, size ? size : 1);
+    if (!grown)
+        die(size);
+    return grown;
+}
+
+char *dg_xstrdup(const char *text)
+{
+    size_t len = strlen(text) + 1;
+    return memcpy(dg_xmalloc(len), text, len);
+}
+
+void *dg_try_malloc(size_t size)
+{
+    return refused() ? NULL : malloc(size ? size : 1);
+}
+
+void *dg_try_calloc(size_t n, size_t size)
+{
+    return refused() ? NULL : calloc(n ? n : 1, size ? size : 1);
+}
+
+void *dg_try_realloc(void *ptr, size_t size)
+{
+    return refused() ? NULL : realloc(ptr, size ? size : 1);
+}
+
+void *dg_try_aligned(size_t size)
+{
+    size_t rounded;
+    if (refused() || !dg_add(size ? size : 1, 63, &rounded))
+        return NULL;
+    return aligned_alloc(64, rounded & ~(size_t)63);
+}
+
+void dg_free(void *ptr)
+{
+    free(ptr);
+}
+
+void dg_mem_fail_after(uint64_t nth)
+{
+    atomic_store(&has_failed, false);
+    atomic_store(&fail_at, nth ? atomic_load(&n_tries) + nth : 0);
+}
+
+bool dg_mem_failed(void)
+{
+    return atomic_load(&has_failed);
+}
+
+uint64_t dg_mem_tries(void)
+{
+    return atomic_load_explicit(&n_tries, memory_order_relaxed);
+}
+
+uint64_t dg_mem_count(void)
+{
+    return atomic_load_explicit(&n_allocations, memory_order_relaxed);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A span: text as pointer and length. It borrows; whoever made the bytes keeps them alive. Text
+ * travels as spans, not as NUL-terminated strings: NUL is legal input.
+ *
+ *     if (dg_span_eq(key, DG_SPAN("target"))) ... */
+#ifndef DG_BASE_MEMORY_SPAN_H
+#define DG_BASE_MEMORY_SPAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct dg_span {
+    const char *ptr; /* may be NULL when len is 0 */
+    size_t len;      /* bytes */
+};
+
+/* A span over a string literal. */
+#define DG_SPAN(literal) ((struct dg_span){"" literal, sizeof(literal) - 1})
+
+/* For printf("%.*s", DG_SPAN_FMT(span)); spans that long do not occur in messages. */
+#define DG_SPAN_FMT(span) ((int)(span).len), ((span).ptr ? (span).ptr : "")
+
+static inline struct dg_span dg_span_make(const char *ptr, size_t len)
+{
+    return (struct dg_span){ptr, len};
+}
+
+static inline struct dg_span dg_span_cstr(const char *text)
+{
+    return (struct dg_span){text, text ? strlen(text) : 0};
+}
+
+static inline bool dg_span_eq(struct dg_span a, struct dg_span b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool dg_span_starts(struct dg_span text, struct dg_span start)
+{
+    return text.len >= start.len && (start.len == 0 || memcmp(text.ptr, start.ptr, start.len) == 0);
+}
+
+static inline bool dg_span_ends(struct dg_span text, struct dg_span end)
+{
+    return text.len >= end.len &&
+           (end.len == 0 || memcmp(text.ptr + (text.len - end.len), end.ptr, end.len) == 0);
+}
+
+/* The part from `from`, at most `len` bytes; both are clipped to the text. */
+static inline struct dg_span dg_span_sub(struct dg_span text, size_t from, size_t len)
+{
+    if (from > text.len)
+        from = text.len;
+    if (len > text.len - from)
+        len = text.len - from;
+    return (struct dg_span){text.ptr ? text.ptr + from : NULL, len};
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* UTF-8: is it valid, and if not where; one code point at a time; how many there are.
+ *
+ * Valid means the Unicode standard's table 3-7: shortest forms only, no surrogates, at most
+ * U+10FFFF.
+ *
+ *     size_t bad_at;
+ *     if (!dg_utf8_valid(text, &bad_at))
+ *         return dg_error_set(error, DG_ERR_UTF8, "invalid UTF-8 at byte %zu", bad_at);
+ *
+ *     uint32_t cp;
+ *     for (size_t at = 0, len; (len = dg_utf8_decode(text, at, &cp)) > 0; at += len)
+ *         ...                                             stops at the end, or at the first bad
+ * byte */
+#ifndef DG_BASE_MEMORY_UTF8_H
+#define DG_BASE_MEMORY_UTF8_H
+
+#include "base/memory/err.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DG_UTF8_MAX_LEN = 4, DG_UTF8_REPLACEMENT = 0xFFFD };
+
+/* True when all of `text` is valid. Otherwise *bad_at (unless NULL) is the offset of the first byte
+ * of the first sequence that is not; a sequence cut off by the end counts as such. */
+bool dg_utf8_valid(struct dg_span text, size_t *bad_at) DG_MUST_CHECK;
+
+/* The code point that starts at `at`: its length (1 to 4) and *cp; 0 at the end of the text and
+ * where the bytes are not valid (then *cp is untouched). */
+size_t dg_utf8_decode(struct dg_span text, size_t at, uint32_t *cp) DG_MUST_CHECK;
+
+/* Writes the bytes of `cp` and returns how many (1 to 4); 0 for a surrogate or past U+10FFFF. */
+size_t dg_utf8_encode(uint32_t cp, char out[DG_UTF8_MAX_LEN]) DG_MUST_CHECK;
+
+/* Number of code points of a valid text (for any other: of bytes that are not continuation bytes).
+ */
+size_t dg_utf8_count(struct dg_span text);
+
+/* The longest part from the start that is at most `max` bytes and does not split a code point. */
+struct dg_span dg_utf8_clip(struct dg_span text, size_t max);
+
+#endif

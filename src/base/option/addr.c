@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Socket addresses to and from text, by inet_pton and inet_ntop. */
+#include "base/option/addr.h"
+
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <stdio.h>
+
+static enum dg_err parse_unix(struct dg_span path, struct dg_addr *addr)
+{
+    struct dg_addr out = {.len = sizeof out.sa.un};
+    out.sa.un.sun_family = AF_UNIX;
+    if (path.len == 0 || path.len >= sizeof out.sa.un.sun_path || memchr(path.ptr, 0, path.len))
+        return DG_ERR_INVALID;
+    memcpy(out.sa.un.sun_path, path.ptr, path.len);
+    *addr = out;
+    return DG_OK;
+}
+
+static bool parse_port(struct dg_span text, uint16_t *port)
+{
+    if (text.len == 0 || text.len > 5)
+        return false;
+    uint32_t value = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+        value = value * 10 + (uint32_t)(text.ptr[i] - '0');
+    }
+    *port = (uint16_t)value;
+    return value <= UINT16_MAX;
+}
+
+/* `host` without brackets; family says what the brackets promised. */
+static enum dg_err parse_host(struct dg_span host, int family, uint16_t port, struct dg_addr *addr)
+{
+    char text[INET6_ADDRSTRLEN];
+    if (host.len >= sizeof text || (host.len > 0 && memchr(host.ptr, 0, host.len)))
+        return DG_ERR_INVALID;
+    memcpy(text, host.ptr, host.len);
+    text[host.len] = '\0';
+    struct dg_addr out = {.len = 0};
+    if (family == AF_INET6) {
+        out.len = sizeof out.sa.in6;
+        out.sa.in6.sin6_family = AF_INET6;
+        out.sa.in6.sin6_port = htons(port);
+        if (inet_pton(AF_INET6, text, &out.sa.in6.sin6_addr) != 1)
+            return DG_ERR_INVALID;
+    } else {
+        out.len = sizeof out.sa.in;
+        out.sa.in.sin_family = AF_INET;
+        out.sa.in.sin_port = htons(port);
+        if (inet_pton(AF_INET, text, &out.sa.in.sin_addr) != 1)
+            return DG_ERR_INVALID;
+    }
+    *addr = out;
+    return DG_OK;
+}
+
+enum dg_err dg_addr_parse(struct dg_span text, struct dg_addr *addr)
+{
+    if (dg_span_starts(text, DG_SPAN("unix:")))
+        return parse_unix(dg_span_sub(text, 5, text.len), addr);
+    size_t colon = text.len; /* the last one: IPv6 addresses have more */
+    while (colon > 0 && text.ptr[colon - 1] != ':')
+        colon--;
+    uint16_t port = 0;
+    if (colon == 0 || !parse_port(dg_span_sub(text, colon, text.len), &port))
+        return DG_ERR_INVALID;
+    struct dg_span host = dg_span_sub(text, 0, colon - 1);
+    if (dg_span_eq(host, DG_SPAN("localhost")))
+        return parse_host(DG_SPAN("127.0.0.1"), AF_INET, port, addr);
+    if (host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']')
+        return parse_host(dg_span_sub(host, 1, host.len - 2), AF_INET6, port, addr);
+    return parse_host(host, AF_INET, port, addr);
+}
+
+void dg_addr_format(const struct dg_addr *addr, char text[DG_ADDR_TEXT_CAP])
+{
+    char host[INET6_ADDRSTRLEN] = "";
+    switch (addr->sa.any.sa_family) {
+    case AF_INET:
+        inet_ntop(AF_INET, &addr->sa.in.sin_addr, host, sizeof host);
+        snprintf(text, DG_ADDR_TEXT_CAP, "%s:%u", host, (unsigned)ntohs(addr->sa.in.sin_port));
+        break;
+    case AF_INET6:
+        inet_ntop(AF_INET6, &addr->sa.in6.sin6_addr, host, sizeof host);
+        snprintf(text, DG_ADDR_TEXT_CAP, "[%s]:%u", host, (unsigned)ntohs(addr->sa.in6.sin6_port));
+        break;
+    case AF_UNIX:
+        snprintf(text, DG_ADDR_TEXT_CAP, "unix:%.*s", (int)sizeof addr->sa.un.sun_path,
+                 addr->sa.un.sun_path);
+        break;
+    default:
+        snprintf(text, DG_ADDR_TEXT_CAP, "?");
+    }
+}

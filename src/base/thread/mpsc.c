@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Bounded queue with a turn number in every cell (after Dmitry Vyukov's bounded queue).
+ *
+ *     cell i, initially          turn = i            free for the push number i
+ *     push number p, p & mask=i  turn = p + 1        filled; free for the pop number p
+ *     pop number p               turn = p + cap      free for the push number p + cap
+ *
+ * A producer claims number p by moving `tail` from p to p + 1, copies its item, then publishes it
+ * by storing the turn with release; the consumer reads the turn with acquire, so the item is
+ * complete. A producer that is interrupted between claim and publication holds up the consumer's
+ * view, not the consumer: pop says "nothing ready", and that producer wakes it when it goes on.
+ *
+ * Wake-ups: `is_asleep` is true from dg_mpsc_listen on until the first push after it. Publication,
+ * the exchange, and listen's store are sequentially consistent: a push that finds it false was
+ * published before the listen that is still to come, whose pops therefore see it. */
+#include "base/thread/mpsc.h"
+#include "base/memory/mem.h"
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64 };
+
+struct dg_mpsc {
+    alignas(CACHE_LINE) _Atomic size_t tail; /* next push; all producers */
+    alignas(CACHE_LINE) _Atomic size_t head; /* next pop; the consumer */
+    alignas(CACHE_LINE) atomic_bool is_asleep;
+    size_t mask; /* cap - 1 */
+    size_t item_size;
+    dg_mpsc_wake_fn wake;
+    void *arg;
+    _Atomic size_t *turns; /* owned; one a cell */
+    unsigned char *items;  /* owned */
+};
+
+static bool round_up(size_t cap, size_t *out)
+{
+    size_t rounded = 1;
+    while (rounded < cap)
+        if (!dg_mul(rounded, 2, &rounded))
+            return false;
+    *out = rounded;
+    return true;
+}
+
+enum dg_err dg_mpsc_new(size_t cap, size_t item_size, dg_mpsc_wake_fn wake, void *arg,
+                        struct dg_mpsc **out)
+{
+    /* With one cell, "filled" (p + 1) and "free again" (p + cap) would be the same turn. */
+    size_t n_cells;
+    if (!round_up(cap < 2 ? 2 : cap, &n_cells))
+        return DG_ERR_NOMEM;
+    struct dg_mpsc *queue = dg_try_aligned(sizeof *queue);
+    if (!queue)
+        return DG_ERR_NOMEM;
+    memset(queue, 0, sizeof *queue);
+    queue->turns = dg_try_calloc(n_cells, sizeof *queue->turns);
+    queue->items = dg_try_calloc(n_cells, item_size);
+    if (!queue->turns || !queue->items) {
+        dg_mpsc_free(queue);
+        return DG_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < n_cells; i++)
+        atomic_init(&queue->turns[i], i);
+    queue->mask = n_cells - 1;
+    queue->item_size = item_size;
+    queue->wake = wake;
+    queue->arg = arg;
+    atomic_init(&queue->is_asleep, true);
+    *out = queue;
+    return DG_OK;
+}
+
+void dg_mpsc_free(struct dg_mpsc *queue)
+{
+    if (!queue)
+        return;
+    dg_free(queue->turns);
+    dg_free(queue->items);
+    dg_free(queue);
+}
+
+/* Claims the number of a push; false when the queue is full. */
+static bool claim(struct dg_mpsc *queue, size_t *number)
+{
+    size_t at = atomic_load_explicit(&queue->tail, memory_order_relaxed);
+    for (;;) {
+        size_t turn = atomic_load_explicit(&queue->turns[at & queue->mask], memory_order_acquire);
+        if (turn == at) {
+            if (atomic_compare_exchange_weak_explicit(&queue->tail, &at, at + 1,
+                                                      memory_order_relaxed, memory_order_relaxed))
+                break;
+        } else if ((ptrdiff_t)(turn - at) < 0) {
+            return false; /* still filled from the last time round */
+        } else {
+            at = atomic_load_explicit(&queue->tail, memory_order_relaxed); /* somebody was faster */
+        }
+    }
+    *number = at;
+    return true;
+}
+
+enum dg_err dg_mpsc_push(struct dg_mpsc *queue, const void *item)
+{
+    size_t number;
+    if (!claim(queue, &number))
+        return DG_ERR_LIMIT;
+    size_t cell = number & queue->mask;
+    memcpy(queue->items + cell * queue->item_size, item, queue->item_size);
+    atomic_store(&queue->turns[cell], number + 1);
+    if (atomic_exchange(&queue->is_asleep, false) && queue->wake)
+        queue->wake(queue->arg);
+    return DG_OK;
+}
+
+bool dg_mpsc_pop(struct dg_mpsc *queue, void *item)
+{
+    size_t number = atomic_load_explicit(&queue->head, memory_order_relaxed);
+    size_t cell = number & queue->mask;
+    if (atomic_load(&queue->turns[cell]) != number + 1)
+        return false;
+    memcpy(item, queue->items + cell * queue->item_size, queue->item_size);
+    atomic_store_explicit(&queue->turns[cell], number + queue->mask + 1, memory_order_release);
+    atomic_store_explicit(&queue->head, number + 1, memory_order_relaxed);
+    return true;
+}
+
+void dg_mpsc_listen(struct dg_mpsc *queue)
+{
+    atomic_store(&queue->is_asleep, true);
+}
+
+size_t dg_mpsc_len(const struct dg_mpsc *queue)
+{
+    size_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
+    size_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
+    size_t len = tail - head;
+    return len <= queue->mask + 1 ? len : 0; /* the consumer went on between the two reads */
+}
+
+size_t dg_mpsc_cap(const struct dg_mpsc *queue)
+{
+    return queue->mask + 1;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A bounded queue from many threads to one, with a call that wakes the one up.
+ *
+ *     err = dg_mpsc_new(1024, sizeof(struct event), wake, &async, &queue);
+ *
+ *     any thread:      err = dg_mpsc_push(queue, &event);         copies; DG_ERR_LIMIT when full
+ *     the consumer:    dg_mpsc_listen(queue);                     first; pushes from now on wake
+ * again while (dg_mpsc_pop(queue, &event)) ...
+ *
+ * The wake-up function is called by a pushing thread, at most once between two dg_mpsc_listen: a
+ * thousand pushes cost one uv_async_send. It must be quick, thread-safe, and not push itself. An
+ * item whose push returned before a wake-up is seen by the consumer after that wake-up. Items of
+ * one thread stay in order. Nobody ever waits for a lock. */
+#ifndef DG_BASE_THREAD_MPSC_H
+#define DG_BASE_THREAD_MPSC_H
+
+#include "base/memory/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct dg_mpsc;
+
+typedef void (*dg_mpsc_wake_fn)(void *arg);
+
+/* `cap` is rounded up to a power of two. `wake` may be NULL. */
+enum dg_err dg_mpsc_new(size_t cap, size_t item_size, dg_mpsc_wake_fn wake, void *arg,
+                        struct dg_mpsc **out) DG_MUST_CHECK;
+void dg_mpsc_free(struct dg_mpsc *queue); /* mirror of new; when no thread pushes any more */
+
+enum dg_err dg_mpsc_push(struct dg_mpsc *queue, const void *item) DG_MUST_CHECK;
+
+/* Consumer only. False when nothing is ready. */
+bool dg_mpsc_pop(struct dg_mpsc *queue, void *item);
+void dg_mpsc_listen(struct dg_mpsc *queue);
+
+/* How many items are in it, about: other threads are pushing meanwhile. */
+size_t dg_mpsc_len(const struct dg_mpsc *queue);
+size_t dg_mpsc_cap(const struct dg_mpsc *queue);
+
+#endif

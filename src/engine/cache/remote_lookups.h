@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the engine: flights that wait for a remote cache's answer, not longer than it is given
+ * time.
+ *
+ *     if (dg_remote_lookups_begin(&asks, now, flight, key)) ...               asked; else translate
+ * at once while ((flight = dg_remote_lookups_next(&asks, now, &value))) ...       answered, late or
+ * dropped
+ *
+ * After LATE_MAX failures to answer in a row nobody is asked for a while. One thread: the consumer.
+ */
+#ifndef DG_ENGINE_CACHE_REMOTE_LOOKUPS_H
+#define DG_ENGINE_CACHE_REMOTE_LOOKUPS_H
+
+#include "engine/cache/cache.h"
+#include "engine/cache/remote.h"
+
+enum { DG_REMOTE_LOOKUPS_MAX = 1024 }; /* questions under way at once */
+
+/* One question. It stays with its flight until that is settled, for its key. */
+struct dg_remote_lookup {
+    struct dg_list link; /* among those asked, or those to be taken; in none: taken */
+    struct dg_flight *flight;
+    uint64_t id, until_ns;
+    char key[DG_REMOTE_KEY_MAX];
+    char *value; /* owned; [len] NULL: none */
+    size_t len;
+    bool is_dropped, is_hit;
+};
+
+struct dg_remote_lookups {
+    struct dg_remote remote; /* get NULL: none */
+    struct dg_list asked, answered;
+    uint64_t last_id, rest_until_ns;
+    size_t n_late_in_row;
+    struct dg_engine_remote_stats stats;
+};
+
+void dg_remote_lookups_init(struct dg_remote_lookups *lookups);
+
+/* Asks for `key`; `flight` is not referenced, it stays until dg_remote_lookups_next has given it
+ * back. */
+bool dg_remote_lookups_begin(struct dg_remote_lookups *lookups, uint64_t now_ns,
+                             struct dg_flight *flight, const char *key);
+
+void dg_remote_lookups_answer(struct dg_remote_lookups *lookups, uint64_t id, struct dg_span value);
+
+/* Nobody wants the answer any more; dg_remote_lookups_next gives the flight back. */
+void dg_remote_lookups_drop(struct dg_remote_lookups *lookups, struct dg_flight *flight);
+
+/* The next flight whose question is over, and what was answered (ptr NULL: nothing), which stays
+ * with flight->asking. NULL: none for now. */
+struct dg_flight *dg_remote_lookups_next(struct dg_remote_lookups *lookups, uint64_t now_ns,
+                                         struct dg_span *value);
+
+void dg_remote_lookup_free(struct dg_remote_lookup *asking); /* NULL is fine */
+
+#endif

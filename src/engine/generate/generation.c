@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A prompt becomes ids and a ticket; tokens become text; text is searched for what ends it. */
+#include "engine/generate/generation.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+#include "engine/generate/prompt.h"
+#include "engine/generate/stops.h"
+#include "engine/request/request.h"
+
+#include <string.h>
+
+enum {
+    TEXT_MAX = 1 << 24,
+    ARENA_SPARE = 1 << 16,
+    MUCH_PROMPT = 16 * 1024, /* bytes: 2 ms */
+    BYTES_A_TOKEN = 16,      /* more than most texts have */
+    SEAM = 64,               /* tokens that a cut can make of one, and more */
+};
+
+/* A prompt on its way to ids. */
+struct dg_prompt_reading {
+    struct dg_background_task task;
+    struct dg_served_model *model; /* a reference */
+    struct dg_span prompt;         /* the generation's */
+    bool reads_special;
+    struct dg_token *tokens; /* owned; [n] */
+    size_t n;
+    enum dg_err err;
+    struct dg_error error;
+};
+
+/* ---- Life ---------------------------------------------------------------------------------------
+ */
+
+static enum dg_err copy_stops(struct dg_generation *g, const struct dg_generate *ask,
+                              struct dg_error *error)
+{
+    if (ask->n_stops > DG_GENERATE_STOPS_MAX)
+        return dg_error_set(error, DG_ERR_LIMIT, "%zu stop texts, expected at most %d",
+                            ask->n_stops, DG_GENERATE_STOPS_MAX);
+    struct dg_span *stops = dg_arena_calloc(&g->arena, ask->n_stops + 1, sizeof *stops);
+    if (!stops)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < ask->n_stops; i++) {
+        if (ask->stops[i].len == 0 || ask->stops[i].len > DG_GENERATE_STOP_BYTES)
+            return dg_error_set(error, DG_ERR_RANGE,
+                                "stop text %zu has %zu bytes, expected 1 to %d", i,
+                                ask->stops[i].len, DG_GENERATE_STOP_BYTES);
+        stops[i] = dg_arena_copy(&g->arena, ask->stops[i]);
+        if (!stops[i].ptr)
+            return DG_ERR_NOMEM;
+    }
+    g->asked.stops = stops;
+    return DG_OK;
+}
+
+enum dg_err dg_generation_new(struct dg_generation **out, const struct dg_generate *ask,
+                              struct dg_served_model *model, uint64_t now_ns,
+                              struct dg_error *error)
+{
+    struct dg_generation *g = dg_try_calloc(1, sizeof *g);
+    if (!g)
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a generation");
+    dg_arena_init(&g->arena, ask->prompt.len + ARENA_SPARE);
+    dg_buf_init(&g->text, TEXT_MAX);
+    g->asked = *ask;
+    g->asked.prompt = dg_arena_copy(&g->arena, ask->prompt);
+    g->asked.search.max_ratio = 0;
+    g->began_ns = now_ns;
+    g->deadline_ns = ask->timeout_ms ? now_ns + ask->timeout_ms * DG_CLOCK_MS : 0;
+    dg_flow_init(&g->flow, ask->priority, ask->client);
+    enum dg_err err = g->asked.prompt.ptr ? copy_stops(g, ask, error) : DG_ERR_NOMEM;
+    if (err) {
+        dg_generation_free(g);
+        return err == DG_ERR_NOMEM ? dg_error_set(error, err, "no memory for a generation") : err;
+    }
+    g->model = dg_served_model_ref(model);
+    *out = g;
+    return DG_OK;
+}
+
+static void free_reading(struct dg_prompt_reading *reading)
+{
+    if (!reading)
+        return;
+    dg_free(reading->tokens);
+    dg_served_model_unref(reading->model);
+    dg_free(reading);
+}
+
+void dg_generation_free(struct dg_generation *g)
+{
+    if (!g)
+        return;
+    free_reading(g->reading);
+    if (g->has_stream)
+        dg_tokenizer_stream_deinit(&g->stream);
+    dg_ticket_free(g->ticket);
+    dg_served_model_unref(g->model);
+    dg_buf_deinit(&g->text);
+    dg_arena_deinit(&g->arena);
+    dg_free(g);
+}
+
+/* ---- Beginning ----------------------------------------------------------------------------------
+ */
+
+/* A prompt far longer than its model reads is refused for its beginning: 4 MB would take the thread
+ * a second. Where that has few tokens, blanks say, all of it is read. */
+static bool begins_too_long(struct dg_prompt_reading *reading, struct dg_tokenizer_work *work)
+{
+    const size_t most = reading->model->limits.source_max, len = most * BYTES_A_TOKEN + MUCH_PROMPT;
+    struct dg_token *tokens = NULL;
+    size_t n = 0;
+    if (reading->prompt.len / 2 < len)
+        return false;
+    const enum dg_err err =
+        dg_prompt_encode(reading->model, work, dg_utf8_clip(reading->prompt, len),
+                         reading->reads_special, NULL, &tokens, &n);
+    dg_free(tokens);
+    if (err || n <= most + SEAM)
+        return false;
+    reading->err =
+        dg_error_set(&reading->error, DG_ERR_RANGE,
+                     "the prompt has more than %zu tokens, expected at most %zu", n - SEAM, most);
+    return true;
+}
+
+static void read_prompt(struct dg_prompt_reading *reading, struct dg_tokenizer_work *work)
+{
+    if (begins_too_long(reading, work))
+        return;
+    reading->err = dg_prompt_encode(reading->model, work, reading->prompt, reading->reads_special,
+                                    &reading->error, &reading->tokens, &reading->n);
+}
+
+static void run_reading(struct dg_background_task *task)
+{
+    struct dg_prompt_reading *reading = (struct dg_prompt_reading *)task;
+    if (atomic_load(&task->is_unwanted)) {
+        reading->err = DG_ERR_CANCELLED;
+        return;
+    }
+    struct dg_tokenizer_work *work = dg_tokenizer_work_new();
+    reading->err = work ? DG_OK : DG_ERR_NOMEM;
+    if (work)
+        read_prompt(reading, work);
+    dg_tokenizer_work_free(work);
+}
+
+bool dg_generation_is_read(const struct dg_generation *g)
+{
+    return g->reading && !dg_background_is_done(&g->reading->task);
+}
+
+/* Has the prompt read by its model: here, or, a long one, beside this thread. */
+static enum dg_err need_reading(struct dg_generation *g, struct dg_request_tools *tools,
+                                struct dg_error *error)
+{
+    if (g->reading && g->reading->model != g->model) { /* there is another version since */
+        free_reading(g->reading);
+        g->reading = NULL;
+    }
+    if (g->reading)
+        return DG_OK;
+    struct dg_prompt_reading *reading = dg_try_calloc(1, sizeof *reading);
+    if (!reading)
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a prompt");
+    reading->model = dg_served_model_ref(g->model);
+    reading->prompt = g->asked.prompt;
+    reading->reads_special = g->asked.reads_special;
+    g->reading = reading;
+    if (reading->prompt.len >= MUCH_PROMPT &&
+        dg_background_begin(&tools->background, &reading->task, run_reading) == DG_OK)
+        return DG_OK;
+    atomic_init(&reading->task.is_done, true);
+    read_prompt(reading, tools->work);
+    return DG_OK;
+}
+
+/* What was read, as ids; no longer than the model reads. */
+static enum dg_err take_ids(const struct dg_generation *g, struct dg_error *error, int32_t **ids)
+{
+    const struct dg_prompt_reading *reading = g->reading;
+    if (reading->err)
+        return dg_error_set(error, reading->err, "%s",
+                            dg_error_text(&reading->error, reading->err));
+    if (reading->n > g->model->limits.source_max)
+        return dg_error_set(error, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu",
+                            reading->n, g->model->limits.source_max);
+    *ids = dg_try_calloc(reading->n + 1, sizeof **ids);
+    for (size_t i = 0; *ids && i < reading->n; i++)
+        (*ids)[i] = reading->tokens[i].id;
+    return *ids ? DG_OK : dg_error_set(error, DG_ERR_NOMEM, "no memory for a prompt");
+}
+
+static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size_t n,
+                               struct dg_error *error)
+{
+    const struct dg_served_model *model = g->model;
+    enum dg_err err = dg_sched_check(model->place, ids, n, &g->asked.search, error);
+    if (err)
+        return err;
+    size_t cap = (size_t)dg_search_opts_cap(&g->asked.search, n);
+    cap = cap < model->limits.target_max ? cap : model->limits.target_max;
+    g->ticket = dg_ticket_new(model->place, ids, n, &g->asked.search, cap);
+    if (!g->ticket)
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a ticket");
+    g->ticket->ctx = g;
+    g->ticket->kind = DG_TICKET_GENERATION;
+    g->ticket->deadline_ns = g->deadline_ns;
+    g->ticket->is_quiet =
+        !g->events->on_delta && g->asked.n_stops == 0 && model->blueprint.lm.n_stop == 0;
+    return DG_OK;
+}
+
+/* Makes the ticket. DG_ERR_BUSY: the prompt is being read. */
+static enum dg_err prepare(struct dg_generation *g, struct dg_request_tools *tools,
+                           struct dg_error *error)
+{
+    int32_t *ids = NULL;
+    enum dg_err err = need_reading(g, tools, error);
+    if (!err && dg_generation_is_read(g))
+        return DG_ERR_BUSY;
+    if (!err)
+        err = take_ids(g, error, &ids);
+    if (!err)
+        err = make_ticket(g, ids, g->reading->n, error);
+    dg_free(ids);
+    free_reading(g->reading);
+    g->reading = NULL;
+    return err;
+}
+
+enum dg_err dg_generation_begin(struct dg_generation *g, struct dg_request_tools *tools,
+                                struct dg_error *error, uint64_t *retry_ms)
+{
+    enum dg_err err = g->ticket ? DG_OK : prepare(g, tools, error);
+    if (err)
+        return err;
+    if (!g->has_stream) {
+        dg_tokenizer_stream_init(&g->stream, g->model->tokenizer, TEXT_MAX);
+        dg_tokenizer_stream_goes_on(&g->stream);
+        g->has_stream = true;
+    }
+    err = dg_sched_submit(tools->sched, &g->flow, g->ticket, retry_ms);
+    if (err)
+        return dg_error_set(error, err, "%s",
+                            err == DG_ERR_BUSY ? "the server is busy; try again later"
+                                               : dg_err_sentence(err));
+    g->is_open = true;
+    return DG_OK;
+}
+
+/* ---- Text
+ * ---------------------------------------------------------------------------------------- */
+
+static void show(struct dg_generation *g, bool is_last)
+{
+    const struct dg_span text = dg_buf_span(&g->text);
+    const size_t upto =
+        text.len - (is_last ? 0 : dg_stops_doubtful(g->asked.stops, g->asked.n_stops, text));
+    if (upto <= g->n_told)
+        return;
+    if (g->events->on_delta && !g->err)
+        g->events->on_delta(g->ctx, dg_span_sub(text, g->n_told, upto - g->n_told));
+    g->n_told = upto;
+}
+
+/* Appends text and looks whether it ends something. */
+static enum dg_err hear(struct dg_generation *g, struct dg_span delta)
+{
+    const size_t before = g->text.len, reach = DG_GENERATE_STOP_BYTES;
+    enum dg_err err = dg_buf_append_span(&g->text, delta);
+    if (err || g->asked.n_stops == 0)
+        return err;
+    size_t from = before > reach ? before - reach : 0;
+    from = from > g->n_told ? from : g->n_told;
+    const size_t at = dg_stops_find(g->asked.stops, g->asked.n_stops, dg_buf_span(&g->text), from);
+    if (at != SIZE_MAX) {
+        dg_buf_truncate(&g->text, at);
+        g->is_ended = g->was_stopped = true;
+    }
+    return DG_OK;
+}
+
+static bool is_stop_token(const struct dg_generation *g, int32_t id)
+{
+    const struct dg_lm *lm = &g->model->blueprint.lm;
+    for (size_t i = 0; i < lm->n_stop; i++)
+        if (lm->stop[i] == id)
+            return true;
+    return false;
+}
+
+/* Tokens [n_fed, n) of `ids`. */
+static enum dg_err feed(struct dg_generation *g, const int32_t *ids, size_t n)
+{
+    enum dg_err err = DG_OK;
+    for (; g->n_fed < n && !g->is_ended && !err; g->n_fed++) {
+        struct dg_span delta;
+        if (is_stop_token(g, ids[g->n_fed])) {
+            g->is_ended = true;
+            break;
+        }
+        if (ids[g->n_fed] == g->model->blueprint.eos_id)
+            continue;
+        err = dg_tokenizer_stream_push(&g->stream, ids[g->n_fed], &delta);
+        if (err == DG_ERR_RANGE) { /* an output row behind the vocabulary's end: it says nothing */
+            err = DG_OK;
+            continue;
+        }
+        if (!err)
+            err = hear(g, delta);
+    }
+    return err;
+}
+
+static enum dg_err end_text(struct dg_generation *g)
+{
+    struct dg_span delta;
+    if (g->is_ended)
+        return DG_OK;
+    enum dg_err err = dg_tokenizer_stream_finish(&g->stream, &delta);
+    return err ? err : hear(g, delta);
+}
+
+static void fail(struct dg_generation *g, enum dg_err err)
+{
+    if (!g->err)
+        g->err = err;
+}
+
+void dg_generation_take(struct dg_generation *g, struct dg_sched *sched, bool is_over)
+{
+    struct dg_ticket *ticket = g->ticket;
+    const bool was_ended = g->is_ended;
+    enum dg_err err = DG_OK;
+    if (!g->err)
+        err = feed(g, ticket->shown_ids, dg_ticket_shown(ticket));
+    if (is_over) {
+        g->is_open = false;
+        g->is_over = true;
+        if (!err && ticket->err && !(ticket->err == DG_ERR_CANCELLED && g->is_ended))
+            err = ticket->err;
+        if (!err && !g->is_ended && ticket->n_answers > 0)
+            err = feed(g, ticket->answers[0].ids, ticket->answers[0].n_ids);
+        if (!err)
+            err = end_text(g);
+        if (!err && !g->is_ended && ticket->n_answers > 0 &&
+            ticket->answers[0].finish == DG_FINISH_FAILED)
+            err =
+                dg_error_set(&g->error, DG_ERR_INTEGRITY,
+                             "the model gave scores that are not finite; its weights are damaged");
+    }
+    if (err)
+        fail(g, err);
+    show(g, is_over || g->is_ended);
+    if (!is_over && ((g->is_ended && !was_ended) || err))
+        dg_sched_cancel(sched, ticket);
+}
+
+void dg_generation_stop(struct dg_generation *g, struct dg_sched *sched, enum dg_err err)
+{
+    fail(g, err);
+    if (dg_generation_is_read(g))
+        dg_background_leave(&g->reading->task);
+    if (g->is_open)
+        dg_sched_cancel(sched, g->ticket);
+    else
+        g->is_over = !dg_generation_is_read(g);
+}
+
+/* ---- The end
+ * -------------------------------------------------------------------------------------- */
+
+/* The other answers as texts, cut where they are to end. */
+static enum dg_err gather_others(struct dg_generation *g, struct dg_buf *bytes,
+                                 struct dg_span *others, size_t *n)
+{
+    const struct dg_ticket *ticket = g->ticket;
+    size_t ends[DG_BEAM_MAX];
+    enum dg_err err = DG_OK;
+    *n = 0;
+    for (size_t k = 1; k < ticket->n_answers && k < DG_BEAM_MAX && !err; k++) {
+        dg_tokenizer_stream_reset(&g->stream);
+        dg_buf_clear(&g->text);
+        g->n_fed = g->n_told = 0;
+        g->is_ended = false;
+        err = feed(g, ticket->answers[k].ids, ticket->answers[k].n_ids);
+        if (!err)
+            err = end_text(g);
+        if (!err)
+            err = dg_buf_append_span(bytes, dg_buf_span(&g->text));
+        ends[(*n)++] = bytes->len;
+    }
+    for (size_t i = 0; i < *n; i++)
+        others[i] =
+            dg_span_sub(dg_buf_span(bytes), i ? ends[i - 1] : 0, ends[i] - (i ? ends[i - 1] : 0));
+    return err;
+}
+
+void dg_generation_finish(struct dg_generation *g, uint64_t now_ns)
+{
+    const struct dg_ticket *ticket = g->ticket;
+    struct dg_span others[DG_BEAM_MAX];
+    struct dg_buf best, rest;
+    struct dg_generated result = {.err = g->err,
+                                  .model = g->model->name,
+                                  .others = others,
+                                  .finish = DG_FINISH_CANCELLED,
+                                  .was_stopped = g->was_stopped,
+                                  .total_ns = now_ns - g->began_ns,
+                                  .queue_ns = now_ns - g->began_ns};
+    dg_buf_init(&best, TEXT_MAX);
+    dg_buf_init(&rest, (size_t)TEXT_MAX * DG_BEAM_MAX);
+    if (ticket && ticket->started_ns) {
+        result.n_tokens_in = ticket->n_src;
+        result.n_tokens_out = dg_ticket_shown(ticket);
+        result.queue_ns = ticket->started_ns - g->began_ns;
+        result.first_ns = ticket->first_ns > g->began_ns ? ticket->first_ns - g->began_ns : 0;
+    }
+    if (ticket && ticket->n_answers > 0) {
+        result.n_tokens_out = 0;
+        for (size_t k = 0; k < ticket->n_answers; k++)
+            result.n_tokens_out += ticket->answers[k].n_ids;
+        result.finish = ticket->answers[0].finish;
+        result.logprob = ticket->answers[0].logprob;
+        result.repaired = ticket->answers[0].repaired;
+    }
+    if (g->is_ended && !g->err)
+        result.finish = DG_FINISH_EOS;
+    if (!result.err)
+        result.err = dg_buf_append_span(&best, dg_buf_span(&g->text));
+    if (!result.err && ticket && ticket->n_answers > 1)
+        result.err = gather_others(g, &rest, others, &result.n_others);
+    result.text = dg_buf_span(&best);
+    if (result.err)
+        result.error = g->error.text[0] ? g->error.text : NULL;
+    g->events->on_done(g->ctx, &result);
+    dg_buf_deinit(&best);
+    dg_buf_deinit(&rest);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Texts that end what a language model says: where the first one begins, and how many bytes at the
+ * end may yet become one. */
+#ifndef DG_ENGINE_GENERATE_STOPS_H
+#define DG_ENGINE_GENERATE_STOPS_H
+
+#include "base/memory/span.h"
+
+#include <stdint.h>
+
+/* Where the first of the `n` stop texts (none is empty) begins in [from, ...); SIZE_MAX: nowhere.
+ */
+size_t dg_stops_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from);
+
+/* Bytes at the text's end that may be the beginning of a stop text. */
+size_t dg_stops_doubtful(const struct dg_span *stops, size_t n, struct dg_span text);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* From the numbers that a network gives to what is said of a text: no tickets here, and no network.
+ *
+ *     dg_reading_result_window(gathering, &window, values, ids)        for each window of a text,
+ * in any order err = dg_reading_result_make(gathering, arena, &said)            when all are there
+ *
+ * What is said does not depend on the order in which windows come. */
+#ifndef DG_ENGINE_READ_READING_RESULT_H
+#define DG_ENGINE_READ_READING_RESULT_H
+
+#include "base/memory/arena.h"
+#include "engine/read/read.h"
+#include "engine/route/served_model.h"
+
+/* A token, the bytes of the text that it stands for, and the number of the word that it is of. */
+struct dg_reading_result_token {
+    int32_t id;
+    uint32_t begin, end, word;
+};
+
+/* The tokens of a text, growing. */
+struct dg_reading_result_tokens {
+    struct dg_reading_result_token *list; /* owned (dg_free) */
+    size_t n, cap;
+};
+
+/* The best that is known of a token, or of a span, so far. */
+struct dg_reading_result_tag {
+    float score;
+    uint32_t label, edge, window; /* edge: tokens between it and the nearer end of that window */
+};
+
+struct dg_reading_result_span {
+    uint32_t first, last; /* tokens of the context */
+    float score;
+};
+
+struct dg_gathering {
+    const struct dg_served_model *model; /* borrowed, like the next two */
+    const struct dg_engine_read *asked;
+    const struct dg_engine_item *item;
+    struct dg_reading_result_tokens text, pair;
+    /* Of windows that came. */
+    struct dg_reading_result_tag *tags;                                 /* [text.n] owned; TAG */
+    struct dg_reading_result_span spans[DG_READING_RESULT_ANSWERS_MAX]; /* [n_spans] the best first;
+                                                                           ANSWER */
+    size_t n_spans;
+    float none;
+    bool has_window;
+    float *values; /* [n_values] owned: the only window's, of the other tasks */
+    int32_t *ids;  /* owned; FILL */
+    size_t n_values;
+    size_t n_places; /* FILL */
+};
+
+/* Which tokens of a text (of ANSWER: of the context) a window has, and where in it they begin. */
+struct dg_reading_result_window {
+    size_t first, n, at;
+    uint32_t number;
+    bool is_first, is_last; /* of its text */
+};
+
+void dg_gathering_deinit(struct dg_gathering *gathering);
+
+/* `values` [n_values] and `ids` are taken (dg_free). DG_ERR_INTEGRITY: numbers that are none. */
+enum dg_err dg_reading_result_window(struct dg_gathering *gathering,
+                                     const struct dg_reading_result_window *window, float *values,
+                                     int32_t *ids, size_t n_values) DG_MUST_CHECK;
+
+enum dg_err dg_reading_result_make(struct dg_gathering *gathering, struct dg_arena *arena,
+                                   struct dg_reading_result *said) DG_MUST_CHECK;
+
+#endif

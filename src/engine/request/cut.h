@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the engine: a text becomes parts, sentences and what stands between them, a stretch at a
+ * time, so that no turn of the consumer's thread takes long, however long the text is:
+ *
+ *     err = dg_cut_more(request, &tools, &error);        again, while !request->is_cut
+ *
+ * A stretch ends at a line end (a blank line where lines are joined); in a line that is longer,
+ * before its last sentence, which is cut again with what follows. So the parts are those of the
+ * text cut at once. */
+#ifndef DG_ENGINE_REQUEST_CUT_H
+#define DG_ENGINE_REQUEST_CUT_H
+
+#include "engine/request/request.h"
+
+struct dg_cut_opts {
+    const struct dg_lang_pair *pair; /* the model's languages */
+    bool keep_lines_whole, join_lines, keep_case;
+};
+
+/* Cuts any text for a model; the segments are borrowed from the tools until the next cut. */
+enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_served_model *model,
+                        struct dg_span text, const struct dg_cut_opts *opts,
+                        struct dg_segments *segments, struct dg_error *error) DG_MUST_CHECK;
+
+/* Adds the parts of the next stretch to the request. */
+enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *tools,
+                        struct dg_error *error) DG_MUST_CHECK;
+
+#endif

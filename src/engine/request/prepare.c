@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Three steps, each of which leaves the text alone where there is nothing to do: flatten, lower,
+ * dress (what is carried). A buffer belongs to each, so that the spans of the one before stay
+ * valid. */
+#include "engine/request/prepare.h"
+#include "text/sentence/segment.h"
+
+/* True when every character of one text stands where one stands in the other. */
+static bool is_aligned(struct dg_span a, struct dg_span b)
+{
+    bool same = a.len == b.len;
+    for (size_t i = 0; same && i < a.len; i++)
+        same = ((unsigned char)a.ptr[i] & 0xC0) == 0x80 ? ((unsigned char)b.ptr[i] & 0xC0) == 0x80
+                                                        : ((unsigned char)b.ptr[i] & 0xC0) != 0x80;
+    return same;
+}
+
+static enum dg_err flatten(struct dg_prepared *prepared)
+{
+    enum dg_err err = dg_segment_flatten(prepared->text, &prepared->flat);
+    prepared->text = dg_buf_span(&prepared->flat);
+    prepared->in_place = false;
+    return err;
+}
+
+static enum dg_err lower(struct dg_prepared *prepared, const char *language)
+{
+    prepared->casing = dg_casing_find(prepared->text, language);
+    if (prepared->casing == DG_CASING_PLAIN)
+        return DG_OK;
+    enum dg_err err =
+        dg_casing_lower(prepared->text, prepared->casing, language, &prepared->lowered);
+    if (err)
+        return err;
+    prepared->in_place =
+        prepared->in_place && is_aligned(prepared->text, dg_buf_span(&prepared->lowered));
+    prepared->text = dg_buf_span(&prepared->lowered);
+    return DG_OK;
+}
+
+static enum dg_err dress(struct dg_prepared *prepared, const struct dg_prepare_opts *opts)
+{
+    enum dg_err err =
+        dg_placeholders_dress(opts->placeholders, prepared->text, opts->words, &prepared->dressed);
+    prepared->text = dg_buf_span(&prepared->dressed);
+    return err;
+}
+
+enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
+                       const struct dg_prepare_opts *opts)
+{
+    enum dg_err err = DG_OK;
+    *prepared = (struct dg_prepared){.text = text, .casing = DG_CASING_PLAIN, .in_place = true};
+    dg_buf_init(&prepared->flat, 2 * text.len + 1);
+    dg_buf_init(&prepared->lowered, 6 * text.len + 16); /* folding lengthens a character threefold
+                                                           at most */
+    dg_buf_init(&prepared->dressed, 8 * text.len + 1024);
+    if (opts->joined)
+        err = flatten(prepared);
+    if (!err && opts->placeholders) {
+        err = dg_placeholders_find(opts->placeholders, prepared->text, opts->extra, opts->n_extra,
+                                   opts->list);
+        if (opts->placeholders->text)
+            prepared->text = dg_buf_span(&opts->placeholders->marked);
+    }
+    if (!err && !opts->keep_case)
+        err = lower(prepared, opts->language);
+    if (!err && opts->placeholders && opts->placeholders->n > 0)
+        err = dress(prepared, opts);
+    return err;
+}
+
+void dg_prepared_deinit(struct dg_prepared *prepared)
+{
+    dg_buf_deinit(&prepared->flat);
+    dg_buf_deinit(&prepared->lowered);
+    dg_buf_deinit(&prepared->dressed);
+}

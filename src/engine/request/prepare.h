@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What the model is given in place of a sentence's own bytes: line ends inside made spaces, spans
+ * that must survive made words that the model knows (placeholders.h), capitals and Title Case made
+ * ordinary case.
+ *
+ *     struct dg_prepared prepared;
+ *     err = dg_prepare(&prepared, text, &how);
+ *     ... tokenise prepared.text; prepared.casing goes to dg_casing_restore with the answer ...
+ *     dg_prepared_deinit(&prepared);                    also after a failure */
+#ifndef DG_ENGINE_REQUEST_PREPARE_H
+#define DG_ENGINE_REQUEST_PREPARE_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/span.h"
+#include "engine/request/placeholders.h"
+#include "text/terms/casing.h"
+
+#include <stdbool.h>
+
+struct dg_prepare_opts {
+    const char *language; /* of the text */
+    bool joined;          /* it runs over line ends */
+    bool keep_case;
+    /* What is carried, or NULL: filled in; stays empty where there is nothing. */
+    struct dg_placeholders *placeholders;
+    const struct dg_placeholders_words *words;
+    const struct dg_phrase_set *extra; /* [n_extra] besides what text/terms/protect.h finds */
+    size_t n_extra;
+    struct dg_protect_list *list; /* scratch */
+};
+
+struct dg_prepared {
+    struct dg_span text; /* into the original, or into one of the buffers */
+    enum dg_casing casing;
+    bool in_place; /* offsets into `text` are offsets into the original, too
+                      (dg_placeholders_origin, if carried) */
+    struct dg_buf flat, lowered, dressed;
+};
+
+/* DG_ERR_NOMEM. */
+enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
+                       const struct dg_prepare_opts *opts) DG_MUST_CHECK;
+void dg_prepared_deinit(struct dg_prepared *prepared);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Memory of models: a ledger that never promises more than there is, and the sizes that a model's
+ * workers get out of it.
+ *
+ *     err = dg_budget_fit(net, &wanted, n_workers, n_beams, bytes, &error, &limits, &per_worker);
+ *     if (dg_ledger_take(&ledger, bytes)) ... dg_ledger_give(&ledger, bytes);
+ *
+ * Everything is counted at its largest, whether or not it is ever touched. The ledger: any thread.
+ */
+#ifndef DG_ENGINE_ROUTE_BUDGET_H
+#define DG_ENGINE_ROUTE_BUDGET_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "decode/decoder.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct dg_ledger {
+    size_t max;         /* 0: no limit */
+    atomic_size_t used; /* promised, by models that serve, are being loaded or are on their way out
+                         */
+    atomic_size_t leaving; /* of these, what will come back by itself */
+};
+
+/* False, and nothing taken, when that would be more than `max`. */
+bool dg_ledger_take(struct dg_ledger *ledger, size_t bytes);
+void dg_ledger_give(struct dg_ledger *ledger, size_t bytes); /* mirror of take */
+
+/* True when `bytes` can be taken now, or once what is leaving has left. */
+bool dg_ledger_will_fit(const struct dg_ledger *ledger, size_t bytes);
+
+/* The largest limits, up to `wanted`, with which the decoders of `n_workers` fit into `bytes` (0:
+ * any). Slots, rows and cached positions shrink together, down to one sentence at a time with a
+ * beam of `n_beams`; longest source and target stay. When that does not fit either: DG_ERR_LIMIT,
+ * no sentence, and *per_worker is what it would take. `net` may be hollow. */
+enum dg_err dg_budget_fit(const struct dg_net *net, const struct dg_decoder_limits *wanted,
+                          size_t n_workers, size_t n_beams, size_t bytes, struct dg_error *error,
+                          struct dg_decoder_limits *limits, size_t *per_worker) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A build folder is known by its config.status; the source tree is it or up to two folders above
+ * (build/, build/all/), known by its configure.ac. */
+#include "engine/route/model_folders.h"
+
+#include "base/file/folder.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef DG_PKGDATADIR
+#define DG_PKGDATADIR "/usr/share/dragoman"
+#endif
+#define SERVER_MODELS "/var/lib/dragoman/models"
+
+static bool join(char out[DG_MODEL_FOLDERS_PATH], const char *dir, const char *rest)
+{
+    const int n = snprintf(out, DG_MODEL_FOLDERS_PATH, "%s/%s", dir, rest);
+    if (n >= 0 && n < DG_MODEL_FOLDERS_PATH)
+        return true;
+    out[0] = '\0';
+    return false;
+}
+
+static bool has(const char *dir, const char *rest)
+{
+    char path[DG_MODEL_FOLDERS_PATH];
+    return join(path, dir, rest) && access(path, R_OK) == 0;
+}
+
+static bool is_dir(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void cut_last(char *path)
+{
+    char *slash = strrchr(path, '/');
+    *(slash ? slash : path) = '\0';
+}
+
+/* The source tree of a program that has not been installed. */
+static bool find_tree(char tree[DG_MODEL_FOLDERS_PATH])
+{
+    enum { ABOVE = 2 };
+    const ssize_t n = readlink("/proc/self/exe", tree, DG_MODEL_FOLDERS_PATH - 1);
+    if (n <= 0)
+        return false;
+    tree[n] = '\0';
+    cut_last(tree);
+    if (!has(tree, "config.status"))
+        return false;
+    for (int i = 0; i <= ABOVE && *tree; i++, cut_last(tree))
+        if (has(tree, "configure.ac") && has(tree, "data/langid/langid.bin"))
+            return true;
+    return false;
+}
+
+static void find_own(char own[DG_MODEL_FOLDERS_PATH])
+{
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    own[0] = '\0';
+    if (geteuid() == 0)
+        snprintf(own, DG_MODEL_FOLDERS_PATH, "%s", SERVER_MODELS);
+    else if (data && data[0] == '/')
+        join(own, data, "dragoman/models");
+    else if (home && home[0] == '/')
+        join(own, home, ".local/share/dragoman/models");
+}
+
+static void add(struct dg_model_folders *places, const char *dir)
+{
+    if (!*dir || !is_dir(dir) || access(dir, R_OK | X_OK) != 0)
+        return;
+    for (size_t i = 0; i < places->n; i++)
+        if (strcmp(places->dirs[i], dir) == 0)
+            return;
+    snprintf(places->dirs[places->n++], DG_MODEL_FOLDERS_PATH, "%s", dir);
+}
+
+void dg_model_folders_find(struct dg_model_folders *places)
+{
+    char tree[DG_MODEL_FOLDERS_PATH], models[DG_MODEL_FOLDERS_PATH];
+    const bool is_built = find_tree(tree);
+    places->n = 0;
+    find_own(places->own);
+    add(places, places->own);
+    add(places, SERVER_MODELS);
+    join(models, is_built ? tree : DG_PKGDATADIR, "models");
+    add(places, models);
+    join(places->langid, is_built ? tree : DG_PKGDATADIR,
+         is_built ? "data/langid/langid.bin" : "langid.bin");
+}
+
+enum dg_err dg_model_folders_each_in(const char *path, dg_model_folders_fn *on_model, void *ctx,
+                                     struct dg_error *error)
+{
+    DIR *dir = dg_folder_open(path);
+    if (!dir)
+        return dg_error_set(error, dg_err_from_errno(errno), "cannot read %s: %s", path,
+                            strerror(errno));
+    enum dg_err err = DG_OK;
+    for (struct dirent *found; !err && (found = readdir(dir));) {
+        char model[DG_MODEL_FOLDERS_PATH];
+        if (found->d_name[0] != '.' && join(model, path, found->d_name) &&
+            has(model, "config.json"))
+            err = on_model(ctx, found->d_name, model, error);
+    }
+    closedir(dir);
+    return err;
+}
+
+/* The walk through one place of several. */
+struct walk {
+    const struct dg_model_folders *places;
+    size_t at;
+    dg_model_folders_fn *on_model;
+    void *ctx;
+};
+
+static enum dg_err visit(void *ctx, const char *name, const char *path, struct dg_error *error)
+{
+    const struct walk *walk = ctx;
+    for (size_t i = 0; i < walk->at; i++) {
+        char earlier[DG_MODEL_FOLDERS_PATH];
+        if (join(earlier, walk->places->dirs[i], name) && has(earlier, "config.json"))
+            return DG_OK;
+    }
+    return walk->on_model(walk->ctx, name, path, error);
+}
+
+enum dg_err dg_model_folders_each(const struct dg_model_folders *places,
+                                  dg_model_folders_fn *on_model, void *ctx, struct dg_error *error)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < places->n && !err; i++) {
+        struct walk walk = {places, i, on_model, ctx};
+        err = dg_model_folders_each_in(places->dirs[i], visit, &walk, error);
+    }
+    return err;
+}

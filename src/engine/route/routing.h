@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Which model serves a request: by name, or by the languages, or by the language that the text is
+ * in.
+ *
+ *     const struct dg_routing_map map = {engine->models, engine->n_models, engine->langid};
+ *     err = dg_routing_find(&map, request, &error, &routing);
+ *     routing.hops[0] ... the first model; routing.pairs[0] ... its languages
+ *     routing.detected ... "fr", or NULL when nothing had to be detected
+ *
+ * Languages are compared as tags (text/language/langtag.h): of several models, and of the languages
+ * of one (langs.h), those that fit best, target before source. Where the source is not named, the
+ * text decides among those that lead to the target. A text that is in the target language already
+ * is copied, and so is one that is surely in a language from which nothing leads there: then
+ * `is_foreign` says so. Where no model leads from the source to the target, two in a row do, by way
+ * of a third language. A formality is told to the last one; of models that fit equally well, one
+ * that can be told it goes first. Any thread that may read the models. */
+#ifndef DG_ENGINE_ROUTE_ROUTING_H
+#define DG_ENGINE_ROUTE_ROUTING_H
+
+#include "engine/engine.h"
+#include "engine/route/served_model.h"
+#include "text/language/langid.h"
+
+struct dg_routing_map {
+    struct dg_served_model *const *models; /* [n_models] */
+    size_t n_models;
+    const struct dg_langid *langid; /* NULL: languages cannot be detected, */
+    const char *langid_error;       /* because of this */
+};
+
+enum { DG_ROUTING_HOPS_MAX = 2, DG_ROUTING_NAME = 256 };
+
+struct dg_routing {
+    struct dg_served_model *hops[DG_ROUTING_HOPS_MAX]; /* [n_hops] borrowed; one after the other */
+    struct dg_lang_pair pairs[DG_ROUTING_HOPS_MAX]; /* [n_hops] what they are used for; borrows from
+                                                       them */
+    size_t n_hops;
+    const char *detected; /* tag; borrowed from the language identification */
+    float confidence;     /* 0 when nothing was detected */
+    bool is_copy;    /* the text is returned as it is: it is in the target language, in none, or */
+    bool is_foreign; /* surely in `detected`, from which nothing leads to the target */
+    struct dg_langtag source, target; /* of a copy; source empty: not known */
+};
+
+/* A model's name goes before languages; they say which languages of it are meant, if it has many.
+ * DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_DENIED: there is one, but not among those that
+ * the request may use; DG_ERR_INVALID: no language tag; DG_ERR_UNSUPPORTED: the source must be
+ * named, because languages cannot be detected, or the model cannot be told the formality. */
+enum dg_err dg_routing_find(const struct dg_routing_map *map,
+                            const struct dg_engine_request *request, struct dg_error *error,
+                            struct dg_routing *routing) DG_MUST_CHECK;
+
+/* Puts another version of the model into hop `hop`; its languages are looked up anew, and are the
+ * same unless they were configured otherwise since: then nothing is replaced. */
+void dg_routing_replace(struct dg_routing *routing, size_t hop, struct dg_served_model *model);
+
+/* "fr-en", or "fr-en+en-de": the names of its models, cut where there is no room. */
+void dg_routing_name(const struct dg_routing *routing, char name[DG_ROUTING_NAME]);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A deep copy of what was asked. Whoever gives struct dg_engine_request another pointer copies it
+ * here, unless what it points to lives until on_done. */
+#include "engine/route/waiting.h"
+#include "base/memory/mem.h"
+
+enum { ROOM = 1 << 16 }; /* for names and the table of phrases, besides the texts */
+
+static bool copy_name(struct dg_arena *arena, const char **name)
+{
+    if (!*name)
+        return true;
+    *name = dg_arena_copy(arena, dg_span_cstr(*name)).ptr;
+    return *name != NULL;
+}
+
+static bool copy_text(struct dg_arena *arena, struct dg_span *text)
+{
+    *text = dg_arena_copy(arena, *text);
+    return text->ptr != NULL;
+}
+
+static bool copy_phrases(struct dg_arena *arena, struct dg_engine_request *asked)
+{
+    if (asked->n_must == 0)
+        return true;
+    struct dg_span *must = dg_arena_calloc(arena, asked->n_must, sizeof *must);
+    for (size_t i = 0; must && i < asked->n_must; i++) {
+        must[i] = asked->must[i];
+        if (!copy_text(arena, &must[i]))
+            return false;
+    }
+    asked->must = must;
+    return must != NULL;
+}
+
+static bool copy_doc(struct dg_arena *arena, struct dg_doc_opts *doc)
+{
+    return copy_text(arena, &doc->ignore_tags) && copy_text(arena, &doc->splitting_tags) &&
+           copy_text(arena, &doc->non_splitting_tags) && copy_text(arena, &doc->target);
+}
+
+static size_t bytes_of(const struct dg_engine_request *asked)
+{
+    const struct dg_doc_opts *doc = &asked->doc;
+    size_t bytes = ROOM + asked->text.len + asked->prefix.len + doc->ignore_tags.len +
+                   doc->splitting_tags.len + doc->non_splitting_tags.len + doc->target.len;
+    for (size_t i = 0; i < asked->n_must; i++)
+        bytes += asked->must[i].len + sizeof asked->must[i] + 32;
+    return bytes;
+}
+
+enum dg_err dg_waiting_new(struct dg_waiting **out, struct dg_served_model *model,
+                           const struct dg_engine_request *asked, struct dg_error *error)
+{
+    struct dg_waiting *waiting = dg_try_calloc(1, sizeof *waiting);
+    if (!waiting)
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a request");
+    dg_list_init(&waiting->link);
+    dg_arena_init(&waiting->arena, bytes_of(asked));
+    waiting->model = dg_served_model_ref(model);
+    waiting->asked = *asked;
+    struct dg_engine_request *copy = &waiting->asked;
+    if (!copy_text(&waiting->arena, &copy->text) || !copy_text(&waiting->arena, &copy->prefix) ||
+        !copy_name(&waiting->arena, &copy->model) || !copy_name(&waiting->arena, &copy->source) ||
+        !copy_name(&waiting->arena, &copy->target) || !copy_phrases(&waiting->arena, copy) ||
+        !copy_doc(&waiting->arena, &copy->doc)) {
+        dg_waiting_free(waiting);
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a text of %zu bytes",
+                            asked->text.len);
+    }
+    *out = waiting;
+    return DG_OK;
+}
+
+void dg_waiting_free(struct dg_waiting *waiting)
+{
+    if (!waiting)
+        return;
+    dg_list_unlink(&waiting->link);
+    dg_served_model_unref(waiting->model);
+    dg_served_model_unref(waiting->held);
+    dg_arena_deinit(&waiting->arena);
+    dg_free(waiting);
+}

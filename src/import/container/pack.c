@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A name is looked up in the directory or among the members; nothing is ever unpacked to disk, so
+ * names that climb lead nowhere (and zip_in refuses the whole archive). */
+#include "import/container/pack.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The one directory that all members of an archive lie in; "" when there is no such. */
+static void find_top(struct dg_pack *pack)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < pack->zip.n_members; i++) {
+        const char *name = pack->zip.members[i].name;
+        const char *slash = strchr(name, '/');
+        size_t here = slash ? (size_t)(slash - name) + 1 : 0;
+        if (here == 0 || here >= sizeof pack->top ||
+            (i > 0 && (here != len || memcmp(name, pack->top, len) != 0))) {
+            pack->top[0] = '\0';
+            return;
+        }
+        memcpy(pack->top, name, here);
+        pack->top[here] = '\0';
+        len = here;
+    }
+}
+
+enum dg_err dg_pack_open(struct dg_pack *pack, const char *path, struct dg_error *error)
+{
+    struct stat st;
+    *pack = (struct dg_pack){0};
+    if ((size_t)snprintf(pack->dir, sizeof pack->dir, "%s", path) >= sizeof pack->dir)
+        return dg_error_set(error, DG_ERR_LIMIT, "the path is too long");
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return DG_OK;
+    enum dg_err err = dg_zip_open(&pack->zip, path, error);
+    if (err)
+        return err;
+    pack->is_zip = true;
+    find_top(pack);
+    return DG_OK;
+}
+
+void dg_pack_close(struct dg_pack *pack)
+{
+    if (pack->is_zip)
+        dg_zip_close(&pack->zip);
+    *pack = (struct dg_pack){0};
+}
+
+static const struct dg_zip_member *find_member(const struct dg_pack *pack, const char *name)
+{
+    char full[DG_PACK_PATH_CAP];
+    if ((size_t)snprintf(full, sizeof full, "%s%s", pack->top, name) >= sizeof full)
+        return NULL;
+    return dg_zip_find(&pack->zip, full);
+}
+
+bool dg_pack_has(const struct dg_pack *pack, const char *name)
+{
+    char path[2 * DG_PACK_PATH_CAP];
+    struct stat st;
+    if (pack->is_zip)
+        return find_member(pack, name) != NULL;
+    return (size_t)snprintf(path, sizeof path, "%s/%s", pack->dir, name) < sizeof path &&
+           stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+enum dg_err dg_pack_read(const struct dg_pack *pack, const char *name, size_t max,
+                         struct dg_pack_data *data, struct dg_error *error)
+{
+    char path[2 * DG_PACK_PATH_CAP];
+    *data = (struct dg_pack_data){0};
+    if (!pack->is_zip) {
+        snprintf(path, sizeof path, "%s/%s", pack->dir, name);
+        enum dg_err err = dg_map_file_open(&data->map, path, max, error);
+        data->bytes = data->map.bytes;
+        data->len = data->map.len;
+        return err;
+    }
+    const struct dg_zip_member *member = find_member(pack, name);
+    if (!member)
+        return dg_error_set(error, DG_ERR_NOT_FOUND, "%s has no member %s%s", pack->dir, pack->top,
+                            name);
+    enum dg_err err = dg_zip_data_spilt(&pack->zip, member, max, &data->zip, error);
+    data->bytes = data->zip.bytes;
+    data->len = data->zip.len;
+    return err;
+}
+
+void dg_pack_data_forget(const struct dg_pack_data *data)
+{
+    const struct dg_map_file spilt = {data->zip.owned, data->len};
+    if (data->map.bytes)
+        dg_map_file_forget(&data->map);
+    else if (data->zip.mapped)
+        dg_map_file_forget(&spilt);
+}
+
+void dg_pack_data_free(struct dg_pack_data *data)
+{
+    if (data->map.bytes)
+        dg_map_file_close(&data->map);
+    if (data->zip.bytes)
+        dg_zip_data_free(&data->zip);
+    *data = (struct dg_pack_data){0};
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the pickle reader: the names it knows and what calling them does (pickle_call.c), apart
+ * from the stack machine (pickle.c). */
+#ifndef DG_IMPORT_CONTAINER_PICKLE_INT_H
+#define DG_IMPORT_CONTAINER_PICKLE_INT_H
+
+#include "import/container/pickle.h"
+
+/* Finds "module" "name"; false when it is not on the list. */
+bool dg_pickle_call_find(struct dg_span module, struct dg_span name, int64_t *global);
+
+/* The known name's full text ("collections.OrderedDict"). */
+const char *dg_pickle_call_name(int64_t global);
+
+/* `global`(*args); the result is a new or an existing value. Sentences carry no offset. */
+enum dg_err dg_pickle_call(struct dg_pickle *pickle, int64_t global,
+                           const struct dg_pickle_value *args, struct dg_pickle_value **result,
+                           struct dg_error *error) DG_MUST_CHECK;
+
+/* A persistent id, ("storage", class, key, location, elements[, view]), as a storage. */
+enum dg_err dg_pickle_call_storage(struct dg_pickle *pickle, const struct dg_pickle_value *id,
+                                   struct dg_pickle_value **result,
+                                   struct dg_error *error) DG_MUST_CHECK;
+
+/* A new value in the arena; NULL past the limit. */
+struct dg_pickle_value *dg_pickle_make(struct dg_pickle *pickle, enum dg_pickle_type type);
+
+/* Appends to a tuple, list or dict. */
+enum dg_err dg_pickle_push(struct dg_pickle *pickle, struct dg_pickle_value *list,
+                           struct dg_pickle_value *item) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Reads ZIP containers (.npz, pytorch_model.bin, .argosmodel) in a mapping: stored members are used
+ * where they lie, deflated ones are inflated on demand. Written here and not left to libzip because
+ * models need the bytes in place, and a refusal must name offset and field.
+ *
+ * The central directory at the end lists the members; each points back to a local header, whose own
+ * name and extra lengths say where the data begins. Checked before anything is handed out: every
+ * offset and length, that both headers tell the same name, methods (stored or deflate, not
+ * encrypted), names that climb (`..`, a leading `/`, a drive letter, a backslash), members of the
+ * same name, and that no two members share bytes. ZIP64 is understood. A CRC is checked when a
+ * member is asked for.
+ *
+ *     struct dg_zip zip;
+ *     err = dg_zip_open(&zip, "model.npz", &error);
+ *     const struct dg_zip_member *member = dg_zip_find(&zip, "Wemb.npy");
+ *     err = dg_zip_data(&zip, member, limit, &data, &error);
+ *     ... data.bytes[0 .. data.len) ...
+ *     dg_zip_data_free(&data);
+ *     dg_zip_close(&zip); */
+#ifndef DG_IMPORT_CONTAINER_ZIP_IN_H
+#define DG_IMPORT_CONTAINER_ZIP_IN_H
+
+#include "base/file/map_file.h"
+#include "base/memory/arena.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_zip_member {
+    const char *name; /* NUL-terminated, holds no NUL; in the arena */
+    bool deflated;
+    uint32_t crc;
+    size_t packed_len; /* bytes in the file */
+    size_t len;        /* bytes when inflated */
+    size_t offset;     /* of the data in the file */
+};
+
+struct dg_zip {
+    struct dg_map_file file;
+    bool borrowed;    /* the bytes are the caller's */
+    const char *name; /* of the file, for sentences; in the arena */
+    struct dg_arena arena;
+    struct dg_zip_member *members; /* [n_members] sorted by name; in the arena */
+    size_t n_members;
+};
+
+struct dg_zip_data {
+    const uint8_t *bytes;
+    size_t len;
+    void *owned; /* NULL when the bytes are the file's */
+    bool mapped; /* `owned` is a mapping, of a file that has no name any more */
+};
+
+/* True when a file begins like a ZIP with at least one member. */
+bool dg_zip_is(const uint8_t *bytes, size_t len);
+
+enum dg_err dg_zip_open(struct dg_zip *zip, const char *path, struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_zip_parse(struct dg_zip *zip, const uint8_t *bytes, size_t len, const char *name,
+                         struct dg_error *error) DG_MUST_CHECK;
+void dg_zip_close(struct dg_zip *zip);
+
+/* NULL when there is none. */
+const struct dg_zip_member *dg_zip_find(const struct dg_zip *zip, const char *name);
+
+/* The member's bytes, of which there must be at most `limit`. A damaged member is DG_ERR_INTEGRITY.
+ */
+enum dg_err dg_zip_data(const struct dg_zip *zip, const struct dg_zip_member *member, size_t limit,
+                        struct dg_zip_data *data, struct dg_error *error) DG_MUST_CHECK;
+
+/* The same, but a large deflated member is inflated into a file without a name in TMPDIR (or
+ * /var/tmp), piece by piece, and mapped: it takes no memory, and nothing stays behind however the
+ * process ends. */
+enum dg_err dg_zip_data_spilt(const struct dg_zip *zip, const struct dg_zip_member *member,
+                              size_t limit, struct dg_zip_data *data,
+                              struct dg_error *error) DG_MUST_CHECK;
+void dg_zip_data_free(struct dg_zip_data *data);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* CTranslate2's models as imports, wherever their files lie: in a directory of their own, or in the
+ * model/ folder of an Argos package. import_ct2.c has the network, ct2_vocab.c the words and their
+ * rules. */
+#ifndef DG_IMPORT_FORMAT_CT2_H
+#define DG_IMPORT_FORMAT_CT2_H
+
+#include "import/container/ct2_file.h"
+#include "import/container/pack.h"
+#include "import/format/import_int.h"
+
+struct dg_ct2_import {
+    struct dg_pack pack;      /* owned */
+    const char *folder;       /* "" or "model/", before every name of CTranslate2's */
+    struct dg_pack_data data; /* of model.bin */
+    struct dg_ct2 file;
+    size_t n_loads, loaded; /* loads so far; the last one's variable */
+};
+
+/* True when the folder of the pack holds CTranslate2's files. */
+bool dg_ct2_detect(const struct dg_pack *pack, const char *folder);
+
+/* Opens the model; import->ctx becomes a struct dg_ct2_import, released by import->close. */
+enum dg_err dg_ct2_open(struct dg_import *import, const char *path, const char *folder,
+                        struct dg_error *error) DG_MUST_CHECK;
+
+/* Reads vocabularies and token rules into the blueprint, whose sizes are known, and adds vocab.json
+ * and what else the tokenizer needs to the files. */
+enum dg_err dg_ct2_vocabulary(struct dg_import *import, struct dg_error *error) DG_MUST_CHECK;
+
+/* Behind it: every target begins with this word, which must name a language. */
+enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word,
+                               struct dg_error *error) DG_MUST_CHECK;
+
+/* The value of a scalar variable; false when it is not there or not a scalar. */
+bool dg_ct2_scalar(const struct dg_ct2 *file, const char *name, double *value);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Turns the model formats people have into a model directory.
+ *
+ *     struct dg_import_opts opts = DG_IMPORT_OPTS_DEFAULT;
+ *     opts.as_type = true;
+ *     opts.type = DG_DTYPE_F16;
+ *     err = dg_import("opus-mt-fr-en", "models/fr-en", &opts, &summary, &error);
+ *
+ * The format is recognised by content, not by name. Tensors stream through a fixed workspace one
+ * block at a time. The output directory appears by rename when everything in it was written, synced
+ * and opened once by the reader that will serve it; on any failure nothing is left of it.
+ *
+ * To add a format, add a file import_NAME.c and a row in import.c; import_int.h is its manual. */
+#ifndef DG_IMPORT_FORMAT_IMPORT_H
+#define DG_IMPORT_FORMAT_IMPORT_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "model/blueprint.h"
+#include "tensor/tensor.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_import_opts {
+    bool as_type;       /* false: each tensor keeps the type it has */
+    enum dg_dtype type; /* F32, F16, BF16 or I8 (matrices only; vectors become F32) */
+    /* The type of one parameter, by its canonical name, instead of both. May be NULL. */
+    enum dg_dtype (*choose)(void *ctx, const char *name);
+    void *choose_ctx;
+    /* Told how many bytes of weights are written. May be NULL. */
+    void (*progress)(void *ctx, uint64_t done, uint64_t total);
+    void *progress_ctx;
+    /* Looked at between tensors; not 0, as a signal handler may set it, ends the import with
+     * DG_ERR_CANCELLED. */
+    const volatile sig_atomic_t *stop;
+};
+
+#define DG_IMPORT_OPTS_DEFAULT                                                                     \
+    {                                                                                              \
+        .as_type = false                                                                           \
+    }
+
+struct dg_import_summary {
+    char format[64]; /* "Hugging Face directory, pytorch_model.bin" */
+    struct dg_blueprint blueprint;
+    size_t n_tensors;
+    uint64_t n_parameters;
+    uint64_t n_bytes; /* of weights written */
+    size_t n_files;   /* copied or made beside them */
+    char note[256];   /* what the user should know; "" for nothing */
+};
+
+/* `out` must not exist; it appears whole or not at all. What an import that was killed left beside
+ * it (OUT.importing-*) goes with the next one. */
+enum dg_err dg_import(const char *path, const char *out, const struct dg_import_opts *opts,
+                      struct dg_import_summary *summary, struct dg_error *error) DG_MUST_CHECK;
+
+#endif

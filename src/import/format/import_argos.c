@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Argos packages: a ZIP (.argosmodel) or the directory it was unpacked to, with metadata.json, the
+ * SentencePiece model, and in model/ a CTranslate2 model. Sentence splitters that come along are
+ * passed over: dragoman has its own. */
+#include "base/json/json.h"
+#include "import/format/ct2.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { METADATA_MAX = 1 << 20 };
+
+/* By its name, or by what is in it. */
+static bool detect(const char *path, bool is_dir)
+{
+    struct dg_pack pack;
+    if (!is_dir && dg_span_ends(dg_span_cstr(path), DG_SPAN(".argosmodel")))
+        return true;
+    if (dg_pack_open(&pack, path, NULL))
+        return false;
+    bool found = dg_pack_has(&pack, "metadata.json") && dg_pack_has(&pack, "model/model.bin");
+    dg_pack_close(&pack);
+    return found;
+}
+
+/* Refuses what is no translator. Models of many languages come in a package for each target, whose
+ * word is told. */
+static enum dg_err use_metadata(struct dg_import *import, const struct dg_json *json,
+                                struct dg_error *error)
+{
+    struct dg_span type = DG_SPAN("translate"), prefix = DG_SPAN("");
+    enum dg_err err = dg_json_get_string(json, "type", DG_JSON_OPTIONAL, error, &type);
+    if (!err)
+        err = dg_json_get_string(json, "target_prefix", DG_JSON_OPTIONAL, error, &prefix);
+    if (!err && !dg_span_eq(type, DG_SPAN("translate")))
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED, "field 'type' is '%.*s', expected translate",
+                           type.len > 40 ? 40 : DG_SPAN_FMT(type));
+    if (err || prefix.len == 0)
+        return err;
+    import->bp.lang_rule = DG_LANG_NONE; /* the source's is not told */
+    err = dg_ct2_force_first(import, prefix, error);
+    return err ? dg_error_wrap(error, err, "field 'target_prefix'") : DG_OK;
+}
+
+static enum dg_err read_metadata(struct dg_import *import, struct dg_error *error)
+{
+    const struct dg_ct2_import *ct2 = import->ctx;
+    struct dg_pack_data data;
+    struct dg_json *json = NULL;
+    const struct dg_json_limits limits = {
+        .max_bytes = METADATA_MAX, .max_depth = 16, .max_values = 100 * 1000};
+    enum dg_err err = dg_pack_read(&ct2->pack, "metadata.json", METADATA_MAX, &data, error);
+    if (err)
+        return err;
+    err = dg_json_parse(dg_pack_data_span(&data), &limits, error, &json);
+    if (!err)
+        err = use_metadata(import, json, error);
+    dg_json_free(json);
+    if (!err)
+        err = dg_import_make_file(import, "metadata.json", dg_pack_data_span(&data), error);
+    dg_pack_data_free(&data);
+    return err ? dg_error_wrap(error, err, "metadata.json") : DG_OK;
+}
+
+static enum dg_err open_argos(struct dg_import *import, const char *path, struct dg_error *error)
+{
+    import->format = "Argos package";
+    enum dg_err err = dg_ct2_open(import, path, "model/", error);
+    if (!err)
+        err = read_metadata(import, error);
+    if (err)
+        return err;
+    const struct dg_ct2_import *ct2 = import->ctx;
+    if (dg_pack_has(&ct2->pack, "bpe.model"))
+        import->note =
+            "the package splits text by Moses and BPE codes, which are not supported: only "
+            "translate --ids works";
+    import->bp.n_beams = 4; /* Argos Translate's own habits */
+    import->bp.length_penalty = 0.2f;
+    return DG_OK;
+}
+
+const struct dg_import_format dg_import_argos = {detect, open_argos};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Reads rows of floats through a view (import_int.h): any type, any strides, with scales. */
+#ifndef DG_IMPORT_FORMAT_IMPORT_ROWS_H
+#define DG_IMPORT_FORMAT_IMPORT_ROWS_H
+
+#include "import/format/import_int.h"
+
+/* True when the blob has the tensor contiguous and in exactly the type it will be stored in. */
+bool dg_import_rows_is_plain(const struct dg_import_tensor *tensor, enum dg_dtype stored);
+
+/* Rows [first, first + n); a vector is one row. The blob's length is checked against the view. */
+enum dg_err dg_import_rows(struct dg_import *import, const struct dg_import_tensor *tensor,
+                           size_t first, size_t n, float *rows,
+                           struct dg_error *error) DG_MUST_CHECK;
+
+/* The bytes of a plain tensor, borrowed until the next call. */
+enum dg_err dg_import_rows_raw(struct dg_import *import, const struct dg_import_tensor *tensor,
+                               const void **bytes, struct dg_error *error) DG_MUST_CHECK;
+
+/* True in *found when a plain I8 tensor holds -128, which our own I8 never does. */
+enum dg_err dg_import_rows_has_128(struct dg_import *import, const struct dg_import_tensor *tensor,
+                                   bool *found, struct dg_error *error) DG_MUST_CHECK;
+
+/* The scales of a plain I8 tensor by our rule (real = q * scale), one a row. */
+void dg_import_rows_scales(const struct dg_import_tensor *tensor, float *scales);
+
+#endif

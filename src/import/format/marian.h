@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What all of Marian's containers share: its configuration as a blueprint, its parameter names, its
+ * vocabularies. The .npz and .bin importers use it.
+ *
+ * Marian's mathematics differ from Hugging Face's port of the same network in three numbers: layer
+ * norm epsilon 1e-6, sinusoid exponent k / (D/2 - 1), and a zero vector where the port feeds <pad>.
+ * A matrix is [in, out] there and [out, in] here. */
+#ifndef DG_IMPORT_FORMAT_MARIAN_H
+#define DG_IMPORT_FORMAT_MARIAN_H
+
+#include "import/format/import_int.h"
+
+/* Fills the blueprint from special:model.yml (text up to the first NUL). Vocabulary sizes, tokens
+ * and habits of search are left to the caller. `old_gelu` says whether "gelu" means x *
+ * sigmoid(1.702 x), as in the Bergamot fork. `note` may be set to a sentence for the user. */
+enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool old_gelu,
+                             const char *name, const char **note,
+                             struct dg_error *error) DG_MUST_CHECK;
+
+/* Adds the parameter `name` under its canonical name, transposed where it must be; `shape` has
+ * DG_TENSOR_RANK_MAX numbers. A learned position table changes the blueprint too. Its numbers are
+ * the blob's, from element `offset`. An unknown name is kept as it is. */
+enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dtype dtype,
+                          unsigned rank, const size_t *shape, size_t blob, size_t offset,
+                          struct dg_error *error) DG_MUST_CHECK;
+
+/* Finds the vocabularies of the model file `path` (through its decoder.yml, or beside it), adds
+ * them to the files of the import as source.spm, target.spm, vocab.json (target_vocab.json when
+ * they differ), and fills sizes, tokens and habits of `import->bp`. */
+enum dg_err dg_marian_vocabulary(struct dg_import *import, const char *path,
+                                 struct dg_error *error) DG_MUST_CHECK;
+
+/* ---- Recurrent networks (marian_rnn.c) ---- */
+
+/* The canonical name of a parameter of s2s, amun or nematus; false when it has none. `is_shared`:
+ * both sides have one embedding. `transposed`: a matrix is [in, out] there. */
+bool dg_marian_rnn_name(const char *name, bool is_shared, char *ours, size_t cap, bool *transposed);
+
+/* True for arrays that only training needs. */
+bool dg_marian_rnn_is_remainder(const char *name);
+
+#endif

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Reads gettext's PO files: each msgid goes to its msgstr, whose place it takes to be translated
+ * there.
+ *
+ *     #: main.c:12                          #: main.c:12
+ *     #, c-format                           #, fuzzy, c-format
+ *     msgid "%d file was\n"                 msgid "%d file was\n"
+ *     "found."                              "found."
+ *     msgstr ""                             msgstr ""
+ *                                           "%d file was\n"
+ *                                           "found."
+ *
+ * In two steps, as XLIFF: the file is written anew, then the new msgstr are read as text. All other
+ * bytes stay: comments, contexts, obsolete entries, translations that there are. Of a plural each
+ * form that Plural-Forms asks for is made, of the singular for the form of 1, of the plural for the
+ * others. The header says the language, and, where it comes out of a template, the rule of the
+ * plurals and the character set. */
+#include "markup/doc_int.h"
+#include "markup/plural.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { STRS_MAX = 32, RULE_MAX = 2000 };
+
+/* A keyword with its strings: "msgid "..."\n"..."\n". */
+struct field {
+    size_t at, end; /* from the keyword to behind the last line end; end 0: there is none */
+    size_t strings; /* where the first quote is */
+};
+
+struct entry {
+    size_t at;    /* the first keyword's line */
+    size_t flags; /* the line "#, ..."; SIZE_MAX: none */
+    size_t marks; /* where such a line would go */
+    struct field context, id, plural;
+    struct field str[STRS_MAX];
+    unsigned n_str;
+};
+
+struct reader {
+    struct dg_doc *doc;
+    const struct dg_doc_opts *opts;
+    struct dg_span text;
+    size_t done; /* bytes of it that are in the filled text */
+    struct dg_plural plural;
+    bool has_plural, has_header;
+    int one;            /* plural's form of the number 1, */
+    bool is_one_alone;  /* and whether it is that of no other */
+    struct dg_buf rule; /* what plural borrows from */
+    struct dg_buf id;   /* a field's content */
+};
+
+/* ---- Strings
+ * ------------------------------------------------------------------------------------- */
+
+static size_t line_end(struct dg_span text, size_t at)
+{
+    const char *newline = at < text.len ? memchr(text.ptr + at, '\n', text.len - at) : NULL;
+    return newline ? (size_t)(newline - text.ptr) + 1 : text.len;
+}
+
+static size_t skip_blanks(struct dg_span text, size_t at)
+{
+    while (at < text.len && (text.ptr[at] == ' ' || text.ptr[at] == '\t'))
+        at++;
+    return at;
+}
+
+/* Behind the closing quote of the string at `at`; 0 when it is not closed in its line. */
+static size_t string_end(struct dg_span text, size_t at)
+{
+    for (size_t i = at + 1; i < text.len && text.ptr[i] != '\n'; i++) {
+        if (text.ptr[i] == '"')
+            return i + 1;
+        if (text.ptr[i] == '\\')
+            i++;
+    }
+    return 0;
+}
+
+/* Strings from `at` on and nothing else, up to the line's end at `end`. */
+static bool are_strings(struct dg_span text, size_t at, size_t end)
+{
+    for (;;) {
+        size_t behind = text.ptr[at] == '"' ? string_end(text, at) : 0;
+        if (behind == 0)
+            return false;
+        at = skip_blanks(text, behind);
+        at += at + 1 < end && text.ptr[at] == '\r' && text.ptr[at + 1] == '\n';
+        if (at >= end || text.ptr[at] == '\n' || (text.ptr[at] == '\r' && at + 1 == end))
+            return true;
+    }
+}
+
+/* What the strings of a field hold, joined, as it is written. */
+static void read_content(struct reader *reader, const struct field *field, struct dg_buf *out)
+{
+    dg_buf_clear(out);
+    for (size_t at = field->strings; at < field->end && !dg_doc_is_over(reader->doc); at++) {
+        size_t end = reader->text.ptr[at] == '"' ? string_end(reader->text, at) : 0;
+        if (end == 0)
+            continue;
+        reader->doc->err = dg_buf_append_span(out, dg_span_sub(reader->text, at + 1, end - at - 2));
+        at = end - 1;
+    }
+}
+
+static bool is_empty(const struct reader *reader, const struct field *field)
+{
+    for (size_t at = field->strings; at < field->end; at++)
+        if (reader->text.ptr[at] == '"') {
+            if (at + 1 >= field->end || reader->text.ptr[at + 1] != '"')
+                return false;
+            at++;
+        }
+    return true;
+}
+
+static const char *eol_of(const struct reader *reader, const struct field *field)
+{
+    return field->end >= 2 && reader->text.ptr[field->end - 1] == '\n' &&
+                   reader->text.ptr[field->end - 2] == '\r'
+               ? "\r\n"
+               : "\n";
+}
+
+static size_t decode(struct dg_span text, size_t at, size_t end, char out[4], size_t *n)
+{
+    static const char letters[] = "abfnrtv\\\"'?", means[] = "\a\b\f\n\r\t\v\\\"'?";
+    char c = at + 1 < end ? text.ptr[at + 1] : '\0';
+    const char *letter = c ? strchr(letters, c) : NULL;
+    size_t taken = 2;
+    *n = 0;
+    if (letter) {
+        out[0] = means[letter - letters];
+        *n = 1;
+        /* A line's end, and with it the end of the string and the start of the next one. */
+        size_t i = at + 2;
+        if (c == 'n' && i < end && text.ptr[i] == '"') {
+            i++;
+            i += i < end && text.ptr[i] == '\r';
+            i += i < end && text.ptr[i] == '\n';
+            taken = i < end && text.ptr[i] == '"' ? i + 1 - at : taken;
+        }
+        return taken;
+    }
+    while (taken < 4 && at + taken < end &&
+           strchr("0123456789abcdefABCDEF", text.ptr[at + taken]) && text.ptr[at + taken])
+        taken++;
+    return at + taken <= end ? taken : 0; /* a byte by its number: a point */
+}
+
+static void read_text(struct dg_doc *doc, size_t at, size_t len)
+{
+    dg_doc_add_escaped(doc, at, len, decode);
+}
+
+enum dg_err dg_doc_escape_po(struct dg_span text, struct dg_buf *out)
+{
+    static const char letters[] = "\n\r\t\"\\", names[] = "nrt\"\\";
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < text.len && !err; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        const char *letter = c ? strchr(letters, c) : NULL;
+        if (letter)
+            err = dg_buf_printf(out, "\\%c", names[letter - letters]);
+        else if (c < 0x20)
+            err = dg_buf_printf(out, "\\%03o", c);
+        else
+            err = dg_buf_append(out, text.ptr + i, 1);
+    }
+    return err;
+}
+
+/* ---- Filling
+ * ------------------------------------------------------------------------------------- */
+
+static void copy_to(struct reader *reader, size_t at)
+{
+    if (at > reader->done)
+        dg_doc_fill(reader->doc, dg_span_sub(reader->text, reader->done, at - reader->done));
+    reader->done = at;
+}
+
+/* "keyword "..."", broken behind each line end when it has one before its own end, as gettext
+ * writes it. */
+static void fill_field(struct reader *reader, const char *keyword, const char *eol,
+                       struct dg_span content)
+{
+    struct dg_doc *doc = reader->doc;
+    bool is_broken = false;
+    for (size_t i = 0; i + 2 < content.len && !is_broken; i++) {
+        is_broken = content.ptr[i] == '\\' && content.ptr[i + 1] == 'n';
+        i += content.ptr[i] == '\\';
+    }
+    dg_doc_fill(doc, dg_span_cstr(keyword));
+    dg_doc_fill(doc, DG_SPAN(" \""));
+    if (is_broken) {
+        dg_doc_fill(doc, DG_SPAN("\""));
+        dg_doc_fill(doc, dg_span_cstr(eol));
+        dg_doc_fill(doc, DG_SPAN("\""));
+    }
+    size_t at = doc->filled.len, from = 0;
+    for (size_t i = 0; i + 1 < content.len; i++) {
+        bool is_newline = content.ptr[i] == '\\' && content.ptr[i + 1] == 'n';
+        i += content.ptr[i] == '\\';
+        if (!is_newline || !is_broken || i + 1 >= content.len)
+            continue;
+        dg_doc_fill(doc, dg_span_sub(content, from, i + 1 - from));
+        dg_doc_fill(doc, DG_SPAN("\""));
+        dg_doc_fill(doc, dg_span_cstr(eol));
+        dg_doc_fill(doc, DG_SPAN("\""));
+        from = i + 1;
+    }
+    dg_doc_fill(doc, dg_span_sub(content, from, content.len - from));
+    dg_doc_add_place(doc, at, doc->filled.len - at);
+    dg_doc_fill(doc, DG_SPAN("\""));
+    dg_doc_fill(doc, dg_span_cstr(eol));
+}
+
+static bool says_fuzzy(struct dg_span line)
+{
+    for (size_t i = 0; i + 5 <= line.len; i++)
+        if (memcmp(line.ptr + i, "fuzzy", 5) == 0)
+            return true;
+    return false;
+}
+
+static void fill_mark(struct reader *reader, const struct entry *entry, const char *eol)
+{
+    if (reader->opts->unmarked)
+        return;
+    if (entry->flags != SIZE_MAX) {
+        size_t end = line_end(reader->text, entry->flags);
+        if (says_fuzzy(dg_span_sub(reader->text, entry->flags, end - entry->flags)))
+            return;
+        copy_to(reader, entry->flags + 2);
+        dg_doc_fill(reader->doc, DG_SPAN(" fuzzy,"));
+    } else {
+        copy_to(reader, entry->marks);
+        dg_doc_fill(reader->doc, DG_SPAN("#, fuzzy"));
+        dg_doc_fill(reader->doc, dg_span_cstr(eol));
+    }
+}
+
+/* How many directives and the like a text holds: forms that say as many may stand for one another.
+ */
+static size_t count_placeholders(struct dg_span text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++)
+        n += text.ptr[i] == '%' || text.ptr[i] == '{';
+    return n;
+}
+
+static void fill_plural(struct reader *reader, const struct entry *entry)
+{
+    int n_forms = reader->has_plural ? reader->plural.n_forms : 2,
+        first = reader->has_plural ? reader->one : 0;
+    const char *eol = eol_of(reader, &entry->str[0]);
+    struct dg_buf one;
+    bool is_untouched = true;
+    for (unsigned i = 0; i < entry->n_str; i++)
+        is_untouched = is_untouched && is_empty(reader, &entry->str[i]);
+    if (!is_untouched && !reader->opts->retranslate)
+        return;
+    fill_mark(reader, entry, eol);
+    dg_buf_init(&one, 1 << 20);
+    read_content(reader, &entry->id, &one);
+    read_content(reader, &entry->plural, &reader->id);
+    bool is_alike =
+        count_placeholders(dg_buf_span(&one)) == count_placeholders(dg_buf_span(&reader->id));
+    bool says_one = n_forms > 1 && (is_alike || !reader->has_plural || reader->is_one_alone);
+    copy_to(reader, entry->str[0].at);
+    for (int form = 0; form < n_forms; form++) {
+        char keyword[32];
+        snprintf(keyword, sizeof keyword, "msgstr[%d]", form);
+        fill_field(reader, keyword, eol,
+                   dg_buf_span(says_one && form == first ? &one : &reader->id));
+    }
+    reader->done = entry->str[entry->n_str - 1].end;
+    dg_buf_deinit(&one);
+}
+
+static void fill_singular(struct reader *reader, const struct entry *entry)
+{
+    const struct field *str = &entry->str[0];
+    const char *eol = eol_of(reader, str);
+    if (!is_empty(reader, str) && !reader->opts->retranslate)
+        return;
+    fill_mark(reader, entry, eol);
+    read_content(reader, &entry->id, &reader->id);
+    copy_to(reader, str->at);
+    fill_field(reader, "msgstr", eol, dg_buf_span(&reader->id));
+    reader->done = str->end;
+}
+
+/* ---- The header
+ * ---------------------------------------------------------------------------------- */
+
+/* The value of "Name: value\n" in a header's content, as it is written; empty when there is none.
+ */
+static struct dg_span header_value(struct dg_span content, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t at = 0; at + len < content.len; at++) {
+        bool is_start =
+            at == 0 || (at >= 2 && content.ptr[at - 1] == 'n' && content.ptr[at - 2] == '\\');
+        if (!is_start || memcmp(content.ptr + at, name, len) != 0 || content.ptr[at + len] != ':')
+            continue;
+        size_t from = at + len + 1, end = from;
+        while (from < content.len && content.ptr[from] == ' ')
+            from++;
+        for (end = from; end < content.len && content.ptr[end] != '\\'; end++)
+            ;
+        return dg_span_sub(content, from, end - from);
+    }
+    return (struct dg_span){NULL, 0};
+}
+
+static bool contains(struct dg_span text, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t i = 0; i + len <= text.len; i++)
+        if (memcmp(text.ptr + i, word, len) == 0)
+            return true;
+    return false;
+}
+
+/* "pt-BR" as gettext has it: "pt_BR". */
+static void language_name(struct dg_span tag, char name[32])
+{
+    size_t n = 0;
+    for (; n < tag.len && n < 31; n++)
+        name[n] = (char)(tag.ptr[n] == '-' ? '_' : tag.ptr[n]);
+    name[n] = '\0';
+}
+
+/* The header's string that begins with `name` gets another value. */
+static void set_value(struct reader *reader, const struct field *str, const char *name,
+                      const char *value)
+{
+    for (size_t at = str->strings; at < str->end; at++) {
+        size_t end = reader->text.ptr[at] == '"' ? string_end(reader->text, at) : 0;
+        if (end == 0)
+            continue;
+        struct dg_span inner = dg_span_sub(reader->text, at + 1, end - at - 2);
+        if (dg_span_starts(inner, dg_span_cstr(name)) && inner.len > strlen(name) &&
+            inner.ptr[strlen(name)] == ':') {
+            size_t stop = at + 1;
+            while (stop + 1 < end && reader->text.ptr[stop] != '\\')
+                stop++;
+            copy_to(reader, at + 1 + strlen(name) + 1);
+            dg_doc_fill(reader->doc, DG_SPAN(" "));
+            dg_doc_fill(reader->doc, dg_span_cstr(value));
+            reader->done = stop;
+            return;
+        }
+        at = end - 1;
+    }
+}
+
+static void take_plural(struct reader *reader, struct dg_span rule)
+{
+    dg_buf_clear(&reader->rule);
+    reader->has_plural = false;
+    if (rule.len > RULE_MAX)
+        return;
+    reader->doc->err = dg_buf_append_span(&reader->rule, rule);
+    reader->has_plural =
+        !reader->doc->err && dg_plural_parse(dg_buf_span(&reader->rule), &reader->plural);
+    reader->one = reader->has_plural ? dg_plural_form(&reader->plural, 1) : 0;
+    reader->is_one_alone =
+        reader->has_plural && dg_plural_is_one_alone(&reader->plural, reader->one);
+}
+
+/* Of the first such entry: gettext knows no others. The order of fields in the file: Language comes
+ * before Content-Type before Plural-Forms, where msginit wrote them; anywhere else, only the later
+ * ones are set. */
+static void take_header(struct reader *reader, const struct entry *entry)
+{
+    const struct field *str = &entry->str[0];
+    char name[32];
+    reader->has_header = true;
+    read_content(reader, str, &reader->id);
+    struct dg_span content = dg_buf_span(&reader->id);
+    struct dg_span type = header_value(content, "Content-Type"),
+                   rule = header_value(content, "Plural-Forms");
+    struct dg_span language = header_value(content, "Language");
+    bool is_template = contains(type, "charset=CHARSET");
+    if (type.len && !is_template && !contains(type, "UTF-8") && !contains(type, "utf-8") &&
+        !contains(type, "ASCII") && !contains(type, "UTF8")) {
+        dg_doc_refuse(reader->doc, DG_ERR_UNSUPPORTED, str->at,
+                      "the file's charset is not UTF-8; msgconv -t UTF-8 makes it so");
+        return;
+    }
+    struct dg_span wanted = reader->opts->target;
+    const char *usual = wanted.len ? dg_plural_of(wanted) : NULL;
+    take_plural(reader, rule);
+    bool sets_rule = !reader->has_plural && rule.len && usual;
+    if (sets_rule)
+        take_plural(reader, dg_span_cstr(usual));
+    language_name(wanted, name);
+    bool sets_language =
+        wanted.len && !dg_span_eq(language, dg_span_cstr(name)) &&
+        !(language.len > wanted.len && dg_span_starts(language, dg_span_cstr(name)));
+    const char *names[] = {"Language", "Content-Type", "Plural-Forms"};
+    const char *values[] = {sets_language ? name : NULL,
+                            is_template ? "text/plain; charset=UTF-8" : NULL,
+                            sets_rule ? usual : NULL};
+    for (size_t at = str->strings; at < str->end && !dg_doc_is_over(reader->doc);) { /* in the order
+                                                                                        of the file
+                                                                                      */
+        size_t end = line_end(reader->text, at);
+        size_t quote = skip_blanks(reader->text, at);
+        for (size_t i = 0; i < 3 && quote < end; i++) {
+            size_t len = strlen(names[i]);
+            struct dg_span line = dg_span_sub(reader->text, quote, end - quote);
+            if (values[i] && line.len > len + 2 && line.ptr[0] == '"' && line.ptr[len + 1] == ':' &&
+                memcmp(line.ptr + 1, names[i], len) == 0) {
+                const struct field one = {.strings = quote, .end = end};
+                set_value(reader, &one, names[i], values[i]);
+            }
+        }
+        at = end;
+    }
+}
+
+/* ---- Entries
+ * ------------------------------------------------------------------------------------- */
+
+static void finish_entry(struct reader *reader, const struct entry *entry)
+{
+    if (entry->id.end == 0 || entry->n_str == 0)
+        return;
+    if (is_empty(reader, &entry->id)) {
+        if (entry->context.end == 0 && !reader->has_header)
+            take_header(reader, entry);
+    } else if (entry->plural.end) {
+        fill_plural(reader, entry);
+    } else {
+        fill_singular(reader, entry);
+    }
+}
+
+static void clear_entry(struct entry *entry)
+{
+    *entry = (struct entry){.at = SIZE_MAX, .flags = SIZE_MAX, .marks = SIZE_MAX};
+}
+
+/* The field that the keyword at `at` begins; *quote is where its string is. NULL: it is none. */
+static struct field *field_of(struct reader *reader, struct entry *entry, size_t at, size_t end,
+                              size_t *quote)
+{
+    struct dg_span line = dg_span_sub(reader->text, at, end - at);
+    size_t len = 0;
+    struct field *field = NULL;
+    if (dg_span_starts(line, DG_SPAN("msgctxt"))) {
+        len = 7;
+        field = &entry->context;
+    } else if (dg_span_starts(line, DG_SPAN("msgid_plural"))) {
+        len = 12;
+        field = &entry->plural;
+    } else if (dg_span_starts(line, DG_SPAN("msgid"))) {
+        len = 5;
+        field = &entry->id;
+    } else if (dg_span_starts(line, DG_SPAN("msgstr"))) {
+        len = 6;
+        if (line.len > 6 && line.ptr[6] == '[') {
+            const char *close = memchr(line.ptr, ']', line.len);
+            len = close ? (size_t)(close - line.ptr) + 1 : line.len;
+        }
+        if (entry->n_str == STRS_MAX)
+            return NULL;
+        field = &entry->str[entry->n_str];
+    }
+    *quote = skip_blanks(reader->text, at + len);
+    return field && *quote < end && reader->text.ptr[*quote] == '"' ? field : NULL;
+}
+
+/* Whether a keyword at the line's start begins another entry. */
+static bool begins_entry(const struct reader *reader, const struct entry *entry, size_t at)
+{
+    struct dg_span line = dg_span_sub(reader->text, at, reader->text.len - at);
+    bool is_context = dg_span_starts(line, DG_SPAN("msgctxt"));
+    bool is_id =
+        dg_span_starts(line, DG_SPAN("msgid")) && !dg_span_starts(line, DG_SPAN("msgid_plural"));
+    return (is_context && (entry->context.end || entry->id.end)) || (is_id && entry->id.end);
+}
+
+static void take_keyword(struct reader *reader, struct entry *entry, size_t at, size_t end,
+                         struct field **last)
+{
+    size_t quote;
+    if (begins_entry(reader, entry, at)) {
+        finish_entry(reader, entry);
+        clear_entry(entry);
+    }
+    struct field *field = field_of(reader, entry, at, end, &quote);
+    if (!field || !are_strings(reader->text, quote, end)) {
+        dg_doc_refuse(reader->doc, DG_ERR_INVALID, at,
+                      "PO: expected a keyword with a string in quotes, or a comment");
+        return;
+    }
+    *field = (struct field){.at = at, .end = end, .strings = quote};
+    entry->n_str += field == &entry->str[entry->n_str];
+    entry->at = entry->at == SIZE_MAX ? at : entry->at;
+    entry->marks = entry->marks == SIZE_MAX ? at : entry->marks;
+    *last = field;
+}
+
+static void fill_all(struct reader *reader)
+{
+    struct dg_span text = reader->text;
+    struct entry entry;
+    struct field *last = NULL;
+    clear_entry(&entry);
+    for (size_t at = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0, end;
+         at < text.len && !dg_doc_is_over(reader->doc); at = end) {
+        end = line_end(text, at);
+        size_t first = skip_blanks(text, at);
+        char c = first < end ? text.ptr[first] : '\n';
+        bool is_comment = c == '#', is_blank = c == '\n' || c == '\r';
+        if ((is_comment || is_blank) && entry.n_str) {
+            finish_entry(reader, &entry);
+            clear_entry(&entry);
+        }
+        if (is_comment && first + 1 < end && text.ptr[first + 1] == ',')
+            entry.flags = entry.flags == SIZE_MAX ? first : entry.flags;
+        if (is_comment && first + 1 < end && text.ptr[first + 1] == '|')
+            entry.marks = entry.marks == SIZE_MAX ? at : entry.marks;
+        if (is_comment || is_blank) {
+            last = NULL;
+        } else if (c == '"' && last && are_strings(text, first, end)) {
+            last->end = end;
+        } else if (c == 'm') {
+            take_keyword(reader, &entry, first, end, &last);
+        } else if (!dg_span_starts(dg_span_sub(text, first, end - first), DG_SPAN("domain"))) {
+            dg_doc_refuse(reader->doc, DG_ERR_INVALID, at,
+                          "PO: expected a keyword with a string in quotes, or a comment");
+        }
+    }
+    if (!reader->doc->err)
+        finish_entry(reader, &entry);
+    copy_to(reader, text.len);
+}
+
+void dg_doc_read_po(struct dg_doc *doc, const struct dg_doc_opts *opts)
+{
+    struct reader reader = {.doc = doc, .opts = opts, .text = doc->original};
+    dg_buf_init(&reader.rule, RULE_MAX);
+    dg_buf_init(&reader.id, 1 << 20);
+    fill_all(&reader);
+    dg_buf_deinit(&reader.rule);
+    dg_buf_deinit(&reader.id);
+    if (doc->err)
+        return;
+    doc->original = dg_buf_span(&doc->filled);
+    dg_doc_read_places(doc, read_text);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Plural-Forms of gettext: how many forms a language has, and which one a number takes.
+ *
+ *     struct dg_plural plural;
+ *     if (dg_plural_parse(DG_SPAN("nplurals=2; plural=(n != 1);"), &plural))
+ *         form = dg_plural_form(&plural, 5);              1
+ *     const char *usual = dg_plural_of("pl");             what is usually said of a language; NULL:
+ * not known
+ *
+ * The expression is C's, over n. Any thread. */
+#ifndef DG_MARKUP_PLURAL_H
+#define DG_MARKUP_PLURAL_H
+
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+
+enum { DG_PLURALS_MAX = 8 };
+
+struct dg_plural {
+    int n_forms;               /* 1 to DG_PLURALS_MAX */
+    struct dg_span expression; /* borrowed from what was parsed */
+};
+
+/* False when it is no such rule, or gives for small numbers a form that there is not. */
+bool dg_plural_parse(struct dg_span rule, struct dg_plural *plural);
+
+int dg_plural_form(const struct dg_plural *plural, unsigned long n);
+
+/* True when the form is that of the number 1 and of no other small number. */
+bool dg_plural_is_one_alone(const struct dg_plural *plural, int form);
+
+/* By two- or three-letter code, or a tag that begins with one. */
+const char *dg_plural_of(struct dg_span language);
+
+#endif

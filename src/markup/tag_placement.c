@@ -1,0 +1,725 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The translation is cut into units: words, ideographs, marks. Each unit has a share of every
+ * source token, so a stretch of the source has an affinity to each unit: the part of the unit's
+ * shares that lies in it. An element is the stretch of units whose affinities, less one half each,
+ * add up to most (Kadane's maximum subarray); its children are placed inside it in the same way. So
+ * every tag comes once, and nesting is legal by construction.
+ *
+ *     source   le [chat noir] dort        chat noir: cat .9  black .95  the .1  sleeps .0
+ *     units    the black cat sleeps      -.4  +.45  +.4  -.5      ->  the [black cat] sleeps
+ *
+ * Tags whose partner is in another sentence divide the units in two. */
+#include "markup/tag_placement.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RANKED_MAX = 64, /* siblings that are placed best first; more are placed in order */
+    FROZEN_MAX = 32, /* frozen texts of one sentence that are looked for letter by letter */
+    WORDS_MAX = 1000,
+    WORD_MAX = 24, /* bytes; longer ones are cut, for writing without spaces */
+};
+
+struct unit {
+    size_t at, len;
+    bool is_word;
+    size_t level, owner; /* the element that has it, and how deep that is */
+};
+
+/* An element or a point among its siblings. */
+struct node {
+    size_t item, end; /* items: of its opening tag, and one behind its last */
+    size_t lo, hi;    /* units; equal for what stands between two */
+    float score;
+};
+
+struct placement {
+    const struct dg_doc *doc;
+    const struct dg_doc_item *items;
+    const struct dg_doc_part *part;
+    struct dg_span original, plain, text;
+    struct dg_buf *out;
+    struct unit *units; /* owned; [n_units] */
+    size_t n_units;
+    size_t *begins, *ends; /* owned; [n_source] of the tokens, without spaces */
+    size_t n_source;
+    float *shares;      /* owned; [n_units, n_source + 1] sums from the left, of each unit 0 to 1 */
+    struct node *nodes; /* owned; [n_nodes] of all levels, each level's in a row */
+    size_t n_nodes;
+    size_t n_claims; /* stretches that were taken so far */
+    struct {
+        size_t at, lo, hi, level, n_claims, found;
+        bool is_set;
+    } boundary; /* the last one that was looked for: many tags may stand at one place */
+    enum dg_err err;
+};
+
+/* ---- Units
+ * --------------------------------------------------------------------------------------- */
+
+static bool is_blank_cp(uint32_t cp)
+{
+    return cp <= ' ' || cp == 0xA0 || cp == 0x3000 || cp == 0x202F || cp == 0x2009;
+}
+
+/* Scripts that are written without spaces: each character is a unit. */
+static bool stands_alone(uint32_t cp)
+{
+    return (cp >= 0x2E80 && cp <= 0xA4CF) || (cp >= 0xF900 && cp <= 0xFAFF) ||
+           (cp >= 0x20000 && cp <= 0x3FFFF) || (cp >= 0x0E00 && cp <= 0x0EFF) ||
+           (cp >= 0x1000 && cp <= 0x109F) || (cp >= 0x1780 && cp <= 0x17FF);
+}
+
+static bool is_mark(uint32_t cp)
+{
+    return (cp < 0x80 &&
+            !((cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') || (cp >= 'a' && cp <= 'z'))) ||
+           (cp >= 0xA1 && cp <= 0xBF && cp != 0xAA && cp != 0xB5 && cp != 0xBA) ||
+           (cp >= 0x2010 && cp <= 0x206F) || (cp >= 0x3001 && cp <= 0x3003) ||
+           (cp >= 0x3008 && cp <= 0x3011) || (cp >= 0xFF01 && cp <= 0xFF0F) || cp == 0x060C ||
+           cp == 0x061F || cp == 0x0964;
+}
+
+/* Apostrophes, and hyphens, within a word. */
+static bool is_joiner(uint32_t cp)
+{
+    return cp == '\'' || cp == 0x2019 || cp == '-' || cp == 0x2011 || cp == 0xAD;
+}
+
+/* The texts of frozen elements, FROZEN_MAX at most. */
+static size_t list_frozen(const struct placement *placement, struct dg_span frozen[FROZEN_MAX])
+{
+    size_t n = 0;
+    for (size_t i = placement->part->inner; i < placement->part->end && n < FROZEN_MAX; i++)
+        if (placement->items[i].kind == DG_DOC_FROZEN)
+            frozen[n++] = dg_span_sub(placement->plain, placement->items[i].plain_at,
+                                      placement->items[i].plain_len);
+    return n;
+}
+
+/* The length of a frozen element's text that stands at `at`; 0 when none does. */
+static size_t frozen_at(const struct placement *placement, const struct dg_span *frozen, size_t n,
+                        size_t at)
+{
+    for (size_t i = 0; i < n; i++)
+        if (dg_span_eq(dg_span_sub(placement->text, at, frozen[i].len), frozen[i]))
+            return frozen[i].len;
+    return 0;
+}
+
+/* Where a frozen text begins and ends a unit does, too: "f's" is not one word behind a frozen "f".
+ */
+static void cut_units(struct placement *placement)
+{
+    struct dg_span text = placement->text, list[FROZEN_MAX];
+    const size_t n_frozen = list_frozen(placement, list);
+    size_t at = 0, len, stop = 0;
+    bool in_word = false;
+    uint32_t cp = 0, behind;
+    for (; at < text.len; at += len) {
+        len = dg_utf8_decode(text, at, &cp);
+        if (len == 0) {
+            len = 1;
+            cp = '?';
+        }
+        if (at >= stop) {
+            size_t frozen = frozen_at(placement, list, n_frozen, at);
+            in_word = in_word && frozen == 0 && at > stop;
+            stop = frozen ? at + frozen : stop;
+        }
+        if (is_blank_cp(cp)) {
+            in_word = false;
+            continue;
+        }
+        bool is_word = !is_mark(cp) ||
+                       (in_word && is_joiner(cp) && dg_utf8_decode(text, at + len, &behind) > 0 &&
+                        !is_mark(behind) && !is_blank_cp(behind));
+        if (is_word && in_word && !stands_alone(cp))
+            placement->units[placement->n_units - 1].len += len;
+        else
+            placement->units[placement->n_units++] =
+                (struct unit){.at = at, .len = len, .is_word = is_word};
+        in_word = is_word && !stands_alone(cp);
+    }
+}
+
+/* ---- Shares
+ * -------------------------------------------------------------------------------------- */
+
+static float *row(const struct placement *placement, size_t u)
+{
+    return placement->shares + u * (placement->n_source + 1);
+}
+
+static void share_attention(struct placement *placement, const struct dg_tag_placement_target *said)
+{
+    size_t from = 0, u = 0;
+    for (size_t t = 0; t < said->n; t++) {
+        size_t to = said->ends[t];
+        const float *attention = said->alignment + t * placement->n_source;
+        while (u < placement->n_units && placement->units[u].at + placement->units[u].len <= from)
+            u++;
+        for (size_t k = u; k < placement->n_units && placement->units[k].at < to; k++) {
+            const struct unit *unit = &placement->units[k];
+            size_t start = unit->at > from ? unit->at : from;
+            size_t stop = unit->at + unit->len < to ? unit->at + unit->len : to;
+            for (size_t s = 0; s < placement->n_source && stop > start; s++)
+                row(placement, k)[s + 1] += attention[s] * (float)(stop - start);
+        }
+        from = to > from ? to : from;
+    }
+}
+
+/* Without attention: what stands at the same place of the sentence. */
+static void share_by_place(struct placement *placement)
+{
+    float length = (float)placement->part->len + 1.0f, said = (float)placement->text.len + 1.0f;
+    for (size_t u = 0; u < placement->n_units; u++) {
+        float place = ((float)placement->units[u].at + (float)placement->units[u].len / 2) / said;
+        for (size_t s = 0; s < placement->n_source; s++) {
+            float middle = ((float)(placement->begins[s] + placement->ends[s]) / 2 -
+                            (float)placement->part->at) /
+                           length;
+            float apart = (place - middle) * 12.0f;
+            row(placement, u)[s + 1] = 1.0f / (1.0f + apart * apart * apart * apart);
+        }
+    }
+}
+
+static bool is_letter_or_digit(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           (unsigned char)c >= 0x80;
+}
+
+/* True when the unit is, letter by letter, what begins at a token that begins a word. */
+static bool is_same_word(const struct placement *placement, const struct unit *unit, size_t s)
+{
+    struct dg_span word = dg_span_sub(placement->text, unit->at, unit->len);
+    struct dg_span there = dg_span_sub(placement->plain, placement->begins[s], unit->len);
+    size_t behind = placement->begins[s] + unit->len;
+    bool begins = placement->begins[s] == 0 ||
+                  !is_letter_or_digit(placement->plain.ptr[placement->begins[s] - 1]);
+    bool ends = behind >= placement->plain.len || !is_letter_or_digit(placement->plain.ptr[behind]);
+    return begins && ends && word.len > 1 && dg_span_eq(word, there);
+}
+
+/* A name or number that stands in both texts belongs together, whatever the attention says. */
+static void share_same_words(struct placement *placement)
+{
+    for (size_t u = 0; u < placement->n_units; u++) {
+        const struct unit *unit = &placement->units[u];
+        for (size_t s = 0; s < placement->n_source && unit->is_word; s++)
+            if (placement->ends[s] > placement->begins[s] && is_same_word(placement, unit, s))
+                row(placement, u)[s + 1] += (float)unit->len;
+    }
+}
+
+/* Sums from the left; tokens without text of their own (the end) take no part. */
+static void sum_up(struct placement *placement)
+{
+    for (size_t u = 0; u < placement->n_units; u++) {
+        float *sums = row(placement, u), total = 0;
+        sums[0] = 0;
+        for (size_t s = 0; s < placement->n_source; s++)
+            total += placement->ends[s] > placement->begins[s] ? sums[s + 1] : 0;
+        for (size_t s = 0; s < placement->n_source; s++) {
+            float share =
+                placement->ends[s] > placement->begins[s] && total > 0 ? sums[s + 1] / total : 0;
+            sums[s + 1] = sums[s] + share;
+        }
+    }
+}
+
+/* The tokens that lie in a stretch of the plain text: [*first, *last). */
+static void tokens_in(const struct placement *placement, size_t from, size_t to, size_t *first,
+                      size_t *last)
+{
+    size_t s = 0;
+    while (s < placement->n_source && placement->ends[s] <= from)
+        s++;
+    *first = s;
+    while (s < placement->n_source && placement->begins[s] < to)
+        s++;
+    *last = s;
+}
+
+static float affinity(const struct placement *placement, size_t u, size_t first, size_t last)
+{
+    return last > first ? row(placement, u)[last] - row(placement, u)[first] : 0;
+}
+
+/* ---- Places
+ * -------------------------------------------------------------------------------------- */
+
+static bool is_free(const struct placement *placement, size_t u, size_t level)
+{
+    return placement->units[u].level < level;
+}
+
+/* What a unit adds to a stretch. Marks decide nothing, but do not spread. */
+static float gain(const struct placement *placement, size_t u, size_t first, size_t last)
+{
+    float part = affinity(placement, u, first, last);
+    return placement->units[u].is_word ? part - 0.5f : part > 0.5f ? 0.02f : -0.02f;
+}
+
+static bool begins_with_word(const struct placement *placement, size_t from)
+{
+    uint32_t cp = 0;
+    return from < placement->plain.len && dg_utf8_decode(placement->plain, from, &cp) > 0 &&
+           !is_mark(cp);
+}
+
+/* The best free stretch within [lo, hi) for a stretch of the source; false when nothing speaks for
+ * any. */
+static bool best_stretch(const struct placement *placement, size_t from, size_t to, size_t lo,
+                         size_t hi, size_t level, struct node *node)
+{
+    size_t first, last, start = lo;
+    float sum = 0, best = 0;
+    bool is_found = false;
+    tokens_in(placement, from, to, &first, &last);
+    for (size_t u = lo; u < hi; u++) {
+        if (!is_free(placement, u, level)) {
+            sum = 0;
+            start = u + 1;
+            continue;
+        }
+        if (sum <= 0) {
+            sum = 0;
+            start = u;
+        }
+        sum += gain(placement, u, first, last);
+        if (sum > best) {
+            best = sum;
+            node->lo = start;
+            node->hi = u + 1;
+            node->score = sum;
+            is_found = true;
+        }
+    }
+    return is_found;
+}
+
+/* The one free word that has most of it. */
+static bool best_word(const struct placement *placement, size_t from, size_t to, size_t lo,
+                      size_t hi, size_t level, struct node *node)
+{
+    size_t first, last;
+    float best = 0;
+    tokens_in(placement, from, to, &first, &last);
+    for (size_t u = lo; u < hi; u++) {
+        float part = affinity(placement, u, first, last);
+        if (!is_free(placement, u, level) || !placement->units[u].is_word || part <= best)
+            continue;
+        best = part;
+        node->lo = u;
+        node->hi = u + 1;
+        node->score = part - 0.5f;
+    }
+    return best > 0;
+}
+
+/* Where [from, to) of the source, which a point stands between, falls: the boundary whose
+ * neighbours on either side fit best the words next to the point. Never inside a sibling. */
+static void best_boundary(struct placement *placement, size_t at, size_t lo, size_t hi,
+                          size_t level, struct node *node)
+{
+    size_t first, middle, last;
+    if (placement->boundary.is_set && placement->boundary.at == at &&
+        placement->boundary.lo == lo && placement->boundary.hi == hi &&
+        placement->boundary.level == level && placement->boundary.n_claims == placement->n_claims) {
+        node->lo = node->hi = placement->boundary.found;
+        return;
+    }
+    float best = -1e9f;
+    tokens_in(placement, placement->part->at, at, &first, &middle);
+    last = placement->n_source;
+    size_t before = middle > first ? middle - 1 : middle,
+           after = middle < last ? middle + 1 : middle;
+    float crossed = 0; /* what lies on the wrong side: units behind that are of before, units before
+                          that are of behind */
+    for (size_t u = lo; u < hi; u++)
+        crossed += affinity(placement, u, first, middle);
+    for (size_t k = lo; k <= hi; k++) {
+        float score = -0.2f * crossed;
+        bool is_inside = k > lo && k < hi && !is_free(placement, k - 1, level) &&
+                         !is_free(placement, k, level) &&
+                         placement->units[k - 1].owner == placement->units[k].owner;
+        if (k > lo)
+            score += affinity(placement, k - 1, before, middle);
+        if (k < hi)
+            score += affinity(placement, k, middle, after);
+        if (!is_inside && score > best) {
+            best = score;
+            node->lo = node->hi = k;
+        }
+        if (k < hi)
+            crossed += affinity(placement, k, middle, last) - affinity(placement, k, first, middle);
+    }
+    placement->boundary.at = at;
+    placement->boundary.lo = lo;
+    placement->boundary.hi = hi;
+    placement->boundary.level = level;
+    placement->boundary.n_claims = placement->n_claims;
+    placement->boundary.found = node->lo;
+    placement->boundary.is_set = true;
+}
+
+static void claim(struct placement *placement, const struct node *node, size_t level)
+{
+    placement->n_claims++;
+    for (size_t u = node->lo; u < node->hi; u++) {
+        placement->units[u].level = level;
+        placement->units[u].owner = node->item;
+    }
+}
+
+/* A frozen element's own text in the translation, where a unit begins and one ends; the likeliest
+ * of several. */
+static bool find_frozen(const struct placement *placement, const struct dg_doc_item *item,
+                        size_t lo, size_t hi, size_t level, struct node *node)
+{
+    struct dg_span want = dg_span_sub(placement->plain, item->plain_at, item->plain_len);
+    size_t first, last;
+    float best = -1;
+    tokens_in(placement, item->plain_at, item->plain_at + item->plain_len, &first, &last);
+    for (size_t u = lo; u < hi; u++) {
+        size_t at = placement->units[u].at, v = u;
+        float part = 0;
+        if (!dg_span_eq(dg_span_sub(placement->text, at, want.len), want))
+            continue;
+        while (v < hi && placement->units[v].at < at + want.len && is_free(placement, v, level))
+            part += affinity(placement, v++, first, last);
+        if (v == u || placement->units[v - 1].at + placement->units[v - 1].len != at + want.len ||
+            part <= best)
+            continue;
+        best = part;
+        node->lo = u;
+        node->hi = v;
+    }
+    return best >= 0;
+}
+
+/* Marks at the edges of a stretch belong to it only if they did in the source. */
+static void trim(const struct placement *placement, size_t from, size_t to, struct node *node)
+{
+    while (node->hi - node->lo > 1 && !placement->units[node->lo].is_word &&
+           begins_with_word(placement, from))
+        node->lo++;
+    bool ends_with_word = to > from && is_letter_or_digit(placement->plain.ptr[to - 1]);
+    while (node->hi - node->lo > 1 && !placement->units[node->hi - 1].is_word && ends_with_word)
+        node->hi--;
+}
+
+static void place(struct placement *placement, struct node *node, size_t lo, size_t hi,
+                  size_t level)
+{
+    const struct dg_doc_item *item = &placement->items[node->item];
+    size_t from = item->plain_at;
+    size_t to = item->kind == DG_DOC_OPEN ? placement->items[item->partner].plain_at
+                                          : from + item->plain_len;
+    if (item->kind == DG_DOC_FROZEN && find_frozen(placement, item, lo, hi, level, node)) {
+        claim(placement, node, level);
+    } else if (to > from && (best_stretch(placement, from, to, lo, hi, level, node) ||
+                             (item->kind == DG_DOC_OPEN &&
+                              best_word(placement, from, to, lo, hi, level, node)))) {
+        trim(placement, from, to, node);
+        claim(placement, node, level);
+    } else {
+        best_boundary(placement, from, lo, hi, level, node);
+    }
+}
+
+/* ---- Levels
+ * -------------------------------------------------------------------------------------- */
+
+static bool is_whole(const struct placement *placement, size_t i)
+{
+    return placement->items[i].partner >= placement->part->inner &&
+           placement->items[i].partner < placement->part->end;
+}
+
+/* Lists what stands directly among items [from, to). */
+static size_t list_nodes(struct placement *placement, size_t from, size_t to)
+{
+    size_t first = placement->n_nodes;
+    for (size_t i = from; i < to;) {
+        const struct dg_doc_item *item = &placement->items[i];
+        size_t end = item->kind == DG_DOC_OPEN ? item->partner + 1 : i + 1;
+        if (item->kind >= DG_DOC_OPEN)
+            placement->nodes[placement->n_nodes++] = (struct node){.item = i, .end = end};
+        i = end;
+    }
+    return first;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct node *x = a, *y = b;
+    if (x->lo != y->lo)
+        return x->lo < y->lo ? -1 : 1;
+    if (x->hi != y->hi)
+        return x->hi < y->hi ? -1 : 1;
+    return x->item < y->item ? -1 : x->item > y->item;
+}
+
+static int kind_order(const struct placement *placement, const struct node *node)
+{
+    uint8_t kind = placement->items[node->item].kind;
+    return kind == DG_DOC_FROZEN ? 0 : kind == DG_DOC_OPEN ? 1 : 2;
+}
+
+/* Frozen text first, since it can be found; then elements, the surest first; then points between
+ * them. */
+static void place_all(struct placement *placement, size_t first, size_t lo, size_t hi, size_t level)
+{
+    size_t n = placement->n_nodes - first;
+    struct node *nodes = placement->nodes + first;
+    for (int order = 0; order < 3; order++) {
+        size_t left = 0;
+        for (size_t i = 0; i < n; i++)
+            left += kind_order(placement, &nodes[i]) == order;
+        bool is_ranked = order == 1 && left > 1 && n <= RANKED_MAX;
+        for (size_t i = 0; i < n && !is_ranked; i++)
+            if (kind_order(placement, &nodes[i]) == order)
+                place(placement, &nodes[i], lo, hi, level);
+        bool is_placed[RANKED_MAX] = {false};
+        for (; is_ranked && left > 0; left--) {
+            struct node *best = NULL;
+            for (size_t i = 0; i < n; i++) {
+                struct node *node = &nodes[i];
+                if (kind_order(placement, node) != order || is_placed[i])
+                    continue;
+                const struct dg_doc_item *item = &placement->items[node->item];
+                if (!best_stretch(placement, item->plain_at,
+                                  placement->items[item->partner].plain_at, lo, hi, level, node))
+                    node->score = -1;
+                best = !best || node->score > best->score ? node : best;
+            }
+            is_placed[best - nodes] = true;
+            place(placement, best, lo, hi, level);
+        }
+    }
+    qsort(nodes, n, sizeof *nodes, by_place);
+}
+
+static void emit(struct placement *placement, struct dg_span bytes)
+{
+    if (!placement->err)
+        placement->err = dg_buf_append_span(placement->out, bytes);
+}
+
+static void emit_items(struct placement *placement, size_t from, size_t to)
+{
+    size_t at = placement->items[from].at,
+           end = placement->items[to - 1].at + placement->items[to - 1].len;
+    emit(placement, dg_span_sub(placement->original, at, end - at));
+}
+
+/* The markup among items [from, to), without the words that found no place. */
+static void emit_markup(struct placement *placement, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (placement->items[i].kind >= DG_DOC_OPEN)
+            emit_items(placement, i, i + 1);
+}
+
+static void emit_text(struct placement *placement, size_t from, size_t to)
+{
+    if (!placement->err && to > from)
+        placement->err = dg_doc_escape(
+            placement->doc, dg_span_sub(placement->text, from, to - from), placement->out);
+}
+
+/* A point with a space on either side. */
+static bool stands_apart(const struct placement *placement, const struct dg_doc_item *item)
+{
+    return item->kind == DG_DOC_POINT && item->plain_len == 0 &&
+           item->plain_at > placement->part->at &&
+           placement->plain.ptr[item->plain_at - 1] == ' ' &&
+           item->plain_at < placement->plain.len && placement->plain.ptr[item->plain_at] == ' ';
+}
+
+/* Where in the text something that stands before unit `k` goes: next to what it was next to. */
+static size_t byte_of(const struct placement *placement, const struct node *node, size_t from,
+                      size_t lo, size_t hi)
+{
+    const struct dg_doc_item *item = &placement->items[node->item];
+    size_t k = node->lo;
+    bool is_behind =
+        item->plain_at > 0 && placement->plain.ptr[item->plain_at - 1] != ' ' &&
+        !(item->plain_at < placement->plain.len && placement->plain.ptr[item->plain_at] != ' ');
+    if (k > lo && (is_behind || k == hi))
+        return placement->units[k - 1].at + placement->units[k - 1].len;
+    return k < hi ? placement->units[k].at : from;
+}
+
+/* The items [first, last) and the units [lo, hi), which are text[from, to). */
+static void weave_level(struct placement *placement, size_t first, size_t last, size_t lo,
+                        size_t hi, size_t from, size_t to, size_t level)
+{
+    size_t start = list_nodes(placement, first, last), end = placement->n_nodes;
+    place_all(placement, start, lo, hi, level);
+    for (size_t i = start; i < end && !placement->err; i++) {
+        const struct node node = placement->nodes[i];
+        const struct dg_doc_item *item = &placement->items[node.item];
+        bool is_stretch = node.hi > node.lo;
+        size_t at =
+            is_stretch ? placement->units[node.lo].at : byte_of(placement, &node, from, lo, hi);
+        size_t behind =
+            is_stretch ? placement->units[node.hi - 1].at + placement->units[node.hi - 1].len : at;
+        at = at < from ? from : at;
+        emit_text(placement, from, at);
+        if (!is_stretch || item->kind != DG_DOC_OPEN) {
+            emit_markup(placement, node.item, node.end);
+            if (!is_stretch && at < to && stands_apart(placement, item) &&
+                placement->text.ptr[at] != ' ')
+                emit(placement, DG_SPAN(" "));
+            if (!is_stretch && placement->original.ptr[item->at] == '\n')
+                while (behind < to && placement->text.ptr[behind] == ' ')
+                    behind++;
+        } else {
+            emit_items(placement, node.item, node.item + 1);
+            weave_level(placement, node.item + 1, node.end - 1, node.lo, node.hi, at, behind,
+                        level + 1);
+            emit_items(placement, node.end - 1, node.end);
+        }
+        from = behind > from ? behind : from;
+    }
+    emit_text(placement, from, to);
+}
+
+/* Where a tag that has no partner here divides the units [lo, n): what is before it in the source
+ * before, the rest behind. */
+static size_t divide(const struct placement *placement, size_t from, size_t at, size_t lo)
+{
+    size_t first, last, best_at = lo;
+    float sum = 0, best = 0;
+    tokens_in(placement, from, at, &first, &last);
+    for (size_t u = lo; u < placement->n_units; u++) {
+        sum += gain(placement, u, first, last);
+        if (sum > best) {
+            best = sum;
+            best_at = u + 1;
+        }
+    }
+    return best_at;
+}
+
+static void weave_all(struct placement *placement)
+{
+    size_t first = placement->part->inner, lo = 0, from = 0, source = placement->part->at;
+    for (size_t i = first; i < placement->part->end && !placement->err; i++) {
+        const struct dg_doc_item *item = &placement->items[i];
+        if ((item->kind != DG_DOC_OPEN && item->kind != DG_DOC_CLOSE) || is_whole(placement, i))
+            continue;
+        size_t k = divide(placement, source, item->plain_at, lo);
+        size_t behind = k > lo ? placement->units[k - 1].at + placement->units[k - 1].len : from;
+        size_t at =
+            item->kind == DG_DOC_OPEN && k < placement->n_units ? placement->units[k].at : behind;
+        weave_level(placement, first, i, lo, k, from, at, 1);
+        emit_items(placement, i, i + 1);
+        first = i + 1;
+        lo = k;
+        from = at;
+        source = item->plain_at;
+    }
+    weave_level(placement, first, placement->part->end, lo, placement->n_units, from,
+                placement->text.len, 1);
+}
+
+/* ---- All of it
+ * ----------------------------------------------------------------------------------- */
+
+/* Without attention: the words of the source in place of its tokens. */
+static void cut_source(struct placement *placement)
+{
+    size_t at = placement->part->at, end = at + placement->part->len;
+    while (at < end) {
+        while (at < end && placement->plain.ptr[at] == ' ')
+            at++;
+        size_t from = at;
+        while (at < end && placement->plain.ptr[at] != ' ' && at - from < WORD_MAX)
+            at++;
+        if (at > from && placement->n_source < WORDS_MAX) {
+            placement->begins[placement->n_source] = from;
+            placement->ends[placement->n_source++] = at;
+        }
+    }
+}
+
+static void take_source(struct placement *placement, const struct dg_tag_placement_source *source)
+{
+    placement->n_source = source->n;
+    for (size_t s = 0; s < source->n; s++) {
+        placement->begins[s] = source->tokens[s].begin;
+        placement->ends[s] = source->tokens[s].end;
+        while (placement->begins[s] < placement->ends[s] &&
+               placement->plain.ptr[placement->begins[s]] == ' ')
+            placement->begins[s]++;
+    }
+}
+
+static bool allocate(struct placement *placement, const struct dg_tag_placement_source *source,
+                     bool has_attention)
+{
+    size_t n_max = has_attention ? source->n : WORDS_MAX;
+    placement->units = dg_try_calloc(placement->text.len + 1, sizeof *placement->units);
+    placement->begins = dg_try_calloc(n_max + 1, sizeof *placement->begins);
+    placement->ends = dg_try_calloc(n_max + 1, sizeof *placement->ends);
+    placement->nodes =
+        dg_try_calloc(placement->part->end - placement->part->inner + 1, sizeof *placement->nodes);
+    if (!placement->units || !placement->begins || !placement->ends || !placement->nodes)
+        return false;
+    cut_units(placement);
+    if (has_attention)
+        take_source(placement, source);
+    else
+        cut_source(placement);
+    placement->shares = dg_try_calloc(placement->n_units + 1,
+                                      (placement->n_source + 1) * sizeof *placement->shares);
+    return placement->shares != NULL;
+}
+
+enum dg_err dg_tag_placement(const struct dg_doc *doc, const struct dg_doc_part *part,
+                             const struct dg_tag_placement_source *source,
+                             const struct dg_tag_placement_target *said, struct dg_buf *out)
+{
+    size_t n_items;
+    struct placement placement = {.doc = doc,
+                                  .items = dg_doc_items(doc, &n_items),
+                                  .part = part,
+                                  .plain = dg_doc_plain(doc),
+                                  .text = said->text,
+                                  .out = out,
+                                  .original = dg_doc_original(doc)};
+    enum dg_err err = dg_doc_copy(doc, part, true, out);
+    if (err)
+        return err;
+    if (!part->has_markup)
+        return dg_doc_escape(doc, said->text, out);
+    if (!allocate(&placement, source, said->alignment != NULL)) {
+        placement.err = DG_ERR_NOMEM;
+    } else {
+        if (said->alignment)
+            share_attention(&placement, said);
+        else
+            share_by_place(&placement);
+        share_same_words(&placement);
+        sum_up(&placement);
+        weave_all(&placement);
+    }
+    dg_free(placement.units);
+    dg_free(placement.begins);
+    dg_free(placement.ends);
+    dg_free(placement.shares);
+    dg_free(placement.nodes);
+    return placement.err;
+}

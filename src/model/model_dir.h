@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A model directory, opened: config.json read into a blueprint, model.safetensors mapped read-only,
+ * every weight found, checked and bound. Nothing is copied (but for tensors that a foreign writer
+ * left misaligned), so a model opens in milliseconds and many processes share the pages.
+ *
+ *     struct dg_model *model;
+ *     err = dg_model_open(&model, "models/fr-en", &error);
+ *     const struct dg_blueprint *bp = dg_model_blueprint(model);
+ *     const struct dg_weights *weights = dg_model_weights(model);
+ *     ...
+ *     dg_model_unref(model);
+ *
+ * The model is immutable after opening. References may be taken and dropped by any thread; the last
+ * one unmaps the file. Vocabularies (*.spm, vocab.json) are the text floor's: this opens none of
+ * them. */
+#ifndef DG_MODEL_MODEL_DIR_H
+#define DG_MODEL_MODEL_DIR_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "model/blueprint.h"
+#include "model/weights.h"
+
+struct dg_model; /* opaque, shared (ref) */
+
+/* Opens the directory `path` with one reference. Missing, extra and wrongly shaped tensors are all
+ * named at once in the sentence (as many as fit, then how many more). */
+enum dg_err dg_model_open(struct dg_model **model, const char *path,
+                          struct dg_error *error) DG_MUST_CHECK;
+
+struct dg_model *dg_model_ref(struct dg_model *model);
+void dg_model_unref(struct dg_model *model); /* mirror of open and ref; NULL is fine */
+
+/* Borrowed until the last unref. */
+const struct dg_blueprint *dg_model_blueprint(const struct dg_model *model);
+const struct dg_weights *dg_model_weights(const struct dg_model *model);
+const char *dg_model_path(const struct dg_model *model);
+
+/* Gives the file's pages back to the system; they come again when they are read. */
+void dg_model_forget(const struct dg_model *model);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The blocks that encoder and decoder share: embedding, norms, the feed-forward layer.
+ *
+ * The stream is state->x [M, D]. A sub-layer f is entered and left so:
+ *
+ *     post-norm:  in = x            x = norm(x + f(in))
+ *     pre-norm:   in = y = norm(x)  x = x + f(in)
+ *
+ * and the last product of f adds the residual itself. */
+#include "network/net_int.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    PART_LEAST = 1 << 18, /* multiplications of a part that is worth another thread's coming */
+    PART_MOST = 1 << 23,  /* and for which whoever wants that thread may well wait */
+    PARTS_EACH = 4,       /* parts of a product for each thread: who is late takes fewer */
+};
+
+void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, float *out,
+                 const float *x, size_t M)
+{
+    const struct dg_net *net = state->net;
+    const float *bias = net->bp.norm_kind == DG_NORM_RMS ? NULL : norm->bias;
+    net->kernels->norm(out, x, norm->gain, bias, M, net->bp.D, net->bp.norm_epsilon);
+}
+
+const float *dg_net_enter_rows(struct dg_net_state *state, const struct net_norm *norm,
+                               size_t first, size_t n)
+{
+    const size_t D = state->net->bp.D;
+    if (state->net->bp.norm_place == DG_NORM_POST)
+        return state->x + first * D;
+    dg_net_norm(state, norm, state->y, state->x + first * D, n);
+    return state->y;
+}
+
+const float *dg_net_enter(struct dg_net_state *state, const struct net_norm *norm, size_t M)
+{
+    return dg_net_enter_rows(state, norm, 0, M);
+}
+
+void dg_net_leave_rows(struct dg_net_state *state, const struct net_norm *norm, size_t first,
+                       size_t n)
+{
+    float *x = state->x + first * state->net->bp.D;
+    if (state->net->bp.norm_place == DG_NORM_POST)
+        dg_net_norm(state, norm, x, x, n);
+}
+
+void dg_net_leave(struct dg_net_state *state, const struct net_norm *norm, size_t M)
+{
+    dg_net_leave_rows(state, norm, 0, M);
+}
+
+/* ---- Products
+ * ----------------------------------------------------------------------------------------- */
+
+/* A product whose columns several threads compute. */
+struct product {
+    struct dg_net_state *state;
+    float *out;
+    const float *x, *residual;
+    size_t ld_out, ld_x, M;
+    const struct dg_packed *w;
+    enum dg_op_act act;
+    size_t width; /* columns of a part */
+};
+
+static void compute_part(void *ctx, size_t part)
+{
+    const struct product *p = ctx;
+    const size_t first = part * p->width, left = p->w->N - first;
+    p->state->net->kernels->linear_columns(p->out, p->ld_out, p->x, p->ld_x, p->M, p->w, p->act,
+                                           p->residual, p->state->net->bp.D, p->state->scratch,
+                                           first, first + (left < p->width ? left : p->width));
+}
+
+/* Parts that a product is worth: below 2 where nobody helps, or it is too small. As many for each
+ * thread, lest one does two while another has none. */
+static size_t n_parts(const struct dg_net_state *state, const struct dg_packed *w, size_t M)
+{
+    const size_t n_helpers = state->helpers && state->net->kernels->linear_columns
+                                 ? dg_helpers_count(state->helpers)
+                                 : 0;
+    if (n_helpers == 0)
+        return 1;
+    const size_t work = M * w->K * w->N, n_threads = n_helpers + 1, worth = work / PART_LEAST;
+    if (worth <= n_threads)
+        return worth;
+    const size_t each = worth / n_threads < PARTS_EACH ? worth / n_threads : PARTS_EACH;
+    const size_t n = work / PART_MOST > each * n_threads ? work / PART_MOST : each * n_threads;
+    return n < DG_HELPERS_PARTS_MAX ? n : DG_HELPERS_PARTS_MAX;
+}
+
+bool dg_net_is_divisible(const struct dg_net *net)
+{
+    const size_t words = net->output.N * net->output.K, inner = net->bp.D * net->bp.encoder.F;
+    return net->kernels->linear_columns && (words > inner ? words : inner) >= 4 * PART_LEAST;
+}
+
+void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const float *x,
+                   size_t ld_x, size_t M, const struct dg_packed *w, enum dg_op_act act,
+                   const float *residual)
+{
+    const size_t n = n_parts(state, w, M);
+    if (n > 1) {
+        const size_t n_panels = (w->N + w->panel - 1) / w->panel;
+        struct product product = {state, out, x, residual, ld_out,
+                                  ld_x,  M,   w, act,      (n_panels + n - 1) / n * w->panel};
+        state->net->kernels->linear_begin(x, ld_x, M, w, state->scratch);
+        dg_helpers_run(state->helpers, compute_part, &product,
+                       (w->N + product.width - 1) / product.width);
+        return;
+    }
+    state->net->kernels->linear(out, ld_out, x, ld_x, M, w, act, residual, state->net->bp.D,
+                                state->scratch);
+}
+
+const float *dg_net_position(const struct dg_net_state *state,
+                             const struct net_embedding *embedding, size_t position)
+{
+    const struct dg_blueprint *bp = &state->net->bp;
+    if (bp->positions == DG_POS_NONE || bp->positions == DG_POS_ROTARY)
+        return NULL;
+    if (!embedding->positions)
+        return state->positions + position * bp->D;
+    size_t row = position + bp->position_offset;
+    row = row < bp->n_positions ? row : bp->n_positions - 1;
+    return embedding->positions + row * bp->D;
+}
+
+void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedding, float *x,
+                  int32_t id, size_t position)
+{
+    const struct dg_net *net = state->net;
+    const size_t D = net->bp.D;
+    float *row = state->z; /* free at this point: nothing has been computed yet */
+    if (id == DG_ID_NONE)
+        memset(row, 0, D * sizeof *row);
+    else
+        dg_packed_row(embedding->rows, (size_t)id, row);
+    net->kernels->embed(x, row, net->bp.embedding_scale,
+                        dg_net_position(state, embedding, position), D);
+    if (embedding->norm.gain)
+        dg_net_norm(state, &embedding->norm, x, x, 1);
+}
+
+/* ---- Cached keys and values
+ * ------------------------------------------------------------------------- */
+
+static void *kv_at(const struct dg_net_state *state, size_t layer, size_t at)
+{
+    return state->kv + (layer * state->limits.kv_tokens + at) * state->kv_bytes;
+}
+
+void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const float *from)
+{
+    const size_t n = 2 * state->net->kv_width;
+    if (state->limits.kv == DG_NET_KV_F16)
+        state->net->kernels->store_f16(kv_at(state, layer, at), from, n);
+    else
+        memcpy(kv_at(state, layer, at), from, n * sizeof *from);
+}
+
+const float *dg_net_kept(const struct dg_net_state *state, size_t layer, uint32_t at)
+{
+    return kv_at(state, layer, at);
+}
+
+void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q,
+                   const uint32_t *at, size_t n, const struct dg_relative *relative)
+{
+    const struct dg_net *net = state->net;
+    const bool is_half = state->limits.kv == DG_NET_KV_F16;
+    const size_t D = net->bp.D, H = net->bp.decoder.H, dh = D / H;
+    const float scale = 1.0f / sqrtf((float)dh);
+    const void *kv = kv_at(state, layer, 0);
+    if (relative && relative->reach && is_half)
+        net->kernels->attend_relative_f16(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores,
+                                          relative, n - 1);
+    else if (relative && relative->reach)
+        net->kernels->attend_relative(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores,
+                                      relative, n - 1);
+    else if (is_half)
+        net->kernels->attend_f16(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores);
+    else
+        net->kernels->attend(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores);
+}
+
+/* ---- Feed-forward
+ * ----------------------------------------------------------------------------------- */
+
+void dg_net_ffn_rows(struct dg_net_state *state, const struct net_ffn *ffn, size_t first,
+                     size_t n_rows)
+{
+    const struct dg_net *net = state->net;
+    const size_t D = net->bp.D, F = ffn->fc1.N;
+    const float *in = dg_net_enter_rows(state, &ffn->norm, first, n_rows);
+    float *x = state->x + first * D;
+    for (size_t m = 0; m < n_rows; m += state->ffn_rows) {
+        const size_t n = n_rows - m < state->ffn_rows ? n_rows - m : state->ffn_rows;
+        dg_net_linear(state, state->wide, F, in + m * D, D, n, &ffn->fc1, net->act, NULL);
+        dg_net_linear(state, x + m * D, D, state->wide, F, n, &ffn->fc2, DG_OP_NONE, x + m * D);
+    }
+    dg_net_leave_rows(state, &ffn->norm, first, n_rows);
+}
+
+void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M)
+{
+    dg_net_ffn_rows(state, ffn, 0, M);
+}

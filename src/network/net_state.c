@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A worker's memory and its slots.
+ *
+ * The pool of cached positions is one array; a position is an index into it, taken from a stack of
+ * free ones. A slot promises its worst case when it opens (source + lanes * target_len), so a step
+ * cannot run out. What a slot really holds is less: positions that no living lane refers to go back
+ * to the stack at once. Memory that was never used is never touched, so it is not resident. */
+#include "network/net_int.h"
+
+#include "base/memory/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ENCODE_TOKENS = 256, FFN_ROWS = 128 };
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- Sizes
+ * ---------------------------------------------------------------------------------------- */
+
+static enum dg_err fill_limits(struct dg_net_limits *l, const struct dg_net *net,
+                               struct dg_error *error)
+{
+    const size_t len_max = 1 << 20, rows_max = 1 << 20;
+    if (l->slots < 1 || l->slots > 65536 || l->lanes < 1 || l->lanes > 1024 || l->rows < 1 ||
+        l->rows > rows_max || l->source_len < 1 || l->source_len > len_max || l->target_len < 1 ||
+        l->target_len > len_max || l->kv_tokens >= NET_NONE || l->encode_tokens > rows_max ||
+        l->logits_rows > rows_max || l->shortlist > len_max * 16)
+        return dg_error_set(
+            error, DG_ERR_RANGE,
+            "the limits of a worker are out of range: %zu slots, %zu lanes, %zu rows, "
+            "source %zu, target %zu, %zu cached positions",
+            l->slots, l->lanes, l->rows, l->source_len, l->target_len, l->kv_tokens);
+    if (!l->kv_tokens)
+        l->kv_tokens = l->slots * (l->source_len + l->lanes * l->target_len); /* < 2^47 */
+    if (l->kv_tokens >= NET_NONE)
+        return dg_error_set(error, DG_ERR_RANGE, "%zu cached positions are too many for one worker",
+                            l->kv_tokens);
+    l->encode_tokens = l->encode_tokens ? l->encode_tokens : ENCODE_TOKENS;
+    if (net->bp.family != DG_FAMILY_LM) /* a prompt may go through in parts, a sentence not */
+        l->encode_tokens = most(l->encode_tokens, l->source_len);
+    if (net->bp.family != DG_FAMILY_TRANSFORMER && net->bp.family != DG_FAMILY_LM) /* one record a
+                                                                                      token: there
+                                                                                      is nothing to
+                                                                                      save */
+        l->kv = DG_NET_KV_F32;
+    else if (l->kv == DG_NET_KV_AUTO)
+        l->kv = net->type == DG_PACKED_I8 ? DG_NET_KV_F16 : DG_NET_KV_F32;
+    l->logits_rows = l->logits_rows ? least(l->logits_rows, l->rows) : l->rows;
+    return DG_OK;
+}
+
+static void carve_slots(struct dg_net_state *state, struct net_carve *carve)
+{
+    const struct dg_net_limits *l = &state->limits;
+    state->slots = dg_net_carve(carve, l->slots, sizeof *state->slots);
+    if (carve->base)
+        memset(state->slots, 0, l->slots * sizeof *state->slots);
+    for (size_t i = 0; i < l->slots; i++) {
+        struct net_slot slot = {.is_open = false};
+        slot.source_at = dg_net_carve(carve, l->source_len, sizeof(uint32_t));
+        for (int turn = 0; turn < 2; turn++) {
+            slot.history[turn] = dg_net_carve(carve, l->lanes * l->target_len, sizeof(uint32_t));
+            slot.length[turn] = dg_net_carve(carve, l->lanes, sizeof(uint32_t));
+        }
+        if (carve->base)
+            state->slots[i] = slot;
+    }
+}
+
+static void carve_cache(struct dg_net_state *state, struct net_carve *carve)
+{
+    const struct dg_blueprint *bp = &state->net->bp;
+    const struct dg_net_limits *l = &state->limits;
+    const struct dg_net *net = state->net;
+    const size_t n_layers = bp->decoder.n_layers; /* at most 64 */
+    state->kv_bytes =
+        2 * net->kv_width * (l->kv == DG_NET_KV_F16 ? sizeof(uint16_t) : sizeof(float));
+    state->kv = dg_net_carve(carve, l->kv_tokens, net->kv_layers * state->kv_bytes);
+    state->free_at = dg_net_carve(carve, l->kv_tokens, sizeof(uint32_t));
+    state->refs = dg_net_carve(carve, l->kv_tokens, sizeof(uint32_t));
+    if (net->cell_width)
+        state->cells = dg_net_carve(carve, 2 * n_layers * l->slots * l->lanes,
+                                    net->cell_width * sizeof(float));
+}
+
+static void carve_work(struct dg_net_state *state, struct net_carve *carve)
+{
+    const struct dg_blueprint *bp = &state->net->bp;
+    const struct dg_net_limits *l = &state->limits;
+    const size_t D = bp->D, H = most(bp->encoder.H, bp->decoder.H);
+    const size_t F = most(most(bp->encoder.F, bp->decoder.F), bp->aan_F);
+    const bool is_lm = bp->family == DG_FAMILY_LM;
+    const size_t A = is_lm ? bp->decoder.H * bp->lm.head : D; /* the width of attention */
+    const size_t longest =
+        is_lm ? l->source_len + l->target_len : most(l->source_len, l->target_len);
+    const size_t qkv = is_lm ? A + 2 * state->net->kv_width : 3 * D;
+    state->work_rows = most(l->rows, l->encode_tokens);
+    state->ffn_rows = least(state->work_rows, FFN_ROWS);
+    if (dg_blueprint_has_sinusoids(bp))
+        state->positions = dg_net_carve(carve, longest, D * sizeof(float));
+    state->x = dg_net_carve(carve, state->work_rows, D * sizeof(float));
+    state->y = dg_net_carve(carve, state->work_rows, D * sizeof(float));
+    state->z = dg_net_carve(carve, state->work_rows, D * sizeof(float));
+    state->wide_len =
+        most(state->work_rows * qkv, most(state->ffn_rows, 2) * F * (bp->lm.gated ? 2 : 1));
+    state->wide = dg_net_carve(carve, state->wide_len, sizeof(float));
+    state->scores = dg_net_carve(carve, H * longest, sizeof(float));
+    state->ld_logits = (bp->decoder.V + 15) & ~(size_t)15;
+    state->logits = dg_net_carve(carve, l->logits_rows, state->ld_logits * sizeof(float));
+    state->attention = dg_net_carve(carve, l->rows * l->source_len, sizeof(float));
+    state->row_logits = dg_net_carve(carve, l->rows, sizeof *state->row_logits);
+    state->row_at = dg_net_carve(carve, l->rows, sizeof *state->row_at);
+    state->encoded_first = dg_net_carve(carve, l->slots, sizeof *state->encoded_first);
+    state->encoded_len = dg_net_carve(carve, l->slots, sizeof *state->encoded_len);
+    if (bp->family == DG_FAMILY_RNN)
+        dg_net_rnn_carve(state, carve);
+    if (is_lm)
+        dg_net_lm_carve(state, carve);
+    if (is_lm)
+        dg_net_prefix_carve(state, carve);
+    if (bp->family == DG_FAMILY_SEQ)
+        dg_net_seq_carve(state, carve);
+    const size_t inner = most(F, bp->family == DG_FAMILY_RNN   ? most(2 * bp->rnn.width, D)
+                                 : bp->family == DG_FAMILY_SEQ ? 2 * D
+                                                               : D);
+    const struct dg_packed exact = {.type = DG_PACKED_F32, .K = most(D, inner)};
+    const struct dg_packed widest = {.type = state->net->type, .K = most(most(D, A), inner)};
+    state->scratch = dg_net_carve(carve,
+                                  most(dg_packed_scratch(&exact, state->work_rows),
+                                       dg_packed_scratch(&widest, state->work_rows)),
+                                  1);
+}
+
+static void carve_shortlist(struct dg_net_state *state, struct net_carve *carve)
+{
+    struct dg_packed *list = &state->shortlist;
+    size_t data_bytes = 0, channel_bytes = 0;
+    *list = state->net->output;
+    list->N = state->limits.shortlist;
+    if (!dg_packed_sizes(list, &data_bytes, &channel_bytes))
+        carve->overflow = true;
+    list->data = dg_net_carve(carve, data_bytes, 1);
+    const bool is_hollow = !state->net->block; /* its pointers do not tell: all that may be */
+    if (list->bias || is_hollow)
+        list->bias = dg_net_carve(carve, channel_bytes, 1);
+    if (list->scale || (is_hollow && list->type == DG_PACKED_I8)) {
+        list->scale = dg_net_carve(carve, channel_bytes, 1);
+        list->sum = dg_net_carve(carve, channel_bytes, 1);
+    }
+    list->N = 0;
+}
+
+static void carve_all(struct dg_net_state *state, struct net_carve *carve)
+{
+    carve_slots(state, carve);
+    carve_work(state, carve);
+    carve_shortlist(state, carve);
+    carve_cache(state, carve); /* last: the part that is touched only as it is used */
+}
+
+/* ---- The object ---------------------------------------------------------------------------------
+ */
+
+enum dg_err dg_net_state_size(const struct dg_net *net, const struct dg_net_limits *limits,
+                              size_t *bytes, struct dg_error *error)
+{
+    struct dg_net_state counted = {.net = net, .limits = *limits};
+    struct net_carve carve = {.base = NULL};
+    enum dg_err err = fill_limits(&counted.limits, net, error);
+    if (err)
+        return err;
+    carve_all(&counted, &carve);
+    if (carve.overflow || carve.used > SIZE_MAX / 2)
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "the limits of a worker ask for more memory than exists");
+    *bytes = carve.used + sizeof counted;
+    return DG_OK;
+}
+
+/* The rows of the sinusoids: computed in double, stored in float. */
+static void fill_positions(struct dg_net_state *state)
+{
+    const struct dg_blueprint *bp = &state->net->bp;
+    const size_t D = bp->D, half = D / 2;
+    const size_t longest = most(state->limits.source_len, state->limits.target_len);
+    for (size_t p = 0; state->positions && p < longest; p++)
+        for (size_t k = 0; k < half; k++) {
+            float *row = state->positions + p * D;
+            const double angle = (double)(p + bp->position_offset) * state->net->frequencies[k];
+            const bool interleaved = bp->positions == DG_POS_INTERLEAVED;
+            row[interleaved ? 2 * k : k] = (float)sin(angle);
+            row[interleaved ? 2 * k + 1 : half + k] = (float)cos(angle);
+        }
+}
+
+enum dg_err dg_net_state_new(struct dg_net_state **out, const struct dg_net *net,
+                             const struct dg_net_limits *limits, struct dg_error *error)
+{
+    size_t bytes;
+    enum dg_err err = dg_net_state_size(net, limits, &bytes, error);
+    if (err)
+        return err;
+    struct dg_net_state *state = dg_try_calloc(1, sizeof *state);
+    void *block = dg_try_aligned(bytes - sizeof *state);
+    if (!state || !block) {
+        dg_free(state);
+        dg_free(block);
+        return dg_error_set(error, DG_ERR_NOMEM,
+                            "no memory for a worker's caches (%zu bytes); lower its limits", bytes);
+    }
+    *state =
+        (struct dg_net_state){.net = net, .limits = *limits, .block = block, .block_bytes = bytes};
+    struct net_carve carve = {.base = block};
+    err = fill_limits(&state->limits, net, error); /* passed in dg_net_state_size */
+    carve_all(state, &carve);
+    fill_positions(state);
+    if (net->bp.family == DG_FAMILY_LM)
+        dg_net_lm_fill(state);
+    for (size_t i = 0; i < state->limits.kv_tokens; i++) /* low indices first: memory is touched in
+                                                            order */
+        state->free_at[i] = (uint32_t)(state->limits.kv_tokens - 1 - i);
+    state->n_free = state->limits.kv_tokens;
+    *out = state;
+    return err;
+}
+
+void dg_net_state_free(struct dg_net_state *state)
+{
+    if (!state)
+        return;
+    dg_free(state->block);
+    dg_free(state);
+}
+
+void dg_net_state_lend(struct dg_net_state *state, struct dg_helpers *helpers)
+{
+    state->helpers = helpers;
+}
+
+const struct dg_net *dg_net_state_net(const struct dg_net_state *state)
+{
+    return state->net;
+}
+
+const struct dg_net_limits *dg_net_state_limits(const struct dg_net_state *state)
+{
+    return &state->limits;
+}
+
+/* ---- Slots
+ * ---------------------------------------------------------------------------------------- */
+
+size_t dg_net_need(const struct dg_net_state *state, size_t n_source, size_t n_lanes,
+                   size_t target_len)
+{
+    const struct dg_blueprint *bp = &state->net->bp;
+    const bool caches_target =
+        bp->decoder_kind == DG_DECODER_ATTENTION && bp->family != DG_FAMILY_ENC;
+    return n_source + (caches_target ? n_lanes * target_len : 0);
+}
+
+size_t dg_net_room(const struct dg_net_state *state)
+{
+    return state->limits.kv_tokens - state->n_promised;
+}
+
+enum dg_err dg_net_open(struct dg_net_state *state, size_t slot_at, size_t n_source, size_t n_lanes,
+                        size_t target_len)
+{
+    const struct dg_net_limits *l = &state->limits;
+    if (slot_at >= l->slots || state->slots[slot_at].is_open || n_source < 1 ||
+        n_source > l->source_len || n_lanes < 1 || n_lanes > l->lanes || target_len < 1 ||
+        target_len > l->target_len)
+        return DG_ERR_RANGE;
+    if (state->net->bp.family == DG_FAMILY_LM &&
+        n_source - 1 + target_len > state->net->bp.lm.context)
+        return DG_ERR_RANGE;
+    const size_t need = dg_net_need(state, n_source, n_lanes, target_len);
+    if (need > dg_net_room(state))
+        return DG_ERR_BUSY;
+    struct net_slot *slot = &state->slots[slot_at];
+    state->n_promised += need;
+    dg_net_prefix_give_way(state);
+    slot->is_open = true;
+    slot->is_encoded = slot->is_shared = false;
+    slot->n_filled = 0;
+    slot->n_source = (uint32_t)n_source;
+    slot->n_lanes = (uint32_t)n_lanes;
+    slot->target_len = (uint32_t)target_len;
+    slot->turn = 0;
+    for (int turn = 0; turn < 2; turn++)
+        memset(slot->length[turn], 0, n_lanes * sizeof(uint32_t));
+    for (size_t i = 0; i < n_source; i++)
+        slot->source_at[i] = dg_net_take_position(state);
+    return DG_OK;
+}
+
+void dg_net_close(struct dg_net_state *state, size_t slot_at)
+{
+    if (slot_at >= state->limits.slots || !state->slots[slot_at].is_open)
+        return;
+    struct net_slot *slot = &state->slots[slot_at];
+    for (size_t lane = 0; lane < slot->n_lanes; lane++)
+        dg_net_drop_history(state, slot, slot->turn, lane);
+    for (size_t i = slot->n_source; i-- > 0;)
+        dg_net_drop_position(state, slot->source_at[i]);
+    state->n_promised -= dg_net_need(state, slot->n_source, slot->n_lanes, slot->target_len);
+    slot->is_open = false;
+}
+
+uint32_t dg_net_take_position(struct dg_net_state *state)
+{
+    const uint32_t at = state->free_at[--state->n_free]; /* there is one: it was promised */
+    state->refs[at] = 1;
+    return at;
+}
+
+void dg_net_drop_position(struct dg_net_state *state, uint32_t at)
+{
+    if (--state->refs[at] == 0)
+        state->free_at[state->n_free++] = at;
+}
+
+void dg_net_drop_history(struct dg_net_state *state, struct net_slot *slot, unsigned turn,
+                         size_t lane)
+{
+    const uint32_t *history = slot->history[turn] + lane * state->limits.target_len;
+    if (state->net->bp.decoder_kind == DG_DECODER_ATTENTION)
+        for (size_t i = slot->length[turn][lane]; i-- > 0;)
+            dg_net_drop_position(state, history[i]);
+    slot->length[turn][lane] = 0;
+}
+
+/* ---- Poison
+ * ----------------------------------------------------------------------------------------- */
+
+static void poison(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = NAN;
+}
+
+void dg_net_poison(struct dg_net_state *state)
+{
+    const struct dg_blueprint *bp = &state->net->bp;
+    const size_t D = bp->D, longest = most(state->limits.source_len, state->limits.target_len);
+    for (size_t i = 0; i < state->n_free; i++)
+        for (size_t layer = 0; layer < state->net->kv_layers; layer++)
+            memset(state->kv +
+                       (layer * state->limits.kv_tokens + state->free_at[i]) * state->kv_bytes,
+                   0xff, state->kv_bytes); /* NaN in F32 and in F16 */
+    poison(state->x, state->work_rows * D);
+    poison(state->y, state->work_rows * D);
+    poison(state->z, state->work_rows * D);
+    poison(state->wide, state->wide_len);
+    poison(state->scores, most(bp->encoder.H, bp->decoder.H) * longest);
+    poison(state->logits, state->limits.logits_rows * state->ld_logits);
+    poison(state->attention, state->limits.rows * state->limits.source_len);
+}

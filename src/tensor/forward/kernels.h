@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The kernels: small operations over arrays of float, behind one table that is chosen at run time.
+ *
+ * ops_ref.c is the definition: plain loops, written to be read. The other tables (AVX2, AVX-512,
+ * NEON, OpenBLAS) must agree with it within rounding. What every table promises beside that, to the
+ * bit: the result of a row depends on that row and the weights alone. Not on how many rows are
+ * beside it, where it stands among them, nor what the memory around it holds. Sums run in an order
+ * fixed by the length of the row; products of a row with a weight run over k from 0 up, in one
+ * chain. Weights of BF16 give the bits that the same numbers in F32 give (but for "blas", whose F32
+ * products are a library's).
+ *
+ *     const struct dg_kernels *kernels;
+ *     err = dg_kernels_default(&kernels, &error);   (DRAGOMAN_KERNELS, else the best of this CPU)
+ *     kernels->linear(out, N, x, K, M, &packed, DG_OP_RELU, NULL, 0, scratch);
+ *
+ * Letters: M rows, K inputs, N outputs of a linear layer; D model width; H heads; dh = D / H. `ld`
+ * is the distance between rows in elements. A table is immutable; any thread may use it. Kernels
+ * allocate nothing and read nothing beyond the extents named. */
+#ifndef DG_TENSOR_FORWARD_KERNELS_H
+#define DG_TENSOR_FORWARD_KERNELS_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "tensor/forward/packed.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dg_op_act {
+    DG_OP_NONE,
+    DG_OP_RELU,
+    DG_OP_SILU,
+    DG_OP_GELU_ERF,
+    DG_OP_GELU_TANH,
+    DG_OP_GELU_QUICK,
+    DG_OP_SIGMOID,
+    DG_OP_TANH,
+};
+
+/* One candidate of a top-k: value and its index. */
+struct dg_top {
+    float value;
+    uint32_t index;
+};
+
+enum { DG_RELATIVE_REACH_MAX = 256 };
+
+/* Vectors for the distance between a key and its query, as Shaw et al. (2018) add them: row `reach`
+ * is for the query's own position, rows before it for keys on the left; what is farther away shares
+ * the outermost row. All heads use the same. */
+struct dg_relative {
+    const float *keys, *values; /* [2 reach + 1, dh] */
+    size_t reach;               /* 1 to DG_RELATIVE_REACH_MAX */
+};
+
+struct dg_kernels {
+    const char *name;  /* "ref", "avx2", ... */
+    size_t panel;      /* columns of one packed panel of F32 weights (packed.h) */
+    size_t panel_bf16; /* the same for BF16, */
+    size_t panel_i8;   /* and for I8 */
+
+    /* out[m][n] = act(sum_k x[m][k] * w[n][k] + bias[n]) + residual[m][n]. `w` carries its bias;
+     * residual may be NULL and may be `out` itself. `scratch`: dg_packed_scratch(w, M) bytes,
+     * 64-byte aligned. */
+    void (*linear)(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
+                   const struct dg_packed *w, enum dg_op_act act, const float *residual,
+                   size_t ld_residual, void *scratch);
+
+    /* `linear` in two steps, for threads that share one product: linear_begin makes of the input
+     * what all of them read, in `scratch`, and linear_columns computes the columns [first, end) of
+     * all rows: `first` a multiple of the panel, `end` one too, or N. All columns, in any order and
+     * by any threads, are the bits of `linear`. Both are NULL in a table that has no such steps. */
+    void (*linear_begin)(const float *x, size_t ld_x, size_t M, const struct dg_packed *w,
+                         void *scratch);
+    void (*linear_columns)(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
+                           const struct dg_packed *w, enum dg_op_act act, const float *residual,
+                           size_t ld_residual, void *scratch, size_t first, size_t end);
+
+    /* Layer norm (bias != NULL: gain * (x - mean) / sqrt(var + eps) + bias) or RMS norm (bias ==
+     * NULL: gain * x / sqrt(mean(x^2) + eps)) of M rows of length D, rows D apart. In place is
+     * fine. */
+    void (*norm)(float *out, const float *x, const float *gain, const float *bias, size_t M,
+                 size_t D, float eps);
+
+    /* out = row * scale + position; `position` may be NULL. */
+    void (*embed)(float *out, const float *row, float scale, const float *position, size_t D);
+
+    /* Attention of one query over n keys: for each head, scores = (q . k) * scale, softmax over the
+     * keys, out = weighted values. Key t lies at kv + at[t] * ld, its value `D` floats further; at
+     * == NULL means 0, 1, 2, ... The probabilities stay in `weights` [H][n]. n >= 1. */
+    void (*attend)(float *out, const float *q, const float *kv, size_t ld, const uint32_t *at,
+                   size_t n, size_t H, size_t dh, float scale, float *weights);
+
+    /* The same over keys and values stored as F16 (ld in elements). */
+    void (*attend_f16)(float *out, const float *q, const uint16_t *kv, size_t ld,
+                       const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
+                       float *weights);
+
+    /* Both once more with relative positions: the query stands where key `self` stands; key t
+     * becomes k + keys[clip(t - self)], its value v + values[clip(t - self)]. */
+    void (*attend_relative)(float *out, const float *q, const float *kv, size_t ld,
+                            const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
+                            float *weights, const struct dg_relative *relative, size_t self);
+    void (*attend_relative_f16)(float *out, const float *q, const uint16_t *kv, size_t ld,
+                                const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
+                                float *weights, const struct dg_relative *relative, size_t self);
+
+    /* out = x as F16, nearest-even; what F16 cannot hold becomes its largest number. NaN stays NaN.
+     */
+    void (*store_f16)(uint16_t *out, const float *x, size_t n);
+
+    /* One step of the simple recurrent unit, `forget` before its sigmoid:
+     * f = sigmoid(forget); c_out = f * c_in + (1 - f) * candidate; y = relu(c_out). c_out may be
+     * c_in. */
+    void (*ssru)(float *y, float *c_out, const float *c_in, const float *candidate,
+                 const float *forget, size_t D);
+
+    /* x = act(x), n values. */
+    void (*activate)(float *x, size_t n, enum dg_op_act act);
+
+    /* out[i] = sigmoid(a[i]) * x[i] + sigmoid(b[i]) * y[i]: the gates of an averaging decoder. */
+    void (*gate)(float *out, const float *a, const float *x, const float *b, const float *y,
+                 size_t n);
+
+    /* x = softmax(x), n >= 1 values. */
+    void (*softmax)(float *x, size_t n);
+
+    /* One pass over n logits: returns log(sum(exp(x))), and in `top` the k largest, best first,
+     * equal values by smaller index; *n_top is min(k, n) less the NaN and -infinity values, which
+     * are never taken. k may be 0. A NaN or +infinity makes the result NaN; all -infinity gives
+     * -infinity. */
+    float (*log_sum_exp_top)(const float *x, size_t n, size_t k, struct dg_top *top, size_t *n_top);
+
+    /* I8 only: quantises M rows (see packed.h) into bytes and scales; ld_q is K up to a multiple
+     * of 64. */
+    void (*quantize)(uint8_t *q, size_t ld_q, float *scale, const float *x, size_t ld_x, size_t M,
+                     size_t K);
+
+    /* For limits.c: `rounds` times DG_OPS_CHAINS independent multiply-adds of `lanes` (I8: four
+     * times as many) in registers, and a walk over n floats that reads each once (n a multiple of
+     * 256). The results only keep the work from being thought needless. */
+    size_t lanes;
+    float (*spin_f32)(size_t rounds);
+    int32_t (*spin_i8)(size_t rounds);
+    float (*read)(const float *x, size_t n);
+};
+
+enum { DG_OPS_CHAINS = 10 }; /* enough to hide the latency, few enough for 16 registers */
+
+/* Columns of one panel of weights of a type. */
+static inline size_t dg_kernels_panel(const struct dg_kernels *kernels, enum dg_packed_type type)
+{
+    return type == DG_PACKED_I8     ? kernels->panel_i8
+           : type == DG_PACKED_BF16 ? kernels->panel_bf16
+                                    : kernels->panel;
+}
+
+/* The table called `name` ("ref", "avx2", "avx512", "neon", "neon-dot", "blas"). DG_ERR_NOT_FOUND
+ * for an unknown name and DG_ERR_UNSUPPORTED for one that this CPU or build cannot run, with a
+ * sentence naming those it can. */
+enum dg_err dg_kernels_find(const struct dg_kernels **kernels, const char *name,
+                            struct dg_error *error) DG_MUST_CHECK;
+
+/* The table that DRAGOMAN_KERNELS names, else the fastest that this CPU runs. */
+enum dg_err dg_kernels_default(const struct dg_kernels **kernels,
+                               struct dg_error *error) DG_MUST_CHECK;
+
+/* All tables that this CPU and build can run, NULL after the last; for tests and `inspect`. */
+enum { DG_KERNELS_MAX = 8 };
+size_t dg_kernels_all(const struct dg_kernels *all[DG_KERNELS_MAX]);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Runs the table's loops that do nothing but multiply-add, or nothing but read, and takes their
+ * best speed. */
+#include "tensor/forward/limits.h"
+
+#include "base/memory/mem.h"
+#include "tensor/forward/ops.h"
+#include "tensor/huge.h"
+
+#include <time.h>
+
+enum { RUNS = 9 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Multiply-adds a second: the best of several runs of about 10 ms. */
+static double measure_f32(const struct dg_kernels *kernels, size_t rounds, volatile float *sink)
+{
+    double best = 0.0;
+    for (int run = 0; run < RUNS; run++) {
+        const double start = now();
+        *sink = kernels->spin_f32(rounds);
+        const double speed = (double)(rounds * DG_OPS_CHAINS * kernels->lanes) / (now() - start);
+        best = speed > best ? speed : best;
+    }
+    return best;
+}
+
+static double measure_i8(const struct dg_kernels *kernels, size_t rounds, volatile float *sink)
+{
+    double best = 0.0;
+    for (int run = 0; run < RUNS; run++) {
+        const double start = now();
+        *sink = (float)kernels->spin_i8(rounds);
+        const double speed =
+            (double)(rounds * DG_OPS_CHAINS * kernels->lanes * 4) / (now() - start);
+        best = speed > best ? speed : best;
+    }
+    return best;
+}
+
+/* Bytes a second, reading the same `n` floats `times` times a run. */
+static double measure_read(const struct dg_kernels *kernels, const float *x, size_t n, int times,
+                           int runs, volatile float *sink)
+{
+    double best = 0.0;
+    for (int run = 0; run < runs; run++) {
+        const double start = now();
+        for (int i = 0; i < times; i++)
+            *sink = kernels->read(x, n);
+        const double speed = (double)times * (double)(n * sizeof *x) / (now() - start);
+        best = speed > best ? speed : best;
+    }
+    return best;
+}
+
+enum dg_err dg_limits_measure(struct dg_limits *limits)
+{
+    const struct dg_kernels *kernels = dg_kernels_without_blas();
+    const size_t n = 100u << 20; /* floats: 400 MB */
+    volatile float sink;
+    float *x = dg_try_aligned(n * sizeof *x);
+    if (!x)
+        return DG_ERR_NOMEM;
+    dg_huge_wish(x, n * sizeof *x); /* as weights lie */
+    for (size_t i = 0; i < n; i++)
+        x[i] = 1.0f;
+    limits->kernels = kernels->name;
+    limits->f32_gflops = 2e-9 * measure_f32(kernels, 2000000, &sink);
+    limits->i8_gops = 2e-9 * measure_i8(kernels, 2000000, &sink);
+    limits->read_l2_gbs = 1e-9 * measure_read(kernels, x, 128u << 10, 2000, RUNS, &sink);
+    limits->read_l3_gbs = 1e-9 * measure_read(kernels, x, 4u << 20, 40, RUNS, &sink);
+    limits->read_memory_gbs = 1e-9 * measure_read(kernels, x, n, 1, 5, &sink);
+    dg_free(x);
+    return DG_OK;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The definition of every kernel: plain C, loops only, one element after the other. The panel is
+ * one column wide, so packed weights are row-major here. Everything faster is measured against
+ * this. */
+#include "tensor/forward/ops.h"
+
+#include "tensor/convert.h"
+#include "tensor/narrow.h"
+
+#include <math.h>
+#include <string.h>
+
+static float sigmoid(float x)
+{
+    return 1.0f / (1.0f + expf(-x));
+}
+
+static float apply(float x, enum dg_op_act act)
+{
+    switch (act) {
+    case DG_OP_NONE:
+        return x;
+    case DG_OP_RELU:
+        return x < 0.0f ? 0.0f : x;
+    case DG_OP_SILU:
+        return x * sigmoid(x);
+    case DG_OP_GELU_ERF:
+        return 0.5f * x * (1.0f + erff(x * 0.70710678f));
+    case DG_OP_GELU_TANH:
+        return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+    case DG_OP_GELU_QUICK:
+        return x * sigmoid(1.702f * x);
+    case DG_OP_SIGMOID:
+        return sigmoid(x);
+    case DG_OP_TANH:
+        return tanhf(x);
+    }
+    return x;
+}
+
+void dg_ops_activate_ref(float *x, size_t n, enum dg_op_act act)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = apply(x[i], act);
+}
+
+/* xq[m][k] = round-half-even(x / a) + 128, a = max|x[m]| / 127; a row of zeros, or one with a NaN
+ * or an infinity, has a scale that carries it through the product: 0 or NaN. */
+void dg_ops_quantize_ref(uint8_t *q, size_t ld_q, float *scale, const float *x, size_t ld_x,
+                         size_t M, size_t K)
+{
+    for (size_t m = 0; m < M; m++) {
+        const float *row = x + m * ld_x;
+        float most = 0.0f;
+        bool finite = true;
+        for (size_t k = 0; k < K; k++) {
+            most = fmaxf(most, fabsf(row[k]));
+            finite = finite && isfinite(row[k]);
+        }
+        const float inverse = finite && most > 1e-30f ? 127.0f / most : 0.0f;
+        for (size_t k = 0; k < K; k++)
+            q[m * ld_q + k] = (uint8_t)(finite ? (int)nearbyintf(row[k] * inverse) + 128 : 128);
+        scale[m] = finite ? most / 127.0f : NAN;
+    }
+}
+
+/* An I8 product reads its rows as they lie in the scratch: quantised, then their scales. */
+static void linear_begin(const float *x, size_t ld_x, size_t M, const struct dg_packed *w,
+                         void *scratch)
+{
+    if (w->type == DG_PACKED_I8)
+        dg_ops_quantize_ref(scratch, dg_ops_quantized_ld(w->K),
+                            dg_ops_quantized_scale(scratch, M, w->K), x, ld_x, M, w->K);
+}
+
+static void columns_i8(float *out, size_t ld_out, size_t M, const struct dg_packed *w,
+                       enum dg_op_act act, const float *residual, size_t ld_residual, void *scratch,
+                       size_t first, size_t end)
+{
+    const size_t K = w->K, ld_q = dg_ops_quantized_ld(K);
+    const uint8_t *q = scratch;
+    const float *scale = dg_ops_quantized_scale(scratch, M, K);
+    const int8_t *data = w->data;
+    const size_t ld_w = (K + 3) / 4 * 4;
+    for (size_t m = 0; m < M; m++)
+        for (size_t n = first; n < end; n++) {
+            int32_t sum = 0;
+            for (size_t k = 0; k < K; k++)
+                sum += (int32_t)q[m * ld_q + k] * data[n * ld_w + k];
+            float y = (float)(sum - 128 * w->sum[n]) * (scale[m] * w->scale[n]);
+            y = apply(w->bias ? y + w->bias[n] : y, act);
+            out[m * ld_out + n] = residual ? y + residual[m * ld_residual + n] : y;
+        }
+}
+
+static float dot_f32(const float *x, const float *w, size_t K)
+{
+    float y = 0.0f;
+    for (size_t k = 0; k < K; k++)
+        y += x[k] * w[k];
+    return y;
+}
+
+static float dot_bf16(const float *x, const uint16_t *w, size_t K)
+{
+    float y = 0.0f;
+    for (size_t k = 0; k < K; k++)
+        y += x[k] * dg_convert_bf16(w[k]);
+    return y;
+}
+
+static void linear_columns(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
+                           const struct dg_packed *w, enum dg_op_act act, const float *residual,
+                           size_t ld_residual, void *scratch, size_t first, size_t end)
+{
+    if (w->type == DG_PACKED_I8) {
+        columns_i8(out, ld_out, M, w, act, residual, ld_residual, scratch, first, end);
+        return;
+    }
+    const bool is_bf16 = w->type == DG_PACKED_BF16;
+    const size_t K = w->K, ld_w = is_bf16 ? (K + 1) / 2 * 2 : K;
+    for (size_t m = 0; m < M; m++)
+        for (size_t n = first; n < end; n++) {
+            float y = is_bf16 ? dot_bf16(x + m * ld_x, (const uint16_t *)w->data + n * ld_w, K)
+                              : dot_f32(x + m * ld_x, (const float *)w->data + n * ld_w, K);
+            y = apply(w->bias ? y + w->bias[n] : y, act);
+            out[m * ld_out + n] = residual ? y + residual[m * ld_residual + n] : y;
+        }
+}
+
+void dg_ops_linear_ref(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
+                       const struct dg_packed *w, enum dg_op_act act, const float *residual,
+                       size_t ld_residual, void *scratch)
+{
+    linear_begin(x, ld_x, M, w, scratch);
+    linear_columns(out, ld_out, x, ld_x, M, w, act, residual, ld_residual, scratch, 0, w->N);
+}
+
+void dg_ops_norm_ref(float *out, const float *x, const float *gain, const float *bias, size_t M,
+                     size_t D, float eps)
+{
+    for (size_t m = 0; m < M; m++, x += D, out += D) {
+        float mean = 0.0f, square = 0.0f;
+        if (bias) {
+            for (size_t i = 0; i < D; i++)
+                mean += x[i];
+            mean /= (float)D;
+        }
+        for (size_t i = 0; i < D; i++)
+            square += (x[i] - mean) * (x[i] - mean);
+        const float scale = 1.0f / sqrtf(square / (float)D + eps);
+        for (size_t i = 0; i < D; i++)
+            out[i] = (x[i] - mean) * scale * gain[i] + (bias ? bias[i] : 0.0f);
+    }
+}
+
+void dg_ops_embed_ref(float *out, const float *row, float scale, const float *position, size_t D)
+{
+    for (size_t i = 0; i < D; i++)
+        out[i] = position ? row[i] * scale + position[i] : row[i] * scale;
+}
+
+void dg_ops_softmax_ref(float *x, size_t n)
+{
+    float most = x[0], sum = 0.0f;
+    for (size_t i = 1; i < n; i++)
+        most = fmaxf(most, x[i]);
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] = expf(x[i] - most);
+    for (size_t i = 0; i < n; i++)
+        x[i] /= sum;
+}
+
+void dg_ops_attend_ref(float *out, const float *q, const float *kv, size_t ld, const uint32_t *at,
+                       size_t n, size_t H, size_t dh, float scale, float *weights)
+{
+    const size_t D = H * dh;
+    for (size_t h = 0; h < H; h++) {
+        float *p = weights + h * n;
+        for (size_t t = 0; t < n; t++) {
+            const float *key = kv + (at ? at[t] : t) * ld + h * dh;
+            float dot = 0.0f;
+            for (size_t i = 0; i < dh; i++)
+                dot += q[h * dh + i] * key[i];
+            p[t] = dot * scale;
+        }
+        dg_ops_softmax_ref(p, n);
+        for (size_t i = 0; i < dh; i++)
+            out[h * dh + i] = 0.0f;
+        for (size_t t = 0; t < n; t++) {
+            const float *value = kv + (at ? at[t] : t) * ld + D + h * dh;
+            for (size_t i = 0; i < dh; i++)
+                out[h * dh + i] += p[t] * value[i];
+        }
+    }
+}
+
+void dg_ops_attend_f16_ref(float *out, const float *q, const uint16_t *kv, size_t ld,
+                           const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
+                           float *weights)
+{
+    const size_t D = H * dh;
+    for (size_t h = 0; h < H; h++) {
+        float *p = weights + h * n;
+        for (size_t t = 0; t < n; t++) {
+            const uint16_t *key = kv + (at ? at[t] : t) * ld + h * dh;
+            float dot = 0.0f;
+            for (size_t i = 0; i < dh; i++)
+                dot += q[h * dh + i] * dg_convert_f16(key[i]);
+            p[t] = dot * scale;
+        }
+        dg_ops_softmax_ref(p, n);
+        for (size_t i = 0; i < dh; i++) {
+            float sum = 0.0f;
+            for (size_t t = 0; t < n; t++)
+                sum += p[t] * dg_convert_f16(kv[(at ? at[t] : t) * ld + D + h * dh + i]);
+            out[h * dh + i] = sum;
+        }
+    }
+}
+
+/* Which row of the tables a key's distance has. */
+static size_t relative_row(const struct dg_relative *relative, size_t t, size_t self)
+{
+    if (t < self)
+        return self - t < relative->reach ? relative->reach - (self - t) : 0;
+    return t - self < relative->reach ? relative->reach + (t - self) : 2 * relative->reach;
+}
+
+/* Number i of a stored key or value. */
+static float stored(const void *kv, bool is_half, size_t i)
+{
+    return is_half ? dg_convert_f16(((const uint16_t *)kv)[i]) : ((const float *)kv)[i];
+}
+
+static void attend_relative(float *out, const float *q, const void *kv, bool is_half, size_t ld,
+                            const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
+                            float *weights, const struct dg_relative *relative, size_t self)
+{
+    const size_t D = H * dh;
+    for (size_t h = 0; h < H; h++) {
+        float *p = weights + h * n;
+        for (size_t t = 0; t < n; t++) {
+            const size_t key = (at ? at[t] : t) * ld + h * dh;
+            const float *by_distance = relative->keys + relative_row(relative, t, self) * dh;
+            float dot = 0.0f;
+            for (size_t i = 0; i < dh; i++)
+                dot += q[h * dh + i] * (stored(kv, is_half, key + i) + by_distance[i]);
+            p[t] = dot * scale;
+        }
+        dg_ops_softmax_ref(p, n);
+        for (size_t i = 0; i < dh; i++) {
+            float sum = 0.0f;
+            for (size_t t = 0; t < n; t++)
+                sum += p[t] * (stored(kv, is_half, (at ? at[t] : t) * ld + D + h * dh + i) +
+                               relative->values[relative_row(relative, t, self) * dh + i]);
+            out[h * dh + i] = sum;
+        }
+    }
+}
+
+void dg_ops_attend_relative_ref(float *out, const float *q, const float *kv, size_t ld,
+                                const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
+                                float *weights, const struct dg_relative *relative, size_t self)
+{
+    attend_relative(out, q, kv, false, ld, at, n, H, dh, scale, weights, relative, self);
+}
+
+void dg_ops_attend_relative_f16_ref(float *out, const float *q, const uint16_t *kv, size_t ld,
+                                    const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
+                                    float *weights, const struct dg_relative *relative, size_t self)
+{
+    attend_relative(out, q, kv, true, ld, at, n, H, dh, scale, weights, relative, self);
+}
+
+void dg_ops_store_f16_ref(uint16_t *out, const float *x, size_t n)
+{
+    const float most = 65504.0f;
+    for (size_t i = 0; i < n; i++)
+        out[i] = dg_narrow_f16(x[i] > most ? most : x[i] < -most ? -most : x[i]);
+}
+
+void dg_ops_ssru_ref(float *y, float *c_out, const float *c_in, const float *candidate,
+                     const float *forget, size_t D)
+{
+    for (size_t i = 0; i < D; i++) {
+        const float f = sigmoid(forget[i]);
+        const float c = f * c_in[i] + (1.0f - f) * candidate[i];
+        c_out[i] = c;
+        y[i] = c < 0.0f ? 0.0f : c;
+    }
+}
+
+void dg_ops_gate_ref(float *out, const float *a, const float *x, const float *b, const float *y,
+                     size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = sigmoid(a[i]) * x[i] + sigmoid(b[i]) * y[i];
+}
+
+float dg_ops_log_sum_exp_top_ref(const float *x, size_t n, size_t k, struct dg_top *top,
+                                 size_t *n_top)
+{
+    size_t held = 0;
+    float most = -INFINITY;
+    bool has_nan = false;
+    for (size_t i = 0; i < n; i++) {
+        has_nan = has_nan || isnan(x[i]) || x[i] == INFINITY;
+        most = fmaxf(most, x[i]);
+        dg_ops_top_insert(top, &held, k, x[i], (uint32_t)i);
+    }
+    if (n_top)
+        *n_top = held;
+    if (has_nan || isinf(most))
+        return has_nan ? NAN : most;
+    float sum = 0.0f;
+    for (size_t i = 0; i < n; i++)
+        sum += expf(x[i] - most);
+    return most + logf(sum);
+}
+
+static float spin_f32_ref(size_t rounds)
+{
+    volatile float step = 1e-9f;
+    float chain[DG_OPS_CHAINS] = {0.0f}, x = step, sum = 0.0f;
+    for (size_t i = 0; i < rounds; i++)
+        for (int c = 0; c < DG_OPS_CHAINS; c++)
+            chain[c] = chain[c] * x + x;
+    for (int c = 0; c < DG_OPS_CHAINS; c++)
+        sum += chain[c];
+    return sum;
+}
+
+static int32_t spin_i8_ref(size_t rounds)
+{
+    volatile int8_t step = 3;
+    int32_t chain[DG_OPS_CHAINS] = {0}, sum = 0;
+    const int32_t x = step;
+    for (size_t i = 0; i < rounds; i++)
+        for (int c = 0; c < DG_OPS_CHAINS; c++)
+            for (int k = 0; k < 4; k++)
+                chain[c] = (chain[c] & 0xff) * x + k;
+    for (int c = 0; c < DG_OPS_CHAINS; c++)
+        sum += chain[c];
+    return sum;
+}
+
+static float read_ref(const float *x, size_t n)
+{
+    float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (size_t i = 0; i < n; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += x[i + k];
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+const struct dg_kernels dg_kernels_ref = {
+    .name = "ref",
+    .panel = 1,
+    .panel_bf16 = 1,
+    .panel_i8 = 1,
+    .linear = dg_ops_linear_ref,
+    .linear_begin = linear_begin,
+    .linear_columns = linear_columns,
+    .norm = dg_ops_norm_ref,
+    .embed = dg_ops_embed_ref,
+    .attend = dg_ops_attend_ref,
+    .attend_f16 = dg_ops_attend_f16_ref,
+    .attend_relative = dg_ops_attend_relative_ref,
+    .attend_relative_f16 = dg_ops_attend_relative_f16_ref,
+    .store_f16 = dg_ops_store_f16_ref,
+    .ssru = dg_ops_ssru_ref,
+    .activate = dg_ops_activate_ref,
+    .gate = dg_ops_gate_ref,
+    .softmax = dg_ops_softmax_ref,
+    .log_sum_exp_top = dg_ops_log_sum_exp_top_ref,
+    .quantize = dg_ops_quantize_ref,
+    .lanes = 1,
+    .spin_f32 = spin_f32_ref,
+    .spin_i8 = spin_i8_ref,
+    .read = read_ref,
+};

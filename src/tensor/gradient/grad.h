@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The kernels of training besides products (gemm.h): each operation of the network forward, keeping
+ * what the way back needs, and backward. One source, grad.inc, written as plain loops that
+ * compilers turn into vectors; it is compiled once for each instruction set and chosen at run time.
+ *
+ *     const struct dg_grad_kernels *kernels = dg_grad_kernels_default();
+ *     kernels->norm(y, stats, x, gain, bias, M, D, eps);
+ *     kernels->norm_back(dx, false, dgain, dbias, dy, x, stats, gain, M, D);
+ *
+ * Gradients are called d + name. "+=" in a comment means that the call adds to what is there. The
+ * same call on the same numbers gives the same bits. Matrices are dense ([M][D], D apart) where no
+ * `ld` is named. Tables are immutable; any thread. */
+#ifndef DG_TENSOR_GRADIENT_GRAD_H
+#define DG_TENSOR_GRADIENT_GRAD_H
+
+#include "tensor/forward/kernels.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which values a dropout drops is a function of (key, row, column) alone: nothing is stored, the
+ * way back asks again, and an interrupted run that goes on draws the same. */
+struct dg_grad_drop {
+    uint64_t key;       /* of this place in the network, at this step */
+    uint64_t row;       /* number of the first row, counted over the whole batch */
+    uint32_t threshold; /* of 2^32: below it a value is dropped; 0: no dropout */
+    float scale;        /* of the values that stay: 1 / (1 - p) */
+};
+
+/* One attention over one sentence. Rows of q, z lie ld_q, ld_z apart; k and v share ld_kv. */
+struct dg_grad_attention {
+    const float *q, *k, *v;
+    size_t ld_q, ld_kv;
+    size_t T, S; /* queries, keys */
+    size_t H, dh;
+    bool causal; /* query t sees keys 0 .. t */
+};
+
+static inline size_t dg_grad_attention_scratch(size_t S, size_t dh)
+{
+    return ((S + 7) & ~(size_t)7) * (dh + 1);
+}
+
+struct dg_adam {
+    float rate; /* already with the bias corrections folded in */
+    float beta1, beta2;
+    float epsilon;    /* the same */
+    float decay;      /* decoupled weight decay times the rate; 0: plain Adam */
+    float grad_scale; /* what gradients are multiplied with first: 1 / tokens, clipping */
+};
+
+struct dg_grad_kernels {
+    const char *name;
+
+    /* x[m] += bias, then y = act(x). `x` [M][N] is overwritten with the sum only when y != x. */
+    void (*bias_act)(float *y, float *x, const float *bias, size_t M, size_t N, enum dg_op_act act);
+
+    /* dx = dy * act'(x). With RELU `x` may be the activation's output. In place is fine. */
+    void (*act_back)(float *dx, const float *dy, const float *x, size_t n, enum dg_op_act act);
+
+    /* sum[n] += columns of x[M][N] */
+    void (*column_sum)(float *sum, const float *x, size_t M, size_t N);
+
+    /* y = norm(x); stats [M][2] keeps mean and 1/deviation. bias NULL: RMS norm. In place is fine,
+     * but the way back wants x. */
+    void (*norm)(float *y, float *stats, const float *x, const float *gain, const float *bias,
+                 size_t M, size_t D, float eps);
+
+    /* dx = (or += with `add`) what dy says; dgain, dbias +=. dbias NULL: RMS. dx may be dy without
+     * `add`. */
+    void (*norm_back)(float *dx, bool add, float *dgain, float *dbias, const float *dy,
+                      const float *x, const float *stats, const float *gain, size_t M, size_t D);
+
+    /* y = base + drop(x); base NULL: 0. Any of them may be the same. */
+    void (*drop)(float *y, const float *base, const float *x, size_t M, size_t D,
+                 const struct dg_grad_drop *drop);
+
+    /* z[t] = softmax(q k^T / sqrt(dh)) v for each head; probabilities stay in p [H][T][S].
+     * `scratch`: dg_grad_attention_scratch floats. */
+    void (*attend)(float *z, size_t ld_z, float *p, const struct dg_grad_attention *a,
+                   float *scratch);
+
+    /* dq, dk, dv = what dz says. Uses p up. */
+    void (*attend_back)(float *dq, float *dk, float *dv, const float *dz, size_t ld_z, float *p,
+                        const struct dg_grad_attention *a, float *scratch);
+
+    /* Cross entropy of one row against the target smoothed by `smoothing` (that mass spread over
+     * all V). Turns the logits into their gradient times `scale`. Returns the smoothed loss; *plain
+     * is -log p(target). */
+    double (*loss)(float *logits, size_t V, size_t target, float smoothing, float scale,
+                   double *plain);
+
+    /* The loss alone; logits stay. */
+    double (*loss_only)(const float *logits, size_t V, size_t target, float smoothing,
+                        double *plain);
+
+    /* y += scale * x */
+    void (*axpy)(float *y, const float *x, float scale, size_t n);
+
+    /* y += share * (x - y) */
+    void (*approach)(float *y, const float *x, float share, size_t n);
+
+    /* Sum of squares, in double over lanes of float. */
+    double (*norm2)(const float *x, size_t n);
+
+    /* One step of Adam(W) over n parameters w with gradient g and moments m, v. */
+    void (*adam)(float *w, float *m, float *v, const float *g, size_t n,
+                 const struct dg_adam *adam);
+
+    /* The products of gemm.h for few rows: up to DG_GRAD_FEW they are faster than gemm.h's; few_tn
+     * is for one (K 1). */
+    void (*few_nt)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
+                   size_t M, size_t N, size_t K, float beta);
+    void (*few_nn)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
+                   size_t M, size_t N, size_t K, float beta);
+    void (*few_tn)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
+                   size_t M, size_t N, size_t K, float beta);
+
+    /* Cells of plain recurrent networks (docs/MODEL.md), one state: h [D], and c [D] of an LSTM,
+     * move on in place with the products x and s [G D] of input and state, their biases in them;
+     * `kept` is for the way back: GRU [4 D], LSTM [6 D], tanh [D]. */
+    void (*gru)(float *h, float *kept, const float *x, const float *s, size_t D);
+    void (*lstm)(float *h, float *c, float *kept, const float *x, const float *s, size_t D);
+    void (*tanh)(float *h, float *kept, const float *x, const float *s, size_t D);
+
+    /* dx, ds [G D] = what dh (and dc) say; dh becomes what of it goes past the products to the
+     * state before, which for the GRU is `before` [D]. */
+    void (*gru_back)(float *dh, float *dx, float *ds, const float *kept, const float *before,
+                     size_t D);
+    void (*lstm_back)(float *dh, float *dc, float *dx, float *ds, const float *kept, size_t D);
+    void (*tanh_back)(float *dh, float *dx, float *ds, const float *kept, size_t D);
+
+    float (*dot)(const float *x, const float *y, size_t n);
+    void (*tanh_sum)(float *u, const float *x, const float *y, size_t n); /* u = tanh(x + y) */
+    void (*softmax)(float *x, size_t n);
+};
+
+enum { DG_GRAD_FEW = 12 }; /* measured: SPEED.md, 2026-11-22 train: the textbook's recurrent run */
+
+/* The best table of this CPU; DRAGOMAN_KERNELS=ref forces the plain one. */
+const struct dg_grad_kernels *dg_grad_kernels_default(void);
+
+/* All that this CPU and build can run, NULL after the last. */
+enum { DG_GRAD_KERNELS_MAX = 4 };
+size_t dg_grad_kernels_all(const struct dg_grad_kernels *all[DG_GRAD_KERNELS_MAX]);
+
+extern const struct dg_grad_kernels dg_grad_kernels_ref;
+extern const struct dg_grad_kernels dg_grad_kernels_avx2;   /* x86-64 builds */
+extern const struct dg_grad_kernels dg_grad_kernels_avx512; /* x86-64 builds */
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What a full stop means after certain words, by language. The lists are our own, one file a
+ * language (abbrev_en.c ...); to add a language, write its file, add it to `tables` in abbrev.c.
+ *
+ *     const struct dg_abbrev *abbrev = dg_abbrev_for("de");
+ *     if (dg_abbrev_has(abbrev->never, word)) ...
+ *
+ * Words are lower case, without the last full stop, sorted by bytes (a test checks), NULL at the
+ * end. */
+#ifndef DG_TEXT_SENTENCE_ABBREV_H
+#define DG_TEXT_SENTENCE_ABBREV_H
+
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+
+struct dg_abbrev {
+    const char *language;
+    const char *const *never;   /* never the end of a sentence: "dr", "z.b" */
+    const char *const *number;  /* not the end before a digit or a Roman number: "no", "fig", "art"
+                                 */
+    const char *const *perhaps; /* the end only before a usual first word: "u.s", "inc", "p.m" */
+    const char *const *unit;    /* the end when a number stands before it, else not: Russian "г" */
+    const char *const *starters; /* usual first words of sentences: "the", "he" */
+    bool ordinals; /* "3. Oktober": a stop after a one- or two-digit number is no end */
+    const char *const *ordinal; /* capitals that follow an ordinal at the start of a line: "oktober"
+                                 */
+};
+
+/* The table of a language (two letters); a general one for any other. Never NULL. */
+const struct dg_abbrev *dg_abbrev_for(const char *language);
+
+/* True when `word` (lower case) is in the list; NULL is an empty list. */
+bool dg_abbrev_has(const char *const *list, struct dg_span word);
+
+/* True when a line that starts with "3. " and goes on with `rest` starts with an ordinal, not with
+ * the number of a list's item. */
+bool dg_abbrev_is_ordinal(const struct dg_abbrev *abbrev, struct dg_span rest);
+
+extern const struct dg_abbrev dg_abbrev_de, dg_abbrev_en, dg_abbrev_es, dg_abbrev_fr, dg_abbrev_it,
+    dg_abbrev_ja, dg_abbrev_ko, dg_abbrev_pt, dg_abbrev_ru, dg_abbrev_zh;
+
+#endif

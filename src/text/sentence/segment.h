@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A document becomes sentences, and the bytes between them.
+ *
+ *     struct dg_segmenter *segmenter;                             one per thread
+ *     err = dg_segmenter_new(&segmenter, &error);
+ *     struct dg_segment_opts opts = DG_SEGMENT_OPTS_DEFAULT;
+ *     opts.language = "de";
+ *     opts.tokens_max = 512;
+ *     struct dg_segments segments;                                borrowed until the next run
+ *     err = dg_segmenter_run(segmenter, text, &opts, &segments, &error);
+ *     for (size_t i = 0; i < segments.n; i++)
+ *         if (segments.items[i].kind == DG_SEGMENT_SENTENCE) ... translate it
+ *         else ... copy its bytes
+ *     dg_segmenter_free(segmenter);
+ *
+ * The segments follow each other without gap or overlap from the first byte to the last, so
+ * untouched segments joined back are the text, whatever bytes it holds. Separators are: line ends
+ * of any kind, blank lines, white space around sentences, tabs and runs of three or more spaces
+ * (columns), list markers and quote marks at the start of a line, control characters, bytes that
+ * are not UTF-8, and stretches without any letter (numbers, rules, emoji). Two sentences may touch
+ * (Chinese, Japanese). A sentence is valid UTF-8 and has a letter.
+ *
+ * Boundaries are ICU's, corrected by our own knowledge of abbreviations, initials, ordinals, quotes
+ * and ellipses (sentence.h, abbrev.h). A sentence longer than the model takes is cut at a clause
+ * mark, else at a space, else between graphemes; each such part says so. Time is linear in the
+ * text. */
+#ifndef DG_TEXT_SENTENCE_SEGMENT_H
+#define DG_TEXT_SENTENCE_SEGMENT_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_segmenter;
+
+enum dg_segment_kind {
+    DG_SEGMENT_SEPARATOR, /* copy the bytes */
+    DG_SEGMENT_SENTENCE,  /* translate */
+};
+
+/* Why a sentence ends before its end: it was too long. The last part of a cut sentence has NONE. */
+enum dg_segment_cut {
+    DG_SEGMENT_CUT_NONE,
+    DG_SEGMENT_CUT_CLAUSE, /* behind a comma, semicolon, colon, dash or bracket */
+    DG_SEGMENT_CUT_SPACE,
+    DG_SEGMENT_CUT_HARD, /* between two graphemes of one word */
+};
+
+struct dg_segment {
+    size_t at, len; /* bytes of the original */
+    uint8_t kind;   /* enum dg_segment_kind */
+    uint8_t cut;    /* enum dg_segment_cut */
+    bool joined;    /* the sentence runs over a line end: give the model dg_segment_flatten of it */
+    uint32_t line;  /* 0-based line of the original in which it starts */
+};
+
+struct dg_segments {
+    const struct dg_segment *items; /* borrowed from the segmenter */
+    size_t n;
+    size_t n_sentences;
+    size_t n_cuts; /* sentences' parts with a cut: non-zero means "tell the caller" */
+};
+
+/* The number of tokens the model makes of `text`; called with sentences and parts of them only. */
+typedef size_t (*dg_segment_measure_fn)(void *ctx, struct dg_span text);
+
+struct dg_segment_opts {
+    const char *language;  /* BCP-47 tag of the text in any spelling; NULL or "" when unknown */
+    bool keep_lines_whole; /* do not look for sentences: one segment a line */
+    bool join_lines;       /* lines of one paragraph are one text (hard-wrapped mail, PDF) */
+    size_t tokens_max;     /* longer sentences are cut; 0: never */
+    dg_segment_measure_fn measure; /* NULL: dg_segment_estimate */
+    void *measure_ctx;
+};
+
+#define DG_SEGMENT_OPTS_DEFAULT                                                                    \
+    {                                                                                              \
+        .language = NULL                                                                           \
+    }
+
+enum dg_err dg_segmenter_new(struct dg_segmenter **segmenter, struct dg_error *error) DG_MUST_CHECK;
+void dg_segmenter_free(struct dg_segmenter *segmenter); /* mirror of new; NULL is fine */
+
+/* Splits `text`. DG_ERR_NOMEM, or DG_ERR_LIMIT past 1 GiB. Not linear only if `measure` is not. */
+enum dg_err dg_segmenter_run(struct dg_segmenter *segmenter, struct dg_span text,
+                             const struct dg_segment_opts *opts, struct dg_segments *segments,
+                             struct dg_error *error) DG_MUST_CHECK;
+
+/* A cautious guess of the number of tokens when no model is at hand: about three letters a token in
+ * alphabets, one in Han and kana. */
+size_t dg_segment_estimate(struct dg_span text);
+
+/* Appends `text` with each line end and the white space around it made one space (none between Han
+ * or kana), for sentences that run over lines. */
+enum dg_err dg_segment_flatten(struct dg_span text, struct dg_buf *out) DG_MUST_CHECK;
+
+#endif

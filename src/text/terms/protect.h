@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Finds what must survive translation as it is: addresses, names of things, placeholders, tags,
+ * emoji, numbers with units. It only finds; the engine decides what to do with each kind.
+ *
+ *     struct dg_protect_list list;
+ *     dg_protect_list_init(&list);
+ *     err = dg_protect_find(text, DG_PROTECT_ALL, &list);
+ *     for (size_t i = 0; i < list.n; i++)
+ *         ... text.ptr + list.items[i].at, list.items[i].len, dg_protect_name(list.items[i].kind)
+ *     if (dg_protect_leaves_nothing(text, &list)) ... nothing to translate (emoji only, a bare
+ * address) dg_protect_list_deinit(&list);
+ *
+ * Spans are in order, do not overlap and do not split a code point. Any bytes are legal input;
+ * those that are not UTF-8 are in no span. A hand-written scanner, one pass, no backtracking: time
+ * is linear. */
+#ifndef DG_TEXT_TERMS_PROTECT_H
+#define DG_TEXT_TERMS_PROTECT_H
+
+#include "base/memory/err.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*      kind                  name           examples */
+#define DG_PROTECT_LIST(X)                                                                         \
+    X(DG_PROTECT_URL, "url")             /* https://a.org/b?c=d  www.a.org  a.org/b */             \
+    X(DG_PROTECT_EMAIL, "email")         /* me@a.org */                                            \
+    X(DG_PROTECT_MENTION, "mention")     /* @name  @name@a.org */                                  \
+    X(DG_PROTECT_HASHTAG, "hashtag")     /* #tag  #123 */                                          \
+    X(DG_PROTECT_SHORTCODE, "shortcode") /* :smile: */                                             \
+    X(DG_PROTECT_EMOJI, "emoji")         /* one or more in a row */                                \
+    X(DG_PROTECT_BRACES, "braces")       /* {{x}}  {0}  ${x}  %{x} */                              \
+    X(DG_PROTECT_PRINTF, "printf")       /* %s  %1$s  %(n)s  %.2f  %@ */                           \
+    X(DG_PROTECT_VARIABLE, "variable")   /* $Name  %PATH% */                                       \
+    X(DG_PROTECT_TAG, "tag")             /* <x id="7"/>  <b>  </b>  <0> */                         \
+    X(DG_PROTECT_FILE, "file")           /* notes.txt  src/main.c  /etc/passwd  C:\x */            \
+    X(DG_PROTECT_NUMBER, "number")       /* 1,234.56  10 KBps  50 %  2024-03-15  v1.2.3 */
+
+enum dg_protect_kind {
+#define DG_PROTECT_ENUM(kind, name) kind,
+    DG_PROTECT_LIST(DG_PROTECT_ENUM)
+#undef DG_PROTECT_ENUM
+        DG_PROTECT_KINDS
+};
+
+/* Sets of kinds: 1u << kind. */
+#define DG_PROTECT_ALL ((1u << DG_PROTECT_KINDS) - 1)
+
+struct dg_protect_span {
+    size_t at, len; /* bytes */
+    enum dg_protect_kind kind;
+};
+
+struct dg_protect_list {
+    struct dg_protect_span *items; /* owned */
+    size_t n, cap;
+};
+
+void dg_protect_list_init(struct dg_protect_list *list);
+void dg_protect_list_deinit(struct dg_protect_list *list);
+
+/* Replaces the list's content by the spans of `kinds` in `text` (memory is kept between calls). A
+ * small whole number alone is no span: models translate "5 apples" better than a placeholder.
+ * DG_ERR_NOMEM. */
+enum dg_err dg_protect_find(struct dg_span text, unsigned kinds,
+                            struct dg_protect_list *list) DG_MUST_CHECK;
+
+/* True when no letter stands outside the spans. */
+bool dg_protect_leaves_nothing(struct dg_span text, const struct dg_protect_list *list);
+
+/* "url", "email" ... Never NULL. */
+const char *dg_protect_name(enum dg_protect_kind kind);
+
+#endif

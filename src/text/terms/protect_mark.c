@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Placeholders, tags, shortcodes and emoji: what a sign marks. Names of placeholders are at most
+ * NAME_MAX bytes, so a sign that opens nothing costs no more than that. */
+#include "text/terms/protect_int.h"
+
+#include "base/memory/utf8.h"
+
+#include <string.h>
+
+#include <unicode/uchar.h>
+
+enum { NAME_MAX = 128, SHORTCODE_MAX = 48, TAG_MAX = 4096 };
+
+static bool is_name_char(char c)
+{
+    return dg_protect_is_alnum(c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* ---- {{x}} {0} ${x} %{x} #{x} ------------------------------------------------------------------
+ */
+
+static size_t match_double(struct dg_span text, size_t at)
+{
+    for (size_t i = at + 2; i < text.len && i - at < NAME_MAX; i++) {
+        if (text.ptr[i] == '}' && dg_protect_byte(text, i + 1) == '}')
+            return dg_protect_byte(text, i + 2) == '}' && dg_protect_byte(text, at + 2) == '{'
+                       ? i + 3
+                       : i + 2;
+        if (text.ptr[i] == '\n' || (text.ptr[i] == '{' && i > at + 2))
+            return 0;
+    }
+    return 0;
+}
+
+static size_t match_single(struct dg_span text, size_t at)
+{
+    for (size_t i = at + 1; i < text.len && i - at < NAME_MAX; i++) {
+        char c = text.ptr[i];
+        if (c == '}')
+            return i + 1;
+        if (!is_name_char(c) && !strchr(".:-$[],!?@#|%+", c))
+            return 0;
+    }
+    return 0;
+}
+
+size_t dg_protect_match_braces(struct dg_span text, size_t at)
+{
+    size_t open = at + (text.ptr[at] != '{');
+    if (dg_protect_byte(text, open) != '{')
+        return 0;
+    size_t end = dg_protect_byte(text, open + 1) == '{' ? match_double(text, open) : 0;
+    return end ? end : match_single(text, open);
+}
+
+/* ---- %s %1$s %(n)s %PATH% ----------------------------------------------------------------------
+ */
+
+static size_t skip_digits(struct dg_span text, size_t at)
+{
+    size_t from = at;
+    while (at - from < 9 && dg_protect_is_digit(dg_protect_byte(text, at)))
+        at++;
+    return at;
+}
+
+static bool is_conversion(char c)
+{
+    return c != '\0' && strchr("sdiufFgGeExXocp@aA", c);
+}
+
+/* %NAME%: capitals, digits and '_'. */
+static size_t match_percent_name(struct dg_span text, size_t at)
+{
+    size_t i = at + 1;
+    for (; i < text.len && i - at < NAME_MAX; i++)
+        if (!((text.ptr[i] >= 'A' && text.ptr[i] <= 'Z') || dg_protect_is_digit(text.ptr[i]) ||
+              text.ptr[i] == '_'))
+            break;
+    return i > at + 2 && dg_protect_byte(text, i) == '%' && dg_protect_is_letter(text.ptr[at + 1])
+               ? i + 1
+               : 0;
+}
+
+static size_t match_parenthesis(struct dg_span text, size_t at)
+{
+    for (size_t i = at + 1; i < text.len && i - at < NAME_MAX; i++) {
+        if (text.ptr[i] == ')')
+            return i > at + 1 ? i + 1 : 0;
+        if (!is_name_char(text.ptr[i]) && text.ptr[i] != '.' && text.ptr[i] != ' ' &&
+            text.ptr[i] != '-')
+            return 0;
+    }
+    return 0;
+}
+
+static size_t match_printf(struct dg_span text, size_t at)
+{
+    size_t i = at + 1;
+    bool sure = false; /* it cannot be "100 %discount" */
+    if (dg_protect_byte(text, i) == '(') {
+        if (!(i = match_parenthesis(text, i)))
+            return 0;
+        sure = true;
+    } else {
+        size_t digits = skip_digits(text, i);
+        if (digits > i && dg_protect_byte(text, digits) == '$') {
+            i = digits + 1;
+            sure = true;
+        }
+    }
+    while (i - at < 16 && dg_protect_byte(text, i) && strchr("-+0#'", text.ptr[i]))
+        i++;
+    i = dg_protect_byte(text, i) == '*' ? i + 1 : skip_digits(text, i);
+    if (dg_protect_byte(text, i) == '.')
+        i = dg_protect_byte(text, i + 1) == '*' ? i + 2 : skip_digits(text, i + 1);
+    for (int n = 0; n < 2 && dg_protect_byte(text, i) && strchr("hlLqjzt", text.ptr[i]); n++)
+        i++;
+    if (!is_conversion(dg_protect_byte(text, i)))
+        return 0;
+    i++;
+    /* "%s", "%ds" are placeholders; "%discount" is not. */
+    bool word_goes_on =
+        dg_protect_is_letter(dg_protect_byte(text, i)) &&
+        !(text.ptr[i] == 's' && !dg_protect_is_letter(dg_protect_byte(text, i + 1)));
+    return sure || !word_goes_on ? i : 0;
+}
+
+size_t dg_protect_match_percent(struct dg_span text, size_t at, enum dg_protect_kind *kind)
+{
+    if (at > 0 && dg_protect_is_digit(text.ptr[at - 1]))
+        return 0;
+    *kind = DG_PROTECT_PRINTF;
+    if (dg_protect_byte(text, at + 1) == '%')
+        return at + 2;
+    size_t end = match_printf(text, at);
+    if (end)
+        return end;
+    *kind = DG_PROTECT_VARIABLE;
+    return match_percent_name(text, at);
+}
+
+/* ---- $Name -------------------------------------------------------------------------------------
+ */
+
+size_t dg_protect_match_variable(struct dg_span text, size_t at)
+{
+    size_t i = at + 1;
+    if (!dg_protect_is_letter(dg_protect_byte(text, i)) && dg_protect_byte(text, i) != '_')
+        return 0;
+    while (i < text.len && (dg_protect_is_alnum(text.ptr[i]) || text.ptr[i] == '_'))
+        i++;
+    return i;
+}
+
+/* ---- <x id="7"/> -------------------------------------------------------------------------------
+ */
+
+/* On failure *failed_at is where a later tag can start at the earliest. */
+size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at)
+{
+    size_t i = at + 1;
+    char quote = '\0';
+    if (dg_protect_byte(text, i) == '/')
+        i++;
+    if (!dg_protect_is_alnum(dg_protect_byte(text, i)) &&
+        !(i == at + 1 && dg_protect_byte(text, i) == '!'))
+        return 0;
+    bool is_number = dg_protect_is_digit(text.ptr[i]); /* "<0>", but not "<5 or >6" */
+    while (i < text.len && (is_name_char(text.ptr[i]) || strchr(":.-!", text.ptr[i])) &&
+           text.ptr[i])
+        i++;
+    char next = dg_protect_byte(text, i);
+    bool closes = next == '/' && dg_protect_byte(text, i + 1) == '>';
+    if (next != '>' && next != ' ' && next != '\t' && next != '\n' && next != '\r' && !closes) {
+        *failed_at = i; /* "<https://a.org>" is an address in brackets */
+        return 0;
+    }
+    for (; i < text.len && i - at < TAG_MAX; i++) {
+        char c = text.ptr[i];
+        if (c == '<' || (is_number && c == ' '))
+            break;
+        if (quote)
+            quote = c == quote ? '\0' : quote;
+        else if (c == '"' || (c == '\'' && text.ptr[i - 1] == '='))
+            quote = c;
+        else if (c == '>')
+            return i + 1;
+    }
+    *failed_at = i;
+    return 0;
+}
+
+/* ---- :smile: -----------------------------------------------------------------------------------
+ */
+
+size_t dg_protect_match_shortcode(struct dg_span text, size_t at)
+{
+    size_t i = at + 1;
+    bool letter = false;
+    for (; i < text.len && i - at < SHORTCODE_MAX; i++) {
+        char c = text.ptr[i];
+        letter |= dg_protect_is_letter(c) || c == '+' || c == '-';
+        if (!dg_protect_is_alnum(c) && c != '_' && c != '+' && c != '-')
+            break;
+    }
+    if (i == at + 1 || dg_protect_byte(text, i) != ':')
+        return 0;
+    if (!letter && !dg_span_eq(dg_span_sub(text, at, i + 1 - at), DG_SPAN(":100:")))
+        return 0;
+    return dg_protect_is_alnum(dg_protect_byte(text, i + 1)) ? 0 : i + 1;
+}
+
+/* ---- Emoji -------------------------------------------------------------------------------------
+ */
+
+enum { VS16 = 0xFE0F, KEYCAP = 0x20E3, ZWJ = 0x200D, TAG_FIRST = 0xE0020, TAG_LAST = 0xE007F };
+
+static uint32_t code_at(struct dg_span text, size_t at, size_t *len)
+{
+    uint32_t cp = 0;
+    *len = at < text.len ? dg_utf8_decode(text, at, &cp) : 0;
+    return *len ? cp : 0;
+}
+
+static bool has(uint32_t cp, UProperty property)
+{
+    return cp >= 0xA9 && u_hasBinaryProperty((UChar32)cp, property);
+}
+
+/* One emoji without what a joiner adds; 0 when there is none. */
+static size_t match_one(struct dg_span text, size_t at)
+{
+    size_t len, next_len;
+    uint32_t cp = code_at(text, at, &len), next = code_at(text, at + len, &next_len);
+    if (len == 0)
+        return 0;
+    if (cp < 0x80) { /* keycap: 1 VS16? U+20E3 */
+        if (!dg_protect_is_digit((char)cp) && cp != '#' && cp != '*')
+            return 0;
+        size_t i = at + len + (next == VS16 ? next_len : 0);
+        return code_at(text, i, &next_len) == KEYCAP ? i + next_len : 0;
+    }
+    if (has(cp, UCHAR_REGIONAL_INDICATOR))
+        return has(next, UCHAR_REGIONAL_INDICATOR) ? at + len + next_len : at + len;
+    if (!has(cp, UCHAR_EMOJI_PRESENTATION) &&
+        !(has(cp, UCHAR_EMOJI) && (next == VS16 || has(next, UCHAR_EMOJI_MODIFIER))))
+        return 0;
+    size_t i = at + len;
+    while ((next = code_at(text, i, &next_len)) &&
+           (next == VS16 || next == KEYCAP || has(next, UCHAR_EMOJI_MODIFIER) ||
+            (next >= TAG_FIRST && next <= TAG_LAST)))
+        i += next_len;
+    return i;
+}
+
+size_t dg_protect_match_emoji(struct dg_span text, size_t at)
+{
+    size_t end = 0, next, len;
+    while ((next = match_one(text, end ? end : at))) {
+        end = next;
+        while (code_at(text, end, &len) == ZWJ) {
+            size_t joined = end + len, cp_len;
+            uint32_t cp = code_at(text, joined, &cp_len);
+            size_t more = match_one(text, joined);
+            if (!more && has(cp, UCHAR_EMOJI)) /* ♂ and the like without its selector */
+                more = joined + cp_len;
+            if (!more)
+                break;
+            end = more;
+        }
+    }
+    return end;
+}

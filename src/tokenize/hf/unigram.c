@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Unigram: of all ways to lay a word out in pieces the one with the highest sum of scores
+ * (Viterbi). cells[i] holds the best way over the first i bytes; from each character on every piece
+ * that begins there offers a way to its end, and a character that is no piece by itself is offered
+ * as unknown, at the lowest score less 10. One pass forward, one back: the time is linear in the
+ * word's length.
+ *
+ * Ids equal those of the library whose file this is, to the last tie: sums are doubles, only a
+ * greater one replaces another, so that of equal ways the one whose last piece is longest stays;
+ * unknown characters in a row are one, which may then be known as a whole, or falls apart into
+ * bytes where the file has them for all of it. (SentencePiece's own models, whose sums are floats,
+ * are in spm_unigram.c.)
+ *
+ * Where the pre-tokenizer does not cut before the mark of a space (U+2581), a piece that begins
+ * with one begins a word all the same, for whoever asks which tokens are one.
+ *
+ * One thing is not as there: signs of the model ("<s>", "</s>") are never pieces of a text, however
+ * it came to look like them. There a sign that normalisation makes (of wide letters) becomes one,
+ * whoever wrote it. */
+#include "tokenize/hf/subword_int.h"
+#include "tokenize/spm/utf8_char.h"
+
+enum { NOWHERE = UINT32_MAX };
+
+static void offer(struct dg_subword_cell *cell, size_t from, int32_t id, double score)
+{
+    if (cell->from == NOWHERE || score > cell->score)
+        *cell = (struct dg_subword_cell){.score = score, .from = (uint32_t)from, .id = id};
+}
+
+/* All ways on from the character at `at`. */
+static void offer_all(const struct dg_subword *subword, struct dg_subword_cell *cells,
+                      struct dg_span word, size_t at, size_t char_len)
+{
+    struct dg_prefixes_walk walk = dg_prefixes_start(&subword->list);
+    const double before = cells[at].score;
+    bool is_known = false;
+    for (size_t end = at;
+         end < word.len && dg_prefixes_step(&subword->list, &walk, (uint8_t)word.ptr[end]);) {
+        uint32_t id;
+        end++;
+        if (!dg_prefixes_here(&subword->list, &walk, &id))
+            continue;
+        offer(&cells[end], at, (int32_t)id, subword->scores[id] + before);
+        is_known |= end == at + char_len;
+    }
+    if (!is_known)
+        offer(&cells[at + char_len], at, subword->unk, subword->unk_score + before);
+}
+
+/* Characters in a row that are no pieces. */
+static enum dg_err put_unknown(const struct dg_subword *subword, struct dg_subword_work *work,
+                               struct dg_span text, size_t begin, size_t end)
+{
+    const size_t from = work->now.from[begin], to = work->now.to[end - 1];
+    const int32_t whole = dg_subword_find(subword, dg_span_sub(text, begin, end - begin));
+    bool has_bytes = subword->falls_apart;
+    enum dg_err err = DG_OK;
+    if (dg_unigram_is_piece(subword, whole))
+        return dg_subword_put(work, whole, from, to);
+    for (size_t i = begin; i < end && has_bytes; i++)
+        has_bytes = subword->byte_ids[(uint8_t)text.ptr[i]] >= 0;
+    if (!has_bytes)
+        return dg_subword_put(work, subword->unk, from, to);
+    for (size_t i = begin; i < end && !err; i++)
+        err = dg_subword_put(work, subword->byte_ids[(uint8_t)text.ptr[i]], from, to);
+    return err;
+}
+
+/* The way to the last cell, from behind; `next` says it from before. */
+static void turn_around(struct dg_subword_cell *cells, size_t len)
+{
+    for (size_t end = len; end > 0; end = cells[end].from)
+        cells[cells[end].from].next = (uint32_t)end;
+}
+
+bool dg_unigram_is_piece(const struct dg_subword *subword, int32_t id)
+{
+    return id >= 0 && (uint32_t)id < subword->n_scores &&
+           subword->kinds[id] != DG_SUBWORD_SPECIAL_KIND;
+}
+
+enum dg_err dg_unigram_put(const struct dg_subword *subword, struct dg_subword_work *work,
+                           size_t begin, size_t end)
+{
+    const struct dg_span text = dg_buf_span(&work->now.text),
+                         word = dg_span_sub(text, begin, end - begin);
+    void *list = work->cells;
+    enum dg_err err = dg_subword_grow(&list, &work->cells_cap, word.len + 1, sizeof *work->cells);
+    struct dg_subword_cell *cells = work->cells = list;
+    if (err)
+        return err;
+    for (size_t i = 1; i <= word.len; i++)
+        cells[i].from = NOWHERE;
+    cells[0].score = 0;
+    for (size_t at = 0, len; at < word.len; at += len) {
+        len = dg_utf8_char_lead_len((uint8_t)word.ptr[at]);
+        offer_all(subword, cells, word, at, len);
+    }
+    turn_around(cells, word.len);
+    for (size_t at = 0, next; at < word.len && !err; at = next) {
+        next = cells[at].next;
+        const int32_t id = cells[next].id;
+        if (at > 0 && dg_span_starts(dg_span_sub(word, at, next - at), DG_SPAN(DG_UTF8_CHAR_SPACE)))
+            work->word++;
+        while (id == subword->unk && next < word.len && cells[cells[next].next].id == id)
+            next = cells[next].next;
+        err = id == subword->unk ? put_unknown(subword, work, text, begin + at, begin + next)
+                                 : dg_subword_put(work, id, work->now.from[begin + at],
+                                                  work->now.to[begin + next - 1]);
+    }
+    return err;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The order of merges: pairs by rank (0 first), pairs of one rank from left to right. For
+ * spm_bpe.c.
+ *
+ *     err = dg_bpe_queue_start(&queue, places, len, n_ranks);  for places[at].rank, unless NONE
+ *     while (dg_bpe_queue_pop(&queue, &rank, &at))
+ *         err = dg_bpe_queue_push(&queue, rank, at);
+ *     dg_bpe_queue_deinit(&queue);                             start with zeros; memory is reused
+ *
+ * Entries are never removed: who pops one must see for himself whether it still holds. */
+#ifndef DG_TOKENIZE_SPM_BPE_QUEUE_H
+#define DG_TOKENIZE_SPM_BPE_QUEUE_H
+
+#include "base/memory/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DG_BPE_QUEUE_LONG = 4096 }; /* places; measured: from there on buckets pay */
+
+static const uint32_t DG_BPE_QUEUE_NONE = UINT32_MAX;
+
+/* What belongs to one byte of the text, together because all of it is looked at together. */
+struct dg_bpe_place {
+    uint32_t rank; /* of the pair whose left symbol begins here; NONE: it is no piece */
+    uint16_t len;  /* of the symbol that begins here, maybe marked as frozen; 0: none begins */
+    uint16_t len_before; /* of the symbol that ends before this byte, likewise */
+};
+
+struct dg_bpe_queue_late {
+    uint32_t at, next; /* the next entry of the same rank + 1; 0: none */
+};
+
+struct dg_bpe_queue {
+    uint64_t *heap; /* owned; rank << 32 | place, the smallest on top */
+    size_t n_heap, heap_cap;
+    const struct dg_bpe_place *places; /* borrowed from start to the end */
+    uint32_t n_ranks;
+    uint32_t open;                  /* ranks below are on the heap or done */
+    uint32_t *first;                /* owned; places of rank r: early[first[r] .. first[r + 1]) */
+    uint32_t *early;                /* owned; the places of start, sorted */
+    uint32_t *newest;               /* owned; for each rank its newest late entry + 1; 0: none */
+    struct dg_bpe_queue_late *late; /* owned; what was pushed later */
+    size_t first_cap, early_cap, newest_cap, n_late, late_cap;
+};
+
+enum dg_err dg_bpe_queue_start(struct dg_bpe_queue *queue, const struct dg_bpe_place *places,
+                               uint32_t len, uint32_t n_ranks) DG_MUST_CHECK;
+enum dg_err dg_bpe_queue_push(struct dg_bpe_queue *queue, uint32_t rank, uint32_t at) DG_MUST_CHECK;
+
+/* False when it is empty. DG_ERR_NOMEM goes to *err. */
+bool dg_bpe_queue_pop(struct dg_bpe_queue *queue, uint32_t *rank, uint32_t *at, enum dg_err *err);
+void dg_bpe_queue_deinit(struct dg_bpe_queue *queue);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Text to tokens of a SentencePiece model.
+ *
+ *     err = dg_spm_encode(spm, work, text);
+ *     size_t n;
+ *     const struct dg_spm_token *tokens = dg_spm_tokens(work, &n);
+ *     for (size_t i = 0; i < n; i++)
+ *         use(tokens[i].id, text.ptr + tokens[i].begin, tokens[i].end - tokens[i].begin);
+ *
+ * The workspace keeps its memory from text to text: in the steady state nothing is allocated. It
+ * belongs to one thread at a time; tokens are borrowed until its next use. */
+#ifndef DG_TOKENIZE_SPM_SPM_ENCODE_H
+#define DG_TOKENIZE_SPM_SPM_ENCODE_H
+
+#include "base/memory/err.h"
+#include "base/memory/span.h"
+#include "tokenize/spm/spm.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_spm_work;
+
+struct dg_spm_token {
+    uint32_t id;
+    uint32_t begin, end;             /* bytes of the original text; empty for all but the last of a
+                                      * character's byte pieces */
+    uint32_t piece_begin, piece_end; /* bytes of the normalised text */
+};
+
+struct dg_spm_work *dg_spm_work_new(void);
+void dg_spm_work_free(struct dg_spm_work *work); /* NULL is fine */
+
+/* DG_ERR_LIMIT for texts of more than 1 GiB, DG_ERR_NOMEM; nothing else fails: any bytes are text.
+ */
+enum dg_err dg_spm_encode(const struct dg_spm *spm, struct dg_spm_work *work,
+                          struct dg_span text) DG_MUST_CHECK;
+
+const struct dg_spm_token *dg_spm_tokens(const struct dg_spm_work *work, size_t *n);
+
+/* The token's piece as text: a byte piece's name, otherwise what the text became (several
+ * characters joined, for unknown ones). Borrowed from the model or the workspace. */
+struct dg_span dg_spm_token_piece(const struct dg_spm *spm, const struct dg_spm_work *work,
+                                  const struct dg_spm_token *token);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Judges networks on the same sentence pairs: how likely they find the given targets, and BLEU and
+ * chrF of what they translate the sources into. A line is one sequence, as it stands: nothing is
+ * cut or protected. A model of many languages is told those of the pairs.
+ *
+ *     struct judge judge;
+ *     err = judge_open(&judge, "models/fr-en", "dev.tsv.gz", &opts, &error);
+ *     err = judge_loss(&judge, net, &loss, &error);                any number of networks of this
+ * vocabulary err = judge_translate(&judge, net, 4, &scores, &error); judge_close(&judge);
+ *
+ * One thread. */
+#ifndef DG_TOOLS_MODEL_QUALITY_DRIFT_H
+#define DG_TOOLS_MODEL_QUALITY_DRIFT_H
+
+#include "base/file/text_in.h"
+#include "engine/route/langs.h"
+#include "network/net.h"
+#include "tokenize/tokenizer.h"
+
+struct judge_opts {
+    bool swap;                   /* lines are target<TAB>source */
+    size_t most;                 /* of the first pairs; 0: all */
+    const char *source, *target; /* languages, where the model has to be told; "" */
+};
+
+struct judge_pair {
+    int32_t *source, *target; /* owned; each with its end token */
+    size_t n_source, n_target;
+    struct dg_span reference; /* the target's text, borrowed from the file */
+};
+
+struct drift {
+    struct dg_text_in file;
+    struct dg_tokenizer *tokenizer; /* owned */
+    struct dg_langs *langs;         /* one reference */
+    struct dg_lang_pair pair;       /* of them */
+    struct judge_pair *pairs;       /* [n] owned */
+    size_t n, cap;
+    size_t n_long; /* pairs that were left out: a side has more tokens than the network takes */
+    size_t longest_source, longest_target;
+};
+
+struct judge_scores {
+    double bleu, chrf; /* 0 to 100 */
+};
+
+/* `file`: lines source<TAB>target, plain or gzip. */
+enum dg_err judge_open(struct drift *drift, const char *model_dir, const char *file,
+                       const struct dg_blueprint *bp, const struct judge_opts *opts,
+                       struct dg_error *error) DG_MUST_CHECK;
+void judge_close(struct drift *drift); /* a zeroed one is fine */
+
+/* Mean of -log p over all target tokens. */
+enum dg_err judge_loss(const struct drift *drift, const struct dg_net *net, double *loss,
+                       struct dg_error *error) DG_MUST_CHECK;
+
+enum dg_err judge_translate(const struct drift *drift, const struct dg_net *net, int beam,
+                            struct judge_scores *scores, struct dg_error *error) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman file: a whole document in, the same document translated out; all but its text byte for
+ * byte as it was. The output appears whole or not at all. */
+#include "base/file/file_out.h"
+#include "base/file/text_in.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+#include "tools/lines.h"
+#include "tools/tools.h"
+#include "tools/translate/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30 };
+
+/* "auto", then the words of dg_doc_format_words. */
+static const char *const kind_words[] = {"auto",   "text", "html", "xml",   "markdown", "subrip",
+                                         "webvtt", "json", "po",   "xliff", NULL};
+_Static_assert(sizeof kind_words / sizeof *kind_words == DG_DOC_XLIFF + 3,
+               "a kind of document has no word");
+
+static const struct dg_opt_row rows[] = {
+    DG_OPT_HELP(struct file_flags, help),
+    {DG_OPT_PATH(struct file_flags, model), "model", .letter = 'm',
+     .help = "the model directory; with --server a model's name there, or nothing"},
+    {DG_OPT_INT(struct file_flags, threads), "threads", .letter = 't', .def = "0", .min = 0,
+     .max = 256, .help = "workers; 0: one for each core"},
+    {DG_OPT_INT(struct file_flags, beam), "beam", .letter = 'b', .def = "0", .min = 0, .max = 32,
+     .help = "hypotheses that are kept; 0: as many as the model's makers had"},
+    {DG_OPT_ENUM(struct file_flags, kind), "kind", .words = kind_words, .def = "auto",
+     .heading = "File", .help = "what the file is; auto: by its name, else by its first bytes"},
+    {DG_OPT_BOOL(struct file_flags, all), "all", .def = "no",
+     .help = "po, xliff: translate what has a translation, too"},
+    {DG_OPT_BOOL(struct file_flags, mark), "mark", .def = "yes",
+     .help = "po, xliff: mark translations as a machine's, for somebody to look at (fuzzy, "
+             "needs-review)"},
+    {DG_OPT_BOOL(struct file_flags, dry_run), "dry-run", .letter = 'n', .def = "no",
+     .help = "translate nothing: every sentence comes back as it is"},
+    {DG_OPT_BOOL(struct file_flags, quiet), "quiet", .letter = 'q', .def = "no",
+     .help = "no summary on stderr"},
+    SERVER_FLAGS(struct file_flags, remote, "", 0),
+};
+
+static const struct dg_opt_table table = {
+    .program = "dragoman file",
+    .summary = "Translates a document and keeps its form: txt, srt, vtt, html, xml, md, po, xliff, "
+               "json. '-': stdin, stdout.",
+    .rows = rows,
+    .n_rows = DG_OPT_COUNT(rows),
+    .size = sizeof(struct file_flags),
+    .args = "IN OUT",
+    .args_min = 2,
+    .args_max = 2,
+};
+
+/* ---- In and out
+ * ---------------------------------------------------------------------------------- */
+
+static enum dg_err write_out(const char *in, const char *out, struct dg_span text,
+                             struct dg_error *error)
+{
+    struct stat info;
+    if (strcmp(out, "-") == 0) {
+        bool is_written = fwrite(text.ptr, 1, text.len, stdout) == text.len && fflush(stdout) == 0;
+        return is_written
+                   ? DG_OK
+                   : dg_error_set(error, DG_ERR_IO, "cannot write stdout: %s", strerror(errno));
+    }
+    unsigned mode = strcmp(in, "-") != 0 && stat(in, &info) == 0 ? info.st_mode & 0777 : 0644;
+    return dg_file_out_save(out, mode | 0200, text.ptr, text.len, error);
+}
+
+/* ---- What it is
+ * ---------------------------------------------------------------------------------- */
+
+static enum dg_doc_format kind_of(const struct file_flags *flags, const char *in, const char *out,
+                                  struct dg_span text)
+{
+    enum dg_doc_format format;
+    if (flags->kind)
+        return (enum dg_doc_format)(flags->kind - 1);
+    if (strchr(in, '.') && dg_doc_format_of(dg_span_cstr(in), &format))
+        return format;
+    if (strcmp(in, "-") == 0 && strchr(out, '.') && dg_doc_format_of(dg_span_cstr(out), &format))
+        return format;
+    return dg_doc_format_guess(text);
+}
+
+/* How much there is, for the progress line; and the refusal of what cannot be read, before any
+ * model is loaded. */
+static enum dg_err measure(struct file_work *work, size_t *total, struct dg_error *error)
+{
+    struct dg_doc *doc = NULL;
+    *total = work->text.len;
+    if (work->format == DG_DOC_TEXT)
+        return DG_OK;
+    enum dg_err err = dg_doc_new(work->text, work->format, &work->opts, &doc, error);
+    if (!err)
+        *total = dg_doc_original(doc).len;
+    dg_doc_free(doc);
+    return err;
+}
+
+static enum dg_err check_flags(const struct dg_opt_set *set, const struct file_flags *flags,
+                               struct dg_error *error)
+{
+    static const char *const own[] = {"threads", "dry-run"};
+    bool is_remote = *flags->remote.server;
+    if (!is_remote && !*flags->model && !flags->dry_run)
+        return dg_error_set(
+            error, DG_ERR_USAGE,
+            "expected --model DIR, --server URL for a running daemon, or --dry-run");
+    for (size_t i = 0; is_remote && i < sizeof own / sizeof *own; i++)
+        if (dg_opt_given(set, own[i]))
+            return dg_error_set(error, DG_ERR_USAGE, "--%s is not for --server", own[i]);
+    if (!is_remote && dg_opt_given(set, "key-file"))
+        return dg_error_set(error, DG_ERR_USAGE, "--key-file is for --server");
+    return DG_OK;
+}
+
+static enum dg_err translate(struct file_work *work, struct dg_error *error)
+{
+    const struct dg_clock clock = DG_CLOCK_REAL;
+    size_t total, bad_at;
+    if (!dg_utf8_valid(work->text, &bad_at))
+        return dg_error_set(error, DG_ERR_UTF8,
+                            "the file is not UTF-8 at byte %zu; iconv makes it so", bad_at);
+    enum dg_err err = measure(work, &total, error);
+    if (err)
+        return err;
+    dg_progress_start(&work->progress, "translating", "bytes", total, &clock);
+    err = work->flags->dry_run          ? file_dry(work, error)
+          : *work->flags->remote.server ? file_by_server(work, error)
+                                        : file_by_model(work, error);
+    dg_progress_stop(&work->progress);
+    return err;
+}
+
+static void sum_up(const struct file_work *work)
+{
+    if (work->n_lost)
+        fprintf(stderr,
+                "dragoman file: %zu placeholders, addresses or the like did not come through "
+                "whole; look at them\n",
+                work->n_lost);
+    fprintf(stderr, "file: kind=%s sentences=%zu lost=%zu bytes_in=%zu bytes_out=%zu\n",
+            dg_doc_format_words[work->format], work->n_sentences, work->n_lost, work->text.len,
+            work->result.len);
+}
+
+int dg_cmd_file(int argc, char **argv)
+{
+    struct dg_opt_set *set = NULL;
+    int exit_code = 0;
+    if (!dg_opt_command(&table, argc, argv, &set, &exit_code))
+        return exit_code;
+    struct file_work work = {.flags = dg_opt_values(set), .set = set};
+    const char *in = dg_opt_arg(set, 0), *out = dg_opt_arg(set, 1);
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_text_in file = {.at = 0};
+    struct dg_buf text;
+    bool is_open = false;
+    dg_buf_init(&text, FILE_MAX);
+    dg_buf_init(&work.result, RESULT_MAX);
+    enum dg_err err = check_flags(set, work.flags, &error);
+    bool is_misused = err != DG_OK;
+    if (!err && strcmp(in, "-") == 0) {
+        err = dg_lines_document(&text, &error);
+        work.text = dg_buf_span(&text);
+    } else if (!err) {
+        err = dg_text_in_open(&file, in, &error);
+        is_open = !err;
+        work.text = file.text;
+    }
+    if (!err) {
+        work.format = kind_of(work.flags, in, out, work.text);
+        work.opts = (struct dg_doc_opts){.target = dg_span_cstr(work.flags->remote.target),
+                                         .retranslate = work.flags->all,
+                                         .unmarked = !work.flags->mark};
+        err = translate(&work, &error);
+    }
+    if (!err)
+        err = write_out(in, out, dg_buf_span(&work.result), &error);
+    if (err)
+        fprintf(stderr, "dragoman file: %s: %s\n", in, dg_error_text(&error, err));
+    else if (!work.flags->quiet)
+        sum_up(&work);
+    if (is_open)
+        dg_text_in_close(&file);
+    dg_buf_deinit(&text);
+    dg_buf_deinit(&work.result);
+    dg_opt_set_free(set);
+    return is_misused ? 2 : err ? 1 : 0;
+}

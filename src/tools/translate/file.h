@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the tools: `dragoman file`, whose work is done by a model of one's own, by a daemon, or
+ * not at all. */
+#ifndef DG_TOOLS_TRANSLATE_FILE_H
+#define DG_TOOLS_TRANSLATE_FILE_H
+
+#include "base/log/progress.h"
+#include "base/memory/buf.h"
+#include "markup/doc.h"
+#include "tools/server_options.h"
+
+struct file_flags {
+    int help;
+    const char *model;
+    int64_t threads, beam;
+    int kind; /* 0: found out; else enum dg_doc_format + 1 */
+    bool all, mark, dry_run, quiet;
+    struct server_flags remote;
+};
+
+/* One file on its way. */
+struct file_work {
+    const struct file_flags *flags;
+    const struct dg_opt_set *set;
+    struct dg_span text; /* of the file */
+    enum dg_doc_format format;
+    struct dg_doc_opts opts;
+    struct dg_progress progress; /* in bytes of what dg_doc_original has */
+    struct dg_buf result;
+    size_t n_sentences, n_lost;
+};
+
+/* Puts the whole file, translated, into work->result. */
+enum dg_err file_by_model(struct file_work *work, struct dg_error *error) DG_MUST_CHECK;
+enum dg_err file_by_server(struct file_work *work, struct dg_error *error) DG_MUST_CHECK;
+
+/* Every sentence as it is: taken apart, escaped and put together by the same layer as a
+ * translation. */
+enum dg_err file_dry(struct file_work *work, struct dg_error *error) DG_MUST_CHECK;
+
+#endif

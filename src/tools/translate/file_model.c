@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* dragoman file with a model of one's own: one request to an engine in this process. */
+#include "engine/engine.h"
+#include "tools/bell.h"
+#include "tools/translate/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct local {
+    struct file_work *work;
+    struct bell bell;
+    bool is_over;
+    enum dg_err err;
+    struct dg_error error;
+};
+
+static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
+{
+    struct local *local = ctx;
+    dg_progress_show(&local->work->progress, sentence->at + sentence->len);
+}
+
+static void on_document_done(void *ctx, const struct dg_engine_result *result)
+{
+    struct local *local = ctx;
+    struct file_work *work = local->work;
+    local->is_over = true;
+    local->err = result->err;
+    if (result->err)
+        dg_error_set(&local->error, result->err, "%s",
+                     result->error ? result->error : dg_err_sentence(result->err));
+    else
+        local->err = dg_buf_append_span(&work->result, result->text);
+    work->n_sentences = result->n_sentences;
+    work->n_lost = result->n_lost;
+}
+
+/* The last part of the model's path: "fr-en" says its languages. */
+static void name_of(const char *path, char *name, size_t cap)
+{
+    size_t end = strlen(path), from;
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    for (from = end; from > 0 && path[from - 1] != '/'; from--)
+        ;
+    snprintf(name, cap, "%.*s", (int)(end - from < cap ? end - from : cap - 1), path + from);
+}
+
+enum dg_err file_by_model(struct file_work *work, struct dg_error *error)
+{
+    static const struct dg_engine_events events = {.on_sentence = on_sentence,
+                                                   .on_done = on_document_done};
+    const struct file_flags *flags = work->flags;
+    struct local local = {.work = work, .bell = BELL};
+    const struct dg_engine_opts opts = {
+        .n_threads = (size_t)flags->threads, .wake = bell_ring, .wake_arg = &local.bell};
+    struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_engine *engine = NULL;
+    char name[64];
+    name_of(flags->model, name, sizeof name);
+    enum dg_err err = dg_engine_new(&opts, error, &engine);
+    if (!err)
+        err = dg_engine_load(engine, *name ? name : "model", flags->model, NULL, NULL, error);
+    request.text = work->text;
+    request.format = work->format;
+    request.doc = work->opts;
+    request.model = *name ? name : "model";
+    request.source = *flags->remote.source ? flags->remote.source : NULL;
+    request.target = *flags->remote.target ? flags->remote.target : NULL;
+    request.usual_beam = flags->beam == 0;
+    request.usual_length = true;
+    if (flags->beam)
+        request.search.beam = (size_t)flags->beam;
+    if (!err)
+        err = dg_engine_submit(engine, &request, &events, &local, error, NULL, NULL);
+    while (!err && !local.is_over) {
+        bell_wait(&local.bell);
+        dg_engine_poll(engine);
+    }
+    dg_engine_free(engine);
+    if (!err && local.err)
+        err = dg_error_set(error, local.err, "%s", dg_error_text(&local.error, local.err));
+    return err;
+}

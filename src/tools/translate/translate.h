@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the tools: what the two halves of `dragoman translate` (text and ids) share. */
+#ifndef DG_TOOLS_TRANSLATE_TRANSLATE_H
+#define DG_TOOLS_TRANSLATE_TRANSLATE_H
+
+#include "base/memory/clock.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "decode/search.h"
+#include "tools/search_flags.h"
+#include "tools/server_options.h"
+
+struct dg_engine;
+struct dg_engine_opts;
+struct dg_engine_request;
+
+/* The flags of the command. */
+struct translate {
+    int help;
+    const char *model;
+    int64_t threads, slots;
+    bool ids, whole_lines, stream, scores, alignment, json, quiet, shortlist;
+    int64_t alignment_layer, alignment_head;
+    int format;                    /* enum dg_doc_format */
+    int formality;                 /* enum dg_formality */
+    const char *formal, *informal; /* words of the model's vocabulary */
+    const char *template, *stop;   /* of a language model */
+    const char *prefix, *suppress, *glossary;
+    const char *quality; /* an estimator's directory; "": none */
+    struct dg_opt_list must;
+    struct search_flags search;
+    struct server_flags remote;
+};
+
+struct translate_totals {
+    uint64_t began_ns;
+    size_t n_lines, n_failed, n_sentences, n_tokens_in, n_tokens_out;
+    size_t n_cut_short, n_loops, n_repaired;
+    bool has_glossary;
+    size_t n_terms, n_missed; /* of the glossary: found, and found but not used */
+};
+
+struct dg_engine_result;
+struct dg_glossary;
+
+/* The glossary of a file; *glossary stays NULL where `path` is "". */
+enum dg_err translate_glossary(const char *path, struct dg_error *error,
+                               struct dg_glossary **glossary) DG_MUST_CHECK;
+void translate_count_terms(struct translate_totals *totals, const struct dg_engine_result *result);
+
+/* Adds one line. */
+void translate_count(struct translate_totals *totals, size_t n_sentences, size_t n_tokens_in,
+                     size_t n_tokens_out, enum dg_finish finish, bool repaired);
+
+/* The last line on stderr, for scripts: "translate: lines=… sentences=… …". */
+void translate_summary(const struct translate_totals *totals, uint64_t now_ns);
+
+/* The words of enum dg_formality. */
+extern const char *const translate_formality_words[];
+
+/* Loads the model of the flags under `name`. */
+enum dg_err translate_load(struct dg_engine *engine, const struct translate *flags,
+                           const char *name, struct dg_error *error) DG_MUST_CHECK;
+
+/* Lines to a daemon and back. */
+enum dg_err translate_server(const struct dg_opt_set *set, const struct translate *flags,
+                             struct translate_totals *totals, struct dg_error *error) DG_MUST_CHECK;
+
+/* All of stdin as one document; `request` lacks its text and format, `opts` who is woken. */
+enum dg_err translate_document(const struct translate *flags, const struct dg_engine_opts *opts,
+                               const struct dg_engine_request *request,
+                               struct translate_totals *totals,
+                               struct dg_error *error) DG_MUST_CHECK;
+
+/* Lines of ids to lines of ids. `search` lacks only what must be said, and with `usual_length` the
+ * length penalty, which is the model's. */
+enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,
+                          bool usual_length, struct translate_totals *totals,
+                          struct dg_error *error) DG_MUST_CHECK;
+
+#endif

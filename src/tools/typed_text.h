@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Text that is typed: as arguments, or into a terminal. */
+#ifndef DG_TOOLS_TYPED_TEXT_H
+#define DG_TOOLS_TYPED_TEXT_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/option/opt.h"
+
+#include <stdbool.h>
+
+/* The positional arguments, with spaces between them and a line's end behind, become standard
+ * input, if there are any. */
+enum dg_err typed_arguments(const struct dg_opt_set *set, struct dg_error *error) DG_MUST_CHECK;
+
+/* On a terminal says, on standard error, that the command waits for `what`. */
+void typed_hint(const char *program, const char *what);
+
+#endif

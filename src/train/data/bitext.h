@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Pairs of sentences as ids in memory, in the order in which they were added, whatever they are:
+ * words numbered as they come, or the pieces of a model.
+ *
+ *     struct dg_bitext bitext;
+ *     err = dg_bitext_init(&bitext, NULL);
+ *     err = dg_bitext_add(&bitext, source, target, &error);        any number of times
+ *     ... bitext.n, dg_bitext_get(&bitext, i), bitext.n_source, bitext.n_target ...
+ *     dg_bitext_deinit(&bitext);
+ *
+ * Words are what stands between blanks. Without a tokenizer the texts must live as long as the
+ * bitext. One thread; reading from several. */
+#ifndef DG_TRAIN_DATA_BITEXT_H
+#define DG_TRAIN_DATA_BITEXT_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/map.h"
+#include "base/memory/span.h"
+#include "tokenize/tokenizer.h"
+#include "train/data/example.h"
+
+struct dg_bitext {
+    const struct dg_tokenizer *tokenizer; /* borrowed; NULL: words */
+    struct dg_tokenizer_work *source_work;
+    struct dg_spm_work *target_work;
+    struct dg_map words[2];
+    struct dg_buf ids;     /* int32_t */
+    struct dg_buf offsets; /* uint64_t [2 n + 1] */
+    size_t n;
+    size_t n_source, n_target; /* ids are below */
+};
+
+enum dg_err dg_bitext_init(struct dg_bitext *bitext,
+                           const struct dg_tokenizer *tokenizer) DG_MUST_CHECK;
+void dg_bitext_deinit(struct dg_bitext *bitext); /* mirror; after a failed init it is fine */
+
+/* Sides may be empty. Pieces come without the end token. DG_ERR_UTF8 from a tokenizer. */
+enum dg_err dg_bitext_add(struct dg_bitext *bitext, struct dg_span source, struct dg_span target,
+                          struct dg_error *error) DG_MUST_CHECK;
+
+/* Pair `i`, 0 <= i < n; borrowed until the next addition. For dg_aligner_pairs: `ctx` is the
+ * bitext. */
+struct dg_example dg_bitext_get(const void *bitext, size_t i);
+
+#endif

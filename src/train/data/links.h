@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Links between the words of two sentences, and how those of two directions become one set (Och and
+ * Ney, 2003; Koehn, Och and Marcu, 2003).
+ *
+ *     struct dg_links links;
+ *     dg_links_init(&links);
+ *     err = dg_links_symmetrise(&links, forward, n_target, backward, n_source,
+ * DG_SYMMETRISE_GROW_DIAG_FINAL_AND); err = dg_links_print(&links, &text);              "0-0 1-2
+ * 2-1" dg_links_deinit(&links);
+ *
+ * One thread. */
+#ifndef DG_TRAIN_DATA_LINKS_H
+#define DG_TRAIN_DATA_LINKS_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dg_symmetrise {
+    DG_SYMMETRISE_GROW_DIAG_FINAL_AND,
+    DG_SYMMETRISE_GROW_DIAG,
+    DG_SYMMETRISE_INTERSECT,
+    DG_SYMMETRISE_UNION,
+    DG_SYMMETRISE_FORWARD, /* for each target word the source word */
+    DG_SYMMETRISE_REVERSE, /* for each source word the target word */
+};
+
+struct dg_link {
+    uint16_t source, target; /* positions */
+};
+
+struct dg_links {
+    struct dg_link *list; /* [n] owned; by target, then source */
+    size_t n, cap;
+    uint8_t *grid; /* scratch: a cell for each pair of words */
+    size_t grid_cap;
+};
+
+void dg_links_init(struct dg_links *links);
+void dg_links_deinit(struct dg_links *links);
+
+/* `forward[t]`: the source word of target word t, `backward[s]`: the target word of source word s;
+ * -1: none. */
+enum dg_err dg_links_symmetrise(struct dg_links *links, const int32_t *forward, size_t n_target,
+                                const int32_t *backward, size_t n_source,
+                                enum dg_symmetrise how) DG_MUST_CHECK;
+
+/* Pharaoh's format: source-target, by source, then target. */
+enum dg_err dg_links_print(const struct dg_links *links, struct dg_buf *out) DG_MUST_CHECK;
+
+#endif

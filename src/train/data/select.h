@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Keeps of pairs only those that a small experiment wants: short ones, and those whose target
+ * begins with certain words; as the word vocabulary of the run will see them
+ * (vocabulary/spm_train.h).
+ *
+ *     struct dg_select_opts opts = {.words_max = 9, .begins = begins, .n_begins = 12, .ascii =
+ * true}; err = dg_select(&pairs, &opts, &n_dropped, &error); */
+#ifndef DG_TRAIN_DATA_SELECT_H
+#define DG_TRAIN_DATA_SELECT_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "train/data/pairs.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct dg_select_opts {
+    size_t words_max;          /* of a side; 0: any number */
+    const char *const *begins; /* [n_begins] what the target may begin with, followed by a space */
+    size_t n_begins;           /* 0: anything */
+    bool ascii;                /* the normaliser: dg_charsmap_build_ascii, or NFKC */
+};
+
+enum dg_err dg_select(struct dg_pairs *pairs, const struct dg_select_opts *opts, size_t *n_dropped,
+                      struct dg_error *error) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What language models learn from, as ids (corpus.h):
+ *
+ *     lines     source: the token that texts begin with      target: the line's tokens, the end
+ * token behind packed    the same texts one behind the other, cut wherever a stretch is full
+ *     prompts   source: a form with one side of a pair in it   target: the other side's tokens, the
+ * end token behind
+ *
+ * Of the source nothing is learned. A line that is longer than the network's context goes on in the
+ * next example, behind its last token; a prompt and its answer that are together too long are left
+ * out.
+ *
+ *     struct dg_texts_opts opts = {.tokenizer = tokenizer, .bp = &bp, .len_max = 128};
+ *     err = dg_texts_write(path, &opts, pairs, n, &stats, &error); */
+#ifndef DG_TRAIN_DATA_TEXTS_H
+#define DG_TRAIN_DATA_TEXTS_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "model/blueprint.h"
+#include "text/language/langtag.h"
+#include "tokenize/tokenizer.h"
+#include "train/data/corpus.h"
+
+#include <stdbool.h>
+
+struct dg_texts_opts {
+    const struct dg_tokenizer *tokenizer;
+    const struct dg_blueprint *bp; /* its lm.ask.form, where it has one, makes prompts of the pairs'
+                                      sources */
+    size_t len_max;                /* tokens that the network reads at once */
+    bool is_packed;                /* lines only */
+    bool is_one_each; /* an example for each line or pair, cut at its end: for held-out ones */
+};
+
+/* Lines are the targets of `pairs`; each is written as often as its `repeat` says. */
+enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts,
+                           const struct dg_pair *pairs, size_t n, struct dg_corpus_stats *stats,
+                           struct dg_error *error) DG_MUST_CHECK;
+
+/* A blueprint's form with the names of its languages, as a served model has them
+ * (engine/route/langs.h). */
+struct dg_texts_form {
+    struct dg_span form; /* borrowed from the blueprint; empty: none */
+    struct {
+        struct dg_langtag tag;
+        char name[64]; /* in English */
+    } source, target;
+};
+
+enum dg_err dg_texts_form_init(struct dg_texts_form *form, const struct dg_blueprint *bp,
+                               struct dg_error *error) DG_MUST_CHECK;
+
+/* Appends the text that the network is given in place of a pair's source. *text_at: where the
+ * source begins in it. */
+enum dg_err dg_texts_prompt(const struct dg_texts_form *form, struct dg_span source,
+                            struct dg_buf *out, size_t *text_at) DG_MUST_CHECK;
+
+/* The languages that a form names must be one on each side, if it names some. */
+enum dg_err dg_texts_check(const struct dg_blueprint *bp, struct dg_error *error) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Minimum risk (Shen et al., 2016): what is lowered is the expected cost of the answers to a
+ * source, of which the network says each as often as it believes in it among its rivals,
+ *
+ *     R = sum of q_i c_i        q_i = softmax over the rivals of s log p_i        log p_i = sum
+ * over the tokens of answer i
+ *
+ * whose gradient is that of the answers' own -log p, each times  s q_i (R - c_i):  what is better
+ * than expected becomes likelier, what is worse less likely, and nothing happens where all are
+ * equally good. */
+#include "train/pass/pass_int.h"
+
+#include <math.h>
+
+/* The q_i of a group [n] in place of its -log p; its R. */
+static double believe(const struct dg_example *group, size_t n, double sharpness, float *nll)
+{
+    double least = (double)nll[0], sum = 0.0, risk = 0.0;
+    for (size_t i = 1; i < n; i++)
+        least = fmin(least, (double)nll[i]);
+    for (size_t i = 0; i < n; i++)
+        sum += exp(sharpness * (least - (double)nll[i]));
+    for (size_t i = 0; i < n; i++) {
+        const double q = exp(sharpness * (least - (double)nll[i])) / sum;
+        risk += q * (double)group[i].cost;
+        nll[i] = (float)q;
+    }
+    return risk;
+}
+
+void dg_pass_risk_weigh(struct dg_pass *pass, float *nll, struct dg_pass_sums *sums)
+{
+    const struct dg_pass_batch *batch = pass->batch;
+    for (size_t i = 0; i < batch->n;) {
+        const struct dg_example *group = batch->examples + i;
+        const size_t n = group->n_candidates ? group->n_candidates : 1;
+        if (group->n_candidates) {
+            const double risk = believe(group, n, (double)batch->sharpness, nll + i);
+            for (size_t j = 0; j < n; j++)
+                nll[i + j] *=
+                    batch->risk * batch->sharpness * (float)(risk - (double)group[j].cost);
+            sums->risk += risk;
+            sums->n_sources++;
+            sums->loss += risk * (double)batch->risk / (double)batch->scale; /* as the others' are
+                                                                                before `scale` */
+        }
+        i += n;
+    }
+}

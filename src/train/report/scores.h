@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The scores of a run on sets of pairs, before and after: a small table in a file.
+ *
+ *     struct dg_scores scores;
+ *     err = dg_scores_read(&scores, "models/fr-en/training/scores.tsv", &error);      empty where
+ * there is none dg_scores_put(&scores, &row);                         in the place of an earlier
+ * one of the same name err = dg_scores_write(&scores, path, &error); err = dg_scores_table(&scores,
+ * &markdown);
+ *
+ * One thread. */
+#ifndef DG_TRAIN_REPORT_SCORES_H
+#define DG_TRAIN_REPORT_SCORES_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DG_SCORES_MAX = 32, DG_SCORES_NAME_CAP = 64 };
+
+struct dg_scores_row {
+    char set[DG_SCORES_NAME_CAP]; /* without tabs */
+    bool is_before;
+    uint64_t n, n_translated; /* pairs; the loss is of all */
+    double loss;
+    double bleu, chrf;           /* greedy; negative: not measured */
+    double bleu_beam, chrf_beam; /* with beams */
+    int beam;
+    uint64_t n_endless; /* greedy translations that did not end */
+    char task[16]; /* what else is judged: "accuracy", "F1", "exact", "correlation"; "": nothing */
+    double figure;
+};
+
+struct dg_scores {
+    struct dg_scores_row rows[DG_SCORES_MAX];
+    size_t n;
+};
+
+enum dg_err dg_scores_read(struct dg_scores *scores, const char *path,
+                           struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_scores_write(const struct dg_scores *scores, const char *path,
+                            struct dg_error *error) DG_MUST_CHECK;
+
+/* A row too many is dropped: the callers have fewer sets. */
+void dg_scores_put(struct dg_scores *scores, const struct dg_scores_row *row);
+
+/* The name of a set by its file: what is behind the last slash, cut to fit, tabs and bars made '_'.
+ */
+void dg_scores_name(char name[DG_SCORES_NAME_CAP], const char *path);
+
+/* Markdown: a line for each set, and for "before" where there is one. */
+enum dg_err dg_scores_table(const struct dg_scores *scores, struct dg_buf *out) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Everything that a run needs to go on as if nothing had happened, in one safetensors file that is
+ * there whole or not at all (base/file/file_out.h): weights, both moments, the average, and a list
+ * of numbers.
+ *
+ *     struct dg_checkpoint point = {.params = &params, .state = dg_optimiser_state(optimiser),
+ *                                   .numbers = numbers, .n_numbers = n};
+ *     err = dg_checkpoint_save(&point, "run/checkpoint.safetensors", &error);
+ *     err = dg_checkpoint_load(&point, "run/checkpoint.safetensors", &error);      writes into all
+ * of them
+ *
+ * Loading refuses, before it touches anything, a file of another network. */
+#ifndef DG_TRAIN_RUN_CHECKPOINT_H
+#define DG_TRAIN_RUN_CHECKPOINT_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "train/pass/optimiser.h"
+#include "train/pass/params.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_checkpoint {
+    struct dg_params *params;
+    struct dg_optimiser_state state;
+    uint64_t *numbers; /* the caller's own: counters, doubles as their bits */
+    size_t n_numbers;
+};
+
+enum dg_err dg_checkpoint_save(const struct dg_checkpoint *point, const char *path,
+                               struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_checkpoint_load(const struct dg_checkpoint *point, const char *path,
+                               struct dg_error *error) DG_MUST_CHECK;
+
+/* Removes what writers that were killed have left beside `path`: files named `path` and a dot and
+ * six characters. */
+void dg_checkpoint_sweep(const char *path);
+
+#endif

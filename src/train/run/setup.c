@@ -1,0 +1,927 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Files are copied and written whole or not at all; the caller writes the recipe last, so that a
+ * directory with a recipe is a complete one. */
+#include "base/file/file_out.h"
+#include "base/memory/mem.h"
+#include "model/config.h"
+#include "model/labels.h"
+#include "train/data/aligner.h"
+#include "train/data/texts.h"
+#include "train/run/setup_int.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PATH_CAP = DG_SETUP_PATH_CAP,
+    CONFIG_MAX = 1 << 16,
+    SPM_MAX = 64 << 20,
+    VOCAB_LINES_MAX = 2000000,
+    LIST_MAX = 1 << 20
+};
+
+struct make {
+    const char *dir;
+    const struct dg_setup_opts *opts;
+    dg_setup_say_fn say;
+    void *ctx;
+    struct dg_pairs train, dev, mix;
+    struct dg_buf list;  /* of files, for the card */
+    struct dg_pair *all; /* owned; what is learned from when old pairs are mixed in */
+    size_t n_held;       /* of the first of `train` */
+    struct dg_blueprint bp;
+    struct dg_tokenizer *tokenizer;
+    struct dg_labels labels; /* of a classifier */
+};
+
+void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...)
+{
+    char line[512];
+    va_list args;
+    if (!say)
+        return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    say(ctx, line);
+}
+
+enum dg_err dg_setup_path(const char *dir, const char *name, char path[DG_SETUP_PATH_CAP],
+                          struct dg_error *error)
+{
+    const int n = snprintf(path, PATH_CAP, "%s/%s", dir, name);
+    return n > 0 && n < PATH_CAP
+               ? DG_OK
+               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
+}
+
+void dg_setup_blueprint(struct dg_blueprint *bp)
+{
+    *bp = (struct dg_blueprint){
+        .D = 256,
+        .encoder = {4, 8, 1024, 0},
+        .decoder = {2, 8, 1024, 0},
+        .norm_epsilon = 1e-5f,
+        .positions = DG_POS_HALVES,
+        .embedding_scale = 16.0f,
+        .tie_source_target = true,
+        .tie_output = true,
+        .output_bias = true,
+        .pad_id = DG_ID_NONE,
+        .bos_id = DG_ID_NONE,
+        .start = DG_START_ZERO,
+        .start_id = DG_ID_NONE,
+        .forced_bos_id = DG_ID_NONE,
+        .forced_eos_id = DG_ID_NONE,
+        .source_len_max = 512,
+        .target_len_max = 512,
+        .n_beams = 4,
+        .length_penalty = 1.0f,
+    };
+}
+
+void dg_setup_blueprint_seq(struct dg_blueprint *bp)
+{
+    dg_setup_blueprint(bp);
+    bp->family = DG_FAMILY_SEQ;
+    bp->decoder_kind = DG_DECODER_GRU;
+    bp->encoder = bp->decoder = (struct dg_stack){1, 1, 1, 0};
+    bp->positions = DG_POS_NONE;
+    bp->embedding_scale = 1.0f;
+    bp->tie_source_target = bp->tie_output = false;
+    bp->start = DG_START_TOKEN; /* the end token, which is never read otherwise */
+}
+
+void dg_setup_blueprint_lm(struct dg_blueprint *bp, enum dg_setup_shape shape)
+{
+    const bool is_gpt = shape == DG_SETUP_GPT;
+    dg_setup_blueprint(bp);
+    bp->family = DG_FAMILY_LM;
+    bp->decoder = (struct dg_stack){4, 8, 1024, 0};
+    bp->encoder = bp->decoder;
+    bp->encoder.n_layers = 0;
+    bp->lm = (struct dg_lm){.head = 32,
+                            .kv_heads = 8,
+                            .gated = !is_gpt,
+                            .qkv_bias = is_gpt,
+                            .o_bias = is_gpt,
+                            .ffn_bias = is_gpt,
+                            .rope = {.theta = 10000.0, .factor = 1.0, .low = 1.0, .high = 4.0}};
+    bp->positions = is_gpt ? DG_POS_LEARNED : DG_POS_ROTARY;
+    bp->norm_kind = is_gpt ? DG_NORM_LAYER : DG_NORM_RMS;
+    bp->norm_place = DG_NORM_PRE;
+    bp->final_norm = true;
+    bp->activation = is_gpt ? DG_ACT_GELU_TANH : DG_ACT_SILU;
+    bp->embedding_scale = 1.0f;
+    bp->tie_source_target = bp->output_bias = false;
+    bp->start = DG_START_PROMPT;
+    bp->n_beams = 1;
+}
+
+/* What is asked for is a language model; one that learns from lines of text. */
+static bool is_lm(const struct make *make)
+{
+    return make->opts->bp.family == DG_FAMILY_LM;
+}
+
+static bool has_lines(const struct make *make)
+{
+    return is_lm(make) && !*make->opts->bp.lm.ask.form;
+}
+
+/* ---- Pairs
+ * ----------------------------------------------------------------------------------------- */
+
+void dg_setup_say_drops(dg_setup_say_fn say, void *ctx, const uint64_t dropped[DG_N_DROPS])
+{
+    for (int i = 0; i < DG_N_DROPS; i++)
+        if (dropped[i])
+            dg_setup_say(say, ctx, "  %" PRIu64 " left out: %s", dropped[i],
+                         dg_drop_text((enum dg_drop)i));
+}
+
+enum dg_err dg_setup_list_file(struct dg_buf *list, const char *path, uint64_t n_lines,
+                               size_t n_kept, const char *what, uint32_t repeat)
+{
+    const char *slash = strrchr(path, '/');
+    char times[32] = "";
+    if (repeat > 1)
+        snprintf(times, sizeof times, ", each %" PRIu32 " times", repeat);
+    return dg_buf_printf(list, "- %s: %" PRIu64 " lines, %zu %s of them kept%s\n",
+                         slash ? slash + 1 : path, n_lines, n_kept, what, times);
+}
+
+static enum dg_err select_pairs(struct make *make, struct dg_error *error)
+{
+    const struct dg_select_opts *opts = &make->opts->select;
+    size_t n_dropped;
+    if (!opts->words_max && !opts->n_begins)
+        return DG_OK;
+    const enum dg_err err = dg_select(&make->train, opts, &n_dropped, error);
+    if (!err)
+        dg_setup_say(make->say, make->ctx, "%zu pairs were not asked for; %zu were", n_dropped,
+                     make->train.n);
+    return err;
+}
+
+static enum dg_err read_pairs(struct make *make, const char *const *files, size_t n_files,
+                              struct dg_error *error)
+{
+    const struct dg_setup_opts *opts = make->opts;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < n_files && !err; i++) {
+        const uint64_t lines = make->train.n_lines;
+        const size_t kept = make->train.n;
+        make->train.repeat = opts->repeat ? opts->repeat[i] : 1;
+        err = dg_pairs_read(&make->train, files[i], error);
+        if (!err)
+            err = dg_setup_list_file(&make->list, files[i], make->train.n_lines - lines,
+                                     make->train.n - kept, "pairs", make->train.repeat);
+    }
+    make->train.repeat = 1;
+    if (!err && dg_setup_is_given(opts->source_file)) {
+        const uint64_t lines = make->train.n_lines;
+        const size_t kept = make->train.n;
+        err = dg_pairs_read_two(&make->train, opts->source_file, opts->target_file, error);
+        if (!err)
+            err = dg_setup_list_file(&make->list, opts->source_file, make->train.n_lines - lines,
+                                     make->train.n - kept, "pairs", 1);
+    }
+    if (!err)
+        err = select_pairs(make, error);
+    if (!err && dg_setup_is_given(opts->dev)) {
+        err = dg_pairs_read(&make->dev, opts->dev, error);
+        if (!err)
+            err = dg_pairs_forbid(&make->train, make->dev.list, make->dev.n);
+    } else if (!err) {
+        err = dg_pairs_hold_out(&make->train, opts->n_dev, opts->seed, &make->n_held);
+    }
+    if (err)
+        return err;
+    dg_setup_say(make->say, make->ctx,
+                 "%" PRIu64 " lines read, %zu pairs to learn from, %zu held out",
+                 make->train.n_lines, make->train.n - make->n_held, make->n_held + make->dev.n);
+    dg_setup_say_drops(make->say, make->ctx, make->train.dropped);
+    if (make->train.n == make->n_held)
+        return dg_error_set(error, DG_ERR_INVALID, "no pairs are left to learn from");
+    return DG_OK;
+}
+
+/* The held-out pairs, wherever they came from. */
+static const struct dg_pair *held(const struct make *make, size_t *n)
+{
+    *n = make->n_held ? make->n_held : make->dev.n;
+    return make->n_held ? make->train.list : make->dev.list;
+}
+
+static enum dg_err write_dev(const struct make *make, struct dg_error *error)
+{
+    char path[PATH_CAP];
+    struct dg_file_out *out;
+    size_t n;
+    const struct dg_pair *pairs = held(make, &n);
+    enum dg_err err = dg_setup_path(make->dir, "training/dev.tsv", path, error);
+    if (!err)
+        err = dg_file_out_open(&out, path, 0644, error);
+    if (err)
+        return err;
+    for (size_t i = 0; i < n && !err; i++) {
+        if (!has_lines(make))
+            err = dg_file_out_write(out, pairs[i].source.ptr, pairs[i].source.len, error);
+        if (!err && !has_lines(make))
+            err = dg_file_out_write(out, "\t", 1, error);
+        if (!err)
+            err = dg_file_out_write(out, pairs[i].target.ptr, pairs[i].target.len, error);
+        if (!err)
+            err = dg_file_out_write(out, "\n", 1, error);
+    }
+    return dg_file_out_close(out, err, error);
+}
+
+/* Old pairs, so many for each new one, none of them like a held-out one. */
+static enum dg_err read_mix(struct make *make, struct dg_error *error)
+{
+    const struct dg_setup_opts *opts = make->opts;
+    size_t n_new = 0, n_held;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < opts->n_mix && !err; i++)
+        err = dg_pairs_read(&make->mix, opts->mix[i], error);
+    if (err || opts->n_mix == 0)
+        return err;
+    for (size_t i = make->n_held; i < make->train.n; i++)
+        n_new += make->train.list[i].repeat;
+    const struct dg_pair *others = held(make, &n_held);
+    err = dg_pairs_forbid(&make->mix, others, n_held);
+    const size_t n_old = make->mix.n;
+    if (!err)
+        err = dg_pairs_sample(&make->mix, (size_t)(opts->mix_ratio * (double)n_new + 0.5),
+                              opts->seed);
+    if (err)
+        return err;
+    dg_setup_say(make->say, make->ctx, "%zu pairs mixed in, of %zu old ones, to %zu new ones",
+                 make->mix.n, n_old, n_new);
+    return dg_buf_printf(&make->list, "- mixed in: %zu of %zu old pairs\n", make->mix.n, n_old);
+}
+
+/* Answers that compete, none to a held-out source. */
+static enum dg_err write_rivals(struct make *make, struct dg_error *error)
+{
+    const struct dg_setup_opts *opts = make->opts;
+    struct dg_risk_candidates_opts candidates = {
+        .tokenizer = make->tokenizer, .len_max = opts->len_max, .len_chars = opts->pairs.len_max};
+    struct dg_risk_candidates_stats stats;
+    if (opts->n_candidates == 0)
+        return DG_OK;
+    if (make->bp.family != DG_FAMILY_TRANSFORMER)
+        return dg_error_set(error, DG_ERR_USAGE, "--rivals is for a Transformer that translates");
+    candidates.held = held(make, &candidates.n_held);
+    const enum dg_err err = dg_risk_candidates_write(
+        make->dir, opts->candidates, opts->n_candidates, &candidates, &stats, error);
+    if (err)
+        return err;
+    dg_setup_say(make->say, make->ctx,
+                 "training/rivals.bin: %zu answers to %zu sources, %.3f bad on the mean; %zu "
+                 "sources without "
+                 "a choice, %zu answers too long",
+                 stats.n_answers, stats.n_sources, stats.cost, stats.n_alone, stats.n_long);
+    dg_setup_say_drops(make->say, make->ctx, stats.dropped);
+    return dg_buf_printf(&make->list, "- rivals: %zu answers to %zu sources\n", stats.n_answers,
+                         stats.n_sources);
+}
+
+/* ---- Vocabulary
+ * ------------------------------------------------------------------------------------ */
+
+/* A pair's source, as the network will read it. */
+static enum dg_err learn_source(struct make *make, struct dg_spm_train *train,
+                                const struct dg_texts_form *form, struct dg_span source,
+                                struct dg_error *error)
+{
+    struct dg_buf prompt;
+    size_t at = 0;
+    if (has_lines(make))
+        return DG_OK;
+    if (!is_lm(make))
+        return dg_spm_train_add(train, source);
+    dg_buf_init(&prompt, SPM_MAX);
+    enum dg_err err = dg_texts_prompt(form, source, &prompt, &at);
+    for (size_t i = 0; i < prompt.len && !err; i++)
+        if (prompt.ptr[i] == '\n')
+            prompt.ptr[i] = ' ';
+    if (!err)
+        err = dg_spm_train_add(train, dg_buf_span(&prompt));
+    dg_buf_deinit(&prompt);
+    return err ? dg_error_wrap(error, err, "learning a vocabulary") : DG_OK;
+}
+
+/* A vocabulary of the sides named. */
+static enum dg_err learn_vocab(struct make *make, bool source, bool target, struct dg_buf *model,
+                               struct dg_error *error)
+{
+    struct dg_spm_train *train = NULL;
+    struct dg_texts_form form; /* a language model's */
+    enum dg_err err = dg_texts_form_init(&form, &make->opts->bp, error);
+    if (!err)
+        err = dg_spm_train_new(&train, &make->opts->spm, error);
+    const size_t n = make->train.n - make->n_held, step = n / VOCAB_LINES_MAX + 1;
+    for (size_t i = make->n_held; i < make->train.n && !err; i += step) {
+        if (source)
+            err = learn_source(make, train, &form, make->train.list[i].source, error);
+        if (!err && target)
+            err = dg_spm_train_add(train, make->train.list[i].target);
+    }
+    if (!err)
+        err = dg_spm_train_finish(train, model, error);
+    dg_spm_train_free(train);
+    return err;
+}
+
+static enum dg_err save_vocab(struct make *make, const char *name, bool source, bool target,
+                              struct dg_error *error)
+{
+    char path[PATH_CAP];
+    struct dg_buf model;
+    struct dg_spm *spm = NULL;
+    dg_buf_init(&model, SPM_MAX);
+    enum dg_err err = dg_setup_path(make->dir, name, path, error);
+    if (!err)
+        err = learn_vocab(make, source, target, &model, error);
+    if (!err)
+        err = dg_file_out_save(path, 0644, model.ptr, model.len, error);
+    if (!err)
+        err = dg_spm_open(path, error, &spm);
+    if (!err)
+        dg_setup_say(make->say, make->ctx, "%s: a vocabulary of %u pieces was learned", name,
+                     dg_spm_size(spm));
+    dg_spm_close(spm);
+    dg_buf_deinit(&model);
+    return err;
+}
+
+enum dg_err dg_setup_copy_file(const char *from, const char *to, struct dg_error *error)
+{
+    struct dg_map_file file;
+    enum dg_err err = dg_map_file_open(&file, from, SPM_MAX, error);
+    if (err)
+        return err;
+    err = dg_file_out_save(to, 0644, file.bytes, file.len, error);
+    dg_map_file_close(&file);
+    return err;
+}
+
+static enum dg_err make_vocab(struct make *make, struct dg_error *error)
+{
+    char path[PATH_CAP];
+    const bool is_shared =
+        make->opts->bp.tie_source_target || make->opts->bp.seq.is_classifier || is_lm(make);
+    enum dg_err err = dg_setup_path(make->dir, "source.spm", path, error);
+    if (!err && dg_setup_is_given(make->opts->vocab))
+        return dg_setup_copy_file(make->opts->vocab, path, error);
+    if (!err)
+        err = save_vocab(make, "source.spm", true, is_shared && !make->opts->bp.seq.is_classifier,
+                         error);
+    if (!err && !is_shared)
+        err = save_vocab(make, "target.spm", false, true, error);
+    return err;
+}
+
+enum dg_err dg_setup_copy(const char *from_dir, const char *to_dir, const char *const *names,
+                          size_t n, struct dg_error *error)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < n && !err; i++) {
+        char from[PATH_CAP], to[PATH_CAP];
+        err = dg_setup_path(from_dir, names[i], from, error);
+        if (!err)
+            err = dg_setup_path(to_dir, names[i], to, error);
+        if (!err && access(from, F_OK) == 0)
+            err = dg_setup_copy_file(from, to, error);
+    }
+    return err;
+}
+
+/* The tokenizer files that a model directory may have. */
+static enum dg_err take_vocab(const struct make *make, struct dg_error *error)
+{
+    static const char *const names[] = {"source.spm",
+                                        "target.spm",
+                                        "vocab.json",
+                                        "target_vocab.json",
+                                        "tokenizer_config.json",
+                                        "spiece.model",
+                                        "sentencepiece.model",
+                                        "sentencepiece.bpe.model",
+                                        "tokenizer.model",
+                                        "vocab.spm",
+                                        "tokenizer.json",
+                                        "merges.txt",
+                                        "vocab.txt",
+                                        "special_tokens_map.json"};
+    return dg_setup_copy(make->opts->init, make->dir, names, sizeof names / sizeof *names, error);
+}
+
+/* Words that it has never seen are nothing that a network with a vocabulary of words should say. */
+static void complete_seq(struct dg_blueprint *bp)
+{
+    if (bp->start == DG_START_TOKEN)
+        bp->start_id = bp->eos_id;
+    if (bp->unk_id != DG_ID_NONE && !bp->seq.is_classifier)
+        bp->suppress[bp->n_suppress++] = bp->unk_id;
+    if (bp->seq.places)
+        bp->source_len_max = bp->seq.places;
+}
+
+/* Texts begin with the end token, as GPT-2's do; what says nothing is never said; the context is
+ * what it learns from. */
+static void complete_lm(struct dg_blueprint *bp, size_t len_max)
+{
+    bp->bos_id = bp->eos_id;
+    if (bp->unk_id != DG_ID_NONE)
+        bp->suppress[bp->n_suppress++] = bp->unk_id;
+    bp->lm.context = bp->source_len_max = bp->target_len_max = len_max;
+    bp->n_positions = bp->positions == DG_POS_LEARNED ? len_max : 0;
+    bp->encoder.V = bp->decoder.V;
+}
+
+/* One that goes on learning asks as it is told now. */
+static enum dg_err take_lm_of(struct make *make, struct dg_error *error)
+{
+    struct dg_blueprint *bp = &make->bp;
+    if ((bp->family == DG_FAMILY_LM) != is_lm(make))
+        return dg_error_set(
+            error, DG_ERR_USAGE,
+            "%s is %s language model; expected --task next-word for those, and for nothing else",
+            make->opts->init, is_lm(make) ? "no" : "a");
+    if (!is_lm(make))
+        return DG_OK;
+    if (make->opts->len_max > bp->lm.context)
+        return dg_error_set(error, DG_ERR_USAGE,
+                            "--len-max is %zu, but %s reads at most %zu tokens",
+                            make->opts->len_max, make->opts->init, bp->lm.context);
+    bp->lm.ask = make->opts->bp.lm.ask;
+    return DG_OK;
+}
+
+/* The labels of all pairs, in the order in which they come. */
+static enum dg_err take_labels(struct make *make, struct dg_error *error)
+{
+    enum dg_err err = DG_OK;
+    size_t n_held;
+    const struct dg_pair *others = held(make, &n_held);
+    for (size_t i = 0; i < make->train.n && !err; i++)
+        err = dg_labels_add(&make->labels, make->train.list[i].target);
+    for (size_t i = 0; i < n_held && !err; i++)
+        err = dg_labels_add(&make->labels, others[i].target);
+    if (!err && make->labels.n < 2)
+        err = DG_ERR_INVALID;
+    if (err)
+        return dg_error_set(
+            error, err,
+            "%zu labels were found, expected 2 to %d different ones of at most %d bytes: lines are "
+            "label<TAB>text",
+            make->labels.n, (int)DG_LABELS_MAX, (int)DG_LABELS_LEN_MAX);
+    make->bp.decoder.V = make->labels.n;
+    dg_setup_say(make->say, make->ctx, "%zu labels", make->labels.n);
+    return dg_labels_save(&make->labels, make->dir, error);
+}
+
+/* The network to begin with; a guided head is the one for alignments from now on. */
+static enum dg_err take_blueprint_of(struct make *make, struct dg_error *error)
+{
+    enum dg_err err = dg_config_read(&make->bp, make->opts->init, error);
+    if (!err)
+        err = take_lm_of(make, error);
+    if (err || !make->opts->aligns)
+        return err;
+    const size_t head = make->opts->bp.alignment_head;
+    if (make->bp.family != DG_FAMILY_TRANSFORMER || head > make->bp.decoder.H)
+        return dg_error_set(error, DG_ERR_USAGE,
+                            "%s: head %zu cannot be guided, expected a Transformer's, 1 to %zu",
+                            make->opts->init, head, make->bp.decoder.H);
+    make->bp.alignment_layer = make->bp.decoder.n_layers;
+    make->bp.alignment_head = head;
+    return DG_OK;
+}
+
+static enum dg_err take_blueprint(struct make *make, struct dg_error *error)
+{
+    if (dg_setup_is_given(make->opts->init))
+        return take_blueprint_of(make, error);
+    const struct dg_tokenizer_side source = dg_tokenizer_source(make->tokenizer);
+    const struct dg_tokenizer_side target = dg_tokenizer_target(make->tokenizer);
+    make->bp = make->opts->bp;
+    make->bp.encoder.V = source.size;
+    make->bp.decoder.V = target.size;
+    make->bp.eos_id = target.eos;
+    make->bp.unk_id = target.unk;
+    if (source.eos < 0 || target.eos < 0)
+        return dg_error_set(error, DG_ERR_INVALID,
+                            "%s: the vocabulary has no end token (eos_id), which a network needs",
+                            make->opts->vocab);
+    if (make->bp.embedding_scale > 1.0f)
+        make->bp.embedding_scale = sqrtf((float)make->bp.D);
+    if (make->bp.family == DG_FAMILY_SEQ)
+        complete_seq(&make->bp);
+    if (is_lm(make))
+        complete_lm(&make->bp, make->opts->len_max);
+    if (make->bp.seq.is_classifier) {
+        make->bp.source_len_max = make->opts->len_max;
+        const enum dg_err err = take_labels(make, error);
+        if (err)
+            return err;
+    }
+    return dg_blueprint_check(&make->bp, error);
+}
+
+enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
+                                 struct dg_error *error)
+{
+    char path[PATH_CAP];
+    struct dg_buf text;
+    dg_buf_init(&text, CONFIG_MAX);
+    enum dg_err err = dg_setup_path(dir, "config.json", path, error);
+    if (!err)
+        err = dg_config_print(bp, &text);
+    if (!err)
+        err = dg_file_out_save(path, 0644, text.ptr, text.len, error);
+    dg_buf_deinit(&text);
+    return err;
+}
+
+/* ---- Making
+ * ---------------------------------------------------------------------------------------- */
+
+/* All that has been made of a run says how pairs become ids. */
+static enum dg_err write_set(const char *path, const struct dg_tokenizer *tokenizer,
+                             const struct dg_blueprint *bp, const struct dg_labels *labels,
+                             bool is_packed, bool is_dev, const struct dg_pair *pairs, size_t n,
+                             size_t len_max, struct dg_corpus_stats *stats, struct dg_error *error)
+{
+    const struct dg_texts_opts texts = {.tokenizer = tokenizer,
+                                        .bp = bp,
+                                        .len_max = len_max,
+                                        .is_packed = is_packed,
+                                        .is_one_each = is_dev};
+    if (bp->family == DG_FAMILY_LM)
+        return dg_texts_write(path, &texts, pairs, n, stats, error);
+    return labels
+               ? dg_corpus_write_labelled(path, tokenizer, labels, pairs, n, len_max, stats, error)
+               : dg_corpus_write(path, tokenizer, pairs, n, len_max, NULL, NULL, stats, error);
+}
+
+static enum dg_err write_ids(const struct make *make, const char *name, const struct dg_pair *pairs,
+                             size_t n, size_t len_max, struct dg_error *error)
+{
+    char path[PATH_CAP];
+    struct dg_corpus_stats stats;
+    enum dg_err err = dg_setup_path(make->dir, name, path, error);
+    if (!err)
+        err = write_set(path, make->tokenizer, &make->bp,
+                        make->bp.seq.is_classifier ? &make->labels : NULL, make->opts->is_packed,
+                        false, pairs, n, len_max, &stats, error);
+    if (err)
+        return err;
+    if (has_lines(make)) {
+        dg_setup_say(make->say, make->ctx,
+                     "%s: %zu stretches of text, %" PRIu64 " tokens, %" PRIu64 " of them unknown",
+                     name, stats.n_written, stats.n_target_tokens, stats.n_unknown);
+        return stats.n_written
+                   ? DG_OK
+                   : dg_error_set(error, DG_ERR_INVALID, "no text is left to learn from");
+    }
+    dg_setup_say(make->say, make->ctx,
+                 "%s: %zu pairs, %" PRIu64 " + %" PRIu64 " tokens, %" PRIu64
+                 " of them unknown; %zu pairs too long",
+                 name, stats.n_written, stats.n_source_tokens, stats.n_target_tokens,
+                 stats.n_unknown, stats.n_long);
+    return DG_OK;
+}
+
+/* ---- Links
+ * ----------------------------------------------------------------------------------------- */
+
+/* Without the end tokens: those need no teaching. */
+static struct dg_example without_ends(const void *corpus, size_t i)
+{
+    struct dg_example example = dg_corpus_get(corpus, i);
+    example.n_source--;
+    example.n_target--;
+    return example;
+}
+
+static enum dg_err link_pair(void *aligner, const struct dg_example *example,
+                             struct dg_links *links)
+{
+    struct dg_example bare = *example;
+    bare.n_source--;
+    bare.n_target--;
+    return dg_aligner_links(aligner, &bare, DG_SYMMETRISE_GROW_DIAG_FINAL_AND, links);
+}
+
+static enum dg_err write_links(const struct make *make, struct dg_aligner *aligner,
+                               const struct dg_corpus *corpus, const char *name,
+                               struct dg_error *error)
+{
+    char path[PATH_CAP];
+    const enum dg_err err = dg_setup_path(make->dir, name, path, error);
+    return err ? err : dg_corpus_write_links(path, corpus, link_pair, aligner, error);
+}
+
+/* The aligner sees the pairs to learn from only; the held-out ones are linked by what it learned.
+ */
+static enum dg_err align(const struct make *make, struct dg_error *error)
+{
+    char pairs_path[PATH_CAP], dev_path[PATH_CAP];
+    struct dg_corpus train = {.n = 0}, dev = {.n = 0};
+    struct dg_aligner *aligner = NULL;
+    const struct dg_aligner_opts opts = DG_ALIGNER_OPTS_DEFAULT;
+    struct dg_corpus_stats stats;
+    size_t n_dev;
+    const struct dg_pair *dev_pairs = held(make, &n_dev);
+    enum dg_err err = dg_setup_path(make->dir, "training/pairs.bin", pairs_path, error);
+    if (!err)
+        err = dg_setup_path(make->dir, "training/dev.bin", dev_path, error);
+    if (!err)
+        err = dg_corpus_open(&train, pairs_path, &make->bp, error);
+    if (!err)
+        err = dg_corpus_write(dev_path, make->tokenizer, dev_pairs, n_dev, make->bp.source_len_max,
+                              NULL, NULL, &stats, error);
+    if (!err)
+        err = dg_corpus_open(&dev, dev_path, &make->bp, error);
+    const struct dg_aligner_pairs pairs = {without_ends, &train, train.n, make->bp.encoder.V,
+                                           make->bp.decoder.V};
+    if (!err)
+        err = dg_aligner_new(&aligner, &pairs, &opts, error);
+    if (!err)
+        err = write_links(make, aligner, &train, "training/links.bin", error);
+    if (!err)
+        err = write_links(make, aligner, &dev, "training/dev-links.bin", error);
+    if (!err)
+        dg_setup_say(make->say, make->ctx, "words are aligned; perplexity %.2f and %.2f",
+                     dg_aligner_report(aligner, 0).perplexity,
+                     dg_aligner_report(aligner, 1).perplexity);
+    dg_aligner_free(aligner);
+    dg_corpus_close(&train);
+    dg_corpus_close(&dev);
+    return err;
+}
+
+static enum dg_err write_list(const struct make *make, struct dg_error *error)
+{
+    char path[PATH_CAP];
+    const enum dg_err err = dg_setup_path(make->dir, "training/data.txt", path, error);
+    return err || make->list.len == 0
+               ? err
+               : dg_file_out_save(path, 0644, make->list.ptr, make->list.len, error);
+}
+
+static enum dg_err write_train(struct make *make, struct dg_error *error)
+{
+    const struct dg_pair *pairs = make->train.list + make->n_held;
+    size_t n = make->train.n - make->n_held;
+    if (make->mix.n) {
+        make->all = dg_try_calloc(n + make->mix.n, sizeof *make->all);
+        if (!make->all)
+            return DG_ERR_NOMEM;
+        memcpy(make->all, pairs, n * sizeof *pairs);
+        memcpy(make->all + n, make->mix.list, make->mix.n * sizeof *pairs);
+        pairs = make->all;
+        n += make->mix.n;
+    }
+    return write_ids(make, "training/pairs.bin", pairs, n, make->opts->len_max, error);
+}
+
+enum dg_err dg_setup_make_dirs(const char *dir, struct dg_error *error)
+{
+    char path[PATH_CAP];
+    enum dg_err err = dg_setup_path(dir, "training", path, error);
+    if (err)
+        return err;
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return dg_error_set(error, dg_err_from_errno(errno), "cannot make the folder %s: %s", dir,
+                            strerror(errno));
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return dg_error_set(error, dg_err_from_errno(errno), "cannot make the folder %s: %s", path,
+                            strerror(errno));
+    return DG_OK;
+}
+
+/* Held-out pairs must stay in step with their text, so none of them is too long: those are taken
+ * out before the text is written. */
+static enum dg_err make_all(struct make *make, const char *const *files, size_t n_files,
+                            struct dg_error *error)
+{
+    enum dg_err err = is_lm(make) ? dg_texts_check(&make->opts->bp, error) : DG_OK;
+    if (!err)
+        err = dg_setup_make_dirs(make->dir, error);
+    if (!err)
+        err = read_pairs(make, files, n_files, error);
+    if (!err)
+        err = read_mix(make, error);
+    if (!err)
+        err =
+            dg_setup_is_given(make->opts->init) ? take_vocab(make, error) : make_vocab(make, error);
+    if (!err)
+        err = dg_tokenizer_open(make->dir, error, &make->tokenizer);
+    if (!err)
+        err = take_blueprint(make, error);
+    if (!err)
+        err = dg_setup_save_config(&make->bp, make->dir, error);
+    if (!err)
+        err = write_dev(make, error);
+    if (!err)
+        err = write_train(make, error);
+    if (!err)
+        err = write_rivals(make, error);
+    if (!err)
+        err = write_list(make, error);
+    if (!err && make->opts->aligns)
+        err = align(make, error);
+    return err;
+}
+
+enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_files,
+                          const struct dg_setup_opts *opts, dg_setup_say_fn say_fn, void *ctx,
+                          struct dg_error *error)
+{
+    if (opts->bp.family == DG_FAMILY_ENC)
+        return dg_setup_make_enc(dir, files, n_files, opts, say_fn, ctx, error);
+    struct make make = {.dir = dir, .opts = opts, .say = say_fn, .ctx = ctx};
+    struct dg_pairs_opts dev_opts = opts->pairs;
+    dev_opts.duplicates = true;
+    dg_pairs_init(&make.train, &opts->pairs);
+    dg_pairs_init(&make.dev, &dev_opts);
+    dg_pairs_init(&make.mix, &opts->pairs);
+    dg_buf_init(&make.list, LIST_MAX);
+    dg_labels_init(&make.labels);
+    const enum dg_err err = make_all(&make, files, n_files, error);
+    dg_tokenizer_close(make.tokenizer);
+    dg_pairs_deinit(&make.train);
+    dg_pairs_deinit(&make.dev);
+    dg_pairs_deinit(&make.mix);
+    dg_buf_deinit(&make.list);
+    dg_labels_close(&make.labels);
+    dg_free(make.all);
+    return err;
+}
+
+/* ---- Opening
+ * --------------------------------------------------------------------------------------- */
+
+static bool learns_lines(const struct dg_blueprint *bp)
+{
+    return bp->family == DG_FAMILY_LM && !*bp->lm.ask.form;
+}
+
+/* Ids are made anew each time: the text is what counts. */
+static enum dg_err open_set(const struct dg_setup *setup, const char *text, const char *ids,
+                            struct dg_pairs *pairs, struct dg_corpus *corpus, size_t *n_cut,
+                            struct dg_error *error)
+{
+    struct dg_corpus_stats stats = {.n_long = 0};
+    enum dg_err err = dg_pairs_read(pairs, text, error);
+    if (!err)
+        err = write_set(ids, setup->tokenizer, &setup->bp, setup->labels, false, true, pairs->list,
+                        pairs->n, setup->bp.source_len_max, &stats, error);
+    if (!err && stats.n_written != pairs->n)
+        err =
+            dg_error_set(error, DG_ERR_INVALID, "%s: %zu of its pairs are too long for the network",
+                         text, pairs->n - stats.n_written);
+    *n_cut = stats.n_long;
+    return err ? err : dg_corpus_open(corpus, ids, &setup->bp, error);
+}
+
+enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *setup,
+                              const char *path, bool swap, const char *ids_path,
+                              struct dg_error *error)
+{
+    const struct dg_pairs_opts opts = {.len_max = SIZE_MAX,
+                                       .duplicates = true,
+                                       .swap = swap,
+                                       .labels = setup->labels != NULL,
+                                       .lines = learns_lines(&setup->bp),
+                                       .source_script = DG_SCRIPT_ANY,
+                                       .target_script = DG_SCRIPT_ANY};
+    size_t n_cut;
+    *set = (struct dg_setup_set){.corpus = {.n = 0}};
+    dg_pairs_init(&set->pairs, &opts);
+    const enum dg_err err =
+        setup->bp.family == DG_FAMILY_ENC
+            ? dg_setup_open_set_enc(set, setup, path, ids_path, error)
+            : open_set(setup, path, ids_path, &set->pairs, &set->corpus, &n_cut, error);
+    if (err)
+        dg_setup_close_set(set);
+    return err;
+}
+
+void dg_setup_close_set(struct dg_setup_set *set)
+{
+    dg_corpus_close(&set->corpus);
+    dg_pairs_deinit(&set->pairs);
+}
+
+static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_error *error)
+{
+    char text[PATH_CAP], ids[PATH_CAP];
+    enum dg_err err = dg_setup_path(dir, "training/dev.tsv", text, error);
+    if (!err)
+        err = dg_setup_path(dir, "training/dev.bin", ids, error);
+    if (!err)
+        err = open_set(setup, text, ids, &setup->dev_pairs, &setup->dev, &setup->n_dev_cut, error);
+    setup->dev_texts = setup->dev_pairs.list;
+    return err;
+}
+
+static enum dg_err open_links(struct dg_corpus *corpus, const char *dir, const char *name,
+                              struct dg_error *error)
+{
+    char path[PATH_CAP];
+    const enum dg_err err = dg_setup_path(dir, name, path, error);
+    return err || access(path, F_OK) != 0 ? err : dg_corpus_open_links(corpus, path, error);
+}
+
+static enum dg_err open_rivals(struct dg_setup *setup, const char *dir, struct dg_error *error)
+{
+    char path[PATH_CAP];
+    const enum dg_err err = dg_setup_path(dir, "training/rivals.bin", path, error);
+    return err || access(path, F_OK) != 0
+               ? err
+               : dg_risk_candidates_open(&setup->candidates, dir, &setup->bp, error);
+}
+
+static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct dg_error *error)
+{
+    if (!setup->bp.seq.is_classifier)
+        return DG_OK;
+    setup->dev_pairs.opts.labels = true;
+    struct dg_labels *labels = dg_try_malloc(sizeof *labels);
+    if (!labels)
+        return DG_ERR_NOMEM;
+    const enum dg_err err = dg_labels_open(labels, dir, error);
+    if (err)
+        dg_free(labels);
+    else
+        setup->labels = labels;
+    return err;
+}
+
+/* What a network that translates, or a recurrent classifier, has beside its configuration. */
+static enum dg_err open_pairs(struct dg_setup *setup, const char *dir, struct dg_error *error)
+{
+    char path[PATH_CAP];
+    setup->dev_pairs.opts.lines = learns_lines(&setup->bp);
+    enum dg_err err = open_labels(setup, dir, error);
+    if (!err)
+        err = dg_setup_path(dir, "training/pairs.bin", path, error);
+    if (!err)
+        err = dg_corpus_open(&setup->train, path, &setup->bp, error);
+    if (!err)
+        err = open_links(&setup->train, dir, "training/links.bin", error);
+    if (!err)
+        err = open_rivals(setup, dir, error);
+    if (!err)
+        err = open_dev(setup, dir, error);
+    return err ? err : open_links(&setup->dev, dir, "training/dev-links.bin", error);
+}
+
+enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_error *error)
+{
+    const struct dg_pairs_opts all = {.len_max = SIZE_MAX,
+                                      .duplicates = true,
+                                      .source_script = DG_SCRIPT_ANY,
+                                      .target_script = DG_SCRIPT_ANY};
+    struct dg_setup opened = {0};
+    dg_pairs_init(&opened.dev_pairs, &all);
+    enum dg_err err = dg_config_read(&opened.bp, dir, error);
+    if (!err)
+        err = dg_tokenizer_open(dir, error, &opened.tokenizer);
+    if (!err)
+        err = opened.bp.family == DG_FAMILY_ENC ? dg_setup_open_enc(&opened, dir, error)
+                                                : open_pairs(&opened, dir, error);
+    if (err)
+        dg_setup_close(&opened);
+    else
+        *setup = opened;
+    return err;
+}
+
+void dg_setup_close(struct dg_setup *setup)
+{
+    dg_corpus_close(&setup->train);
+    dg_corpus_close(&setup->dev);
+    dg_risk_candidates_close(&setup->candidates);
+    dg_pairs_deinit(&setup->dev_pairs);
+    dg_tokenizer_close(setup->tokenizer);
+    if (setup->labels)
+        dg_labels_close(setup->labels);
+    dg_free(setup->labels);
+    *setup = (struct dg_setup){0};
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A run of training: steps, validations, checkpoints, until an end is reached or somebody asks to
+ * stop.
+ *
+ *     struct dg_trainer_opts opts = DG_TRAINER_OPTS_DEFAULT;
+ *     err = dg_trainer_new(&trainer, &opts, &bp, &corpus, &dev, &error);
+ *     err = dg_trainer_resume(trainer, &error);                     where there is a checkpoint
+ *     err = dg_trainer_run(trainer, &events, ctx, &end, &error);
+ *     dg_trainer_free(trainer);
+ *
+ * It writes four files of a model directory: training/checkpoint.safetensors, training/log.tsv,
+ * training/samples.tsv (step, source, translation, reference, at each validation), and, at each
+ * validation that is the best so far, model.safetensors (F16) with the averaged weights. What else
+ * the directory needs (config.json, vocabulary) is there before (train/run/setup.h).
+ *
+ * A run that is interrupted and resumed gives, bit for bit, the weights of one that was not: given
+ * the same options, number of threads and processor. One thread; it brings its own team. */
+#ifndef DG_TRAIN_RUN_TRAINER_H
+#define DG_TRAIN_RUN_TRAINER_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "train/data/corpus.h"
+#include "train/data/risk_candidates.h"
+#include "train/pass/optimiser.h"
+#include "train/run/validate.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum dg_trainer_metric {
+    DG_TRAINER_LOSS,
+    DG_TRAINER_BLEU,
+    DG_TRAINER_CHRF,
+    DG_TRAINER_TASK, /* of classifiers and encoders alone what their task is judged by
+                        (dg_validate_task); else the loss */
+};
+
+struct dg_trainer_opts {
+    const char *dir; /* the model directory */
+    struct dg_optimiser_opts optimiser;
+    size_t threads;
+    size_t batch_tokens; /* of a step, but one pair at least: larger of source and target. More than
+                            fits at once is done in parts */
+    size_t part_tokens;  /* of one pass of one thread */
+    enum dg_products_kind products;
+    size_t len_max; /* tokens of a side */
+    float smoothing, dropout, dropout_ffn;
+    float guide;          /* weight of the links in the loss, for pairs that have some; 0: none */
+    size_t guide_head;    /* of the last decoder layer, from 1 */
+    float risk;           /* weight of the expected cost of what is said, where there are rivals */
+    float sharpness;      /* of the belief that they are weighed by (pass.h) */
+    size_t rivals_tokens; /* of a step beside batch_tokens: sources with rivals are drawn until so
+                             many target tokens are there */
+    float teacher;        /* these two are of recurrent networks (pass.h) */
+    enum dg_pass_loss loss;
+    struct dg_pass_mask mask; /* an encoder's head for words */
+    uint64_t seed;
+
+    uint64_t steps;       /* the run ends after so many; 0: never */
+    uint64_t epochs;      /* ... and after so many passes over the pairs; 0: never */
+    uint64_t time_ms;     /* ... and after so long, earlier parts of the run included; 0: never */
+    uint64_t valid_every; /* steps */
+    size_t patience;      /* validations without a better one that end the run; 0: any number */
+    enum dg_trainer_metric metric; /* what better means */
+    size_t n_translate;            /* dev sentences to translate at a validation */
+    int beam;
+    uint64_t save_ms;   /* between checkpoints */
+    uint64_t log_every; /* steps between lines of the log */
+};
+
+#define DG_TRAINER_OPTS_DEFAULT                                                                    \
+    {                                                                                              \
+        .optimiser = DG_OPTIMISER_OPTS_DEFAULT, .threads = 1, .batch_tokens = 4096,                \
+        .part_tokens = 1024, .len_max = 128, .smoothing = 0.1f, .dropout = 0.1f, .teacher = 1.0f,  \
+        .seed = 1, .risk = 1.0f, .sharpness = 1.0f, .rivals_tokens = 1024, .valid_every = 1000,    \
+        .patience = 10, .metric = DG_TRAINER_LOSS, .n_translate = 200, .beam = 1,                  \
+        .save_ms = 300000, .log_every = 50                                                         \
+    }
+
+/* Where a run stands. */
+struct dg_trainer_now {
+    uint64_t step, epoch; /* steps done; epochs begun, from 1 */
+    uint64_t position, n; /* pairs of this epoch done, and in all */
+    double seconds;       /* of the whole run, earlier parts included */
+    double loss; /* -log p for each target token since the last line of the log, smoothing left out
+                  */
+    double objective; /* the same of what is minimised, the risk with it */
+    double norm, rate;
+    double tokens_per_second; /* target tokens, since the last line */
+    uint64_t n_skipped;       /* steps whose gradient was not finite */
+    double best;              /* of the metric */
+    uint64_t best_step;
+    size_t n_worse; /* validations since */
+};
+
+struct dg_trainer_events {
+    bool (*should_stop)(void *ctx);                               /* asked after every step */
+    void (*on_step)(void *ctx, const struct dg_trainer_now *now); /* every step */
+    void (*on_line)(void *ctx, const struct dg_trainer_now *now); /* every line of the log */
+    void (*on_valid)(void *ctx, const struct dg_trainer_now *now,
+                     const struct dg_validate_report *report, bool is_best);
+    void (*on_save)(void *ctx, const struct dg_trainer_now *now);
+};
+
+enum dg_trainer_end {
+    DG_TRAINER_STEPS,
+    DG_TRAINER_EPOCHS,
+    DG_TRAINER_TIME,
+    DG_TRAINER_PATIENCE,
+    DG_TRAINER_STOPPED
+};
+
+const char *dg_trainer_end_text(enum dg_trainer_end end);
+
+struct dg_trainer; /* opaque */
+
+/* What it is to learn and to be judged by; all borrowed. */
+struct dg_trainer_data {
+    const struct dg_corpus *train, *dev; /* dev may have no pairs: then nothing is validated */
+    const struct dg_pair *dev_texts;     /* [dev->n] */
+    const struct dg_tokenizer *tokenizer;
+    const struct dg_labels *labels; /* of words that an encoder alone labels; else NULL is fine */
+    const struct dg_risk_candidates *candidates; /* NULL: none */
+};
+
+/* Start values from the seed, or from `init` (a model's weights of the same blueprint; NULL: none).
+ */
+enum dg_err dg_trainer_new(struct dg_trainer **trainer, const struct dg_trainer_opts *opts,
+                           const struct dg_blueprint *bp, const struct dg_trainer_data *data,
+                           const struct dg_weights *init, struct dg_error *error) DG_MUST_CHECK;
+void dg_trainer_free(struct dg_trainer *trainer); /* NULL is fine */
+
+/* Goes back to the last checkpoint. DG_ERR_NOT_FOUND: there is none yet. */
+enum dg_err dg_trainer_resume(struct dg_trainer *trainer, struct dg_error *error) DG_MUST_CHECK;
+
+/* Trains until an end; a checkpoint is written before it returns DG_OK. When it returns an error (a
+ * full disk), the last checkpoint is whole. */
+enum dg_err dg_trainer_run(struct dg_trainer *trainer, const struct dg_trainer_events *events,
+                           void *ctx, enum dg_trainer_end *end,
+                           struct dg_error *error) DG_MUST_CHECK;
+
+const struct dg_trainer_now *dg_trainer_now(const struct dg_trainer *trainer);
+const struct dg_params *dg_trainer_params(const struct dg_trainer *trainer);
+
+/* Judges, between runs, the weights that would be served now on any pairs as ids and as text: the
+ * loss of all, and BLEU and chrF of the first `n_translate`. */
+enum dg_err dg_trainer_judge(struct dg_trainer *trainer, const struct dg_corpus *pairs,
+                             const struct dg_pair *texts, size_t n_translate, int beam,
+                             struct dg_validate_report *report,
+                             struct dg_error *error) DG_MUST_CHECK;
+
+/* Puts the model that was published last (DIR/model.safetensors) in the place of the weights, to
+ * judge it. Only after a run: there is no going on from here but by resuming. */
+enum dg_err dg_trainer_take_best(struct dg_trainer *trainer, struct dg_error *error) DG_MUST_CHECK;
+
+/* Bytes of memory of weights, optimiser and passes. */
+size_t dg_trainer_bytes(const struct dg_trainer *trainer);
+
+#endif

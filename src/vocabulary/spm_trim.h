@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A SentencePiece model with fewer pieces. What is kept keeps its order; ids close up.
+ *
+ *     dg_spm_trim_close(spm, keep);                         what a BPE model needs on the way to
+ * its pieces err = dg_spm_trim(bytes, len, keep, &out, &error);      the bytes of the new model
+ *
+ * A text whose pieces are all kept is cut as before. Pure; any thread. */
+#ifndef DG_VOCABULARY_SPM_TRIM_H
+#define DG_VOCABULARY_SPM_TRIM_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "tokenize/spm/spm.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Adds to `keep` [size of spm] what must stay whatever is wanted: pieces that are not ordinary
+ * (unknown, control, bytes), single characters, and with BPE the pieces that kept ones are merged
+ * from. */
+void dg_spm_trim_close(const struct dg_spm *spm, bool *keep);
+
+/* `keep` has one entry for each piece of the file. A stored self-test is left out: it may use what
+ * is gone. */
+enum dg_err dg_spm_trim(const uint8_t *bytes, size_t len, const bool *keep, struct dg_buf *out,
+                        struct dg_error *error) DG_MUST_CHECK;
+
+#endif

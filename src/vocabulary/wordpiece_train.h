@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Learns a vocabulary for encoders from text: the vocab.txt and tokenizer_config.json that
+ * subword.h reads, which cut as BERT's do. Never used by the daemon.
+ *
+ *     struct dg_wordpiece_train_opts opts = DG_WORDPIECE_TRAIN_OPTS_DEFAULT;
+ *     err = dg_wordpiece_train_new(&train, &opts, &error);
+ *     while (more) err = dg_wordpiece_train_add(train, text, &error);
+ *     err = dg_wordpiece_train_finish(train, &vocab, &error);          the bytes of a vocab.txt
+ *     dg_wordpiece_train_free(train);
+ *
+ * Its first five tokens are [PAD], [UNK], [CLS], [SEP] and [MASK]; then come the characters, as
+ * they begin words and as they go on with them; then pieces of several, learned by merging what
+ * stands together most often. Small texts give fewer pieces than were asked for. The same texts, in
+ * any order, give the same bytes. One thread. */
+#ifndef DG_VOCABULARY_WORDPIECE_TRAIN_H
+#define DG_VOCABULARY_WORDPIECE_TRAIN_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_wordpiece_train_opts {
+    size_t size;     /* tokens in all, at most; where characters alone are more, so many */
+    double coverage; /* share of the text's characters that the vocabulary can spell; ASCII's always
+                      */
+    uint32_t piece_max; /* characters of a piece */
+    bool lowers;        /* small letters, without accents */
+};
+
+#define DG_WORDPIECE_TRAIN_OPTS_DEFAULT                                                            \
+    {                                                                                              \
+        .size = 8000, .coverage = 0.9998, .piece_max = 16                                          \
+    }
+
+struct dg_wordpiece_train; /* opaque */
+
+enum dg_err dg_wordpiece_train_new(struct dg_wordpiece_train **train,
+                                   const struct dg_wordpiece_train_opts *opts,
+                                   struct dg_error *error) DG_MUST_CHECK;
+void dg_wordpiece_train_free(struct dg_wordpiece_train *train); /* NULL is fine */
+
+/* Counts the words of a text, as the tokenizer will cut them. */
+enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_span text,
+                                   struct dg_error *error) DG_MUST_CHECK;
+
+/* Learns the pieces and appends vocab.txt. DG_ERR_INVALID: there was no text. */
+enum dg_err dg_wordpiece_train_finish(struct dg_wordpiece_train *train, struct dg_buf *vocab,
+                                      struct dg_error *error) DG_MUST_CHECK;
+
+/* Appends the tokenizer_config.json that belongs beside it. */
+enum dg_err dg_wordpiece_train_config(const struct dg_wordpiece_train_opts *opts,
+                                      struct dg_buf *config) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+#include "base/memory/error.h"
+#include "base/memory/utf8.h"
+#include "unit.h"
+
+START_TEST(keeps_the_sentence_and_gives_the_error_back)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_str_eq(dg_error_text(&error, DG_ERR_NOMEM), "not enough memory");
+    ck_assert_int_eq(dg_error_set(&error, DG_ERR_RANGE, "layers is %d, expected 1 to 64", 65),
+                     DG_ERR_RANGE);
+    ck_assert_str_eq(dg_error_text(&error, DG_ERR_RANGE), "layers is 65, expected 1 to 64");
+    ck_assert_int_eq(dg_error_wrap(&error, DG_ERR_RANGE, "%s", "config.json"), DG_ERR_RANGE);
+    ck_assert_str_eq(error.text, "config.json: layers is 65, expected 1 to 64");
+}
+END_TEST
+
+START_TEST(needs_nobody_to_listen)
+{
+    ck_assert_int_eq(dg_error_set(NULL, DG_ERR_IO, "x"), DG_ERR_IO);
+    ck_assert_int_eq(dg_error_wrap(NULL, DG_ERR_IO, "x"), DG_ERR_IO);
+    ck_assert_str_eq(dg_error_text(NULL, DG_ERR_IO), "reading or writing failed");
+}
+END_TEST
+
+START_TEST(wraps_the_general_sentence_when_nothing_was_said)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_int_eq(dg_error_wrap(&error, DG_ERR_TRUNCATED, "model %d", 3), DG_ERR_TRUNCATED);
+    ck_assert_str_eq(error.text, "model 3: the data ends too early");
+}
+END_TEST
+
+START_TEST(makes_what_it_quotes_harmless)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    (void)dg_error_set(&error, DG_ERR_FORMAT, "read '%s'",
+                       "a\nb\x1B[1m\x7F\xFF\xC2\x9B\xC3\xA9\xE2\x82");
+    ck_assert_str_eq(error.text, "read 'a?b?[1m?"
+                                 "?"
+                                 "?"
+                                 "?\xC3\xA9?"
+                                 "?'");
+}
+END_TEST
+
+/* A sentence of any length is cut between characters, whichever way it gets long. */
+START_TEST(cuts_between_characters)
+{
+    static char euros[3 * 400 + 1];
+    for (int i = 0; i < 400; i++)
+        memcpy(euros + 3 * i, "\xE2\x82\xAC", 3);
+    for (int shift = 0; shift < 4; shift++) {
+        struct dg_error error = DG_ERROR_NONE;
+        (void)dg_error_set(&error, DG_ERR_FORMAT, "%.*s%s", shift, "abc", euros);
+        size_t len = strlen(error.text);
+        ck_assert_uint_ge(len, DG_ERROR_CAP - 4);
+        ck_assert_uint_lt(len, DG_ERROR_CAP);
+        ck_assert(dg_utf8_valid(dg_span_cstr(error.text), NULL));
+        ck_assert_ptr_null(strchr(error.text, '?'));
+        (void)dg_error_wrap(&error, DG_ERR_FORMAT, "outer");
+        ck_assert(dg_utf8_valid(dg_span_cstr(error.text), NULL));
+        ck_assert_ptr_null(strchr(error.text, '?'));
+        ck_assert(dg_span_starts(dg_span_cstr(error.text), DG_SPAN("outer: ")));
+        (void)dg_error_wrap(&error, DG_ERR_FORMAT, "%s", euros);
+        ck_assert_uint_lt(strlen(error.text), DG_ERROR_CAP);
+        ck_assert(dg_utf8_valid(dg_span_cstr(error.text), NULL));
+    }
+}
+END_TEST
+
+DG_UNIT(keeps_the_sentence_and_gives_the_error_back, needs_nobody_to_listen,
+        wraps_the_general_sentence_when_nothing_was_said, makes_what_it_quotes_harmless,
+        cuts_between_characters)

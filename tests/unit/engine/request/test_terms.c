@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+#include "engine/request/terms.h"
+#include "files.h"
+#include "unit.h"
+
+#include <string.h>
+
+static struct dg_tokenizer *tokenizer;
+static struct dg_tokenizer_work *work;
+static struct dg_glossary *glossary;
+static struct dg_glossary_scan scan;
+static struct dg_terms terms;
+
+static void set_up(const char *table)
+{
+    char path[DG_TEST_PATH];
+    struct dg_error error = DG_ERROR_NONE;
+    dg_test_source(path, "models/fr-en");
+    ck_assert_msg(dg_tokenizer_open(path, &error, &tokenizer) == DG_OK, "%s", error.text);
+    dg_glossary_scan_init(&scan);
+    work = dg_tokenizer_work_new();
+    glossary = dg_glossary_new(NULL);
+    ck_assert(work && glossary);
+    ck_assert_int_eq(dg_glossary_begin(glossary, "", "", &error), DG_OK);
+    ck_assert_int_eq(dg_glossary_read(glossary, DG_GLOSSARY_TSV, DG_GLOSSARY_FORMS + 1,
+                                      dg_span_cstr(table), &error),
+                     DG_OK);
+    ck_assert_int_eq(dg_glossary_seal(glossary, &error), DG_OK);
+}
+
+static void tear_down(void)
+{
+    dg_terms_deinit(&terms);
+    dg_glossary_scan_deinit(&scan);
+    dg_glossary_unref(glossary);
+    dg_tokenizer_work_free(work);
+    dg_tokenizer_close(tokenizer);
+}
+
+static void find(const char *text, bool is_demanded)
+{
+    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    size_t n;
+    const struct dg_dictionary *dictionary = dg_glossary_dictionaries(glossary, &n);
+    struct dg_terms_how how = {.dictionaries = &dictionary,
+                               .n_dictionaries = 1,
+                               .text = dg_span_cstr(text),
+                               .tokenizer = is_demanded ? tokenizer : NULL,
+                               .language = "en",
+                               .scan = &scan};
+    dg_terms_deinit(&terms);
+    ck_assert_int_eq(
+        dg_tokenizer_encode(tokenizer, work, how.text, &opts, NULL, &how.tokens, &how.n_tokens),
+        DG_OK);
+    ck_assert_int_eq(dg_terms_find(&terms, &how), DG_OK);
+}
+
+START_TEST(terms_become_constraints_on_their_tokens)
+{
+    struct dg_constraint constraints[4];
+    set_up("chien\tdog\thound\nmaison\thouse\n");
+    find("Le chien est dans la maison.", true);
+    ck_assert_uint_eq(terms.n, 2);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 4), 2);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 1), 1);
+    ck_assert_uint_eq(constraints[0].src_from, 1);
+    ck_assert_uint_eq(constraints[0].src_to, 2);
+    ck_assert(constraints[0].is_placed);
+    ck_assert_uint_eq(constraints[0].n_forms, 4); /* dog, Dog, hound, Hound */
+    find("Le chien est dans la maison.", false);
+    ck_assert_uint_eq(terms.n, 2);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 4), 0);
+    find("Il pleut.", true);
+    ck_assert_uint_eq(terms.n, 0);
+    tear_down();
+}
+END_TEST
+
+/* The ways to write the first term of a text: which, and where. */
+static void check_ways(const char *text, const char *expected)
+{
+    static const char *const where[] = {"", "first ", "inside "};
+    struct dg_buf said, all;
+    find(text, true);
+    ck_assert_uint_ge(terms.n, 1);
+    dg_buf_init(&said, 1000);
+    dg_buf_init(&all, 1000);
+    for (size_t f = 0; f < terms.items[0].demand.n_forms; f++) {
+        const struct dg_phrase *phrase = &terms.items[0].demand.forms[f];
+        dg_buf_clear(&said);
+        ck_assert_int_eq(dg_tokenizer_decode(tokenizer, phrase->ids, phrase->n_ids, &said), DG_OK);
+        ck_assert_int_eq(dg_buf_printf(&all, "%s%s%.*s", f ? ", " : "", where[phrase->where],
+                                       DG_SPAN_FMT(dg_buf_span(&said))),
+                         DG_OK);
+    }
+    ck_assert_msg(dg_span_eq(dg_buf_span(&all), dg_span_cstr(expected)), "%s: %.*s", text,
+                  DG_SPAN_FMT(dg_buf_span(&all)));
+    dg_buf_deinit(&all);
+    dg_buf_deinit(&said);
+}
+
+START_TEST(case_follows_the_source_only_at_the_beginning_of_a_sentence)
+{
+    set_up("chien\tdog\nEquipe\tTeam\n");
+    check_ways("le chien dort", "dog");
+    check_ways("Le chien dort.", "first Dog, inside dog");
+    check_ways("Chien de garde.", "first Dog, inside dog");
+    check_ways("Voici le Chien.", "first Dog, inside dog");
+    check_ways("\xC2\xAB Chien !", "first Dog, inside dog");
+    check_ways("Il dort. Chien de garde.", "Dog, dog");
+    check_ways("CHIEN", "DOG, first Dog, inside dog");
+    check_ways("Notre Equipe.", "Team");
+    tear_down();
+}
+END_TEST
+
+START_TEST(what_the_model_cannot_say_is_not_demanded)
+{
+    struct dg_constraint constraint;
+    set_up("chat\t\u732b\u732b\n");
+    find("Le chat dort.", true);
+    ck_assert_uint_eq(terms.n, 1);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, &constraint, 1), 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(each_place_counts_for_one_term)
+{
+    set_up("chat\tcat\tfeline\n");
+    find("Un chat et un chat.", true);
+    ck_assert_int_eq(dg_terms_check(&terms, DG_SPAN("A cat and a dog."), &scan), DG_OK);
+    ck_assert(terms.items[0].is_used && !terms.items[1].is_used);
+    ck_assert_uint_eq(terms.items[0].said_at, 2);
+    find("Un chat et un chat.", true);
+    ck_assert_int_eq(dg_terms_check(&terms, DG_SPAN("A Cat and a feline."), &scan), DG_OK);
+    ck_assert(terms.items[0].is_used && terms.items[1].is_used);
+    ck_assert_uint_eq(terms.items[1].said_at, 12);
+    find("Un chat.", true);
+    ck_assert_int_eq(dg_terms_check(&terms, DG_SPAN("Some cats."), &scan), DG_OK);
+    ck_assert(!terms.items[0].is_used);
+    tear_down();
+}
+END_TEST
+
+DG_UNIT_SLOW(terms_become_constraints_on_their_tokens,
+             case_follows_the_source_only_at_the_beginning_of_a_sentence,
+             what_the_model_cannot_say_is_not_demanded, each_place_counts_for_one_term)

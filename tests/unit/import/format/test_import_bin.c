@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Marian .bin packages (tests/support/marian_fixture.py wrote them) are imported and compared
+ * number by number, measured by the format's own law of sizes, and damaged. */
+#include "import_check.h"
+#include "import/container/marian_bin.h"
+#include "model/lex.h"
+
+static const char *const committed[] = {"bin-f32", "bin-bergamot", "bin-upstream"};
+static const char model_name[] = "model.fren.intgemm.alphas.bin";
+static const char lex_name[] = "lex.50.50.fren.s2t.bin";
+
+static struct dg_map_file original(const char *which, const char *name)
+{
+    char path[2048];
+    struct dg_map_file file;
+    snprintf(path, sizeof path, "%s/%s", import_data(which), name);
+    ck_assert_int_eq(dg_map_file_open(&file, path, 1 << 24, NULL), DG_OK);
+    return file;
+}
+
+START_TEST(packages_of_both_forks_are_imported_bit_for_bit)
+{
+    dg_tmpdir_make(import_root);
+    for (size_t i = 0; i < 3; i++) {
+        struct dg_import_summary summary = import_exactly(import_data(committed[i]));
+        ck_assert_str_eq(summary.format, "Marian .bin");
+        ck_assert_int_eq(summary.blueprint.decoder_kind, DG_DECODER_SSRU);
+        ck_assert_int_eq(summary.blueprint.eos_id, 0);
+        ck_assert_int_eq(summary.blueprint.unk_id, 1);
+        ck_assert_int_eq(summary.blueprint.tie_source_target, i < 2);
+    }
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
+/* What was int8 stays the same int8, with the inverse of the multiplier as each row's scale. */
+START_TEST(int8_values_are_kept_as_they_are)
+{
+    char out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];
+    struct dg_import_summary summary;
+    struct dg_error error;
+    struct dg_safetensors file;
+    const struct dg_import_opts i8 = {.as_type = true, .type = DG_DTYPE_I8};
+    dg_tmpdir_make(import_root);
+    snprintf(out, sizeof out, "%s/out", import_root);
+    ck_assert_msg(import_try(import_data("bin-bergamot"), out, &i8, &summary, &error) == DG_OK,
+                  "%s", error.text);
+    snprintf(path, sizeof path, "%s/model.safetensors", out);
+    ck_assert_int_eq(dg_safetensors_open(&file, path, NULL), DG_OK);
+    size_t n = 0;
+    for (size_t i = 0; i < file.n_entries; i++) {
+        const struct dg_safetensors_entry *entry = &file.entries[i];
+        for (size_t at = 0; entry->dtype == DG_DTYPE_I8 && at < entry->len; at++, n++)
+            ck_assert_int_eq(
+                (int8_t)entry->bytes[at],
+                (int)(import_value(entry->name, at / entry->shape[1], at % entry->shape[1]) * 64));
+    }
+    ck_assert_uint_gt(n, 1000);
+    dg_safetensors_close(&file);
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
+/* header 16 + 32 N + names + 4 for each dimension, data from the next multiple of 256 behind the
+ * pad count, every tensor rounded up to 256; the configuration may go without. */
+static void check_sizes(size_t which)
+{
+    struct dg_map_file map = original(committed[which], model_name);
+    struct dg_marian_bin file;
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_msg(dg_marian_bin_parse(&file, map.bytes, map.len, "f", &error) == DG_OK, "%s",
+                  error.text);
+    size_t size = 16 + 32 * file.n_items;
+    for (size_t i = 0; i < file.n_items; i++)
+        size += strlen(file.items[i].name) + 1 + 4 * file.items[i].rank;
+    size = ((size + 8) / 256 + 1) * 256;
+    for (size_t i = 0; i < file.n_items; i++) {
+        size_t len = file.items[i].len + (file.items[i].is_intgemm ? 4 : 0);
+        bool meta = strncmp(file.items[i].name, "special:", 8) == 0;
+        size += meta && which == 1 ? len : (len + 255) / 256 * 256;
+    }
+    ck_assert_uint_eq(size, map.len);
+    dg_marian_bin_close(&file);
+    dg_map_file_close(&map);
+}
+
+START_TEST(the_law_of_sizes_holds)
+{
+    for (size_t i = 0; i < 3; i++)
+        check_sizes(i);
+}
+END_TEST
+
+START_TEST(the_shortlist_is_copied_and_can_be_asked)
+{
+    char out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];
+    struct dg_import_summary summary;
+    struct dg_error error;
+    struct dg_map_file map;
+    struct dg_lex lex;
+    dg_tmpdir_make(import_root);
+    snprintf(out, sizeof out, "%s/out", import_root);
+    ck_assert_int_eq(import_try(import_data("bin-bergamot"), out, NULL, &summary, &error), DG_OK);
+    snprintf(path, sizeof path, "%s/lex.bin", out);
+    ck_assert_int_eq(dg_map_file_open(&map, path, 1 << 24, NULL), DG_OK);
+    ck_assert_msg(dg_lex_parse(&lex, map.bytes, map.len, path, 20, 20, &error) == DG_OK, "%s",
+                  error.text);
+    ck_assert_uint_eq(lex.n_frequent, 5);
+    ck_assert_uint_eq(lex.n_words, 20);
+    for (size_t s = 0; s < lex.n_words; s++) {
+        struct dg_lex_list list = dg_lex_list(&lex, s);
+        ck_assert_uint_eq(list.n, s % 4);
+        for (size_t i = 0; i < list.n; i++)
+            ck_assert_uint_eq(dg_lex_target(&lex, list.first + i), (s * 3 + i) % 20);
+    }
+    dg_map_file_close(&map);
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
+/* ---- Damage ------------------------------------------------------------------------------------
+ */
+
+static enum dg_err parse(const uint8_t *bytes, size_t len, struct dg_error *error)
+{
+    struct dg_marian_bin file;
+    enum dg_err err = dg_marian_bin_parse(&file, bytes, len, "the file", error);
+    if (!err)
+        dg_marian_bin_close(&file);
+    return err;
+}
+
+static enum dg_err parse_lex(const uint8_t *bytes, size_t len, struct dg_error *error)
+{
+    struct dg_lex lex;
+    return dg_lex_parse(&lex, bytes, len, "the file", 20, 20, error);
+}
+
+static void refuses_all_truncations(const struct dg_map_file *file,
+                                    enum dg_err (*fn)(const uint8_t *, size_t, struct dg_error *))
+{
+    for (size_t len = 0; len < file->len; len++) {
+        struct dg_error error = DG_ERROR_NONE;
+        ck_assert_msg(fn(file->bytes, len, &error) != DG_OK, "accepted when cut to %zu bytes", len);
+        ck_assert_msg(strstr(error.text, "the file: offset ") != NULL, "%zu: %s", len, error.text);
+    }
+}
+
+static void read_truncated(size_t which)
+{
+    struct dg_map_file file = original(committed[which], model_name);
+    refuses_all_truncations(&file, parse);
+    ck_assert_uint_gt(import_extremes(&file, parse), file.len / 8);
+    dg_map_file_close(&file);
+}
+
+START_TEST(every_truncation_is_refused_with_an_offset)
+{
+    for (size_t i = 0; i < 3; i++)
+        read_truncated(i);
+}
+END_TEST
+
+START_TEST(a_damaged_shortlist_is_refused_with_an_offset)
+{
+    struct dg_map_file file = original("bin-bergamot", lex_name);
+    struct dg_lex lex;
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_int_eq(parse_lex(file.bytes, file.len, &error), DG_OK);
+    refuses_all_truncations(&file, parse_lex);
+    ck_assert_uint_gt(import_extremes(&file, parse_lex), file.len * 8);
+    ck_assert_int_ne(dg_lex_parse(&lex, file.bytes, file.len, "x", 19, 20, &error), DG_OK);
+    ck_assert_ptr_nonnull(strstr(error.text, "20 source words"));
+    ck_assert_int_ne(dg_lex_parse(&lex, file.bytes, file.len, "x", 20, 18, &error), DG_OK);
+    ck_assert_ptr_nonnull(strstr(error.text, "target id"));
+    dg_map_file_close(&file);
+}
+END_TEST
+
+/* Damages one file of a package; the import must fail with the sentence and leave nothing. */
+static void refused(const char *which, const char *name, size_t at, uint8_t byte,
+                    const char *sentence)
+{
+    char in[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];
+    struct dg_import_summary summary;
+    struct dg_error error;
+    dg_tmpdir_make(import_root);
+    import_copy(import_data(which));
+    snprintf(in, sizeof in, "%s/in", import_root);
+    snprintf(out, sizeof out, "%s/out", import_root);
+    snprintf(path, sizeof path, "%s/%s", in, name);
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, (long)at, SEEK_SET), 0);
+    ck_assert_uint_eq(fwrite(&byte, 1, 1, file), 1);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_ne(import_try(in, out, NULL, &summary, &error), DG_OK);
+    ck_assert_msg(strstr(error.text, sentence) != NULL, "%s", error.text);
+    ck_assert_uint_eq(dg_tmpdir_count(import_root), 1);
+    dg_tmpdir_remove(import_root);
+}
+
+START_TEST(damage_is_called_what_it_is)
+{
+    refused("bin-bergamot", model_name, 0, 2, "encrypted");
+    refused("bin-bergamot", model_name, 16 + 32 + 9, 0x28, "depends on the machine");
+    refused("bin-bergamot", model_name, 16 + 32 + 16, 200, "shape length");
+    refused("bin-bergamot", model_name, 16 + 64 + 25, 0, "data length");
+    refused("bin-bergamot", lex_name, 50, 9, "checksum");
+    refused("bin-f32", model_name, 40 * 32 + 20, 'X', "special:model.yml");
+}
+END_TEST
+
+DG_UNIT_SLOW(packages_of_both_forks_are_imported_bit_for_bit, int8_values_are_kept_as_they_are,
+             the_law_of_sizes_holds, the_shortlist_is_copied_and_can_be_asked,
+             every_truncation_is_refused_with_an_offset,
+             a_damaged_shortlist_is_refused_with_an_offset, damage_is_called_what_it_is)

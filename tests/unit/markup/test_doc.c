@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+#include "base/memory/utf8.h"
+#include "markup/doc.h"
+#include "markup/entity.h"
+#include "markup/tag_placement.h"
+#include "unit.h"
+
+enum { TEXT_MAX = 1 << 20, TOKENS_MAX = 256 };
+
+/* A document put together again, each line of its plain text being a sentence that is said word by
+ * word: as it is, or with its words in reverse order. */
+static void weave_line(const struct dg_doc *doc, const struct dg_doc_part *part, bool is_reversed,
+                       struct dg_buf *out)
+{
+    struct dg_span line = dg_span_sub(dg_doc_plain(doc), part->at, part->len);
+    struct dg_token tokens[TOKENS_MAX];
+    size_t ends[TOKENS_MAX], n = 0, order[TOKENS_MAX];
+    struct dg_buf said;
+    dg_buf_init(&said, TEXT_MAX);
+    for (size_t i = 0; i < line.len && n < TOKENS_MAX;) {
+        size_t from = i;
+        while (i < line.len && line.ptr[i] != ' ')
+            i++;
+        if (i > from)
+            tokens[n++] = (struct dg_token){.begin = (uint32_t)(part->at + from),
+                                            .end = (uint32_t)(part->at + i)};
+        i++;
+    }
+    float *alignment = calloc(n * n + 1, sizeof *alignment);
+    ck_assert_ptr_nonnull(alignment);
+    enum dg_err err = DG_OK;
+    for (size_t t = 0; t < n && !err; t++) {
+        order[t] = is_reversed ? n - 1 - t : t;
+        const struct dg_token *token = &tokens[order[t]];
+        if (t > 0)
+            err = dg_buf_append_byte(&said, ' ');
+        if (!err)
+            err = dg_buf_append_span(
+                &said, dg_span_sub(dg_doc_plain(doc), token->begin, token->end - token->begin));
+        ends[t] = said.len;
+        alignment[t * n + order[t]] = 1;
+    }
+    const struct dg_tag_placement_source source = {.tokens = tokens, .n = n};
+    const struct dg_tag_placement_target words = {
+        .text = dg_buf_span(&said), .ends = ends, .n = n, .alignment = alignment};
+    if (!err)
+        err = dg_tag_placement(doc, part, &source, &words, out);
+    free(alignment);
+    dg_buf_deinit(&said);
+    ck_assert_int_eq(err, DG_OK);
+}
+
+static void retell(const char *original, enum dg_doc_format format, const struct dg_doc_opts *opts,
+                   bool is_reversed, struct dg_buf *out)
+{
+    struct dg_doc *doc = NULL;
+    ck_assert_int_eq(dg_doc_new(dg_span_cstr(original), format, opts, &doc, NULL), DG_OK);
+    struct dg_span plain = dg_doc_plain(doc);
+    struct dg_doc_cursor cursor = {0};
+    for (size_t at = 0; at < plain.len;) {
+        size_t len = 0;
+        bool is_line = plain.ptr[at] != '\n' && plain.ptr[at] != ' ';
+        while (at + len < plain.len &&
+               (plain.ptr[at + len] == '\n' || (len == 0 && plain.ptr[at] == ' ')) != is_line)
+            len++;
+        while (is_line && plain.ptr[at + len - 1] == ' ')
+            len--;
+        struct dg_doc_part part = dg_doc_next(doc, &cursor, at, len, is_line);
+        if (is_line)
+            weave_line(doc, &part, is_reversed, out);
+        else
+            ck_assert_int_eq(dg_doc_copy(doc, &part, false, out), DG_OK);
+        at += len;
+    }
+    ck_assert_int_eq(dg_doc_rest(doc, &cursor, out), DG_OK);
+    dg_doc_free(doc);
+}
+
+static void expect(const char *original, enum dg_doc_format format, const struct dg_doc_opts *opts,
+                   bool is_reversed, const char *expected)
+{
+    struct dg_buf out;
+    dg_buf_init(&out, TEXT_MAX);
+    retell(original, format, opts, is_reversed, &out);
+    ck_assert_str_eq(out.ptr ? out.ptr : "", expected);
+    dg_buf_deinit(&out);
+}
+
+START_TEST(tags_move_with_their_words)
+{
+    static const char *const cases[][2] = {
+        {"<p>un <b>chat noir</b> dort</p>", "<p>dort <b>noir chat</b> un</p>"},
+        {"un <b>chat <i>noir</i> gris</b> dort", "dort <b>gris <i>noir</i> chat</b> un"},
+        {"<b>un chat</b> dort", "dort <b>chat un</b>"},
+        {"<p class=\"a>b\">un <br> chat</p>", "<p class=\"a>b\">un <br> chat</p>"},
+        {"un <img src=x> chat", "<img src=x> chat un"},
+        {"un <code>f(x)</code> dort", "dort <code>f(x)</code> un"},
+        {"un <span translate=no>Jean</span> dort", "dort <span translate=no>Jean</span> un"},
+        {"un <a class=\"u notranslate\"><b>Jean</b></a> dort",
+         "dort <a class=\"u notranslate\"><b>Jean</b></a> un"},
+        {"<b>un <i>chat</b> noir</i>", "<b>un <i>chat</b> noir</i>"},
+        {"un <s translate=no><a>x</s></a> chat", "un <s translate=no><a>x</s></a> chat"},
+        {"un &lt;b&gt; &amp; chat", "chat &amp; &lt;b&gt; un"},
+        {"<a>un <b>x <a>chat</a></b></a>", "<a>un <b>x <a>chat</a></b></a>"},
+        {"<ul> <li>un  chat\n<li>dort</ul>", "<ul> <li>chat un\n<li>dort</ul>"},
+        {"un<!-- x --> chat dort", "dort<!-- x --> chat un"},
+        {"<script>if (a < b) un()</script>un chat", "<script>if (a < b) un()</script>chat un"},
+        {"<script><!-- <script> un() </script> --></script>un chat",
+         "<script><!-- <script> un() </script> --></script>chat un"},
+        {"<script><!-- </SCRIPT >un chat", "<script><!-- </SCRIPT >chat un"},
+        {"<script><!--> <script> </script>un chat", "<script><!--> <script> </script>chat un"},
+        {"<script><!-- <scripts> </script>un chat", "<script><!-- <scripts> </script>chat un"},
+        {"un <b>chat", "un <b>chat"},
+        {"un <b", "un <b"},
+        {"a < b", "b &lt; a"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i][0], DG_DOC_HTML, NULL, true, cases[i][1]);
+}
+END_TEST
+
+START_TEST(the_same_words_give_the_same_document)
+{
+    static const char *const cases[] = {
+        "<p>Le <b>chat</b> <i>noir</i>.</p>\n\n<pre>  un\n\tdeux </pre><!-- c -->",
+        "<p>un &eacute;t&eacute; <a href='x?a=1&amp;b=2'>chaud <em>et</em> sec</a>, non</p>",
+        "<div translate=\"no\"><p>Rien</p></div><p>un</p>",
+        "&nbsp;un",
+        "",
+        "<br>",
+        "<!doctype html><title>un &amp; deux</title>",
+        "<p><span class=\"h-card\" translate=\"no\"><a "
+        "href=\"https://m.org/@G\">@<span>G</span></a></span> un</p>",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dg_buf out;
+        dg_buf_init(&out, TEXT_MAX);
+        retell(cases[i], DG_DOC_HTML, NULL, false, &out);
+        /* References become the characters they stand for; nothing else changes. */
+        struct dg_doc *a = NULL, *b = NULL;
+        ck_assert_int_eq(dg_doc_new(dg_span_cstr(cases[i]), DG_DOC_HTML, NULL, &a, NULL), DG_OK);
+        enum dg_err err = dg_doc_new(dg_buf_span(&out), DG_DOC_HTML, NULL, &b, NULL);
+        ck_assert_int_eq(err, DG_OK);
+        ck_assert(dg_span_eq(dg_doc_plain(a), dg_doc_plain(b)));
+        size_t n_a, n_b;
+        (void)dg_doc_items(a, &n_a);
+        (void)dg_doc_items(b, &n_b);
+        if (!strchr(cases[i], '&'))
+            ck_assert_str_eq(out.ptr ? out.ptr : "", cases[i]);
+        dg_doc_free(a);
+        dg_doc_free(b);
+        dg_buf_deinit(&out);
+    }
+}
+END_TEST
+
+START_TEST(xml_has_an_outline_and_names)
+{
+    const struct dg_doc_opts ignore = {.ignore_tags = DG_SPAN("x, keep")};
+    const struct dg_doc_opts split = {.splitting_tags = DG_SPAN("s"), .no_outline = true};
+    expect("un <x id=\"7\"></x> chat", DG_DOC_XML, &ignore, true, "<x id=\"7\"></x> chat un");
+    expect("un <keep>a  b</keep> chat", DG_DOC_XML, &ignore, true, "chat <keep>a  b</keep> un");
+    expect("<doc><p>un chat</p><p>deux <i>chiens</i></p></doc>", DG_DOC_XML, NULL, true,
+           "<doc><p>chat un</p><p><i>chiens</i> deux</p></doc>");
+    expect("un <s>chat noir</s> dort", DG_DOC_XML, &split, true, "un <s>noir chat</s> dort");
+    expect("un <B/> chat &eacute; <![CDATA[<x>]]>", DG_DOC_XML, NULL, false,
+           "un <B/> chat &eacute; <![CDATA[<x>]]>");
+}
+END_TEST
+
+START_TEST(markdown_and_subtitles_keep_their_form)
+{
+    expect("# Le chat\n\nun **chat noir** dort\n\n- [un lien](http://x \"t\")\n", DG_DOC_MARKDOWN,
+           NULL, true, "# chat Le\n\ndort **noir chat** un\n\n- [lien un](http://x \"t\")\n");
+    expect("```\nun chat\n```\nun `f x` la\n\n| un | deux chats |\n|---|---|\n", DG_DOC_MARKDOWN,
+           NULL, true, "```\nun chat\n```\nla `f x` un\n\n| un | chats deux |\n|---|---|\n");
+    expect("---\na: b\n---\nun * deux \\* trois_x_y\n", DG_DOC_MARKDOWN, NULL, false,
+           "---\na: b\n---\nun * deux \\* trois_x_y\n");
+    expect("un ``` chat ` noir ~~~ la", DG_DOC_MARKDOWN, NULL, true,
+           "la ~~~ noir ` chat ``` un"); /* none has its like */
+    expect("1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>un chat</i>\r\n\r\n2\r\n00:00:03,000 --> "
+           "00:00:04,000\r\n- un.\r\n- deux\r\n",
+           DG_DOC_SUBRIP, NULL, false,
+           "1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>un chat</i>\r\n\r\n2\r\n00:00:03,000 --> "
+           "00:00:04,000\r\n- un.\r\n- deux\r\n");
+    expect("1\n00:00:01,000 --> 00:00:02,000\nun deux\ntrois quatre\n", DG_DOC_SUBRIP, NULL, false,
+           "1\n00:00:01,000 --> 00:00:02,000\nun deux\ntrois quatre\n");
+}
+END_TEST
+
+START_TEST(references_are_those_of_the_standard)
+{
+    static const struct {
+        const char *text;
+        size_t html, xml;
+        uint32_t cp;
+    } cases[] = {{"&amp;x", 5, 5, '&'},
+                 {"&ampx", 4, 0, '&'},
+                 {"&eacute;", 8, 8, 0xE9},
+                 {"&eacute", 7, 0, 0xE9},
+                 {"&#233;", 6, 6, 0xE9},
+                 {"&#xE9;", 6, 6, 0xE9},
+                 {"&#233", 5, 0, 0xE9},
+                 {"&notit;", 7, 7, 0},
+                 {"&notit", 4, 0, 0xAC},
+                 {"&x", 0, 0, 0},
+                 {"& ", 0, 0, 0},
+                 {"&#;", 0, 0, 0},
+                 {"&#128;", 6, 6, 0},
+                 {"&#0;", 4, 4, 0},
+                 {"&#99999999999;", 14, 14, 0},
+                 {"&thetasym;", 10, 10, 0x3D1},
+                 {"&AMP;", 5, 5, '&'}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t cp = 0;
+        ck_assert_msg(dg_entity_match(dg_span_cstr(cases[i].text), 0, DG_ENTITY_HTML, &cp) ==
+                          cases[i].html,
+                      "%s", cases[i].text);
+        if (cases[i].html)
+            ck_assert_msg(cp == cases[i].cp, "%s", cases[i].text);
+        ck_assert_msg(dg_entity_match(dg_span_cstr(cases[i].text), 0, DG_ENTITY_XML, &cp) ==
+                          cases[i].xml,
+                      "%s", cases[i].text);
+    }
+}
+END_TEST
+
+START_TEST(long_and_deep_documents_take_linear_time)
+{
+    static const char *const pieces[] = {
+        "<b>", "<b></i>", "[", "`", "**", "<a b=\"", "&", "<", "</", "<!--", "<p translate=no>"};
+    enum { N = 20000 };
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct dg_buf text;
+        enum dg_err err = DG_OK;
+        dg_buf_init(&text, TEXT_MAX);
+        for (int k = 0; k < dg_unit_rounds(N) && !err; k++)
+            err = dg_buf_append_cstr(&text, pieces[i]);
+        ck_assert_int_eq(err, DG_OK);
+        for (enum dg_doc_format format = DG_DOC_HTML; format <= DG_DOC_WEBVTT; format++) {
+            struct dg_doc *doc = NULL;
+            ck_assert_int_eq(dg_doc_new(dg_buf_span(&text), format, NULL, &doc, NULL), DG_OK);
+            dg_doc_free(doc);
+        }
+        dg_buf_deinit(&text);
+    }
+}
+END_TEST
+
+/* What another thread does not want any more is not read to its end. */
+START_TEST(a_document_that_nobody_wants_is_cancelled)
+{
+    atomic_bool stop = false;
+    const struct dg_doc_opts opts = {.stop = &stop};
+    for (int format = DG_DOC_HTML; format <= DG_DOC_XLIFF; format++) {
+        struct dg_doc *doc = NULL;
+        struct dg_error error = DG_ERROR_NONE;
+        struct dg_span text =
+            format == DG_DOC_JSON ? DG_SPAN("{\"a\": \"b\"}")
+            : format == DG_DOC_PO ? DG_SPAN("msgid \"a\"\nmsgstr \"\"\n")
+            : format == DG_DOC_XLIFF
+                ? DG_SPAN("<xliff version=\"1.2\"><file><body><trans-unit id=\"1\"><source>a"
+                          "</source></trans-unit></body></file></xliff>")
+                : DG_SPAN("WEBVTT\n\n00:01.000 --> 00:02.000\n<b>a</b>\n");
+        atomic_store(&stop, false);
+        ck_assert_msg(dg_doc_new(text, (enum dg_doc_format)format, &opts, &doc, &error) == DG_OK,
+                      "%d: %s", format, error.text);
+        dg_doc_free(doc);
+        atomic_store(&stop, true);
+        ck_assert_int_eq(dg_doc_new(text, (enum dg_doc_format)format, &opts, &doc, &error),
+                         DG_ERR_CANCELLED);
+    }
+}
+END_TEST
+
+/* Said as it is, a sentence comes back byte for byte; and soon, however many tags stand at a place.
+ */
+START_TEST(many_tags_at_one_place_stay_there)
+{
+    static const char *const tags[] = {"<wbr>", "<b></b>", "<i><wbr></i>"};
+    enum { WORDS = 40, TAGS = 20000 };
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+        struct dg_buf text;
+        enum dg_err err = DG_OK;
+        dg_buf_init(&text, TEXT_MAX);
+        for (int k = 0; k < WORDS && !err; k++) {
+            err = dg_buf_printf(&text, "%sword%d", k ? " " : "", k);
+            for (int t = 0; k == WORDS / 2 && t < dg_unit_rounds(TAGS) && !err; t++)
+                err = dg_buf_append_cstr(&text, tags[i]);
+        }
+        ck_assert_int_eq(err, DG_OK);
+        expect(text.ptr, DG_DOC_HTML, NULL, false, text.ptr);
+        dg_buf_deinit(&text);
+    }
+}
+END_TEST
+
+DG_UNIT(many_tags_at_one_place_stay_there, tags_move_with_their_words,
+        the_same_words_give_the_same_document, xml_has_an_outline_and_names,
+        markdown_and_subtitles_keep_their_form, references_are_those_of_the_standard,
+        long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled)

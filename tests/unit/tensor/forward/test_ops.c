@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Every kernel of every table that this machine runs, against the plain C that defines it: sizes
+ * with tails of every length, unaligned rows, wide strides, extreme values; and the promise that a
+ * row's bits depend on nothing but the row. */
+#include "base/memory/mem.h"
+#include "tensor/convert.h"
+#include "tensor/forward/ops.h"
+#include "tensor/narrow.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+static const struct dg_kernels *tables[DG_KERNELS_MAX];
+static size_t n_tables;
+static uint32_t seed;
+
+static float next(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (float)(seed >> 8) * 0x1p-23f - 1.0f;
+}
+
+/* Memory that ends where it must: a read or write behind it is caught by the sanitizers' builds. */
+static float *floats(size_t n)
+{
+    float *x = dg_xmalloc((n ? n : 1) * sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = next();
+    return x;
+}
+
+/* As behind a ReLU: nothing below zero, and this share of zeros. */
+static void make_plain(float *x, size_t n, float zeros)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = fabsf(next()) < zeros ? 0.0f : fabsf(x[i]);
+}
+
+static void setup(void)
+{
+    seed = 7;
+    n_tables = dg_kernels_all(tables);
+    ck_assert_str_eq(tables[n_tables - 1]->name, "ref");
+}
+
+static void check_near(const char *table, const float *a, const float *b, size_t n, float tolerance)
+{
+    for (size_t i = 0; i < n; i++)
+        ck_assert_msg(fabsf(a[i] - b[i]) <= tolerance * (1.0f + fabsf(b[i])),
+                      "%s at %zu of %zu: %g, not %g", table, i, n, (double)a[i], (double)b[i]);
+}
+
+static struct dg_packed pack(const struct dg_kernels *kernels, enum dg_packed_type type, size_t N,
+                             size_t K, const float *rows, const float *bias)
+{
+    struct dg_packed w = {.type = type, .N = N, .K = K, .panel = dg_kernels_panel(kernels, type)};
+    size_t data_bytes, channel_bytes;
+    float *scratch = floats(K);
+    const struct dg_tensor matrix = {
+        .data = rows, .shape = {N, K, 1, 1}, .rank = 2, .dtype = DG_DTYPE_F32};
+    const struct dg_tensor vector = {
+        .data = bias, .shape = {N, 1, 1, 1}, .rank = 1, .dtype = DG_DTYPE_F32};
+    ck_assert(dg_packed_sizes(&w, &data_bytes, &channel_bytes));
+    w.data = dg_xcalloc(1, data_bytes);
+    w.scale = dg_xcalloc(1, channel_bytes);
+    w.sum = dg_xcalloc(1, channel_bytes);
+    w.bias = bias ? dg_xcalloc(1, channel_bytes) : NULL;
+    dg_packed_put_rows(&w, 0, &matrix, scratch);
+    if (bias)
+        dg_packed_put_bias(&w, 0, &vector);
+    dg_free(scratch);
+    return w;
+}
+
+static void unpack(struct dg_packed *w)
+{
+    dg_free(w->data);
+    dg_free(w->scale);
+    dg_free(w->sum);
+    dg_free(w->bias);
+}
+
+struct linear_case {
+    size_t M, N, K;
+    enum dg_op_act act;
+    bool has_bias, has_residual, in_place;
+    float zeros; /* not 0: rows are plain, with this share of zeros */
+};
+
+/* One product with one table; rows of x lie K + 3 apart, rows of the output N + 5. */
+static float *run_linear(const struct dg_kernels *kernels, enum dg_packed_type type,
+                         const struct linear_case *c, const float *x, const float *rows,
+                         const float *bias, const float *residual)
+{
+    struct dg_packed w = pack(kernels, type, c->N, c->K, rows, c->has_bias ? bias : NULL);
+    void *scratch = dg_try_aligned(dg_packed_scratch(&w, c->M) + 64);
+    float *out = floats(c->M * (c->N + 5));
+    if (c->in_place)
+        memcpy(out, residual, c->M * (c->N + 5) * sizeof *out);
+    ck_assert_ptr_nonnull(scratch);
+    kernels->linear(out, c->N + 5, x, c->K + 3, c->M, &w, c->act,
+                    c->in_place       ? out
+                    : c->has_residual ? residual
+                                      : NULL,
+                    c->N + 5, scratch);
+    dg_free(scratch);
+    unpack(&w);
+    return out;
+}
+
+static void check_linear(const struct linear_case *c)
+{
+    float *x = floats(c->M * (c->K + 3)), *rows = floats(c->N * c->K), *bias = floats(c->N);
+    float *residual = floats(c->M * (c->N + 5));
+    if (c->zeros > 0.0f)
+        make_plain(x, c->M * (c->K + 3), c->zeros);
+    for (int type = DG_PACKED_F32; type <= DG_PACKED_I8; type++) {
+        float *expected =
+            run_linear(&dg_kernels_ref, (enum dg_packed_type)type, c, x, rows, bias, residual);
+        for (size_t t = 0; t < n_tables; t++) {
+            float *out =
+                run_linear(tables[t], (enum dg_packed_type)type, c, x, rows, bias, residual);
+            /* A library sums in an order of its own: its roundings grow with K. */
+            const float tolerance =
+                c->K > 1000 && strcmp(tables[t]->name, "blas") == 0 ? 1e-4f : 2e-5f;
+            for (size_t m = 0; m < c->M; m++)
+                check_near(tables[t]->name, out + m * (c->N + 5), expected + m * (c->N + 5), c->N,
+                           tolerance);
+            /* Without an activation from a library, integers make all tables equal to the bit. */
+            if (type == DG_PACKED_I8 && c->act <= DG_OP_RELU)
+                for (size_t m = 0; m < c->M; m++)
+                    ck_assert_mem_eq(out + m * (c->N + 5), expected + m * (c->N + 5),
+                                     c->N * sizeof *out);
+            dg_free(out);
+        }
+        dg_free(expected);
+    }
+    dg_free(x);
+    dg_free(rows);
+    dg_free(bias);
+    dg_free(residual);
+}
+
+START_TEST(linear_agrees_for_every_shape)
+{
+    setup();
+    static const size_t sizes[][2] = {{1, 1},   {3, 5},     {15, 16},   {16, 4},
+                                      {24, 33}, {47, 64},   {64, 63},   {65, 7},
+                                      {96, 31}, {129, 100}, {200, 130}, {513, 20}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t M = 1; M <= 14; M++)
+            check_linear(&(struct linear_case){.M = M,
+                                               .N = sizes[s][0],
+                                               .K = sizes[s][1],
+                                               .act = M % 2 ? DG_OP_NONE : DG_OP_RELU,
+                                               .has_bias = M % 3 > 0,
+                                               .has_residual = M % 4 > 1,
+                                               .in_place = M % 5 == 0});
+    for (int act = DG_OP_NONE; act <= DG_OP_TANH; act++)
+        check_linear(&(struct linear_case){.M = 5,
+                                           .N = 70,
+                                           .K = 40,
+                                           .act = (enum dg_op_act)act,
+                                           .has_bias = true,
+                                           .has_residual = true});
+    check_linear(&(struct linear_case){.M = 37, .N = 70, .K = 40, .has_bias = true});
+    check_linear(&(struct linear_case){.M = 2, .N = 9, .K = 4100, .has_bias = true});
+}
+END_TEST
+
+START_TEST(plain_rows_agree_dense_and_sparse)
+{
+    setup();
+    static const size_t sizes[][2] = {{24, 4}, {48, 64}, {65, 63}, {96, 130}, {200, 257}};
+    static const float shares[] = {0.1f, 0.7f, 0.95f, 1.0f};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t M = 1; M <= 8; M++)
+            for (int share = 0; share < 4; share++)
+                check_linear(&(struct linear_case){.M = M,
+                                                   .N = sizes[s][0],
+                                                   .K = sizes[s][1],
+                                                   .zeros = shares[share],
+                                                   .act = M % 3 ? DG_OP_NONE : DG_OP_RELU,
+                                                   .has_bias = M % 2,
+                                                   .has_residual = M % 4 > 1,
+                                                   .in_place = M % 5 == 0});
+    check_linear(&(struct linear_case){
+        .M = 3, .N = 70, .K = 400, .zeros = 0.95f, .act = DG_OP_GELU_ERF, .has_residual = true});
+}
+END_TEST
+
+/* BF16 weights give the bits that F32 weights of their values give, where products of both are the
+ * table's own. */
+START_TEST(bf16_weights_are_floats_in_less_room)
+{
+    setup();
+    static const size_t sizes[][2] = {{1, 1}, {24, 2}, {48, 63}, {65, 64}, {97, 131}, {300, 258}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t N = sizes[s][0], K = sizes[s][1];
+        float *rows = floats(N * K), *bias = floats(N);
+        for (size_t i = 0; i < N * K; i++)
+            rows[i] = dg_convert_bf16(dg_narrow_bf16(rows[i] * (i % 7 ? 1.0f : 1e-20f)));
+        for (size_t M = 1; M <= 14; M++) {
+            const struct linear_case c = {.M = M,
+                                          .N = N,
+                                          .K = K,
+                                          .act = M % 2 ? DG_OP_NONE : DG_OP_GELU_ERF,
+                                          .has_bias = M % 3 > 0,
+                                          .has_residual = M % 4 > 1};
+            float *x = floats(M * (K + 3)), *residual = floats(M * (N + 5));
+            for (size_t t = 0; t < n_tables; t++) {
+                if (strcmp(tables[t]->name, "blas") == 0)
+                    continue;
+                float *exact = run_linear(tables[t], DG_PACKED_F32, &c, x, rows, bias, residual);
+                float *out = run_linear(tables[t], DG_PACKED_BF16, &c, x, rows, bias, residual);
+                for (size_t m = 0; m < M; m++)
+                    ck_assert_msg(
+                        memcmp(out + m * (N + 5), exact + m * (N + 5), N * sizeof *out) == 0,
+                        "%s: row %zu of %zu differs, N %zu, K %zu", tables[t]->name, m, M, N, K);
+                dg_free(exact);
+                dg_free(out);
+            }
+            dg_free(x);
+            dg_free(residual);
+        }
+        dg_free(rows);
+        dg_free(bias);
+    }
+}
+END_TEST
+
+/* Columns in steps, last ones first, give the bits of the whole product; in place too. */
+START_TEST(a_product_may_be_computed_a_few_columns_at_a_time)
+{
+    setup();
+    enum { N = 500, K = 131, MOST = 14 };
+    float *x = floats(MOST * K), *rows = floats(N * K), *bias = floats(N),
+          *residual = floats(MOST * N);
+    float *whole = floats(MOST * N), *out = floats(MOST * N);
+    size_t n_able = 0;
+    for (size_t t = 0; t < 2 * n_tables; t++)
+        for (int type = DG_PACKED_F32; type <= DG_PACKED_I8; type++) {
+            const struct dg_kernels *table = tables[t % n_tables];
+            if (t == n_tables)
+                make_plain(x, MOST * K, 0.9f);
+            if (!table->linear_columns)
+                continue;
+            n_able++;
+            struct dg_packed w = pack(table, (enum dg_packed_type)type, N, K, rows, bias);
+            void *scratch = dg_try_aligned(dg_packed_scratch(&w, MOST));
+            ck_assert_ptr_nonnull(scratch);
+            for (size_t M = 1; M <= MOST; M++) {
+                const enum dg_op_act act = M % 3 ? DG_OP_NONE : M % 2 ? DG_OP_RELU : DG_OP_GELU_ERF;
+                const size_t n_panels = (N + w.panel - 1) / w.panel;
+                memcpy(out, residual, MOST * N * sizeof *out);
+                table->linear(whole, N, x, K, M, &w, act, residual, N, scratch);
+                table->linear_begin(x, K, M, &w, scratch);
+                for (size_t end = n_panels, first; end > 0; end = first) {
+                    first = end > M % 4 + 1 ? end - M % 4 - 1 : 0;
+                    table->linear_columns(out, N, x, K, M, &w, act, out, N, scratch,
+                                          first * w.panel, end == n_panels ? N : end * w.panel);
+                }
+                ck_assert_msg(memcmp(out, whole, M * N * sizeof *out) == 0,
+                              "%s type %d: %zu rows differ", table->name, type, M);
+            }
+            dg_free(scratch);
+            unpack(&w);
+        }
+    ck_assert_uint_gt(n_able, 0);
+    dg_free(x);
+    dg_free(rows);
+    dg_free(bias);
+    dg_free(residual);
+    dg_free(whole);
+    dg_free(out);
+}
+END_TEST
+
+/* A row gets the same bits alone and at every place among 1..40 rows; also a plain one among
+ * others, and others among plain ones. */
+START_TEST(a_row_does_not_depend_on_its_neighbours)
+{
+    setup();
+    enum { N = 140, K = 75, MOST = 40 };
+    float *x = floats(MOST * K), *rows = floats(N * K), *bias = floats(N);
+    float *alone = floats(N), *out = floats(MOST * N), *shifted = floats(MOST * K);
+    for (size_t t = 0; t < 2 * n_tables; t++)
+        for (int type = DG_PACKED_F32; type <= DG_PACKED_I8; type++) {
+            if (t == n_tables)
+                make_plain(x, K, 0.9f);
+            const struct dg_kernels *table = tables[t % n_tables];
+            struct dg_packed w = pack(table, (enum dg_packed_type)type, N, K, rows, bias);
+            void *scratch = dg_try_aligned(dg_packed_scratch(&w, MOST));
+            ck_assert_ptr_nonnull(scratch);
+            table->linear(alone, N, x, K, 1, &w, DG_OP_SILU, NULL, 0, scratch);
+            for (size_t M = 1; M <= MOST; M++)
+                for (size_t at = 0; at < M; at++) {
+                    for (size_t i = 0; i < M * K; i++)
+                        shifted[i] = next() * 100.0f;
+                    if (M % 2)
+                        make_plain(shifted, M * K, M % 4 == 1 ? 0.9f : 0.3f);
+                    memcpy(shifted + at * K, x, K * sizeof *x);
+                    table->linear(out, N, shifted, K, M, &w, DG_OP_SILU, NULL, 0, scratch);
+                    ck_assert_msg(memcmp(out + at * N, alone, N * sizeof *out) == 0,
+                                  "%s type %d: row %zu of %zu differs", table->name, type, at, M);
+                }
+            dg_free(scratch);
+            unpack(&w);
+        }
+    dg_free(x);
+    dg_free(rows);
+    dg_free(bias);
+    dg_free(alone);
+    dg_free(out);
+    dg_free(shifted);
+}
+END_TEST
+
+START_TEST(quantised_bytes_are_equal_to_the_bit)
+{
+    setup();
+    for (size_t K = 1; K < 150; K++) {
+        const size_t ld = dg_ops_quantized_ld(K);
+        float *x = floats(4 * K), scale[2][4];
+        uint8_t *q[2] = {dg_xcalloc(4, ld), dg_xcalloc(4, ld)};
+        memset(x + K, 0, K * sizeof *x);           /* a row of zeros */
+        x[2 * K + K / 2] = K % 2 ? NAN : INFINITY; /* a row that cannot be quantised */
+        x[3 * K + K / 2] = 1e30f;
+        dg_ops_quantize_ref(q[0], ld, scale[0], x, K, 4, K);
+        ck_assert(scale[0][1] == 0.0f && isnan(scale[0][2]) && q[0][3 * ld + K / 2] == 255);
+        for (size_t t = 0; t < n_tables; t++) {
+            tables[t]->quantize(q[1], ld, scale[1], x, K, 4, K);
+            for (size_t m = 0; m < 4; m++) {
+                ck_assert_mem_eq(q[1] + m * ld, q[0] + m * ld, K);
+                ck_assert(scale[1][m] == scale[0][m] || (isnan(scale[1][m]) && isnan(scale[0][m])));
+            }
+        }
+        dg_free(x);
+        dg_free(q[0]);
+        dg_free(q[1]);
+    }
+}
+END_TEST
+
+START_TEST(rows_agree_for_every_length)
+{
+    setup();
+    for (size_t n = 1; n < 150; n++) {
+        float *x = floats(2 * n), *gain = floats(n), *bias = floats(n), *a = floats(2 * n);
+        float *b = floats(2 * n), *c = floats(n), *d = floats(n);
+        for (size_t t = 0; t < n_tables; t++) {
+            const struct dg_kernels *k = tables[t];
+            dg_ops_norm_ref(a, x, gain, bias, 2, n, 1e-5f);
+            k->norm(b, x, gain, bias, 2, n, 1e-5f);
+            check_near(k->name, b, a, 2 * n, 1e-4f);
+            memcpy(b, x, 2 * n * sizeof *b);
+            k->norm(b, b, gain, bias, 2, n, 1e-5f);
+            check_near(k->name, b, a, 2 * n, 1e-4f);
+            dg_ops_norm_ref(a, x, gain, NULL, 2, n, 1e-6f);
+            k->norm(b, x, gain, NULL, 2, n, 1e-6f);
+            check_near(k->name, b, a, 2 * n, 1e-5f);
+            dg_ops_embed_ref(a, x, 22.6f, bias, n);
+            k->embed(b, x, 22.6f, bias, n);
+            check_near(k->name, b, a, n, 1e-6f);
+            k->embed(b, x, 2.0f, NULL, n);
+            dg_ops_embed_ref(a, x, 2.0f, NULL, n);
+            check_near(k->name, b, a, n, 0.0f);
+            dg_ops_ssru_ref(a, c, gain, bias, x, n);
+            k->ssru(b, d, gain, bias, x, n);
+            check_near(k->name, b, a, n, 1e-6f);
+            check_near(k->name, d, c, n, 1e-6f);
+            dg_ops_gate_ref(a, x, gain, bias, x + n, n);
+            k->gate(b, x, gain, bias, x + n, n);
+            check_near(k->name, b, a, n, 1e-6f);
+            for (size_t i = 0; i < n; i++)
+                a[i] = b[i] = x[i] * 20.0f;
+            dg_ops_softmax_ref(a, n);
+            k->softmax(b, n);
+            check_near(k->name, b, a, n, 1e-6f);
+        }
+        float *all[] = {x, gain, bias, a, b, c, d};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            dg_free(all[i]);
+    }
+}
+END_TEST
+
+START_TEST(activations_agree_over_their_whole_range)
+{
+    setup();
+    enum { N = 40001 };
+    float *x = floats(N), *a = floats(N), *b = floats(N);
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(i - N / 2) * 0.01f; /* -200 to 200 */
+    for (size_t t = 0; t < n_tables; t++)
+        for (int act = DG_OP_NONE; act <= DG_OP_TANH; act++) {
+            memcpy(a, x, N * sizeof *a);
+            memcpy(b, x, N * sizeof *b);
+            dg_ops_activate_ref(a, N, (enum dg_op_act)act);
+            tables[t]->activate(b, N, (enum dg_op_act)act);
+            check_near(tables[t]->name, b, a, N, 5e-7f);
+            float nan = NAN;
+            tables[t]->activate(&nan, 1, (enum dg_op_act)act);
+            ck_assert(isnan(nan));
+        }
+    dg_free(x);
+    dg_free(a);
+    dg_free(b);
+}
+END_TEST
+
+/* F16: stored with the same bits, attended to within rounding. */
+static void check_attend_f16(const struct dg_kernels *kernels, const float *q, const float *kv,
+                             size_t ld, const uint32_t *at, size_t n, size_t H, size_t dh)
+{
+    uint16_t *half = dg_xmalloc(50 * ld * sizeof *half),
+             *other = dg_xmalloc(50 * ld * sizeof *other);
+    float *a = floats(H * dh), *b = floats(H * dh), *p = floats(H * n), *r = floats(H * n);
+    dg_ops_store_f16_ref(half, kv, 50 * ld);
+    kernels->store_f16(other, kv, 50 * ld);
+    ck_assert_mem_eq(half, other, 50 * ld * sizeof *half);
+    dg_ops_attend_f16_ref(a, q, half, ld, at, n, H, dh, 0.3f, p);
+    kernels->attend_f16(b, q, half, ld, at, n, H, dh, 0.3f, r);
+    check_near(kernels->name, b, a, H * dh, 1e-5f);
+    check_near(kernels->name, r, p, H * n, 1e-5f);
+    dg_free(half);
+    dg_free(other);
+    dg_free(a);
+    dg_free(b);
+    dg_free(p);
+    dg_free(r);
+}
+
+START_TEST(halves_keep_to_their_range)
+{
+    setup();
+    const float x[] = {1e9f,     -1e9f, INFINITY, -INFINITY, 65519.0f, 1e-9f,
+                       0x1p-24f, -0.0f, 3.14159f, 2049.0f,   2051.0f,  1.0f,
+                       5e4f,     1e-5f, 7.7f,     -3.3f,     70000.0f};
+    enum { N = sizeof x / sizeof *x };
+    uint16_t a[N], b[N];
+    dg_ops_store_f16_ref(a, x, N);
+    ck_assert(a[0] == 0x7bff && a[1] == 0xfbff && a[2] == 0x7bff && a[4] == 0x7bff && a[6] == 1);
+    for (size_t t = 0; t < n_tables; t++) {
+        tables[t]->store_f16(b, x, N);
+        ck_assert_mem_eq(a, b, sizeof a);
+        const float nan[16] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        tables[t]->store_f16(b, nan, 16);
+        ck_assert((b[0] & 0x7c00) == 0x7c00 && (b[0] & 0x3ff));
+    }
+}
+END_TEST
+
+/* Relative positions, F32 and F16, the query standing at both ends, in the middle and outside. */
+static void check_relative(const struct dg_kernels *kernels, const float *q, const float *kv,
+                           size_t ld, const uint32_t *at, size_t n, size_t H, size_t dh,
+                           size_t reach)
+{
+    const size_t D = H * dh, rows = 2 * reach + 1;
+    uint16_t *half = dg_xmalloc(50 * ld * sizeof *half);
+    float *a = floats(D), *b = floats(D), *p = floats(H * n), *r = floats(H * n);
+    float *keys = floats(rows * dh), *values = floats(rows * dh);
+    const struct dg_relative relative = {keys, values, reach};
+    const size_t selves[] = {0, n - 1, n / 2, n + 3};
+    dg_ops_store_f16_ref(half, kv, 50 * ld);
+    for (size_t i = 0; i < 4; i++) {
+        dg_ops_attend_relative_ref(a, q, kv, ld, at, n, H, dh, 0.3f, p, &relative, selves[i]);
+        kernels->attend_relative(b, q, kv, ld, at, n, H, dh, 0.3f, r, &relative, selves[i]);
+        check_near(kernels->name, b, a, D, 1e-5f);
+        check_near(kernels->name, r, p, H * n, 1e-5f);
+        dg_ops_attend_relative_f16_ref(a, q, half, ld, at, n, H, dh, 0.3f, p, &relative, selves[i]);
+        kernels->attend_relative_f16(b, q, half, ld, at, n, H, dh, 0.3f, r, &relative, selves[i]);
+        check_near(kernels->name, b, a, D, 1e-5f);
+        check_near(kernels->name, r, p, H * n, 1e-5f);
+    }
+    float *all[] = {a, b, p, r, keys, values};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        dg_free(all[i]);
+    dg_free(half);
+}
+
+START_TEST(relative_positions_agree_for_every_reach)
+{
+    setup();
+    static const size_t heads[] = {1, 8}, widths[] = {4, 7, 32, 64},
+                        reaches[] = {1, 5, 20, DG_RELATIVE_REACH_MAX};
+    for (size_t h = 0; h < 2; h++)
+        for (size_t w = 0; w < 4; w++)
+            for (size_t n = 1; n < 40; n += n < 4 ? 1 : 7) {
+                const size_t D = heads[h] * widths[w], ld = 2 * D;
+                float *q = floats(D), *kv = floats(50 * ld);
+                uint32_t at[40];
+                for (size_t i = 0; i < n; i++)
+                    at[i] = (uint32_t)(i * 7 % 49);
+                for (size_t t = 0; t < n_tables; t++)
+                    check_relative(tables[t], q, kv, ld, n % 2 ? at : NULL, n, heads[h], widths[w],
+                                   reaches[n % 4]);
+                dg_free(q);
+                dg_free(kv);
+            }
+}
+END_TEST
+
+START_TEST(attention_agrees_for_every_length_and_head)
+{
+    setup();
+    static const size_t heads[] = {1, 3, 8}, widths[] = {1, 4, 7, 16, 30, 32, 64, 65, 128};
+    for (size_t h = 0; h < 3; h++)
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+            for (size_t n = 1; n < 40; n += n < 20 ? 1 : 7) {
+                const size_t H = heads[h], dh = widths[w], D = H * dh, ld = 2 * D + 3;
+                float *q = floats(D), *kv = floats(50 * ld), *a = floats(D), *b = floats(D);
+                float *pa = floats(H * n), *pb = floats(H * n), scale = 2.0f / sqrtf((float)dh);
+                uint32_t at[40];
+                for (size_t i = 0; i < n; i++)
+                    at[i] = (uint32_t)(i * 7 % 49);
+                for (size_t t = 0; t < n_tables; t++)
+                    for (int listed = 0; listed < 2; listed++) {
+                        dg_ops_attend_ref(a, q, kv, ld, listed ? at : NULL, n, H, dh, scale, pa);
+                        tables[t]->attend(b, q, kv, ld, listed ? at : NULL, n, H, dh, scale, pb);
+                        check_near(tables[t]->name, b, a, D, 1e-5f);
+                        check_near(tables[t]->name, pb, pa, H * n, 1e-5f);
+                        check_attend_f16(tables[t], q, kv, ld, listed ? at : NULL, n, H, dh);
+                    }
+                float *all[] = {q, kv, a, b, pa, pb};
+                for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+                    dg_free(all[i]);
+            }
+}
+END_TEST
+
+static void check_top(const float *x, size_t n, size_t k)
+{
+    struct dg_top a[40], b[40];
+    size_t n_a, n_b;
+    const float expected = dg_ops_log_sum_exp_top_ref(x, n, k, a, &n_a);
+    for (size_t t = 0; t < n_tables; t++) {
+        const float got = tables[t]->log_sum_exp_top(x, n, k, b, &n_b);
+        ck_assert_uint_eq(n_a, n_b);
+        for (size_t i = 0; i < n_a; i++)
+            ck_assert(a[i].index == b[i].index && a[i].value == b[i].value);
+        ck_assert_msg(fabsf(got - expected) <= 2e-6f * (1.0f + fabsf(expected)) ||
+                          got == expected || (isnan(got) && isnan(expected)),
+                      "%s: %g, not %g (n %zu)", tables[t]->name, (double)got, (double)expected, n);
+    }
+}
+
+START_TEST(the_best_of_a_vocabulary_are_found_in_one_pass)
+{
+    setup();
+    for (size_t n = 1; n < 3000; n += n < 100 ? 1 : 211) {
+        float *x = floats(n);
+        for (size_t i = 0; i < n; i++)
+            x[i] = floorf(x[i] * 30.0f); /* many equal values: the smaller index must win */
+        for (size_t k = 0; k <= 33; k += k < 4 ? 1 : 29)
+            check_top(x, n, k);
+        for (size_t i = 0; i < n; i += 2)
+            x[i] = -INFINITY;
+        check_top(x, n, 4);
+        for (size_t i = 0; i < n; i++)
+            x[i] = -INFINITY;
+        check_top(x, n, 4);
+        x[n / 2] = NAN;
+        check_top(x, n, 4);
+        for (size_t i = 0; i < n; i++)
+            x[i] = (float)i;
+        check_top(x, n, 4);
+        x[n - 1] = INFINITY;
+        check_top(x, n, 4);
+        dg_free(x);
+    }
+}
+END_TEST
+
+DG_UNIT_SLOW(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse,
+             bf16_weights_are_floats_in_less_room,
+             a_product_may_be_computed_a_few_columns_at_a_time,
+             a_row_does_not_depend_on_its_neighbours, quantised_bytes_are_equal_to_the_bit,
+             rows_agree_for_every_length, activations_agree_over_their_whole_range,
+             halves_keep_to_their_range, attention_agrees_for_every_length_and_head,
+             relative_positions_agree_for_every_reach,
+             the_best_of_a_vocabulary_are_found_in_one_pass)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* All ways to split a text into the pieces of a unigram model, as an explicit lattice; the
+ * plain version of the search in spm_unigram.c, which a test holds to it.
+ *
+ *     err = dg_spm_lattice_build(spm, normalised, len, &lattice);
+ *     dg_spm_lattice_viterbi(&lattice);
+ *     for (uint32_t at = lattice.n_nodes - 1; (at = lattice.nodes[at].best) != 0;)
+ *         ... lattice.nodes[at] is a piece of the best way, the last one first ...
+ *
+ * Node 0 stands before the text, the last node behind it. Nodes are ordered by where they begin,
+ * then by length; `ending` lists for each position the nodes that end there, in the order of their
+ * begins. */
+#ifndef SPM_LATTICE_H
+#define SPM_LATTICE_H
+
+#include "base/memory/err.h"
+#include "tokenize/spm/spm.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_spm_node {
+    uint32_t begin, end; /* bytes */
+    uint32_t id;
+    float score;
+    float total;   /* of the best way to here, this node included */
+    uint32_t best; /* the node before on that way */
+};
+
+struct dg_spm_lattice {
+    struct dg_spm_node *nodes; /* owned */
+    size_t n_nodes, nodes_cap;
+    uint32_t *ending;      /* owned; node numbers grouped by end */
+    uint32_t *ending_from; /* owned; [len + 2]: those that end at i are ending[from[i] .. from[i+1])
+                            */
+    size_t ending_cap, ending_from_cap;
+};
+
+/* Memory is reused from call to call; start with zeros. */
+enum dg_err dg_spm_lattice_build(const struct dg_spm *spm, const uint8_t *text, uint32_t len,
+                                 struct dg_spm_lattice *lattice) DG_MUST_CHECK;
+void dg_spm_lattice_deinit(struct dg_spm_lattice *lattice);
+
+/* Fills `total` and `best`. Of equal ways to a node the one whose last piece begins first is kept.
+ */
+void dg_spm_lattice_viterbi(struct dg_spm_lattice *lattice);
+
+#endif
