@@ -1078,6 +1078,29 @@ class Draw:
         return f"{n_.french(n, True)} cuillère{'s' if n > 1 else ''} {size[0]} {of(french)}", \
             f"{n_.english(n)} {size[1]}{'s' if n > 1 else ''} of {english}"
 
+    # ---- What is copied ----
+
+    def odd(self, known):
+        r = self.r
+        if r.random() < 0.4:
+            return r.choice(known).replace("-", " ")
+        name = r.choice(t_.ODD_ONSETS)
+        for i in range(r.randrange(1, 4)):
+            name += (r.choice(t_.ODD_MIDDLES) if i else "") + r.choice(t_.ODD_VOWELS)
+        return name + r.choice(t_.ODD_MIDDLES + ["", ""])
+
+    def of_odd(self):
+        return (self.odd(t_.ODD_NAMES),) * 2
+
+    def of_oddplace(self):
+        return (self.odd(t_.ODD_PLACES),) * 2
+
+    def of_oddword(self):
+        return (self.r.choice(t_.ODD_WORDS),) * 2
+
+    def of_emoji(self):
+        return (self.r.choice(t_.EMOJI) * self.r.choice((1, 1, 1, 2, 3)),) * 2
+
     # ---- Numbers that are names ----
 
     def of_phone(self):

@@ -468,6 +468,36 @@ numéro {code} | number {code}
 Mon adresse électronique est {mail}. | My e-mail address is {mail}.
 Envoyez votre candidature à {mail}. | Send your application to {mail}.
 """),
+    "spellings": (4, """
+*2 {odd} | {odd}
+{oddplace} | {oddplace}
+{oddword} | {oddword}
+{first} {odd} | {first} {odd}
+*2 {first} {odd} est né à {oddplace}. | {first} {odd} was born in {oddplace}.
+Je m'appelle {odd}. | My name is {odd}.
+Je m'appelle {first} {odd}. | My name is {first} {odd}.
+J'habite à {oddplace}. | I live in {oddplace}.
+{odd} et {first} arrivent à {oddplace}. | {odd} and {first} are arriving in {oddplace}.
+Le train pour {oddplace} part à {clock}. | The train to {oddplace} leaves at {clock}.
+Connaissez-vous {odd} ? | Do you know {odd}?
+Le livre de {odd} est sur la table. | {odd}'s book is on the table.
+Mme {odd} dirige l'entreprise depuis {years}. | Ms. {odd} has run the company for {years}.
+Le ministre {odd} est arrivé à {oddplace}. | Minister {odd} arrived in {oddplace}.
+Il a lu tous les romans de {odd}. | He has read all of {odd}'s novels.
+« {oddword} » est écrit sur la porte. | "{oddword}" is written on the door.
+Que veut dire « {oddword} » ? | What does "{oddword}" mean?
+Comment prononce-t-on « {oddplace} » ? | How do you pronounce "{oddplace}"?
+Merci {emoji} | Thank you {emoji}
+Bravo {emoji} | Well done {emoji}
+Joyeux anniversaire {first} {emoji} | Happy birthday {first} {emoji}
+À {day} {emoji} | See you on {day} {emoji}
+J'arrive dans {minutes} {emoji} | I'll be there in {minutes} {emoji}
+J'adore ça {emoji} | I love it {emoji}
+Tu me manques {emoji} | I miss you {emoji}
+Bonne nuit {emoji} | Good night {emoji}
+C'est génial {emoji} | It's great {emoji}
+{emoji} | {emoji}
+"""),
     "names": (13, """
 *5 Je m'appelle {first}. | My name is {first}.
 *3 Je m'appelle {full}. | My name is {full}.

@@ -504,6 +504,27 @@ pull | pulls | m | sweater | sweaters
 valise | valises | f | suitcase | suitcases
 """)
 
+# Letters that neither language has, scripts and signs: they are copied.
+ODD_NAMES = """
+    Łukasz Dvořák Jiří Šárka Zdeněk Søren Åsa Bjørn Þórunn Güneş Özgür Çelik Ştefan Țepeș Nguyễn
+    Đặng Kovačić Ljubiša Nuñez João Gonçalves Sigurður Õnne Žižka Čapek Świątek Wałęsa Kieślowski
+    Erdoğan Yıldız Petőfi Ångström Kierkegård Brâncuși Dragoș Živković Ibárruri Háček Māori
+""".split()
+ODD_PLACES = """
+    Łódź Kraków Wrocław Gdańsk Plzeň Brno-Líšeň České-Budějovice Győr Pécs Malmö Tromsø Århus
+    Reykjavík İzmir Diyarbakır Iași Brașov Timișoara Šibenik Niš Čačak Ķegums Rēzekne Šiauliai
+    Võru Jyväskylä Ærø Þingvellir São-Paulo Asunción Đà-Nẵng Huế Tórshavn Kızılay
+""".split()
+ODD_WORDS = """
+    東京 北京 大阪 中国 日本 こんにちは ありがとう 서울 안녕 한국 Москва Київ привет спасибо Россия Αθήνα
+    καλημέρα Ελλάδα القاهرة مرحبا شكرا ירושלים שלום नमस्ते दिल्ली ไทย สวัสดี বাংলা தமிழ் საქართველო Հայաստան
+""".split()
+# First letters, then what may stand between vowels, and vowels, of names that nobody has.
+ODD_ONSETS = "B Č D Ď F G Ğ H J K Ķ L Ł M N Ň Ņ P R Ř S Š Ś T Ť V W Z Ž Ź Þ Ð Ñ Ç Ş".split()
+ODD_MIDDLES = "b č ć d ď đ ð g ğ h j k ķ l ł ľ m n ň ń ñ p r ř s š ś ş ș t ť ț v w z ž ź ż þ ç".split()
+ODD_VOWELS = "a á à â ä å ã ā ă ą e é è ě ę ē i í ı ī o ó ö ő ø õ u ú ü ű ů ū y ý æ".split()
+EMOJI = "😀 😂 😊 😉 😍 😢 😭 😡 👍 👏 🙏 🎉 🎂 🔥 ✨ 💪 🚀 🌍 🌞 🐱 🐶 🍕 ⚽ 🎵".split()
+
 DAYS = rows("""
 lundi | Monday
 mardi | Tuesday
