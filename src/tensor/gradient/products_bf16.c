@@ -40,12 +40,13 @@ static inline __mmask16 first_lanes(size_t n)
 /* ---- Laying out -------------------------------------------------------------------------------
  */
 
-/* Words of two rows, low and high half. */
+/* Words of two rows, low and high half: rounded one row behind the other, then dealt out. */
 static inline __m512i interleaved(__m512 low, __m512 high)
 {
-    const __m512i l = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(low));
-    const __m512i h = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(high));
-    return _mm512_or_si512(l, _mm512_slli_epi32(h, 16));
+    const __m512i deal =
+        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return _mm512_permutexvar_epi16(deal, (__m512i)_mm512_cvtne2ps_pbh(high, low));
 }
 
 /* to[K / 2][ld_to] of from[K][n]: each word holds two rows' numbers of a column. Columns from n to
