@@ -338,6 +338,25 @@ class Train(unittest.TestCase):
         again = run("train", "--resume", learned, "--steps", "14", "--threads", "2")
         self.assertIn("going on after step 12", again.stderr)
 
+    def test_products_of_bf16_learn_what_those_of_f32_learn(self):
+        curves = []
+        for kind in ("f32", "bf16"):
+            out = os.path.join(self.root, "by-" + kind)
+            done = run("train", "--out", out, *SMALL, "--steps", "30", "--log-every", "5", "--valid-every", "30", "--valid-pairs", "0",
+                       "--test-pairs", "0", "--products", kind, self.pairs)
+            self.assertRegex(done.stderr, "products of (f32|bf16), " if kind == "bf16" else "products of f32, ")
+            with open(os.path.join(out, "training", "log.tsv"), encoding="utf-8") as log:
+                curves.append([float(line.split("\t")[3]) for line in log if line[0].isdigit()])
+        self.assertGreater(len(curves[0]), 5)
+        self.assertEqual(len(curves[0]), len(curves[1]))
+        for exact, rounded in zip(*curves):
+            self.assertAlmostEqual(exact, rounded, delta=0.02 * exact)
+        # A run under way may change them.
+        again = run("train", "--resume", out, "--steps", "31", "--products", "f32")
+        self.assertIn("products of f32, ", again.stderr)
+        with open(os.path.join(out, "training", "recipe.conf"), encoding="utf-8") as recipe:
+            self.assertNotIn("products = bf16", recipe.read())
+
     def test_wrong_use(self):
         for args, words in ((["--out", self.out], "expected --out DIR and files of pairs"),
                             (["--resume", self.out, "x.tsv"], "expected neither"),
