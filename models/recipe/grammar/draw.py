@@ -201,7 +201,8 @@ class Draw:
 
     def of_one(self):
         noun = self.pick("one", t_.GOODS + t_.BEINGS)
-        return ("une " if noun[2] == "f" else "un ") + noun[0], "one " + noun[3]
+        return ("une " if noun[2] == "f" else "un ") + noun[0], \
+            ("an " if noun[3][0] in "aeiou" else "a ") + noun[3]
 
     def of_plural(self):
         noun = self.pick("plural", t_.GOODS)
