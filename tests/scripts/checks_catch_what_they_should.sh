@@ -99,6 +99,21 @@ expect check-style \
     'src/base/memory/style.c:10: blanks or a carriage return' \
     'src/base/memory/style.c:11: a line of 156 characters' \
     'check-style: 2 files, 8 violations'
+mkdir -p "$tree/src/tensor/forward"
+printf 'int  wide;\n' >"$tree/src/tensor/forward/kernel.inc"
+printf '/* %0110d */\nint  broad(void) {\n  return 1; }\n' 0 | write src/base/memory/layout.c
+rm "$tree/src/base/memory/style.c" "$tree/src/base/memory/bare.c"
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+    cp "${srcdir:-.}/.clang-format" "$tree/"
+    expect check-style \
+        'check-style: 1 files, 0 violations' \
+        'src/base/memory/layout.c:4:4: error: code should be clang-formatted' \
+        'src/tensor/forward/kernel.inc:1:4: error: code should be clang-formatted'
+    rm "$tree/.clang-format"
+fi
+rm -r "$tree/src/tensor" "$tree/src/base/memory/layout.c"
+mkdir -p "$tree/src/base/memory"
+printf '\n' | write src/base/memory/style.c
 
 printf 'See [the map](MAP.md) and [the net](http://example.invalid/).\n\n    [code](is/skipped)\n' >"$tree/README.md"
 printf 'Open `src/base/memory/style.c`, then `src/base/memory/gone.c`.\n' >"$tree/ARCHITECTURE.md"

@@ -26,21 +26,14 @@
 
 enum { PATH_CAP = 4096, LOG_MAX = 1 << 30, SKIPPED_MAX = 20, RIVALS_STREAM = 0x7269 };
 
-/* What a checkpoint keeps of a run beside the optimiser. Doubles go by their bits. The last one is
- * there only when losses are counted by sentences, or by what an encoder alone is asked: else it
- * would say what tokens say. */
-#define KEPT(X)                                                                                    \
-    X(epoch)                                                                                       \
-    X(position)                                                                                    \
-    X(seconds)                                                                                     \
-    X(best)                                                                                        \
-    X(best_step) X(n_worse) X(n_skipped) X(plain) X(objective) X(tokens) X(line_seconds)           \
-        X(line_loss) X(line_objective) X(line_speed) X(losses)
-
+/* What a checkpoint keeps of a run beside the optimiser. A double is kept as its bits. The last
+ * number is there only when losses are counted by sentence or by the task of an encoder alone:
+ * elsewhere it would equal `tokens`. */
 struct kept {
-#define KEPT_FIELD(name) uint64_t name;
-    KEPT(KEPT_FIELD)
-#undef KEPT_FIELD
+    uint64_t epoch, position, seconds, best, best_step, n_worse, n_skipped;
+    uint64_t plain, objective, tokens;
+    uint64_t line_seconds, line_loss, line_objective, line_speed;
+    uint64_t losses;
 };
 enum { N_KEPT = sizeof(struct kept) / sizeof(uint64_t) };
 
