@@ -4,8 +4,8 @@
 In README.md and docs/ the first word of a fenced block says what it is, the second what is done with it here:
 
     ```sh run           run with bash, in the page's order, in a directory with models/, data/ and build/ as in the
-                        source tree, dragoman and dragomand in the PATH, and a server on http://127.0.0.1:8090
-                        (another port, really)
+                        source tree, dragoman and dragomand in the PATH, and a server on http://127.0.0.1:8090, or
+                        where the page's last "listen = 127.0.0.1:PORT" says (another port, really)
     ```text output      what the block before it printed; "..." stands for anything
     ```sh file=NAME     written to NAME for later blocks to use
     ```sh               not run (it needs root, or another machine); its syntax is checked
@@ -19,6 +19,7 @@ import re
 import shutil
 import subprocess
 import unittest
+import zipfile
 
 from harness import PROGRAM, SOURCES, IntegrationTest, environment, main
 
@@ -61,17 +62,18 @@ class Documents(IntegrationTest):
         for name in os.listdir(os.path.join(SOURCES, "models")):
             os.symlink(os.path.join(SOURCES, "models", name), os.path.join(work, "models", name))
         os.symlink(BUILD, os.path.join(work, "build"))
-        os.mkdir(os.path.join(work, "imported"))
         os.mkdir(os.path.join(work, "downloads"))
         for name, sample in DOWNLOADS.items():
             os.symlink(os.path.join(SOURCES, "tests", "data", "import", sample),
                        os.path.join(work, "downloads", name))
+        with zipfile.ZipFile(os.path.join(SOURCES, "tests", "data", "import", "tiny.argosmodel")) as package:
+            package.extractall(os.path.join(work, ".local", "share", "argos-translate", "packages"))
         self.server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}",
                                  f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
         return work
 
-    def run_block(self, block, work):
-        text = block.text.replace("127.0.0.1:8090", f"127.0.0.1:{self.server.port()}")
+    def run_block(self, block, work, address):
+        text = block.text.replace(address, f"127.0.0.1:{self.server.port()}")
         env = environment({"PATH": BUILD + os.pathsep + os.environ["PATH"], "HOME": work, "LC_ALL": "C.UTF-8",
                            "PARALLEL_HOME": os.path.join(work, ".parallel")})
         done = subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", text], cwd=work, env=env,
@@ -117,10 +119,12 @@ class Documents(IntegrationTest):
                    if not shutil.which(program) and any(re.search(rf"\b{program}\b", b.text) for b in runnable)]
         if missing:
             self.skipTest(f"needs {' '.join(missing)}")
-        work, printed = self.prepare(), ""
+        work, printed, address = self.prepare(), "", "127.0.0.1:8090"
         for block in found:
-            if block.use == "run":
-                printed = self.run_block(block, work)
+            if block.language == "ini":
+                address = (re.findall(r"^listen = (127\.0\.0\.1:\d+)$", block.text, re.M) or [address])[-1]
+            elif block.use == "run":
+                printed = self.run_block(block, work, address)
             elif block.use == "output":
                 self.check_output(block, printed)
             elif block.use.startswith("file="):
@@ -188,6 +192,21 @@ class Manifests(unittest.TestCase):
         self.assertEqual(set(installed), wanted | {"libhiredis-dev"})
         variables = re.findall(r"(DRAGOMAN_\w+)=(\S+)", next(line for line in lines if line.startswith("ENV")))
         self.check_environment(dict(variables))
+
+
+class Figures(unittest.TestCase):
+    """README.md's table of quality repeats what the cards of the embedded models state."""
+
+    def test_quality(self):
+        with open(os.path.join(SOURCES, "README.md"), encoding="utf-8") as file:
+            rows = re.findall(r"^\| ([a-z]{2}-[a-z]{2}) \| (.*)$", file.read(), re.M)
+        self.assertEqual(sorted(pair for pair, _ in rows), ["en-fr", "fr-en"])
+        for pair, cells in rows:
+            with open(os.path.join(SOURCES, "models", pair, "card.md"), encoding="utf-8") as file:
+                card = file.read().split("| before it |")[0]
+            for figure in re.findall(r"\d+\.\d", cells):
+                self.assertTrue(re.search(rf"(?<![\d.]){figure}(?!\d)", card),
+                                f"{figure} of {pair} in README.md is not in its card.md")
 
 
 for name in pages():
