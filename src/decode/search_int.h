@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the search: its state, and what its two halves ask of each other. search.c has a
- * sentence's life (start, guard, settle, results), search_choose.c one step's choice of words. */
+/* Inside the search: its state, and the calls between its two halves. search.c runs a sentence from
+ * start to results; search_choose.c chooses the words of one step. */
 #ifndef DG_DECODE_SEARCH_INT_H
 #define DG_DECODE_SEARCH_INT_H
 
@@ -11,7 +11,7 @@
 #include "decode/term_placement.h"
 
 enum {
-    MOVES_MAX = 8, /* phrases put elsewhere in a second attempt */
+    MOVES_MAX = 8, /* phrases that may be moved in further attempts */
     NEXT_MAX = 64, /* constraint words tried per hypothesis */
     CANDIDATES_MAX = DG_BEAM_MAX * (2 * DG_BEAM_MAX + NEXT_MAX),
 };
@@ -26,7 +26,7 @@ struct hyp {
     double score; /* set when it is finished */
     struct dg_constrain at;
     struct dg_rng rng;
-    int from; /* row it continues */
+    int from; /* the row that it continues */
     enum dg_finish finish;
 };
 
@@ -35,7 +35,7 @@ struct candidate {
     int hyp;
     int32_t id; /* -1: taken */
     float logprob;
-    int bank; /* constraint tokens said with it */
+    int bank; /* constraint tokens produced, this one included */
 };
 
 struct dg_search {
@@ -43,37 +43,36 @@ struct dg_search {
     struct dg_search_words words;
     struct dg_columns columns;
     size_t n_src;
-    size_t cap;    /* tokens at most, the end token counted */
-    size_t n_step; /* tokens that live hypotheses have */
+    size_t cap;    /* most tokens, the end token included */
+    size_t n_step; /* tokens of each live hypothesis */
     int width;
     int n_keep;
     enum dg_search_state state;
 
     struct hyp *live, *next; /* [width] */
     struct hyp *kept;        /* [n_keep] finished, best first */
-    struct hyp stuck;        /* the first that went in circles */
+    struct hyp stuck;        /* the first hypothesis that looped */
     int n_live, n_next, n_kept, n_finished, n_stuck;
-    bool is_split; /* sampling: the lanes have parted */
+    bool is_split; /* sampling: the draws have become separate rows */
 
     int32_t *shown_ids; /* [cap] */
     float *shown_logprobs;
     size_t n_shown;
-    size_t n_prefix; /* forced tokens: the first ones of `prefix` */
+    size_t n_prefix; /* how many tokens of `prefix` are forced */
     const int32_t *prefix;
     int no_repeat_ngram;
-    int allowance; /* repetition that the source calls for */
+    int allowance; /* run of repetition that the source justifies */
     bool was_repaired;
-    bool has_ties; /* constraints that are bound to source tokens */
+    bool has_ties; /* some constraints name their source tokens */
     struct best_place {
-        float share; /* of attention on the constraint's source, the most that there was, */
-        size_t at;   /* with so many tokens said */
-    } places[DG_CONSTRAINTS_MAX];   /* of a single hypothesis */
-    int n_moves;                    /* second attempts for a phrase that was not due anywhere */
-    bool is_moved;                  /* one begins at the end of this step */
+        float share;                /* largest share of attention on the constraint's source */
+        size_t at;                  /* number of tokens produced when that was so */
+    } places[DG_CONSTRAINTS_MAX];   /* kept only with a single hypothesis */
+    int n_moves;                    /* further attempts, each for a phrase that was due nowhere */
+    bool is_moved;                  /* such an attempt begins at the end of this step */
     const float *const *attention;  /* borrowed, during a step only */
-    struct dg_term_placement place; /* phrases that are put where they belong after a free attempt
-                                     */
-    enum dg_finish empty_finish;    /* of an answer without a hypothesis */
+    struct dg_term_placement place; /* phrases placed after a free attempt */
+    enum dg_finish empty_finish;    /* finish of an answer without a hypothesis */
 
     struct hyp hyps[3 * DG_BEAM_MAX + 1];
     struct dg_search_scratch *tmp; /* borrowed, during a step only */
@@ -89,7 +88,8 @@ struct dg_search_scratch {
     struct dg_choice choices[2 * DG_BEAM_MAX];
 };
 
-/* Fills search->next with what lives on and search->kept with what ended; counts them. */
+/* Fills search->next with the hypotheses that live on and search->kept with those that ended, and
+ * counts both. */
 void dg_search_choose(struct dg_search *search, float *const *logits,
                       const float *const *attention);
 

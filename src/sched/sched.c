@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The scheduler: models, workers, and the turn that a worker takes again and again:
+/* The scheduler: models, workers, and the turn that a worker repeats:
  *
  *     for every model with work:   take tickets that fit  (under the lock)
  *                                  encode them            (no lock)
  *                                  end what was cancelled or is late
  *                                  one decoding step      (no lock; tokens and ends become news)
  *
- * A step is bounded (step_rows of decoder.h): so whoever comes is encoded soon, and has its first
- * token soon, because tickets that have shown nothing and are watched go before the others' next
- * tokens.
+ * A step is bounded (step_rows of decoder.h), so a new ticket is encoded soon. It also has its
+ * first token soon, because watched tickets that have shown nothing go before the next tokens of
+ * the others.
  *
- * One lock guards queues, states and counters; it is held for list operations only. News crosses to
- * the consumer through one bounded queue: a ticket is in it at most once for tokens (is_noted) and
- * once for its end, and counts against max_tickets until that was read; so the bound is never
- * reached, and a consumer that sleeps costs nothing but latency. */
+ * One lock guards queues, states and counters; it is held for list operations only. News reaches
+ * the consumer through one bounded queue. A ticket is in that queue at most once for tokens
+ * (is_noted) and once for its end, and it counts against max_tickets until the consumer has read
+ * its end. So the queue never overflows, and a sleeping consumer costs only latency. */
 #include "sched/sched.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
@@ -31,8 +31,7 @@ enum {
     ENCODE_BUSY = 256, /* source tokens encoded in a turn beside live rows */
     RETRY_LEAST_MS = 100,
     RETRY_MOST_MS = 60000,
-    PLACE_WORK = 512, /* what a ticket costs for which max_tickets is meant: 100 tokens with a beam
-                         of 4 */
+    PLACE_WORK = 512, /* work of the typical ticket that max_tickets assumes: 100 tokens, beam 4 */
     CLIENTS_MAX = 1 << 20,
 };
 
@@ -104,7 +103,7 @@ struct dg_sched {
     atomic_size_t n_untold; /* tickets that have ended, which the consumer has not read: they keep
                                their places */
     struct dg_sched_stats stats;
-    uint64_t served_tokens, busy_ns; /* for the estimate of when there is room */
+    uint64_t served_tokens, busy_ns; /* to estimate when there will be room */
 };
 
 struct news {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The scheduler: many users' sentences, a few workers, continuous batching.
+/* The scheduler: a few workers translate many users' sentences by continuous batching.
  *
  *     struct dg_sched *sched;
  *     err = dg_sched_new(&(struct dg_sched_opts){.n_workers = 2, .max_tickets = 10000,
@@ -10,9 +10,8 @@
  *     err = dg_sched_attach(sched, net, &limits, &error, &model);      a decoder for every worker
  *
  *     ticket = dg_ticket_new(model, ids, n_ids, &opts, cap);
- *     err = dg_sched_submit(sched, &flow, ticket, &retry_ms);        DG_ERR_BUSY: full, or the
- * client's share is; try again later
- *     ...
+ *     err = dg_sched_submit(sched, &flow, ticket, &retry_ms);
+ *     ...                 DG_ERR_BUSY: the queue or the client's share is full; try again later
  *     on wake-up, on the one consuming thread:
  *         dg_sched_listen(sched);
  *         while (dg_sched_next(sched, &ticket, &is_over)) {
@@ -20,25 +19,25 @@
  *             if (is_over) ... answers ... dg_ticket_free(ticket);
  *         }
  *
- * Clients (the flows say whose they are) share work and room. What a client has waiting is at most
- * as much as is still free, in tickets and in work: alone it has half of the room, two have a third
- * each, and there is always a part left for one more. Slots of the workers are nobody's: one client
- * alone may have all.
+ * Clients share the queue's room and the workers' time; a flow names its client. A client may have
+ * at most as much waiting as is still free, counted in tickets and in work: a single client gets
+ * half of the room, two get a third each, and some room is always left for one more. This limit
+ * does not apply to running tickets: one client alone may fill all workers.
  *
- * A worker that can take work takes it at once, in the order of queue.h, as one encoder batch;
- * every step then decodes its live rows together, in turn when they are many (step_rows of
- * decoder.h); finished rows leave and are replaced at the next step. While rows are live, a turn
- * encodes only so many new tokens that the streams do not stall (`encode_busy`). What is watched
- * and has shown nothing yet goes first. Encoder batches lie end to end without padding, so lengths
- * need not be matched.
+ * A worker takes work as soon as it has room, in the order of queue.h, as one encoder batch. Every
+ * step then decodes the worker's live rows together, or takes turns among them when they are many
+ * (step_rows of decoder.h). Finished rows leave, and new ones replace them at the next step. While
+ * rows are live, a turn encodes at most `encode_busy` new tokens, so that streams do not stall. A
+ * watched ticket that has shown nothing yet goes first. Sentences in an encoder batch lie end to
+ * end without padding, so their lengths need not match.
  *
- * With `n_helpers`, workers that have nothing to do take part in the products of one that has: the
- * leader, who is the first that has work and remains it until it has none. Whatever is submitted
- * calls them back from that. Not a bit of any answer is different.
+ * With `n_helpers`, idle workers take part in the matrix products of a busy one, the leader. The
+ * first worker that has work becomes the leader and remains it until it has none. A submitted
+ * ticket calls the helpers back at once. Helpers change no bit of any answer.
  *
- * Threads: submit and cancel from any; next and listen from one; workers are the scheduler's own.
- * With `manual` there are none: the caller runs dg_sched_turn, in virtual time if it likes (tests
- * do). */
+ * Threads: any thread may submit and cancel; one thread calls next and listen; the workers are the
+ * scheduler's own. With `manual` there are no worker threads: the caller runs dg_sched_turn, in
+ * virtual time if it likes (as tests do). */
 #ifndef DG_SCHED_SCHED_H
 #define DG_SCHED_SCHED_H
 
@@ -52,21 +51,20 @@ enum { DG_SCHED_MODELS_MAX = 256, DG_SCHED_WORKERS_MAX = 256, DG_HISTOGRAM = 12 
 
 struct dg_sched_opts {
     size_t n_workers;        /* 1 to DG_SCHED_WORKERS_MAX */
-    size_t max_tickets;      /* waiting and running together; bulk ones have three quarters of it */
-    size_t max_tokens;       /* source tokens waiting; 0: no bound of its own */
+    size_t max_tickets;      /* waiting and running; bulk tickets may fill three quarters */
+    size_t max_tokens;       /* source tokens waiting; 0: unlimited */
     size_t encode_busy;      /* source tokens that one turn may encode beside live rows; 0: 256 */
-    uint64_t batch_delay_ns; /* how long an idle worker waits for company; 0: never */
+    uint64_t batch_delay_ns; /* how long an idle worker waits for more tickets; 0: not at all */
     bool pins;               /* each worker stays on a core of its own (dg_cpu_pin) */
-    size_t n_helpers; /* workers that take part in another's large products while they have no work;
-                         0: none */
-    uint64_t stall_ns; /* a worker that is at one turn for so long has stalled; 0: 10 s */
-    /* For tests of what follows: called by worker `index` at the start of each turn with work. It
-     * may sleep, and false ends the thread as if it had died. */
+    size_t n_helpers;  /* idle workers that may take part in another's large products; 0: none */
+    uint64_t stall_ns; /* a worker whose turn takes this long has stalled; 0: 10 s */
+    /* For tests of stalls: worker `index` calls this at the start of each turn with work. The
+     * function may sleep; when it returns false, the thread ends as if it had died. */
     bool (*on_turn)(void *arg, size_t index);
     void *on_turn_arg;
     bool manual;
     struct dg_clock *clock;  /* borrowed; NULL: the machine's */
-    void (*wake)(void *arg); /* called by workers when there is news; may be NULL */
+    void (*wake)(void *arg); /* workers call this when there is news; may be NULL */
     void *wake_arg;
 };
 
@@ -78,24 +76,23 @@ struct dg_sched_stats {
     uint64_t n_encodes, n_encoded;     /* encoder batches, sentences in them */
     uint64_t n_encoded_tokens;         /* source tokens in them */
     uint64_t step_ns;                  /* time of all steps */
-    uint64_t token_ns; /* sum over done tickets: time of each token after the first */
-    uint64_t wait_ns, first_ns, total_ns; /* sums over done tickets: queue, to first token, to the
-                                             end */
-    uint64_t batch_rows[DG_HISTOGRAM];    /* steps by rows: 1, 2, 3-4, 5-8, ... */
-    uint64_t wait_ms[DG_HISTOGRAM];       /* tickets by queue time: <1 ms, <2, <4, ... */
-    uint64_t first_ms[DG_HISTOGRAM];      /* tickets by time to first token */
+    uint64_t token_ns; /* sum over done tickets: mean time per token after the first */
+    uint64_t wait_ns, first_ns, total_ns;    /* sums over done tickets: time in the queue, until the
+                                                first token, until the end */
+    uint64_t batch_rows[DG_HISTOGRAM];       /* steps by rows: 1, 2, 3-4, 5-8, ... */
+    uint64_t wait_ms[DG_HISTOGRAM];          /* tickets by queue time: <1 ms, <2, <4, ... */
+    uint64_t first_ms[DG_HISTOGRAM];         /* tickets by time to first token */
     uint64_t token_quarter_ms[DG_HISTOGRAM]; /* tickets by time of each token after the first: <0.25
                                                 ms, <0.5, ... */
     uint64_t step_quarter_ms[DG_HISTOGRAM];  /* steps by their time */
     uint64_t encode_sentences[DG_HISTOGRAM]; /* encoder batches by sentences: 1, 2, 3-4, ... */
-    uint64_t encode_eights[DG_HISTOGRAM];    /* encoder batches by source tokens: to 8, 16, 32, ...;
-                                              * they lie end to    end, so that all are real: no
-                                              * padding    is computed */
+    uint64_t encode_eights[DG_HISTOGRAM]; /* encoder batches by source tokens: up to 8, 16, 32, ...;
+                                             none of these is padding */
     /* Now */
     size_t n_waiting, n_running, n_tokens_waiting;
     size_t n_max;                /* waiting and running together */
-    uint64_t stalled_ns;         /* longest time that a worker has been in its present turn */
-    size_t n_workers, n_stalled; /* of them */
+    uint64_t stalled_ns;         /* how long the longest present turn has lasted */
+    size_t n_workers, n_stalled; /* n_stalled is part of n_workers */
 };
 
 struct dg_sched;
@@ -104,8 +101,8 @@ struct dg_sched_model;
 enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_error *error,
                          struct dg_sched **sched) DG_MUST_CHECK;
 
-/* Stops the workers after their present turn. Tickets that have not ended are cancelled and
- * delivered by no one: end or drain first if that matters. NULL is fine. */
+/* Stops the workers after their present turn. Tickets that have not ended are cancelled and never
+ * delivered: end or drain them first if that matters. NULL is fine. */
 void dg_sched_free(struct dg_sched *sched);
 
 size_t dg_sched_n_workers(const struct dg_sched *sched);
@@ -116,35 +113,37 @@ enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
                             const struct dg_decoder_limits *limits, struct dg_error *error,
                             struct dg_sched_model **model) DG_MUST_CHECK;
 
-/* Counts of this model alone go to `counts` as well, which outlives it; several models may share
- * it. */
+/* Adds this model's counts to `counts` as well. `counts` must outlive the model; several models may
+ * share it. */
 void dg_sched_count_into(struct dg_sched_model *model, struct dg_sched_stats *counts);
 
-/* Mirror of attach. All its tickets must have ended. Waits for workers that are just looking at it.
- */
+/* Mirror of attach. All tickets of the model must have ended. Waits for workers that are using the
+ * model at this moment. */
 void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model);
 
-/* A decoder's view of the model's limits, for checks before a ticket is made. */
+/* Refuses, with a sentence, what the model's decoders could never take; call it before making a
+ * ticket. */
 enum dg_err dg_sched_check(const struct dg_sched_model *model, const int32_t *src, size_t n_src,
                            const struct dg_search_opts *opts, struct dg_error *error) DG_MUST_CHECK;
 
-/* Queues the ticket behind the others of its flow. DG_ERR_BUSY: full; *retry_ms (may be NULL) is
- * when there should be room, from the measured rate. DG_ERR_CLOSED: stopping. On failure the ticket
- * stays the caller's. */
+/* Queues the ticket after the others of its flow. DG_ERR_BUSY: there is no room; *retry_ms (may be
+ * NULL) estimates from the measured rate when there will be. DG_ERR_CLOSED: the scheduler is
+ * stopping. On failure the caller keeps the ticket. */
 enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct dg_ticket *ticket,
                             uint64_t *retry_ms) DG_MUST_CHECK;
 
-/* Asks for the end of an accepted ticket; it comes through dg_sched_next as always. */
+/* Requests the end of an accepted ticket, which dg_sched_next delivers as usual. */
 void dg_sched_cancel(struct dg_sched *sched, struct dg_ticket *ticket);
 
-/* News: a ticket with more shown, or (is_over) at its end, delivered exactly once, as its last. */
+/* Returns news: a ticket that shows more tokens or (*is_over) has ended. The end is delivered
+ * exactly once, as the ticket's last news. */
 bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_over);
 void dg_sched_listen(struct dg_sched *sched);
 
 /* One turn of a worker; false when it found nothing to do. `manual` only. */
 bool dg_sched_turn(struct dg_sched *sched, size_t worker);
 
-/* A copy of what dg_sched_count_into was given, whole at one moment. */
+/* Copies `counts`, as given to dg_sched_count_into, consistently at one moment. */
 void dg_sched_read_counts(struct dg_sched *sched, const struct dg_sched_stats *counts,
                           struct dg_sched_stats *copy);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A ticket: one sentence on its way through the scheduler. And a flow: the tickets of one request,
+/* A ticket is one sentence on its way through the scheduler. A flow is the tickets of one request,
  * which share its priority and take turns with other requests.
  *
  *                  submit                take                      search over
@@ -9,12 +9,11 @@
  *                               |  cancel, deadline   |  cancel (at the next step), deadline ^
  *                               '---------------------'-----------------------------------'
  *
- * Every ticket that was accepted ends exactly once. While it is RUNNING, a worker appends to what
- * was shown; the one who submitted reads along (dg_ticket_shown) when the scheduler says there is
- * news.
+ * Every accepted ticket ends exactly once. While it is RUNNING, a worker appends to its shown
+ * tokens, and the submitter reads them (dg_ticket_shown) when the scheduler has news.
  *
- * Threads: the submitter owns the ticket before submit and after its end was delivered; in between
- * it may read only through the functions below. */
+ * Threads: the submitter owns the ticket before submit and again after its end was delivered; in
+ * between it may read the ticket only through the functions below. */
 #ifndef DG_SCHED_TICKET_H
 #define DG_SCHED_TICKET_H
 
@@ -36,27 +35,27 @@ enum dg_priority {
     DG_N_PRIORITIES,
 };
 
-/* Whose tickets they are; to the scheduler they are all the same. */
+/* What a ticket is for. The scheduler treats all kinds alike. */
 enum dg_ticket_kind { DG_TICKET_SENTENCE, DG_TICKET_GENERATION, DG_TICKET_READING };
 
 enum dg_ticket_state { DG_TICKET_NEW, DG_TICKET_QUEUED, DG_TICKET_RUNNING, DG_TICKET_ENDED };
 
 struct dg_line;
 
-/* The tickets of one request that wait. Embedded in the request; nothing to free. */
+/* The waiting tickets of one request. Embedded in the request; nothing to free. */
 struct dg_flow {
     enum dg_priority priority;
-    uint64_t client; /* who sent it: clients share the work and the room; 0: this process itself,
-                      * which may have all the room */
+    uint64_t client; /* who sent the request: clients share work and room; 0: this process itself,
+                      * which may use all the room */
     struct dg_list tickets; /* waiting, in order; guarded by the scheduler */
     struct dg_list link;    /* in the ring of its line while tickets wait */
-    struct dg_line *line;   /* the queue's, while tickets wait */
+    struct dg_line *line;   /* owned by the queue; set while tickets wait */
 };
 
-/* `flow` must outlive its tickets' waiting. */
+/* `flow` must live as long as its tickets wait. */
 void dg_flow_init(struct dg_flow *flow, enum dg_priority priority, uint64_t client);
 
-/* One answer; arrays are owned by the ticket. */
+/* One answer; the ticket owns the arrays. */
 struct dg_ticket_answer {
     int32_t *ids;
     float *logprobs;
@@ -72,13 +71,13 @@ struct dg_sched_model;
 struct dg_ticket {
     /* The submitter's */
     struct dg_sched_model *model; /* borrowed; attached as long as the ticket lives */
-    struct dg_search_opts opts;   /* what it points to lives until the end */
-    uint64_t deadline_ns;         /* of the scheduler's clock; 0: none */
-    atomic_bool is_quiet;         /* only the end is news, not every token; may change on the way */
+    struct dg_search_opts opts;   /* everything that it points to must live until the end */
+    uint64_t deadline_ns;         /* by the scheduler's clock; 0: none */
+    atomic_bool is_quiet; /* news at the end only, not for every token; may change at any time */
     void *ctx;
-    enum dg_ticket_kind kind;   /* what `ctx` is, where there are several */
-    const struct dg_read *read; /* a text to be read, for networks that do that (decode/reader.h);
-                                   lives until the end */
+    enum dg_ticket_kind kind;   /* says what `ctx` points to */
+    const struct dg_read *read; /* what to read from the text, for networks that read
+                                   (decode/reader.h); must live until the end */
 
     /* Made by dg_ticket_new */
     int32_t *src; /* [n_src] a copy */
@@ -87,36 +86,36 @@ struct dg_ticket {
     float *shown_logprobs;
     size_t shown_cap;
 
-    /* Results, to be read after the end */
+    /* Results, valid after the end */
     struct dg_ticket_answer *answers; /* [n_answers] owned; NULL when there is none */
     size_t n_answers;
-    enum dg_err err; /* OK, CANCELLED, TIMEOUT, NOMEM: why there may be no whole answer */
+    enum dg_err err; /* OK; or CANCELLED, TIMEOUT, NOMEM: the answer may be missing or incomplete */
     uint64_t queued_ns, started_ns, first_ns, ended_ns;
 
     /* The scheduler's */
     enum dg_ticket_state state; /* guarded by its lock */
     struct dg_flow *flow;
     uint64_t work;       /* as the queue counts it */
-    struct dg_list link; /* in its flow while QUEUED, in its worker's list while RUNNING */
-    uint32_t handle;     /* decoder's, while RUNNING */
+    struct dg_list link; /* in the flow while QUEUED, in the worker's list while RUNNING */
+    uint32_t handle;     /* the decoder's, while RUNNING */
     void *worker;        /* while RUNNING */
     _Atomic size_t n_shown;
-    atomic_bool is_noted;    /* news are on their way */
-    atomic_bool is_unwanted; /* cancel was asked for */
+    atomic_bool is_noted;    /* news of tokens is in the scheduler's queue */
+    atomic_bool is_unwanted; /* dg_sched_cancel was called */
 };
 
-/* A ticket with a copy of `src` and room for what will be shown: at most `target_cap` tokens. NULL:
- * no memory. Freed before it was submitted or after its end was delivered. */
+/* Makes a ticket with a copy of `src` and room to show `target_cap` tokens. NULL: no memory. Free
+ * it only before it is submitted or after its end was delivered. */
 struct dg_ticket *dg_ticket_new(struct dg_sched_model *model, const int32_t *src, size_t n_src,
                                 const struct dg_search_opts *opts, size_t target_cap);
 void dg_ticket_free(struct dg_ticket *ticket); /* NULL is fine */
 
-/* What it will cost, about: tokens that go through the network, once for each hypothesis. At
+/* Estimated cost of a ticket: tokens that go through the network, counted once per hypothesis. At
  * least 1. */
 uint64_t dg_ticket_work(const struct dg_ticket *ticket);
 
-/* How many tokens of the answer are final; their ids and log-probabilities up to there may be read.
- */
+/* The number of tokens of the answer that are final; that many ids and log-probabilities may be
+ * read. */
 static inline size_t dg_ticket_shown(const struct dg_ticket *ticket)
 {
     return atomic_load_explicit(&ticket->n_shown, memory_order_acquire);

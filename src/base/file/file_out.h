@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A file that appears whole or not at all: written under a temporary name beside its place, synced,
- * renamed, and the folder synced.
+/* A file that appears whole or not at all. It is written under a temporary name in the same folder,
+ * synced and renamed; then the folder is synced.
  *
  *     struct dg_file_out *out;
  *     err = dg_file_out_open(&out, "models/fr-en/manifest.txt", 0644, &error);
  *     if (!err)
  *         err = dg_file_out_write(out, bytes, len, &error);
  *     ...
- *     err = dg_file_out_close(out, err, &error);            commits when err is DG_OK, else removes
+ *     err = dg_file_out_close(out, err, &error);            keeps the file only when err is DG_OK
  *
  * Small writes are gathered in a buffer. One thread. */
 #ifndef DG_BASE_FILE_FILE_OUT_H
@@ -31,22 +31,23 @@ enum dg_err dg_file_out_open(struct dg_file_out **out, const char *path, unsigne
 enum dg_err dg_file_out_write(struct dg_file_out *out, const void *bytes, size_t len,
                               struct dg_error *error) DG_MUST_CHECK;
 
-/* Gives the file to an account and group, which only root can. */
+/* Sets the file's owner and group, which only root may do. */
 enum dg_err dg_file_out_own(struct dg_file_out *out, uid_t owner, gid_t group,
                             struct dg_error *error) DG_MUST_CHECK;
 
 /* Bytes written so far. */
 uint64_t dg_file_out_len(const struct dg_file_out *out);
 
-/* Mirror of open. With `err` DG_OK the file takes its place, and the result says whether it did;
- * otherwise everything is removed and `err` comes back. `out` is freed either way. */
+/* Mirror of open. When `err` is DG_OK, the file takes its final name, and the result says whether
+ * that succeeded; otherwise everything is removed and `err` is returned. `out` is freed either way.
+ */
 enum dg_err dg_file_out_close(struct dg_file_out *out, enum dg_err err,
                               struct dg_error *error) DG_MUST_CHECK;
 
 /* Syncs a folder, so that the names in it survive a power cut. */
 enum dg_err dg_file_out_sync_dir(const char *dir, struct dg_error *error) DG_MUST_CHECK;
 
-/* The whole of it for content that is in memory. */
+/* Open, write and close in one call, for content that is in memory. */
 enum dg_err dg_file_out_save(const char *path, unsigned mode, const void *bytes, size_t len,
                              struct dg_error *error) DG_MUST_CHECK;
 

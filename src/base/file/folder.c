@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* opendir() would do, but for one thing: the thread sanitizer sees closedir() close a descriptor
- * that it never saw opened, and takes whoever had that number before, on another thread, for a user
- * of it. */
+/* opendir() would do, except that the thread sanitizer sees closedir() close a descriptor whose
+ * opening it never saw, and then reports a race with the thread that used the same number before.
+ */
 #include "base/file/folder.h"
 
 #include <errno.h>

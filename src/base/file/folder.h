@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A folder, to be listed.
+/* Opens a folder whose entries are to be listed.
  *
- *     DIR *dir = dg_folder_open(path);                  NULL with errno, as of opendir()
+ *     DIR *dir = dg_folder_open(path);                  NULL with errno set, like opendir()
  *     while ((entry = readdir(dir))) ...
  *     closedir(dir);
  *

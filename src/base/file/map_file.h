@@ -29,8 +29,8 @@ enum dg_err dg_map_file_open(struct dg_map_file *file, const char *path, size_t 
                              struct dg_error *error) DG_MUST_CHECK;
 void dg_map_file_close(struct dg_map_file *file);
 
-/* Gives the pages back to the system; they are read again when they are touched. For one pass over
- * a large file that should not count as this process's memory. */
+/* Gives the pages back to the system, which reads them again when they are used. This keeps one
+ * pass over a large file from counting as this process's memory. */
 void dg_map_file_forget(const struct dg_map_file *file);
 
 #endif

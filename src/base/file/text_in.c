@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* gzip by zlib, one or more members, until the end of the file; anything behind the last member is
- * refused. */
+/* Inflates gzip by zlib: one or more members up to the end of the file. Anything after the last
+ * member is refused. */
 #include "base/file/text_in.h"
 
 #include <limits.h>

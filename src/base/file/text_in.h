@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A whole text file in memory: mapped where it is plain, inflated where it is gzip (known by its
- * first two bytes, not by its name).
+/* A whole text file in memory: a plain file is mapped; a gzip file, recognised by its first two
+ * bytes and not by its name, is inflated.
  *
  *     struct dg_text_in in;
  *     err = dg_text_in_open(&in, "pairs.tsv.gz", &error);
  *     while (dg_text_in_line(&in, &line)) ...               without the newline or CR LF
  *     dg_text_in_close(&in);
  *
- * One thread. The limit of DG_TEXT_IN_MAX bytes holds for what comes out. */
+ * One thread. The limit of DG_TEXT_IN_MAX bytes applies to the inflated text. */
 #ifndef DG_BASE_FILE_TEXT_IN_H
 #define DG_BASE_FILE_TEXT_IN_H
 
@@ -34,7 +34,7 @@ enum dg_err dg_text_in_open(struct dg_text_in *in, const char *path,
                             struct dg_error *error) DG_MUST_CHECK;
 void dg_text_in_close(struct dg_text_in *in);
 
-/* The next line; false after the last. A last line without a newline counts. */
+/* The next line; false after the last one, which need not end in a newline. */
 bool dg_text_in_line(struct dg_text_in *in, struct dg_span *line);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Linux makes files that never had a name; elsewhere, and on file systems that cannot, it has one
- * for a moment. */
+/* On Linux the file never has a name (O_TMPFILE); on other systems, and on file systems without
+ * that flag, it has one for a moment. */
 #define _GNU_SOURCE 1 /* O_TMPFILE */
 #include "base/file/tmp_file.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A file without a name: it takes room in a folder, nobody else can open it, and it is gone once it
- * is closed, whichever way the program ends.
+/* A file without a name. It takes space in a folder's file system, nobody else can open it, and it
+ * disappears when it is closed, however the program ends.
  *
  *     err = dg_tmp_file_open("/var/tmp", &fd, &error);
  *     if (!err)
@@ -11,7 +11,7 @@
  *     err = dg_tmp_file_read(fd, bytes, len, &error);        from its beginning
  *     close(fd);
  *
- * Any thread, one at a time for each file. */
+ * Any thread, but only one at a time for each file. */
 #ifndef DG_BASE_FILE_TMP_FILE_H
 #define DG_BASE_FILE_TMP_FILE_H
 
@@ -21,15 +21,15 @@
 
 enum dg_err dg_tmp_file_open(const char *dir, int *fd, struct dg_error *error) DG_MUST_CHECK;
 
-/* At the end of it. */
+/* Appends `bytes` to the file. */
 enum dg_err dg_tmp_file_write(int fd, struct dg_span bytes, struct dg_error *error) DG_MUST_CHECK;
 
 /* The first `len` bytes; DG_ERR_TRUNCATED when there are fewer. */
 enum dg_err dg_tmp_file_read(int fd, char *bytes, size_t len, struct dg_error *error) DG_MUST_CHECK;
 
-/* A new file that does have a name, for who gives it another later: the last six characters of
- * `path` are replaced. Readable by this user only, closed in programs started from here. -1 with
- * errno when there is none. */
+/* Makes a new file that does have a name, which the caller may change later: the last six
+ * characters of `path` are replaced. Only this user can read it, and programs that this process
+ * starts do not inherit it. Returns -1 with errno set on failure. */
 int dg_tmp_file_create(char *path);
 
 #endif

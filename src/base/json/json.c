@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Strict JSON in, over jansson.
+/* Strict JSON parsing, over jansson.
  *
- * jansson checks the grammar. What it does not offer is done in one pass over the text before it
- * sees it (`scan`): limits on depth and number of values, so that a hostile text costs no memory,
- * and UTF-8 with the byte where it breaks. The scan knows just enough of JSON: strings, brackets,
- * commas; what is not JSON at all it leaves for jansson to refuse.
+ * jansson checks the grammar. Before it sees the text, one pass of our own (`scan`) checks what
+ * jansson does not: depth and number of values, so that a hostile text costs no memory, and UTF-8,
+ * with the byte where it breaks. The scan knows only strings, brackets and commas; jansson refuses
+ * a text that is not JSON at all.
  *
- * All memory of one parsed text comes from one arena and goes with it. That is faster than a malloc
- * for every value, and it makes running out of memory safe: jansson goes on after a refused
- * allocation in places and then reads past its buffer (2.14, a string whose end was not stored), so
- * here a refusal leaves json_loadb at once by longjmp, and the arena takes everything along.
+ * All memory of one parsed text comes from one arena. That is faster than a malloc for every value,
+ * and it makes running out of memory safe: jansson continues after a refused allocation in places
+ * and then reads past its buffer (2.14, a string whose end was not stored). So here a refused
+ * allocation leaves json_loadb at once by longjmp, and the arena frees everything.
  *
  * A `struct dg_json` is never defined: its pointer is jansson's under another name, so that json_t
- * does not leak into the headers of others. The one that parse gives is a `struct root`, which
- * begins like a value of a type that jansson does not have; `inner` sees through it. */
+ * does not leak into other headers. The value that dg_json_parse returns is a `struct root`, which
+ * begins like a json_t of a type that jansson does not have; `inner` finds the real value in it. */
 #include "base/json/json.h"
 #include "base/memory/arena.h"
 #include "base/memory/mem.h"

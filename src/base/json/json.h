@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Strict JSON in, over jansson. A parsed value never travels further than the function that parses
- * it: read the fields into your own struct, copy what must live on into your arena, free the value.
+/* Strict JSON parsing, over jansson. The function that parses a value reads its fields into its own
+ * struct, copies what must live on into its arena, and frees the value; it passes no value on.
  *
  *     struct dg_json *body = NULL;
  *     err = dg_json_parse(text, &(struct dg_json_limits)DG_JSON_LIMITS_DEFAULT, error, &body);
@@ -10,7 +10,7 @@
  *         err = dg_json_check_fields(body, (const char *const[]){"text", "beam", NULL}, error);
  *     if (!err)
  *         err = dg_json_get_string(body, "text", DG_JSON_REQUIRED, error, &source);
- *     int64_t beam = 4;                                   what an absent optional field leaves
+ *     int64_t beam = 4;                                   an absent optional field leaves this
  *     if (!err)
  *         err = dg_json_get_int(body, "beam", DG_JSON_OPTIONAL, 1, 16, error, &beam);
  *     ...                          "field 'beam': read a string, expected an integer 1 to 16"
@@ -20,12 +20,11 @@
  *     while (dg_json_next(&iter, &key, &value))
  *         err = dg_json_int(value, key, 0, 65535, error, &id);
  *
- * Refused, with line, column and byte: duplicate keys, anything after the value, invalid UTF-8,
- * NaN, comments, lone surrogates, integers past 64 bits, NUL in a key, and what passes the limits.
- * A NUL
- * (\u0000) in a string is legal; strings are spans. Sentences may quote what was read: they are for
- * whoever sent it, not for the log above debug. To write JSON see json_out.h. One thread per value.
- */
+ * The parser refuses, with line, column and byte: duplicate keys, anything after the value, invalid
+ * UTF-8, NaN, comments, lone surrogates, integers past 64 bits, NUL in a key, and whatever exceeds
+ * the limits. NUL (\u0000) is legal in a string; strings are spans. Error sentences may quote the
+ * text: they are for its sender, and the log may have them only at level debug. json_out.h writes
+ * JSON. One thread per value. */
 #ifndef DG_BASE_JSON_JSON_H
 #define DG_BASE_JSON_JSON_H
 
@@ -37,7 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct dg_json; /* a value; the one that dg_json_parse gave is owned, all others borrow from it */
+struct dg_json; /* a value: you own the one from dg_json_parse; all others are borrowed from it */
 
 struct dg_json_limits {
     size_t max_bytes;
@@ -68,7 +67,7 @@ enum dg_json_type {
     DG_JSON_OBJECT,
 };
 
-/* NULL (what dg_json_get and dg_json_at give for absent) counts as null. */
+/* NULL, which dg_json_get and dg_json_at return for an absent value, counts as null. */
 enum dg_json_type dg_json_type(const struct dg_json *value);
 
 /* "a string", "an integer", ... for sentences. */
@@ -78,8 +77,9 @@ const char *dg_json_type_name(enum dg_json_type type);
 size_t dg_json_len(const struct dg_json *value);
 
 /* ---- One value -------------------------------------------------------------------------------
- * `name` is only for the sentence. Another type is DG_ERR_INVALID, a number outside [min, max] is
- * DG_ERR_RANGE; *out is untouched then. Integers pass as reals, never the reverse. */
+ * `name` is only for the sentence. A value of another type is DG_ERR_INVALID, a number outside
+ * [min, max] is DG_ERR_RANGE; both leave *out untouched. Integers pass as reals, reals never as
+ * integers. */
 enum dg_err dg_json_bool(const struct dg_json *value, struct dg_span name, struct dg_error *error,
                          bool *out) DG_MUST_CHECK;
 enum dg_err dg_json_int(const struct dg_json *value, struct dg_span name, int64_t min, int64_t max,
@@ -91,8 +91,8 @@ enum dg_err dg_json_string(const struct dg_json *value, struct dg_span name, str
                            struct dg_span *out) DG_MUST_CHECK;
 
 /* ---- Fields of an object ----------------------------------------------------------------------
- * An absent field that is REQUIRED is DG_ERR_NOT_FOUND; an OPTIONAL one that is absent or null is
- * DG_OK and leaves *out as it was. When `object` is none, DG_ERR_INVALID. */
+ * An absent REQUIRED field is DG_ERR_NOT_FOUND. An OPTIONAL field that is absent or null is DG_OK
+ * and leaves *out as it was. DG_ERR_INVALID when `object` is not an object. */
 enum dg_json_need { DG_JSON_OPTIONAL, DG_JSON_REQUIRED };
 
 enum dg_err dg_json_get_bool(const struct dg_json *object, const char *name, enum dg_json_need need,
@@ -117,16 +117,17 @@ enum dg_err dg_json_get_object(const struct dg_json *object, const char *name,
                                enum dg_json_need need, struct dg_error *error,
                                const struct dg_json **out) DG_MUST_CHECK;
 
-/* The field as it is; NULL when absent or when `object` is none. For fields of several types. */
+/* The field's value, for fields of several types; NULL when it is absent or `object` is not an
+ * object. */
 const struct dg_json *dg_json_get(const struct dg_json *object, const char *name);
 
-/* DG_ERR_INVALID with the name of the first field that is not among the NULL-terminated `known`;
- * also when `object` is none. */
+/* DG_ERR_INVALID, with its name, when a field is not among the NULL-terminated `known`; also when
+ * `object` is not an object. */
 enum dg_err dg_json_check_fields(const struct dg_json *object, const char *const *known,
                                  struct dg_error *error) DG_MUST_CHECK;
 
 /* ---- Elements of an array ---------------------------------------------------------------------
- * NULL past the end or when `array` is none. Constant time. */
+ * NULL past the end or when `array` is not an array. Constant time. */
 const struct dg_json *dg_json_at(const struct dg_json *array, size_t i);
 
 /* Element `i` of the field `name` as a string; the sentence says "field 'name[i]'". */
@@ -135,8 +136,7 @@ enum dg_err dg_json_at_string(const struct dg_json *array, const char *name, siz
 enum dg_err dg_json_at_int(const struct dg_json *array, const char *name, size_t i, int64_t min,
                            int64_t max, struct dg_error *error, int64_t *out) DG_MUST_CHECK;
 
-/* ---- All members of an object, in the order of the text ----------------------------------------
- */
+/* ---- All members of an object, in the order of the text -------------------------------------- */
 struct dg_json_iter {
     const struct dg_json *object;
     void *at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Map, parse, let go: a value has nothing of the text it was parsed from. */
+/* The file is unmapped after parsing: a parsed value does not refer to its text. */
 #include "base/json/json_file.h"
 #include "base/file/map_file.h"
 

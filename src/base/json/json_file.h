@@ -4,13 +4,12 @@
 /* The JSON of a whole file.
  *
  *     struct dg_json *json = NULL;
- *     err = dg_json_file_read(path, &limits, error, &json);      "models/x/vocab.json: line 3,
- * column 7 ..."
- *     ...
+ *     err = dg_json_file_read(path, &limits, error, &json);
+ *     ...                                      "models/x/vocab.json: line 3, column 7 ..."
  *     dg_json_free(json);
  *
- * What is wrong in its fields is not yet said with the path: the reader of the fields wraps that
- * itself. */
+ * Errors about single fields do not name the path: whoever reads the fields adds it with
+ * dg_error_wrap. */
 #ifndef DG_BASE_JSON_JSON_FILE_H
 #define DG_BASE_JSON_JSON_FILE_H
 

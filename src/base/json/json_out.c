@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* JSON out. A string is copied in runs: the longest stretch that needs no escape goes in one
- * append. */
+/* JSON writer. Strings are copied in runs: the longest stretch without an escape is one append. */
 #include "base/json/json_out.h"
 #include "base/memory/utf8.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* JSON out: appends to a buffer, puts the commas, escapes every string. The first failure (the
- * buffer is full, memory is gone) is kept and everything after it does nothing, so one check is
+/* Writes JSON: appends to a buffer, places the commas, escapes every string. The writer keeps the
+ * first failure (a full buffer, no memory) and ignores all later calls, so one check at the end is
  * enough:
  *
  *     struct dg_json_out out;
@@ -15,9 +15,9 @@
  *     dg_json_out_close(&out, '}');
  *     err = dg_json_out_end(&out);
  *
- * What comes out is always valid JSON and valid UTF-8: each byte of a string that is not UTF-8
- * becomes U+FFFD; NaN and infinities become null. Brackets that do not match and a value without
- * its key are bugs of ours and abort. One thread. */
+ * The output is always valid JSON and valid UTF-8: each byte of a string that is not UTF-8 becomes
+ * U+FFFD; NaN and infinities become null. Mismatched brackets and a value without its key are bugs
+ * in the caller and abort. One thread. */
 #ifndef DG_BASE_JSON_JSON_OUT_H
 #define DG_BASE_JSON_JSON_OUT_H
 
@@ -33,7 +33,7 @@ enum { DG_JSON_OUT_DEPTH = 64 };
 
 struct dg_json_out {
     struct dg_buf *buf; /* borrowed */
-    size_t start;       /* where this text begins in it */
+    size_t start;       /* offset of this text in the buffer */
     enum dg_err err;    /* the first failure */
     unsigned depth;
     bool need_comma; /* something stands before the next value or key */
@@ -41,7 +41,7 @@ struct dg_json_out {
     char open[DG_JSON_OUT_DEPTH];
 };
 
-/* Starts one JSON text behind what `buf` holds already. */
+/* Starts one JSON text after the present content of `buf`. */
 void dg_json_out_init(struct dg_json_out *out, struct dg_buf *buf);
 
 void dg_json_out_open(struct dg_json_out *out, char bracket);  /* '{' or '[' */
@@ -53,12 +53,12 @@ void dg_json_out_string(struct dg_json_out *out, struct dg_span text);
 void dg_json_out_cstr(struct dg_json_out *out, const char *text); /* NULL is written as null */
 void dg_json_out_int(struct dg_json_out *out, int64_t value);
 void dg_json_out_uint(struct dg_json_out *out, uint64_t value);
-/* `digits` significant ones, 1 to 17; 0: as many as it takes to read the same double back. */
+/* With `digits` significant digits, 1 to 17; 0: as many as reading the same double back takes. */
 void dg_json_out_real(struct dg_json_out *out, double value, int digits);
 void dg_json_out_bool(struct dg_json_out *out, bool value);
 void dg_json_out_null(struct dg_json_out *out);
 
-/* A value that is JSON already. */
+/* Writes a value that is JSON already. */
 void dg_json_out_raw(struct dg_json_out *out, struct dg_span json);
 
 /* A key and its value in one line. */
@@ -70,8 +70,8 @@ void dg_json_out_put_uint(struct dg_json_out *out, const char *key, uint64_t val
 void dg_json_out_put_real(struct dg_json_out *out, const char *key, double value, int digits);
 void dg_json_out_put_bool(struct dg_json_out *out, const char *key, bool value);
 
-/* After the last bracket: the first failure, or DG_OK. On failure the buffer is cut back to what it
- * held at init. */
+/* Call this after the last bracket. Returns the first failure, or DG_OK. A failure cuts the buffer
+ * back to what it held at init. */
 enum dg_err dg_json_out_end(struct dg_json_out *out) DG_MUST_CHECK;
 
 /* Appends `text` with quotes and escapes, outside of any dg_json_out. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The journal's datagrams. Every field goes in the form that carries its length (name, line feed,
- * eight bytes of length in little endian, value, line feed), never as NAME=value, where a line feed
- * in the value would begin the next field. */
+/* The journal's datagrams. Every field has the form that states its length (name, line feed, eight
+ * little-endian bytes of length, value, line feed), never NAME=value, where a line feed in the
+ * value would begin another field. */
 #include "base/log/journal.h"
 
 #include <errno.h>

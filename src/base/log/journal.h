@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Events for systemd's journal, with fields of their own that one can search for:
+/* Events for systemd's journal, with their own searchable fields:
  * journalctl DRAGOMAN_REQUEST=7f3a.
  *
  *     journal = dg_journal_open(DG_JOURNAL_SOCKET);            -1: there is none
@@ -9,12 +9,13 @@
  *     dg_journal_begin(&entry);
  *     dg_journal_add(&entry, "PRIORITY", DG_SPAN("6"));
  *     dg_journal_add(&entry, "MESSAGE", text);
- *     sent = dg_journal_send(journal, &entry);                 false: say it elsewhere
+ *     sent = dg_journal_send(journal, &entry);                 false: log it elsewhere
  *     dg_journal_close(journal);
  *
- * The protocol is the journal's own (systemd.io/JOURNAL_NATIVE_PROTOCOL): one datagram an event.
- * Written here because libsystemd is optional and its socket fixed, which no test could stand in
- * for. An entry is a fixed buffer: nothing is allocated, nothing waits. Any thread. */
+ * The protocol is the journal's own (systemd.io/JOURNAL_NATIVE_PROTOCOL): one datagram per event.
+ * We implement it ourselves because libsystemd is optional and always uses the system's socket,
+ * which a test could not replace. An entry is a fixed buffer: nothing is allocated, nothing blocks.
+ * Any thread. */
 #ifndef DG_BASE_LOG_JOURNAL_H
 #define DG_BASE_LOG_JOURNAL_H
 
@@ -38,8 +39,9 @@ void dg_journal_close(int journal); /* -1 is fine */
 
 void dg_journal_begin(struct dg_journal_entry *entry);
 
-/* A field whose name has the journal's letters already: A to Z, digits, '_'. Any bytes may be in
- * its value, and no value can begin another field. What does not fit whole is left out. */
+/* Adds a field. Its name may use the letters that the journal allows: A to Z, digits, '_'. Its
+ * value may hold any bytes and cannot begin another field. A field that does not fit is left out.
+ */
 void dg_journal_add(struct dg_journal_entry *entry, const char *name, struct dg_span value);
 
 bool dg_journal_send(int journal, const struct dg_journal_entry *entry);

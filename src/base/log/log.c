@@ -3,14 +3,14 @@
 
 /* The logger.
  *
- * A line is put together in a fixed buffer on the stack and leaves in one write(2) to a descriptor
- * opened with O_APPEND, so threads need no lock and lines do not mix. Reopening makes the new file
- * take over the old descriptor's number in one step (dup3), so a thread that writes at that moment
- * writes to either file, never to none.
+ * A line is built in a fixed buffer on the stack and written by one write(2) to a descriptor opened
+ * with O_APPEND, so threads need no lock and lines do not mix. Reopening gives the new file the old
+ * descriptor's number in one step (dup3), so a thread that writes at that moment writes to one of
+ * the two files.
  *
- * Escaping is one rule for both formats: a value is written like a JSON string (control bytes,
- * quote and backslash escaped, bytes that are no UTF-8 replaced), so a line break or a quote in a
- * value cannot start a line or a field. Logfmt leaves the quotes out where the value needs none. */
+ * Both formats escape alike: a value is written like a JSON string (control bytes, quote and
+ * backslash are escaped, bytes that are not UTF-8 replaced), so a line break or a quote in a value
+ * cannot start a line or a field. Logfmt omits the quotes where a value needs none. */
 #define _GNU_SOURCE 1 /* dup3 */
 #include "base/log/log.h"
 #include "base/log/journal.h"

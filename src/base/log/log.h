@@ -6,19 +6,22 @@
  *     struct dg_log_opts opts = DG_LOG_OPTS_DEFAULT;
  *     opts.path = "/var/log/dragoman.log";                NULL: stderr
  *     err = dg_log_open(&opts, error, &log);
- *     dg_log_event(log, DG_LOG_INFO, "loop", DG_LOG_FIELDS(dg_log_request(id), dg_log_uint("bytes",
- * n)), "connection closed after %u requests", n_requests); dg_log_event(log, DG_LOG_NOTICE,
- * "daemon", DG_LOG_NO_FIELDS, "ready");
+ *     dg_log_event(log, DG_LOG_INFO, "loop",
+ *                  DG_LOG_FIELDS(dg_log_request(id), dg_log_uint("bytes", n)),
+ *                  "connection closed after %u requests", n_requests);
+ *     dg_log_event(log, DG_LOG_NOTICE, "daemon", DG_LOG_NO_FIELDS, "ready");
  *
- *     time=2026-11-21T11:44:54.123Z level=info module=loop msg="connection closed after 2 requests"
- * \ request=7f3a bytes=512                          (on one line)
+ * The first event is this line (broken here):
  *
- * A line is one write(2) and cannot be forged: whatever bytes message and values hold, they are
- * escaped and cut. Where stderr is the systemd journal the event goes there with its fields
- * (MESSAGE, PRIORITY, DRAGOMAN_MODULE, DRAGOMAN_REQUEST, ...); where that fails the line starts
- * with <N> and carries no time of its own. Nothing that a user wrote is logged above debug.
+ *     time=2026-11-21T11:44:54.123Z level=info module=loop
+ *         msg="connection closed after 2 requests" request=7f3a bytes=512
  *
- * A logger is passed around; NULL is accepted everywhere and logs nothing. Any thread. */
+ * A line is one write(2) and cannot be forged, because all bytes of message and values are escaped
+ * and cut to length. Where stderr is the systemd journal, the event goes there with its fields
+ * (MESSAGE, PRIORITY, DRAGOMAN_MODULE, DRAGOMAN_REQUEST, ...); where that fails, the line starts
+ * with <N> and has no time. User text is logged at level debug only.
+ *
+ * A logger is passed around; every function accepts NULL and then logs nothing. Any thread. */
 #ifndef DG_BASE_LOG_LOG_H
 #define DG_BASE_LOG_LOG_H
 
@@ -65,16 +68,16 @@ struct dg_log_opts {
 
 enum dg_err dg_log_open(const struct dg_log_opts *opts, struct dg_error *error,
                         struct dg_log **log) DG_MUST_CHECK;
-void dg_log_close(struct dg_log *log); /* mirror of open; when no other thread logs any more */
+void dg_log_close(struct dg_log *log); /* mirror of open; no other thread may log any more */
 
-/* After rotation: opens the path again. On failure the old file stays in use. Nothing is lost in
- * between. For stderr it does nothing. */
+/* Opens the path again, after a rotation. On failure the old file stays in use. No line is lost in
+ * between. Does nothing for stderr. */
 enum dg_err dg_log_reopen(struct dg_log *log, struct dg_error *error) DG_MUST_CHECK;
 
 void dg_log_set_level(struct dg_log *log, enum dg_log_level level);
-enum dg_log_level dg_log_level(const struct dg_log *log); /* of NULL: error */
+enum dg_log_level dg_log_level(const struct dg_log *log); /* DG_LOG_ERROR for NULL */
 
-/* Whether an event of this level would be written; saves preparing it. */
+/* Whether an event of this level would be written; if not, the caller need not prepare it. */
 bool dg_log_wants(const struct dg_log *log, enum dg_log_level level);
 
 /* Lines that could not be written in full (disk full, pipe closed). */
@@ -82,11 +85,10 @@ uint64_t dg_log_lost(const struct dg_log *log);
 
 const char *dg_log_level_name(enum dg_log_level level);
 
-/* ---- The last complaints -----------------------------------------------------------------------
- */
+/* ---- The last warnings and errors ------------------------------------------------------------ */
 
-/* The last events of level warning or worse are kept in memory, for operators who look at the
- * server rather than at its log. What the log's level leaves out is not kept. */
+/* The logger keeps the last events of level warning or error in memory, for operators who look at
+ * the server rather than at its log. It does not keep what the log's level leaves out. */
 enum { DG_LOG_KEPT = 64, DG_LOG_KEPT_TEXT = 400 };
 
 struct dg_log_kept {
@@ -94,15 +96,13 @@ struct dg_log_kept {
     uint64_t wall_ns;
     enum dg_log_level level;
     char module[16];
-    char text[DG_LOG_KEPT_TEXT]; /* message and fields as logfmt writes them; cut where it is too
-                                    long */
+    char text[DG_LOG_KEPT_TEXT]; /* message and fields in logfmt, cut to fit */
 };
 
 /* Copies the oldest kept events whose number is above `after`, at most `max`; returns how many. */
 size_t dg_log_recent(struct dg_log *log, uint64_t after, struct dg_log_kept *events, size_t max);
 
-/* ---- Events ------------------------------------------------------------------------------------
- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 enum dg_log_kind { DG_LOG_STR, DG_LOG_INT, DG_LOG_UINT, DG_LOG_REAL, DG_LOG_BOOL };
 
@@ -124,8 +124,8 @@ struct dg_log_field {
         sizeof((const struct dg_log_field[]){__VA_ARGS__}) / sizeof(struct dg_log_field)
 #define DG_LOG_NO_FIELDS NULL, 0
 
-/* Message first, then fields; what does not fit a line of DG_LOG_LINE_MAX bytes is cut or left out.
- */
+/* The line has the message first, then the fields; whatever exceeds DG_LOG_LINE_MAX bytes is cut or
+ * left out. */
 void dg_log_event(struct dg_log *log, enum dg_log_level level, const char *module,
                   const struct dg_log_field *fields, size_t n_fields, const char *fmt, ...)
     DG_PRINTF(6, 7);

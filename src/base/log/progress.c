@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The progress line. The rate is that of the whole run so far, which is what "left" needs: short
- * stalls do not make it jump. */
+/* The progress line. The rate is the mean of the whole run so far, so that short stalls do not make
+ * the remaining time jump. */
 #include "base/log/progress.h"
 
 #include <inttypes.h>

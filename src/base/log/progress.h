@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A progress line for people: how far, how fast, how long yet. It is shown on stderr only when that
- * is a terminal, at most ten times a second, and wiped at the end; scripts and logs see nothing of
- * it.
+/* A progress line for people: how much is done, how fast, and how long the rest will take. It is
+ * shown only when stderr is a terminal, at most ten times a second, and wiped at the end, so
+ * scripts and logs never see it.
  *
  *     struct dg_progress progress;
- *     dg_progress_start(&progress, "translating", "lines", n_lines, &clock);      0: total unknown
- *     dg_progress_show(&progress, n_done);                cheap; call it as often as you like
+ *     dg_progress_start(&progress, "translating", "lines", n_lines, &clock);    0 lines: total
+ * unknown dg_progress_show(&progress, n_done);                cheap; call it as often as you like
  *     dg_progress_stop(&progress);                        mirror of start
  *
  *     translating: 1200 of 5000 lines (24 %), 310/s, 12 s left
@@ -30,7 +30,7 @@ struct dg_progress {
     uint64_t started_ns;
     uint64_t shown_ns; /* when the line was last written */
     bool is_visible;   /* stderr is a terminal */
-    bool is_dirty;     /* a line stands there */
+    bool is_dirty;     /* a line is on the terminal */
 };
 
 void dg_progress_start(struct dg_progress *progress, const char *what, const char *unit,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* An arena: many small allocations with one lifetime, released in one call. It is the memory of a
- * request: everything parsed and produced lives here and vanishes at the end.
+/* An arena: many small allocations with one lifetime, released in one call. Each request has one:
+ * everything that is parsed and produced for the request lives in its arena.
  *
  *     struct dg_arena arena;
- *     dg_arena_init(&arena, 1 << 20);                     at most 1 MiB in all; nothing allocated
- * yet struct item *items = dg_arena_calloc(&arena, n, sizeof *items);   NULL past the maximum
+ *     dg_arena_init(&arena, 1 << 20);                     at most 1 MiB; nothing is allocated yet
+ *     struct item *items = dg_arena_calloc(&arena, n, sizeof *items);     NULL past the maximum
  *     struct dg_span kept = dg_arena_copy(&arena, text);
- *     dg_arena_reset(&arena);                             forget everything, keep the first block
+ *     dg_arena_reset(&arena);                             releases everything but the first block
  *     dg_arena_deinit(&arena);                            mirror of init
  *
  * Memory is aligned for any type. One thread at a time. */
@@ -32,7 +32,7 @@ void dg_arena_init(struct dg_arena *arena, size_t max);
 void dg_arena_deinit(struct dg_arena *arena);
 void dg_arena_reset(struct dg_arena *arena);
 
-/* NULL when the arena's maximum or the machine's memory is reached. */
+/* NULL when the arena's maximum is reached or memory runs out. */
 void *dg_arena_alloc(struct dg_arena *arena, size_t size) DG_MUST_CHECK;
 void *dg_arena_calloc(struct dg_arena *arena, size_t n, size_t size) DG_MUST_CHECK;
 

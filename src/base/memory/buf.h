@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A byte buffer that grows up to a maximum declared at its birth.
+/* A byte buffer that grows up to a maximum fixed by dg_buf_init.
  *
  *     struct dg_buf buf;
  *     dg_buf_init(&buf, 64 * 1024);                       nothing is allocated yet
@@ -32,7 +32,7 @@ struct dg_buf {
 void dg_buf_init(struct dg_buf *buf, size_t max);
 void dg_buf_deinit(struct dg_buf *buf);
 
-/* Makes room for `more` bytes behind the content; DG_ERR_LIMIT or DG_ERR_NOMEM. */
+/* Makes room for `more` bytes after the content; DG_ERR_LIMIT or DG_ERR_NOMEM. */
 enum dg_err dg_buf_reserve(struct dg_buf *buf, size_t more) DG_MUST_CHECK;
 
 enum dg_err dg_buf_append(struct dg_buf *buf, const void *bytes, size_t len) DG_MUST_CHECK;
@@ -46,10 +46,10 @@ enum dg_err dg_buf_vprintf(struct dg_buf *buf, const char *fmt, va_list args)
 /* Empties the buffer and keeps its memory. */
 void dg_buf_clear(struct dg_buf *buf);
 
-/* Drops `len` bytes (or all, if fewer) from the front; the rest moves up. */
+/* Drops `len` bytes (or all, if there are fewer) from the front; the rest moves there. */
 void dg_buf_consume(struct dg_buf *buf, size_t len);
 
-/* Shortens the content to `len` bytes; longer is left alone. */
+/* Shortens the content to `len` bytes; shorter content stays as it is. */
 void dg_buf_truncate(struct dg_buf *buf, size_t len);
 
 static inline struct dg_span dg_buf_span(const struct dg_buf *buf)

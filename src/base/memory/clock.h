@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What time it is: of the machine, or virtual for tests, behind one struct that is passed around.
+/* The time: the machine's, or a virtual one for tests, behind one struct that is passed around.
  *
  *     struct dg_clock clock = DG_CLOCK_REAL;
  *     uint64_t start = dg_clock_now(&clock);              monotonic nanoseconds
@@ -23,8 +23,8 @@
 
 struct dg_clock {
     bool is_virtual;
-    _Atomic uint64_t now_ns;  /* of a virtual clock */
-    _Atomic int64_t ahead_ns; /* its wall clock is, of that */
+    _Atomic uint64_t now_ns;  /* the time of a virtual clock */
+    _Atomic int64_t ahead_ns; /* how far a virtual wall clock is ahead of now_ns */
 };
 
 #define DG_CLOCK_REAL                                                                              \
@@ -36,14 +36,14 @@ struct dg_clock {
         true, (start_ns), 0                                                                        \
     }
 
-/* Nanoseconds that only grow, from an arbitrary start. */
+/* Monotonic nanoseconds, from an arbitrary start. */
 uint64_t dg_clock_now(const struct dg_clock *clock);
 
-/* Nanoseconds since 1970 (UTC), for people and time stamps; may jump. A virtual clock's 1970 is its
- * 0. */
+/* Nanoseconds since 1970 (UTC), for people and time stamps; may jump. A virtual clock starts in
+ * 1970. */
 uint64_t dg_clock_wall(const struct dg_clock *clock);
 
-/* Moves a virtual clock; a real one does not listen. Setting is what makes a wall clock jump. */
+/* Advances a virtual clock, or makes its wall clock jump. A real clock ignores both calls. */
 void dg_clock_advance(struct dg_clock *clock, uint64_t ns);
 void dg_clock_set_ahead(struct dg_clock *clock, int64_t ns);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The project's one list of errors.
+/* The project's single list of errors.
  *
- * Zero is success, every failure is negative. Functions return `enum dg_err`, the variable is
- * called `err`, results go to out-parameters placed last and are untouched on failure. Where a
- * human will read the outcome, the caller also passes a `struct dg_error` (error.h) for a sentence
- * with names and numbers. To add an error, add one row here; code, short name and sentence follow.
+ * Zero is success; every failure is negative. Functions return `enum dg_err`, and callers keep it
+ * in a variable called `err`. Results go to out-parameters, which come last and stay untouched on
+ * failure. Where a human will read the outcome, the caller also passes a `struct dg_error`
+ * (error.h) that receives a sentence with names and numbers. To add an error, add one row here;
+ * code, short name and sentence follow.
  *
  *     enum dg_err err = dg_map_file_open(&file, path, max, &error);
  *     if (err)

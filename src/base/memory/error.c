@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sentences about failures. They quote bytes from files and sockets, so what is written is made
- * safe for terminals, logs and JSON: control characters and bytes that are not UTF-8 become '?',
- * and a cut never splits a character. */
+/* Sentences about failures. They quote bytes from files and sockets, so they are made safe for
+ * terminals, logs and JSON: control characters and bytes that are not UTF-8 become '?', and a cut
+ * never splits a character. */
 #include "base/memory/error.h"
 #include "base/memory/utf8.h"
 

@@ -3,9 +3,9 @@
 
 /* A sentence for a human about one failure: what was read, what was expected, what to do next.
  *
- * The caller owns it (usually on the stack) and passes it down; the function that fails fills it.
- * There is no global last-error buffer, so threads cannot overwrite each other. NULL is accepted
- * everywhere: a caller that will not show the sentence need not collect it.
+ * The caller owns the struct (usually on the stack) and passes it down; the function that fails
+ * fills it. There is no global last-error buffer, so threads cannot overwrite each other's errors.
+ * Every function accepts NULL from a caller that will not show the sentence.
  *
  *     struct dg_error error = DG_ERROR_NONE;
  *     err = dg_spm_open(&spm, path, &error);
@@ -19,7 +19,7 @@
 enum { DG_ERROR_CAP = 1024 };
 
 struct dg_error {
-    char text[DG_ERROR_CAP]; /* NUL-terminated; "" when nothing was said */
+    char text[DG_ERROR_CAP]; /* NUL-terminated; "" when there is no sentence */
 };
 
 #define DG_ERROR_NONE                                                                              \
@@ -34,11 +34,11 @@ struct dg_error {
 enum dg_err dg_error_set(struct dg_error *error, enum dg_err err, const char *fmt, ...)
     DG_PRINTF(3, 4);
 
-/* Puts "context: " before the sentence that is there; returns `err`. */
+/* Puts the formatted context and ": " before the present sentence; returns `err`. */
 enum dg_err dg_error_wrap(struct dg_error *error, enum dg_err err, const char *fmt, ...)
     DG_PRINTF(3, 4);
 
-/* The sentence, or the error's general one when nothing was said. */
+/* The sentence, or the general sentence of `err` when there is none. */
 const char *dg_error_text(const struct dg_error *error, enum dg_err err);
 
 #endif

@@ -13,8 +13,8 @@
  *         use(DG_LIST_ITEM(at, struct job, link));
  *     dg_list_unlink(&job->link);
  *
- * The head is a link too and the list is a ring through it. To unlink while walking, take `next`
- * first. One thread. */
+ * The head is a link too, and the list is a ring through it. A loop that unlinks elements reads
+ * `next` first. One thread. */
 #ifndef DG_BASE_MEMORY_LIST_H
 #define DG_BASE_MEMORY_LIST_H
 
@@ -22,13 +22,13 @@
 #include <stddef.h>
 
 struct dg_list {
-    struct dg_list *next, *prev; /* of a head: first and last */
+    struct dg_list *next, *prev; /* a head's `next` is the first element, its `prev` the last */
 };
 
-/* The element around a link. */
+/* The element that contains a link. */
 #define DG_LIST_ITEM(at, type, member) ((type *)(void *)((char *)(at)-offsetof(type, member)))
 
-/* For a head, and for the link of an element that is in no list yet. */
+/* Initialises a head, or the link of an element that is in no list yet. */
 static inline void dg_list_init(struct dg_list *link)
 {
     link->next = link->prev = link;
@@ -40,7 +40,7 @@ static inline bool dg_list_is_empty(const struct dg_list *link)
     return link->next == link;
 }
 
-/* The element must be in no list. */
+/* Links an element, which must be in no list, before `place`. */
 static inline void dg_list_link_before(struct dg_list *place, struct dg_list *link)
 {
     link->next = place;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Hash map with open addressing and linear probing: the entry sits in the first free slot from its
- * hash on. Removal shifts later entries of the run back, so there are no tombstones and a lookup
+/* Hash map with open addressing and linear probing: an entry takes the first free slot at or after
+ * its hash. Removal shifts later entries of the run back, so there are no tombstones and a lookup
  * ends at the first free slot. At most three quarters of the slots are in use. */
 #include "base/memory/map.h"
 #include "base/memory/mem.h"

@@ -6,9 +6,11 @@
  *
  *     struct dg_map map;
  *     dg_map_init(&map, 100000);                          nothing is allocated yet
- *     err = dg_map_put(&map, piece, id);                  replaces; DG_ERR_LIMIT past 100000
- * entries if (dg_map_get(&map, DG_SPAN("</s>"), &id)) ... dg_map_remove(&map, piece, NULL); for
- * (size_t at = 0; dg_map_next(&map, &at, &key, &value);) ... dg_map_deinit(&map);
+ *     err = dg_map_put(&map, piece, id);                  DG_ERR_LIMIT past 100000 entries
+ *     if (dg_map_get(&map, DG_SPAN("</s>"), &id)) ...
+ *     dg_map_remove(&map, piece, NULL);
+ *     for (size_t at = 0; dg_map_next(&map, &at, &key, &value);) ...
+ *     dg_map_deinit(&map);
  *
  * Keys are borrowed: their bytes must outlive the entry and not change. A key may hold any bytes
  * and may be empty. For pointers see dg_map_put_ptr. Reading from several threads is fine while
@@ -34,23 +36,23 @@ struct dg_map {
     struct dg_hash_key key;
 };
 
-/* With a random hash key. */
+/* Chooses a random hash key. */
 void dg_map_init(struct dg_map *map, size_t max);
-void dg_map_deinit(struct dg_map *map); /* does not touch what pointers point to */
+void dg_map_deinit(struct dg_map *map); /* does not free what pointer values point to */
 
 /* Makes room for `n` entries in all, so that putting them does not allocate. */
 enum dg_err dg_map_reserve(struct dg_map *map, size_t n) DG_MUST_CHECK;
 
-/* Adds the entry or replaces its value (then the new key's bytes are kept). On failure the map is
- * as it was. */
+/* Adds the entry. If the key is present already, the new value and the new key's bytes replace the
+ * old ones. A failure leaves the map as it was. */
 enum dg_err dg_map_put(struct dg_map *map, struct dg_span key, uint64_t value) DG_MUST_CHECK;
 
-/* True and *value (unless NULL) when there is such an entry. */
+/* True when the key has an entry, whose value is then written to *value (unless NULL). */
 bool dg_map_get(const struct dg_map *map, struct dg_span key, uint64_t *value);
 bool dg_map_remove(struct dg_map *map, struct dg_span key, uint64_t *value);
 
-/* Visits all entries in no particular order, starting with *at = 0. Put and remove end the visit.
- */
+/* Visits all entries in no particular order, starting with *at = 0. The map must not change
+ * during the visit. */
 bool dg_map_next(const struct dg_map *map, size_t *at, struct dg_span *key, uint64_t *value);
 
 static inline enum dg_err dg_map_put_ptr(struct dg_map *map, struct dg_span key, void *ptr)

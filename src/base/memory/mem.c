@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The two doors to malloc, with a counter and an injected failure for tests.
+/* The two kinds of allocation, with a counter and an injected failure for tests.
  *
- * Both cost one relaxed atomic add an allocation, which is nothing beside malloc itself and lets
- * the very binary that ships be the one that is tested. */
+ * Counter and failure cost one relaxed atomic addition per allocation. That is negligible beside
+ * malloc, and so tests can run the very binary that ships. */
 #include "base/memory/mem.h"
 
 #include <stdatomic.h>

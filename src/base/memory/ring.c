@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Bounded FIFO over one block of memory; the oldest item's index goes round. */
+/* Bounded FIFO over one block of memory; the oldest item's index wraps around. */
 #include "base/memory/ring.h"
 #include "base/memory/mem.h"
 

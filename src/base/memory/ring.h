@@ -9,7 +9,7 @@
  *     while (dg_ring_pop(&ring, &event)) ...
  *     dg_ring_deinit(&ring);
  *
- * One thread; between threads see mpsc.h. */
+ * One thread; mpsc.h is a queue between threads. */
 #ifndef DG_BASE_MEMORY_RING_H
 #define DG_BASE_MEMORY_RING_H
 
@@ -23,7 +23,7 @@ struct dg_ring {
     size_t item_size;
     size_t cap;
     size_t len;
-    size_t first; /* index of the oldest */
+    size_t first; /* index of the oldest item */
 };
 
 enum dg_err dg_ring_init(struct dg_ring *ring, size_t cap, size_t item_size) DG_MUST_CHECK;
@@ -31,10 +31,10 @@ void dg_ring_deinit(struct dg_ring *ring);
 
 enum dg_err dg_ring_push(struct dg_ring *ring, const void *item) DG_MUST_CHECK;
 
-/* Takes the oldest out; false when there is none. */
+/* Moves the oldest item to *item; false when there is none. */
 bool dg_ring_pop(struct dg_ring *ring, void *item);
 
-/* The i-th oldest, borrowed until the next push or pop; NULL when there are fewer. */
+/* The i-th oldest item (from 0), borrowed until the next push or pop; NULL past the last. */
 void *dg_ring_at(const struct dg_ring *ring, size_t i);
 
 #endif

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Random numbers for sampling and simulation, not for secrets (those are libsodium's). A small
- * generator with a state of its own per sequence: the same seed gives the same numbers on every
- * machine.
+/* Random numbers for sampling and simulation. (Secrets come from libsodium.) Each generator has its
+ * own small state, and the same seed gives the same numbers on every machine.
  *
  *     struct dg_rng rng;
  *     dg_rng_init(&rng, seed, lane);         lanes of one seed are independent of each other
- *     double x = dg_rng_uniform(&rng);
- */
+ *     double x = dg_rng_uniform(&rng); */
 #ifndef DG_BASE_MEMORY_RNG_H
 #define DG_BASE_MEMORY_RNG_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A span: text as pointer and length. It borrows; whoever made the bytes keeps them alive. Text
- * travels as spans, not as NUL-terminated strings: NUL is legal input.
+/* A span: text as pointer and length. A span borrows its bytes; their owner keeps them alive. Text
+ * is passed as spans, not as NUL-terminated strings, because NUL is legal input.
  *
  *     if (dg_span_eq(key, DG_SPAN("target"))) ... */
 #ifndef DG_BASE_MEMORY_SPAN_H
@@ -20,7 +20,7 @@ struct dg_span {
 /* A span over a string literal. */
 #define DG_SPAN(literal) ((struct dg_span){"" literal, sizeof(literal) - 1})
 
-/* For printf("%.*s", DG_SPAN_FMT(span)); spans that long do not occur in messages. */
+/* For printf("%.*s", DG_SPAN_FMT(span)). The span must be shorter than INT_MAX bytes. */
 #define DG_SPAN_FMT(span) ((int)(span).len), ((span).ptr ? (span).ptr : "")
 
 static inline struct dg_span dg_span_make(const char *ptr, size_t len)
@@ -49,7 +49,7 @@ static inline bool dg_span_ends(struct dg_span text, struct dg_span end)
            (end.len == 0 || memcmp(text.ptr + (text.len - end.len), end.ptr, end.len) == 0);
 }
 
-/* The part from `from`, at most `len` bytes; both are clipped to the text. */
+/* At most `len` bytes of the text from offset `from` on; both are clipped to the text. */
 static inline struct dg_span dg_span_sub(struct dg_span text, size_t from, size_t len)
 {
     if (from > text.len)

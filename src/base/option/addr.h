@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Where a server listens or a client connects, as people write it and as the kernel wants it.
+/* The address where a server listens or a client connects: as people write it, and as the kernel
+ * wants it.
  *
  *     127.0.0.1:8090    [::1]:8090    unix:/run/dragoman/socket
  *     localhost:8090    the same as 127.0.0.1:8090
@@ -10,8 +11,8 @@
  *     err = dg_addr_parse(DG_SPAN("127.0.0.1:8090"), &addr);
  *     bind(fd, &addr.sa.any, addr.len);
  *
- * Addresses are numbers: nothing is looked up, so parsing neither blocks nor changes its mind. Port
- * 0 lets the kernel choose. */
+ * Addresses are numeric: nothing is looked up, so parsing never blocks and always gives the same
+ * result. Port 0 lets the kernel choose. */
 #ifndef DG_BASE_OPTION_ADDR_H
 #define DG_BASE_OPTION_ADDR_H
 
@@ -35,7 +36,7 @@ struct dg_addr {
 
 enum { DG_ADDR_TEXT_CAP = 128 }; /* room for any address as text, its NUL included */
 
-/* DG_ERR_INVALID when it is none of the forms above. */
+/* DG_ERR_INVALID when the text has none of the forms above. */
 enum dg_err dg_addr_parse(struct dg_span text, struct dg_addr *addr) DG_MUST_CHECK;
 
 /* Mirror of parse. Always NUL-terminated. */

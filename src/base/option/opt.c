@@ -3,8 +3,8 @@
 
 /* Options: sets of values and the sources they are read from. Every source ends in dg_opt_assign(),
  * which parses the text by its row and keeps the value of the higher rank, so that sources can be
- * read in any order; a value that loses is parsed all the same, because a mistake in a file is a
- * mistake even on the day that a flag hides it. Parsing of values: opt_value.c; the file's grammar:
+ * read in any order. A value that loses is still parsed, because a mistake in a file must be
+ * reported even while a flag overrides it. Parsing of values: opt_value.c; the file's grammar:
  * opt_ini.c; flags and environment: opt_args.c; help, manual and dump: opt_text.c; reload:
  * opt_reload.c. */
 #include "base/option/opt.h"

@@ -37,14 +37,14 @@
  *     err = dg_opt_read_env(set, environ, &error);
  *     err = dg_opt_check(set, &error);             required options, the table's own check
  *
- * How values are written: yes/no (true/false, on/off); whole numbers, optionally with k, M or G for
- * thousands; sizes with B, KiB, MiB, GiB, TiB; durations with ms, s, min, h, d (only 0 goes
- * without); lists with commas, in flags also by repetition; addresses as 127.0.0.1:8090,
- * [::1]:8090, unix:/path.
+ * Values are written like this: yes/no (true/false, on/off); whole numbers, optionally with k, M or
+ * G for thousands; sizes with B, KiB, MiB, GiB, TiB; durations with ms, s, min, h, d (only 0 needs
+ * no unit); lists with commas, or in flags by repetition; addresses as 127.0.0.1:8090, [::1]:8090,
+ * unix:/path.
  *
- * Everything that is read is hostile: a refusal says where, what was read and what was expected,
- * and leaves the set usable only for dg_opt_set_free. One thread at a time; read-only sets may be
- * shared. */
+ * All input is treated as hostile. A refusal names the place, what was read and what was expected,
+ * and leaves the set usable only for dg_opt_set_free. One thread at a time; threads may share a set
+ * that no longer changes. */
 #ifndef DG_BASE_OPTION_OPT_H
 #define DG_BASE_OPTION_OPT_H
 
@@ -101,18 +101,18 @@ struct dg_opt_list {
 enum dg_opt_flag {
     DG_OPT_RELOADABLE = 1,   /* a reload may change it in the running process */
     DG_OPT_COMMAND_LINE = 2, /* a flag only: no file, no environment, not dumped */
-    DG_OPT_REQUIRED = 4,     /* dg_opt_check refuses when nobody gave it */
-    DG_OPT_BARE = 8, /* an ENUM flag that may stand without a value, meaning the second word */
+    DG_OPT_REQUIRED = 4,     /* dg_opt_check refuses when no source gave it */
+    DG_OPT_BARE = 8,         /* an ENUM flag that, without a value, means the second word */
 };
 
 struct dg_opt_row {
-    enum dg_opt_type type; /* type and at: from the macros above, */
+    enum dg_opt_type type; /* `type` and `at` come from the macros above */
     size_t at;
-    const char *name;  /* then the name: lower case letters, digits and '-' */
-    const char *alias; /* another name of the flag (not in files); NULL: none */
+    const char *name;  /* lower case letters, digits and '-' */
+    const char *alias; /* a second name for the flag, not for files; NULL: none */
     const char *def;   /* the default as the file would write it; NULL: no, 0, the first word, "" */
-    int64_t min, max;  /* inclusive: the number; bytes of a text; items of a list. 0, 0: no limit
-                        * of its own (texts: 3072 bytes, lists: 64 items) */
+    int64_t min, max;  /* inclusive bounds of the number, a text's bytes or a list's items. Both 0:
+                        * the  general limits (texts 3072 bytes, lists 64 items) */
     double real_min, real_max; /* the same for REAL */
     const char *const *words; /* ENUM: the values, NULL at the end; INT: a word that stands for 0 */
     const char *unit;         /* the placeholder in --help: "BYTES"; NULL: chosen by type */
@@ -123,7 +123,7 @@ struct dg_opt_row {
 };
 
 struct dg_opt_table {
-    const char *program; /* "dragoman inspect"; for a section table its kind: "model" */
+    const char *program; /* "dragoman inspect"; for a section table, its kind: "model" */
     const char *summary; /* a sentence for --help */
     const struct dg_opt_row *rows;
     size_t n_rows;
@@ -136,8 +136,9 @@ struct dg_opt_table {
     size_t n_sections;
     size_t sections_max; /* instances of all kinds together; 0: 64 */
 
-    /* Conditions over several options; says what it read and what it expected. `values` is the
-     * struct; `name` is the section's name, NULL for the main table. NULL when there are none. */
+    /* Checks conditions over several options; its sentence names what was read and expected.
+     * `values` is the struct; `name` is the section's name, NULL for the main table. May be NULL.
+     */
     enum dg_err (*check)(const void *values, const char *name, struct dg_error *error);
 };
 
@@ -155,37 +156,39 @@ enum { DG_OPT_HELP_NO, DG_OPT_HELP_TEXT, DG_OPT_HELP_MAN, DG_OPT_HELP_MAN_CONF }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-struct dg_opt_set; /* the values of one table and its sections, and where each came from */
+struct dg_opt_set; /* the values of one table and its sections, and the source of each */
 
-/* All options at their defaults. Defaults that do not parse are our bug and abort. */
+/* Makes a set with all options at their defaults. A default that does not parse is a bug in the
+ * table and aborts. */
 enum dg_err dg_opt_set_new(const struct dg_opt_table *table, struct dg_opt_set **set) DG_MUST_CHECK;
 void dg_opt_set_free(struct dg_opt_set *set); /* NULL is fine */
 
-/* Flags and positional arguments of argv[1 ..]; "--" ends the flags, "-" is an argument. */
+/* Reads flags and positional arguments from argv[1 ..]; "--" ends the flags, "-" is an argument. */
 enum dg_err dg_opt_read_args(struct dg_opt_set *set, int argc, char *const *argv,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* `env` is an environ: "NAME=value" strings, NULL at the end. Foreign names are none of our
- * business. */
+/* Reads the environment: `env` holds "NAME=value" strings, NULL at the end. Names without the
+ * table's prefix are ignored. */
 enum dg_err dg_opt_read_env(struct dg_opt_set *set, char *const *env,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* The configuration file; see opt_ini.h for its grammar. The second reads text that is in memory,
- * called `origin` in refusals. */
+/* Reads a configuration file (opt_ini.h has the grammar), or a text in memory that refusals call
+ * `origin`. */
 enum dg_err dg_opt_read_file(struct dg_opt_set *set, const char *path,
                              struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_opt_read_text(struct dg_opt_set *set, const char *origin, struct dg_span text,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Required options, number of arguments, the tables' own conditions: after everything was read. */
+/* Checks required options, the number of arguments and the tables' own conditions. Call it after
+ * all sources are read. */
 enum dg_err dg_opt_check(const struct dg_opt_set *set, struct dg_error *error) DG_MUST_CHECK;
 
-/* All of it for a tool: flags, environment, --help, check. True: go on with *set, which is yours.
- * False: help is printed (0) or the refusal is on stderr (2); exit with *exit_code. */
+/* All of the above for a tool: flags, environment, --help, check. True: continue with *set, which
+ * you now own. False: exit with *exit_code; help was printed (0) or a refusal is on stderr (2). */
 bool dg_opt_command(const struct dg_opt_table *table, int argc, char *const *argv,
                     struct dg_opt_set **set, int *exit_code) DG_MUST_CHECK;
 
-/* Which of the words was meant, for "did you mean"; NULL when none is near. Borrowed. */
+/* The word nearest to `name`, for "did you mean"; NULL when none is near. Borrowed. */
 const char *dg_opt_nearest_word(const char *const *words, size_t n, struct dg_span name);
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -197,29 +200,29 @@ const void *dg_opt_values(const struct dg_opt_set *set);
 size_t dg_opt_n_args(const struct dg_opt_set *set);
 const char *dg_opt_arg(const struct dg_opt_set *set, size_t i);
 
-/* Section i of `kind`, in the order of the file; *name is "fr-en" of `[model fr-en]`. */
+/* Section i of `kind`, in the order of the file; for `[model fr-en]` *name is "fr-en". */
 size_t dg_opt_n_sections(const struct dg_opt_set *set, const char *kind);
 const void *dg_opt_section(const struct dg_opt_set *set, const char *kind, size_t i,
                            const char **name);
 
-/* Whether somebody gave this option of the main table, and where: "conf/x.conf:12",
- * "DRAGOMAN_USER", "--user"; otherwise "the default". */
+/* Whether any source gave this option of the main table, and which one: "conf/x.conf:12",
+ * "DRAGOMAN_USER", "--user", or "the default". */
 bool dg_opt_given(const struct dg_opt_set *set, const char *option);
 void dg_opt_where(const struct dg_opt_set *set, const char *option, char *text, size_t cap);
 
 /* ---- Text about options ---------------------------------------------------------------------- */
 
-/* A file that dg_opt_read_text accepts and that gives these values again. */
+/* Appends a file that dg_opt_read_text reads back as the same values. */
 enum dg_err dg_opt_dump(const struct dg_opt_set *set, struct dg_buf *out) DG_MUST_CHECK;
 
-/* The list for people, or for the man pages (`form` is one of DG_OPT_HELP_*). */
+/* Appends the list of options, for people or for the man pages (`form` is one of DG_OPT_HELP_*). */
 enum dg_err dg_opt_help(const struct dg_opt_table *table, int form,
                         struct dg_buf *out) DG_MUST_CHECK;
 
 /* ---- Reload ---------------------------------------------------------------------------------- */
 
-/* One difference between two sets of one table. The texts are as a file would write them. A section
- * that came or went is one change with row NULL and was or now NULL. */
+/* One difference between two sets of one table. Both texts are in the file's notation. An added or
+ * removed section is one change with `row` NULL and either `was` or `now` NULL. */
 struct dg_opt_change {
     const struct dg_opt_row *row;
     const char *section; /* "model fr-en", or NULL for the main table */
@@ -232,7 +235,7 @@ typedef void (*dg_opt_change_fn)(void *ctx, const struct dg_opt_change *change);
 enum dg_err dg_opt_compare(const struct dg_opt_set *was, const struct dg_opt_set *now,
                            dg_opt_change_fn on_change, void *ctx) DG_MUST_CHECK;
 
-/* Gives the rows of the main table that a reload may not change their old values in `now`. */
+/* Restores, in `now`, the old value of every row of the main table that a reload may not change. */
 enum dg_err dg_opt_keep_fixed(const struct dg_opt_set *was, struct dg_opt_set *now) DG_MUST_CHECK;
 
 #endif

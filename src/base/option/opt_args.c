@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Options from the command line and the environment. A flag is --name=value, --name value, -x value
- * or -xvalue; yes-or-no options and those that may stand bare never take the next argument. */
+ * or -xvalue; yes-or-no options and flags whose value is optional never take the next argument. */
 #include "base/option/opt.h"
 
 #include "base/option/opt_int.h"

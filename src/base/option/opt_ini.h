@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The configuration file's grammar, as a reader that hands out one line's meaning at a time. It
- * knows nothing of options; opt.c gives the names their sense.
+/* The configuration file's grammar: a reader that returns one line at a time, parsed. It knows
+ * nothing of options; opt.c interprets the names.
  *
  *     # a comment; so is a line that starts with ;
- *     max-body = 1MiB             # and the rest of a line after blank and #
+ *     max-body = 1MiB             # so is the rest of a line after a blank and #
  *     motd = "quotes keep # and outer blanks; \" and \\ stand for themselves"
  *     [model fr-en]               starts a section: a kind and a name
  *     path = /srv/models/fr-en
  *
- * UTF-8, lines of at most 8192 bytes ended by LF or CR LF, one `name = value` a line, no
- * continuation. NUL and other control characters (tabs aside) are refused, as is whatever else the
- * grammar lacks. A byte-order mark at the very start is skipped. Every refusal reads
+ * The file is UTF-8, in lines of at most 8192 bytes that end in LF or CR LF, with one `name =
+ * value` per line and no continuation lines. Control characters other than tabs are refused, as is
+ * everything that the grammar does not have. A byte-order mark at the very start is skipped. Every
+ * refusal has the form
  *
  *     dragomand.conf:12: read ..., expected ...
  *
@@ -39,21 +40,21 @@ enum dg_opt_ini_kind { DG_OPT_INI_END, DG_OPT_INI_SECTION, DG_OPT_INI_PAIR };
 struct dg_opt_ini_item {
     enum dg_opt_ini_kind kind;
     unsigned line;        /* counted from 1 */
-    struct dg_span name;  /* of the option, or the section's kind; borrowed from the text */
-    struct dg_span value; /* without quotes, or the section's name; borrowed until the next call */
+    struct dg_span name;  /* the option's name, or the section's kind; borrowed from the text */
+    struct dg_span value; /* unquoted, or the section's name; borrowed until the next call */
 };
 
 struct dg_opt_ini {
     const char *origin;  /* borrowed */
     struct dg_span rest; /* borrowed */
-    unsigned line;       /* of what was returned last */
+    unsigned line;       /* of the last item returned */
     char value[DG_OPT_INI_LINE_MAX];
 };
 
 /* Both `origin` and `text` are borrowed as long as the reader is used. */
 void dg_opt_ini_init(struct dg_opt_ini *ini, const char *origin, struct dg_span text);
 
-/* DG_ERR_FORMAT, DG_ERR_LIMIT or DG_ERR_UTF8 with a sentence; do not go on after one. */
+/* DG_ERR_FORMAT, DG_ERR_LIMIT or DG_ERR_UTF8 with a sentence; the reader is then unusable. */
 enum dg_err dg_opt_ini_next(struct dg_opt_ini *ini, struct dg_opt_ini_item *item,
                             struct dg_error *error) DG_MUST_CHECK;
 

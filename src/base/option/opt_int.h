@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the files of the option mechanism share: the inside of a set. Only base/opt*.c include it.
- */
+/* The inside of an option set. Only base/option/opt*.c include this. */
 #ifndef DG_BASE_OPTION_OPT_INT_H
 #define DG_BASE_OPTION_OPT_INT_H
 
 #include "base/option/opt.h"
 
-/* Who gave a value; a higher one is not replaced by a lower one. */
+/* The source of a value. A lower source never replaces the value of a higher one. */
 enum dg_opt_rank { DG_OPT_RANK_DEFAULT, DG_OPT_RANK_FILE, DG_OPT_RANK_ENV, DG_OPT_RANK_FLAG };
 
 struct dg_opt_from {
     enum dg_opt_rank rank;
-    unsigned line; /* in the file; 0: not mentioned there */
+    unsigned line; /* in the file; 0: the file does not mention it */
 };
 
 /* One table's values: the main ones, or those of one section. */
@@ -43,11 +42,11 @@ static inline const char *dg_opt_reference(const struct dg_opt_table *table)
 /* The row of that name, or table->n_rows. */
 size_t dg_opt_find_row(const struct dg_opt_table *table, struct dg_span name);
 
-/* The option that was probably meant by a name that is none, or NULL. */
+/* The option that an unknown `name` was probably meant to be, or NULL. */
 const char *dg_opt_nearest(const struct dg_opt_table *table, struct dg_span name, bool in_file);
 
 /* The only way a value gets into a set: parses `text` for row `at`, and keeps the value unless a
- * higher rank gave one. `line` is the file's, 0 from elsewhere. */
+ * higher rank gave one. `line` is the line in the file, or 0 for other sources. */
 enum dg_err dg_opt_assign(struct dg_opt_instance *in, size_t at, enum dg_opt_rank rank,
                           unsigned line, struct dg_span text, struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reload: the differences between two sets. Values are compared as the text that a file would say,
- * which is one comparison for all types. */
+/* Reload: the differences between two sets. Values are compared in the file's notation, so one
+ * comparison serves all types. */
 #include "base/option/opt.h"
 
 #include "base/option/opt_int.h"

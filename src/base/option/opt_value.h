@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One option's value: text to field, field to text, and the words for what was expected. Used by
- * opt.c, opt_text.c, and for files of many records by access/key_file.c; others use opt.h.
+/* One option's value: text to field, field to text, and the description of what was expected. opt.c
+ * and opt_text.c use this, and access/key_file.c for files of many records; everyone else uses
+ * opt.h.
  *
  *     err = dg_opt_value_parse(row, text, values, false, &error);   "read "9", expected 1 to 8"
- *     err = dg_opt_value_format(row, values, &buf);               mirror: what a file would say
- *     dg_opt_value_release(row, values);                          the field's memory */
+ *     err = dg_opt_value_format(row, values, &buf);               mirror: as a file has it
+ *     dg_opt_value_release(row, values);                          frees the field's memory */
 #ifndef DG_BASE_OPTION_OPT_VALUE_H
 #define DG_BASE_OPTION_OPT_VALUE_H
 
 #include "base/option/opt.h"
 
 enum {
-    DG_OPT_TEXT_MAX = 3072, /* bytes of any text or joined list: a dumped line fits the file's limit
+    DG_OPT_TEXT_MAX = 3072, /* bytes of any text or joined list, so that a dumped line fits a file
                              */
     DG_OPT_LIST_MAX = 64,   /* items of a list without a limit of its own */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What this processor can do, and how many cores we may use.
+/* What this processor can do, and how many of its cores this process may use.
  *
  *     uint32_t features = dg_cpu_features();
  *     if ((features & DG_CPU_AVX2) && (features & DG_CPU_FMA)) ...
@@ -44,22 +44,22 @@ uint32_t dg_cpu_features(void);
 /* "avx2 fma f16c" (or "none") into `room`, cut at `cap`; returns `room`. */
 const char *dg_cpu_features_text(uint32_t features, char *room, size_t cap);
 
-/* Cores this process may keep busy, 1 to DG_CPU_CORES_MAX: its affinity, and the CPU quota of its
- * control group (v1 or v2, and of every group above it), rounded up. */
+/* Cores that this process may keep busy, 1 to DG_CPU_CORES_MAX. Its affinity limits them, and so
+ * does the CPU quota (rounded up) of its control group, v1 or v2, and of every group above. */
 unsigned dg_cpu_cores(void);
 
-/* No pool of ours has more threads, whatever the machine has. */
+/* None of our pools has more threads, however many cores the machine has. */
 enum { DG_CPU_CORES_MAX = 256 };
 
-/* Keeps the calling thread on one of the cores that it may use: the one number i of them, counted
- * round. False: the system does not let us, and the thread runs where it did. */
+/* Pins the calling thread to core i modulo n of the n cores that it may use. False: the system does
+ * not permit it, and nothing changes. */
 bool dg_cpu_pin(unsigned i);
 
-/* Whether it would let us; changes nothing. */
+/* Whether the system would permit dg_cpu_pin; changes nothing. */
 bool dg_cpu_may_pin(void);
 
-/* The quota alone, with /proc and /sys below `root` ("" for the real ones): cores rounded up, 0
- * when there is no quota. */
+/* The quota alone, in cores, rounded up; 0 when there is none. Reads /proc and /sys below `root`
+ * ("" for the real ones). */
 unsigned dg_cpu_quota(const char *root);
 
 #endif

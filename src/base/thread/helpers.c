@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One number says which round it is, how many parts it has and which is next. Taking a part is to
- * exchange that number for the next one: it succeeds only in the round that was looked at, and that
- * round cannot end before the part is done. So `fn` and `ctx`, which are read after the exchange,
- * are the round's own. */
+/* One atomic number, `call`, holds the round, the number of its parts and the next part. A thread
+ * takes a part by exchanging `call` for its successor. The exchange succeeds only in the round
+ * whose number the thread read, and that round cannot end before the part is done. So `fn` and
+ * `ctx`, which the thread reads after the exchange, belong to the same round. */
 #include "base/thread/helpers.h"
 
 #include <sched.h>
@@ -12,10 +12,10 @@
 
 enum {
     PART_BITS = 12,
-    PAUSES = 32,       /* about a microsecond of looking, then others may have the core */
-    LOOKS_MOST = 256,  /* of so many pauses, before a helper leaves */
-    WAITS_MOST = 1024, /* pauses of a leader that waits for the last parts, before others may have
-                          the core */
+    PAUSES = 32,       /* between two yields of the core: about a microsecond */
+    LOOKS_MOST = 256,  /* times PAUSES without work, before a helper leaves */
+    WAITS_MOST = 1024, /* pauses of a leader that waits for the last parts, before it yields the
+                          core */
 };
 
 static inline void relax(void)
@@ -50,7 +50,7 @@ size_t dg_helpers_count(struct dg_helpers *helpers)
     return atomic_load_explicit(&helpers->n_helpers, memory_order_relaxed);
 }
 
-/* Does one part of the present round; false: none is left. */
+/* Does one part of the present round; false when none is left. */
 static bool do_part(struct dg_helpers *helpers)
 {
     uint64_t call = atomic_load_explicit(&helpers->call, memory_order_acquire);

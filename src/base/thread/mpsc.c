@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Bounded queue with a turn number in every cell (after Dmitry Vyukov's bounded queue).
+/* Bounded queue with a turn number in every cell (after Dmitry Vyukov's bounded MPMC queue).
  *
  *     cell i, initially          turn = i            free for the push number i
  *     push number p, p & mask=i  turn = p + 1        filled; free for the pop number p
@@ -9,12 +9,13 @@
  *
  * A producer claims number p by moving `tail` from p to p + 1, copies its item, then publishes it
  * by storing the turn with release; the consumer reads the turn with acquire, so the item is
- * complete. A producer that is interrupted between claim and publication holds up the consumer's
- * view, not the consumer: pop says "nothing ready", and that producer wakes it when it goes on.
+ * complete. A producer that is interrupted between claim and publication hides later items from the
+ * consumer but never blocks it: pop reports "nothing ready", and the producer wakes the consumer
+ * when it resumes.
  *
- * Wake-ups: `is_asleep` is true from dg_mpsc_listen on until the first push after it. Publication,
- * the exchange, and listen's store are sequentially consistent: a push that finds it false was
- * published before the listen that is still to come, whose pops therefore see it. */
+ * Wake-ups: `is_asleep` is true from dg_mpsc_listen until the next push. Publication, the exchange,
+ * and the store in dg_mpsc_listen are sequentially consistent: a push that finds `is_asleep` false
+ * was published before the next dg_mpsc_listen, so the pops after that see its item. */
 #include "base/thread/mpsc.h"
 #include "base/memory/mem.h"
 

@@ -6,13 +6,12 @@
  *     err = dg_pool_new(&(struct dg_pool_opts){.n_threads = 2, .max_jobs = 64, .name = "split"},
  *                       &pool);
  *     err = dg_pool_submit(pool, split_document, document);       DG_ERR_LIMIT when 64 wait
- *     dg_pool_wait(pool);                                 until nothing waits and nothing runs
- *     dg_pool_free(pool);                                 runs what still waits, then ends the
- * threads
+ *     dg_pool_wait(pool);                                 until no job waits or runs
+ *     dg_pool_free(pool);                       runs the waiting jobs, then ends the threads
  *
- * Each job that was taken runs exactly once, in the order of submission, on one of the threads.
- * Jobs may submit jobs but not wait for or free the pool. The threads take no signals: these are
- * for the thread that made the pool. Any thread may submit. */
+ * Each accepted job runs exactly once, in the order of submission, on one of the threads. Jobs may
+ * submit jobs but may not wait for the pool or free it. The pool's threads block all signals, so
+ * the thread that made the pool gets them. Any thread may submit. */
 #ifndef DG_BASE_THREAD_POOL_H
 #define DG_BASE_THREAD_POOL_H
 
@@ -26,8 +25,8 @@ typedef void (*dg_pool_job_fn)(void *arg);
 
 struct dg_pool_opts {
     size_t n_threads; /* at least 1 */
-    size_t max_jobs;  /* waiting ones; at least 1 */
-    const char *name; /* of the threads, as ps(1) shows it; at most 15 bytes; NULL: none */
+    size_t max_jobs;  /* waiting jobs; at least 1 */
+    const char *name; /* the threads' name in ps(1), at most 15 bytes; NULL: none */
 };
 
 enum dg_err dg_pool_new(const struct dg_pool_opts *opts, struct dg_pool **out) DG_MUST_CHECK;
