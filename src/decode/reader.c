@@ -15,8 +15,8 @@
 
 enum { HEAD_ROWS = 64, HEAD_ROWS_MIN = 4 }; /* places that go through a head together */
 
-static const uint64_t STEP_WORK = 1 << 30; /* 20 to 35 ms of one core: SPEED.md, "reading in turns"
-                                            */
+/* Work of one step: 20 to 35 ms of one core (docs/speed-log.md, "reading in turns"). */
+static const uint64_t STEP_WORK = 1 << 30;
 
 struct text {
     bool is_used;

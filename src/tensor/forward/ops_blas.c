@@ -10,7 +10,7 @@
  * than the first: how many rows leave none over differs from CPU to CPU, so it is tried out once,
  * with one row and one column in all places. Where no number serves, each row is a call of its own.
  * One thread a worker: the workers are the parallelism. It is the fast path where no hand-written
- * table fits the CPU; SPEED.md compares them. */
+ * table fits the CPU; docs/speed-log.md compares them. */
 #include "base/memory/mem.h"
 #include "tensor/forward/ops.h"
 

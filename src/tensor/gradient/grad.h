@@ -138,7 +138,8 @@ struct dg_grad_kernels {
     void (*softmax)(float *x, size_t n);
 };
 
-enum { DG_GRAD_FEW = 12 }; /* measured: SPEED.md, 2026-11-22 train: the textbook's recurrent run */
+/* Measured: docs/speed-log.md, 2026-11-22 train: the textbook's recurrent run. */
+enum { DG_GRAD_FEW = 12 };
 
 /* The best table of this CPU; DRAGOMAN_KERNELS=ref forces the plain one. */
 const struct dg_grad_kernels *dg_grad_kernels_default(void);
