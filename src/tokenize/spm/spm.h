@@ -14,7 +14,7 @@
  *     dg_spm_close(spm);                                  mirror of open and of new
  *
  * The model is immutable: any number of threads may use it at once. Ids and pieces are identical to
- * those of the SentencePiece library, which tests/scripts/spm-exact checks against its tools. */
+ * those of the SentencePiece library, which tests/scripts/spm_exact.sh checks against its tools. */
 #ifndef DG_TOKENIZE_SPM_SPM_H
 #define DG_TOKENIZE_SPM_SPM_H
 
