@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The inside of an engine, for its own files (engine.c, engine_*.c), and what it shows to the
- * others of its folder. Consumer thread. */
+/* The inside of an engine, for its own files (engine.c, engine_*.c), and what it offers to the
+ * other files of its folder. Consumer thread. */
 #ifndef DG_ENGINE_ENGINE_INT_H
 #define DG_ENGINE_ENGINE_INT_H
 
@@ -16,15 +16,15 @@
 #include "engine/route/served_model.h"
 #include "text/language/langid.h"
 
-/* The model that would serve the request, with a reference for the caller, and its languages,
- * borrowed from it. Errors as of dg_engine_submit; DG_ERR_BUSY also when the model is not at hand:
- * its loading has been asked for. */
+/* Finds the model that would serve the request, with a reference for the caller, and its languages,
+ * borrowed from it. Errors as of dg_engine_submit; DG_ERR_BUSY also when the model is not loaded:
+ * its loading has then been requested. */
 enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
                            struct dg_error *error, struct dg_served_model **served,
                            struct dg_lang_pair *pair) DG_MUST_CHECK;
 
-/* Submits an empty text for the model that would serve the request: done when the model is at hand.
- */
+/* Submits an empty text for the model that would serve the request: it is done once the model is
+ * loaded. */
 enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_request *request,
                             const struct dg_engine_events *events, void *ctx,
                             struct dg_error *error, uint64_t *id) DG_MUST_CHECK;
@@ -38,19 +38,18 @@ struct dg_engine {
     void *wake_arg;
     struct dg_request_tools tools;
     struct dg_registry *registry;
-    struct dg_langid *langid;     /* NULL: languages are not detected, */
-    struct dg_error langid_error; /* because of this */
+    struct dg_langid *langid;     /* NULL: languages are not detected */
+    struct dg_error langid_error; /* why `langid` is NULL */
     struct dg_list requests;
-    struct dg_list waiting;   /* for their models, in the order of coming */
-    struct dg_list looked_at; /* of these, while they are gone through: those still to be looked at
-                               */
+    struct dg_list waiting;   /* requests that wait for their models, in the order of arrival */
+    struct dg_list looked_at; /* while `waiting` is gone through: those still to be looked at */
     struct dg_list generations;
     struct dg_readings readings;
-    struct dg_list judgements; /* asked; those that are dropped are only here */
-    size_t n_requests;         /* of all four */
+    struct dg_list judgements; /* quality estimates under way; dropped ones are only here */
+    size_t n_requests;         /* of all kinds together */
     size_t n_waiting, waiting_max;
-    size_t beam_max, min_len_max; /* of a request; 0: no limit of ours */
-    uint64_t waited_version;      /* of the registry, when those that wait were last looked at */
+    size_t beam_max, min_len_max;        /* of a request; 0: no limit here */
+    uint64_t waited_version;             /* of the registry, when `waiting` was last gone through */
     size_t texts_bytes, texts_bytes_max; /* of all requests; max 0: no limit */
     uint64_t last_id;
 };
@@ -66,8 +65,8 @@ static inline bool dg_engine_is_lm(const struct dg_served_model *model)
     return model->blueprint.family == DG_FAMILY_LM;
 }
 
-/* Models (engine_models.c). The estimator is that of what goes the way `name`; NULL: there is none.
- */
+/* Models (engine_models.c). find_estimator gives the estimator that judges the translations of
+ * `name`, a routing's name; NULL: there is none. */
 const struct dg_served_model *dg_engine_find_named(const struct dg_engine *engine,
                                                    const char *name);
 const struct dg_served_model *dg_engine_find_estimator(const struct dg_engine *engine,
@@ -81,24 +80,23 @@ enum dg_err dg_engine_check_search(const struct dg_engine *engine,
                                    const struct dg_search_opts *search,
                                    struct dg_error *error) DG_MUST_CHECK;
 
-/* Room for a request's texts beside those under way (engine_submit.c); `uncount` when it has ended.
- */
+/* Checks that there is room for a request's texts besides those under way (engine_submit.c); call
+ * dg_engine_uncount when the request has ended. */
 enum dg_err dg_engine_check_room(const struct dg_engine *engine, size_t bytes,
                                  struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 void dg_engine_uncount(struct dg_engine *engine, size_t text_len);
 
-/* Parts of the poll: who waits for a model (engine_submit.c), prompts, readings (engine_tasks.c;
- * not much beyond until_ns). */
+/* Parts of the poll: requests that wait for a model (engine_submit.c), generations and readings
+ * (engine_tasks.c; these stop soon after until_ns). */
 void dg_engine_begin_waiting(struct dg_engine *engine);
 void dg_engine_move_generations(struct dg_engine *engine);
 void dg_engine_move_readings(struct dg_engine *engine, uint64_t until_ns);
 
-/* True while a request whose text is translated waits to be judged; what goes wrong with that
- * becomes its error. */
+/* True while a translated request waits for its quality estimate; an error of the estimate becomes
+ * the request's error. */
 bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *request);
-void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *request); /* nobody
-                                                                                            wants to
-                                                                                            know it
-                                                                                          */
+
+/* Gives the estimate of a request up: its result is no longer wanted. */
+void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *request);
 
 #endif

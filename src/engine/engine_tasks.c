@@ -40,7 +40,7 @@ static enum dg_err begin_generation(struct dg_engine *engine, struct dg_generati
 {
     struct dg_served_model *model = NULL;
     if (dg_registry_is_coming(engine->registry, generation->model) ||
-        dg_generation_is_read(generation))
+        dg_generation_is_being_read(generation))
         return DG_ERR_BUSY;
     enum dg_err err = find_lm(engine, &generation->asked, error, &model);
     if (!err)
@@ -76,7 +76,7 @@ enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generat
     generation->ctx = ctx;
     err = begin_generation(engine, generation, &reason, retry_ms);
     if (err == DG_ERR_BUSY && !*reason.text &&
-        (dg_generation_is_read(generation) || engine->n_waiting < engine->waiting_max))
+        (dg_generation_is_being_read(generation) || engine->n_waiting < engine->waiting_max))
         err = DG_OK; /* its prompt is being read, or its model comes */
     if (err) {
         dg_generation_free(generation);

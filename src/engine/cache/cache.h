@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sentences that were translated, and those that are being translated, by what decides the answer:
+/* Sentences that were translated or are being translated, by everything that decides the answer:
  * the version of the model, every option of the search, the ids of the source.
  *
  *     err = dg_cache_key(version, &search, ids, n_ids, &key);
- *     flight = dg_cache_find(cache, key);          finished: an answer; else: somebody is at it,
- * wait too if (!flight) { flight = dg_flight_new(ticket, version); dg_cache_enter(cache, flight,
- * key);
- *         ...                                       when its ticket has ended:
+ *     flight = dg_cache_find(cache, span_of_key);
+ *     if (!flight) {                           else: is_over, an answer; or wait for it as well
+ *         flight = dg_flight_new(ticket, version);
+ *         dg_cache_enter(cache, flight, span_of_key);
+ *         ...                                  when its ticket has ended:
  *         dg_cache_settle(cache, flight);
  *     }
  *     dg_flight_unref(flight);
- *
- * A flight is a ticket with those who wait for it. The cache compares whole keys, its hash is keyed
- * (base/memory/map.h), and the least recently used answers go when `bytes_max` is reached; what
- * waits for a worker is bounded by the scheduler. One thread: the engine's consumer. */
+ * A flight is a ticket with the sentences that wait for it. The cache compares whole keys, its hash
+ * is keyed (base/memory/map.h), and it drops the least recently used answers when `bytes_max` is
+ * reached; the scheduler bounds what waits for a worker. One thread: the engine's consumer. */
 #ifndef DG_ENGINE_CACHE_CACHE_H
 #define DG_ENGINE_CACHE_CACHE_H
 
@@ -26,17 +26,17 @@
 
 struct dg_flight {
     struct dg_ticket *ticket;   /* owned; with the scheduler until is_over */
-    struct dg_sentence *leader; /* whose request submitted it; NULL once over */
-    struct dg_list sentences;   /* waiting for news, the leader among them */
+    struct dg_sentence *leader; /* the sentence whose request submitted it; NULL once over */
+    struct dg_list sentences;   /* those that wait for news, with the leader */
     uint64_t version;           /* of the model */
     size_t n_refs;
     bool is_over;
     bool is_kept;                    /* in the cache */
     struct dg_span key;              /* owned; empty outside of a cache */
     struct dg_list link;             /* among all that is kept, the least recently used first */
-    struct dg_remote_lookup *asking; /* owned; a remote cache is or was asked first
-                                        (remote_lookups.h); else NULL */
-    size_t bytes;                    /* counted against the cache once it is over */
+    struct dg_remote_lookup *asking; /* owned; the question to a remote cache, if one is or was
+                                        asked first (remote_lookups.h); else NULL */
+    size_t bytes;                    /* counted against the cache once the flight is over */
 };
 
 /* Takes the ticket. One reference. NULL: no memory, the ticket stays the caller's. */
@@ -44,8 +44,8 @@ struct dg_flight *dg_flight_new(struct dg_ticket *ticket, uint64_t version);
 struct dg_flight *dg_flight_ref(struct dg_flight *flight);
 void dg_flight_unref(struct dg_flight *flight); /* NULL is fine */
 
-/* Appends everything that decides the answer, the version first. What only sampling reads counts
- * only when sampling. */
+/* Appends everything that decides the answer, the version first. Options of sampling count only
+ * when the search samples. */
 enum { DG_CACHE_KEY_VERSION = sizeof(uint64_t) }; /* bytes of the version */
 enum dg_err dg_cache_key(uint64_t version, const struct dg_search_opts *search, const int32_t *ids,
                          size_t n_ids, struct dg_buf *key) DG_MUST_CHECK;
@@ -58,16 +58,17 @@ void dg_cache_free(struct dg_cache *cache); /* NULL is fine */
 /* Borrowed; NULL: not there. */
 struct dg_flight *dg_cache_find(struct dg_cache *cache, struct dg_span key);
 
-/* Keeps a flight that has begun, with a copy of the key. Where that fails it is just not shared. */
+/* Enters a flight that has begun, with a copy of the key. If that fails, the flight is not shared.
+ */
 void dg_cache_enter(struct dg_cache *cache, struct dg_flight *flight, struct dg_span key);
 
-/* Its ticket has ended: a whole answer stays, anything else is dropped. */
+/* Says that the flight's ticket has ended: a complete answer stays, anything else is dropped. */
 void dg_cache_settle(struct dg_cache *cache, struct dg_flight *flight);
 
 /* Drops the answers of a model that is gone. */
 void dg_cache_forget(struct dg_cache *cache, uint64_t version);
 
-/* What was found and why not, for the caller to count into. */
+/* The cache's counters; the caller counts hits, joined and misses into them. */
 struct dg_engine_cache_stats *dg_cache_stats(struct dg_cache *cache);
 
 #endif

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A cache that several servers share, behind this interface: the engine knows no sockets, whoever
- * owns an event loop implements it (get, put) and gives it to the engine before models are loaded:
+/* The interface to a cache that several servers share. The engine knows no sockets: the owner of an
+ * event loop implements get and put and gives them to the engine before models are loaded:
  *
- *     static const struct dg_remote remote = {.get = get, .put = put, .arg = client, .wait_ms =
- * 20}; err = dg_engine_set_remote(engine, &remote, &error);
+ *     struct dg_remote remote = {.get = get, .put = put, .arg = client, .wait_ms = 20};
+ *     err = dg_engine_set_remote(engine, &remote, &error);
  *
- *     bool get(void *arg, uint64_t id, struct dg_span key)         a sentence that is in no memory
- * here
+ *     bool get(void *arg, uint64_t id, struct dg_span key)     for a sentence not cached here
  *     ... later, or from inside of get:
- *     dg_engine_remote_answer(engine, id, value);                  ptr NULL: not there
+ *     dg_engine_remote_answer(engine, id, value);              ptr NULL: not there
  *
- * The sentence waits at most `wait_ms` for the answer; then it is translated here. The engine sees
- * that the time is over at its next poll, so the implementation keeps a timer of its own and
- * answers in time even when it knows nothing. A cache that often fails to answer is left alone for
- * a while. What is translated here is put. Keys are short printable text that names all that
- * decides the answer: the model's files, this program's version, every option of the search, the
- * sentence. Values are bytes that are checked when they return; what does not check is as if it
- * were not there.
+ * The sentence waits at most `wait_ms` for the answer; then it is translated here. The engine
+ * notices that the time is over only at its next poll, so the implementation keeps a timer of its
+ * own and answers in time even when it found nothing. A cache that often fails to answer is left
+ * alone for a while. The engine puts what it translates itself. Keys are short printable text that
+ * identifies everything that decides the answer: the model's files, this program's version, every
+ * option of the search, the sentence. Values are bytes that the engine verifies when they return;
+ * an invalid value counts as absent.
  *
  * One thread: the engine's consumer, in both directions. */
 #ifndef DG_ENGINE_CACHE_REMOTE_H
@@ -38,8 +37,8 @@ enum {
 };
 
 struct dg_remote {
-    /* Begins to look for `key` (borrowed until it returns). False: cannot now, there will be no
-     * answer. */
+    /* Begins to look for `key` (borrowed until it returns). False: it cannot at present, and no
+     * answer will come. */
     bool (*get)(void *arg, uint64_t id, struct dg_span key);
     /* Keeps a value if it can; both are borrowed until it returns. */
     void (*put)(void *arg, struct dg_span key, struct dg_span value);
@@ -49,8 +48,8 @@ struct dg_remote {
 
 struct dg_engine;
 
-/* Copied; NULL: none any more. Models that are loaded afterwards take part (their files are hashed
- * as they are opened). */
+/* Copied; NULL removes the remote cache. Only models loaded afterwards use it (their files are
+ * hashed as they are opened). */
 enum dg_err dg_engine_set_remote(struct dg_engine *engine, const struct dg_remote *remote,
                                  struct dg_error *error) DG_MUST_CHECK;
 
@@ -58,9 +57,9 @@ enum dg_err dg_engine_set_remote(struct dg_engine *engine, const struct dg_remot
 void dg_engine_remote_answer(struct dg_engine *engine, uint64_t id, struct dg_span value);
 
 struct dg_engine_remote_stats {
-    uint64_t n_hits, n_misses, n_late, n_bad, n_puts; /* bad: what came back did not check */
+    uint64_t n_hits, n_misses, n_late, n_bad, n_puts; /* bad: the value was invalid */
     size_t n_asking;
-    bool is_resting; /* it failed too often and is left alone for now */
+    bool is_resting; /* the cache failed too often and is left alone for now */
 };
 void dg_engine_read_remote_stats(const struct dg_engine *engine,
                                  struct dg_engine_remote_stats *stats);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the engine: flights that wait for a remote cache's answer, not longer than it is given
- * time.
+/* Inside the engine: flights that wait, for a limited time, for a remote cache's answer.
  *
- *     if (dg_remote_lookups_begin(&asks, now, flight, key)) ...               asked; else translate
- * at once while ((flight = dg_remote_lookups_next(&asks, now, &value))) ...       answered, late or
- * dropped
+ *     if (!dg_remote_lookups_begin(&lookups, now, flight, key)) ...            translate at once
+ *     while ((flight = dg_remote_lookups_next(&lookups, now, &value))) ...     answered, late or
+ *                                                                              dropped
  *
- * After LATE_MAX failures to answer in a row nobody is asked for a while. One thread: the consumer.
- */
+ * After LATE_MAX missing answers in a row the remote cache is not asked for a while. One thread:
+ * the consumer's. */
 #ifndef DG_ENGINE_CACHE_REMOTE_LOOKUPS_H
 #define DG_ENGINE_CACHE_REMOTE_LOOKUPS_H
 
@@ -18,9 +17,9 @@
 
 enum { DG_REMOTE_LOOKUPS_MAX = 1024 }; /* questions under way at once */
 
-/* One question. It stays with its flight until that is settled, for its key. */
+/* One question. It stays with its flight, for its key, until the flight is settled. */
 struct dg_remote_lookup {
-    struct dg_list link; /* among those asked, or those to be taken; in none: taken */
+    struct dg_list link; /* in `asked` or `answered`; in neither once taken */
     struct dg_flight *flight;
     uint64_t id, until_ns;
     char key[DG_REMOTE_KEY_MAX];
@@ -39,18 +38,18 @@ struct dg_remote_lookups {
 
 void dg_remote_lookups_init(struct dg_remote_lookups *lookups);
 
-/* Asks for `key`; `flight` is not referenced, it stays until dg_remote_lookups_next has given it
- * back. */
+/* Asks for `key`. Takes no reference to `flight`, which must stay until dg_remote_lookups_next has
+ * given it back. */
 bool dg_remote_lookups_begin(struct dg_remote_lookups *lookups, uint64_t now_ns,
                              struct dg_flight *flight, const char *key);
 
 void dg_remote_lookups_answer(struct dg_remote_lookups *lookups, uint64_t id, struct dg_span value);
 
-/* Nobody wants the answer any more; dg_remote_lookups_next gives the flight back. */
+/* Gives the question up; dg_remote_lookups_next gives the flight back. */
 void dg_remote_lookups_drop(struct dg_remote_lookups *lookups, struct dg_flight *flight);
 
-/* The next flight whose question is over, and what was answered (ptr NULL: nothing), which stays
- * with flight->asking. NULL: none for now. */
+/* The next flight whose question is over, and the answer (ptr NULL: none), which flight->asking
+ * owns. NULL: none for now. */
 struct dg_flight *dg_remote_lookups_next(struct dg_remote_lookups *lookups, uint64_t now_ns,
                                          struct dg_span *value);
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Text that goes on: a prompt, and what a language model says behind it. The same scheduler,
- * batches and caches as translations; a prompt is one ticket.
+/* Generation: a language model continues a prompt. Generations share the scheduler, batches and
+ * caches with translations; a prompt is one ticket.
  *
  *     struct dg_generate ask = DG_GENERATE_DEFAULT;
  *     ask.prompt = DG_SPAN("The little house");
  *     err = dg_engine_generate(engine, &ask, &events, ctx, &error, &retry_ms, &id);
- *     ... dg_engine_poll calls the events; dg_engine_cancel(engine, id) asks for the end ...
+ *     ... dg_engine_poll calls the events ...
+ *     dg_engine_cancel(engine, id);            to stop early
  *
  * Deltas, joined, are the text. Text that may be the beginning of a stop text is held back; the
- * stop text itself is never shown. Tokens that a client wrote as text stay text unless it asks
- * otherwise (`reads_special`): a stranger's text in a prompt must not be able to end the user's
- * turn.
+ * stop text itself is never shown. Special tokens written in the prompt stay ordinary text unless
+ * the client asks otherwise (`reads_special`): a stranger's text in a prompt must not be able to
+ * end the user's turn.
  *
  * One thread, the consumer's. */
 #ifndef DG_ENGINE_GENERATE_GENERATE_H
@@ -25,13 +26,13 @@ enum { DG_GENERATE_STOPS_MAX = 16, DG_GENERATE_STOP_BYTES = 256 };
 struct dg_generate {
     struct dg_span prompt; /* valid UTF-8; copied. Empty: the model begins by itself, if it has a
                               token for that */
-    const char *model;     /* NULL: the only language model that there is */
-    struct dg_search_opts search; /* max_len: tokens of the answer; max_ratio is not heeded. What it
+    const char *model;     /* NULL: the only language model */
+    struct dg_search_opts search; /* max_len: tokens of the answer; max_ratio is ignored. What it
                                    * points to lives until on_done */
     enum dg_priority priority;
     uint64_t client;             /* as of struct dg_engine_request */
     uint64_t timeout_ms;         /* 0: none */
-    bool reads_special;          /* the strings of special tokens in the prompt are these tokens */
+    bool reads_special;          /* strings of special tokens in the prompt become these tokens */
     const struct dg_span *stops; /* [n_stops] copied; the answer ends before the first of these */
     size_t n_stops;              /* each of 1 to DG_GENERATE_STOP_BYTES */
     const char *const *only;     /* [n_only] as of a translation */
@@ -45,23 +46,23 @@ struct dg_generate {
 
 struct dg_generated {
     enum dg_err err;
-    const char *error;            /* a sentence; NULL: there is none but the error's own */
-    struct dg_span text;          /* the best answer, */
-    const struct dg_span *others; /* [n_others] and the ones behind it */
+    const char *error;            /* a sentence; NULL: only the standard text of `err` applies */
+    struct dg_span text;          /* the best answer */
+    const struct dg_span *others; /* [n_others] the other answers, best first */
     size_t n_others;
     enum dg_finish finish;
     bool was_stopped; /* by a stop text; `finish` is then EOS */
     bool repaired;
-    double logprob; /* of the best answer, as the model said it */
+    double logprob; /* of the best answer's tokens */
     const char *model;
     size_t n_tokens_in, n_tokens_out;
     uint64_t queue_ns, first_ns, total_ns;
 };
 
 struct dg_generate_events {
-    void (*on_delta)(void *ctx, struct dg_span text);              /* may be NULL */
-    void (*on_done)(void *ctx, const struct dg_generated *result); /* once for each that was
-                                                                      accepted */
+    void (*on_delta)(void *ctx, struct dg_span text); /* may be NULL */
+    /* Called once for each accepted request. */
+    void (*on_done)(void *ctx, const struct dg_generated *result);
 };
 
 /* Errors as of dg_engine_submit; DG_ERR_LIMIT or DG_ERR_RANGE when the prompt is too long. */

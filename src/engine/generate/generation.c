@@ -150,7 +150,7 @@ static void run_reading(struct dg_background_task *task)
     dg_tokenizer_work_free(work);
 }
 
-bool dg_generation_is_read(const struct dg_generation *g)
+bool dg_generation_is_being_read(const struct dg_generation *g)
 {
     return g->reading && !dg_background_is_done(&g->reading->task);
 }
@@ -222,7 +222,7 @@ static enum dg_err prepare(struct dg_generation *g, struct dg_request_tools *too
 {
     int32_t *ids = NULL;
     enum dg_err err = need_reading(g, tools, error);
-    if (!err && dg_generation_is_read(g))
+    if (!err && dg_generation_is_being_read(g))
         return DG_ERR_BUSY;
     if (!err)
         err = take_ids(g, error, &ids);
@@ -365,12 +365,12 @@ void dg_generation_take(struct dg_generation *g, struct dg_sched *sched, bool is
 void dg_generation_stop(struct dg_generation *g, struct dg_sched *sched, enum dg_err err)
 {
     fail(g, err);
-    if (dg_generation_is_read(g))
+    if (dg_generation_is_being_read(g))
         dg_background_leave(&g->reading->task);
     if (g->is_open)
         dg_sched_cancel(sched, g->ticket);
     else
-        g->is_over = !dg_generation_is_read(g);
+        g->is_over = !dg_generation_is_being_read(g);
 }
 
 /* ---- The end

@@ -2,8 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Inside the engine: one generation on its way.
- *
- *     waiting (for its model) -> begun (a ticket) -> over -> told, freed
+ *     waiting (for its model) -> begun (a ticket) -> over -> reported and freed
  */
 #ifndef DG_ENGINE_GENERATE_GENERATION_H
 #define DG_ENGINE_GENERATE_GENERATION_H
@@ -28,15 +27,15 @@ struct dg_generation {
     void *ctx;
     struct dg_served_model *model; /* a reference; while it waits, the stand-in that it waits for */
     struct dg_flow flow;
-    struct dg_prompt_reading *reading; /* owned; of a long prompt, which is read beside the
-                                          consumer's thread; or NULL */
+    struct dg_prompt_reading *reading; /* owned; for a long prompt, which the background
+                                          thread tokenises; or NULL */
     struct dg_ticket *ticket;          /* owned; NULL before it has begun */
     struct dg_tokenizer_stream stream;
     bool has_stream;
-    struct dg_buf text; /* what was said so far, of which */
-    size_t n_told;      /* so much was shown */
+    struct dg_buf text; /* the answer so far */
+    size_t n_told;      /* bytes of `text` that were shown */
     size_t n_fed;       /* tokens of the ticket detokenised */
-    bool is_ended;      /* by a stop text or token: what follows is not heard */
+    bool is_ended;      /* by a stop text or token: later output is ignored */
     bool was_stopped;   /* by a stop text */
     bool is_open;       /* the scheduler has its ticket */
     bool is_over;
@@ -48,23 +47,23 @@ struct dg_generation {
 enum dg_err dg_generation_new(struct dg_generation **generation, const struct dg_generate *ask,
                               struct dg_served_model *model, uint64_t now_ns,
                               struct dg_error *error) DG_MUST_CHECK;
-void dg_generation_free(struct dg_generation *generation); /* not while it is open or read; NULL is
-                                                              fine */
+void dg_generation_free(struct dg_generation *generation); /* not while it is open or its prompt
+                                                               is being read; NULL is fine */
 
-/* Gives it to the scheduler; its model is at hand. DG_ERR_BUSY: no room, or, without a sentence,
- * its prompt is being read. */
+/* Gives the generation to the scheduler; its model must be loaded. DG_ERR_BUSY: no room, or,
+ * without a sentence, its prompt is being read. */
 enum dg_err dg_generation_begin(struct dg_generation *generation, struct dg_request_tools *tools,
                                 struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 
-/* Its prompt is being read: it neither begins nor ends before that is done. */
-bool dg_generation_is_read(const struct dg_generation *generation);
+/* True while its prompt is being read; until then it neither begins nor ends. */
+bool dg_generation_is_being_read(const struct dg_generation *generation);
 
-/* News of its ticket. */
+/* Takes news of its ticket. */
 void dg_generation_take(struct dg_generation *generation, struct dg_sched *sched, bool is_over);
 
 void dg_generation_stop(struct dg_generation *generation, struct dg_sched *sched, enum dg_err err);
 
-/* Tells the end. */
+/* Reports the end. */
 void dg_generation_finish(struct dg_generation *generation, uint64_t now_ns);
 
 #endif

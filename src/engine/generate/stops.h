@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Texts that end what a language model says: where the first one begins, and how many bytes at the
- * end may yet become one. */
+/* Stop texts, which end a language model's answer: where the first one begins, and how many bytes
+ * at the end may be the beginning of one. */
 #ifndef DG_ENGINE_GENERATE_STOPS_H
 #define DG_ENGINE_GENERATE_STOPS_H
 

@@ -5,17 +5,16 @@
  * and what ends its answer.
  *
  *     Translate from {source} to {target}:\n{text}\n          as it is written in a configuration
- *
- *     const struct dg_translation_prompt_opts opts = {.prompt = "{source}: {text}\\n{target}:",
- * .stop = "\\n", ...}; err = dg_translation_prompt_new(&template, &opts, &error); err =
- * dg_translation_prompt_fill(template, &pair, text, &prompt, &text_at);
+ *     const struct dg_translation_prompt_opts opts = {
+ *         .prompt = "{source}: {text}\\n{target}:", .stop = "\\n", ...};
+ *     err = dg_translation_prompt_new(&template, &opts, &error);
+ *     err = dg_translation_prompt_fill(template, &pair, text, &prompt, &text_at);
  *     ... the search ends with any token of dg_translation_prompt_ends ...
- *     dg_translation_prompt_hear(template, said, is_over, &from, &upto);           of what was
- * said, the translation so far
+ *     dg_translation_prompt_hear(template, said, is_over, &from, &upto);    the translation so far
  *
- * Places and escapes are those of tokenize/prompt_template.h. Several stop texts have | between
- * them; each must be part of some token, because a search can end only where a token does. What a
- * model says before it, without white space at its ends, is the translation.
+ * Places and escapes are those of tokenize/prompt_template.h. Several stop texts are separated by
+ * |; each must be part of some token, because a search can end only where a token does. The output
+ * before the stop text, without white space at its ends, is the translation.
  *
  * Immutable; any thread. */
 #ifndef DG_ENGINE_GENERATE_TRANSLATION_PROMPT_H
@@ -31,27 +30,28 @@
 #include "tokenize/tokenizer.h"
 
 enum {
-    DG_TRANSLATION_PROMPT_TEXT_MAX = DG_PROMPT_TEMPLATE_MAX, /* bytes of a configured prompt, */
-    DG_TRANSLATION_PROMPT_STOP_MAX = 200,                    /* of the configured stop texts, */
-    DG_TRANSLATION_PROMPT_STOPS = 8,                         /* and how many these may be */
+    DG_TRANSLATION_PROMPT_TEXT_MAX = DG_PROMPT_TEMPLATE_MAX, /* bytes of a configured prompt */
+    DG_TRANSLATION_PROMPT_STOP_MAX = 200, /* bytes of the configured stop texts */
+    DG_TRANSLATION_PROMPT_STOPS = 8,      /* how many stop texts there may be */
 };
 
 struct dg_translation_prompt;
 
 struct dg_translation_prompt_opts {
     const char *prompt, *stop;            /* as configured */
-    const struct dg_tokenizer *tokenizer; /* for the ends; NULL: none are listed */
+    const struct dg_tokenizer *tokenizer; /* to find the tokens that end an answer; NULL: none are
+                                             listed */
     const struct dg_blueprint *blueprint;
 };
 
 /* DG_ERR_INVALID: the prompt has no {text}, or a place that is unknown; DG_ERR_UNSUPPORTED: no
- * token has the stop text. */
+ * token contains the stop text. */
 enum dg_err dg_translation_prompt_new(struct dg_translation_prompt **template,
                                       const struct dg_translation_prompt_opts *opts,
                                       struct dg_error *error) DG_MUST_CHECK;
 void dg_translation_prompt_free(struct dg_translation_prompt *template); /* NULL is fine */
 
-/* Appends the prompt for a text; it begins at *text_at of what was appended. */
+/* Appends the prompt for a text; the text begins at *text_at of what was appended. */
 enum dg_err dg_translation_prompt_fill(const struct dg_translation_prompt *template,
                                        const struct dg_lang_pair *pair, struct dg_span text,
                                        struct dg_buf *prompt, size_t *text_at) DG_MUST_CHECK;
@@ -60,8 +60,8 @@ enum dg_err dg_translation_prompt_fill(const struct dg_translation_prompt *templ
  * model's own end does. */
 const uint8_t *dg_translation_prompt_ends(const struct dg_translation_prompt *template);
 
-/* The translation is [*from, *upto) of what was said, as far as it is certain, or all of it. Both
- * only ever grow. */
+/* The translation is [*from, *upto) of `said`, as far as it is certain; all of it when is_over.
+ * Both offsets only ever grow. */
 void dg_translation_prompt_hear(const struct dg_translation_prompt *template, struct dg_span said,
                                 bool is_over, size_t *from, size_t *upto);
 

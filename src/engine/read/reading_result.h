@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* From the numbers that a network gives to what is said of a text: no tickets here, and no network.
+/* Turns the numbers that a network gives into the result for a text; knows neither tickets nor the
+ * network.
  *
- *     dg_reading_result_window(gathering, &window, values, ids)        for each window of a text,
- * in any order err = dg_reading_result_make(gathering, arena, &said)            when all are there
+ *     err = dg_reading_result_window(gathering, &window, values, ids, n_values);    each window
+ *     err = dg_reading_result_make(gathering, arena, &said);                        at the end
  *
- * What is said does not depend on the order in which windows come. */
+ * Windows may come in any order; the result does not depend on it. */
 #ifndef DG_ENGINE_READ_READING_RESULT_H
 #define DG_ENGINE_READ_READING_RESULT_H
 
@@ -14,7 +15,8 @@
 #include "engine/read/read.h"
 #include "engine/route/served_model.h"
 
-/* A token, the bytes of the text that it stands for, and the number of the word that it is of. */
+/* A token, the bytes of the text that it stands for, and the number of the word that it is part of.
+ */
 struct dg_reading_result_token {
     int32_t id;
     uint32_t begin, end, word;
@@ -26,7 +28,7 @@ struct dg_reading_result_tokens {
     size_t n, cap;
 };
 
-/* The best that is known of a token, or of a span, so far. */
+/* The best label found for a token so far. */
 struct dg_reading_result_tag {
     float score;
     uint32_t label, edge, window; /* edge: tokens between it and the nearer end of that window */
@@ -42,20 +44,21 @@ struct dg_gathering {
     const struct dg_engine_read *asked;
     const struct dg_engine_item *item;
     struct dg_reading_result_tokens text, pair;
-    /* Of windows that came. */
-    struct dg_reading_result_tag *tags;                                 /* [text.n] owned; TAG */
+    /* From the windows that came. */
+    struct dg_reading_result_tag *tags;                                 /* owned; [text.n] TAG */
     struct dg_reading_result_span spans[DG_READING_RESULT_ANSWERS_MAX]; /* [n_spans] the best first;
                                                                            ANSWER */
     size_t n_spans;
     float none;
     bool has_window;
-    float *values; /* [n_values] owned: the only window's, of the other tasks */
+    float *values; /* owned; [n_values] of the only window, for the other tasks */
     int32_t *ids;  /* owned; FILL */
     size_t n_values;
     size_t n_places; /* FILL */
 };
 
-/* Which tokens of a text (of ANSWER: of the context) a window has, and where in it they begin. */
+/* The tokens of a text (for ANSWER: of the context) that a window has, and where in the window they
+ * begin. */
 struct dg_reading_result_window {
     size_t first, n, at;
     uint32_t number;
@@ -64,7 +67,8 @@ struct dg_reading_result_window {
 
 void dg_gathering_deinit(struct dg_gathering *gathering);
 
-/* `values` [n_values] and `ids` are taken (dg_free). DG_ERR_INTEGRITY: numbers that are none. */
+/* Takes `values` [n_values] and `ids` (dg_free). DG_ERR_INTEGRITY: a value is not a finite number.
+ */
 enum dg_err dg_reading_result_window(struct dg_gathering *gathering,
                                      const struct dg_reading_result_window *window, float *values,
                                      int32_t *ids, size_t n_values) DG_MUST_CHECK;

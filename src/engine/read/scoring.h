@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How likely a model finds given translations: the engine's models, without its queue.
+/* Scores given translations: how likely a model of the engine finds them. Does not use the engine's
+ * queue.
  *
- *     err = dg_scoring_open(&scoring, engine, &request, &error);           consumer thread
- *     err = dg_scoring_run(scoring, source, target, &score, &error);       any thread, one at a
- * time
- *     ... score.logprob, score.ids[i], score.logprobs[i] ...
- *     dg_scoring_close(scoring);                                         consumer thread
+ *     err = dg_scoring_open(&scoring, engine, &request, &error);       consumer thread
+ *     err = dg_scoring_run(scoring, source, target, &score, &error);   any thread, one at a time
+ *     ... score.logprob, score.target[i].id, score.logprobs[i] ...
+ *     dg_scoring_close(scoring);                                       consumer thread
  *
- * Each pair is one sequence on either side: nothing is cut, so that what does not fit into the
- * model is refused. A run takes its time: it belongs on a thread that nobody waits for. */
+ * Each side of a pair is one sequence: nothing is cut, and a text that does not fit into the model
+ * is refused. A run takes long, so it belongs on a thread that nobody waits for. */
 #ifndef DG_ENGINE_READ_SCORING_H
 #define DG_ENGINE_READ_SCORING_H
 
@@ -24,7 +24,7 @@
 
 struct dg_scoring;
 
-/* A token: the bytes of the text that it stands for; none for the end token. */
+/* A token, and the bytes of the text that it stands for: none for the end token. */
 struct dg_score_token {
     int32_t id;
     uint32_t begin, end;
@@ -32,41 +32,40 @@ struct dg_score_token {
 
 /* Everything is borrowed until the next run. */
 struct dg_score {
-    double logprob;                      /* of the whole target, its end included */
+    double logprob;                      /* of the whole target, including its end */
     const struct dg_score_token *source; /* [n_source] */
     const struct dg_score_token *target; /* [n_target] */
     const float *logprobs;               /* [n_target] */
     const float *attention;              /* [n_target, n_source] when asked for, else NULL */
     size_t n_source, n_target;
-    double length_penalty; /* its makers' habit: what a search would divide logprob by is n_target
-                              to this power */
+    double length_penalty; /* the model's own: a search divides logprob by n_target to this power */
 };
 
-/* Finds the model as for a translation of `request` and keeps it. Of the request only model,
- * source, target and, to detect the language, text are looked at. Errors as of dg_engine_submit. */
+/* Finds the model as for a translation of `request` and keeps it. Reads only the request's model,
+ * source, target and, to detect the language, text. Errors as of dg_engine_submit. */
 enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engine,
                             const struct dg_engine_request *request,
                             struct dg_error *error) DG_MUST_CHECK;
 void dg_scoring_close(struct dg_scoring *scoring); /* NULL is fine */
 
-/* After DG_ERR_BUSY of open: waits in line, as a translation would, until the model is there.
- * `on_done` tells the end of that (then open again); `*id` is for dg_engine_cancel. Errors as of
- * dg_engine_submit. */
+/* For use after open gave DG_ERR_BUSY: waits in line, as a translation would, until the model is
+ * loaded. Then on_done is called, and the caller opens again; `*id` is for dg_engine_cancel. Errors
+ * as of dg_engine_submit. */
 enum dg_err dg_scoring_await(struct dg_engine *engine, const struct dg_engine_request *request,
                              const struct dg_engine_events *events, void *ctx,
                              struct dg_error *error, uint64_t *id) DG_MUST_CHECK;
 
 const char *dg_scoring_model(const struct dg_scoring *scoring);
 
-/* How many decoder layers and heads look at the source. */
+/* How many decoder layers and heads attend to the source. */
 void dg_scoring_shape(const struct dg_scoring *scoring, size_t *n_layers, size_t *n_heads);
 
-/* The runs from now on tell what each target token looked at: layer from 1 (0: the last), head from
- * 1 (0: the mean of all). DG_ERR_RANGE when the model has no such. */
+/* Makes later runs return the attention of each target token: layer from 1 (0: the last), head from
+ * 1 (0: the mean of all). DG_ERR_RANGE: the model has no such layer or head. */
 enum dg_err dg_scoring_want_attention(struct dg_scoring *scoring, size_t layer, size_t head,
                                       struct dg_error *error) DG_MUST_CHECK;
 
-/* The target piece of an id, as the vocabulary has it. */
+/* The piece of an id in the target vocabulary. */
 struct dg_span dg_scoring_piece(const struct dg_scoring *scoring, int32_t id);
 
 /* DG_ERR_UTF8; DG_ERR_RANGE: a side has too many tokens; DG_ERR_INTEGRITY: the weights are damaged.

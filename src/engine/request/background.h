@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Work on a long text that would hold the consumer's thread for many milliseconds: done by one
- * thread beside it, made when it is first needed.
+/* Work on a long text that would hold the consumer's thread for many milliseconds. One background
+ * thread does it; the thread is made when it is first needed.
  *
  *     struct reading { struct dg_background_task task; ... };
- *     err = dg_background_begin(beside, &reading->task, run);    refused: run(&reading->task) here,
- * then
- *     ... after a wake-up ... if (dg_background_is_done(&reading->task)) ...
- *     dg_background_leave(&reading->task);                       stopped or late: the function
- * looks at is_unwanted dg_background_close(beside);                               when all are done
+ *     err = dg_background_begin(background, &reading->task, run);
+ *     if (err) run(&reading->task);                  refused: do the work on this thread
+ *     ...
+ *     if (dg_background_is_done(&reading->task)) ... after a wake-up
+ *     dg_background_leave(&reading->task);           unwanted: the function looks at is_unwanted
+ *     dg_background_close(background);               when all are done
  *
- * From begin until it is done a task, and what it points to, is the thread's. One thread: the
- * consumer's, but for the task's function. */
+ * From begin until it is done, a task and what it points to belong to the background thread. The
+ * functions here are called on the consumer's thread only. */
 #ifndef DG_ENGINE_REQUEST_BACKGROUND_H
 #define DG_ENGINE_REQUEST_BACKGROUND_H
 
@@ -37,7 +38,7 @@ struct dg_background_task {
     atomic_bool is_done, is_unwanted;
 };
 
-/* DG_ERR_LIMIT, DG_ERR_NOMEM: then nothing has begun. */
+/* On failure (DG_ERR_LIMIT, DG_ERR_NOMEM) nothing has begun. */
 enum dg_err dg_background_begin(struct dg_background *background, struct dg_background_task *task,
                                 dg_background_fn run) DG_MUST_CHECK;
 
@@ -46,14 +47,13 @@ static inline bool dg_background_is_done(const struct dg_background_task *task)
     return atomic_load(&task->is_done);
 }
 
-/* Nobody wants what the task makes: it ends soon, and leaves whatever there is of it, a failure
- * mostly. */
+/* Says that the result is unwanted: the task ends soon, usually with a failure. */
 static inline void dg_background_leave(struct dg_background_task *task)
 {
     atomic_store(&task->is_unwanted, true);
 }
 
-/* Waits for all that was begun. */
+/* Waits for all tasks that were begun. */
 void dg_background_close(struct dg_background *background);
 
 #endif

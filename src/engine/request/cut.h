@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the engine: a text becomes parts, sentences and what stands between them, a stretch at a
- * time, so that no turn of the consumer's thread takes long, however long the text is:
+/* Inside the engine: cuts a text into parts (sentences and separators), a stretch at a time, so
+ * that no turn of the consumer's thread takes long, however long the text is:
  *
  *     err = dg_cut_more(request, &tools, &error);        again, while !request->is_cut
- *
- * A stretch ends at a line end (a blank line where lines are joined); in a line that is longer,
- * before its last sentence, which is cut again with what follows. So the parts are those of the
- * text cut at once. */
+ * A stretch ends at a line end (where lines are joined, at a blank line). Within a longer line it
+ * ends before the last sentence, which is cut again with what follows. So the parts are the same as
+ * if the text were cut at once. */
 #ifndef DG_ENGINE_REQUEST_CUT_H
 #define DG_ENGINE_REQUEST_CUT_H
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the engine: text that is demanded of a translation, as ids of the model that makes it.
+/* Inside the engine: text that a translation is forced to contain, as ids of the model that makes
+ * it.
  *
- *     err = dg_forced_tokens_init(&demands, tokenizer, &asked, &error);
- *     dg_forced_tokens_apply(&demands, is_first, &search);        for the search of each sentence
- *     dg_forced_tokens_deinit(&demands);                          when no search uses them any more
+ *     err = dg_forced_tokens_init(&forced, tokenizer, &asked, &error);
+ *     dg_forced_tokens_apply(&forced, is_first, &search);        for the search of each sentence
+ *     dg_forced_tokens_deinit(&forced);                          when no search uses them any more
  *
- * All zeros is "nothing is demanded". */
+ * All zeros means that nothing is forced. */
 #ifndef DG_ENGINE_REQUEST_FORCED_TOKENS_H
 #define DG_ENGINE_REQUEST_FORCED_TOKENS_H
 
@@ -18,7 +19,7 @@
 struct dg_forced_tokens {
     int32_t *prefix; /* owned; [n_prefix] */
     size_t n_prefix;
-    struct dg_constraint *constraints; /* owned; [n], each of one form: */
+    struct dg_constraint *constraints; /* owned; [n], each with one phrase */
     struct dg_phrase *phrases;         /* owned; [n], with ids of their own */
     size_t n;
 };
@@ -30,7 +31,8 @@ enum dg_err dg_forced_tokens_init(struct dg_forced_tokens *forced,
                                   struct dg_error *error) DG_MUST_CHECK;
 void dg_forced_tokens_deinit(struct dg_forced_tokens *forced);
 
-/* Points `search` at what is demanded of a sentence: the prefix is the first one's. */
+/* Points `search` at what a sentence is forced to contain; only the first sentence has the prefix.
+ */
 void dg_forced_tokens_apply(const struct dg_forced_tokens *forced, bool is_first,
                             struct dg_search_opts *search);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the model is given in place of a sentence's own bytes: line ends inside made spaces, spans
- * that must survive made words that the model knows (placeholders.h), capitals and Title Case made
- * ordinary case.
+/* Prepares a sentence for the model: line ends inside it become spaces, spans that must come
+ * through unchanged become words that the model knows (placeholders.h), and ALL CAPS and Title Case
+ * become ordinary case.
  *
  *     struct dg_prepared prepared;
- *     err = dg_prepare(&prepared, text, &how);
+ *     err = dg_prepare(&prepared, text, &opts);
  *     ... tokenise prepared.text; prepared.casing goes to dg_casing_restore with the answer ...
  *     dg_prepared_deinit(&prepared);                    also after a failure */
 #ifndef DG_ENGINE_REQUEST_PREPARE_H
@@ -24,7 +24,7 @@ struct dg_prepare_opts {
     const char *language; /* of the text */
     bool joined;          /* it runs over line ends */
     bool keep_case;
-    /* What is carried, or NULL: filled in; stays empty where there is nothing. */
+    /* Filled in with the protected spans, if there are any; or NULL. */
     struct dg_placeholders *placeholders;
     const struct dg_placeholders_words *words;
     const struct dg_phrase_set *extra; /* [n_extra] besides what text/terms/protect.h finds */
@@ -35,8 +35,8 @@ struct dg_prepare_opts {
 struct dg_prepared {
     struct dg_span text; /* into the original, or into one of the buffers */
     enum dg_casing casing;
-    bool in_place; /* offsets into `text` are offsets into the original, too
-                      (dg_placeholders_origin, if carried) */
+    bool in_place; /* offsets into `text` are offsets into the original, too (with placeholders:
+                      after dg_placeholders_origin) */
     struct dg_buf flat, lowered, dressed;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the engine: one request on its way. Its text is cut into parts; sentences among them
- * become tickets, a window of them at a time; what comes back is put in place and shown in order.
+/* Inside the engine: one request on its way. Its text is cut into parts; the sentences among them
+ * become tickets, a window of them at a time; answers take their places and are shown in order.
  *
  *     begun ->  1 2 3 4 5 6 | 7 8 ...      parts; 1-6 have tickets, 7 waits for the window
  *     shown ->  1 2 3_                     3 streams, 4-6 collect behind it */
@@ -37,46 +37,45 @@ struct dg_request {
     char name[DG_ROUTING_NAME]; /* of the models */
     const char *detected;       /* borrowed from the engine; NULL: not detected */
     float confidence;
-    bool is_copy, is_foreign;                  /* as the way says */
+    bool is_copy, is_foreign;                  /* as in the routing */
     struct dg_langtag source, target;          /* of a copy */
-    struct dg_flow flows[DG_ROUTING_HOPS_MAX]; /* a flow stands in one queue, and every model has
-                                                  its own */
+    struct dg_flow flows[DG_ROUTING_HOPS_MAX]; /* one for each model, since a flow stands in one
+                                                  queue */
     struct dg_forced_tokens forced;
     struct dg_phrase_set protect; /* what the request names; its phrases are those of `asked` */
     bool has_begun;               /* a sentence was launched or found */
     char *text;                   /* owned; [text_len] as it came */
     size_t text_len;
-    struct dg_request_markup *markup; /* owned; a text with much markup, which is read beside this
-                                         thread; or NULL */
-    bool is_reading;                  /* it is under way; counts as open */
+    struct dg_request_markup *markup; /* owned; a text with much markup, which the background thread
+                                         reads; or NULL */
+    bool is_reading;                  /* `markup` is being read; counts as open */
     struct dg_doc *doc;            /* owned; `asked.text` is then its plain text; NULL: no markup */
     struct dg_doc_part *doc_parts; /* owned; [n_parts] */
     struct dg_doc_cursor doc_end;  /* what stands behind the last part */
-    bool has_doc_end;              /* shown */
-    struct dg_segment *parts;      /* owned; [n_parts] of what is cut so far */
-    struct dg_sentence **sentences; /* owned; [n_parts], NULL for separators and what is not begun
-                                     */
+    bool has_doc_end;              /* `doc_end` was shown */
+    struct dg_segment *parts;      /* owned; [n_parts] cut so far */
+    struct dg_sentence **sentences; /* owned; [n_parts], NULL for separators and parts not begun */
     size_t parts_cap;
     size_t cut_at; /* bytes of the text before this are cut */
-    bool is_cut;   /* all of it is */
+    bool is_cut;   /* all of the text is cut */
     size_t n_parts, n_sentences, n_cuts;
     size_t n_begun; /* parts before this are begun */
     size_t n_shown; /* parts before this are shown whole */
     size_t n_told;  /* sentences told */
     size_t n_open;  /* sentences that wait for a ticket, their own or another's */
-    size_t n_ready; /* sentences begun that are to be launched, for the first time or again */
+    size_t n_ready; /* begun sentences that wait to be launched, for the first time or again */
     size_t n_cached;
     struct dg_span *lost; /* owned; [n_lost], copies */
     size_t n_lost;
     const struct dg_dictionary *dictionaries[DG_ENGINE_GLOSSARIES]; /* [n_dictionaries] borrowed;
-                                                                       for its languages */
+                                                                       for the languages */
     size_t n_dictionaries;
     struct dg_engine_term *terms; /* owned; [n_terms] of sentences that were shown */
     size_t n_terms, terms_cap;
     struct dg_quality_estimate *estimate; /* owned; NULL: the quality is not asked for */
     struct dg_buf result;
     enum dg_err err;
-    struct dg_error error; /* of it; "": there is no more to say than the error does */
+    struct dg_error error; /* "": the standard text of `err` says enough */
     bool is_told;          /* on_done was called */
     enum dg_finish finish;
     bool repaired;
@@ -97,22 +96,22 @@ struct dg_request_tools {
     struct dg_background background;  /* for what takes long */
 };
 
-/* Cuts the beginning of the text, unless that has much markup: then it begins to be read. The way's
- * models are referenced. */
+/* Cuts the beginning of the text or, if that has much markup, begins to read it. Takes references
+ * to the routing's models. */
 enum dg_err dg_request_new(struct dg_request **request, struct dg_request_tools *tools,
                            const struct dg_routing *routing, const struct dg_engine_request *asked,
                            struct dg_error *error) DG_MUST_CHECK;
 void dg_request_free(struct dg_request *request); /* no ticket may be open */
 
-/* Cuts the next stretch of the text when it is needed and begins sentences up to the window, as
- * many as one turn may take (wants_turn: there would be more). DG_ERR_BUSY when the scheduler is
- * full (try again after news); any other error is recorded in the request, which then only waits
- * for its open tickets. */
+/* Cuts the next stretch of the text when it is needed and begins sentences up to the window, but no
+ * more than one turn may take (dg_request_wants_turn says whether more are left). DG_ERR_BUSY when
+ * the scheduler is full (try again after news); any other error is recorded in the request, which
+ * then only waits for its open tickets. */
 enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools *tools,
                             struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 
-/* Takes what was read beside this thread, if it is there. The pump does; whoever drains does it
- * himself. */
+/* Takes the result of the background thread, if it is there. dg_request_pump does so; a caller that
+ * only drains requests must call this itself. */
 void dg_request_take_markup(struct dg_request *request);
 
 bool dg_request_wants_turn(const struct dg_request *request);
@@ -120,21 +119,24 @@ bool dg_request_wants_turn(const struct dg_request *request);
 /* News of a ticket, for every sentence that waits for it. */
 void dg_request_take(struct dg_request_tools *tools, struct dg_ticket *ticket, bool is_over);
 
-/* The remote cache's answer for a flight, or that there is none: then it goes to the scheduler. */
+/* Takes the remote cache's answer for a flight; without an answer the flight goes to the scheduler.
+ */
 void dg_request_take_remote(struct dg_request_tools *tools, struct dg_flight *flight,
                             struct dg_span value);
 
-/* A span that was to survive is not in the translation. */
+/* Notes that the translation lacks a protected span. */
 enum dg_err dg_request_note_lost(struct dg_request *request, struct dg_span bytes) DG_MUST_CHECK;
 
-/* Shows what is in order: for a text that has no sentence, or ends with a separator. */
+/* Shows the parts that are ready, in order; needed for a text that has no sentence or ends with a
+ * separator. */
 void dg_request_show(struct dg_request *request, struct dg_request_tools *tools);
 
-/* Stops it: nothing is begun any more, open tickets are cancelled. */
+/* Stops the request: begins nothing any more and cancels its open tickets. */
 void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools, enum dg_err err);
 
-/* True when it is late, and the worker that has its ticket does not even say so: one that hangs.
- * Its end is told, and nothing after that; it is kept until the ticket comes back. */
+/* True when the request is late and the worker that has its ticket hangs, so that no news comes.
+ * The end is then reported, and nothing after it; the request is kept until the ticket comes back.
+ */
 bool dg_request_is_stuck(const struct dg_request *request, const struct dg_request_tools *tools);
 
 /* True when nothing is left to do; then dg_request_finish calls on_done. */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the engine: the terms of glossaries (text/terms/glossary.h) that one sentence has, and
- * what became of them.
+/* Inside the engine: the glossary terms (text/terms/glossary.h) that one sentence contains, and
+ * whether the translation uses them.
  *
- *     err = dg_terms_find(&terms, &how);                  those in what the model gets; terms.n 0:
- * none n = dg_terms_constrain(&terms, constraints, cap);   demanded of the search where their
- * source is (decode/term_placement.h) err = dg_terms_check(&terms, translation, scan);    is_used,
- * and where dg_terms_deinit(&terms);
+ *     err = dg_terms_find(&terms, &how);                    in the model's input; terms.n 0: none
+ *     n = dg_terms_constrain(&terms, constraints, cap);     for the search
+ *                                                           (decode/term_placement.h)
+ *     err = dg_terms_check(&terms, translation, scan);      sets is_used and said_at
+ *     dg_terms_deinit(&terms);
  *
- * A term is written as the glossary has it. With a capital where it begins the translation of a
- * text that begins with one; as its source, with a capital or in capitals, where that begins a
- * later sentence of the text. Up to DG_PLACED_MAX terms of a sentence are demanded; all are
- * checked. */
+ * A term is written as the glossary has it, with two exceptions: at the beginning of the
+ * translation it gets a capital if the text begins with one; and if its source begins a later
+ * sentence of the text, it gets a capital, or capitals, as the source has them. The search is
+ * forced to use up to DG_PLACED_MAX terms of a sentence; all terms are checked. */
 #ifndef DG_ENGINE_REQUEST_TERMS_H
 #define DG_ENGINE_REQUEST_TERMS_H
 
@@ -24,10 +25,10 @@
 struct dg_terms_item {
     const struct dg_glossary_term *term;
     size_t from, to;             /* tokens of the source */
-    struct dg_constraint demand; /* n_forms 0: cannot be said, or is one too many */
+    struct dg_constraint demand; /* n_forms 0: the model cannot say it, or it is one too many */
     bool is_used;
-    size_t said_at, said_len; /* of the translation, when used, */
-    size_t said_form;         /* as this of the term's targets */
+    size_t said_at, said_len; /* if used: where in the translation */
+    size_t said_form;         /* if used: which of the term's targets */
 };
 
 struct dg_terms {
@@ -40,12 +41,12 @@ struct dg_terms {
 struct dg_terms_how {
     const struct dg_dictionary *const *dictionaries; /* [n_dictionaries] */
     size_t n_dictionaries;
-    struct dg_span text;           /* what the model gets, */
-    const struct dg_token *tokens; /* [n_tokens] and its tokens */
+    struct dg_span text;           /* the model's input */
+    const struct dg_token *tokens; /* [n_tokens] of `text` */
     size_t n_tokens;
-    const struct dg_placeholders *placeholders; /* what is not to be touched; may be NULL */
-    bool any_case;                        /* the case of the text is not that of the original */
-    const struct dg_tokenizer *tokenizer; /* of the model that says them; NULL: none is demanded */
+    const struct dg_placeholders *placeholders; /* spans in which no term counts; may be NULL */
+    bool any_case;                              /* `text` has lost the original's case */
+    const struct dg_tokenizer *tokenizer; /* of the model that translates; NULL: force no term */
     const char *language;                 /* of the translation */
     struct dg_glossary_scan *scan;
 };
@@ -53,14 +54,14 @@ struct dg_terms_how {
 enum dg_err dg_terms_find(struct dg_terms *terms, const struct dg_terms_how *how) DG_MUST_CHECK;
 void dg_terms_deinit(struct dg_terms *terms); /* all zeros is fine */
 
-/* Takes one away. */
+/* Removes an item. */
 void dg_terms_drop(struct dg_terms *terms, size_t index);
 
-/* Returns how many it wrote; what they point to is the terms'. */
+/* Returns how many constraints it wrote; what they point to belongs to the terms. */
 size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *constraints,
                           size_t cap);
 
-/* Each stretch of the translation is counted for one term. */
+/* Each stretch of the translation counts for one term only. */
 enum dg_err dg_terms_check(struct dg_terms *terms, struct dg_span translation,
                            struct dg_glossary_scan *scan) DG_MUST_CHECK;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Memory of models: a ledger that never promises more than there is, and the sizes that a model's
- * workers get out of it.
+/* Memory of models: a ledger that never promises more than there is, and the limits with which a
+ * model's workers fit into it.
  *
  *     err = dg_budget_fit(net, &wanted, n_workers, n_beams, bytes, &error, &limits, &per_worker);
  *     if (dg_ledger_take(&ledger, bytes)) ... dg_ledger_give(&ledger, bytes);
@@ -22,22 +22,21 @@
 
 struct dg_ledger {
     size_t max;         /* 0: no limit */
-    atomic_size_t used; /* promised, by models that serve, are being loaded or are on their way out
-                         */
-    atomic_size_t leaving; /* of these, what will come back by itself */
+    atomic_size_t used; /* promised to models that serve, are being loaded or are being unloaded */
+    atomic_size_t leaving; /* the part of `used` that models being unloaded will return */
 };
 
-/* False, and nothing taken, when that would be more than `max`. */
+/* False, with nothing taken, when the sum would exceed `max`. */
 bool dg_ledger_take(struct dg_ledger *ledger, size_t bytes);
 void dg_ledger_give(struct dg_ledger *ledger, size_t bytes); /* mirror of take */
 
-/* True when `bytes` can be taken now, or once what is leaving has left. */
+/* True when `bytes` can be taken now, or once `leaving` has been returned. */
 bool dg_ledger_will_fit(const struct dg_ledger *ledger, size_t bytes);
 
 /* The largest limits, up to `wanted`, with which the decoders of `n_workers` fit into `bytes` (0:
- * any). Slots, rows and cached positions shrink together, down to one sentence at a time with a
- * beam of `n_beams`; longest source and target stay. When that does not fit either: DG_ERR_LIMIT,
- * no sentence, and *per_worker is what it would take. `net` may be hollow. */
+ * no limit). Slots, rows and cached positions shrink together, down to one sentence at a time with
+ * a beam of `n_beams`; the longest source and target stay. If even that does not fit: DG_ERR_LIMIT
+ * without a sentence, and *per_worker is what it would take. `net` may be hollow. */
 enum dg_err dg_budget_fit(const struct dg_net *net, const struct dg_decoder_limits *wanted,
                           size_t n_workers, size_t n_beams, size_t bytes, struct dg_error *error,
                           struct dg_decoder_limits *limits, size_t *per_worker) DG_MUST_CHECK;

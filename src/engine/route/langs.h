@@ -3,16 +3,18 @@
 
 /* The languages of a model, on both sides, and how the network is told which of them are meant:
  *
- *     fixed           nothing tells it: one target language, one or more source languages (OPUS-MT
- * ROMANCE-en) target first    >>fra<< text </s>                        one model, many targets
- * (OPUS-MT en-ROMANCE) source first    __fr__ text </s>  =>  __en__ text </s>   any pair (M2M100,
- * NLLB) source last     text </s> fra_Latn  =>  eng_Latn text    any pair (older NLLB) in words
- * "Translate from French ..."              any pair that is configured (translation_prompt.h)
+ *     fixed          (nothing)                               one target (OPUS-MT ROMANCE-en)
+ *     target first   >>fra<< text </s>                       many targets (OPUS-MT en-ROMANCE)
+ *     source first   __fr__ text </s>  =>  __en__ text </s>  any pair (M2M100, NLLB)
+ *     source last    text </s> fra_Latn  =>  eng_Latn text   any pair (older NLLB)
+ *     in words       "Translate from French ..."             any configured pair
+ *                                                            (translation_prompt.h)
  *
  *     err = dg_langs_new(&langs, &opts, &error);
  *     size_t s = dg_langs_find(langs->sources, langs->n_sources, &tag, text);
- *     struct dg_pair pair = dg_langs_pair(langs, s, t);
- *     ... tokenise with pair.first_id and pair.last_id, search with dg_pair_lead(&pair) ...
+ *     struct dg_lang_pair pair = dg_langs_pair(langs, s, t);
+ *     struct dg_tokenizer_opts how = dg_lang_pair_tokenizer_opts(&pair);    to tokenise a source
+ *     dg_pair_lead(&pair, &search);                                         before the search
  *     dg_langs_unref(langs);
  *
  * Immutable and shared (ref); any thread. */
@@ -38,22 +40,21 @@ enum {
     DG_MANNER_TEXT_MAX = 1000, /* bytes of configured words */
 };
 
-/* How the network is told to say it: the word of one manner, of the source's vocabulary (read
- * before the text, behind a language's word) or of the target's (before what is said, behind a
- * language's or what the model says first anyway). */
+/* How the network is told a formality: by a word of the source's vocabulary (before the text, after
+ * a language's word) or of the target's (before the translation, after a language's word or a token
+ * that the model is forced to begin with). */
 struct dg_manner {
     int32_t id;     /* -1: the model has none */
-    int32_t before; /* what the model is forced to say first, with which one of the target's comes
-                       behind; -1: nothing */
+    int32_t before; /* the forced first token that a target's word comes after; -1: none */
     bool is_target, is_informal;
 };
 
 struct dg_lang {
-    struct dg_langtag tag; /* canonical; an empty text: not known, found by the model's name only */
+    struct dg_langtag tag;    /* canonical; empty: the language is not known, so that requests must
+                                 name the model */
     char name[DG_LANG_NAME];  /* in English; "" when not known */
     char code[DG_LANG_CODE];  /* as answers name it: "fr", "zh-Hant"; "" when not known */
-    char token[DG_LANG_CODE]; /* what the vocabulary calls it: "fra_Latn"; "" when it has no word
-                                 for it */
+    char token[DG_LANG_CODE]; /* its word in the vocabulary: "fra_Latn"; "" when there is none */
     int32_t source_id, target_id;      /* of that word; -1: none */
     struct dg_manner formal, informal; /* of a target */
 };
@@ -71,33 +72,33 @@ struct dg_langs {
     enum dg_langs_rule rule;
     struct dg_lang *sources, *targets; /* owned; [n_sources], [n_targets]: one or more each */
     size_t n_sources, n_targets;
-    size_t usual_target; /* where a request names none; n_targets: it has to */
+    size_t usual_target; /* for requests that name none; n_targets: they must name one */
 };
 
 struct dg_langs_opts {
     const struct dg_tokenizer *tokenizer;
     enum dg_lang_rule rule;        /* the blueprint's */
-    const char *source, *target;   /* as configured: tags with commas between, each maybe
-                                    * "pt-BR=>>pob<<" to say by   which word it goes; NULL or "": all
-                                    * that the vocabulary has, or those that the */
-    const char *name;              /* model's name tells: "fr-en", "opus-mt-fr-en" */
-    const char *formal, *informal; /* words as configured: ">>formal<<", "target:<F>", of one
-                                    * language only "de=>>Sie<<", with commas between; NULL or "":
+    const char *source, *target;   /* as configured: tags separated by commas, each with an optional
+                                    * word of the vocabulary, "pt-BR=>>pob<<"; NULL or "": all that
+                                    * the vocabulary has, or those of `name` */
+    const char *name;              /* the model's: "fr-en", "opus-mt-fr-en" */
+    const char *formal, *informal; /* words as configured, separated by commas: ">>formal<<",
+                                    * "target:<F>"; for one language only, "de=>>Sie<<"; NULL or "":
                                     * none */
-    int32_t forced_id;             /* what the model is forced to say first; -1: nothing */
-    bool is_told; /* in words, by a template: languages are those configured, as many as one likes
-                   */
+    int32_t forced_id;             /* the token that the model is forced to begin with; -1: none */
+    bool is_told;                  /* a template names the languages in words: any number may be
+                                    * configured */
 };
 
-/* One reference. DG_ERR_NOT_FOUND: a configured language is none of the model's, or a word not of
- * its vocabulary. */
+/* One reference. DG_ERR_NOT_FOUND: the model lacks a configured language, or its vocabulary lacks a
+ * configured word. */
 enum dg_err dg_langs_new(struct dg_langs **langs, const struct dg_langs_opts *opts,
                          struct dg_error *error) DG_MUST_CHECK;
 struct dg_langs *dg_langs_ref(struct dg_langs *langs);
 void dg_langs_unref(struct dg_langs *langs); /* NULL is fine */
 
-/* Which of the list a tag means: the one whose code or word is `text` (any case), else the one that
- * fits best; n when none does. */
+/* The index of the language that a tag means: the one whose code or word is `text` (in any case),
+ * else the best match; n when none matches. */
 size_t dg_langs_find(const struct dg_lang *list, size_t n, const struct dg_langtag *tag,
                      struct dg_span text);
 
@@ -107,22 +108,22 @@ static inline bool dg_langs_are_many(const struct dg_langs *langs)
     return langs->n_sources > 1 || langs->n_targets > 1;
 }
 
-/* What of a model one hop of a request uses: its languages, and the ids that tell them. */
+/* The languages that one hop of a request uses, and the ids that tell the model about them. */
 struct dg_lang_pair {
     const struct dg_lang *source, *target; /* borrowed from the langs */
     int32_t first_id, last_id; /* around the source, as in dg_tokenizer_opts; -1: none */
     int32_t lead[2];           /* [n_lead] before the target, as in dg_search_opts */
     size_t n_lead;
-    const struct dg_manner *manner; /* borrowed likewise; NULL: none is asked for */
+    const struct dg_manner *manner; /* borrowed likewise; NULL: no formality is requested */
 };
 
 struct dg_lang_pair dg_langs_pair(const struct dg_langs *langs, size_t source, size_t target);
 
-/* The pair without a manner is told one that the model has. */
+/* Gives a pair without a formality one that the model has. */
 void dg_pair_say(struct dg_lang_pair *pair, const struct dg_manner *manner);
 
-/* The pair that two tags name; either may be "" where there is one language, or it does not matter.
- */
+/* The pair that two tags name; a tag may be "" where that side has one language, or the choice does
+ * not matter. */
 enum dg_err dg_langs_choose(const struct dg_langs *langs, const char *source, const char *target,
                             struct dg_error *error, struct dg_lang_pair *pair) DG_MUST_CHECK;
 
@@ -136,8 +137,8 @@ static inline struct dg_tokenizer_opts dg_lang_pair_tokenizer_opts(const struct 
     return opts;
 }
 
-/* Has the search say the target language first, and a manner behind it; `pair` must live as long as
- * `search` does. */
+/* Makes the search begin with the target language's word and then the formality's; `pair` must live
+ * as long as `search` does. */
 static inline void dg_pair_lead(const struct dg_lang_pair *pair, struct dg_search_opts *search)
 {
     search->lead = pair->lead;

@@ -8,14 +8,13 @@
  *     err = dg_routing_find(&map, request, &error, &routing);
  *     routing.hops[0] ... the first model; routing.pairs[0] ... its languages
  *     routing.detected ... "fr", or NULL when nothing had to be detected
- *
- * Languages are compared as tags (text/language/langtag.h): of several models, and of the languages
- * of one (langs.h), those that fit best, target before source. Where the source is not named, the
- * text decides among those that lead to the target. A text that is in the target language already
- * is copied, and so is one that is surely in a language from which nothing leads there: then
- * `is_foreign` says so. Where no model leads from the source to the target, two in a row do, by way
- * of a third language. A formality is told to the last one; of models that fit equally well, one
- * that can be told it goes first. Any thread that may read the models. */
+ * Languages are compared as tags (text/language/langtag.h): among models, and among the languages
+ * of one model (langs.h), the best match wins, target before source. If the source is not named, it
+ * is detected among the languages that lead to the target. A text that is already in the target
+ * language is copied, and so is one that is surely in a language from which no model leads to the
+ * target (`is_foreign`). If no single model leads from the source to the target, two in a row do,
+ * through a third language. The last model sets the formality; among equal matches, a model that
+ * can set it comes first. Any thread that may read the models. */
 #ifndef DG_ENGINE_ROUTE_ROUTING_H
 #define DG_ENGINE_ROUTE_ROUTING_H
 
@@ -26,34 +25,35 @@
 struct dg_routing_map {
     struct dg_served_model *const *models; /* [n_models] */
     size_t n_models;
-    const struct dg_langid *langid; /* NULL: languages cannot be detected, */
-    const char *langid_error;       /* because of this */
+    const struct dg_langid *langid; /* NULL: languages cannot be detected */
+    const char *langid_error;       /* why `langid` is NULL */
 };
 
 enum { DG_ROUTING_HOPS_MAX = 2, DG_ROUTING_NAME = 256 };
 
 struct dg_routing {
     struct dg_served_model *hops[DG_ROUTING_HOPS_MAX]; /* [n_hops] borrowed; one after the other */
-    struct dg_lang_pair pairs[DG_ROUTING_HOPS_MAX]; /* [n_hops] what they are used for; borrows from
-                                                       them */
+    struct dg_lang_pair pairs[DG_ROUTING_HOPS_MAX]; /* [n_hops] the languages of each hop; borrowed
+                                                       from it */
     size_t n_hops;
     const char *detected; /* tag; borrowed from the language identification */
     float confidence;     /* 0 when nothing was detected */
-    bool is_copy;    /* the text is returned as it is: it is in the target language, in none, or */
-    bool is_foreign; /* surely in `detected`, from which nothing leads to the target */
+    bool is_copy;    /* the text is returned as it is: it is in the target language or in none, or
+                             is_foreign */
+    bool is_foreign; /* it is surely in `detected`, from which no model leads to the target */
     struct dg_langtag source, target; /* of a copy; source empty: not known */
 };
 
-/* A model's name goes before languages; they say which languages of it are meant, if it has many.
- * DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_DENIED: there is one, but not among those that
- * the request may use; DG_ERR_INVALID: no language tag; DG_ERR_UNSUPPORTED: the source must be
- * named, because languages cannot be detected, or the model cannot be told the formality. */
+/* If the request names a model, its languages only choose among those of the model.
+ * DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_DENIED: the request may not use it;
+ * DG_ERR_INVALID: not a language tag; DG_ERR_UNSUPPORTED: the source must be named because
+ * languages cannot be detected, or the model cannot set the formality. */
 enum dg_err dg_routing_find(const struct dg_routing_map *map,
                             const struct dg_engine_request *request, struct dg_error *error,
                             struct dg_routing *routing) DG_MUST_CHECK;
 
-/* Puts another version of the model into hop `hop`; its languages are looked up anew, and are the
- * same unless they were configured otherwise since: then nothing is replaced. */
+/* Puts another version of the model into hop `hop`. Its languages are looked up again; if they have
+ * been reconfigured, nothing is replaced. */
 void dg_routing_replace(struct dg_routing *routing, size_t hop, struct dg_served_model *model);
 
 /* "fr-en", or "fr-en+en-de": the names of its models, cut where there is no room. */

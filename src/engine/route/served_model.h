@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A model: at hand, with its tokenizer, its packed network and its place with the scheduler; or
- * only known, a stand-in that says what it is and what it would take until somebody asks for it.
+/* A model: either loaded, with its tokenizer, its packed network and its entry in the scheduler, or
+ * a stand-in, which only describes the model and the memory it would take.
  *
- *     err = dg_served_model_open(&loaded, &opts, &(struct dg_engine_model){.name = "fr-en", .path =
- * path}, &error); if (dg_served_model_is_at_hand(loaded)) ... dg_served_model_unref(loaded);
+ *     const struct dg_engine_model model = {.name = "fr-en", .path = path};
+ *     err = dg_served_model_open(&served, &opts, &model, &error);
+ *     if (dg_served_model_is_at_hand(served)) ...
+ *     dg_served_model_unref(served);
  *
- * Immutable once made; requests hold references, so that a reload can publish a new one while the
- * old finishes its work. References are the consumer thread's. The mapping of the directory is let
- * go as soon as the weights are packed, so that they are in memory once. */
+ * Immutable once made; requests hold references, so that a reload can publish a new version while
+ * the old one finishes its work. Only the consumer's thread changes the reference count. The
+ * directory is unmapped as soon as the weights are packed, so that they are in memory once. */
 #ifndef DG_ENGINE_ROUTE_SERVED_MODEL_H
 #define DG_ENGINE_ROUTE_SERVED_MODEL_H
 
@@ -33,7 +35,7 @@ struct dg_engine_cache_stats;
 struct dg_engine_quality_stats;
 struct dg_translation_prompt;
 
-/* The ids that an encoder alone has around its texts and in place of hidden words; -1: there is
+/* The ids that a model of an encoder alone has around its texts and in place of hidden words; -1:
  * none. */
 struct dg_marks {
     int32_t cls, sep, mask;
@@ -42,69 +44,69 @@ struct dg_marks {
 struct dg_served_model {
     char *name;                                /* owned, as configured: "fr-en" */
     char *path;                                /* owned */
-    char *source, *target, *formal, *informal; /* owned; as configured, for the next time that it is
-                                                  opened */
-    char *prompt, *stop;                       /* owned; likewise, of the template */
-    bool is_told_by_files, has_own_langs;   /* these two, and the languages, are not configured but
-                                               the directory's own */
-    char *judges;                           /* owned; likewise, of an estimator */
-    struct dg_calibration calibration;      /* of an estimator, */
-    bool is_estimator;                      /* if it is one */
+    char *source, *target, *formal, *informal; /* owned; as configured, kept for the
+                                                  next opening */
+    char *prompt, *stop;                       /* owned; the template, kept likewise */
+    bool is_told_by_files, has_own_langs;   /* the template, or the languages, come from the model's
+                                               directory and not from the configuration */
+    char *judges;                           /* owned; of an estimator, kept likewise */
+    struct dg_calibration calibration;      /* only if is_estimator */
+    bool is_estimator;                      /* the model estimates the quality of translations */
     struct dg_translation_prompt *template; /* owned; how it is asked to translate; NULL in a
-                                               stand-in, and where it is not */
-    size_t n_prompt;                        /* tokens of it around a text */
-    struct dg_langs *langs;         /* a reference; what it reads and says, one of each or many */
-    struct dg_tokenizer *tokenizer; /* NULL in a stand-in, and so are */
+                                               stand-in, and if it has no template */
+    size_t n_prompt;                        /* tokens of the template around a text */
+    struct dg_langs *langs;                 /* a reference; its languages on both sides */
+    struct dg_tokenizer *tokenizer;         /* NULL in a stand-in, as are the next three */
     struct dg_net *net;
-    struct dg_lex *lex; /* the model's shortlist, owned; NULL also: none, or not wanted */
+    struct dg_lex *lex; /* the model's shortlist, owned; NULL also if it has none or it is unused */
     struct dg_sched_model *place;
     struct dg_sched *sched;   /* borrowed */
     struct dg_ledger *ledger; /* borrowed */
     struct dg_blueprint blueprint;
     struct dg_placeholders_words carry_words; /* what stands for spans that must survive */
     struct dg_marks marks;                    /* of encoders alone */
-    struct dg_labels *labels; /* owned; of models that tell some, else NULL; NULL in a stand-in too
-                               */
-    uint8_t *joining; /* owned; [target words] 1 for pieces that go on with the word before */
+    struct dg_labels *labels; /* owned; of classifiers; else, and in a stand-in, NULL */
+    uint8_t *joining;         /* owned; [target words] 1 for pieces that continue a word */
     struct dg_decoder_limits limits;
     size_t bytes;    /* memory it takes, or would take: weights as packed, decoders, tokenizer */
-    bool is_paid;    /* the ledger has promised them */
-    bool is_leaving; /* and expects them back */
+    bool is_paid;    /* the ledger has promised these bytes */
+    bool is_leaving; /* the ledger expects these bytes back */
     struct dg_engine_cache_stats *cache_counts; /* borrowed: hits, joined and misses of this model
                                                  */
-    struct dg_engine_quality_stats *quality_counts; /* borrowed: what it said as an estimator */
+    struct dg_engine_quality_stats *quality_counts; /* borrowed: its qualities as an estimator */
     size_t n_refs;
     uint64_t version;              /* a number of its own, once published */
-    unsigned char fingerprint[32]; /* of its files, for a remote cache (remote_value.h), */
-    bool has_fingerprint;          /* if there is one */
-    void (*bury)(void *arg, struct dg_served_model *served); /* gets what the last reference let go
-                                                                of, to call */
-    void *bury_arg; /* dg_served_model_free where waiting hurts nobody; or NULL */
+    unsigned char fingerprint[32]; /* of its files, for a remote cache (remote_value.h) */
+    bool has_fingerprint;          /* `fingerprint` is set */
+    /* Called when the last reference is gone, to call dg_served_model_free on a thread that may
+     * wait; NULL: unref frees the model itself. */
+    void (*bury)(void *arg, struct dg_served_model *served);
+    void *bury_arg;
 };
 
 struct dg_served_model_opts {
     struct dg_sched *sched;
     struct dg_ledger *ledger;
-    struct dg_decoder_limits limits; /* lowered to what the model can take, and what fits */
+    struct dg_decoder_limits limits; /* lowered to what the model supports and what fits */
     size_t bytes_each; /* what one model should take at most, if it can do with less; 0: any */
-    struct dg_sched_stats *counts; /* the scheduler's of this model, as of dg_sched_count_into; or
+    struct dg_sched_stats *counts; /* the scheduler's counts of this model (dg_sched_count_into); or
                                       NULL */
-    struct dg_engine_cache_stats *cache_counts; /* of this model, the consumer's to count into */
+    struct dg_engine_cache_stats *cache_counts;     /* of this model, counted by the consumer */
     struct dg_engine_quality_stats *quality_counts; /* likewise */
     bool is_stand_in;
     bool wants_fingerprint;
 };
 
-/* Opens the model's directory, packs its weights and gives it decoders; or, for a stand-in, checks
- * the files and measures. Languages are those configured or else of the vocabulary or the name
- * (langs.h). One reference. DG_ERR_LIMIT: it can never fit into the ledger; DG_ERR_BUSY: not now,
- * beside what is there. Any thread. */
+/* Opens the model's directory, packs its weights and gives it decoders; for a stand-in, only checks
+ * the files and measures them. The languages are those configured, or else those of the vocabulary
+ * or the name (langs.h). One reference. DG_ERR_LIMIT: the model can never fit into the ledger;
+ * DG_ERR_BUSY: it does not fit at present. Any thread. */
 enum dg_err dg_served_model_open(struct dg_served_model **served,
                                  const struct dg_served_model_opts *opts,
                                  const struct dg_engine_model *model,
                                  struct dg_error *error) DG_MUST_CHECK;
 
-/* As it was configured; borrowed. */
+/* The model's configuration; borrowed. */
 static inline struct dg_engine_model dg_served_model_describe(const struct dg_served_model *served)
 {
     return (struct dg_engine_model){.name = served->name,
@@ -118,22 +120,22 @@ static inline struct dg_engine_model dg_served_model_describe(const struct dg_se
                                     .judges = served->judges};
 }
 
-/* It can be asked for translations: every model but those that read, and language models without a
- * template. */
+/* True when the model can translate: all can but readers and language models without a template. */
 static inline bool dg_served_model_translates(const struct dg_served_model *served)
 {
     return !dg_blueprint_is_reader(&served->blueprint) &&
            (served->blueprint.family != DG_FAMILY_LM || *served->prompt);
 }
 
-/* An encoder that says one number of two texts. */
+/* True for an encoder that scores two texts with one number. */
 static inline bool dg_served_model_says_number(const struct dg_blueprint *bp)
 {
     return bp->family == DG_FAMILY_ENC && bp->enc.head == DG_HEAD_POOLED &&
            bp->enc.rule == DG_LABELS_NUMBER && bp->decoder.V == 1;
 }
 
-/* The models whose translations an estimator judges, with commas between; NULL: it is none. */
+/* The models whose translations an estimator judges, separated by commas; NULL: it is no estimator.
+ */
 static inline const char *dg_served_model_judges(const struct dg_served_model *served)
 {
     return !served->is_estimator ? NULL
@@ -141,7 +143,7 @@ static inline const char *dg_served_model_judges(const struct dg_served_model *s
                                  : served->calibration.judges;
 }
 
-/* A stand-in for a model that is at hand. NULL: no memory. */
+/* A stand-in for a loaded model. NULL: no memory. */
 struct dg_served_model *dg_served_model_stand_in(const struct dg_served_model *served);
 
 static inline bool dg_served_model_is_at_hand(const struct dg_served_model *served)
@@ -150,10 +152,10 @@ static inline bool dg_served_model_is_at_hand(const struct dg_served_model *serv
 }
 
 struct dg_served_model *dg_served_model_ref(struct dg_served_model *served);
-void dg_served_model_unref(struct dg_served_model *served); /* NULL is fine; the last one buries, or
-                                                               frees */
+void dg_served_model_unref(struct dg_served_model *served); /* NULL is fine; the last calls `bury`,
+                                                               or frees the model */
 
-/* Waits for workers that look at it. Any thread, when nobody refers to it. */
+/* Frees a model without references, after waiting for workers that still look at it. Any thread. */
 void dg_served_model_free(struct dg_served_model *served);
 
 #endif

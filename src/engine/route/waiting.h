@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the engine: a request whose model is not at hand yet, kept with all that it said, in the
- * order of coming.
+/* Inside the engine: a request whose model is not loaded yet, kept with all its options.
  *
  *     err = dg_waiting_new(&waiting, model, asked, &error);
- *     waiting->asked ...                        as it was asked, of our own memory
+ *     waiting->asked ...                        the request, copied into memory of its own
  *     dg_waiting_free(waiting); */
 #ifndef DG_ENGINE_ROUTE_WAITING_H
 #define DG_ENGINE_ROUTE_WAITING_H
@@ -18,10 +17,11 @@
 struct dg_waiting {
     struct dg_list link; /* in the engine's list */
     struct dg_arena arena;
-    struct dg_engine_request asked; /* everything it points to is in the arena, but for what lives
-                                     * until on_done anyhow */
+    struct dg_engine_request asked; /* what it points to is in the arena, unless it lives until
+                                     * on_done anyway */
     struct dg_served_model *model;  /* a reference: the stand-in of the model that it waits for */
-    struct dg_served_model *held;   /* a reference: another that it will need and has; or NULL */
+    struct dg_served_model *held;   /* a reference: another model that it will need and that is
+                                       loaded; or NULL */
     const struct dg_engine_events *events;
     void *ctx;
     uint64_t id, began_ns;
