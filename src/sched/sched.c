@@ -94,6 +94,7 @@ struct dg_sched {
     struct dg_helpers helpers;    /* workers without work help `leader` */
     struct worker *leader;        /* guarded; NULL: none */
     size_t n_asleep;              /* workers; guarded */
+    size_t n_roused;              /* of them, woken and not yet up; guarded */
     struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
     size_t n_models;
     struct dg_map accounts; /* of owned struct account, by client: of those who have tickets
@@ -541,6 +542,15 @@ static bool work_on(struct lane *lane)
     return true;
 }
 
+/* Wakes as many workers as there are tickets that wait; the lock is held. A ticket that a worker
+ * was woken for and left (it died, or hangs) counts again at the next call. */
+static void rouse(struct dg_sched *sched)
+{
+    size_t n = sched->stats.n_waiting < sched->n_asleep ? sched->stats.n_waiting : sched->n_asleep;
+    for (; sched->n_roused < n; sched->n_roused++)
+        pthread_cond_signal(&sched->work);
+}
+
 /* Makes the worker the crew's leader, unless another one is, if one of the first n models that it
  * has work for gains by it; wakes who could help. The lock is held. */
 static void lead(struct worker *worker, size_t n)
@@ -609,6 +619,8 @@ static bool turn(struct worker *worker)
     }
     if (!worker->is_dead)
         worker->turn_began_ns = 0;
+    else
+        rouse(sched);
     if (sched->leader == worker && (worker->is_dead || !has_work(sched, worker)))
         sched->leader = NULL;
     pthread_mutex_unlock(&sched->lock);
@@ -668,6 +680,8 @@ static void *run_worker(void *arg)
             sched->n_asleep++;
             sleep_until_work(sched);
             sched->n_asleep--;
+            sched->n_roused -= sched->n_roused > 0;
+            sched->stats.n_wake_ups++;
         }
         bool is_over = sched->is_stopping || worker->is_dead;
         pthread_mutex_unlock(&sched->lock);
@@ -936,7 +950,7 @@ enum dg_err dg_sched_submit(struct dg_sched *sched, struct dg_flow *flow, struct
             ticket->model->counts->n_accepted++;
         count_moves(ticket, 1, 0);
         atomic_fetch_add(&sched->n_calls, 1);
-        pthread_cond_broadcast(&sched->work);
+        rouse(sched);
     }
     pthread_mutex_unlock(&sched->lock);
     return err;

@@ -73,6 +73,7 @@ struct dg_sched_stats {
     uint64_t n_accepted, n_refused, n_done, n_cancelled, n_timed_out, n_failed;
     uint64_t n_tokens_in, n_tokens_out;
     uint64_t n_turns, n_steps, n_rows; /* rows / steps: mean batch */
+    uint64_t n_wake_ups;               /* of sleeping workers */
     uint64_t n_encodes, n_encoded;     /* encoder batches, sentences in them */
     uint64_t n_encoded_tokens;         /* source tokens in them */
     uint64_t step_ns;                  /* time of all steps */

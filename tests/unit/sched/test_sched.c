@@ -461,6 +461,47 @@ START_TEST(threads_give_the_same_answers_as_turns)
 }
 END_TEST
 
+/* Submits one ticket and waits until its end has been seen. */
+static void serve_one(struct dg_sched *sched, struct dg_sched_model *at, struct item *item)
+{
+    fill(item);
+    item->flow.priority = DG_PRIORITY_NORMAL;
+    make_ticket(item, at);
+    ck_assert_int_eq(dg_sched_submit(sched, &item->flow, item->ticket, NULL), DG_OK);
+    while (collect(sched) == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    ck_assert_int_eq(item->err, DG_OK);
+}
+
+/* A ticket wakes one worker, however many sleep. The bound leaves room for wake-ups that the system
+ * makes by itself; waking all would be up to 63 for each ticket. */
+START_TEST(a_ticket_wakes_one_worker)
+{
+    enum { N = 40 };
+    static const size_t n_workers[] = {1, 4, 64};
+    set_up();
+    for (size_t k = 0; k < sizeof n_workers / sizeof *n_workers; k++) {
+        struct dg_sched_opts opts = {.n_workers = n_workers[k], .max_tickets = N};
+        struct dg_sched *sched = NULL;
+        struct dg_sched_model *at = NULL;
+        struct dg_error error = DG_ERROR_NONE;
+        struct dg_sched_stats stats;
+        static struct item items[N];
+        ck_assert_msg(dg_sched_new(&opts, &error, &sched) == DG_OK, "%s", error.text);
+        ck_assert_msg(dg_sched_attach(sched, net, &limits, &error, &at) == DG_OK, "%s", error.text);
+        random_state = 7;
+        for (size_t i = 0; i < N; i++)
+            serve_one(sched, at, &items[i]);
+        dg_sched_read_stats(sched, &stats);
+        ck_assert_uint_eq(stats.n_done, N);
+        ck_assert_uint_le(stats.n_wake_ups, 2 * N);
+        dg_sched_detach(sched, at);
+        dg_sched_free(sched);
+    }
+    tear_down();
+}
+END_TEST
+
 /* What befalls worker 1: it dies, hangs until the gate opens, or is slow. */
 struct fault {
     enum { DIES, HANGS, IS_SLOW } kind;
@@ -637,7 +678,7 @@ DG_UNIT_SLOW(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
              bulk_leaves_a_quarter_of_the_queue_to_others,
              whatever_a_client_sends_there_is_room_for_others,
              no_end_is_lost_when_the_consumer_sleeps, a_short_row_leaves_a_long_one_behind,
-             threads_give_the_same_answers_as_turns,
+             a_ticket_wakes_one_worker, threads_give_the_same_answers_as_turns,
              the_others_go_on_when_a_worker_dies_hangs_or_is_slow,
              stopping_in_the_middle_leaves_nothing_behind,
              helpers_change_no_answer_and_no_cancellation, stopping_calls_helpers_away)
