@@ -26,8 +26,7 @@ const char *const dg_doc_format_words[] = {
     [DG_DOC_JSON] = "json",     [DG_DOC_PO] = "po",
     [DG_DOC_XLIFF] = "xliff",   NULL};
 
-/* ---- Items
- * --------------------------------------------------------------------------------------- */
+/* ---- Items ----------------------------------------------------------------------------------- */
 
 size_t dg_doc_add(struct dg_doc *doc, enum dg_doc_kind kind, size_t at, size_t len,
                   struct dg_span plain)
@@ -118,8 +117,7 @@ void dg_doc_add_text(struct dg_doc *doc, size_t at, size_t len, const struct dg_
     dg_doc_add(doc, DG_DOC_COPY, from, end - from, dg_span_sub(doc->original, from, end - from));
 }
 
-/* ---- Places
- * -------------------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 void dg_doc_add_place(struct dg_doc *doc, size_t at, size_t len)
 {
@@ -169,8 +167,7 @@ void dg_doc_refuse(struct dg_doc *doc, enum dg_err err, size_t at, const char *w
     doc->err = dg_error_set(doc->error, err, "line %zu: %s", line, what);
 }
 
-/* ---- Text with backslashes
- * ----------------------------------------------------------------------- */
+/* ---- Text with backslashes ------------------------------------------------------------------- */
 
 enum {
     WRAPPED_MIN = 40
@@ -210,8 +207,7 @@ void dg_doc_add_escaped(struct dg_doc *doc, size_t at, size_t len, dg_doc_decode
     dg_doc_add(doc, DG_DOC_COPY, from, end - from, dg_span_sub(text, from, end - from));
 }
 
-/* ---- Pairs
- * --------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 struct pairs {
     struct dg_doc *doc;
@@ -294,8 +290,7 @@ void dg_doc_pair(struct dg_doc *doc, const struct dg_doc_pairing *how)
         make_border(&pairs, pairs.open[--pairs.n]);
 }
 
-/* ---- Freezing and layout
- * ------------------------------------------------------------------------- */
+/* ---- Freezing and layout --------------------------------------------------------------------- */
 
 /* True when an element holds something, and nothing but what survives translation as it is. `last`
  * is the text that was looked at before: elements within each other may have the same. */
@@ -361,8 +356,7 @@ void dg_doc_settle(struct dg_doc *doc)
     doc->plain = plain;
 }
 
-/* ---- Life
- * ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format)
 {
@@ -561,8 +555,7 @@ enum dg_err dg_doc_escape(const struct dg_doc *doc, struct dg_span text, struct 
     return err ? err : dg_buf_append_span(out, dg_span_sub(text, from, text.len));
 }
 
-/* ---- Part by part
- * -------------------------------------------------------------------------------- */
+/* ---- Part by part ---------------------------------------------------------------------------- */
 
 /* An inline tag with text behind it, all of it before `end`. */
 static bool opens_within(const struct dg_doc *doc, size_t i, size_t end)

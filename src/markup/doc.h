@@ -122,8 +122,7 @@ size_t dg_doc_origin(const struct dg_doc *doc, size_t plain_at);
 enum dg_err dg_doc_escape(const struct dg_doc *doc, struct dg_span text,
                           struct dg_buf *out) DG_MUST_CHECK;
 
-/* ---- Part by part
- * -------------------------------------------------------------------------------- */
+/* ---- Part by part ---------------------------------------------------------------------------- */
 
 struct dg_doc_cursor {
     size_t item; /* the first that was not given out whole */

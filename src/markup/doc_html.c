@@ -67,8 +67,7 @@ static struct dg_span bytes_of(const struct reader *reader, const struct dg_mark
     return dg_span_sub(reader->markup.text, token->at, token->len);
 }
 
-/* ---- Frozen elements
- * ------------------------------------------------------------------------------ */
+/* ---- Frozen elements ------------------------------------------------------------------------- */
 
 enum freezing { FREE, FROZEN, OPAQUE };
 
@@ -153,8 +152,7 @@ static void add_frozen(struct reader *reader, const struct dg_markup_token *star
     dg_buf_deinit(&visible);
 }
 
-/* ---- Tags
- * ---------------------------------------------------------------------------------------- */
+/* ---- Tags ------------------------------------------------------------------------------------ */
 
 static bool is_border(const struct reader *reader, const struct dg_markup_token *token)
 {
@@ -210,8 +208,7 @@ static void read_token(struct reader *reader, const struct dg_markup_token *toke
         read_tag(reader, token);
 }
 
-/* ---- Pairs
- * --------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 static struct dg_span name_of(const struct dg_doc *doc, const struct dg_doc_item *item)
 {
@@ -244,8 +241,7 @@ static bool is_lonely(const struct dg_doc *doc, const struct dg_doc_item *open)
     return kind_of(doc) == DG_MARKUP_HTML && dg_markup_is_one_of(name_of(doc, open), names);
 }
 
-/* ---- XML's outline
- * --------------------------------------------------------------------------------- */
+/* ---- XML's outline --------------------------------------------------------------------------- */
 
 enum { OUTLINE_DEPTH = 512 };
 
@@ -369,8 +365,7 @@ static void outline_xml(struct reader *reader)
     dg_free(outline);
 }
 
-/* ---- All of it
- * ----------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 void dg_doc_read_html(struct dg_doc *doc, const struct dg_doc_opts *opts)
 {

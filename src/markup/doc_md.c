@@ -66,8 +66,7 @@ static void border(struct reader *reader, size_t at, size_t end)
         dg_doc_add(reader->doc, DG_DOC_BORDER, at, end - at, none);
 }
 
-/* ---- Within a line
- * ------------------------------------------------------------------------------- */
+/* ---- Within a line --------------------------------------------------------------------------- */
 
 /* Where a code span that begins with `n` backticks ends; 0 when it does not on these lines. */
 static size_t code_end(const struct reader *reader, size_t at, size_t end, size_t n)
@@ -265,8 +264,7 @@ static size_t add_inline(struct reader *reader, size_t at, size_t start, size_t 
     return at;
 }
 
-/* ---- Lines
- * --------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 /* The length of what begins a block at the line's start: "- ", "12. ", "> ", "## ", "[ ] ". */
 static size_t marker_len(const struct reader *reader, size_t at, size_t end)
@@ -437,8 +435,7 @@ static size_t take_front_matter(struct reader *reader)
     return 0;
 }
 
-/* ---- Pairs
- * --------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 static bool same(const struct dg_doc *doc, const struct dg_doc_item *open,
                  const struct dg_doc_item *close)

@@ -53,8 +53,7 @@ struct reader {
     struct dg_buf id;   /* a field's content */
 };
 
-/* ---- Strings
- * ------------------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 static size_t line_end(struct dg_span text, size_t at)
 {
@@ -175,8 +174,7 @@ enum dg_err dg_doc_escape_po(struct dg_span text, struct dg_buf *out)
     return err;
 }
 
-/* ---- Filling
- * ------------------------------------------------------------------------------------- */
+/* ---- Filling --------------------------------------------------------------------------------- */
 
 static void copy_to(struct reader *reader, size_t at)
 {
@@ -298,8 +296,7 @@ static void fill_singular(struct reader *reader, const struct entry *entry)
     reader->done = str->end;
 }
 
-/* ---- The header
- * ---------------------------------------------------------------------------------- */
+/* ---- The header ------------------------------------------------------------------------------ */
 
 /* The value of "Name: value\n" in a header's content, as it is written; empty when there is none.
  */
@@ -429,8 +426,7 @@ static void take_header(struct reader *reader, const struct entry *entry)
     }
 }
 
-/* ---- Entries
- * ------------------------------------------------------------------------------------- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
 static void finish_entry(struct reader *reader, const struct entry *entry)
 {

@@ -147,8 +147,7 @@ static size_t add_cue(struct dg_doc *doc, size_t at)
     return at;
 }
 
-/* ---- Pairs
- * --------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 static bool same(const struct dg_doc *doc, const struct dg_doc_item *open,
                  const struct dg_doc_item *close)

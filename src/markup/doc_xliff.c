@@ -59,8 +59,7 @@ static void copy_to(struct reader *reader, size_t at)
     reader->done = at;
 }
 
-/* ---- Filling
- * ------------------------------------------------------------------------------------- */
+/* ---- Filling --------------------------------------------------------------------------------- */
 
 static bool is_blank(struct dg_span text)
 {
@@ -167,8 +166,7 @@ static void fill_unit(struct reader *reader, const struct unit *unit)
     fill_close(reader, unit->prefix);
 }
 
-/* ---- Finding
- * ------------------------------------------------------------------------------------- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 /* Reads to the end of the element that `start` opened; returns where its end tag is, 0 when it has
  * none. */
@@ -288,8 +286,7 @@ static void fill_all(struct reader *reader)
                       "this is not XLIFF: expected <xliff version=\"1.2\"> or \"2.0\"");
 }
 
-/* ---- Reading
- * ------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* Elements that are around words; all others are codes, with whatever they hold. */
 static bool is_around_words(const struct dg_markup_token *token)

@@ -42,8 +42,7 @@ bool dg_markup_is(enum dg_markup_kind kind, struct dg_span name, struct dg_span 
            (name.len == 0 || strncasecmp(name.ptr, other.ptr, name.len) == 0);
 }
 
-/* ---- Attributes
- * ---------------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------------------------ */
 
 struct attribute {
     struct dg_span name, value;
@@ -105,8 +104,7 @@ bool dg_markup_attribute(struct dg_span tag, const char *name, struct dg_span *v
     return false;
 }
 
-/* ---- Tokens
- * -------------------------------------------------------------------------------------- */
+/* ---- Tokens ---------------------------------------------------------------------------------- */
 
 /* Where `what` ends behind `from`; text.len when it does not come. */
 static size_t end_of(struct dg_span text, size_t from, struct dg_span what)

@@ -59,8 +59,7 @@ struct placement {
     enum dg_err err;
 };
 
-/* ---- Units
- * --------------------------------------------------------------------------------------- */
+/* ---- Units ----------------------------------------------------------------------------------- */
 
 static bool is_blank_cp(uint32_t cp)
 {
@@ -148,8 +147,7 @@ static void cut_units(struct placement *placement)
     }
 }
 
-/* ---- Shares
- * -------------------------------------------------------------------------------------- */
+/* ---- Shares ---------------------------------------------------------------------------------- */
 
 static float *row(const struct placement *placement, size_t u)
 {
@@ -254,8 +252,7 @@ static float affinity(const struct placement *placement, size_t u, size_t first,
     return last > first ? row(placement, u)[last] - row(placement, u)[first] : 0;
 }
 
-/* ---- Places
- * -------------------------------------------------------------------------------------- */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 static bool is_free(const struct placement *placement, size_t u, size_t level)
 {
@@ -437,8 +434,7 @@ static void place(struct placement *placement, struct node *node, size_t lo, siz
     }
 }
 
-/* ---- Levels
- * -------------------------------------------------------------------------------------- */
+/* ---- Levels ---------------------------------------------------------------------------------- */
 
 static bool is_whole(const struct placement *placement, size_t i)
 {
@@ -635,8 +631,7 @@ static void weave_all(struct placement *placement)
                 placement->text.len, 1);
 }
 
-/* ---- All of it
- * ----------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 /* Without attention: the words of the source in place of its tokens. */
 static void cut_source(struct placement *placement)

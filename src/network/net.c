@@ -29,8 +29,7 @@ void *dg_net_carve(struct net_carve *carve, size_t n, size_t size)
     return part;
 }
 
-/* ---- Packing ------------------------------------------------------------------------------------
- */
+/* ---- Packing --------------------------------------------------------------------------------- */
 
 struct packer {
     struct dg_net *net;
@@ -313,8 +312,7 @@ static void place_frequencies(struct packer *packer)
         net->frequencies[k] = pow(10000.0, -(double)k / n);
 }
 
-/* ---- Recurrent networks
- * ---------------------------------------------------------------------------- */
+/* ---- Recurrent networks ---------------------------------------------------------------------- */
 
 /* A GRU's gates and candidate, or an LSTM's gates, one below the other. */
 static void pack_gates(struct packer *packer, struct dg_packed *packed,
@@ -519,8 +517,7 @@ static void size_caches(struct dg_net *net)
         net->cell_width = bp->D;
 }
 
-/* ---- All
- * ------------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static void walk(struct packer *packer, const struct dg_weights *w)
 {
@@ -586,8 +583,7 @@ static bool allocate_layers(struct dg_net *net)
     return rnn->forward && rnn->backward && rnn->top && rnn->decoder;
 }
 
-/* ---- The object ---------------------------------------------------------------------------------
- */
+/* ---- The object ------------------------------------------------------------------------------ */
 
 enum dg_op_act dg_net_head_act(const struct dg_enc *enc)
 {

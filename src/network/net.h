@@ -16,36 +16,37 @@
  *                                    .target_len = 256};
  *     err = dg_net_state_new(&state, net, &limits, &error);
  *
- *     err = dg_net_open(state, slot, n_source, n_lanes, target_len);         (takes memory for it)
- *     err = dg_net_encode(state, sources, n_sources);                        (any number of open
- * slots) for (;;) { rows[i] = (struct dg_net_row){.slot = s, .lane = l, .parent = p, .position = t,
+ *     err = dg_net_open(state, slot, n_source, n_lanes, target_len);    takes memory for the slot
+ *     err = dg_net_encode(state, sources, n_sources);                   any number of open slots
+ *     for (;;) {
+ *         rows[i] = (struct dg_net_row){.slot = s, .lane = l, .parent = p, .position = t,
  *                                       .token = previous, .want_logits = true};
- *         err = dg_net_step(state, &step);                        (live rows of all slots, of any
- * ages)
+ *         err = dg_net_step(state, &step);             live rows of any slots, at any positions
  *         ... dg_net_logits(state, i)[0 .. V) ...
  *     }
  *     dg_net_close(state, slot);
  *
  * **Lanes and parents.** A row continues the history (positions 0 .. position-1) of lane `parent`
  * of its slot as it was before this call, under the number `lane`. So a beam search reorders by
- * naming parents; two lanes may name the same one. No keys or values are copied: a lane is a list
- * of references to cached positions. The lanes of a slot named in a call are the ones that live on;
- * its others die. A slot that is not named at all is left as it is.
+ * naming parents; two lanes may name the same parent. No keys or values are copied: a lane is a
+ * list of references to cached positions. When a call names a slot, the lanes that it names live
+ * on and the slot's other lanes die. A slot that the call does not name stays as it is.
  *
  * **Several positions at once.** Rows of the same lane with consecutive positions, in order and
  * next to each other, are teacher forcing under a look-ahead mask: a forced prefix, or a whole
- * target to be scored, in one pass. Only the first of them names the parent that matters. The
- * logits are the same, to the bit, as one step at a time would give.
+ * target to be scored, in one pass. Only the parent of the first of these rows matters. The logits
+ * are the same, to the bit, as if the rows ran one step at a time.
  *
  * **Language models** have no encoder. Their source is a prompt: dg_net_encode runs the network
- * over all of it but its last token, in parts if it is long, and the row at position 0 of a lane
- * (whose token is dg_net_start_token's) reads that one. What follows is the continuation. There is
- * no attention over a source to be kept, and no dg_net_encoded.
+ * over all of the prompt but its last token, in parts if it is long. The row at position 0 of a
+ * lane (its token is dg_net_start_token's) reads that last token, and the rows after it are the
+ * continuation. Language models have no attention over a source and no dg_net_encoded.
  *
- * **Encoders alone** have no steps. After dg_net_encode, dg_net_head says what the head gives at
- * any of the tokens that are still in the workspace, and dg_net_encoded their states.
+ * **Encoder-only networks** have no steps. After dg_net_encode, dg_net_head computes the head's
+ * result for any of the tokens that are still in the workspace, and dg_net_encoded returns their
+ * states.
  *
- * **Independence.** What a row gets depends, to the bit, only on its source, its tokens and the
+ * **Independence.** The result of a row depends, to the bit, only on its source, its tokens and the
  * kernels: not on other rows or sentences, their order, or what slots held before. */
 #ifndef DG_NETWORK_NET_H
 #define DG_NETWORK_NET_H
@@ -60,14 +61,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- The network --------------------------------------------------------------------------------
- */
+/* ---- The network ----------------------------------------------------------------------------- */
 
 struct dg_net; /* opaque, immutable, shared */
 
 enum dg_net_type {
-    DG_NET_AUTO, /* each matrix: I8 or BF16 where the model stores it so, else F32 (fused ones:
-                    where all of them are) */
+    DG_NET_AUTO, /* each matrix: I8 or BF16 if the model stores it so, else F32; of fused matrices
+                    all must be stored so */
     DG_NET_F32,
     DG_NET_BF16,
     DG_NET_I8,
@@ -78,16 +78,16 @@ struct dg_model;
 struct dg_net_opts {
     const struct dg_kernels *kernels; /* NULL: dg_kernels_default */
     enum dg_net_type type;
-    bool is_hollow; /* shapes and sizes only, to be measured before there is memory for it: it takes
-                     * no part in anything but dg_net_bytes, dg_net_blueprint and dg_net_state_size
-                     */
-    const struct dg_model *model; /* borrowed for the call: the weights lie in its file, whose pages
-                                   * are given back as they are read, so that they are not in memory
-                                   * twice. NULL: they lie elsewhere */
+    bool is_hollow; /* shapes and sizes only, to measure the network before its memory is allocated;
+                     * only dg_net_bytes, dg_net_blueprint, dg_net_state_size and dg_net_free accept
+                     * such a network */
+    const struct dg_model *model; /* borrowed for the call: the model whose file holds the weights.
+                                   * Its pages are given back as they are read, so that no weight
+                                   * is in memory twice. NULL: the weights lie elsewhere */
 };
 
-/* Packs the weights. They are read once, in order, and not needed afterwards: the model may be
- * closed (keep it open where its file is wanted for other reasons). `opts` NULL: all defaults. */
+/* Packs the weights. They are read once, in order, and not needed afterwards, so the model may be
+ * closed. `opts` NULL: all defaults. */
 enum dg_err dg_net_new(struct dg_net **net, const struct dg_blueprint *bp,
                        const struct dg_weights *weights, const struct dg_net_opts *opts,
                        struct dg_error *error) DG_MUST_CHECK;
@@ -96,22 +96,22 @@ void dg_net_free(struct dg_net *net); /* NULL is fine */
 const struct dg_blueprint *dg_net_blueprint(const struct dg_net *net); /* borrowed until free */
 const struct dg_kernels *dg_net_kernels(const struct dg_net *net);
 
-/* The smallest type that one matrix or more has: I8, else BF16, else F32. */
+/* The smallest type among the matrices: I8, else BF16, else F32. */
 enum dg_packed_type dg_net_type(const struct dg_net *net);
 
 /* The operation that a blueprint's activation stands for. */
 enum dg_op_act dg_net_act(enum dg_activation activation);
 
-/* What the head of an encoder alone puts behind its first matrix. */
+/* The activation after the first matrix of an encoder-only network's head. */
 enum dg_op_act dg_net_head_act(const struct dg_enc *enc);
+
 size_t dg_net_bytes(const struct dg_net *net); /* memory of the packed weights and tables */
 
 /* The token to give a lane at position 0: the blueprint's start_id, or DG_ID_NONE for "a zero
  * vector". */
 int32_t dg_net_start_token(const struct dg_net *net);
 
-/* ---- A worker's state
- * ----------------------------------------------------------------------------- */
+/* ---- A worker's state ------------------------------------------------------------------------ */
 
 struct dg_net_state; /* opaque; one thread at a time */
 
@@ -119,19 +119,18 @@ struct dg_net_state; /* opaque; one thread at a time */
 enum dg_net_kv {
     DG_NET_KV_AUTO, /* F16 in an I8 network, else F32 */
     DG_NET_KV_F32,
-    DG_NET_KV_F16, /* half the memory and half the reading */
+    DG_NET_KV_F16, /* half the memory, half the bytes to read */
 };
 
 struct dg_net_limits {
-    size_t slots;      /* sentences at a time, 1 to 65,536 */
-    size_t lanes;      /* hypotheses of one sentence, 1 to 1,024 */
-    size_t rows;       /* rows of one step */
-    size_t source_len; /* source tokens of one sentence */
-    size_t target_len; /* positions of one lane */
-    size_t kv_tokens;  /* cached positions of all slots together; 0: enough for all at their largest
-                        */
-    size_t encode_tokens; /* tokens that the encoder takes through its layers together; 0: a good
-                             value */
+    size_t slots;         /* sentences at a time, 1 to 65,536 */
+    size_t lanes;         /* hypotheses of one sentence, 1 to 1,024 */
+    size_t rows;          /* rows of one step */
+    size_t source_len;    /* source tokens of one sentence */
+    size_t target_len;    /* positions of one lane */
+    size_t kv_tokens;     /* cached positions of all slots together; 0: enough for full slots */
+    size_t encode_tokens; /* tokens that the encoder runs through its layers together; 0: chosen
+                             by dg_net_state_new */
     size_t logits_rows;   /* rows of one step that may want logits; 0: `rows` */
     size_t shortlist;     /* words of the largest shortlist; 0: none will be set */
     enum dg_net_kv kv;
@@ -149,86 +148,86 @@ const struct dg_net *dg_net_state_net(const struct dg_net_state *state);
 const struct dg_net_limits *dg_net_state_limits(const struct dg_net_state *state); /* defaults
                                                                                       filled in */
 
-/* From now on the threads of `crew`, whose leader is this state's thread, take part in large
- * products; NULL: nobody does. Not a bit is different. The crew is borrowed. */
+/* From now on the threads of `helpers` (borrowed), whose leader is this state's thread, take part
+ * in large products; NULL: no other thread does. The results are the same to the bit. */
 struct dg_helpers;
 void dg_net_state_lend(struct dg_net_state *state, struct dg_helpers *helpers);
 
-/* Whether it has products large enough for that. */
+/* True when the network has products that are large enough to share among threads. */
 bool dg_net_is_divisible(const struct dg_net *net);
 
-/* ---- Slots
- * ---------------------------------------------------------------------------------------- */
+/* ---- Slots ----------------------------------------------------------------------------------- */
 
-/* Cached positions that a sentence needs at its largest, and how many are free. A slot can be
- * opened when need <= free; afterwards no step of it can run out. */
+/* dg_net_need: the cached positions that a sentence needs at most. dg_net_room: how many are free.
+ * A slot can be opened when need <= room; its steps cannot run out of positions then. */
 size_t dg_net_need(const struct dg_net_state *state, size_t n_source, size_t n_lanes,
                    size_t target_len);
 size_t dg_net_room(const struct dg_net_state *state);
 
-/* Takes slot `slot` (closed until now) for a sentence. DG_ERR_RANGE: beyond the limits (n_source 0
- * included); DG_ERR_BUSY: no room at present. */
+/* Takes slot `slot`, which must be closed, for a sentence. DG_ERR_RANGE: beyond the limits, or
+ * n_source is 0; DG_ERR_BUSY: not enough free positions at present. */
 enum dg_err dg_net_open(struct dg_net_state *state, size_t slot, size_t n_source, size_t n_lanes,
                         size_t target_len) DG_MUST_CHECK;
-void dg_net_close(struct dg_net_state *state, size_t slot); /* mirror of open; a closed one is fine
-                                                             */
 
-/* ---- Encoder
- * -------------------------------------------------------------------------------------- */
+/* The mirror of open; a closed slot is fine. */
+void dg_net_close(struct dg_net_state *state, size_t slot);
+
+/* ---- Encoder --------------------------------------------------------------------------------- */
 
 struct dg_net_source {
     size_t slot;        /* open, not yet encoded */
     const int32_t *ids; /* borrowed for the call; n_source of them, each within the source
                            vocabulary */
-    size_t second;      /* ENC: from here on the tokens are of a second text; 0: there is none */
+    size_t second;      /* ENC: index of the second text's first token; 0: there is one text */
 };
 
 /* Runs the encoder over any number of sentences and leaves each layer's cross-attention keys and
- * values in their slots. Sentences lie end to end: no padding is computed. DG_ERR_RANGE for an id
+ * values in their slots. Sentences are laid end to end, without padding. DG_ERR_RANGE for an id
  * outside the vocabulary. */
 enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source *sources,
                           size_t n_sources) DG_MUST_CHECK;
 
-/* The same for encoders alone, in parts: others' steps may go between. Begun with sources that fit
- * into `encode_tokens` together (DG_ERR_RANGE). dg_net_encode_more goes on by about *work
- * multiplications, of which it leaves in *work what it has not used; true when all is encoded. Not
- * a bit is different. Meanwhile slots may be closed and opened, and nothing else. */
+/* The same for encoder-only networks, in parts, so that other states can take steps in between.
+ * The sources must fit into `encode_tokens` together (DG_ERR_RANGE). dg_net_encode_more does about
+ * *work multiplications and subtracts from *work those it has used; it returns true when everything
+ * is encoded. The result is the same to the bit. Until then slots may be opened and closed; no
+ * other call is allowed. */
 enum dg_err dg_net_encode_begin(struct dg_net_state *state, const struct dg_net_source *sources,
                                 size_t n_sources) DG_MUST_CHECK;
 bool dg_net_encode_more(struct dg_net_state *state, uint64_t *work);
 
-/* The same for a language model's prompts, in parts: others' steps may go between. dg_net_begin
- * looks at each once (DG_ERR_INVALID, DG_ERR_RANGE as above). dg_net_prefill goes on with begun
- * ones, in their order, by at most `most` tokens, and returns how many it has computed; a slot that
- * is ready for steps then is encoded. What a prompt has in common with one before it is not
- * computed again: the state keeps beginnings where there is room, and not a bit is different. */
+/* The same for a language model's prompts, in parts, so that other slots can take steps in between.
+ * dg_net_begin checks a prompt (DG_ERR_INVALID, DG_ERR_RANGE as above). dg_net_prefill continues
+ * the prompts that were begun, in their order, by at most `most` tokens, and returns how many it
+ * has computed; a slot whose prompt is complete counts as encoded. The state keeps beginnings of
+ * prompts where there is room, so that what two prompts have in common is computed once; the result
+ * is the same to the bit. */
 enum dg_err dg_net_begin(struct dg_net_state *state,
                          const struct dg_net_source *source) DG_MUST_CHECK;
 size_t dg_net_prefill(struct dg_net_state *state, const struct dg_net_source *sources,
                       size_t n_sources, size_t most);
 bool dg_net_is_encoded(const struct dg_net_state *state, size_t slot);
 
-/* The encoder's output [S, D] of sentence `i` of the last dg_net_encode (of a recurrent network [S,
- * C], see dg_blueprint_context), when that call's sentences fitted into `encode_tokens` together;
- * else NULL. Borrowed until the next call with this state. */
+/* The encoder's output for sentence `i` of the last dg_net_encode: [S, D], or [S, C] of a recurrent
+ * network (dg_blueprint_context). NULL unless that call's sentences fitted into `encode_tokens`
+ * together. Borrowed until the next call with this state. */
 const float *dg_net_encoded(const struct dg_net_state *state, size_t i);
 
-/* ---- Heads of encoders alone
- * ---------------------------------------------------------------------- */
+/* ---- Heads of encoder-only networks
+ * ----------------------------------------------------------------- */
 
-/* A token of the last dg_net_encode: sentence `source` of that call, its token `at`. */
+/* A token of the last dg_net_encode: token `at` of that call's sentence `source`. */
 struct dg_net_place {
     uint32_t source, at;
 };
 
-/* What the head gives at `n` places, to be read by dg_net_logits as rows of a step are: [decoder.V]
- * each. At most `logits_rows` of the limits. DG_ERR_RANGE: too many, or no such place;
- * DG_ERR_INVALID: there is no head. The states that dg_net_encoded gives stay as they are. */
+/* Runs the head at `n` places, at most `logits_rows` of the limits. Read the results, [decoder.V]
+ * each, with dg_net_logits, like the rows of a step. DG_ERR_RANGE: too many places, or no such
+ * place; DG_ERR_INVALID: the network has no head. What dg_net_encoded returns does not change. */
 enum dg_err dg_net_head(struct dg_net_state *state, const struct dg_net_place *places,
                         size_t n) DG_MUST_CHECK;
 
-/* ---- Decoder
- * -------------------------------------------------------------------------------------- */
+/* ---- Decoder --------------------------------------------------------------------------------- */
 
 struct dg_net_row {
     uint32_t slot;
@@ -242,7 +241,7 @@ struct dg_net_row {
 struct dg_net_step {
     const struct dg_net_row *rows; /* rows of a slot are next to each other */
     size_t n_rows;
-    bool shortlist;         /* logits for the shortlist's words only */
+    bool shortlist;         /* logits only for the words of the shortlist */
     bool attention;         /* keep attention over the source (dg_net_attention) */
     size_t attention_layer; /* decoder layer */
     int32_t attention_head; /* head, or -1: the mean of all heads */
@@ -250,25 +249,24 @@ struct dg_net_step {
 
 enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *step) DG_MUST_CHECK;
 
-/* Logits of row `row` of the last step [V], or [shortlist's length]; NULL if it did not want them.
- * The caller may change them in place (to ban words, say). Borrowed until the next call with this
- * state. */
+/* Logits of row `row` of the last step: [V], or [length of the shortlist]; NULL if the row did not
+ * want them. The caller may change them in place (to ban words, say). Borrowed until the next call
+ * with this state. */
 float *dg_net_logits(struct dg_net_state *state, size_t row);
 
-/* Attention of row `row` over its source [S], summing to 1; only when the step asked for it. */
+/* Attention of row `row` over its source: [S], summing to 1; NULL unless the step asked for it. */
 const float *dg_net_attention(const struct dg_net_state *state, size_t row);
 
-/* Sets the words of `shortlist` steps, distinct, in any order; logits come in that order. The
- * output rows are gathered once here. n 0 removes it. */
+/* Sets the words for steps with `shortlist`: distinct ids in any order, which is also the order of
+ * the logits. This call copies their rows of the output matrix. n 0 removes the shortlist. */
 enum dg_err dg_net_set_shortlist(struct dg_net_state *state, const int32_t *ids,
                                  size_t n) DG_MUST_CHECK;
 
-/* Puts more words behind them. */
+/* Appends words to the shortlist. */
 enum dg_err dg_net_add_shortlist(struct dg_net_state *state, const int32_t *ids,
                                  size_t n) DG_MUST_CHECK;
 
-/* ---- For tests and measurements
- * ------------------------------------------------------------------- */
+/* ---- For tests and measurements -------------------------------------------------------------- */
 
 /* Fills every cached position that is free, and all workspace, with NaN. */
 void dg_net_poison(struct dg_net_state *state);

@@ -56,8 +56,7 @@ void dg_net_leave(struct dg_net_state *state, const struct net_norm *norm, size_
     dg_net_leave_rows(state, norm, 0, M);
 }
 
-/* ---- Products
- * ----------------------------------------------------------------------------------------- */
+/* ---- Products -------------------------------------------------------------------------------- */
 
 /* A product whose columns several threads compute. */
 struct product {
@@ -149,8 +148,7 @@ void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedd
         dg_net_norm(state, &embedding->norm, x, x, 1);
 }
 
-/* ---- Cached keys and values
- * ------------------------------------------------------------------------- */
+/* ---- Cached keys and values ------------------------------------------------------------------ */
 
 static void *kv_at(const struct dg_net_state *state, size_t layer, size_t at)
 {
@@ -191,8 +189,7 @@ void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const f
         net->kernels->attend(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores);
 }
 
-/* ---- Feed-forward
- * ----------------------------------------------------------------------------------- */
+/* ---- Feed-forward ---------------------------------------------------------------------------- */
 
 void dg_net_ffn_rows(struct dg_net_state *state, const struct net_ffn *ffn, size_t first,
                      size_t n_rows)

@@ -186,8 +186,7 @@ enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source
     return DG_OK;
 }
 
-/* ---- In parts -----------------------------------------------------------------------------------
- */
+/* ---- In parts -------------------------------------------------------------------------------- */
 
 enum dg_err dg_net_encode_begin(struct dg_net_state *state, const struct dg_net_source *sources,
                                 size_t n_sources)
@@ -265,8 +264,7 @@ const float *dg_net_encoded(const struct dg_net_state *state, size_t i)
     return i < state->n_encoded ? all + state->encoded_first[i] * dg_blueprint_context(bp) : NULL;
 }
 
-/* ---- Prompts ------------------------------------------------------------------------------------
- */
+/* ---- Prompts --------------------------------------------------------------------------------- */
 
 enum dg_err dg_net_begin(struct dg_net_state *state, const struct dg_net_source *source)
 {

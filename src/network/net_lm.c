@@ -29,8 +29,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Memory
- * ----------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static size_t n_places(const struct dg_net_state *state)
 {
@@ -69,8 +68,7 @@ void dg_net_lm_fill(struct dg_net_state *state)
     }
 }
 
-/* ---- Layers
- * ------------------------------------------------------------------------------------------- */
+/* ---- Layers ---------------------------------------------------------------------------------- */
 
 /* Turns n heads in place: (a, b) of pair k becomes (a cos - b sin, b cos + a sin). */
 static void turn(const struct dg_net_state *state, float *heads, size_t n, size_t position)
@@ -197,8 +195,7 @@ static void run_lm_layers(struct dg_net_state *state, size_t M, bool is_prompt)
         look(state, &net->lm_layers[n_layers], n_layers, M);
 }
 
-/* ---- Prompts and steps
- * ---------------------------------------------------------------------------------- */
+/* ---- Prompts and steps ----------------------------------------------------------------------- */
 
 /* All of its prompt but the last token is there. */
 static void end_prompt(struct dg_net_state *state, const struct dg_net_source *source)

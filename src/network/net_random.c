@@ -19,8 +19,7 @@ float dg_net_random_next(uint64_t *random)
     return (float)((*random * 0x2545f4914f6cdd1dull) >> 40) * 0x1p-23f - 1.0f;
 }
 
-/* ---- Shapes
- * ----------------------------------------------------------------------------------------- */
+/* ---- Shapes ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -147,8 +146,7 @@ enum dg_err dg_net_random_shape(struct dg_blueprint *bp, const char *name, struc
                         name);
 }
 
-/* ---- Skeletons
- * -------------------------------------------------------------------------------------- */
+/* ---- Skeletons ------------------------------------------------------------------------------- */
 
 /* A present tensor has data, although nobody reads it. Each has an address of its own: that is how
  * the packer tells tied matrices from others. */

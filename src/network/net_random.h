@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Networks of any shape with random weights, made straight into their packed form: for measurements
- * and tests, where the values do not matter but sizes and mathematics do. No file, no second copy.
+/* Networks of any shape with random weights, for measurements and tests in which sizes and
+ * mathematics matter but values do not. The weights are made in their packed form: without a file,
+ * without a second copy.
  *
  *     struct dg_blueprint bp;
  *     err = dg_net_random_shape(&bp, "base", &error);
@@ -15,10 +16,11 @@
 
 #include "network/net.h"
 
-/* "base": the paper's shape, width 512, feed-forward 2048, 8 heads, 6 + 6 layers. "student" (or
- * "tiny"): 256, 1536, 8 heads, 6 + 2 layers. "student-ssru": the same with an SSRU decoder. All of
- * these: 32,000 words, tied embeddings. "gpt2-small": a language model of that size, 50,257 words.
- * DG_ERR_NOT_FOUND with a sentence for another name. */
+/* Fills in a shape by its name. "base": the shape of the Transformer paper, width 512, feed-forward
+ * 2048, 8 heads, 6 + 6 layers. "student" (or "tiny"): 256, 1536, 8 heads, 6 + 2 layers.
+ * "student-ssru": the same with an SSRU decoder. These have 32,000 words and tied embeddings.
+ * "gpt2-small": a language model of that size, 50,257 words. DG_ERR_NOT_FOUND, with a sentence, for
+ * any other name. */
 enum dg_err dg_net_random_shape(struct dg_blueprint *bp, const char *name,
                                 struct dg_error *error) DG_MUST_CHECK;
 

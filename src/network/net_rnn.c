@@ -33,8 +33,7 @@ static size_t gates_width(const struct dg_blueprint *bp)
     return (bp->decoder_kind == DG_DECODER_LSTM ? 4 : 3) * bp->rnn.width;
 }
 
-/* ---- Workspace
- * ------------------------------------------------------------------------------------------- */
+/* ---- Workspace ------------------------------------------------------------------------------- */
 
 void dg_net_rnn_carve(struct dg_net_state *state, struct net_carve *carve)
 {
@@ -61,8 +60,7 @@ void dg_net_rnn_carve(struct dg_net_state *state, struct net_carve *carve)
     w->list = dg_net_carve(carve, R, sizeof *w->list);
 }
 
-/* ---- Products and norms
- * ---------------------------------------------------------------------------------- */
+/* ---- Products and norms ---------------------------------------------------------------------- */
 
 static void norm_rows(const struct dg_net_state *state, float *x, size_t M, size_t N,
                       const float *gain, const float *bias)
@@ -149,8 +147,7 @@ static void run_cell(struct dg_net_state *state, const struct net_rnn_cell *cell
     }
 }
 
-/* ---- Encoder
- * --------------------------------------------------------------------------------------------- */
+/* ---- Encoder --------------------------------------------------------------------------------- */
 
 struct sentences {
     const struct dg_net_source *sources;
@@ -273,8 +270,7 @@ void dg_net_rnn_encode(struct dg_net_state *state, const struct dg_net_source *s
     }
 }
 
-/* ---- Decoder
- * --------------------------------------------------------------------------------------------- */
+/* ---- Decoder --------------------------------------------------------------------------------- */
 
 /* The lane's states of all layers become its parent's, or at position 0 the sentence's first. */
 static void take_over(struct dg_net_state *state, const struct dg_net_row *row)

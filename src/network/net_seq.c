@@ -136,8 +136,7 @@ static void run_cell(struct dg_net_state *state, const struct net_seq_cell *cell
     }
 }
 
-/* ---- Encoder
- * --------------------------------------------------------------------------------------------- */
+/* ---- Encoder --------------------------------------------------------------------------------- */
 
 struct sentences {
     const struct dg_net_source *sources;
@@ -245,8 +244,7 @@ void dg_net_seq_encode(struct dg_net_state *state, const struct dg_net_source *s
     memcpy(state->x, in, M * bp->D * sizeof(float));
 }
 
-/* ---- Attention
- * ------------------------------------------------------------------------------------------- */
+/* ---- Attention ------------------------------------------------------------------------------- */
 
 /* Every function: context [D] of one row; what it attends to stays in state->scores [S]. */
 
@@ -339,8 +337,7 @@ static void look(struct dg_net_state *state, const struct dg_net_step *step, siz
     dg_net_linear(state, state->y, D, wide, 2 * D, n, &net->seq.combine, DG_OP_RELU, NULL);
 }
 
-/* ---- Decoder
- * --------------------------------------------------------------------------------------------- */
+/* ---- Decoder --------------------------------------------------------------------------------- */
 
 /* The lane's states of all layers become its parent's, or at position 0 the sentence's first. */
 static void take_over(struct dg_net_state *state, const struct dg_net_row *row)

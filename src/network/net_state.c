@@ -26,8 +26,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* ---- Sizes
- * ---------------------------------------------------------------------------------------- */
+/* ---- Sizes ----------------------------------------------------------------------------------- */
 
 static enum dg_err fill_limits(struct dg_net_limits *l, const struct dg_net *net,
                                struct dg_error *error)
@@ -170,8 +169,7 @@ static void carve_all(struct dg_net_state *state, struct net_carve *carve)
     carve_cache(state, carve); /* last: the part that is touched only as it is used */
 }
 
-/* ---- The object ---------------------------------------------------------------------------------
- */
+/* ---- The object ------------------------------------------------------------------------------ */
 
 enum dg_err dg_net_state_size(const struct dg_net *net, const struct dg_net_limits *limits,
                               size_t *bytes, struct dg_error *error)
@@ -259,8 +257,7 @@ const struct dg_net_limits *dg_net_state_limits(const struct dg_net_state *state
     return &state->limits;
 }
 
-/* ---- Slots
- * ---------------------------------------------------------------------------------------- */
+/* ---- Slots ----------------------------------------------------------------------------------- */
 
 size_t dg_net_need(const struct dg_net_state *state, size_t n_source, size_t n_lanes,
                    size_t target_len)
@@ -343,8 +340,7 @@ void dg_net_drop_history(struct dg_net_state *state, struct net_slot *slot, unsi
     slot->length[turn][lane] = 0;
 }
 
-/* ---- Poison
- * ----------------------------------------------------------------------------------------- */
+/* ---- Poison ---------------------------------------------------------------------------------- */
 
 static void poison(float *x, size_t n)
 {

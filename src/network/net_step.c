@@ -21,8 +21,7 @@
 
 #include <string.h>
 
-/* ---- Who continues whom
- * --------------------------------------------------------------------------- */
+/* ---- Who continues whom ---------------------------------------------------------------------- */
 
 /* True when row i is the first of its lane's run in this step. */
 static bool starts_run(const struct dg_net_row *rows, size_t i)
@@ -149,8 +148,7 @@ static void settle(struct dg_net_state *state, const struct dg_net_step *step)
     }
 }
 
-/* ---- Layers
- * --------------------------------------------------------------------------------------- */
+/* ---- Layers ---------------------------------------------------------------------------------- */
 
 static void self_attention(struct dg_net_state *state, const struct net_decoder_layer *layer,
                            const struct dg_net_step *step, size_t at_layer)
@@ -202,8 +200,7 @@ static void cross_attention(struct dg_net_state *state, const struct net_decoder
     dg_net_leave(state, &layer->cross_norm, M);
 }
 
-/* ---- The step
- * --------------------------------------------------------------------------------------- */
+/* ---- The step -------------------------------------------------------------------------------- */
 
 /* Logits of the rows that want them, gathered so that the product runs once. */
 static void project(struct dg_net_state *state, const struct dg_net_step *step)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Floats into stored numbers, the mirror of convert.h: to the nearest value, ties to even. */
+/* Converts floats to stored numbers, the mirror of convert.h: to the nearest value, ties to even.
+ */
 #ifndef DG_TENSOR_NARROW_H
 #define DG_TENSOR_NARROW_H
 

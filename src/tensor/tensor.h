@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A tensor as it lies in a file: element type, shape, bytes. It borrows; whoever mapped the bytes
- * keeps them alive. Row-major, little-endian, `data` aligned to the element's size.
+/* A tensor as it lies in a file: element type, shape, bytes. It borrows the bytes, which must
+ * outlive it. Row-major, little-endian, `data` aligned to the element's size.
  *
  * Weights come in four types. F32, F16 and BF16 are the numbers themselves. I8 is symmetric with
  * one scale per row (output channel):

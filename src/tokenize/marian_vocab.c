@@ -20,8 +20,7 @@ static int32_t find_piece(const struct dg_spm *spm, struct dg_span text)
     return spm && dg_span_eq(dg_spm_piece(spm, id), text) ? (int32_t)id : -1;
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static enum dg_err check_entry(struct dg_span key, const struct dg_json *value,
                                struct dg_error *error, int64_t *id)
@@ -176,8 +175,7 @@ void dg_marian_vocab_deinit(struct dg_marian_vocab *vocab)
     *vocab = (struct dg_marian_vocab){0};
 }
 
-/* ---- Questions ---------------------------------------------------------------------------------
- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 int32_t dg_marian_vocab_from_piece(const struct dg_marian_vocab *vocab, uint32_t piece)
 {

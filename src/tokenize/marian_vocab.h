@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One side of a Marian vocabulary in Hugging Face's layout: vocab.json gives every piece an id of
- * its own, which is not the id that the SentencePiece model gives it.
+/* One side of a Marian vocabulary in Hugging Face's layout: vocab.json gives every piece an id that
+ * differs from the id in the SentencePiece model.
  *
  *     err = dg_marian_vocab_init(&vocab, "models/fr-en/vocab.json", source_spm, target_spm, error);
  *     int32_t id = dg_marian_vocab_from_piece(&vocab, piece_id_in_source_spm);
@@ -24,12 +24,12 @@
 #include <stdint.h>
 
 struct dg_marian_vocab {
-    const struct dg_spm *models[2]; /* borrowed; the first is asked first. Both may be the same */
+    const struct dg_spm *models[2]; /* borrowed, in the order of lookup; both may be the same */
     int32_t *from_piece[2];  /* owned; piece id to vocabulary id, -1: not in the vocabulary */
     int64_t *to_piece;       /* owned; vocabulary id to model * 2^32 + piece id, or -1 */
     uint32_t size;           /* ids are 0 to size - 1 */
     int32_t unk, eos, pad;   /* eos and unk always exist; pad may be -1 */
-    struct dg_map extras;    /* strings that are no piece, to ids */
+    struct dg_map extras;    /* strings that are not pieces, to ids */
     struct dg_arena strings; /* of the extras */
 };
 
@@ -46,8 +46,8 @@ int32_t dg_marian_vocab_from_piece(const struct dg_marian_vocab *vocab, uint32_t
 int32_t dg_marian_vocab_find(const struct dg_marian_vocab *vocab, struct dg_span text);
 
 struct dg_marian_piece {
-    int model;           /* 0 or 1: which of `models` has it; -1: none, an extra or no such id */
-    uint32_t id;         /* there */
+    int model;           /* 0 or 1: the model that has it; -1: neither (an extra, or no such id) */
+    uint32_t id;         /* in that model */
     struct dg_span text; /* "" for an id that the file does not mention */
 };
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Two texts in the room of one, the longer one cut first: the same where a network learns from them
- * and where it reads them. */
+/* Fits two texts into the space of one by cutting the longer text first. Training and inference
+ * both use this rule. */
 #ifndef DG_TOKENIZE_PAIR_TRUNCATE_H
 #define DG_TOKENIZE_PAIR_TRUNCATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Lowers the tokens of each, so that together they are at most `most`. Whether something was cut.
- */
+/* Lowers the two token counts so that their sum is at most `most`. True when something was cut. */
 static inline bool dg_pair_truncate(size_t most, size_t *first, size_t *second)
 {
     const size_t half = most / 2;

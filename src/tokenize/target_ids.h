@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Target text to target ids, with the end token behind: what the network is asked about when a
- * given translation is scored or forced. */
+/* Encodes target text as target ids with the end token behind them, to score or force a given
+ * translation. */
 #ifndef DG_TOKENIZE_TARGET_IDS_H
 #define DG_TOKENIZE_TARGET_IDS_H
 

@@ -23,8 +23,7 @@ struct dg_tokenizer_work {
 
 enum { NO_PIECE = UINT32_MAX };
 
-/* ---- Questions ---------------------------------------------------------------------------------
- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 static struct dg_tokenizer_side subword_side(const struct dg_subword *subword)
 {
@@ -88,8 +87,7 @@ struct dg_span dg_tokenizer_target_piece(const struct dg_tokenizer *tokenizer, i
     return dg_spm_piece(tokenizer->target, (uint32_t)id);
 }
 
-/* ---- Languages ---------------------------------------------------------------------------------
- */
+/* ---- Languages ------------------------------------------------------------------------------- */
 
 static bool is_code_byte(char c)
 {
@@ -209,8 +207,7 @@ size_t dg_tokenizer_memory(const struct dg_tokenizer *tokenizer)
     return bytes;
 }
 
-/* ---- Encoding ----------------------------------------------------------------------------------
- */
+/* ---- Encoding -------------------------------------------------------------------------------- */
 
 struct dg_tokenizer_work *dg_tokenizer_work_new(void)
 {
@@ -391,8 +388,7 @@ struct dg_span dg_tokenizer_token_piece(const struct dg_tokenizer *tokenizer,
                                 : dg_spm_piece(tokenizer->source, (uint32_t)id);
 }
 
-/* ---- Decoding ----------------------------------------------------------------------------------
- */
+/* ---- Decoding -------------------------------------------------------------------------------- */
 
 enum dg_err dg_tokenizer_decode(const struct dg_tokenizer *tokenizer, const int32_t *ids, size_t n,
                                 struct dg_buf *out)

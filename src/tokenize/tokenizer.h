@@ -7,8 +7,7 @@
  *     plain     one SentencePiece model for both sides (vocab.*.spm, spiece.model, ...), or two
  *               (srcvocab.*.spm and trgvocab.*.spm); its ids are the network's (Bergamot)
  *     subwords  tokenizer.json, vocab.json and merges.txt, or vocab.txt: language models and
- * encoders (subword.h), whose pairs of texts, segments and words are asked of
- * dg_tokenizer_subword()
+ *               encoders (subword.h); dg_tokenizer_subword() encodes pairs of texts for them
  *
  *     struct dg_tokenizer *tokenizer;
  *     err = dg_tokenizer_open("models/fr-en", error, &tokenizer);
@@ -21,8 +20,8 @@
  *
  *     struct dg_tokenizer_stream stream;
  *     dg_tokenizer_stream_init(&stream, tokenizer, 1 << 20);
- *     err = dg_tokenizer_stream_push(&stream, id, &delta);             for every id the network
- * makes err = dg_tokenizer_stream_finish(&stream, &delta);
+ *     err = dg_tokenizer_stream_push(&stream, id, &delta);             every id from the network
+ *     err = dg_tokenizer_stream_finish(&stream, &delta);
  *
  * The tokenizer is immutable and shared by threads; works and streams belong to one thread at a
  * time. */
@@ -85,37 +84,35 @@ struct dg_span dg_tokenizer_language_code(struct dg_span token);
 enum dg_err dg_tokenizer_languages(const struct dg_tokenizer *tokenizer,
                                    struct dg_tokenizer_language **list, size_t *n) DG_MUST_CHECK;
 
-/* The models behind it, for tools and tests. NULL where there is a dg_subword. */
+/* The SentencePiece models, for tools and tests; NULL in the subwords layout. */
 const struct dg_spm *dg_tokenizer_source_spm(const struct dg_tokenizer *tokenizer);
 const struct dg_spm *dg_tokenizer_target_spm(const struct dg_tokenizer *tokenizer);
 
-const struct dg_subword *dg_tokenizer_subword(const struct dg_tokenizer *tokenizer); /* NULL: of
-                                                                                        another
-                                                                                        layout */
+/* NULL in any other layout. */
+const struct dg_subword *dg_tokenizer_subword(const struct dg_tokenizer *tokenizer);
 
 /* Bytes of memory besides the mapped files. */
 size_t dg_tokenizer_memory(const struct dg_tokenizer *tokenizer);
 
-/* ---- Encoding ----------------------------------------------------------------------------------
- */
+/* ---- Encoding -------------------------------------------------------------------------------- */
 
 struct dg_token {
     int32_t id;
-    uint32_t begin, end; /* bytes of the text; empty at its end for eos, at its start for a language
-                          */
+    uint32_t begin, end; /* bytes of the text; for eos empty and at its end, for a language empty
+                            and at its start */
 };
 
 struct dg_tokenizer_opts {
-    /* Put the end-of-sentence id behind; never done when the directory's tokenizer_config.json says
-     * "add_eos_token": false, as OpenNMT's networks want it, nor where the file says itself what
-     * belongs around a text (BPE): then that is put there. */
+    /* Put the end-of-sentence id behind the text, unless the directory's tokenizer_config.json says
+     * "add_eos_token": false (OpenNMT's networks). In the subwords layout, whose files define a
+     * template, add the template's tokens instead. */
     bool add_eos;
-    bool reads_special;      /* BPE: a special token's string in the text is that token */
+    bool reads_special;      /* subwords: a special token's string in the text is that token */
     bool parse_language;     /* take a known ">>xxx<<" at the start of the text as that token */
     struct dg_span language; /* "fra": put >>fra<< before; "" for none. Unknown: DG_ERR_NOT_FOUND */
     const int32_t *first, *last; /* ids that a language puts before the text, and behind its end
                                     token; NULL: none */
-    const int32_t *second; /* the same before the text, behind `first`: how it is to be said */
+    const int32_t *second;       /* an id between `first` and the text (the register); NULL: none */
 };
 
 #define DG_TOKENIZER_OPTS_DEFAULT                                                                  \
@@ -132,12 +129,11 @@ enum dg_err dg_tokenizer_encode(const struct dg_tokenizer *tokenizer,
                                 const struct dg_tokenizer_opts *opts, struct dg_error *error,
                                 const struct dg_token **tokens, size_t *n) DG_MUST_CHECK;
 
-/* The string of token `i` of the last encoding: for an unknown one what the text became. */
+/* The string of token `i` of the last encoding; for an unknown token, the normalised text. */
 struct dg_span dg_tokenizer_token_piece(const struct dg_tokenizer *tokenizer,
                                         const struct dg_tokenizer_work *work, size_t i);
 
-/* ---- Decoding ----------------------------------------------------------------------------------
- */
+/* ---- Decoding -------------------------------------------------------------------------------- */
 
 /* Appends the text of `n` target ids. Marian: special ids are dropped, spaces at the ends trimmed.
  * Plain: as the SentencePiece library decodes. DG_ERR_RANGE for an id outside the vocabulary. */
@@ -148,7 +144,7 @@ enum dg_err dg_tokenizer_decode(const struct dg_tokenizer *tokenizer, const int3
 struct dg_tokenizer_stream {
     const struct dg_tokenizer *tokenizer; /* borrowed */
     struct dg_spm_stream spm;
-    struct dg_subword_stream subword; /* in its place, where the tokenizer is one */
+    struct dg_subword_stream subword; /* used instead of `spm` in the subwords layout */
 };
 
 void dg_tokenizer_stream_init(struct dg_tokenizer_stream *stream,
@@ -156,11 +152,12 @@ void dg_tokenizer_stream_init(struct dg_tokenizer_stream *stream,
 void dg_tokenizer_stream_deinit(struct dg_tokenizer_stream *stream);
 void dg_tokenizer_stream_reset(struct dg_tokenizer_stream *stream);
 
-/* The ids continue a text: a space at their beginning is one. */
+/* Says that the ids continue a text, so that a space at their beginning is kept. */
 void dg_tokenizer_stream_goes_on(struct dg_tokenizer_stream *stream);
 enum dg_err dg_tokenizer_stream_push(struct dg_tokenizer_stream *stream, int32_t id,
                                      struct dg_span *delta) DG_MUST_CHECK;
-/* A piece by its string; one that the vocabulary does not have is text as it is. */
+
+/* Pushes a piece by its string; a string that is not in the vocabulary is pushed as plain text. */
 enum dg_err dg_tokenizer_stream_push_piece(struct dg_tokenizer_stream *stream, struct dg_span piece,
                                            struct dg_span *delta) DG_MUST_CHECK;
 enum dg_err dg_tokenizer_stream_finish(struct dg_tokenizer_stream *stream,

@@ -46,8 +46,7 @@ static enum dg_err open_spm(const char *dir, const char *name, struct dg_error *
     return err ? err : dg_spm_open(path, error, spm);
 }
 
-/* ---- Marian ------------------------------------------------------------------------------------
- */
+/* ---- Marian ---------------------------------------------------------------------------------- */
 
 static enum dg_err open_vocab(const char *dir, const char *name, const struct dg_spm *first,
                               const struct dg_spm *second, struct dg_error *error,
@@ -89,8 +88,7 @@ static enum dg_err open_marian(struct dg_tokenizer *t, const char *dir, struct d
     return err;
 }
 
-/* ---- Plain -------------------------------------------------------------------------------------
- */
+/* ---- Plain ----------------------------------------------------------------------------------- */
 
 static const char *plain_name(const char *dir)
 {
@@ -162,8 +160,7 @@ static enum dg_err open_plain(struct dg_tokenizer *t, const char *dir, struct dg
     return err;
 }
 
-/* ---- Habits ------------------------------------------------------------------------------------
- */
+/* ---- Habits ---------------------------------------------------------------------------------- */
 
 /* tokenizer_config.json may say "add_eos_token": false. */
 static enum dg_err read_habits(struct dg_tokenizer *t, const char *dir, struct dg_error *error)
@@ -187,8 +184,7 @@ static enum dg_err read_habits(struct dg_tokenizer *t, const char *dir, struct d
     return err ? dg_error_wrap(error, err, "%s", path) : DG_OK;
 }
 
-/* ---- Open and close ----------------------------------------------------------------------------
- */
+/* ---- Open and close -------------------------------------------------------------------------- */
 
 static enum dg_err open_any(struct dg_tokenizer *t, const char *path, struct dg_error *error)
 {

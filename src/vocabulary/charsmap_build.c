@@ -17,8 +17,7 @@
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
 
-/* ---- The double array
- * ------------------------------------------------------------------------------ */
+/* ---- The double array ------------------------------------------------------------------------ */
 
 enum { HAS_VALUE = 0x100, IS_FAR = 0x200, BLOCK = 256, NEAR_MAX = 1 << 21 };
 
@@ -131,8 +130,7 @@ static enum dg_err place(struct trie *t, size_t unit, size_t first, size_t end, 
     return err;
 }
 
-/* ---- The blob
- * -------------------------------------------------------------------------------------- */
+/* ---- The blob -------------------------------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b)
 {
@@ -184,8 +182,7 @@ enum dg_err dg_charsmap_build(struct dg_charsmap_rule *rules, size_t n, struct d
     return err;
 }
 
-/* ---- NFKC
- * ------------------------------------------------------------------------------------------ */
+/* ---- NFKC ------------------------------------------------------------------------------------ */
 
 enum { TEXT_UNITS = 64, TEXT_BYTES = 256 };
 
@@ -305,8 +302,7 @@ enum dg_err dg_charsmap_build_nfkc(struct dg_buf *blob, struct dg_error *error)
     return finish(&rules, err, blob);
 }
 
-/* ---- ASCII
- * ------------------------------------------------------------------------------------------ */
+/* ---- ASCII ----------------------------------------------------------------------------------- */
 
 /* What a character becomes: its lower case taken apart, of which marks go, letters a to z stay, and
  * all else is a space. */

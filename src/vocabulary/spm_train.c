@@ -87,8 +87,7 @@ void dg_spm_train_free(struct dg_spm_train *train)
     dg_free(train);
 }
 
-/* ---- Counting
- * ------------------------------------------------------------------------------------- */
+/* ---- Counting -------------------------------------------------------------------------------- */
 
 enum class { LETTER, DIGIT, SIGN };
 
@@ -134,8 +133,7 @@ enum dg_err dg_spm_train_add(struct dg_spm_train *train, struct dg_span line)
                : dg_counted_add(&train->arena, &train->words, dg_span_sub(text, from, text.len));
 }
 
-/* ---- Characters
- * ----------------------------------------------------------------------------------- */
+/* ---- Characters ------------------------------------------------------------------------------ */
 
 static enum dg_err count_chars(const struct dg_counted *words, size_t n, struct dg_map *chars,
                                uint64_t *total)
@@ -218,8 +216,7 @@ static enum dg_err spell(const struct dg_counted *words, size_t n, const struct 
     return DG_OK;
 }
 
-/* ---- The file: Protocol Buffers' wire format
- * --------------------------------------------------------- */
+/* ---- The file: Protocol Buffers' wire format ------------------------------------------------- */
 
 static enum dg_err put_varint(struct dg_buf *out, uint64_t value)
 {

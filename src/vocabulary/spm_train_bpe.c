@@ -41,8 +41,7 @@ struct bpe {
     struct dg_map by_text; /* pieces */
 };
 
-/* ---- Pairs
- * ---------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 static size_t slot_of(const struct bpe *bpe, uint32_t left, uint32_t right)
 {
@@ -100,8 +99,7 @@ static enum dg_err find_pair(struct bpe *bpe, uint32_t left, uint32_t right, uin
     return DG_OK;
 }
 
-/* ---- The heap
- * ------------------------------------------------------------------------------------- */
+/* ---- The heap -------------------------------------------------------------------------------- */
 
 static bool is_better(const struct bpe *bpe, struct entry a, struct entry b)
 {
@@ -141,8 +139,7 @@ static struct entry pop(struct bpe *bpe)
     return top;
 }
 
-/* ---- Merging
- * -------------------------------------------------------------------------------------- */
+/* ---- Merging --------------------------------------------------------------------------------- */
 
 /* A pair's count grows in a word. Only growth needs a new heap entry: a count that shrank is found
  * when it comes to the top. */

@@ -19,8 +19,7 @@
 enum { NODES_MAX = 1 << 24, SEEDS_FACTOR = 10, SEEDS_MIN = 50000, ROUNDS_EM = 2 };
 static const double shrink = 0.75, slack = 1.1, count_least = 0.5;
 
-/* ---- A trie of substrings
- * --------------------------------------------------------------------------- */
+/* ---- A trie of substrings -------------------------------------------------------------------- */
 
 struct trie {
     uint64_t *keys;     /* [n_slots] parent and symbol, and one; 0: empty */
@@ -94,8 +93,7 @@ static enum dg_err add_child(struct trie *trie, uint32_t parent, uint32_t symbol
     return DG_OK;
 }
 
-/* ---- Pieces
- * ---------------------------------------------------------------------------------------- */
+/* ---- Pieces ---------------------------------------------------------------------------------- */
 
 struct part {
     uint32_t first, n; /* symbols */
@@ -148,8 +146,7 @@ static enum dg_err index_parts(struct unigram *u)
     return err;
 }
 
-/* ---- Substrings to begin with
- * ------------------------------------------------------------------------ */
+/* ---- Substrings to begin with ---------------------------------------------------------------- */
 
 struct seed {
     uint32_t first, n, node;
@@ -233,8 +230,7 @@ static enum dg_err seed_parts(struct unigram *u, size_t wanted, uint32_t piece_m
     return err;
 }
 
-/* ---- Expectation and maximisation
- * -------------------------------------------------------------------- */
+/* ---- Expectation and maximisation ------------------------------------------------------------ */
 
 static double log_add(double a, double b)
 {
@@ -315,8 +311,7 @@ static enum dg_err iterate(struct unigram *u)
     return index_parts(u);
 }
 
-/* ---- Pruning
- * --------------------------------------------------------------------------------------- */
+/* ---- Pruning --------------------------------------------------------------------------------- */
 
 /* The best cut of a word without the part `banned`; u->best says which part ends where. */
 static void cut_best(struct unigram *u, const struct train_word *word, uint32_t banned)
@@ -404,8 +399,7 @@ static enum dg_err prune(struct unigram *u, size_t keep)
     return err ? err : index_parts(u);
 }
 
-/* ---- All of it
- * ------------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static int by_probability(const void *a, const void *b)
 {

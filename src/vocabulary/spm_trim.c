@@ -18,8 +18,7 @@ enum {
     MERGE_CHARS_MAX = 256
 };
 
-/* ---- What must stay
- * -------------------------------------------------------------------------------- */
+/* ---- What must stay -------------------------------------------------------------------------- */
 
 struct merge {
     struct dg_span parts[MERGE_CHARS_MAX];
@@ -87,8 +86,7 @@ void dg_spm_trim_close(const struct dg_spm *spm, bool *keep)
             keep_steps(spm, dg_spm_piece(spm, id), keep);
 }
 
-/* ---- The file
- * -------------------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static enum dg_err put_varint(struct dg_buf *out, uint64_t value)
 {

@@ -81,8 +81,7 @@ void dg_wordpiece_train_free(struct dg_wordpiece_train *train)
     dg_free(train);
 }
 
-/* ---- Words
- * --------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_span text,
                                    struct dg_error *error)
@@ -107,8 +106,7 @@ enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_s
     return err;
 }
 
-/* ---- Characters
- * ------------------------------------------------------------------------------------ */
+/* ---- Characters ------------------------------------------------------------------------------ */
 
 /* What is learned from: words as symbols, of which characters come first, two each: 2 c begins a
  * word, 2 c + 1 is inside. */
@@ -200,8 +198,7 @@ static enum dg_err spell(struct material *m, size_t n_words)
     return DG_OK;
 }
 
-/* ---- The vocabulary
- * --------------------------------------------------------------------------------- */
+/* ---- The vocabulary -------------------------------------------------------------------------- */
 
 static enum dg_err put_all(const struct train_pieces *pieces, struct dg_buf *vocab)
 {

@@ -73,8 +73,7 @@ static enum dg_err read_string(struct cursor *c, const char *field, const char *
     return DG_OK;
 }
 
-/* ---- Variables ---------------------------------------------------------------------------------
- */
+/* ---- Variables ------------------------------------------------------------------------------- */
 
 static enum dg_err read_shape(struct cursor *c, struct dg_ct2_var *var, size_t *count)
 {
@@ -211,8 +210,7 @@ static enum dg_err read_aliases(struct cursor *c)
     return err;
 }
 
-/* ---- The file ----------------------------------------------------------------------------------
- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static enum dg_err read_head(struct cursor *c)
 {

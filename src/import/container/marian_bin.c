@@ -67,8 +67,7 @@ bool dg_marian_bin_is(const uint8_t *bytes, size_t len)
     return (version == 1 || version == 2) && number_at(bytes + 8, 8) <= ITEMS_MAX;
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------
- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 /* What the header of an item says until names and shapes are read. */
 struct head {
@@ -142,8 +141,7 @@ static enum dg_err skip_padding(struct cursor *c)
     return err;
 }
 
-/* ---- Items -------------------------------------------------------------------------------------
- */
+/* ---- Items ----------------------------------------------------------------------------------- */
 
 /* Both forks' codes for what lies the same on every machine. */
 static bool read_type(struct dg_marian_item *item)

@@ -29,8 +29,7 @@ struct machine {
     size_t cap_memo;
 };
 
-/* ---- Values ------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 void dg_pickle_init(struct dg_pickle *pickle, const uint8_t *bytes, size_t len, const char *name)
 {
@@ -77,8 +76,7 @@ const struct dg_pickle_value *dg_pickle_get(const struct dg_pickle_value *dict, 
     return found;
 }
 
-/* ---- Bytes and stack ---------------------------------------------------------------------------
- */
+/* ---- Bytes and stack ------------------------------------------------------------------------- */
 
 static enum dg_err too_short(struct machine *m, const char *what)
 {
@@ -169,8 +167,7 @@ static enum dg_err find_mark(struct machine *m, size_t *first)
     return dg_error_set(m->error, DG_ERR_FORMAT, "there is no mark on the stack");
 }
 
-/* ---- Opcodes -----------------------------------------------------------------------------------
- */
+/* ---- Opcodes --------------------------------------------------------------------------------- */
 
 static enum dg_err push_int(struct machine *m, size_t n)
 {

@@ -66,8 +66,7 @@ static bool is_count(const struct dg_pickle_value *value)
     return value->type == DG_PICKLE_INT && value->integer >= 0;
 }
 
-/* ---- Storages ----------------------------------------------------------------------------------
- */
+/* ---- Storages -------------------------------------------------------------------------------- */
 
 enum dg_err dg_pickle_call_storage(struct dg_pickle *pickle, const struct dg_pickle_value *id,
                                    struct dg_pickle_value **result, struct dg_error *error)
@@ -98,8 +97,7 @@ enum dg_err dg_pickle_call_storage(struct dg_pickle *pickle, const struct dg_pic
     return DG_OK;
 }
 
-/* ---- Tensors -----------------------------------------------------------------------------------
- */
+/* ---- Tensors --------------------------------------------------------------------------------- */
 
 /* A tuple of counts into `out`; `rank` numbers. */
 static enum dg_err read_counts(const struct dg_pickle_value *tuple, const char *what, size_t *out,
@@ -166,8 +164,7 @@ static enum dg_err make_tensor(struct dg_pickle *pickle, const struct dg_pickle_
     return err;
 }
 
-/* ---- The rest ----------------------------------------------------------------------------------
- */
+/* ---- The rest -------------------------------------------------------------------------------- */
 
 /* OrderedDict() or OrderedDict([(key, value), ...]). */
 static enum dg_err make_dict(struct dg_pickle *pickle, const struct dg_pickle_value *args,

@@ -30,8 +30,7 @@ bool dg_torch_is(const uint8_t *bytes, size_t len)
     return dg_zip_is(bytes, len) || is_legacy(bytes, len);
 }
 
-/* ---- Storages ----------------------------------------------------------------------------------
- */
+/* ---- Storages -------------------------------------------------------------------------------- */
 
 static bool find_storage(const struct dg_torch *file, struct dg_span key, size_t *index)
 {
@@ -88,8 +87,7 @@ static enum dg_err add_zip_storage(struct dg_torch *file, const char *folder,
     return DG_OK;
 }
 
-/* ---- The state dict ----------------------------------------------------------------------------
- */
+/* ---- The state dict -------------------------------------------------------------------------- */
 
 static const struct dg_pickle_value *unwrap(const struct dg_pickle_value *dict)
 {
@@ -131,8 +129,7 @@ static enum dg_err collect(struct dg_torch *file, const struct dg_pickle_value *
     return DG_OK;
 }
 
-/* ---- The zip form ------------------------------------------------------------------------------
- */
+/* ---- The zip form ---------------------------------------------------------------------------- */
 
 /* The one top folder, with its slash: what stands before "data.pkl". */
 static enum dg_err find_folder(const struct dg_torch *file, char *folder, size_t cap,
@@ -220,8 +217,7 @@ static enum dg_err read_zip(struct dg_torch *file, const char *name, struct dg_e
     return load_zip_storages(file, folder, error);
 }
 
-/* ---- The legacy form ---------------------------------------------------------------------------
- */
+/* ---- The legacy form ------------------------------------------------------------------------- */
 
 static enum dg_err check_system(const struct dg_pickle_value *system, const char *name,
                                 struct dg_error *error)
@@ -318,8 +314,7 @@ static enum dg_err read_legacy(struct dg_torch *file, const char *name, struct d
     return err ? err : load_legacy_storages(file, keys, at, error);
 }
 
-/* ---- Opening -----------------------------------------------------------------------------------
- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static enum dg_err parse(struct dg_torch *file, const char *name, struct dg_error *error)
 {

@@ -50,8 +50,7 @@ static enum dg_err refuse(const struct reading *r, enum dg_err err, size_t offse
     return dg_error_set(r->error, err, "%s: offset %zu: %s", r->zip->name, offset, what);
 }
 
-/* ---- The end -----------------------------------------------------------------------------------
- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 struct directory {
     size_t offset, len, n_members;
@@ -116,8 +115,7 @@ static enum dg_err read_end(const struct reading *r, struct directory *directory
     return DG_OK;
 }
 
-/* ---- Members -----------------------------------------------------------------------------------
- */
+/* ---- Members --------------------------------------------------------------------------------- */
 
 static bool climbs(struct dg_span name)
 {
@@ -293,8 +291,7 @@ static enum dg_err read_all(struct reading *r)
     return err ? err : check_all(r);
 }
 
-/* ---- Opening -----------------------------------------------------------------------------------
- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 bool dg_zip_is(const uint8_t *bytes, size_t len)
 {
@@ -356,8 +353,7 @@ const struct dg_zip_member *dg_zip_find(const struct dg_zip *zip, const char *na
     return bsearch(&key, zip->members, zip->n_members, sizeof key, by_name);
 }
 
-/* ---- Data --------------------------------------------------------------------------------------
- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 static bool inflate_whole(const uint8_t *packed, size_t packed_len, uint8_t *out, size_t len)
 {
@@ -447,8 +443,7 @@ enum dg_err dg_zip_data(const struct dg_zip *zip, const struct dg_zip_member *me
     return DG_OK;
 }
 
-/* ---- Large data, through a file
- * ------------------------------------------------------------------ */
+/* ---- Large data, through a file -------------------------------------------------------------- */
 
 /* Inflates a member into the file; DG_ERR_INTEGRITY when it is damaged, another error when it
  * cannot be written. What was read of the archive is given back on the way. */

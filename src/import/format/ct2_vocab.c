@@ -29,8 +29,7 @@ struct rules {
     bool source_bos, source_eos;
 };
 
-/* ---- Rules -------------------------------------------------------------------------------------
- */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 static enum dg_err read_token(const struct dg_json *json, const char *name, char *token,
                               struct dg_error *error)
@@ -125,8 +124,7 @@ static enum dg_err read_rules(struct rules *rules, struct dg_import *import, str
     return err ? dg_error_wrap(error, err, "%s", name) : DG_OK;
 }
 
-/* ---- Lists -------------------------------------------------------------------------------------
- */
+/* ---- Lists ----------------------------------------------------------------------------------- */
 
 struct list {
     const char *path;       /* for sentences */
@@ -221,8 +219,7 @@ static int32_t id_of(const struct list *list, const char *word)
     return dg_map_get(&list->ids, dg_span_cstr(word), &id) ? (int32_t)id : DG_ID_NONE;
 }
 
-/* ---- One side ----------------------------------------------------------------------------------
- */
+/* ---- One side -------------------------------------------------------------------------------- */
 
 struct side {
     const char *stem; /* "shared", "source", "target" */
@@ -304,8 +301,7 @@ static enum dg_err read_side(struct dg_import *import, struct side *side, const 
     return err;
 }
 
-/* ---- Splitting ---------------------------------------------------------------------------------
- */
+/* ---- Splitting ------------------------------------------------------------------------------- */
 
 static enum dg_err add_spm(struct dg_import *import, const char *from, const char *to,
                            struct dg_error *error)
@@ -342,8 +338,7 @@ static enum dg_err add_splitter(struct dg_import *import, struct dg_error *error
     return DG_OK;
 }
 
-/* ---- Languages ---------------------------------------------------------------------------------
- */
+/* ---- Languages ------------------------------------------------------------------------------- */
 
 /* True for M2M100 and NLLB, of whose ways the files say nothing: several words like __fr__ or
  * fra_Latn that serve both sides, and a decoder that starts with the end token. */
@@ -383,8 +378,7 @@ enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word,
     return err;
 }
 
-/* ---- All together ------------------------------------------------------------------------------
- */
+/* ---- All together ---------------------------------------------------------------------------- */
 
 /* True when the tokenizer is to put the end token behind the source. Converters of Hugging Face
  * models leave that to the tokenizer's own habit, and start the decoder with the end token. */

@@ -41,8 +41,7 @@ static const struct layout layouts[] = {
 
 enum { PAD_ID = 1, UNK_ID = 3 };
 
-/* ---- What is refused
- * ------------------------------------------------------------------------------------ */
+/* ---- What is refused ------------------------------------------------------------------------- */
 
 static enum dg_err check(const struct dg_spm *spm, struct dg_error *error)
 {
@@ -65,8 +64,7 @@ static enum dg_err check(const struct dg_spm *spm, struct dg_error *error)
     return DG_OK;
 }
 
-/* ---- Parts of the file
- * ------------------------------------------------------------------------------------ */
+/* ---- Parts of the file ----------------------------------------------------------------------- */
 
 static void put_added(struct dg_json_out *out, struct dg_span content, size_t id, bool lstrip,
                       bool special)
@@ -230,8 +228,7 @@ enum dg_err dg_fairseq_vocab_write(const struct dg_spm *spm, enum dg_fairseq_voc
     return dg_json_out_end(&out);
 }
 
-/* ---- In an import
- * --------------------------------------------------------------------------------------------- */
+/* ---- In an import ---------------------------------------------------------------------------- */
 
 enum dg_err dg_fairseq_vocab_kind(struct dg_import *import, const char *dir,
                                   enum dg_fairseq_vocab *kind, struct dg_error *error)

@@ -35,8 +35,7 @@ enum {
 static const struct dg_import_format *const formats[] = {
     &dg_import_hf, &dg_import_argos, &dg_import_ct2, &dg_import_marian, &dg_import_bin};
 
-/* ---- Helpers for formats -----------------------------------------------------------------------
- */
+/* ---- Helpers for formats --------------------------------------------------------------------- */
 
 bool dg_import_has(const char *dir, const char *name)
 {
@@ -107,8 +106,7 @@ enum dg_err dg_import_make_file(struct dg_import *import, const char *name, stru
     return add_file(import, (struct dg_import_file){.name = name, .bytes = kept}, error);
 }
 
-/* ---- Weights -----------------------------------------------------------------------------------
- */
+/* ---- Weights --------------------------------------------------------------------------------- */
 
 /* The tensors to be written, in the order of the layout. */
 struct writing {
@@ -271,8 +269,7 @@ static enum dg_err write_weights(struct dg_import *import, const char *path,
     return err;
 }
 
-/* ---- Files beside the weights
- * -------------------------------------------------------------------- */
+/* ---- Files beside the weights ---------------------------------------------------------------- */
 
 static enum dg_err write_file(const char *dir, const struct dg_import_file *file,
                               struct dg_error *error)
@@ -326,8 +323,7 @@ static enum dg_err write_all(struct dg_import *import, const char *dir,
     return dg_file_out_sync_dir(dir, error);
 }
 
-/* ---- The directory
- * ------------------------------------------------------------------------------- */
+/* ---- The directory --------------------------------------------------------------------------- */
 
 /* Removes the flat directory that write_all was filling. */
 static void remove_dir(const char *dir)

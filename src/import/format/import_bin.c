@@ -24,8 +24,7 @@ struct bin {
     struct dg_marian_bin file;
 };
 
-/* ---- Detection ---------------------------------------------------------------------------------
- */
+/* ---- Detection ------------------------------------------------------------------------------- */
 
 enum kind { OTHER, MODEL, LEX };
 
@@ -70,8 +69,7 @@ static bool detect(const char *path, bool is_dir)
            (dg_span_ends(dg_span_cstr(path), DG_SPAN(".bin")) && kind_of(path) == OTHER);
 }
 
-/* ---- Items -------------------------------------------------------------------------------------
- */
+/* ---- Items ----------------------------------------------------------------------------------- */
 
 static enum dg_err load(void *ctx, size_t blob, const uint8_t **bytes, size_t *len,
                         struct dg_error *error)
@@ -147,8 +145,7 @@ static enum dg_err read_items(struct dg_import *import, const struct bin *bin,
     return err;
 }
 
-/* ---- The shortlist -----------------------------------------------------------------------------
- */
+/* ---- The shortlist --------------------------------------------------------------------------- */
 
 static enum dg_err add_lex(struct dg_import *import, const char *path, struct dg_error *error)
 {
@@ -172,8 +169,7 @@ static enum dg_err add_lex(struct dg_import *import, const char *path, struct dg
     return err ? err : dg_import_copy_file(import, "lex.bin", found, error);
 }
 
-/* ---- The format --------------------------------------------------------------------------------
- */
+/* ---- The format ------------------------------------------------------------------------------ */
 
 static enum dg_err open_bin(struct dg_import *import, const char *path, struct dg_error *error)
 {

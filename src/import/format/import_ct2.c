@@ -21,8 +21,7 @@ enum {
     SOURCE_LEN_MAX = 1024
 };
 
-/* ---- Scalars -----------------------------------------------------------------------------------
- */
+/* ---- Scalars --------------------------------------------------------------------------------- */
 
 /* One element of a variable, which lies at any address. */
 static double number_at(const struct dg_ct2_var *var, size_t at)
@@ -147,8 +146,7 @@ static enum dg_err check_kind(const struct dg_ct2 *file, struct dg_error *error)
     return DG_OK;
 }
 
-/* ---- Blueprint ---------------------------------------------------------------------------------
- */
+/* ---- Blueprint ------------------------------------------------------------------------------- */
 
 static const struct dg_ct2_var *embedding(const struct dg_ct2 *file, const char *side)
 {
@@ -291,8 +289,7 @@ static enum dg_err read_blueprint(struct dg_import *import, const struct dg_ct2 
     return DG_OK;
 }
 
-/* ---- Positions ---------------------------------------------------------------------------------
- */
+/* ---- Positions ------------------------------------------------------------------------------- */
 
 /* Single precision loses this much of the angle of a late position, half precision of a sine. */
 static const double TABLE_BOUND = 2e-3;
@@ -377,8 +374,7 @@ static enum dg_err read_positions(struct dg_import *import, const struct dg_ct2 
     return DG_OK;
 }
 
-/* ---- Tensors -----------------------------------------------------------------------------------
- */
+/* ---- Tensors --------------------------------------------------------------------------------- */
 
 /* The scales of an integer variable, whole: q / scale is the number. */
 static enum dg_err read_scales(struct dg_import *import, const struct dg_ct2 *file,
@@ -590,8 +586,7 @@ static enum dg_err add_tensors(struct dg_import *import, const struct dg_ct2 *fi
     return err ? err : check_rest(import, file, error);
 }
 
-/* ---- The format --------------------------------------------------------------------------------
- */
+/* ---- The format ------------------------------------------------------------------------------ */
 
 static enum dg_err load(void *ctx, size_t blob, const uint8_t **bytes, size_t *len,
                         struct dg_error *error)

@@ -82,8 +82,7 @@ static enum dg_err add_blob(struct hf *hf, const uint8_t *bytes, size_t len, str
     return DG_OK;
 }
 
-/* ---- Weights -----------------------------------------------------------------------------------
- */
+/* ---- Weights --------------------------------------------------------------------------------- */
 
 /* The scales of an I8 tensor are few: they are read here, not streamed. */
 static enum dg_err attach_scales(struct dg_import *import, struct dg_import_tensor *tensor,
@@ -171,8 +170,7 @@ static enum dg_err add_torch(struct dg_import *import, const char *path, struct 
     return err;
 }
 
-/* ---- Shards ------------------------------------------------------------------------------------
- */
+/* ---- Shards ---------------------------------------------------------------------------------- */
 
 struct shards {
     const char *names[SHARDS_MAX]; /* in the arena */
@@ -267,8 +265,7 @@ static enum dg_err add_weights(struct dg_import *import, const char *dir, struct
     return which == 0 ? add_safetensors(import, path, error) : add_torch(import, path, error);
 }
 
-/* ---- The directory -----------------------------------------------------------------------------
- */
+/* ---- The directory --------------------------------------------------------------------------- */
 
 /* Encoders count their words as tokenizer.json does: a SentencePiece model beside it has other ids,
  * or lacks the signs. (Where it is alone, fairseq_vocab.h makes the other of it, for those that it

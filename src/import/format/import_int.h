@@ -74,8 +74,7 @@ enum dg_err dg_import_gpt2(struct dg_import *import) DG_MUST_CHECK;
 enum dg_err dg_import_enc(struct dg_import *import, const char *dir,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* ---- Helpers for formats
- * ------------------------------------------------------------------------- */
+/* ---- Helpers for formats --------------------------------------------------------------------- */
 
 /* A new tensor at the end of the list, zeroed, its strides for a contiguous matrix; NULL past the
  * limits. `name` is copied. */

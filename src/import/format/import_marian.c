@@ -23,8 +23,7 @@ struct marian {
     size_t n_loads;
 };
 
-/* ---- Detection ---------------------------------------------------------------------------------
- */
+/* ---- Detection ------------------------------------------------------------------------------- */
 
 /* The only .npz in a directory, or the path itself; false when there is not exactly one. */
 static bool find_npz(const char *path, bool is_dir, char *npz)
@@ -61,8 +60,7 @@ static bool detect(const char *path, bool is_dir)
     return found;
 }
 
-/* ---- Arrays ------------------------------------------------------------------------------------
- */
+/* ---- Arrays ---------------------------------------------------------------------------------- */
 
 static enum dg_err load(void *ctx, size_t blob, const uint8_t **bytes, size_t *len,
                         struct dg_error *error)

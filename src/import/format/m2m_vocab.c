@@ -38,8 +38,7 @@ static enum dg_err add(struct words *w, struct dg_span word, size_t id, struct d
     return dg_map_put(&w->seen, kept, id);
 }
 
-/* ---- From JSON ---------------------------------------------------------------------------------
- */
+/* ---- From JSON ------------------------------------------------------------------------------- */
 
 typedef enum dg_err (*read_fn)(struct words *w, const struct dg_json *json, struct dg_error *error);
 
@@ -96,8 +95,7 @@ static enum dg_err read_order(struct words *w, const struct dg_json *json, struc
     return err;
 }
 
-/* ---- Both kinds --------------------------------------------------------------------------------
- */
+/* ---- Both kinds ------------------------------------------------------------------------------ */
 
 static enum dg_err add_nllb(struct words *w, const struct dg_spm *spm, struct dg_error *error)
 {

@@ -13,8 +13,7 @@
 
 enum { VALUE_CAP = 64 };
 
-/* ---- Configuration -----------------------------------------------------------------------------
- */
+/* ---- Configuration --------------------------------------------------------------------------- */
 
 /* The keys that decide something, with Marian's defaults. */
 enum key {
@@ -380,8 +379,7 @@ enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool 
     return err;
 }
 
-/* ---- Names -------------------------------------------------------------------------------------
- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* What follows encoder_l<i>_ or decoder_l<i>_, and what follows model.<side>.layers.<i>. here. */
 static const struct {

@@ -30,8 +30,7 @@ struct finding {
     double normalize;
 };
 
-/* ---- decoder.yml -------------------------------------------------------------------------------
- */
+/* ---- decoder.yml ----------------------------------------------------------------------------- */
 
 /* Files are looked for under the folder of the model, by the given path and by its last part. */
 static bool resolve(const struct finding *f, struct dg_span given, char *path)
@@ -87,8 +86,7 @@ static enum dg_err read_decoder(struct finding *f, const char *path, struct dg_e
     return err ? dg_error_wrap(error, err, "%s", path) : DG_OK;
 }
 
-/* ---- Without decoder.yml -----------------------------------------------------------------------
- */
+/* ---- Without decoder.yml --------------------------------------------------------------------- */
 
 static bool is_vocabulary(const char *name)
 {
@@ -151,8 +149,7 @@ static enum dg_err find(struct finding *f, const char *path, struct dg_error *er
     return err;
 }
 
-/* ---- vocab.json --------------------------------------------------------------------------------
- */
+/* ---- vocab.json ------------------------------------------------------------------------------ */
 
 struct listing {
     struct dg_json_out json;
@@ -249,8 +246,7 @@ static enum dg_err make_json(struct finding *f, const char *path, size_t V, cons
     return err;
 }
 
-/* ---- All together ------------------------------------------------------------------------------
- */
+/* ---- All together ---------------------------------------------------------------------------- */
 
 /* The rows of an embedding; 0 when it is missing, which the matching will report. */
 static size_t rows_of(const struct dg_import *import, const char *side)

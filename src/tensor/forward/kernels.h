@@ -4,12 +4,11 @@
 /* The kernels: small operations over arrays of float, behind one table that is chosen at run time.
  *
  * ops_ref.c is the definition: plain loops, written to be read. The other tables (AVX2, AVX-512,
- * NEON, OpenBLAS) must agree with it within rounding. What every table promises beside that, to the
- * bit: the result of a row depends on that row and the weights alone. Not on how many rows are
- * beside it, where it stands among them, nor what the memory around it holds. Sums run in an order
- * fixed by the length of the row; products of a row with a weight run over k from 0 up, in one
- * chain. Weights of BF16 give the bits that the same numbers in F32 give (but for "blas", whose F32
- * products are a library's).
+ * NEON, OpenBLAS) must agree with it within rounding. Every table also promises that the result of
+ * a row depends, to the bit, only on that row and the weights: not on the number of other rows, on
+ * its place among them, or on the memory around it. Sums run in an order fixed by the length of the
+ * row; products of a row with a weight run over k from 0 up, in one chain. BF16 weights give the
+ * same bits as the same numbers in F32 (except in "blas", whose F32 products are OpenBLAS's).
  *
  *     const struct dg_kernels *kernels;
  *     err = dg_kernels_default(&kernels, &error);   (DRAGOMAN_KERNELS, else the best of this CPU)
@@ -17,7 +16,7 @@
  *
  * Letters: M rows, K inputs, N outputs of a linear layer; D model width; H heads; dh = D / H. `ld`
  * is the distance between rows in elements. A table is immutable; any thread may use it. Kernels
- * allocate nothing and read nothing beyond the extents named. */
+ * allocate nothing and read nothing beyond the sizes given. */
 #ifndef DG_TENSOR_FORWARD_KERNELS_H
 #define DG_TENSOR_FORWARD_KERNELS_H
 
@@ -40,7 +39,7 @@ enum dg_op_act {
     DG_OP_TANH,
 };
 
-/* One candidate of a top-k: value and its index. */
+/* One candidate of a top-k: a value and its index. */
 struct dg_top {
     float value;
     uint32_t index;
@@ -49,8 +48,8 @@ struct dg_top {
 enum { DG_RELATIVE_REACH_MAX = 256 };
 
 /* Vectors for the distance between a key and its query, as Shaw et al. (2018) add them: row `reach`
- * is for the query's own position, rows before it for keys on the left; what is farther away shares
- * the outermost row. All heads use the same. */
+ * is for the query's own position, the rows before it are for keys on the left, those after it for
+ * keys on the right. Keys farther away use the outermost row. All heads use the same vectors. */
 struct dg_relative {
     const float *keys, *values; /* [2 reach + 1, dh] */
     size_t reach;               /* 1 to DG_RELATIVE_REACH_MAX */
@@ -59,8 +58,8 @@ struct dg_relative {
 struct dg_kernels {
     const char *name;  /* "ref", "avx2", ... */
     size_t panel;      /* columns of one packed panel of F32 weights (packed.h) */
-    size_t panel_bf16; /* the same for BF16, */
-    size_t panel_i8;   /* and for I8 */
+    size_t panel_bf16; /* the same for BF16 */
+    size_t panel_i8;   /* the same for I8 */
 
     /* out[m][n] = act(sum_k x[m][k] * w[n][k] + bias[n]) + residual[m][n]. `w` carries its bias;
      * residual may be NULL and may be `out` itself. `scratch`: dg_packed_scratch(w, M) bytes,
@@ -69,10 +68,11 @@ struct dg_kernels {
                    const struct dg_packed *w, enum dg_op_act act, const float *residual,
                    size_t ld_residual, void *scratch);
 
-    /* `linear` in two steps, for threads that share one product: linear_begin makes of the input
-     * what all of them read, in `scratch`, and linear_columns computes the columns [first, end) of
-     * all rows: `first` a multiple of the panel, `end` one too, or N. All columns, in any order and
-     * by any threads, are the bits of `linear`. Both are NULL in a table that has no such steps. */
+    /* `linear` in two steps, for threads that share one product. linear_begin prepares the input
+     * in `scratch` for all threads; linear_columns computes the columns [first, end) of all rows.
+     * `first` is a multiple of the panel, and so is `end`, unless it is N. Computed in any order
+     * and by any threads, the columns have the bits that `linear` gives. Both are NULL in a table
+     * that cannot do this. */
     void (*linear_begin)(const float *x, size_t ld_x, size_t M, const struct dg_packed *w,
                          void *scratch);
     void (*linear_columns)(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
@@ -94,13 +94,13 @@ struct dg_kernels {
     void (*attend)(float *out, const float *q, const float *kv, size_t ld, const uint32_t *at,
                    size_t n, size_t H, size_t dh, float scale, float *weights);
 
-    /* The same over keys and values stored as F16 (ld in elements). */
+    /* The same for keys and values stored as F16 (ld in elements). */
     void (*attend_f16)(float *out, const float *q, const uint16_t *kv, size_t ld,
                        const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
                        float *weights);
 
-    /* Both once more with relative positions: the query stands where key `self` stands; key t
-     * becomes k + keys[clip(t - self)], its value v + values[clip(t - self)]. */
+    /* The same two with relative positions: the query has the position of key `self`; key t becomes
+     * k + keys[clip(t - self)], and its value v + values[clip(t - self)]. */
     void (*attend_relative)(float *out, const float *q, const float *kv, size_t ld,
                             const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
                             float *weights, const struct dg_relative *relative, size_t self);
@@ -108,11 +108,10 @@ struct dg_kernels {
                                 const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
                                 float *weights, const struct dg_relative *relative, size_t self);
 
-    /* out = x as F16, nearest-even; what F16 cannot hold becomes its largest number. NaN stays NaN.
-     */
+    /* out = x as F16, nearest-even; numbers too large for F16 become its largest. NaN stays NaN. */
     void (*store_f16)(uint16_t *out, const float *x, size_t n);
 
-    /* One step of the simple recurrent unit, `forget` before its sigmoid:
+    /* One step of the simple recurrent unit:
      * f = sigmoid(forget); c_out = f * c_in + (1 - f) * candidate; y = relu(c_out). c_out may be
      * c_in. */
     void (*ssru)(float *y, float *c_out, const float *c_in, const float *candidate,
@@ -139,9 +138,9 @@ struct dg_kernels {
     void (*quantize)(uint8_t *q, size_t ld_q, float *scale, const float *x, size_t ld_x, size_t M,
                      size_t K);
 
-    /* For limits.c: `rounds` times DG_OPS_CHAINS independent multiply-adds of `lanes` (I8: four
-     * times as many) in registers, and a walk over n floats that reads each once (n a multiple of
-     * 256). The results only keep the work from being thought needless. */
+    /* For limits.c: the spins do `rounds` times DG_OPS_CHAINS independent multiply-adds of `lanes`
+     * numbers (I8: four times as many) in registers; `read` reads n floats once (n a multiple of
+     * 256). They return something only to keep the compiler from removing the work. */
     size_t lanes;
     float (*spin_f32)(size_t rounds);
     int32_t (*spin_i8)(size_t rounds);
@@ -150,7 +149,7 @@ struct dg_kernels {
 
 enum { DG_OPS_CHAINS = 10 }; /* enough to hide the latency, few enough for 16 registers */
 
-/* Columns of one panel of weights of a type. */
+/* Columns in one panel of weights of this type. */
 static inline size_t dg_kernels_panel(const struct dg_kernels *kernels, enum dg_packed_type type)
 {
     return type == DG_PACKED_I8     ? kernels->panel_i8

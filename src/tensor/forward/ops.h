@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the folder: the tables, the reference functions that other tables fall back to, and the
- * few helpers that all of them share. */
+/* Private to the folder: the tables, the reference functions that other tables fall back to, and
+ * the few helpers that all of them share. */
 #ifndef DG_TENSOR_FORWARD_OPS_H
 #define DG_TENSOR_FORWARD_OPS_H
 
@@ -17,12 +17,12 @@ extern const struct dg_kernels dg_kernels_neon;   /* arm64 builds */
 extern const struct dg_kernels dg_kernels_neon_dot;
 const struct dg_kernels *dg_kernels_blas(void);
 
-/* The best table of this CPU but for "blas". */
+/* The best table for this CPU except "blas". */
 const struct dg_kernels *dg_kernels_without_blas(void);
 
 enum {
     DG_OPS_BLAS_ROWS_MAX = 24
-}; /* rows of a call of a BLAS; packed.c reserves scratch for them */
+}; /* rows in one call of a BLAS; packed.c reserves scratch for them */
 
 void dg_ops_activate_ref(float *x, size_t n, enum dg_op_act act);
 void dg_ops_quantize_ref(uint8_t *q, size_t ld_q, float *scale, const float *x, size_t ld_x,
@@ -56,11 +56,11 @@ float dg_ops_log_sum_exp_top_ref(const float *x, size_t n, size_t k, struct dg_t
 
 enum {
     DG_OPS_PRODUCT = 128
-}; /* bytes before that for whatever else threads that share a product read */
+}; /* bytes before the scratch below, for what threads that share a product read */
 
-/* Scratch of an I8 product (dg_packed_scratch counts it): M quantised rows, one or two bytes a
- * number; their scales; how many groups of four each has that are not all zeros, and lists of
- * these. */
+/* Scratch of an I8 product (dg_packed_scratch returns its size): M quantised rows, one or two bytes
+ * per number; their scales; for each row the number of its groups of four that are not all zeros;
+ * the lists of these groups. */
 static inline size_t dg_ops_quantized_ld(size_t K)
 {
     return (K + 63) & ~(size_t)63;
@@ -82,7 +82,8 @@ static inline uint16_t *dg_ops_quantized_lists(void *scratch, size_t M, size_t K
 }
 
 /* Offers one value to a list of the k best, sorted best first. Values must come by rising index, so
- * an equal one stays behind. NaN and -infinity are never taken. */
+ * that of equal values the one with the smaller index is first. NaN and -infinity are never taken.
+ */
 static inline void dg_ops_top_insert(struct dg_top *top, size_t *held, size_t k, float value,
                                      uint32_t index)
 {

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A linear layer's weights, rearranged once for the kernels that will read them for ever.
+/* A linear layer's weights, rearranged once for the kernels, which read them many times.
  *
- * W is [N, K] (one row an output channel). The channels are cut into panels of `panel` columns, and
- * a panel stores for each k its columns side by side, so that a product streams it front to back:
+ * W is [N, K] (one row per output channel). The channels are divided into panels of `panel`
+ * columns, and a panel stores for each k its columns side by side, so that a product reads it from
+ * front to back:
  *
  *     F32:  data[(n / panel) * K * panel + k * panel + n % panel]
- *     BF16: data[(n / panel) * K2 * panel + (k / 2) * panel * 2 + (n % panel) * 2 + k % 2], K2 = K
- * up to 2 I8:   data[(n / panel) * K4 * panel + (k / 4) * panel * 4 + (n % panel) * 4 + k % 4],  K4
- * = K up to 4
+ *     BF16: data[(n / panel) * K2 * panel + (k / 2) * panel * 2 + (n % panel) * 2 + k % 2]
+ *     I8:   data[(n / panel) * K4 * panel + (k / 4) * panel * 4 + (n % panel) * 4 + k % 4]
  *
- * The last panel is filled with zeros. panel == 1 (the reference) is plain row-major. Packing is
- * exact: a row can be read back (dg_packed_row), which is how a tied embedding is looked up without
- * a second copy.
+ * K2 and K4 are K rounded up to a multiple of 2 and 4. The last panel is filled with zeros.
+ * panel == 1 (the reference) is plain row-major. Packing is exact: dg_packed_row reads a row back,
+ * so that a tied embedding needs no second copy.
  *
- * BF16: the upper half of a float, so that a word of 32 bits, a pair of k, is two floats by a shift
- * and a mask, and a product gives the bits of the F32 product over the same numbers.
+ * BF16 is the upper half of a float. A word of 32 bits holds a pair of k; a shift and a mask turn
+ * it into two floats, so that a product gives the bits of the F32 product of the same numbers.
  *
  * I8: weight = scale[n] * q, q in -127..127. An input row is quantised when it arrives: a = max|x|
  * / 127, xq = round-half-even(x / a) + 128 as an unsigned byte (128 is zero); then out[n] = a *
  * scale[n] * (sum_k xq * q - 128 * sum[n]) + bias[n] with the sum in exact 32-bit integers (K up to
  * 65,536), `sum` being each channel's sum of q.
  *
- * The struct borrows all memory; its maker (network/net.c) carves it from one block. */
+ * The struct borrows all memory; network/net.c carves it from one block. */
 #ifndef DG_TENSOR_FORWARD_PACKED_H
 #define DG_TENSOR_FORWARD_PACKED_H
 
@@ -56,10 +56,10 @@ struct dg_packed {
  * when the sizes overflow. */
 bool dg_packed_sizes(const struct dg_packed *packed, size_t *data_bytes, size_t *channel_bytes);
 
-/* Puts rows [first, first + n) of the layer; `rows` is a tensor whose rows 0..n-1 they are ([n, K],
- * or a vector [n] for bias). F32 layers convert F16, BF16 and I8; BF16 and I8 layers take their own
- * as it is; the others are rounded, or quantised. `scratch` holds K floats. Rows never put must be
- * put as zeros by the caller (memset the data first). */
+/* Stores the rows of the tensor `rows` [n, K] as rows [first, first + n) of the layer; a bias is a
+ * vector [n]. F32 layers convert F16, BF16 and I8. BF16 and I8 layers take their own type as it is
+ * and round or quantise the others. `scratch` holds K floats. The caller must zero `data` first if
+ * it does not put every row. */
 void dg_packed_put_rows(struct dg_packed *packed, size_t first, const struct dg_tensor *rows,
                         float *scratch);
 void dg_packed_put_bias(struct dg_packed *packed, size_t first, const struct dg_tensor *bias);
@@ -67,16 +67,16 @@ void dg_packed_put_bias(struct dg_packed *packed, size_t first, const struct dg_
 /* Row n of W as floats [K]. */
 void dg_packed_row(const struct dg_packed *packed, size_t n, float *out);
 
-/* Copies channel `from_n` of `from` to channel `to_n` of `to`, bias included: same type, K and
- * panel. */
+/* Copies channel `from_n` of `from` to channel `to_n` of `to`, with its bias. Both must have the
+ * same type, K and panel. */
 void dg_packed_copy_channel(struct dg_packed *to, size_t to_n, const struct dg_packed *from,
                             size_t from_n);
 
-/* Zeros in the columns of the last panel that no channel uses. */
+/* Writes zeros to the columns of the last panel that no channel uses. */
 void dg_packed_clear_tail(struct dg_packed *packed);
 
-/* Bytes that a product with M rows needs as scratch, a multiple of 64: the quantised input for I8,
- * a whole tile of rows for a BLAS, nothing for BF16. */
+/* Bytes of scratch that a product with M rows needs, a multiple of 64: for I8 the quantised input,
+ * for a BLAS a whole tile of rows, for BF16 nothing. */
 size_t dg_packed_scratch(const struct dg_packed *packed, size_t M);
 
 #endif

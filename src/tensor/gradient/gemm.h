@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Products of unpacked matrices, for training: weights change with every step, so that nothing is
- * worth packing ahead, and transposes of both factors are needed. Row-major; `ld` is the distance
- * between rows in elements.
+/* Products of unpacked matrices, for training: weights change with every step, so packing them does
+ * not pay, and transposes of both factors are needed. Row-major; `ld` is the distance between rows
+ * in elements.
  *
  *     dg_gemm_init();                                              once, before threads start
  *     dg_gemm_nt(y, N, x, K, w, K, M, N, K, 0.0f);                 y = x w^T          forward
  *     dg_gemm_nn(dx, K, dy, N, w, K, M, K, N, 1.0f);               dx += dy w         to the input
  *     dg_gemm_tn(dw, K, dy, N, x, K, N, K, M, 1.0f);               dw += dy^T x       to the weight
  *
- * Unlike the kernels of kernels.h these may sum a row in an order that depends on the shape of the
- * whole call; the same call on the same numbers gives the same bits. One thread each: callers are
- * the parallelism. Computed by OpenBLAS. */
+ * Unlike the kernels of kernels.h, these may sum a row in an order that depends on the shape of the
+ * whole call; the same call on the same numbers gives the same bits. Each call uses one thread;
+ * callers work in parallel. OpenBLAS computes the products. */
 #ifndef DG_TENSOR_GRADIENT_GEMM_H
 #define DG_TENSOR_GRADIENT_GEMM_H
 

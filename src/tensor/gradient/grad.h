@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The kernels of training besides products (gemm.h): each operation of the network forward, keeping
- * what the way back needs, and backward. One source, grad.inc, written as plain loops that
- * compilers turn into vectors; it is compiled once for each instruction set and chosen at run time.
+/* The kernels of training besides products (gemm.h): each operation of the network forward, which
+ * keeps what the backward pass needs, and backward. One source, grad.inc, written as plain loops
+ * that compilers vectorise, is compiled once for each instruction set and chosen at run time.
  *
  *     const struct dg_grad_kernels *kernels = dg_grad_kernels_default();
  *     kernels->norm(y, stats, x, gain, bias, M, D, eps);
  *     kernels->norm_back(dx, false, dgain, dbias, dy, x, stats, gain, M, D);
  *
  * Gradients are called d + name. "+=" in a comment means that the call adds to what is there. The
- * same call on the same numbers gives the same bits. Matrices are dense ([M][D], D apart) where no
- * `ld` is named. Tables are immutable; any thread. */
+ * same call on the same numbers gives the same bits. Matrices without an `ld` are dense. Tables are
+ * immutable; any thread may use them. */
 #ifndef DG_TENSOR_GRADIENT_GRAD_H
 #define DG_TENSOR_GRADIENT_GRAD_H
 
@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which values a dropout drops is a function of (key, row, column) alone: nothing is stored, the
- * way back asks again, and an interrupted run that goes on draws the same. */
+/* Which values a dropout drops is a function of (key, row, column) alone. So nothing is stored: the
+ * backward pass computes it again, and a resumed run drops the same values. */
 struct dg_grad_drop {
     uint64_t key;       /* of this place in the network, at this step */
     uint64_t row;       /* number of the first row, counted over the whole batch */
@@ -45,11 +45,11 @@ static inline size_t dg_grad_attention_scratch(size_t S, size_t dh)
 }
 
 struct dg_adam {
-    float rate; /* already with the bias corrections folded in */
+    float rate; /* with the bias corrections */
     float beta1, beta2;
-    float epsilon;    /* the same */
+    float epsilon;    /* with the bias corrections */
     float decay;      /* decoupled weight decay times the rate; 0: plain Adam */
-    float grad_scale; /* what gradients are multiplied with first: 1 / tokens, clipping */
+    float grad_scale; /* gradients are multiplied by this first: 1 / tokens, clipping */
 };
 
 struct dg_grad_kernels {
@@ -65,12 +65,12 @@ struct dg_grad_kernels {
     void (*column_sum)(float *sum, const float *x, size_t M, size_t N);
 
     /* y = norm(x); stats [M][2] keeps mean and 1/deviation. bias NULL: RMS norm. In place is fine,
-     * but the way back wants x. */
+     * but the backward pass needs x. */
     void (*norm)(float *y, float *stats, const float *x, const float *gain, const float *bias,
                  size_t M, size_t D, float eps);
 
-    /* dx = (or += with `add`) what dy says; dgain, dbias +=. dbias NULL: RMS. dx may be dy without
-     * `add`. */
+    /* The backward pass of `norm`: writes dx, or adds to it with `add`; adds to dgain and dbias.
+     * dbias NULL: RMS norm. Without `add`, dx may be dy. */
     void (*norm_back)(float *dx, bool add, float *dgain, float *dbias, const float *dy,
                       const float *x, const float *stats, const float *gain, size_t M, size_t D);
 
@@ -83,13 +83,13 @@ struct dg_grad_kernels {
     void (*attend)(float *z, size_t ld_z, float *p, const struct dg_grad_attention *a,
                    float *scratch);
 
-    /* dq, dk, dv = what dz says. Uses p up. */
+    /* The backward pass of `attend`: writes dq, dk and dv, and overwrites p. */
     void (*attend_back)(float *dq, float *dk, float *dv, const float *dz, size_t ld_z, float *p,
                         const struct dg_grad_attention *a, float *scratch);
 
-    /* Cross entropy of one row against the target smoothed by `smoothing` (that mass spread over
-     * all V). Turns the logits into their gradient times `scale`. Returns the smoothed loss; *plain
-     * is -log p(target). */
+    /* Cross entropy of one row against the target, smoothed by `smoothing` (a mass spread over all
+     * V). Turns the logits into their gradient times `scale`. Returns the smoothed loss; *plain is
+     * -log p(target). */
     double (*loss)(float *logits, size_t V, size_t target, float smoothing, float scale,
                    double *plain);
 
@@ -103,15 +103,15 @@ struct dg_grad_kernels {
     /* y += share * (x - y) */
     void (*approach)(float *y, const float *x, float share, size_t n);
 
-    /* Sum of squares, in double over lanes of float. */
+    /* Sum of squares. */
     double (*norm2)(const float *x, size_t n);
 
     /* One step of Adam(W) over n parameters w with gradient g and moments m, v. */
     void (*adam)(float *w, float *m, float *v, const float *g, size_t n,
                  const struct dg_adam *adam);
 
-    /* The products of gemm.h for few rows: up to DG_GRAD_FEW they are faster than gemm.h's; few_tn
-     * is for one (K 1). */
+    /* The products of gemm.h for few rows: up to DG_GRAD_FEW rows these are faster. few_tn is for
+     * one row (K 1). */
     void (*few_nt)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
                    size_t M, size_t N, size_t K, float beta);
     void (*few_nn)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
@@ -119,15 +119,16 @@ struct dg_grad_kernels {
     void (*few_tn)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
                    size_t M, size_t N, size_t K, float beta);
 
-    /* Cells of plain recurrent networks (docs/MODEL.md), one state: h [D], and c [D] of an LSTM,
-     * move on in place with the products x and s [G D] of input and state, their biases in them;
-     * `kept` is for the way back: GRU [4 D], LSTM [6 D], tanh [D]. */
+    /* One step of the cells of plain recurrent networks (docs/MODEL.md). The state h [D], and c [D]
+     * of an LSTM, is updated in place from the products x and s [G D] of input and state, which
+     * include their biases. `kept` is for the backward pass: GRU [4 D], LSTM [6 D], tanh [D]. */
     void (*gru)(float *h, float *kept, const float *x, const float *s, size_t D);
     void (*lstm)(float *h, float *c, float *kept, const float *x, const float *s, size_t D);
     void (*tanh)(float *h, float *kept, const float *x, const float *s, size_t D);
 
-    /* dx, ds [G D] = what dh (and dc) say; dh becomes what of it goes past the products to the
-     * state before, which for the GRU is `before` [D]. */
+    /* The backward passes: write dx and ds [G D] from dh (and dc). dh becomes the part of the
+     * gradient that reaches the previous state without the products. `before` [D] is the GRU's
+     * previous state. */
     void (*gru_back)(float *dh, float *dx, float *ds, const float *kept, const float *before,
                      size_t D);
     void (*lstm_back)(float *dh, float *dc, float *dx, float *ds, const float *kept, size_t D);
@@ -144,7 +145,7 @@ enum { DG_GRAD_FEW = 12 };
 /* The best table of this CPU; DRAGOMAN_KERNELS=ref forces the plain one. */
 const struct dg_grad_kernels *dg_grad_kernels_default(void);
 
-/* All that this CPU and build can run, NULL after the last. */
+/* All tables that this CPU and build can run, NULL after the last. */
 enum { DG_GRAD_KERNELS_MAX = 4 };
 size_t dg_grad_kernels_all(const struct dg_grad_kernels *all[DG_GRAD_KERNELS_MAX]);
 

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- F32 --------------------------------------------------------------------------------------
- */
+/* ---- F32 ------------------------------------------------------------------------------------- */
 
 static void nt_f32(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
                    size_t M, size_t N, size_t K, float beta, void *scratch)
@@ -38,8 +37,7 @@ static void tn_f32(float *c, size_t ld_c, const float *a, size_t ld_a, const flo
 const struct dg_products dg_products_f32 = {
     .name = "f32", .nt = nt_f32, .nn = nn_f32, .tn = tn_f32};
 
-/* ---- BF16, plain ------------------------------------------------------------------------------
- */
+/* ---- BF16, plain ----------------------------------------------------------------------------- */
 
 static float rounded(float value)
 {
@@ -84,8 +82,7 @@ static void tn_plain(float *c, size_t ld_c, const float *a, size_t ld_a, const f
 const struct dg_products dg_products_bf16_ref = {
     .name = "bf16-ref", .nt = nt_plain, .nn = nn_plain, .tn = tn_plain};
 
-/* ---- Choice -----------------------------------------------------------------------------------
- */
+/* ---- Choice ---------------------------------------------------------------------------------- */
 
 const struct dg_products *dg_products_find(enum dg_products_kind kind)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The products of training (gemm.h), in F32 or with factors rounded to BF16. These keep eight bits
- * of each factor, sum in F32, and take a third of the time where the processor multiplies BF16
- * (AVX512_BF16).
+/* The products of training (gemm.h), in F32 or with factors rounded to BF16. BF16 products keep
+ * eight bits of each factor, sum in F32, and take a third of the time where the processor
+ * multiplies BF16 (AVX512_BF16).
  *
  *     const struct dg_products *products = dg_products_find(DG_PRODUCTS_BF16);
  *     void *scratch = ... products->scratch bytes ...
  *     products->nt(y, N, x, K, w, K, M, N, K, 0.0f, scratch);      y = x w^T
  *
- * The same call on the same numbers gives the same bits. Tables are immutable; any thread, with a
- * scratch of its own. M, N and K are 1 or more. */
+ * The same call on the same numbers gives the same bits. Tables are immutable; any thread may use
+ * them with a scratch of its own. M, N and K are 1 or more. */
 #ifndef DG_TENSOR_GRADIENT_PRODUCTS_H
 #define DG_TENSOR_GRADIENT_PRODUCTS_H
 
@@ -29,11 +29,12 @@ struct dg_products {
 
 enum dg_products_kind { DG_PRODUCTS_F32, DG_PRODUCTS_BF16 };
 
-/* BF16 where this processor multiplies it, F32 where not and where DRAGOMAN_KERNELS is "ref". */
+/* Returns BF16 products where this processor multiplies BF16; else, and where DRAGOMAN_KERNELS is
+ * "ref", F32 products. */
 const struct dg_products *dg_products_find(enum dg_products_kind kind);
 
 extern const struct dg_products dg_products_f32;      /* OpenBLAS */
-extern const struct dg_products dg_products_bf16_ref; /* plain loops: what BF16 products are */
-extern const struct dg_products dg_products_bf16;     /* x86-64 builds: wants AVX512_BF16 */
+extern const struct dg_products dg_products_bf16_ref; /* plain loops: defines BF16 products */
+extern const struct dg_products dg_products_bf16;     /* x86-64 builds: needs AVX512_BF16 */
 
 #endif

@@ -37,8 +37,7 @@ static inline __mmask16 first_lanes(size_t n)
     return n >= LANES ? 0xffff : (__mmask16)((1u << n) - 1);
 }
 
-/* ---- Laying out -------------------------------------------------------------------------------
- */
+/* ---- Laying out ------------------------------------------------------------------------------ */
 
 /* Words of two rows, low and high half: rounded one row behind the other, then dealt out. */
 static inline __m512i interleaved(__m512 low, __m512 high)
@@ -122,8 +121,7 @@ static void turn_rows(uint32_t *to, const float *from, size_t ld, size_t K, size
         }
 }
 
-/* ---- The kernel -------------------------------------------------------------------------------
- */
+/* ---- The kernel ------------------------------------------------------------------------------ */
 
 /* Where a word of a lies: a[m * by_row + k / 2 * by_word]. */
 struct factor {
@@ -194,8 +192,7 @@ static void tiles(size_t rows, float *c, size_t ld_c, const struct factor *f, co
     }
 }
 
-/* ---- Products ---------------------------------------------------------------------------------
- */
+/* ---- Products -------------------------------------------------------------------------------- */
 
 /* A matrix and which way k runs in it. */
 struct matrix {

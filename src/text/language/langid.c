@@ -55,8 +55,7 @@ struct dg_langid {
     struct group groups[GROUPS_MAX];
 };
 
-/* ---- The file ----------------------------------------------------------------------------------
- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static uint32_t u32_at(const uint8_t *at)
 {
@@ -245,8 +244,7 @@ const char *dg_langid_tag(const struct dg_langid *langid, size_t i)
     return i < langid->n_langs ? langid->tags[i] : "";
 }
 
-/* ---- Candidates --------------------------------------------------------------------------------
- */
+/* ---- Candidates ------------------------------------------------------------------------------ */
 
 static bool set_has(const struct dg_langid_set *set, size_t i)
 {
@@ -280,8 +278,7 @@ bool dg_langid_set_has(const struct dg_langid *langid, const struct dg_langid_se
     return i < langid->n_langs && set_has(set, i);
 }
 
-/* ---- One text ----------------------------------------------------------------------------------
- */
+/* ---- One text -------------------------------------------------------------------------------- */
 
 /* The sums of one script. Lanes past n_langs hold the next row's bytes and are never read. */
 struct sums {

@@ -114,8 +114,7 @@ static double random_unit(uint64_t *state)
     return (double)(random_next(state) >> 11) * (1.0 / 9007199254740992.0);
 }
 
-/* ---- 1. Lines and scripts ---------------------------------------------------------------------
- */
+/* ---- 1. Lines and scripts -------------------------------------------------------------------- */
 
 static int find_tag(struct corpus *corpus, struct dg_span tag)
 {
@@ -207,8 +206,7 @@ static enum dg_err make_groups(struct corpus *corpus, struct dg_error *error)
     return DG_OK;
 }
 
-/* ---- 2. N-grams --------------------------------------------------------------------------------
- */
+/* ---- 2. N-grams ------------------------------------------------------------------------------ */
 
 static enum dg_err vocab_init(struct vocab *vocab, size_t cap)
 {
@@ -302,8 +300,7 @@ static enum dg_err build_vocab(struct fit *fit)
     return DG_OK;
 }
 
-/* ---- 3. Gradient descent -----------------------------------------------------------------------
- */
+/* ---- 3. Gradient descent --------------------------------------------------------------------- */
 
 static bool is_lead(char c)
 {
@@ -444,8 +441,7 @@ static void descend(struct fit *fit, unsigned epochs, float rate)
     }
 }
 
-/* ---- 4. Choosing and rounding ------------------------------------------------------------------
- */
+/* ---- 4. Choosing and rounding ---------------------------------------------------------------- */
 
 /* Rows sum to zero: softmax does not see the difference and bytes are spent on what matters. */
 static void centre_rows(struct fit *fit)
@@ -539,8 +535,7 @@ static enum dg_err round_rows(struct fit *fit, size_t n_rows)
     return DG_OK;
 }
 
-/* ---- 5. Calibration ----------------------------------------------------------------------------
- */
+/* ---- 5. Calibration -------------------------------------------------------------------------- */
 
 struct sample {
     float z[DG_LANGID_GROUP_LANGS];
@@ -622,8 +617,7 @@ static enum dg_err calibrate(struct fit *fit)
     return DG_OK;
 }
 
-/* ---- One group ---------------------------------------------------------------------------------
- */
+/* ---- One group ------------------------------------------------------------------------------- */
 
 static enum dg_err train_group(const struct corpus *corpus, struct group *group, size_t n_rows,
                                bool with_held_out, const struct dg_langid_train_opts *opts)
@@ -665,8 +659,7 @@ out:
     return err;
 }
 
-/* ---- The file ----------------------------------------------------------------------------------
- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static size_t slots_for(size_t n_rows, uint32_t *bits)
 {
@@ -783,8 +776,7 @@ static enum dg_err write_model(struct corpus *corpus, struct dg_buf *out)
     return err;
 }
 
-/* ---- All ---------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static enum dg_err train_all(struct corpus *corpus, bool with_held_out,
                              const struct dg_langid_train_opts *opts)

@@ -68,8 +68,7 @@ static const struct {
     {"Burmese", "my"},
 };
 
-/* ---- Letters
- * ------------------------------------------------------------------------------------- */
+/* ---- Letters --------------------------------------------------------------------------------- */
 
 static bool stands_alone(uint32_t cp)
 {
@@ -128,8 +127,7 @@ static size_t reads_like(struct dg_span text, size_t at, struct dg_span name)
     return is_whole ? at - start : 0;
 }
 
-/* ---- The table
- * ----------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static size_t tag_of(struct dg_langnames *names, const char *tag)
 {

@@ -47,8 +47,7 @@ void dg_metric_free(struct dg_metric *metric)
     dg_free(metric);
 }
 
-/* ---- N-grams ------------------------------------------------------------------------------------
- */
+/* ---- N-grams --------------------------------------------------------------------------------- */
 
 static enum dg_err push(struct hashes *list, uint64_t value)
 {
@@ -139,8 +138,7 @@ static enum dg_err match(struct dg_metric *metric, size_t n, uint64_t *n_hyp, ui
     return DG_OK;
 }
 
-/* ---- BLEU ---------------------------------------------------------------------------------------
- */
+/* ---- BLEU ------------------------------------------------------------------------------------ */
 
 static enum dg_err cut_words(struct dg_metric *metric, const struct dg_bleu_opts *opts,
                              struct dg_span text, struct hashes *units)
@@ -247,8 +245,7 @@ enum dg_err dg_bleu_signature(const struct dg_bleu_opts *opts, bool effective_or
     return err ? err : dg_buf_append_cstr(out, "|version:2.6.0");
 }
 
-/* ---- chrF ---------------------------------------------------------------------------------------
- */
+/* ---- chrF ------------------------------------------------------------------------------------ */
 
 static enum dg_err cut_characters(struct dg_span text, struct hashes *units)
 {

@@ -29,8 +29,7 @@ struct dg_metric;                      /* scratch */
 struct dg_metric *dg_metric_new(void); /* NULL: no memory */
 void dg_metric_free(struct dg_metric *metric);
 
-/* ---- BLEU ---------------------------------------------------------------------------------------
- */
+/* ---- BLEU ------------------------------------------------------------------------------------ */
 
 enum dg_smooth {
     DG_SMOOTH_EXP,   /* 1/2, 1/4, ... of a match for orders without one */
@@ -77,8 +76,7 @@ struct dg_bleu dg_bleu_score(const struct dg_bleu_stats *stats, const struct dg_
 enum dg_err dg_bleu_signature(const struct dg_bleu_opts *opts, bool effective_order,
                               struct dg_buf *out) DG_MUST_CHECK;
 
-/* ---- chrF ---------------------------------------------------------------------------------------
- */
+/* ---- chrF ------------------------------------------------------------------------------------ */
 
 struct dg_chrf_stats {
     uint64_t hyp[DG_CHRF_CHARS + DG_CHRF_WORDS_MAX];

@@ -55,8 +55,7 @@ static struct dg_span trim_end(struct dg_span text)
     return dg_span_sub(text, 0, end);
 }
 
-/* ---- 13a ----------------------------------------------------------------------------------------
- */
+/* ---- 13a ------------------------------------------------------------------------------------- */
 
 struct replacement {
     struct dg_span from, to;
@@ -194,8 +193,7 @@ static enum dg_err split_13a(struct dg_span text, struct dg_buf *out)
     return err;
 }
 
-/* ---- International ------------------------------------------------------------------------------
- */
+/* ---- International --------------------------------------------------------------------------- */
 
 static bool is_number(uint32_t cp)
 {
@@ -267,8 +265,7 @@ static enum dg_err split_char(struct dg_span text, struct dg_buf *out)
     return err;
 }
 
-/* ---- All ----------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 enum dg_err dg_metric_split(enum dg_split split, struct dg_span text, struct dg_buf *out)
 {

@@ -16,8 +16,7 @@ enum {
     GRAPHEME_LOOK = 256,  /* bytes looked back for a grapheme's start */
 };
 
-/* ---- Estimating --------------------------------------------------------------------------------
- */
+/* ---- Estimating ------------------------------------------------------------------------------ */
 
 static unsigned units_of(uint32_t cp)
 {
@@ -50,8 +49,7 @@ size_t dg_longsplit_measure(const struct dg_segment_opts *opts, struct dg_span t
     return opts->measure ? opts->measure(opts->measure_ctx, text) : dg_segment_estimate(text);
 }
 
-/* ---- Where to cut ------------------------------------------------------------------------------
- */
+/* ---- Where to cut ---------------------------------------------------------------------------- */
 
 static bool is_space(uint32_t cp)
 {
@@ -171,8 +169,7 @@ static size_t choose(struct dg_longsplit *split, struct dg_span text, double roo
     return grapheme_before(split, text, places.hard);
 }
 
-/* ---- Parts -------------------------------------------------------------------------------------
- */
+/* ---- Parts ----------------------------------------------------------------------------------- */
 
 void dg_longsplit_start(struct dg_longsplit *split, struct dg_span sentence, size_t tokens)
 {

@@ -75,8 +75,7 @@ void dg_segmenter_free(struct dg_segmenter *segmenter)
     dg_free(segmenter);
 }
 
-/* ---- Recording ---------------------------------------------------------------------------------
- */
+/* ---- Recording ------------------------------------------------------------------------------- */
 
 static enum dg_err push(struct dg_segmenter *segmenter, struct dg_segment item)
 {
@@ -155,8 +154,7 @@ static enum dg_err record(struct dg_segmenter *segmenter, size_t at, size_t len,
     return push(segmenter, item);
 }
 
-/* ---- Sentences ---------------------------------------------------------------------------------
- */
+/* ---- Sentences ------------------------------------------------------------------------------- */
 
 static bool is_space(uint32_t cp)
 {
@@ -251,8 +249,7 @@ static enum dg_err add_cell(struct dg_segmenter *segmenter, struct dg_span cell,
     return err;
 }
 
-/* ---- List markers ------------------------------------------------------------------------------
- */
+/* ---- List markers ---------------------------------------------------------------------------- */
 
 static bool is_bullet(uint32_t cp)
 {
@@ -359,8 +356,7 @@ static size_t lead_len(const struct dg_abbrev *abbrev, struct dg_span text)
     return at;
 }
 
-/* ---- Cells -------------------------------------------------------------------------------------
- */
+/* ---- Cells ----------------------------------------------------------------------------------- */
 
 /* The length of what separates cells at `at`: a tab, control character, or bad byte; a run of
  * spaces of a column, unless it stands for a line end of `paragraph`. 0 inside a cell. `*n` is how
@@ -408,8 +404,7 @@ static enum dg_err add_paragraph(struct dg_segmenter *segmenter, struct dg_span 
     return DG_OK;
 }
 
-/* ---- Paragraphs --------------------------------------------------------------------------------
- */
+/* ---- Paragraphs ------------------------------------------------------------------------------ */
 
 static size_t find_line_end(struct dg_span text, size_t at)
 {
@@ -508,8 +503,7 @@ enum dg_err dg_segmenter_run(struct dg_segmenter *segmenter, struct dg_span text
     return DG_OK;
 }
 
-/* ---- Flattening --------------------------------------------------------------------------------
- */
+/* ---- Flattening ------------------------------------------------------------------------------ */
 
 static bool is_dense(uint32_t cp)
 {

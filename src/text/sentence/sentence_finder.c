@@ -25,8 +25,7 @@
 
 enum { LOOK = 96 };
 
-/* ---- Life --------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_sentence_finder_init(struct dg_sentence_finder *finder, struct dg_error *error)
 {
@@ -66,8 +65,7 @@ enum dg_err dg_sentence_finder_start(struct dg_sentence_finder *finder, struct d
     return U_SUCCESS(status) ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* ---- Looking around ----------------------------------------------------------------------------
- */
+/* ---- Looking around -------------------------------------------------------------------------- */
 
 /* The code point before `at` and where it starts; 0 at the start of the text. */
 static uint32_t before(struct dg_span text, size_t at, size_t *start)
@@ -178,8 +176,7 @@ static bool all_digits(struct dg_span word)
     return word.len > 0;
 }
 
-/* ---- Judging one boundary ----------------------------------------------------------------------
- */
+/* ---- Judging one boundary -------------------------------------------------------------------- */
 
 /* What stands around a boundary at `at`. */
 struct around {

@@ -22,8 +22,7 @@ enum {
     LONG_WORD = 4, /* letters; shorter words may be small in a title */
 };
 
-/* ---- What is there -----------------------------------------------------------------------------
- */
+/* ---- What is there --------------------------------------------------------------------------- */
 
 struct counts {
     size_t upper, lower;             /* letters with case */
@@ -125,8 +124,7 @@ enum dg_casing dg_casing_find(struct dg_span text, const char *language)
     return title ? DG_CASING_TITLE : DG_CASING_PLAIN;
 }
 
-/* ---- Mapping -----------------------------------------------------------------------------------
- */
+/* ---- Mapping --------------------------------------------------------------------------------- */
 
 typedef int32_t (*map_fn)(const UCaseMap *map, char *out, int32_t cap, const char *text,
                           int32_t len, UErrorCode *status);

@@ -23,8 +23,7 @@ struct dg_glossary {
     struct dg_glossary_scan scan; /* to fold with */
 };
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct dg_glossary *dg_glossary_new(struct dg_arena *arena)
 {
@@ -75,8 +74,7 @@ size_t dg_glossary_bytes(const struct dg_glossary *glossary)
     return sizeof *glossary + (glossary->arena == &glossary->own ? glossary->own.used : 0);
 }
 
-/* ---- Code points --------------------------------------------------------------------------------
- */
+/* ---- Code points ----------------------------------------------------------------------------- */
 
 enum script { NO_LETTER, SPACED, UNSPACED, HANGUL };
 
@@ -187,8 +185,7 @@ static bool ends_at(const struct dg_glossary_scan *scan, size_t i)
     return last != SPACED || after != SPACED;
 }
 
-/* ---- Adding -------------------------------------------------------------------------------------
- */
+/* ---- Adding ---------------------------------------------------------------------------------- */
 
 static enum dg_err read_tag(const char *text, struct dg_langtag *tag, struct dg_error *error)
 {
@@ -316,8 +313,7 @@ enum dg_err dg_glossary_add_at(struct dg_glossary *glossary, const struct dg_spa
     return add(glossary, cells[0], cells + 1, n - 1, false, position, error);
 }
 
-/* ---- Order --------------------------------------------------------------------------------------
- */
+/* ---- Order ----------------------------------------------------------------------------------- */
 
 static int compare_points(const uint32_t *a, size_t n_a, const uint32_t *b, size_t n_b)
 {
@@ -442,8 +438,7 @@ const struct dg_dictionary *dg_glossary_for(const struct dg_glossary *glossary,
     return best;
 }
 
-/* ---- Finding ------------------------------------------------------------------------------------
- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 /* What is the same to a reader. */
 static uint32_t plain(uint32_t cp)

@@ -109,8 +109,7 @@ const struct dg_dictionary *dg_glossary_for(const struct dg_glossary *glossary,
                                             const struct dg_langtag *source,
                                             const struct dg_langtag *target);
 
-/* ---- Finding ------------------------------------------------------------------------------------
- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 /* How the text writes a term. */
 enum dg_glossary_shape { DG_GLOSSARY_AS_IT_IS, DG_GLOSSARY_CAPITAL, DG_GLOSSARY_UPPER };

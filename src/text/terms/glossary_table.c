@@ -167,8 +167,7 @@ enum dg_err dg_glossary_read(struct dg_glossary *glossary, enum dg_glossary_form
     return err;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static enum dg_err put_cell(struct dg_span cell, enum dg_glossary_format format, struct dg_buf *out)
 {

@@ -18,8 +18,7 @@ static bool is_name_char(char c)
     return dg_protect_is_alnum(c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* ---- {{x}} {0} ${x} %{x} #{x} ------------------------------------------------------------------
- */
+/* ---- {{x}} {0} ${x} %{x} #{x} ---------------------------------------------------------------- */
 
 static size_t match_double(struct dg_span text, size_t at)
 {
@@ -55,8 +54,7 @@ size_t dg_protect_match_braces(struct dg_span text, size_t at)
     return end ? end : match_single(text, open);
 }
 
-/* ---- %s %1$s %(n)s %PATH% ----------------------------------------------------------------------
- */
+/* ---- %s %1$s %(n)s %PATH% -------------------------------------------------------------------- */
 
 static size_t skip_digits(struct dg_span text, size_t at)
 {
@@ -142,8 +140,7 @@ size_t dg_protect_match_percent(struct dg_span text, size_t at, enum dg_protect_
     return match_percent_name(text, at);
 }
 
-/* ---- $Name -------------------------------------------------------------------------------------
- */
+/* ---- $Name ----------------------------------------------------------------------------------- */
 
 size_t dg_protect_match_variable(struct dg_span text, size_t at)
 {
@@ -155,8 +152,7 @@ size_t dg_protect_match_variable(struct dg_span text, size_t at)
     return i;
 }
 
-/* ---- <x id="7"/> -------------------------------------------------------------------------------
- */
+/* ---- <x id="7"/> ----------------------------------------------------------------------------- */
 
 /* On failure *failed_at is where a later tag can start at the earliest. */
 size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at)
@@ -193,8 +189,7 @@ size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at)
     return 0;
 }
 
-/* ---- :smile: -----------------------------------------------------------------------------------
- */
+/* ---- :smile: --------------------------------------------------------------------------------- */
 
 size_t dg_protect_match_shortcode(struct dg_span text, size_t at)
 {
@@ -213,8 +208,7 @@ size_t dg_protect_match_shortcode(struct dg_span text, size_t at)
     return dg_protect_is_alnum(dg_protect_byte(text, i + 1)) ? 0 : i + 1;
 }
 
-/* ---- Emoji -------------------------------------------------------------------------------------
- */
+/* ---- Emoji ----------------------------------------------------------------------------------- */
 
 enum { VS16 = 0xFE0F, KEYCAP = 0x20E3, ZWJ = 0x200D, TAG_FIRST = 0xE0020, TAG_LAST = 0xE007F };
 

@@ -15,8 +15,7 @@
 
 enum { SCHEME_MAX = 16, EXTENSION_MAX = 8 };
 
-/* ---- Characters --------------------------------------------------------------------------------
- */
+/* ---- Characters ------------------------------------------------------------------------------ */
 
 static bool is_dense(uint32_t cp)
 {
@@ -45,8 +44,7 @@ static bool is_closing(char c)
     return c != '\0' && strchr(".,;:!?'\"*_~", c);
 }
 
-/* ---- URLs --------------------------------------------------------------------------------------
- */
+/* ---- URLs ------------------------------------------------------------------------------------ */
 
 /* The end of an address that starts before `at`. */
 static size_t url_end(struct dg_span text, size_t at)
@@ -121,8 +119,7 @@ size_t dg_protect_match_url(struct dg_span text, size_t at)
     return end > rest ? end : 0;
 }
 
-/* ---- Tokens: e-mail, bare addresses, file names -------------------------------------------------
- */
+/* ---- Tokens: e-mail, bare addresses, file names ---------------------------------------------- */
 
 static bool is_token_char(char c)
 {
@@ -303,8 +300,7 @@ size_t dg_protect_match_token(struct dg_span text, size_t at, size_t token_end,
     return match_bare_url(text, at, token_end);
 }
 
-/* ---- @name, #tag -------------------------------------------------------------------------------
- */
+/* ---- @name, #tag ----------------------------------------------------------------------------- */
 
 static size_t name_end(struct dg_span text, size_t at)
 {

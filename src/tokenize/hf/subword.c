@@ -15,8 +15,7 @@
 #include <string.h>
 #include <unicode/uchar.h>
 
-/* ---- Questions
- * ----------------------------------------------------------------------------------- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 uint32_t dg_subword_size(const struct dg_subword *subword)
 {
@@ -83,8 +82,7 @@ int dg_subword_byte_of(uint32_t letter)
     return letter == 256 + 67 ? 173 : -1;
 }
 
-/* ---- Working memory
- * ------------------------------------------------------------------------------ */
+/* ---- Working memory -------------------------------------------------------------------------- */
 
 struct dg_subword_work *dg_subword_work_new(void)
 {
@@ -145,8 +143,7 @@ enum dg_err dg_subword_put(struct dg_subword_work *work, int32_t id, size_t begi
                                                         .word = work->word});
 }
 
-/* ---- Cutting
- * -------------------------------------------------------------------------------------- */
+/* ---- Cutting --------------------------------------------------------------------------------- */
 
 static enum dg_err put_word(const struct dg_subword *subword, struct dg_subword_work *work,
                             size_t begin, size_t end)
@@ -176,8 +173,7 @@ static enum dg_err cut(const struct dg_subword *subword, struct dg_subword_work 
     return err;
 }
 
-/* ---- Added tokens
- * --------------------------------------------------------------------------------- */
+/* ---- Added tokens ---------------------------------------------------------------------------- */
 
 static bool is_wordy(uint32_t cp)
 {
@@ -303,8 +299,7 @@ static enum dg_err put_text(const struct dg_subword *subword, struct dg_subword_
     return err ? err : put_stretch(subword, work, how, begin == 0);
 }
 
-/* ---- One text
- * ---------------------------------------------------------------------------------------- */
+/* ---- One text -------------------------------------------------------------------------------- */
 
 static enum dg_err encode(const struct dg_subword *subword, struct dg_subword_work *work,
                           struct dg_span text, unsigned how)
@@ -390,8 +385,7 @@ enum dg_err dg_subword_encode(const struct dg_subword *subword, struct dg_subwor
     return DG_OK;
 }
 
-/* ---- Two texts
- * --------------------------------------------------------------------------------------- */
+/* ---- Two texts ------------------------------------------------------------------------------- */
 
 /* A token's place without the white space at its ends. */
 static void trim(struct dg_span text, struct dg_subword_token *token)

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Tokenizers as Hugging Face has them: what language models and encoders come with. Four kinds of
- * one thing:
+/* Hugging Face tokenizers, which come with language models and encoders. There are four kinds:
  *
- *     byte level   GPT-2, Llama 3, Qwen2, RoBERTa: text is cut into words by a pattern, words into
- * bytes, bytes are merged characters   Llama 2, Mistral: spaces become U+2581, characters are
- * merged, what has no token falls apart into bytes (<0x0A>) WordPiece    BERT, DistilBERT: text is
- * cleaned, cut at spaces and punctuation, and of words the longest known pieces are taken from left
- * to right ("play", "##ing") Unigram      XLM-RoBERTa, CamemBERT, ALBERT: SentencePiece's models in
- * this form: text goes through a table of replacements, spaces become U+2581, and words are laid
- * out in the pieces of the highest score
+ *     byte level   GPT-2, Llama 3, Qwen2, RoBERTa: a pattern cuts the text into words, and the
+ *                  bytes of a word are merged
+ *     characters   Llama 2, Mistral: spaces become U+2581, characters are merged, and a character
+ *                  without a token becomes bytes (<0x0A>)
+ *     WordPiece    BERT, DistilBERT: text is cleaned and cut at spaces and punctuation; a word
+ *                  becomes the longest known pieces from left to right ("play", "##ing")
+ *     Unigram      XLM-RoBERTa, CamemBERT, ALBERT: SentencePiece's models in this format: a table
+ *                  replaces characters, spaces become U+2581, and a word becomes the pieces with
+ *                  the highest sum of scores
  *
- * Read from a directory's tokenizer.json; or from what was there before that file, vocab.json with
- * merges.txt (GPT-2, RoBERTa) or vocab.txt with tokenizer_config.json (BERT):
+ * They are read from a directory's tokenizer.json or from its older files: vocab.json with
+ * merges.txt (GPT-2, RoBERTa) or vocab.txt with tokenizer_config.json (BERT).
  *
  *     err = dg_subword_open(&subword, "models/gpt2", &error);
- *     struct dg_subword_work *work = dg_subword_work_new();                       one for each
- * thread err = dg_subword_encode(subword, work, text, DG_SUBWORD_TEMPLATE, error, &tokens, &n);
- *     dg_subword_stream_init(&stream, subword, 1 << 20);                          ids to text, as
- * they come
+ *     struct dg_subword_work *work = dg_subword_work_new();           one for each thread
+ *     err = dg_subword_encode(subword, work, text, DG_SUBWORD_TEMPLATE, &error, &tokens, &n);
+ *     dg_subword_stream_init(&stream, subword, 1 << 20);              decodes ids as they come
  *
- * Understood are: the patterns of GPT-2, Llama 3 and Qwen2, which are scanners of our own over
- * Unicode's categories; digits apart; Metaspace; prepending, replacing, stripping, NFC and its
- * like; SentencePiece's tables of replacements; BERT's cleaning, cutting and small letters; added
- * and special tokens; byte fallback; templates of one text and of two. Whatever else the file asks
- * for is refused by name, because a text that is cut in another way than in training is read badly
- * without anybody noticing.
+ * Supported are: the patterns of GPT-2, Llama 3 and Qwen2, with our own scanners over Unicode's
+ * categories; splitting digits; Metaspace; prepending, replacing, stripping, NFC and the like;
+ * SentencePiece's tables of replacements; BERT's cleaning, cutting and lower case; added and
+ * special tokens; byte fallback; templates for one text and for two. Anything else in the file is
+ * refused by name: a text that is cut differently than in training would be read badly without
+ * anybody noticing.
  *
  * The tokenizer is immutable and shared by threads; works and streams belong to one thread at a
  * time. */
@@ -51,9 +51,10 @@ bool dg_subword_is_there(const char *dir);
 enum dg_err dg_subword_open(struct dg_subword **subword, const char *dir,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* The same from texts. What is not there is empty: a tokenizer.json; or a vocab.json and its
- * merges.txt; or a vocab.txt. A tokenizer_config.json may stand beside any of them and say which
- * tokens are signs, and beside a vocab.txt how text is cleaned. */
+/* The same from the contents of files, empty for a file that does not exist: `json` is a
+ * tokenizer.json, or a vocab.json that comes with `merges`; `lines` is a vocab.txt. With any of
+ * them, `config` (tokenizer_config.json) may say which tokens are special; with `lines` also how
+ * text is cleaned. */
 struct dg_subword_files {
     struct dg_span json, merges, lines, config;
 };
@@ -62,24 +63,24 @@ enum dg_err dg_subword_parse(struct dg_subword **subword, const struct dg_subwor
                              struct dg_error *error) DG_MUST_CHECK;
 void dg_subword_close(struct dg_subword *subword); /* mirror of both; NULL is fine */
 
-/* Ids are 0 to size - 1; some may belong to nobody. */
+/* Ids are 0 to size - 1; some may be unused. */
 uint32_t dg_subword_size(const struct dg_subword *subword);
 int32_t dg_subword_unk(const struct dg_subword *subword); /* -1: none */
 size_t dg_subword_memory(const struct dg_subword *subword);
 
-/* The token's string as the file has it (GPT-2's letters for bytes), "" for nobody's; and its id,
- * or -1. */
+/* The string of a token as the file has it (with GPT-2's letters for bytes), "" for an unused id;
+ * and the id of a string, or -1. */
 struct dg_span dg_subword_piece(const struct dg_subword *subword, int32_t id);
 int32_t dg_subword_find(const struct dg_subword *subword, struct dg_span piece);
 
-/* An added token that is special: no text, but a sign for the model. */
+/* True for a special added token, which is a signal to the model and not text. */
 bool dg_subword_is_special(const struct dg_subword *subword, int32_t id);
 
-/* A piece that goes on with the word of the one before ("##ing"). */
+/* True for a piece that continues a word ("##ing"). */
 bool dg_subword_is_inner(const struct dg_subword *subword, int32_t id);
 
-/* The signs that an encoder's directory names, or that are called as they mostly are; -1: there is
- * none. */
+/* The special tokens of encoders, as the directory names them or else by their usual names; -1:
+ * there is none. */
 enum dg_subword_sign {
     DG_SUBWORD_PAD,
     DG_SUBWORD_CLS,
@@ -90,15 +91,14 @@ enum dg_subword_sign {
 
 int32_t dg_subword_sign(const struct dg_subword *subword, enum dg_subword_sign which);
 
-/* ---- Encoding ----------------------------------------------------------------------------------
- */
+/* ---- Encoding -------------------------------------------------------------------------------- */
 
 struct dg_subword_token {
     int32_t id;
-    uint32_t begin, end; /* bytes of the text; of a piece that normalisation changed, of all that it
-                            changed */
-    uint32_t word; /* which word of the text it belongs to, from 0; DG_SUBWORD_NO_WORD: to none */
-    uint8_t text;  /* 0 or 1: which of the texts; DG_SUBWORD_FRAME: the template's own */
+    uint32_t begin, end; /* bytes of the text; for a piece that normalisation changed, all bytes
+                            that it comes from */
+    uint32_t word; /* the word of the text that it belongs to, from 0; DG_SUBWORD_NO_WORD: none */
+    uint8_t text;  /* 0 or 1: which of the texts; DG_SUBWORD_FRAME: the template's own token */
     uint8_t type;  /* the segment, as the template has it */
 };
 
@@ -106,42 +106,43 @@ enum { DG_SUBWORD_FRAME = 255 };
 static const uint32_t DG_SUBWORD_NO_WORD = UINT32_MAX;
 
 enum {
-    DG_SUBWORD_TEMPLATE = 1, /* with the tokens that belong before and behind a text */
-    DG_SUBWORD_SPECIAL = 2,  /* a special token's string is that token; else it is text like any
-                              * other, as is wise with  what strangers wrote */
-    DG_SUBWORD_MASKS = 4,    /* the mask's string is the mask, whatever the others are */
+    DG_SUBWORD_TEMPLATE = 1, /* add the template's tokens before and behind the text */
+    DG_SUBWORD_SPECIAL = 2,  /* a special token's string is that token; do not set it for text from
+                              * untrusted sources: without it such a string is ordinary text */
+    DG_SUBWORD_MASKS = 4,    /* the mask token's string is that token, even without SPECIAL */
 };
 
 struct dg_subword_work *dg_subword_work_new(void);
 void dg_subword_work_free(struct dg_subword_work *work); /* NULL is fine */
 
-/* The tokens are borrowed from `work` until its next use. DG_ERR_UTF8, DG_ERR_LIMIT (more than a
- * GiB). */
+/* The tokens are borrowed from `work` until its next use. DG_ERR_UTF8; DG_ERR_LIMIT: more than
+ * 1 GiB. */
 enum dg_err dg_subword_encode(const struct dg_subword *subword, struct dg_subword_work *work,
                               struct dg_span text, unsigned how, struct dg_error *error,
                               const struct dg_subword_token **tokens, size_t *n) DG_MUST_CHECK;
 
-/* Two texts, or one that may be too long, for encoders: first they are read, then joined under the
- * template, as often as it takes to see all of the last one.
+/* Encodes two texts, or one text that may be too long, for encoders: dg_subword_read reads each
+ * text, then dg_subword_join joins them in the template, as often as needed to cover the last one.
  *
- *     err = dg_subword_read(subword, work, 0, question, 0, error);
- *     err = dg_subword_read(subword, work, 1, passage, 0, error);
+ *     err = dg_subword_read(subword, work, 0, question, 0, &error);
+ *     err = dg_subword_read(subword, work, 1, passage, 0, &error);
  *     struct dg_subword_join join = {.is_pair = true, .max = 384, .give = DG_SUBWORD_GIVE_SECOND};
  *     do {
- *         err = dg_subword_join(subword, work, &join, error, &joined);
- *         ... joined.tokens[0 .. joined.n) ...
- *         join.skip += joined.n_last > 128 ? joined.n_last - 128 : joined.n_last;     windows
- * overlap by 128 } while (!err && joined.n_left && joined.n_last);
+ *         err = dg_subword_join(subword, work, &join, &error, &joined);
+ *         ... joined.tokens[0 .. joined.n) ...                          windows overlap by 128
+ *         join.skip += joined.n_last > 128 ? joined.n_last - 128 : joined.n_last;
+ *     } while (!err && joined.n_left && joined.n_last);
  *
- * Unlike encoding's, the tokens' places leave out white space at their ends: they are for people.
- * `which`: 0 or 1; what was read stays until it is read anew. Joining costs nothing but copying. */
+ * Unlike those of dg_subword_encode, the tokens' offsets leave out white space at their ends,
+ * because people see them. `which` is 0 or 1; a text stays until another is read in its place.
+ * Joining only copies. */
 enum dg_err dg_subword_read(const struct dg_subword *subword, struct dg_subword_work *work,
                             unsigned which, struct dg_span text, unsigned how,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* Which text gives way when both have no room. */
+/* Which text is cut when the two do not fit. */
 enum dg_subword_give {
-    DG_SUBWORD_GIVE_LONGER, /* what is longer than its half; when both are, both keep half */
+    DG_SUBWORD_GIVE_LONGER, /* the text that is longer than half; if both are, both keep half */
     DG_SUBWORD_GIVE_FIRST,
     DG_SUBWORD_GIVE_SECOND,
 };
@@ -149,17 +150,16 @@ enum dg_subword_give {
 struct dg_subword_join {
     bool is_pair;
     enum dg_subword_give give;
-    size_t max;  /* tokens in all, the template's among them */
-    size_t skip; /* tokens of the last text (of a pair the second) that are left out at its
-                    beginning */
+    size_t max;  /* tokens in all, with those of the template */
+    size_t skip; /* tokens left out at the beginning of the last text (of a pair the second) */
 };
 
 struct dg_subword_joined {
     const struct dg_subword_token *tokens; /* borrowed from the work until its next use */
     size_t n;
-    size_t n_last; /* tokens of the last text that are among them */
-    size_t n_left; /* and that lie behind those */
-    size_t n_lost; /* tokens of a pair's first text that had no room */
+    size_t n_last; /* how many of them are from the last text */
+    size_t n_left; /* tokens of the last text behind those, for the next window */
+    size_t n_lost; /* tokens of a pair's first text that did not fit */
 };
 
 /* DG_ERR_RANGE when `max` has no room for anything but the template. */
@@ -167,14 +167,13 @@ enum dg_err dg_subword_join(const struct dg_subword *subword, struct dg_subword_
                             const struct dg_subword_join *join, struct dg_error *error,
                             struct dg_subword_joined *joined) DG_MUST_CHECK;
 
-/* ---- Decoding ----------------------------------------------------------------------------------
- */
+/* ---- Decoding -------------------------------------------------------------------------------- */
 
-/* Deltas are valid UTF-8, whole characters, never taken back. Bytes that are no character become
- * U+FFFD. Special tokens say nothing. */
+/* Deltas are whole characters of valid UTF-8, which are never taken back. Bytes that do not form a
+ * character become U+FFFD. Special tokens produce no text. */
 struct dg_subword_stream {
     const struct dg_subword *subword; /* borrowed */
-    bool goes_on;                     /* the ids continue a text: a first space is one */
+    bool goes_on;                     /* the ids continue a text: a first space is kept */
     bool has_begun;
     uint8_t held[4]; /* the beginning of a character */
     unsigned n_held;

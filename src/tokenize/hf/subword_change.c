@@ -23,8 +23,7 @@
  * somewhere. */
 enum { GROWTH_MAX = 16, GROWTH_MORE = 1 << 16 };
 
-/* ---- Stretches
- * ----------------------------------------------------------------------------------- */
+/* ---- Stretches ------------------------------------------------------------------------------- */
 
 void dg_subword_stretch_init(struct dg_subword_stretch *stretch)
 {
@@ -82,8 +81,7 @@ static enum dg_err put_part(struct dg_subword_stretch *to, const struct dg_subwo
     return DG_OK;
 }
 
-/* ---- Changes
- * ------------------------------------------------------------------------------------- */
+/* ---- Changes --------------------------------------------------------------------------------- */
 
 static enum dg_err prepend(struct dg_subword_work *work, struct dg_span what)
 {
@@ -180,8 +178,7 @@ static enum dg_err normalise(struct dg_subword_work *work, enum dg_subword_chang
     return err;
 }
 
-/* ---- BERT's changes
- * ---------------------------------------------------------------------------------- */
+/* ---- BERT's changes -------------------------------------------------------------------------- */
 
 static bool is_han(uint32_t cp)
 {
@@ -246,8 +243,7 @@ static enum dg_err change_characters(struct dg_subword_work *work, enum dg_subwo
     return err ? err : put_part(&work->next, &work->now, done, text.len);
 }
 
-/* ---- SentencePiece's changes
- * --------------------------------------------------------------------------- */
+/* ---- SentencePiece's changes ----------------------------------------------------------------- */
 
 static bool is_white(struct dg_span text, size_t at, size_t *len)
 {

@@ -14,8 +14,7 @@
 
 enum { CLUSTER_MAX = 5 }; /* bytes of one that is replaced as a whole */
 
-/* ---- Base64
- * -------------------------------------------------------------------------------------------- */
+/* ---- Base64 ---------------------------------------------------------------------------------- */
 
 static int digit_of(char c)
 {
@@ -79,8 +78,7 @@ enum dg_err dg_subword_read_charsmap(struct dg_subword *subword, const struct dg
     return err;
 }
 
-/* ---- Clusters
- * ------------------------------------------------------------------------------------------ */
+/* ---- Clusters -------------------------------------------------------------------------------- */
 
 struct seen {
     int class; /* Unicode's Grapheme_Cluster_Break */
@@ -143,8 +141,7 @@ static size_t cluster_end(struct dg_span text, size_t at)
     return end;
 }
 
-/* ---- Changing
- * ------------------------------------------------------------------------------------------ */
+/* ---- Changing -------------------------------------------------------------------------------- */
 
 /* What [begin, end) becomes; false: it stays. A lying file's replacement that begins inside a
  * character is none. */

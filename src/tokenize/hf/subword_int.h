@@ -15,7 +15,7 @@
 enum {
     DG_SUBWORD_PIECE_MAX = 1024,     /* bytes of a token */
     DG_SUBWORD_TOKENS_MAX = 1 << 20, /* of a vocabulary */
-    DG_SUBWORD_HOLES_MAX = 1 << 16,  /* ids that nobody has */
+    DG_SUBWORD_HOLES_MAX = 1 << 16,  /* unused ids */
     DG_SUBWORD_ADDED_MAX = 1 << 14,
     DG_SUBWORD_STEPS_MAX = 8,
     DG_SUBWORD_FRAME_MAX = 16,     /* parts of a template */
@@ -24,35 +24,34 @@ enum {
 
 /* How a text is changed before it is cut. */
 enum dg_subword_change {
-    DG_SUBWORD_PREPEND,       /* `from` before every stretch that is not empty */
-    DG_SUBWORD_PREPEND_FIRST, /* likewise, only before the text's first one, and only if it does not
-                                 begin so */
-    DG_SUBWORD_PREPEND_NEW,   /* before every one that does not begin so */
-    DG_SUBWORD_REPLACE,       /* `from` by `to` */
+    DG_SUBWORD_PREPEND,       /* put `from` before every stretch that is not empty */
+    DG_SUBWORD_PREPEND_FIRST, /* put it only before the first stretch, unless that begins with it */
+    DG_SUBWORD_PREPEND_NEW,   /* put it before every stretch that does not begin with it */
+    DG_SUBWORD_REPLACE,       /* replace `from` by `to` */
     DG_SUBWORD_NFC,
     DG_SUBWORD_NFD,
     DG_SUBWORD_NFKC,
     DG_SUBWORD_NFKD,
-    DG_SUBWORD_CLEAN,        /* no control characters, U+0000, U+FFFD; white space is a space */
-    DG_SUBWORD_SPACE_HAN,    /* a space before and behind every Chinese character */
-    DG_SUBWORD_DROP_ACCENTS, /* no marks that take no room (Mn) */
-    DG_SUBWORD_DROP_MARKS,   /* no marks at all (M) */
+    DG_SUBWORD_CLEAN,        /* drop control characters and U+FFFD; white space becomes a space */
+    DG_SUBWORD_SPACE_HAN,    /* put a space before and behind every Chinese character */
+    DG_SUBWORD_DROP_ACCENTS, /* drop nonspacing marks (Mn) */
+    DG_SUBWORD_DROP_MARKS,   /* drop all marks (M) */
     DG_SUBWORD_LOWERCASE,
-    DG_SUBWORD_CHARSMAP,   /* by a SentencePiece model's own table */
-    DG_SUBWORD_STRIP,      /* no white space at its beginning, at its end */
+    DG_SUBWORD_CHARSMAP,   /* apply a SentencePiece model's own table */
+    DG_SUBWORD_STRIP,      /* drop white space at the beginning (`left`), at the end (`right`) */
     DG_SUBWORD_SQUEEZE,    /* two spaces or more become `to` */
-    DG_SUBWORD_MARK_WORDS, /* what stands between white space, `to` before each that does not begin
-                              so */
+    DG_SUBWORD_MARK_WORDS, /* drop white space; put `to` before each word that does not begin with
+                              it */
 };
 
 /* How it is cut. */
 enum dg_subword_cut {
     DG_SUBWORD_CUT_GPT2,
     DG_SUBWORD_CUT_LLAMA3, /* up to `digits` digits together */
-    DG_SUBWORD_CUT_DIGITS, /* every digit apart, or with `digits` more than 1 every run of them */
+    DG_SUBWORD_CUT_DIGITS, /* every digit alone, or with `digits` above 1 every run of digits */
     DG_SUBWORD_CUT_BEFORE, /* before every `mark` */
     DG_SUBWORD_CUT_SPACES, /* at white space, which is dropped */
-    DG_SUBWORD_CUT_BERT,   /* likewise, and every punctuation character apart */
+    DG_SUBWORD_CUT_BERT,   /* likewise, and every punctuation character alone */
 };
 
 struct dg_subword_changing {
@@ -69,7 +68,7 @@ struct dg_subword_cutting {
 };
 
 struct dg_subword_merge {
-    uint64_t pair; /* left id << 32 | right id; UINT64_MAX: a free place */
+    uint64_t pair; /* left id << 32 | right id; UINT64_MAX: the place is free */
     uint32_t rank, id;
 };
 
@@ -79,10 +78,10 @@ struct dg_subword_added {
     bool is_special, is_normalized, is_word, takes_left, takes_right;
 };
 
-/* A part of a template: a text, or a token of its own. */
+/* A part of a template: a text, or a token of the template's own. */
 struct dg_subword_part {
-    int32_t id;   /* of the token; -1: a text */
-    uint8_t text; /* 0 or 1 */
+    int32_t id;   /* of the token; -1: the part is a text */
+    uint8_t text; /* 0 or 1: which text */
     uint8_t type;
 };
 
@@ -109,13 +108,13 @@ struct dg_subword {
     struct dg_subword_changing changes[DG_SUBWORD_STEPS_MAX];
     struct dg_subword_cutting cuts[DG_SUBWORD_STEPS_MAX];
     size_t n_changes, n_cuts;
-    size_t n_normal; /* of the changes: the normaliser's; the others are the pre-tokenizer's, made
-                      * of each part between added tokens */
+    size_t n_normal; /* the first of the changes: the normaliser's; the others are the
+                      * pre-tokenizer's, made to each part between added tokens */
     struct dg_subword_added *added; /* owned; [n_added] */
     size_t n_added;
-    struct dg_span *added_texts; /* owned; [n_added] what is looked for: what a normalised text has
-                                    of it */
-    struct dg_prefixes added_list; /* over them */
+    struct dg_span *added_texts;   /* owned; [n_added] the strings to look for: as they are in a
+                                      normalised text if the token is normalised */
+    struct dg_prefixes added_list; /* over added_texts */
     bool begins_added[2][256];     /* bytes that begin an added token: as written, and after
                                       normalisation */
     struct dg_subword_template single, pair;
@@ -125,15 +124,15 @@ struct dg_subword {
     size_t n_places;
     int32_t byte_ids[256]; /* -1: none */
     bool is_byte_level, falls_apart, fuses_unk, takes_whole;
-    bool drops_space; /* the first space of a decoded text */
+    bool drops_space; /* decoding drops the first space of a text */
     bool marks_space; /* U+2581 is a space */
     /* WordPiece */
     bool is_wordpiece;
-    bool tidies;                  /* no space before punctuation in a decoded text */
-    struct dg_span prefix, joint; /* of pieces inside a word: of the model's, and in decoding */
-    size_t word_max;              /* characters; longer ones are unknown */
-    struct dg_prefixes list; /* over the vocabulary; a unigram model's too, without its signs */
-    struct dg_prefixes_walk inner; /* the list after `prefix` */
+    bool tidies;                   /* decoding drops spaces before punctuation */
+    struct dg_span prefix, joint;  /* marks of a piece inside a word: in the model, in decoding */
+    size_t word_max;               /* characters; a longer word is unknown */
+    struct dg_prefixes list;       /* over the vocabulary; for Unigram without the special tokens */
+    struct dg_prefixes_walk inner; /* in `list`, after `prefix` */
     /* Unigram */
     bool is_unigram;
     double *scores; /* owned; [n_scores] of the model's own vocabulary */
@@ -141,11 +140,10 @@ struct dg_subword {
     double unk_score;
 };
 
-/* ---- Encoding
- * -------------------------------------------------------------------------------------- */
+/* ---- Encoding -------------------------------------------------------------------------------- */
 
-/* A stretch of text between added tokens, changed; `from` and `to` say for each byte where it comes
- * from. */
+/* A stretch of text between added tokens, after changes; from[i] and to[i] are the range of the
+ * original text that byte i comes from. */
 struct dg_subword_stretch {
     struct dg_buf text;
     uint32_t *from, *to; /* owned; [cap] */
@@ -158,12 +156,11 @@ struct dg_subword_symbol {
     uint32_t left, right;
 };
 
-/* The best way over a word's beginning that ends here: its last piece, and where that begins
- * (unigram.c). */
+/* The best segmentation of a word's beginning that ends here (unigram.c). */
 struct dg_subword_cell {
     double score;
-    uint32_t from, next; /* next: where the chosen way goes on from here */
-    int32_t id;
+    uint32_t from, next; /* where its last piece begins; where the next chosen piece ends */
+    int32_t id;          /* its last piece */
 };
 
 struct dg_subword_tokens {
@@ -172,8 +169,7 @@ struct dg_subword_tokens {
 };
 
 struct dg_subword_work {
-    struct dg_subword_tokens out, texts[2]; /* what was asked for last; what dg_subword_read has
-                                               read */
+    struct dg_subword_tokens out, texts[2]; /* the last result; what dg_subword_read has read */
     uint32_t word;                          /* the number of the next word */
     struct dg_subword_symbol *symbols;      /* owned */
     size_t n_symbols, symbols_cap;
@@ -182,18 +178,18 @@ struct dg_subword_work {
     struct dg_subword_cell *cells; /* owned */
     size_t cells_cap;
     struct dg_subword_stretch now, next;
-    struct dg_subword_stretch normal; /* what the normaliser made, of which `now` is a part */
+    struct dg_subword_stretch normal; /* result of the normaliser, of which `now` is a part */
 };
 
-/* Room for `n` items of `size`. */
+/* Makes room for `n` items of `size` bytes. */
 enum dg_err dg_subword_grow(void **items, size_t *cap, size_t n, size_t size) DG_MUST_CHECK;
 
-/* A token of [begin, end) of the text. */
+/* Appends a token for [begin, end) of the text. */
 enum dg_err dg_subword_put(struct dg_subword_work *work, int32_t id, size_t begin,
                            size_t end) DG_MUST_CHECK;
 
-/* subword_change.c: [begin, end) of `text` into work->now, changed as the tokenizer's normaliser
- * wants it; and a part of work->normal into work->now, changed as its pre-tokenizer does. */
+/* subword_change.c: _all puts [begin, end) of `text` into work->now, changed by the tokenizer's
+ * normaliser; _part puts a part of work->normal there, changed by its pre-tokenizer. */
 void dg_subword_stretch_init(struct dg_subword_stretch *stretch);
 void dg_subword_stretch_deinit(struct dg_subword_stretch *stretch);
 enum dg_err dg_subword_change_all(const struct dg_subword *subword, struct dg_subword_work *work,
@@ -202,28 +198,31 @@ enum dg_err dg_subword_change_all(const struct dg_subword *subword, struct dg_su
 enum dg_err dg_subword_change_part(const struct dg_subword *subword, struct dg_subword_work *work,
                                    size_t begin, size_t end, bool is_first) DG_MUST_CHECK;
 
-/* Appends to work->next: a text in place of [begin, end) of work->now, or that as it is. */
+/* Append to work->next: `to` in place of [begin, end) of work->now, or that range unchanged. */
 enum dg_err dg_subword_change_put(struct dg_subword_work *work, struct dg_span to, size_t begin,
                                   size_t end) DG_MUST_CHECK;
 enum dg_err dg_subword_change_keep(struct dg_subword_work *work, size_t begin,
                                    size_t end) DG_MUST_CHECK;
 
-/* subword_charsmap.c: work->now by the table into work->next; and a normaliser's table. */
+/* subword_charsmap.c: converts work->now into work->next by the table; reads a normaliser's table.
+ */
 enum dg_err dg_subword_charsmap_change(struct dg_subword_work *work,
                                        const struct dg_charsmap *map) DG_MUST_CHECK;
 enum dg_err dg_subword_read_charsmap(struct dg_subword *subword, const struct dg_json *step,
                                      struct dg_error *error, struct dg_charsmap *map) DG_MUST_CHECK;
 
-/* What of an added token stands in texts that were normalised; in the tokenizer's arena. */
+/* The text of an added token as it is in a normalised text; *changed is in the tokenizer's arena.
+ */
 enum dg_err dg_subword_change_added(struct dg_subword *subword, struct dg_subword_work *work,
                                     struct dg_span text, struct dg_span *changed) DG_MUST_CHECK;
 
 /* The end of the piece of `text` that begins at `at` (subword_cut.c); more than `at`. The text is
- * valid UTF-8. *is_dropped: it is no part of the text but what stands between. */
+ * valid UTF-8. *is_dropped: the piece only separates others and is dropped. */
 size_t dg_subword_cut(const struct dg_subword_cutting *how, struct dg_span text, size_t at,
                       bool *is_dropped);
 
-/* The tokens of a word, [begin, end) of work->now (subword_bpe.c, wordpiece.c, unigram.c). */
+/* Append the tokens of a word, [begin, end) of work->now (subword_bpe.c, wordpiece.c, unigram.c).
+ */
 enum dg_err dg_subword_merge_word(const struct dg_subword *subword, struct dg_subword_work *work,
                                   size_t begin, size_t end) DG_MUST_CHECK;
 enum dg_err dg_wordpiece_put(const struct dg_subword *subword, struct dg_subword_work *work,
@@ -231,15 +230,14 @@ enum dg_err dg_wordpiece_put(const struct dg_subword *subword, struct dg_subword
 enum dg_err dg_unigram_put(const struct dg_subword *subword, struct dg_subword_work *work,
                            size_t begin, size_t end) DG_MUST_CHECK;
 
-/* An id of the model's own vocabulary that is no sign. */
+/* True for an id of the model's own vocabulary that is not a special token. */
 bool dg_unigram_is_piece(const struct dg_subword *subword, int32_t id);
 
 /* GPT-2's letters for bytes: a code point for each byte, and back (-1: it stands for none). */
 uint32_t dg_subword_letter(uint8_t byte);
 int dg_subword_byte_of(uint32_t letter);
 
-/* ---- Opening
- * --------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 /* DG_ERR_UNSUPPORTED: "WHAT 'NAME' is not known here". */
 enum dg_err dg_subword_refuse(struct dg_error *error, const char *what, struct dg_span name);
@@ -250,14 +248,13 @@ enum dg_err dg_subword_text_of(const struct dg_json *object, const char *name,
 enum dg_err dg_subword_keep(struct dg_subword *subword, struct dg_span text,
                             struct dg_span *kept) DG_MUST_CHECK;
 
-/* A short text that becomes part of what is read. */
+/* Copies a short text field into the tokenizer's arena. */
 enum dg_err dg_subword_keep_short(struct dg_subword *subword, const struct dg_json *object,
                                   const char *name, bool may_be_empty, struct dg_error *error,
                                   struct dg_span *kept) DG_MUST_CHECK;
 
-/* subword_vocab.c: the model and the added tokens of a tokenizer.json; and of files that are older
- * than it, a vocab.json with merges.txt or a vocab.txt, of whose tokens the `n` signs are special.
- */
+/* subword_vocab.c: read the model and the added tokens of a tokenizer.json, or older files: a
+ * vocab.json with merges.txt, or a vocab.txt; of their tokens, the `n` signs are special. */
 enum dg_err dg_subword_read_model(struct dg_subword *subword, const struct dg_json *model,
                                   const struct dg_json *added,
                                   struct dg_error *error) DG_MUST_CHECK;

@@ -39,8 +39,7 @@ static const struct {
      {.kind = DG_SUBWORD_CUT_LLAMA3, .digits = 1}},
 };
 
-/* ---- Helpers
- * -------------------------------------------------------------------------------------------- */
+/* ---- Helpers --------------------------------------------------------------------------------- */
 
 enum dg_err dg_subword_refuse(struct dg_error *error, const char *what, struct dg_span name)
 {
@@ -103,8 +102,7 @@ static enum dg_err read_steps(struct dg_subword *subword, const struct dg_json *
     return err;
 }
 
-/* ---- Normalizer
- * ------------------------------------------------------------------------------------ */
+/* ---- Normalizer ------------------------------------------------------------------------------ */
 
 static enum dg_err add_change(struct dg_subword *subword, struct dg_subword_changing change,
                               struct dg_error *error)
@@ -224,8 +222,7 @@ static enum dg_err read_normalizer(struct dg_subword *subword, const struct dg_j
     return dg_subword_refuse(error, "the normalizer", type);
 }
 
-/* ---- Pre-tokenizer
- * --------------------------------------------------------------------------------- */
+/* ---- Pre-tokenizer --------------------------------------------------------------------------- */
 
 static enum dg_err add_cut(struct dg_subword *subword, struct dg_subword_cutting cutting,
                            struct dg_error *error)
@@ -367,8 +364,7 @@ static enum dg_err read_pre_tokenizer(struct dg_subword *subword, const struct d
     return dg_subword_refuse(error, "the pre-tokenizer", type);
 }
 
-/* ---- Template
- * -------------------------------------------------------------------------------------- */
+/* ---- Template -------------------------------------------------------------------------------- */
 
 static enum dg_err put_part(struct dg_subword_template *template, struct dg_subword_part part,
                             struct dg_error *error)
@@ -544,8 +540,7 @@ static enum dg_err read_post_processor(struct dg_subword *subword, const struct 
     return err ? err : put_encoder(subword, cls, sep, is_roberta, error);
 }
 
-/* ---- Decoder
- * --------------------------------------------------------------------------------------- */
+/* ---- Decoder --------------------------------------------------------------------------------- */
 
 static enum dg_err read_decoder_metaspace(struct dg_subword *subword, const struct dg_json *step,
                                           struct dg_error *error)
@@ -615,8 +610,7 @@ static enum dg_err read_decoder(struct dg_subword *subword, const struct dg_json
     return dg_subword_refuse(error, "the decoder", type);
 }
 
-/* ---- Signs
- * ----------------------------------------------------------------------------------------- */
+/* ---- Signs ----------------------------------------------------------------------------------- */
 
 enum { UNK = DG_SUBWORD_SIGNS, N_CONFIGURED };
 
@@ -658,8 +652,7 @@ static enum dg_err find_signs(struct dg_subword *subword, const struct dg_json *
     return err;
 }
 
-/* ---- All
- * ---------------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static enum dg_err read_tokenizer(struct dg_subword *subword, const struct dg_json *root,
                                   struct dg_error *error)
@@ -786,8 +779,7 @@ enum dg_err dg_subword_parse(struct dg_subword **out, const struct dg_subword_fi
     return DG_OK;
 }
 
-/* ---- Files
- * --------------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 /* An empty file is refused by its name: what is empty is not there for dg_subword_parse. */
 static enum dg_err map(struct dg_map_file *file, const char *dir, const char *name,

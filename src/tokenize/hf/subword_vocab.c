@@ -18,8 +18,7 @@ enum {
 
 static const double SCORE_MAX = 1e30, UNK_PENALTY = 10.0;
 
-/* ---- Vocabulary
- * ------------------------------------------------------------------------------------ */
+/* ---- Vocabulary ------------------------------------------------------------------------------ */
 
 /* The kind of a token that the vocabulary has: <0x0A> is a byte where characters fall apart. */
 static enum dg_subword_kind kind_of(struct dg_subword *subword, struct dg_span piece, int32_t id)
@@ -150,8 +149,7 @@ static enum dg_err read_vocab(struct dg_subword *subword, const struct dg_json *
     return err ? err : find_bytes(subword, error);
 }
 
-/* ---- Merges
- * ---------------------------------------------------------------------------------------- */
+/* ---- Merges ---------------------------------------------------------------------------------- */
 
 static enum dg_err make_merges(struct dg_subword *subword, size_t n)
 {
@@ -252,8 +250,7 @@ static enum dg_err read_merges_text(struct dg_subword *subword, struct dg_span t
     return err;
 }
 
-/* ---- Model
- * ----------------------------------------------------------------------------------------- */
+/* ---- Model ----------------------------------------------------------------------------------- */
 
 static enum dg_err refuse_unless_empty(const struct dg_json *model, const char *name,
                                        struct dg_error *error)
@@ -362,8 +359,7 @@ static enum dg_err read_wordpiece(struct dg_subword *subword, const struct dg_js
     return err ? err : make_list(subword, error);
 }
 
-/* ---- Unigrams
- * ---------------------------------------------------------------------------------------- */
+/* ---- Unigrams -------------------------------------------------------------------------------- */
 
 /* ["piece", -3.5] */
 static enum dg_err read_scored(struct dg_subword *subword, const struct dg_json *item, size_t id,
@@ -457,8 +453,7 @@ static enum dg_err read_kind(struct dg_subword *subword, const struct dg_json *m
     return dg_subword_refuse(error, "a model of the type", type);
 }
 
-/* ---- Added tokens
- * ---------------------------------------------------------------------------------- */
+/* ---- Added tokens ---------------------------------------------------------------------------- */
 
 static enum dg_err add_token(struct dg_subword *subword, struct dg_subword_added *added, int64_t id,
                              struct dg_error *error)
@@ -566,8 +561,7 @@ enum dg_err dg_subword_read_model(struct dg_subword *subword, const struct dg_js
     return err ? err : list_added(subword, error);
 }
 
-/* ---- Files that are older than tokenizer.json
- * ---------------------------------------------------------- */
+/* ---- Files that are older than tokenizer.json ------------------------------------------------ */
 
 /* Of the signs those that the vocabulary has. Before a mask spaces belong to it, as in RoBERTa. */
 static enum dg_err add_signs(struct dg_subword *subword, const struct dg_span *signs, size_t n,

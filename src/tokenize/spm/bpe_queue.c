@@ -13,8 +13,7 @@
 
 #include <string.h>
 
-/* ---- Heap --------------------------------------------------------------------------------------
- */
+/* ---- Heap ------------------------------------------------------------------------------------ */
 
 static enum dg_err heap_push(struct dg_bpe_queue *queue, uint64_t entry)
 {
@@ -47,8 +46,7 @@ static uint64_t heap_pop(struct dg_bpe_queue *queue)
     return top;
 }
 
-/* ---- Buckets -----------------------------------------------------------------------------------
- */
+/* ---- Buckets --------------------------------------------------------------------------------- */
 
 static enum dg_err reserve_buckets(struct dg_bpe_queue *queue, uint32_t len)
 {
@@ -97,8 +95,7 @@ static enum dg_err open_next(struct dg_bpe_queue *queue)
     return err;
 }
 
-/* ---- Queue -------------------------------------------------------------------------------------
- */
+/* ---- Queue ----------------------------------------------------------------------------------- */
 
 enum dg_err dg_bpe_queue_start(struct dg_bpe_queue *queue, const struct dg_bpe_place *places,
                                uint32_t len, uint32_t n_ranks)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The order of merges: pairs by rank (0 first), pairs of one rank from left to right. For
- * spm_bpe.c.
+/* The order of merges for spm_bpe.c: pairs by rank (0 first), pairs of one rank from left to right.
  *
- *     err = dg_bpe_queue_start(&queue, places, len, n_ranks);  for places[at].rank, unless NONE
- *     while (dg_bpe_queue_pop(&queue, &rank, &at))
- *         err = dg_bpe_queue_push(&queue, rank, at);
- *     dg_bpe_queue_deinit(&queue);                             start with zeros; memory is reused
+ *     struct dg_bpe_queue queue = {0};
+ *     err = dg_bpe_queue_start(&queue, places, len, n_ranks);  all places whose rank is not NONE
+ *     while (dg_bpe_queue_pop(&queue, &rank, &at, &err))
+ *         err = dg_bpe_queue_push(&queue, new_rank, new_at);
+ *     dg_bpe_queue_deinit(&queue);                             start again reuses the memory
  *
- * Entries are never removed: who pops one must see for himself whether it still holds. */
+ * Entries are never removed: the caller must check whether a popped entry is still valid. */
 #ifndef DG_TOKENIZE_SPM_BPE_QUEUE_H
 #define DG_TOKENIZE_SPM_BPE_QUEUE_H
 
@@ -19,15 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DG_BPE_QUEUE_LONG = 4096 }; /* places; measured: from there on buckets pay */
+enum { DG_BPE_QUEUE_LONG = 4096 }; /* places from which buckets are faster, as measured */
 
 static const uint32_t DG_BPE_QUEUE_NONE = UINT32_MAX;
 
-/* What belongs to one byte of the text, together because all of it is looked at together. */
+/* What belongs to one byte of the text; kept together because it is used together. */
 struct dg_bpe_place {
-    uint32_t rank; /* of the pair whose left symbol begins here; NONE: it is no piece */
+    uint32_t rank; /* of the pair whose left symbol begins here; NONE: the pair is not a piece */
     uint16_t len;  /* of the symbol that begins here, maybe marked as frozen; 0: none begins */
-    uint16_t len_before; /* of the symbol that ends before this byte, likewise */
+    uint16_t len_before; /* likewise, of the symbol that ends before this byte */
 };
 
 struct dg_bpe_queue_late {
@@ -37,13 +37,13 @@ struct dg_bpe_queue_late {
 struct dg_bpe_queue {
     uint64_t *heap; /* owned; rank << 32 | place, the smallest on top */
     size_t n_heap, heap_cap;
-    const struct dg_bpe_place *places; /* borrowed from start to the end */
+    const struct dg_bpe_place *places; /* borrowed until the queue is empty */
     uint32_t n_ranks;
-    uint32_t open;                  /* ranks below are on the heap or done */
+    uint32_t open;                  /* lower ranks are on the heap or done */
     uint32_t *first;                /* owned; places of rank r: early[first[r] .. first[r + 1]) */
     uint32_t *early;                /* owned; the places of start, sorted */
     uint32_t *newest;               /* owned; for each rank its newest late entry + 1; 0: none */
-    struct dg_bpe_queue_late *late; /* owned; what was pushed later */
+    struct dg_bpe_queue_late *late; /* owned; entries pushed after start */
     size_t first_cap, early_cap, newest_cap, n_late, late_cap;
 };
 

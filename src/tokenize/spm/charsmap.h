@@ -29,7 +29,7 @@ struct dg_charsmap_hit {
     size_t key_len;     /* bytes of the longest key that begins the text; 0: none */
     const uint8_t *ptr; /* its replacement, borrowed */
     size_t len;
-    bool open; /* a longer key may begin here, if more text followed */
+    bool open; /* more text could make a longer key match here */
 };
 
 /* Takes the blob of a model (len 0: an empty map). The bytes must outlive the map. */
@@ -40,13 +40,12 @@ enum dg_err dg_charsmap_init(struct dg_charsmap *map, const uint8_t *blob, size_
 struct dg_charsmap_hit dg_charsmap_find(const struct dg_charsmap *map, const uint8_t *at,
                                         const uint8_t *end);
 
-/* The shortest one, as those see it that look at whole characters (subword_charsmap.c); a NUL ends
- * the text. */
+/* The shortest key that begins the text, for subword_charsmap.c; a NUL ends the text. */
 struct dg_charsmap_hit dg_charsmap_find_first(const struct dg_charsmap *map, const uint8_t *at,
                                               const uint8_t *end);
 
-/* True when the character is itself a key, or begins one that goes on with an ASCII byte: only then
- * can the map touch it where an ASCII byte follows. */
+/* True when the character is itself a key, or begins a key whose next byte is ASCII. Otherwise the
+ * map cannot change the character where an ASCII byte follows it. */
 bool dg_charsmap_touches(const struct dg_charsmap *map, const uint8_t *character, size_t len);
 
 #endif

@@ -63,8 +63,7 @@ static struct step take_step(const struct dg_normaliser *n, const uint8_t *at, c
     return (struct step){(const uint8_t *)DG_UTF8_CHAR_BAD, 3, 1, hit.open};
 }
 
-/* ---- Output ------------------------------------------------------------------------------------
- */
+/* ---- Output ---------------------------------------------------------------------------------- */
 
 static enum dg_err grow(struct dg_normal_text *out, size_t more)
 {
@@ -115,8 +114,7 @@ static inline void put_space(const struct dg_normaliser *n, struct dg_normal_tex
         put(out, ' ', origin);
 }
 
-/* ---- The loop ----------------------------------------------------------------------------------
- */
+/* ---- The loop -------------------------------------------------------------------------------- */
 
 static enum dg_err put_step(const struct dg_normaliser *n, struct dg_normalise_state *state,
                             struct step step, struct dg_normal_text *out)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* SentencePiece's normalisation: characters are replaced through the model's own charsmap, spaces
- * are squeezed and marked, and every byte of the result remembers where in the original it came
- * from.
+/* SentencePiece's normalisation: the model's own charsmap replaces characters, spaces are squeezed
+ * and marked, and each byte of the result has the offset in the original that it came from.
  *
  *     struct dg_normal_text out = {0};
  *     err = dg_normalise(&normaliser, text, &out);
@@ -24,20 +23,19 @@
 #include <stdint.h>
 
 enum {
-    DG_NORMALISE_MAX = 1 << 30, /* bytes a text may have, before and after */
+    DG_NORMALISE_MAX = 1 << 30, /* most bytes of a text, before and after */
     DG_NORMALISE_PAD = 32,      /* NULs behind the result */
 };
 
 struct dg_normaliser {
     struct dg_charsmap map;
     bool add_dummy_prefix;            /* a space before the text (or behind it) */
-    bool remove_extra_whitespaces;    /* none at the ends, one in the middle */
+    bool remove_extra_whitespaces;    /* no spaces at the ends, single ones in the middle */
     bool escape_whitespaces;          /* spaces become U+2581 */
     bool whitespace_as_suffix;        /* the dummy goes behind the text */
     const struct dg_pieces *pieces;   /* of `user` */
-    const struct dg_piece_trie *user; /* user-defined pieces are never touched; NULL: there are none
-                                       */
-    /* Characters below U+0800 that stay as they are where an ASCII byte follows: by code point. */
+    const struct dg_piece_trie *user; /* user-defined pieces, which never change; NULL: none */
+    /* By code point: characters below U+0800 that stay as they are where an ASCII byte follows. */
     uint8_t is_plain[0x800];
 };
 
@@ -57,20 +55,18 @@ enum dg_err dg_normalise(const struct dg_normaliser *normaliser, struct dg_span 
                          struct dg_normal_text *out) DG_MUST_CHECK;
 void dg_normal_text_deinit(struct dg_normal_text *out);
 
-/* ---- In slices ---------------------------------------------------------------------------------
- */
+/* ---- In slices ------------------------------------------------------------------------------- */
 
-/* The same for text that arrives in slices. Feed what is there; what may still change because a
- * longer replacement could begin is left unconsumed, and comes again at the front of the next
- * slice. */
+/* The same for text that arrives in slices. A slice's last bytes may be left unconsumed, because
+ * with more text a longer key could match there; put them at the front of the next slice. */
 struct dg_normalise_state {
     bool is_started; /* something other than leading spaces was seen */
     bool prev_space;
     size_t consumed; /* bytes of the original, over all slices */
 };
 
-/* Appends to `out`; `used` says how many bytes of `text` were consumed. With `is_last` that is all
- * of them, and trailing spaces are treated as the normaliser says. */
+/* Appends to `out`; *used is the number of bytes of `text` that were consumed. With `is_last` that
+ * is all of them, and trailing spaces are treated as the normaliser requires. */
 enum dg_err dg_normalise_slice(const struct dg_normaliser *normaliser,
                                struct dg_normalise_state *state, struct dg_span text, bool is_last,
                                struct dg_normal_text *out, size_t *used) DG_MUST_CHECK;

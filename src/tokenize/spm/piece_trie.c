@@ -19,8 +19,7 @@ enum {
     NODES_MAX = 1 << 22, /* a base has 22 bits */
 };
 
-/* ---- Sorting the strings -----------------------------------------------------------------------
- */
+/* ---- Sorting the strings --------------------------------------------------------------------- */
 
 struct key {
     uint64_t head; /* the first eight bytes, most significant first: decides most comparisons */
@@ -49,8 +48,7 @@ static struct key make_key(const struct dg_pieces *pieces, uint32_t id)
     return key;
 }
 
-/* ---- Placing nodes -----------------------------------------------------------------------------
- */
+/* ---- Placing nodes --------------------------------------------------------------------------- */
 
 struct range {
     uint32_t begin, end, depth; /* keys[begin .. end) share `depth` bytes */
@@ -159,8 +157,7 @@ static enum dg_err find_base(struct builder *b, const uint8_t *labels, unsigned 
     return add_block(b);
 }
 
-/* ---- Breadth first -----------------------------------------------------------------------------
- */
+/* ---- Breadth first --------------------------------------------------------------------------- */
 
 static enum dg_err enqueue(struct builder *b, struct range range)
 {

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* All pieces that begin a text, shortest first: a double-array trie over the strings of a piece
- * table.
+/* A double-array trie over the strings of a piece table. It finds all pieces that a text begins
+ * with, shortest first.
  *
  *     struct dg_piece_trie_walk walk;
  *     dg_piece_trie_start(&trie, text, &walk);
  *     while (dg_piece_trie_next(&trie, &pieces, end, &walk))
  *         ... piece walk.id is text[0 .. walk.len) ...
  *
- * The trie keeps branches only: once a single piece is left on the way, the rest of its string is
- * compared in the piece table. This halves its memory. Nodes are one u32 each:
+ * The trie keeps branches only: once a single piece is left, the rest of its string is compared in
+ * the piece table. This halves the trie's memory. Each node is one u32:
  *
  *     bits 0-7    the byte that leads here; free nodes and values have 0
  *     bit  8      LEAF: one piece is left
  *     bit  9      END: a piece ends right here
- *     bits 10-31  LEAF and END: the piece's id; LEAF alone: the handle of the piece, whose rest
- * must be compared; else the base: the child by byte b is node base ^ b, and with END the id is at
- * the base itself
+ *     bits 10-31  LEAF and END: the piece's id
+ *                 LEAF alone: the handle of the piece, whose rest must be compared
+ *                 else the base: the child by byte b is node base ^ b; with END, the id is at the
+ *                 base itself
  *
  * No two nodes share a base, which is why comparing the byte is enough. Byte 0 never matches:
  * pieces with a NUL are not in the trie. Immutable; any thread. */
@@ -53,7 +54,7 @@ struct dg_piece_trie_walk {
     uint32_t node;  /* the unit reached; 0: the walk is over */
     uint32_t depth; /* bytes walked */
     uint32_t id;    /* of the piece found last */
-    uint32_t len;   /* and its bytes */
+    uint32_t len;   /* bytes of that piece */
 };
 
 static inline void dg_piece_trie_start(const struct dg_piece_trie *trie, const uint8_t *text,
@@ -62,7 +63,7 @@ static inline void dg_piece_trie_start(const struct dg_piece_trie *trie, const u
     *walk = (struct dg_piece_trie_walk){.text = text, .node = trie->nodes[0]};
 }
 
-/* The rest of the only piece that is left, against the text. */
+/* Compares the rest of the only piece that is left with the text. */
 static inline bool dg_piece_trie_tail(const struct dg_pieces *pieces, uint32_t node,
                                       const uint8_t *text, size_t left, uint32_t depth,
                                       uint32_t *len)

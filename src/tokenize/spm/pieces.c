@@ -86,8 +86,7 @@ static bool is_canonical(const struct dg_wire_field *outer, const struct piece *
            dg_pieces_type_at(&whole, piece->text, piece->len) == piece->type;
 }
 
-/* ---- First pass --------------------------------------------------------------------------------
- */
+/* ---- First pass ------------------------------------------------------------------------------ */
 
 struct survey {
     uint32_t n;
@@ -130,8 +129,7 @@ static enum dg_err survey_file(const uint8_t *file, size_t len, struct dg_error 
     return err;
 }
 
-/* ---- Second pass -------------------------------------------------------------------------------
- */
+/* ---- Second pass ----------------------------------------------------------------------------- */
 
 static size_t put_length(uint8_t *out, size_t len)
 {

@@ -4,9 +4,9 @@
 /* The table of a model's pieces: id to string, score and type, in 4.5 bytes of memory a piece.
  *
  * Strings and types are not copied: the table points into the `pieces` fields of the mapped model
- * file, which every known writer lays out as  0A len string 15 score [18 type].  A file laid out
- * otherwise is legal, so then the table keeps a copy of its own that it writes in that layout.
- * Scores, which the segmenters ask for at every step, lie together in an array.
+ * file, which every known writer lays out as  0A len string 15 score [18 type].  For a file with
+ * another legal layout, the table keeps a copy in this layout. Scores, which the segmenters need at
+ * every step, lie together in an array.
  *
  *     struct dg_span text = dg_pieces_text(&pieces, id);
  *     float score = pieces.scores[id];
@@ -24,8 +24,8 @@
 #include <string.h>
 
 enum {
-    DG_PIECES_MAX = 1 << 22,  /* pieces a model may have */
-    DG_PIECES_LEN_MAX = 1024, /* bytes a piece may have */
+    DG_PIECES_MAX = 1 << 22,  /* most pieces of a model */
+    DG_PIECES_LEN_MAX = 1024, /* most bytes of a piece */
     DG_PIECES_HANDLE_BITS = 22,
     DG_PIECES_BLOCK_BITS = 3, /* the position of every 8th string is kept */
 };
@@ -47,12 +47,12 @@ struct dg_pieces {
     uint32_t *blocks; /* owned; position of every 8th string in `bytes` */
     uint32_t n;
     bool is_wide;  /* strings are spread over 4 MiB or more: handles are ids, not positions */
-    uint8_t *copy; /* owned; NULL when the file's own layout serves */
+    uint8_t *copy; /* owned; NULL when the file has the usual layout */
     size_t copy_len;
 };
 
 /* Reads every `pieces` field (number 1) of the ModelProto in `file`, which must outlive the table.
- * Refuses empty and overlong strings, unknown types and scores that are no finite number. */
+ * Refuses empty and overlong strings, unknown types and scores that are not finite. */
 enum dg_err dg_pieces_init(struct dg_pieces *pieces, const uint8_t *file, size_t len,
                            struct dg_error *error) DG_MUST_CHECK;
 void dg_pieces_deinit(struct dg_pieces *pieces);
@@ -67,8 +67,8 @@ static inline size_t dg_pieces_len(const uint8_t *at)
     return at[-2] & 0x80 ? (size_t)(at[-2] & 0x7F) | (size_t)at[-1] << 7 : at[-1];
 }
 
-/* The next string: behind this one follow score, maybe type, then the next message's head of two
- * keys and two lengths. The first length of 128 or more takes two bytes. */
+/* The next string. This one is followed by its score, maybe its type, and the head of the next
+ * message: two keys and two lengths. A length of 128 or more takes two bytes. */
 static inline const uint8_t *dg_pieces_next(const uint8_t *at)
 {
     const uint8_t *p = at + dg_pieces_len(at) + 5;
@@ -102,7 +102,7 @@ static inline float dg_pieces_score_at(const uint8_t *at, size_t len)
     return score;
 }
 
-/* The type of a piece whose string of `len` bytes is at `at`; absent means normal. */
+/* The type of a piece whose string of `len` bytes is at `at`; without one the piece is normal. */
 static inline enum dg_piece_type dg_pieces_type_at(const struct dg_pieces *pieces,
                                                    const uint8_t *at, size_t len)
 {
@@ -117,7 +117,8 @@ static inline enum dg_piece_type dg_pieces_type(const struct dg_pieces *pieces, 
 }
 
 /* ---- Handles ----------------------------------------------------------------------------------
- * 22 bits from which the string is one step away, for who needs strings often and ids seldom. */
+ * A handle has 22 bits and leads to the string in one step, for callers that need strings often and
+ * ids seldom. */
 
 static inline const uint8_t *dg_pieces_handle_at(const struct dg_pieces *pieces, uint32_t handle)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The strings of a list that begin a text, byte after byte: a sorted list that is narrowed down. No
- * memory but the order (4 bytes a string), and no text makes it slow: a byte costs a logarithm of
- * the list's length.
+/* Finds the strings of a list that a text begins with, by narrowing down a sorted list byte by
+ * byte. It needs 4 bytes of memory a string, and each byte of text costs time logarithmic in the
+ * length of the list.
  *
  *     struct dg_prefixes_walk walk = dg_prefixes_start(&list);
  *     for (at = 0; at < text.len && dg_prefixes_step(&list, &walk, text.ptr[at]); at++)
@@ -27,8 +27,10 @@ struct dg_prefixes {
     size_t n;
 };
 
-/* Over the strings `order[0 .. n)` of `texts`, which must stay; of equal ones the first in the
- * sorted order is found. Takes `order` (NULL with no strings), also on failure. DG_ERR_NOMEM. */
+/* Makes a list of the strings order[0 .. n) of `texts`, which must outlive it. Of equal strings the
+ * first in the sorted order is found. Takes `order` (NULL if n is 0), also on failure.
+ * DG_ERR_NOMEM.
+ */
 enum dg_err dg_prefixes_init(struct dg_prefixes *list, const struct dg_span *texts, uint32_t *order,
                              size_t n) DG_MUST_CHECK;
 void dg_prefixes_deinit(struct dg_prefixes *list);
@@ -40,7 +42,7 @@ struct dg_prefixes_walk {
 
 struct dg_prefixes_walk dg_prefixes_start(const struct dg_prefixes *list);
 
-/* Walks one byte. False, and the walk is over, when no string goes on like this. */
+/* Walks one byte. False, and the walk is over, when no string continues with it. */
 bool dg_prefixes_step(const struct dg_prefixes *list, struct dg_prefixes_walk *walk, uint8_t byte);
 
 /* True when a string ends here; *which is its place in `texts`. */

@@ -14,8 +14,7 @@
 
 enum { FILE_MAX = 1 << 30 };
 
-/* ---- Tries -------------------------------------------------------------------------------------
- */
+/* ---- Tries ----------------------------------------------------------------------------------- */
 
 static bool is_reserved(enum dg_piece_type type)
 {
@@ -74,8 +73,7 @@ static int32_t find_in(const struct dg_spm *spm, const struct dg_piece_trie *tri
                : -1;
 }
 
-/* ---- Rules -------------------------------------------------------------------------------------
- */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 static enum dg_err check_unknown(struct dg_spm *spm, struct dg_error *error)
 {
@@ -231,8 +229,7 @@ static void prepare_normalisers(struct dg_spm *spm)
     dg_normaliser_prepare(&spm->denormaliser);
 }
 
-/* ---- Open and close ----------------------------------------------------------------------------
- */
+/* ---- Open and close -------------------------------------------------------------------------- */
 
 static enum dg_err load(struct dg_spm *spm, struct dg_error *error)
 {
@@ -309,8 +306,7 @@ void dg_spm_close(struct dg_spm *spm)
     dg_free(spm);
 }
 
-/* ---- Questions ---------------------------------------------------------------------------------
- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 enum dg_spm_kind dg_spm_kind(const struct dg_spm *spm)
 {

@@ -69,9 +69,10 @@ uint32_t dg_spm_find(const struct dg_spm *spm, struct dg_span piece);
 /* True when unknown characters become byte pieces. */
 bool dg_spm_has_byte_fallback(const struct dg_spm *spm);
 
-/* The table of replacements as it lies in the file (charsmap.h), borrowed; empty: there is none.
- * Whether a text gets a space before it. */
+/* The table of replacements as it lies in the file (charsmap.h), borrowed; empty: there is none. */
 struct dg_span dg_spm_charsmap(const struct dg_spm *spm);
+
+/* True when the model puts a space before a text. */
 bool dg_spm_adds_space(const struct dg_spm *spm);
 
 /* Bytes of memory besides the mapping, and the bytes of the model file. */

@@ -60,8 +60,7 @@ void dg_spm_bpe_free(struct dg_spm_bpe *bpe)
     dg_free(bpe);
 }
 
-/* ---- Pairs -------------------------------------------------------------------------------------
- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 static enum dg_err remember_split(struct task *t, uint32_t id, uint32_t left_len)
 {
@@ -113,8 +112,7 @@ static uint32_t before(const struct dg_spm_bpe *bpe, uint32_t at)
     return at == 0 ? at : at - (bpe->places[at].len_before & ~(uint32_t)FROZEN);
 }
 
-/* ---- Short chunks ------------------------------------------------------------------------------
- */
+/* ---- Short chunks ---------------------------------------------------------------------------- */
 
 static enum dg_err merge_short(struct task *t)
 {
@@ -142,8 +140,7 @@ static enum dg_err merge_short(struct task *t)
     return err;
 }
 
-/* ---- Long chunks -------------------------------------------------------------------------------
- */
+/* ---- Long chunks ----------------------------------------------------------------------------- */
 
 static enum dg_err push(struct task *t, uint32_t at)
 {
@@ -185,8 +182,7 @@ static enum dg_err merge_long(struct task *t)
     return err;
 }
 
-/* ---- Chunks ------------------------------------------------------------------------------------
- */
+/* ---- Chunks ---------------------------------------------------------------------------------- */
 
 static uint32_t look_up(const struct task *t, uint32_t begin, uint32_t end)
 {

@@ -6,14 +6,14 @@
  *     struct dg_spm_stream stream;
  *     dg_spm_stream_init(&stream, spm, 1 << 20);          at most 1 MiB of text
  *     struct dg_span delta;                               borrowed until the next call
- *     err = dg_spm_stream_push(&stream, id, &delta);      what became final with this id, maybe
- * nothing err = dg_spm_stream_finish(&stream, &delta);        what was held back
+ *     err = dg_spm_stream_push(&stream, id, &delta);      what this id makes final, maybe nothing
+ *     err = dg_spm_stream_finish(&stream, &delta);        what was held back
  *     dg_spm_stream_deinit(&stream);
  *
- * Deltas are valid UTF-8, each a whole number of characters, and are never taken back; joined they
- * are what dg_spm_decode gives for the same ids. Held back are: byte pieces until their character
- * is whole; text that the model's denormaliser could still change; trailing spaces, if they are to
- * be trimmed. */
+ * Deltas are whole characters of valid UTF-8 and are never taken back; joined they are what
+ * dg_spm_decode gives for the same ids. The stream holds back byte pieces until their character is
+ * complete, text that the model's denormaliser could still change, and trailing spaces if they are
+ * to be trimmed. */
 #ifndef DG_TOKENIZE_SPM_SPM_DECODE_H
 #define DG_TOKENIZE_SPM_SPM_DECODE_H
 
@@ -47,37 +47,37 @@ struct dg_spm_stream {
     bool trims;                  /* drop spaces at both ends of the text */
     bool has_output;             /* something was delivered; with `trims`: something but spaces */
     struct dg_spm_partial bytes; /* of byte pieces */
-    struct dg_spm_partial tail;  /* of text whose character is not whole yet */
+    struct dg_spm_partial tail;  /* of text whose last character is not complete yet */
     struct dg_buf raw;           /* text before the denormaliser */
     struct dg_normalise_state state;
-    struct dg_normal_text normal; /* text behind it, when the model has one */
+    struct dg_normal_text normal; /* text after the denormaliser, when the model has one */
     struct dg_buf out;            /* the delta, then what is held back */
     size_t delivered;             /* bytes at the front of `out` that were the last delta */
 };
 
-/* `max`: bytes of one delta; longer fails with DG_ERR_LIMIT. */
+/* `max`: bytes of one delta; a longer one fails with DG_ERR_LIMIT. */
 void dg_spm_stream_init(struct dg_spm_stream *stream, const struct dg_spm *spm, size_t max);
 void dg_spm_stream_deinit(struct dg_spm_stream *stream);
 
 /* Starts over with the same model; memory is kept. */
 void dg_spm_stream_reset(struct dg_spm_stream *stream);
 
-/* Drops spaces at both ends from the next reset or init on, as Marian models are decoded. */
+/* From the next reset on, drops spaces at both ends of a text, as for Marian models. */
 void dg_spm_stream_trim(struct dg_spm_stream *stream, bool trims);
 
 enum dg_err dg_spm_stream_push(struct dg_spm_stream *stream, uint32_t id,
                                struct dg_span *delta) DG_MUST_CHECK;
 
-/* A piece by its string. One that the model does not have is text as it is, space marks included.
- */
+/* Pushes a piece by its string. A string that is not a piece of the model is pushed as plain text,
+ * with its space marks. */
 enum dg_err dg_spm_stream_push_piece(struct dg_spm_stream *stream, struct dg_span piece,
                                      struct dg_span *delta) DG_MUST_CHECK;
 
-/* A piece of another model, decoded like a normal piece of this one. */
+/* Pushes a piece of another model, decoded like a normal piece of this one. */
 enum dg_err dg_spm_stream_push_text(struct dg_spm_stream *stream, struct dg_span piece,
                                     struct dg_span *delta) DG_MUST_CHECK;
 
-/* The end. Then only reset or deinit. */
+/* Ends the text. Only reset or deinit may follow. */
 enum dg_err dg_spm_stream_finish(struct dg_spm_stream *stream, struct dg_span *delta) DG_MUST_CHECK;
 
 #endif

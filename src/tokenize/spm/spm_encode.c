@@ -8,8 +8,7 @@
 #include "tokenize/spm/spm_int.h"
 #include "tokenize/spm/utf8_char.h"
 
-/* ---- Workspace ---------------------------------------------------------------------------------
- */
+/* ---- Workspace ------------------------------------------------------------------------------- */
 
 struct dg_spm_work *dg_spm_work_new(void)
 {
@@ -59,8 +58,7 @@ void dg_spm_work_reverse(struct dg_spm_work *work)
     }
 }
 
-/* ---- Segments to tokens ------------------------------------------------------------------------
- */
+/* ---- Segments to tokens ---------------------------------------------------------------------- */
 
 /* A character that is no piece, as one byte piece for each byte. The last one has the surface. */
 static void put_bytes(const struct dg_spm *spm, struct dg_spm_work *work,
@@ -106,8 +104,7 @@ enum dg_err dg_spm_populate(const struct dg_spm *spm, struct dg_spm_work *work)
     return DG_OK;
 }
 
-/* ---- Encoding ----------------------------------------------------------------------------------
- */
+/* ---- Encoding -------------------------------------------------------------------------------- */
 
 static enum dg_err segment(const struct dg_spm *spm, struct dg_spm_work *work)
 {

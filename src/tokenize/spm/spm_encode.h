@@ -25,23 +25,22 @@ struct dg_spm_work;
 
 struct dg_spm_token {
     uint32_t id;
-    uint32_t begin, end;             /* bytes of the original text; empty for all but the last of a
-                                      * character's byte pieces */
+    uint32_t begin, end;             /* bytes of the original text; of the byte pieces of one
+                                      * character only the last has a range that is not empty */
     uint32_t piece_begin, piece_end; /* bytes of the normalised text */
 };
 
 struct dg_spm_work *dg_spm_work_new(void);
 void dg_spm_work_free(struct dg_spm_work *work); /* NULL is fine */
 
-/* DG_ERR_LIMIT for texts of more than 1 GiB, DG_ERR_NOMEM; nothing else fails: any bytes are text.
- */
+/* DG_ERR_LIMIT for texts of more than 1 GiB; DG_ERR_NOMEM. Any bytes are accepted as text. */
 enum dg_err dg_spm_encode(const struct dg_spm *spm, struct dg_spm_work *work,
                           struct dg_span text) DG_MUST_CHECK;
 
 const struct dg_spm_token *dg_spm_tokens(const struct dg_spm_work *work, size_t *n);
 
-/* The token's piece as text: a byte piece's name, otherwise what the text became (several
- * characters joined, for unknown ones). Borrowed from the model or the workspace. */
+/* The token's piece as text: a byte piece's name, otherwise the normalised text (for an unknown
+ * token maybe several characters). Borrowed from the model or the workspace. */
 struct dg_span dg_spm_token_piece(const struct dg_spm *spm, const struct dg_spm_work *work,
                                   const struct dg_spm_token *token);
 

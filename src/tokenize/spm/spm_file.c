@@ -21,8 +21,7 @@ enum {
     FIELD_DENORMALIZER = 5,
 };
 
-/* ---- Rows of a message: number, name, where the value goes --------------------------------------
- */
+/* ---- Rows of a message: number, name, where the value goes ----------------------------------- */
 
 enum row_type { ROW_BOOL, ROW_TEXT };
 
@@ -56,8 +55,7 @@ static enum dg_err apply_rows(const struct row *rows, size_t n, const struct dg_
     return DG_OK;
 }
 
-/* ---- The messages ------------------------------------------------------------------------------
- */
+/* ---- The messages ---------------------------------------------------------------------------- */
 
 static enum dg_err read_kind(struct dg_spm *spm, const struct dg_wire_field *field,
                              struct dg_error *error)
@@ -164,8 +162,7 @@ enum dg_err dg_spm_read_specs(struct dg_spm *spm, struct dg_error *error)
     return err;
 }
 
-/* ---- Self-test ---------------------------------------------------------------------------------
- */
+/* ---- Self-test ------------------------------------------------------------------------------- */
 
 /* Walks `expected`, piece strings joined by one space, beside the tokens. Where they differ the sum
  * of scores decides for unigram models: a tie may fall differently on another machine. */

@@ -26,17 +26,17 @@ struct dg_spm {
     struct dg_span unk_name, bos_name, eos_name, pad_name;
 
     struct dg_pieces pieces;
-    struct dg_piece_trie trie; /* what text may become: normal, user-defined; for BPE unused as well
-                                */
+    struct dg_piece_trie trie;     /* pieces that text may become: normal, user-defined, and for BPE
+                                      unused pieces */
     struct dg_piece_trie reserved; /* unknown, control and byte pieces */
     struct dg_piece_trie user;     /* user-defined pieces; no nodes when there are none */
-    struct dg_piece_trie unused;   /* unigram only: unused pieces, for lookups; no nodes likewise */
+    struct dg_piece_trie unused;   /* unigram only: unused pieces, for lookups; may have no nodes */
     bool has_unused;
     bool has_shadows;         /* some string is both in `reserved` and in `trie` */
     bool space_is_boundary;   /* no piece has the space mark behind another character */
     bool space_ends_boundary; /* no piece has another character behind the space mark */
 
-    uint32_t *ranks; /* owned, BPE only; of each piece's score, the highest is 0 */
+    uint32_t *ranks; /* owned, BPE only; rank of each piece's score, 0 for the highest */
     uint32_t n_ranks;
 
     uint32_t unk;
@@ -51,7 +51,7 @@ struct dg_spm_segment {
     uint32_t id;
 };
 
-/* The unigram lattice: for each position of the text the best way to get there. */
+/* The unigram lattice: for each position the best segmentation of the text before it. */
 struct dg_spm_cells {
     float *scores;   /* owned */
     uint64_t *backs; /* owned; where the last piece begins << 32 | its id */
@@ -84,7 +84,7 @@ static inline enum dg_err dg_spm_work_segment(struct dg_spm_work *work, uint32_t
     return DG_OK;
 }
 
-/* Turns the segments around. */
+/* Reverses the order of the segments. */
 void dg_spm_work_reverse(struct dg_spm_work *work);
 
 /* The segmenters: work->normal to work->segments. */
@@ -104,7 +104,7 @@ enum dg_err dg_spm_read_specs(struct dg_spm *spm, struct dg_error *error) DG_MUS
 /* Encodes every self-test sample of the model and compares. */
 enum dg_err dg_spm_self_test(const struct dg_spm *spm, struct dg_error *error) DG_MUST_CHECK;
 
-/* The id that a piece's string leads to: another one, when a reserved piece has the same string. */
+/* The id that a piece's string stands for: another id if a reserved piece has the same string. */
 static inline uint32_t dg_spm_resolve(const struct dg_spm *spm, uint32_t id)
 {
     return spm->has_shadows ? dg_spm_find(spm, dg_pieces_text(&spm->pieces, id)) : id;

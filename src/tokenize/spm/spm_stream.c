@@ -45,8 +45,7 @@ void dg_spm_stream_trim(struct dg_spm_stream *stream, bool trims)
     stream->trims = trims;
 }
 
-/* ---- Characters that are not whole yet ---------------------------------------------------------
- */
+/* ---- Characters that are not whole yet ------------------------------------------------------- */
 
 /* Appends the characters that begin `partial` to `out`; what is malformed becomes U+FFFD. A
  * beginning of a character stays, unless nothing follows. */
@@ -72,8 +71,7 @@ static bool is_settled(const struct dg_spm_partial *partial)
     return !dg_utf8_char_is_partial(partial->ptr, partial->ptr + partial->n);
 }
 
-/* ---- Stage 1: pieces to raw text ---------------------------------------------------------------
- */
+/* ---- Stage 1: pieces to raw text ------------------------------------------------------------- */
 
 static enum dg_err append_raw(struct dg_spm_stream *stream, const void *bytes, size_t len)
 {
@@ -163,8 +161,7 @@ static enum dg_err append_out(struct dg_spm_stream *stream, const uint8_t *at, s
     return err || !is_last ? err : drain(&stream->tail, true, &stream->out);
 }
 
-/* ---- Stage 2: the denormaliser -----------------------------------------------------------------
- */
+/* ---- Stage 2: the denormaliser --------------------------------------------------------------- */
 
 /* Trailing spaces stay in `normal` while they could be stripped at the end. */
 static size_t settled_len(const struct dg_spm_stream *stream, bool is_last)
@@ -208,8 +205,7 @@ static enum dg_err pass_raw(struct dg_spm_stream *stream, bool is_last)
     return err;
 }
 
-/* ---- Stage 3: what is final --------------------------------------------------------------------
- */
+/* ---- Stage 3: what is final ------------------------------------------------------------------ */
 
 static enum dg_err deliver(struct dg_spm_stream *stream, bool is_last, struct dg_span *delta)
 {
