@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A document with markup as plain text to translate, and the bytes around and between it.
+/* Splits a document with markup into plain text to translate and the bytes around and between it.
  *
  *     struct dg_doc *doc;
  *     err = dg_doc_new(bytes, DG_DOC_HTML, &opts, &doc, &error);
- *     ... dg_doc_plain(doc) is cut into segments (segment.h) that follow each other without a gap
- * ... struct dg_doc_cursor cursor = {0}; for each segment: struct dg_doc_part part =
- * dg_doc_next(doc, &cursor, at, len, is_sentence); err = dg_doc_copy(doc, &part, ..., out)       a
- * separator: its original bytes, with their markup err = dg_tag_placement(doc, &part, ..., out) a
- * sentence: its translation, with its markup (tag_placement.h)
+ *     ... cut dg_doc_plain(doc) into segments (segment.h) that follow each other without a gap ...
+ *     struct dg_doc_cursor cursor = {0};
+ *     for (each segment) {
+ *         struct dg_doc_part part = dg_doc_next(doc, &cursor, at, len, is_sentence);
+ *         if (is_sentence)                    its translation with its markup (tag_placement.h)
+ *             err = dg_tag_placement(doc, &part, &source, &target, &out);
+ *         else                                its original bytes
+ *             err = dg_doc_copy(doc, &part, false, &out);
+ *     }
+ *     err = dg_doc_rest(doc, &cursor, &out);
  *
  * A document is a row of items, laid end to end over the original and over the plain text alike:
  *
@@ -17,13 +22,13 @@
  *     \n   A   &         big              x          cat  .  \n         the plain text
  *     border  char  open      close     frozen                border
  *
- * Borders (block elements, line breaks of documents) are a line end in the plain text, so that no
- * sentence runs over one. Inline tags take no room there. Frozen elements (code, translate="no",
- * addresses) are shown to the model as what a reader sees of them, and come back byte for byte. A
- * tag without its partner in the same block, and tags that overlap, are borders: they stay exactly
- * where they are. White space in HTML is a single space, outside of <pre>.
+ * A border (a block element, a line break of the document) is a line end in the plain text, so that
+ * no sentence crosses it. Inline tags take no room there. Of a frozen element (code,
+ * translate="no", an address) the model sees what a reader sees; the element itself comes back byte
+ * for byte. A tag without a partner in the same block and tags that overlap are borders, so that
+ * they stay exactly where they are. White space in HTML is a single space, except in <pre>.
  *
- * Immutable after it was made; any thread. Linear time. */
+ * A document is immutable once it is made; any thread may use it. Linear time. */
 #ifndef DG_MARKUP_DOC_H
 #define DG_MARKUP_DOC_H
 
@@ -38,7 +43,7 @@
 #include <stdint.h>
 
 enum dg_doc_format {
-    DG_DOC_TEXT, /* no document: what dg_doc_new is not asked for */
+    DG_DOC_TEXT, /* plain text: not a format for dg_doc_new */
     DG_DOC_HTML,
     DG_DOC_XML,
     DG_DOC_MARKDOWN,
@@ -54,16 +59,16 @@ struct dg_doc_opts {
     struct dg_span ignore_tags;        /* elements that come back byte for byte */
     struct dg_span splitting_tags;     /* elements that are borders */
     struct dg_span non_splitting_tags; /* elements that never are */
-    const atomic_bool *stop; /* set by another thread: nobody wants the document (DG_ERR_CANCELLED);
-                                NULL: none is */
-    bool no_outline;         /* no element is a border but those named */
-    bool join_lines;         /* a line end is white space as any */
+    const atomic_bool *stop; /* another thread sets it to cancel (DG_ERR_CANCELLED); may be NULL */
+    bool no_outline;         /* only the elements named above are borders */
+    bool join_lines;         /* a line end is ordinary white space */
 
-    /* Files that hold a text beside its translation (PO, XLIFF). What lacks one gets it. */
-    struct dg_span target; /* language tag of the translation, for the file's own notes of it; may
-                              be empty */
-    bool retranslate;      /* what has a translation gets another */
-    bool unmarked; /* translations are not marked as made by a machine (fuzzy; needs-review) */
+    /* Files that hold texts with their translations (PO, XLIFF). Texts without a translation get
+     * one. */
+    struct dg_span target; /* language tag of the translation, for the file's metadata; may be empty
+                            */
+    bool retranslate;      /* texts that have a translation get a new one */
+    bool unmarked;         /* do not mark translations as made by a machine (fuzzy; needs-review) */
 };
 
 /* "text", "html", "xml", "markdown", "subrip", "webvtt", "json", "po", "xliff"; NULL at the end. */
@@ -75,75 +80,75 @@ enum dg_doc_kind {
     DG_DOC_BORDER, /* "\n" for a tag or several bytes of syntax */
     DG_DOC_OPEN,   /* an inline tag with a partner; these two and POINT have no plain text */
     DG_DOC_CLOSE,
-    DG_DOC_POINT,  /* something that stands at one place: <img>, a comment, an empty element */
+    DG_DOC_POINT,  /* markup without contents: <img>, a comment, an empty element */
     DG_DOC_FROZEN, /* kept byte for byte; its plain text is what a reader sees */
 };
 
 struct dg_doc_item {
     size_t at, len;             /* bytes of the original */
     size_t plain_at, plain_len; /* bytes of the plain text */
-    size_t partner;             /* of OPEN and CLOSE: an index */
+    size_t partner;             /* OPEN and CLOSE: the index of the other one */
     uint8_t kind;               /* enum dg_doc_kind */
 };
 
 struct dg_doc;
 
-/* "txt", "html", "htm", "xhtml", "xml", "md", "markdown", "srt", "vtt", "json", "arb", "po", "pot",
- * "xlf", "xliff", with or without what stands before the last dot, in any case. False for any
+/* Finds the format of a file by its name or extension, in any case: "txt", "html", "htm", "xhtml",
+ * "xml", "md", "markdown", "srt", "vtt", "json", "arb", "po", "pot", "xlf", "xliff". False for any
  * other. */
 bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format);
 
-/* What a file is by its first bytes, where its name does not say; DG_DOC_TEXT when nothing tells.
- */
+/* Guesses the format of a file from its first bytes, for a name that does not tell; DG_DOC_TEXT if
+ * they do not tell either. */
 enum dg_doc_format dg_doc_format_guess(struct dg_span original);
 
 /* `original` must be valid UTF-8; it is borrowed as long as the document lives. `opts` may be NULL.
- * DG_ERR_NOMEM; DG_ERR_CANCELLED; of PO, XLIFF and JSON also DG_ERR_INVALID and DG_ERR_UNSUPPORTED,
- * with the line. */
+ * DG_ERR_NOMEM; DG_ERR_CANCELLED; for PO, XLIFF and JSON also DG_ERR_INVALID and
+ * DG_ERR_UNSUPPORTED, with the line. */
 enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format,
                        const struct dg_doc_opts *opts, struct dg_doc **doc,
                        struct dg_error *error) DG_MUST_CHECK;
 void dg_doc_free(struct dg_doc *doc); /* NULL is fine */
 
-/* Appends the plain text of about the first `max` bytes of an original, for a look at its language.
- */
+/* Appends the plain text of about the first `max` bytes of an original, to detect its language. */
 enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, size_t max,
                           struct dg_buf *out) DG_MUST_CHECK;
 
 struct dg_span dg_doc_plain(const struct dg_doc *doc);
-/* Of PO and XLIFF: with places for translations, which hold the text that is to be translated. */
+
+/* The original; for PO and XLIFF with the source text copied to where its translation goes. */
 struct dg_span dg_doc_original(const struct dg_doc *doc);
 const struct dg_doc_item *dg_doc_items(const struct dg_doc *doc, size_t *n);
 
 /* Where a byte of the plain text came from. */
 size_t dg_doc_origin(const struct dg_doc *doc, size_t plain_at);
 
-/* Appends text as the format writes it: with references for what would be markup. */
+/* Appends text as the format writes it: characters that would be markup are escaped. */
 enum dg_err dg_doc_escape(const struct dg_doc *doc, struct dg_span text,
                           struct dg_buf *out) DG_MUST_CHECK;
 
 /* ---- Part by part ---------------------------------------------------------------------------- */
 
 struct dg_doc_cursor {
-    size_t item; /* the first that was not given out whole */
+    size_t item; /* the first item that was not returned completely */
 };
 
-/* What belongs to a stretch of plain text. Items before `inner` are copied before a sentence's
- * text, those up to `end` are its own: text, and markup that moves with it. */
+/* The items of a stretch of plain text. Those before `inner` are copied in front of a sentence;
+ * those from `inner` to `end` belong to it: text, and markup that moves with the text. */
 struct dg_doc_part {
     size_t at, len;           /* plain */
     size_t first, inner, end; /* items */
-    bool has_markup;          /* among its own */
+    bool has_markup;          /* the items from `inner` to `end` include markup */
 };
 
 struct dg_doc_part dg_doc_next(const struct dg_doc *doc, struct dg_doc_cursor *cursor, size_t at,
                                size_t len, bool is_sentence);
 
-/* Appends the original bytes of a separator, or (`lead_only`) of what stands before a sentence. */
+/* Appends the original bytes of a separator, or with `lead_only` those in front of a sentence. */
 enum dg_err dg_doc_copy(const struct dg_doc *doc, const struct dg_doc_part *part, bool lead_only,
                         struct dg_buf *out) DG_MUST_CHECK;
 
-/* Behind the last part: the markup at the very end. */
+/* Appends the markup behind the last part. */
 enum dg_err dg_doc_rest(const struct dg_doc *doc, const struct dg_doc_cursor *cursor,
                         struct dg_buf *out) DG_MUST_CHECK;
 

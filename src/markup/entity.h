@@ -4,12 +4,13 @@
 /* Character references: "&amp;", "&#233;", "&#xE9;".
  *
  *     uint32_t cp;
- *     size_t len = dg_entity_match(text, at, DG_ENTITY_HTML, &cp);     0: what stands at `at` is no
- * reference if (len && cp) ... one character else if (len)  ... a reference all the same: to a
- * character that this table does not name
+ *     size_t len = dg_entity_match(text, at, DG_ENTITY_HTML, &cp);
+ *     if (len == 0)      ... there is no reference at `at`
+ *     else if (cp)       ... a reference to this character
+ *     else               ... a reference to a character that the table does not know
  *
- * Named are those of HTML 4, those of Latin 1 also without their semicolon; of XML the five. A
- * longer list would help nobody's translation: what is not named is carried along as it is. */
+ * The table has the names of HTML 4 (those of Latin 1 also without a semicolon) and the five of
+ * XML. A longer list would improve no translation: unknown references are copied as they are. */
 #ifndef DG_MARKUP_ENTITY_H
 #define DG_MARKUP_ENTITY_H
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* HTML or XML as a row of tokens, cut as the HTML standard's tokenizer cuts: every byte is in
- * exactly one token, and nothing is an error. "a < b" is text; an unfinished tag reaches to the
- * end.
+/* Cuts HTML or XML into tokens like the tokenizer of the HTML standard: every byte is in exactly
+ * one token, and nothing is an error. "a < b" is text; an unfinished tag reaches to the end.
  *
  *     struct dg_markup markup = {.text = text, .kind = DG_MARKUP_HTML};
  *     struct dg_markup_token token;
  *     while (dg_markup_next(&markup, &token))
  *         ... token.type, token.at, token.len, token.name ...
  *
- * The contents of script, style, title and others that hold no tags come as one RAW token behind
- * their start tag. Linear time, no memory. */
+ * The contents of script, style, title and other elements that hold no tags are one RAW token
+ * behind the start tag. Linear time; allocates nothing. */
 #ifndef DG_MARKUP_MARKUP_H
 #define DG_MARKUP_MARKUP_H
 
@@ -26,10 +25,9 @@ enum dg_markup_type {
     DG_MARKUP_TEXT,  /* with character references */
     DG_MARKUP_START, /* <p class="x"> */
     DG_MARKUP_END,   /* </p> */
-    DG_MARKUP_EMPTY, /* an XML tag that ends in "/>", or an HTML element that has no content: <br>
-                      */
-    DG_MARKUP_RAW,   /* what a script or the like holds */
-    DG_MARKUP_OTHER, /* comments, declarations, instructions, CDATA; and what does not end */
+    DG_MARKUP_EMPTY, /* an XML tag that ends in "/>", or an HTML tag without content: <br> */
+    DG_MARKUP_RAW,   /* the contents of a script or the like */
+    DG_MARKUP_OTHER, /* a comment, declaration, instruction or CDATA; unfinished markup */
 };
 
 struct dg_markup {
@@ -51,10 +49,10 @@ bool dg_markup_next(struct dg_markup *markup, struct dg_markup_token *token);
 /* Finds an attribute of a start tag, its name in any case; *value is raw, without quotes. */
 bool dg_markup_attribute(struct dg_span tag, const char *name, struct dg_span *value);
 
-/* Compares a name with one in lower case; in HTML case does not matter. */
+/* Compares a name with `other`, which is in lower case; for HTML the case of `name` is ignored. */
 bool dg_markup_is(enum dg_markup_kind kind, struct dg_span name, struct dg_span other);
 
-/* The same of a list of HTML's names in lower case, ended by NULL. */
+/* True when an HTML name, in any case, is in the list of names in lower case, ended by NULL. */
 bool dg_markup_is_one_of(struct dg_span name, const char *const *names);
 
 #endif

@@ -6,8 +6,7 @@
  *     struct dg_plural plural;
  *     if (dg_plural_parse(DG_SPAN("nplurals=2; plural=(n != 1);"), &plural))
  *         form = dg_plural_form(&plural, 5);              1
- *     const char *usual = dg_plural_of("pl");             what is usually said of a language; NULL:
- * not known
+ *     const char *usual = dg_plural_of("pl");             a language's usual rule; NULL: not known
  *
  * The expression is C's, over n. Any thread. */
 #ifndef DG_MARKUP_PLURAL_H
@@ -24,15 +23,16 @@ struct dg_plural {
     struct dg_span expression; /* borrowed from what was parsed */
 };
 
-/* False when it is no such rule, or gives for small numbers a form that there is not. */
+/* False when `rule` is not a valid rule, or gives a small number a form that does not exist. */
 bool dg_plural_parse(struct dg_span rule, struct dg_plural *plural);
 
 int dg_plural_form(const struct dg_plural *plural, unsigned long n);
 
-/* True when the form is that of the number 1 and of no other small number. */
+/* True when the number 1 takes this form and no other small number does. */
 bool dg_plural_is_one_alone(const struct dg_plural *plural, int form);
 
-/* By two- or three-letter code, or a tag that begins with one. */
+/* The usual rule of a language, given by a two- or three-letter code or a tag that begins with one.
+ */
 const char *dg_plural_of(struct dg_span language);
 
 #endif

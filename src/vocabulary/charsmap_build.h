@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Makes the table of character replacements that a vocabulary of our own carries: Unicode's NFKC
- * from ICU, with the habits of translation on top (controls go, every kind of space is a space).
- * Mirror of charsmap.h, which reads it, as SentencePiece's own library does.
+/* Builds the table of character replacements for a vocabulary of our own: Unicode's NFKC from ICU,
+ * with the usual rules of translation on top (control characters are dropped, every kind of space
+ * becomes a space). charsmap.h, the mirror, reads the table, and so does SentencePiece's library.
  *
  *     struct dg_buf blob;
  *     dg_buf_init(&blob, 8 << 20);
@@ -20,20 +20,19 @@
 
 #include <stddef.h>
 
-/* What a key becomes. Neither holds a NUL. */
+/* A key and its replacement. Neither contains a NUL. */
 struct dg_charsmap_rule {
     struct dg_span from; /* not empty */
     struct dg_span to;   /* may be empty */
 };
 
-/* Appends the table of these rules; keys are different from each other. They are sorted in place.
- */
+/* Appends the table of these rules, whose keys must be distinct. Sorts the rules in place. */
 enum dg_err dg_charsmap_build(struct dg_charsmap_rule *rules, size_t n,
                               struct dg_buf *blob) DG_MUST_CHECK;
 
-/* The textbook's for recurrent networks: lower case, no accents, a space before . ! ?, and nothing
- * else than these and a to z, spaces in its place. For Latin text: letters of other scripts stay
- * what they are. */
+/* Appends the table that textbooks use for recurrent networks: text becomes lower case without
+ * accents, with a space before . ! ?, and spaces replace everything but these marks and a to z. For
+ * Latin text: letters of other scripts stay as they are. */
 enum dg_err dg_charsmap_build_ascii(struct dg_buf *blob, struct dg_error *error) DG_MUST_CHECK;
 
 enum dg_err dg_charsmap_build_nfkc(struct dg_buf *blob, struct dg_error *error) DG_MUST_CHECK;

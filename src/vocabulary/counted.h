@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How often each text was seen, for who learns a vocabulary:
+/* Counts how often each text occurs, to learn a vocabulary.
  *
- *     err = dg_counted_add(&arena, &words, word);                 any number of times
- *     err = dg_counted_list(&words, true, dg_counted_by_count, &list);     [words.len]; dg_free()
- * it
+ *     err = dg_counted_add(&arena, &words, word);                          any number of times
+ *     err = dg_counted_list(&words, true, dg_counted_by_count, &list);     owned: dg_free(list)
  */
 #ifndef DG_VOCABULARY_COUNTED_H
 #define DG_VOCABULARY_COUNTED_H
@@ -18,12 +17,12 @@ struct dg_counted {
     uint64_t count;
 };
 
-/* Once more `text`, unless it is empty; new ones are kept in the arena, and the map has where their
- * counts are. */
+/* Counts `text` once more, unless it is empty. The arena keeps a copy of a new text, and the map's
+ * value points to its count. */
 enum dg_err dg_counted_add(struct dg_arena *arena, struct dg_map *map,
                            struct dg_span text) DG_MUST_CHECK;
 
-/* For qsort. The most frequent first; of equally frequent ones in the order of their bytes. */
+/* For qsort: the most frequent text first, equally frequent ones in the order of their bytes. */
 int dg_counted_by_count(const void *a, const void *b);
 int dg_counted_by_bytes(const void *a, const void *b);
 

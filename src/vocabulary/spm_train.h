@@ -11,9 +11,8 @@
  *     dg_spm_train_free(train);
  *
  * The same lines, in any order, give the same bytes. The model's ids are the network's: 0 is the
- * end token
- * </s>, 1 the unknown <unk>, then pieces. Encoding with it is the same in this program and in
- * SentencePiece's own (spm_encode). One thread. */
+ * end token </s>, 1 is <unk>, and the pieces follow. This program and SentencePiece's own
+ * (spm_encode) encode the same with it. One thread. */
 #ifndef DG_VOCABULARY_SPM_TRAIN_H
 #define DG_VOCABULARY_SPM_TRAIN_H
 
@@ -27,13 +26,13 @@
 #include <stdint.h>
 
 struct dg_spm_train_opts {
-    enum dg_spm_kind kind; /* DG_SPM_BPE, DG_SPM_UNIGRAM, or DG_SPM_WORD: the most frequent words,
-                              as they stand between spaces */
-    uint32_t size;         /* pieces in all; of words at most */
-    double coverage;       /* share of the text's characters that get a piece; the rarest do not */
-    uint32_t piece_max;    /* characters of a piece */
-    bool ascii;            /* dg_charsmap_build_ascii in place of NFKC */
-    bool byte_fallback;    /* 256 pieces for the bytes of characters that have none */
+    enum dg_spm_kind kind; /* DG_SPM_BPE, DG_SPM_UNIGRAM, or DG_SPM_WORD: the most frequent words
+                              between spaces */
+    uint32_t size;         /* pieces in all; with DG_SPM_WORD, at most */
+    double coverage;       /* share of the text's characters that get a piece, rarest left out */
+    uint32_t piece_max;    /* most characters of a piece */
+    bool ascii;            /* dg_charsmap_build_ascii instead of NFKC */
+    bool byte_fallback;    /* add 256 pieces for the bytes of characters that have no piece */
 };
 
 #define DG_SPM_TRAIN_OPTS_DEFAULT                                                                  \
@@ -52,8 +51,8 @@ void dg_spm_train_free(struct dg_spm_train *train); /* NULL is fine */
 /* Counts the words of a line of UTF-8. */
 enum dg_err dg_spm_train_add(struct dg_spm_train *train, struct dg_span line) DG_MUST_CHECK;
 
-/* Learns the pieces and appends the model. DG_ERR_RANGE when the size cannot be reached, with what
- * can. */
+/* Learns the pieces and appends the model. DG_ERR_RANGE when the size cannot be reached; the
+ * sentence says which size can. */
 enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model,
                                 struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Between the files of the trainer: words as characters' numbers, and the pieces that come out. */
+/* Shared by the files of the trainer: words as numbers of characters, and the learned pieces. */
 #ifndef DG_VOCABULARY_SPM_TRAIN_INT_H
 #define DG_VOCABULARY_SPM_TRAIN_INT_H
 
 #include "base/memory/arena.h"
 #include "vocabulary/spm_train.h"
 
-/* A stretch of a word that pieces may lie in: after the cuts at digits and between scripts. */
+/* A part of a word, cut at digits and between scripts; no piece crosses its ends. */
 struct train_word {
     uint32_t first, n; /* symbols, in train_words.symbols */
     uint64_t count;
@@ -17,7 +17,7 @@ struct train_word {
 struct train_words {
     struct train_word *list; /* [n] in the order of their bytes */
     size_t n;
-    uint32_t *symbols; /* owned; numbers of characters at first */
+    uint32_t *symbols; /* owned; at first each is the number of a character */
     size_t n_symbols;
 };
 
@@ -33,13 +33,14 @@ struct train_pieces {
     size_t n, cap;
 };
 
-/* Learns up to `wanted` pieces of two and more characters by merging, appended to `pieces`, whose
- * first entries are the characters (their index is their number in `words`). Changes the words. */
+/* Learns up to `wanted` pieces of two or more characters by merging and appends them to `pieces`,
+ * whose first entries are the characters (the index is the number in `words`). Changes the words.
+ */
 enum dg_err dg_spm_train_bpe(struct train_words *words, struct train_pieces *pieces, size_t wanted,
                              uint32_t piece_max, struct dg_arena *arena) DG_MUST_CHECK;
 
-/* The same by a unigram language model: `pieces` get their log-probabilities as scores, the
- * characters too. */
+/* The same by a unigram language model. The scores of all pieces, with the characters, become their
+ * log-probabilities. */
 enum dg_err dg_spm_train_unigram(const struct train_words *words, struct train_pieces *pieces,
                                  size_t wanted, uint32_t piece_max,
                                  struct dg_arena *arena) DG_MUST_CHECK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Learns a vocabulary for encoders from text: the vocab.txt and tokenizer_config.json that
- * subword.h reads, which cut as BERT's do. Never used by the daemon.
+/* Learns a vocabulary for encoders from text: a vocab.txt and a tokenizer_config.json, with which
+ * subword.h cuts text as BERT does. Never used by the daemon.
  *
  *     struct dg_wordpiece_train_opts opts = DG_WORDPIECE_TRAIN_OPTS_DEFAULT;
  *     err = dg_wordpiece_train_new(&train, &opts, &error);
@@ -10,9 +10,9 @@
  *     err = dg_wordpiece_train_finish(train, &vocab, &error);          the bytes of a vocab.txt
  *     dg_wordpiece_train_free(train);
  *
- * Its first five tokens are [PAD], [UNK], [CLS], [SEP] and [MASK]; then come the characters, as
- * they begin words and as they go on with them; then pieces of several, learned by merging what
- * stands together most often. Small texts give fewer pieces than were asked for. The same texts, in
+ * The first five tokens are [PAD], [UNK], [CLS], [SEP] and [MASK]. The characters follow, as they
+ * begin words and as they continue them, then pieces of several characters, learned by merging the
+ * most frequent neighbours. Small texts give fewer pieces than were asked for. The same texts, in
  * any order, give the same bytes. One thread. */
 #ifndef DG_VOCABULARY_WORDPIECE_TRAIN_H
 #define DG_VOCABULARY_WORDPIECE_TRAIN_H
@@ -27,11 +27,10 @@
 #include <stdint.h>
 
 struct dg_wordpiece_train_opts {
-    size_t size;     /* tokens in all, at most; where characters alone are more, so many */
-    double coverage; /* share of the text's characters that the vocabulary can spell; ASCII's always
-                      */
-    uint32_t piece_max; /* characters of a piece */
-    bool lowers;        /* small letters, without accents */
+    size_t size;        /* most tokens in all; exceeded only if there are more characters */
+    double coverage;    /* share of the text's characters that get a token; ASCII always does */
+    uint32_t piece_max; /* most characters of a piece */
+    bool lowers;        /* convert text to lower case without accents */
 };
 
 #define DG_WORDPIECE_TRAIN_OPTS_DEFAULT                                                            \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Which language is this text in?
+/* Detects the language of a text.
  *
  *     struct dg_langid *langid;                                 shared, read-only, any thread
  *     err = dg_langid_open(&langid, PKGDATADIR "/langid.bin", &error);
@@ -14,13 +14,13 @@
  *     else         ... guesses[0].tag, guesses[0].confidence
  *     dg_langid_close(langid);
  *
- * Script evidence comes first (ICU): a script that one language writes decides alone. Where several
- * languages share a script, weights of hashed character n-grams are added up (langid_model.h tells
- * the arithmetic, docs/internals/langid.md how the model was trained and how good it is).
+ * The script (from ICU) comes first: if only one language uses it, that decides. Where several
+ * languages share a script, weights of hashed character n-grams are added up (langid_model.h has
+ * the arithmetic; docs/internals/langid.md says how the model was trained and how good it is).
  *
- * The confidence, 0 to 1, is the probability that the guess is right, as far as held-out sentences
- * can tell. It is low for a word or two that many languages share and for text in several
- * languages: of those, each gets about its share. Text by text; nothing is pooled. */
+ * The confidence, 0 to 1, is the probability that the guess is right, as estimated on held-out
+ * sentences. It is low for a word or two that many languages share, and for text in several
+ * languages, where each gets about its share. Each text is judged on its own. */
 #ifndef DG_TEXT_LANGUAGE_LANGID_H
 #define DG_TEXT_LANGUAGE_LANGID_H
 
@@ -80,9 +80,9 @@ size_t dg_langid_detect(const struct dg_langid *langid, struct dg_span text,
                         const struct dg_langid_set *set, struct dg_langid_guess *guesses,
                         size_t max);
 
-/* The same, and the likeliest language outside the set goes to `*outside`; its tag is NULL where
- * there is none. Its confidence is weighed as those of the set are: the text has to speak for it
- * clearly before it outweighs them. */
+/* The same, and the likeliest language outside the set goes to `*outside`; its tag is NULL if there
+ * is none. Its confidence is comparable with those of the set: only clear evidence makes it larger.
+ */
 size_t dg_langid_detect_among(const struct dg_langid *langid, struct dg_span text,
                               const struct dg_langid_set *set, struct dg_langid_guess *guesses,
                               size_t max, struct dg_langid_guess *outside);

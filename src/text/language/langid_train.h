@@ -26,8 +26,8 @@ struct dg_langid_train_opts {
     size_t size_max;        /* bytes of the model */
     unsigned epochs;        /* over all n-grams, before the best are chosen */
     unsigned epochs_pruned; /* over the chosen ones */
-    double held_out;        /* share of each language's lines, at its end, that calibrates */
-    bool keep_held_out;     /* true: those lines never train the weights that are written */
+    double held_out;        /* share of each language's lines, its last ones, for calibration */
+    bool keep_held_out;     /* true: these lines never train the weights that are written */
     uint64_t seed;
     bool verbose; /* progress on stderr */
 };

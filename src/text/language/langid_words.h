@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What language identification sees of a text: words of one script each, lower-cased and composed,
- * and the hashed character n-grams of a word. Shared by langid.c (which adds up weights) and
- * langid_train.c (which learns them), so that both see the very same features.
+/* The features of a text for language identification: words of one script each, lower-cased and
+ * composed, and the hashed character n-grams of each word. langid.c, which adds up weights, and
+ * langid_train.c, which learns them, share this code, so that both see the same features.
  *
  *     struct dg_langid_words words;
  *     dg_langid_words_start(&words, text);
@@ -12,9 +12,9 @@
  *
  * A word is a run of letters and marks of one script (Han, Hiragana, Katakana and Bopomofo count as
  * one); apostrophes between letters belong to it. Digits, punctuation, emoji, control characters
- * and broken UTF-8 end it. Words that are parts of addresses (with '@', "://", '/', '\\', '_' or a
- * dot between letters) are skipped: they say nothing about the language. A decomposed letter and
- * its mark are composed. A run longer than DG_LANGID_WORD_MAX comes as several words. */
+ * and broken UTF-8 end it. Words in addresses (with '@', "://", '/', '\\', '_' or a dot between
+ * letters) are skipped: they say nothing about the language. A decomposed letter and its mark are
+ * composed. A run longer than DG_LANGID_WORD_MAX becomes several words. */
 #ifndef DG_TEXT_LANGUAGE_LANGID_WORDS_H
 #define DG_TEXT_LANGUAGE_LANGID_WORDS_H
 
@@ -26,7 +26,7 @@
 enum {
     DG_LANGID_WORD_MAX = 62,      /* code points of one word */
     DG_LANGID_GRAM_MAX = 5,       /* longest n-gram, word boundaries included */
-    DG_LANGID_LETTERS_MAX = 4096, /* letters looked at in one text; the rest is not read */
+    DG_LANGID_LETTERS_MAX = 4096, /* letters read of one text; the rest is ignored */
 };
 
 struct dg_langid_words {
@@ -40,7 +40,7 @@ struct dg_langid_words {
     const char *text;
     size_t text_len, at;
     size_t skip_until; /* end of the address-like token that is being skipped */
-    size_t token_end;  /* end of the token that was looked at for being an address */
+    size_t token_end;  /* end of the token that was checked for being an address */
     size_t n_letters;
 };
 
@@ -49,7 +49,7 @@ void dg_langid_words_start(struct dg_langid_words *words, struct dg_span text);
 /* Moves to the next word; false at the end. */
 bool dg_langid_words_next(struct dg_langid_words *words);
 
-/* One step and the finish of the n-gram hash. */
+/* One step, and the last step, of the n-gram hash. */
 static inline uint32_t dg_langid_hash_step(uint32_t hash, uint32_t cp)
 {
     hash = (hash ^ cp) * 0x9E3779B1u;

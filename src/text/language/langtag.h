@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Language tags in any spelling people send, made one (BCP-47, through ICU), compared, and named.
+/* Converts language tags in any spelling to one (BCP-47, through ICU), compares them and names
+ * them.
  *
  *     struct dg_langtag want;
  *     err = dg_langtag_parse(DG_SPAN("zh_CN"), &want, &error);      want.text is "zh-CN"
@@ -12,11 +13,12 @@
  *     }
  *     err = dg_langtag_name(&want, "fr", &buf);                    "chinois (Chine)"
  *
- * Read alike: case, '_' for '-', surrounding spaces, POSIX endings (de_DE.UTF-8, sr_RS@latin), ISO
- * 639-3 codes and the names of data sets (eng_Latn, zho_Hans, arb_Arab), withdrawn codes (iw, in,
- * ji, mo, sh), and habits of translation programs (pb and pt-br, zt, zh-CHS, no for nb, fil for
- * tl). Extensions and private parts are dropped. A script that the language has anyway is dropped
- * too (en-Latn is en), but for Chinese, where it is what people choose by. Values; any thread. */
+ * Accepted spellings: any case, '_' for '-', surrounding spaces, POSIX endings (de_DE.UTF-8,
+ * sr_RS@latin), ISO 639-3 codes and the names of data sets (eng_Latn, zho_Hans, arb_Arab),
+ * withdrawn codes (iw, in, ji, mo, sh), and codes of translation programs (pb and pt-br, zt,
+ * zh-CHS, no for nb, fil for tl). Extensions and private parts are dropped, and so is the usual
+ * script of a language (en-Latn is en), except for Chinese, where people choose by script. Any
+ * thread. */
 #ifndef DG_TEXT_LANGUAGE_LANGTAG_H
 #define DG_TEXT_LANGUAGE_LANGTAG_H
 
@@ -36,9 +38,9 @@ enum {
 struct dg_langtag {
     char text[DG_LANGTAG_TEXT];         /* canonical: "fr", "pt-BR", "zh-Hant", "zh-Hant-HK" */
     char language[DG_LANGTAG_LANGUAGE]; /* "pt"; two letters where such a code exists */
-    char script[5];                     /* as said, or "" */
-    char region[4];                     /* as said, or "" */
-    char likely_script[5];              /* script, or what people mean without one; "" if unknown */
+    char script[5];                     /* as given, or "" */
+    char region[4];                     /* as given, or "" */
+    char likely_script[5];              /* the script, or the likely one; "" if unknown */
     char likely_region[4];
 };
 
@@ -61,8 +63,8 @@ enum dg_err dg_langtag_language(struct dg_span text, char *language) DG_MUST_CHE
 enum dg_langtag_fit dg_langtag_compare(const struct dg_langtag *want,
                                        const struct dg_langtag *offered);
 
-/* The offered tag that fits best; the first of equals, but one that names no region before one that
- * names a wrong one. `*index` is untouched when nothing fits. */
+/* Finds the offered tag that fits best. Of equals, one without a region goes before one with
+ * another region, then the first wins. `*index` is untouched when nothing fits. */
 enum dg_langtag_fit dg_langtag_match(const struct dg_langtag *want,
                                      const struct dg_langtag *offered, size_t n, size_t *index);
 

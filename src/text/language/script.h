@@ -17,13 +17,11 @@
 
 enum { DG_SCRIPT_ANY = -1 };
 
-/* The number of a script by its four letters or its English name; DG_SCRIPT_ANY when there is none
- * such. */
+/* The number of a script by its four letters or its English name; DG_SCRIPT_ANY: there is none. */
 int dg_script_find(const char *name);
 
-/* True when at least half of the text's letters are in the script, or it has none, or the script is
- * DG_SCRIPT_ANY. Jpan and Kore stand for the scripts that Japanese and Korean are written in
- * together. */
+/* True when at least half of the text's letters are in the script, the text has no letters, or the
+ * script is DG_SCRIPT_ANY. Jpan and Kore stand for all scripts that Japanese and Korean use. */
 bool dg_script_is_mostly(struct dg_span text, int script);
 
 #endif

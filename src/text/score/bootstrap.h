@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How sure a score is, and whether one system is better than another: bootstrap resampling (Koehn,
- * 2004), paired where two systems translated the same sentences, with the interval and the p-value
- * that sacreBLEU computes (Riezler and Maxwell, 2005).
+/* Tells how reliable a score is and whether one system is better than another: bootstrap resampling
+ * (Koehn, 2004), paired if two systems translated the same sentences, with the interval and the
+ * p-value that sacreBLEU computes (Riezler and Maxwell, 2005).
  *
  *     const struct dg_bootstrap_system systems[2] = {{bleu_a, chrf_a}, {bleu_b, chrf_b}};
  *     struct dg_bootstrap_opts opts = DG_BOOTSTRAP_OPTS_DEFAULT;
  *     err = dg_bootstrap_run(systems, 2, n_sentences, &opts, &result);
  *     ... result.bleu[0].mean, result.bleu[0].half, result.p_bleu ...
  *
- * The same seed draws the same samples on every machine (not those of sacreBLEU, whose generator is
- * numpy's: figures agree as two seeds of one program do). Pure; any thread. */
+ * The same seed draws the same samples on every machine. SacreBLEU draws others, with numpy's
+ * generator, so its figures differ as those of two seeds of one program do. Pure; any thread. */
 #ifndef DG_TEXT_SCORE_BOOTSTRAP_H
 #define DG_TEXT_SCORE_BOOTSTRAP_H
 
@@ -44,13 +44,13 @@ struct dg_bootstrap_system {
 struct dg_bootstrap_score {
     double score; /* of all sentences once */
     double mean;  /* of the samples */
-    double half;  /* half of the interval that holds 95 of 100 samples */
+    double half;  /* half the width of the interval that holds 95 of 100 samples */
 };
 
 struct dg_bootstrap_result {
     struct dg_bootstrap_score bleu[DG_BOOTSTRAP_SYSTEMS], chrf[DG_BOOTSTRAP_SYSTEMS];
-    double p_bleu, p_chrf; /* that chance alone makes the systems differ so much; 1 for one system
-                            */
+    double p_bleu, p_chrf; /* probability that chance alone explains the difference; 1 for one
+                              system */
 };
 
 /* One or two systems over the same `n` sentences, n and n_samples from 1. DG_ERR_NOMEM. */

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* BLEU (Papineni et al., 2002) and chrF (Popović, 2015) as sacreBLEU computes them, so that our
- * figures stand beside everyone else's. Statistics are counted per sentence and may be added; a
- * score is made of the sums.
+ * figures can be compared with others. Statistics are counted per sentence and may be added; a
+ * score is computed from the sums.
  *
  *     struct dg_metric *metric = dg_metric_new();
  *     struct dg_bleu_stats sum = {0}, one;
@@ -32,9 +32,9 @@ void dg_metric_free(struct dg_metric *metric);
 /* ---- BLEU ------------------------------------------------------------------------------------ */
 
 enum dg_smooth {
-    DG_SMOOTH_EXP,   /* 1/2, 1/4, ... of a match for orders without one */
-    DG_SMOOTH_FLOOR, /* `smooth_value` matches (0.1) */
-    DG_SMOOTH_ADD_K, /* `smooth_value` (1) added to counts above order 1 */
+    DG_SMOOTH_EXP,   /* orders without a match count 1/2, 1/4, ... of one */
+    DG_SMOOTH_FLOOR, /* orders without a match count `smooth_value` (0.1) matches */
+    DG_SMOOTH_ADD_K, /* `smooth_value` (1) is added to the counts above order 1 */
     DG_SMOOTH_NONE,
 };
 
@@ -67,7 +67,7 @@ enum dg_err dg_bleu_count(struct dg_metric *metric, const struct dg_bleu_opts *o
                           struct dg_bleu_stats *stats) DG_MUST_CHECK;
 void dg_bleu_add(struct dg_bleu_stats *sum, const struct dg_bleu_stats *one);
 
-/* `effective_order`: orders that the hypothesis is too short for do not count (for single
+/* `effective_order`: orders for which the hypothesis is too short do not count (for single
  * sentences). */
 struct dg_bleu dg_bleu_score(const struct dg_bleu_stats *stats, const struct dg_bleu_opts *opts,
                              bool effective_order);

@@ -2,10 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* How translation metrics cut text into tokens: the rules that sacreBLEU names 13a, char, intl and
- * none, reproduced exactly, because a score means something only beside others made the same way.
+ * none, reproduced exactly, because scores are comparable only under the same rules.
  *
- *     err = dg_metric_split(DG_SPLIT_13A, text, &out);       tokens in `out`, one space between
- * them
+ *     err = dg_metric_split(DG_SPLIT_13A, text, &out);       tokens with single spaces between them
  *
  * Input should be UTF-8; bytes that are not are taken as U+FFFD. */
 #ifndef DG_TEXT_SCORE_METRIC_SPLIT_H
@@ -19,9 +18,9 @@
 #include <stdint.h>
 
 enum dg_split {
-    DG_SPLIT_13A,  /* the WMT evaluation script's: punctuation apart, numbers whole */
-    DG_SPLIT_CHAR, /* every character */
-    DG_SPLIT_INTL, /* Unicode punctuation and symbols apart */
+    DG_SPLIT_13A,  /* the WMT evaluation script's: splits off punctuation, keeps numbers whole */
+    DG_SPLIT_CHAR, /* at every character */
+    DG_SPLIT_INTL, /* splits off Unicode punctuation and symbols */
     DG_SPLIT_NONE, /* at white space only */
 };
 
@@ -32,16 +31,16 @@ const char *dg_split_name(enum dg_split split);
 enum dg_err dg_metric_split(enum dg_split split, struct dg_span text,
                             struct dg_buf *out) DG_MUST_CHECK;
 
-/* Lower-cases (by no language's special rules) into `out`, replacing its content. */
+/* Replaces the content of `out` by the text in lower case, without rules of any language. */
 enum dg_err dg_metric_lower(struct dg_span text, struct dg_buf *out) DG_MUST_CHECK;
 
-/* White space as metric scripts understand it. */
+/* True for white space as metric scripts define it. */
 bool dg_metric_is_space(uint32_t cp);
 
-/* The next run without white space at or behind *at; false at the end. */
+/* Finds the next run without white space at or after *at; false at the end. */
 bool dg_metric_next_word(struct dg_span text, size_t *at, struct dg_span *word);
 
-/* One code point (U+FFFD for a bad byte); returns its length in bytes, 0 at the end. */
+/* Reads one code point (U+FFFD for a bad byte); returns its length in bytes, 0 at the end. */
 size_t dg_metric_char(struct dg_span text, size_t at, uint32_t *cp);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a full stop means after certain words, by language. The lists are our own, one file a
- * language (abbrev_en.c ...); to add a language, write its file, add it to `tables` in abbrev.c.
+/* What a full stop means after certain words, by language. The lists are our own, one file for each
+ * language (abbrev_en.c ...); to add a language, write its file and add it to `tables` in abbrev.c.
  *
  *     const struct dg_abbrev *abbrev = dg_abbrev_for("de");
  *     if (dg_abbrev_has(abbrev->never, word)) ...
@@ -18,18 +18,17 @@
 
 struct dg_abbrev {
     const char *language;
-    const char *const *never;   /* never the end of a sentence: "dr", "z.b" */
-    const char *const *number;  /* not the end before a digit or a Roman number: "no", "fig", "art"
-                                 */
-    const char *const *perhaps; /* the end only before a usual first word: "u.s", "inc", "p.m" */
-    const char *const *unit;    /* the end when a number stands before it, else not: Russian "г" */
+    const char *const *never;    /* never the end of a sentence: "dr", "z.b" */
+    const char *const *number;   /* no end before a digit or a Roman number: "no", "fig", "art" */
+    const char *const *perhaps;  /* the end only before a usual first word: "u.s", "inc", "p.m" */
+    const char *const *unit;     /* the end only after a number: Russian "г" */
     const char *const *starters; /* usual first words of sentences: "the", "he" */
-    bool ordinals; /* "3. Oktober": a stop after a one- or two-digit number is no end */
+    bool ordinals; /* "3. Oktober": a stop after a one- or two-digit number is not the end */
     const char *const *ordinal; /* capitals that follow an ordinal at the start of a line: "oktober"
                                  */
 };
 
-/* The table of a language (two letters); a general one for any other. Never NULL. */
+/* The table of a language (two letters), or a general one. Never NULL. */
 const struct dg_abbrev *dg_abbrev_for(const char *language);
 
 /* True when `word` (lower case) is in the list; NULL is an empty list. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A sentence that the model cannot take whole becomes parts that it can: of about equal size, cut
- * behind a clause mark where there is one in the second half of the room, else at a space, else
- * between graphemes, else (a grapheme larger than the model's room) between code points. Private to
- * segment.c.
+/* Cuts a sentence that is too long for the model into parts of about equal size. A cut goes behind
+ * a clause mark if there is one in the second half of the part's room, else to a space, else
+ * between graphemes, and only within a grapheme that is itself too long between code points.
+ * Private to segment.c.
  *
  *     struct dg_longsplit split = {.opts = opts, .graphemes = &graphemes};
  *     dg_longsplit_start(&split, sentence, tokens);
  *     while (dg_longsplit_next(&split, &part, &cut)) ... part is borrowed from the sentence ...
  *
- * The white space between two parts belongs to neither. How many tokens a part has is foreseen from
- * its letters (dg_segment_estimate, scaled so that it is right for the whole) and then measured; a
- * part that still measures too much is halved until it fits or is a single code point. */
+ * The white space between two parts belongs to neither. The number of tokens of a part is estimated
+ * from its letters (dg_segment_estimate, scaled to be right for the whole sentence) and then
+ * measured; a part that is still too long is halved until it fits or is a single code point. */
 #ifndef DG_TEXT_SENTENCE_LONGSPLIT_H
 #define DG_TEXT_SENTENCE_LONGSPLIT_H
 
@@ -35,7 +35,7 @@ struct dg_longsplit {
 /* Tokens as the options measure them. */
 size_t dg_longsplit_measure(const struct dg_segment_opts *opts, struct dg_span text);
 
-/* `tokens` is what dg_longsplit_measure said of the sentence. */
+/* `tokens` is the result of dg_longsplit_measure for the sentence. */
 void dg_longsplit_start(struct dg_longsplit *split, struct dg_span sentence, size_t tokens);
 
 /* The next part and how it was cut; false at the end. */

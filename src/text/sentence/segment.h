@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A document becomes sentences, and the bytes between them.
+/* Cuts a document into sentences and the bytes between them.
  *
  *     struct dg_segmenter *segmenter;                             one per thread
  *     err = dg_segmenter_new(&segmenter, &error);
@@ -15,17 +15,17 @@
  *         else ... copy its bytes
  *     dg_segmenter_free(segmenter);
  *
- * The segments follow each other without gap or overlap from the first byte to the last, so
- * untouched segments joined back are the text, whatever bytes it holds. Separators are: line ends
+ * The segments follow each other without gap or overlap from the first byte to the last, so that
+ * joining them gives back the text, whatever bytes it holds. Separators are: line ends
  * of any kind, blank lines, white space around sentences, tabs and runs of three or more spaces
  * (columns), list markers and quote marks at the start of a line, control characters, bytes that
  * are not UTF-8, and stretches without any letter (numbers, rules, emoji). Two sentences may touch
  * (Chinese, Japanese). A sentence is valid UTF-8 and has a letter.
  *
- * Boundaries are ICU's, corrected by our own knowledge of abbreviations, initials, ordinals, quotes
- * and ellipses (sentence.h, abbrev.h). A sentence longer than the model takes is cut at a clause
- * mark, else at a space, else between graphemes; each such part says so. Time is linear in the
- * text. */
+ * Boundaries are ICU's, corrected by our own rules for abbreviations, initials, ordinals, quotes
+ * and ellipses (sentence_finder.h, abbrev.h). A sentence that is too long for the model is cut at a
+ * clause mark, else at a space, else between graphemes; `cut` marks such a part. Time is linear in
+ * the text. */
 #ifndef DG_TEXT_SENTENCE_SEGMENT_H
 #define DG_TEXT_SENTENCE_SEGMENT_H
 
@@ -45,7 +45,7 @@ enum dg_segment_kind {
     DG_SEGMENT_SENTENCE,  /* translate */
 };
 
-/* Why a sentence ends before its end: it was too long. The last part of a cut sentence has NONE. */
+/* Where a sentence that was too long was cut. The last part of a cut sentence has NONE. */
 enum dg_segment_cut {
     DG_SEGMENT_CUT_NONE,
     DG_SEGMENT_CUT_CLAUSE, /* behind a comma, semicolon, colon, dash or bracket */
@@ -57,7 +57,7 @@ struct dg_segment {
     size_t at, len; /* bytes of the original */
     uint8_t kind;   /* enum dg_segment_kind */
     uint8_t cut;    /* enum dg_segment_cut */
-    bool joined;    /* the sentence runs over a line end: give the model dg_segment_flatten of it */
+    bool joined;    /* the sentence contains a line end: give the model dg_segment_flatten of it */
     uint32_t line;  /* 0-based line of the original in which it starts */
 };
 
@@ -73,7 +73,7 @@ typedef size_t (*dg_segment_measure_fn)(void *ctx, struct dg_span text);
 
 struct dg_segment_opts {
     const char *language;  /* BCP-47 tag of the text in any spelling; NULL or "" when unknown */
-    bool keep_lines_whole; /* do not look for sentences: one segment a line */
+    bool keep_lines_whole; /* do not look for sentences: each line is one segment */
     bool join_lines;       /* lines of one paragraph are one text (hard-wrapped mail, PDF) */
     size_t tokens_max;     /* longer sentences are cut; 0: never */
     dg_segment_measure_fn measure; /* NULL: dg_segment_estimate */
@@ -88,17 +88,17 @@ struct dg_segment_opts {
 enum dg_err dg_segmenter_new(struct dg_segmenter **segmenter, struct dg_error *error) DG_MUST_CHECK;
 void dg_segmenter_free(struct dg_segmenter *segmenter); /* mirror of new; NULL is fine */
 
-/* Splits `text`. DG_ERR_NOMEM, or DG_ERR_LIMIT past 1 GiB. Not linear only if `measure` is not. */
+/* Splits `text`. DG_ERR_NOMEM; DG_ERR_LIMIT past 1 GiB. */
 enum dg_err dg_segmenter_run(struct dg_segmenter *segmenter, struct dg_span text,
                              const struct dg_segment_opts *opts, struct dg_segments *segments,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* A cautious guess of the number of tokens when no model is at hand: about three letters a token in
- * alphabets, one in Han and kana. */
+/* A cautious guess of the number of tokens without a model: one for about three letters of an
+ * alphabet, one for each character of Han and kana. */
 size_t dg_segment_estimate(struct dg_span text);
 
-/* Appends `text` with each line end and the white space around it made one space (none between Han
- * or kana), for sentences that run over lines. */
+/* Appends `text`, with one space (none between Han or kana) in place of each line end and the white
+ * space around it. */
 enum dg_err dg_segment_flatten(struct dg_span text, struct dg_buf *out) DG_MUST_CHECK;
 
 #endif

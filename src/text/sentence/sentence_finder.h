@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Where sentences end within one stretch of text: ICU's boundaries, some of them taken back, a few
- * added. Private to segment.c; a workspace of one thread.
+/* Finds the ends of sentences within one stretch of text: ICU's boundaries, some of them removed, a
+ * few added. Private to segment.c; a workspace of one thread.
  *
  *     struct dg_sentence_finder finder;
  *     err = dg_sentence_finder_init(&finder, &error);
- *     dg_sentence_finder_start(&finder, text, "fr");       valid UTF-8, no line ends
+ *     err = dg_sentence_finder_start(&finder, text, "fr");       valid UTF-8, no line ends
  *     while ((end = dg_sentence_finder_next(&finder)) > 0) ...   the last is text.len
  *     dg_sentence_finder_deinit(&finder);
  *
@@ -26,11 +26,11 @@ struct UText;
 
 struct dg_sentence_finder {
     struct UBreakIterator *general; /* owned */
-    struct UBreakIterator *greek;   /* owned; its question mark is ';' */
+    struct UBreakIterator *greek;   /* owned; for Greek, whose question mark is ';' */
     struct UBreakIterator *now;     /* one of the two */
     struct UText *utext;            /* owned; reused for every text */
     struct dg_span text;
-    size_t at;      /* the last end that was given */
+    size_t at;      /* the last end that was returned */
     size_t pending; /* an ICU boundary behind an added one, or 0 */
     const struct dg_abbrev *abbrev;
     bool japanese;

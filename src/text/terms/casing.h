@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* ALL CAPS and Title Case, which small models handle badly: they are translated in ordinary case,
- * and the translation is put back.
+/* Handles ALL CAPS and Title Case, which small models translate badly: the text is translated in
+ * ordinary case, and the translation gets the original case.
  *
  *     enum dg_casing casing = dg_casing_find(text, "en");
  *     if (casing != DG_CASING_PLAIN) {
@@ -14,12 +14,11 @@
  *     WARNING: HOT SURFACE   ->  Warning: hot surface   ->  Attention : surface chaude
  *                            ->  ATTENTION : SURFACE CHAUDE
  *
- * What protect.h finds (placeholders, addresses, numbers with units) keeps its case throughout.
- * Capitals are restored wherever the translation has letters with case. Title Case is restored in
- * English, which writes titles so; other languages write them like sentences, and so do we: the
- * first letter only. The caller leaves these functions out to turn it off. Languages are canonical
- * codes ("" when unknown): they decide about i and I in Turkish, accents in Greek, nouns in German.
- * Any thread. */
+ * Text that protect.h finds (placeholders, addresses, numbers with units) keeps its case. Capitals
+ * are restored wherever the translation has letters with case. Title Case is restored only in
+ * English; other languages write titles like sentences, so only the first letter becomes a capital.
+ * Languages are canonical codes ("" when unknown): they decide about i and I in Turkish, accents in
+ * Greek, nouns in German. Any thread. */
 #ifndef DG_TEXT_TERMS_CASING_H
 #define DG_TEXT_TERMS_CASING_H
 
@@ -32,19 +31,19 @@
 enum dg_casing {
     DG_CASING_PLAIN, /* nothing to do */
     DG_CASING_UPPER, /* all letters are capitals, and it is more than an acronym */
-    DG_CASING_TITLE, /* three words or more, the long ones capitalised; not German */
+    DG_CASING_TITLE, /* three words or more, the long ones capitalised; never in German */
 };
 
 /* How a sentence or line is written. Text that is not UTF-8 is plain. */
 enum dg_casing dg_casing_find(struct dg_span text, const char *language);
 
-/* Appends the text in ordinary case: small letters, a capital at the start of sentences, "I" in
- * English, and of Title Case the words written otherwise (NASA, iPhone). Plain text is copied. */
+/* Appends the text in ordinary case: lower case, but for the start of sentences, English "I", and
+ * in Title Case words with other capitals (NASA, iPhone). Plain text is copied. */
 enum dg_err dg_casing_lower(struct dg_span text, enum dg_casing casing, const char *language,
                             struct dg_buf *out) DG_MUST_CHECK;
 
-/* Appends the translation in the case that was found. *restored: the letters were changed to it;
- * false when its script has no case or its language writes titles like sentences. */
+/* Appends the translation in the case that was found. *restored is false when the translation's
+ * script has no case or its language writes titles like sentences. */
 enum dg_err dg_casing_restore(struct dg_span text, enum dg_casing casing, const char *language,
                               struct dg_buf *out, bool *restored) DG_MUST_CHECK;
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Finds what must survive translation as it is: addresses, names of things, placeholders, tags,
- * emoji, numbers with units. It only finds; the engine decides what to do with each kind.
+/* Finds text that translation must not change: addresses, names of things, placeholders, tags,
+ * emoji, numbers with units. The engine decides what to do with each kind.
  *
  *     struct dg_protect_list list;
  *     dg_protect_list_init(&list);
  *     err = dg_protect_find(text, DG_PROTECT_ALL, &list);
  *     for (size_t i = 0; i < list.n; i++)
  *         ... text.ptr + list.items[i].at, list.items[i].len, dg_protect_name(list.items[i].kind)
- *     if (dg_protect_leaves_nothing(text, &list)) ... nothing to translate (emoji only, a bare
- * address) dg_protect_list_deinit(&list);
+ *     if (dg_protect_leaves_nothing(text, &list))
+ *         ... nothing to translate (only emoji, a bare address) ...
+ *     dg_protect_list_deinit(&list);
  *
  * Spans are in order, do not overlap and do not split a code point. Any bytes are legal input;
- * those that are not UTF-8 are in no span. A hand-written scanner, one pass, no backtracking: time
- * is linear. */
+ * bytes that are not UTF-8 are in no span. The scanner makes one pass without backtracking, so its
+ * time is linear. */
 #ifndef DG_TEXT_TERMS_PROTECT_H
 #define DG_TEXT_TERMS_PROTECT_H
 
@@ -63,9 +64,9 @@ struct dg_protect_list {
 void dg_protect_list_init(struct dg_protect_list *list);
 void dg_protect_list_deinit(struct dg_protect_list *list);
 
-/* Replaces the list's content by the spans of `kinds` in `text` (memory is kept between calls). A
- * small whole number alone is no span: models translate "5 apples" better than a placeholder.
- * DG_ERR_NOMEM. */
+/* Replaces the list's content by the spans of `kinds` in `text` (the list keeps its memory between
+ * calls). A small whole number alone is not a span: models translate "5 apples" better than a
+ * placeholder. DG_ERR_NOMEM. */
 enum dg_err dg_protect_find(struct dg_span text, unsigned kinds,
                             struct dg_protect_list *list) DG_MUST_CHECK;
 
