@@ -35,13 +35,12 @@ struct packer {
     struct dg_net *net;
     struct net_carve carve;
     float *scratch;  /* one row of the widest matrix */
-    uint64_t random; /* not 0: the weights have shapes only, and their values come from this
-                        generator */
+    uint64_t random; /* not 0: state of the generator of the values; the weights are only shapes */
     enum dg_net_type type;
-    const struct dg_model *model; /* NULL, or the file that the weights lie in */
+    const struct dg_model *model; /* the model whose file holds the weights; may be NULL */
 };
 
-/* What a product over these `n` matrices is computed in. */
+/* The type in which a product with these `n` fused matrices is computed. */
 static enum dg_packed_type type_of(const struct packer *packer,
                                    const struct dg_linear_weights *const *parts, size_t n)
 {
@@ -64,7 +63,7 @@ static enum dg_packed_type type_of(const struct packer *packer,
     return DG_PACKED_F32;
 }
 
-/* Carves a layer of N outputs and K inputs. `panel` 0: the kernels' own. */
+/* Carves a layer with N outputs and K inputs. `panel` 0: the kernels' own panel. */
 static void carve_packed(struct packer *packer, struct dg_packed *packed, enum dg_packed_type type,
                          size_t N, size_t K, size_t panel, bool has_bias)
 {
@@ -95,7 +94,7 @@ static void carve_packed(struct packer *packer, struct dg_packed *packed, enum d
     }
 }
 
-/* Rows of a matrix, or values of a vector, from the model or from the generator. */
+/* Reads rows of a matrix, or values of a vector, from the model or from the generator. */
 static void put_rows(struct packer *packer, struct dg_packed *packed, size_t first,
                      const struct dg_tensor *rows)
 {
@@ -127,7 +126,7 @@ static void put_vector(struct packer *packer, float *out, const struct dg_tensor
             out[i] = middle + 0.1f * dg_net_random_next(&packer->random);
 }
 
-/* One layer out of `n` matrices that read the same input, one below the other. */
+/* Makes one layer of `n` matrices that read the same input, stacked on top of each other. */
 static void pack_as(struct packer *packer, struct dg_packed *packed, enum dg_packed_type type,
                     const struct dg_linear_weights *const *parts, size_t n)
 {
@@ -257,7 +256,7 @@ static void pack_decoder(struct packer *packer, const struct dg_transformer_weig
     place_norm(packer, &net->decoder_norm, &w->decoder_norm);
 }
 
-/* An embedding of its own is kept row-major: rows are only looked up, never multiplied. */
+/* An untied embedding is kept row-major: its rows are only looked up, never multiplied. */
 static void pack_embedding(struct packer *packer, struct dg_packed *rows,
                            const struct dg_tensor *table)
 {
@@ -269,7 +268,7 @@ static void pack_embedding(struct packer *packer, struct dg_packed *rows,
         put_rows(packer, rows, 0, table);
 }
 
-/* Which matrix the ids of each side are looked up in. */
+/* Chooses the matrix in which the ids of each side are looked up. */
 static void pack_words(struct packer *packer, const struct dg_tensor *source,
                        const struct dg_tensor *target, const struct dg_tensor *output,
                        const struct dg_tensor *bias)
@@ -298,7 +297,7 @@ static void pack_embeddings(struct packer *packer, const struct dg_transformer_w
     place_norm(packer, &net->target.norm, &w->target_embedding_norm);
 }
 
-/* freq_k = 10000^(-k / n), n = D/2 or, closed, D/2 - 1 (so that the last one is 1/10000). */
+/* freq_k = 10000^(-k / n), n = D/2, or, if closed, D/2 - 1 (the last one is then 1/10000). */
 static void place_frequencies(struct packer *packer)
 {
     struct dg_net *net = packer->net;
@@ -314,7 +313,7 @@ static void place_frequencies(struct packer *packer)
 
 /* ---- Recurrent networks ---------------------------------------------------------------------- */
 
-/* A GRU's gates and candidate, or an LSTM's gates, one below the other. */
+/* Stacks a GRU's gates and candidate, or an LSTM's gates. */
 static void pack_gates(struct packer *packer, struct dg_packed *packed,
                        const struct dg_tensor *gates, const struct dg_tensor *candidate)
 {
@@ -499,7 +498,7 @@ static void pack_enc(struct packer *packer, const struct dg_enc_weights *w)
     place_frequencies(packer);
 }
 
-/* What a lane and a cached position have to hold. */
+/* Computes the sizes of a cached position and of a lane's state. */
 static void size_caches(struct dg_net *net)
 {
     const struct dg_blueprint *bp = &net->bp;

@@ -3,21 +3,21 @@
 
 /* The blocks that encoder and decoder share: embedding, norms, the feed-forward layer.
  *
- * The stream is state->x [M, D]. A sub-layer f is entered and left so:
+ * The stream is state->x [M, D]. A sub-layer f reads `in` and updates x:
  *
  *     post-norm:  in = x            x = norm(x + f(in))
  *     pre-norm:   in = y = norm(x)  x = x + f(in)
  *
- * and the last product of f adds the residual itself. */
+ * The last product of f adds the residual. */
 #include "network/net_int.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    PART_LEAST = 1 << 18, /* multiplications of a part that is worth another thread's coming */
-    PART_MOST = 1 << 23,  /* and for which whoever wants that thread may well wait */
-    PARTS_EACH = 4,       /* parts of a product for each thread: who is late takes fewer */
+    PART_LEAST = 1 << 18, /* multiplications that are worth waking another thread for */
+    PART_MOST = 1 << 23,  /* multiplications after which a thread must be free for other work */
+    PARTS_EACH = 4, /* parts of a product for each thread, so that a late thread takes fewer */
 };
 
 void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, float *out,
@@ -78,8 +78,8 @@ static void compute_part(void *ctx, size_t part)
                                            first, first + (left < p->width ? left : p->width));
 }
 
-/* Parts that a product is worth: below 2 where nobody helps, or it is too small. As many for each
- * thread, lest one does two while another has none. */
+/* The number of parts to divide a product into; below 2 without helpers or if it is too small. All
+ * threads get the same number of parts, unless the parts would be too large then. */
 static size_t n_parts(const struct dg_net_state *state, const struct dg_packed *w, size_t M)
 {
     const size_t n_helpers = state->helpers && state->net->kernels->linear_columns

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What stands in some decoders where the paper has self-attention: a cell with one vector c [D] of
- * state.
+/* The recurrent cells that some decoders have in place of self-attention. The state of a cell is
+ * one vector c [D].
  *
  *     SSRU:  v, g = in * [W | Wf]^T + [0 | bf];  f = sigmoid(g);  c' = f*c + (1-f)*v;  z = relu(c')
  *     AAN:   c' = (c*t + x) / (t+1), the mean of all inputs so far;  y = feed-forward(c')
  *            z = sigmoid(x*Wi^T + bi) * x + sigmoid(y*Wf^T + bf) * y     (without gates: z = y)
  *     both:  x = x + z, with the norm before or after as the network has it
  *
- * Cells exist twice, like the histories: a step reads the parent's of the former turn and writes
- * the lane's of the new one, so lanes may swap. The further rows of a run read what the row before
- * wrote. */
+ * Each state exists twice, like the histories: a step reads the parent's state of the previous turn
+ * and writes the lane's state of the new turn, so that lanes may swap. In a run of rows, each row
+ * after the first reads what the row before it wrote. */
 #include "network/net_int.h"
 
 #include <string.h>
@@ -25,8 +25,8 @@ float *dg_net_cell_of(struct dg_net_state *state, unsigned turn, size_t layer, s
                               state->net->cell_width;
 }
 
-/* The state that row i starts from; NULL at position 0, where it is zero. The turn has been flipped
- * already. */
+/* The state from which row i starts; NULL at position 0, where it is zero. The turn has been
+ * flipped already. */
 static const float *cell_before(struct dg_net_state *state, const struct dg_net_row *rows, size_t i,
                                 size_t layer)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Encoders alone: what they have besides the layers of net_encode.c. Recipe:
+/* Encoder-only networks: what they have besides the layers of net_encode.c. Recipe:
  *
- *     x = norm(embedding(id) + position + segment)                [M, D]
+ *     x = norm(embedding(id) + position + segment)                       [M, D]
  *     ... the layers ...
- *     WORDS:   y = norm(act(x * Wd^T + b)); logits = y * E^T + b  [n, V], of the places that are
- * asked for POOLED:  y = tanh or relu(x * Wd^T + b); y * W^T + b        [n, labels], of first
- * tokens TOKENS, SPANS:  x * W^T + b                                 [n, labels], of any REPLACED:
- * act(x * Wd^T + b) * w + b                         [n, 1], of any */
+ *     WORDS:          y = norm(act(x * Wd^T + b)); logits = y * E^T + b  [n, V], any tokens
+ *     POOLED:         y = tanh or relu(x * Wd^T + b); y * W^T + b        [n, labels], first tokens
+ *     TOKENS, SPANS:  x * W^T + b                                        [n, labels], any tokens
+ *     REPLACED:       act(x * Wd^T + b) * w + b                          [n, 1], any tokens */
 #include "network/net_int.h"
 
 #include <string.h>

@@ -7,16 +7,18 @@
  *
  *     x = embedding(id) * scale + position                        [M, D]
  *     for each layer:
- *         q, k, v = in * Wqkv^T + b                               [M, 3D]   in: x, or norm(x) when
- * pre-norm z = attention of each row over its own sentence         [M, D] x = x + z * Wo^T + b;
- * post-norm: x = norm(x)           [M, D] x = x + act(in * W1^T + b1) * W2^T + b2;  norm [M, D]
- * through [M, F] x = norm(x) where the blueprint has a final norm for each decoder layer: keys,
- * values = x * Wkv^T + b        [M, 2D] into the slots' cached positions
+ *         q, k, v = in * Wqkv^T + b                               [M, 3D]  in: x; pre-norm: norm(x)
+ *         z = attention of each row over its own sentence         [M, D]
+ *         x = x + z * Wo^T + b                                    [M, D]   post-norm: x = norm(x)
+ *         x = x + act(in * W1^T + b1) * W2^T + b2                 [M, D]   through [M, F]; likewise
+ *     x = norm(x) where the blueprint has a final norm
+ *     for each decoder layer:
+ *         keys, values = x * Wkv^T + b                            [M, 2D]  to cached positions
  *
- * Encoders alone end here: their heads are in net_enc.c.
+ * The heads of encoder-only networks are in net_enc.c.
  *
- * More sentences than fit into `encode_tokens` go in several rounds, which changes no bit of any.
- */
+ * If the sentences do not fit into `encode_tokens` together, they are encoded in several rounds,
+ * with the same result to the bit. */
 #include "network/net_int.h"
 
 #include <math.h>
@@ -24,10 +26,10 @@
 
 enum {
     PART_ROWS = 64
-}; /* of a part, the last one aside: fewer would have products wait for weights */
+}; /* rows of a part, except the last: with fewer, products would wait for weights */
 
-/* Attention of rows [first, end), each over its own sentence: those of `n_sources` that lie there.
- */
+/* Attention of rows [first, end), which belong to some of the `n_sources` sentences, each over its
+ * own sentence. */
 static void attend_rows(struct dg_net_state *state, const struct dg_relative *relative,
                         size_t n_sources, size_t first, size_t end)
 {
@@ -49,10 +51,10 @@ static void attend_rows(struct dg_net_state *state, const struct dg_relative *re
     }
 }
 
-/* The stages of a layer. Each may be done a few rows at a time. */
+/* The stages of a layer. Each can be computed a few rows at a time. */
 enum stage { QUERIES, ATTENTION, JOINING, FEEDING, N_STAGES };
 
-/* A stage for the rows [first, first + n) of `n_sources`. */
+/* Computes a stage for rows [first, first + n) of the `n_sources` sentences. */
 static void run_stage(struct dg_net_state *state, const struct net_encoder_layer *layer,
                       enum stage stage, size_t n_sources, size_t first, size_t n)
 {
@@ -76,7 +78,8 @@ static void run_stage(struct dg_net_state *state, const struct net_encoder_layer
     }
 }
 
-/* Cross-attention keys and values of one decoder layer, moved to where the slots keep them. */
+/* Computes the cross-attention keys and values of one decoder layer and moves them to the slots'
+ * cached positions. */
 static void keep_cross(struct dg_net_state *state, size_t layer, size_t M,
                        const struct dg_net_source *sources, size_t n_sources)
 {
@@ -91,7 +94,7 @@ static void keep_cross(struct dg_net_state *state, size_t layer, size_t M,
     }
 }
 
-/* Lays the sources end to end; returns their tokens. */
+/* Lays the sources end to end; returns the number of their tokens. */
 static size_t embed(struct dg_net_state *state, const struct dg_net_source *sources,
                     size_t n_sources)
 {
@@ -113,7 +116,7 @@ static size_t embed(struct dg_net_state *state, const struct dg_net_source *sour
     return M;
 }
 
-/* Sentences that fit into the workspace together. */
+/* The number of sentences that fit into the workspace together. */
 static void encode_round(struct dg_net_state *state, const struct dg_net_source *sources,
                          size_t n_sources)
 {
@@ -136,7 +139,7 @@ static void encode_round(struct dg_net_state *state, const struct dg_net_source 
         keep_cross(state, layer, M, sources, n_sources);
 }
 
-/* Every slot is open, not encoded and named once; every id is in the vocabulary. */
+/* Checks that every slot is open, not encoded and named once, and every id is in the vocabulary. */
 static enum dg_err check_sources(struct dg_net_state *state, const struct dg_net_source *sources,
                                  size_t n_sources)
 {
@@ -209,8 +212,8 @@ enum dg_err dg_net_encode_begin(struct dg_net_state *state, const struct dg_net_
     return DG_OK;
 }
 
-/* Multiplications of the next row in the present stage. Those of attention take four times as long
- * as a product's. */
+/* The multiplications for the next row in the current stage. One in attention counts as four,
+ * because it takes four times as long as one in a product. */
 static uint64_t work_of_row(const struct dg_net_state *state, const struct net_encoder_layer *layer)
 {
     const uint64_t D = state->net->bp.D;

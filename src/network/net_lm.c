@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Language models: a decoder without an encoder. Recipe, for M rows at any places of any contexts:
+/* Language models: a decoder without an encoder. Recipe, for M rows at any positions of any
+ * contexts:
  *
  *     x = embedding(token), plus a learned row for its position    [M, D]
  *     for each layer:
  *         q, k, v = norm(x) * Wqkv^T + b                           [M, A + 2K]
- *         q and k turned by their positions (rotary)
- *         z = attention of each row over what stands before it     [M, A]
+ *         q and k rotated by their positions (rotary)
+ *         z = attention of each row over itself and what precedes  [M, A]
  *         x = x + z * Wo^T + b
  *         x = x + act(norm(x) * Wu^T + b) * Wd^T + b, or gated:
  *         x = x + (act(norm(x) * Wg^T) * (norm(x) * Wu^T)) * Wd^T  [M, D] through [M, F]
  *     x = norm(x);  logits = x * Wout^T
  *
  * with A = H * head, K = kv_heads * head. A prompt and its continuation go through the same
- * function; they differ only in where the list of cached positions comes from: a prompt's is the
- * slot's source_at, a lane's is that (without the prompt's last token, which the lane reads itself
- * at its position 0) and its history behind. All rows' keys and values are stored before any row
- * attends, and are read back from where they are stored, so that the same token at the same place
- * gives the same bits however the text was divided.
+ * function. They differ only in their list of cached positions: a prompt's list is the slot's
+ * source_at; a lane's list is source_at (without the prompt's last token, which the lane reads
+ * itself at its position 0) followed by its history. All rows' keys and values are stored before
+ * any row attends, and attention reads the stored values, so that the same token at the same
+ * position gives the same bits however the text was divided.
  *
- * **Fewer heads of keys than of queries.** Query head i attends with keys of head i / G, G = H /
- * kv_heads. The kernels know only as many heads on both sides. So the queries are laid out anew:
- * those that come first in their group side by side, then those that come second, ...; each such
- * row of kv_heads heads is one call. */
+ * **Fewer key heads than query heads.** Query head i attends to the keys of head i / G, with
+ * G = H / kv_heads. The kernels need the same number of heads on both sides. So the queries are
+ * rearranged: first the first head of each group, then the second head of each group, and so on;
+ * each such row of kv_heads heads is one call. */
 #include "network/net_int.h"
 
 #include <math.h>
@@ -70,7 +71,7 @@ void dg_net_lm_fill(struct dg_net_state *state)
 
 /* ---- Layers ---------------------------------------------------------------------------------- */
 
-/* Turns n heads in place: (a, b) of pair k becomes (a cos - b sin, b cos + a sin). */
+/* Rotates n heads in place: (a, b) of pair k becomes (a cos - b sin, b cos + a sin). */
 static void turn(const struct dg_net_state *state, float *heads, size_t n, size_t position)
 {
     const size_t width = state->net->bp.lm.head, half = width / 2;
@@ -84,7 +85,7 @@ static void turn(const struct dg_net_state *state, float *heads, size_t n, size_
         }
 }
 
-/* Attention of H query heads over n cached positions of as many heads. */
+/* Attention of H query heads over the row's cached positions, which have H heads too. */
 static void attend(struct dg_net_state *state, size_t at_layer, float *out, const float *q,
                    size_t H, const struct net_lm_row *row)
 {
@@ -98,7 +99,8 @@ static void attend(struct dg_net_state *state, size_t at_layer, float *out, cons
         net->kernels->attend(out, q, kv, ld, row->at, n, H, width, scale, state->scores);
 }
 
-/* Between the network's order of heads (by group) and that of calls (by place in the group). */
+/* Converts between the network's order of heads (by group) and that of the calls (by place in the
+ * group). */
 static void gather_heads(float *out, const float *in, size_t groups, size_t G, size_t width)
 {
     for (size_t g = 0; g < groups; g++)
@@ -122,14 +124,15 @@ static void attend_row(struct dg_net_state *state, size_t at_layer, float *out, 
     gather_heads(out, state->lm.answer, G, groups, width);
 }
 
-/* Numbers of a row's queries, keys and values. */
+/* The width of a row's queries, keys and values together. */
 static size_t fused_width(const struct dg_net_state *state)
 {
     const struct dg_blueprint *bp = &state->net->bp;
     return bp->decoder.H * bp->lm.head + 2 * state->net->kv_width;
 }
 
-/* Queries, keys and values of all rows; the latter go to where they are kept. */
+/* Computes the queries, keys and values of all rows; keys and values go to their cached positions.
+ */
 static void look(struct dg_net_state *state, const struct net_lm_layer *layer, size_t at_layer,
                  size_t M)
 {
@@ -178,8 +181,8 @@ static void feed_forward(struct dg_net_state *state, const struct net_lm_layer *
     }
 }
 
-/* The first M of state->lm.rows, from their tokens to what stands before the last norm; of a
- * prompt, of which nothing but keys and values is wanted, to those of the last layer. */
+/* Computes the first M of state->lm.rows, from their tokens to the input of the last norm; for a
+ * prompt only to the keys and values of the last layer, because nothing else is needed. */
 static void run_lm_layers(struct dg_net_state *state, size_t M, bool is_prompt)
 {
     const struct dg_net *net = state->net;
@@ -197,7 +200,7 @@ static void run_lm_layers(struct dg_net_state *state, size_t M, bool is_prompt)
 
 /* ---- Prompts and steps ----------------------------------------------------------------------- */
 
-/* All of its prompt but the last token is there. */
+/* True when the slot has its whole prompt but the last token. */
 static void end_prompt(struct dg_net_state *state, const struct dg_net_source *source)
 {
     struct net_slot *slot = &state->slots[source->slot];

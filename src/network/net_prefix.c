@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Beginnings of prompts whose keys and values are kept for others that begin alike: a system
- * prompt, a template, what was said before in a conversation. A row depends only on the tokens up
- * to it, to the bit, so whoever shares one gets what he would have computed.
+/* Keeps the keys and values of beginnings of prompts for later prompts that begin alike: a system
+ * prompt, a template, the earlier turns of a conversation. A row depends only on the tokens up to
+ * it, so that a prompt that shares a beginning gets the bits that it would have computed.
  *
  * There are few entries, each a list of tokens and of the cached positions that hold them, with a
- * reference on every position. A prompt that has been read leaves one. If it goes on with one that
- * is there, it takes its place; if it only begins like one, that is shortened to what they have in
- * common: so after two requests with the same beginning that is what stays. The one that was not
- * used for longest makes room. Entries take only positions that no slot was promised, half of all
- * at most, and lose them as soon as a slot wants them: they cost no memory beside the pool. */
+ * reference on every position. Each prompt that has been read leaves an entry. If the prompt
+ * continues an entry, it replaces the entry; if the two only begin alike, the entry is shortened to
+ * their common beginning. So after two requests with the same beginning, that beginning stays. The
+ * least recently used entry makes room for a new one. Entries take only positions that are promised
+ * to no slot, at most half of all, and give them up as soon as a slot needs them: they take no
+ * memory besides the pool. */
 #include "network/net_int.h"
 
 #include <string.h>
 
-enum { LEAST = 8 }; /* tokens; less is computed again faster than it is told apart */
+enum { LEAST = 8 }; /* tokens; it is faster to compute fewer again than to share them */
 
 void dg_net_prefix_carve(struct dg_net_state *state, struct net_carve *carve)
 {
@@ -36,7 +37,7 @@ static void shorten(struct dg_net_state *state, struct net_prefix *prefix, size_
     }
 }
 
-/* The entry that was not used for longest, other than `but`; NULL: there is none. */
+/* The least recently used entry, other than `but`; NULL: there is none. */
 static struct net_prefix *oldest(struct dg_net_state *state, const struct net_prefix *but)
 {
     struct net_prefix *found = NULL;
@@ -55,7 +56,8 @@ void dg_net_prefix_give_way(struct dg_net_state *state)
         shorten(state, prefix, 0);
 }
 
-/* The entry that has most of the first `n` tokens; *n_common of them. NULL: none has enough. */
+/* The entry that has most of the first `n` tokens in common, *n_common of them; NULL: none has
+ * enough. */
 static struct net_prefix *find(struct dg_net_state *state, const int32_t *ids, size_t n,
                                size_t *n_common)
 {
@@ -90,7 +92,7 @@ size_t dg_net_prefix_share(struct dg_net_state *state, struct net_slot *slot, co
     return n;
 }
 
-/* Makes room for `n` more kept positions beside `prefix`; false: there is none. */
+/* Makes room for `n` more kept positions without touching `prefix`; false if that is impossible. */
 static bool make_room(struct dg_net_state *state, const struct net_prefix *prefix, size_t n)
 {
     const size_t all = state->limits.kv_tokens;

@@ -72,7 +72,7 @@ static struct dg_blueprint gpt2_small(void)
     return bp;
 }
 
-/* BERT's smaller one, with a head for two labels. */
+/* BERT's smaller shape, with a head for two labels. */
 static struct dg_blueprint bert_base(void)
 {
     return (struct dg_blueprint){
@@ -148,8 +148,8 @@ enum dg_err dg_net_random_shape(struct dg_blueprint *bp, const char *name, struc
 
 /* ---- Skeletons ------------------------------------------------------------------------------- */
 
-/* A present tensor has data, although nobody reads it. Each has an address of its own: that is how
- * the packer tells tied matrices from others. */
+/* Makes a tensor present: its data is not NULL, although nobody reads it. Each tensor has its own
+ * address, because the packer recognises tied matrices by their address. */
 static const char present[1 << 16];
 
 static enum dg_err give_shape(void *ctx, const struct dg_layout_item *item)

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Recurrent encoder-decoders with attention (Bahdanau et al. 2015, as Marian's s2s and amun have
- * them). d is the width of a state, C of the context, G 3 for a GRU and 4 for an LSTM.
+/* Recurrent encoder-decoders with attention (Bahdanau et al. 2015, in the variants of Marian's s2s
+ * and amun). d is the width of a state, C that of the context, G is 3 for a GRU and 4 for an LSTM.
  *
- *     GRU    X = Wx, S = Us;  r, z = sigmoid(X + S + b);  h = tanh(X + r * S + b), or of a final
- * cell tanh(X + r * (S + b));  s' = (1 - z) * h + z * s LSTM   f, i, g, o = Wx + Uh + b;  c' =
- * sigmoid(f) * c + sigmoid(i) * tanh(g);  h' = sigmoid(o) * tanh(c')
+ *     GRU      X = Wx, S = Us;  r, z = sigmoid(X + S + b)
+ *              h = tanh(X + r * S + b), or in a final cell tanh(X + r * (S + b))
+ *              s' = (1 - z) * h + z * s
+ *     LSTM     f, i, g, o = Wx + Uh + b;  c' = sigmoid(f) * c + sigmoid(i) * tanh(g)
+ *              h' = sigmoid(o) * tanh(c')
  *
- *     encoder    both stacks, and what is on top of them, give the context [S, C]; each token keeps
- * the record [mapped context | context], where other networks keep a key and a value start      s =
- * tanh(W mean(context) + b), for every layer (of an LSTM also as its c) a step     first layer:
- * cell 1 reads the word; e = v . tanh(mapped + U s); a = softmax(e); c = sum of a * context; cell 2
- * reads c; further cells read their state alone further layers: read the layer below t = tanh(W0
- * word + W1 s_top + W2 c + b);  logits = t Wout^T + b
+ *     encoder  the two stacks and the layers on top of them give the context [S, C]; each token
+ *              keeps the record [mapped context | context], where other networks keep a key and a
+ *              value
+ *     start    s = tanh(W mean(context) + b), for every layer (of an LSTM also as its c)
+ *     a step   first layer: cell 1 reads the word; e = v . tanh(mapped + U s); a = softmax(e);
+ *              c = sum of a * context; cell 2 reads c; further cells read only their state
+ *              further layers: read the layer below
+ *              t = tanh(W0 word + W1 s_top + W2 c + b);  logits = t Wout^T + b
  *
- * Cells before the decoder's second are ordinary, the others of its first layer "final". With norms
- * every product is normed before biases are added. The rows of one lane in a step depend on each
- * other, so they go in waves: the first row of every lane, then the second, ... States exist twice,
- * as net_cell.c says. */
+ * In the decoder's first layer, the cells from the second on are "final"; all others are ordinary.
+ * With norms, every product is normed before biases are added. The rows of one lane in a step
+ * depend on each other, so they are computed in waves: the first row of every lane, then the
+ * second, and so on. Each state exists twice, as net_cell.c explains. */
 #include "network/net_int.h"
 
 #include <string.h>
@@ -77,7 +81,7 @@ static void normed(struct dg_net_state *state, float *out, const float *x, size_
     norm_rows(state, out, M, w->linear.N, w->gain, w->bias);
 }
 
-/* What a cell makes of its inputs, into the workspace's gates [M, G d]. */
+/* Multiplies a cell's inputs, into the workspace's gates [M, G d]. */
 static void read_input(struct dg_net_state *state, const struct net_rnn_cell *cell, const float *x,
                        size_t ld_x, size_t M)
 {
@@ -86,11 +90,9 @@ static void read_input(struct dg_net_state *state, const struct net_rnn_cell *ce
     norm_rows(state, state->rnn.gates, M, G, cell->input_gain, NULL);
 }
 
-/* ---- Cells
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- Cells ----------------------------------------------------------------------------------- */
 
-/* s[d] moves on; X [3d] or NULL, S [3d] is overwritten. */
+/* Updates s[d]. X [3d] may be NULL; S [3d] is overwritten. */
 static void gru(const struct dg_kernels *kernels, const struct net_rnn_cell *cell, size_t d,
                 float *s, const float *X, float *S)
 {
@@ -109,7 +111,7 @@ static void gru(const struct dg_kernels *kernels, const struct net_rnn_cell *cel
         s[i] = (1.0f - z[i]) * h[i] + z[i] * s[i];
 }
 
-/* s[2d]: output, then cell. */
+/* Updates s[2d]: output, then cell. */
 static void lstm(const struct dg_kernels *kernels, const struct net_rnn_cell *cell, size_t d,
                  float *s, const float *X, float *S)
 {
@@ -127,7 +129,7 @@ static void lstm(const struct dg_kernels *kernels, const struct net_rnn_cell *ce
         s[i] = o[i] * f[i];
 }
 
-/* Moves the first n states of `state_at` on, with the inputs of `gates_at` or none. */
+/* Updates the first n states of `state_at`, with the inputs of `gates_at` or without inputs. */
 static void run_cell(struct dg_net_state *state, const struct net_rnn_cell *cell, size_t n,
                      bool has_input)
 {
@@ -159,8 +161,8 @@ static size_t length(const struct dg_net_state *state, const struct sentences *a
     return state->slots[all->sources[i].slot].n_source;
 }
 
-/* One layer over all sentences, a token of each at a time. `out` is not `in`; an input of the
- * states' own width is added to it where the network skips. */
+/* Runs one layer over all sentences, one token of each at a time. `out` is not `in`. If the network
+ * has skip connections, an input that is as wide as the states is added to `out`. */
 static void run_layer(struct dg_net_state *state, const struct net_rnn_layer *layer,
                       const struct sentences *all, const float *in, size_t ld_in, float *out,
                       size_t ld_out, bool reverse, bool skip)
@@ -194,7 +196,7 @@ static void run_layer(struct dg_net_state *state, const struct net_rnn_layer *la
             out[m * ld_out + i] += in[m * ld_in + i];
 }
 
-/* A stack from one end, its last layer into `out`. */
+/* Runs a stack in one direction; its last layer goes to `out`. */
 static void run_stack(struct dg_net_state *state, const struct net_rnn_layer *layers,
                       const struct sentences *all, float *out, bool is_backward)
 {
@@ -213,7 +215,7 @@ static void run_stack(struct dg_net_state *state, const struct net_rnn_layer *la
     }
 }
 
-/* Both stacks, and the layers on top; the result is the workspace's context [M, C]. */
+/* Runs both stacks and the layers on top; the result is the workspace's context [M, C]. */
 static void run_encoder(struct dg_net_state *state, const struct sentences *all)
 {
     const struct dg_net *net = state->net;
@@ -289,7 +291,7 @@ static void take_over(struct dg_net_state *state, const struct dg_net_row *row)
     }
 }
 
-/* out [C] = the context that `query` [C] attends to; what it attends to stays in state->scores. */
+/* out [C] = the context that `query` [C] attends to; the probabilities stay in state->scores. */
 static void attend(struct dg_net_state *state, float *out, const float *query,
                    const struct net_slot *slot)
 {
@@ -312,7 +314,7 @@ static void attend(struct dg_net_state *state, float *out, const float *query,
     }
 }
 
-/* Points at the states that layer `at` of the listed rows has, and at the gates of their inputs. */
+/* Points at the states of layer `at` for the listed rows, and at the gates of their inputs. */
 static void point(struct dg_net_state *state, const struct dg_net_step *step, size_t n, size_t at)
 {
     const size_t G = gates_width(&state->net->bp);
@@ -325,7 +327,8 @@ static void point(struct dg_net_state *state, const struct dg_net_step *step, si
     }
 }
 
-/* The first layer: reads the words in state->x, leaves what it attended to in `mixed` [n, C]. */
+/* Runs the first layer on the words in state->x; the results of attention stay in `mixed` [n, C].
+ */
 static void first_layer(struct dg_net_state *state, const struct dg_net_step *step, size_t n)
 {
     const struct dg_net *net = state->net;
@@ -351,7 +354,7 @@ static void first_layer(struct dg_net_state *state, const struct dg_net_step *st
         run_cell(state, &layer->cells[j], n, j == 1);
 }
 
-/* The layers; what the top one gives is in the stack [n, d] that is returned. */
+/* Runs the layers; returns the stack [n, d] with the output of the top layer. */
 static float *run_layers(struct dg_net_state *state, const struct dg_net_step *step, size_t n)
 {
     const struct dg_net *net = state->net;
@@ -382,7 +385,7 @@ static void add(float *x, const float *y, size_t n)
         x[i] += y[i];
 }
 
-/* The rows that `list` names, one of each lane. */
+/* Runs the rows in `list`, one of each lane. */
 static void run_wave(struct dg_net_state *state, const struct dg_net_step *step, size_t n)
 {
     const struct dg_net *net = state->net;
@@ -403,8 +406,8 @@ static void run_wave(struct dg_net_state *state, const struct dg_net_step *step,
         memcpy(w->readout + w->list[k] * D, state->y + k * D, D * sizeof(float));
 }
 
-/* Words of one hypothesis follow each other: the first rows of all runs make a wave, then the
- * second. */
+/* The words of one hypothesis depend on each other: the first rows of all runs form a wave, then
+ * the second rows, and so on. */
 void dg_net_in_waves(struct dg_net_state *state, const struct dg_net_step *step,
                      void (*fetch)(struct dg_net_state *state, const struct dg_net_row *row),
                      void (*run)(struct dg_net_state *state, const struct dg_net_step *step,

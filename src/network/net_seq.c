@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Plain recurrent encoder-decoders, as textbooks begin with them, and the classifier that is half
- * of one. All widths are D; a cell has G blocks of rows: tanh 1, GRU 3, LSTM 4.
+/* Plain recurrent encoder-decoders, as textbooks introduce them, and the classifier, which has only
+ * the encoder. All widths are D; a cell has G blocks of rows: tanh 1, GRU 3, LSTM 4.
  *
- *     a cell     X = W x + b, S = U h + u
- *                tanh   h' = tanh(X + S)
- *                GRU    r, z = sigmoid(X + S);  n = tanh(X + r S);  h' = (1 - z) n + z h
- *                LSTM   i, f, o = sigmoid(X + S), g = tanh(X + S);  c' = f c + i g;  h' = o
- * tanh(c') encoder    layer by layer; of a bidirectional one what both directions give is added,
- * states too start      the decoder's layer i begins with the last state of the encoder's layer i,
- * or of its top one a step     w = embedding(word), h = the top layer's state; scores over the
- * source by the kind of attention; a = softmax(scores); c = sum of a_s e_s; x = relu(Wc [w, c] +
- * b); without attention x = relu(w); the layers read x; logits = h_top Wout^T + b classifier logits
- * = (last state of the encoder's top layer) Wout^T + b, for the row at position 0
+ *     a cell      X = W x + b, S = U h + u
+ *                 tanh   h' = tanh(X + S)
+ *                 GRU    r, z = sigmoid(X + S);  n = tanh(X + r S);  h' = (1 - z) n + z h
+ *                 LSTM   i, f, o = sigmoid(X + S), g = tanh(X + S);  c' = f c + i g
+ *                        h' = o tanh(c')
+ *     encoder     layer by layer; in a bidirectional one, the outputs and the states of the two
+ *                 directions are added
+ *     start       the decoder's layer i begins with the last state of the encoder's layer i, or of
+ *                 its top layer
+ *     a step      w = embedding(word), h = the top layer's state; scores over the source by the
+ *                 kind of attention; a = softmax(scores); c = sum of a_s e_s
+ *                 x = relu(Wc [w, c] + b), or without attention x = relu(w)
+ *                 the layers read x; logits = h_top Wout^T + b
+ *     classifier  logits = (last state of the encoder's top layer) Wout^T + b, at position 0
  *
- * A source token keeps the record [key | e_s] where other networks keep a key and a value; the key
- * is e_s itself where attention has no matrix for it. Slots, lanes, turns and waves are those of
+ * A source token keeps the record [key | e_s], where other networks keep a key and a value; the key
+ * is e_s itself if attention has no matrix for it. Slots, lanes, turns and waves are those of
  * net_rnn.c. */
 #include "network/net_int.h"
 
@@ -27,7 +31,7 @@ static bool is_lstm(const struct dg_blueprint *bp)
     return bp->decoder_kind == DG_DECODER_LSTM;
 }
 
-/* Numbers that a layer keeps of a sentence: an LSTM its h, then its c. */
+/* The numbers of a layer's state: h, and for an LSTM then c. */
 static size_t state_width(const struct dg_blueprint *bp)
 {
     return is_lstm(bp) ? 2 * bp->D : bp->D;
@@ -74,9 +78,7 @@ void dg_net_seq_carve(struct dg_net_state *state, struct net_carve *carve)
     w->list = dg_net_carve(carve, R, sizeof *w->list);
 }
 
-/* ---- Cells
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- Cells ----------------------------------------------------------------------------------- */
 
 static void gru(const struct dg_kernels *kernels, size_t D, float *h, const float *X, float *S)
 {
@@ -116,7 +118,7 @@ static void plain(const struct dg_kernels *kernels, size_t D, float *h, const fl
     kernels->activate(h, D, DG_OP_TANH);
 }
 
-/* Moves the first n states of `state_at` on with the inputs' products that `gates_at` names. */
+/* Updates the first n states of `state_at` with the products of their inputs in `gates_at`. */
 static void run_cell(struct dg_net_state *state, const struct net_seq_cell *cell, size_t n)
 {
     const struct dg_net *net = state->net;
@@ -154,7 +156,7 @@ static float *initial_of(struct dg_net_state *state, size_t slot, size_t layer)
     return state->rnn.initial + (slot * bp->decoder.n_layers + layer) * state_width(bp);
 }
 
-/* Adds the last states of a direction to what the decoder begins with. */
+/* Adds the last states of a direction to the decoder's initial states. */
 static void hand_over(struct dg_net_state *state, const struct sentences *all, size_t layer)
 {
     const struct dg_blueprint *bp = &state->net->bp;
@@ -167,7 +169,8 @@ static void hand_over(struct dg_net_state *state, const struct sentences *all, s
         }
 }
 
-/* One direction of a layer over all sentences, a token of each at a time; adds to out [M, D]. */
+/* Runs one direction of a layer over all sentences, one token of each at a time; adds to
+ * out [M, D]. */
 static void run_direction(struct dg_net_state *state, const struct net_seq_cell *cell,
                           const struct sentences *all, const float *in, float *out,
                           bool is_backward)
@@ -246,7 +249,8 @@ void dg_net_seq_encode(struct dg_net_state *state, const struct dg_net_source *s
 
 /* ---- Attention ------------------------------------------------------------------------------- */
 
-/* Every function: context [D] of one row; what it attends to stays in state->scores [S]. */
+/* Each of these functions computes the context [D] of one row; the probabilities stay in
+ * state->scores [S]. */
 
 static void look_at_places(struct dg_net_state *state, float *context, float *weights,
                            const struct net_slot *slot)
@@ -294,8 +298,8 @@ static void look_by_sums(struct dg_net_state *state, float *context, const float
     }
 }
 
-/* For those who asked what was attended to: it sums to 1, also where some of it fell on places
- * behind the source. */
+/* Stores the attention for dg_net_attention, scaled to sum to 1, even if some of it was on
+ * positions behind the source. */
 static void keep_attention(struct dg_net_state *state, size_t row, size_t S)
 {
     float *out = state->attention + row * state->limits.source_len, sum = 0.0f;
@@ -305,8 +309,8 @@ static void keep_attention(struct dg_net_state *state, size_t row, size_t S)
         out[s] = sum > 0.0f ? state->scores[s] / sum : 1.0f / (float)S;
 }
 
-/* The words in state->x and the top states in `hidden` [n, D] become what the first layer reads, in
- * state->y. */
+/* Computes the first layer's input, in state->y, from the words in state->x and the top states in
+ * `hidden` [n, D]. */
 static void look(struct dg_net_state *state, const struct dg_net_step *step, size_t n)
 {
     const struct dg_net *net = state->net;
@@ -354,7 +358,7 @@ static void take_over(struct dg_net_state *state, const struct dg_net_row *row)
     }
 }
 
-/* Points at the states that layer `at` of the listed rows has. */
+/* Points at the states of layer `at` for the listed rows. */
 static void point(struct dg_net_state *state, const struct dg_net_step *step, size_t n, size_t at)
 {
     const size_t G = gates_width(&state->net->bp);
@@ -376,7 +380,7 @@ static void gather_states(struct dg_net_state *state, const struct dg_net_step *
         memcpy(out + k * D, state->rnn.state_at[k], D * sizeof *out);
 }
 
-/* The rows that `list` names, one of each lane. */
+/* Runs the rows in `list`, one of each lane. */
 static void run_wave(struct dg_net_state *state, const struct dg_net_step *step, size_t n)
 {
     const struct dg_net *net = state->net;
@@ -405,7 +409,7 @@ static void run_wave(struct dg_net_state *state, const struct dg_net_step *step,
         memcpy(w->readout + w->list[k] * D, in + k * D, D * sizeof(float));
 }
 
-/* Without attention nothing was attended to; whoever asks is told that all words are alike. */
+/* For a network without attention: reports equal attention to all source words. */
 static void attend_to_all(struct dg_net_state *state, const struct dg_net_step *step)
 {
     for (size_t i = 0; i < step->n_rows; i++) {

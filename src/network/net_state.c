@@ -4,9 +4,10 @@
 /* A worker's memory and its slots.
  *
  * The pool of cached positions is one array; a position is an index into it, taken from a stack of
- * free ones. A slot promises its worst case when it opens (source + lanes * target_len), so a step
- * cannot run out. What a slot really holds is less: positions that no living lane refers to go back
- * to the stack at once. Memory that was never used is never touched, so it is not resident. */
+ * free ones. When a slot opens, its worst case (source + lanes * target_len) is reserved, so that a
+ * step cannot run out. The slot holds fewer positions than that: those that no living lane refers
+ * to go back to the stack at once. Memory that was never used is never touched, so it is not
+ * resident. */
 #include "network/net_int.h"
 
 #include "base/memory/mem.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The decoder, one step of any rows. Recipe, for M rows:
+/* One step of the decoder, for any M rows. Recipe:
  *
  *     x = embedding(token) * scale + position                     [M, D]
  *     for each layer:
@@ -11,12 +11,11 @@
  *     x = norm(x) where the blueprint has a final norm
  *     logits = x * Wout^T + b                                    [wanted rows, V]
  *
- * Before it computes, a step settles who continues whom: every named lane's new history is its
- * parent's (references, not copies), then the old histories are dropped, then each row takes one
+ * Before a step computes anything, it updates the histories: every named lane gets its parent's
+ * history (references, not copies), then the old histories are dropped, then each row takes one
  * new position. Keys and values of all rows are stored before any row attends, and a row attends to
- * the first position+1 entries of its lane's history: that is the look-ahead mask when a lane has
- * several rows.
- * */
+ * the first position+1 entries of its lane's history, which acts as the look-ahead mask when a lane
+ * has several rows. */
 #include "network/net_int.h"
 
 #include <string.h>
@@ -48,8 +47,8 @@ static bool row_is_valid(const struct dg_net_state *state, const struct dg_net_r
            (row->parent < slot->n_lanes && slot->length[slot->turn][row->parent] == row->position);
 }
 
-/* Finds a lane that is named in two runs, with the other turn's lengths as marks; leaves them all
- * zero. */
+/* Finds a lane that is named in two runs. The other turn's lengths serve as marks and are all zero
+ * afterwards. */
 static bool names_lane_twice(struct dg_net_state *state, const struct dg_net_row *rows, size_t n)
 {
     bool twice = false;
@@ -66,7 +65,7 @@ static bool names_lane_twice(struct dg_net_state *state, const struct dg_net_row
     return twice;
 }
 
-/* Rows of a slot must be next to each other: the slot's last row so far is the row before. */
+/* Checks that the rows of each slot are next to each other. */
 static bool slots_are_together(struct dg_net_state *state, const struct dg_net_row *rows, size_t n)
 {
     bool together = true;
@@ -104,7 +103,7 @@ static enum dg_err check_step(struct dg_net_state *state, const struct dg_net_st
     return DG_OK;
 }
 
-/* A new lane refers to what its parent refers to. */
+/* Gives a lane the references of its parent. */
 static void inherit(struct dg_net_state *state, struct net_slot *slot, const struct dg_net_row *row)
 {
     const bool has_history = state->net->bp.decoder_kind == DG_DECODER_ATTENTION;
@@ -118,7 +117,7 @@ static void inherit(struct dg_net_state *state, struct net_slot *slot, const str
     slot->length[!slot->turn][row->lane] = row->position;
 }
 
-/* Settles the rows [first, end) of one slot. */
+/* Updates the histories for the rows [first, end) of one slot. */
 static void settle_slot(struct dg_net_state *state, const struct dg_net_row *rows, size_t first,
                         size_t end)
 {
@@ -166,7 +165,7 @@ static void self_attention(struct dg_net_state *state, const struct net_decoder_
     dg_net_leave(state, &layer->self_norm, M);
 }
 
-/* One head's probabilities over the source, or the mean of all. */
+/* Stores one head's probabilities over the source, or the mean of all heads. */
 static void keep_attention(struct dg_net_state *state, size_t row, size_t S, int32_t head)
 {
     const size_t H = state->net->bp.decoder.H;
@@ -202,7 +201,7 @@ static void cross_attention(struct dg_net_state *state, const struct net_decoder
 
 /* ---- The step -------------------------------------------------------------------------------- */
 
-/* Logits of the rows that want them, gathered so that the product runs once. */
+/* Computes the logits of the rows that want them, gathered so that the product runs once. */
 static void project(struct dg_net_state *state, const struct dg_net_step *step)
 {
     const size_t D = state->net->bp.D;
@@ -220,7 +219,7 @@ static void project(struct dg_net_state *state, const struct dg_net_step *step)
         dg_net_linear(state, state->logits, state->ld_logits, state->x, D, n, w, DG_OP_NONE, NULL);
 }
 
-/* From the rows' tokens to what the output matrix reads. */
+/* Computes the input of the output matrix from the rows' tokens. */
 static void run_layers(struct dg_net_state *state, const struct dg_net_step *step)
 {
     const struct dg_net *net = state->net;

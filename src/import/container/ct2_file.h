@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* CTranslate2's model.bin, binary versions 2 to 6: a list of named variables in place, then
- * aliases. Every length is checked against the file before it is believed; a refusal names file,
- * offset and field.
+ * aliases. Every length is checked against the file before it is used; a refusal names file, offset
+ * and field.
  *
  *     struct dg_ct2 file;
  *     err = dg_ct2_parse(&file, bytes, len, "model.bin", &error);     borrows the bytes
@@ -25,7 +25,7 @@ struct dg_ct2_var {
     enum dg_dtype dtype;
     unsigned rank;
     size_t shape[DG_TENSOR_RANK_MAX]; /* dimensions past the rank are 1 */
-    const uint8_t *bytes;             /* borrowed; aligned to nothing */
+    const uint8_t *bytes;             /* borrowed; not aligned */
     size_t len;
 };
 

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Marian's binary container (.bin), as Bergamot and Firefox ship it: headers, names, shapes,
- * padding, then the items back to back, used in place. Every length is checked before it is
- * believed; a refusal names file, offset and field.
+ * padding, then the items back to back, used in place. Every length is checked before it is used; a
+ * refusal names file, offset and field.
  *
  *     struct dg_marian_bin file;
  *     err = dg_marian_bin_parse(&file, bytes, len, "model.bin", &error);      borrows the bytes
@@ -25,8 +25,8 @@ struct dg_marian_item {
     const char *name; /* in the arena */
     uint64_t type;    /* as in the file */
     enum dg_dtype dtype;
-    /* Quantised: numbers are q / multiplier, and matrices lie transposed although their shape does
-     * not, but for embeddings. */
+    /* Quantised: numbers are q / multiplier. Except for embeddings, the data of a matrix is
+     * transposed although its shape is not. */
     bool is_intgemm;
     float multiplier;
     unsigned rank;
@@ -43,7 +43,7 @@ struct dg_marian_bin {
     size_t n_items;
 };
 
-/* True when a file begins like one; version 2, which is encrypted, too. */
+/* True when a file begins like this container, also in version 2, which is encrypted. */
 bool dg_marian_bin_is(const uint8_t *bytes, size_t len);
 
 enum dg_err dg_marian_bin_parse(struct dg_marian_bin *file, const uint8_t *bytes, size_t len,

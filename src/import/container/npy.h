@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The .npy array format: a magic, a version, the length of a header that is a Python dict in text,
- * and the raw numbers. Understood are versions 1 to 3, little-endian numbers, C order; the header's
- * text is read by its own small grammar, nothing is evaluated. */
+ * and the raw numbers. The reader supports versions 1 to 3, little-endian numbers and C order. It
+ * parses the header with a small grammar and evaluates nothing. */
 #ifndef DG_IMPORT_CONTAINER_NPY_H
 #define DG_IMPORT_CONTAINER_NPY_H
 

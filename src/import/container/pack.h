@@ -49,8 +49,8 @@ bool dg_pack_has(const struct dg_pack *pack, const char *name);
 /* The whole file, of at most `max` bytes, until dg_pack_data_free. */
 enum dg_err dg_pack_read(const struct dg_pack *pack, const char *name, size_t max,
                          struct dg_pack_data *data, struct dg_error *error) DG_MUST_CHECK;
-/* The pages of a large file are read again when they are touched: they do not count as our memory
- * until then. */
+
+/* Gives back the pages of a large file; they are read again when they are touched. */
 void dg_pack_data_forget(const struct dg_pack_data *data);
 void dg_pack_data_free(struct dg_pack_data *data); /* one that was zeroed is fine */
 

@@ -11,8 +11,7 @@
  *
  *     struct dg_pickle pickle;
  *     dg_pickle_init(&pickle, bytes, len, "data.pkl");
- *     err = dg_pickle_load(&pickle, 0, &value, &end, &error);        one pickle, from offset 0 to
- * `end`
+ *     err = dg_pickle_load(&pickle, 0, &value, &end, &error);      one pickle, from 0 to `end`
  *     ... value->type == DG_PICKLE_DICT ...
  *     dg_pickle_deinit(&pickle);
  *
@@ -46,7 +45,7 @@ enum dg_pickle_type {
     DG_PICKLE_MARK, /* inside the machine only */
 };
 
-/* Where a tensor's numbers lie, as the persistent id says. */
+/* Where a tensor's numbers lie, according to the persistent id. */
 struct dg_pickle_storage {
     enum dg_dtype dtype;
     bool untyped; /* UntypedStorage: bytes */
@@ -66,7 +65,7 @@ struct dg_pickle_value {
     enum dg_pickle_type type;
     size_t at; /* offset of the opcode that made it */
     union {
-        int64_t integer; /* BOOL, INT; GLOBAL: which */
+        int64_t integer; /* BOOL, INT; GLOBAL: number of the name */
         double real;
         struct dg_span text;
         struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the pickle reader: the names it knows and what calling them does (pickle_call.c), apart
- * from the stack machine (pickle.c). */
+/* Private to the pickle reader: the known names and the effect of calling them (pickle_call.c),
+ * apart from the stack machine (pickle.c). */
 #ifndef DG_IMPORT_CONTAINER_PICKLE_INT_H
 #define DG_IMPORT_CONTAINER_PICKLE_INT_H
 
@@ -14,17 +14,17 @@ bool dg_pickle_call_find(struct dg_span module, struct dg_span name, int64_t *gl
 /* The known name's full text ("collections.OrderedDict"). */
 const char *dg_pickle_call_name(int64_t global);
 
-/* `global`(*args); the result is a new or an existing value. Sentences carry no offset. */
+/* Calls `global`(*args); the result is a new or an existing value. Error texts have no offset. */
 enum dg_err dg_pickle_call(struct dg_pickle *pickle, int64_t global,
                            const struct dg_pickle_value *args, struct dg_pickle_value **result,
                            struct dg_error *error) DG_MUST_CHECK;
 
-/* A persistent id, ("storage", class, key, location, elements[, view]), as a storage. */
+/* Makes a storage of a persistent id: ("storage", class, key, location, elements[, view]). */
 enum dg_err dg_pickle_call_storage(struct dg_pickle *pickle, const struct dg_pickle_value *id,
                                    struct dg_pickle_value **result,
                                    struct dg_error *error) DG_MUST_CHECK;
 
-/* A new value in the arena; NULL past the limit. */
+/* Makes a new value in the arena; NULL past the limit. */
 struct dg_pickle_value *dg_pickle_make(struct dg_pickle *pickle, enum dg_pickle_type type);
 
 /* Appends to a tuple, list or dict. */

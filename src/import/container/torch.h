@@ -32,7 +32,7 @@ struct dg_torch {
     struct dg_map_file file;
     bool borrowed; /* the bytes are the caller's */
     struct dg_zip zip;
-    struct dg_pickle pickle; /* its arena holds all below */
+    struct dg_pickle pickle; /* its arena holds everything below */
     struct dg_torch_tensor *tensors;
     size_t n_tensors;
     struct dg_torch_storage *storages;

@@ -3,7 +3,7 @@
 
 /* Marian's YAML: one mapping of texts to texts or to lists of texts (decoder.yml,
  * special:model.yml, vocab.yml). Every scalar stays a text: `no`, `null` and `1e5` are words of a
- * vocabulary. Deeper values are passed over; aliases and tags are not followed. */
+ * vocabulary. Deeper values are skipped; aliases and tags are not followed. */
 #ifndef DG_IMPORT_CONTAINER_YAML_IN_H
 #define DG_IMPORT_CONTAINER_YAML_IN_H
 
@@ -18,7 +18,7 @@ enum { DG_YAML_SCALAR = -1 };
 typedef enum dg_err (*dg_yaml_fn)(void *ctx, struct dg_span key, long index, struct dg_span value,
                                   struct dg_error *error);
 
-/* `name` stands for the file; sentences name the line. */
+/* `name` is the file's name in error texts, which give the line. */
 enum dg_err dg_yaml_visit(struct dg_span text, const char *name, dg_yaml_fn fn, void *ctx,
                           struct dg_error *error) DG_MUST_CHECK;
 

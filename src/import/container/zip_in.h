@@ -2,15 +2,15 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Reads ZIP containers (.npz, pytorch_model.bin, .argosmodel) in a mapping: stored members are used
- * where they lie, deflated ones are inflated on demand. Written here and not left to libzip because
- * models need the bytes in place, and a refusal must name offset and field.
+ * where they lie, deflated ones are inflated on demand. This reader replaces libzip because models
+ * need the bytes in place, and a refusal must name offset and field.
  *
- * The central directory at the end lists the members; each points back to a local header, whose own
- * name and extra lengths say where the data begins. Checked before anything is handed out: every
- * offset and length, that both headers tell the same name, methods (stored or deflate, not
- * encrypted), names that climb (`..`, a leading `/`, a drive letter, a backslash), members of the
- * same name, and that no two members share bytes. ZIP64 is understood. A CRC is checked when a
- * member is asked for.
+ * The central directory at the end lists the members; each entry points back to a local header,
+ * whose own name and extra lengths say where the data begins. All is checked before any data is
+ * returned: offsets and lengths are within the file, both headers have the same name, the method is
+ * stored or deflate without encryption, no name leaves the directory (`..`, a leading `/`, a drive
+ * letter, a backslash), no name occurs twice, and no two members share bytes. ZIP64 is supported.
+ * A member's CRC is checked when the member is read.
  *
  *     struct dg_zip zip;
  *     err = dg_zip_open(&zip, "model.npz", &error);
@@ -53,7 +53,7 @@ struct dg_zip_data {
     const uint8_t *bytes;
     size_t len;
     void *owned; /* NULL when the bytes are the file's */
-    bool mapped; /* `owned` is a mapping, of a file that has no name any more */
+    bool mapped; /* `owned` is a mapping of a file without a name */
 };
 
 /* True when a file begins like a ZIP with at least one member. */

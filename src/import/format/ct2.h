@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* CTranslate2's models as imports, wherever their files lie: in a directory of their own, or in the
- * model/ folder of an Argos package. import_ct2.c has the network, ct2_vocab.c the words and their
- * rules. */
+/* Imports CTranslate2's models from a directory of their own or from the model/ folder of an Argos
+ * package. import_ct2.c imports the network, ct2_vocab.c the vocabulary and the token rules. */
 #ifndef DG_IMPORT_FORMAT_CT2_H
 #define DG_IMPORT_FORMAT_CT2_H
 
@@ -13,7 +12,7 @@
 
 struct dg_ct2_import {
     struct dg_pack pack;      /* owned */
-    const char *folder;       /* "" or "model/", before every name of CTranslate2's */
+    const char *folder;       /* "" or "model/", in front of the names of CTranslate2's files */
     struct dg_pack_data data; /* of model.bin */
     struct dg_ct2 file;
     size_t n_loads, loaded; /* loads so far; the last one's variable */
@@ -26,11 +25,11 @@ bool dg_ct2_detect(const struct dg_pack *pack, const char *folder);
 enum dg_err dg_ct2_open(struct dg_import *import, const char *path, const char *folder,
                         struct dg_error *error) DG_MUST_CHECK;
 
-/* Reads vocabularies and token rules into the blueprint, whose sizes are known, and adds vocab.json
- * and what else the tokenizer needs to the files. */
+/* Reads vocabularies and token rules into the blueprint, whose sizes must be known, and adds
+ * vocab.json and the tokenizer's other files to the import. */
 enum dg_err dg_ct2_vocabulary(struct dg_import *import, struct dg_error *error) DG_MUST_CHECK;
 
-/* Behind it: every target begins with this word, which must name a language. */
+/* To be called after it: makes every target begin with this word, which must name a language. */
 enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word,
                                struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* XLM-RoBERTa's and CamemBERT's words where a directory has sentencepiece.bpe.model alone. Their
- * ids are fairseq's, which Hugging Face computes in Python; here they are written down once, on
- * import, as the tokenizer.json that it would make. */
+/* The vocabularies of XLM-RoBERTa and CamemBERT, for directories that have only
+ * sentencepiece.bpe.model. The ids are fairseq's, which Hugging Face computes in Python; the import
+ * writes them once, as the tokenizer.json that Hugging Face would make. */
 #ifndef DG_IMPORT_FORMAT_FAIRSEQ_VOCAB_H
 #define DG_IMPORT_FORMAT_FAIRSEQ_VOCAB_H
 
@@ -13,7 +13,7 @@
 
 enum dg_fairseq_vocab { DG_FAIRSEQ_NONE, DG_FAIRSEQ_XLM_ROBERTA, DG_FAIRSEQ_CAMEMBERT };
 
-/* Of which of the two kinds a directory without tokenizer.json is. */
+/* Which of the two kinds a directory without tokenizer.json is. */
 enum dg_err dg_fairseq_vocab_kind(struct dg_import *import, const char *dir,
                                   enum dg_fairseq_vocab *kind,
                                   struct dg_error *error) DG_MUST_CHECK;
@@ -22,7 +22,7 @@ enum dg_err dg_fairseq_vocab_kind(struct dg_import *import, const char *dir,
 enum dg_err dg_fairseq_vocab_add(struct dg_import *import, const char *dir,
                                  enum dg_fairseq_vocab kind, struct dg_error *error) DG_MUST_CHECK;
 
-/* The file, behind what `out` has. */
+/* Appends the contents of that file to `out`. */
 enum dg_err dg_fairseq_vocab_write(const struct dg_spm *spm, enum dg_fairseq_vocab kind,
                                    struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 

@@ -29,14 +29,14 @@
 struct dg_import_opts {
     bool as_type;       /* false: each tensor keeps the type it has */
     enum dg_dtype type; /* F32, F16, BF16 or I8 (matrices only; vectors become F32) */
-    /* The type of one parameter, by its canonical name, instead of both. May be NULL. */
+    /* If not NULL, returns the type of one parameter by its canonical name, and overrides both. */
     enum dg_dtype (*choose)(void *ctx, const char *name);
     void *choose_ctx;
-    /* Told how many bytes of weights are written. May be NULL. */
+    /* If not NULL, is called with the number of bytes of weights that are written. */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;
-    /* Looked at between tensors; not 0, as a signal handler may set it, ends the import with
-     * DG_ERR_CANCELLED. */
+    /* Checked between tensors: a value other than 0, set by a signal handler, say, ends the import
+     * with DG_ERR_CANCELLED. */
     const volatile sig_atomic_t *stop;
 };
 
@@ -51,12 +51,12 @@ struct dg_import_summary {
     size_t n_tensors;
     uint64_t n_parameters;
     uint64_t n_bytes; /* of weights written */
-    size_t n_files;   /* copied or made beside them */
-    char note[256];   /* what the user should know; "" for nothing */
+    size_t n_files;   /* other files, copied or made */
+    char note[256];   /* a note for the user; "" for none */
 };
 
-/* `out` must not exist; it appears whole or not at all. What an import that was killed left beside
- * it (OUT.importing-*) goes with the next one. */
+/* `out` must not exist; it appears whole or not at all. If an import is killed, the next one
+ * removes what it left (OUT.importing-*). */
 enum dg_err dg_import(const char *path, const char *out, const struct dg_import_opts *opts,
                       struct dg_import_summary *summary, struct dg_error *error) DG_MUST_CHECK;
 

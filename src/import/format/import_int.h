@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a format gives to the importer: a blueprint, a list of tensors under their canonical names,
- * each a view into a blob of bytes, and the vocabulary files. import.c does the rest: matching,
- * conversion, writing, checking, renaming.
+/* The interface between a format and the importer. A format provides a blueprint, a list of tensors
+ * under their canonical names, each a view into a blob of bytes, and the vocabulary files. import.c
+ * does the rest: matching, conversion, writing, checking, renaming.
  *
  * A view says where row r, column c lies: element offset + r * strides[0] + c * strides[1] of its
  * blob. That covers transposed matrices, parts of fused ones and PyTorch's strides without copying.
- * Bounds are checked by import.c against the blob's true length. A tensor that the format knows no
- * canonical name for keeps its own, and is reported as unexpected. */
+ * import.c checks bounds against the blob's true length. A tensor without a canonical name keeps
+ * its own name and is reported as unexpected. */
 #ifndef DG_IMPORT_FORMAT_IMPORT_INT_H
 #define DG_IMPORT_FORMAT_IMPORT_INT_H
 
@@ -38,7 +38,7 @@ struct dg_import_file {
 };
 
 struct dg_import {
-    struct dg_arena arena; /* what open needs to keep; made and released by import.c */
+    struct dg_arena arena; /* for what `open` keeps; made and released by import.c */
     const char *format;    /* for the summary */
     const char *note;      /* for the summary; NULL for nothing */
     struct dg_blueprint bp;
@@ -70,7 +70,7 @@ extern const struct dg_import_format dg_import_marian;
 /* Gives GPT-2's tensors our names and shapes (import_lm.c). */
 enum dg_err dg_import_gpt2(struct dg_import *import) DG_MUST_CHECK;
 
-/* The same for encoders alone (import_enc.c), and their labels as a file. */
+/* The same for encoder-only networks (import_enc.c); also adds the file of their labels. */
 enum dg_err dg_import_enc(struct dg_import *import, const char *dir,
                           struct dg_error *error) DG_MUST_CHECK;
 
@@ -87,7 +87,7 @@ enum dg_err dg_import_copy_file(struct dg_import *import, const char *name, cons
 enum dg_err dg_import_make_file(struct dg_import *import, const char *name, struct dg_span bytes,
                                 struct dg_error *error) DG_MUST_CHECK;
 
-/* "dir/name" in the arena; NULL without memory. */
+/* "dir/name" in the arena; NULL: no memory. */
 const char *dg_import_path(struct dg_import *import, const char *dir, const char *name);
 
 /* True when dir/name is a file. */

@@ -7,10 +7,10 @@
 
 #include "import/format/import_int.h"
 
-/* True when the blob has the tensor contiguous and in exactly the type it will be stored in. */
+/* True when the tensor is contiguous in the blob and has exactly the type that is stored. */
 bool dg_import_rows_is_plain(const struct dg_import_tensor *tensor, enum dg_dtype stored);
 
-/* Rows [first, first + n); a vector is one row. The blob's length is checked against the view. */
+/* Reads rows [first, first + n); a vector is one row. Checks the view against the blob's length. */
 enum dg_err dg_import_rows(struct dg_import *import, const struct dg_import_tensor *tensor,
                            size_t first, size_t n, float *rows,
                            struct dg_error *error) DG_MUST_CHECK;
@@ -19,7 +19,7 @@ enum dg_err dg_import_rows(struct dg_import *import, const struct dg_import_tens
 enum dg_err dg_import_rows_raw(struct dg_import *import, const struct dg_import_tensor *tensor,
                                const void **bytes, struct dg_error *error) DG_MUST_CHECK;
 
-/* True in *found when a plain I8 tensor holds -128, which our own I8 never does. */
+/* *found: a plain I8 tensor contains -128, which our own I8 never does. */
 enum dg_err dg_import_rows_has_128(struct dg_import *import, const struct dg_import_tensor *tensor,
                                    bool *found, struct dg_error *error) DG_MUST_CHECK;
 

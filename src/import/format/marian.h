@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What all of Marian's containers share: its configuration as a blueprint, its parameter names, its
- * vocabularies. The .npz and .bin importers use it.
+/* What the .npz and .bin importers share: Marian's configuration as a blueprint, its parameter
+ * names, its vocabularies.
  *
- * Marian's mathematics differ from Hugging Face's port of the same network in three numbers: layer
+ * Marian's mathematics differ from Hugging Face's port of the same network in three points: layer
  * norm epsilon 1e-6, sinusoid exponent k / (D/2 - 1), and a zero vector where the port feeds <pad>.
- * A matrix is [in, out] there and [out, in] here. */
+ * Marian's matrices are [in, out], ours are [out, in]. */
 #ifndef DG_IMPORT_FORMAT_MARIAN_H
 #define DG_IMPORT_FORMAT_MARIAN_H
 
@@ -19,9 +19,9 @@ enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool 
                              const char *name, const char **note,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Adds the parameter `name` under its canonical name, transposed where it must be; `shape` has
- * DG_TENSOR_RANK_MAX numbers. A learned position table changes the blueprint too. Its numbers are
- * the blob's, from element `offset`. An unknown name is kept as it is. */
+/* Adds the parameter `name` under its canonical name, transposed if necessary; `shape` has
+ * DG_TENSOR_RANK_MAX numbers. The parameter's numbers are those of the blob from element `offset`
+ * on. A learned position table also changes the blueprint. An unknown name is kept as it is. */
 enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dtype dtype,
                           unsigned rank, const size_t *shape, size_t blob, size_t offset,
                           struct dg_error *error) DG_MUST_CHECK;
@@ -35,7 +35,7 @@ enum dg_err dg_marian_vocabulary(struct dg_import *import, const char *path,
 /* ---- Recurrent networks (marian_rnn.c) ---- */
 
 /* The canonical name of a parameter of s2s, amun or nematus; false when it has none. `is_shared`:
- * both sides have one embedding. `transposed`: a matrix is [in, out] there. */
+ * both sides share one embedding. *transposed: the parameter is a matrix [in, out]. */
 bool dg_marian_rnn_name(const char *name, bool is_shared, char *ours, size_t cap, bool *transposed);
 
 /* True for arrays that only training needs. */
