@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Made in four steps: a reader of the format lists items; inline tags are paired; elements of
- * nothing but spans that survive anyway are frozen; the plain text is laid out. Afterwards nothing
- * changes any more. */
+/* A document is made in four steps: a reader of the format lists items; inline tags are paired;
+ * elements that contain nothing but protected spans are frozen; the plain text is laid out. After
+ * that the document is immutable. */
 #include "markup/doc.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -212,8 +212,8 @@ void dg_doc_add_escaped(struct dg_doc *doc, size_t at, size_t len, dg_doc_decode
 struct pairs {
     struct dg_doc *doc;
     const struct dg_doc_pairing *how;
-    size_t open[DEPTH_MAX];   /* [n] indices of OPEN items, */
-    uint32_t keys[DEPTH_MAX]; /* and their keys */
+    size_t open[DEPTH_MAX];   /* [n] indices of OPEN items */
+    uint32_t keys[DEPTH_MAX]; /* [n] their keys */
     size_t n;
     size_t border; /* one behind the last border so far */
 };
@@ -292,8 +292,8 @@ void dg_doc_pair(struct dg_doc *doc, const struct dg_doc_pairing *how)
 
 /* ---- Freezing and layout --------------------------------------------------------------------- */
 
-/* True when an element holds something, and nothing but what survives translation as it is. `last`
- * is the text that was looked at before: elements within each other may have the same. */
+/* True when an element has text, and all of it is protected spans. `last` is the text that was
+ * checked before: nested elements may have the same text. */
 static bool is_kept_anyway(struct dg_doc *doc, size_t i, struct dg_protect_list *spans,
                            struct dg_span *last)
 {
@@ -301,7 +301,7 @@ static bool is_kept_anyway(struct dg_doc *doc, size_t i, struct dg_protect_list 
     struct dg_span text =
         dg_span_sub(dg_buf_span(&doc->plain), open->plain_at, close->plain_at - open->plain_at);
     if (text.len == 0 || text.len > FROZEN_MAX || (text.ptr == last->ptr && text.len == last->len))
-        return false; /* had the outer one been kept, this one would be in it */
+        return false; /* the outer element had the same text and was not frozen */
     *last = text;
     doc->err = dg_protect_find(text, DG_PROTECT_ALL, spans);
     return !doc->err && spans->n > 0 && dg_protect_leaves_nothing(text, spans);
@@ -464,7 +464,7 @@ enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format,
         if (err == DG_ERR_CANCELLED)
             return dg_error_set(error, err, "nobody wants the document any more");
         if (err != DG_ERR_NOMEM && err != DG_ERR_LIMIT)
-            return err; /* said already */
+            return err; /* the error text is set already */
         return dg_error_set(error, err, "no memory for a document of %zu bytes", original.len);
     }
     *out = doc;
@@ -492,7 +492,7 @@ enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, si
     bool is_whole = format == DG_DOC_JSON || format == DG_DOC_PO; /* half of one cannot be read */
     enum dg_err err = dg_doc_new(is_whole ? original : start, format, NULL, &doc, NULL);
     if (is_whole && err && err != DG_ERR_NOMEM)
-        return DG_OK; /* whoever reads it next says why */
+        return DG_OK; /* the caller who reads the whole document gets the error */
     if (!err)
         err = dg_buf_append_span(out, dg_utf8_clip(dg_doc_plain(doc), max));
     dg_doc_free(doc);

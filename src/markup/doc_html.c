@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads HTML and XML. Which elements of HTML are borders is a list; which of XML, is seen from the
- * document: where an element holds no text of its own, what it holds are paragraphs and not words.
- */
+/* Reads HTML and XML. In HTML a list says which elements are borders. In XML the document tells:
+ * the children of an element without text of its own are paragraphs and therefore borders. */
 #include "base/memory/mem.h"
 #include "markup/doc_int.h"
 #include "markup/markup.h"
@@ -25,7 +24,7 @@ static const char *const border_names[] = {
     "tr",       "ul",       NULL};
 /* Shown to the model as words, kept byte for byte. */
 static const char *const code_names[] = {"code", "kbd", "samp", "tt", "var", NULL};
-/* Nothing that a reader reads in place. */
+/* Elements whose contents are not part of the running text. */
 static const char *const opaque_names[] = {"applet",  "audio",    "canvas",   "iframe",    "math",
                                            "noembed", "noframes", "object",   "plaintext", "script",
                                            "style",   "svg",      "template", "textarea",  "video",
@@ -90,8 +89,8 @@ static enum freezing freezing_of(const struct reader *reader, const struct dg_ma
                : FREE;
 }
 
-/* What a reader sees of it, when that is short and could stand in a sentence; else *visible stays
- * empty. */
+/* The visible text of a frozen element, if it is short and could be part of a sentence; else
+ * *visible stays empty. */
 static void see(struct reader *reader, size_t at, size_t len, struct dg_buf *visible)
 {
     struct dg_markup markup = {.text = dg_span_sub(reader->markup.text, 0, at + len),
@@ -117,7 +116,7 @@ static void see(struct reader *reader, size_t at, size_t len, struct dg_buf *vis
     dg_buf_deinit(&inner.plain);
 }
 
-/* An element from its start tag to its end tag, or to the end of everything. */
+/* Reads an element from its start tag to its end tag, or to the end of the document. */
 static void add_frozen(struct reader *reader, const struct dg_markup_token *start,
                        enum freezing how, bool is_border)
 {
@@ -234,7 +233,8 @@ static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
     return dg_doc_name_key(name_of(doc, tag));
 }
 
-/* A link within a link ends it: parsers see to that, and so the tags stay where they are. */
+/* A link inside a link ends the outer one in every parser, so these tags must stay where they are.
+ */
 static bool is_lonely(const struct dg_doc *doc, const struct dg_doc_item *open)
 {
     static const char *const names[] = {"a", "button", "nobr", NULL};
@@ -278,7 +278,7 @@ static bool grow(struct outline *outline)
     return true;
 }
 
-/* The end of an element: its children are borders when it holds no text. */
+/* Ends an element: its children are borders if it has no text. */
 static void settle_element(struct outline *outline, const struct element *element)
 {
     for (size_t tag = element->first_child; tag != SIZE_MAX; tag = outline->next[tag])
@@ -354,7 +354,7 @@ static void outline_xml(struct reader *reader)
         }
         take_tag(outline, &token);
         if (dg_phrase_set_has(&reader->non_splitting, token.name))
-            outline->flags[outline->n - 1] = 2; /* whatever the outline says */
+            outline->flags[outline->n - 1] = 2; /* regardless of the outline */
     }
     for (size_t depth = outline->depth + 1; depth > 0; depth--)
         settle_element(outline, &outline->open[depth - 1]);

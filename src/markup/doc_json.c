@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads files of interface texts in JSON: every string that is a value is a text of its own, keys
- * and all else are borders.
+/* Reads files of interface texts in JSON: every string value is a text of its own; keys and
+ * everything else are borders.
  *
  *     {"menu": {"open": "Open \"{name}\"", "size": 3}}          Open "{name}"
  *
- * Left as they are: messages with plurals or choices of their own language inside (ICU's {n,
- * plural, ...}), and, as ARB files have them, what stands under a key that begins with '@'. A file
- * that writes all that is not ASCII as \uXXXX gets its translations in the same way. Strings,
- * brackets and their nesting are checked; what is between is not looked at. */
+ * Not translated: messages with plurals or choices in ICU's syntax ({n, plural, ...}), and values
+ * under a key that begins with '@', as in ARB files. If a file writes all non-ASCII characters as
+ * \uXXXX, so do its translations. Strings, brackets and their nesting are checked; the text between
+ * them is not. */
 #include "base/memory/utf8.h"
 #include "markup/doc_int.h"
 

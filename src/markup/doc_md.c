@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads Markdown, as much of it as matters for translation: what begins a line (headings, lists,
- * quotes, fences, tables, rules) is a border, what marks words (emphasis, links, code spans) moves
- * with them or is kept. Lines of a paragraph are one text; the line end between two of them is
- * white space. Nothing is an error: a sign without its partner stays where it is, as a border.
+/* Reads Markdown as far as it matters for translation. Syntax at the start of a line (headings,
+ * lists, quotes, fences, tables, rules) is a border; inline syntax (emphasis, links, code spans)
+ * moves with its words or is kept. The lines of a paragraph are one text, with white space at the
+ * line ends. Nothing is an error: a mark without its partner stays where it is, as a border.
  *
- * Left as they are: front matter, fenced and indented code, link definitions, HTML blocks' tags. */
+ * Not translated: front matter, fenced and indented code, link definitions, tags of HTML blocks. */
 #include "markup/doc_int.h"
 #include "markup/markup.h"
 
@@ -54,7 +54,7 @@ static size_t run_of(const struct reader *reader, size_t at, size_t end, char c)
     return n;
 }
 
-/* Nothing that is opened is looked for further than this: time stays linear. */
+/* No closing mark is searched for beyond this point, so that time stays linear. */
 static size_t near(size_t at, size_t end)
 {
     return end - at > LOOK_MAX ? at + LOOK_MAX : end;
@@ -129,7 +129,7 @@ static bool is_word_byte(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* A run of signs that is text: taken whole, so that none of it is looked at again. */
+/* Takes a run of marks as text, as a whole, so that none of it is examined again. */
 static void add_signs(struct reader *reader, size_t at, size_t n)
 {
     dg_doc_add(reader->doc, DG_DOC_COPY, at, n, dg_span_sub(reader->text, at, n));
@@ -196,7 +196,7 @@ static size_t add_link(struct reader *reader, size_t at, size_t end)
     return behind;
 }
 
-/* A tag, comment or <address>; 0 when '<' is just that. */
+/* A tag, comment or <address>; 0 when '<' is ordinary text. */
 static size_t add_tag(struct reader *reader, size_t at, size_t end)
 {
     struct dg_markup markup = {.text = dg_span_sub(reader->text, 0, near(at, end)), .at = at};
@@ -215,7 +215,7 @@ static size_t add_tag(struct reader *reader, size_t at, size_t end)
     return at + token.len;
 }
 
-/* Something that begins with a sign; returns where it ends, `at` when the sign is text. */
+/* Reads inline syntax that begins with a mark; returns its end, or `at` when the mark is text. */
 static size_t add_inline(struct reader *reader, size_t at, size_t start, size_t end)
 {
     char c = reader->text.ptr[at];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads gettext's PO files: each msgid goes to its msgstr, whose place it takes to be translated
- * there.
+/* Reads gettext's PO files: each msgid is copied to its msgstr and is translated there.
  *
  *     #: main.c:12                          #: main.c:12
  *     #, c-format                           #, fuzzy, c-format
@@ -12,11 +11,11 @@
  *                                           "%d file was\n"
  *                                           "found."
  *
- * In two steps, as XLIFF: the file is written anew, then the new msgstr are read as text. All other
- * bytes stay: comments, contexts, obsolete entries, translations that there are. Of a plural each
- * form that Plural-Forms asks for is made, of the singular for the form of 1, of the plural for the
- * others. The header says the language, and, where it comes out of a template, the rule of the
- * plurals and the character set. */
+ * This takes two steps, as in XLIFF: the file is rewritten, then the new msgstr are read as text.
+ * All other bytes stay: comments, contexts, obsolete entries, existing translations. A plural gets
+ * all forms that Plural-Forms requires: the form for 1 from the singular, the others from the
+ * plural text. The header gets the language and, if the file is a template, the plural rule and the
+ * character set. */
 #include "markup/doc_int.h"
 #include "markup/plural.h"
 
@@ -47,9 +46,9 @@ struct reader {
     size_t done; /* bytes of it that are in the filled text */
     struct dg_plural plural;
     bool has_plural, has_header;
-    int one;            /* plural's form of the number 1, */
-    bool is_one_alone;  /* and whether it is that of no other */
-    struct dg_buf rule; /* what plural borrows from */
+    int one;            /* the form of the number 1 */
+    bool is_one_alone;  /* no other number has that form */
+    struct dg_buf rule; /* the text from which `plural` borrows */
     struct dg_buf id;   /* a field's content */
 };
 
@@ -94,7 +93,7 @@ static bool are_strings(struct dg_span text, size_t at, size_t end)
     }
 }
 
-/* What the strings of a field hold, joined, as it is written. */
+/* The joined contents of a field's strings, with escapes as they are written. */
 static void read_content(struct reader *reader, const struct field *field, struct dg_buf *out)
 {
     dg_buf_clear(out);
@@ -244,8 +243,7 @@ static void fill_mark(struct reader *reader, const struct entry *entry, const ch
     }
 }
 
-/* How many directives and the like a text holds: forms that say as many may stand for one another.
- */
+/* Counts the format directives of a text: a form with the same number may replace another form. */
 static size_t count_placeholders(struct dg_span text)
 {
     size_t n = 0;
@@ -336,7 +334,7 @@ static void language_name(struct dg_span tag, char name[32])
     name[n] = '\0';
 }
 
-/* The header's string that begins with `name` gets another value. */
+/* Gives the header's string that begins with `name` another value. */
 static void set_value(struct reader *reader, const struct field *str, const char *name,
                       const char *value)
 {
@@ -374,9 +372,9 @@ static void take_plural(struct reader *reader, struct dg_span rule)
         reader->has_plural && dg_plural_is_one_alone(&reader->plural, reader->one);
 }
 
-/* Of the first such entry: gettext knows no others. The order of fields in the file: Language comes
- * before Content-Type before Plural-Forms, where msginit wrote them; anywhere else, only the later
- * ones are set. */
+/* Sets the fields of the first header; gettext ignores others. They are set in the order in which
+ * msginit writes them (Language, Content-Type, Plural-Forms); in another order, only the later ones
+ * are set. */
 static void take_header(struct reader *reader, const struct entry *entry)
 {
     const struct field *str = &entry->str[0];

@@ -9,9 +9,9 @@
  *     - <i>One line</i>
  *     and another.
  *
- * Numbers, times and names of cues are borders; of WebVTT also its head, and its blocks of notes,
- * styles and regions. The lines of a cue are one text: the line end between them is a point that
- * the translation has, too, unless a dash begins the next line, which is another speaker. */
+ * Numbers, times and names of cues are borders, and so are WebVTT's header and its blocks of notes,
+ * styles and regions. The lines of a cue are one text: the line end between them is a point, which
+ * the translation has too, except before a dash, which begins the line of another speaker. */
 #include "markup/doc_int.h"
 #include "markup/markup.h"
 
@@ -189,7 +189,8 @@ void dg_doc_read_subrip(struct dg_doc *doc)
     dg_doc_pair(doc, &pairing);
 }
 
-/* "WEBVTT", "NOTE", "STYLE" or "REGION": what it begins ends with a blank line. */
+/* True for "WEBVTT", "NOTE", "STYLE" or "REGION", which begins a block that ends at a blank line.
+ */
 static bool begins_block(struct dg_span line)
 {
     static const char *const words[] = {"WEBVTT", "NOTE", "STYLE", "REGION"};

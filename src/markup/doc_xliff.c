@@ -8,10 +8,10 @@
  *         <target state="needs-review-translation" state-qualifier="leveraged-mt">Open <x
  * id="1"/></target></trans-unit>
  *
- * In two steps: the file is written anew with a copy of each source that lacks a translation in the
- * target's place, all other bytes as they were; then those copies are read as text. A target counts
- * as a translation when it holds something and does not say that it is new or wants translation.
- * Left alone: translate="no", and what other modules hold (matches, notes, alternatives). */
+ * This takes two steps: the file is rewritten, with a copy of each untranslated source as its
+ * target and all other bytes as they were; then these copies are read as text. A target counts as a
+ * translation if it is not empty and its state is not new or needing translation. Not translated:
+ * translate="no", and the contents of other modules (matches, notes, alternatives). */
 #include "markup/doc_int.h"
 #include "markup/markup.h"
 
@@ -19,10 +19,10 @@
 
 struct unit {
     struct dg_markup_token segment; /* 2.0: its start tag */
-    size_t source_at, source_end;   /* what is inside; end 0: there is none */
+    size_t source_at, source_end;   /* the contents of <source>; end 0: there is none */
     size_t behind;                  /* where a target would go */
     struct dg_span prefix;          /* "x:" of x:source */
-    size_t indent_at;               /* of the white space before <source>, */
+    size_t indent_at;               /* where the white space before <source> begins */
     struct dg_markup_token target;  /* its start tag; len 0: there is none */
     size_t target_at, target_end;   /* what is inside */
     size_t target_behind;
@@ -240,7 +240,7 @@ static void take_unit(struct reader *reader, struct dg_markup *markup,
     fill_unit(reader, &unit);
 }
 
-/* The file says what it is translated into, where it says nothing yet. */
+/* Adds the target language to the file if the file does not name one yet. */
 static void take_language(struct reader *reader, const struct dg_markup_token *token,
                           const char *name)
 {
@@ -288,7 +288,7 @@ static void fill_all(struct reader *reader)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* Elements that are around words; all others are codes, with whatever they hold. */
+/* Elements that surround words; all others are codes, together with their contents. */
 static bool is_around_words(const struct dg_markup_token *token)
 {
     return is_named(token, "g") || is_named(token, "mrk") || is_named(token, "pc");

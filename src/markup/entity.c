@@ -112,8 +112,8 @@ static int digit_of(char c, bool is_hex)
     return is_hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "#233;" or "#xE9;", the semicolon optional in HTML. Characters that parsers replace by others, or
- * refuse, are references that nobody names. */
+/* "#233;" or "#xE9;", the semicolon optional in HTML. A reference to a character that parsers
+ * replace or refuse counts as unknown. */
 static size_t match_number(struct dg_span text, size_t at, enum dg_entity_kind kind, uint32_t *cp)
 {
     size_t i = at + 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The states of the standard's tokenizer that decide where a token ends; what it does besides
- * (lower case, duplicate attributes, parse errors) does not move any border. */
+/* Implements the states of the standard's tokenizer that decide where a token ends. The rest of it
+ * (lower case, duplicate attributes, parse errors) does not change where tokens end. */
 #include "markup/markup.h"
 
 #include <string.h>
@@ -106,7 +106,7 @@ bool dg_markup_attribute(struct dg_span tag, const char *name, struct dg_span *v
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
-/* Where `what` ends behind `from`; text.len when it does not come. */
+/* The end of the next `what` behind `from`; text.len when there is none. */
 static size_t end_of(struct dg_span text, size_t from, struct dg_span what)
 {
     while (from + what.len <= text.len) {

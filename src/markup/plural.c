@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The expression is evaluated as it is read, by precedence climbing; operators bind as in C. Both
- * sides of && || ?: are evaluated: nothing has an effect. */
+/* Evaluates the expression while parsing it, by precedence climbing; operators bind as in C. Both
+ * sides of && || ?: are evaluated, because nothing has side effects. */
 #include "markup/plural.h"
 
 #include <ctype.h>

@@ -2,10 +2,10 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The translation is cut into units: words, ideographs, marks. Each unit has a share of every
- * source token, so a stretch of the source has an affinity to each unit: the part of the unit's
- * shares that lies in it. An element is the stretch of units whose affinities, less one half each,
- * add up to most (Kadane's maximum subarray); its children are placed inside it in the same way. So
- * every tag comes once, and nesting is legal by construction.
+ * source token. The affinity of a stretch of the source to a unit is the part of the unit's shares
+ * that lies in the stretch. An element is placed around the units whose affinities, less one half
+ * each, have the largest sum (Kadane's maximum subarray); its children are placed inside it
+ * likewise. So every tag occurs once, and nesting is legal by construction.
  *
  *     source   le [chat noir] dort        chat noir: cat .9  black .95  the .1  sleeps .0
  *     units    the black cat sleeps      -.4  +.45  +.4  -.5      ->  the [black cat] sleeps
@@ -111,8 +111,7 @@ static size_t frozen_at(const struct placement *placement, const struct dg_span 
     return 0;
 }
 
-/* Where a frozen text begins and ends a unit does, too: "f's" is not one word behind a frozen "f".
- */
+/* Units also begin and end where a frozen text does: "f's" is not one word after a frozen "f". */
 static void cut_units(struct placement *placement)
 {
     struct dg_span text = placement->text, list[FROZEN_MAX];
@@ -173,7 +172,7 @@ static void share_attention(struct placement *placement, const struct dg_tag_pla
     }
 }
 
-/* Without attention: what stands at the same place of the sentence. */
+/* Without attention, a unit's shares go to the source tokens at the same relative place. */
 static void share_by_place(struct placement *placement)
 {
     float length = (float)placement->part->len + 1.0f, said = (float)placement->text.len + 1.0f;
@@ -195,7 +194,7 @@ static bool is_letter_or_digit(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* True when the unit is, letter by letter, what begins at a token that begins a word. */
+/* True when the unit is, letter by letter, the source word that begins at a token. */
 static bool is_same_word(const struct placement *placement, const struct unit *unit, size_t s)
 {
     struct dg_span word = dg_span_sub(placement->text, unit->at, unit->len);
@@ -207,7 +206,7 @@ static bool is_same_word(const struct placement *placement, const struct unit *u
     return begins && ends && word.len > 1 && dg_span_eq(word, there);
 }
 
-/* A name or number that stands in both texts belongs together, whatever the attention says. */
+/* A name or number that is in both texts is matched with itself, whatever the attention says. */
 static void share_same_words(struct placement *placement)
 {
     for (size_t u = 0; u < placement->n_units; u++) {
@@ -259,7 +258,7 @@ static bool is_free(const struct placement *placement, size_t u, size_t level)
     return placement->units[u].level < level;
 }
 
-/* What a unit adds to a stretch. Marks decide nothing, but do not spread. */
+/* The value that a unit adds to a stretch. Marks do not decide, but they never extend a stretch. */
 static float gain(const struct placement *placement, size_t u, size_t first, size_t last)
 {
     float part = affinity(placement, u, first, last);
@@ -273,8 +272,8 @@ static bool begins_with_word(const struct placement *placement, size_t from)
            !is_mark(cp);
 }
 
-/* The best free stretch within [lo, hi) for a stretch of the source; false when nothing speaks for
- * any. */
+/* The best free stretch within [lo, hi) for a stretch of the source; false when there is no
+ * evidence for any. */
 static bool best_stretch(const struct placement *placement, size_t from, size_t to, size_t lo,
                          size_t hi, size_t level, struct node *node)
 {
@@ -304,7 +303,7 @@ static bool best_stretch(const struct placement *placement, size_t from, size_t 
     return is_found;
 }
 
-/* The one free word that has most of it. */
+/* The free word with the largest share of it. */
 static bool best_word(const struct placement *placement, size_t from, size_t to, size_t lo,
                       size_t hi, size_t level, struct node *node)
 {
@@ -323,8 +322,8 @@ static bool best_word(const struct placement *placement, size_t from, size_t to,
     return best > 0;
 }
 
-/* Where [from, to) of the source, which a point stands between, falls: the boundary whose
- * neighbours on either side fit best the words next to the point. Never inside a sibling. */
+/* Finds the boundary for a point that is between two words of [from, to) in the source: the one
+ * whose neighbours on both sides match these words best. It is never inside a sibling. */
 static void best_boundary(struct placement *placement, size_t at, size_t lo, size_t hi,
                           size_t level, struct node *node)
 {
@@ -340,8 +339,7 @@ static void best_boundary(struct placement *placement, size_t at, size_t lo, siz
     last = placement->n_source;
     size_t before = middle > first ? middle - 1 : middle,
            after = middle < last ? middle + 1 : middle;
-    float crossed = 0; /* what lies on the wrong side: units behind that are of before, units before
-                          that are of behind */
+    float crossed = 0; /* shares on the wrong side of the boundary */
     for (size_t u = lo; u < hi; u++)
         crossed += affinity(placement, u, first, middle);
     for (size_t k = lo; k <= hi; k++) {
@@ -472,8 +470,8 @@ static int kind_order(const struct placement *placement, const struct node *node
     return kind == DG_DOC_FROZEN ? 0 : kind == DG_DOC_OPEN ? 1 : 2;
 }
 
-/* Frozen text first, since it can be found; then elements, the surest first; then points between
- * them. */
+/* Places frozen text first, because it can be found; then elements, the surest first; then points
+ * between them. */
 static void place_all(struct placement *placement, size_t first, size_t lo, size_t hi, size_t level)
 {
     size_t n = placement->n_nodes - first;
@@ -519,7 +517,7 @@ static void emit_items(struct placement *placement, size_t from, size_t to)
     emit(placement, dg_span_sub(placement->original, at, end - at));
 }
 
-/* The markup among items [from, to), without the words that found no place. */
+/* Writes the markup among items [from, to) without words, for elements that found no place. */
 static void emit_markup(struct placement *placement, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
@@ -543,7 +541,7 @@ static bool stands_apart(const struct placement *placement, const struct dg_doc_
            item->plain_at < placement->plain.len && placement->plain.ptr[item->plain_at] == ' ';
 }
 
-/* Where in the text something that stands before unit `k` goes: next to what it was next to. */
+/* The place in the text for markup before unit `k`: next to the same word as in the source. */
 static size_t byte_of(const struct placement *placement, const struct node *node, size_t from,
                       size_t lo, size_t hi)
 {
@@ -592,8 +590,8 @@ static void weave_level(struct placement *placement, size_t first, size_t last, 
     emit_text(placement, from, to);
 }
 
-/* Where a tag that has no partner here divides the units [lo, n): what is before it in the source
- * before, the rest behind. */
+/* Where a tag without a partner in this sentence divides the units [lo, n): those that come from
+ * before it in the source go before it, the others behind it. */
 static size_t divide(const struct placement *placement, size_t from, size_t at, size_t lo)
 {
     size_t first, last, best_at = lo;

@@ -194,7 +194,7 @@ int32_t dg_marian_vocab_find(const struct dg_marian_vocab *vocab, struct dg_span
     return dg_map_get(&vocab->extras, text, &extra) ? (int32_t)extra : -1;
 }
 
-/* Extras are few and asked for by id only when one is decoded, so they are searched. */
+/* There are few extras, and one is looked up by id only when it is decoded, so a search will do. */
 static struct dg_span extra_text(const struct dg_marian_vocab *vocab, int32_t id)
 {
     struct dg_span key;

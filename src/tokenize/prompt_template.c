@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A form is kept as written, with escapes undone and places found when it is filled: it is short.
- */
+/* A template is kept as it is written. It is short, so its escapes are decoded and its placeholders
+ * are found each time that it is filled. */
 #include "tokenize/prompt_template.h"
 #include "base/memory/mem.h"
 
@@ -33,7 +33,7 @@ static enum dg_err undo_escape(struct dg_span *rest, struct dg_span *byte, struc
                         (int)(rest->len < 2 ? rest->len : 2), rest->ptr);
 }
 
-/* The next part of a form: a place, or bytes as they are (*bytes, of which an escape is one). */
+/* Takes the next part of a template: a placeholder, or literal bytes (*bytes; an escape is one). */
 static enum dg_err next_part(struct dg_span *rest, enum place *place, struct dg_span *bytes,
                              struct dg_error *error)
 {
@@ -127,7 +127,7 @@ struct list {
     size_t n;
 };
 
-/* Appends the tokens of `text`, which begins at `at` of the whole. */
+/* Appends the tokens of `text`, which begins at byte `at` of the prompt. */
 static enum dg_err append(const struct dg_prompt_template_coder *coder,
                           struct dg_tokenizer_work *work, struct dg_span text, size_t at,
                           const struct dg_tokenizer_opts *how, struct dg_error *error,
@@ -154,7 +154,7 @@ static enum dg_err append(const struct dg_prompt_template_coder *coder,
     return DG_OK;
 }
 
-/* Puts the beginning before the list, where the tokenizer has put none, and gives it away. */
+/* Puts a begin token before the list if the tokenizer has put none, and hands the list over. */
 static enum dg_err finish(const struct dg_prompt_template_coder *coder, struct list *list,
                           enum dg_err err, struct dg_token **tokens, size_t *n)
 {
@@ -186,7 +186,7 @@ enum dg_err dg_prompt_template_encode_plain(const struct dg_prompt_template_code
     return finish(coder, &list, err, tokens, n);
 }
 
-/* True when a sign came out of [from, to). */
+/* True when a special token came out of [from, to). */
 static bool has_sign(const struct dg_prompt_template_coder *coder, const struct list *list,
                      size_t from, size_t to)
 {

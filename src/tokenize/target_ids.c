@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Target text to ids: the target side's pieces, looked up in the target vocabulary by their
- * strings. */
+/* Encodes target text: the pieces of the target side are looked up in the target vocabulary by
+ * their strings. */
 #include "tokenize/target_ids.h"
 #include "base/memory/mem.h"
 

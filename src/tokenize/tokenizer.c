@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Encoding and decoding through either layout. What differs between the two is only how piece ids
- * become vocabulary ids and back; opening is in tokenizer_open.c. */
+/* Encoding and decoding in every layout; opening is in tokenizer_open.c. The Marian and the plain
+ * layout differ only in how piece ids become vocabulary ids and back. */
 #include "tokenize/tokenizer.h"
 
 #include "base/memory/mem.h"
@@ -95,7 +95,7 @@ static bool is_code_byte(char c)
            c == '-';
 }
 
-/* "fra_Latn": three small letters, and a script's four. */
+/* "fra_Latn": three lower-case letters and the four of a script. */
 static bool is_flores(struct dg_span token)
 {
     if (token.len != 8)
@@ -227,7 +227,7 @@ void dg_tokenizer_work_free(struct dg_tokenizer_work *work)
     dg_free(work);
 }
 
-/* The caller has reserved. */
+/* Appends a token; the caller must have reserved memory. */
 static void put_token(struct dg_tokenizer_work *work, int32_t id, size_t begin, size_t end,
                       uint32_t piece)
 {
@@ -292,8 +292,8 @@ static enum dg_err put_tokens(const struct dg_tokenizer *tokenizer, struct dg_to
     return err;
 }
 
-/* The file's template puts its own words around the text, a language of its choice among them;
- * where one is told, it is that and the end. */
+/* The file's template puts its own tokens around the text, with a language of its choice. If the
+ * caller gives a language, that and the end token are put there instead. */
 static enum dg_err encode_subword(const struct dg_subword *subword, struct dg_tokenizer_work *work,
                                   struct dg_span text, const struct dg_tokenizer_opts *opts,
                                   struct dg_error *error)

@@ -3,11 +3,11 @@
 
 /* Finding a directory's tokenizer files:
  *
- *  1. vocab.json and source.spm: Marian; target.spm beside it, else source.spm serves both sides;
- *     or tokenizer.json, or vocab.json and merges.txt, or vocab.txt, with no SentencePiece model
- * but Llama's beside them: subwords (subword.h);
+ *  1. vocab.json and source.spm: Marian; without target.spm, source.spm serves both sides;
+ *     or tokenizer.json, or vocab.json and merges.txt, or vocab.txt, without a SentencePiece model
+ *     other than Llama's: subwords (subword.h);
  *  2. one of the plain names that trainers and converters use;
- *  3. Bergamot's names, which carry the languages: srcvocab.fren.spm and trgvocab.fren.spm, or
+ *  3. Bergamot's names, which contain the languages: srcvocab.fren.spm and trgvocab.fren.spm, or
  *     vocab.fren.spm for both. */
 #include "base/file/folder.h"
 #include "base/json/json_file.h"

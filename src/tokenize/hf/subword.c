@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Encoding: added tokens are found in the text as it is written, what stands between them is
- * changed (subword_change.c), added tokens that want that are found in it, the rest is cut into
- * words (subword_cut.c), and every word is merged (subword_bpe.c) or taken apart (wordpiece.c). Two
- * texts are read one by one; joining them cuts them to what there is room for and puts the
- * template's tokens around. */
+/* Encoding: added tokens are found in the original text, and the text between them is normalised
+ * (subword_change.c). Further added tokens are found in the normalised text, and the rest is cut
+ * into words (subword_cut.c). Each word becomes tokens by merging (subword_bpe.c) or splitting
+ * (wordpiece.c, unigram.c). Two texts are read one by one; joining them cuts them to the available
+ * room and adds the template's tokens. */
 #include "tokenize/hf/subword.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -155,7 +155,7 @@ static enum dg_err put_word(const struct dg_subword *subword, struct dg_subword_
     return err;
 }
 
-/* Cuts [begin, end) of the stretch by step `step` and those behind it. */
+/* Cuts [begin, end) of the stretch by step `step` and the steps after it. */
 static enum dg_err cut(const struct dg_subword *subword, struct dg_subword_work *work, size_t step,
                        size_t begin, size_t end)
 {
@@ -206,7 +206,7 @@ static bool is_looked_for(const struct dg_subword *subword, const struct dg_subw
             ((how & DG_SUBWORD_MASKS) && added->id == subword->signs[DG_SUBWORD_MASK]));
 }
 
-/* The added token at `at`, the longest; NULL: none. */
+/* The longest added token at `at`; NULL: none. */
 static const struct dg_subword_added *added_at(const struct dg_subword *subword,
                                                struct dg_span text, size_t at, bool normalised,
                                                unsigned how)
@@ -233,7 +233,8 @@ static bool is_space_at(struct dg_span text, size_t at, size_t *len)
     return *len && u_isUWhiteSpace((UChar32)cp);
 }
 
-/* The next added token of [at, ...): where it and the spaces that it takes begin and end. */
+/* Finds the next added token at or after `at`: where it begins and ends, with the spaces that it
+ * takes. */
 static const struct dg_subword_added *next_added(const struct dg_subword *subword,
                                                  struct dg_span text, size_t at, bool normalised,
                                                  unsigned how, size_t *begin, size_t *end)
@@ -262,7 +263,7 @@ static enum dg_err put_added(struct dg_subword_work *work, const struct dg_subwo
     return err;
 }
 
-/* A part of the normalised stretch in which there are only words. */
+/* Encodes a part of the normalised stretch that has no added tokens. */
 static enum dg_err put_part(const struct dg_subword *subword, struct dg_subword_work *work,
                             size_t begin, size_t end, bool is_first)
 {
@@ -270,7 +271,7 @@ static enum dg_err put_part(const struct dg_subword *subword, struct dg_subword_
     return err ? err : cut(subword, work, 0, 0, work->now.text.len);
 }
 
-/* The normalised stretch: added tokens that are looked for there, and what stands between them. */
+/* Encodes the normalised stretch: finds added tokens in it and encodes the text between them. */
 static enum dg_err put_stretch(const struct dg_subword *subword, struct dg_subword_work *work,
                                unsigned how, bool is_first)
 {
@@ -329,7 +330,7 @@ static enum dg_err put_sign(struct dg_subword_work *work, const struct dg_subwor
                                                         .type = part->type});
 }
 
-/* The text, and with `how` saying so the template of one text around it. */
+/* Encodes the text, with the template for one text around it if `how` says so. */
 static enum dg_err encode_framed(const struct dg_subword *subword, struct dg_subword_work *work,
                                  struct dg_span text, unsigned how)
 {
@@ -387,7 +388,7 @@ enum dg_err dg_subword_encode(const struct dg_subword *subword, struct dg_subwor
 
 /* ---- Two texts ------------------------------------------------------------------------------- */
 
-/* A token's place without the white space at its ends. */
+/* Removes the white space at both ends from a token's range. */
 static void trim(struct dg_span text, struct dg_subword_token *token)
 {
     size_t len;
@@ -418,7 +419,8 @@ enum dg_err dg_subword_read(const struct dg_subword *subword, struct dg_subword_
     return DG_OK;
 }
 
-/* How much of two texts of n[0] and n[1] tokens has room; of the second only when `is_pair`. */
+/* Computes how many of the n[0] and n[1] tokens of two texts fit; the second counts only if
+ * `is_pair`. */
 static void share_room(enum dg_subword_give give, bool is_pair, size_t room, size_t n[2])
 {
     const size_t first = n[0], second = is_pair ? n[1] : 0;
@@ -432,7 +434,7 @@ static void share_room(enum dg_subword_give give, bool is_pair, size_t room, siz
     } else if (give == DG_SUBWORD_GIVE_SECOND) {
         n[1] = first < room ? room - first : 0;
         n[0] = first < room ? first : room;
-    } else { /* what is longer than its half gives, the first one more when both are */
+    } else { /* a text longer than half is cut; if both are, the first by one token more */
         const size_t half = room / 2, other = room - half;
         n[0] = first <= half     ? first
                : second <= half  ? room - second

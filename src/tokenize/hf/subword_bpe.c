@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Merging: the pair of the lowest rank first, of several the leftmost, until none is left. A heap
- * of (rank, place) holds all pairs; an entry whose pair has changed meanwhile is passed over. n log
- * n, whatever the word is. */
+/* Merging: the pair of the lowest rank first, of equal ones the leftmost, until none is left. A
+ * heap of (rank, place) holds all pairs; an entry whose pair has changed in the meantime is
+ * skipped. Takes n log n steps for any word. */
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
 
@@ -87,7 +87,7 @@ static enum dg_err merge_all(const struct dg_subword *subword, struct dg_subword
         left->id = (int32_t)merge->id;
         left->end = right->end;
         left->right = right->right;
-        right->id = -1; /* it is part of the left one now */
+        right->id = -1; /* the right symbol is now part of the left one */
         if (left->right != NONE)
             work->symbols[left->right].left = place;
         err = push_pair(subword, work, left->left);
@@ -113,8 +113,9 @@ static enum dg_err put_symbol(struct dg_subword_work *work, int32_t id, size_t b
     return DG_OK;
 }
 
-/* A character of a tokenizer of characters: its token, or its bytes', or the unknown one, of which
- * several in a row may be one. Without any of these it is lost, as it is elsewhere. */
+/* Puts the symbols of a character where merging starts from characters: its token, or the tokens of
+ * its bytes, or the unknown token, of which several in a row may become one. Without any of these
+ * the character is dropped, as other implementations do. */
 static enum dg_err put_character(const struct dg_subword *subword, struct dg_subword_work *work,
                                  struct dg_span text, size_t at, size_t len, bool *was_unknown)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a text becomes before it is cut: step after step from one stretch into the other. Every byte
- * keeps the places of the original that it comes from, so that tokens can say theirs; of characters
- * that were normalised together every byte comes from all of them.
+/* Changes a text before it is cut: each step reads one stretch and writes another. Every byte keeps
+ * the range of the original that it comes from, so that tokens have offsets; if characters were
+ * normalised together, each resulting byte comes from all of them.
  *
  * BERT's steps follow the original: control characters are all of Unicode's category C, and the
- * Chinese blocks are the eight that it lists. Letters become small one by one, whatever stands
- * behind them (the final sigma does not). */
+ * Chinese blocks are the eight that it lists. Letters are lower-cased one by one, without regard to
+ * context (there is no final sigma). */
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
 
@@ -18,9 +18,9 @@
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
 
-/* A change may not make a text longer than this times, and this more: no character becomes more
- * than eleven times its bytes, and what replacements of a hostile file make of a text has to end
- * somewhere. */
+/* A change may make a text at most this many times as long, plus this many bytes. No character
+ * grows to more than eleven times its bytes, and the replacements of a hostile file must have a
+ * limit. */
 enum { GROWTH_MAX = 16, GROWTH_MORE = 1 << 16 };
 
 /* ---- Stretches ------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ void dg_subword_stretch_deinit(struct dg_subword_stretch *stretch)
     dg_free(stretch->to);
 }
 
-/* Room for `len` bytes more. */
+/* Makes room for `len` more bytes. */
 static enum dg_err reserve(struct dg_subword_stretch *s, size_t len)
 {
     void *list = s->from;
@@ -125,8 +125,8 @@ static const UNormalizer2 *normaliser_of(enum dg_subword_change kind, UErrorCode
 
 enum { UNIT_MAX = 256 }; /* UTF-16 units of characters that are normalised together */
 
-/* Normalises [begin, end), characters that may influence each other. Where there are too many
- * (marks without end) they go through in parts. */
+/* Normalises [begin, end), characters that may influence each other; if there are too many of them
+ * (endless marks), in parts. */
 static enum dg_err normalise_part(struct dg_subword_work *work, const UNormalizer2 *normaliser,
                                   size_t begin, size_t end)
 {
@@ -193,7 +193,7 @@ static bool is_han(uint32_t cp)
 
 enum { MADE_MAX = 2 + DG_UTF8_MAX_LEN };
 
-/* What a character becomes: its bytes go to `made`, at most MADE_MAX. */
+/* Changes one character: writes the resulting bytes to `made`, at most MADE_MAX. */
 static size_t change_character(enum dg_subword_change kind, uint32_t cp, char made[MADE_MAX])
 {
     const uint32_t category = U_GET_GC_MASK((UChar32)cp);

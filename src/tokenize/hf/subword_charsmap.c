@@ -26,7 +26,8 @@ static int digit_of(char c)
                                   : -1;
 }
 
-/* Strictly: whole groups of four, '=' only at the end, no bits left over. False, and *bad_at. */
+/* Decodes base64 strictly: whole groups of four, '=' only at the end, no bits left over. On failure
+ * false, with the place in *bad_at. */
 static bool decode(struct dg_span text, uint8_t *out, size_t *len, size_t *bad_at)
 {
     const size_t n_pad = text.len && text.ptr[text.len - 1] == '='
@@ -98,10 +99,10 @@ static bool is_end(int class)
     return class == U_GCB_CONTROL || class == U_GCB_CR || class == U_GCB_LF;
 }
 
-/* Whether `next` belongs to the cluster of the character before it: the rules of UAX #29 (GB3 to
- * GB13). `joins`: a picture, marks and a joiner are before it; `is_odd`: an odd number of regional
- * indicators. GB9c is left out: its clusters are longer than those that matter, and so are the
- * parts that it joins. */
+/* True when `next` belongs to the cluster of the character before it by the rules of UAX #29 (GB3
+ * to GB13). `joins`: it follows a picture, marks and a joiner; `is_odd`: it follows an odd number
+ * of regional indicators. GB9c is left out, because both its clusters and the parts that it joins
+ * are too long to be replaced as a whole. */
 static bool belongs(struct seen before, struct seen next, bool joins, bool is_odd)
 {
     const int a = before.class, b = next.class;
@@ -143,8 +144,8 @@ static size_t cluster_end(struct dg_span text, size_t at)
 
 /* ---- Changing -------------------------------------------------------------------------------- */
 
-/* What [begin, end) becomes; false: it stays. A lying file's replacement that begins inside a
- * character is none. */
+/* Finds the replacement of [begin, end); false: it stays. A replacement that begins inside a
+ * character, as in a forged file, does not count. */
 static bool find(const struct dg_charsmap *map, struct dg_span text, size_t begin, size_t end,
                  struct dg_span *to)
 {

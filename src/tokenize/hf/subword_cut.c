@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Cutting text into words as language models were trained with it. The patterns are regular
- * expressions elsewhere; here each is a function that finds the end of the next piece, alternative
- * after alternative in their order. GPT-2's:
+/* Cuts text into words as in the training of language models. Other implementations use regular
+ * expressions; here each pattern is a function that finds the end of the next piece and tries the
+ * alternatives in their order. GPT-2's:
  *
  *     's|'t|'re|'ve|'m|'ll|'d  |  ?\p{L}+  |  ?\p{N}+  |  ?[^\s\p{L}\p{N}]+  |  \s+(?!\S)  |  \s+
  *
@@ -12,8 +12,8 @@
  *     (?i:'s|'t|'re|'ve|'m|'ll|'d)  |  [^\r\n\p{L}\p{N}]?\p{L}+  |  \p{N}{1,3}  |
  * ?[^\s\p{L}\p{N}]+[\r\n]*  | \s*[\r\n]+  |  \s+(?!\S)  |  \s+
  *
- * BERT's words are what stands between white space, every punctuation character being one of its
- * own; among those it counts all of ASCII that is neither letter nor digit. */
+ * BERT cuts at white space, and every punctuation character is a word of its own; all of ASCII that
+ * is neither letter nor digit counts as punctuation. */
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
 
@@ -96,8 +96,8 @@ static size_t contraction(struct dg_span text, size_t at, bool any_case)
     return 0;
 }
 
-/* White space at `at`: all of it at the end of the text, else all but the last character, if that
- * is any. */
+/* White space at `at`: all of it at the end of the text, else all but its last character, unless
+ * that would leave none. */
 static size_t space_end(struct dg_span text, size_t at)
 {
     size_t last = at, end = at;
@@ -175,7 +175,7 @@ static bool is_punctuation(struct seen seen)
                           : (U_GET_GC_MASK((UChar32)seen.cp) & U_GC_P_MASK) != 0;
 }
 
-/* White space, or a word; with `apart` a punctuation character is one. */
+/* White space, or a word; with `apart`, a punctuation character is a word. */
 static size_t cut_spaces(struct dg_span text, size_t at, bool apart, bool *is_dropped)
 {
     struct seen seen = look(text, at);

@@ -52,7 +52,7 @@ static enum dg_err put_byte(struct dg_subword_stream *stream, uint8_t byte)
         return DG_OK;
     if (stream->n_held == 1)
         return spoil(stream);
-    stream->n_held = 0; /* the beginning is spoilt; the byte may begin another */
+    stream->n_held = 0; /* the held bytes are invalid; this byte may begin a character */
     err = spoil(stream);
     return err ? err : put_byte(stream, byte);
 }
@@ -89,8 +89,8 @@ static enum dg_err put_characters(struct dg_subword_stream *stream, struct dg_sp
     return err;
 }
 
-/* What has no space before it when a text is tidied, English as it is: marks, and the second halves
- * of contractions. */
+/* Tokens that lose the space before them when a text is tidied: marks, and the second halves of
+ * English contractions. */
 static bool is_joined(struct dg_span piece)
 {
     static const char *const starts[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
@@ -100,7 +100,7 @@ static bool is_joined(struct dg_span piece)
     return false;
 }
 
-/* A token of WordPiece, or one that was added to it. */
+/* Decodes a token of WordPiece, or one that was added to it. */
 static enum dg_err put_wordpiece(struct dg_subword_stream *stream, struct dg_span piece)
 {
     const struct dg_subword *subword = stream->subword;

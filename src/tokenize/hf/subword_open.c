@@ -3,7 +3,7 @@
 
 /* Reading tokenizer.json, part by part in the order in which encoding uses them: normalizer,
  * pre-tokenizer, model with its vocabulary and added tokens (subword_vocab.c), template, decoder.
- * What is not known is refused with its name. */
+ * Anything unknown is refused by its name. */
 #include "base/file/map_file.h"
 #include "base/memory/mem.h"
 #include "tokenize/hf/subword_int.h"
@@ -78,8 +78,8 @@ enum dg_err dg_subword_keep_short(struct dg_subword *subword, const struct dg_js
 typedef enum dg_err read_fn(struct dg_subword *subword, const struct dg_json *step,
                             struct dg_span type, struct dg_error *error);
 
-/* The steps of one of the file's parts: none, one, or those of a Sequence, under the name that it
- * has there. */
+/* The steps of one part of the file: none, one, or those of a Sequence, which has its own name for
+ * them. */
 static enum dg_err read_steps(struct dg_subword *subword, const struct dg_json *step,
                               const char *list_name, read_fn *read, struct dg_error *error)
 {
@@ -167,7 +167,7 @@ static enum dg_err add_bert(struct dg_subword *subword, const struct bert_habits
     return !err && habits->lowers ? add_plain(subword, DG_SUBWORD_LOWERCASE, error) : err;
 }
 
-/* Where nothing is said of accents, they go with the capitals. */
+/* If the file does not mention accents, they are dropped when text is lower-cased. */
 static enum dg_err read_bert(struct dg_subword *subword, const struct dg_json *step,
                              struct dg_error *error)
 {
@@ -272,8 +272,8 @@ static enum dg_err read_split(struct dg_subword *subword, const struct dg_json *
         err = dg_json_get_bool(step, "invert", DG_JSON_OPTIONAL, error, &inverts);
     if (err)
         return err;
-    /* These patterns leave nothing out, so that to keep matches or to keep what is between them is
-     * the same. */
+    /* These patterns match all of the text, so it makes no difference whether matches or the text
+     * between them are kept. */
     if (!dg_span_eq(behavior, DG_SPAN("Isolated")) &&
         !(inverts && dg_span_eq(behavior, DG_SPAN("Removed"))))
         return dg_subword_refuse(error, "splitting with the behavior", behavior);
@@ -283,8 +283,8 @@ static enum dg_err read_split(struct dg_subword *subword, const struct dg_json *
     return dg_subword_refuse(error, "splitting by the pattern", regex);
 }
 
-/* Behind white space that is dropped every word gets its mark; to cut before marks is then to cut
- * where the space was. */
+/* After white space is dropped, every word gets a mark, so that cutting before marks cuts where the
+ * space was. */
 static enum dg_err add_marks(struct dg_subword *subword, struct dg_span mark, bool is_usual,
                              struct dg_error *error)
 {
@@ -393,7 +393,7 @@ static enum dg_err put_sign(const struct dg_subword *subword, struct dg_subword_
     return put_part(template, (struct dg_subword_part){.id = id, .type = (uint8_t)type}, error);
 }
 
-/* Where the file says nothing: one text as it is, or one behind the other. */
+/* The default templates: one text as it is, or one text behind the other. */
 static enum dg_err put_nothing(struct dg_subword *subword, struct dg_error *error)
 {
     enum dg_err err = DG_OK;
@@ -404,8 +404,8 @@ static enum dg_err put_nothing(struct dg_subword *subword, struct dg_error *erro
     return err;
 }
 
-/* The ids of a sign, which may be several, as the template's own list has them; else the token that
- * is called so. */
+/* The ids of a special token of the template: those in the template's own list, maybe several, else
+ * the token with this name. */
 static enum dg_err read_sign(const struct dg_subword *subword, const struct dg_json *signs,
                              struct dg_span name, unsigned type,
                              struct dg_subword_template *template, struct dg_error *error)
@@ -453,7 +453,7 @@ static enum dg_err read_part(const struct dg_subword *subword, const struct dg_j
     return err ? err : read_sign(subword, signs, name, (unsigned)type, template, error);
 }
 
-/* Every text of it must stand there once. */
+/* Each text must occur once in the template. */
 static enum dg_err read_list(const struct dg_subword *subword, const struct dg_json *step,
                              const char *name, size_t n_texts, struct dg_subword_template *template,
                              struct dg_error *error)
@@ -481,8 +481,8 @@ static enum dg_err read_list(const struct dg_subword *subword, const struct dg_j
     return err;
 }
 
-/* Files are known whose pair is nonsense because nobody ever asks for one; so it is only read where
- * it is there. */
+/* Reads the template of a pair if the file has a usable one: some files have nonsense there,
+ * because nobody ever uses their pairs. */
 static enum dg_err read_template(struct dg_subword *subword, const struct dg_json *step,
                                  struct dg_error *error)
 {
@@ -528,7 +528,7 @@ static enum dg_err read_post_processor(struct dg_subword *subword, const struct 
 {
     const bool is_roberta = dg_span_eq(type, DG_SPAN("RobertaProcessing"));
     struct dg_span cls, sep;
-    if (dg_span_eq(type, DG_SPAN("ByteLevel"))) /* that one moves offsets only */
+    if (dg_span_eq(type, DG_SPAN("ByteLevel"))) /* it only changes offsets */
         return DG_OK;
     if (dg_span_eq(type, DG_SPAN("TemplateProcessing")))
         return read_template(subword, step, error);
@@ -568,7 +568,7 @@ static enum dg_err read_decoder_wordpiece(struct dg_subword *subword, const stru
     return err;
 }
 
-/* The one replacement that is known turns the mark back into a space. */
+/* The only supported replacement turns the mark back into a space. */
 static enum dg_err read_decoder_replace(struct dg_subword *subword, const struct dg_json *step,
                                         struct dg_error *error)
 {
@@ -586,8 +586,9 @@ static enum dg_err read_decoder_replace(struct dg_subword *subword, const struct
     return err;
 }
 
-/* Decoders are known as a whole: bytes, or marks that are spaces, of which the first may be
- * dropped, or WordPiece. */
+/* Supported decoders: bytes; marks that become spaces, of which the first may be dropped;
+ * WordPiece.
+ */
 static enum dg_err read_decoder(struct dg_subword *subword, const struct dg_json *step,
                                 struct dg_span type, struct dg_error *error)
 {
@@ -614,7 +615,8 @@ static enum dg_err read_decoder(struct dg_subword *subword, const struct dg_json
 
 enum { UNK = DG_SUBWORD_SIGNS, N_CONFIGURED };
 
-/* What tokenizer_config.json may call each, and what it mostly is: BERT's name, RoBERTa's. */
+/* The field of tokenizer_config.json for each special token, and its usual names: BERT's,
+ * RoBERTa's. */
 static const struct {
     const char *field, *names[2];
 } sign_rows[N_CONFIGURED] = {
@@ -681,8 +683,8 @@ static enum dg_err read_tokenizer(struct dg_subword *subword, const struct dg_js
                : read_steps(subword, dg_json_get(root, "decoder"), "decoders", read_decoder, error);
 }
 
-/* GPT-2 and RoBERTa without a tokenizer.json: their signs are among the words, and RoBERTa is known
- * by them. */
+/* Reads GPT-2 and RoBERTa without a tokenizer.json: the special tokens are in the vocabulary, and
+ * tell RoBERTa from GPT-2. */
 static enum dg_err read_pair(struct dg_subword *subword, const struct dg_json *vocab,
                              struct dg_span merges, struct dg_error *error)
 {
@@ -699,7 +701,7 @@ static enum dg_err read_pair(struct dg_subword *subword, const struct dg_json *v
     return is_roberta ? put_encoder(subword, signs[1], signs[2], true, error) : err;
 }
 
-/* BERT without a tokenizer.json. */
+/* Reads BERT without a tokenizer.json. */
 static enum dg_err read_lines(struct dg_subword *subword, struct dg_span lines,
                               const struct dg_json *config, struct dg_error *error)
 {
@@ -781,7 +783,7 @@ enum dg_err dg_subword_parse(struct dg_subword **out, const struct dg_subword_fi
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* An empty file is refused by its name: what is empty is not there for dg_subword_parse. */
+/* Refuses an empty file by its name, because for dg_subword_parse an empty file does not exist. */
 static enum dg_err map(struct dg_map_file *file, const char *dir, const char *name,
                        struct dg_span *text, struct dg_error *error)
 {

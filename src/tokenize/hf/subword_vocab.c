@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The vocabulary, what the model does with it, and the tokens that were added to it. Ids may have
- * holes, which belong to nobody; no two tokens have one id, and no token two. */
+/* Reads the vocabulary, the model's settings and the added tokens. Some ids may be unused; no two
+ * tokens share an id, and no token has two. */
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    WORD_MAX = 100, /* characters of a word, where the file does not say */
+    WORD_MAX = 100, /* characters of a word, unless the file says otherwise */
     MERGES_MAX = 1 << 22,
 };
 
@@ -20,7 +20,7 @@ static const double SCORE_MAX = 1e30, UNK_PENALTY = 10.0;
 
 /* ---- Vocabulary ------------------------------------------------------------------------------ */
 
-/* The kind of a token that the vocabulary has: <0x0A> is a byte where characters fall apart. */
+/* The kind of a token of the vocabulary: <0x0A> is a byte if the tokenizer has byte fallback. */
 static enum dg_subword_kind kind_of(struct dg_subword *subword, struct dg_span piece, int32_t id)
 {
     unsigned byte;
@@ -60,7 +60,7 @@ static enum dg_err put_piece(struct dg_subword *subword, struct dg_span piece, i
     return DG_OK;
 }
 
-/* As many tokens as there are, and so many ids that nobody has. */
+/* The number of tokens plus the most unused ids. */
 static enum dg_err count(size_t n_vocab, const struct dg_json *added, struct dg_error *error,
                          size_t *n)
 {
@@ -105,7 +105,7 @@ static enum dg_err find_size(const struct dg_json *vocab, const struct dg_json *
     return err ? err : grow_by_added(added, n, error, size);
 }
 
-/* At byte level every byte has a token, so that every text can be said. */
+/* At byte level every byte must have a token, so that every text can be encoded. */
 static enum dg_err find_bytes(struct dg_subword *subword, struct dg_error *error)
 {
     for (unsigned byte = 0; subword->is_byte_level && byte < 256; byte++) {
@@ -161,7 +161,7 @@ static enum dg_err make_merges(struct dg_subword *subword, size_t n)
     return subword->merges ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* The later of two equal merges counts, as elsewhere. */
+/* Of two equal merges the later one counts, as in other implementations. */
 static enum dg_err put_merge(struct dg_subword *subword, struct dg_span left, struct dg_span right,
                              size_t rank, struct dg_error *error)
 {
@@ -313,8 +313,8 @@ static enum dg_err read_bpe(struct dg_subword *subword, const struct dg_json *mo
     return err ? err : find_unk(subword, model, error);
 }
 
-/* The list that words are looked up in: the tokens of the vocabulary, without those that were only
- * added to it. */
+/* Makes the list in which words are looked up: the tokens of the vocabulary without the added ones.
+ */
 static enum dg_err make_list(struct dg_subword *subword, struct dg_error *error)
 {
     uint32_t *order = dg_try_calloc(subword->size, sizeof *order);
@@ -329,7 +329,7 @@ static enum dg_err make_list(struct dg_subword *subword, struct dg_error *error)
     subword->inner = dg_prefixes_start(&subword->list);
     for (size_t i = 0; i < subword->prefix.len; i++)
         if (!dg_prefixes_step(&subword->list, &subword->inner, (uint8_t)subword->prefix.ptr[i]))
-            break; /* no piece goes on with a word: the walk is over, and stays so */
+            break; /* no piece continues a word: the walk is over for good */
     if (subword->unk < 0)
         return dg_error_set(
             error, DG_ERR_NOT_FOUND,
@@ -402,7 +402,7 @@ static enum dg_err read_scores(struct dg_subword *subword, const struct dg_json 
     return err;
 }
 
-/* The pieces are listed once it is known which of them are signs (dg_subword_read_model). */
+/* dg_subword_read_model lists the pieces later, when it is known which of them are special. */
 static enum dg_err read_unigram(struct dg_subword *subword, const struct dg_json *model,
                                 const struct dg_json *added, struct dg_error *error)
 {
@@ -432,7 +432,7 @@ static enum dg_err list_pieces(struct dg_subword *subword)
     return order ? dg_prefixes_init(&subword->list, subword->pieces, order, n) : DG_ERR_NOMEM;
 }
 
-/* Files older than the field 'type' tell their kind by what they have. */
+/* In files older than the field 'type', the other fields tell the kind. */
 static enum dg_err read_kind(struct dg_subword *subword, const struct dg_json *model,
                              const struct dg_json *added, struct dg_error *error)
 {
@@ -511,7 +511,7 @@ static enum dg_err make_added(struct dg_subword *subword, size_t n, struct dg_er
     return subword->added && subword->added_texts ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* Those that are looked for in the normalised text are normalised themselves. */
+/* Added tokens that are searched for in normalised text are normalised themselves. */
 static enum dg_err change_added(struct dg_subword *subword, struct dg_subword_work *work, size_t i,
                                 struct dg_error *error)
 {
@@ -563,7 +563,8 @@ enum dg_err dg_subword_read_model(struct dg_subword *subword, const struct dg_js
 
 /* ---- Files that are older than tokenizer.json ------------------------------------------------ */
 
-/* Of the signs those that the vocabulary has. Before a mask spaces belong to it, as in RoBERTa. */
+/* Adds those special tokens that the vocabulary has. A mask takes the spaces before it, as in
+ * RoBERTa. */
 static enum dg_err add_signs(struct dg_subword *subword, const struct dg_span *signs, size_t n,
                              struct dg_error *error)
 {
@@ -601,8 +602,8 @@ static bool next_line(struct dg_span text, size_t *at, struct dg_span *line)
     return true;
 }
 
-/* A token a line, its id being the line's number from 0. An empty line is nobody's, and of equal
- * ones the last has the token, as elsewhere. */
+/* Each line is a token, and its number, from 0, is the id. The id of an empty line is unused, and
+ * of equal lines the last one has the token, as in other implementations. */
 enum dg_err dg_subword_read_lines(struct dg_subword *subword, struct dg_span vocab,
                                   struct dg_span unk, const struct dg_span *signs, size_t n_signs,
                                   struct dg_error *error)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Unigram: of all ways to lay a word out in pieces the one with the highest sum of scores
- * (Viterbi). cells[i] holds the best way over the first i bytes; from each character on every piece
- * that begins there offers a way to its end, and a character that is no piece by itself is offered
- * as unknown, at the lowest score less 10. One pass forward, one back: the time is linear in the
+/* Unigram: finds the segmentation of a word whose pieces have the highest sum of scores (Viterbi).
+ * cells[i] holds the best segmentation of the first i bytes. Every piece that begins at a character
+ * leads to the cell at its end; a character that is not itself a piece leads there as unknown, with
+ * the lowest score less 10. There is one pass forward and one back, so the time is linear in the
  * word's length.
  *
- * Ids equal those of the library whose file this is, to the last tie: sums are doubles, only a
- * greater one replaces another, so that of equal ways the one whose last piece is longest stays;
- * unknown characters in a row are one, which may then be known as a whole, or falls apart into
- * bytes where the file has them for all of it. (SentencePiece's own models, whose sums are floats,
- * are in spm_unigram.c.)
+ * Ids equal those of Hugging Face's library, even in ties: sums are doubles, and only a greater sum
+ * replaces another, so that of equal segmentations the one with the longest last piece stays.
+ * Unknown characters in a row are joined; together they may be a known token, or become bytes if
+ * the file has tokens for all of them. (spm_unigram.c is for SentencePiece's own models, whose sums
+ * are floats.)
  *
- * Where the pre-tokenizer does not cut before the mark of a space (U+2581), a piece that begins
- * with one begins a word all the same, for whoever asks which tokens are one.
+ * If the pre-tokenizer does not cut before the space mark (U+2581), a piece that begins with the
+ * mark still begins a new word, for callers that ask which tokens form a word.
  *
- * One thing is not as there: signs of the model ("<s>", "</s>") are never pieces of a text, however
- * it came to look like them. There a sign that normalisation makes (of wide letters) becomes one,
- * whoever wrote it. */
+ * There is one difference to that library: special tokens of the model ("<s>", "</s>") never come
+ * out of a text. There, a text that becomes such a string by normalisation (from wide letters)
+ * becomes the special token, even if the text is not trusted. */
 #include "tokenize/hf/subword_int.h"
 #include "tokenize/spm/utf8_char.h"
 
@@ -30,7 +30,7 @@ static void offer(struct dg_subword_cell *cell, size_t from, int32_t id, double 
         *cell = (struct dg_subword_cell){.score = score, .from = (uint32_t)from, .id = id};
 }
 
-/* All ways on from the character at `at`. */
+/* Offers all pieces that begin at the character at `at`. */
 static void offer_all(const struct dg_subword *subword, struct dg_subword_cell *cells,
                       struct dg_span word, size_t at, size_t char_len)
 {
@@ -50,7 +50,7 @@ static void offer_all(const struct dg_subword *subword, struct dg_subword_cell *
         offer(&cells[at + char_len], at, subword->unk, subword->unk_score + before);
 }
 
-/* Characters in a row that are no pieces. */
+/* Puts a run of unknown characters. */
 static enum dg_err put_unknown(const struct dg_subword *subword, struct dg_subword_work *work,
                                struct dg_span text, size_t begin, size_t end)
 {
@@ -69,7 +69,7 @@ static enum dg_err put_unknown(const struct dg_subword *subword, struct dg_subwo
     return err;
 }
 
-/* The way to the last cell, from behind; `next` says it from before. */
+/* Follows the best segmentation back from the last cell and stores it forward in `next`. */
 static void turn_around(struct dg_subword_cell *cells, size_t len)
 {
     for (size_t end = len; end > 0; end = cells[end].from)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* WordPiece: of a word the longest beginning that the vocabulary has, then of the rest the longest
- * that it has with the prefix ("##") before, and so on. A word that cannot be said to its end, or
- * that is too long, is the unknown token as a whole. The vocabulary is a sorted list which is
- * narrowed down byte by byte; that the rest of a word needs the prefix is said by beginning where
- * the list has been narrowed to it already. */
+/* WordPiece: takes the longest beginning of a word that is in the vocabulary, then the longest
+ * beginning of the rest that is there with the prefix ("##"), and so on. A word that does not work
+ * out to its end, or that is too long, becomes the unknown token. The vocabulary is a sorted list
+ * that is narrowed down byte by byte; for the rest of a word, the search starts from the list that
+ * is already narrowed to the prefix. */
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
 
-/* The longest piece of [at, end) of the text: its id and its end, or -1. Pieces are whole
- * characters, so it ends at one. */
+/* The longest piece at the beginning of [at, end): its id and its end, or -1. Pieces consist of
+ * whole characters, so the end is between characters. */
 static int32_t longest(const struct dg_subword *subword, struct dg_span text, size_t at, size_t end,
                        bool is_inside, size_t *piece_end)
 {

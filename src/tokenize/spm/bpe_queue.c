@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A heap of four children a node. On a line of a megabyte it would hold half a million entries, and
- * every pop would wait for memory; so there the places of start are sorted into one bucket a rank,
- * later ones are chained to their rank, and the heap holds the ranks up to the one in work only,
- * usually a hundred places. When a bucket is opened the processor is told which places come next.
- */
+/* A heap with four children for each node. For a line of a megabyte it would hold half a million
+ * entries, and every pop would wait for memory. So for long lines, the places given at the start
+ * are sorted into one bucket for each rank, later ones are chained to their rank, and the heap
+ * holds only the ranks up to the current one, usually a hundred places. When a bucket is opened,
+ * the places in it are prefetched. */
 #include "tokenize/spm/bpe_queue.h"
 
 #include "base/memory/mem.h"

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The walk of a double array whose node positions are combined by exclusive or. A unit is
+/* Walks a double array whose node positions are combined by exclusive or. A unit is
  *
  *     bits 0-7    the byte that leads here (a value has bit 31 set, so that it never equals a byte)
  *     bit  8      a key ends here; its value is the unit at the node's offset
  *     bit  9      the offset is shifted left by 8
  *     bits 10-31  offset
  *
- * The original library never checks positions; here a position outside the array ends the walk, and
- * an offset outside the pool is an empty replacement, so a lying file can only misspell. */
+ * The original library never checks positions. Here a position outside the array ends the walk, and
+ * an offset outside the pool is an empty replacement, so that a forged file can only give wrong
+ * text. */
 #include "tokenize/spm/charsmap.h"
 
 #include <string.h>
 
 enum {
     KEYS_MAX = 32
-}; /* the original keeps that many keys that begin the text, the shortest first */
+}; /* the original looks at this many keys that begin the text, the shortest first */
 
 static uint32_t unit_at(const struct dg_charsmap *map, size_t pos)
 {

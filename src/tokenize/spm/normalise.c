@@ -7,9 +7,10 @@
  *  2. the longest key of the charsmap: replaced;
  *  3. a well-formed character: copied; a malformed byte: becomes U+FFFD.
  *
- * Around the steps: leading spaces are dropped (when the model says so), the dummy prefix is put,
+ * Around the steps, as the model requires: leading spaces are dropped, the dummy prefix is added,
  * runs of spaces are squeezed, spaces become U+2581, trailing spaces are stripped, a dummy suffix
- * is put. Nearly all bytes of western text are ASCII that no key touches; they take a short cut. */
+ * is added. Nearly all bytes of western text are ASCII that no key changes; they take a short cut.
+ */
 #include "tokenize/spm/normalise.h"
 
 #include "base/memory/mem.h"
@@ -97,7 +98,7 @@ void dg_normal_text_deinit(struct dg_normal_text *out)
     *out = (struct dg_normal_text){0};
 }
 
-/* The caller has reserved. */
+/* Appends a byte; the caller must have reserved memory. */
 static inline void put(struct dg_normal_text *out, uint8_t byte, size_t origin)
 {
     out->bytes[out->len] = byte;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Builds the table in two passes over the file: the first counts the pieces and finds out whether
- * their own layout serves (canonical messages that follow each other without a gap); the second
- * fills. */
+/* Builds the table in two passes over the file: the first counts the pieces and checks whether the
+ * file's own layout can be used (canonical messages that follow each other without a gap); the
+ * second fills the table. */
 #include "tokenize/spm/pieces.h"
 
 #include "base/memory/mem.h"
@@ -94,7 +94,7 @@ struct survey {
     bool serves;     /* the file's own layout can be used */
 };
 
-/* dg_pieces_next, when the bytes that it looks at exist; else a place where no string begins. */
+/* dg_pieces_next if the bytes that it reads exist; else a place where no string begins. */
 static const uint8_t *next_text(const uint8_t *at, const uint8_t *file_end)
 {
     size_t needed = dg_pieces_len(at) + 5 + 2 + 3 + 2;

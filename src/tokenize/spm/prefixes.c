@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A range of the sorted list, halved twice for each byte: to its first string that has this byte
- * there, and behind the last one. A string that ends at the depth reached sorts before those that
- * go on. */
+/* The walk is a range of the sorted list. For each byte two binary searches find the first string
+ * of the range that has this byte at the current depth, and the end of those that do. A string that
+ * ends at this depth sorts before longer ones. */
 #include "tokenize/spm/prefixes.h"
 
 #include "base/memory/mem.h"

@@ -21,7 +21,7 @@ static bool is_reserved(enum dg_piece_type type)
     return type == DG_PIECE_UNKNOWN || type == DG_PIECE_CONTROL || type == DG_PIECE_BYTE;
 }
 
-/* Which trie a piece is looked for in. Unigram segmentation passes over unused pieces. */
+/* Chooses the trie for a piece. Unigram segmentation ignores unused pieces. */
 static struct dg_piece_trie *home_of(struct dg_spm *spm, uint32_t id)
 {
     enum dg_piece_type type = dg_pieces_type(&spm->pieces, id);
@@ -159,7 +159,7 @@ static int compare_scores(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* BPE merges by score; ranks say the same in small whole numbers. */
+/* BPE merges by score; ranks express the same order in small whole numbers. */
 static enum dg_err rank_scores(struct dg_spm *spm, struct dg_error *error)
 {
     const uint32_t n = spm->pieces.n;
@@ -187,7 +187,7 @@ static enum dg_err rank_scores(struct dg_spm *spm, struct dg_error *error)
     return DG_OK;
 }
 
-/* Where no piece can reach over, segmentation may be cut. */
+/* Finds out whether pieces can cross word boundaries; if not, BPE may segment words separately. */
 static void find_boundaries(struct dg_spm *spm)
 {
     spm->space_is_boundary = spm->space_ends_boundary = true;

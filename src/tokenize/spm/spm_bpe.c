@@ -4,18 +4,19 @@
 /* BPE segmentation: neighbours are merged while their concatenation is a piece, the one with the
  * highest score first, the leftmost of equals first.
  *
- * The text is cut into chunks that no piece can reach over (before a space mark, in nearly all
- * models), and merges in one chunk cannot change another. A short chunk, a word, looks for its best
- * pair in a row; a long chunk, a line without spaces, keeps its pairs in a heap. Both make the same
- * merges in the same order.
+ * The text is cut into chunks that no piece can cross (before a space mark, in nearly all models),
+ * so that merges in one chunk cannot change another. A short chunk (a word) is searched from end to
+ * end for its best pair; a long chunk (a line without spaces) keeps its pairs in a heap. Both make
+ * the same merges in the same order.
  *
- * A symbol is where it begins. Its length stands at its first byte and again behind its last one,
- * so that both neighbours are one step away and lie beside it in memory, and so does the priority
- * of the pair that it makes with the next symbol. A long line needs 8 bytes a byte for this, and as
- * much for the heap; nothing else is kept.
+ * A symbol is identified by its first byte. Its length is stored there and again behind its last
+ * byte, so that both neighbours are one step away and close in memory; the priority of its pair
+ * with the next symbol is stored there too. A long line needs 8 bytes per byte for this and as much
+ * for the heap; nothing else is kept.
  *
- * Unused pieces take part in merges and are split again at the end, each into the two halves that
- * it was last considered with; because "last" is over the whole text, such models are not cut. */
+ * Unused pieces take part in merges and are split again at the end, each into the two halves of the
+ * last merge that produced it anywhere in the text; for this reason, the text is not cut into
+ * chunks for models with unused pieces. */
 #include "base/memory/mem.h"
 #include "tokenize/spm/bpe_queue.h"
 #include "tokenize/spm/spm_int.h"
@@ -150,8 +151,8 @@ static enum dg_err push(struct task *t, uint32_t at)
                : dg_bpe_queue_push(&t->bpe->queue, t->bpe->places[at].rank, at);
 }
 
-/* An entry is stale when its symbol is gone or makes another pair now. One that became right again
- * is as good as the one that was pushed for it. */
+/* An entry is stale when its symbol is gone or now makes another pair. An entry that is valid again
+ * can be used like the one that was pushed later. */
 static bool is_live(const struct dg_spm_bpe *bpe, uint32_t key, uint32_t at)
 {
     return bpe->places[at].rank == key && bpe->places[at].len != 0;
@@ -203,7 +204,7 @@ static enum dg_err emit(struct task *t, uint32_t begin, uint32_t end, uint32_t i
     return dg_spm_work_segment(t->work, begin, end, id);
 }
 
-/* A string that is a reserved piece as well is that one; dg_spm_find knows. */
+/* A string that is also a reserved piece becomes that piece, which dg_spm_find returns. */
 static uint32_t final_id(const struct task *t, uint32_t begin, uint32_t end)
 {
     const int32_t id = t->spm->has_shadows ? -1

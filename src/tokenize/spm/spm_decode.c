@@ -5,9 +5,9 @@
  *
  *  - Control pieces are nothing, the unknown piece is the model's "unknown" surface.
  *  - Runs of byte pieces are decoded as UTF-8; each byte that is part of no character is U+FFFD.
- *  - Any other piece is its string with space marks as spaces. While nothing but nothing was
- * written, one leading space mark is dropped: of the first piece, if the model adds a dummy prefix;
- * of every piece until some text appears, if it removes extra spaces.
+ *  - Any other piece is its string with space marks as spaces. As long as no text was written, one
+ *    leading space mark is dropped: from the first piece if the model adds a dummy prefix, from
+ *    every piece if it removes extra spaces.
  *  - Last, the model's denormaliser. */
 #include "tokenize/spm/spm_decode.h"
 
@@ -26,7 +26,7 @@ static enum dg_err append_spaced(struct dg_buf *out, struct dg_span piece)
     return err;
 }
 
-/* Appends bytes, replacing what is no character. */
+/* Appends bytes; those that do not form a character become U+FFFD. */
 static enum dg_err append_valid(struct dg_buf *out, const uint8_t *at, size_t len)
 {
     const uint8_t *end = len ? at + len : at;

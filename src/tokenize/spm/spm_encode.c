@@ -60,7 +60,7 @@ void dg_spm_work_reverse(struct dg_spm_work *work)
 
 /* ---- Segments to tokens ---------------------------------------------------------------------- */
 
-/* A character that is no piece, as one byte piece for each byte. The last one has the surface. */
+/* Encodes a character that is not a piece as byte pieces; the last one has the range of text. */
 static void put_bytes(const struct dg_spm *spm, struct dg_spm_work *work,
                       const struct dg_spm_segment *s)
 {

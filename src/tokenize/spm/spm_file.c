@@ -164,8 +164,8 @@ enum dg_err dg_spm_read_specs(struct dg_spm *spm, struct dg_error *error)
 
 /* ---- Self-test ------------------------------------------------------------------------------- */
 
-/* Walks `expected`, piece strings joined by one space, beside the tokens. Where they differ the sum
- * of scores decides for unigram models: a tie may fall differently on another machine. */
+/* Compares the tokens with `expected`, piece strings joined by one space. If they differ in a
+ * unigram model, the sums of scores decide, because ties may differ between machines. */
 static bool is_as_expected(const struct dg_spm *spm, const struct dg_spm_work *work,
                            struct dg_span expected)
 {

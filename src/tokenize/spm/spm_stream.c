@@ -47,8 +47,8 @@ void dg_spm_stream_trim(struct dg_spm_stream *stream, bool trims)
 
 /* ---- Characters that are not whole yet ------------------------------------------------------- */
 
-/* Appends the characters that begin `partial` to `out`; what is malformed becomes U+FFFD. A
- * beginning of a character stays, unless nothing follows. */
+/* Appends the complete characters of `partial` to `out`; malformed bytes become U+FFFD. The
+ * beginning of a character stays in `partial`, unless the text has ended. */
 static enum dg_err drain(struct dg_spm_partial *partial, bool is_last, struct dg_buf *out)
 {
     enum dg_err err = DG_OK;
@@ -79,7 +79,7 @@ static enum dg_err append_raw(struct dg_spm_stream *stream, const void *bytes, s
     return dg_buf_append(&stream->raw, bytes, len);
 }
 
-/* Passes on the characters that are whole; with `is_last` the rest as malformed bytes. */
+/* Passes on complete characters; with `is_last`, also the rest, as malformed bytes. */
 static enum dg_err drain_bytes(struct dg_spm_stream *stream, bool is_last)
 {
     stream->has_text |= stream->bytes.n > 0 && (is_last || is_settled(&stream->bytes));
@@ -113,7 +113,7 @@ static enum dg_err push_text(struct dg_spm_stream *stream, struct dg_span piece)
     return err;
 }
 
-/* What every piece that is no byte does first. */
+/* To be done before every piece that is not a byte. */
 static enum dg_err begin_piece(struct dg_spm_stream *stream)
 {
     enum dg_err err = drain_bytes(stream, true);

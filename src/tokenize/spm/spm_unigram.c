@@ -4,13 +4,14 @@
 /* Unigram segmentation: the split of the text whose pieces have the highest sum of scores
  * (Viterbi).
  *
- * scores[i] and backs[i] hold the best way to cover the first i bytes. From each character on,
- * every piece that begins there offers a way to its end; a character that no piece covers alone
- * offers the unknown piece. One pass forward, one walk back: the time is linear in the length.
+ * scores[i] and backs[i] hold the best segmentation of the first i bytes. Every piece that begins
+ * at a character leads to the position at its end; a character that is not itself a piece leads
+ * there by the unknown piece. One pass forward, one walk back: the time is linear in the length.
  *
  * Ids must equal the original's to the last tie, so its arithmetic is kept:
  *  - a sum is stored as float, but a new sum is compared as double before it is rounded;
- *  - only a strictly greater sum replaces one, so that of equal ways the longest last piece stays;
+ *  - only a strictly greater sum replaces another, so that of equal sums the longest last piece
+ *    stays;
  *  - a user-defined piece scores (bytes * max_score) - 0.1, the product float, the difference
  * double.
  *
@@ -24,10 +25,10 @@
 /* Marks a handle where an id is expected (ids and handles have 22 bits). */
 static const uint32_t IS_HANDLE = 1u << 31;
 
-/* A way to `end`. Branches would be mispredicted half of the time, so both arrays are always
- * written. The better score is the same whether it is compared before or after rounding, which
- * keeps the rounding off the chain from score to score; which way it came from is decided before.
- */
+/* Offers a segmentation that ends at `end`. A branch would be mispredicted half of the time, so
+ * both arrays are always written. The better score is the same whether it is compared before or
+ * after rounding, so the rounding is kept out of the chain from score to score; `backs` is chosen
+ * by the comparison before rounding. */
 static inline void offer(struct dg_spm_cells cells, uint32_t start, uint32_t end, uint32_t id,
                          double score)
 {
@@ -65,8 +66,9 @@ static uint32_t offer_tail(const struct dg_spm *spm, const uint8_t *from, uint32
     return len;
 }
 
-/* All ways on from `start`. The text ends with NULs, which lead nowhere in the trie. Nodes at which
- * no piece ends make an offer too, to a cell that nobody reads: a branch would cost more. */
+/* Offers all pieces that begin at `start`. The text ends with NULs, which lead nowhere in the trie.
+ * Nodes at which no piece ends make an offer to a cell that nobody reads: a branch would cost more.
+ */
 static inline void offer_all(const struct dg_spm *spm, const uint8_t *text, uint32_t len,
                              uint32_t start, uint32_t char_len, struct dg_spm_cells cells,
                              bool has_user)
@@ -127,7 +129,7 @@ static enum dg_err prepare(struct dg_spm_work *work, uint32_t len)
     return err;
 }
 
-/* Segments from the end to the start, then turned around. */
+/* Lists the segments from the end to the start, then reverses them. */
 static enum dg_err walk_back(const struct dg_spm *spm, struct dg_spm_work *work)
 {
     enum dg_err err = DG_OK;
