@@ -243,7 +243,8 @@ static void fill_mark(struct reader *reader, const struct entry *entry, const ch
     }
 }
 
-/* Counts the format directives of a text: a form with the same number may replace another form. */
+/* Counts the characters of a text that may begin a placeholder; forms with the same count may
+ * replace each other. */
 static size_t count_placeholders(struct dg_span text)
 {
     size_t n = 0;

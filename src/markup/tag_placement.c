@@ -517,7 +517,7 @@ static void emit_items(struct placement *placement, size_t from, size_t to)
     emit(placement, dg_span_sub(placement->original, at, end - at));
 }
 
-/* Writes the markup among items [from, to) without words, for elements that found no place. */
+/* Writes only the markup among items [from, to), whose words found no place. */
 static void emit_markup(struct placement *placement, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)

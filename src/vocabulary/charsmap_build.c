@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The double array of charsmap.c, built from sorted keys: a node's children are placed at offset ^
- * byte, where the offset is the first at which all of them are free. An offset is used by one node
- * only, so that a unit says by its byte alone whose child it is. Offsets past 2^21 are multiples of
- * 256, as the format wants.
+/* Builds the double array of charsmap.c from sorted keys: a node's children are placed at offset ^
+ * byte, where the offset is the first at which all of these units are free. Only one node uses an
+ * offset, so that a unit's byte alone tells whose child it is. Offsets past 2^21 are multiples of
+ * 256, as the format requires.
  *
- * Keys of NFKC: each character whose NFKC is another, and each canonical composition written apart
- * (e and U+0301); longer sequences of marks are rare, and are left as they are written. */
+ * Keys of NFKC: each character that NFKC changes, and each canonical composition in its decomposed
+ * spelling (e and U+0301); longer sequences of marks are rare and stay as they are. */
 #include "vocabulary/charsmap_build.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -226,7 +226,8 @@ static size_t utf8_of(const UChar *text, int32_t n, char out[TEXT_BYTES])
     return len;
 }
 
-/* What translation wants beside NFKC: true when `cp` has a rule of its own, written to `to`. */
+/* The rules of translation on top of NFKC: true when `cp` has one; its result is written to `to`.
+ */
 static bool own_rule(UChar32 cp, struct dg_span *to)
 {
     if (cp == '\t' || cp == '\n' || cp == '\r' || u_isUWhiteSpace(cp) || cp == 0xfeff ||
@@ -304,8 +305,8 @@ enum dg_err dg_charsmap_build_nfkc(struct dg_buf *blob, struct dg_error *error)
 
 /* ---- ASCII ----------------------------------------------------------------------------------- */
 
-/* What a character becomes: its lower case taken apart, of which marks go, letters a to z stay, and
- * all else is a space. */
+/* Changes one character: it is lower-cased and decomposed; marks are dropped, letters a to z stay,
+ * and anything else becomes a space. */
 static size_t ascii_of(const UNormalizer2 *nfd, UChar32 cp, char out[TEXT_BYTES])
 {
     UChar text[TEXT_UNITS], unit[2];

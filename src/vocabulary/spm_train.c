@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Around the learning: words are counted as the encoder will see them (NFKC, U+2581 before each
- * word), cut where no piece shall reach across, characters are chosen, and the result is written as
- * a model file.
+/* The steps before and after the learning: words are counted as the encoder will see them (NFKC,
+ * U+2581 before each word) and cut where no piece may cross; the characters are chosen; the result
+ * is written as a model file.
  *
- * Cuts: between letters, digits and other signs, and around every digit, so that numbers are
- * spelled; the U+2581 belongs to what follows it. */
+ * Cuts are between letters, digits and other characters, and around every digit, so that numbers
+ * are spelled; a U+2581 belongs to the text after it. */
 #include "vocabulary/spm_train.h"
 #include "base/memory/map.h"
 #include "base/memory/mem.h"
@@ -34,7 +34,7 @@ struct dg_spm_train {
     struct dg_spm_train_opts opts;
     struct dg_buf charsmap;
     struct dg_normaliser normaliser; /* with that map */
-    struct dg_normal_text normal;    /* of the line under way */
+    struct dg_normal_text normal;    /* of the current line */
     struct dg_arena arena;
     struct dg_map words; /* stretch to a uint64_t in the arena, its count */
 };
@@ -152,8 +152,8 @@ static enum dg_err count_chars(const struct dg_counted *words, size_t n, struct 
     return err;
 }
 
-/* The characters that get a piece, most frequent first; U+2581 and what there is of ASCII always
- * do. */
+/* Chooses the characters that get a piece, most frequent first; U+2581 and the text's ASCII
+ * characters always do. */
 static enum dg_err choose_chars(const struct dg_spm_train *train, const struct dg_counted *words,
                                 size_t n, struct train_pieces *pieces, struct dg_map *numbers)
 {
@@ -261,7 +261,7 @@ static enum dg_err put_piece(struct dg_buf *out, struct dg_span text, float scor
     return err;
 }
 
-/* trainer_spec: what decoding reads, and what SentencePiece's own tools want to see. */
+/* trainer_spec: the fields that decoding reads and those that SentencePiece's own tools require. */
 static enum dg_err put_trainer(struct dg_buf *out, const struct dg_spm_train_opts *opts,
                                size_t size)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Byte-pair encoding (Sennrich, Haddow and Birch, 2016), over characters: the two neighbours that
- * stand together most often become one symbol, again and again.
+/* Byte-pair encoding (Sennrich, Haddow and Birch, 2016), over characters: the most frequent pair of
+ * neighbours becomes one symbol, again and again.
  *
- * Each pair of symbols has its count and a list of the words that it was seen in. The most frequent
- * pair is on top of a heap; as counts change, a heap entry may be out of date: then it goes back
- * with the count of today. A merge visits only the words of its pair. Equal counts go by the
- * numbers of the symbols, so the result does not depend on chance. */
+ * Each pair of symbols has a count and a list of the words in which it was seen. The most frequent
+ * pair is on top of a heap; if the count of a heap entry is out of date, the entry goes back with
+ * the current count. A merge visits only the words of its pair. The numbers of the symbols decide
+ * between equal counts, so that the result does not depend on chance. */
 #include "base/memory/map.h"
 #include "base/memory/mem.h"
 #include "vocabulary/spm_train_int.h"
@@ -141,8 +141,8 @@ static struct entry pop(struct bpe *bpe)
 
 /* ---- Merging --------------------------------------------------------------------------------- */
 
-/* A pair's count grows in a word. Only growth needs a new heap entry: a count that shrank is found
- * when it comes to the top. */
+/* Raises a pair's count for a word. Only growth needs a new heap entry: a count that has shrunk is
+ * noticed when it comes to the top. */
 static enum dg_err add(struct bpe *bpe, uint32_t left, uint32_t right, uint32_t word,
                        bool is_first_count)
 {
@@ -175,8 +175,8 @@ static enum dg_err take(struct bpe *bpe, uint32_t left, uint32_t right, uint32_t
     return err;
 }
 
-/* Replaces left, right by `whole` in one word, and keeps all counts right: the pairs of the word go
- * out as they were and come in as they are. */
+/* Replaces left, right by `whole` in one word and updates all counts: the word's old pairs are
+ * subtracted and its new pairs are added. */
 static enum dg_err merge_in_word(struct bpe *bpe, uint32_t word, uint32_t left, uint32_t right,
                                  uint32_t whole)
 {
@@ -202,7 +202,7 @@ static enum dg_err merge_in_word(struct bpe *bpe, uint32_t word, uint32_t left, 
     return err;
 }
 
-/* The piece that two make: a new one, or one that has the same letters already. */
+/* The piece that two symbols form: a new one, or an existing one with the same letters. */
 static enum dg_err whole_of(struct bpe *bpe, const struct pair *pair, struct dg_arena *arena,
                             uint32_t *whole, bool *is_new)
 {

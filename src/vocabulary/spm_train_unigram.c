@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A unigram language model of pieces (Kudo, 2018), learned as SentencePiece does: begin with many
- * more substrings than are wanted, find each one's probability by expectation maximisation over all
- * ways to cut the words, drop the quarter that is missed least, and again.
+/* A unigram language model of pieces (Kudo, 2018), learned as SentencePiece does: it begins with
+ * many more substrings than are wanted, finds their probabilities by expectation maximisation over
+ * all segmentations of the words, drops the quarter whose loss matters least, and repeats this.
  *
- * Substrings live in a trie over characters' numbers. Its first use counts them all, the most
- * frequent words first, so that a text too large for NODES_MAX loses only what is rare; later uses
- * hold the pieces of today. */
+ * The substrings are in a trie over numbers of characters. Its first use counts them all, the most
+ * frequent words first, so that a text too large for NODES_MAX loses only rare ones; later uses
+ * hold the current pieces. */
 #include "base/memory/mem.h"
 #include "vocabulary/spm_train_int.h"
 
@@ -120,7 +120,7 @@ static int by_frequency(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* A trie of the parts of today. */
+/* Builds the trie of the current parts. */
 static enum dg_err index_parts(struct unigram *u)
 {
     trie_deinit(&u->trie);
@@ -288,7 +288,7 @@ static double digamma(double x)
     return result + log(x) - 0.5 / x - y * (1.0 / 12.0 - y * (1.0 / 120.0 - y / 252.0));
 }
 
-/* One iteration: parts that are hardly used go, but for characters. */
+/* One iteration; drops parts that are hardly used, except characters. */
 static enum dg_err iterate(struct unigram *u)
 {
     double *counts = dg_try_calloc(u->n_parts, sizeof *counts), sum = 0.0;
@@ -348,8 +348,8 @@ static int by_part(const void *a, const void *b)
     return (x->part > y->part) - (x->part < y->part);
 }
 
-/* What the likelihood of the text would lose without the part: its place is taken by its second
- * best cut. Negative: it is not even the best cut of itself. */
+/* The loss in likelihood of the text without the part, which its second-best segmentation would
+ * replace. Negative: the part is not even the best segmentation of itself. */
 static double loss_of(struct unigram *u, uint32_t number, const double *uses, double total)
 {
     const struct part *part = &u->parts[number];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Fields are copied as they stand, but for the pieces that go, the number of pieces in
- * trainer_spec, and the self-test. */
+/* All fields are copied unchanged, except removed pieces, the number of pieces in trainer_spec, and
+ * the self-test. */
 #include "vocabulary/spm_trim.h"
 #include "base/memory/utf8.h"
 #include "tokenize/spm/wire.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Texts are changed and cut by a tokenizer of the very kind that will read the vocabulary, one that
- * knows nothing but the signs; its words are counted. A character that begins a word is a symbol of
- * its own, apart from the same one inside of words: its piece begins with a byte that no cleaned
- * text has. So what is merged knows by itself where it stands. */
+/* Texts are cleaned and cut by the same kind of tokenizer that will read the vocabulary, with only
+ * the special tokens in it; its words are counted. A character at the beginning of a word is
+ * another symbol than the same character inside a word: its piece begins with a byte that no
+ * cleaned text has. So a merged piece tells by itself whether it begins a word. */
 #include "vocabulary/wordpiece_train.h"
 #include "base/memory/arena.h"
 #include "base/memory/map.h"
@@ -108,8 +108,8 @@ enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_s
 
 /* ---- Characters ------------------------------------------------------------------------------ */
 
-/* What is learned from: words as symbols, of which characters come first, two each: 2 c begins a
- * word, 2 c + 1 is inside. */
+/* The data to learn from: words as symbols. The first symbols are the characters, two for each:
+ * 2 c begins a word, 2 c + 1 is inside a word. */
 struct material {
     struct dg_counted *words; /* [n] in the order of their bytes */
     struct dg_map numbers;    /* of characters */
@@ -169,7 +169,7 @@ static enum dg_err choose_chars(struct dg_wordpiece_train *train, struct materia
     return err;
 }
 
-/* A word with a character that has no piece is no example of anything. */
+/* Words with a character that has no piece are left out. */
 static enum dg_err spell(struct material *m, size_t n_words)
 {
     size_t bytes = 0;

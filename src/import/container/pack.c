@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A name is looked up in the directory or among the members; nothing is ever unpacked to disk, so
- * names that climb lead nowhere (and zip_in refuses the whole archive). */
+/* A name is looked up in the directory or among the members. Nothing is ever unpacked to disk, so
+ * names with ".." do no harm (and zip_in refuses the whole archive). */
 #include "import/container/pack.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
  *
  *     zip       P/data.pkl, P/data/<key> stored without compression
  *     legacy    five pickles (magic, protocol, system, object, keys), then for each key in order an
- * i64 count and that many elements */
+ *               i64 count and that many elements */
 #include "import/container/torch.h"
 #include "base/memory/mem.h"
 #include "model/file/lfs.h"

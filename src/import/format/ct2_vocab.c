@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* CTranslate2's words: lists in .json or .txt, whose positions are the ids, and the rules of
- * config.json (before version 6: of scalar variables) about special tokens. */
+/* CTranslate2's vocabularies: lists in .json or .txt, whose positions are the ids, and the rules
+ * for special tokens in config.json (before version 6: in scalar variables). */
 #include "base/json/json.h"
 #include "base/json/json_out.h"
 #include "base/memory/buf.h"
@@ -340,8 +340,8 @@ static enum dg_err add_splitter(struct dg_import *import, struct dg_error *error
 
 /* ---- Languages ------------------------------------------------------------------------------- */
 
-/* True for M2M100 and NLLB, of whose ways the files say nothing: several words like __fr__ or
- * fra_Latn that serve both sides, and a decoder that starts with the end token. */
+/* True for M2M100 and NLLB, which the files do not name: both have several tokens like __fr__ or
+ * fra_Latn on both sides, and a decoder that starts with the end token. */
 static bool names_languages(const struct dg_import *import, const struct rules *rules,
                             const struct side *shared)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The road of every import: detect, open, match against the blueprint, write into a directory of a
- * temporary name, open that as a model, rename. */
+/* The steps of every import: detect, open, match against the blueprint, write into a directory with
+ * a temporary name, open that as a model, rename. */
 #include "import/format/import.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
@@ -339,8 +339,8 @@ static void remove_dir(const char *dir)
     rmdir(dir);
 }
 
-/* What follows OUT in the name of the directory that is filled. It is locked meanwhile, so that one
- * which is not was left by an import that is no more. */
+/* What follows OUT in the name of the temporary directory. The directory is locked while it is
+ * filled, so an unlocked one was left by an import that was killed. */
 static const char staging_mark[] = ".importing-";
 
 static int lock_dir(const char *dir)

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Argos packages: a ZIP (.argosmodel) or the directory it was unpacked to, with metadata.json, the
- * SentencePiece model, and in model/ a CTranslate2 model. Sentence splitters that come along are
- * passed over: dragoman has its own. */
+ * SentencePiece model, and in model/ a CTranslate2 model. Its sentence splitters are ignored:
+ * dragoman has its own. */
 #include "base/json/json.h"
 #include "import/format/ct2.h"
 
@@ -25,8 +25,8 @@ static bool detect(const char *path, bool is_dir)
     return found;
 }
 
-/* Refuses what is no translator. Models of many languages come in a package for each target, whose
- * word is told. */
+/* Refuses packages that are not translators. A multilingual model has one package for each target
+ * language, which names the language's token. */
 static enum dg_err use_metadata(struct dg_import *import, const struct dg_json *json,
                                 struct dg_error *error)
 {

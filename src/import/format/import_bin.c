@@ -3,8 +3,7 @@
 
 /* Marian's .bin with what Bergamot and Firefox put beside it: vocab.*.spm, or srcvocab.* and
  * trgvocab.*, and lex.*.bin. The path is the .bin itself or a directory with one of them.
- * Multipliers for activations (alphas) are passed over: activations are measured as they come here.
- */
+ * Multipliers for activations (alphas) are ignored: we measure activations as they come. */
 #include "base/file/folder.h"
 #include "base/file/map_file.h"
 #include "base/memory/mem.h"
@@ -90,8 +89,8 @@ static void close_bin(void *ctx)
     dg_free(bin);
 }
 
-/* Quantised matrices lie transposed, so that what dg_marian_add turned is straight and the reverse.
- */
+/* Quantised matrices are stored transposed, so those that dg_marian_add transposed are plain, and
+ * the others are transposed. */
 static void set_quantised(struct dg_import_tensor *tensor, const struct dg_marian_item *item)
 {
     size_t rows = tensor->info.shape[0], cols = tensor->info.shape[1];

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* CTranslate2's networks. Fused projections (query, key, value in one matrix) become three views of
- * the same bytes; aliases tell which matrices are tied; scalars are the configuration, and one that
- * would change the mathematics in a way that is not known here is refused by its name. */
+ * the same bytes; aliases tell which matrices are tied; scalars are the configuration, and a scalar
+ * that would change the mathematics in an unknown way is refused by its name. */
 #include "base/memory/mem.h"
 #include "import/format/ct2.h"
 #include "tensor/convert.h"
@@ -115,7 +115,7 @@ static enum dg_err check_scalar(const struct dg_ct2 *file, const struct dg_ct2_v
                         var->name, value);
 }
 
-/* Networks that the blueprint cannot say. */
+/* Refuses networks that a blueprint cannot describe. */
 static enum dg_err check_kind(const struct dg_ct2 *file, struct dg_error *error)
 {
     static const struct {

@@ -3,9 +3,8 @@
 
 /* BERT's, RoBERTa's (XLM-RoBERTa's and CamemBERT's are called the same), ELECTRA's and DistilBERT's
  * tensors under our names. Files of the bare network lack the "bert." before every name; old ones
- * call a norm's gain gamma and its bias beta. What belongs to a head that the configuration does
- * not name is left behind (a pooler beside masked words, the guess whether two sentences follow
- * each other). */
+ * call a norm's gain gamma and its bias beta. Tensors of a head that the configuration does not
+ * name are left out (the pooler of a masked language model, the next-sentence head). */
 #include "base/file/map_file.h"
 #include "import/format/import_int.h"
 #include "model/config_enc.h"

@@ -267,9 +267,9 @@ static enum dg_err add_weights(struct dg_import *import, const char *dir, struct
 
 /* ---- The directory --------------------------------------------------------------------------- */
 
-/* Encoders count their words as tokenizer.json does: a SentencePiece model beside it has other ids,
- * or lacks the signs. (Where it is alone, fairseq_vocab.h makes the other of it, for those that it
- * knows.) */
+/* The ids of encoders are those of tokenizer.json; a SentencePiece model in the same directory has
+ * other ids or lacks the special tokens. (If there is only that model, fairseq_vocab.h makes a
+ * tokenizer.json of it for the models that it knows.) */
 static bool is_other_vocab(const struct dg_import *import, const char *name)
 {
     static const char *const names[] = {"source.spm",   "target.spm", "sentencepiece.bpe.model",

@@ -67,7 +67,7 @@ static enum dg_err divide(struct dg_import *import, size_t at, const char *layer
     const size_t n = whole.info.shape[0] / 3,
                  stride = whole.info.rank == 2 ? whole.strides[0] : whole.strides[1];
     if (whole.info.shape[0] % 3 || whole.scales)
-        return DG_OK; /* it keeps its name and is named as unexpected */
+        return DG_OK; /* it keeps its name and is reported as unexpected */
     for (size_t i = 0; i < 3; i++) {
         char name[DG_LAYOUT_NAME_CAP];
         struct dg_import_tensor part = whole;

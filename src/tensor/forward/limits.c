@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Runs the table's loops that do nothing but multiply-add, or nothing but read, and takes their
- * best speed. */
+/* Runs the table's loops that only multiply-add or only read, and takes their best speed. */
 #include "tensor/forward/limits.h"
 
 #include "base/memory/mem.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The table for AVX-512: the vocabulary of simd_avx512.inc, spoken by ops_simd.inc. This file alone
- * is compiled with the flags of the instruction set; dispatch.c lets nobody in whose CPU lacks it.
- */
+/* The table for AVX-512: the kernels of ops_simd.inc over the vectors of simd_avx512.inc. Only this
+ * file is compiled with the flags of the instruction set; dispatch.c checks that the CPU has it. */
 #define ONE_SMALL_PANEL
 #define TILE_5_6
 #include "tensor/forward/simd_avx512.inc"

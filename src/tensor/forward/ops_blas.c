@@ -87,8 +87,8 @@ static void linear(float *out, size_t ld_out, const float *x, size_t ld_x, size_
     }
 }
 
-/* Whether a row of K values comes out the same in each of `rows` places, times the same column in
- * each of its. */
+/* True when a row of K values times a column gives the same bits in each of `rows` places and each
+ * column. */
 static bool all_places_agree(size_t rows, size_t K, float *x, float *panel, float *out)
 {
     uint32_t state = 1;

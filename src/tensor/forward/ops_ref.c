@@ -221,7 +221,7 @@ void dg_ops_attend_f16_ref(float *out, const float *q, const uint16_t *kv, size_
     }
 }
 
-/* Which row of the tables a key's distance has. */
+/* The row of the tables for a key's distance. */
 static size_t relative_row(const struct dg_relative *relative, size_t t, size_t self)
 {
     if (t < self)

@@ -17,8 +17,8 @@ static size_t round_up(size_t n, size_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
-/* How numbers lie: so many consecutive k of a column side by side, and what one takes in bytes. In
- * both narrow types a group is a 32-bit word. */
+/* The layout of a type: how many consecutive k of a column lie side by side, and the bytes of one
+ * number. In both narrow types a group is a 32-bit word. */
 static const struct {
     size_t group, element;
 } forms[] = {[DG_PACKED_F32] = {1, 4}, [DG_PACKED_BF16] = {2, 2}, [DG_PACKED_I8] = {4, 1}};

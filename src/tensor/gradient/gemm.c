@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The three products of a linear layer, forward and backward, by OpenBLAS. An empty product (M, N
- * or K of 0) is the caller's to avoid. */
+/* The three products of a linear layer, forward and backward, by OpenBLAS. The caller must avoid
+ * empty products (M, N or K of 0). */
 #include "tensor/gradient/gemm.h"
 
 #include <cblas.h>

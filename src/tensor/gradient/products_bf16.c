@@ -20,9 +20,9 @@ enum {
     VECTORS = 4,
     PANEL = VECTORS * LANES,
     ROWS = 6,      /* 24 sums, 4 words of b and one of a are 29 of 32 registers */
-    BLOCK_K = 512, /* of k at a time: with */
-    BLOCK_N = 512, /* so many columns b's block is half of a second-level cache of 1 MiB */
-    BLOCK_M = 96,  /* rows of a beside it */
+    BLOCK_K = 512, /* numbers of k in a block */
+    BLOCK_N = 512, /* columns in a block of b, which fills half of a 1 MiB second-level cache */
+    BLOCK_M = 96,  /* rows in a block of a, which must fit into the same cache */
     A_WORDS = BLOCK_M * BLOCK_K / 2,
     B_WORDS = BLOCK_N * BLOCK_K / 2,
 };
@@ -194,7 +194,7 @@ static void tiles(size_t rows, float *c, size_t ld_c, const struct factor *f, co
 
 /* ---- Products -------------------------------------------------------------------------------- */
 
-/* A matrix and which way k runs in it. */
+/* A matrix and the direction of k in it. */
 struct matrix {
     const float *at;
     size_t ld;

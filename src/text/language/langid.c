@@ -32,7 +32,7 @@ enum {
  */
 static const float OUTSIDE_PRIOR = 0.05f;
 
-/* Below this probability a piece of the text does not speak for a language. */
+/* Below this probability a piece of the text does not count for a language. */
 static const float PLAUSIBLE = 0.2f;
 
 struct group {
@@ -497,7 +497,7 @@ size_t dg_langid_detect_among(const struct dg_langid *langid, struct dg_span tex
         const bool is_inside = set_has(set, i);
         if (p[i] <= 1e-4f * all || (!is_inside && !outside))
             continue;
-        /* What letters of unknown scripts say stays outside the renormalisation. */
+        /* The weight of letters of unknown scripts stays outside the renormalisation. */
         float confidence = p[i] / all * (known < 1.0f ? known : 1.0f) * agreement(&reading, i);
         const struct dg_langid_guess guess = {langid->tags[i],
                                               confidence > 1.0f ? 1.0f : confidence};

@@ -5,18 +5,16 @@
  *
  *  1. Read the lines; find out which scripts each language writes (a script counts when it has a
  *     sixth of the language's letters). Each script is one group with its own classifier.
- *  2. For each group of two or more languages: number the hashed n-grams seen in at least two
- * lines.
+ *  2. For each group of two or more languages: number the hashed n-grams that occur in at least two
+ *     lines.
  *  3. Fit a softmax over them by stochastic gradient descent (Adagrad, one rate per n-gram). Every
- *     visit of a line sees another part of it: the whole, a piece, a word or two; and a tenth of
- * its n-grams is dropped. That is what makes short texts work.
- *  4. Keep the n-grams that carry most weight (norm of the row times the root of the line
- * frequency), as many as the group's share of the file holds; fit again with only those; round to
- * bytes.
+ *     visit of a line sees another part of it (the whole, a piece, a word or two), and a tenth of
+ *     its n-grams is dropped. This makes short texts work.
+ *  4. Keep the n-grams with the most weight (norm of the row times the root of the line frequency),
+ *     as many as fit into the group's share of the file; fit again with only those; round to bytes.
  *  5. Calibrate: with weights that never saw the held-out lines, fit one sharpness for each power
- * of two of n-grams found, so that probabilities mean what they say on short and on long text. Then
- *     repeat 3 and 4 with all lines and write that with the sharpness found (unless keep_held_out).
- */
+ * of two of n-grams found, so that probabilities are right on short and on long text. Then repeat 3
+ *     and 4 with all lines, and write the result with this sharpness (unless keep_held_out). */
 #include "text/language/langid_train.h"
 
 #include "base/memory/mem.h"

@@ -35,7 +35,7 @@ static const char *const codes[] = {
     "uk", "ur", "uz", "vi", "xh", "yi", "yo", "zh", "zu",
 };
 
-/* What they are called besides. */
+/* Further names of these languages. */
 static const struct {
     const char *text, *tag;
 } others[] = {

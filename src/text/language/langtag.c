@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A spelling goes through three doors: our own table of habits, ICU's parser, and a second table
- * for languages that data sets name by a member of a group (arb for Arabic). */
+/* A spelling passes three steps: our own table of aliases, ICU's parser, and a second table for
+ * languages that data sets name by a member of a group (arb for Arabic). */
 #include "text/language/langtag.h"
 
 #include <stdint.h>
@@ -158,7 +158,7 @@ static void write_text(struct dg_langtag *tag)
     *at = '\0';
 }
 
-/* What people mean by the language alone, or with the script or region they said. */
+/* Fills in the likely script and region of the language, given the script or region in the tag. */
 static void fill_likely(struct dg_langtag *tag)
 {
     char full[ULOC_FULLNAME_CAPACITY];

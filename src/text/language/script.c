@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* ICU knows the script of each character; punctuation and digits are Common and count for nobody.
- */
+/* ICU gives the script of each character; punctuation and digits are Common and do not count. */
 #include "text/language/script.h"
 #include "base/memory/utf8.h"
 

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A sample is n sentences drawn with replacement, the same ones for both systems. The p-value is
- * the share of samples whose difference is further from their mean difference than the real one is
- * from nothing, one more of both counted: under the hypothesis that the systems are equal the
+ * the share of samples whose difference is farther from the mean difference than the real
+ * difference is from zero (with one added to both counts): if the systems were equal, the
  * differences would lie around zero as they now lie around their mean. */
 #include "text/score/bootstrap.h"
 #include "base/memory/mem.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Cutting long sentences. One pass over each part finds the last clause mark, the last space and
- * the last code point that fit; graphemes are asked for only where there is no space. */
+/* Cuts long sentences. One pass over each part finds the last clause mark, the last space and the
+ * last code point that fit; graphemes are looked up only if there is no space. */
 #include "text/sentence/longsplit.h"
 
 #include "base/memory/utf8.h"

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* From the outside in:
+/* The text is divided step by step:
  *
  *     text       -> paragraphs  a line, or with join_lines the lines up to a blank line or a list
- * marker paragraph  -> cells       between tabs, runs of three or more spaces, control characters,
- * bad bytes cell       -> sentences   sentence.h, after list markers and outer white space are set
- * aside sentence   -> parts       longsplit.h, when it is too long
+ *                               marker
+ *     paragraph  -> cells       between tabs, runs of three or more spaces, control characters, bad
+ *                               bytes
+ *     cell       -> sentences   sentence_finder.h, without list markers and outer white space
+ *     sentence   -> parts       longsplit.h, when it is too long
  *
  * Only sentences are recorded as they are found; the bytes between two of them become a separator,
- * so nothing can be lost. Every byte is looked at a bounded number of times. */
+ * so nothing can be lost. Every byte is read a bounded number of times. */
 #include "text/sentence/segment.h"
 
 #include "base/memory/mem.h"
@@ -418,7 +420,7 @@ static bool is_blank(struct dg_span line)
     return trim_start(line).len == 0;
 }
 
-/* True when a line goes on the paragraph before it. */
+/* True when a line continues the paragraph before it. */
 static bool goes_on(const struct dg_abbrev *abbrev, struct dg_span line)
 {
     struct dg_span rest = trim_start(line);

@@ -4,9 +4,9 @@
 /* ICU proposes an end (Unicode's UAX 29); we look at a few words on both sides and accept it, move
  * it, or go on to the next:
  *
- *   taken back   behind abbreviations, initials, ordinals ("3. Oktober"), dates ("2024. 3. 15.")
+ *   removed      behind abbreviations, initials, ordinals ("3. Oktober"), dates ("2024. 3. 15.")
  *                before a small letter ("Yahoo! is", "«Vraiment ?» dit-il")
- *                between a Japanese quotation and what quotes it (「行く？」と言った)
+ *                between a Japanese quotation and the words that quote it (「行く？」と言った)
  *   moved        behind closing quotes that follow with a space (French « ... ! »)
  *   added        behind an ellipsis character before a capital
  *
@@ -178,7 +178,7 @@ static bool all_digits(struct dg_span word)
 
 /* ---- Judging one boundary -------------------------------------------------------------------- */
 
-/* What stands around a boundary at `at`. */
+/* The surroundings of a boundary at `at`. */
 struct around {
     struct dg_span text;
     size_t at;     /* the boundary, behind the spaces */

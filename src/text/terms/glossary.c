@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Terms are sorted by their folded code points. The terms that a text begins with are then the last
- * term that is not behind the text, if the text begins with it, and its parents: those that it
- * begins with itself. */
+/* Terms are sorted by their folded code points. To find the terms that a text begins with, take the
+ * last term that does not sort after the text: it and its parents (the terms that it begins with)
+ * are the only candidates. */
 #include "text/terms/glossary.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -145,7 +145,8 @@ static enum dg_err make_room(struct dg_glossary_scan *scan, size_t n)
     return DG_OK;
 }
 
-/* The text as code points; a run of blanks is one. What is no UTF-8 is byte by byte. */
+/* Converts the text to code points; a run of blanks becomes one. Bytes that are not UTF-8 are taken
+ * one by one. */
 static enum dg_err read_text(struct dg_glossary_scan *scan, struct dg_span text)
 {
     enum dg_err err = make_room(scan, text.len);
@@ -168,8 +169,8 @@ static enum dg_err read_text(struct dg_glossary_scan *scan, struct dg_span text)
     return err;
 }
 
-/* A word border before code point `i`: nothing that a word could have in common stands on both
- * sides. */
+/* True for a word border before code point `i`: the characters on its two sides cannot belong to
+ * the same word. */
 static bool begins_at(const struct dg_glossary_scan *scan, size_t i)
 {
     enum script here = script_of(scan->plain[i]),
@@ -440,7 +441,7 @@ const struct dg_dictionary *dg_glossary_for(const struct dg_glossary *glossary,
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-/* What is the same to a reader. */
+/* Maps characters that are the same to a reader to one. */
 static uint32_t plain(uint32_t cp)
 {
     return is_blank(cp) ? ' ' : cp == 0x2019 || cp == 0x02BC ? '\'' : cp;
@@ -486,7 +487,7 @@ static const struct dg_glossary_term *term_at(const struct dg_dictionary *dictio
     return &dictionary->terms[dictionary->order[place]];
 }
 
-/* The longest term of the dictionary that stands at code point `from`; NULL: none. */
+/* The longest term of the dictionary that matches at code point `from`; NULL: none. */
 static const struct dg_glossary_term *longest_at(const struct dg_dictionary *dictionary,
                                                  const struct dg_glossary_scan *scan, size_t from,
                                                  bool any_case, enum dg_glossary_shape *shape)

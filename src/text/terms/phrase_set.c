@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The phrases in the order of their bytes. Those that a text begins with are then among the last
- * phrase that is not behind the text and its parents: those that it begins with itself. How much it
- * shares with the text says which. */
+/* The phrases are sorted by their bytes. To find those that a text begins with, take the last
+ * phrase that does not sort after the text: only it and its parents (the phrases that it begins
+ * with) can match, and the length of what it shares with the text decides which do. */
 #include "text/terms/phrase_set.h"
 #include "base/memory/mem.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Placeholders, tags, shortcodes and emoji: what a sign marks. Names of placeholders are at most
- * NAME_MAX bytes, so a sign that opens nothing costs no more than that. */
+/* Placeholders, tags, shortcodes and emoji: spans that a mark introduces. Names of placeholders are
+ * at most NAME_MAX bytes, which bounds the cost of a mark that opens nothing. */
 #include "text/terms/protect_int.h"
 
 #include "base/memory/utf8.h"

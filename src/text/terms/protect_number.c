@@ -13,7 +13,7 @@
 
 enum { UNIT_MAX = 8, MANY_DIGITS = 4 };
 
-/* Sorted by nothing but habit; compared exactly, for units mean other things in other case. */
+/* In no particular order. Compared exactly, because a unit in another case is another unit. */
 static bool is_unit(struct dg_span word)
 {
     static const char *const units[] = {

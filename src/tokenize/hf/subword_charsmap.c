@@ -2,17 +2,17 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A tokenizer.json's copy of a SentencePiece model's table of replacements (charsmap.h), in base64,
- * and how the library of these files uses it, which is another way than SentencePiece's: what a
- * reader sees as one character (an extended grapheme cluster) and is shorter than six bytes becomes
- * what the shortest key that begins it becomes, as a whole; else each of its code points that a key
- * begins becomes what that says. */
+ * applied as Hugging Face's library does it, which differs from SentencePiece. The text is taken by
+ * extended grapheme clusters. A cluster of less than six bytes is replaced as a whole by the
+ * replacement of the shortest key that it begins with; if there is none, or the cluster is longer,
+ * each code point is replaced on its own. */
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
 
 #include <string.h>
 #include <unicode/uchar.h>
 
-enum { CLUSTER_MAX = 5 }; /* bytes of one that is replaced as a whole */
+enum { CLUSTER_MAX = 5 }; /* bytes of a cluster that is replaced as a whole */
 
 /* ---- Base64 ---------------------------------------------------------------------------------- */
 

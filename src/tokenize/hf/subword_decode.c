@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Ids to text. A token is bytes: at byte level its letters stand for them, else its characters are
- * they, U+2581 being a space, and <0x0A> is one byte. Bytes are held back until they are
- * characters; what cannot become one is U+FFFD, once for every longest beginning of a character, as
- * decoders that do not fail have it. Of WordPiece every token but the first, and but those inside a
- * word, has a space before it, if it is no punctuation that wants none. */
+/* Decodes ids to text. A token stands for bytes: at byte level its letters stand for them; else
+ * they are its own characters, with U+2581 as a space and <0x0A> as one byte. Bytes are held back
+ * until they form a character. Bytes that cannot form one become U+FFFD, once for each longest
+ * beginning of a character, as is usual for lenient decoders. In WordPiece a space goes before
+ * every token except the first, those inside a word, and punctuation that takes none. */
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword.h"
 #include "tokenize/hf/subword_int.h"
@@ -32,7 +32,7 @@ void dg_subword_stream_reset(struct dg_subword_stream *stream)
     dg_buf_clear(&stream->out);
 }
 
-/* Gives up on what is held. */
+/* Replaces the held bytes by U+FFFD. */
 static enum dg_err spoil(struct dg_subword_stream *stream)
 {
     stream->n_held = 0;

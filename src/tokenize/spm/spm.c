@@ -187,7 +187,7 @@ static enum dg_err rank_scores(struct dg_spm *spm, struct dg_error *error)
     return DG_OK;
 }
 
-/* Finds out whether pieces can cross word boundaries; if not, BPE may segment words separately. */
+/* Finds out at which places no piece can cross, so that segmentation may cut the text there. */
 static void find_boundaries(struct dg_spm *spm)
 {
     spm->space_is_boundary = spm->space_ends_boundary = true;
