@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A token bucket of one minute's worth, in eight bytes: the time at which it is full again.
+/* A token bucket that holds one minute's worth. Its eight bytes are the time at which it is full
+ * again.
  *
  *     struct dg_bucket bucket = {0};                         full
  *     uint64_t wait_ns = dg_bucket_wait(&bucket, 60, 1, now_ns);
@@ -9,10 +10,10 @@
  *         dg_bucket_take(&bucket, 60, 1, now_ns);
  *     dg_bucket_give(&bucket, 60, 1);                        back
  *
- * Units flow in evenly, `per_minute` of them a minute, so that a full bucket is a burst of a
- * minute's worth. What costs more than that is let through when the bucket is full, and leaves it
- * in debt. When the rate changes, a half-full bucket stays half full. Any thread that has the
- * bucket. */
+ * Units flow in evenly, `per_minute` of them per minute, so a full bucket permits a burst of one
+ * minute's worth. A larger cost is permitted when the bucket is full, and leaves it in debt. When
+ * the rate changes, a half-full bucket stays half full. Any thread, one at a time for each bucket.
+ */
 #ifndef DG_ACCESS_BUCKET_H
 #define DG_ACCESS_BUCKET_H
 
@@ -22,17 +23,17 @@ struct dg_bucket {
     uint64_t full_at_ns;
 };
 
-enum { DG_BUCKET_COST_MAX = 100000000 }; /* units of one cost; more counts as so many */
+enum { DG_BUCKET_COST_MAX = 100000000 }; /* most units of one cost; a larger cost counts as this */
 
 /* How long until `n` units may be taken; 0: now. `per_minute` is 1 to 10^9. */
 uint64_t dg_bucket_wait(const struct dg_bucket *bucket, uint64_t per_minute, uint64_t n,
                         uint64_t now_ns);
 
-/* Takes them, whether or not they are there; no debt is longer than a year. */
+/* Takes `n` units even if the bucket has fewer; a debt never exceeds one year. */
 void dg_bucket_take(struct dg_bucket *bucket, uint64_t per_minute, uint64_t n, uint64_t now_ns);
 void dg_bucket_give(struct dg_bucket *bucket, uint64_t per_minute, uint64_t n); /* mirror of take */
 
-/* Units in it; and how long until it is full. */
+/* The units in the bucket, and the time until it is full. */
 uint64_t dg_bucket_level(const struct dg_bucket *bucket, uint64_t per_minute, uint64_t now_ns);
 uint64_t dg_bucket_full_in(const struct dg_bucket *bucket, uint64_t now_ns);
 

@@ -61,8 +61,7 @@ static const struct field {
 };
 enum { N_FIELDS = DG_OPT_COUNT(fields), FIELD_HASH = 0, FIELD_OLD_HASH = 3, FIELD_OLD_UNTIL = 4 };
 
-/* ---- Keys --------------------------------------------------------------------------------------
- */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_key_init(struct dg_key *key)
 {
@@ -105,8 +104,7 @@ bool dg_key_allows(const struct dg_key *key, struct dg_span model)
     return key->models.n == 0;
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 struct reader {
     struct dg_key_file *file;
@@ -294,8 +292,7 @@ void dg_key_file_deinit(struct dg_key_file *file)
     *file = (struct dg_key_file){.n = 0};
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static enum dg_err print_field(const struct field *field, const struct dg_key *key,
                                struct dg_buf *out)
@@ -362,8 +359,7 @@ enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out
     return err;
 }
 
-/* ---- The file on disk --------------------------------------------------------------------------
- */
+/* ---- The file on disk ------------------------------------------------------------------------ */
 
 static enum dg_err failed(const char *what, const char *path, struct dg_error *error)
 {
@@ -466,8 +462,7 @@ enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path,
     return err;
 }
 
-/* ---- Changes -----------------------------------------------------------------------------------
- */
+/* ---- Changes --------------------------------------------------------------------------------- */
 
 struct dg_key *dg_key_file_find(const struct dg_key_file *file, struct dg_span name)
 {

@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The file of keys: who may use this server, and how much. It holds hashes, no secrets.
+/* The key file: who may use this server, and how much. It holds hashes, not secrets.
  *
  *     [key alice]
  *     hash = blake2b:5f1b...                      64 hexadecimal digits; required
  *     created = 2026-11-21T22:00:00Z
- *     expires = 2027-11-21                        from then on it is refused
- *     role = user                                 or admin, who may also administer
- *     requests-per-minute = 60                    0 or nothing: no limit
+ *     expires = 2027-11-21                        from then on the key is refused
+ *     role = user                                 or admin, which also permits administration
+ *     requests-per-minute = 60                    0 or absent: no limit
  *     characters-per-minute = 20k
  *     characters-per-month = 5M
- *     priority = normal                           the highest it gets: interactive, normal, bulk
- *     models = fr-en, de-en                       nothing: all
- *     glossary = ID                               that its requests use when they name none
- *     note = whose it is
- *     old-hash, old-until                         the secret before a rotation, while it is still
- * taken
+ *     priority = normal                           the highest: interactive, normal or bulk
+ *     models = fr-en, de-en                       absent: all
+ *     glossary = ID                               for requests that name none
+ *     note = whose key this is
+ *     old-hash, old-until                         the secret before a rotation, valid until then
  *
  * The grammar is the configuration's (base/option/opt_ini.h): comments, quotes, strictness,
- * refusals with file and line. Whoever changes a file holds its lock, reads it, and replaces it
- * whole:
+ * refusals with file and line. To change a file, take its lock, read it, and replace the whole
+ * file:
  *
- *     err = dg_lock_take(&lock, path, &error);
+ *     err = dg_lock_take(&lock, path, 5000, &error);
  *     err = dg_key_file_load(&file, path, &error);
  *     err = dg_key_file_add(&file, &key, &error);       takes what the key owns
  *     err = dg_key_file_save(&file, path, &error);
  *     dg_key_file_deinit(&file);
  *     dg_lock_drop(&lock);
  *
- * Any thread that has the file. */
+ * Any thread, one at a time for each struct dg_key_file. */
 #ifndef DG_ACCESS_KEY_FILE_H
 #define DG_ACCESS_KEY_FILE_H
 
@@ -46,7 +45,7 @@ enum dg_key_priority { DG_KEY_INTERACTIVE, DG_KEY_NORMAL, DG_KEY_BULK };
 enum {
     DG_KEY_NAME_MAX = 64,
     DG_KEY_MODELS_MAX = 64,
-    DG_KEY_FILE_KEYS = 100000, /* of one file */
+    DG_KEY_FILE_KEYS = 100000, /* most keys of one file */
     DG_KEY_FILE_BYTES = 64 << 20,
 };
 #define DG_KEY_MONTH_MAX INT64_C(1000000000000000)
@@ -55,22 +54,23 @@ struct dg_key {
     char name[DG_KEY_NAME_MAX + 1];
     struct dg_secret_hash hash, old_hash;
     uint64_t old_until_s; /* 0: there is no old secret */
-    uint64_t created_s;   /* 0: not said */
+    uint64_t created_s;   /* 0: unknown */
     uint64_t expires_s;   /* 0: never */
     int role;             /* enum dg_key_role */
     int priority;         /* enum dg_key_priority */
     int64_t requests_per_minute, characters_per_minute, characters_per_month; /* 0: no limit */
     struct dg_opt_list models; /* owned; empty: all */
-    const char *glossary;      /* owned, as note: id of the one that its requests use; "": none */
+    const char *glossary;      /* owned: id of the glossary for requests that name none; "": none */
     const char *note;          /* owned; never NULL after init */
 };
 
-/* The rows of a key that people may set, as options: requests-per-minute, characters-per-minute,
- * characters-per-month, role, priority, models, note. Their `at` is into struct dg_key. */
+/* The fields of a key that people may set, as option rows: requests-per-minute,
+ * characters-per-minute, characters-per-month, role, priority, models, note. Their `at` is an
+ * offset in struct dg_key. */
 extern const struct dg_opt_row dg_key_rows[];
 extern const size_t dg_key_n_rows;
 
-/* All at their defaults, without name and hash; DG_ERR_NOMEM. */
+/* Sets all fields to their defaults, name and hash to nothing. Fails with DG_ERR_NOMEM only. */
 enum dg_err dg_key_init(struct dg_key *key) DG_MUST_CHECK;
 void dg_key_deinit(struct dg_key *key);
 
@@ -85,15 +85,15 @@ struct dg_key_file {
     size_t n, cap;
 };
 
-/* `origin` names the text in refusals. No two keys have a name or a secret in common. */
+/* `origin` names the text in refusals. Two keys with the same name or secret are refused. */
 enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, struct dg_span text,
                               struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_key_file_print(const struct dg_key_file *file,
                               struct dg_buf *out) DG_MUST_CHECK; /* mirror */
 void dg_key_file_deinit(struct dg_key_file *file);               /* a zeroed one is fine */
 
-/* Refused is a file that anybody but its owner may write, that others may read, or that belongs to
- * neither root nor us (root takes any owner's). */
+/* Refuses a file that anybody but its owner may write, that others may read, or that belongs to
+ * neither root nor this user (root accepts any owner). */
 enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path,
                              struct dg_error *error) DG_MUST_CHECK;
 
@@ -105,7 +105,7 @@ enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path,
 /* The key of that name, or NULL. */
 struct dg_key *dg_key_file_find(const struct dg_key_file *file, struct dg_span name);
 
-/* DG_ERR_EXISTS when the name is taken. On success what the key owns is the file's. */
+/* DG_ERR_EXISTS when the name is taken. On success the file owns what the key owned. */
 enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key,
                             struct dg_error *error) DG_MUST_CHECK;
 void dg_key_file_remove(struct dg_key_file *file, struct dg_key *key);

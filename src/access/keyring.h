@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The keys that hold now, found by the secret that a client sent.
+/* The keys now in force, found by the secret that a client sent.
  *
  *     err = dg_keyring_new(&file, &ring);                 takes the file's keys
  *     dg_secret_hash(sent, &hash);
- *     err = dg_keyring_find(ring, &hash, now_s, &key);    NOT_FOUND: nobody's; TIMEOUT: expired
+ *     err = dg_keyring_find(ring, &hash, now_s, &key);    NOT_FOUND: no such key; TIMEOUT: expired
  *     dg_keyring_free(ring);
  *
- * Immutable: new keys are a new ring. What is remembered of a client is the hash of what it sent,
- * which is looked up again when it matters, so that a revoked key ends with the ring it was in.
+ * A ring is immutable; changed keys make a new ring. Of a client, only the hash of its secret is
+ * kept, and it is looked up again when it matters, so that a revoked key stops working with its
+ * ring.
  *
- * The time that a look-up takes says nothing about the hashes that are kept: the table is ordered
- * by another hash under a random key of this process, and the hash itself is compared in constant
- * time. Any thread may look; one frees. */
+ * The duration of a look-up reveals nothing about the stored hashes: the table is ordered by
+ * another hash under a random key of this process, and the hashes themselves are compared in
+ * constant time. Any thread may look up; one thread frees. */
 #ifndef DG_ACCESS_KEYRING_H
 #define DG_ACCESS_KEYRING_H
 
@@ -21,12 +22,12 @@
 
 struct dg_keyring;
 
-/* On success the keys are the ring's and `file` is empty. */
+/* On success the ring owns the keys and `file` is empty. */
 enum dg_err dg_keyring_new(struct dg_key_file *file, struct dg_keyring **ring) DG_MUST_CHECK;
 void dg_keyring_free(struct dg_keyring *ring); /* NULL is fine */
 
-/* *key is borrowed until the ring is freed. A secret from before a rotation is good until its time.
- */
+/* *key is borrowed until the ring is freed. A secret from before a rotation is valid until its
+ * old-until. */
 enum dg_err dg_keyring_find(const struct dg_keyring *ring, const struct dg_secret_hash *hash,
                             uint64_t now_s, const struct dg_key **key) DG_MUST_CHECK;
 

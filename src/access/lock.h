@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A lock for a file that is replaced by rename: held on a file of its own beside it, PATH.lock,
- * which stays. The kernel drops it when the process ends, however it ends.
+/* A lock for a file that is replaced by rename. The lock is held on a separate file, PATH.lock,
+ * which is never removed. The kernel drops the lock when the process ends, however it ends.
  *
  *     err = dg_lock_take(&lock, "/etc/dragoman/keys", 5000, &error);       waits up to 5 s
  *     dg_lock_drop(&lock);                                               mirror of take
@@ -22,9 +22,9 @@ struct dg_lock {
         -1                                                                                         \
     }
 
-/* DG_ERR_BUSY when somebody holds it longer than `wait_ms`. */
+/* DG_ERR_BUSY when another process holds the lock for longer than `wait_ms`. */
 enum dg_err dg_lock_take(struct dg_lock *lock, const char *path, unsigned wait_ms,
                          struct dg_error *error) DG_MUST_CHECK;
-void dg_lock_drop(struct dg_lock *lock); /* one that is not held is fine */
+void dg_lock_drop(struct dg_lock *lock); /* a lock that is not held is fine */
 
 #endif

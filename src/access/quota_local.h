@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Quotas counted in this process: minutes in token buckets, months in a struct dg_usage. It answers
- * at once, within the call.
+/* Quotas counted in this process: minutes in token buckets, months in a struct dg_usage. Verdicts
+ * come at once, within the call.
  *
  *     err = dg_quota_local_new(&clock, usage, addresses_max, &local);
  *     struct dg_quota quota = dg_quota_local(local);             borrows it
@@ -18,7 +18,7 @@
 
 struct dg_quota_local;
 
-/* Both are borrowed. At most `addresses_max` addresses are remembered (access/rates.h). */
+/* Borrows clock and usage. At most `addresses_max` addresses are remembered (access/rates.h). */
 struct dg_quota_local *dg_quota_local_new(const struct dg_clock *clock, struct dg_usage *usage,
                                           size_t addresses_max);
 void dg_quota_local_free(struct dg_quota_local *local); /* NULL is fine */

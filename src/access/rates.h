@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Buckets of many, found by id: a table with a declared maximum, in which whoever was seen least
- * recently makes room.
+/* The buckets of many clients, by id: a table with a declared maximum, from which the client seen
+ * least recently is removed to make room.
  *
  *     dg_rates_init(&rates, 65536);                             nothing is allocated yet
  *     struct dg_rate *rate = dg_rates_get(&rates, DG_SPAN("192.0.2.7"));     NULL: no memory
  *     ... rate->requests, rate->characters ...                  borrowed until the next call
  *     dg_rates_deinit(&rates);
  *
- * Forgetting somebody fills his buckets. Since an idle bucket is full after a minute, that is a
- * gift only while more addresses than the maximum come in one minute; the table's size says what
- * that takes. One thread. */
+ * A client that is removed gets full buckets when it returns. An idle bucket is full after a minute
+ * anyway, so this is an advantage only while more addresses than the maximum arrive within one
+ * minute. One thread. */
 #ifndef DG_ACCESS_RATES_H
 #define DG_ACCESS_RATES_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A key's secret: what a client sends, and the hash by which a server knows it.
+/* A key's secret, which a client sends, and the hash by which the server recognises it.
  *
  *     dg_secret_make(text);                         "dgk_" and 43 letters: 256 random bits
- *     dg_secret_hash(dg_span_cstr(text), &hash);    BLAKE2b, 256 bits: what is kept
- *     if (dg_secret_equal(&hash, &other)) ...       in a time that says nothing
+ *     dg_secret_hash(dg_span_cstr(text), &hash);    BLAKE2b, 256 bits: what the server keeps
+ *     if (dg_secret_equal(&hash, &other)) ...       in constant time
  *
- * A fast hash is right here: there is no guessing 256 random bits, however many guesses a second.
- * What people think up never becomes a secret. sodium_init must have been called. Any thread. */
+ * A fast hash is safe here, because nobody can guess 256 random bits, and secrets are never chosen
+ * by people. sodium_init must have been called. Any thread. */
 #ifndef DG_ACCESS_SECRET_H
 #define DG_ACCESS_SECRET_H
 
@@ -22,7 +22,7 @@ enum {
     DG_SECRET_BYTES = 32,
     DG_SECRET_TEXT = 4 + 43 + 1,                       /* prefix, base64url, NUL */
     DG_SECRET_HASH_TEXT = 8 + 2 * DG_SECRET_BYTES + 1, /* "blake2b:", hex, NUL */
-    DG_SECRET_SENT_MAX = 256,                          /* longer ones are nobody's */
+    DG_SECRET_SENT_MAX = 256,                          /* longer secrets match no key */
 };
 
 struct dg_secret_hash {

@@ -59,8 +59,7 @@ struct dg_usage {
     bool was_removed;    /* by somebody else: the next turn writes all */
 };
 
-/* ---- Lines -------------------------------------------------------------------------------------
- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static uint64_t checksum(struct dg_span text)
 {
@@ -132,8 +131,7 @@ size_t dg_usage_parse(struct dg_span text, dg_usage_fn each, void *ctx)
     return n_damaged;
 }
 
-/* ---- Counts ------------------------------------------------------------------------------------
- */
+/* ---- Counts ---------------------------------------------------------------------------------- */
 
 uint64_t dg_usage_now(struct dg_usage *usage)
 {
@@ -191,8 +189,7 @@ void dg_usage_sub(struct dg_usage *usage, struct dg_usage_count *count, uint64_t
     mark(usage, count);
 }
 
-/* ---- Open and close ----------------------------------------------------------------------------
- */
+/* ---- Open and close -------------------------------------------------------------------------- */
 
 static void on_line(void *ctx, const struct dg_usage_count *line)
 {
@@ -282,8 +279,7 @@ size_t dg_usage_damaged(const struct dg_usage *usage)
     return usage->n_damaged;
 }
 
-/* ---- Turns -------------------------------------------------------------------------------------
- */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
 bool dg_usage_has_changed(const struct dg_usage *usage)
 {

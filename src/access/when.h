@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Calendar time as the key file writes it, "2026-11-21T22:00:00Z" (RFC 3339, UTC, whole seconds),
- * and calendar months, over which quotas are counted.
+/* Calendar time as in the key file, "2026-11-21T22:00:00Z" (RFC 3339, UTC, whole seconds), and
+ * calendar months, for quotas.
  *
  *     err = dg_when_parse(DG_SPAN("2026-12-31T23:59:59Z"), &error, &seconds);   also "2026-12-31"
  *     dg_when_format(seconds, text);
@@ -20,12 +20,12 @@
 
 enum { DG_WHEN_TEXT = 24 }; /* room for the text and its NUL */
 
-/* A day alone is its beginning. Years 1970 to 9999. `read "...", expected ...` */
+/* A day alone means its beginning. Years 1970 to 9999. Refusals read `read "...", expected ...`. */
 enum dg_err dg_when_parse(struct dg_span text, struct dg_error *error,
                           uint64_t *seconds) DG_MUST_CHECK;
 void dg_when_format(uint64_t seconds, char text[DG_WHEN_TEXT]);
 
-/* The month of a time, year * 100 + month; and when the next one begins. */
+/* The month of a time as year * 100 + month, and the time at which the next month begins. */
 unsigned dg_when_month(uint64_t seconds);
 uint64_t dg_when_next_month(uint64_t seconds);
 

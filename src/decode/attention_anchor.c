@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Shares of attention, and what they must reach (measured: docs/internals/search.md). */
+/* Shares of attention and their thresholds, which were measured (docs/internals/search.md). */
 #include "decode/attention_anchor.h"
 
-/* To be due; and with another phrase open whose source stands before this one's. */
+/* What makes a phrase due: normally, and while a phrase with an earlier source is open. */
 static const float due_share = 0.35f, early_share = 0.9f;
 
 static bool is_met(const struct dg_constrain *at, size_t item)
@@ -38,8 +38,7 @@ float dg_attention_anchor_share(const struct dg_constraint *constraint, const fl
     return share;
 }
 
-/* What share makes a phrase due: more where another one stands before it in the source and is still
- * open. */
+/* The share that makes a phrase due. It is higher while a phrase with an earlier source is open. */
 static float wanted(const struct dg_constrain *at, const struct dg_search_opts *opts, size_t item)
 {
     for (size_t i = 0; i < opts->n_constraints; i++)
@@ -68,7 +67,7 @@ int dg_attention_anchor_due(const struct dg_constrain *at, const struct dg_searc
             due = (int)i;
         }
         if (opts->in_order)
-            break; /* the others have to wait for this one */
+            break; /* later constraints must wait for this one */
     }
     return due;
 }

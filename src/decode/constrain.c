@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Phrase constraints as a per-hypothesis automaton. The idea of spending the beam on hypotheses by
- * how much of their constraints they have met is Post and Vilar (2018), "Fast Lexically Constrained
- * Decoding with Dynamic Beam Allocation"; the allocation itself is in search_choose.c. */
+/* Phrase constraints as a per-hypothesis automaton. Post and Vilar (2018), "Fast Lexically
+ * Constrained Decoding with Dynamic Beam Allocation", had the idea of dividing the beam among
+ * hypotheses by how much of their constraints they have met; search_choose.c does that division. */
 #include "decode/constrain.h"
 
 static bool is_open(const struct dg_constrain *at, size_t item)

@@ -3,9 +3,9 @@
 
 /* The automaton behind "the target must contain these phrases": one small state per hypothesis.
  *
- * A state knows which constraints are met, and how far into which form of which constraint the
- * hypothesis is. Taking a token that does not continue the phrase in progress abandons it (the
- * tokens stay, the constraint is open again), except for copies, which are finished once begun.
+ * A state holds which constraints are met, and which form of which constraint is in progress, and
+ * how far. A token that does not continue the phrase in progress abandons it (its tokens stay, and
+ * the constraint is open again). A copy is different: once begun, it is always finished.
  *
  *     struct dg_constrain at = DG_CONSTRAIN_START;
  *     n = dg_constrain_next(&at, opts, ids, cap);         ids that would make progress
@@ -22,9 +22,9 @@ struct dg_constrain {
     uint32_t met;   /* bit i: constraint i is met */
     int16_t item;   /* constraint in progress, -1: none */
     int16_t form;   /* ... its form */
-    int16_t pos;    /* ... tokens of it already said */
+    int16_t pos;    /* ... the number of its tokens produced so far */
     bool is_fresh;  /* the last token completed a copy */
-    int32_t n_said; /* tokens of all constraints said so far, those in progress included */
+    int32_t n_said; /* constraint tokens produced so far, of the phrase in progress too */
 };
 
 #define DG_CONSTRAIN_START ((struct dg_constrain){.item = -1})
@@ -43,7 +43,7 @@ bool dg_constrain_is_met(const struct dg_constrain *at, const struct dg_search_o
 /* True while a copy is in progress: only its next token may follow. */
 bool dg_constrain_is_bound(const struct dg_constrain *at, const struct dg_search_opts *opts);
 
-/* Tokens still needed at least, were every open constraint said in its shortest form. */
+/* The least number of tokens still needed: every open constraint in its shortest form. */
 size_t dg_constrain_n_missing(const struct dg_constrain *at, const struct dg_search_opts *opts);
 
 #endif

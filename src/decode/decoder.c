@@ -3,10 +3,10 @@
 
 /* Continuous decoding: slots, each with one sentence's search, over one worker's network state.
  *
- * A step gathers one row per live hypothesis of every slot (of some, in turn, when there are many),
- * runs the network once, and hands each search its rows. Hypothesis i of a search is lane i of the
- * network's slot; a beam reorders by naming parents, so nothing is copied. Slots are dense in no
- * particular order: row order does not matter, because no row's arithmetic depends on another's. */
+ * A step gathers one row per live hypothesis of every slot (slots take turns when there are many),
+ * runs the network once, and gives each search its rows. Hypothesis i of a search is lane i of the
+ * network's slot. A beam is reordered by naming parents, so nothing is copied. The order of slots
+ * and rows does not matter, because no row's arithmetic depends on another row. */
 #include "decode/decoder.h"
 #include "base/memory/mem.h"
 #include "decode/attention_anchor.h"
@@ -67,8 +67,7 @@ struct dg_decoder {
     bool is_union; /* the last step's logits are of the shortlists' union */
 };
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static size_t step_rows(const struct dg_decoder_limits *limits)
 {
@@ -225,8 +224,7 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
     return DG_OK;
 }
 
-/* ---- Adding sentences ---------------------------------------------------------------------------
- */
+/* ---- Adding sentences ------------------------------------------------------------------------ */
 
 static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decode_job *job)
 {
@@ -489,8 +487,7 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
     return DG_OK;
 }
 
-/* ---- Steps --------------------------------------------------------------------------------------
- */
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
 static bool needs_attention(const struct slot *slot)
 {

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Repetition at the end of a sequence: for every period p, count how far back ids[i] == ids[i - p]
- * holds. The period that explains the longest run wins, the shorter one on a tie. */
+ * holds. The period with the longest run wins; on a tie, the shorter period. */
 #include "decode/loop.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Finds text that goes in circles. Neural models sometimes repeat a phrase until they are stopped;
- * this tells such a tail from repetition that a person would write.
+/* Detects loops. Neural models sometimes repeat a phrase until they are stopped; this distinguishes
+ * such a tail from repetition that a person would write.
  *
  *     struct dg_loop tail = dg_loop_tail(ids, n_ids);      "a b c b c b c": period 2, run 6
  *     if (dg_loop_is_hopeless(&tail, allowance)) ...
@@ -17,7 +17,7 @@
 
 enum {
     DG_LOOP_PERIOD_MAX = 16, /* longest phrase whose repetition is recognised */
-    DG_LOOP_WINDOW = 256,    /* tokens from the end that are looked at */
+    DG_LOOP_WINDOW = 256,    /* tokens examined, from the end */
 };
 
 struct dg_loop {
@@ -28,16 +28,16 @@ struct dg_loop {
 /* The longest repetition that the sequence ends with (at least two whole copies). */
 struct dg_loop dg_loop_tail(const int32_t *ids, size_t n_ids);
 
-/* How much repetition a source of its own calls for: the longest run within it. "ha ha ha ha ha"
- * may be answered in kind. */
+/* The repetition that a source justifies: the longest run within it. "ha ha ha ha ha" may be
+ * answered in kind. */
 int dg_loop_allowance(const int32_t *ids, size_t n_ids);
 
 /* True when the tail repeats itself beyond reason, given what the source allows. */
 bool dg_loop_is_hopeless(const struct dg_loop *tail, int allowance);
 
-/* Tokens at the end that are one copy too many to be shown already: everything past the second copy
- * of a phrase. They are held back from streaming until the circle is broken, because the repair
- * would have to take them back. */
+/* How many tokens at the end must not be shown yet: everything after the second copy of a phrase.
+ * Streaming holds them back until the loop is broken, because a repair would have to take them
+ * back. */
 size_t dg_loop_held_back(const int32_t *ids, size_t n_ids);
 
 #endif

@@ -3,8 +3,8 @@
 
 /* Candidates from a row of logits.
  *
- * Drawing: with top_k, the pool is the k likeliest, best first; without, the whole row is walked in
- * column order, which needs no sorting. */
+ * Drawing: with top_k the pool is the k likeliest, best first; without, the draw walks the whole
+ * row in column order, which needs no sorting. */
 #include "decode/pick.h"
 #include "base/memory/mem.h"
 #include "decode/opts.h"
@@ -19,8 +19,7 @@ struct dg_pick {
     double *weight;                      /* [n_columns_max] */
 };
 
-/* ---- The likeliest ------------------------------------------------------------------------------
- */
+/* ---- The likeliest --------------------------------------------------------------------------- */
 
 struct dg_pick *dg_pick_new(const struct dg_kernels *kernels, size_t n_columns_max)
 {
@@ -57,8 +56,7 @@ size_t dg_pick_top(struct dg_pick *pick, const float *logits, size_t n, size_t k
     return n_top;
 }
 
-/* ---- Drawing ------------------------------------------------------------------------------------
- */
+/* ---- Drawing --------------------------------------------------------------------------------- */
 
 /* Walks weights in order until `at` of their sum is reached; rounding leaves the last one. */
 static size_t walk(const double *weight, size_t n, double at)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A batch: the texts that wait, in the order of their coming, up to what the encoder takes at once;
- * one encoding; then what each wants, the heads' products over rows of several texts together where
- * they are of one kind (labels of whole texts), text by text where not. A step does a part of that:
- * some rows of a stage of the encoder, or a few rows of a head, at least; all of it when the
- * network is small. Texts of the batch may be cancelled meanwhile; their rows stay. */
+/* A batch is made of waiting texts in order of arrival, as many as the encoder takes at once. They
+ * are encoded together; then the heads compute each result: for several texts together where all
+ * want labels of whole texts, else text by text. A step does part of a batch, at least some rows of
+ * an encoder stage or a few rows of a head; for a small network it does all of it. Texts of the
+ * batch may be cancelled meanwhile; their rows stay. */
 #include "decode/reader.h"
 #include "base/memory/mem.h"
 #include "decode/decoder.h"
@@ -39,7 +39,7 @@ struct dg_reader {
     uint16_t generations[DG_DECODER_ADD_MAX];
     size_t n_batch; /* 0: nothing is */
     bool is_encoded;
-    size_t n_said;   /* texts of the batch before this have what they want, */
+    size_t n_said;   /* texts of the batch that have their results */
     size_t n_places; /* and so many places of this one */
 };
 
@@ -57,8 +57,7 @@ size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, s
     return bp->D;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static struct dg_net_limits net_limits(const struct dg_net *net,
                                        const struct dg_decoder_limits *limits)
@@ -124,8 +123,7 @@ enum dg_err dg_reader_size(const struct dg_net *net, const struct dg_decoder_lim
     return err;
 }
 
-/* ---- Coming and going
- * ----------------------------------------------------------------------------- */
+/* ---- Coming and going ------------------------------------------------------------------------ */
 
 static size_t need(const struct dg_reader *reader, const struct dg_decode_job *job)
 {
@@ -257,8 +255,7 @@ size_t dg_reader_n_texts(const struct dg_reader *reader)
     return reader->n_texts;
 }
 
-/* ---- A step
- * --------------------------------------------------------------------------------------- */
+/* ---- A step ---------------------------------------------------------------------------------- */
 
 /* The oldest text that is not in the batch yet; n_slots: there is none. */
 static size_t next_text(const struct dg_reader *reader, uint64_t from)

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Many texts over one network that says something of them and generates nothing: an encoder alone,
- * or a recurrent classifier. What dg_decoder is to searches; dg_decoder uses it for such networks,
- * so that the scheduler serves both alike.
+/* Runs many texts through one network that analyses texts and generates none: an encoder alone, or
+ * a recurrent classifier. dg_decoder uses a dg_reader for such networks, so that the scheduler
+ * serves them like any other.
  *
  *     struct dg_read read = {.kind = DG_READ_LABELS, .values = values};     [dg_read_size] numbers
- *     struct dg_decode_job job = {.src = ids, .n_src = n, .read = &read, .events = &events, .ctx =
- * ctx}; err = dg_decoder_add(decoder, &job, 1, &handle, &error); dg_decoder_step(decoder); on_read:
- * `values` are there
+ *     struct dg_decode_job job = {.src = ids, .n_src = n, .read = &read, .events = &events,
+ *                                 .ctx = ctx};
+ *     err = dg_decoder_add(decoder, &job, 1, &handle, &error);
+ *     dg_decoder_step(decoder);                             calls on_read when `values` are filled
  *
- * As many of the texts that wait as go through an encoder together are read together, the longest
- * waiting first: in one step or, by a large network, in many, so that others who share the thread
- * have their turns (step_work of decoder.h). What a text gets does not depend, to the bit, on its
- * company. One thread at a time. */
+ * The reader takes the waiting texts in batches, longest waiting first, each as large as the
+ * encoder allows. A large network spreads a batch over many steps, so that other users of the
+ * thread have their turns (step_work of decoder.h). The result for a text does not depend, to the
+ * bit, on the other texts of its batch. One thread at a time. */
 #ifndef DG_DECODE_READER_H
 #define DG_DECODE_READER_H
 
@@ -26,27 +27,29 @@
 #include <stdint.h>
 
 enum dg_read_kind {
-    DG_READ_LABELS, /* the head's: [labels] of a whole text, [n_src, labels] of its tokens */
-    DG_READ_WORDS,  /* the likeliest words at `at`: [n_at, n_best] ids and probabilities, the best
-                       first */
-    DG_READ_STATE,  /* the encoder's [D]: the mean of all tokens, or the first one */
+    DG_READ_LABELS, /* the head's labels: [labels] for a whole text, [n_src, labels] for its tokens
+                     */
+    DG_READ_WORDS,  /* the likeliest words at the positions `at`: [n_at, n_best] ids and
+                       probabilities, best first */
+    DG_READ_STATE,  /* the encoder's state [D]: the mean over all tokens, or the first token's */
 };
 
 enum { DG_READ_BEST_MAX = 100 };
 
-/* What is wanted of one text, and where it goes. It lives until the text's end was told. */
+/* What to compute for one text, and where to write it. The struct must live until on_read was
+ * called. */
 struct dg_read {
     enum dg_read_kind kind;
-    size_t second;       /* from here on the tokens are of a second text; 0: there is none */
-    bool probabilities;  /* LABELS: after a softmax over each row's labels */
-    bool first;          /* STATE: of the first token */
-    const uint32_t *at;  /* WORDS: [n_at] places, less than n_src each */
+    size_t second;       /* index of the first token of a second text; 0: there is none */
+    bool probabilities;  /* LABELS: apply a softmax to each row's labels */
+    bool first;          /* STATE: the first token's, not the mean */
+    const uint32_t *at;  /* WORDS: [n_at] positions, each less than n_src */
     size_t n_at, n_best; /* WORDS; n_best at most DG_READ_BEST_MAX */
     float *values;       /* [dg_read_size] */
-    int32_t *ids;        /* WORDS: [dg_read_size]; -1 behind the last word there is */
+    int32_t *ids;        /* WORDS: [dg_read_size]; -1 after the last word */
 };
 
-/* How many numbers a text of n_src tokens gets. */
+/* How many numbers the result for a text of n_src tokens has. */
 size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, size_t n_src);
 
 struct dg_helpers;
@@ -54,8 +57,8 @@ struct dg_reader;
 struct dg_decode_job;
 struct dg_decoder_limits;
 
-/* As of dg_decoder; of the limits sentences, source_max, batch_tokens, step_work and kv_tokens
- * count. */
+/* Each function works like its dg_decoder counterpart. Of the limits only `sentences`,
+ * `source_max`, `batch_tokens`, `step_work` and `kv_tokens` matter. */
 enum dg_err dg_reader_new(struct dg_reader **reader, const struct dg_net *net,
                           const struct dg_decoder_limits *limits,
                           struct dg_error *error) DG_MUST_CHECK;
@@ -69,8 +72,7 @@ size_t dg_reader_n_fitting(const struct dg_reader *reader, const struct dg_decod
                            size_t n);
 enum dg_err dg_reader_add(struct dg_reader *reader, const struct dg_decode_job *jobs, size_t n,
                           uint32_t *handles, struct dg_error *error) DG_MUST_CHECK;
-size_t dg_reader_step(struct dg_reader *reader); /* texts that it read, or read on; 0: there are
-                                                    none */
+size_t dg_reader_step(struct dg_reader *reader); /* texts worked on; 0: none left */
 bool dg_reader_cancel(struct dg_reader *reader, uint32_t handle);
 size_t dg_reader_n_texts(const struct dg_reader *reader);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Edits of a row of logits: the order is suppression, minimum length, repetition penalty, n-gram
+/* Edits a row of logits, in this order: suppression, minimum length, repetition penalty, n-gram
  * ban. */
 #include "decode/rules.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a hypothesis may say next, written into its logits before they are normalised.
+/* The rules for a hypothesis's next word, applied to its logits before they are normalised.
  *
- * A row of logits has one column per word, or, with a shortlist, one per listed word: struct
- * dg_columns tells them apart. A forbidden word gets -infinity, so that the probabilities of the
- * others sum to one without it. */
+ * A row of logits has one column per word or, with a shortlist, one per listed word; struct
+ * dg_columns maps columns to ids. A forbidden word gets -infinity, so that the probabilities of the
+ * others sum to one. */
 #ifndef DG_DECODE_RULES_H
 #define DG_DECODE_RULES_H
 
@@ -25,18 +25,18 @@ static inline int32_t dg_columns_id(const struct dg_columns *columns, size_t col
     return columns->ids ? columns->ids[column] : (int32_t)column;
 }
 
-/* What the rules look at. */
+/* The rules' inputs. */
 struct dg_rules {
     const struct dg_search_opts *opts;
     struct dg_columns columns;
     int32_t eos_id, unk_id; /* -1: the model has none */
-    const int32_t *never;   /* borrowed; ids that the model must not say: padding and the like */
+    const int32_t *never;   /* borrowed; ids that the model must not generate, such as padding */
     size_t n_never;
-    int no_repeat_ngram; /* instead of the options' own: a repair sets it */
-    bool forbid_end;     /* constraints are open */
+    int no_repeat_ngram; /* replaces the options' value; a repair sets it */
+    bool forbid_end;     /* some constraints are not met yet */
 };
 
-/* Applies them to one row; `said` are the target ids so far. */
+/* Applies the rules to one row; `said` holds the target ids so far. */
 void dg_rules_apply(const struct dg_rules *rules, const int32_t *said, size_t n_said,
                     float *logits);
 

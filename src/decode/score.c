@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Scoring in stretches of positions, so that the memory for logits stays small however long the
- * target. */
+/* Scores a target in chunks of positions, so that the memory for logits stays small however long
+ * the target is. */
 #include "decode/score.h"
 #include "base/memory/mem.h"
 #include "decode/opts.h"

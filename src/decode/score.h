@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How likely a given target is: one teacher-forced pass under the look-ahead mask, without search.
+/* How likely a given target is: one teacher-forced pass under the causal mask, without a search.
  *
  *     struct dg_scorer *scorer;
  *     err = dg_scorer_new(&scorer, net, 512, 512, &error);
  *     float logprobs[n_tgt];
- *     err = dg_scorer_run(scorer, src, n_src, &(struct dg_scorer_target){.ids = tgt, .n = n_tgt},
- * logprobs, NULL, &error);
+ *     err = dg_scorer_run(scorer, src, n_src,
+ *                         &(struct dg_scorer_target){.ids = tgt, .n = n_tgt},
+ *                         logprobs, NULL, &error);
+ *     dg_scorer_free(scorer);
  *
- * The values are, to the bit, those that the search would have summed up had it said these words.
- */
+ * The values equal, to the bit, those that a search would sum up for the same words. */
 #ifndef DG_DECODE_SCORE_H
 #define DG_DECODE_SCORE_H
 
@@ -28,9 +29,9 @@ enum dg_err dg_scorer_new(struct dg_scorer **scorer, const struct dg_net *net, s
                           size_t target_max, struct dg_error *error) DG_MUST_CHECK;
 void dg_scorer_free(struct dg_scorer *scorer); /* NULL is fine */
 
-/* Asks what each target token looked at. */
+/* Requests the attention of each target token. */
 struct dg_scorer_attention {
-    size_t layer;   /* decoder layer, below the blueprint's */
+    size_t layer;   /* decoder layer, from 0 */
     int32_t head;   /* or -1: the mean of all heads */
     float *weights; /* [n_tgt, n_src] is written; each row sums to 1 */
 };
@@ -38,13 +39,14 @@ struct dg_scorer_attention {
 struct dg_scorer_target {
     const int32_t *ids; /* [n] */
     size_t n;
-    const int32_t *lead; /* [n_lead] read before the target, as in dg_search_opts; not scored */
+    const int32_t *lead; /* [n_lead] tokens read before the target, as in dg_search_opts; not scored
+                          */
     size_t n_lead;
 };
 
-/* Log-probability of each target token (the end token among them, if it is there) given the source
- * and the tokens before it; words that the model never says (padding) are left out of the
- * distribution, and have -infinity themselves. `attention` may be NULL. */
+/* Writes the log-probability of each target token (of the end token too, if the target has it)
+ * given the source and the tokens before. Words that the model never generates (padding) are left
+ * out of the distribution; their own value is -infinity. `attention` may be NULL. */
 enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
                           const struct dg_scorer_target *target, float *logprobs,
                           const struct dg_scorer_attention *attention,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The search of one sentence, in one step per call:
+/* The search for one sentence's translation, one step per call:
  *
  *     propose   every live hypothesis offers candidates         \ search_choose.c
- *     choose    the best of them live on or are set aside    /
- *     guard     hypotheses that go in circles are dropped; when none is left, begin again or give
- * up settle    decide whether it is over, and how much of the answer is final
+ *     choose    the best candidates live on or are finished   /
+ *     guard     looping hypotheses are dropped; when none is left, begin again or give up
+ *     settle    decide whether the search is over, and how much of the answer is final
  *
- * Hypotheses are plain arrays; a child copies its parent's (a few hundred bytes), which costs less
- * than it would to chase a tree. All memory comes at the start of a sentence. Sums are kept in
- * double, so that the order of hypotheses does not hang on rounding.
+ * Hypotheses are plain arrays; a child copies its parent's (a few hundred bytes), which is cheaper
+ * than following pointers through a tree. All memory is allocated at the start of a sentence. Sums
+ * are doubles, so that rounding does not decide the order of hypotheses.
  *
- * When sampling, the hypotheses are independent lanes: they never compete, each has its own
+ * When sampling, the hypotheses are independent: they never compete, and each has its own random
  * numbers. */
 #include "base/memory/mem.h"
 #include "decode/attention_anchor.h"
@@ -41,8 +41,7 @@ void dg_search_free(struct dg_search *search)
     dg_free(search);
 }
 
-/* ---- Start --------------------------------------------------------------------------------------
- */
+/* ---- Start ----------------------------------------------------------------------------------- */
 
 int dg_search_width(const struct dg_search_opts *opts)
 {
@@ -155,8 +154,7 @@ void dg_search_restarted(struct dg_search *search)
     begin(search);
 }
 
-/* ---- Hypotheses ---------------------------------------------------------------------------------
- */
+/* ---- Hypotheses ------------------------------------------------------------------------------ */
 
 static void copy_hyp(const struct dg_search *search, struct hyp *to, const struct hyp *from)
 {
@@ -235,8 +233,7 @@ void dg_search_follow(struct dg_search *search, int from, int32_t id, float logp
     }
 }
 
-/* ---- Guard --------------------------------------------------------------------------------------
- */
+/* ---- Guard ----------------------------------------------------------------------------------- */
 
 /* Drops live hypotheses that go in circles; remembers the first. */
 static void drop_loops(struct dg_search *search)
@@ -292,8 +289,7 @@ static void repair(struct dg_search *search)
     search->state = DG_SEARCH_RESTART;
 }
 
-/* ---- Settle -------------------------------------------------------------------------------------
- */
+/* ---- Settle ---------------------------------------------------------------------------------- */
 
 /* Live hypotheses become answers that were cut short, best first. */
 static void keep_live(struct dg_search *search, enum dg_finish finish)
@@ -464,8 +460,7 @@ void dg_search_stop(struct dg_search *search, enum dg_finish finish)
     search->state = DG_SEARCH_DONE;
 }
 
-/* ---- Results ------------------------------------------------------------------------------------
- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 size_t dg_search_shown(const struct dg_search *search, const int32_t **ids, const float **logprobs)
 {

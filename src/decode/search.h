@@ -10,8 +10,8 @@
  *
  *     start -> RUNNING --advance--> RUNNING ... -> DONE
  *                  ^                   |
- *                  '---- RESTART <-----'      all live rows loop: search again, once, from the
- * shown tokens, with repeated n-grams forbidden
+ *                  '---- RESTART <-----'      all live rows loop: begin again once, after the
+ *                                             shown tokens, with repeated n-grams forbidden
  *
  * While the search runs, `dg_search_shown` returns the tokens that are final: the beginning shared
  * by every live hypothesis and the finished one that could still win. Shown tokens are never taken

@@ -3,11 +3,12 @@
 
 /* One step's choice of words:
  *
- *     propose   every live hypothesis offers candidates (the likeliest words, plus words that
- * further a constraint; or the one word it is forced to say; or one drawn word) choose    best
- * candidates first: those that end are set aside, the first `width` others live on
+ *     propose   every live hypothesis offers candidates: the likeliest words and the words that
+ *               continue a constraint, or its one forced word, or one drawn word
+ *     choose    best candidates first: those that end are kept as finished, and the first `width`
+ *               others live on
  *
- * When sampling, every lane draws for itself. */
+ * When sampling, every hypothesis draws for itself. */
 #include "base/memory/mem.h"
 #include "decode/attention_anchor.h"
 #include "decode/search_int.h"
@@ -33,8 +34,7 @@ void dg_search_scratch_free(struct dg_search_scratch *scratch)
     dg_free(scratch);
 }
 
-/* ---- Propose ------------------------------------------------------------------------------------
- */
+/* ---- Propose --------------------------------------------------------------------------------- */
 
 static void add_candidate(struct dg_search *search, int from, int32_t id, float logprob)
 {
@@ -269,8 +269,7 @@ static void propose(struct dg_search *search, float *const *logits)
     }
 }
 
-/* ---- Choose -------------------------------------------------------------------------------------
- */
+/* ---- Choose ---------------------------------------------------------------------------------- */
 
 /* The best candidate not taken yet, of one bank (or any: -1); NULL when there is none. */
 static struct candidate *best_candidate(struct dg_search *search, int bank)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Counts of users make joining and leaving a walk over the sentence's own words. */
+/* Counting the users of each word makes join and leave one pass over the sentence's own words. */
 #include "decode/shortlist.h"
 #include "base/memory/mem.h"
 
@@ -52,8 +52,7 @@ void dg_shortlist_deinit(struct dg_shortlist *shortlist)
     *shortlist = (struct dg_shortlist){.lex = NULL};
 }
 
-/* ---- A sentence's words
- * ------------------------------------------------------------------------------ */
+/* ---- A sentence's words ---------------------------------------------------------------------- */
 
 size_t dg_shortlist_bound(const struct dg_shortlist *shortlist, const int32_t *src, size_t n_src)
 {
@@ -94,8 +93,7 @@ size_t dg_shortlist_words(struct dg_shortlist *shortlist, const int32_t *src, si
     return n;
 }
 
-/* ---- The union
- * --------------------------------------------------------------------------------------- */
+/* ---- The union ------------------------------------------------------------------------------- */
 
 static void give_column(struct dg_shortlist *shortlist, int32_t id)
 {

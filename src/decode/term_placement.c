@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Where a phrase goes: measured, docs/internals/search.md. */
+/* Where a phrase goes. The thresholds were measured (docs/internals/search.md). */
 #include "decode/term_placement.h"
 #include "decode/attention_anchor.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What a place is worth: log(share) + this * log-probability of the phrase's first token. */
+/* A position is worth log(share) + fluency * log-probability of the phrase's first token. */
 static const float fluency = 0.3f, logprob_least = -12.0f;
 
-/* A phrase that was said by itself stands for its source when it had this much of the attention,
- * compared with the place that had most. */
+/* A phrase that the network produced itself counts as the translation of its source when its share
+ * of attention is at least this fraction of the largest share. */
 static const float own_share = 0.25f;
 
 /* A token that had this much of the attention on the phrase's source was a translation of it. */
@@ -49,7 +49,7 @@ void dg_term_placement_forget(struct dg_term_placement *place, size_t at, size_t
         *note_at(place, at, row, k) = (struct dg_term_placement_note){.share = 0, .form = -1};
 }
 
-/* A target that goes on with a given beginning has no first place. */
+/* Whether the phrase's `where` permits position `at`. */
 static bool may_stand(const struct dg_phrase *phrase, size_t at)
 {
     return phrase->where == DG_PHRASE_ANYWHERE || (phrase->where == DG_PHRASE_FIRST) == (at == 0);
@@ -199,7 +199,7 @@ int32_t dg_term_placement_next(const struct dg_term_placement *place, const int3
         size_t found = next;
         while (found < place->n_rest && place->rest[found] != ids[i])
             found++;
-        is_on = found < place->n_rest || i + 1 < n; /* the last word tells */
+        is_on = found < place->n_rest || i + 1 < n; /* only the last token must be found */
         next = found < place->n_rest ? found + 1 : next;
     }
     return !is_on ? -1 : next < place->n_rest ? place->rest[next] : eos_id;
@@ -227,7 +227,7 @@ bool dg_term_placement_find(struct dg_term_placement *place, const struct dg_sea
         *phrase = &opts->constraints[place->items[k]].forms[form];
     }
     if (which == place->n) {
-        place->put = place->all; /* all is said, or has no place */
+        place->put = place->all; /* every phrase is in the answer, or fits nowhere */
         return false;
     }
     *at = first;

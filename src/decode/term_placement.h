@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Phrases that are put where they belong (constraints with is_placed): the search goes its own way
- * first, and at each step it is noted how much the network looks at what a phrase stands for, and
- * how well the phrase would go on from there. At the end those that were said by themselves where
- * the network looked at their source are done. Of the others, the one whose best place is the
- * earliest is put there: the search begins again with what was said before that place and the
- * phrase as a forced prefix; and so on, until all are put.
+/* Places phrases where they belong (constraints with is_placed). The search first runs
+ * unconstrained. At each step it notes how much the network attends to each phrase's source, and
+ * how likely the phrase would be there. A phrase that the answer already contains where the network
+ * attended to its source is done. Of the others, the phrase whose best position is earliest is
+ * placed there: the search restarts with the tokens before that position and the phrase as a forced
+ * prefix. This repeats until all phrases are placed.
  *
- *     dg_term_placement_start(&place, opts, width);                    then memory: place.notes, of
- * dg_term_placement_size each step and row:  dg_term_placement_forget, dg_term_placement_note at
- * the end:  if (dg_term_placement_find(&place, ..., &at, &phrase)) ... begin again
+ *     dg_term_placement_start(&place, opts, width);
+ *     place.notes = ...                             dg_term_placement_size bytes
+ *     at each step, for each row: dg_term_placement_forget, then dg_term_placement_note
+ *     at the end: if (dg_term_placement_find(&place, ..., &at, &phrase)) ... begin again
  *
- * An article or a preposition that the phrase wants stays before it; a phrase that is forced as
- * soon as its source is looked at would have none. Behind it the sentence goes on as it did before,
- * wherever the network finds that about as good as what it would say now: a phrase that it does not
- * expect leads it astray. */
+ * Because the search restarts, an article or a preposition that the phrase needs stays before it; a
+ * phrase forced as soon as its source is attended to would have none. After the phrase the sentence
+ * continues as it did before, wherever the network finds that about as good as its present choice,
+ * because a phrase that the network does not expect can lead it astray. */
 #ifndef DG_DECODE_TERM_PLACEMENT_H
 #define DG_DECODE_TERM_PLACEMENT_H
 
@@ -24,27 +25,27 @@
 
 enum {
     DG_PLACED_MAX = 16
-}; /* such constraints in one sentence; further ones are as if they were not to be placed */
+}; /* placed constraints in one sentence; further ones count as not placed */
 
 struct dg_term_placement_note {
-    float share;   /* of the attention that is on the phrase's source */
-    float logprob; /* of the first token of its best form, */
-    int32_t form;  /* which is this one; -1: none can be said here */
+    float share;   /* share of the attention on the phrase's source */
+    float logprob; /* of the first token of the best form */
+    int32_t form;  /* the best form; -1: no form may stand here */
 };
 
 struct dg_term_placement {
-    uint32_t all, put;            /* constraints: all of them, those that need no place any more */
-    uint8_t items[DG_PLACED_MAX]; /* [n] which constraints they are, */
+    uint32_t all, put; /* bits of constraints: all that are placed, and those already done */
+    uint8_t items[DG_PLACED_MAX]; /* [n] indices of the placed constraints */
     struct dg_term_placement_said {
         size_t from, to;
-        int32_t displaced; /* the token that it stands in place of; -1: nothing */
-    } puts[DG_PLACED_MAX]; /* and the tokens of those that were put; to 0: was not */
+        int32_t displaced; /* the token that the phrase replaced; -1: none */
+    } puts[DG_PLACED_MAX]; /* [n] where each was placed; `to` 0: it was not */
     size_t n, width;
     struct dg_term_placement_note *notes; /* borrowed; [cap, width, n] */
-    int32_t *rest;  /* borrowed; [cap], [n_rest] of which were said behind the place of the phrase
-                       that was put last, and */
-    size_t n_rest;  /* behind what it replaced, */
-    size_t rest_at; /* which is said from here on; 0: nothing was put */
+    int32_t *rest; /* borrowed; [cap] the tokens that followed the last placed phrase's position, or
+                      what the phrase replaced */
+    size_t n_rest; /* tokens in `rest` */
+    size_t rest_at; /* position after that phrase; 0: nothing was placed */
 };
 
 void dg_term_placement_start(struct dg_term_placement *place, const struct dg_search_opts *opts,
@@ -58,25 +59,26 @@ static inline bool dg_term_placement_is_open(const struct dg_term_placement *pla
     return place->put != place->all;
 }
 
-/* Step `at`, row `row`: no place, or what it is worth. */
+/* For step `at` and row `row`: `forget` marks that no phrase may stand there, `note` records what
+ * the position is worth. */
 void dg_term_placement_forget(struct dg_term_placement *place, size_t at, size_t row);
 void dg_term_placement_note(struct dg_term_placement *place, const struct dg_search_opts *opts,
                             size_t at, size_t row, const float *attention, size_t n_src,
                             const struct dg_columns *columns, const float *logits, float lse);
 
-/* True where the network looks once more at the source of phrase k, which was put in place of
- * another word for it. */
+/* True where the network attends again to the source of phrase k after that phrase replaced another
+ * translation of it. */
 bool dg_term_placement_is_displaced(const struct dg_term_placement *place,
                                     const struct dg_search_opts *opts, size_t k,
                                     const float *attention, size_t n_src);
 
-/* How the answer `ids` [n] would go on if it went on as the one did that the last phrase was put
- * into: `eos_id` where that ended, -1 where the two have parted. */
+/* The token that would follow `ids` [n] if this answer continued like the one into which the last
+ * phrase was placed: `eos_id` where that answer ended, -1 where the two have diverged. */
 int32_t dg_term_placement_next(const struct dg_term_placement *place, const int32_t *ids, size_t n,
                                int32_t eos_id);
 
-/* The next phrase to be put into the answer `ids` [n], whose tokens came from rows `row_of`: at
- * `*at`, which is not before `from`. False when there is none. */
+/* Finds the next phrase to place into the answer `ids` [n], whose tokens came from rows `row_of`,
+ * and its position *at, which is not before `from`. False when there is none. */
 bool dg_term_placement_find(struct dg_term_placement *place, const struct dg_search_opts *opts,
                             const int32_t *ids, const int16_t *row_of, size_t n, size_t from,
                             size_t cap, size_t *at, const struct dg_phrase **phrase) DG_MUST_CHECK;

@@ -45,8 +45,7 @@ static void fault(struct binding *b, const char *fmt, ...)
         b->n_listed++;
 }
 
-/* ---- Finding -----------------------------------------------------------------------------------
- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -111,8 +110,7 @@ static bool is_redundant(const struct dg_blueprint *bp, const char *name)
             strncmp(name, "model.decoder.embed_positions.weight", 36) == 0);
 }
 
-/* ---- Checking ----------------------------------------------------------------------------------
- */
+/* ---- Checking -------------------------------------------------------------------------------- */
 
 static void print_shape(char *text, size_t cap, const size_t *shape, unsigned rank)
 {
@@ -221,8 +219,7 @@ enum dg_err dg_bind_match(struct dg_weights *weights, struct dg_blueprint *bp,
     return err;
 }
 
-/* ---- A file ------------------------------------------------------------------------------------
- */
+/* ---- A file ---------------------------------------------------------------------------------- */
 
 struct filing {
     const struct dg_safetensors *file;

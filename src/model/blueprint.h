@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The blueprint: everything about a network that is not a weight. It is filled from each format's
- * own configuration (config.json here; importers translate theirs), checked once, and read by
- * everyone.
+/* The blueprint: everything about a network that is not a weight. It is filled from config.json
+ * (importers translate other configurations), checked once, and read everywhere.
  *
- * It is a plain value: copy it freely. The letters are the project's: D model width, F feed-forward
- * width, H heads, V vocabulary. `encoder` and `decoder` describe the two stacks.
+ * It is a plain value that may be copied freely. D is the model width, F the feed-forward width, H
+ * the number of heads, V the vocabulary's size. `encoder` and `decoder` describe the two stacks.
  *
  *     const struct dg_blueprint *bp = dg_model_blueprint(model);
  *     size_t dh = bp->D / bp->decoder.H; */
@@ -24,38 +23,35 @@
 enum dg_family {
     DG_FAMILY_TRANSFORMER, /* encoder-decoder; struct dg_transformer_weights */
     DG_FAMILY_RNN,         /* recurrent encoder-decoder with attention; struct dg_rnn_weights */
-    DG_FAMILY_LM,  /* a decoder alone, that goes on with what it reads; struct dg_lm_weights */
+    DG_FAMILY_LM,          /* a decoder alone, which continues its input; struct dg_lm_weights */
     DG_FAMILY_SEQ, /* plain recurrent encoder-decoder, or a classifier; struct dg_seq_weights */
-    DG_FAMILY_ENC, /* an encoder alone, that says something of what it reads; struct dg_enc_weights
-                    */
+    DG_FAMILY_ENC, /* an encoder alone, which analyses its input; struct dg_enc_weights */
 };
 
-/* What stands in the decoder where the paper has masked self-attention. */
+/* What the decoder has in place of masked self-attention, or the kind of a recurrent cell. */
 enum dg_decoder_kind {
     DG_DECODER_ATTENTION,
     DG_DECODER_SSRU, /* c_t = f_t*c_{t-1} + (1-f_t)*(W x_t), f_t = sigmoid(Wf x_t + bf); y =
                         relu(c_t) */
     DG_DECODER_AAN,  /* running mean of the inputs, a small feed-forward net, two gates */
-    DG_DECODER_GRU,  /* these two are the cells of the RNN family, its encoder's too; docs/MODEL.md
-                      */
+    DG_DECODER_GRU,  /* GRU and LSTM: the RNN family's cells, in its encoder too; docs/MODEL.md */
     DG_DECODER_LSTM,
     DG_DECODER_TANH, /* h' = tanh(W x + U h + b): a cell of the SEQ family, as are the two above */
 };
 
-/* How the layers of a recurrent encoder stand to each other. */
+/* How the layers of a recurrent encoder are arranged. */
 enum dg_rnn_encoder {
-    DG_RNN_BIDIRECTIONAL, /* two stacks, one from each end; their tops side by side are the context
-                           */
-    DG_RNN_ALTERNATING,   /* the same, and every second layer of a stack runs against it */
+    DG_RNN_BIDIRECTIONAL, /* two stacks, one from each end; the context is both tops concatenated */
+    DG_RNN_ALTERNATING,   /* the same, but every second layer of a stack runs backwards */
     DG_RNN_BI_TOP,        /* one layer from each end, the further ones forward over both */
 };
 
-/* How the decoder of the SEQ family looks at the source; e_s is what the encoder gives for token s,
- * h the top layer's state before the step, w the vector of the word that is read. */
+/* How the decoder of the SEQ family attends to the source. e_s is the encoder's output for token s,
+ * h the top layer's state before the step, w the embedding of the input word. */
 enum dg_seq_attention {
-    DG_SEQ_NONE,     /* not at all: the encoder's last state is all it gets */
-    DG_SEQ_LOCATION, /* a linear layer over [w, h] gives a weight to each place 1 .. `places`,
-                        whatever stands there */
+    DG_SEQ_NONE,     /* not at all: the decoder gets only the encoder's last state */
+    DG_SEQ_LOCATION, /* a linear layer over [w, h] gives weights to positions 1 .. `places`,
+                        regardless of their content */
     DG_SEQ_DOT,      /* h . e_s */
     DG_SEQ_GENERAL,  /* h . (W e_s) */
     DG_SEQ_ADDITIVE, /* v . tanh(Wq h + Wk e_s + b) */
@@ -86,19 +82,19 @@ enum dg_positions {
     DG_POS_HALVES_CLOSED, /* freq_k = 10000^(-k / (D/2 - 1)): Marian itself, M2M100, NLLB */
     DG_POS_INTERLEAVED,   /* freq_k = 10000^(-k / (D/2)), sine and cosine alternating: the paper */
     DG_POS_LEARNED,       /* rows of a stored table; past its end the last row is used */
-    DG_POS_ROTARY,        /* queries and keys are turned by their positions; DG_FAMILY_LM only */
+    DG_POS_ROTARY,        /* queries and keys are rotated by their positions; DG_FAMILY_LM only */
 };
 
 /* What the decoder reads at step 0. */
 enum dg_start {
     DG_START_TOKEN, /* the embedding of `start_id` */
     DG_START_ZERO,  /* a zero vector in place of an embedding (Marian); position 0 is still added */
-    DG_START_PROMPT, /* the last token of its source, which is a prompt; DG_FAMILY_LM */
+    DG_START_PROMPT, /* the last token of the source, which is a prompt; DG_FAMILY_LM */
 };
 
 /* How the languages of a multilingual model are named in its input. */
 enum dg_lang_rule {
-    DG_LANG_NONE, /* no rule of the network; OPUS-MT's >>fra<< tokens are words of its vocabulary */
+    DG_LANG_NONE,         /* not by the network; OPUS-MT's >>fra<< tokens are ordinary words */
     DG_LANG_SOURCE_FIRST, /* [source language] text [eos]; target language forced first (M2M100,
                              NLLB) */
     DG_LANG_SOURCE_LAST,  /* text [eos] [source language]; target language forced first (older NLLB)
@@ -110,37 +106,34 @@ enum { DG_ID_NONE = -1 }; /* "there is no such token" */
 enum { DG_BLUEPRINT_SUPPRESS_MAX = 8, DG_RNN_CELLS_MAX = 8 };
 
 /* What only recurrent networks have (Marian's s2s, amun and nematus). A layer is a chain of cells
- * that hand one state on: the first one reads the layer's input, in the decoder's first layer the
- * second one reads the attention, all others read the state alone. */
+ * that pass one state on. The first cell also reads the layer's input, the second cell of the
+ * decoder's first layer reads the attention's result; all others read the state alone. */
 struct dg_rnn {
     enum dg_rnn_encoder encoder;
-    size_t width; /* of a state; the attention and the context are as wide as what the encoder gives
-                   */
-    size_t encoder_cells; /* cells of an encoder's layer, */
-    size_t base_cells;    /* ... of the decoder's first one, 2 or more, */
-    size_t high_cells;    /* ... and of its others; at most DG_RNN_CELLS_MAX each */
-    bool skip;            /* layers behind the first add their input to their output */
+    size_t width; /* width of a state; attention and context are as wide as the encoder's output */
+    size_t encoder_cells; /* cells of an encoder layer; at most DG_RNN_CELLS_MAX, as below */
+    size_t base_cells;    /* cells of the decoder's first layer, 2 or more */
+    size_t high_cells;    /* cells of the decoder's other layers */
+    bool skip;            /* layers after the first add their input to their output */
     bool norm;            /* layer norms inside cells, attention, first state and readout */
 };
 
 /* What only plain recurrent networks have. All widths are D. */
 struct dg_seq {
-    bool is_bidirectional; /* the encoder's layers run from both ends, and what both give is added
-                            */
+    bool is_bidirectional; /* encoder layers run from both ends and add the two outputs */
     enum dg_seq_attention attention;
-    size_t places;      /* DG_SEQ_LOCATION: the source tokens that it can look at; 0 otherwise */
-    bool is_classifier; /* no decoder: the last state of the encoder's top layer chooses one of
+    size_t places;      /* DG_SEQ_LOCATION: source tokens that it can attend to; 0 otherwise */
+    bool is_classifier; /* no decoder: the last state of the encoder's top layer selects one of
                            decoder.V labels */
 };
 
 enum { DG_SEQ_PLACES_MAX = 1 << 16 };
 
-/* How the angles of rotary positions are stretched for contexts beyond those of the first training.
- */
+/* How the angles of rotary positions are scaled for contexts longer than in the first training. */
 enum dg_rope_scaling {
     DG_ROPE_PLAIN,
     DG_ROPE_LINEAR, /* all angles divided by `factor` */
-    DG_ROPE_LLAMA3, /* slow ones divided, fast ones left, those between mixed */
+    DG_ROPE_LLAMA3, /* slow angles divided, fast ones kept, those between interpolated */
 };
 
 /* Angle of pair k at position p: p * theta^(-2k / head), scaled. The pair is (k, k + head / 2) of
@@ -149,26 +142,26 @@ struct dg_rope {
     double theta;
     enum dg_rope_scaling scaling;
     double factor;
-    double low, high; /* LLAMA3: turns within `original` positions below and above which an angle is
-                         slow or fast */
+    double low, high; /* LLAMA3: an angle with fewer than `low` turns in `original` positions is
+                         slow, one with more than `high` fast */
     size_t original;
 };
 
 enum { DG_LM_STOP_MAX = 8, DG_LM_FORM_TEXT = 2000, DG_LM_STOPS_TEXT = 200, DG_LM_LANGS_TEXT = 200 };
 
-/* How a language model wants to be asked to translate: as `template`, `template-stop`, `source` and
- * `target` of a configured model (docs/models.md); empty texts: nothing is said. */
+/* How to prompt a language model for a translation: the options `template`, `template-stop`,
+ * `source` and `target` of a configured model (docs/models.md). Empty texts leave this open. */
 struct dg_lm_ask {
     char form[DG_LM_FORM_TEXT + 1], stop[DG_LM_STOPS_TEXT + 1];
     char source[DG_LM_LANGS_TEXT + 1], target[DG_LM_LANGS_TEXT + 1];
 };
 
-/* What only language models have: decoders without an encoder (GPT-2, Llama). In the blueprint
- * `decoder` is their stack; `encoder` says the same, with no layers. Their source is a prompt, of
- * which the answer is the continuation. */
+/* What only language models have: decoders without an encoder (GPT-2, Llama). In the blueprint,
+ * `decoder` is their stack; `encoder` is equal but has no layers. The source is a prompt, and the
+ * answer continues it. */
 struct dg_lm {
-    size_t head;     /* width of one head; H of them need not make up D */
-    size_t kv_heads; /* of keys and values; each serves H / kv_heads queries */
+    size_t head;     /* width of one head; H * head may differ from D */
+    size_t kv_heads; /* heads of keys and values; each serves H / kv_heads query heads */
     bool gated;      /* feed-forward: act(x Wg) * (x Wu) in place of act(x Wu) */
     bool qkv_bias, o_bias, ffn_bias;
     size_t context; /* positions, of prompt and answer together */
@@ -178,42 +171,42 @@ struct dg_lm {
     struct dg_lm_ask ask;
 };
 
-/* What stands on an encoder that is alone. */
+/* The output layer of an encoder without a decoder. */
 enum dg_head {
-    DG_HEAD_NONE,   /* nothing: it gives its states */
-    DG_HEAD_WORDS,  /* which word stands at a place: dense, activation, norm, the matrix of words */
-    DG_HEAD_POOLED, /* labels of a text or of a pair of them, by its first token: dense, pooler,
+    DG_HEAD_NONE,   /* none: the output is the encoder's states */
+    DG_HEAD_WORDS,  /* the word at a position: dense, activation, norm, matrix of words */
+    DG_HEAD_POOLED, /* labels of a text or of a pair of texts, from the first token: dense, pooler,
                        matrix */
     DG_HEAD_TOKENS, /* labels of each token: matrix */
-    DG_HEAD_SPANS,  /* the same with two of them: here an answer begins, here it ends */
-    DG_HEAD_REPLACED, /* whether each token stands in another's place (ELECTRA): dense, activation,
-                         one row; sigmoid */
+    DG_HEAD_SPANS,  /* two labels of each token: an answer begins, or ends, here */
+    DG_HEAD_REPLACED, /* whether each token was replaced (ELECTRA): dense, activation, one row,
+                         sigmoid */
 };
 
-/* How a pooled head's numbers are read. */
+/* What a pooled head's numbers mean. */
 enum dg_label_rule {
     DG_LABELS_ONE,    /* one of them is right: softmax */
     DG_LABELS_EACH,   /* each is right or wrong: sigmoid */
-    DG_LABELS_NUMBER, /* they are numbers that were learned, as they are */
+    DG_LABELS_NUMBER, /* they are learned numbers, used as they are */
 };
 
-/* What a pooled head's first matrix goes through. */
+/* The activation after a pooled head's first matrix. */
 enum dg_pooler {
     DG_POOLER_TANH,
     DG_POOLER_RELU /* DistilBERT's */,
     DG_POOLER_GELU /* ELECTRA's */
 };
 
-/* What only encoders without a decoder have (BERT, RoBERTa, DistilBERT). In the blueprint `encoder`
- * is their stack; `decoder` has no layers, and its V is what the head gives: words, labels, 2, or 1
- * without a head. */
+/* What only encoders without a decoder have (BERT, RoBERTa, DistilBERT). In the blueprint,
+ * `encoder` is their stack; `decoder` has no layers, and its V is the number of the head's outputs:
+ * words, labels, 2, or 1 without a head. */
 struct dg_enc {
     enum dg_head head;
     enum dg_activation head_activation; /* WORDS, REPLACED */
     enum dg_pooler pooler;              /* POOLED */
     enum dg_label_rule rule;            /* POOLED */
-    size_t n_types;    /* rows of segment embeddings; 0: none. With 2 or more a second text has the
-                          second */
+    size_t n_types; /* rows of segment embeddings; 0: none. With 2 or more, a second text uses the
+                       second row */
     size_t separators; /* tokens between two texts: 1, or 2 (RoBERTa) */
 };
 
@@ -253,13 +246,11 @@ struct dg_blueprint {
     enum dg_positions positions;
     size_t position_offset; /* the first token stands at this position (M2M100: 2) */
     size_t n_positions;     /* learned: rows of the table; otherwise 0 (no limit) */
-    size_t relative_reach; /* self-attention knows distances up to this one by vectors of their own,
-                            * added to keys and values (Shaw et al.; OpenNMT, Argos); 0: it does not
-                            */
-    float embedding_scale; /* 1 or sqrt(D) */
-    size_t alignment_layer, alignment_head; /* whose attention over the source says what stands for
-                                             * what, from 1; 0: the last layer, the mean of its
-                                             * heads */
+    size_t relative_reach;  /* longest distance for which self-attention adds a vector to keys and
+                             * values (Shaw et al.; OpenNMT, Argos); 0: none */
+    float embedding_scale;  /* 1 or sqrt(D) */
+    size_t alignment_layer, alignment_head; /* the attention that aligns target and source, from 1;
+                                               0: the last layer, the mean of its heads */
 
     /* Ties */
     bool tie_source_target; /* one embedding matrix for both sides */
@@ -270,7 +261,7 @@ struct dg_blueprint {
     int32_t pad_id;
     int32_t eos_id;
     int32_t bos_id;
-    int32_t unk_id; /* Hugging Face's config.json does not say it: then the vocabulary does */
+    int32_t unk_id; /* Hugging Face's config.json lacks it; then the vocabulary has it */
     enum dg_start start;
     int32_t start_id;      /* DG_START_TOKEN only */
     int32_t forced_bos_id; /* the first generated token must be this one */
@@ -279,40 +270,40 @@ struct dg_blueprint {
     size_t n_suppress;
     enum dg_lang_rule lang_rule;
 
-    /* Habits of the model's makers; a request may ask otherwise */
-    size_t source_len_max; /* tokens with eos; longer input is cut into pieces before it comes here
-                            */
+    /* Defaults of the model's makers; a request may differ */
+    size_t source_len_max; /* tokens with eos; longer input is split before it comes here */
     size_t target_len_max; /* generated tokens with eos */
     size_t n_beams;
     float length_penalty; /* score = log-probability / length^penalty */
 };
 
-/* Numbers a token of the encoder's output: D; of a recurrent one what its top layers give together.
- */
+/* The width of the encoder's output per token: D; for a recurrent encoder, the joint width of its
+ * top layers. */
 size_t dg_blueprint_context(const struct dg_blueprint *bp);
 
-/* Whether position p's vector is computed from sines. */
+/* Whether position vectors are computed from sines. */
 static inline bool dg_blueprint_has_sinusoids(const struct dg_blueprint *bp)
 {
     return bp->positions != DG_POS_NONE && bp->positions != DG_POS_LEARNED &&
            bp->positions != DG_POS_ROTARY;
 }
 
-/* Whether it says something of a text, and neither translates nor goes on with one: an encoder, a
- * classifier. */
+/* Whether the network analyses texts instead of generating any: an encoder alone, or a classifier.
+ */
 static inline bool dg_blueprint_is_reader(const struct dg_blueprint *bp)
 {
     return bp->family == DG_FAMILY_ENC || (bp->family == DG_FAMILY_SEQ && bp->seq.is_classifier);
 }
 
-/* Blocks of D rows that a plain recurrent cell's matrices have: GRU 3, LSTM 4, tanh 1. */
+/* The number of blocks of D rows in a plain recurrent cell's matrices: GRU 3, LSTM 4, tanh 1. */
 size_t dg_blueprint_gates(const struct dg_blueprint *bp);
 
-/* Layers that a recurrent encoder has in each direction; the others are on top of both. */
+/* The number of layers that a recurrent encoder has per direction; its other layers are on top of
+ * both. */
 size_t dg_blueprint_paired_layers(const struct dg_blueprint *bp);
 
-/* Refuses what cannot be a network: zero or absurd sizes, heads that do not divide D, ids outside
- * the vocabulary, an odd D with sinusoids. The sentence names every field that is wrong. */
+/* Refuses impossible networks: zero or absurd sizes, heads that do not divide D, ids outside the
+ * vocabulary, an odd D with sinusoids. The sentence names every wrong field. */
 enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_error *error) DG_MUST_CHECK;
 
 /* Names for people and for config.json ("relu", "post", ...). Never NULL. */

@@ -37,8 +37,7 @@ static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_error
                : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
 }
 
-/* ---- The list of names
- * ---------------------------------------------------------------------------- */
+/* ---- The list of names ----------------------------------------------------------------------- */
 
 struct dg_span dg_judges_next(const char **list)
 {
@@ -87,8 +86,7 @@ static enum dg_err read_judges(const struct dg_json *json, struct dg_calibration
     return err;
 }
 
-/* ---- The file
- * --------------------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static enum dg_err read_fields(const struct dg_json *json, struct dg_calibration *calibration,
                                struct dg_error *error)
@@ -164,8 +162,7 @@ enum dg_err dg_calibration_save(const struct dg_calibration *calibration, const 
     return err;
 }
 
-/* ---- The curve
- * -------------------------------------------------------------------------------------- */
+/* ---- The curve ------------------------------------------------------------------------------- */
 
 static double logistic(double z)
 {
@@ -180,8 +177,7 @@ double dg_calibration_apply(const struct dg_calibration *calibration, double raw
     return logistic(calibration->bias + calibration->scale * raw + of_words);
 }
 
-/* ---- Its fit
- * ------------------------------------------------------------------------------------------ */
+/* ---- Its fit --------------------------------------------------------------------------------- */
 
 /* What a row weighs with bias, scale and probability. */
 static void inputs_of(const struct dg_calibration_row *row, bool with_logprob, double x[N])

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What makes an encoder that says one number of two texts a quality estimator: quality.json of its
- * directory.
+/* Turns an encoder that gives one number for two texts into a quality estimator: quality.json in
+ * its directory.
  *
  *     struct dg_calibration calibration;
  *     err = dg_calibration_open(&calibration, "models/qe-fr-en", &error);
- *     quality = dg_calibration_apply(&calibration, raw, mean_logprob);     the expected sentence
- * chrF / 100
+ *     quality = dg_calibration_apply(&calibration, raw, mean_logprob);
+ *                                                        the expected sentence chrF / 100
  *
- * The number that the network says of source and translation (raw), and how likely the translating
- * model found its own words (exp of the mean of their log-probabilities), become the chrF to expect
- * by a logistic curve, which rises with both:
+ * Two numbers predict the chrF by a logistic curve, which rises with both: the network's number for
+ * source and translation (raw), and the translating model's probability of its own words (exp of
+ * the mean of their log-probabilities):
  *
  *     quality = 1 / (1 + exp(-(bias + scale * raw + probability * exp(mean_logprob))))
  *
- * It is fitted (dg_calibration_fit) to translations with references that the network was not
- * trained on, by the largest likelihood of the fractions that they are: then the mean of what it
- * says there is the mean of what is so, and the sum of (what is so - what it says) times each of
- * the two numbers is zero as well.
+ * dg_calibration_fit fits the curve, by maximum likelihood, to translations with references that
+ * the network was not trained on. On these, the mean prediction then equals the mean quality, and
+ * the sum of (quality - prediction) times each of the two numbers is zero.
  *
  *     {"scale": 5.2, "bias": -1.9, "probability": 1.1, "judges": ["fr-en"]}
  *
@@ -37,37 +36,37 @@ enum { DG_JUDGES_MAX = 1000 /* bytes of the list of models that are judged */ };
 
 struct dg_calibration {
     double scale, bias;
-    double probability;             /* 0: that of its words does not count */
-    char judges[DG_JUDGES_MAX + 1]; /* names of models, with commas between; as `model` of an answer
-                                       has them */
+    double probability;             /* weight of the words' probability; 0: ignored */
+    char judges[DG_JUDGES_MAX + 1]; /* model names, separated by commas, as in `model` of an answer
+                                     */
 };
 
-/* One translation: what is known of it, and how good it is, 0 to 1. */
+/* One translation: the two numbers, and its true quality, 0 to 1. */
 struct dg_calibration_row {
     double raw, logprob, is;
 };
 
-/* DG_ERR_NOT_FOUND: there is no quality.json, and the model is no estimator. */
+/* DG_ERR_NOT_FOUND: without a quality.json the model is not an estimator. */
 enum dg_err dg_calibration_open(struct dg_calibration *calibration, const char *dir,
                                 struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_calibration_save(const struct dg_calibration *calibration, const char *dir,
                                 struct dg_error *error) DG_MUST_CHECK;
 
-/* Between 0 and 1. A NaN stays one. */
+/* The expected quality, between 0 and 1; NaN for NaN. */
 double dg_calibration_apply(const struct dg_calibration *calibration, double raw,
                             double mean_logprob);
 
-/* Scale, bias and, `with_logprob`, the weight of the probability. DG_ERR_RANGE, with a sentence:
- * there are too few rows, or what is known does not rise with what is so. `judges` is left as it
- * is. */
+/* Fits scale, bias and, `with_logprob`, the weight of the probability. DG_ERR_RANGE, with a
+ * sentence: there are too few rows, or the numbers do not rise with the quality. `judges` does not
+ * change. */
 enum dg_err dg_calibration_fit(struct dg_calibration *calibration,
                                const struct dg_calibration_row *rows, size_t n, bool with_logprob,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Whether `name` is in a list of names with commas (and blanks) between. */
+/* Whether `name` is in a list of names separated by commas and blanks. */
 bool dg_judges_has(const char *list, const char *name);
 
-/* The next name of a list; *list moves behind it. Its length is 0 at the end. */
+/* Returns the next name of a list and moves *list past it; the length is 0 at the end. */
 struct dg_span dg_judges_next(const char **list);
 
 #endif

@@ -21,8 +21,7 @@ enum {
     LEN_DEFAULT = 512,
 };
 
-/* ---- Fields that config_fields.h has not
- * --------------------------------------------------------- */
+/* ---- Fields that config_fields.h has not ----------------------------------------------------- */
 
 /* A token id, null for none, or (newer files) a list whose first is the one. */
 static int32_t id_of(struct dg_config_fields *f, const char *name, int32_t otherwise)
@@ -78,8 +77,7 @@ static void read_bad_words(struct dg_config_fields *f, struct dg_blueprint *bp)
     }
 }
 
-/* ---- Hugging Face ------------------------------------------------------------------------------
- */
+/* ---- Hugging Face ---------------------------------------------------------------------------- */
 
 static void read_stacks(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
@@ -162,8 +160,7 @@ static void read_m2m(struct dg_config_fields *f, struct dg_blueprint *bp,
     f->err = t.err;
 }
 
-/* ---- Ours --------------------------------------------------------------------------------------
- */
+/* ---- Ours ------------------------------------------------------------------------------------ */
 
 static const char *const decoder_names[] = {"attention", "ssru", "aan", "gru",
                                             "lstm",      "tanh", NULL};
@@ -281,8 +278,7 @@ static void read_dragoman(struct dg_config_fields *f, struct dg_blueprint *bp)
     read_suppressed(f, bp);
 }
 
-/* ---- The three files ---------------------------------------------------------------------------
- */
+/* ---- The three files ------------------------------------------------------------------------- */
 
 static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
                         const struct dg_json *generation, const struct dg_json *tokenizer,
@@ -421,8 +417,7 @@ enum dg_err dg_config_read(struct dg_blueprint *bp, const char *dir, struct dg_e
     return err;
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static enum dg_err print_id(struct dg_buf *out, const char *name, int32_t id)
 {

@@ -12,8 +12,7 @@
 
 enum { CONFIG_BYTES = 4 << 20, LABELS_USUAL = 2 };
 
-/* ---- Heads
- * -------------------------------------------------------------------------------------------- */
+/* ---- Heads ----------------------------------------------------------------------------------- */
 
 /* What an architecture's name ends with. */
 static const struct {
@@ -86,8 +85,7 @@ static void read_outputs(struct dg_config_fields *r, struct dg_blueprint *bp)
     bp->output_bias = head == DG_HEAD_WORDS;
 }
 
-/* ---- Hugging Face
- * -------------------------------------------------------------------------------------- */
+/* ---- Hugging Face ---------------------------------------------------------------------------- */
 
 static void complete(struct dg_blueprint *bp)
 {
@@ -191,8 +189,7 @@ void dg_config_enc_clamp(struct dg_blueprint *bp)
     bp->n_beams = 1;
 }
 
-/* ---- Labels
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Labels ---------------------------------------------------------------------------------- */
 
 static enum dg_err add_label(struct dg_labels *labels, const struct dg_json *names, size_t i,
                              struct dg_error *error)

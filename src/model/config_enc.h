@@ -4,14 +4,16 @@
 /* The configurations of encoders alone, as blueprints (config.h reads the files and calls this):
  *
  *     bert         learned positions, two segments, a tanh pooler
- *     roberta      positions behind pad_token_id + 1, two tokens between texts, a head of its own
- * for labels distilbert   no segments, a relu pooler xlm-roberta, camembert   as roberta, which
- * they are with other words electra      as bert where its embeddings are as wide as its layers,
- * with a gelu pooler dragoman     ours, with "family": "encoder"
+ *     roberta      positions start at pad_token_id + 1, two tokens between texts, its own
+ *                  head for labels
+ *     distilbert   no segments, a relu pooler
+ *     xlm-roberta, camembert   like roberta, with other vocabularies
+ *     electra      like bert, with a gelu pooler; embeddings must be as wide as the layers
+ *     dragoman     ours, with "family": "encoder"
  *
- * Which head there is, `architectures` says: ...ForMaskedLM, ...ForSequenceClassification,
- * ...ForTokenClassification,
- * ...ForQuestionAnswering; ElectraForPreTraining tells replaced words; ...Model is none. */
+ * The field `architectures` names the head: ...ForMaskedLM, ...ForSequenceClassification,
+ * ...ForTokenClassification, ...ForQuestionAnswering, or ElectraForPreTraining, which detects
+ * replaced words; ...Model has no head. */
 #ifndef DG_MODEL_CONFIG_ENC_H
 #define DG_MODEL_CONFIG_ENC_H
 
@@ -32,21 +34,21 @@ enum dg_config_enc {
     DG_CONFIG_ENC_TYPES,
 };
 
-/* Everything but the token ids, into a blueprint of defaults. */
+/* Read everything but the token ids into a blueprint of defaults. */
 enum dg_err dg_config_enc_read_foreign(struct dg_blueprint *bp, const struct dg_json *config,
                                        enum dg_config_enc type,
                                        struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json *config,
                                    struct dg_error *error) DG_MUST_CHECK;
 
-/* Lengths that other files say are brought within the positions. */
+/* Limits lengths from the other files to the positions. */
 void dg_config_enc_clamp(struct dg_blueprint *bp);
 
-/* What dg_config_enc_read_own reads, as the first members of an object that is not closed. */
+/* Prints what dg_config_enc_read_own reads, as the first members of an object that stays open. */
 enum dg_err dg_config_enc_print(const struct dg_blueprint *bp, struct dg_buf *out) DG_MUST_CHECK;
 
-/* The labels of a foreign config.json, in the order of the outputs: `id2label`, or LABEL_0,
- * LABEL_1, ... as its makers call what has no name. `labels` was made by dg_labels_init. */
+/* Reads the labels of a foreign config.json, in the order of the outputs: `id2label`, or the
+ * default names LABEL_0, LABEL_1, ... `labels` was made by dg_labels_init. */
 enum dg_err dg_config_enc_labels(struct dg_labels *labels, struct dg_span config,
                                  struct dg_error *error) DG_MUST_CHECK;
 

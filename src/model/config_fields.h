@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Fields of one JSON object, for files where each line is "name, what if it is absent". The first
- * failure is kept in `err` and all further reading passes over:
+/* Reads fields of one JSON object, each with the value that stands for an absent field. `err` keeps
+ * the first failure, and all later reads do nothing:
  *
- *     struct dg_config_fields r = {config, why, DG_OK};
+ *     struct dg_config_fields r = {config, error, DG_OK};
  *     bp->D = dg_config_need(&r, "hidden_size");
  *     ...
  *     return r.err; */
@@ -26,7 +26,7 @@ struct dg_config_fields {
 };
 
 size_t dg_config_size(struct dg_config_fields *r, const char *name, size_t otherwise);
-size_t dg_config_need(struct dg_config_fields *r, const char *name); /* it must be there */
+size_t dg_config_need(struct dg_config_fields *r, const char *name); /* a required field */
 bool dg_config_flag(struct dg_config_fields *r, const char *name, bool otherwise);
 double dg_config_real(struct dg_config_fields *r, const char *name, double otherwise);
 
@@ -34,11 +34,11 @@ double dg_config_real(struct dg_config_fields *r, const char *name, double other
 int dg_config_choice(struct dg_config_fields *r, const char *name, const char *const *choices,
                      int otherwise);
 
-/* By Hugging Face's names, which our own are among. */
+/* An activation by Hugging Face's name; ours are among them. */
 enum dg_activation dg_config_activation(struct dg_config_fields *r, const char *name,
                                         enum dg_activation otherwise);
 
-/* What files call the members of an enumeration, in its order; ended by NULL. */
+/* The names that files use for the members of an enumeration, in its order; NULL at the end. */
 extern const char *const dg_config_norm_places[]; /* enum dg_norm_place */
 extern const char *const dg_config_norm_kinds[];  /* enum dg_norm_kind */
 extern const char *const dg_config_positions[];   /* enum dg_positions, without those of language
@@ -50,7 +50,7 @@ static inline const char *dg_config_truth(bool flag)
     return flag ? "true" : "false";
 }
 
-/* Refuses a flag that asks for mathematics we have not. */
+/* Refuses a flag that is not as `expected`, because we do not support the other value. */
 void dg_config_must(struct dg_config_fields *r, const char *name, bool otherwise, bool expected);
 
 #endif

@@ -13,8 +13,7 @@
 
 enum { IDS_MAX = 1 << 24 };
 
-/* ---- All ----------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 /* What follows from what was read. */
 static void complete(struct dg_blueprint *bp)
@@ -61,8 +60,7 @@ enum dg_err dg_config_lm_read_stops(struct dg_blueprint *bp, const struct dg_jso
     return DG_OK;
 }
 
-/* ---- GPT-2
- * --------------------------------------------------------------------------------------- */
+/* ---- GPT-2 ----------------------------------------------------------------------------------- */
 
 static void read_gpt2(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
@@ -90,8 +88,7 @@ static void read_gpt2(struct dg_config_fields *r, struct dg_blueprint *bp)
         bp->lm.head = bp->D / bp->decoder.H;
 }
 
-/* ---- Llama and its relatives
- * --------------------------------------------------------------------- */
+/* ---- Llama and its relatives ----------------------------------------------------------------- */
 
 static const char *const scaling_names[] = {"default", "linear", "llama3", NULL};
 
@@ -199,8 +196,7 @@ enum dg_err dg_config_lm_read_foreign(struct dg_blueprint *bp, const struct dg_j
     return r.err;
 }
 
-/* ---- Ours
- * ---------------------------------------------------------------------------------------- */
+/* ---- Ours ------------------------------------------------------------------------------------ */
 
 static const char *const position_names[] = {"none", "learned", "rotary", NULL};
 static const enum dg_positions positions[] = {DG_POS_NONE, DG_POS_LEARNED, DG_POS_ROTARY};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The labels of a classifier: labels.txt of its directory, one a line, in the order of the
+/* The labels of a classifier: labels.txt in its directory, one label per line, in the order of the
  * network's outputs.
  *
  *     struct dg_labels labels;
@@ -29,26 +29,26 @@ enum { DG_LABELS_MAX = 1000, DG_LABELS_LEN_MAX = 200 };
 struct dg_labels {
     struct dg_span list[DG_LABELS_MAX]; /* [n] */
     size_t n;
-    struct dg_arena arena; /* of their bytes */
+    struct dg_arena arena; /* holds their bytes */
     struct dg_map numbers;
 };
 
 void dg_labels_init(struct dg_labels *labels);
 void dg_labels_close(struct dg_labels *labels); /* mirror of init and open */
 
-/* Adds a label that is not there yet. DG_ERR_LIMIT: too many; DG_ERR_INVALID: empty, too long, or
- * of several lines. */
+/* Adds a label that is not in the list. DG_ERR_LIMIT: too many labels; DG_ERR_INVALID: the label is
+ * empty, too long, or of several lines. */
 enum dg_err dg_labels_add(struct dg_labels *labels, struct dg_span label) DG_MUST_CHECK;
 
-/* False when it is none of them. */
+/* False when the list does not have the label. */
 bool dg_labels_find(const struct dg_labels *labels, struct dg_span label, size_t *number);
 
-/* What a word's label says: of "B-PER" kind 'B' and type "PER"; of "O" an empty type; "PER" alone
- * goes on with its like. */
+/* Splits a word's label: "B-PER" has kind 'B' and type "PER"; "O" has an empty type; a plain "PER"
+ * continues an entity of its type. */
 struct dg_span dg_labels_entity(struct dg_span label, char *kind);
 
-/* Whether a word of that kind and type begins an entity behind a word of one of type `open` (empty:
- * of none). */
+/* Whether a word of that kind and type begins a new entity after a word inside an entity of type
+ * `open` (empty: inside none). */
 bool dg_labels_begins(char kind, struct dg_span type, struct dg_span open);
 
 enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir,

@@ -201,8 +201,7 @@ static void visit_embeddings(struct walk *w, const struct dg_blueprint *bp,
     }
 }
 
-/* ---- Recurrent networks
- * ------------------------------------------------------------------------------- */
+/* ---- Recurrent networks ---------------------------------------------------------------------- */
 
 /* A cell that reads `in` numbers, or with 0 its state alone. */
 static void visit_cell(struct walk *w, struct dg_cell_weights *cell, const struct dg_blueprint *bp,
@@ -287,8 +286,7 @@ static enum dg_err init_rnn(struct dg_weights *weights, const struct dg_blueprin
     return DG_ERR_NOMEM;
 }
 
-/* ---- Plain recurrent networks
- * --------------------------------------------------------------------------- */
+/* ---- Plain recurrent networks ---------------------------------------------------------------- */
 
 static void visit_seq_cell(struct walk *w, struct dg_seq_cell *cell, const struct dg_blueprint *bp,
                            const char *stack, size_t at, const char *direction)
@@ -357,8 +355,7 @@ static enum dg_err init_seq(struct dg_weights *weights, const struct dg_blueprin
     return DG_ERR_NOMEM;
 }
 
-/* ---- Language models
- * ---------------------------------------------------------------------------------- */
+/* ---- Language models ------------------------------------------------------------------------- */
 
 static void visit_lm(struct walk *w, const struct dg_blueprint *bp, struct dg_lm_weights *m)
 {
@@ -395,8 +392,7 @@ static enum dg_err init_lm(struct dg_weights *weights, const struct dg_blueprint
     return weights->lm.layers ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* ---- Encoders alone
- * --------------------------------------------------------------------------------------- */
+/* ---- Encoders alone -------------------------------------------------------------------------- */
 
 static void visit_head(struct walk *w, const struct dg_blueprint *bp, struct dg_enc_weights *e)
 {

@@ -113,8 +113,7 @@ enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, c
     return err;
 }
 
-/* ---- Writing
- * --------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static void put_u64(uint8_t *bytes, uint64_t value)
 {
@@ -150,8 +149,7 @@ enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,
     return err;
 }
 
-/* ---- A model's own
- * --------------------------------------------------------------------------------- */
+/* ---- A model's own --------------------------------------------------------------------------- */
 
 struct opened {
     struct dg_lex lex; /* first, so that a pointer to it is one to all */
@@ -196,8 +194,7 @@ void dg_lex_close(struct dg_lex *lex)
     dg_free(opened);
 }
 
-/* ---- Questions
- * ------------------------------------------------------------------------------------- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source)
 {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A lexical shortlist (lex.*.bin): for every source id the target ids that it may become, and how
- * many of the most frequent target ids are always allowed. Used in place.
+/* A lexical shortlist (lex.*.bin): for every source id the target ids that it may become, and the
+ * number of most frequent target ids that are always allowed. The file is used in place.
  *
  *     struct dg_lex lex;
- *     err = dg_lex_parse(&lex, bytes, len, "lex.bin", n_source, n_target, &error);  borrows the
- * bytes struct dg_lex_list list = dg_lex_list(&lex, source_id); for (size_t i = 0; i < list.n; i++)
+ *     err = dg_lex_parse(&lex, bytes, len, "lex.bin", n_source, n_target, &error);
+ *                                                                    lex borrows the bytes
+ *     struct dg_lex_list list = dg_lex_list(&lex, source_id);
+ *     for (size_t i = 0; i < list.n; i++)
  *         ... dg_lex_target(&lex, list.first + i) ...
  *
- * After parsing every id and every list is known to be in range. Immutable; any thread. */
+ * Parsing checks that every id and every list is in range. Immutable; any thread. */
 #ifndef DG_MODEL_LEX_H
 #define DG_MODEL_LEX_H
 
@@ -25,7 +27,7 @@ enum { DG_LEX_MAX = 256 << 20 };
 
 struct dg_lex {
     uint64_t n_frequent;    /* target ids 0 to n_frequent - 1 are always allowed */
-    uint64_t n_best;        /* how many its maker kept for each source word */
+    uint64_t n_best;        /* how many targets its maker kept per source word */
     size_t n_words;         /* source ids */
     size_t n_targets;       /* entries of all lists */
     const uint8_t *offsets; /* [n_words + 1] u64, borrowed */
@@ -36,21 +38,20 @@ struct dg_lex_list {
     size_t first, n;
 };
 
-/* True when a file begins like one. */
+/* True when a file begins like a shortlist. */
 bool dg_lex_is(const uint8_t *bytes, size_t len);
 
 /* Checks size, checksum, order of the lists, and every id against the sizes of the vocabularies. */
 enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, const char *name,
                          size_t n_source, size_t n_target, struct dg_error *error) DG_MUST_CHECK;
 
-/* Opens DIR/lex.bin for service; *lex becomes NULL where there is none. Closed with dg_lex_close.
- */
+/* Opens DIR/lex.bin; *lex becomes NULL when the file does not exist. */
 enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, size_t n_target,
                         struct dg_error *error) DG_MUST_CHECK;
 void dg_lex_close(struct dg_lex *lex); /* mirror; NULL is fine */
 
-/* Writes such a file: the list of source id i is targets[offsets[i] .. offsets[i + 1]), offsets
- * [n_words + 1]. */
+/* Writes a shortlist file. The list of source id i is targets[offsets[i] .. offsets[i + 1]); there
+ * are n_words + 1 offsets. */
 enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,
                         const uint64_t *offsets, size_t n_words, const uint32_t *targets,
                         struct dg_error *error) DG_MUST_CHECK;
@@ -58,7 +59,7 @@ enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,
 /* The list of a source id below n_words. */
 struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source);
 
-/* The target id at a place below n_targets. */
+/* The target id at index `at`, below n_targets. */
 uint32_t dg_lex_target(const struct dg_lex *lex, size_t at);
 
 #endif

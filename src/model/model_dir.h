@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A model directory, opened: config.json read into a blueprint, model.safetensors mapped read-only,
- * every weight found, checked and bound. Nothing is copied (but for tensors that a foreign writer
- * left misaligned), so a model opens in milliseconds and many processes share the pages.
+/* Opens a model directory: reads config.json into a blueprint, maps model.safetensors read-only,
+ * and finds, checks and binds every weight. Nothing is copied except tensors that a foreign writer
+ * left misaligned, so a model opens in milliseconds and processes share its pages.
  *
  *     struct dg_model *model;
  *     err = dg_model_open(&model, "models/fr-en", &error);
@@ -13,8 +13,7 @@
  *     dg_model_unref(model);
  *
  * The model is immutable after opening. References may be taken and dropped by any thread; the last
- * one unmaps the file. Vocabularies (*.spm, vocab.json) are the text floor's: this opens none of
- * them. */
+ * one unmaps the file. The tokenizers open the vocabularies (*.spm, vocab.json). */
 #ifndef DG_MODEL_MODEL_DIR_H
 #define DG_MODEL_MODEL_DIR_H
 
@@ -25,8 +24,8 @@
 
 struct dg_model; /* opaque, shared (ref) */
 
-/* Opens the directory `path` with one reference. Missing, extra and wrongly shaped tensors are all
- * named at once in the sentence (as many as fit, then how many more). */
+/* Opens the directory `path` with one reference. The sentence names all missing, extra and wrongly
+ * shaped tensors together: as many as fit, and then how many more there are. */
 enum dg_err dg_model_open(struct dg_model **model, const char *path,
                           struct dg_error *error) DG_MUST_CHECK;
 
@@ -38,7 +37,7 @@ const struct dg_blueprint *dg_model_blueprint(const struct dg_model *model);
 const struct dg_weights *dg_model_weights(const struct dg_model *model);
 const char *dg_model_path(const struct dg_model *model);
 
-/* Gives the file's pages back to the system; they come again when they are read. */
+/* Gives the file's pages back to the system, which reads them again when they are used. */
 void dg_model_forget(const struct dg_model *model);
 
 #endif

@@ -3,13 +3,13 @@
 
 /* The weights of a network: one borrowed tensor per parameter, pointing into the model's mapping.
  *
- * Layout everywhere: a matrix is [out, in], so y = x * W^T + b and each output channel is one row.
- * The types are what the file has (F32, F16, BF16, or I8 with scales); vectors are never I8. A
- * parameter that the blueprint rules out (a bias of a model without one) is absent: `data` is NULL.
+ * Every matrix is [out, in], so y = x * W^T + b and each output channel is one row. Types are those
+ * of the file (F32, F16, BF16, or I8 with scales); vectors are never I8. A parameter that the
+ * blueprint excludes (such as the bias of a model without one) is absent: its `data` is NULL.
  *
- * The canonical names are those of Hugging Face's Marian state dict, with a few of our own where it
- * has no word (SSRU, AAN); docs/MODEL-FILES.md lists them. In the comments below `L` stands for the
- * prefix "model.encoder.layers.<i>." or "model.decoder.layers.<i>.". */
+ * Parameters have the names of Hugging Face's Marian state dict, or our own where it has none
+ * (SSRU, AAN); docs/MODEL-FILES.md lists them. In the comments below, `L` stands for the prefix
+ * "model.encoder.layers.<i>." or "model.decoder.layers.<i>.". */
 #ifndef DG_MODEL_WEIGHTS_H
 #define DG_MODEL_WEIGHTS_H
 
@@ -36,8 +36,7 @@ struct dg_attention_weights {
     struct dg_norm_weights norm;         /* L self_attn_layer_norm or encoder_attn_layer_norm */
     struct dg_tensor relative_keys;   /* [2 relative_reach + 1, dh] L self_attn.relative_keys.weight
                                        */
-    struct dg_tensor relative_values; /* the same shape; of self-attention, where there is a reach
-                                       */
+    struct dg_tensor relative_values; /* the same shape; both: self-attention with a reach only */
 };
 
 struct dg_ffn_weights {
@@ -77,9 +76,9 @@ struct dg_decoder_layer {
 
 /* DG_FAMILY_TRANSFORMER. Tied matrices appear in each of their roles with the same `data`. */
 struct dg_transformer_weights {
-    struct dg_tensor source_embedding; /* [Vs, D] model.shared.weight or
+    struct dg_tensor source_embedding; /* [Vs, D] model.shared.weight,
                                           model.encoder.embed_tokens.weight */
-    struct dg_tensor target_embedding; /* [Vt, D] model.shared.weight or
+    struct dg_tensor target_embedding; /* [Vt, D] model.shared.weight,
                                           model.decoder.embed_tokens.weight */
     struct dg_tensor source_positions; /* [N, D] learned only: model.encoder.embed_positions.weight
                                         */
@@ -95,45 +94,43 @@ struct dg_transformer_weights {
     struct dg_tensor output_bias; /* [Vt] final_logits_bias (stored [1, Vt] or [Vt]) */
 };
 
-/* A cell of state width d that reads an input of any width, or the state alone (its input's
- * matrices are absent). The rows of `gates` are, one below the other, of a GRU: reset, update; of
- * an LSTM: forget, input, candidate, output. P stands for
+/* A cell of state width d. It reads an input of any width, or its state alone; then the input's
+ * matrices are absent. The blocks of rows of `gates`, from top to bottom, are reset and update for
+ * a GRU, and forget, input, candidate and output for an LSTM. P stands for
  * model.encoder.{forward,backward,top}.<layer>.cells.<j>. or
  * model.decoder.layers.<layer>.cells.<j>. */
 struct dg_cell_weights {
     struct dg_tensor gates_input;     /* [2d or 4d, in] P gates.input.weight */
     struct dg_tensor gates_state;     /* [2d or 4d, d] P gates.state.weight */
     struct dg_tensor gates_bias;      /* [2d or 4d] P gates.bias */
-    struct dg_tensor candidate_input; /* [d, in] P candidate.input.weight; GRU only, like the next
-                                         two */
+    struct dg_tensor candidate_input; /* [d, in] P candidate.input.weight; all three: GRU only */
     struct dg_tensor candidate_state; /* [d, d] P candidate.state.weight */
     struct dg_tensor candidate_bias;  /* [d] P candidate.bias */
-    struct dg_tensor input_gain;      /* [3d or 4d] P input_norm.weight; with `norm`, over gates and
-                                         candidate */
-    struct dg_tensor state_gain;      /* [3d or 4d] P state_norm.weight */
+    struct dg_tensor input_gain; /* [3d or 4d] P input_norm.weight, over gates and candidate; both
+                                    gains: with `norm` only */
+    struct dg_tensor state_gain; /* [3d or 4d] P state_norm.weight */
 };
 
 struct dg_rnn_layer {
     struct dg_cell_weights cells[DG_RNN_CELLS_MAX];
 };
 
-/* A linear layer with a norm behind its product and before its bias, where the network has norms.
- */
+/* A linear layer. In a network with norms, a norm stands between its product and its bias. */
 struct dg_normed_weights {
     struct dg_linear_weights linear; /* NAME.weight, NAME.bias */
     struct dg_tensor gain;           /* NAME_norm.weight */
 };
 
-/* DG_FAMILY_RNN; d width of states, C of the context. The first four are the Transformer's. */
+/* DG_FAMILY_RNN; d is the width of states, C that of the context. The first four tensors have the
+ * Transformer's names. */
 struct dg_rnn_weights {
     struct dg_tensor source_embedding, target_embedding; /* [V, D] */
     struct dg_tensor output;                             /* [Vt, D] */
     struct dg_tensor output_bias;                        /* [Vt] */
-    struct dg_rnn_layer *forward, *backward; /* [paired layers] owned by the model, like the next
-                                                two */
+    struct dg_rnn_layer *forward, *backward; /* [paired layers]; the model owns all four arrays */
     struct dg_rnn_layer *top;                /* [encoder.n_layers - paired layers] */
     struct dg_rnn_layer *decoder;            /* [decoder.n_layers] */
-    struct dg_normed_weights initial; /* [d, C] model.decoder.initial: from the context's mean to
+    struct dg_normed_weights initial; /* [d, C] model.decoder.initial: maps the context's mean to
                                          all first states */
     struct dg_normed_weights attention_source; /* [C, C] model.decoder.attention.source */
     struct dg_normed_weights attention_state;  /* [C, d] model.decoder.attention.state, without a
@@ -144,9 +141,9 @@ struct dg_rnn_weights {
     struct dg_normed_weights readout_context;  /* [D, C] model.decoder.readout.context */
 };
 
-/* A plain cell over an input [D] and a state [D], as PyTorch has it, with a bias for either
- * product. G blocks of rows below each other: GRU (3) reset, update, candidate; LSTM (4) input,
- * forget, candidate, output; tanh (1). P stands for model.encoder.layers.<i>.{forward,backward}. or
+/* A plain cell over an input [D] and a state [D], as in PyTorch, with a bias for each product. Its
+ * rows are in G blocks: reset, update, candidate for a GRU (3); input, forget, candidate, output
+ * for an LSTM (4); one for tanh. P stands for model.encoder.layers.<i>.{forward,backward}. or
  * model.decoder.layers.<i>. */
 struct dg_seq_cell {
     struct dg_tensor input, state;           /* [G D, D] P input.weight, P state.weight */
@@ -154,25 +151,23 @@ struct dg_seq_cell {
 };
 
 struct dg_seq_layer {
-    struct dg_seq_cell forward;  /* of the decoder: its only one */
+    struct dg_seq_cell forward;  /* the decoder's only cell */
     struct dg_seq_cell backward; /* absent unless the encoder is bidirectional */
 };
 
-/* DG_FAMILY_SEQ. A classifier has the source embedding, the encoder and the output alone. */
+/* DG_FAMILY_SEQ. A classifier has only the source embedding, the encoder and the output. */
 struct dg_seq_weights {
     struct dg_tensor source_embedding, target_embedding; /* [V, D] */
     struct dg_tensor output;                             /* [Vt, D] */
     struct dg_tensor output_bias;                        /* [Vt] */
     struct dg_seq_layer *encoder, *decoder;              /* [n_layers] owned by the model */
-    /* Of attention, as its kind has it; A stands for model.decoder.attention. */
-    struct dg_linear_weights location; /* [places, 2D] A location: reads word and state side by side
-                                        */
-    struct dg_linear_weights key;   /* [D, D] A key: of GENERAL without a bias, of ADDITIVE with one
-                                     */
-    struct dg_linear_weights query; /* [D, D] A query: ADDITIVE, without a bias */
-    struct dg_tensor score;         /* [D] A score.weight: ADDITIVE */
-    struct dg_linear_weights combine; /* [D, 2D] model.decoder.combine: reads word and context; all
-                                         but NONE */
+    /* Attention; each kind has its own tensors. A stands for model.decoder.attention. */
+    struct dg_linear_weights location; /* [places, 2D] A location; LOCATION: reads [word, state] */
+    struct dg_linear_weights key;   /* [D, D] A key; GENERAL: without a bias, ADDITIVE: with one */
+    struct dg_linear_weights query; /* [D, D] A query; ADDITIVE: without a bias */
+    struct dg_tensor score;         /* [D] A score.weight; ADDITIVE */
+    struct dg_linear_weights combine; /* [D, 2D] model.decoder.combine: reads [word, context]; all
+                                         kinds but NONE */
 };
 
 /* A layer of a language model; A = H * head, K = kv_heads * head. L stands for
@@ -196,7 +191,7 @@ struct dg_lm_weights {
     struct dg_tensor output;     /* [V, D] lm_head.weight, or the embedding */
 };
 
-/* DG_FAMILY_ENC. What a head does not have is absent. */
+/* DG_FAMILY_ENC. Tensors that a head does not use are absent. */
 struct dg_enc_weights {
     struct dg_tensor embedding; /* [V, D] model.encoder.embed_tokens.weight */
     struct dg_tensor positions; /* [N, D] learned only: model.encoder.embed_positions.weight */

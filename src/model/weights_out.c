@@ -62,8 +62,7 @@ uint64_t dg_weights_out_len(const struct dg_weights_out_item *items, size_t n)
     return len;
 }
 
-/* ---- One block ---------------------------------------------------------------------------------
- */
+/* ---- One block ------------------------------------------------------------------------------- */
 
 static enum dg_err refuse_value(const struct dg_weights_out_item *item, float value,
                                 struct dg_error *error)
@@ -181,8 +180,7 @@ static enum dg_err fill(void *ctx, size_t i, struct dg_safetensors_out *out, str
     return err;
 }
 
-/* ---- The whole ---------------------------------------------------------------------------------
- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static enum dg_err allocate(struct saving *s, const struct dg_weights_out_item *items, size_t n)
 {

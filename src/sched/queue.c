@@ -48,8 +48,7 @@ size_t dg_queue_len(const struct dg_queue *queue)
     return n;
 }
 
-/* ---- The heap of a priority ---------------------------------------------------------------------
- */
+/* ---- The heap of a priority ------------------------------------------------------------------ */
 
 static bool is_before(const struct dg_line *a, const struct dg_line *b)
 {
@@ -102,8 +101,7 @@ static void leave(struct dg_queue *queue, int p, const struct dg_line *line)
         settle(queue, p, line->at, last);
 }
 
-/* ---- Lines --------------------------------------------------------------------------------------
- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static struct dg_span key_of(const struct dg_line *line)
 {
@@ -152,8 +150,7 @@ static struct dg_line *line_for(struct dg_queue *queue, const struct dg_flow *fl
     return line;
 }
 
-/* ---- Priorities ---------------------------------------------------------------------------------
- */
+/* ---- Priorities ------------------------------------------------------------------------------ */
 
 /* The present virtual time: the least pass of those who wait. */
 static uint64_t now(const struct dg_queue *queue)

@@ -117,8 +117,7 @@ static uint64_t now_ns(const struct dg_sched *sched)
     return dg_clock_now(sched->opts.clock);
 }
 
-/* ---- News ---------------------------------------------------------------------------------------
- */
+/* ---- News ------------------------------------------------------------------------------------ */
 
 static void note(struct dg_sched *sched, struct dg_ticket *ticket, bool is_over)
 {
@@ -149,8 +148,7 @@ void dg_sched_listen(struct dg_sched *sched)
     dg_mpsc_listen(sched->news);
 }
 
-/* ---- Counting -----------------------------------------------------------------------------------
- */
+/* ---- Counting -------------------------------------------------------------------------------- */
 
 /* The bucket of `value` among 1, 2, 3-4, 5-8, ... (or below 1, 2, 4, ...). */
 static size_t bucket(uint64_t value)
@@ -268,8 +266,7 @@ static void count_moves(const struct dg_ticket *ticket, int waiting, int running
     }
 }
 
-/* ---- The end of a ticket ------------------------------------------------------------------------
- */
+/* ---- The end of a ticket --------------------------------------------------------------------- */
 
 /* Copies one answer out of the search. */
 static enum dg_err copy_answer(const struct lane *lane, const struct dg_ticket *ticket,
@@ -352,8 +349,7 @@ static void end_waiting(struct dg_sched *sched, struct dg_ticket *ticket, enum d
     note(sched, ticket, true);
 }
 
-/* ---- What the decoder tells ---------------------------------------------------------------------
- */
+/* ---- What the decoder tells ------------------------------------------------------------------ */
 
 static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n)
 {
@@ -391,8 +387,7 @@ static void on_read(void *ctx, enum dg_err err)
 
 static const struct dg_decode_events events = {on_tokens, on_search_done, on_read};
 
-/* ---- A turn -------------------------------------------------------------------------------------
- */
+/* ---- A turn ---------------------------------------------------------------------------------- */
 
 static size_t n_idle_lanes(const struct dg_sched *sched, const struct dg_sched_model *model)
 {
@@ -632,8 +627,7 @@ bool dg_sched_turn(struct dg_sched *sched, size_t worker)
     return turn(&sched->workers[worker]);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------
- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 /* Sleeps until there may be work; the lock is held. With a batching delay a worker looks again
  * soon, because what it left waiting becomes due without anybody's signal. */
@@ -690,8 +684,7 @@ static void *run_worker(void *arg)
     }
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void init_locks(struct dg_sched *sched)
 {
@@ -791,8 +784,7 @@ void dg_sched_free(struct dg_sched *sched)
     dg_free(sched);
 }
 
-/* ---- Models -------------------------------------------------------------------------------------
- */
+/* ---- Models ---------------------------------------------------------------------------------- */
 
 enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
                             const struct dg_decoder_limits *limits, struct dg_error *error,
@@ -866,8 +858,7 @@ enum dg_err dg_sched_check(const struct dg_sched_model *model, const int32_t *sr
     return dg_decoder_check(model->lanes[0].decoder, &job, error);
 }
 
-/* ---- Tickets ------------------------------------------------------------------------------------
- */
+/* ---- Tickets --------------------------------------------------------------------------------- */
 
 /* When there should be room, from the rate at which source tokens have been served. */
 static uint64_t estimate_retry_ms(const struct dg_sched *sched)

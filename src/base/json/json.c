@@ -51,8 +51,7 @@ static const struct dg_json *outer(const json_t *value)
     return (const struct dg_json *)(const void *)value;
 }
 
-/* ---- Parsing -----------------------------------------------------------------------------------
- */
+/* ---- Parsing --------------------------------------------------------------------------------- */
 
 /* The offset behind the string whose opening quote is at `at`. */
 static size_t skip_string(struct dg_span text, size_t at)
@@ -195,8 +194,7 @@ void dg_json_free(struct dg_json *json)
     dg_arena_deinit(&arena);
 }
 
-/* ---- What a value is ---------------------------------------------------------------------------
- */
+/* ---- What a value is ------------------------------------------------------------------------- */
 
 enum dg_json_type dg_json_type(const struct dg_json *value)
 {
@@ -236,8 +234,7 @@ size_t dg_json_len(const struct dg_json *value)
     return json_is_object(v) ? json_object_size(v) : json_is_array(v) ? json_array_size(v) : 0;
 }
 
-/* ---- Sentences ---------------------------------------------------------------------------------
- */
+/* ---- Sentences ------------------------------------------------------------------------------- */
 
 static const char *type_of(const struct dg_json *value)
 {
@@ -264,8 +261,7 @@ static enum dg_err refuse_container(const struct dg_json *value, struct dg_error
     return dg_error_set(error, DG_ERR_INVALID, "read %s, expected an object", type_of(value));
 }
 
-/* ---- One value ---------------------------------------------------------------------------------
- */
+/* ---- One value ------------------------------------------------------------------------------- */
 
 enum dg_err dg_json_bool(const struct dg_json *value, struct dg_span name, struct dg_error *error,
                          bool *out)
@@ -335,8 +331,7 @@ enum dg_err dg_json_string(const struct dg_json *value, struct dg_span name, str
     return DG_OK;
 }
 
-/* ---- Fields of an object -----------------------------------------------------------------------
- */
+/* ---- Fields of an object --------------------------------------------------------------------- */
 
 const struct dg_json *dg_json_get(const struct dg_json *object, const char *name)
 {
@@ -483,8 +478,7 @@ enum dg_err dg_json_check_fields(const struct dg_json *object, const char *const
     return DG_OK;
 }
 
-/* ---- Elements and members ----------------------------------------------------------------------
- */
+/* ---- Elements and members -------------------------------------------------------------------- */
 
 const struct dg_json *dg_json_at(const struct dg_json *array, size_t i)
 {

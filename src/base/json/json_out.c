@@ -145,8 +145,7 @@ void dg_json_out_null(struct dg_json_out *out)
     dg_json_out_raw(out, DG_SPAN("null"));
 }
 
-/* ---- A key and its value
- * --------------------------------------------------------------------------- */
+/* ---- A key and its value --------------------------------------------------------------------- */
 
 void dg_json_out_put_open(struct dg_json_out *out, const char *key, char bracket)
 {
@@ -190,8 +189,7 @@ void dg_json_out_put_bool(struct dg_json_out *out, const char *key, bool value)
     dg_json_out_bool(out, value);
 }
 
-/* ---- The end
- * ---------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 enum dg_err dg_json_out_end(struct dg_json_out *out)
 {

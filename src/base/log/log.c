@@ -67,8 +67,7 @@ static int priority(enum dg_log_level level)
     return priorities[level];
 }
 
-/* ---- Opening -----------------------------------------------------------------------------------
- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 /* systemd names the journal's socket "device:inode" in JOURNAL_STREAM; a redirected stderr is not
  * it. */
@@ -161,8 +160,7 @@ uint64_t dg_log_lost(const struct dg_log *log)
     return log ? atomic_load_explicit(&log->n_lost, memory_order_relaxed) : 0;
 }
 
-/* ---- One line ----------------------------------------------------------------------------------
- */
+/* ---- One line -------------------------------------------------------------------------------- */
 
 struct line {
     size_t len;
@@ -344,8 +342,7 @@ static void add_head(struct line *line, const struct dg_log *log, enum dg_log_le
     add_field(line, log->format, &field, DG_LOG_VALUE_MAX);
 }
 
-/* ---- The journal -------------------------------------------------------------------------------
- */
+/* ---- The journal ----------------------------------------------------------------------------- */
 
 /* The field as text; numbers go into `room`. */
 static struct dg_span field_text(const struct dg_log_field *field, struct line *room)
@@ -389,8 +386,7 @@ static bool send_to_journal(const struct dg_log *log, enum dg_log_level level, c
     return dg_journal_send(log->journal, &entry);
 }
 
-/* ---- The last complaints
- * ------------------------------------------------------------------------- */
+/* ---- The last complaints --------------------------------------------------------------------- */
 
 /* The message as it is, then fields; a field that does not fit is left out whole. */
 static void keep(struct dg_log *log, enum dg_log_level level, const char *module,
@@ -433,8 +429,7 @@ size_t dg_log_recent(struct dg_log *log, uint64_t after, struct dg_log_kept *eve
     return n;
 }
 
-/* ---- Events -------------------------------------------------------------------------------------
- */
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 void dg_log_event(struct dg_log *log, enum dg_log_level level, const char *module,
                   const struct dg_log_field *fields, size_t n_fields, const char *fmt, ...)

@@ -6,8 +6,8 @@
  * scripts and logs never see it.
  *
  *     struct dg_progress progress;
- *     dg_progress_start(&progress, "translating", "lines", n_lines, &clock);    0 lines: total
- * unknown dg_progress_show(&progress, n_done);                cheap; call it as often as you like
+ *     dg_progress_start(&progress, "translating", "lines", n_lines, &clock);    0: unknown
+ *     dg_progress_show(&progress, n_done);                cheap; call it as often as you like
  *     dg_progress_stop(&progress);                        mirror of start
  *
  *     translating: 1200 of 5000 lines (24 %), 310/s, 12 s left

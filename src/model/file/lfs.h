@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Git-LFS pointers: the small text file that stands where a large one should be when a repository
- * was cloned without its big files. Every reader of weights asks here first, so that the user is
- * told what happened and not that a header is damaged. */
+/* Git-LFS pointers: the small text files that replace large ones when a repository was cloned
+ * without its big files. Every reader of weights checks for one first, so that the user learns what
+ * happened and not that a header is damaged. */
 #ifndef DG_MODEL_FILE_LFS_H
 #define DG_MODEL_FILE_LFS_H
 

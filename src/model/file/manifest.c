@@ -17,8 +17,7 @@
 
 enum { PATH_CAP = 4096, HASH_BYTES = 64, NAME_CAP = 256, PART_BYTES = 4 << 20 };
 
-/* ---- Making ------------------------------------------------------------------------------------
- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 struct names {
     char (*list)[NAME_CAP]; /* [DG_MANIFEST_FILES_MAX] */
@@ -140,8 +139,7 @@ enum dg_err dg_manifest_sign(const char *dir, const struct dg_minisign_secret *k
     return err;
 }
 
-/* ---- Verifying ---------------------------------------------------------------------------------
- */
+/* ---- Verifying ------------------------------------------------------------------------------- */
 
 /* Takes "HASH  NAME" off the front; an empty name at the end or when the line is not one. */
 static struct dg_span take_name(struct dg_span *text, struct dg_span *line)

@@ -4,7 +4,7 @@
 /* The manifest of a model directory: BLAKE2b-512 of every file, sorted by name, in the text that
  * `b2sum -c` reads, and a minisign signature over it.
  *
- *     manifest.b2           HASH, two blanks, NAME; one line a file, except these two
+ *     manifest.b2           HASH, two blanks, NAME; one line per file, except these two
  *     manifest.b2.minisig   the signature
  *
  * A directory verifies when the signature matches a trusted key, every listed file is there
@@ -19,8 +19,7 @@
 
 #define DG_MANIFEST_NAME      "manifest.b2"
 #define DG_MANIFEST_SIGNATURE "manifest.b2.minisig"
-#define DG_MANIFEST_TRAINING                                                                       \
-    "training" /* the folder of dragoman train: working files, no model reads them */
+#define DG_MANIFEST_TRAINING  "training" /* working files of dragoman train */
 
 enum { DG_MANIFEST_MAX = 256 * 1024, DG_MANIFEST_FILES_MAX = 1000 };
 
@@ -35,9 +34,9 @@ enum dg_err dg_manifest_write(const char *dir, struct dg_error *error) DG_MUST_C
 enum dg_err dg_manifest_sign(const char *dir, const struct dg_minisign_secret *key,
                              struct dg_span trusted_comment, struct dg_error *error) DG_MUST_CHECK;
 
-/* Checks files against DIR/manifest.b2 and, when `n` is not 0, its signature first.
- * DG_ERR_INTEGRITY when something does not match, with all the names that fit; DG_ERR_NOT_FOUND
- * without manifest or signature. */
+/* Checks the files against DIR/manifest.b2 and, when `n` is not 0, first its signature.
+ * DG_ERR_INTEGRITY when something does not match, with as many names as fit; DG_ERR_NOT_FOUND when
+ * manifest or signature is missing. */
 enum dg_err dg_manifest_verify(const char *dir, const struct dg_minisign_public *keys, size_t n,
                                struct dg_error *error) DG_MUST_CHECK;
 

@@ -20,8 +20,7 @@ enum {
 static const char untrusted[] = "untrusted comment: ";
 static const char trusted[] = "trusted comment: ";
 
-/* ---- Text --------------------------------------------------------------------------------------
- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 /* Takes a line off the front of `text`, without its end. */
 static struct dg_span take_line(struct dg_span *text)
@@ -73,8 +72,7 @@ static uint64_t id_number(const uint8_t id[8])
     return get_u64(id);
 }
 
-/* ---- Keys --------------------------------------------------------------------------------------
- */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_minisign_generate(struct dg_minisign_public *public_key,
                                  struct dg_minisign_secret *secret_key)
@@ -230,8 +228,7 @@ enum dg_err dg_minisign_secret_print(const struct dg_minisign_secret *key, struc
     return err;
 }
 
-/* ---- Signatures --------------------------------------------------------------------------------
- */
+/* ---- Signatures ------------------------------------------------------------------------------ */
 
 enum { HASH_BYTES = 64 };
 

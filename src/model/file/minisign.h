@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Keys and signatures in minisign's file formats, so that its tool verifies ours and we verify its.
+/* Keys and signatures in minisign's file formats, so that minisign verifies our signatures and we
+ * verify those of minisign.
  *
- * Each file is text: a line "untrusted comment: ..." that proves nothing, and base64. Numbers are
+ * Each file is text: a line "untrusted comment: ...", which proves nothing, and base64. Numbers are
  * little-endian.
  *
  *     public key   "Ed" id[8] key[32]
- * secret key   "Ed" kdf[2] "B2" salt[32] ops u64 mem u64, then id[8] key[64] check[32]; with kdf
- * "Sc" those 104 bytes are XORed with scrypt(password, salt); with two zero bytes they stand open
- * signature    "ED" id[8] sig[64] over BLAKE2b-512 of the file ("Ed": over the file itself), then a
- * line
- *                  "trusted comment: TEXT" and base64 of a signature over sig and TEXT
+ *     secret key   "Ed" kdf[2] "B2" salt[32] ops u64 mem u64, then id[8] key[64] check[32];
+ *                  with kdf "Sc" those 104 bytes are XORed with scrypt(password, salt); with a
+ *                  kdf of two zero bytes they are not encrypted
+ *     signature    "ED" id[8] sig[64] over BLAKE2b-512 of the file ("Ed": over the file itself),
+ *                  then a line "trusted comment: TEXT" and base64 of a signature over sig and TEXT
  *
  * Texts are spans, results go to buffers; nothing here opens files. */
 #ifndef DG_MODEL_FILE_MINISIGN_H
@@ -36,11 +37,11 @@ struct dg_minisign_secret { /* wipe with dg_minisign_wipe */
     uint8_t key[64];
 };
 
-/* A new pair. */
+/* Makes a new pair of keys. */
 enum dg_err dg_minisign_generate(struct dg_minisign_public *public_key,
                                  struct dg_minisign_secret *secret_key) DG_MUST_CHECK;
 
-/* A public key file, or the base64 alone. */
+/* Reads a public key file, or its base64 alone; `print` writes the file. */
 enum dg_err dg_minisign_public_parse(struct dg_minisign_public *key, struct dg_span text,
                                      struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_minisign_public_print(const struct dg_minisign_public *key,
@@ -49,11 +50,12 @@ enum dg_err dg_minisign_public_print(const struct dg_minisign_public *key,
 /* True when the file's secret key is encrypted and a password is needed. */
 bool dg_minisign_secret_is_encrypted(struct dg_span text);
 
-/* A wrong password is DG_ERR_DENIED. Takes a second and up to a gigabyte, as scrypt is meant to. */
+/* A wrong password is DG_ERR_DENIED. An encrypted key takes a second and up to a gigabyte, as
+ * scrypt intends. */
 enum dg_err dg_minisign_secret_parse(struct dg_minisign_secret *key, struct dg_span text,
                                      struct dg_span password, struct dg_error *error) DG_MUST_CHECK;
 
-/* An empty password leaves the key open (minisign -W). */
+/* An empty password leaves the key unencrypted (minisign -W). */
 enum dg_err dg_minisign_secret_print(const struct dg_minisign_secret *key, struct dg_span password,
                                      struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 void dg_minisign_wipe(struct dg_minisign_secret *key);
@@ -63,8 +65,8 @@ enum dg_err dg_minisign_sign(const struct dg_minisign_secret *key, struct dg_spa
                              struct dg_span trusted_comment, struct dg_buf *out,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Checks a signature file against one of `n` keys; anything wrong is DG_ERR_INTEGRITY.
- * `trusted_comment` borrows from `signature`. */
+/* Checks a signature file against `n` keys, one of which must match; every fault is
+ * DG_ERR_INTEGRITY. `trusted_comment` borrows from `signature`. */
 enum dg_err dg_minisign_verify(const struct dg_minisign_public *keys, size_t n,
                                struct dg_span message, struct dg_span signature,
                                struct dg_span *trusted_comment,

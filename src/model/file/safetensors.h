@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads a safetensors file in place: header parsed and checked, tensors left where they are mapped.
+/* Reads a safetensors file in place: parses and checks the header, leaves the tensors in the
+ * mapping.
  *
  *     0        u64, little-endian: n, bytes of the header
  *     8        JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
@@ -9,7 +10,7 @@
  *
  * Everything the format promises is checked before a pointer is handed out: the header's size, its
  * JSON (no key twice), known types, shape times element size equal to the range, ranges that cover
- * the data without hole or overlap, and nothing behind the last one. Every refusal names file,
+ * the data without gap or overlap, and nothing after the last one. Every refusal names file,
  * offset, tensor and field.
  *
  *     struct dg_safetensors file;
@@ -18,7 +19,7 @@
  *     ...
  *     dg_safetensors_close(&file);
  *
- * Read-only after opening: any thread may look. The mirror that writes is safetensors_out.h. */
+ * Read-only after opening: any thread may read. The mirror that writes is safetensors_out.h. */
 #ifndef DG_MODEL_FILE_SAFETENSORS_H
 #define DG_MODEL_FILE_SAFETENSORS_H
 
@@ -37,7 +38,7 @@ struct dg_safetensors_entry {
     enum dg_dtype dtype;
     unsigned rank;
     size_t shape[DG_TENSOR_RANK_MAX]; /* dimensions past the rank are 1 */
-    const uint8_t *bytes; /* borrowed from the mapping; alignment is the writer's luck */
+    const uint8_t *bytes;             /* borrowed from the mapping; possibly misaligned */
     size_t len;
     size_t offset; /* of `bytes` in the file */
 };
@@ -50,13 +51,13 @@ struct dg_safetensors {
     bool borrowed; /* the bytes are the caller's: close does not unmap them */
 };
 
-/* Maps and checks `path`. A Git-LFS pointer in its place is reported as what it is. */
+/* Maps and checks `path`. A Git-LFS pointer in its place is reported as such. */
 enum dg_err dg_safetensors_open(struct dg_safetensors *file, const char *path,
                                 struct dg_error *error) DG_MUST_CHECK;
 void dg_safetensors_close(struct dg_safetensors *file);
 
-/* The same over bytes that the caller keeps alive until dg_safetensors_close; `name` stands in
- * sentences for the path. */
+/* The same for bytes that the caller keeps alive until dg_safetensors_close; sentences have `name`
+ * in place of the path. */
 enum dg_err dg_safetensors_parse(struct dg_safetensors *file, const uint8_t *bytes, size_t len,
                                  const char *name, struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Writes a safetensors file tensor by tensor, so that no more than the part being made is in
- * memory. The file appears whole or not at all. Mirror of safetensors.h.
+/* Writes a safetensors file tensor by tensor, so that memory holds only the part being written. The
+ * file appears whole or not at all. Mirror of safetensors.h.
  *
  *     const struct dg_safetensors_plan plan[] = {{"a.weight", DG_DTYPE_F16, 2, {256, 1024}}, ...};
  *     err = dg_safetensors_save("model.safetensors", plan, n, fill, ctx, &error);
  *
- *     static enum dg_err fill(void *ctx, size_t i, struct dg_safetensors_out *out, struct dg_error
- * *why)
+ *     static enum dg_err fill(void *ctx, size_t i, struct dg_safetensors_out *out,
+ *                             struct dg_error *error)
  *     {
  *         ... for each part of plan[i] in row-major order ...
  *         return dg_safetensors_out_write(out, part, len, error);
  *     }
  *
- * Tensors are stored widest element first, then by name, behind a header padded to 64 bytes: every
- * tensor lies aligned for its type. */
+ * Tensors are stored after a header padded to 64 bytes, those with the widest elements first, then
+ * by name, so that every tensor is aligned for its type. */
 #ifndef DG_MODEL_FILE_SAFETENSORS_OUT_H
 #define DG_MODEL_FILE_SAFETENSORS_OUT_H
 
@@ -34,8 +34,8 @@ struct dg_safetensors_plan {
 
 struct dg_safetensors_out; /* the file while it is written */
 
-/* Called once for each tensor, in the file's order; `i` counts in the plan. Must write exactly the
- * tensor's bytes. An error ends the writing and removes the file. */
+/* Called once for each tensor, in the file's order; `i` is its index in the plan. Must write
+ * exactly the tensor's bytes. An error ends the writing and removes the file. */
 typedef enum dg_err (*dg_safetensors_fill_fn)(void *ctx, size_t i, struct dg_safetensors_out *out,
                                               struct dg_error *error);
 

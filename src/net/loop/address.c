@@ -35,8 +35,7 @@ enum dg_err dg_address_parse(const char *text, struct dg_address *address, struc
     return DG_OK;
 }
 
-/* ---- Networks ----------------------------------------------------------------------------------
- */
+/* ---- Networks -------------------------------------------------------------------------------- */
 
 /* The 16 bytes of a textual address and how many bits precede its own; false when it is none. */
 static bool parse_bytes(const char *text, uint8_t bytes[16], unsigned *offset_bits)

@@ -31,8 +31,7 @@ enum { LINGER_MS = 2000 };
  * it elsewhere. */
 enum { LAST_REQUEST_MS = 1000 };
 
-/* ---- Whichever machine there is ----------------------------------------------------------------
- */
+/* ---- Whichever machine there is -------------------------------------------------------------- */
 
 static struct dg_span output(const struct dg_conn *conn)
 {
@@ -99,8 +98,7 @@ static void switch_machines(struct dg_conn *conn)
     dg_http_free(http);
 }
 
-/* ---- Closing -----------------------------------------------------------------------------------
- */
+/* ---- Closing --------------------------------------------------------------------------------- */
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -148,8 +146,7 @@ static void cut_off(struct dg_conn *conn)
     dg_conn_close(conn);
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static void on_written(uv_write_t *write, int status)
 {
@@ -279,8 +276,7 @@ void dg_conn_flush(struct dg_conn *conn)
     dg_wheel_file(conn, deadline_of(conn));
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
@@ -306,8 +302,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     dg_conn_flush(conn);
 }
 
-/* ---- Time --------------------------------------------------------------------------------------
- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 static void expire(struct dg_conn *conn)
 {
@@ -364,8 +359,7 @@ void dg_conn_wind_down(struct dg_conn *conn)
     dg_conn_flush(conn);
 }
 
-/* ---- What the machine tells --------------------------------------------------------------------
- */
+/* ---- What the machine tells ------------------------------------------------------------------ */
 
 /* Cuts the prefix off the path; a path outside of it becomes empty, which no route has. */
 static struct dg_span below_prefix(struct dg_span path, struct dg_span prefix)
@@ -425,8 +419,7 @@ static const struct dg_http_events machine_events = {
     .on_output = on_output,
 };
 
-/* ---- WebSockets --------------------------------------------------------------------------------
- */
+/* ---- WebSockets ------------------------------------------------------------------------------ */
 
 static void on_ws_message(void *user, struct dg_ws *ws, bool is_text, struct dg_span message)
 {
@@ -463,8 +456,7 @@ int dg_server_websocket(struct dg_http_req *req, const char *const *protocols,
     return 101;
 }
 
-/* ---- Accepting ---------------------------------------------------------------------------------
- */
+/* ---- Accepting ------------------------------------------------------------------------------- */
 
 static void name_client(struct dg_conn *conn)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Who is the client, when proxies stand between? The peer, unless it is a trusted proxy: then the
- * last address in X-Forwarded-For (or, without that, in Forwarded, RFC 7239) that is not itself a
- * trusted proxy. Whatever stands left of it could have been written by anybody.
+/* Finds the client behind proxies. The client is the peer, unless that is a trusted proxy; then it
+ * is the last address in X-Forwarded-For (or, without that, in Forwarded, RFC 7239) that is not
+ * itself a trusted proxy. Anybody could have written the addresses before it.
  *
  *     dg_forwarded(req, peer, trusted, n_trusted, &client, &host, &secure);
  *
@@ -14,9 +14,10 @@
 #include "net/loop/address.h"
 #include "net/proto/http.h"
 
-/* *client borrows from `peer` or from the request, *host from the request: what the nearest proxy
- * was asked for (X-Forwarded-Host, or Forwarded's host), else the request's; *secure says that it
- * was reached over TLS (X-Forwarded-Proto, or Forwarded's proto). */
+/* *client is borrowed from `peer` or from the request. *host, borrowed from the request, is the
+ * host that the nearest proxy was asked for (X-Forwarded-Host, or Forwarded's host), else the
+ * request's own. *secure tells whether that proxy was reached over TLS (X-Forwarded-Proto, or
+ * Forwarded's proto). */
 void dg_forwarded(const struct dg_http_req *req, struct dg_span peer,
                   const struct dg_network *trusted, size_t n_trusted, struct dg_span *client,
                   struct dg_span *host, bool *secure);

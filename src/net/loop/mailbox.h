@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Where other threads leave things for the loop's thread: the completion queue.
+/* The completion queue: other threads post mails for the loop's thread.
  *
  *     err = dg_mailbox_open(loop, &error, &mailbox);
  *     struct job { struct dg_mail mail; ... };
  *     dg_mailbox_post(mailbox, &job->mail, on_job_done);     any thread
  *     static void on_job_done(struct dg_mail *mail) ...      later, on the loop's thread
- *     dg_mailbox_close(mailbox);                             loop's thread; nobody posts any more
+ *     dg_mailbox_close(mailbox);                             loop's thread; nothing may be posted
+ * after it
  *
  * Mails are delivered in the order in which they were posted. A mail belongs to the mailbox from
- * post until its function is called; what is still there at close is delivered first. */
+ * post until its function is called; dg_mailbox_close first delivers all remaining mails. */
 #ifndef DG_NET_LOOP_MAILBOX_H
 #define DG_NET_LOOP_MAILBOX_H
 

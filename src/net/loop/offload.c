@@ -41,8 +41,7 @@ enum dg_err dg_offload_open(uv_loop_t *loop, const struct dg_pool_opts *opts,
     return DG_OK;
 }
 
-/* ---- The line
- * ------------------------------------------------------------------------------------ */
+/* ---- The line -------------------------------------------------------------------------------- */
 
 static void get_in_line(struct dg_offload *offload, struct dg_task *task)
 {
@@ -109,8 +108,7 @@ size_t dg_offload_in_line(const struct dg_offload *offload)
     return offload->line_size;
 }
 
-/* ---- Life
- * ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void dg_offload_close(struct dg_offload *offload)
 {

@@ -69,8 +69,7 @@ bool dg_redis_is_built(void)
     return true;
 }
 
-/* ---- Away and back ------------------------------------------------------------------------------
- */
+/* ---- Away and back --------------------------------------------------------------------------- */
 
 static void on_connector(uv_timer_t *timer);
 
@@ -112,8 +111,7 @@ static void on_disconnect(const redisAsyncContext *context, int status)
                                                       : "it closed the connection");
 }
 
-/* ---- Replies as they are made -------------------------------------------------------------------
- */
+/* ---- Replies as they are made ---------------------------------------------------------------- */
 
 #if HIREDIS_MAJOR >= 1
 typedef size_t array_len;
@@ -184,8 +182,7 @@ static void watch_replies(struct dg_redis *redis, redisReader *reader)
     reader->privdata = redis;
 }
 
-/* ---- Asks ---------------------------------------------------------------------------------------
- */
+/* ---- Asks ------------------------------------------------------------------------------------ */
 
 static void read_numbers(const redisReply *from, struct dg_redis_reply *reply)
 {
@@ -338,8 +335,7 @@ void dg_redis_forget(struct dg_redis_ask *ask)
     ask->fn = NULL;
 }
 
-/* ---- Connecting ---------------------------------------------------------------------------------
- */
+/* ---- Connecting ------------------------------------------------------------------------------ */
 
 /* The last word of the handshake. A wrong password is refused here, and tried again: it may be put
  * right there. */
@@ -419,8 +415,7 @@ static void on_connector(uv_timer_t *timer)
         drop(redis, "there is no memory for a connection");
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,
                           struct dg_error *error, struct dg_redis **out)

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A client of Redis on the loop that never makes anybody wait longer than they said, and never
- * fails louder than "no answer".
+/* A Redis client on the loop. No command takes longer than its caller allows, and every failure is
+ * just "no answer".
  *
- *     err = dg_redis_open(loop, &opts, log, &error, &redis);        begins to connect; does not
- * wait for it struct dg_span command[] = {DG_SPAN("GET"), key}; if (dg_redis_ask(redis, command, 2,
- * 20, on_reply, ctx)) ... on_reply is called once, later, within 20 ms or so; else: not now
- *     dg_redis_close(redis);                                      loop's thread; what waits is told
- *     dg_redis_free(redis);                                       after the loop has run out
+ *     err = dg_redis_open(loop, &opts, log, &error, &redis);     connects in the background
+ *     struct dg_span command[] = {DG_SPAN("GET"), key};
+ *     if (dg_redis_ask(redis, command, 2, 20, on_reply, ctx))
+ *         ...                                calls on_reply once, later, within about 20 ms
+ *     else
+ *         ...                                Redis is not available now
+ *     dg_redis_close(redis);                 loop's thread; answers what waits with "no answer"
+ *     dg_redis_free(redis);                  after the loop has finished
  *
- * hiredis speaks the protocol, its libuv adapter reads and writes. The clocks are ours: version
- * 0.14 has no time limits on asynchronous commands, and its adapter does not notice a refused
- * connection.
+ * hiredis implements the protocol; its libuv adapter reads and writes. The timers are ours, because
+ * version 0.14 has no time limits on asynchronous commands and its adapter does not notice a
+ * refused connection.
  *
  *     away ---- timer ----> connecting ---- AUTH, PING answered ----> up
  *       ^                       | refused, wrong password, 1 s           | closed, or an answer
  *       +-----------------------+------- 100 ms, doubling to 5 s --------+ due for 1 s
  *
- * While an answer is overdue nobody else is made to wait: dg_redis_ask says no at once until it has
- * come. How much is under way is bounded in number and bytes. One thread: the loop's. */
+ * While an answer is overdue, dg_redis_ask refuses all commands at once. The commands under way are
+ * bounded in number and bytes. One thread: the loop's. */
 #ifndef DG_NET_LOOP_REDIS_H
 #define DG_NET_LOOP_REDIS_H
 
@@ -41,8 +44,8 @@ enum {
 
 struct dg_redis_opts {
     const char *address;  /* "127.0.0.1:6379", "[::1]:6379" or "unix:/run/redis/redis.sock" */
-    const char *user;     /* of Redis's; "": the default one */
-    const char *password; /* "": none; copied, as all of these are */
+    const char *user;     /* a Redis user; "": the default one */
+    const char *password; /* "": none; all three are copied */
 };
 
 enum dg_redis_kind {
@@ -51,7 +54,7 @@ enum dg_redis_kind {
     DG_REDIS_TEXT,
     DG_REDIS_NUMBERS, /* an integer, or an array of them */
     DG_REDIS_OK,      /* a status such as OK */
-    DG_REDIS_REFUSED, /* an error; text says which */
+    DG_REDIS_REFUSED, /* an error; `text` has it */
 };
 
 struct dg_redis_reply {
@@ -67,19 +70,19 @@ typedef void (*dg_redis_fn)(void *ctx, const struct dg_redis_reply *reply);
 struct dg_redis;
 struct dg_redis_ask;
 
-/* False in a build without hiredis, where open says DG_ERR_UNSUPPORTED. */
+/* False in a build without hiredis, where dg_redis_open returns DG_ERR_UNSUPPORTED. */
 bool dg_redis_is_built(void);
 
 enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,
                           struct dg_error *error, struct dg_redis **redis) DG_MUST_CHECK;
 
-/* Asks, and answers within about `timeout_ms` whatever Redis does; `fn` is not called before this
- * returns. `fn` NULL: nobody wants to know. NULL: not now, and `fn` is not called. The arguments
- * are copied. */
+/* Sends a command. `fn` is called after this returns, within about `timeout_ms`, whatever Redis
+ * does; it may be NULL. Returns NULL when Redis is not available now; then `fn` is not called. The
+ * arguments are copied. */
 struct dg_redis_ask *dg_redis_ask(struct dg_redis *redis, const struct dg_span *args, size_t n_args,
                                   uint64_t timeout_ms, dg_redis_fn fn, void *ctx);
 
-/* `fn` will not be called. */
+/* Prevents the call of `fn`. */
 void dg_redis_forget(struct dg_redis_ask *ask);
 
 /* NULL is fine for both. */
@@ -88,7 +91,7 @@ void dg_redis_free(struct dg_redis *redis);
 
 struct dg_redis_stats {
     bool is_up;
-    uint64_t n_asked, n_refused, n_answered, n_late, n_lost; /* refused: "not now" */
+    uint64_t n_asked, n_refused, n_answered, n_late, n_lost; /* refused: at once, by dg_redis_ask */
     uint64_t n_connected;                                    /* how often a connection came up */
     size_t n_under_way;
 };

@@ -35,8 +35,7 @@ void dg_server_touch(struct dg_server *server)
     dg_http_set_date(&server->shared, dg_clock_wall(&clock) / DG_CLOCK_S);
 }
 
-/* ---- The wheel ---------------------------------------------------------------------------------
- */
+/* ---- The wheel ------------------------------------------------------------------------------- */
 
 void dg_wheel_unfile(struct dg_conn *conn)
 {
@@ -166,8 +165,7 @@ static void on_before_sleep(uv_prepare_t *prepare)
         count_turn(server);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_server_new(uv_loop_t *loop, const struct dg_server_opts *opts,
                           const struct dg_server_handler *handler, void *user, struct dg_log *log,
@@ -232,8 +230,7 @@ void dg_server_close(struct dg_server *server)
     uv_close((uv_handle_t *)&server->flusher, NULL);
 }
 
-/* ---- Listening ---------------------------------------------------------------------------------
- */
+/* ---- Listening ------------------------------------------------------------------------------- */
 
 static void on_connection(uv_stream_t *stream, int status)
 {
@@ -416,8 +413,7 @@ const char *dg_server_address(const struct dg_server *server, size_t i)
     return listener->text;
 }
 
-/* ---- Drain -------------------------------------------------------------------------------------
- */
+/* ---- Drain ----------------------------------------------------------------------------------- */
 
 void dg_server_on_conn_gone(struct dg_server *server)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The server: listeners and connections over one libuv loop, which it borrows. It owns sockets,
- * time and memory limits; what requests mean is the handler's affair.
+/* The server: listeners and connections on a borrowed libuv loop. It manages sockets, time and
+ * memory limits; the handler interprets the requests.
  *
  *     struct dg_server_opts opts = DG_SERVER_OPTS_DEFAULT;
  *     err = dg_server_new(loop, &opts, &handler, user, log, &error, &server);
  *     err = dg_server_listen(server, "127.0.0.1:8090", &error);     as often as wanted
  *     uv_run(loop, UV_RUN_DEFAULT);
  *     ...
- *     dg_server_drain(server, 30000, on_drained, user);           later: no new connections, finish
- *     dg_server_close(server);                                    at once; idempotent
+ *     dg_server_drain(server, 30000, on_drained, user);           later: accepts no more, finishes
+ *     dg_server_close(server);                                    closes at once; idempotent
  *     uv_run(loop, UV_RUN_DEFAULT);                               lets the handles close
  *     dg_server_free(server);
  *
@@ -31,9 +31,9 @@ struct dg_server;
 
 struct dg_server_opts {
     struct dg_http_limits http;
-    const char *server_name; /* of the Server header; NULL leaves it out */
-    const char *url_prefix;  /* "/translate-api": cut off paths; others are 404; "" for none */
-    const struct dg_network *trusted; /* proxies whose X-Forwarded-For and Forwarded are believed */
+    const char *server_name; /* the Server header; NULL leaves it out */
+    const char *url_prefix;  /* "/translate-api": removed from paths; others are 404; "": none */
+    const struct dg_network *trusted; /* proxies whose X-Forwarded-For and Forwarded count */
     size_t n_trusted;
     unsigned connections_max;
     unsigned connections_per_client_max; /* 0: no such limit */
@@ -47,7 +47,7 @@ struct dg_server_opts {
         .connections_max = 10000, .backlog = 1024, .unix_mode = 0660                               \
     }
 
-/* What requests are given to; see struct dg_http_events, whose contracts hold here. */
+/* The functions that handle requests, as in struct dg_http_events. */
 struct dg_server_handler {
     void (*on_head)(void *user, struct dg_http_req *req); /* may be NULL */
     void (*on_request)(void *user, struct dg_http_req *req);
@@ -56,52 +56,49 @@ struct dg_server_handler {
                                                                                               */
 };
 
-/* `opts` is copied, its pointers and `handler` are borrowed; log may be NULL. */
+/* Copies `opts`; borrows its pointers and `handler`. `log` may be NULL. */
 enum dg_err dg_server_new(uv_loop_t *loop, const struct dg_server_opts *opts,
                           const struct dg_server_handler *handler, void *user, struct dg_log *log,
                           struct dg_error *error, struct dg_server **server) DG_MUST_CHECK;
 
-/* After close, when the loop has run until it had no more handles. NULL is fine. */
+/* Call this after close, when the loop has run until it had no more handles. NULL is fine. */
 void dg_server_free(struct dg_server *server);
 
-/* "ADDRESS:PORT", "[ADDRESS]:PORT" or "unix:PATH". A stale Unix socket is replaced, a live one not.
- */
+/* "ADDRESS:PORT", "[ADDRESS]:PORT" or "unix:PATH". A stale Unix socket is replaced; a socket in use
+ * is not. */
 enum dg_err dg_server_listen(struct dg_server *server, const char *address,
                              struct dg_error *error) DG_MUST_CHECK;
-/* A Unix socket for administrators: only its owner may connect (mode 0600), and its requests say
- * `is_private`. */
+/* Listens on a Unix socket for administrators: only its owner may connect (mode 0600), and its
+ * requests have `is_private`. */
 enum dg_err dg_server_listen_private(struct dg_server *server, const char *path,
                                      struct dg_error *error) DG_MUST_CHECK;
-/* A listening socket that was inherited (systemd); taken over on success. */
+/* Uses an inherited listening socket (systemd), which the server owns on success. */
 enum dg_err dg_server_listen_fd(struct dg_server *server, int fd,
                                 struct dg_error *error) DG_MUST_CHECK;
 
-/* ---- WebSockets --------------------------------------------------------------------------------
- */
+/* ---- WebSockets ------------------------------------------------------------------------------ */
 
 struct dg_server_socket {
     void (*on_message)(void *owner, struct dg_ws *ws, bool is_text, struct dg_span message);
-    /* The socket is gone and must not be touched after this call; called once, always. */
+    /* The socket is gone and must not be used after this call. Always called exactly once. */
     void (*on_gone)(void *owner);
 };
 
-/* Makes a WebSocket of the connection of `req`, which is gone when this returns 101; else it is
- * still to be answered with the status and sentence given. Arguments as for dg_ws_handshake and
- * dg_ws_new; what can be sent on *ws at once is. */
+/* Makes the connection of `req` a WebSocket. On 101 the request is gone; otherwise the caller
+ * answers it with the returned status and *reason. Arguments as for dg_ws_handshake and dg_ws_new.
+ * The caller may send on *ws at once. */
 int dg_server_websocket(struct dg_http_req *req, const char *const *protocols,
                         const struct dg_ws_limits *limits, const struct dg_server_socket *handler,
                         void *owner, struct dg_ws **ws, const char **reason);
 
-/* ---- Looking ------------------------------------------------------------------------------------
- */
+/* ---- State and shutdown ---------------------------------------------------------------------- */
 
-/* How many listeners there are, and the address of each: port 0 shows as the port that was chosen.
- */
+/* The number of listeners, and the address of each, with the chosen port in place of port 0. */
 size_t dg_server_n_listeners(const struct dg_server *server);
 const char *dg_server_address(const struct dg_server *server, size_t i);
 
 /* Stops listening, lets running requests finish for at most `limit_ms`, closes idle connections
- * when no request has come for a second; tells WebSockets 1001. `on_drained` is called once, when
+ * after a second without a request, and closes WebSockets with 1001. Calls `on_drained` once, when
  * no connection is left. A second call only lowers the limit. */
 void dg_server_drain(struct dg_server *server, uint64_t limit_ms, void (*on_drained)(void *user),
                      void *user);
@@ -114,18 +111,18 @@ enum { DG_SERVER_SLOW_MS = 5, DG_SERVER_TURN_BUCKETS = 10, DG_SERVER_TURN_LEAST_
 
 struct dg_server_stats {
     unsigned connections; /* open now */
-    unsigned websockets;  /* of these */
+    unsigned websockets;  /* open now, included in connections */
     uint64_t accepted;    /* since the start */
     uint64_t refused;     /* because of the connection limits */
     uint64_t expired;     /* cut off by a timeout */
     uint64_t stalled;     /* cut off because they did not read */
     uint64_t bytes_in, bytes_out;
-    /* Turns of the loop, from one sleep to the next: what everybody waits for while one of them is
-     * served. */
+    /* Turns of the loop, from one sleep to the next. While a turn serves one connection, all others
+     * wait. */
     uint64_t turns, turns_slow; /* slow: more than DG_SERVER_SLOW_MS */
     uint64_t busy_ns, turn_max_ns;
-    /* The same by the processor's clock: what the turns did themselves, whoever else had the core
-     * meanwhile. By time, to 0.25, 0.5, 1, 2, ... ms; the last: longer. */
+    /* Turns by their processor time, which does not count time when other programs had the core: up
+     * to 0.25, 0.5, 1, 2, ... ms; the last bucket has all longer ones. */
     uint64_t turns_cpu[DG_SERVER_TURN_BUCKETS];
     uint64_t turns_cpu_ns;
 };

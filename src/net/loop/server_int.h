@@ -11,8 +11,8 @@
 
 struct dg_conn;
 
-/* A ring of lists: a connection with a deadline is filed under the tick at which it must be looked
- * at, at the latest. Moving a deadline later costs nothing: the connection is found too early and
+/* A timer wheel, a ring of lists: a connection with a deadline is filed under the latest tick at
+ * which it must be checked. Moving a deadline later is free: the connection is found too early and
  * filed again. */
 enum { DG_WHEEL_SLOTS = 512, DG_WHEEL_TICK_MS = 200, DG_READ_BYTES = 64 * 1024 };
 
@@ -36,20 +36,20 @@ struct dg_server {
     void *user;
     struct dg_log *log;
     struct dg_http_shared shared;
-    uint64_t date_s; /* loop seconds for which shared.date was made */
+    uint64_t date_s; /* the second for which shared.date was made, by the loop's time */
 
     struct dg_listener *listeners; /* newest first */
     size_t n_listeners;
     struct dg_conn *conns; /* all of them */
     struct dg_conn *dirty; /* with output to write before the loop sleeps */
     struct dg_conn *wheel[DG_WHEEL_SLOTS];
-    uint64_t wheel_tick; /* the last one that was worked off */
+    uint64_t wheel_tick; /* the last tick processed */
     struct dg_server_stats stats;
 
     uv_timer_t ticker; /* runs while there are connections */
     uv_prepare_t flusher;
-    bool times_turns;         /* the loop says how long it slept */
-    uint64_t slept_at, slept; /* when it last went to sleep; its sleep until then, in all */
+    bool times_turns;         /* the loop measures how long it sleeps */
+    uint64_t slept_at, slept; /* time of its last sleep; total sleep until then */
     uint64_t turns_began;     /* processor time of the thread, when the present turn began */
     bool closing;
     bool draining;
@@ -73,35 +73,35 @@ struct dg_conn {
     struct dg_conn *dirty_next;               /* of server->dirty */
     struct dg_conn *wheel_next, **wheel_link; /* of a wheel slot; link NULL when not filed */
     uint64_t wheel_at;                        /* the tick it is filed under */
-    struct dg_http *http;                     /* owned; NULL once it is a WebSocket */
-    struct dg_ws *ws;                         /* owned; NULL until then */
+    struct dg_http *http;                     /* owned; NULL after it has become a WebSocket */
+    struct dg_ws *ws;                         /* owned; NULL before it becomes one */
     const struct dg_server_socket *socket;    /* borrowed */
     void *socket_owner;
     uv_write_t write;
     struct dg_buf writing; /* owned; in flight while write_busy */
-    uint64_t write_since;  /* of the last progress in writing, */
-    size_t write_left;     /* and what the peer had not taken then */
-    uint64_t linger_until; /* after our last byte: how long we listen for the peer's */
+    uint64_t write_since;  /* time of the last progress in writing */
+    size_t write_left;     /* bytes that the peer had not taken then */
+    uint64_t linger_until; /* until when we read from the peer after our last byte */
     bool write_busy, dirty, closing, shut, reading, is_unix, is_private;
     char client[INET6_ADDRSTRLEN]; /* the peer's address; "unix:" */
 };
 
-/* Brings shared.now_ms and the date up to now. Called first by everything that the loop calls. */
+/* Updates shared.now_ms and the date. Every function that the loop calls calls this first. */
 void dg_server_touch(struct dg_server *server);
 
-/* There is a connection: the wheel must turn. */
+/* Starts the wheel, because there is a connection. */
 void dg_server_keep_time(struct dg_server *server);
 
 /* Accepts one connection from the listener. */
 void dg_conn_accept(struct dg_listener *listener);
 
-/* Writes what is to be written, closes if that is wanted, files the next deadline. */
+/* Writes the output, closes the connection if that is wanted, and files the next deadline. */
 void dg_conn_flush(struct dg_conn *conn);
 
-/* The wheel found it: acts if its deadline has really passed. */
+/* The wheel has found the connection: acts if its deadline has really passed. */
 void dg_conn_check_deadline(struct dg_conn *conn);
 
-/* Lets go of the connection when its current request is done; at once if it is idle. */
+/* Closes the connection when its current request is done, or at once if it is idle. */
 void dg_conn_wind_down(struct dg_conn *conn);
 
 /* Closes without another byte. */

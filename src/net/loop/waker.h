@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A bell that any thread may ring to have a function called on the loop's thread: one call for any
- * number of rings since the last one.
+/* Lets any thread have a function called on the loop's thread. Several wake-ups since the last call
+ * cause only one call.
  *
  *     err = dg_waker_open(loop, on_wake, user, &error, &waker);
  *     dg_waker_wake(waker);              any thread
- *     dg_waker_close(waker);             loop's thread; nobody rings any more */
+ *     dg_waker_close(waker);             loop's thread; no thread may wake it any more */
 #ifndef DG_NET_LOOP_WAKER_H
 #define DG_NET_LOOP_WAKER_H
 

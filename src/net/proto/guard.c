@@ -4,9 +4,10 @@
 /* The grammar of RFC 9112, sections 2.2, 3, 5 and 7.1, without its concessions to old senders.
  *
  *   head:    LINE_START --CR--> LAST_CR --LF--> done
- *            LINE_START --byte--> REQUEST_LINE or NAME --':'--> VALUE --CR--> LINE_CR --LF-->
- * LINE_START chunks:  SIZE --CR--> SIZE_CR --LF--> DATA ... DATA_CR --LF--> SIZE; size 0: the
- * trailer, a head without request line. */
+ *            LINE_START --byte--> REQUEST_LINE or NAME --':'--> VALUE --CR--> LINE_CR
+ *            LINE_CR --LF--> LINE_START
+ *   chunks:  SIZE --CR--> SIZE_CR --LF--> DATA ... DATA_CR --LF--> SIZE
+ *            after size 0 comes the trailer, a head without a request line */
 #include "net/proto/guard.h"
 
 enum { LINE_START, REQUEST_LINE, NAME, VALUE, LINE_CR, LAST_CR, HEAD_DONE };
@@ -122,8 +123,7 @@ const char *dg_guard_head_scan(struct dg_guard_head *guard, const char *bytes, s
     return NULL;
 }
 
-/* ---- Chunks ------------------------------------------------------------------------------------
- */
+/* ---- Chunks ---------------------------------------------------------------------------------- */
 
 enum { SIZE, EXTENSION, SIZE_CR, DATA, DATA_END, DATA_CR, TRAILER };
 

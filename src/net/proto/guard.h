@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Watches the lines of HTTP before llhttp sees them. llhttp is made to cope with what is out there;
- * a server behind a proxy must instead refuse whatever the two could read differently ("request
- * smuggling"). Two small machines, each fed byte ranges in any slicing:
+/* Checks the lines of HTTP before llhttp sees them. llhttp is tolerant; but a server behind a proxy
+ * must refuse whatever the two could read differently ("request smuggling"). There are two small
+ * state machines, and each takes its bytes in pieces of any size:
  *
  *  - the head guard finds the end of a request's head and refuses bare CR and LF, folded lines,
- * blanks before the colon, names that are not tokens, control characters, too many lines;
- *  - the chunk guard follows chunked framing by the letter and says where the message ends; the
- * caller compares with what llhttp found.
+ *    blanks before the colon, names that are not tokens, control characters, too many lines;
+ *  - the chunk guard follows chunked framing strictly and finds the end of the message, which the
+ *    caller compares with llhttp's result.
  *
- * Both return the first violation as a sentence, NULL while all is well. No memory, one thread. */
+ * Both return the first violation as a sentence, or NULL. They allocate no memory. One thread. */
 #ifndef DG_NET_PROTO_GUARD_H
 #define DG_NET_PROTO_GUARD_H
 
@@ -21,13 +21,13 @@
 struct dg_guard_head {
     uint8_t state;
     uint8_t spaces;    /* in the request line */
-    bool after_space;  /* the last byte of the request line was one */
+    bool after_space;  /* the last byte of the request line was a space */
     unsigned lines;    /* complete lines so far, the request line included */
     size_t line_bytes; /* of the current line */
 };
 
-/* Looks at the next `len` bytes; *end is the number of bytes up to and including the empty line
- * when the head ends within them, else SIZE_MAX. */
+/* Checks the next `len` bytes. When the head ends within them, *end is the number of bytes up to
+ * and including the empty line, else SIZE_MAX. */
 const char *dg_guard_head_scan(struct dg_guard_head *guard, const char *bytes, size_t len,
                                size_t *end);
 
@@ -41,7 +41,7 @@ struct dg_guard_chunks {
     struct dg_guard_head trailer;
 };
 
-/* As above for a chunked body; a body whose framing outweighs its data beyond reason is refused. */
+/* The same for a chunked body. Also refuses a body with far more framing than data. */
 const char *dg_guard_chunks_scan(struct dg_guard_chunks *guard, const char *bytes, size_t len,
                                  size_t *end);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One whole body as one gzip member (RFC 1952), for answers.
+/* Compresses the whole body of an answer into one gzip member (RFC 1952).
  *
  *     err = dg_gzip(&buf, text);            appends to buf; buf's maximum is respected
  *
- * Level 1: on translations it is within a tenth of level 6's size at a third of its time, and the
- * time is the loop thread's. Any thread. */
+ * The level is 1: on translations the size is within a tenth of level 6's, at a third of the time,
+ * and that time blocks the loop's thread. Any thread. */
 #ifndef DG_NET_PROTO_GZIP_H
 #define DG_NET_PROTO_GZIP_H
 
@@ -14,7 +14,7 @@
 #include "base/memory/err.h"
 #include "base/memory/span.h"
 
-/* DG_ERR_NOMEM, or DG_ERR_LIMIT of the buffer; then the buffer is as it was. */
+/* DG_ERR_NOMEM, or DG_ERR_LIMIT of the buffer; either leaves the buffer as it was. */
 enum dg_err dg_gzip(struct dg_buf *buf, struct dg_span text) DG_MUST_CHECK;
 
 #endif

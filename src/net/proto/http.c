@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reading requests. A head is collected in `in` until the guard has seen its empty line, then
- * copied into the request's arena and parsed by llhttp in one go, so that every span is contiguous.
- * Bodies pass through llhttp as they come and gather in `body`.
+/* Reading requests. A head is collected in `in` until the guard has seen its empty line; then it is
+ * copied into the request's arena and parsed by llhttp at once, so that every span is contiguous.
+ * Bodies pass through llhttp as they arrive and collect in `body`.
  *
- *   IDLE -first byte-> HEAD -head complete-> on_head -> BODY -complete-> on_request -> ANSWER ->
- * IDLE
- *                        \-- refused --> on_refused --> ENDED         UPGRADED <--/        \->
- * ENDED
+ *   IDLE -first byte-> HEAD -head complete-> on_head -> BODY -complete-> on_request -> ANSWER
+ *   HEAD -refused-> on_refused -> ENDED
+ *   ANSWER -answer complete-> IDLE, UPGRADED or ENDED
  *
- * process() runs as long as a step makes progress; answers given from inside an event only set
- * flags that it looks at, so there is no recursion however many requests were pipelined. */
+ * process() runs as long as a step makes progress. Answers given from inside an event only set
+ * flags that process() reads, so nothing recurses however many requests are pipelined. */
 #include "net/proto/http.h"
 #include "base/memory/mem.h"
 #include "net/proto/http_int.h"
@@ -51,8 +50,7 @@ void dg_http_set_date(struct dg_http_shared *shared, uint64_t unix_s)
              (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
 }
 
-/* ---- Headers -----------------------------------------------------------------------------------
- */
+/* ---- Headers --------------------------------------------------------------------------------- */
 
 static struct dg_span trim(struct dg_span text)
 {
@@ -115,8 +113,7 @@ bool dg_http_list_has(struct dg_span value, const char *token)
     return false;
 }
 
-/* ---- llhttp's callbacks ------------------------------------------------------------------------
- */
+/* ---- llhttp's callbacks ---------------------------------------------------------------------- */
 
 static int on_url(llhttp_t *parser, const char *at, size_t len)
 {
@@ -186,8 +183,7 @@ static const llhttp_settings_t parser_settings = {
     .on_message_complete = on_message_complete,
 };
 
-/* ---- Phases ------------------------------------------------------------------------------------
- */
+/* ---- Phases ---------------------------------------------------------------------------------- */
 
 static void enter(struct dg_http *http, enum dg_http_phase phase, uint32_t timeout_ms)
 {
@@ -310,8 +306,7 @@ static void refuse(struct dg_http *http, int status, const char *reason)
     }
 }
 
-/* ---- Heads -------------------------------------------------------------------------------------
- */
+/* ---- Heads ----------------------------------------------------------------------------------- */
 
 static bool map_method(uint8_t method, enum dg_http_method *out)
 {
@@ -568,8 +563,7 @@ static size_t read_head(struct dg_http *http, const char *bytes, size_t len)
     return head_len;
 }
 
-/* ---- Bodies ------------------------------------------------------------------------------------
- */
+/* ---- Bodies ---------------------------------------------------------------------------------- */
 
 /* How many of the `len` bytes belong to the body; SIZE_MAX when they are refused. */
 static size_t measure_body(struct dg_http *http, const char *bytes, size_t len)
@@ -627,8 +621,7 @@ static void hand_over(struct dg_http *http)
     http->events->on_request(http->user, &http->req);
 }
 
-/* ---- The engine --------------------------------------------------------------------------------
- */
+/* ---- The engine ------------------------------------------------------------------------------ */
 
 /* A step that needs no input; true when it changed something. */
 static bool settle(struct dg_http *http)

@@ -13,11 +13,11 @@
 
 enum dg_http_phase {
     DG_HTTP_PHASE_IDLE,     /* between requests; nothing of the next one has come */
-    DG_HTTP_PHASE_HEAD,     /* in `in`: the beginning of a head */
-    DG_HTTP_PHASE_BODY,     /* reading the body (or throwing it away: see `discard`) */
-    DG_HTTP_PHASE_ANSWER,   /* the request is with its handler */
-    DG_HTTP_PHASE_UPGRADED, /* another protocol now */
-    DG_HTTP_PHASE_ENDED, /* input is ignored; what is left of the output is still to be written */
+    DG_HTTP_PHASE_HEAD,     /* `in` holds the beginning of a head */
+    DG_HTTP_PHASE_BODY,     /* reading the body, or discarding it (see `discard`) */
+    DG_HTTP_PHASE_ANSWER,   /* the handler has the request */
+    DG_HTTP_PHASE_UPGRADED, /* the connection speaks another protocol */
+    DG_HTTP_PHASE_ENDED,    /* input is ignored; the rest of the output is still written */
 };
 
 struct dg_http {
@@ -30,14 +30,14 @@ struct dg_http {
     bool keep;             /* the connection survives the current answer */
     bool peer_done;        /* the peer sent its last byte */
     bool dead;             /* out of memory or stream limit: close without writing the rest */
-    bool expects_continue; /* "100 Continue" is owed when the body is wanted */
+    bool expects_continue; /* send "100 Continue" when the body is wanted */
     bool chunked_in;       /* the body comes in chunks */
-    bool message_complete; /* llhttp said so */
-    bool discard;          /* answered before the body was read: the rest of it is thrown away */
-    bool skipped_line;     /* the empty line that may stand before a request was there */
+    bool message_complete; /* llhttp has seen the end of the message */
+    bool discard;          /* answered before the body was read: discard the rest of the body */
+    bool skipped_line;     /* the empty line that may precede a request was skipped */
 
     /* The answer. */
-    bool has_req;     /* req is filled in and on_done/on_gone is still owed */
+    bool has_req;     /* req is filled in; on_done or on_gone is still to be called */
     bool begun;       /* status line written */
     bool finished;    /* the answer is complete */
     bool chunked_out; /* the streamed answer is chunked */
@@ -58,21 +58,20 @@ struct dg_http {
     struct dg_buf body;
     struct dg_buf extra; /* headers added to the answer */
     struct dg_out out;
-    size_t largest;        /* part of a streamed answer since there was none of either */
+    size_t largest;        /* largest part of a streamed answer since the output was last empty */
     struct dg_arena arena; /* of the current request */
     struct dg_http_req req;
     struct dg_http_header *headers; /* in the arena; what req.headers shows */
     unsigned headers_cap;
 };
 
-/* Called by http_reply.c before an answer begins: decides whether the connection can go on after
- * it. */
+/* http_reply.c calls this before an answer begins: decides whether the connection survives it. */
 void dg_http_answering(struct dg_http *http);
 
-/* Called by http_reply.c when the answer is complete: goes on with what was pipelined. */
+/* http_reply.c calls this when the answer is complete: continues with pipelined requests. */
 void dg_http_answered(struct dg_http *http);
 
-/* Called by http_reply.c when output was added. */
+/* http_reply.c calls this when it has added output. */
 void dg_http_tell_output(struct dg_http *http);
 
 /* Ends the connection without another byte. */

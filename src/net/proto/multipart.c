@@ -15,8 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- Parameters of a header value
- * ---------------------------------------------------------------- */
+/* ---- Parameters of a header value ------------------------------------------------------------ */
 
 static bool is_blank(char c)
 {
@@ -152,8 +151,7 @@ static enum dg_err plain(struct dg_arena *arena, struct dg_span raw, bool all, s
     return dg_utf8_valid(*out, NULL) && !has_control(*out) ? DG_OK : DG_ERR_UTF8;
 }
 
-/* ---- The boundary
- * -------------------------------------------------------------------------------- */
+/* ---- The boundary ---------------------------------------------------------------------------- */
 
 bool dg_multipart_is(struct dg_span content_type)
 {
@@ -199,8 +197,7 @@ enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span co
     return DG_OK;
 }
 
-/* ---- Parts
- * --------------------------------------------------------------------------------------- */
+/* ---- Parts ----------------------------------------------------------------------------------- */
 
 /* Where `what` begins in `text` from `from` on; text.len when nowhere. */
 static size_t find(struct dg_span text, size_t from, struct dg_span what)

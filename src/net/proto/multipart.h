@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A body of type multipart/form-data (RFC 7578), read strictly from memory: part after part,
- * nothing copied but names.
+/* Reads a multipart/form-data body (RFC 7578) strictly, from memory, part after part. Only names
+ * are copied.
  *
  *     struct dg_multipart multipart;
  *     err = dg_multipart_begin(&multipart, content_type, body, &error);
@@ -11,11 +11,11 @@
  *     while ((err = dg_multipart_next(&multipart, &arena, &part, &more, &error)) == DG_OK && more)
  *         ... part.name, part.filename, part.body ...
  *
- * Refused, with a sentence: a missing or bad boundary, anything before the first delimiter, a part
- * without "Content-Disposition: form-data; name=...", header lines that are folded or end in a bare
- * LF, transfer encodings that change bytes, more parts than the limit, a body that ends before its
- * last delimiter, and anything but a line end behind that. Time is linear in the body. One thread.
- */
+ * Refused with a sentence are a missing or bad boundary, anything before the first delimiter, a
+ * part without "Content-Disposition: form-data; name=...", header lines that are folded or end in a
+ * bare LF, transfer encodings that change bytes, more parts than the limit, a body that ends before
+ * its last delimiter, and anything but a line end after that. Time is linear in the body. One
+ * thread. */
 #ifndef DG_NET_PROTO_MULTIPART_H
 #define DG_NET_PROTO_MULTIPART_H
 
@@ -33,7 +33,7 @@ enum {
 };
 
 struct dg_multipart {
-    struct dg_span rest; /* of the body, behind the delimiter that was read last */
+    struct dg_span rest;                           /* the body after the last delimiter read */
     char delimiter[DG_MULTIPART_BOUNDARY_MAX + 5]; /* CR LF "--" boundary */
     size_t delimiter_len;
     unsigned n_parts;
@@ -53,7 +53,7 @@ bool dg_multipart_is(struct dg_span content_type);
 enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span content_type,
                                struct dg_span body, struct dg_error *error) DG_MUST_CHECK;
 
-/* The next part; *more is false behind the last. DG_ERR_FORMAT, DG_ERR_TRUNCATED, DG_ERR_LIMIT,
+/* The next part; *more is false after the last one. DG_ERR_FORMAT, DG_ERR_TRUNCATED, DG_ERR_LIMIT,
  * DG_ERR_UTF8, DG_ERR_UNSUPPORTED (a transfer encoding), DG_ERR_NOMEM. */
 enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *arena,
                               struct dg_part *part, bool *more,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Output on its way: what a machine has made and its peer has not taken yet.
+/* Pending output: what a machine has produced and its peer has not taken yet.
  *
  *     err = dg_out_append(&out, bytes, len);
- *     err = dg_out_give(&out, &answer);              a large one: its memory is taken, not copied
- *     struct dg_span next = dg_out_span(&out);       what to write next, not always all of it
- *     dg_out_written(&out, n);                       n bytes of it were
- *     dg_out_take(&out, &piece);                     or a piece goes to a write that ends later,
- * told by dg_out_written
+ *     err = dg_out_give(&out, &answer);              a large answer: takes its memory
+ *     struct dg_span next = dg_out_span(&out);       what to write next, not always everything
+ *     dg_out_written(&out, n);                       n bytes of it were written
+ *     dg_out_take(&out, &piece);                     or a piece goes to an asynchronous write,
+ *                                                    whose end dg_out_written reports
  *
- * However much there is, each call takes the time of a piece; but what is given behind a rest that
- * is not out is copied. One thread. */
+ * However much output there is, each call takes only the time of one piece, except that dg_out_give
+ * copies while an earlier `rest` is unwritten. One thread. */
 #ifndef DG_NET_PROTO_OUT_H
 #define DG_NET_PROTO_OUT_H
 
@@ -20,9 +20,9 @@
 enum { DG_OUT_PIECE = 512 * 1024 };
 
 struct dg_out {
-    struct dg_buf first; /* goes out before the rest */
-    struct dg_buf rest;  /* when there is much */
-    size_t at;           /* so much of the rest is out */
+    struct dg_buf first; /* is written before the rest */
+    struct dg_buf rest;  /* used when there is much output */
+    size_t at;           /* bytes of the rest that are out already */
     size_t taken;        /* bytes taken and not reported as written */
 };
 
@@ -31,10 +31,10 @@ void dg_out_deinit(struct dg_out *out);
 
 enum dg_err dg_out_append(struct dg_out *out, const void *bytes, size_t len) DG_MUST_CHECK;
 
-/* Takes the memory of `buf`, which is empty then; on failure nothing changes. */
+/* Takes the memory of `buf`, which is empty afterwards; on failure nothing changes. */
 enum dg_err dg_out_give(struct dg_out *out, struct dg_buf *buf) DG_MUST_CHECK;
 
-/* Bytes that are not written, taken ones among them; and those that are not even taken. */
+/* The bytes not yet written, taken ones included, and the bytes not yet taken. */
 size_t dg_out_unwritten(const struct dg_out *out);
 size_t dg_out_left(const struct dg_out *out);
 
@@ -44,7 +44,7 @@ void dg_out_written(struct dg_out *out, size_t len);
 /* `into` is an initialised empty buffer, whose memory may be taken in exchange. */
 void dg_out_take(struct dg_out *out, struct dg_buf *into);
 
-/* Puts `buf` in front of what is there, of which nothing is out; takes its memory. */
+/* Puts `buf` before the present output, none of which may be written yet; takes its memory. */
 enum dg_err dg_out_prepend(struct dg_out *out, struct dg_buf *buf) DG_MUST_CHECK;
 
 /* Frees memory that holds nothing. */

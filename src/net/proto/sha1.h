@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* SHA-1 (FIPS 180-4) of one short text, for the WebSocket handshake, which proves nothing but that
- * the other side speaks WebSocket. Not for security. None of the libraries that this project uses
- * has it: libsodium leaves it out on purpose. Any thread. */
+/* SHA-1 (FIPS 180-4) of one short text, for the WebSocket handshake, which only proves that the
+ * other side speaks WebSocket. Do not use it for security. None of the project's libraries has
+ * SHA-1; libsodium omits it on purpose. Any thread. */
 #ifndef DG_NET_PROTO_SHA1_H
 #define DG_NET_PROTO_SHA1_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Server-sent events (WHATWG HTML, section 9.2) into a buffer.
+/* Writes server-sent events (WHATWG HTML, section 9.2) to a buffer.
  *
  *     err = dg_sse_event(&buf, "token", json);      event: token\ndata: {...}\n\n
  *     err = dg_sse_comment(&buf);                   a line that keeps proxies from hanging up
  *
- * Data of several lines becomes several data fields, which the reader joins with LF again; CR and
- * CR LF count as line ends too, since readers take them as such. Any thread. */
+ * Data of several lines becomes several data fields, which the reader joins with LF. CR and CR LF
+ * end a line too, because readers treat them so. Any thread. */
 #ifndef DG_NET_PROTO_SSE_H
 #define DG_NET_PROTO_SSE_H
 

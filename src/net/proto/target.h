@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The request target ("/v1/translate?source=fr") taken apart, and name=value lists: query strings
- * and application/x-www-form-urlencoded bodies.
+/* Parses request targets ("/v1/translate?source=fr") and name=value lists: query strings and
+ * application/x-www-form-urlencoded bodies.
  *
  *     struct dg_target target;
  *     err = dg_target_parse(&arena, raw, &target, &error);
@@ -39,8 +39,8 @@ static inline struct dg_query dg_query_over(struct dg_span text)
 }
 
 /* The next pair, decoded ('+' is a space); *more is false at the end. A name without '=' has an
- * empty value; empty pairs ("&&") are skipped. Errors as for dg_target_parse, except that NUL is
- * let through in values: it is legal text. */
+ * empty value; empty pairs ("&&") are skipped. Errors as for dg_target_parse, except that values
+ * may hold NUL, which is legal text. */
 enum dg_err dg_query_next(struct dg_query *query, struct dg_arena *arena, struct dg_span *name,
                           struct dg_span *value, bool *more) DG_MUST_CHECK;
 

@@ -86,8 +86,7 @@ void dg_ws_free(struct dg_ws *ws)
     dg_free(ws);
 }
 
-/* ---- Sending -----------------------------------------------------------------------------------
- */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
 static void tell_output(struct dg_ws *ws)
 {
@@ -201,8 +200,7 @@ static void fail(struct dg_ws *ws, int code, const char *reason)
     ws->close_received = true;
 }
 
-/* ---- Receiving ---------------------------------------------------------------------------------
- */
+/* ---- Receiving ------------------------------------------------------------------------------- */
 
 static ssize_t on_recv(uint8_t *buf, size_t len, int flags, void *user_data)
 {
@@ -423,8 +421,7 @@ void dg_ws_eof(struct dg_ws *ws)
         ws->dead = true;
 }
 
-/* ---- The owner's side --------------------------------------------------------------------------
- */
+/* ---- The owner's side ------------------------------------------------------------------------ */
 
 void dg_ws_prepend(struct dg_ws *ws, struct dg_buf *output)
 {

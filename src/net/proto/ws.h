@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The server side of one WebSocket after its handshake (RFC 6455) as a pure machine: bytes in,
- * messages and bytes out; the same manners as http.h, whose clock it shares.
+/* The server side of one WebSocket after its handshake (RFC 6455) as a pure state machine: bytes
+ * in, messages and bytes out. It works like http.h, whose clock it shares.
  *
  *     struct dg_ws *ws = dg_ws_new(&shared, &limits, &events, user);
  *     dg_ws_feed(ws, bytes, len);                  may call events.on_message
- *     err = dg_ws_send(ws, text);                  DG_ERR_LIMIT: the peer does not read, given up
+ *     err = dg_ws_send(ws, text);                  DG_ERR_LIMIT: the peer did not read; it is over
  *     dg_ws_close(ws, 1001, DG_SPAN("bye"));       starts the closing handshake
  *     dg_ws_free(ws);
  *
- * Pings are answered, fragments joined, texts checked to be UTF-8, close codes checked and
- * answered. A peer that is silent for ping_ms is pinged, and given up when it stays silent for as
- * long again. Between messages a machine holds no buffer and no wslay context: it is a few hundred
- * bytes. One thread. */
+ * The machine answers pings, joins fragments, checks that texts are UTF-8, and checks and answers
+ * close codes. It pings a peer that is silent for ping_ms, and ends the connection when the peer
+ * stays silent for as long again. Between messages a machine holds no buffer and no wslay context
+ * and takes a few hundred bytes. One thread. */
 #ifndef DG_NET_PROTO_WS_H
 #define DG_NET_PROTO_WS_H
 
@@ -25,9 +25,9 @@
 struct dg_ws;
 
 struct dg_ws_limits {
-    size_t message_bytes; /* of one message, fragments joined; more is closed with 1009 */
-    size_t stream_bytes;  /* unwritten output, besides its largest message, at which the peer is
-                             given up */
+    size_t message_bytes; /* of one message, fragments joined; a longer one closes with 1009 */
+    size_t stream_bytes;  /* the connection ends when so much, besides the largest message, is
+                             unwritten */
     uint32_t ping_ms;     /* silence before a ping, and after it */
     uint32_t message_ms;  /* from a message's first byte to its last */
     uint32_t close_ms;    /* for the peer's answer to our close */
@@ -52,12 +52,13 @@ enum {
 };
 
 struct dg_ws_events {
-    /* A whole message; borrowed for the call. A binary one is any bytes, a text valid UTF-8. */
+    /* A whole message, borrowed for the call. A text is valid UTF-8; a binary message is any bytes.
+     */
     void (*on_message)(void *user, struct dg_ws *ws, bool is_text, struct dg_span message);
     /* The closing handshake has begun, from either side; no message will follow. `code` is 1005
      * when the peer gave none. NULL is fine. */
     void (*on_closing)(void *user, struct dg_ws *ws, int code);
-    /* There is output, or the wish to close, that came outside dg_ws_feed. */
+    /* Output or the wish to close arose outside dg_ws_feed. */
     void (*on_output)(void *user);
 };
 
@@ -69,25 +70,24 @@ void dg_ws_free(struct dg_ws *ws); /* NULL is fine; not from an event */
 void dg_ws_feed(struct dg_ws *ws, const char *bytes, size_t len);
 void dg_ws_eof(struct dg_ws *ws);
 
-/* From on_message: no other message is told, and nothing more read from the peer, until it is
- * released; not from an event. So messages that take their time are acted on in their order, and a
- * peer cannot pile them up. */
+/* Hold, called from on_message, delivers no other message and reads nothing more from the peer
+ * until release, which must not be called from an event. So slow messages are handled in order, and
+ * a peer cannot accumulate them. */
 void dg_ws_hold(struct dg_ws *ws);
 void dg_ws_release(struct dg_ws *ws);
 
-/* One text or binary message. DG_ERR_CLOSED after a close, DG_ERR_LIMIT or DG_ERR_NOMEM when the
- * connection had to be given up. */
+/* Send one text or binary message. DG_ERR_CLOSED after a close; DG_ERR_LIMIT or DG_ERR_NOMEM when
+ * the connection had to end. */
 enum dg_err dg_ws_send(struct dg_ws *ws, struct dg_span text) DG_MUST_CHECK;
-enum dg_err dg_ws_give(struct dg_ws *ws, struct dg_buf *text) DG_MUST_CHECK; /* the same, taking its
-                                                                                memory */
+enum dg_err dg_ws_give(struct dg_ws *ws, struct dg_buf *text) DG_MUST_CHECK; /* takes its memory */
 enum dg_err dg_ws_send_binary(struct dg_ws *ws, struct dg_span bytes) DG_MUST_CHECK;
 
 /* Starts the closing handshake; the reason is cut at 123 bytes. A second call does nothing. */
 void dg_ws_close(struct dg_ws *ws, int code, struct dg_span reason);
 bool dg_ws_is_closing(const struct dg_ws *ws);
 
-/* As in http.h. dg_ws_prepend puts bytes of the protocol before (the answer to the handshake) in
- * front of the output, taking the buffer's memory. */
+/* As in http.h. dg_ws_prepend puts the HTTP answer to the handshake before the output and takes the
+ * buffer's memory. */
 void dg_ws_prepend(struct dg_ws *ws, struct dg_buf *output);
 struct dg_span dg_ws_output(const struct dg_ws *ws);
 void dg_ws_written(struct dg_ws *ws, size_t len);

@@ -14,12 +14,11 @@
 
 #include "net/proto/http.h"
 
-/* True when the request asks for a WebSocket at all. */
+/* True when the request asks for a WebSocket. */
 bool dg_ws_wanted(const struct dg_http_req *req);
 
-/* Returns 101 when all is well. *chosen is the first of `protocols` (NULL-terminated; NULL for
- * none) that the client offers, or NULL; an offer without any of ours is refused, no offer is fine.
- */
+/* Returns 101 on success. *chosen is the first of `protocols` (NULL-terminated; NULL for none) that
+ * the client offers, or NULL when it offers none. An offer without any of ours is refused. */
 int dg_ws_handshake(struct dg_http_req *req, const char *const *protocols, const char **chosen,
                     const char **reason);
 

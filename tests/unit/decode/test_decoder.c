@@ -109,8 +109,7 @@ static void tear_down(void)
     dg_model_unref(model);
 }
 
-/* ---- Running ------------------------------------------------------------------------------------
- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n)
 {
@@ -199,8 +198,7 @@ static void expect_same(const struct outcome *a, const struct outcome *b)
     ck_assert_mem_eq(&a->score, &b->score, sizeof a->score);
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------
- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 START_TEST(greedy_says_what_an_independent_implementation_says)
 {
@@ -435,8 +433,7 @@ START_TEST(alignment_is_kept_for_every_token)
 }
 END_TEST
 
-/* ---- Shortlists ---------------------------------------------------------------------------------
- */
+/* ---- Shortlists ------------------------------------------------------------------------------ */
 
 /* A shortlist by which each source word may become any word of the answers in whose sources it
  * stands: the tables as lex.bin has them, in memory. */

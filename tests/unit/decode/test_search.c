@@ -14,8 +14,7 @@ static bool contains(const struct dg_answer *answer, const int32_t *ids, size_t 
     return false;
 }
 
-/* ---- A plain beam, written to be read: what the search must agree with
- * ---------------------------- */
+/* ---- A plain beam, written to be read: what the search must agree with ----------------------- */
 
 struct plain_hyp {
     int32_t ids[TOY_CAP];

@@ -48,8 +48,7 @@ static void tear_down(void)
 static const struct dg_decoder_limits limits = {
     .sentences = 8, .rows = 16, .source_max = 64, .target_max = 64, .batch_tokens = 256};
 
-/* ---- Random requests ----------------------------------------------------------------------------
- */
+/* ---- Random requests ------------------------------------------------------------------------- */
 
 struct item {
     struct dg_flow flow;
@@ -195,8 +194,7 @@ static struct outcome simulate(struct item *items, size_t n, uint64_t seed)
     return outcome;
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------
- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 START_TEST(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats)
 {

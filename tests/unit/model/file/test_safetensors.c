@@ -232,8 +232,7 @@ START_TEST(tells_a_git_lfs_pointer_from_a_damaged_file)
 }
 END_TEST
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static const struct dg_safetensors_plan plan[] = {{"z", DG_DTYPE_I8, 1, {3}},
                                                   {"half", DG_DTYPE_F16, 2, {2, 3}},
