@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Nothing is kept about anybody here: the ring knows keys, the quota counts. */
+/* This file stores nothing about clients: the ring has the keys, and the quota counts. */
 #include "access/access.h"
 #include "base/memory/mem.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The generic cell rate algorithm (ATM Forum, 1996) seen from its other end: taking a unit moves
- * the time of fullness away by one unit's time, and a bucket is empty when that time is a minute
- * away. */
+/* The generic cell rate algorithm (ATM Forum, 1996) in mirrored form: taking a unit delays the time
+ * of fullness by one unit's time, and a bucket is empty when that time is a minute away. */
 #include "access/bucket.h"
 #include "base/memory/clock.h"
 

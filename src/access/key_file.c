@@ -111,8 +111,8 @@ struct reader {
     const char *origin;
     struct dg_map names, hashes; /* borrow from the file's keys, which do not move while it is read
                                   */
-    struct dg_key key;           /* the one being read, */
-    bool has_key;                /* if there is one, */
+    struct dg_key key;           /* the key being read */
+    bool has_key;                /* a key is being read */
     unsigned line;               /* which begins here */
     uint32_t seen;               /* bits: fields, then rows */
 };
@@ -178,7 +178,7 @@ static bool has(const struct reader *in, int field)
     return in->seen & (UINT32_C(1) << field);
 }
 
-/* The key is read; it goes into the file if it is whole. */
+/* Adds the key that was read to the file, if it is complete. */
 static enum dg_err finish_key(struct reader *in, struct dg_error *error)
 {
     struct dg_key *key = &in->key;
@@ -240,7 +240,7 @@ static enum dg_err begin_key(struct reader *in, const struct dg_opt_ini_item *it
     return DG_OK;
 }
 
-/* Room for as many keys as there are brackets, which is no fewer than there are sections. */
+/* Reserves room for as many keys as there are brackets, at least one per section. */
 static enum dg_err make_room(struct dg_key_file *file, struct dg_span text)
 {
     size_t n = 0;
@@ -324,7 +324,7 @@ static enum dg_err print_quoted(const char *name, const char *text, struct dg_bu
     return err ? err : dg_buf_append_cstr(out, "\"\n");
 }
 
-/* Nothing for a value that is the default. */
+/* Prints nothing for a value that is the default. */
 static enum dg_err print_row(const struct dg_opt_row *row, const struct dg_key *key,
                              struct dg_buf *out)
 {
@@ -411,7 +411,7 @@ enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct 
     if (fd < 0)
         return failed("open", path, error);
     dg_buf_init(&text, DG_KEY_FILE_BYTES);
-    /* The rights of what was opened, not of what the name may mean by now. */
+    /* Checks the rights of the open file, not of the file that the name may mean by now. */
     enum dg_err err =
         fstat(fd, &info) == 0 ? check_rights(&info, path, error) : failed("look at", path, error);
     if (!err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* An array of places, one for each secret (two where an old one is still taken), and a map to it.
- */
+/* An array with one entry per secret (two for a key whose old secret is still valid), and a map
+ * into it. */
 #include "access/keyring.h"
 #include "base/memory/map.h"
 #include "base/memory/mem.h"

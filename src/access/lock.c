@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* flock(2), asked again every few milliseconds: there is no wait for it with an end. */
+/* flock(2), retried every few milliseconds, because it has no wait with a time limit. */
 #include "access/lock.h"
 
 #include <errno.h>

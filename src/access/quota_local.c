@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Each window is asked how long the cost would have to wait; the longest wait refuses. Where there
- * is no memory to count in, a request is allowed: refusing would turn a shortage into an outage. */
+/* Each window says how long the cost would have to wait; the longest wait decides a refusal. When
+ * memory for counting runs out, a request is allowed, because refusing would turn a shortage into
+ * an outage. */
 #include "access/quota_local.h"
 #include "access/rates.h"
 #include "access/when.h"
@@ -14,7 +15,7 @@ struct dg_quota_local {
     struct dg_rates keys, addresses;
 };
 
-/* Somebody's counters. */
+/* The counters of one client. */
 struct counters {
     struct dg_rate *rate;         /* NULL: no limit per minute, or no memory */
     struct dg_usage_count *month; /* NULL: an address, or no memory */

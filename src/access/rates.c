@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A map for finding and a list for forgetting; at the maximum the oldest entry is used again. */
+/* A map to find entries and a list in order of use; at the maximum the oldest entry is reused. */
 #include "access/rates.h"
 #include "base/memory/mem.h"
 

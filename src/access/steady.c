@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How far the wall clock is ahead of the monotonic one changes only when somebody sets it (or the
- * machine slept). */
+/* The wall clock's lead over the monotonic clock changes only when the clock is set or the machine
+ * has slept. */
 #include "access/steady.h"
 
 static bool is_near(int64_t a, int64_t b)

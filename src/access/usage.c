@@ -6,11 +6,11 @@
  *
  *     202611 alice 12 3456 0123456789abcdef
  *
- * A count is in the list of what changed, in the list of what is being written, or in neither: then
- * it may be linked to others that are in neither. When a turn fails, what is in the second goes
- * back to the first. A turn copies some counts, or all when the journal is written anew, a slice at
- * a time: what changes meanwhile is in the next turn. Every batch begins with an empty line, so
- * that a torn one before it does not spoil its first. */
+ * A count is in the list of changed counts, in the list of those being written, or in neither (then
+ * its link may join others in neither). When a turn fails, the second list goes back to the first.
+ * A turn copies some counts, or all of them when the journal is rewritten, one slice at a time;
+ * changes made meanwhile are in the next turn. Every batch begins with an empty line, so that a
+ * torn line before it does not spoil its first. */
 #include "access/usage.h"
 #include "access/lock.h"
 #include "access/steady.h"
@@ -76,7 +76,7 @@ static enum dg_err put_line(struct dg_buf *buf, const struct dg_usage_count *cou
                          checksum(dg_span_make(line, (size_t)len)));
 }
 
-/* Reads a number and the blank behind it off the text; false when there is none below 10^18. */
+/* Takes a number and the blank after it off the text; false when there is none below 10^18. */
 static bool cut_number(struct dg_span *text, uint64_t *number)
 {
     size_t at = 0;

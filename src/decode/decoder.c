@@ -18,10 +18,10 @@ enum {
     STEP_ROWS = 32,      /* from 8 on more rows make a step longer, not faster for each */
     PROMPT_TOKENS = 256, /* of prompts that one step reads beside its rows; the next waits no longer
                             than for these */
-    FIRST_STEPS = 24,    /* a sentence that has shown nothing by then is no newcomer any more */
+    FIRST_STEPS = 24,    /* a sentence that has shown nothing by then loses its precedence */
 };
 
-/* Who goes first in a step, see list_rows. */
+/* Which sentences go first in a step; see gather. */
 enum turn { FIRST_WORD, LATER, N_TURNS };
 
 struct slot {
@@ -29,25 +29,25 @@ struct slot {
     uint16_t generation; /* tells handles of former sentences apart */
     struct dg_search *search;
     struct dg_decode_job job;
-    struct dg_search_opts opts; /* the job's, completed by what the model demands */
+    struct dg_search_opts opts; /* the job's, completed by what the model requires */
     int32_t *words;             /* owned; forced prefix, then the shortlist, of `opts` */
     struct dg_search_move moves[DG_BEAM_MAX];
     int n_rows;
-    size_t position;    /* of its rows in the network: what leads, then the target */
-    size_t n_told;      /* tokens that on_tokens has told */
+    size_t position;    /* of its rows in the network: `lead` first, then the target */
+    size_t n_told;      /* tokens that were passed to on_tokens */
     uint64_t n_turn;    /* the last step that it took part in */
     size_t width;       /* rows reserved */
     bool is_listed;     /* its words are part of the union of shortlists */
-    bool is_reading;    /* of a language model: its prompt, which comes before all rows */
-    uint64_t n_arrival; /* in the order of coming */
-    bool has_ties;      /* constraints that are bound to source tokens */
+    bool is_reading;    /* a language model still reads the prompt, before any row */
+    uint64_t n_arrival; /* order of arrival */
+    bool has_ties;      /* some constraints name their source tokens */
     bool is_stopped;    /* cancelled from inside a callback */
     float *alignment;   /* owned; [cap, width, n_src] or NULL */
 };
 
 struct dg_decoder {
-    struct dg_reader *reader; /* not NULL: it does everything, and nothing below is used but the
-                                 limits */
+    struct dg_reader *reader; /* not NULL: it does everything, and of the fields below only the
+                                 limits are used */
     const struct dg_net *net;
     const struct dg_blueprint *bp;
     struct dg_net_state *state;
@@ -159,7 +159,7 @@ out:
     return DG_OK;
 }
 
-/* Returns a slot and all it holds. */
+/* Frees a slot and all that it holds. */
 static void release(struct dg_decoder *decoder, struct slot *slot)
 {
     dg_net_close(decoder->state, (size_t)(slot - decoder->slots));
@@ -238,8 +238,8 @@ static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decod
     return cap < left ? cap : left;
 }
 
-/* Positions that the network needs for a target of `cap` tokens: one at least, and those of the
- * lead. */
+/* The positions that the network needs for a target of `cap` tokens: at least one, plus those of
+ * `lead`. */
 static size_t n_positions(const struct dg_decode_job *job, size_t cap)
 {
     return (cap ? cap : 1) + job->opts->n_lead;
@@ -341,9 +341,9 @@ static size_t n_constraint_ids(const struct dg_search_opts *opts)
     return n;
 }
 
-/* Completes the options by what the model demands (a first token that names the language) and by
- * its shortlist, and a shortlist by the words that must be sayable: the end, the forced ones, those
- * of constraints. */
+/* Adds to the options what the model requires (a first token that names the language) and its
+ * shortlist; adds to a shortlist the words that must be possible: the end token, the forced words
+ * and those of constraints. */
 static enum dg_err complete_opts(struct dg_decoder *decoder, struct slot *slot)
 {
     struct dg_search_opts *opts = &slot->opts;
@@ -494,7 +494,7 @@ static bool needs_attention(const struct slot *slot)
     return slot->alignment || slot->opts.coverage_penalty > 0 || slot->has_ties;
 }
 
-/* Somebody waits for the beginning of this sentence. */
+/* FIRST_WORD for an urgent sentence that has shown nothing yet. */
 static enum turn turn_of(const struct slot *slot)
 {
     return slot->job.is_urgent && slot->n_told == 0 && slot->position < FIRST_STEPS ? FIRST_WORD
@@ -518,7 +518,8 @@ static void list_slot(struct dg_decoder *decoder, struct dg_net_step *step, size
     slot->n_turn = decoder->n_turns;
 }
 
-/* Lists sentences of one kind, in turn, up to `n_max` rows; at least one, if there is one. */
+/* Lists sentences of one kind in turn, up to `n_max` rows, but at least one sentence if there is
+ * one. */
 static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum turn turn,
                       size_t n_max)
 {
@@ -540,14 +541,14 @@ static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum
     }
 }
 
-/* Comes before another when prompts are read: the urgent ones, then who came first. */
+/* The order in which prompts are read: urgent ones first, then by arrival. */
 static bool reads_before(const struct slot *a, const struct slot *b)
 {
     return a->job.is_urgent != b->job.is_urgent ? a->job.is_urgent : a->n_arrival < b->n_arrival;
 }
 
-/* Goes on reading prompts, some tokens of them: a long one takes several steps, in which the others
- * go on. Returns tokens. */
+/* Reads some more tokens of the prompts. A long prompt takes several steps, in which the other
+ * sentences advance too. Returns the number of tokens read. */
 static size_t read_prompts(struct dg_decoder *decoder)
 {
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
@@ -569,10 +570,10 @@ static size_t read_prompts(struct dg_decoder *decoder)
     return n_tokens;
 }
 
-/* Who takes part in this step. More rows than `step_rows` would hardly be faster each, but
- * everybody who comes would wait longer; so beyond that sentences take turns. Newcomers have three
- * quarters for themselves, as long as they have shown nothing; the others never less than a
- * quarter. `step->shortlist`: every sentence has one. */
+/* Chooses the sentences of this step. With more than `step_rows` rows a row would hardly cost less,
+ * but every new sentence would wait longer; so beyond that, sentences take turns. Urgent sentences
+ * that have shown nothing get three quarters of the rows first, the others at least a quarter.
+ * `step->shortlist` is set when every chosen sentence has a shortlist. */
 static void gather(struct dg_decoder *decoder, struct dg_net_step *step)
 {
     size_t most = decoder->limits.step_rows;
@@ -584,8 +585,8 @@ static void gather(struct dg_decoder *decoder, struct dg_net_step *step)
         list_rows(decoder, step, FIRST_WORD, most);
 }
 
-/* Keeps, of a row of logits, the columns of the sentence's own shortlist: out of the whole
- * vocabulary, whose ids ascend, so that it works in place; or out of the union of all lists. */
+/* Reduces a row of logits to the columns of the sentence's own shortlist. The row holds either the
+ * whole vocabulary (its ids ascend, so this works in place) or the union of all lists. */
 static void keep_columns(struct dg_decoder *decoder, float *logits,
                          const struct dg_search_opts *opts)
 {
@@ -599,7 +600,7 @@ static void keep_columns(struct dg_decoder *decoder, float *logits,
     memcpy(logits, decoder->row, opts->n_shortlist * sizeof *logits);
 }
 
-/* Tells what became final since the last time. */
+/* Reports the tokens that have become final since the last report. */
 static void tell_tokens(struct slot *slot)
 {
     const int32_t *ids;
@@ -618,8 +619,8 @@ static void finish(struct dg_decoder *decoder, struct slot *slot)
     release(decoder, slot);
 }
 
-/* Hands the rows beginning at `row` to one sentence's search. Before that, its one row reads what
- * leads. */
+/* Passes the rows beginning at `row` to one sentence's search. While `lead` is not read yet, the
+ * sentence's only row reads its next token instead. */
 static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
 {
     if (slot->position < slot->opts.n_lead) {
@@ -650,7 +651,7 @@ static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
     tell_tokens(slot);
 }
 
-/* Ends what is over: searches that are done, and those stopped from inside a callback. */
+/* Ends sentences whose search is done, or that were cancelled from inside a callback. */
 static void sweep(struct dg_decoder *decoder)
 {
     for (size_t s = 0; s < decoder->limits.sentences; s++) {

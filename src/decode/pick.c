@@ -58,7 +58,8 @@ size_t dg_pick_top(struct dg_pick *pick, const float *logits, size_t n, size_t k
 
 /* ---- Drawing --------------------------------------------------------------------------------- */
 
-/* Walks weights in order until `at` of their sum is reached; rounding leaves the last one. */
+/* Walks the weights in order until their sum reaches `at`; if rounding prevents that, takes the
+ * last. */
 static size_t walk(const double *weight, size_t n, double at)
 {
     size_t last = 0;
@@ -79,8 +80,8 @@ static double weigh(float logit, float largest, float temperature)
     return logit > -INFINITY ? exp(((double)logit - (double)largest) / (double)temperature) : 0.0;
 }
 
-/* Fills pick->weight for the `top_k` likeliest, listed in pick->pool, and cuts off those past the
- * mass top_p of them. Returns how many are left. */
+/* Fills pick->weight for the `top_k` likeliest, listed in pick->pool, and drops those beyond the
+ * mass top_p. Returns how many are left. */
 static size_t weigh_pool(struct dg_pick *pick, const float *logits, size_t n, float temperature,
                          size_t top_k, float top_p)
 {
@@ -99,8 +100,8 @@ static size_t weigh_pool(struct dg_pick *pick, const float *logits, size_t n, fl
     return n_pool;
 }
 
-/* Fills pick->weight for every column; those outside the mass top_p get 0. The border is found by
- * halving, because sorting the whole vocabulary would cost more than the rest of the step. */
+/* Fills pick->weight for every column; those outside the mass top_p get 0. Bisection finds the
+ * threshold, because sorting the whole vocabulary would cost more than the rest of the step. */
 static void weigh_row(struct dg_pick *pick, const float *logits, size_t n, float temperature,
                       float top_p)
 {

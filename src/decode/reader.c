@@ -130,7 +130,7 @@ static size_t need(const struct dg_reader *reader, const struct dg_decode_job *j
     return dg_net_need(reader->state, job->n_src, 1, 1);
 }
 
-/* What the network has to say it with. */
+/* Checks that the network has the head that the job needs. */
 static enum dg_err check_kind(const struct dg_blueprint *bp, const struct dg_read *read,
                               struct dg_error *error)
 {
@@ -297,7 +297,7 @@ static bool is_whole(const struct dg_reader *reader, const struct dg_read *read)
            (reader->bp->family != DG_FAMILY_ENC || reader->bp->enc.head == DG_HEAD_POOLED);
 }
 
-/* Row `row` of the last product, as labels. */
+/* Writes row `row` of the last product as labels. */
 static void take_labels(struct dg_reader *reader, const struct dg_read *read, size_t row,
                         float *values)
 {
@@ -324,7 +324,7 @@ static void take_words(struct dg_reader *reader, const struct dg_read *read, siz
     }
 }
 
-/* Labels of whole texts, of all that want them. */
+/* Computes labels of whole texts, for all texts that want them. */
 static enum dg_err read_wholes(struct dg_reader *reader)
 {
     const bool is_enc = reader->bp->family == DG_FAMILY_ENC;
@@ -374,8 +374,8 @@ static size_t rows_within(const struct dg_reader *reader, uint64_t work)
     return n < HEAD_ROWS_MIN ? HEAD_ROWS_MIN : n > HEAD_ROWS ? HEAD_ROWS : (size_t)n;
 }
 
-/* What the next of one text's places give: words at some, labels at all. *done when there are no
- * more. */
+/* Computes the next positions of one text: words at the requested ones, or labels at all. *done
+ * when none are left. */
 static enum dg_err read_places(struct dg_reader *reader, size_t i, uint64_t *work, bool *done)
 {
     const struct dg_decode_job *job = job_of(reader, i);
@@ -402,7 +402,7 @@ static enum dg_err read_places(struct dg_reader *reader, size_t i, uint64_t *wor
     return err;
 }
 
-/* Takes the next batch and begins to encode it. A recurrent network is small: it reads at once. */
+/* Takes the next batch and begins to encode it. A recurrent network is small and reads at once. */
 static enum dg_err begin_batch(struct dg_reader *reader)
 {
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
@@ -417,7 +417,7 @@ static enum dg_err begin_batch(struct dg_reader *reader)
                                 : dg_net_encode_begin(reader->state, sources, reader->n_batch);
 }
 
-/* Goes on with the batch as far as the step's work goes; *done: all is read. */
+/* Continues the batch within the step's work; *done when all of it is read. */
 static enum dg_err read_on(struct dg_reader *reader, bool *done)
 {
     uint64_t work = reader->step_work;

@@ -32,8 +32,8 @@ static void forbid(const struct dg_rules *rules, float *logits, int32_t id)
         logits[column] = -INFINITY;
 }
 
-/* Divides positive and multiplies negative scores of every word said before, once each (Keskar et
- * al., 2019). A word that occurred earlier in `said` has been dealt with already. */
+/* Divides positive and multiplies negative scores of every earlier word, once each (Keskar et al.,
+ * 2019). A word that occurred before in `said` was handled already. */
 static void penalise(const struct dg_rules *rules, const int32_t *said, size_t n_said,
                      float *logits)
 {
@@ -48,7 +48,7 @@ static void penalise(const struct dg_rules *rules, const int32_t *said, size_t n
     }
 }
 
-/* Forbids every word that would say n words a second time in the same order. */
+/* Forbids every word that would repeat a sequence of n words. */
 static void ban_ngrams(const struct dg_rules *rules, const int32_t *said, size_t n_said,
                        float *logits)
 {

@@ -48,7 +48,7 @@ int dg_search_width(const struct dg_search_opts *opts)
     return opts->sample ? opts->n_best : opts->beam;
 }
 
-/* Lays the arrays of `n_hyps` hypotheses, of what was shown and of places into one block. */
+/* Lays out the arrays of `n_hyps` hypotheses, shown tokens and placements in one block. */
 static enum dg_err lay_out(struct dg_search *search, size_t n_hyps)
 {
     size_t cap = search->cap ? search->cap : 1;
@@ -83,7 +83,7 @@ static enum dg_err lay_out(struct dg_search *search, size_t n_hyps)
     return DG_OK;
 }
 
-/* One live hypothesis that has said nothing. */
+/* Begins with one empty live hypothesis. */
 static void begin(struct dg_search *search)
 {
     struct hyp *root = &search->live[0];
@@ -171,7 +171,7 @@ static void copy_hyp(const struct dg_search *search, struct hyp *to, const struc
         memcpy(to->coverage, from->coverage, search->n_src * sizeof *to->coverage);
 }
 
-/* `to` becomes live hypothesis `from` with `id` behind it. */
+/* `to` becomes live hypothesis `from` followed by `id`. */
 static void extend(struct dg_search *search, struct hyp *to, int from, int32_t id, float logprob,
                    const float *const *attention)
 {
@@ -203,7 +203,7 @@ static double score_of(const struct dg_search *search, const struct hyp *hyp)
     return score + (double)search->opts->coverage_penalty * covered;
 }
 
-/* Puts a finished hypothesis among the kept ones, if it is good enough. */
+/* Keeps a finished hypothesis if it is good enough. */
 static void keep(struct dg_search *search, const struct hyp *hyp, enum dg_finish finish)
 {
     double score = score_of(search, hyp);
@@ -235,7 +235,7 @@ void dg_search_follow(struct dg_search *search, int from, int32_t id, float logp
 
 /* ---- Guard ----------------------------------------------------------------------------------- */
 
-/* Drops live hypotheses that go in circles; remembers the first. */
+/* Drops live hypotheses that loop; remembers the first. */
 static void drop_loops(struct dg_search *search)
 {
     if (!search->opts->loop_guard)
@@ -261,9 +261,8 @@ static void drop_loops(struct dg_search *search)
     search->n_live = kept;
 }
 
-/* Nothing lives and nothing is finished because everything went in circles: begin again from what
- * was shown, with repeated n-grams forbidden; the second time, cut the answer where the circle
- * began. */
+/* Called when all hypotheses looped and none is finished. The first time, restarts after the shown
+ * tokens with repeated n-grams forbidden; the second time, cuts the answer where the loop began. */
 static void repair(struct dg_search *search)
 {
     if (search->was_repaired || search->opts->sample) {
@@ -291,7 +290,7 @@ static void repair(struct dg_search *search)
 
 /* ---- Settle ---------------------------------------------------------------------------------- */
 
-/* Live hypotheses become answers that were cut short, best first. */
+/* Turns live hypotheses into answers that were cut short, best first. */
 static void keep_live(struct dg_search *search, enum dg_finish finish)
 {
     int n_room = search->n_keep - search->n_kept;
@@ -312,7 +311,7 @@ static void keep_live(struct dg_search *search, enum dg_finish finish)
     }
 }
 
-/* True while a live hypothesis could still end up better than the worst answer kept. */
+/* True while a live hypothesis could still become better than the worst answer kept. */
 static bool could_improve(const struct dg_search *search)
 {
     if (search->n_kept < search->n_keep)
@@ -336,7 +335,7 @@ static bool is_enough(const struct dg_search *search)
     return search->n_finished >= n_wanted && !could_improve(search);
 }
 
-/* Tokens that all of what can still become the answer have in common. */
+/* The number of first tokens that all possible answers share. */
 static size_t shared_beginning(const struct dg_search *search, const struct hyp **of)
 {
     const struct hyp *first = search->n_kept ? &search->kept[0] : &search->live[0];
@@ -364,8 +363,8 @@ static void show(struct dg_search *search, const struct hyp *hyp, size_t n)
         search->n_shown = n;
 }
 
-/* It is over, but a phrase is not where it belongs: begins again with what was said up to there and
- * the phrase. */
+/* When the search is over but a phrase is not where it belongs: restarts with the tokens before
+ * that position and the phrase. */
 static bool put_phrase(struct dg_search *search)
 {
     size_t at;

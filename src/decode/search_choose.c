@@ -48,7 +48,7 @@ static void add_candidate(struct dg_search *search, int from, int32_t id, float 
         candidate->bank = dg_constrain_take(hyp->at, search->opts, id).n_said;
 }
 
-/* Offers the words that further a constraint: `due`, or with -1 any. */
+/* Offers the words that begin or continue constraint `due`, or any constraint when it is -1. */
 static void propose_constraints(struct dg_search *search, int from, int due, const float *logits,
                                 float lse)
 {
@@ -66,9 +66,8 @@ static void propose_constraints(struct dg_search *search, int from, int due, con
     }
 }
 
-/* True when nothing but a constraint's next word may follow: inside a copy; when there is just room
- * enough left; and, with a single hypothesis, once a phrase is begun or the sentence wants to end.
- */
+/* True when only a constraint's next word may follow: inside a copy; when the remaining length just
+ * suffices; and, with a single hypothesis, once a phrase has begun or the sentence wants to end. */
 static bool must_serve_constraint(const struct dg_search *search, const struct hyp *hyp,
                                   bool wants_to_end)
 {
@@ -92,9 +91,9 @@ static bool is_best(const struct dg_search *search, const float *logits, int32_t
     return true;
 }
 
-/* How much less likely the next word of the answer before may be than the best. */
+/* How much the log-probability of the previous answer's next word may be below the best. */
 static const float AS_BEFORE = 4.0f; /* measured: docs/internals/search.md */
-/* What was copied is whole: no token lengthens its last word. */
+/* After a copy, forbids tokens that would lengthen its last word. */
 static void forbid_joining(const struct dg_search *search, float *logits)
 {
     for (size_t c = 0; c < search->columns.n; c++)
@@ -109,7 +108,7 @@ static void forbid_word(const struct dg_search *search, int32_t id, float *logit
         logits[column] = -INFINITY;
 }
 
-/* What a phrase was put in place of is not said besides it. */
+/* Forbids the word that a placed phrase has replaced. */
 static void forbid_displaced(const struct dg_search *search, int from, float *logits)
 {
     for (size_t k = 0; search->place.put && search->attention && k < search->place.n; k++)
@@ -118,7 +117,7 @@ static void forbid_displaced(const struct dg_search *search, int from, float *lo
             forbid_word(search, search->place.puts[k].displaced, logits);
 }
 
-/* Looks where the network looks: forbids the first words of phrases that do not belong here, and
+/* By the network's attention, forbids the first words of phrases that do not belong here, and
  * returns the constraint that is due, or -1. */
 static int watch_ties(struct dg_search *search, int from, float *logits)
 {
@@ -144,8 +143,8 @@ static int watch_ties(struct dg_search *search, int from, float *logits)
     return due;
 }
 
-/* The sentence wants to end, but a phrase has had no place: begins again, with the phrase where its
- * source was attended to most. False when that is no better than the end. */
+/* When the sentence wants to end but a phrase was never due: restarts with the phrase where its
+ * source received most attention. False when that is no better than the end. */
 static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
 {
     const struct dg_search_opts *opts = search->opts;
@@ -169,7 +168,7 @@ static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
     return false;
 }
 
-/* What speaks for putting a phrase here, for each that may have to be. */
+/* Notes, for each phrase that may have to be placed, what this position is worth. */
 static void note_places(struct dg_search *search, int from, const float *logits, float lse)
 {
     if (dg_term_placement_is_open(&search->place))
@@ -178,8 +177,8 @@ static void note_places(struct dg_search *search, int from, const float *logits,
                                &search->columns, logits, lse);
 }
 
-/* Offers the word that stood here before the last phrase was put, when it is about as good as the
- * best. */
+/* Offers the word that stood here before the last phrase was placed, when it is about as good as
+ * the best. */
 static bool goes_on_as_before(struct dg_search *search, int from, const float *logits)
 {
     const struct hyp *hyp = &search->live[from];
@@ -197,8 +196,8 @@ static bool goes_on_as_before(struct dg_search *search, int from, const float *l
     return true;
 }
 
-/* Prepares the row of live hypothesis `from`; returns false when its next word was forced or
- * constrained and has been offered already. */
+/* Prepares the row of live hypothesis `from`. False when its next word is forced or constrained and
+ * was offered already. */
 static bool prepare_row(struct dg_search *search, int from, float *logits)
 {
     float lse;
@@ -271,7 +270,7 @@ static void propose(struct dg_search *search, float *const *logits)
 
 /* ---- Choose ---------------------------------------------------------------------------------- */
 
-/* The best candidate not taken yet, of one bank (or any: -1); NULL when there is none. */
+/* The best candidate not taken yet, of one bank, or of any bank when it is -1; else NULL. */
 static struct candidate *best_candidate(struct dg_search *search, int bank)
 {
     struct candidate *best = NULL;
@@ -292,8 +291,9 @@ static void take(struct dg_search *search, struct candidate *candidate,
     dg_search_follow(search, candidate->hyp, id, candidate->logprob, attention);
 }
 
-/* With constraints, every stage of fulfilment gets a share of the beam first, so that hypotheses
- * that have said an unlikely phrase are not crowded out by those that have not begun. */
+/* With constraints, every bank (number of constraint tokens produced) gets a share of the beam
+ * first, so that hypotheses with an unlikely phrase are not displaced by those that have not begun
+ * it. */
 static void choose_by_bank(struct dg_search *search, const float *const *attention)
 {
     int most = 0;
@@ -335,7 +335,8 @@ static void choose(struct dg_search *search, const float *const *attention)
     }
 }
 
-/* Sampling: every lane draws for itself. The lanes part at the first word that is not forced. */
+/* Sampling: every draw is independent. The draws become separate rows at the first word that is not
+ * forced. */
 static void draw(struct dg_search *search, float *const *logits, const float *const *attention)
 {
     const struct dg_search_opts *opts = search->opts;

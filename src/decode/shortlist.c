@@ -106,7 +106,7 @@ static void give_column(struct dg_shortlist *shortlist, int32_t id)
     shortlist->words[shortlist->n++] = id;
 }
 
-/* A word that was dropped may still have its column: the one that says so. */
+/* A dropped word may still have its column, if that column still holds the word. */
 static bool has_old_column(const struct dg_shortlist *shortlist, int32_t id)
 {
     const uint32_t column = shortlist->column_of[id];
@@ -137,7 +137,7 @@ void dg_shortlist_leave(struct dg_shortlist *shortlist, const int32_t *ids, size
     }
 }
 
-/* Begins the columns anew with the words that are listed. */
+/* Rebuilds the columns from the listed words. */
 static void compact(struct dg_shortlist *shortlist)
 {
     shortlist->n = shortlist->n_given = shortlist->n_dead = shortlist->n_homeless = 0;

@@ -96,7 +96,7 @@ static bool begins_word(const struct dg_search_opts *opts, const int32_t *ids, s
     return !opts->joining || at >= n || !opts->joining[ids[at]];
 }
 
-/* The phrase's tokens stand at `at`, and are whole words. */
+/* True when the phrase's tokens are at `at` and are whole words. */
 static bool stands_at(const struct dg_search_opts *opts, const struct dg_phrase *phrase,
                       const int32_t *ids, size_t n, size_t at)
 {
@@ -106,7 +106,7 @@ static bool stands_at(const struct dg_search_opts *opts, const struct dg_phrase 
     return begins_word(opts, ids, n, at + phrase->n_ids);
 }
 
-/* The answer, and which of its tokens [from, to) stand for phrases that it says by itself. */
+/* The answer, and its tokens [from, to) for each phrase that it contains by itself. */
 struct answer {
     const int32_t *ids;
     const int16_t *row_of;
@@ -128,7 +128,7 @@ static bool is_taken(const struct answer *answer, size_t from, size_t to)
     return false;
 }
 
-/* Looks for phrase k where the network looked at its source. */
+/* Looks for phrase k where the network attended to its source. */
 static void find_said(const struct dg_term_placement *place, const struct dg_search_opts *opts,
                       struct answer *answer, size_t k)
 {
@@ -158,7 +158,7 @@ static float worth(const struct dg_term_placement_note *note)
     return logf(note->share + 1e-6f) + fluency * fmaxf(note->logprob, logprob_least);
 }
 
-/* The best place of phrase k; false when it has none. */
+/* The best position of phrase k; false when it has none. */
 static bool best_place(const struct dg_term_placement *place, const struct dg_search_opts *opts,
                        const struct answer *answer, size_t k, size_t cap, size_t *at, int32_t *form)
 {
@@ -177,7 +177,7 @@ static bool best_place(const struct dg_term_placement *place, const struct dg_se
     return *form >= 0;
 }
 
-/* Where what phrase k replaces ends, which begins at `at`: the word there, and what else was said
+/* The end of what phrase k replaces, which begins at `at`: the word there and further translations
  * of the phrase's source. */
 static size_t end_of_replaced(const struct dg_term_placement *place,
                               const struct dg_search_opts *opts, const struct answer *answer,

@@ -233,9 +233,7 @@ enum dg_err dg_config_enc_labels(struct dg_labels *labels, struct dg_span config
     return r.err;
 }
 
-/* ---- Ours
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Ours ------------------------------------------------------------------------------------ */
 
 static const char *const head_names[] = {"none",  "words",    "pooled", "tokens",
                                          "spans", "replaced", NULL};

@@ -429,9 +429,7 @@ static enum dg_err init_enc(struct dg_weights *weights, const struct dg_blueprin
     return weights->enc.layers ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* ---- All
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *weights,
                             dg_layout_fn fn, void *ctx)

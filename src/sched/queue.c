@@ -4,9 +4,10 @@
 /* Stride scheduling (Waldspurger and Weihl, 1995) between priorities, start-time fair queueing
  * (Goyal, Vin and Cheng, 1996) between the clients of each, a ring of flows for each client.
  *
- * Who was idle comes back at the present virtual time, so it cannot hoard turns. A client that has
- * received more than the others keeps its line for as long as that is so, though nothing of it
- * waits: it cannot begin anew by sending one heavy ticket after the other. */
+ * A client that was idle returns at the present virtual time, so it cannot accumulate turns. A
+ * client that has received more than the others keeps its line until they have caught up, even
+ * while none of its tickets wait; so it cannot reset its account by sending heavy tickets one at a
+ * time. */
 #include "sched/queue.h"
 #include "base/memory/mem.h"
 
@@ -55,7 +56,7 @@ static bool is_before(const struct dg_line *a, const struct dg_line *b)
     return a->pass != b->pass ? a->pass < b->pass : a->turn < b->turn;
 }
 
-/* Puts the line where it belongs, above or below the place `at`, which is free. */
+/* Puts the line where it belongs in the heap, above or below index `at`, which is free. */
 static void settle(struct dg_queue *queue, int p, size_t at, struct dg_line *line)
 {
     struct dg_line **heap = queue->at[p].heap;
@@ -116,8 +117,8 @@ static void forget(struct dg_queue *queue, int p, struct dg_line *line)
     dg_free(line);
 }
 
-/* Nothing of it waits any more. The oldest idle ones go when the others have caught up, or when
- * they are many. */
+/* Moves a line without waiting tickets to the idle ones. The oldest idle lines are forgotten once
+ * the others have caught up, or when there are too many. */
 static void rest(struct dg_queue *queue, int p, struct dg_line *line)
 {
     dg_list_link_last(&queue->at[p].idle, &line->link);
@@ -131,7 +132,7 @@ static void rest(struct dg_queue *queue, int p, struct dg_line *line)
     }
 }
 
-/* The line of the flow's client; a new one has received nothing. */
+/* The line of the flow's client; a new line has received no work. */
 static struct dg_line *line_for(struct dg_queue *queue, const struct dg_flow *flow)
 {
     const struct dg_line wanted = {.key = {flow->client, flow->priority}};
@@ -152,7 +153,7 @@ static struct dg_line *line_for(struct dg_queue *queue, const struct dg_flow *fl
 
 /* ---- Priorities ------------------------------------------------------------------------------ */
 
-/* The present virtual time: the least pass of those who wait. */
+/* The present virtual time: the least pass of the waiting priorities. */
 static uint64_t now(const struct dg_queue *queue)
 {
     uint64_t least = 0;

@@ -43,27 +43,27 @@ struct lane {
     struct worker *worker;
     struct dg_decoder *decoder;
     struct dg_list running;       /* tickets; the worker's own */
-    size_t n_running;             /* the same, guarded by the lock, for other workers to see */
+    size_t n_running;             /* their number, for other workers; guarded by the lock */
     struct dg_sched_stats counts; /* of the present turn; added to the model's and the scheduler's
-                                     at its end */
+                                     when it ends */
 };
 
 struct worker {
     struct dg_sched *sched;
     size_t index;
     pthread_t thread;
-    bool is_leader;           /* of the crew; its own copy */
-    bool is_dead;             /* its thread has ended in the midst of things; tests do that */
+    bool is_leader;           /* whether it leads the helpers; its own copy */
+    bool is_dead;             /* its thread has ended at work; only tests do that */
     uint64_t turn_began_ns;   /* 0: between turns; guarded by the lock */
-    uint64_t n_served_tokens; /* of the present turn; added to the scheduler's at its end: source
-                                 tokens of tickets that ended */
+    uint64_t n_served_tokens; /* source tokens of tickets that ended in the present turn; added to
+                                 the scheduler's when it ends */
     struct dg_sched_model *active[DG_SCHED_MODELS_MAX];
     struct dg_decode_job jobs[DG_DECODER_ADD_MAX];
     struct dg_ticket *tickets[DG_DECODER_ADD_MAX];
     uint32_t handles[DG_DECODER_ADD_MAX];
 };
 
-/* What a client has waiting, of all models. */
+/* What a client has waiting, for all models. */
 struct account {
     uint64_t client;
     size_t n_tickets, n_tokens; /* of the source */
@@ -77,32 +77,31 @@ struct dg_sched_model {
     struct dg_queue queue;
     struct lane *lanes;            /* [n_workers] owned */
     struct dg_sched_stats *counts; /* borrowed, guarded; or NULL */
-    size_t n_users;                /* workers looking at it just now */
+    size_t n_users;                /* workers that are using it now */
 };
 
 struct dg_sched {
     struct dg_sched_opts opts;
     struct dg_clock own_clock;
     pthread_mutex_t lock;
-    pthread_cond_t work; /* something to do, or stopping */
-    pthread_cond_t idle; /* a worker let go of a model */
+    pthread_cond_t work; /* there is work, or the scheduler stops */
+    pthread_cond_t idle; /* a worker has released a model */
     bool is_stopping;
     struct worker *workers; /* [n_workers] owned */
     size_t n_threads;
-    atomic_uint_fast64_t n_calls; /* grows, under the lock, when there may be work for who has none
-                                   */
+    atomic_uint_fast64_t n_calls; /* grows, under the lock, when idle workers may have work */
     struct dg_helpers helpers;    /* workers without work help `leader` */
     struct worker *leader;        /* guarded; NULL: none */
     size_t n_asleep;              /* workers; guarded */
     size_t n_roused;              /* of them, woken and not yet up; guarded */
     struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
     size_t n_models;
-    struct dg_map accounts; /* of owned struct account, by client: of those who have tickets
-                               waiting; guarded */
-    uint64_t work_waiting;  /* of all; guarded */
+    struct dg_map accounts; /* of owned struct account, by client, for clients with waiting tickets;
+                               guarded */
+    uint64_t work_waiting;  /* of all clients; guarded */
     struct dg_mpsc *news;
-    atomic_size_t n_untold; /* tickets that have ended, which the consumer has not read: they keep
-                               their places */
+    atomic_size_t n_untold; /* tickets whose end the consumer has not read; they still count as used
+                               room */
     struct dg_sched_stats stats;
     uint64_t served_tokens, busy_ns; /* to estimate when there will be room */
 };
@@ -199,7 +198,7 @@ static void add_counts(struct dg_sched_stats *sum, const struct dg_sched_stats *
         to[i] += from[i];
 }
 
-/* A turn of the lane is over: its counts go where they are read. The lock is held. */
+/* Adds the lane's counts to the sums at the end of its turn. The lock is held. */
 static void settle_counts(struct lane *lane)
 {
     struct dg_sched_model *model = lane->model;
@@ -214,7 +213,7 @@ static struct dg_span key_of(const uint64_t *client)
     return dg_span_make((const char *)client, sizeof *client);
 }
 
-/* The account of a client, which it gets if it has none; NULL: no memory. The lock is held. */
+/* The account of a client, made if there is none; NULL: no memory. The lock is held. */
 static struct account *account_of(struct dg_sched *sched, uint64_t client)
 {
     struct account *account = dg_map_get_ptr(&sched->accounts, key_of(&client));
@@ -235,7 +234,7 @@ static void close_if_empty(struct dg_sched *sched, struct account *account)
     dg_free(account);
 }
 
-/* A ticket begins to wait, or waits no more. The lock is held. */
+/* Add a waiting ticket to its client's account, or remove it. The lock is held. */
 static void book(struct dg_sched *sched, struct account *account, const struct dg_ticket *ticket)
 {
     account->n_tickets++;
@@ -254,7 +253,7 @@ static void unbook(struct dg_sched *sched, const struct dg_ticket *ticket)
     close_if_empty(sched, account);
 }
 
-/* Moves what counts a ticket among those that wait and those that run; the lock is held. */
+/* Adjusts the numbers of waiting and running tickets; the lock is held. */
 static void count_moves(const struct dg_ticket *ticket, int waiting, int running)
 {
     struct dg_sched_model *model = ticket->model;
@@ -317,7 +316,7 @@ static enum dg_err copy_answers(const struct lane *lane, struct dg_ticket *ticke
     return DG_OK;
 }
 
-/* The last thing that a worker does with a running ticket. */
+/* Ends a running ticket; its worker does not use it afterwards. */
 static void end_running(struct lane *lane, struct dg_ticket *ticket)
 {
     struct dg_sched *sched = lane->worker->sched;
@@ -349,7 +348,7 @@ static void end_waiting(struct dg_sched *sched, struct dg_ticket *ticket, enum d
     note(sched, ticket, true);
 }
 
-/* ---- What the decoder tells ------------------------------------------------------------------ */
+/* ---- The decoder's events -------------------------------------------------------------------- */
 
 static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n)
 {
@@ -397,8 +396,8 @@ static size_t n_idle_lanes(const struct dg_sched *sched, const struct dg_sched_m
     return n;
 }
 
-/* How many tickets this lane should take at most: an equal share, so that one request on an idle
- * machine uses all cores; never so many bulk sentences that the others find no slot. */
+/* The most tickets that this lane should take: an equal share, so that one request on an idle
+ * machine uses all cores. */
 static size_t fair_share(const struct lane *lane)
 {
     const struct dg_sched *sched = lane->worker->sched;
@@ -408,7 +407,7 @@ static size_t fair_share(const struct lane *lane)
     return share < DG_DECODER_ADD_MAX ? share : DG_DECODER_ADD_MAX;
 }
 
-/* The lowest priority that may take one more slot: a quarter of them is kept from bulk work. */
+/* The lowest priority that may take one more slot: bulk work may not use the last quarter. */
 static enum dg_priority lowest_welcome(const struct lane *lane, size_t n_taken)
 {
     size_t n = dg_decoder_n_sentences(lane->decoder) + n_taken;
@@ -416,7 +415,7 @@ static enum dg_priority lowest_welcome(const struct lane *lane, size_t n_taken)
     return n + n_kept >= lane->model->limits.sentences ? DG_PRIORITY_NORMAL : DG_PRIORITY_BULK;
 }
 
-/* Ends the ticket at the head of the queue if nobody wants it any more; true when it did. */
+/* Ends the ticket at the head of the queue if it was cancelled or is late; true when it did. */
 static bool is_dropped(struct dg_sched *sched, struct dg_ticket *ticket, uint64_t now)
 {
     if (ticket->deadline_ns == 0 || now < ticket->deadline_ns)
@@ -433,7 +432,7 @@ static bool waits_for_company(const struct lane *lane, const struct dg_ticket *t
            now - ticket->queued_ns < sched->opts.batch_delay_ns;
 }
 
-/* Somebody waits for its first token. */
+/* A user waits for the ticket's first token. */
 static bool is_urgent(const struct dg_ticket *ticket)
 {
     return !ticket->is_quiet && ticket->flow->priority != DG_PRIORITY_BULK;
@@ -562,7 +561,7 @@ static void lead(struct worker *worker, size_t n)
         pthread_cond_signal(&sched->work);
 }
 
-/* Lists the models that have work for this worker and holds on to them. */
+/* Lists the models that have work for this worker and keeps them from being detached. */
 static size_t grab_models(struct worker *worker)
 {
     struct dg_sched *sched = worker->sched;
@@ -582,7 +581,7 @@ static size_t grab_models(struct worker *worker)
     return n;
 }
 
-/* Whether it has tickets under way; the lock is held. */
+/* Whether the worker has running tickets; the lock is held. */
 static bool has_work(const struct dg_sched *sched, const struct worker *worker)
 {
     for (size_t i = 0; i < sched->n_models; i++)
@@ -629,8 +628,8 @@ bool dg_sched_turn(struct dg_sched *sched, size_t worker)
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-/* Sleeps until there may be work; the lock is held. With a batching delay a worker looks again
- * soon, because what it left waiting becomes due without anybody's signal. */
+/* Sleeps until there may be work; the lock is held. With a batching delay a worker wakes again
+ * soon, because a ticket that it left waiting becomes due without a signal. */
 static void sleep_until_work(struct dg_sched *sched)
 {
     if (sched->opts.batch_delay_ns == 0 || sched->stats.n_waiting == 0) {
@@ -645,7 +644,7 @@ static void sleep_until_work(struct dg_sched *sched)
     pthread_cond_timedwait(&sched->work, &sched->lock, &until);
 }
 
-/* Takes part in the leader's products, until there is a call or nothing to do for long. */
+/* Takes part in the leader's products until there may be work, or there was none for some time. */
 static void help(struct dg_sched *sched, uint64_t n_seen)
 {
     pthread_mutex_lock(&sched->lock);
@@ -660,7 +659,7 @@ static void *run_worker(void *arg)
     struct worker *worker = arg;
     struct dg_sched *sched = worker->sched;
     if (sched->opts.pins)
-        (void)dg_cpu_pin((unsigned)worker->index); /* refused: it works all the same */
+        (void)dg_cpu_pin((unsigned)worker->index); /* on refusal the worker runs unpinned */
     for (;;) {
         uint64_t n_seen = atomic_load(&sched->n_calls);
         bool was_useful = turn(worker);
@@ -860,7 +859,7 @@ enum dg_err dg_sched_check(const struct dg_sched_model *model, const int32_t *sr
 
 /* ---- Tickets --------------------------------------------------------------------------------- */
 
-/* When there should be room, from the rate at which source tokens have been served. */
+/* Estimates when there will be room, from the rate at which source tokens have been served. */
 static uint64_t estimate_retry_ms(const struct dg_sched *sched)
 {
     if (sched->served_tokens == 0)
@@ -871,8 +870,8 @@ static uint64_t estimate_retry_ms(const struct dg_sched *sched)
     return ms < RETRY_LEAST_MS ? RETRY_LEAST_MS : ms > RETRY_MOST_MS ? RETRY_MOST_MS : (uint64_t)ms;
 }
 
-/* Tickets that a priority may fill the queue up to: what has time leaves a quarter to those who
- * wait. */
+/* The number of tickets up to which a priority may fill the queue: bulk work leaves a quarter for
+ * the other priorities. */
 static size_t room_of(const struct dg_sched *sched, enum dg_priority priority)
 {
     size_t all = sched->opts.max_tickets;
@@ -884,8 +883,8 @@ static uint64_t left(uint64_t all, uint64_t used)
     return all > used ? all - used : 0;
 }
 
-/* Whether the flow's client may have one more waiting: as much as is free. Its first is always
- * welcome. */
+/* Whether the flow's client may have one more ticket waiting: at most as much as is free. A
+ * client's first ticket is always accepted. */
 static bool has_share(const struct dg_sched *sched, const struct dg_flow *flow,
                       const struct dg_ticket *ticket, const struct account *account, size_t n_free)
 {

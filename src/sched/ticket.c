@@ -29,8 +29,8 @@ struct dg_ticket *dg_ticket_new(struct dg_sched_model *model, const int32_t *src
     return ticket;
 }
 
-/* A translation is about as long as its source, unless more is demanded; whoever has a language
- * model go on gets what was asked for. */
+/* A translation is assumed to be as long as its source, unless min_len demands more; a generation
+ * is assumed to use its full length. */
 uint64_t dg_ticket_work(const struct dg_ticket *ticket)
 {
     const struct dg_search_opts *opts = &ticket->opts;

@@ -4,12 +4,11 @@
 /* One connection: a libuv stream around an HTTP machine, or, after a handshake, a WebSocket
  * machine.
  *
- * Reading goes through the server's one buffer. Writing is tried at once; what the kernel does not
- * take goes into one uv_write at a time, and its completion flushes what has gathered since.
- * Closing: when the machine wishes it and everything is written, the sending side is shut down and
- * the peer gets LINGER_MS to close its own (whoever closes with unread input sends a reset, which
- * can destroy the answer on its way). The memory goes in the handle's close callback and nowhere
- * else. */
+ * Reading uses the server's single buffer. Writing is tried at once; what the kernel does not take
+ * goes into one uv_write at a time, whose completion writes what has collected since. To close,
+ * when the machine wants it and everything is written, the sending side is shut down and the peer
+ * gets LINGER_MS to close its own (closing with unread input sends a reset, which can destroy the
+ * answer in flight). The memory is freed only in the handle's close callback. */
 #include "base/memory/mem.h"
 #include "net/loop/forwarded.h"
 #include "net/loop/server_int.h"
@@ -26,9 +25,9 @@
 
 enum { LINGER_MS = 2000 };
 
-/* While the server drains, how long an idle connection stays open for a request that is on its way:
- * a proxy that sends one just as we close cannot know whether it was carried out, and may not try
- * it elsewhere. */
+/* How long, while the server drains, an idle connection stays open for a request that is on its
+ * way. A proxy that sends a request just as we close cannot know whether we have executed it, and
+ * may not retry it elsewhere. */
 enum { LAST_REQUEST_MS = 1000 };
 
 /* ---- Whichever machine there is -------------------------------------------------------------- */
@@ -70,8 +69,8 @@ static uint64_t machine_deadline(const struct dg_conn *conn)
     return conn->http ? dg_http_deadline(conn->http) : dg_ws_deadline(conn->ws);
 }
 
-/* After the handshake, when its answer and whatever came before are out of HTTP's hands: the
- * WebSocket takes over, with the bytes that HTTP has not looked at. */
+/* The WebSocket takes over after the handshake, when HTTP has passed on its answer and all earlier
+ * output; it gets the bytes that HTTP has not read. */
 static void switch_machines(struct dg_conn *conn)
 {
     if (!conn->http || !conn->ws || conn->write_busy)
@@ -134,8 +133,8 @@ void dg_conn_close(struct dg_conn *conn)
     uv_close(&conn->h.handle, on_closed);
 }
 
-/* Closes a connection whose peer does not read: with a reset, so that the kernel does not keep on
- * trying to deliver what is in its buffers. */
+/* Closes a connection whose peer does not read. A reset keeps the kernel from trying to deliver
+ * what is in its buffers. */
 static void cut_off(struct dg_conn *conn)
 {
     const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
@@ -165,8 +164,9 @@ static void on_written(uv_write_t *write, int status)
     dg_conn_flush(conn);
 }
 
-/* Bytes that the peer has not taken: libuv's, and the kernel's where it tells. It takes more from
- * libuv only when a third of a buffer of megabytes is free, which a slow peer needs minutes for. */
+/* Bytes that the peer has not taken: those in libuv, and those in the kernel where it reports them.
+ * The kernel takes more from libuv only when a third of its buffer of megabytes is free, which
+ * takes a slow peer minutes. */
 static size_t bytes_untaken(const struct dg_conn *conn)
 {
     size_t n = uv_stream_get_write_queue_size(&conn->h.stream);
@@ -208,7 +208,7 @@ static bool write_out(struct dg_conn *conn)
     return true;
 }
 
-/* Everything is written and the machine has had enough. */
+/* True when everything is written and the machine wants to close. */
 static void finish(struct dg_conn *conn)
 {
     if (!wants_input(conn) || conn->server->closing) {
@@ -319,8 +319,7 @@ static void expire(struct dg_conn *conn)
         dg_conn_close(conn); /* nobody is waiting for a last word */
 }
 
-/* A peer that takes an answer slowly but steadily, as fast as bodies have to come, is waited for.
- */
+/* Keeps a peer that takes an answer slowly but steadily, at the rate that bodies must have. */
 static void note_progress(struct dg_conn *conn, uint64_t now)
 {
     const struct dg_http_limits *limits = &conn->server->shared.limits;
@@ -361,7 +360,7 @@ void dg_conn_wind_down(struct dg_conn *conn)
 
 /* ---- What the machine tells ------------------------------------------------------------------ */
 
-/* Cuts the prefix off the path; a path outside of it becomes empty, which no route has. */
+/* Removes the prefix from the path; a path without the prefix becomes empty, which no route has. */
 static struct dg_span below_prefix(struct dg_span path, struct dg_span prefix)
 {
     if (!dg_span_starts(path, prefix))
@@ -401,7 +400,7 @@ static void on_refused(void *user, struct dg_http_req *req, int status, const ch
         handler->on_refused(conn->server->user, req, status, reason);
 }
 
-/* Output from elsewhere than a read of this connection: written before the loop sleeps. */
+/* Output that did not arise from a read of this connection is written before the loop sleeps. */
 static void on_output(void *user)
 {
     struct dg_conn *conn = user;

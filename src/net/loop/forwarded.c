@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The lists are walked from their end, header line by header line, since each proxy appends. */
+/* The lists are read from their end, header line by header line, because each proxy appends. */
 #include "net/loop/forwarded.h"
 
 #include <strings.h>
@@ -79,7 +79,7 @@ static bool cut_last(struct dg_span *list, struct dg_span *element)
     return true;
 }
 
-/* A host that a proxy tells, if it is one. */
+/* The host that a proxy reports, if it is well-formed. */
 static void take_host(struct dg_span told, struct dg_span *host)
 {
     if (told.len && dg_http_host_is_sane(told))

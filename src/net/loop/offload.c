@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A pool and a mailbox: a thread runs the task and posts it. Of tasks with a size no more are with
- * the pool than it has threads; the others stay here, on the loop's thread, until one has come
- * back. */
+/* A pool and a mailbox: a thread runs the task and posts it. The pool has at most one sized task
+ * per thread; the others stay here, on the loop's thread, until one has come back. */
 #include "net/loop/offload.h"
 #include "base/memory/mem.h"
 
@@ -51,7 +50,7 @@ static void get_in_line(struct dg_offload *offload, struct dg_task *task)
     offload->line_size += task->size;
 }
 
-/* Whose turn it is; NULL when nobody is there. */
+/* Takes the next task from the line; NULL when it is empty. */
 static struct dg_task *pick(struct dg_offload *offload)
 {
     struct dg_task *best = NULL;
@@ -80,8 +79,8 @@ static void run(void *arg)
     dg_mailbox_post(mailbox, &task->mail, deliver);
 }
 
-/* Gives the pool what it has threads for. When it is full of other tasks, the line is served as one
- * of them comes back. */
+/* Gives the pool as many sized tasks as it has threads. When other tasks fill the pool, the line is
+ * served when one of them comes back. */
 static void serve_line(struct dg_offload *offload)
 {
     while (offload->n_out < offload->n_threads && offload->n_line > 0) {

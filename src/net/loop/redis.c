@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Redis, with clocks of our own. Every command is an ask in one list, oldest first, which is the
- * order in which Redis answers. hiredis calls on_reply for each exactly once, with no reply when
- * the connection goes; an ask that was answered for want of time stays in the list, without its
- * `fn`, until then. An answer that nobody asked for would be an assertion's end of all: our own
- * makers of replies refuse it, which ends the connection.
+/* Redis, with our own timers. Every command is an ask in one list, oldest first, which is the order
+ * in which Redis answers. hiredis calls on_reply for each exactly once, without a reply when the
+ * connection ends. An ask that has timed out stays in the list, without its `fn`, until then. A
+ * reply without a command would fail an assertion in hiredis and abort the process, so our own
+ * functions that build replies refuse it, which ends the connection.
  *
- * One timer looks at the list every TICK_MS while there is something in it, another one connects.
- */
+ * One timer checks the list every TICK_MS while it is not empty; another timer connects. */
 #include "net/loop/redis.h"
 
 #include "config.h"
@@ -73,7 +72,7 @@ bool dg_redis_is_built(void)
 
 static void on_connector(uv_timer_t *timer);
 
-/* Once for each time that it goes away, not for each attempt. */
+/* Logs once each time that Redis goes away, not for each attempt. */
 static void log_away(struct dg_redis *redis, const char *reason)
 {
     if (!redis->was_logged)
@@ -83,7 +82,7 @@ static void log_away(struct dg_redis *redis, const char *reason)
     redis->was_logged = true;
 }
 
-/* Lets go of the connection, whose asks end without an answer, and tries again later. */
+/* Drops the connection, whose asks end without an answer, and tries again later. */
 static void drop(struct dg_redis *redis, const char *reason)
 {
     redisAsyncContext *context = redis->context;
@@ -237,7 +236,7 @@ static void tell(struct dg_redis_ask *ask, const struct dg_redis_reply *reply)
         fn(ask->ctx, reply);
 }
 
-/* The end of an ask, by hiredis. */
+/* hiredis calls this at the end of an ask. */
 static void on_reply(redisAsyncContext *context, void *from, void *user)
 {
     struct dg_redis_ask *ask = user;
@@ -267,7 +266,7 @@ static void on_tick(uv_timer_t *timer)
         uv_timer_stop(timer);
         return;
     }
-    /* Telling may append to the list, which is as good as having it there; it removes nothing. */
+    /* `fn` may append to the list, which is harmless here; it removes nothing. */
     for (struct dg_list *at = redis->asks.next; at != &redis->asks; at = at->next) {
         struct dg_redis_ask *ask = DG_LIST_ITEM(at, struct dg_redis_ask, link);
         if (ask->is_late || now < ask->until_ms)
@@ -282,7 +281,7 @@ static void on_tick(uv_timer_t *timer)
         drop(redis, "it does not answer");
 }
 
-/* Sends, whatever the state; NULL when hiredis or memory cannot. */
+/* Sends a command in any state; NULL when hiredis fails or memory runs out. */
 static struct dg_redis_ask *send_command(struct dg_redis *redis, const struct dg_span *args,
                                          size_t n_args, uint64_t timeout_ms, dg_redis_fn fn,
                                          void *ctx)
@@ -337,8 +336,8 @@ void dg_redis_forget(struct dg_redis_ask *ask)
 
 /* ---- Connecting ------------------------------------------------------------------------------ */
 
-/* The last word of the handshake. A wrong password is refused here, and tried again: it may be put
- * right there. */
+/* The last reply of the handshake. A wrong password ends here and is tried again later, because it
+ * may be corrected in Redis. */
 static void on_pong(void *user, const struct dg_redis_reply *reply)
 {
     struct dg_redis *redis = user;
@@ -389,7 +388,7 @@ static redisAsyncContext *connect_to(const struct dg_address *address)
     return redisAsyncConnect(host, ntohs(v4->sin_port));
 }
 
-/* Time for an attempt, or the present one took too long. */
+/* It is time for an attempt, or the present one took too long. */
 static void on_connector(uv_timer_t *timer)
 {
     struct dg_redis *redis = timer->data;

@@ -3,11 +3,10 @@
 
 /* Listeners, the time wheel, drain. Connections are in conn.c.
  *
- * One timer serves all timeouts: every DG_WHEEL_TICK_MS it works off the wheel's slots that have
- * come due. It runs only while there are connections, so an idle server sleeps. Output produced
- * anywhere (a handler, a completion from another thread) marks its connection dirty; a uv_prepare,
- * which runs right before the loop would sleep, writes all of it, so a burst of tokens is one
- * write. */
+ * One timer serves all timeouts: every DG_WHEEL_TICK_MS it processes the wheel's slots that are
+ * due. It runs only while there are connections, so an idle server sleeps. Output produced anywhere
+ * (a handler, a completion from another thread) marks its connection dirty; a uv_prepare, which
+ * runs right before the loop would sleep, writes all of it, so a burst of tokens is one write. */
 #include "net/loop/server.h"
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"
@@ -71,8 +70,7 @@ void dg_wheel_file(struct dg_conn *conn, uint64_t deadline_ms)
 
 static void work_off_slot(struct dg_conn **slot)
 {
-    /* The list moves to a head of its own, from which any of its connections may vanish meanwhile.
-     */
+    /* The list moves to its own head, because any of its connections may disappear meanwhile. */
     struct dg_conn *head = *slot;
     *slot = NULL;
     if (head)
@@ -136,7 +134,7 @@ static void count_cpu(struct dg_server *server)
     server->turns_began = now;
 }
 
-/* What the turn that ends here took, sleep aside. */
+/* Counts the turn that ends here, without its sleep. */
 static void count_turn(struct dg_server *server)
 {
     uint64_t now = uv_hrtime(), slept = uv_metrics_idle_time(server->loop);
@@ -297,8 +295,8 @@ static enum dg_err start_listener(struct dg_listener *listener, struct dg_error 
     return DG_OK;
 }
 
-/* Removes a socket that nobody listens on any more; DG_ERR_EXISTS when somebody does, or when the
- * path is something else. */
+/* Removes a socket on which no process listens any more. DG_ERR_EXISTS when one does, or when the
+ * path is not a socket. */
 static enum dg_err remove_stale(const char *path, struct dg_error *error)
 {
     struct stat info;
@@ -331,7 +329,7 @@ static enum dg_err listen_unix(struct dg_server *server, const struct dg_address
     struct dg_listener *listener = make_listener(server, true);
     snprintf(listener->text, sizeof listener->text, "%s", address->text);
     listener->is_private = is_private;
-    /* Nobody else gets in between bind and chmod. */
+    /* No other user may connect between bind and chmod. */
     mode_t before = umask(0777 & ~(is_private ? PRIVATE_MODE : server->opts.unix_mode));
     int code = uv_pipe_bind(&listener->h.pipe, address->path);
     umask(before);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A uv_async_t, which merges rings by itself. */
+/* A uv_async_t, which merges wake-ups by itself. */
 #include "net/loop/waker.h"
 #include "base/memory/mem.h"
 

@@ -267,7 +267,7 @@ static void begin_request(struct dg_http *http)
     http->status = 0;
 }
 
-/* The answer is complete: the request and its memory are over, though perhaps not its body. */
+/* The answer is complete: frees the request and its memory; its body may still arrive. */
 static void forget_request(struct dg_http *http)
 {
     if (http->req.on_done)
@@ -348,7 +348,7 @@ bool dg_http_host_is_sane(struct dg_span host)
     return true;
 }
 
-/* Framing as RFC 9112, section 6 has it for servers that want no surprises; 0 or a status. */
+/* Checks the framing strictly by RFC 9112, section 6; returns 0 or a status. */
 static int check_framing(struct dg_http *http, const char **reason)
 {
     struct dg_http_req *req = &http->req;
@@ -456,7 +456,7 @@ static int check_head(struct dg_http *http, const char **reason, struct dg_error
     return 0;
 }
 
-/* What llhttp's errors are in HTTP's terms. */
+/* The HTTP status for an error of llhttp. */
 static int status_of_parser(llhttp_errno_t parsed)
 {
     switch (parsed) {
@@ -469,7 +469,7 @@ static int status_of_parser(llhttp_errno_t parsed)
     }
 }
 
-/* Copies the head into the arena and lets llhttp loose on it; false when it was refused. */
+/* Copies the head into the arena and has llhttp parse it; false when it was refused. */
 static bool parse_head(struct dg_http *http, const char *bytes, size_t len)
 {
     unsigned n_lines = http->head_guard.lines;
@@ -675,7 +675,7 @@ static void owe_continue(struct dg_http *http)
         dg_http_kill(http);
 }
 
-/* Works off `bytes`; what is left is what must be kept. */
+/* Processes `bytes`; the caller keeps what is left. */
 static struct dg_span work(struct dg_http *http, struct dg_span bytes)
 {
     for (;;) {
@@ -721,8 +721,8 @@ void dg_http_eof(struct dg_http *http)
         return;
     http->peer_done = true;
     http->keep = false;
-    /* A client that leaves while its answer is being made is gone, as for most servers: its work
-     * must not occupy the machine. What was answered already is still written. */
+    /* As in most servers, a client that leaves while its answer is being made counts as gone,
+     * so that its work does not occupy the machine. Finished answers are still written. */
     if (http->has_req && !http->finished)
         http->dead = true;
     enter(http, DG_HTTP_PHASE_ENDED, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Writing answers into the machine's output. Whatever goes wrong with memory ends the connection,
- * so the writers below return nothing and the callers stay simple. */
+/* Writes answers into the machine's output. A lack of memory ends the connection, so the functions
+ * below return nothing and their callers stay simple. */
 #include "net/proto/http_reply.h"
 #include "net/proto/gzip.h"
 #include "net/proto/http_int.h"
@@ -157,7 +157,7 @@ static void put_head(struct dg_http_req *req, int status, const char *type)
     put(http, http->extra.ptr, http->extra.len);
 }
 
-/* "Connection" where it says something that the version does not. */
+/* Writes "Connection" where it differs from the version's default. */
 static void put_connection(struct dg_http_req *req)
 {
     if (!req->http->keep)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A delimiter is CR LF "--" boundary; the body's first one lacks the line end before it. Behind a
- * delimiter stands "--" (the end) or a line end and the next part:
+/* A delimiter is CR LF "--" boundary; the body's first delimiter has no line end before it. A
+ * delimiter is followed by "--" (the end) or by a line end and the next part:
  *
  *     --boundary CRLF  headers CRLF  CRLF  bytes  CRLF --boundary CRLF  ...  CRLF --boundary-- CRLF
  *
- * Browsers write %22, %0D and %0A for quotes and line ends in names; other programs a backslash
- * before a quote. Both are undone; a backslash before anything else is itself, since paths of
- * Windows hold them. */
+ * Browsers write %22, %0D and %0A for quotes and line ends in names; other programs write a
+ * backslash before a quote. Both are undone; a backslash before anything else stays, because
+ * Windows paths hold them. */
 #include "net/proto/multipart.h"
 #include "base/memory/utf8.h"
 
@@ -37,7 +37,7 @@ static bool is_word(struct dg_span text, const char *word)
            (text.len == 0 || strncasecmp(text.ptr, word, text.len) == 0);
 }
 
-/* What stands before the first ';'. */
+/* The text before the first ';'. */
 static struct dg_span head_of(struct dg_span value)
 {
     const char *end = value.len ? memchr(value.ptr, ';', value.len) : NULL;
@@ -124,7 +124,7 @@ static bool has_control(struct dg_span text)
     return false;
 }
 
-/* A name made plain, in the arena. `all`: every %XX counts (RFC 5987), not only those that browsers
+/* Decodes a name into the arena. `all`: decodes every %XX (RFC 5987), not only those that browsers
  * write. */
 static enum dg_err plain(struct dg_arena *arena, struct dg_span raw, bool all, struct dg_span *out)
 {
@@ -290,7 +290,7 @@ static enum dg_err read_head(struct dg_span text, struct dg_arena *arena, struct
     return DG_OK;
 }
 
-/* Behind the delimiter: the end of all, or of its line. */
+/* Reads what follows a delimiter: the end of the body, or a line end. */
 static enum dg_err after_delimiter(struct dg_multipart *multipart, struct dg_error *error)
 {
     struct dg_span rest = multipart->rest;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Little output stays in one buffer, which moves up when its beginning is out. What is more than a
- * piece becomes the rest: there an offset moves, until half of it is out, so that a byte is moved
- * once at the most. */
+/* A small output stays in one buffer, whose content moves up when its beginning is written. Output
+ * beyond one piece becomes the rest, in which only an offset advances until half of it is written,
+ * so that each byte is moved at most once. */
 #include "net/proto/out.h"
 
 #include <stdbool.h>

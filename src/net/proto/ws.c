@@ -3,9 +3,9 @@
 
 /* Frames are taken apart by wslay's frame layer; joining, checking and answering is here. wslay
  * keeps a 4 KB buffer per context, so a context exists only while a frame is incomplete: the
- * machine counts the bytes it fed and the bytes of the frames that came out, and when the two are
- * equal nothing is left inside and the context goes. The headers of our own frames (never masked,
- * never fragmented) are four to ten bytes and written by hand, for the same reason. */
+ * machine counts the bytes that it fed and the bytes of the frames that came out; when the two are
+ * equal, the context holds nothing and is freed. The headers of our own frames (never masked, never
+ * fragmented) are four to ten bytes and written by hand, for the same reason. */
 #include "net/proto/ws.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -133,7 +133,7 @@ static enum dg_err send_message(struct dg_ws *ws, uint8_t opcode, struct dg_span
 {
     if (ws->close_sent || ws->dead)
         return DG_ERR_CLOSED;
-    /* An answer may be larger than what a peer that does not read is allowed to leave unread. */
+    /* A single answer may exceed the amount that a peer may leave unread. */
     ws->largest = payload.len > ws->largest ? payload.len : ws->largest;
     if (dg_out_unwritten(&ws->out) + payload.len > ws->limits->stream_bytes + ws->largest) {
         give_up(ws);
@@ -193,7 +193,7 @@ bool dg_ws_is_closing(const struct dg_ws *ws)
     return ws->close_sent || ws->close_received || ws->dead;
 }
 
-/* The peer broke a rule: says so; nothing it sends from now on is looked at. */
+/* The peer broke a rule: closes with the reason and ignores further input. */
 static void fail(struct dg_ws *ws, int code, const char *reason)
 {
     send_close(ws, code, dg_span_cstr(reason));
@@ -327,7 +327,7 @@ static bool begin_frame(struct dg_ws *ws, const struct wslay_frame_iocb *iocb)
     return true;
 }
 
-/* One piece of a frame from wslay; false when there is none, or no use in going on. */
+/* Takes one piece of a frame from wslay; false when there is none, or after a failure. */
 static bool read_piece(struct dg_ws *ws)
 {
     struct wslay_frame_iocb iocb;
@@ -360,7 +360,7 @@ static void keep(struct dg_ws *ws, const char *bytes, size_t len)
         give_up(ws);
 }
 
-/* Takes the input apart, until a message is held. */
+/* Parses the input until a message is held. */
 static void work(struct dg_ws *ws, const char *bytes, size_t len)
 {
     if (ws->close_received || ws->dead || (len == 0 && !ws->frames))
@@ -400,8 +400,8 @@ void dg_ws_hold(struct dg_ws *ws)
     ws->is_held = true;
 }
 
-/* wslay may have begun with what follows: then there is something to do even where nothing was
- * kept. */
+/* wslay may hold the beginning of what follows; then there is work even though no input was kept.
+ */
 void dg_ws_release(struct dg_ws *ws)
 {
     struct dg_buf kept = ws->kept;
