@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Matching: walk the layout, look each name up, note what is wrong; then see which tensors were
- * asked for by nobody. Binding a file: match, and point each weight at its bytes. */
+/* Matching walks the layout, looks up each name and notes every fault; then it finds the tensors
+ * that nothing required. Binding a file matches and points each weight at its bytes. */
 #include "model/bind.h"
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"
@@ -67,7 +67,7 @@ static const struct dg_tensor_info *take(struct binding *b, const char *name)
     return info;
 }
 
-/* Writers store a tied matrix once, under whichever of its names came first to them. */
+/* Writers store a tied matrix once, under any one of its names. */
 static const struct dg_tensor_info *find(struct binding *b, const char *name)
 {
     static const char *const shared[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",
@@ -226,7 +226,7 @@ struct filing {
     struct dg_arena *copies;
 };
 
-/* The entry's bytes, copied when the file has them where their type must not lie. */
+/* The entry's bytes, copied when they are misaligned for their type. */
 static const void *aligned(struct filing *f, const struct dg_safetensors_entry *entry)
 {
     if ((uintptr_t)entry->bytes % dg_dtype_size(entry->dtype) == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A small file, a curve, and its fit by Newton's method: the likelihood of a logistic curve is
- * concave, so that the only thing to take care of is a step that is too long, which is halved. */
+/* A small file, a curve, and its fit by Newton's method. The likelihood of a logistic curve is
+ * concave, so the only danger is a step that is too long; such a step is halved. */
 #include "model/calibration.h"
 #include "base/file/file_out.h"
 #include "base/json/json_file.h"
@@ -25,8 +25,8 @@ enum {
 
 static const double WEIGHT_MAX = 1e6;
 
-/* A pull towards small weights, in rows' worth: where what is known tells the good from the bad
- * without a mistake, the likelihood rises for ever. */
+/* Regularisation, as a number of rows: where the numbers separate good from bad perfectly, the
+ * likelihood alone would grow without bound. */
 static const double PULL = 1e-6;
 
 static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_error *error)
@@ -179,7 +179,7 @@ double dg_calibration_apply(const struct dg_calibration *calibration, double raw
 
 /* ---- Its fit --------------------------------------------------------------------------------- */
 
-/* What a row weighs with bias, scale and probability. */
+/* A row's factors of bias, scale and probability. */
 static void inputs_of(const struct dg_calibration_row *row, bool with_logprob, double x[N])
 {
     x[0] = 1;
@@ -198,7 +198,7 @@ static double soft_plus(double z)
     return z > 0 ? z + log1p(exp(-z)) : log1p(exp(z));
 }
 
-/* The mean of -log likelihood, and the pull. */
+/* The mean of -log likelihood, plus the regularisation. */
 static double loss_of(const double w[N], const struct dg_calibration_row *rows, size_t n,
                       bool with_logprob)
 {
@@ -211,7 +211,7 @@ static double loss_of(const double w[N], const struct dg_calibration_row *rows, 
     return sum / (double)n + PULL / 2 * dot(w, w);
 }
 
-/* The slope of that, and how it bends. */
+/* Its gradient and its second derivatives. */
 static void bend_of(const double w[N], const struct dg_calibration_row *rows, size_t n,
                     bool with_logprob, double slope[N], double bend[N][N])
 {
@@ -232,7 +232,7 @@ static void bend_of(const double w[N], const struct dg_calibration_row *rows, si
     }
 }
 
-/* Solves bend * step = slope; `bend` is symmetric and positive (the pull sees to that). */
+/* Solves bend * step = slope; `bend` is symmetric and, by the regularisation, positive. */
 static void solve(double bend[N][N], double slope[N], double step[N])
 {
     for (size_t k = 0; k < N; k++)
@@ -250,7 +250,7 @@ static void solve(double bend[N][N], double slope[N], double step[N])
     }
 }
 
-/* One step of Newton's, halved until it leads down. Returns how much it did. */
+/* One Newton step, halved until the value falls. Returns how much it fell. */
 static double descend(double w[N], const struct dg_calibration_row *rows, size_t n,
                       bool with_logprob)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per model type fills the blueprint by way of config_fields.h, so that each row below
- * reads as "key, default". The first failure is kept and ends the rest. */
+/* One function per model type fills the blueprint through config_fields.h, so that each row below
+ * reads as "key, default". The first failure is kept and stops all later reads. */
 #include "model/config.h"
 #include "base/file/map_file.h"
 #include "base/json/json.h"
@@ -38,7 +38,7 @@ static int32_t id_of(struct dg_config_fields *f, const char *name, int32_t other
     return (int32_t)id;
 }
 
-/* It must be there. */
+/* Reads a required token id. */
 static enum dg_activation activation_of(struct dg_config_fields *f)
 {
     if (!f->err && !dg_json_get(f->object, "activation_function"))
@@ -60,7 +60,7 @@ static void suppress(struct dg_config_fields *f, struct dg_blueprint *bp, int32_
         bp->suppress[bp->n_suppress++] = id;
 }
 
-/* bad_words_ids: a list of sequences; those of one token are the ones that a network has. */
+/* bad_words_ids: a list of sequences; only those of one token go into the blueprint. */
 static void read_bad_words(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     const struct dg_json *list = f->object ? dg_json_get(f->object, "bad_words_ids") : NULL;
@@ -110,7 +110,7 @@ static void read_tokens(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->forced_eos_id = id_of(f, "forced_eos_token_id", bp->forced_eos_id);
 }
 
-/* What config.json may say and generation_config.json says again, with the last word. */
+/* Fields of config.json that generation_config.json may override. */
 static void read_generation(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     read_tokens(f, bp);
@@ -185,8 +185,8 @@ static void read_suppressed(struct dg_config_fields *f, struct dg_blueprint *bp)
     }
 }
 
-/* A recurrent network has neither heads nor feed-forward layers; where the rest of the code counts
- * them there is one. */
+/* A recurrent network has neither heads nor feed-forward layers; both count as 1 for the rest of
+ * the code. */
 static void read_rnn(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     bp->family = DG_FAMILY_RNN;
@@ -205,8 +205,7 @@ static void read_rnn(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->embedding_scale = (float)dg_config_real(f, "embedding_scale", 1);
 }
 
-/* A plain recurrent network: it says what it does with `seq_attention`, or that it is a classifier.
- */
+/* A plain recurrent network: `seq_attention` names its attention, or it is a classifier. */
 static void read_seq(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     bp->family = DG_FAMILY_SEQ;
@@ -222,7 +221,7 @@ static void read_seq(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->embedding_scale = 1;
 }
 
-/* Of the cells' two families. */
+/* Whether a recurrent network is of the SEQ family and not of the RNN family. */
 static bool is_seq(const struct dg_config_fields *f)
 {
     return dg_json_get(f->object, "seq_attention") || dg_json_get(f->object, "classifier");

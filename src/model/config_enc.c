@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per type, since BERT's and DistilBERT's makers call the same things differently;
- * heads, labels and what every encoder has are read by one for all. Our own type reads what
+/* One function per type, because BERT and DistilBERT name the same things differently; shared
+ * functions read heads, labels and what every encoder has. Our own type reads what
  * dg_config_enc_print prints. */
 #include "model/config_enc.h"
 #include "model/config_fields.h"
@@ -14,7 +14,7 @@ enum { CONFIG_BYTES = 4 << 20, LABELS_USUAL = 2 };
 
 /* ---- Heads ----------------------------------------------------------------------------------- */
 
-/* What an architecture's name ends with. */
+/* The endings of architecture names. */
 static const struct {
     const char *end;
     enum dg_head head;
@@ -27,8 +27,8 @@ static const struct {
     {"Model", DG_HEAD_NONE},
 };
 
-/* What ELECTRA learns first is to tell which words were replaced; BERT, to tell masked ones and
- * which sentences follow others. */
+/* The pre-training tasks: ELECTRA detects replaced words; BERT predicts masked words and which
+ * sentences follow others. */
 static void read_head(struct dg_config_fields *r, struct dg_blueprint *bp, bool is_electra)
 {
     const struct dg_json *list = NULL;
@@ -99,7 +99,7 @@ static void complete(struct dg_blueprint *bp)
     bp->decoder.F = bp->encoder.F;
 }
 
-/* Only queries that see all of the text, wherever it stands. */
+/* Accepts only attention to the whole text, without relative positions. */
 static void refuse_others(struct dg_config_fields *r)
 {
     struct dg_span kind = DG_SPAN("absolute");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per type reads what its makers call it, a line for each field of the blueprint; what
- * every language model has is completed at the end, so that a reader of a type says only what is
- * its own. Our own type reads what dg_config_lm_print prints. */
+/* One function per type reads its makers' names, one line for each field of the blueprint; what all
+ * language models share is completed at the end. Our own type reads what dg_config_lm_print prints.
+ */
 #include "model/config_lm.h"
 #include "base/json/json_out.h"
 #include "model/config_fields.h"
@@ -15,7 +15,7 @@ enum { IDS_MAX = 1 << 24 };
 
 /* ---- All ------------------------------------------------------------------------------------- */
 
-/* What follows from what was read. */
+/* Completes the fields that follow from others. */
 static void complete(struct dg_blueprint *bp)
 {
     bp->family = DG_FAMILY_LM;
@@ -118,7 +118,7 @@ static void read_rope(struct dg_config_fields *r, struct dg_blueprint *bp)
     r->err = inner.err;
 }
 
-/* Within a window all tokens see each other; beyond it they would not. */
+/* Inside a window every token attends to all earlier ones, as our networks do; beyond it, not. */
 static void limit_to_window(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     const size_t window = dg_config_size(r, "sliding_window", 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Walks a network in the order of computation: a function for each block says its parameters, one
- * for each family says which blocks there are, and `visit` tells the caller. A new parameter is one
- * line here; whoever binds, imports, counts or invents weights sees it by the visit. */
+/* Walks a network in the order of computation: one function per block lists its parameters, one per
+ * family lists its blocks, and `visit` calls the caller's function. A new parameter is one line
+ * here; all code that binds, imports, counts or generates weights gets it through the visit. */
 #include "model/layout.h"
 #include "base/memory/mem.h"
 
@@ -75,7 +75,7 @@ static void visit_attention(struct walk *w, struct dg_attention_weights *attenti
     visit_norm(w, &attention->norm, bp, prefix, norm);
 }
 
-/* Self-attention: with its vectors for distances. */
+/* Self-attention, including its vectors for distances. */
 static void visit_self(struct walk *w, struct dg_attention_weights *self,
                        const struct dg_blueprint *bp, size_t H, const char *prefix)
 {
@@ -105,7 +105,7 @@ static void visit_ssru(struct walk *w, struct dg_ssru_weights *ssru, const struc
     visit_norm(w, &ssru->norm, bp, prefix, "self_attn_layer_norm");
 }
 
-/* Widths run D, aan_F, ..., aan_F and come back to D with the last matrix. */
+/* The widths are D, aan_F, ..., aan_F and, after the last matrix, D again. */
 static void visit_aan(struct walk *w, struct dg_aan_weights *aan, const struct dg_blueprint *bp,
                       const char *prefix)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Each item becomes one planned tensor, an I8 item two. Blocks of rows pass through one workspace.
- */
+/* Each item becomes one planned tensor, an I8 item two. All blocks of rows use one workspace. */
 #include "model/weights_out.h"
 #include "base/memory/mem.h"
 #include "model/file/safetensors_out.h"

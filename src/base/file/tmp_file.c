@@ -22,8 +22,8 @@ static enum dg_err failed(struct dg_error *error, const char *what, const char *
                         strerror(number));
 }
 
-/* mkstemp() would do, but for two things: it leaves a moment in which a program that another thread
- * starts inherits the file, and the thread sanitizer does not see it open one. */
+/* mkstemp() would do, except that for a moment a program that another thread starts could inherit
+ * the file, and that the thread sanitizer does not see it open a descriptor. */
 int dg_tmp_file_create(char *path)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";

@@ -67,8 +67,8 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The parse that this thread is in. jansson's allocator is a setting of the process; outside of a
- * parse of ours it stays malloc and free for whoever else uses jansson. */
+/* This thread's present parse. jansson's allocator is set for the whole process; outside our parses
+ * it acts as malloc and free for other users of jansson. */
 struct parse {
     struct dg_arena arena;
     jmp_buf refused; /* where to go when there is no memory */
@@ -121,8 +121,8 @@ static enum dg_err load(struct dg_span text, struct parse *parse, json_error_t *
     return DG_OK;
 }
 
-/* Counts values and depth without building anything. A value stands at the top, behind each comma,
- * and behind each opening bracket that is not closed at once. */
+/* Counts values and depth without building anything. A value is at the top, after each comma, and
+ * after each opening bracket that is not closed at once. */
 static enum dg_err scan(struct dg_span text, const struct dg_json_limits *limits,
                         struct dg_error *error)
 {

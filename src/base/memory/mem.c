@@ -28,7 +28,7 @@ static void count(void)
     atomic_fetch_add_explicit(&n_allocations, 1, memory_order_relaxed);
 }
 
-/* Counts one try of the second door; true when it is the one that must fail. */
+/* Counts one dg_try_* allocation; true when it must fail. */
 static bool refused(void)
 {
     count();

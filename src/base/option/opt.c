@@ -36,7 +36,7 @@ static void instance_release(struct dg_opt_instance *in)
     *in = (struct dg_opt_instance){NULL};
 }
 
-/* A row that its table got wrong is a bug that the first start shows. */
+/* Checks a row of a table. A wrong row is a bug that shows at the first start. */
 static void row_bug(const struct dg_opt_table *table, const struct dg_opt_row *row,
                     const char *what)
 {
@@ -130,8 +130,8 @@ size_t dg_opt_find_row(const struct dg_opt_table *table, struct dg_span name)
     return i;
 }
 
-/* Slips between two words, for "did you mean": letters put in, left out, changed, or two neighbours
- * exchanged. Both are at most DG_OPT_INI_NAME_MAX bytes. */
+/* The number of slips between two words, for "did you mean": letters added, omitted or changed, or
+ * two neighbours exchanged. Both words have at most DG_OPT_INI_NAME_MAX bytes. */
 static size_t distance(struct dg_span a, struct dg_span b)
 {
     size_t rows[3][DG_OPT_INI_NAME_MAX + 1]; /* for i - 2, i - 1 and i, in turn */

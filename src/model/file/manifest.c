@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Verifying is making the manifest anew and comparing texts; the comparison line by line only
- * serves the sentence. */
+/* Verifying makes the manifest again and compares the texts; the comparison line by line only
+ * serves the error sentence. */
 #include "model/file/manifest.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
@@ -29,7 +29,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* No part of the model. */
+/* Files and folders that are not part of the model. */
 static bool is_own(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||

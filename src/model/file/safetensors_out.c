@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The header needs only names, types and shapes, so it is written first and the data streams after.
- */
+/* The header needs only names, types and shapes, so it is written first, and the data follow. */
 #include "model/file/safetensors_out.h"
 #include "base/file/file_out.h"
 #include "base/json/json_out.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The decoder over a real model: against an independent implementation's answers, and against
- * itself in every company (alone, in batches, shuffled, joined late, beside cancelled ones). */
+/* The decoder over a real model, compared with an independent implementation's answers, and with
+ * itself when sentences run alone, in batches, shuffled, joined late, or beside cancelled ones. */
 #include "base/file/map_file.h"
 #include "base/json/json.h"
 #include "base/memory/mem.h"

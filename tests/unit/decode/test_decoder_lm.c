@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Prompts of a language model (tests/data/lm) between the steps of others. */
+/* A language model (tests/data/lm) reads prompts between the steps of other sentences. */
 #include "decode/decoder.h"
 #include "import/format/import.h"
 #include "model/model_dir.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Readers, through the decoder that hands everything on to them: what comes first is read first,
- * company changes no bit, and what goes leaves nothing behind. Random networks. */
+/* Readers of random networks, through the decoder: the first text is read first, other texts change
+ * no bit of a result, and a cancelled text leaves nothing behind. */
 #include "decode/decoder.h"
 #include "network/net_random.h"
 #include "unit.h"

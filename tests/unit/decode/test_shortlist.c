@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The list of one sentence, and the union of many as they come and go, against plain counting. */
+/* The list of one sentence, and the union of many that join and leave, compared with plain
+ * counting. */
 #include "decode/shortlist.h"
 
 #include "base/memory/mem.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Labels of a classifier: written and read back; what is no list of labels is refused with its
- * line. */
+/* Labels of a classifier are written and read back; a wrong list is refused with its line. */
 #include "model/labels.h"
 
 #include "base/file/file_out.h"

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The scheduler in virtual time: thousands of random tickets over a tiny real network, one turn
- * after the other, everything decided by a seed; and the same with real threads. */
+ * after another, all decided by a seed; then the same with real threads. */
 #include "sched/sched.h"
 #include "mkmodel.h"
 #include "model/model_dir.h"

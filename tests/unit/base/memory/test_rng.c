@@ -23,8 +23,9 @@ START_TEST(lanes_of_a_seed_differ_and_repeat)
 }
 END_TEST
 
-/* Seeds are kept in people's scripts: what a seed gives must not change from one release to the
- * next. The numbers were computed apart, from the published definitions of the two generators. */
+/* Users keep seeds in scripts, so the numbers of a seed must never change between releases. The
+ * expected numbers were computed independently from the published definitions of both generators.
+ */
 START_TEST(a_seed_gives_the_same_numbers_for_ever)
 {
     struct dg_rng rng;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Every part is done once, whoever helps and however many cores there are; what a round wrote is
- * there when it ends; helpers leave when they are called. Who does what is chance and is not looked
- * at. */
+/* Every part is done exactly once, with any number of helpers and cores; the leader sees all
+ * results when a round ends; helpers leave when `calls` changes. Which thread does a part is
+ * chance, so no test depends on it. */
 #include "base/thread/cpu.h"
 #include "base/thread/helpers.h"
 #include "unit.h"
