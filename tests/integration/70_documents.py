@@ -13,6 +13,7 @@ In README.md and docs/ the first word of a fenced block says what it is, the sec
     ```yaml, ```json, ```python     parse
 """
 import ast
+import gzip
 import json
 import os
 import re
@@ -66,11 +67,20 @@ class Documents(IntegrationTest):
         for name, sample in DOWNLOADS.items():
             os.symlink(os.path.join(SOURCES, "tests", "data", "import", sample),
                        os.path.join(work, "downloads", name))
+        self.write_everyday(os.path.join(work, "downloads", "fra.txt"))
         with zipfile.ZipFile(os.path.join(SOURCES, "tests", "data", "import", "tiny.argosmodel")) as package:
             package.extractall(os.path.join(work, ".local", "share", "argos-translate", "packages"))
         self.server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}",
                                  f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
         return work
+
+    def write_everyday(self, path):
+        """Pairs of ours in the form of the collection that docs/tutorial-train.md names."""
+        pairs = os.path.join(SOURCES, "models", "recipe", "written", "written-daily.fr-en.tsv.gz")
+        with gzip.open(pairs, "rt", encoding="utf-8") as file, open(path, "w", encoding="utf-8") as out:
+            for line in file:
+                french, english = line.rstrip("\n").split("\t")
+                out.write(f"{english}\t{french}\tCC-BY\n")
 
     def run_block(self, block, work, address):
         text = block.text.replace(address, f"127.0.0.1:{self.server.port()}")
