@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Keys and quotas inside the daemon: the files that the options name, read at start and at every
- * reload, and a turn of the usage journal each second, both beside the loop.
+/* Keys and quotas inside the daemon: reads the files that the options name, at start and at every
+ * reload, and writes the usage journal each second, both on a background thread.
  *
  *     err = dg_keys_open(&keys, loop, options, shared, log, &error);     reads the key file
  *     dg_api_set_access(api, dg_keys_access(keys));
- *     dg_keys_reload(keys, options);                           later, the log says what came of it
- *     dg_keys_close(keys);                                     while the loop still runs
- *     dg_keys_free(keys);                                      after the loop, and after the api:
- * writes what is left
+ *     dg_keys_reload(keys, options);       later; the log reports the outcome
+ *     dg_keys_close(keys);                 while the loop still runs
+ *     dg_keys_free(keys);                  after the loop and the api; writes what is left
  *
- * The loop's thread, but for reading and writing, which a libuv worker does. */
+ * The loop's thread, except for reading and writing, which a libuv worker does. */
 #ifndef DG_DAEMON_KEYS_H
 #define DG_DAEMON_KEYS_H
 
@@ -27,25 +26,25 @@
 
 struct dg_keys;
 
-/* What `shared` (NULL when nothing is; borrowed) shares is counted there, and here along with it.
- * *keys is set on failure too, for close and free. */
+/* `shared` (borrowed; NULL: none) counts quotas for several servers; they are then counted here
+ * too. *keys is set on failure as well, for close and free. */
 enum dg_err dg_keys_open(struct dg_keys **keys, uv_loop_t *loop, const struct dg_opt_set *options,
                          struct dg_shared *shared, struct dg_log *log,
                          struct dg_error *error) DG_MUST_CHECK;
 
 struct dg_access *dg_keys_access(const struct dg_keys *keys);
 
-/* Gives the usage file to the account that the daemon becomes. */
+/* Gives the usage file to the account that the daemon will run as. */
 enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_account *account,
                               struct dg_error *error) DG_MUST_CHECK;
 
-/* Whether the fresh options would lock everybody out: a key is required from now on, or another
- * file counts, and the file cannot be read or has no key. Then the reload is to be refused. */
+/* Fails when the fresh options would lock everybody out, so that the reload must be refused: they
+ * newly require a key or name another file, and the file cannot be read or has no key. */
 enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_opt_set *fresh,
                                  struct dg_error *error) DG_MUST_CHECK;
 
-/* Another file is read at once, the same one beside the loop; when it cannot be, the old keys stay.
- */
+/* Reads another file at once, and the same file on a background thread. If it cannot be read, the
+ * old keys stay. */
 void dg_keys_reload(struct dg_keys *keys, const struct dg_opt_set *options);
 
 /* Closes what hangs on the loop; idempotent, NULL is fine. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How memory-limit is shared out, once, at start.
+/* Divides memory-limit, once, at start.
  *
  *     err = dg_memory_plan(limit, dg_memory_resident(), cache_wanted, &error, &plan);
- *
- * What the process takes as it is, and a margin; an eighth for requests and their texts; a
- * sixteenth for the queue; at most an eighth for the cache of sentences; the rest for models: their
- * weights, and the slots, workspaces and caches of their workers. Every share is a bound that
- * somebody keeps to. Plain values. */
+ * The process gets what it takes at start, and a margin; requests and their texts get an eighth,
+ * the queue a sixteenth, the cache of sentences at most an eighth, and models the rest: for their
+ * weights, and the slots, workspaces and caches of their workers. Every share is enforced as a
+ * bound. Plain values. */
 #ifndef DG_DAEMON_MEMORY_H
 #define DG_DAEMON_MEMORY_H
 
@@ -25,15 +24,15 @@ struct dg_memory_plan {
     size_t models;       /* 0: no limit */
 };
 
-/* Bytes of this process that are in memory now; 0 when the system does not tell. */
+/* Bytes of this process that are in memory now; 0 when the system does not say. */
 size_t dg_memory_resident(void);
 
-/* `limit` 0: there is none. DG_ERR_LIMIT: it does not even hold the process. */
+/* `limit` 0: none. DG_ERR_LIMIT: not even the process fits. */
 enum dg_err dg_memory_plan(size_t limit, size_t resident, size_t cache_wanted,
                            struct dg_error *error, struct dg_memory_plan *plan) DG_MUST_CHECK;
 
-/* Has the allocator give large blocks back when they are freed, and keep few arenas: before any
- * thread. */
+/* Makes the allocator return large blocks when they are freed, and keep few arenas. Call it before
+ * any thread is made. */
 void dg_memory_tune(void);
 
 #endif

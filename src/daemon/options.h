@@ -15,7 +15,7 @@
 #include "net/loop/server.h"
 
 struct dg_options {
-    /* What to do; flags only. */
+    /* What the program is to do; flags only. */
     int help;
     bool version, check_config, dump_config;
     const char *config;
@@ -91,13 +91,13 @@ struct dg_model_options {
 
 extern const struct dg_opt_table dg_options_table;
 
-/* Flags, then the file that they name (or the default one, if it exists), then the environment,
- * then the conditions. --help and --version read flags only. */
+/* Reads flags, then the file that they name (or the default one, if it exists), then the
+ * environment, and then checks the conditions. With --help or --version only flags are read. */
 enum dg_err dg_options_read(int argc, char *const *argv, char *const *env, struct dg_error *error,
                             struct dg_opt_set **set) DG_MUST_CHECK;
 
-/* What the server needs of the options. The networks of trusted-proxies are parsed into `networks`,
- * which has room for DG_OPTIONS_NETWORKS of them; the result borrows it and the set's texts. */
+/* The server's options. The networks of trusted-proxies are parsed into `networks`, which has room
+ * for DG_OPTIONS_NETWORKS; the result borrows it and the texts of `options`. */
 enum { DG_OPTIONS_NETWORKS = 64 };
 enum dg_err dg_options_server(const struct dg_options *options, struct dg_network *networks,
                               struct dg_error *error, struct dg_server_opts *server) DG_MUST_CHECK;

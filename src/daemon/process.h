@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the process may do: core dumps, open files, whose rights it has. Called by main while there
- * is one thread. */
+/* The limits and rights of the process: core dumps, open files, its account. Called by main while
+ * there is only one thread. */
 #ifndef DG_DAEMON_PROCESS_H
 #define DG_DAEMON_PROCESS_H
 
@@ -13,11 +13,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Core dumps hold users' text: without `allow` the process is not dumpable and its limit is zero.
- */
+/* Core dumps contain users' text: without `allow` the process is made undumpable, with a core limit
+ * of zero. */
 enum dg_err dg_process_core_dumps(bool allow, struct dg_error *error) DG_MUST_CHECK;
 
-/* Raises the number of open files to the hard limit and returns it: each connection is one. */
+/* Raises the limit of open files to the hard limit and returns it: each connection needs one. */
 size_t dg_process_open_files(void);
 
 struct dg_account {
@@ -35,8 +35,8 @@ enum dg_err dg_process_account(const char *name, struct dg_account *account,
 enum dg_err dg_process_hand_over(const char *path, const struct dg_account *account,
                                  struct dg_error *error) DG_MUST_CHECK;
 
-/* Becomes the account with its groups, for good: that there is no way back is verified. Being it
- * already is fine; otherwise this needs root. */
+/* Switches to the account and its groups for good, and verifies that there is no way back. Needs
+ * root, unless the process has the account already. */
 enum dg_err dg_process_become(const struct dg_account *account,
                               struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The translation service inside the daemon: the engine, its bell on the loop, and the models that
- * the options name: sections `[model NAME]`, and every sub-directory of models-dir; without a
+/* The translation service inside the daemon: the engine, its wake-up of the loop, and the models
+ * that the options name: sections `[model NAME]`, and every sub-directory of models-dir; without a
  * configuration the installed ones (engine/route/model_folders.h).
  *
  *     struct dg_service *service;
- *     err = dg_service_open(&service, loop, options, shared, log, &error);     loads or offers
- * every model dg_api_set_engine(api, dg_service_engine(service)); dg_service_reload(service,
- * options, on_reloaded, d);           beside the loop; the old ones serve on
- *     dg_service_close(service);                                     while the loop still runs
- *     dg_service_free(service);                                      after the loop
+ *     err = dg_service_open(&service, loop, options, shared, log, &error);    loads or offers every
+ *                                                                             model
+ *     dg_api_set_engine(api, dg_service_engine(service));
+ *     err = dg_service_reload(service, options, on_over, user);    in the background, while the old
+ *                                                                  models still serve
+ *     dg_service_close(service);                                   while the loop still runs
+ *     dg_service_free(service);                                    after the loop
  *
- * The loop's thread, but for the loading itself, which a libuv worker does. */
+ * The loop's thread, except for the loading itself, which a libuv worker does. */
 #ifndef DG_DAEMON_SERVICE_H
 #define DG_DAEMON_SERVICE_H
 
@@ -27,15 +29,15 @@
 struct dg_service;
 struct dg_shared;
 
-/* A model that cannot be loaded ends the start: the sentence names it. `shared` may be NULL.
- * `options` (the daemon's) is read before this returns. */
+/* Fails when a model cannot be loaded; the sentence names it. `shared` may be NULL. `options` (the
+ * daemon's) are only needed until this returns. */
 enum dg_err dg_service_open(struct dg_service **service, uv_loop_t *loop,
                             const struct dg_opt_set *options, struct dg_shared *shared,
                             struct dg_log *log, struct dg_error *error) DG_MUST_CHECK;
 
 struct dg_engine *dg_service_engine(const struct dg_service *service);
 
-/* How long the worker that has been longest at its present step has been there. */
+/* The longest time that a worker has spent on its present step. */
 uint64_t dg_service_stalled_ns(const struct dg_service *service);
 
 /* `on_turn` is called after each dg_engine_poll. */
@@ -44,22 +46,23 @@ void dg_service_on_turn(struct dg_service *service, void (*on_turn)(void *user),
 /* Whether a reload is under way or waits. */
 bool dg_service_is_reloading(const struct dg_service *service);
 
-/* Whether two models that the options name have one name, a section's and one of models-dir:
- * DG_ERR_EXISTS, with both paths. Folders that are not there are not looked at. */
+/* Checks that no section has the name of a model of models-dir: DG_ERR_EXISTS, with both paths.
+ * Missing folders are skipped. */
 enum dg_err dg_service_check(const struct dg_opt_set *options,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Opens every model that `options` name anew, and when all of them work puts them in place of those
- * that serve; models no longer named are let go. If one fails, all stay as they were, and the log
- * says why. `on_over` (err is that failure) is called once, later, from the loop. While models are
- * being loaded the reload waits for that; of several that wait the last counts, and `options` are
- * borrowed until it has begun. */
+/* Opens every model that `options` name again and, when all of them work, puts them in place of
+ * those that serve; models no longer named are removed. If one fails, all stay as they were, and
+ * the log says why. `on_over` (err is that failure) is called once, later, from the loop. The
+ * reload waits while models are being loaded; of several waiting reloads only the last happens.
+ * `options` are borrowed until it has begun. */
 enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_set *options,
                               void (*on_over)(void *user, enum dg_err err),
                               void *user) DG_MUST_CHECK;
 
-/* One model more, or anew: opened beside the loop, put in place when it works. `path` NULL: one
- * that is served already, from where it is. `options` (the daemon's) say whom to trust. */
+/* A model to add or reload: it is opened in the background and published when it works. `path`
+ * NULL: reload a model that is served already from its path. `options` (the daemon's) say which
+ * keys to trust. */
 struct dg_service_model {
     const char *name, *path;
     const char *source, *target; /* "": from the name */
@@ -68,12 +71,12 @@ struct dg_service_model {
 /* Called once, later, whatever happens; DG_ERR_CLOSED when the service ends first. */
 typedef void (*dg_service_loaded_fn)(void *user, enum dg_err err, const struct dg_error *error);
 
-/* DG_ERR_BUSY: models are being loaded just now; DG_ERR_NOT_FOUND: no path, and no such model. */
+/* DG_ERR_BUSY: models are being loaded at present; DG_ERR_NOT_FOUND: no path, and no such model. */
 enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set *options,
                             const struct dg_service_model *model, dg_service_loaded_fn on_loaded,
                             void *user, struct dg_error *error) DG_MUST_CHECK;
 
-/* A model of the options comes back with the next reload of all. */
+/* A model that the options name comes back with the next dg_service_reload. */
 enum dg_err dg_service_unload(struct dg_service *service, const char *name,
                               struct dg_error *error) DG_MUST_CHECK;
 

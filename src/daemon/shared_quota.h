@@ -7,7 +7,7 @@
  *     struct dg_quota quota = dg_shared_quota_ops(&shared);
  *
  * One script, run by Redis as one step, does what access/quota_local.c does, with the same
- * arithmetic and Redis's clock; somebody's windows and month are one hash,
+ * arithmetic and Redis's clock; a client's windows and month are one hash,
  * "dragoman:1:quota:key:NAME" or "...:address:ADDRESS", which expires by itself. The loop's thread.
  */
 #ifndef DG_DAEMON_SHARED_QUOTA_H
@@ -20,11 +20,11 @@
 
 struct dg_shared_quota {
     struct dg_redis *redis; /* borrowed */
-    struct dg_quota local;  /* counts along, and decides when Redis does not */
+    struct dg_quota local;  /* counts as well, and decides when Redis does not answer */
     uint64_t timeout_ms;
     struct dg_log *log;
-    struct dg_steady steady; /* by which months go on */
-    bool was_logged;         /* that Redis refuses the script */
+    struct dg_steady steady; /* the clock that tells the month */
+    bool was_logged;         /* the log says that Redis refuses the script */
 };
 
 struct dg_quota dg_shared_quota_ops(struct dg_shared_quota *shared);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Signals as events of the loop. They are counted from the first line of main until the loop can
- * take them, so that a stop during start-up is neither lost nor a sudden death.
+/* Signals as events of the loop. From the first line of main they are counted until the loop can
+ * take them, so that a stop during start-up is neither lost nor kills the process at once.
  *
  *     dg_signals_hold();                                   first thing in main
  *     err = dg_signals_open(&signals, loop, &handlers, user, &error);
@@ -38,7 +38,7 @@ struct dg_signals {
 
 void dg_signals_hold(void);
 
-/* Signals that were held come again, as events. On failure nothing is left open once the loop has
+/* Signals that were held are delivered as events. On failure nothing is left open once the loop has
  * run. */
 enum dg_err dg_signals_open(struct dg_signals *signals, uv_loop_t *loop,
                             const struct dg_signals_handlers *handlers, void *user,

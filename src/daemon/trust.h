@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Which models the daemon may load where `require-signed-models` is on: those whose manifest is
- * signed by one of `trusted-keys` (minisign's public key files) and whose files are all as that
- * manifest says.
+/* Which models the daemon may load when `require-signed-models` is on: those whose manifest is
+ * signed by one of `trusted-keys` (minisign's public key files) and whose files all match that
+ * manifest.
  *
  *     struct dg_trust trust;
  *     err = dg_trust_read(&trust, options, &error);                reads the key files
@@ -24,7 +24,7 @@ struct dg_trust {
     size_t n;
 };
 
-/* Fails, with the file's name, on a key file that cannot be read or is none. */
+/* Fails, with the file's name, on a key file that cannot be read or is not a key file. */
 enum dg_err dg_trust_read(struct dg_trust *trust, const struct dg_options *options,
                           struct dg_error *error) DG_MUST_CHECK;
 

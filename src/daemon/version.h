@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragomand --version: the program's version, the libraries it runs with, and what it makes of this
- * machine's processor. */
+/* dragomand --version: the program's version, the libraries it runs with, and the features of this
+ * machine's processor that it uses. */
 #ifndef DG_DAEMON_VERSION_H
 #define DG_DAEMON_VERSION_H
 

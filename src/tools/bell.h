@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One thread waits until others ring: what a tool hangs on an engine that it polls itself.
+/* A bell: one thread waits until others ring. A tool gives it to an engine that it polls itself.
  *
  *     struct bell bell = BELL;
  *     opts.wake = bell_ring;
@@ -10,8 +10,7 @@
  *         bell_wait(&bell);
  *         dg_engine_poll(engine);
  *     }
- *
- * A ring that nobody waits for is kept; several are one. Any thread rings, one waits. */
+ * A ring is kept until the next wait; several count as one. Any thread may ring, one waits. */
 #ifndef DG_TOOLS_BELL_H
 #define DG_TOOLS_BELL_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The frame of a sub-command: options in, work, standard output flushed, one sentence on stderr
- * when it failed.
+/* The frame of a sub-command: it reads the options, does the work, flushes standard output, and
+ * prints one sentence on stderr when something failed.
  *
  *     int dg_cmd_detect(int argc, char **argv)
  *     {
@@ -16,7 +16,7 @@
 #include "base/memory/error.h"
 #include "base/option/opt.h"
 
-/* The work itself; it need not flush stdout nor look whether printing failed. */
+/* The work itself; it need not flush stdout or check whether printing failed. */
 typedef enum dg_err dg_command_fn(const struct dg_opt_set *set, struct dg_error *error);
 
 /* The exit status: 0, 1 for work that failed, 2 for wrong usage (DG_ERR_USAGE from `run` counts as

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Token ids: of lines ("12 7 0"), and of texts. */
+/* Token ids, read from lines ("12 7 0") or made from texts. */
 #ifndef DG_TOOLS_IDS_H
 #define DG_TOOLS_IDS_H
 
@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 /* Parses non-negative integers with white space between; *ids is owned (dg_free), also when n is 0.
- * The sentence names the column of what is no id. */
+ * The error's sentence names the column of what is not an id. */
 enum dg_err ids_parse(struct dg_span text, int32_t **ids, size_t *n,
                       struct dg_error *error) DG_MUST_CHECK;
 
-/* A text's, as the tokenizer makes them; *ids is owned (dg_free), also when n is 0. */
+/* The ids of a text, from the tokenizer; *ids is owned (dg_free), also when n is 0. */
 enum dg_err ids_encode(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_work *work,
                        struct dg_span text, const struct dg_tokenizer_opts *opts, int32_t **ids,
                        size_t *n, struct dg_error *error) DG_MUST_CHECK;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The installed models (engine/route/model_folders.h), for commands that are not told one.
+/* The installed models (engine/route/model_folders.h), for commands without --model.
  *
  *     dg_model_folders_find(&places);
- *     opts.langid_path = places.langid;                  the engine has to know languages apart
- *     err = installed_offer(&places, engine, &error);      DG_ERR_NOT_FOUND: there are none
- *     request.model = NULL;                              by its languages; what is asked for is
- * loaded then err = installed_explain(engine, err, &error);        a refusal, with what there is */
+ *     opts.langid_path = places.langid;                  so that the engine can detect languages
+ *     err = installed_offer(&places, engine, &error);    DG_ERR_NOT_FOUND: there are none
+ *     request.model = NULL;                              the languages choose the model, which is
+ *                                                        loaded then
+ *     err = installed_explain(engine, err, &error);      a refusal also names the models */
 #ifndef DG_TOOLS_INSTALLED_MODELS_H
 #define DG_TOOLS_INSTALLED_MODELS_H
 
@@ -16,15 +17,15 @@
 #include "engine/engine.h"
 #include "engine/route/model_folders.h"
 
-/* All of them; one that is damaged is named on standard error and left out. */
+/* Offers all installed models; a damaged one is named on standard error and left out. */
 enum dg_err installed_offer(const struct dg_model_folders *places, struct dg_engine *engine,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* DG_ERR_USAGE where the target must be named, and is not: there are several. */
+/* DG_ERR_USAGE when there are several targets and none is named. */
 enum dg_err installed_check_target(const struct dg_engine *engine, const char *target,
                                    struct dg_error *error) DG_MUST_CHECK;
 
-/* Where no model was found (DG_ERR_NOT_FOUND), adds which there are. Returns `err`. */
+/* For DG_ERR_NOT_FOUND, adds to the sentence which models there are. Returns `err`. */
 enum dg_err installed_explain(const struct dg_engine *engine, enum dg_err err,
                               struct dg_error *error);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Lines in, lines out, in order, many under way: the frame of every sub-command that is a filter.
+/* Lines in, lines out, in order, with many under way: the frame of every sub-command that is a
+ * filter.
  *
- * A thread reads stdin; the caller's `start` begins each line, asynchronously; `poll` moves things
- * on; a line whose `is_done` was set is printed as soon as all before it are. A last line without a
- * line end is answered without one. Everything but reading happens on the calling thread.
+ * A thread reads stdin; the caller's `start` begins each line asynchronously; `poll` continues the
+ * work; a line whose `is_done` was set is printed once all lines before it are printed. If the last
+ * line has no line end, its answer has none. Everything but reading happens on the calling thread.
  *
  *     struct line_pipe pipe = {.start = start, .poll = poll, .ctx = &work, .window = 64};
  *     line_pipe_init(&pipe);
- *     ... give line_pipe_wake and &pipe to whoever calls when there is news ...
+ *     ... opts.wake = line_pipe_wake; opts.wake_arg = &pipe ...
  *     err = line_pipe_run(&pipe, &error);
  *     line_pipe_deinit(&pipe); */
 #ifndef DG_TOOLS_LINE_PIPE_H
@@ -43,7 +44,7 @@ struct line_pipe {
     void (*poll)(void *ctx);
     void *ctx;
     size_t window;     /* lines under way */
-    bool is_streaming; /* print what the first line has so far, at once */
+    bool is_streaming; /* print the output of the first line as it comes */
 
     /* Its own */
     pthread_t reader;
@@ -63,10 +64,10 @@ struct line_pipe {
 void line_pipe_init(struct line_pipe *pipe);
 void line_pipe_deinit(struct line_pipe *pipe);
 
-/* Reads and answers until the end of stdin. DG_ERR_IO, or what `start` failed with. */
+/* Reads and answers until the end of stdin. DG_ERR_IO, or the error of `start`. */
 enum dg_err line_pipe_run(struct line_pipe *pipe, struct dg_error *error) DG_MUST_CHECK;
 
-/* "There is news": from any thread. `pipe` is a struct line_pipe. */
+/* Says that there is news, from any thread. `pipe` is a struct line_pipe. */
 void line_pipe_wake(void *pipe);
 
 #endif

@@ -37,14 +37,15 @@ void dg_lines_deinit(struct dg_lines *lines);
 enum dg_err dg_lines_next(struct dg_lines *lines, struct dg_span *line,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* Puts "line N: " before what `error` says: the line read last cannot be used. Returns err. */
+/* For a line that cannot be used: puts "line N: ", of the line read last, before the sentence of
+ * `error`. Returns err. */
 enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struct dg_error *error);
 
-/* All of standard input, which nothing was read of, behind what `text` has: a document, as large as
- * `text` may be. */
+/* Appends all of standard input, of which nothing may have been read yet, to `text`, whose maximum
+ * limits the document. */
 enum dg_err dg_lines_document(struct dg_buf *text, struct dg_error *error) DG_MUST_CHECK;
 
-/* All that is left, up to 1 GiB. */
+/* All input that is left, up to 1 GiB. */
 enum dg_err dg_lines_all(struct dg_lines *lines, struct dg_span *text,
                          struct dg_error *error) DG_MUST_CHECK;
 

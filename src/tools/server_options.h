@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Options of the command line as the JSON that a daemon is asked with (clients/c): only those that
- * were given, so that the rest stays as the daemon's own models have it.
+/* Options of the command line as the JSON of a request to a daemon (clients/c): only those that
+ * were given, so that the daemon's defaults apply to the rest.
  *
  *     dg_buf_init(&json, 4096);
- *     err = server_options(set, &where, &json, error);        "{"target":"en","beam":4}" with a NUL
- * behind */
+ *     err = server_options(set, &flags, &search, NULL, NULL, NULL, &json);
+ *     ... json is {"target":"en","beam":4}, with a NUL at its end ... */
 #ifndef DG_TOOLS_SERVER_OPTIONS_H
 #define DG_TOOLS_SERVER_OPTIONS_H
 
@@ -16,7 +16,7 @@
 #include "base/option/opt.h"
 #include "tools/search_flags.h"
 
-/* Which server and what of it. Strings may be empty. */
+/* The server, the languages and the key. Strings may be empty. */
 struct server_flags {
     const char *server, *source, *target, *key_file;
 };

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The sub-commands of `dragoman`: one function each, in a file of its own (cmd_<name>.c), listed in
- * the table of main.c. Results go to stdout, talk to stderr; exit 0, 1 (could not do it), 2 (used
- * wrongly).
+ * the table of main.c. Results go to stdout, messages to stderr; the exit status is 0, 1 (it
+ * failed) or 2 (wrong usage).
  *
  * argv[0] is the sub-command's name; options are read with dg_opt_command (base/option/opt.h). */
 #ifndef DG_TOOLS_TOOLS_H

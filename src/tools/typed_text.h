@@ -11,11 +11,11 @@
 
 #include <stdbool.h>
 
-/* The positional arguments, with spaces between them and a line's end behind, become standard
- * input, if there are any. */
+/* Makes the positional arguments, if there are any, the standard input: joined with spaces, and
+ * with a line end after them. */
 enum dg_err typed_arguments(const struct dg_opt_set *set, struct dg_error *error) DG_MUST_CHECK;
 
-/* On a terminal says, on standard error, that the command waits for `what`. */
+/* If standard input is a terminal, says on standard error that the command waits for `what`. */
 void typed_hint(const char *program, const char *what);
 
 #endif

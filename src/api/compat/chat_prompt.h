@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a chat asks for: programs that translate by a language model put the text into a prompt,
- * each in its own words. This tells the instruction from the text by structure, and finds the
- * languages that are named:
+/* The translation that a chat asks for. Programs that translate with a language model put the text
+ * into a prompt, each in its own words. This tells the instruction from the text by structure, and
+ * finds the languages that are named:
  *
- *     "Translate from French to English, without comments:\n\nLe chat dort."        an instruction,
- * then the text "You are a translator. Translate to English." / "Le chat dort."               a
- * system message, then the text
- *     ... enclosed in triple quotes, backticks, <text>, 🔤 ...                      a text between
- * delimiters "Source Text: Le chat dort.\n\nTranslated Text:"                              a text
- * behind a label
- *     {"greeting":"Bonjour"}, "1. Bonjour\n2. Merci", "Bonjour\n\n%%\n\nMerci"      a text of
- * several parts
+ *     "Translate from French to English, without comments:\n\nLe chat dort."    instruction and
+ * text "You are a translator. Translate to English." / "Le chat dort."           system message,
+ * text
+ *     ... enclosed in triple quotes, backticks, <text>, 🔤 ...                  text in delimiters
+ *     "Source Text: Le chat dort.\n\nTranslated Text:"                          text after a label
+ *     {"greeting":"Bonjour"}, "1. Bonjour\n2. Merci", "Bonjour\n\n%%\n\nMerci"  text in parts
  *
  *     struct dg_chat_prompt_ask ask = {.system = ..., .user = ...};
  *     err = dg_chat_prompt_read(names, &ask, &arena, &error, &prompt);
- *     for each of prompt.parts: DG_PROMPT_LITERAL goes out as it is, DG_PROMPT_TEXT translated,
- *                               DG_PROMPT_JSON translated and in quotes
+ *     for each of prompt.parts: DG_CHAT_PROMPT_LITERAL is copied, DG_CHAT_PROMPT_TEXT translated,
+ *                               DG_CHAT_PROMPT_JSON translated and put in quotes
  *
- * What is not recognised is refused with a sentence that says how to ask; an instruction is never
- * taken for text. */
+ * A prompt that is not recognised is refused with a sentence that says how to ask; an instruction
+ * is never taken for text. */
 #ifndef DG_API_COMPAT_CHAT_PROMPT_H
 #define DG_API_COMPAT_CHAT_PROMPT_H
 
@@ -38,11 +36,12 @@ struct dg_chat_prompt_part {
 
 struct dg_chat_prompt_ask {
     struct dg_span system, user;
-    bool is_named; /* the languages are said elsewhere: a text alone will do */
+    bool is_named; /* the languages are named elsewhere, so that a text without an instruction will
+                      do */
 };
 
 struct dg_chat_prompt {
-    const char *source, *target;       /* borrowed from the names; NULL: not said */
+    const char *source, *target;       /* borrowed from the names; NULL: not named */
     struct dg_chat_prompt_part *parts; /* [n_parts], of which n_texts are to be translated */
     size_t n_parts, n_texts;
     bool is_json; /* the answer is a JSON text */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The parts of a text that a prompt holds: JSON, whose strings are translated while keys and
- * everything else stay byte by byte; numbered lines; paragraphs with separators between them. For
- * prompt.c. */
+/* The parts of a text in a prompt: JSON, whose strings are translated while keys and everything
+ * else stay byte for byte; numbered lines; paragraphs with separators between them. For
+ * chat_prompt.c. */
 #ifndef DG_API_COMPAT_CHAT_PROMPT_PARTS_H
 #define DG_API_COMPAT_CHAT_PROMPT_PARTS_H
 
@@ -13,12 +13,12 @@
 size_t dg_chat_prompt_json_len(struct dg_span text);
 
 /* A message that is a request in JSON by itself, with languages and texts (Kiss Translator's,
- * Weblate's); nothing is put where it is none. */
+ * Weblate's); for any other message no part is put. */
 enum dg_err dg_chat_prompt_envelope(const struct dg_langnames *names, struct dg_span text,
                                     struct dg_arena *arena, struct dg_error *error,
                                     struct dg_chat_prompt *prompt) DG_MUST_CHECK;
 
-/* Puts the parts. */
+/* Splits the text and puts its parts into the prompt. */
 enum dg_err dg_chat_prompt_split(struct dg_span text, struct dg_arena *arena,
                                  struct dg_error *error,
                                  struct dg_chat_prompt *prompt) DG_MUST_CHECK;

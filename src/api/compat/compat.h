@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A relay carries the texts of a request in somebody else's format to the engine, and the results
- * back to whoever words the answer. It is what the compatible APIs share: languages checked, each
- * text's own language detected where none was named, texts that are in the target language already
- * returned as they are.
+/* A compat request: a translation requested through a compatible API. It is what these APIs share:
+ * it checks the languages, detects the language of each text where none was named, returns texts
+ * that are already in the target language as they are, and gives the results to the function that
+ * words the answer.
  *
  *     dg_compat_open(call, on_open);                  a route: reads the request's fields, then
- * on_open(call, relay) err = dg_compat_texts(relay, n);                there: then
- * relay->items[i].text = ... relay->to = ...; relay->from = NULL to detect;  relay->job->ask ...
- * other wishes dg_compat_start(relay, on_whole);                              the relay is no
- * longer ours
+ *                                                     calls on_open(call, compat), which does:
+ *     err = dg_compat_texts(compat, n);
+ *     compat->items[i].text = ...; compat->to = ...;  from NULL: detect
+ *     compat->job->options ...                        other options
+ *     dg_compat_start(compat, on_whole);              takes it
  *
- *     static void on_whole(struct dg_compat *relay, struct dg_json_out *out) { ...
- * dg_compat_result(relay, i) ... }
+ *     static void on_whole(struct dg_compat *compat, struct dg_json_out *out)
+ *     {
+ *         ... dg_compat_result(compat, i) ...
+ *     }
  *
- * The answer is 200 with what `on_whole` wrote. A failure before the start goes through
- * dg_compat_fail, one after it is answered by itself, both in the call's dialect. One thread: the
+ * The answer is 200 with what `on_whole` wrote. The route answers a failure before the start with
+ * dg_compat_fail; a later failure is answered here. Both use the call's dialect. One thread: the
  * loop's. */
 #ifndef DG_API_COMPAT_COMPAT_H
 #define DG_API_COMPAT_COMPAT_H
@@ -28,95 +31,96 @@
 
 struct dg_compat_item {
     struct dg_span text;
-    const struct dg_language *from; /* what it was in: named or detected; NULL: nobody knows */
-    const char *detected;           /* the tag found, which may be no language of ours; or NULL */
-    float confidence;               /* of that, 0 to 1 */
-    bool is_blank;   /* it has nothing to translate, and says nothing of its language */
-    bool is_foreign; /* it is surely in `detected`, from which nothing leads to the target: it is as
-                        it was */
+    const struct dg_language *from; /* its language, named or detected; NULL: not known */
+    const char *detected;           /* the detected tag, which this server may not translate; or
+                                       NULL */
+    float confidence;               /* of the detection, 0 to 1 */
+    bool is_blank;        /* it has nothing to translate, so that no language can be detected */
+    bool is_foreign;      /* it is surely in `detected`, from which no model leads to the target,
+                             and returned unchanged */
     size_t n_characters;  /* code points of the text */
-    struct dg_span *lost; /* [n_lost] what was to come back as it is and did not, */
+    struct dg_span *lost; /* [n_lost] protected spans that the translation lacks */
     size_t n_lost;
-    struct dg_span *missed; /* [n_missed] and terms of glossaries that were not used */
+    struct dg_span *missed; /* [n_missed] glossary terms that the translation does not use */
     size_t n_missed;
 };
 
 struct dg_compat {
     struct dg_call *call;
     struct dg_job *job;
-    struct dg_arena *arena;  /* the job's; all that the request says lives there */
+    struct dg_arena *arena;  /* the job's; the request's data live there */
     struct dg_fields fields; /* see dg_compat_open */
     struct dg_languages langs;
     struct dg_compat_item *items; /* [n] */
     size_t n;
     const struct dg_language *from, *to; /* from NULL: detect */
     bool is_array;                       /* for on_whole: the texts came as an array */
-    struct dg_fields_source source;      /* while they are read */
+    struct dg_fields_source source;      /* while the fields are read */
     void (*on_open)(struct dg_call *call, struct dg_compat *compat);
     uint64_t started_ns; /* the call's */
-    uint64_t *tally;     /* NULL, or what the characters of a good answer are added to */
-    void *user;          /* for on_whole */
+    uint64_t *tally; /* a counter to which the characters of a successful answer are added; or NULL
+                      */
+    void *user;      /* for on_whole */
     void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out);
-    void (*on_delta)(struct dg_compat *compat, struct dg_span text); /* NULL, or of one text: the
-                                                                        answer is a stream */
-    void (*on_end)(struct dg_compat *compat, const struct dg_failure *failure); /* of a stream, or
-                                                                                 * of what has no
-                                                                                 * call; failure
-                                                                                 * NULL: it is whole
-                                                                                 */
+    /* For one text whose answer is a stream; else NULL. */
+    void (*on_delta)(struct dg_compat *compat, struct dg_span text);
+    /* The end of a stream, or of a compat request without a call; failure NULL: it is complete. */
+    void (*on_end)(struct dg_compat *compat, const struct dg_failure *failure);
 };
 
 /* NULL when the call was answered with 503: no engine, or no memory. Its fields are empty. */
 struct dg_compat *dg_compat_new(struct dg_call *call);
 
-/* One with the request's fields, which goes to `on_open`: at once or, when its body was large and
- * is read beside the loop (json_offload.h), later. Or the call is answered, or its client has left.
+/* Reads the request's fields and calls `on_open`: at once, or later when another thread reads a
+ * large body (json_offload.h). `on_open` is not called when the call was answered or the client has
+ * left.
  */
 void dg_compat_open(struct dg_call *call,
                     void (*on_open)(struct dg_call *call, struct dg_compat *compat));
 
-/* The same for routes whose requests are short, which their `prepare` sees to; NULL when the call
- * was answered. */
+/* The same for routes whose `prepare` limits requests to short ones; NULL when the call was
+ * answered. */
 void dg_compat_prepare_short(struct dg_call *call);
 struct dg_compat *dg_compat_open_short(struct dg_call *call);
 
-/* One without a call, for what came over a socket; the caller has seen to the gate. NULL: no model,
- * or no memory. Its end, good or bad, goes to relay->on_end, which must be set before the start;
- * relay->fields is empty. */
+/* Makes one without a call, for a message that came over a WebSocket and has passed the gate. NULL:
+ * no model, or no memory. Its end, good or bad, goes to compat->on_end, which must be set before
+ * the start; compat->fields is empty. */
 struct dg_compat *dg_compat_new_for(struct dg_api *api, size_t arena_max);
 
 /* Makes room for the texts. DG_ERR_NOMEM. */
 enum dg_err dg_compat_texts(struct dg_compat *compat, size_t n) DG_MUST_CHECK;
 
-/* Every value of a field as the texts. DG_ERR_INVALID when one is no text, DG_ERR_NOMEM. */
+/* Takes every value of a field as a text. DG_ERR_INVALID when one is not text; DG_ERR_NOMEM. */
 enum dg_err dg_compat_texts_of(struct dg_compat *compat,
                                const struct dg_field *field) DG_MUST_CHECK;
 
-/* Answers with a failure and drops the relay, before its start. */
+/* Before the start: answers with a failure and drops the compat request. */
 void dg_compat_fail(struct dg_compat *compat, int status, const char *code, const char *message);
 void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err, const struct dg_error *error);
 
-/* Takes the relay. */
+/* Starts the translation; takes `compat`. */
 void dg_compat_start(struct dg_compat *compat,
                      void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out));
 
-/* Lets go before its start, without an answer. */
+/* Before the start: frees it without an answer. */
 void dg_compat_drop(struct dg_compat *compat);
 
-/* What on_whole may look at is the relay, without its call: a long answer is written beside the
- * loop (json_offload.h). The translation of a text, and its kth alternative, from 1 on: empty where
- * it has none. */
+/* For on_whole, which must not use compat->call, since another thread writes long answers
+ * (json_offload.h): the translation of a text, and its kth alternative, from 1 on; empty if it has
+ * none. */
 struct dg_span dg_compat_result(const struct dg_compat *compat, size_t i);
 struct dg_span dg_compat_alternative(const struct dg_compat *compat, size_t i, int k);
 
-/* For on_whole: why a text was not translated, and what could not be kept in it, as the members
- * "warning", "lost" and "missed_terms" of an open object; nothing where all is well. They are in no
- * API that we imitate; its clients pass over what they do not know. */
+/* For on_whole: puts the members "warning", "lost" and "missed_terms" into an open object, which
+ * say why a text was not translated and what its translation lacks; nothing if all is well. The
+ * original APIs do not have these members, and their clients ignore members that they do not know.
+ */
 void dg_compat_put_notes(struct dg_json_out *out, const struct dg_compat *compat,
                          const struct dg_compat_item *item);
 
-/* True where something leads from the relay's source to its target; without a source, what is in
- * the target language leads to it, too. */
+/* True when a model leads from the source to the target; without a source, text that is already in
+ * the target language counts, too. */
 bool dg_compat_leads(const struct dg_compat *compat);
 
 /* Code points of all texts. */

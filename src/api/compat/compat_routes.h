@@ -3,8 +3,9 @@
 
 /* Smaller APIs that clients speak: DeepLX, MTranServer, Kiss Translator, Immersive Translate,
  * nllb-serve, nllb-api, hcfy, Google's versions 2 and 3, Amazon Translate, OPUS-MT, marian-server,
- * and the chats of OpenAI and Ollama. Several share POST /translate; those functions take a relay
- * whose fields are read (any_translate.c says whose words they are). One thread: the loop's. */
+ * and the chats of OpenAI and Ollama. Several share POST /translate; those functions take a compat
+ * request whose fields are read (any_translate.c decides which API they belong to). One thread: the
+ * loop's. */
 #ifndef DG_API_COMPAT_COMPAT_ROUTES_H
 #define DG_API_COMPAT_COMPAT_ROUTES_H
 
@@ -19,13 +20,13 @@ extern const struct dg_dialect dg_google_dialect; /* {"error":{"code":400,"messa
 extern const struct dg_dialect dg_amazon_dialect; /* {"__type":"...","message":"..."} */
 extern const struct dg_dialect dg_openai_dialect; /* {"error":{"message":"...","type":"...",...}} */
 
-/* relay->from and relay->to by two fields; "auto", "detect", "" and nothing leave it to be
- * detected. */
+/* Sets compat->from and compat->to from two fields; "auto", "detect", "" and an absent field mean
+ * that the source is detected. */
 bool dg_compat_pair(struct dg_compat *compat, const char *from, const char *to,
                     struct dg_error *error);
 
-/* The field's texts from one language to another, and what to answer; or the refusal. Takes the
- * relay. */
+/* Translates the texts of the field `text` and answers with `on_whole`, or answers with the
+ * refusal. Takes `compat`. */
 void dg_compat_go(struct dg_compat *compat, const char *text, const char *from, const char *to,
                   void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out));
 

@@ -17,17 +17,19 @@ enum { DG_DEEPL_CODE = 24 };
 /* Writes a code as DeepL prints it: "EN", "PT-BR", "ZH-HANS"; without region and script for `base`.
  */
 void dg_deepl_code(const struct dg_language *language, bool base, char code[DG_DEEPL_CODE]);
-void dg_deepl_tag_code(const char *tag, char code[DG_DEEPL_CODE]); /* of a tag that is none of our
+void dg_deepl_tag_code(const char *tag, char code[DG_DEEPL_CODE]); /* of a tag outside of our
                                                                       languages */
 
-/* relay->from and relay->to from source_lang and target_lang; false and the sentence. */
+/* Sets compat->from and compat->to from source_lang and target_lang. False: refused, with a
+ * sentence. */
 bool dg_deepl_pair(struct dg_compat *compat, struct dg_error *error);
 
-/* formality, model_type and what else is one of a few words; false and the sentence. */
+/* Checks formality, model_type and the other fields that take one of a few words. False: refused,
+ * with a sentence. */
 bool dg_deepl_check_words(struct dg_compat *compat, struct dg_error *error);
 
-/* glossary_id and glossary_ids, which need source_lang, into the job's ask; false and the sentence.
- */
+/* Reads glossary_id and glossary_ids, which need source_lang, into the job's options. False:
+ * refused, with a sentence. */
 bool dg_deepl_read_glossaries(struct dg_compat *compat, struct dg_error *error);
 
 void dg_deepl_translate(struct dg_call *call);
@@ -36,8 +38,8 @@ void dg_deepl_v1_translate(struct dg_call *call); /* as OmegaT asks: GET
 void dg_deepl_languages(struct dg_call *call);
 void dg_deepl_v3_languages(struct dg_call *call);
 void dg_deepl_v3_resources(struct dg_call *call);
-void dg_deepl_not_included(struct dg_call *call); /* 403: rephrasing, style rules, ...: what some
-                                                     accounts lack */
+void dg_deepl_not_included(struct dg_call *call); /* 403, as for an account without the feature:
+                                                     rephrasing, style rules, ... */
 void dg_deepl_document(struct dg_call *call);
 void dg_deepl_document_status(struct dg_call *call);
 void dg_deepl_document_result(struct dg_call *call);
@@ -58,32 +60,31 @@ void dg_deepl_v3_glossary_entries(struct dg_call *call);
 void dg_deepl_v3_dictionary_put(struct dg_call *call);
 void dg_deepl_v3_dictionary_remove(struct dg_call *call);
 
-/* ---- What both versions of glossaries share
- * ------------------------------------------------------- */
+/* ---- What both versions of glossaries share -------------------------------------------------- */
 
 enum { DG_DEEPL_COLUMNS = 2 /* of a table of entries */ };
 
-/* Their errors of glossaries have a second sentence; NULL: none. */
+/* Errors of glossaries have a second sentence, `detail`; it may be NULL. */
 void dg_deepl_glossary_fail(struct dg_call *call, int status, const char *message,
                             const char *detail);
-void dg_deepl_glossary_failed(struct dg_call *call,
-                              const struct dg_glossaries_change *change); /* of a change that failed
-                                                                           */
 
-/* Lower case, as they print codes of glossaries. */
+/* Answers for a change that failed. */
+void dg_deepl_glossary_failed(struct dg_call *call, const struct dg_glossaries_change *change);
+
+/* Puts a language code in lower case, as DeepL prints the codes of glossaries. */
 void dg_deepl_put_glossary_code(struct dg_json_out *out, const char *key, const char *code);
 
-/* Of the fields, those of a part behind a prefix ("dictionaries[0]."): what is wrong with them, or
- * NULL. */
+/* Read the glossary's name, and the fields of a part, which have a prefix ("dictionaries[0].").
+ * Return what is wrong with them, or NULL. */
 const char *dg_deepl_read_name(const struct dg_compat *compat, struct dg_span *name);
 const char *dg_deepl_read_part(const struct dg_compat *compat, const char *prefix,
                                struct dg_glossaries_part *part, struct dg_span *entries);
 
-/* A change's read: its parts over its base. */
+/* The `read` function of a change: applies its parts to its base. */
 enum dg_err dg_deepl_read_parts(struct dg_glossaries_change *change) DG_MUST_CHECK;
 
-/* What follows when a relay whose key may be in its fields has passed the gate. It owns the relay.
- */
+/* The step after a compat request, whose key may be in its fields, has passed the gate. It takes
+ * `compat`. */
 struct dg_deepl_step {
     void (*go_on)(struct dg_call *call, struct dg_compat *compat);
 };

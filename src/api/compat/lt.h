@@ -2,9 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* LibreTranslate's API at its paths. Errors are {"error":"a sentence"}, word for word, because
- * clients show and compare them. What its own server does wrong is not copied: each text of an
- * array is detected on its own, and HTML keeps its white space and entities. One thread: the
- * loop's. */
+ * clients show and compare them. The defects of its own server are not copied: the language of
+ * each text of an array is detected separately, and HTML keeps its white space and entities. One
+ * thread: the loop's. */
 #ifndef DG_API_COMPAT_LT_H
 #define DG_API_COMPAT_LT_H
 
@@ -13,19 +13,18 @@
 
 extern const struct dg_dialect dg_lt_dialect;
 
-/* The names of its own for what stands in a language tag, and a confidence of 0 to 1 as a
- * percentage. */
+/* A confidence of 0 to 1 as a percentage. */
 int dg_lt_percent(float confidence);
 
-/* A source or target named by `field`: false and *message when it is missing or none of ours.
- * "auto" is NULL. */
+/* The source or target named by `field`; "auto" gives NULL. False, with a sentence: it is missing
+ * or not a language of this server. */
 bool dg_lt_language(const struct dg_compat *compat, const char *field, unsigned side,
                     const struct dg_language **language, struct dg_error *error);
 
-/* True when `relay->from` leads to `relay->to`; else the sentence that says so. */
+/* True when a model leads from compat->from to compat->to; else false, with a sentence. */
 bool dg_lt_pair(const struct dg_compat *compat, struct dg_error *error);
 
-void dg_lt_translate(struct dg_call *call, struct dg_compat *compat); /* takes the relay, whose
+void dg_lt_translate(struct dg_call *call, struct dg_compat *compat); /* takes `compat`, whose
                                                                          fields are read */
 void dg_lt_detect(struct dg_call *call);
 void dg_lt_languages(struct dg_call *call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What requests mean: routes, wire formats, errors, health, metrics. Give its handler to a server:
+/* The api: routes, wire formats, errors, health, metrics. Give its handler to a server:
  *
  *     struct dg_api_opts opts = DG_API_OPTS_DEFAULT;
  *     err = dg_api_new(&opts, log, &error, &api);
@@ -30,8 +30,8 @@ struct dg_api_opts {
     const char *cors_origin;         /* "*", one origin, or "" for no CORS headers; borrowed */
     size_t texts_max;                /* texts of one request */
     size_t characters_max;           /* of one text, where an API has such a limit; 0: none */
-    size_t beam_max, min_length_max; /* that a request may ask for; 0: as much as there can be */
-    bool ops_loopback;               /* who sits at this machine may look without a key (admin.h) */
+    size_t beam_max, min_length_max; /* that a request may ask for; 0: no further limit */
+    bool ops_loopback;               /* clients on this machine may look without a key (admin.h) */
 };
 
 #define DG_API_OPTS_DEFAULT                                                                        \
@@ -44,53 +44,53 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
                        struct dg_api **api) DG_MUST_CHECK;
 void dg_api_free(struct dg_api *api);
 
-/* Its `user` is the struct dg_api. */
+/* The handler's `user` is the struct dg_api. */
 const struct dg_server_handler *dg_api_handler(void);
 
 void dg_api_set_server(struct dg_api *api, struct dg_server *server);
 
-/* Who translates; borrowed until the server is closed. Until it is set, /readyz says 503. Somebody
- * has to call dg_engine_poll on the loop's thread when the engine wakes. */
+/* Sets the engine, borrowed until the server is closed. Until it is set, /readyz answers 503. The
+ * caller calls dg_engine_poll on the loop's thread when the engine wakes. */
 void dg_api_set_engine(struct dg_api *api, struct dg_engine *engine);
 
-/* Who may do what (access/access.h); borrowed until the api is freed. Until it is set, everybody
- * may. */
+/* Sets the access rules (access/access.h), borrowed until the api is freed. Until they are set,
+ * everybody may do everything. */
 void dg_api_set_access(struct dg_api *api, struct dg_access *access);
 
-/* Who does what would hold the loop: one thread, borrowed; NULL once it is closed, since documents
- * may end behind that. */
+/* Sets the thread (one) for work that would hold the loop; borrowed. Set NULL once it is closed,
+ * since documents may end after that. */
 void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads);
 
-/* The same for what takes milliseconds: to read large bodies, to find languages; several threads.
- * Where there is none, the loop does it. */
+/* Sets the threads (several) for work of some milliseconds: reading large bodies, detecting
+ * languages. Without them the loop does it. */
 void dg_api_set_readers(struct dg_api *api, struct dg_offload *readers);
 
-/* Where bulk jobs are kept; without this there are none. After the engine is set. */
+/* Opens the folder of bulk jobs; without this call there are none. Set the engine first. */
 struct dg_bulk_opts;
 enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts, uv_loop_t *loop,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Where glossaries are kept, and by whom; without this in memory, by all. Before the bulk jobs are
- * opened. */
+/* Opens the folder of glossaries, and says who may make them; without this call they are in memory,
+ * and everybody may. Call it before the bulk jobs are opened. */
 struct dg_glossaries_opts;
 enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossaries_opts *opts,
                                    struct dg_error *error) DG_MUST_CHECK;
 
-/* Where documents are kept (documents.h); without this none are taken. */
+/* Opens the folder of documents (documents.h); without this call none are accepted. */
 struct dg_documents_opts;
 enum dg_err dg_api_open_documents(struct dg_api *api, const struct dg_documents_opts *opts,
                                   struct dg_error *error) DG_MUST_CHECK;
 
-/* To be called after each dg_engine_poll; once a second; and once a minute or so. */
+/* Call dg_api_turn after each dg_engine_poll, dg_api_second once a second, and dg_api_tick about
+ * once a minute. */
 void dg_api_turn(struct dg_api *api);
 void dg_api_second(struct dg_api *api);
 void dg_api_tick(struct dg_api *api);
 
-/* The server is about to drain: answers that have no end of their own end now. */
+/* Ends the answers that have no end of their own, because the server is about to drain. */
 void dg_api_drain(struct dg_api *api);
 
-/* The process ends: what is under way on other threads is told to, so that closing them does not
- * wait. */
+/* Stops the work on other threads, because the process ends, so that closing them does not wait. */
 void dg_api_stop(struct dg_api *api);
 
 #endif

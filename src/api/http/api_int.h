@@ -39,7 +39,7 @@ struct dg_api {
     struct dg_jobs jobs;
     struct dg_clock clock;
     uint64_t started_ns;
-    struct dg_documents documents; /* files sent to be translated */
+    struct dg_documents documents; /* uploaded files to translate */
     struct dg_glossaries glossaries;
     uint64_t deepl_characters; /* translated through DeepL's API since then */
     struct dg_metrics metrics;
@@ -47,34 +47,34 @@ struct dg_api {
     struct dg_languages_cache languages;
     struct dg_langnames *langnames; /* of all languages, for chats; NULL until the first */
     uint64_t refusals[DG_N_REFUSALS];
-    struct dg_live live;        /* for who looks at /ops */
-    char instance[17];          /* tells this process from the one before; hexadecimal, random */
-    unsigned char random[1024]; /* for request ids; */
-    size_t random_used;         /* so much of it is spent */
+    struct dg_live live;        /* for the viewers of /ops */
+    char instance[17];          /* identifies this process; hexadecimal, random */
+    unsigned char random[1024]; /* for request ids */
+    size_t random_used;         /* bytes of `random` that are used up */
 };
 
 struct dg_route {
     enum dg_http_method method; /* GET answers HEAD too */
-    const char *path;           /* one segment may be "*": call->arg is what stands there */
+    const char *path;           /* one segment may be "*": call->arg is what it matches */
     const char *name;           /* for metrics and the log */
     void (*handle)(struct dg_call *call);
     bool is_admin;                         /* for administrators only (admin.h) */
-    void (*prepare)(struct dg_call *call); /* or NULL; before the body is read: may change its
-                                            * limit, or answer at once */
+    void (*prepare)(struct dg_call *call); /* called before the body is read; may change its limit,
+                                            * or answer at once; or NULL */
     const struct dg_dialect *dialect;      /* NULL: our own */
-    enum dg_gate gate;                     /* who may, and what counts */
+    enum dg_gate gate;                     /* who may call it, and how it is counted */
 };
 
-/* Whether the path is the route's, and what stands for "*" (empty when there is none). */
+/* Whether the path is the route's; *arg is what "*" matches (empty when the route has none). */
 bool dg_route_matches(const struct dg_route *route, struct dg_span path, struct dg_span *arg);
 
-/* All routes, and how many (unless NULL). */
+/* All routes; *n, unless `n` is NULL, is their number. */
 const struct dg_route *dg_routes(size_t *n);
 
-/* Frees requests to read whose engine is gone and will not tell their end. */
+/* Frees reading requests whose engine is gone and will not report their end. */
 void dg_api_free_readings(struct dg_list *all);
 
-/* The requests to be scored end after the pair under way. */
+/* Makes scoring requests end after the pair under way. */
 void dg_api_stop_scoring(struct dg_api *api);
 
 void dg_api_healthz(struct dg_call *call);
@@ -117,7 +117,6 @@ void dg_api_v1_models(struct dg_call *call);
 void dg_api_v1_model(struct dg_call *call);
 void dg_api_v1_languages(struct dg_call *call);
 void dg_api_v1_usage(struct dg_call *call);
-void dg_api_any_translate(struct dg_call *call); /* POST /translate, which many APIs call their own
-                                                  */
+void dg_api_any_translate(struct dg_call *call); /* POST /translate, which many APIs share */
 
 #endif

@@ -2,19 +2,19 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A call: one request on its way through the api, from the moment its headers are known until its
- * answer is complete. It lives in the request's arena. It gives the request an id, remembers who
- * waits for it, and shapes answers and errors alike for every route.
+ * answer is complete. It lives in the request's arena. It gives the request an id, remembers the
+ * work that answers it, and gives answers and errors of all routes the same form.
  *
  *     static void on_models(struct dg_call *call)
  *     {
  *         ... dg_call_json(call, 200, dg_buf_span(&buf));
  *     }
  *     return dg_call_fail(call, (struct dg_failure){.status = 400, .code = "bad_value",
- *                         .field = "beam", .message = why.text});
+ *                         .field = "beam", .message = error.text});
  *
- * Errors are {"error":{"code":...,"message":...,"field":...,"limit":...},"request_id":...}, the
- * last two of the inner object only where they mean something. Codes are stable; sentences are for
- * people. One thread: the loop's. */
+ * Errors are {"error":{"code":...,"message":...,"field":...,"limit":...},"request_id":...}, with
+ * "field" and "limit" only where they apply. Codes are stable; messages are for people. One thread:
+ * the loop's. */
 #ifndef DG_API_HTTP_CALL_H
 #define DG_API_HTTP_CALL_H
 
@@ -30,12 +30,12 @@ struct dg_route;
 struct dg_call;
 struct dg_failure;
 
-/* How an API that others invented words what every route has to say. NULL members, and a NULL
- * dialect, are our own way. */
+/* How a compatible API words what every route has to answer. A NULL member, or a NULL dialect,
+ * stands for our own form. */
 struct dg_dialect {
     const char *name;
-    /* The whole answer to a refused request. `failure->code` says which it is; the sentence and,
-     * where that API knows another, the status are this function's to choose. */
+    /* Answers a refused request. `failure->code` says why it was refused; this function chooses the
+     * message and may choose another status. */
     void (*fail)(struct dg_call *call, const struct dg_failure *failure);
     void (*add_headers)(struct dg_call *call); /* besides the common ones */
     const char *key_name; /* of the API key in a query string; NULL: it is not sent there */
@@ -47,9 +47,9 @@ struct dg_call {
     struct dg_api *api;
     struct dg_http_req *req;
     const struct dg_route *route;     /* NULL when there is none */
-    struct dg_span arg;               /* what stands for "*" in the route's path */
-    const struct dg_dialect *dialect; /* the route's, until the body shows who is speaking; NULL:
-                                         ours */
+    struct dg_span arg;               /* what "*" in the route's path matches */
+    const struct dg_dialect *dialect; /* the route's, until the body shows which API is spoken;
+                                         NULL: ours */
     char id[DG_CALL_ID_MAX + 1];
 
     /* For a route that answers later. on_gone is called when the client has left; the call must not
@@ -57,11 +57,11 @@ struct dg_call {
     void *work;
     void (*on_gone)(void *work);
 
-    struct dg_charge charge; /* who sent it, and what it cost; gate.h */
+    struct dg_charge charge; /* who sent the request, and what it cost (gate.h) */
 
     uint64_t started_ns;
-    bool has_headers;      /* the common ones are in the answer */
-    struct dg_list upload; /* in api->uploads: one of the few whose body may be large */
+    bool has_headers;      /* the common headers are in the answer */
+    struct dg_list upload; /* in api->uploads, if the body may be large */
 
     /* For the access log. */
     uint64_t tokens_in, tokens_out;
@@ -73,7 +73,7 @@ struct dg_failure {
     const char *code;    /* stable: "invalid_json", "missing_field", ... */
     const char *message; /* a sentence */
     const char *field;   /* which field of the request; NULL for none */
-    int64_t limit;       /* what would have been accepted; with has_limit */
+    int64_t limit;       /* with has_limit: what would have been accepted */
     bool has_limit;
     unsigned retry_after_s; /* 0: no Retry-After */
 };
@@ -83,51 +83,52 @@ struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req);
 
 /* A whole JSON answer. */
 void dg_call_json(struct dg_call *call, int status, struct dg_span json);
-void dg_call_json_out(struct dg_call *call, int status, struct dg_json_out *out); /* ends it; frees
-                                                                                     its buffer */
+void dg_call_json_out(struct dg_call *call, int status, struct dg_json_out *out); /* ends `out`;
+                                                                                     frees its
+                                                                                     buffer */
 void dg_call_json_give(struct dg_call *call, struct dg_buf *json); /* 200; takes the memory */
 void dg_call_text(struct dg_call *call, int status, struct dg_span text);
 void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg_span body);
 void dg_call_fail(struct dg_call *call, struct dg_failure failure); /* in the call's dialect */
 void dg_call_no_model(struct dg_call *call);                        /* 503: this server has none */
-void dg_call_no_memory(struct dg_call *call);                       /* 503, to be tried again */
+void dg_call_no_memory(struct dg_call *call);                       /* 503, with Retry-After */
 
-/* Whose work this is: the name of its key; empty where there is none. What belongs to somebody is
- * shown to nobody else but administrators. */
+/* The owner of what this call makes: the name of its key, or "" without a key. Only the owner and
+ * administrators see it. */
 struct dg_span dg_call_owner(const struct dg_call *call);
 
-/* Whether a list for this caller names what belongs to `owner` (a key's name; "": nobody's) and
- * came from `client`. What is nobody's is named to those who have its id, and in lists to the
- * address that it came from. */
+/* Whether a list for this caller contains an object of `owner` (a key's name; "": nobody's) that
+ * came from `client`. What has no owner is listed only for the address that it came from; others
+ * need its id. */
 bool dg_call_lists(const struct dg_call *call, const char *owner, uint64_t client);
 
-/* Adds the headers that every answer has, for answers that are not made by the functions above. */
+/* Adds the headers that every answer has, to answers that the functions above do not make. */
 void dg_call_add_headers(struct dg_call *call);
 
 /* Begins a streamed answer with the headers that every answer has. */
 void dg_call_begin_stream(struct dg_call *call, const char *type);
 
-/* One server-sent event of such an answer; `name` may be NULL. A client that is gone is told by
- * on_gone. */
+/* One server-sent event of such an answer; `name` may be NULL. on_gone reports a client
+ * that has left. */
 void dg_call_event(struct dg_call *call, const char *name, struct dg_span json);
 void dg_call_event_failure(struct dg_call *call, const char *name,
                            const struct dg_failure *failure); /* the error object */
 
-/* What the answer took, for the access log. */
+/* Notes the cost of the answer, for the access log. */
 void dg_call_took(struct dg_call *call, uint64_t tokens_in, uint64_t tokens_out, uint64_t queue_ns,
                   uint64_t total_ns);
 
-/* {"NAME":[...]}, whose items `fill` puts; 503 when there is no memory for them. */
+/* Answers {"NAME":[...]}, whose items `fill` puts, or 503 when there is no memory for them. */
 void dg_call_json_list(struct dg_call *call, const char *name,
                        void (*fill)(struct dg_call *call, struct dg_json_out *out));
 
-/* Its members, code and message first, into an object that is open. */
+/* Puts the members of a failure, code and message first, into an open object. */
 void dg_call_put_failure(struct dg_json_out *out, const struct dg_failure *failure);
 
-/* A time as the answers tell it: milliseconds, with its microseconds behind the point. */
+/* Puts a time in the form of the answers: milliseconds with three decimals. */
 void dg_call_put_millis(struct dg_json_out *out, const char *key, uint64_t ns);
 
-/* The error object alone, appended to buf (for streams and WebSockets). */
+/* Appends only the error object to `buf` (for streams and WebSockets). */
 enum dg_err dg_call_error_json(struct dg_buf *buf, const struct dg_failure *failure,
                                struct dg_span request_id) DG_MUST_CHECK;
 

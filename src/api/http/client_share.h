@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How much one client may have of what there is only so much of: places for jobs, documents and
- * glossaries, their bytes, uploads. Half of what the others leave, so that there is always a part
- * for one more.
+/* How much one client may have of what is limited: places for jobs, documents and glossaries, their
+ * bytes, uploads. It is half of what the others leave, so that a part is always left for one more
+ * client.
  *
  *     if (own + 1 > dg_client_share_of(n_max, n, own)) ... there is no room for this client ...
- *
- * Whoever is nobody in particular (client 0: the admin socket, an administrator) may have all. */
+ * Client 0 (the admin socket, an administrator) may have all. */
 #ifndef DG_API_HTTP_CLIENT_SHARE_H
 #define DG_API_HTTP_CLIENT_SHARE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a client may have in all: there are `max`, of which `all` are taken, `own` of them by
- * itself. */
+/* How much a client may have in total: of `max`, `all` are taken, `own` of them by this client. */
 static inline uint64_t dg_client_share_of(uint64_t max, uint64_t all, uint64_t own)
 {
     const uint64_t others = all > own ? all - own : 0;
     return max > others ? (max - others + 1) / 2 : 0;
 }
 
-/* Whether it may have `more`, within its share and within all. */
+/* Whether the client may have `more`, within its share and within `max`. */
 static inline bool dg_client_share_has_room(uint64_t client, uint64_t max, uint64_t all,
                                             uint64_t own, uint64_t more)
 {

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a request says, whichever way it says it: a JSON object, a form (urlencoded or multipart),
- * the query string, or several of these. The APIs that others invented accept all of them; this
+/* The fields of a request in whatever form they come: a JSON object, a form (urlencoded or
+ * multipart), the query string, or several of these. The compatible APIs accept all of them; this
  * makes them one list.
  *
  *     struct dg_fields fields;
  *     struct dg_fields_source source = dg_fields_source(call->req);
  *     err = dg_fields_read(&source, &arena, &fields, &error);             any thread
- *     const struct dg_field *q = dg_fields_get(&fields, "q");           NULL when absent or null
- *     for (; q; q = dg_fields_next(&fields, q)) ... q->value ...         arrays and repeated names
- * alike
+ *     const struct dg_field *q = dg_fields_get(&fields, "q");            NULL when absent or null
+ *     for (; q; q = dg_fields_next(&fields, q)) ... q->value ...         arrays, repeated names
  *
  * A body goes before the query string. A JSON array gives one field for each element, and so do the
  * names of a form that end in "[]"; nested arrays and objects are DG_FIELD_OTHER, which no reader
- * of plain values accepts. The members of an object in an array are fields besides, by the names
+ * of plain values accepts. The members of an object in an array are also fields, with the names
  * that forms have for them: "dictionaries[0].entries". A body that begins with '{' is JSON,
  * whatever its content type says, unless that is multipart: `curl -d` calls everything a form.
  * Everything lives in the arena. */
@@ -27,7 +26,7 @@
 
 enum dg_field_kind {
     DG_FIELD_TEXT,   /* of JSON, or of a form, where everything is text */
-    DG_FIELD_NUMBER, /* of JSON; `value` is how it reads */
+    DG_FIELD_NUMBER, /* of JSON; `value` is as it was written */
     DG_FIELD_BOOL,   /* of JSON; `value` is "true" or "false" */
     DG_FIELD_FILE,   /* of a multipart form, with a file name */
     DG_FIELD_EMPTY,  /* an empty JSON array */
@@ -45,10 +44,10 @@ struct dg_field {
 struct dg_fields {
     struct dg_field *items; /* [n] */
     size_t n;
-    bool is_json; /* the body was */
+    bool is_json; /* the body was JSON */
 };
 
-/* What there is to read of a request. */
+/* The parts of a request that can have fields. */
 struct dg_fields_source {
     struct dg_span type, query, body; /* type: of the body */
     bool is_get;
@@ -56,9 +55,9 @@ struct dg_fields_source {
 
 struct dg_fields_source dg_fields_source(const struct dg_http_req *req); /* borrowed */
 
-/* DG_ERR_FORMAT for what is not JSON or no form (is_json tells which), DG_ERR_INVALID for JSON that
- * is no object, DG_ERR_LIMIT, DG_ERR_UTF8, DG_ERR_TRUNCATED, DG_ERR_NOMEM; `fields->is_json` is set
- * in any case. */
+/* DG_ERR_FORMAT for malformed JSON or a malformed form (is_json says which), DG_ERR_INVALID for
+ * JSON that is not an object, DG_ERR_LIMIT, DG_ERR_UTF8, DG_ERR_TRUNCATED, DG_ERR_NOMEM;
+ * `fields->is_json` is set in every case. */
 enum dg_err dg_fields_read(const struct dg_fields_source *source, struct dg_arena *arena,
                            struct dg_fields *fields, struct dg_error *error) DG_MUST_CHECK;
 
@@ -66,16 +65,17 @@ enum dg_err dg_fields_read(const struct dg_fields_source *source, struct dg_aren
 const struct dg_field *dg_fields_get(const struct dg_fields *fields, const char *name);
 const struct dg_field *dg_fields_next(const struct dg_fields *fields, const struct dg_field *field);
 
-/* How many `field` begins: itself and what dg_fields_next gives. 0 for NULL or an empty array. */
+/* How many fields there are from `field` on: itself and those that dg_fields_next gives. 0 for NULL
+ * or an empty array. */
 size_t dg_fields_count(const struct dg_fields *fields, const struct dg_field *field);
 
-/* The value of a text field; ptr NULL when it is absent or no plain text. */
+/* The value of a text field; ptr NULL when it is absent or not plain text. */
 struct dg_span dg_fields_text(const struct dg_fields *fields, const char *name);
 
-/* A whole number, as JSON or in digits. False when it is none. */
+/* A whole number, as JSON or as text in digits. False for anything else. */
 bool dg_field_int(const struct dg_field *field, int64_t *value);
 
-/* true, false, or 1 and 0 in whatever way. False when it is none of these. */
+/* true, false, 1 or 0, as JSON or as text. False for anything else. */
 bool dg_field_bool(const struct dg_field *field, bool *value);
 
 #endif

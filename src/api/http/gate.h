@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The gate: who sent a request, may they, and what does it cost. The route table says which gate a
- * route has; api.c asks for most of it before the route's function is called.
+/* The gate decides who sent a request, whether they may send it, and what it costs. The route table
+ * says which gate a route has; api.c does most of the work before it calls the route's function.
  *
- * A route that works on texts has DG_GATE_TEXT and goes through by itself, when it has read its
+ * A route that works on texts has DG_GATE_TEXT and calls dg_gate_pass itself, after it has read its
  * body and before it begins to work:
  *
  *     call->work = job;
- *     call->on_gone = on_gone;                              the answer may take its time
- *     dg_gate_pass(call, &(struct dg_gate_wish){.key = ask->api_key, .characters = n, .request =
- * &ask->request, .arena = arena, .has_priority = ask->has_priority}, on_passed);
+ *     call->on_gone = on_gone;                              the answer may come later
+ *     const struct dg_gate_wish wish = {.key = options->api_key, .characters = n,
+ *                                       .request = &options->request, .arena = arena,
+ *                                       .has_priority = options->has_priority};
+ *     dg_gate_pass(call, &wish, on_passed);
  *
  *     static void on_passed(void *work, const struct dg_failure *failure)
  *     {
  *         if (failure) { dg_call_fail(call, *failure); dg_job_drop(job); return; }
  *         ... begin ...
  *     }
+ * on_passed is called once, before dg_gate_pass returns or later; if the client leaves before that,
+ * it is not called. The route does nothing more to be counted: an answer with 4xx counts as one
+ * request and no characters (but a refusal by a limit is free), and an answer with 5xx as nothing.
+ * A stream that fails after a part was delivered is charged for that part.
  *
- * on_passed is called once, before dg_gate_pass returns or later, and not at all when the client
- * has left before. Counting needs no more: what is answered with 4xx counts as one request and no
- * characters (but a refusal by a limit is free), and what is answered with 5xx as nothing. A stream
- * that fails when some of it was delivered is charged for that.
- *
- * Where there is no call, as for a message on a WebSocket, a struct dg_charge is used by itself.
+ * Without a call, as for a message on a WebSocket, a struct dg_charge is used by itself.
  * One thread: the loop's. */
 #ifndef DG_API_HTTP_GATE_H
 #define DG_API_HTTP_GATE_H
@@ -41,13 +42,13 @@ enum dg_gate {
     DG_GATE_COUNT,  /* a key where keys are required; counts as a request before the route is called
                      */
     DG_GATE_TEXT,   /* the same, but the route calls dg_gate_pass, and the key may be in the body */
-    DG_GATE_STREAM, /* a WebSocket: open to all who have no wrong key; its messages pass */
+    DG_GATE_STREAM, /* a WebSocket: open unless the key is wrong; each message passes the gate */
     DG_GATE_KEY,    /* a key where keys are required; does not count */
     DG_GATE_FORM, /* the same, but the key may be in the body, and the route calls dg_gate_admit */
-    DG_GATE_OPEN, /* for everybody, and a wrong key does no harm */
+    DG_GATE_OPEN, /* for everybody, even with a wrong key */
 };
 
-/* Why somebody was turned away, for metrics. */
+/* The reasons for refusals, for metrics. */
 #define DG_REFUSALS(X)                                                                             \
     X(DG_REFUSAL_KEY_REQUIRED, "key_required")                                                     \
     X(DG_REFUSAL_KEY_INVALID, "key_invalid")                                                       \
@@ -65,17 +66,18 @@ enum dg_refusal {
 };
 
 struct dg_gate_wish {
-    struct dg_span key;  /* of the body; "" when it has none. One in the headers goes before it */
+    struct dg_span key;  /* of the body; "" when it has none. A key in the headers takes precedence
+                          */
     uint64_t characters; /* code points of the texts */
-    struct dg_engine_request *request; /* gets the key's models and priority, and whose it is; NULL:
+    struct dg_engine_request *request; /* gets the key's models and priority, and the client; NULL:
                                           nothing to translate */
-    struct dg_arena *arena;            /* as long as the request; for the names of the models */
-    bool has_priority;                 /* the client named one */
+    struct dg_arena *arena; /* for the names of the models; lives as long as the request */
+    bool has_priority;      /* the client named a priority */
 };
 
 typedef void (*dg_gate_fn)(void *work, const struct dg_failure *failure);
 
-/* One passage. Zeroed, it is none. */
+/* One passage through the gate. All zeros: none. */
 struct dg_charge {
     struct dg_api *api;
     struct dg_call *call; /* whose answer gets the headers; NULL: nobody's */
@@ -84,10 +86,10 @@ struct dg_charge {
     struct dg_quota_ask options; /* what was asked for */
     struct dg_quota_ticket *ticket;
     bool is_waiting;
-    bool is_taken;    /* and not given back */
-    bool was_refused; /* at the gate, */
-    bool is_free;     /* by a limit */
-    bool *answered;   /* on the stack of whoever asks just now */
+    bool is_taken;    /* the quota is taken and not given back */
+    bool was_refused; /* at the gate */
+    bool is_free;     /* refused by a limit, which costs nothing */
+    bool *answered;   /* on the stack of the caller that is asking the quota */
     dg_gate_fn then;
     dg_quota_fn then_look; /* of a peek */
     void *work;
@@ -96,41 +98,42 @@ struct dg_charge {
 /* ---- For api.c ----------------------------------------------------------------------------------
  */
 
-/* Headers are read. False when it answered: the key is wrong, or needed and not to be expected any
- * more. */
+/* Call it when the headers are read. False when it answered: the key is wrong, or a key is required
+ * and the body cannot have one. */
 bool dg_gate_head(struct dg_call *call);
 
-/* The request is complete: calls the route's function, now or when the quota has answered. */
+/* Call it when the request is complete; it calls the route's function, now or when the quota has
+ * answered. */
 void dg_gate_request(struct dg_call *call);
 
-/* The answer is complete (or, with 499, will never be). */
+/* Call it when the answer is complete (or, with 499, will never be). */
 void dg_gate_end(struct dg_call *call, int status);
 
 /* ---- For routes ---------------------------------------------------------------------------------
  */
 
-/* With call->work as `work`. */
+/* Passes `call`; `then` gets call->work. */
 void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then);
 
-/* For DG_GATE_FORM, with the key of the body, "" when it has none. False when it answered. */
+/* For DG_GATE_FORM: `key` is that of the body, or "". False when it answered. */
 bool dg_gate_admit(struct dg_call *call, struct dg_span key);
 
-/* Of a request whose answer has begun and fails with what would have been this status. What was
- * delivered of it, in characters of its texts, stays charged. */
+/* For a request whose answer has begun and then fails with what would have been this status. The
+ * part that was delivered, in characters of its texts, stays charged. */
 void dg_gate_refund(struct dg_call *call, int status, uint64_t n_delivered);
 
-/* What is left to whoever sent it, taking nothing; with call->work as `work`, under the same
- * contract. */
+/* Reports what quota the sender has left, taking nothing; `then` gets call->work and is called as
+ * by dg_gate_pass. */
 void dg_gate_peek(struct dg_call *call, dg_quota_fn then);
 
-/* Who sent it: a key's name, or "" (for those who own jobs and the like). */
+/* The sender: a key's name, or "" (the owner of jobs and the like). */
 const char *dg_gate_name(const struct dg_call *call);
 
-/* The client that sent it, as the engine knows it (dg_jobs_client): a key, else an address. 0: an
- * administrator, or the admin socket. */
+/* The sender as the engine's client (dg_jobs_client): a key, else an address. 0: an administrator,
+ * or the admin socket. */
 uint64_t dg_gate_client(const struct dg_call *call);
 
-/* The address that it came from (dg_quota_address) where no key says whose it is; else "". */
+/* The sender's address (dg_quota_address) if it sent no key; else "". */
 struct dg_quota_id dg_gate_address(const struct dg_call *call);
 
 /* An administrator's key was sent. */
@@ -142,17 +145,18 @@ const char *dg_gate_refusal_name(size_t i);
 /* ---- Without a call -----------------------------------------------------------------------------
  */
 
-/* `who` sent the message, or whoever the wish's key says. `client` is the address. */
+/* `who` sent the message, unless the wish has a key. `client` is the address. */
 void dg_charge_begin(struct dg_charge *charge, struct dg_api *api, const struct dg_who *who,
                      struct dg_span client, const struct dg_gate_wish *wish, dg_gate_fn then,
                      void *work);
 void dg_charge_cancel(struct dg_charge *charge); /* `then` is not called any more */
-/* What is owed to somebody whose request ended with this status: everything, the characters,
- * nothing. Where `n_delivered` characters were worked for and the work delivered, they stay
- * charged, and the request with them. */
+
+/* Refunds what a request that ended with this status should not have cost: everything, its
+ * characters or nothing. If `n_delivered` characters were delivered, these and the request stay
+ * charged. */
 void dg_charge_refund(struct dg_charge *charge, int status, uint64_t n_delivered);
 
-/* dragoman_refusals_total and what else there is to count. */
+/* Appends dragoman_refusals_total and the gate's other metrics. */
 enum dg_err dg_gate_put_metrics(const struct dg_api *api, struct dg_buf *buf) DG_MUST_CHECK;
 
 #endif

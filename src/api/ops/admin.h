@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Who may administer: the one place that decides it. A request that came in by the administrators'
- * socket may, and one with the key of an administrator. Who sits at this machine may look (GET)
- * without either, unless the option ops-loopback says no; so may whatever else is added to
- * dg_admin_allows. */
+/* Decides who may administer the server. A request may if it came through the administrators'
+ * socket or has the key of an administrator. A client on this machine may look (GET) without
+ * either, unless the option ops-loopback forbids it. */
 #ifndef DG_API_OPS_ADMIN_H
 #define DG_API_OPS_ADMIN_H
 
@@ -16,18 +15,17 @@ bool dg_admin_allows(const struct dg_call *call);
 /* Answers a call that was not allowed. */
 void dg_admin_refuse(struct dg_call *call);
 
-/* ---- What an administrator can have done
- * ----------------------------------------------------------- */
+/* ---- The administrator's operations ---------------------------------------------------------- */
 
 struct dg_admin_model {
     const char *name;
-    const char *path;            /* NULL: one that is served already, from where it is */
+    const char *path;            /* NULL: reload a model that is served already from its path */
     const char *source, *target; /* "": from the name */
 };
 
 typedef void (*dg_admin_loaded_fn)(void *owner, enum dg_err err, const struct dg_error *error);
 
-/* By whoever holds the process together. Loop's thread. */
+/* Implemented by the process. Loop's thread. */
 struct dg_admin_ops {
     /* on_loaded is called once, later, unless this fails. */
     enum dg_err (*load)(void *user, const struct dg_admin_model *model,
@@ -35,11 +33,12 @@ struct dg_admin_ops {
     enum dg_err (*unload)(void *user, const char *name, struct dg_error *error);
     enum dg_log_level (*log_level)(void *user);
     void (*set_log_level)(void *user, enum dg_log_level level);
-    void (*reload)(void *user); /* the configuration, as SIGHUP does */
-    void (*drain)(void *user);  /* and end, as SIGTERM does; when this turn of the loop is over */
+    void (*reload)(void *user); /* reloads the configuration, as SIGHUP does */
+    void (*drain)(void *user);  /* drains and ends the process, as SIGTERM does, when this turn of
+                                   the  loop is over */
 };
 
-/* Borrowed. Until it is called there is nothing to administer. */
+/* `ops` is borrowed. Before this call the administrator's operations do not exist. */
 void dg_api_set_admin(struct dg_api *api, const struct dg_admin_ops *ops, void *user);
 
 #endif

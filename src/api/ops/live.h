@@ -7,10 +7,9 @@
  *     dg_live_init(&api->live);
  *     dg_live_take(&api->live, api, now_ns, wall_ns);          once a second
  *     const float *row = dg_live_row(&api->live, i);           i from 0, the oldest, to live.n - 1
- *
- * A row is taken whether or not somebody looks, so that who comes after the fact still sees it; it
- * costs a few microseconds and no memory. What has no value in a second (no sentence began, so none
- * has a time to its first token) is not a number. One thread: the loop's. */
+ * A row is taken whether or not somebody looks, so that an operator who comes later still sees it;
+ * it costs a few microseconds and allocates nothing. A value that does not exist in a second
+ * (without sentences there is no time to a first token) is NaN. One thread: the loop's. */
 #ifndef DG_API_OPS_LIVE_H
 #define DG_API_OPS_LIVE_H
 
@@ -44,7 +43,7 @@ struct dg_api;
     X(SERVER_ERRORS, "server_errors") /* answered 5xx */                                           \
     X(CONNECTIONS, "connections")                                                                  \
     X(WEBSOCKETS, "websockets")                                                                    \
-    X(LAG, "loop_lag_ms") /* how late the second was rung */                                       \
+    X(LAG, "loop_lag_ms") /* how late the once-a-second timer ran */                               \
     X(BUSY, "loop_busy_ratio")
 
 enum dg_live_column {
@@ -58,7 +57,7 @@ enum { DG_LIVE_ROWS = 300, DG_LIVE_WINDOW = 10, DG_LIVE_VIEWERS_MAX = 16 };
 
 struct dg_live {
     float rows[DG_LIVE_ROWS][DG_LIVE_N_COLUMNS]; /* a ring */
-    size_t n, next;                              /* rows there are; where the next one goes */
+    size_t n, next;                              /* number of rows; where the next one goes */
     uint64_t taken_ns, wall_ns;                  /* of the last one; 0: none yet */
 
     /* The counters when the last row was taken, and its histograms in the last seconds. */
@@ -68,7 +67,7 @@ struct dg_live {
     uint64_t requests[3]; /* all, 4xx, 5xx */
     uint64_t wait_ms[DG_LIVE_WINDOW][DG_HISTOGRAM], first_ms[DG_LIVE_WINDOW][DG_HISTOGRAM];
 
-    /* Who looks; v1_live.c. */
+    /* The viewers (v1_live.c). */
     struct dg_list viewers;
     size_t n_viewers;
     uint64_t log_number; /* of the last event of the log that was shown */
@@ -80,8 +79,8 @@ void dg_live_take(struct dg_live *live, struct dg_api *api, uint64_t now_ns, uin
 const float *dg_live_row(const struct dg_live *live, size_t i);
 const char *dg_live_column_name(size_t column);
 
-/* The value below which `share` of what a histogram counts lies: bucket 0 is below `first`, each
- * further one ends at twice the end before it. Not a number when it counts nothing. */
+/* The value below which `share` of a histogram's counts lie: bucket 0 ends at `first`, each further
+ * one at twice the end before it. NaN when the histogram is empty. */
 double dg_live_percentile(const uint64_t counts[DG_HISTOGRAM], double first, double share);
 
 #endif

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Numbers for GET /metrics, in Prometheus' text format. Labels are the names of routes and classes
- * of status, which are few and ours: never text, keys or addresses of users. One thread: the
+ * of status, which are few and fixed: never text, keys or addresses of users. One thread: the
  * loop's. */
 #ifndef DG_API_OPS_METRICS_H
 #define DG_API_OPS_METRICS_H

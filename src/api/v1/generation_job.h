@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A generation from the api's side: what was asked for, read from JSON; under way; and its answer
- * as JSON. POST /v1/generate and the stream's "generate" message use it alike.
+/* A generation in the api: reads the request from JSON, runs it, and writes its answer as JSON.
+ * POST /v1/generate and the stream's "generate" message both use it.
  *
- *     err = dg_generation_job_new(api, body_len, &gen);
- *     err = dg_generation_job_read(gen, json, &failure);
- *     ... through the gate with dg_generation_job_wish(gen) ...
- *     err = dg_generation_job_start(gen, &listener, owner, &error, &retry_ms);
- *     ... on_delta, on_over; in on_over gen->answer or dg_generation_job_failure, then
- * dg_generation_job_drop ... dg_generation_job_drop(gen);                       at any time:
- * cancels what is under way
+ *     err = dg_generation_job_new(api, body_len, &job);
+ *     err = dg_generation_job_read(job, json, &failure);
+ *     struct dg_gate_wish wish = dg_generation_job_wish(job);          for the gate
+ *     err = dg_generation_job_start(job, &listener, owner, &error, &retry_ms);
+ *     ... on_delta, then on_over: job->answer or dg_generation_job_failure ...
+ *     dg_generation_job_drop(job);             in on_over, or earlier: cancels what is under way
  *
- * It outlives its listener until the engine has let go of it. One thread: the loop's. */
+ * The job outlives its listener until the engine has finished with it. One thread: the loop's. */
 #ifndef DG_API_V1_GENERATION_JOB_H
 #define DG_API_V1_GENERATION_JOB_H
 
@@ -26,8 +25,8 @@ struct dg_generation_job;
 
 struct dg_generation_job_listener {
     void (*on_delta)(void *owner, struct dg_span text);
-    void (*on_over)(void *owner, struct dg_generation_job *generation); /* it is done, or failed:
-                                                                           gen->err */
+    /* The job is done, or has failed with generation->err. */
+    void (*on_over)(void *owner, struct dg_generation_job *generation);
 };
 
 struct dg_generation_job {
@@ -35,12 +34,12 @@ struct dg_generation_job {
     struct dg_engine *engine;
     struct dg_arena arena;
     struct dg_generate options;
-    struct dg_engine_request gated; /* what the gate says about models and priority */
+    struct dg_engine_request gated; /* the gate's decision about models and priority */
     struct dg_span api_key;
     bool has_priority, stream;
     size_t characters_max;                             /* of a prompt; 0: no limit */
-    size_t beam_max;                                   /* 0: as wide as there can be */
-    size_t n_characters;                               /* it has so many */
+    size_t beam_max;                                   /* 0: no further limit */
+    size_t n_characters;                               /* of the prompt */
     const struct dg_generation_job_listener *listener; /* NULL after drop */
     void *owner;
     uint64_t id;
@@ -49,8 +48,8 @@ struct dg_generation_job {
     struct dg_error error;
     struct dg_buf answer; /* JSON */
     size_t n_tokens_in, n_tokens_out;
-    size_t n_shown; /* characters of the prompt that are worked for and shown: all, once anything
-                       was */
+    size_t n_shown; /* characters of the prompt to charge for: all once anything was shown, else 0
+                     */
     uint64_t queue_ns, total_ns;
 };
 
@@ -58,24 +57,23 @@ struct dg_generation_job {
 enum dg_err dg_generation_job_new(struct dg_api *api, size_t body_len,
                                   struct dg_generation_job **generation) DG_MUST_CHECK;
 
-/* The failure's strings live in the arena or forever. */
+/* The failure's strings live in the arena or are constants. */
 enum dg_err dg_generation_job_read(struct dg_generation_job *generation, const struct dg_json *json,
                                    struct dg_failure *failure) DG_MUST_CHECK;
 
 struct dg_gate_wish dg_generation_job_wish(struct dg_generation_job *generation);
 
-/* On failure nothing is under way; it is still to be dropped. */
+/* On failure nothing is under way; the caller still drops the job. */
 enum dg_err dg_generation_job_start(struct dg_generation_job *generation,
                                     const struct dg_generation_job_listener *listener, void *owner,
                                     struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 
-struct dg_failure dg_generation_job_failure(struct dg_generation_job *generation); /* of one that is
-                                                                                      over and
-                                                                                      failed */
+/* The failure of a job that is over and failed. */
+struct dg_failure dg_generation_job_failure(struct dg_generation_job *generation);
 
 void dg_generation_job_drop(struct dg_generation_job *generation); /* NULL is fine */
 
-/* Frees those whose engine is gone and will not tell their end. */
+/* Frees the jobs whose engine is gone and will not report their end. */
 void dg_generation_job_free_all(struct dg_list *all);
 
 #endif

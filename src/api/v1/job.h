@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A job: one asked-for translation of one or more texts, from the api's side. It gives the texts to
- * the engine, a few at a time, writes the item of each as JSON when it is done, and tells its
- * listener.
+/* A job: one requested translation of one or more texts, in the api. It gives the texts to the
+ * engine, a few at a time, writes each finished item as JSON, and reports to its listener.
  *
  *     dg_jobs_init(&jobs, &clock);
  *     err = dg_job_new(engine, &jobs, arena_max, &job);
- *     err = dg_translate_options_read(json, dg_job_arena(job), ..., &job->ask);
+ *     err = dg_translate_options_read(json, &job->arena, &limits, &failure, &job->options);
  *     err = dg_job_start(job, &listener, owner, &error, &retry_ms);
- *     ... on_delta, on_item, on_over; in on_over: dg_job_answer(job, &buf), then dg_job_drop(job)
- * ... dg_job_drop(job);                         at any time: cancels what is under way
+ *     ... on_delta, on_item, then on_over: dg_job_answer(job, &buf) ...
+ *     dg_job_drop(job);                         in on_over, or earlier: cancels what is under way
  *     dg_jobs_turn(&jobs);                      after every dg_engine_poll
  *
- * A job that has begun does not fail because others are busy: its next text waits for room, as long
- * as its own time allows, and is offered again in a later turn.
+ * A job that has begun does not fail because the engine is busy: its next text waits for room, as
+ * long as the job's timeout allows, and is offered again in a later turn.
  *
- * The job outlives its listener until the engine has let go of it. One thread: the loop's. */
+ * The job outlives its listener until the engine has finished with it. One thread: the loop's. */
 #ifndef DG_API_V1_JOB_H
 #define DG_API_V1_JOB_H
 
@@ -30,12 +29,12 @@ struct dg_job;
 
 /* All jobs of an api. */
 struct dg_jobs {
-    struct dg_list all;     /* that the engine has not let go of */
-    struct dg_list waiting; /* for room in the engine, in the order in which they were refused it */
+    struct dg_list all;            /* jobs that the engine has not finished with */
+    struct dg_list waiting;        /* for room in the engine, in the order of their refusals */
     const struct dg_clock *clock;  /* borrowed */
-    struct dg_hash_key client_key; /* random; of dg_jobs_client */
-    uint64_t again_ns; /* when the line is looked at again: to offer a long text takes time, and
-                          many turns come while all is full */
+    struct dg_hash_key client_key; /* random; for dg_jobs_client */
+    uint64_t again_ns; /* when to look at `waiting` again: offering a long text takes time, and many
+                          turns come while the engine is full */
 };
 
 struct dg_job_item {
@@ -44,26 +43,26 @@ struct dg_job_item {
     uint64_t waited_ns; /* for room in the engine */
     uint64_t id;        /* the engine's, while under way */
     bool is_open, is_done;
-    struct dg_buf json;      /* the finished item, but for its text and its sentences: see
-                                dg_job_members; */
-    struct dg_buf text;      /* which becomes JSON when the answer does, since that can be much; */
-    struct dg_buf sentences; /* JSON of its sentences, as they come, */
-    size_t sentences_at;     /* and where in `json` they belong; 0: nowhere */
-    struct dg_buf alternatives[DG_BEAM_MAX]; /* texts, from 1 on; empty when they are no others */
+    struct dg_buf json;      /* the finished item without its text and its sentences
+                                (dg_job_members) */
+    struct dg_buf text;      /* escaped only when the answer is written, since it can be long */
+    struct dg_buf sentences; /* JSON of its sentences, as they come */
+    size_t sentences_at;     /* where in `json` the sentences belong; 0: nowhere */
+    struct dg_buf alternatives[DG_BEAM_MAX]; /* texts, from 1 on; empty if there is no such one */
     size_t source_at;        /* bytes of the source that alternatives have covered */
-    struct dg_buf ends;      /* of size_t: where in `sentences` the quality of each goes, if that is
-                                asked for, */
-    struct dg_buf qualities; /* of float: which that is */
+    struct dg_buf ends;      /* of size_t: where in `sentences` the quality of each belongs, if the
+                                client wants it */
+    struct dg_buf qualities; /* of float: the quality of each sentence */
 };
 
 struct dg_job_listener {
-    /* A text is about to be given to the engine: its own wishes go into `request`, a copy for this
-     * text alone. */
+    /* Called before a text is given to the engine, to set options of this text alone in `request`,
+     * which is a copy. */
     void (*on_begin)(void *owner, struct dg_job_item *item, struct dg_engine_request *request);
     void (*on_delta)(void *owner, struct dg_job_item *item, struct dg_span text);
     void (*on_sentence)(void *owner, struct dg_job_item *item,
                         const struct dg_engine_sentence *sentence);
-    /* A text is done. Whoever listens to this gets no JSON of it. DG_ERR_NOMEM fails the job. */
+    /* A text is done. With this callback no JSON is written for it. DG_ERR_NOMEM fails the job. */
     enum dg_err (*on_item)(void *owner, struct dg_job_item *item,
                            const struct dg_engine_result *result);
     void (*on_over)(void *owner, struct dg_job *job); /* all items are done, or the job failed */
@@ -76,23 +75,23 @@ struct dg_job {
     struct dg_translate_options options;
     const struct dg_job_listener *listener; /* NULL after drop */
     void *owner;
-    struct dg_job_item *items; /* [ask.n_texts], in the arena */
+    struct dg_job_item *items; /* [options.n_texts], in the arena */
     size_t n_begun, n_open, n_done;
-    bool is_plain; /* an item's `json` is its text alone; the owner's to set before the start */
+    bool is_plain; /* an item's `json` is only its text; the owner sets it before the start */
     bool is_over;  /* on_over was called */
     bool is_pumping;
-    bool may_wait; /* for room from the very start, since nobody could be told to come again; the
-                      owner's to set */
+    bool may_wait; /* even the first text may wait for room, since no client could be asked to come
+                      again; the owner sets it */
     struct dg_jobs *jobs;
     struct dg_list waits;          /* in jobs->waiting */
-    bool has_next;                 /* a text was offered to the engine, and not taken: */
-    struct dg_engine_request next; /* what is to be done with it, */
-    uint64_t next_ns;              /* and when it was offered first */
+    bool has_next;                 /* the engine had no room for a text that it was offered */
+    struct dg_engine_request next; /* the request for that text */
+    uint64_t next_ns;              /* when that text was first offered */
     enum dg_err err;               /* the first failure */
     struct dg_error error;
     char model[128]; /* the one that was used */
     size_t n_tokens_in, n_tokens_out, n_characters, n_sentences;
-    size_t n_shown; /* characters of the texts, in sentences of which anything was shown */
+    size_t n_shown; /* characters of the sentences of which anything was shown */
     uint64_t queue_ns, first_ns, total_ns;                /* the longest of all items */
     struct dg_glossary *glossaries[DG_ENGINE_GLOSSARIES]; /* [n_glossaries] a reference each
                                                              (glossaries.h) */
@@ -101,39 +100,40 @@ struct dg_job {
 
 void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock);
 
-/* The number by which the engine knows a client (`client` of its requests), which a key or an
- * address stands for: never 0. */
+/* The number that stands for a client, known by a key or an address, in the engine's requests
+ * (`client`): never 0. */
 uint64_t dg_jobs_client(const struct dg_jobs *jobs, bool is_key, struct dg_span id);
 
-/* Offers what waits for room once more, and ends jobs whose time is over. */
+/* Offers the texts that wait for room again, and ends jobs whose time is over. */
 void dg_jobs_turn(struct dg_jobs *jobs);
 
-/* The process ends: what is under way and what waits is cancelled, also what nobody waits for. The
- * engine still tells the ends. */
+/* Cancels all jobs, because the process ends: also those without a listener. The engine still
+ * reports their ends. */
 void dg_jobs_stop(struct dg_jobs *jobs);
 
-/* Frees jobs whose engine is gone and will not tell their end. */
+/* Frees jobs whose engine is gone and will not report their end. */
 void dg_jobs_deinit(struct dg_jobs *jobs);
 
-/* The job is one of `jobs` as long as it lives. DG_ERR_NOMEM. */
+/* The job is in `jobs` as long as it lives. DG_ERR_NOMEM. */
 enum dg_err dg_job_new(struct dg_engine *engine, struct dg_jobs *jobs, size_t arena_max,
                        struct dg_job **job) DG_MUST_CHECK;
 
-/* On failure nothing is under way; the job is still to be dropped. */
+/* On failure nothing is under way; the caller still drops the job. */
 enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *listener, void *owner,
                          struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 
-/* Lets go: cancels what is under way; frees, now or when the engine has delivered. NULL is fine. */
+/* Cancels what is under way and frees the job, at once or when the engine has delivered. NULL is
+ * fine. */
 void dg_job_drop(struct dg_job *job);
 
-/* The member "warning" of an open object: the text is in `source`, from which nothing leads to
- * `target` (NULL: to any). */
+/* Puts the member "warning" into an open object: the text is in `source`, from which no model leads
+ * to `target` (NULL: to any language). */
 void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char *target);
 
 /* "model":...,"usage":{...},"timing":{...}: the members that follow the items, without braces. */
 enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;
 
-/* Its items' bytes, about. */
+/* The approximate size of its items in bytes. */
 size_t dg_job_size(const struct dg_job *job);
 
 /* The members of a finished item, without braces. Any thread. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The languages that this server translates, as APIs want to list and check them.
+/* The languages that this server translates, for APIs to list and check.
  *
  *     struct dg_languages langs;
  *     err = dg_languages_read(&api->languages, engine, &arena, &langs);
- *     const struct dg_language *from = dg_languages_find(&langs, code, DG_LANGUAGE_SOURCE);     any
- * spelling if (from && to && !dg_languages_lead(&langs, from, to)) ... not this pair
+ *     const struct dg_language *from = dg_languages_find(&langs, code, DG_LANGUAGE_SOURCE);
+ *     if (from && to && !dg_languages_lead(&langs, from, to)) ... not this pair
  *
- * Sorted by code. A snapshot: it lives in the arena and borrows nothing. It is a copy of one that
- * is kept until models come or go. One thread. */
+ * Codes may be in any spelling; the list is sorted by code. It is a snapshot that lives in the
+ * arena and borrows nothing, copied from one that is kept until models come or go. One thread. */
 #ifndef DG_API_V1_LANGUAGES_H
 #define DG_API_V1_LANGUAGES_H
 
@@ -25,14 +25,14 @@ struct dg_language {
     char code[DG_LANGTAG_TEXT];    /* "en", "pt-BR", "zh-Hans": Chinese always with its script */
     char name[DG_LANG_NAME];       /* in English */
     unsigned sides;                /* DG_LANGUAGE_SOURCE, _TARGET or both */
-    bool has_formal, has_informal; /* as a target: a model can be told so */
+    bool has_formal, has_informal; /* as a target: a model can translate so */
 };
 
 struct dg_languages {
     struct dg_language *items; /* [n] */
     size_t n;
-    uint64_t *leads; /* [n] rows of bits, from; bit `to` of whole words; a language leads to itself
-                      */
+    uint64_t *leads; /* [n] rows of bits, one for each source, in whole words: bit `to` is set when
+                      it leads to that target; a language leads to itself */
 };
 
 /* Zeroed at birth. */
@@ -47,7 +47,7 @@ void dg_languages_cache_deinit(struct dg_languages_cache *cache);
 enum dg_err dg_languages_read(struct dg_languages_cache *cache, const struct dg_engine *engine,
                               struct dg_arena *arena, struct dg_languages *langs) DG_MUST_CHECK;
 
-/* The same, borrowed until the next call here; NULL: no memory. */
+/* The same without a copy: borrowed until the next call here; NULL: no memory. */
 const struct dg_languages *dg_languages_now(struct dg_languages_cache *cache,
                                             const struct dg_engine *engine);
 

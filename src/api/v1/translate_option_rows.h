@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The options of a request that are one JSON field each, as a table: translations
- * (translate_options.c) and answers of language models (generation_job.c) read theirs with it, so
- * that what both have is called the same and has the same range.
+/* A table of those options of a request that are one JSON field each. Translations
+ * (translate_options.c) and generations (generation_job.c) read their options with it, so that
+ * shared options have the same names and ranges.
  *
- *     #define SEARCH(field) offsetof(struct dg_translate_options, request.search.field)
+ *     #define AT(field) offsetof(struct dg_translate_options, field)
+ *     #define SEARCH(field) AT(request.search.field)
  *     static const struct dg_translate_options_row rows[] = {
- *         {"stream", DG_TRANSLATE_OPTIONS_BOOL, offsetof(struct dg_translate_options, stream), 0,
- * 0}, DG_TRANSLATE_OPTIONS_SEARCH_ROWS(SEARCH),
+ *         {"stream", DG_TRANSLATE_OPTIONS_BOOL, AT(stream), 0, 0},
+ *         DG_TRANSLATE_OPTIONS_SEARCH_ROWS(SEARCH),
  *     };
  *     err = dg_translate_options_check_names(json, rows, n_rows, others, n_others, &error);
- *     err = dg_translate_options_read_row(&rows[i], json, &arena, &error, &ask);
+ *     err = dg_translate_options_read_row(&rows[i], json, &arena, &error, &options);
  *
  * Any thread. */
 #ifndef DG_API_V1_TRANSLATE_OPTION_ROWS_H
@@ -25,9 +26,9 @@
 enum dg_translate_options_type {
     DG_TRANSLATE_OPTIONS_BOOL, /* bool */
     DG_TRANSLATE_OPTIONS_INT,  /* int */
-    DG_TRANSLATE_OPTIONS_UINT, /* uint64_t; without a maximum that of JSON's numbers */
+    DG_TRANSLATE_OPTIONS_UINT, /* uint64_t; with max 0, up to the largest integer of JSON */
     DG_TRANSLATE_OPTIONS_REAL, /* float */
-    DG_TRANSLATE_OPTIONS_NAME, /* const char *, as dg_translate_options_name has it */
+    DG_TRANSLATE_OPTIONS_NAME, /* const char *, as from dg_translate_options_name */
 };
 
 struct dg_translate_options_row {
@@ -56,13 +57,13 @@ struct dg_translate_options_row {
 
 enum { DG_TRANSLATE_OPTIONS_TIMEOUT_MS_MAX = 3600 * 1000 };
 
-/* The row with a lower maximum where its field makes a search dear: the width of a beam, answers,
- * the least length. 0: no limit besides the row's. */
+/* The row, with a lower maximum if its field can make a search expensive: the width of a beam, the
+ * number of answers, the minimum length. 0: no limit besides the row's. */
 struct dg_translate_options_row
 dg_translate_options_bound_row(const struct dg_translate_options_row *row, size_t beam_max,
                                size_t min_length_max);
 
-/* Absent and null leave it as it is. Names are copied into the arena. */
+/* An absent field or null leaves the value as it is. Names are copied into the arena. */
 enum dg_err dg_translate_options_read_row(const struct dg_translate_options_row *row,
                                           const struct dg_json *json, struct dg_arena *arena,
                                           struct dg_error *error, void *into) DG_MUST_CHECK;
@@ -74,8 +75,8 @@ enum dg_err dg_translate_options_check_names(const struct dg_json *json,
                                              size_t n_rows, const char *const *others,
                                              size_t n_others, struct dg_error *error) DG_MUST_CHECK;
 
-/* Into a failure with `err` what would have been accepted: the row's maximum (NULL: no row was
- * being read), or with DG_ERR_LIMIT the `most` that was counted to. */
+/* Sets the limit of a failure with `err`, which says what would have been accepted: the row's
+ * maximum (NULL: no row was being read) or, for DG_ERR_LIMIT, `most`. */
 void dg_translate_options_say_limit(struct dg_failure *failure, enum dg_err err,
                                     const struct dg_translate_options_row *row, size_t most);
 

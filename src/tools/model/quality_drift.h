@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Judges networks on the same sentence pairs: how likely they find the given targets, and BLEU and
- * chrF of what they translate the sources into. A line is one sequence, as it stands: nothing is
- * cut or protected. A model of many languages is told those of the pairs.
+/* Quality drift: compares networks on the same sentence pairs, by how likely they find the given
+ * targets, and by BLEU and chrF of their translations of the sources. Each line is one sequence:
+ * nothing is cut or protected. A model of many languages is told those of the pairs.
  *
- *     struct judge judge;
- *     err = judge_open(&judge, "models/fr-en", "dev.tsv.gz", &opts, &error);
- *     err = judge_loss(&judge, net, &loss, &error);                any number of networks of this
- * vocabulary err = judge_translate(&judge, net, 4, &scores, &error); judge_close(&judge);
+ *     struct drift drift;
+ *     err = judge_open(&drift, "models/fr-en", "dev.tsv.gz", &bp, &opts, &error);
+ *     err = judge_loss(&drift, net, &loss, &error);       any number of networks of this vocabulary
+ *     err = judge_translate(&drift, net, 4, &scores, &error);
+ *     judge_close(&drift);
  *
  * One thread. */
 #ifndef DG_TOOLS_MODEL_QUALITY_DRIFT_H
@@ -21,8 +22,8 @@
 
 struct judge_opts {
     bool swap;                   /* lines are target<TAB>source */
-    size_t most;                 /* of the first pairs; 0: all */
-    const char *source, *target; /* languages, where the model has to be told; "" */
+    size_t most;                 /* how many of the first pairs to use; 0: all */
+    const char *source, *target; /* languages, if the model has to be told them; else "" */
 };
 
 struct judge_pair {
@@ -35,10 +36,10 @@ struct drift {
     struct dg_text_in file;
     struct dg_tokenizer *tokenizer; /* owned */
     struct dg_langs *langs;         /* one reference */
-    struct dg_lang_pair pair;       /* of them */
+    struct dg_lang_pair pair;       /* of `langs` */
     struct judge_pair *pairs;       /* [n] owned */
     size_t n, cap;
-    size_t n_long; /* pairs that were left out: a side has more tokens than the network takes */
+    size_t n_long; /* pairs left out because a side has more tokens than the network takes */
     size_t longest_source, longest_target;
 };
 
@@ -50,7 +51,7 @@ struct judge_scores {
 enum dg_err judge_open(struct drift *drift, const char *model_dir, const char *file,
                        const struct dg_blueprint *bp, const struct judge_opts *opts,
                        struct dg_error *error) DG_MUST_CHECK;
-void judge_close(struct drift *drift); /* a zeroed one is fine */
+void judge_close(struct drift *drift); /* all zeros is fine */
 
 /* Mean of -log p over all target tokens. */
 enum dg_err judge_loss(const struct drift *drift, const struct dg_net *net, double *loss,

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A model's weights, each twice: as they are and as they would be in a smaller type. Any choice
- * between the two can be made into a network, which is how `dragoman quantize` finds out what a
- * type costs.
+/* The weights of a model, each in two forms: original and quantized. Any choice between the two can
+ * be made into a network, with which `dragoman quantize` measures what a type costs.
  *
- *     struct narrowed *narrowed;
- *     err = narrowed_new(&narrowed, model, DG_DTYPE_I8, &error);
- *     narrowed->items[i].is_on = false;                          this one as it is
- *     err = narrowed_net(narrowed, &net, &error);
- *     narrowed_free(narrowed);
+ *     struct quantized *quantized;
+ *     err = narrowed_new(&quantized, model, DG_DTYPE_I8, &error);
+ *     narrowed_switch(quantized, i, false);                      keep this group's original
+ *     err = narrowed_net(quantized, &net, &error);
+ *     narrowed_free(quantized);
  *
- * Matrices that are multiplied get the type asked for. All else (vectors, learned positions,
- * relative positions) is small, is read as floats and becomes F16; what F16 cannot hold stays as it
- * is. One thread. */
+ * Matrices of products get the requested type. Everything else (vectors, learned positions,
+ * relative positions) is small, is read as floats and becomes F16, unless F16 cannot hold its
+ * values. One thread. */
 #ifndef DG_TOOLS_MODEL_QUANTIZED_H
 #define DG_TOOLS_MODEL_QUANTIZED_H
 
@@ -27,8 +26,8 @@ struct narrowed_item {
     size_t leader;                  /* first item of the group */
     bool is_product;                /* a matrix that rows are multiplied with */
     struct dg_tensor from;          /* borrowed from the model */
-    struct dg_tensor as; /* data and scale owned, unless the type is the one that it had */
-    bool is_on;          /* in use: `as`, else `from` */
+    struct dg_tensor as;            /* data and scale owned, unless the type is that of `from` */
+    bool is_on;                     /* the network uses `as`, else `from` */
     bool fits_f16;
     double relative_error; /* norm of the difference over the norm of the weights */
     double most_error;     /* largest difference over the largest weight */
@@ -45,15 +44,15 @@ enum dg_err narrowed_new(struct quantized **quantized, const struct dg_model *mo
                          enum dg_dtype type, struct dg_error *error) DG_MUST_CHECK;
 void narrowed_free(struct quantized *quantized); /* NULL is fine */
 
-/* Switches all products of item i's group. */
+/* Sets is_on of all products of item i's group. */
 void narrowed_switch(struct quantized *quantized, size_t i, bool is_on);
 
 /* The network of the present choice. */
 enum dg_err narrowed_net(const struct quantized *quantized, struct dg_net **net,
                          struct dg_error *error) DG_MUST_CHECK;
 
-/* The type that an item is stored in: the narrow one where it is on; a product that is off is kept
- * as F16 where I8 was asked for, else as it is. DG_DTYPE_F32 for a name that is not there. */
+/* The type in which an item is stored: the quantized type if is_on; otherwise, for a product, F16
+ * if I8 was requested, else the original type. DG_DTYPE_F32 for an unknown name. */
 enum dg_dtype narrowed_stored(const struct quantized *quantized, const char *name);
 
 #endif

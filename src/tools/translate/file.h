@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the tools: `dragoman file`, whose work is done by a model of one's own, by a daemon, or
- * not at all. */
+/* Inside the tools: `dragoman file`, which translates with a local model, with a daemon, or (a dry
+ * run) not at all. */
 #ifndef DG_TOOLS_TRANSLATE_FILE_H
 #define DG_TOOLS_TRANSLATE_FILE_H
 
@@ -15,7 +15,7 @@ struct file_flags {
     int help;
     const char *model;
     int64_t threads, beam;
-    int kind; /* 0: found out; else enum dg_doc_format + 1 */
+    int kind; /* 0: detected; else enum dg_doc_format + 1 */
     bool all, mark, dry_run, quiet;
     struct server_flags remote;
 };
@@ -27,7 +27,7 @@ struct file_work {
     struct dg_span text; /* of the file */
     enum dg_doc_format format;
     struct dg_doc_opts opts;
-    struct dg_progress progress; /* in bytes of what dg_doc_original has */
+    struct dg_progress progress; /* in bytes of dg_doc_original */
     struct dg_buf result;
     size_t n_sentences, n_lost;
 };
@@ -36,8 +36,8 @@ struct file_work {
 enum dg_err file_by_model(struct file_work *work, struct dg_error *error) DG_MUST_CHECK;
 enum dg_err file_by_server(struct file_work *work, struct dg_error *error) DG_MUST_CHECK;
 
-/* Every sentence as it is: taken apart, escaped and put together by the same layer as a
- * translation. */
+/* Copies every sentence unchanged: it is taken apart, escaped and put together by the same layer as
+ * a translation. */
 enum dg_err file_dry(struct file_work *work, struct dg_error *error) DG_MUST_CHECK;
 
 #endif

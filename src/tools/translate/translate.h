@@ -45,12 +45,12 @@ struct translate_totals {
 struct dg_engine_result;
 struct dg_glossary;
 
-/* The glossary of a file; *glossary stays NULL where `path` is "". */
+/* Reads the glossary of a file; *glossary stays NULL if `path` is "". */
 enum dg_err translate_glossary(const char *path, struct dg_error *error,
                                struct dg_glossary **glossary) DG_MUST_CHECK;
 void translate_count_terms(struct translate_totals *totals, const struct dg_engine_result *result);
 
-/* Adds one line. */
+/* Adds one line to the totals. */
 void translate_count(struct translate_totals *totals, size_t n_sentences, size_t n_tokens_in,
                      size_t n_tokens_out, enum dg_finish finish, bool repaired);
 
@@ -64,18 +64,19 @@ extern const char *const translate_formality_words[];
 enum dg_err translate_load(struct dg_engine *engine, const struct translate *flags,
                            const char *name, struct dg_error *error) DG_MUST_CHECK;
 
-/* Lines to a daemon and back. */
+/* Translates the lines of stdin with a daemon. */
 enum dg_err translate_server(const struct dg_opt_set *set, const struct translate *flags,
                              struct translate_totals *totals, struct dg_error *error) DG_MUST_CHECK;
 
-/* All of stdin as one document; `request` lacks its text and format, `opts` who is woken. */
+/* Translates all of stdin as one document; fills in the text and format of `request` and the
+ * wake-up of `opts`. */
 enum dg_err translate_document(const struct translate *flags, const struct dg_engine_opts *opts,
                                const struct dg_engine_request *request,
                                struct translate_totals *totals,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Lines of ids to lines of ids. `search` lacks only what must be said, and with `usual_length` the
- * length penalty, which is the model's. */
+/* Translates lines of ids to lines of ids. Fills in the forced words of `search` and, with
+ * `usual_length`, the model's own length penalty. */
 enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,
                           bool usual_length, struct translate_totals *totals,
                           struct dg_error *error) DG_MUST_CHECK;

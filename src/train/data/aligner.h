@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Which words of two sentences translate each other: IBM model 1 with a prior for the diagonal
- * (Dyer, Chahuneau and Smith, 2013), learned by expectation maximisation from pairs of sentences
- * alone, in both directions.
+/* Word alignment: which words of two sentences translate each other. IBM model 1 with a prior for
+ * the diagonal (Dyer, Chahuneau and Smith, 2013), learned in both directions by expectation
+ * maximisation from pairs of sentences alone.
  *
  *     struct dg_aligner_opts opts = DG_ALIGNER_OPTS_DEFAULT;
  *     err = dg_aligner_new(&aligner, &pairs, &opts, &error);
  *     err = dg_aligner_links(aligner, &example, DG_SYMMETRISE_GROW_DIAG_FINAL_AND, &links);
  *     ... links.list[0].source, links.list[0].target ...
  *     dg_aligner_free(aligner);
- *
- *     p(target word i stands for source word j) = p0 for none of them, else
+ *     p(target word i translates source word j) = p0 if it translates none, else
  *         (1 - p0) exp(-tension |i / T - j / S|) / Z      times the translation table
  *
  * The tables hold at most `memory` bytes: when they are full, the rarest pairs of words are
- * forgotten. The same pairs and options give the same links. Two threads, one for each direction,
- * while learning; afterwards the aligner is immutable, but links are made in a work space of its
- * own: one thread. */
+ * forgotten. The same pairs and options give the same links. It learns with two threads, one for
+ * each direction. Making links uses a work space of the aligner: one thread at a time. */
 #ifndef DG_TRAIN_DATA_ALIGNER_H
 #define DG_TRAIN_DATA_ALIGNER_H
 
@@ -30,21 +28,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    DG_ALIGNER_LEN_MAX = 255
-}; /* words of a side; longer pairs are neither learned from nor linked */
+enum { DG_ALIGNER_LEN_MAX = 255 }; /* words of a side; longer pairs are ignored, and get no links */
 
 struct dg_aligner_opts {
     unsigned iterations;
-    double p0;          /* share of words that stand for nothing */
-    double tension;     /* how strong the diagonal is; 0: not at all (model 1) */
-    bool fixed_tension; /* else it is learned */
+    double p0;          /* share of words that translate nothing */
+    double tension;     /* how strong the diagonal is; 0: no prior (model 1) */
+    bool fixed_tension; /* keep the tension instead of learning it */
     double alpha;       /* of the Dirichlet prior of translations: small, so that rare words collect
                            little */
     size_t memory;      /* bytes of both tables */
     const volatile sig_atomic_t *stop; /* NULL, or not 0 to end with DG_ERR_CANCELLED */
-    void (*progress)(void *ctx, unsigned iteration, double perplexity); /* NULL: none. From the
-                                                                           caller's thread */
+    /* Called on the caller's thread; or NULL. */
+    void (*progress)(void *ctx, unsigned iteration, double perplexity);
     void *progress_ctx;
 };
 
@@ -53,7 +49,7 @@ struct dg_aligner_opts {
         .iterations = 5, .p0 = 0.08, .tension = 4.0, .alpha = 0.01, .memory = (size_t)512 << 20    \
     }
 
-/* Where the pairs come from; `get` is called from two threads at once. Ids are below n_source and
+/* The pairs to learn from; `get` is called from two threads at once. Ids are below n_source and
  * n_target. */
 struct dg_aligner_pairs {
     struct dg_example (*get)(const void *ctx, size_t i);
@@ -69,11 +65,11 @@ enum dg_err dg_aligner_new(struct dg_aligner **aligner, const struct dg_aligner_
                            struct dg_error *error) DG_MUST_CHECK;
 void dg_aligner_free(struct dg_aligner *aligner); /* NULL is fine */
 
-/* Replaces what `links` holds. A pair that is too long or empty has none. */
+/* Replaces the content of `links`. A pair that is too long or empty has none. */
 enum dg_err dg_aligner_links(struct dg_aligner *aligner, const struct dg_example *example,
                              enum dg_symmetrise how, struct dg_links *links) DG_MUST_CHECK;
 
-/* p(target word | source word); 0 where they were never seen together, or forgotten. */
+/* p(target word | source word); 0 if they were never seen together, or were forgotten. */
 double dg_aligner_probability(const struct dg_aligner *aligner, int32_t source, int32_t target);
 
 /* Calls `fn` for every pair of words in the table of target given source, in no particular order.
@@ -81,7 +77,7 @@ double dg_aligner_probability(const struct dg_aligner *aligner, int32_t source, 
 void dg_aligner_visit(const struct dg_aligner *aligner,
                       void (*fn)(void *ctx, uint32_t source, uint32_t target, double p), void *ctx);
 
-/* What was learned about a direction: 0 source to target, 1 back. */
+/* What was learned for a direction: 0 source to target, 1 target to source. */
 struct dg_aligner_report {
     double tension, perplexity;
     size_t n_entries, n_forgotten; /* pairs of words */

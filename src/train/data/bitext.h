@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Pairs of sentences as ids in memory, in the order in which they were added, whatever they are:
- * words numbered as they come, or the pieces of a model.
+/* Pairs of sentences as ids in memory, in the order in which they were added. The ids are words,
+ * numbered as they come, or the pieces of a model's vocabulary.
  *
  *     struct dg_bitext bitext;
  *     err = dg_bitext_init(&bitext, NULL);
@@ -10,7 +10,7 @@
  *     ... bitext.n, dg_bitext_get(&bitext, i), bitext.n_source, bitext.n_target ...
  *     dg_bitext_deinit(&bitext);
  *
- * Words are what stands between blanks. Without a tokenizer the texts must live as long as the
+ * Words are separated by blanks. Without a tokenizer the texts must live as long as the
  * bitext. One thread; reading from several. */
 #ifndef DG_TRAIN_DATA_BITEXT_H
 #define DG_TRAIN_DATA_BITEXT_H
@@ -31,7 +31,7 @@ struct dg_bitext {
     struct dg_buf ids;     /* int32_t */
     struct dg_buf offsets; /* uint64_t [2 n + 1] */
     size_t n;
-    size_t n_source, n_target; /* ids are below */
+    size_t n_source, n_target; /* the ids are below these numbers */
 };
 
 enum dg_err dg_bitext_init(struct dg_bitext *bitext,

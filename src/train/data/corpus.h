@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Pairs as ids in one file, mapped read-only while training: the pages are the system's to keep or
- * drop, and a resumed run reads exactly what the first one read.
+/* Pairs as ids in one file, mapped read-only while training: the system may keep or drop its pages,
+ * and a resumed run reads exactly what the first one read.
  *
- *     err = dg_corpus_write(path, tokenizer, pairs, n, len_max, &stats, &error);
+ *     err = dg_corpus_write(path, tokenizer, pairs, n, len_max, NULL, NULL, &stats, &error);
  *     err = dg_corpus_open(&corpus, path, &bp, &error);
  *     struct dg_example example = dg_corpus_get(&corpus, i);        0 <= i < corpus.n
  *     dg_corpus_close(&corpus);
  *
  *     layout   8 bytes "dgpairs1" | u64 n | u64 n_ids | u64 offsets[2 n + 1] | i32 ids[n_ids]
- *
- * in the machine's byte order: it is a working file, not one to carry about. Source i is
- * ids[offsets[2i]
- * .. offsets[2i + 1]), target i follows; of an encoder alone it is what pass.h says. Everything is
- * checked when it is opened. */
+ * in the machine's byte order: it is a working file, not for other machines. Source i is
+ * ids[offsets[2i] .. offsets[2i + 1]), and target i follows it; for an encoder alone example.h says
+ * what the target is. Everything is checked when the file is opened. */
 #ifndef DG_TRAIN_DATA_CORPUS_H
 #define DG_TRAIN_DATA_CORPUS_H
 
@@ -36,18 +34,18 @@ struct dg_corpus {
     const int32_t *ids;
     size_t n;
     uint64_t n_source_tokens, n_target_tokens;
-    struct dg_map_file links_file; /* empty: no links are known */
+    struct dg_map_file links_file; /* empty: there are no links */
     const uint64_t *link_offsets;  /* [n + 1] */
     const struct dg_link *links;
 };
 
 struct dg_corpus_stats {
-    size_t n_written, n_long; /* pairs; long ones are left out (a language model's held-out ones are
-                                 cut) */
+    size_t n_written, n_long; /* pairs; long ones are left out, but long held-out texts of a
+                                 language model are cut */
     uint64_t n_source_tokens, n_target_tokens, n_unknown;
 };
 
-/* The file under way, for whoever makes ids by himself:
+/* A corpus file being written, for callers that make the ids themselves:
  *
  *     dg_corpus_out_init(&out);
  *     err = dg_corpus_out_put(&out, source, n_source, target, n_target);     any number of times
@@ -55,7 +53,7 @@ struct dg_corpus_stats {
  *     dg_corpus_out_deinit(&out); */
 struct dg_corpus_out {
     struct dg_buf ids, offsets;
-    struct dg_corpus_stats stats; /* what is put is counted; n_long and n_unknown are its maker's */
+    struct dg_corpus_stats stats; /* counts what is put; the caller counts n_long and n_unknown */
 };
 
 void dg_corpus_out_init(struct dg_corpus_out *out);
@@ -66,7 +64,7 @@ enum dg_err dg_corpus_out_save(const struct dg_corpus_out *out, const char *path
                                struct dg_error *error) DG_MUST_CHECK;
 
 /* `len_max`: tokens of a side with its end token. A pair is written as often as its `repeat` says.
- * `progress` may be NULL; it hears of every pair. */
+ * `progress` is called for every pair; it may be NULL. */
 enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
                             const struct dg_pair *pairs, size_t n, size_t len_max,
                             void (*progress)(void *ctx, size_t n_done), void *ctx,
@@ -74,8 +72,8 @@ enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokeniz
 
 struct dg_labels;
 
-/* The same for a classifier: the target of a pair is the number of its label. DG_ERR_NOT_FOUND: it
- * is none of them. */
+/* The same for a classifier: the target of a pair is the number of its label. DG_ERR_NOT_FOUND: an
+ * unknown label. */
 enum dg_err dg_corpus_write_labelled(const char *path, const struct dg_tokenizer *tokenizer,
                                      const struct dg_labels *labels, const struct dg_pair *pairs,
                                      size_t n, size_t len_max, struct dg_corpus_stats *stats,
@@ -85,13 +83,13 @@ enum dg_err dg_corpus_open(struct dg_corpus *corpus, const char *path,
                            const struct dg_blueprint *bp, struct dg_error *error) DG_MUST_CHECK;
 void dg_corpus_close(struct dg_corpus *corpus);
 
-/* Which words of each pair translate each other, in a file beside it.
+/* The word links of each pair, in a file of their own:
  *
- *     layout   8 bytes "dglinks1" | u64 n | u64 n_links | u64 offsets[n + 1] | (u16 source, u16
- * target)[n_links]
+ *     layout   8 bytes "dglinks1" | u64 n | u64 n_links | u64 offsets[n + 1]
+ *              | (u16 source, u16 target)[n_links]
  *
- * `make` fills `links` for one pair (an aligner does). Opening checks that all of it fits the
- * pairs. */
+ * `make` fills `links` for one pair, with an aligner. Opening checks that the links fit the pairs.
+ */
 typedef enum dg_err (*dg_corpus_links_fn)(void *ctx, const struct dg_example *example,
                                           struct dg_links *links);
 
@@ -117,12 +115,11 @@ static inline struct dg_example dg_corpus_get(const struct dg_corpus *corpus, si
     return example;
 }
 
-/* ---- The order of an epoch
- * ------------------------------------------------------------------------- */
+/* ---- The order of an epoch ------------------------------------------------------------------- */
 
 /* A permutation of 0 .. n - 1 drawn by seed and epoch, cut into batches of at most `tokens` target
- * or source tokens (at least one pair each). As sentences lie end to end in memory there is no
- * padding, so lengths need not be sorted into buckets: a batch is a fair sample. */
+ * or source tokens (at least one pair each). Sentences lie end to end in memory, without
+ * padding, so they need no buckets by length, and a batch is a fair sample. */
 struct dg_order {
     uint32_t *at; /* [n] owned */
     size_t n;

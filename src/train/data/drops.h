@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Why something that was read is not learned from. Whoever cleans (pairs.h, labelled_data.h) counts
- * by reason,
+/* The reasons for which data are dropped before training. The readers (pairs.h, labelled_data.h)
+ * count them by reason:
  *
  *     uint64_t dropped[DG_N_DROPS] = {0};
  *     dropped[DG_DROP_LONG]++;
  *
- * and setup.h tells the counts that are not zero, each with dg_drop_text. */
+ * setup.h reports the counts that are not zero, each with dg_drop_text. */
 #ifndef DG_TRAIN_DATA_DROPS_H
 #define DG_TRAIN_DATA_DROPS_H
 
@@ -29,7 +29,7 @@ enum dg_drop {
 #define DG_DROP_ENUM(code, text) code,
     DG_DROPS(DG_DROP_ENUM)
 #undef DG_DROP_ENUM
-        DG_N_DROPS /* where a reason is asked for: there is none */
+        DG_N_DROPS /* as a reason: none */
 };
 
 const char *dg_drop_text(enum dg_drop drop);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Lessons (labelled_data.h) as examples of an encoder alone (pass.h), in a corpus file: the ids
- * that the server would give the network for such texts, and what is to be said of them.
+/* Labelled texts (labelled_data.h) as examples of an encoder alone (example.h), in a corpus file:
+ * the ids that the server would give the network for such texts, and the right answers.
  *
- *     err = dg_examples_write(path, &making, lessons, n, &stats, &error);
+ *     err = dg_examples_write(path, &making, labelled_data, n, &stats, &error);
  *     err = dg_corpus_open(&corpus, path, making.bp, &error);
- *
  * A text that is too long is cut where the server cuts it (labels, numbers), or becomes several
- * examples: stretches of words (words, tags), windows over the context that overlap by a quarter
- * (answers); in a window without the answer there is none. Of a word the first piece has the label,
- * and so has every further part of it that the tokenizer takes for a word of its own, as what goes
- * on ("I-PER" behind "B-PER"). One thread. */
+ * examples: stretches of words (words, tags), or windows over the context that overlap by a quarter
+ * (answers). A window without the answer counts as one without an answer. The first piece of a word
+ * has its label; if the tokenizer splits the word into several of its own words, each further one
+ * has the continuing label ("I-PER" after "B-PER"). One thread. */
 #ifndef DG_TRAIN_DATA_EXAMPLES_H
 #define DG_TRAIN_DATA_EXAMPLES_H
 
@@ -34,23 +33,23 @@ struct dg_examples_making {
 
 struct dg_examples_stats {
     size_t n_written;
-    size_t n_cut;  /* texts that were longer */
-    size_t n_lost; /* lessons that gave nothing: a question that leaves no room, an answer between
-                      tokens */
+    size_t n_cut;  /* texts that were too long */
+    size_t n_lost; /* texts that gave no example: a question that leaves no room, an answer that
+                      does not fit tokens */
     uint64_t n_tokens, n_unknown;
 };
 
-/* DG_ERR_NOT_FOUND: a label that is none of them. DG_ERR_RANGE: no room for a word beside what
- * stands around texts. */
+/* DG_ERR_NOT_FOUND: an unknown label. DG_ERR_RANGE: the tokens around a text leave no room for a
+ * word. */
 enum dg_err dg_examples_write(const char *path, const struct dg_examples_making *making,
                               const struct dg_labelled_text *labelled_data, size_t n,
                               struct dg_examples_stats *stats,
                               struct dg_error *error) DG_MUST_CHECK;
 
-/* Which lessons a head learns from. */
+/* The kind of labelled text that the network's head learns from. */
 enum dg_labelled_text_kind dg_examples_kind(const struct dg_blueprint *bp);
 
-/* The label of a word's further parts: "I-PER" of "B-PER" where there is one, else the same. */
+/* The label of a word's further parts: "I-PER" for "B-PER" if there is one, else the same. */
 bool dg_examples_goes_on(const struct dg_labels *labels, struct dg_span label, size_t *number);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What an encoder alone learns from, as text: read from files of lines (plain or gzip), cleaned,
- * split. Files called
- * *.jsonl or *.ndjson (or these with .gz) hold a JSON object a line, others columns between tabs:
+/* The training data of an encoder alone as text: read from files of lines (plain or gzip), cleaned
+ * and split. Files named *.jsonl or *.ndjson (or these with .gz) contain a JSON object per line,
+ * others columns separated by tabs:
  *
  *     what        columns                                         JSON
  *     words       text; every column is a text of its own         {"text"}
@@ -13,18 +13,18 @@
  *     number      text  [second text]  number                     {"text", "pair", "score"}
  *     tags        word  label, a line each; an empty line         {"words": [...], "labels": [...]}
  *                 behind each sentence
- *     answer      question  context  answer (empty: there is      {"question", "context", "answer",
- * "start"} none)  [where it begins, in bytes]
+ *     answer      question  context  answer (empty: none)         {"question", "context",
+ *                 [where it begins, in bytes]                      "answer", "start"}
  *
- *     dg_labelled_data_init(&lessons, &opts);
- *     err = dg_labelled_data_read(&lessons, "reviews.tsv", &error);                any number of
- * files err = dg_labelled_data_hold_out(&lessons, 100, seed, &n_held);             the first n_held
- * are held out now
- *     ... lessons.list[i].text ...                                         borrowed until deinit
- *     dg_labelled_data_deinit(&lessons);
+ *     dg_labelled_data_init(&data, &opts);
+ *     err = dg_labelled_data_read(&data, "reviews.tsv", &error);        any number of files
+ *     err = dg_labelled_data_hold_out(&data, 100, seed, &n_held);       the first n_held of the
+ * list
+ *     ... data.list[i].text ...                                         borrowed until deinit
+ *     dg_labelled_data_deinit(&data);
  *
- * A line that is not what its file should hold is refused, with its number and what was expected;
- * what is dropped is counted by reason. One thread. */
+ * A malformed line is refused, with its number and what was expected; dropped texts are counted by
+ * reason. One thread. */
 #ifndef DG_TRAIN_DATA_LABELLED_DATA_H
 #define DG_TRAIN_DATA_LABELLED_DATA_H
 
@@ -54,11 +54,12 @@ struct dg_labelled_text {
     bool has_pair, has_answer;
     struct dg_span label;
     float number;
-    const struct dg_span *words; /* TAGS: [n_words] parts of the text, and */
-    const struct dg_span *tags;  /* [n_tags] their labels; LABELS: the text's, each once */
+    const struct dg_span *words; /* TAGS: [n_words] parts of the text */
+    const struct dg_span *tags;  /* [n_tags] TAGS: the words' labels; LABELS: the text's, each once
+                                  */
     size_t n_words, n_tags;
     size_t answer_at, answer_len; /* bytes of the context */
-    uint32_t repeat;              /* how often it counts in an epoch */
+    uint32_t repeat;              /* how often it occurs in an epoch */
 };
 
 struct dg_labelled_data_opts {
@@ -71,7 +72,7 @@ struct dg_labelled_data {
     struct dg_labelled_data_opts opts;
     struct dg_labelled_text *list; /* [n] owned */
     size_t n, cap;
-    uint32_t repeat; /* of those read from now on; 1 */
+    uint32_t repeat; /* of the texts read from now on; 1 at first */
     uint64_t n_lines;
     uint64_t dropped[DG_N_DROPS];
     struct dg_arena arena; /* all text */
@@ -85,12 +86,13 @@ void dg_labelled_data_deinit(struct dg_labelled_data *labelled_data);
 enum dg_err dg_labelled_data_read(struct dg_labelled_data *labelled_data, const char *path,
                                   struct dg_error *error) DG_MUST_CHECK;
 
-/* Moves about `n` of them, drawn by `seed`, to the front: all that share a text (of answers the
- * context) go together, so that none of the others has been seen in any. A tenth of all at most. */
+/* Moves about `n` texts, drawn by `seed`, to the front, at most a tenth of all. Entries with the
+ * same text (for answers: context) move together, so that the others share no text with them. */
 enum dg_err dg_labelled_data_hold_out(struct dg_labelled_data *labelled_data, size_t n,
                                       uint64_t seed, size_t *n_held) DG_MUST_CHECK;
 
-/* With others that came from elsewhere: drops what shares that text with one of them. */
+/* The same with held-out texts from elsewhere: drops the entries that share a text with one of
+ * them. */
 enum dg_err dg_labelled_data_forbid(struct dg_labelled_data *labelled_data,
                                     const struct dg_labelled_text *others, size_t n) DG_MUST_CHECK;
 

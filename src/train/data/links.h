@@ -7,8 +7,9 @@
  *     struct dg_links links;
  *     dg_links_init(&links);
  *     err = dg_links_symmetrise(&links, forward, n_target, backward, n_source,
- * DG_SYMMETRISE_GROW_DIAG_FINAL_AND); err = dg_links_print(&links, &text);              "0-0 1-2
- * 2-1" dg_links_deinit(&links);
+ *                               DG_SYMMETRISE_GROW_DIAG_FINAL_AND);
+ *     err = dg_links_print(&links, &text);              "0-0 1-2 2-1"
+ *     dg_links_deinit(&links);
  *
  * One thread. */
 #ifndef DG_TRAIN_DATA_LINKS_H

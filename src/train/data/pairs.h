@@ -7,12 +7,11 @@
  *     struct dg_pairs pairs;
  *     dg_pairs_init(&pairs, &opts);
  *     err = dg_pairs_read(&pairs, "pairs.tsv.gz", &error);            any number of files
- *     err = dg_pairs_hold_out(&pairs, 1000, seed, &n_held);         the first n_held are held out
- * now
+ *     err = dg_pairs_hold_out(&pairs, 1000, seed, &n_held);         the first n_held of the list
  *     ... pairs.list[i].source ...                                  borrowed until deinit
  *     dg_pairs_deinit(&pairs);
  *
- * What is dropped is counted by reason in pairs.dropped. One thread. */
+ * Dropped pairs are counted by reason in pairs.dropped. One thread. */
 #ifndef DG_TRAIN_DATA_PAIRS_H
 #define DG_TRAIN_DATA_PAIRS_H
 
@@ -34,7 +33,7 @@ struct dg_pairs_opts {
     bool swap;        /* files are target<TAB>source */
     bool duplicates;  /* keep them */
     bool labels;      /* the target is a label of a classifier: any text, shared by many */
-    bool lines; /* no pairs but texts, a line each: sources are empty, targets are the lines */
+    bool lines; /* the files contain texts, not pairs: sources are empty, targets are the lines */
     int source_script, target_script; /* dg_script_find: most letters must be in it; DG_SCRIPT_ANY:
                                          any */
 };
@@ -46,17 +45,17 @@ struct dg_pairs_opts {
     }
 
 struct dg_pair {
-    struct dg_span source, target; /* blanks at the ends are cut off */
-    uint32_t repeat;               /* how often it counts in an epoch */
+    struct dg_span source, target; /* without blanks at the ends */
+    uint32_t repeat;               /* how often it occurs in an epoch */
 };
 
 enum { DG_PAIRS_FILES_MAX = 64 };
 
 struct dg_pairs {
     struct dg_pairs_opts opts;
-    struct dg_pair *list; /* [n] owned; the bytes are the files' */
+    struct dg_pair *list; /* [n] owned; the texts are borrowed from `files` */
     size_t n, cap;
-    uint32_t repeat; /* of the pairs read from now on; 1 */
+    uint32_t repeat; /* of the pairs read from now on; 1 at first */
     uint64_t n_lines;
     uint64_t dropped[DG_N_DROPS];
     struct dg_text_in files[DG_PAIRS_FILES_MAX];
@@ -70,14 +69,14 @@ void dg_pairs_deinit(struct dg_pairs *pairs);
 enum dg_err dg_pairs_read(struct dg_pairs *pairs, const char *path,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* Two files of as many lines: line i of one is the translation of line i of the other. They are
- * joined in memory; tabs become spaces. `swap` does not matter here. DG_ERR_FORMAT when one is
- * longer. */
+/* Reads two files with equal numbers of lines: line i of one is the translation of line i of the
+ * other. They are joined in memory; tabs become spaces. `swap` is ignored. DG_ERR_FORMAT when one
+ * has more lines. */
 enum dg_err dg_pairs_read_two(struct dg_pairs *pairs, const char *source_path,
                               const char *target_path, struct dg_error *error) DG_MUST_CHECK;
 
-/* Keeps `n` of the pairs, drawn by `seed` (all, and some of them again, when there are fewer):
- * mixing-in. */
+/* Keeps `n` of the pairs, drawn by `seed`; if there are fewer, all of them, and some twice. For
+ * mixing old pairs in. */
 enum dg_err dg_pairs_sample(struct dg_pairs *pairs, size_t n, uint64_t seed) DG_MUST_CHECK;
 
 /* Moves `n` pairs, drawn by `seed`, to the front, and drops every other pair that shares a source
@@ -85,7 +84,7 @@ enum dg_err dg_pairs_sample(struct dg_pairs *pairs, size_t n, uint64_t seed) DG_
 enum dg_err dg_pairs_hold_out(struct dg_pairs *pairs, size_t n, uint64_t seed,
                               size_t *n_held) DG_MUST_CHECK;
 
-/* The same with pairs that came from elsewhere: drops what shares a side with one of them. */
+/* The same with held-out pairs from elsewhere: drops pairs that share a side with one of them. */
 enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others,
                             size_t n) DG_MUST_CHECK;
 

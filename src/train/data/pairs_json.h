@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Pairs and texts from files of JSON objects, one a line: {"source": "...", "target": "..."}, or
- * {"text": "..."}. Other fields are not looked at. What comes out is the lines of a file of texts,
- * or of columns between tabs; tabs and the ends of lines within a text become spaces. */
+ * {"text": "..."}. Other fields are ignored. The result has the form of a file of texts, or of
+ * columns separated by tabs; tabs and line ends within a text become spaces. */
 #ifndef DG_TRAIN_DATA_PAIRS_JSON_H
 #define DG_TRAIN_DATA_PAIRS_JSON_H
 
@@ -14,10 +14,10 @@
 
 #include <stdbool.h>
 
-/* By its name: *.jsonl or *.ndjson, or these with .gz. */
+/* True for the names *.jsonl and *.ndjson, also with .gz. */
 bool dg_pairs_is_json(const char *path);
 
-/* Appends the lines. DG_ERR_FORMAT and what JSON's parser says: a line is not what it should be. */
+/* Appends the lines. DG_ERR_FORMAT, or an error of the JSON parser: a line is malformed. */
 enum dg_err dg_pairs_read_json(struct dg_text_in *in, const char *path, bool is_texts,
                                struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Random numbers for training: the n-th number of a stream is a function of (seed, stream, n), so
- * that a run that goes on after an interruption draws what it would have drawn, from nothing but
- * three numbers.
+ * that a resumed run needs only these three numbers to draw what it would have drawn without the
+ * interruption.
  *
  *     struct dg_random random = dg_random_make(seed, epoch);
  *     size_t at = dg_random_below(&random, n);
@@ -26,7 +26,7 @@ static inline uint64_t dg_random_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* One key of two numbers. */
+/* Combines two numbers to one key. */
 static inline uint64_t dg_random_key(uint64_t a, uint64_t b)
 {
     return dg_random_mix(dg_random_mix(a + 0x9e3779b97f4a7c15u) + (b + 1) * 0xd1342543de82ef95u);

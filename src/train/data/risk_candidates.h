@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Answers that compete: what a model has said of a source, several of it, each with how good it is
- * (lines source<TAB>answer<TAB>score from 0 to 100, those of a source one behind the other, as
- * `dragoman distill --pick all` prints them). Training then lowers the expected badness of what is
- * said, not only the surprise at what should have been said: minimum risk (pass_risk.c,
- * docs/TRAINING.md).
+/* Candidates of minimum-risk training: several translations of a source by a model, each with its
+ * score (lines source<TAB>answer<TAB>score from 0 to 100, those of a source one after the other, as
+ * `dragoman distill --pick all` prints them). Training then lowers the expected cost of the model's
+ * translations, and not only the loss on the reference (pass_risk.c, docs/TRAINING.md).
  *
- *     err = dg_risk_candidates_write(dir, files, n_files, &opts, &stats, &error);     once, in a
- * run's training/ err = dg_risk_candidates_open(&rivals, dir, &bp, &error); DG_ERR_NOT_FOUND: the
- * run has none n = dg_risk_candidates_group(&rivals, i, examples);                           0 <= i
- * < rivals.n, [DG_RISK_CANDIDATES_MAX] dg_risk_candidates_close(&rivals);
+ *     err = dg_risk_candidates_write(dir, files, n_files, &opts, &stats, &error);   once, into a
+ *                                                                                   run's training/
+ *     err = dg_risk_candidates_open(&candidates, dir, &bp, &error);   DG_ERR_NOT_FOUND: there are
+ *                                                                     none
+ *     n = dg_risk_candidates_group(&candidates, i, examples);         0 <= i < candidates.n
+ *     dg_risk_candidates_close(&candidates);
  *
  *     layout   8 bytes "dgrivals" | u64 n | u64 n_answers | u64 first[n + 1] | f32 cost[n_answers]
  *
- * beside the answers themselves as ids (corpus.h), in the machine's byte order. Everything is
- * checked when it is opened. */
+ * in the machine's byte order; the answers themselves are ids in another file (corpus.h).
+ * Everything is checked when the files are opened. */
 #ifndef DG_TRAIN_DATA_RISK_CANDIDATES_H
 #define DG_TRAIN_DATA_RISK_CANDIDATES_H
 
@@ -37,7 +38,7 @@ struct dg_risk_candidates {
     struct dg_corpus answers;
     struct dg_map_file file;
     const uint64_t *first; /* [n + 1] */
-    const float *cost;     /* [answers.n] 0, as good as can be, to 1 */
+    const float *cost;     /* [answers.n] from 0 (perfect) to 1 */
     size_t n;              /* sources */
 };
 
@@ -50,11 +51,11 @@ struct dg_risk_candidates_opts {
 };
 
 struct dg_risk_candidates_stats {
-    size_t n_sources, n_answers; /* that were written */
-    size_t n_alone;              /* sources that were left out: one answer, or all equally good */
-    size_t n_long;               /* answers */
+    size_t n_sources, n_answers; /* written */
+    size_t n_alone;              /* sources left out: with one answer, or all equally good */
+    size_t n_long;               /* answers left out as too long */
     uint64_t dropped[DG_N_DROPS];
-    double cost; /* mean of those written */
+    double cost; /* the mean over the answers written */
 };
 
 enum dg_err dg_risk_candidates_write(const char *dir, const char *const *files, size_t n_files,
@@ -65,9 +66,10 @@ enum dg_err dg_risk_candidates_write(const char *dir, const char *const *files, 
 enum dg_err dg_risk_candidates_open(struct dg_risk_candidates *candidates, const char *dir,
                                     const struct dg_blueprint *bp,
                                     struct dg_error *error) DG_MUST_CHECK;
-void dg_risk_candidates_close(struct dg_risk_candidates *candidates); /* zeroed is fine */
+void dg_risk_candidates_close(struct dg_risk_candidates *candidates); /* all zeros is fine */
 
-/* The answers to source `i`, 2 to DG_RISK_CANDIDATES_MAX. */
+/* Fills `examples`, which has room for DG_RISK_CANDIDATES_MAX, with the answers of source `i` (at
+ * least 2), and returns their number. */
 size_t dg_risk_candidates_group(const struct dg_risk_candidates *candidates, size_t i,
                                 struct dg_example *examples);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Keeps of pairs only those that a small experiment wants: short ones, and those whose target
- * begins with certain words; as the word vocabulary of the run will see them
- * (vocabulary/spm_train.h).
+/* Selects the pairs of a small experiment: short ones whose target begins with certain words. Words
+ * are counted as the run's word vocabulary will see them (vocabulary/spm_train.h).
  *
- *     struct dg_select_opts opts = {.words_max = 9, .begins = begins, .n_begins = 12, .ascii =
- * true}; err = dg_select(&pairs, &opts, &n_dropped, &error); */
+ *     struct dg_select_opts opts = {
+ *         .words_max = 9, .begins = begins, .n_begins = 12, .ascii = true};
+ *     err = dg_select(&pairs, &opts, &n_dropped, &error); */
 #ifndef DG_TRAIN_DATA_SELECT_H
 #define DG_TRAIN_DATA_SELECT_H
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What language models learn from, as ids (corpus.h):
+/* The training data of language models as ids (corpus.h):
  *
- *     lines     source: the token that texts begin with      target: the line's tokens, the end
- * token behind packed    the same texts one behind the other, cut wherever a stretch is full
- *     prompts   source: a form with one side of a pair in it   target: the other side's tokens, the
- * end token behind
+ *     lines     source: the token that texts begin with        target: the line and the end token
+ *     packed    the same texts end to end, cut wherever a stretch is full
+ *     prompts   source: a form with one side of a pair in it   target: the other side, the end
+ * token
  *
- * Of the source nothing is learned. A line that is longer than the network's context goes on in the
- * next example, behind its last token; a prompt and its answer that are together too long are left
- * out.
+ * The source is only read, not learned. A line that is longer than the network's context continues
+ * in the next example, after its last token; a prompt and answer that are together too long are
+ * left out.
  *
  *     struct dg_texts_opts opts = {.tokenizer = tokenizer, .bp = &bp, .len_max = 128};
  *     err = dg_texts_write(path, &opts, pairs, n, &stats, &error); */
@@ -28,11 +28,12 @@
 
 struct dg_texts_opts {
     const struct dg_tokenizer *tokenizer;
-    const struct dg_blueprint *bp; /* its lm.ask.form, where it has one, makes prompts of the pairs'
-                                      sources */
+    const struct dg_blueprint *bp; /* its lm.ask.form, if it has one, turns the pairs' sources into
+                                      prompts */
     size_t len_max;                /* tokens that the network reads at once */
     bool is_packed;                /* lines only */
-    bool is_one_each; /* an example for each line or pair, cut at its end: for held-out ones */
+    bool is_one_each; /* one example for each line or pair, cut if it is too long: for held-out ones
+                       */
 };
 
 /* Lines are the targets of `pairs`; each is written as often as its `repeat` says. */
@@ -40,7 +41,7 @@ enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts,
                            const struct dg_pair *pairs, size_t n, struct dg_corpus_stats *stats,
                            struct dg_error *error) DG_MUST_CHECK;
 
-/* A blueprint's form with the names of its languages, as a served model has them
+/* A blueprint's form with the names of its languages, which are those of a served model
  * (engine/route/langs.h). */
 struct dg_texts_form {
     struct dg_span form; /* borrowed from the blueprint; empty: none */
@@ -58,7 +59,7 @@ enum dg_err dg_texts_form_init(struct dg_texts_form *form, const struct dg_bluep
 enum dg_err dg_texts_prompt(const struct dg_texts_form *form, struct dg_span source,
                             struct dg_buf *out, size_t *text_at) DG_MUST_CHECK;
 
-/* The languages that a form names must be one on each side, if it names some. */
+/* Checks that a form that names languages has exactly one on each side. */
 enum dg_err dg_texts_check(const struct dg_blueprint *bp, struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* All parameters of a network as one array of floats, so that an optimiser, a sum over threads and
- * a checkpoint are loops over one array; and the same parameters by their places in the network.
+ * a checkpoint are loops over one array; and the same parameters as views by their roles in the
+ * network.
  *
  *     struct dg_params params;
  *     err = dg_params_init(&params, &bp, &error);
@@ -10,11 +11,9 @@
  *     ... params.weights.transformer.encoder_layers[0].self.q.weight ...    views into params.w
  *     err = dg_params_save(&params, params.w, DG_DTYPE_F16, "model.safetensors", &error);
  *     dg_params_deinit(&params);
- *
- * Gradients and moments are arrays of the same length: what belongs to the weight at w + i is at g
- * + i. Matrices come first, in the order of model/layout.h, then vectors; so the matrices of
- * queries, keys and values follow each other, and so do their biases: one product serves all three.
- */
+ * Gradients and moments are arrays of the same length: the gradient of the weight w[i] is g[i].
+ * Matrices come first, in the order of model/layout.h, then vectors; so the matrices of queries,
+ * keys and values are adjacent, as are their biases, and one product serves all three. */
 #ifndef DG_TRAIN_PASS_PARAMS_H
 #define DG_TRAIN_PASS_PARAMS_H
 
@@ -45,19 +44,19 @@ struct dg_params {
     size_t n_list;
 };
 
-/* Checks the blueprint and allocates; values are zeros. DG_ERR_UNSUPPORTED for a network whose way
- * back does not exist (SSRU and AAN decoders, relative positions). */
+/* Checks the blueprint and allocates; values are zeros. DG_ERR_UNSUPPORTED for an encoder
+ * alone whose head cannot be trained. */
 enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *bp,
                            struct dg_error *error) DG_MUST_CHECK;
 void dg_params_deinit(struct dg_params *params);
 
 /* Start values: matrices uniform with Glorot's bound, embeddings normal with deviation 1/sqrt(D),
- * gains 1, biases 0; plain recurrent networks as PyTorch has it. The same seed gives the same bits
+ * gains 1, biases 0; plain recurrent networks as in PyTorch. The same seed gives the same bits
  * on every machine. */
 void dg_params_randomise(struct dg_params *params, uint64_t seed);
 
-/* Copies a model's weights in; its blueprint must ask for the same parameters, but that an encoder
- * alone may have another head: what of that does not fit keeps its values. */
+/* Copies a model's weights in; its blueprint must have the same parameters. Only an encoder alone
+ * may have another head: parameters of the head that do not fit keep their values. */
 enum dg_err dg_params_load(struct dg_params *params, const struct dg_weights *from,
                            struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One way forward and one way back through a network, for a number of sentence pairs at once: the
- * loss of the given targets (teacher forcing under the look-ahead mask) and its gradient with
- * respect to every parameter. docs/TRAINING.md has the mathematics.
+/* One forward and one backward pass through a network, for several sentence pairs at once: the loss
+ * of the given targets (teacher forcing under the look-ahead mask) and its gradient with respect to
+ * every parameter. docs/TRAINING.md has the mathematics.
  *
  *     struct dg_pass_limits limits = {.source_rows = 1024, .target_rows = 1024, .scores = 1 << 20};
  *     err = dg_pass_new(&pass, &params, &limits, &error);
- *     while (i < n && dg_pass_fits(...)) ...
- *     dg_pass_run(pass, &batch, gradient, &sums);         gradient [params.n] +=
+ *     n = dg_pass_n_fitting(pass, examples, n);           how many fit into one run
+ *     dg_pass_run(pass, &batch, gradient, &sums);         adds to gradient [params.n]
  *     dg_pass_free(pass);
- *
- * Sentences lie end to end, so no padding is computed and none needs a mask. All memory is taken at
- * creation. A pass belongs to one thread; parameters are shared and must not change while it runs.
- * The same call gives the same bits. */
+ * Sentences lie end to end, so that there is no padding to compute or to mask. All memory is
+ * allocated at creation. A pass belongs to one thread; parameters are shared and must not change
+ * while it runs. The same call gives the same bits. */
 #ifndef DG_TRAIN_PASS_PASS_H
 #define DG_TRAIN_PASS_PASS_H
 
@@ -37,62 +36,63 @@ struct dg_pass_limits {
     const struct dg_products *products;    /* NULL: F32 */
 };
 
-/* Masked words (BERT's rule): of the words of a text this share is to be told, eight in ten of
- * which stand there as the mask, one as any word, one as itself. Which ones is drawn by the batch's
- * key and the token's number in the batch. */
+/* Masked words (BERT's rule): the network is to predict this share of a text's words. Of ten such
+ * words eight are replaced by the mask, one by a random word, and one stays. They are drawn by the
+ * batch's key and the token's number in the batch. */
 struct dg_pass_mask {
     float share;
     int32_t id;
 };
 
-/* What a loss is. */
+/* The kinds of loss. */
 enum dg_pass_loss {
     DG_PASS_LOSS_TOKEN,    /* the mean over target tokens */
-    DG_PASS_LOSS_SENTENCE, /* the textbook's of recurrent networks: summed over a sentence's tokens,
-                            * until its end or the network's own wrong one; reported divided by the
-                            * target's length */
+    DG_PASS_LOSS_SENTENCE, /* the textbook's for recurrent networks: summed over a sentence's
+                            * tokens, up to its end or to a wrong end by the network; reported
+                            * divided by the target's length */
 };
 
 struct dg_pass_batch {
     const struct dg_example *examples; /* [n] */
     size_t n;
-    float scale; /* of the loss whose gradient is wanted: 1 / (target tokens of the whole batch) */
+    float scale;       /* factor of the loss: 1 / (target tokens of the whole batch) */
     float smoothing;   /* mass of the target that is spread over the vocabulary, 0 to below 1 */
-    float dropout;     /* of embeddings and of each sub-layer's output, 0 to below 1; of a plain
-                        * recurrent network of the     target's words and between layers */
+    float dropout;     /* of embeddings and of each sub-layer's output, 0 to below 1; in a plain
+                        * recurrent network of the target's words and between layers */
     float dropout_ffn; /* of the feed-forward layer's inner values */
-    float guide; /* weight of the links' cross entropy in the loss; 0: attention is left alone */
-    size_t guide_head; /* of the last decoder layer, from 1; what is counted, too. 0: the mean of
-                          all is counted */
-    float teacher; /* plain recurrent networks: share of the sentences that are given the target to
-                    * read; the others read what the network itself says */
-    float risk;    /* of rivals: weight of their expected cost / sources that have some in the whole
-                      batch */
-    float sharpness; /* how much what the network believes decides between them: 1 is as it says
-                        them */
-    enum dg_pass_loss loss;   /* plain recurrent networks; `scale` is then 1 / (pairs of the whole
-                                 batch) */
-    struct dg_pass_mask mask; /* an encoder's head for words */
-    uint64_t key;             /* draws the dropout: seed and number of the step */
-    uint64_t source_row, target_row; /* tokens of the whole batch before this part: dropout counts
-                                        by them, */
-    uint64_t first;                  /* and of a language model by examples too */
+    float guide; /* weight of the links' cross entropy in the loss; 0: attention is not guided */
+    size_t guide_head; /* of the last decoder layer, from 1: guided, and counted in `guided`. 0: the
+                          mean of all heads is counted */
+    float teacher;     /* plain recurrent networks: share of the sentences that read the target; the
+                        * others read the network's own output */
+    float risk;        /* weight of the candidates' expected cost / sources with candidates in the
+                          whole batch */
+    float sharpness;   /* exponent of the probabilities that weigh the candidates: 1 leaves them as
+                          they are */
+    enum dg_pass_loss loss; /* plain recurrent networks; for sentences `scale` is 1 / (pairs of the
+                               whole batch) */
+    struct dg_pass_mask mask;        /* an encoder's head for words */
+    uint64_t key;                    /* draws the dropout: seed and number of the step */
+    uint64_t source_row, target_row; /* tokens of the whole batch before this part, by which dropout
+                                        is drawn */
+    uint64_t first; /* examples of the whole batch before this part, likewise for a language model
+                     */
 };
 
-/* Sums over target tokens (or sentences, where the loss is theirs); += */
+/* Sums over target tokens (or over sentences, with DG_PASS_LOSS_SENTENCE), to which a run adds. */
 struct dg_pass_sums {
     double loss;     /* smoothed */
     double plain;    /* -log p(target): perplexity is exp(plain / n_losses) */
-    double n_losses; /* what the two are divided by: tokens, or sentences */
+    double n_losses; /* the divisor of both: tokens, or sentences */
     uint64_t n_tokens;
     uint64_t n_source_tokens;
-    double guided;     /* -log of the attention on the linked words, of each linked target word */
+    double guided;     /* sum over linked target words of -log of the attention on their links */
     uint64_t n_linked; /* target words with a link */
-    uint64_t n_agreed; /* ... whose greatest attention is on a linked word */
-    double risk; /* expected cost, of each source that has rivals; they are no part of the counts
-                    above */
-    uint64_t n_sources;
-    uint64_t n_right; /* of a classifier, of an encoder alone: what was found of what was asked */
+    uint64_t n_agreed; /* target words whose greatest attention is on a linked word */
+    double risk;       /* expected cost, summed over sources with candidates, which the counts above
+                          leave out */
+    uint64_t n_sources; /* with candidates */
+    uint64_t n_right;   /* of a classifier or an encoder alone: right predictions */
 };
 
 enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
@@ -102,30 +102,31 @@ void dg_pass_free(struct dg_pass *pass); /* NULL is fine */
 /* Bytes of a pass's memory. */
 size_t dg_pass_bytes(const struct dg_pass *pass);
 
-/* Tokens of the longer side of an example; of a language model's, which is one text, of both. */
+/* Tokens of the longer side of an example; for a language model, whose example is one text, of
+ * both. */
 size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *example);
 
-/* How many of the first `n` examples fit into one run, rivals with all of theirs: 0 when the first
- * is too long. */
+/* How many of the first `n` examples fit into one run, where the candidates of a source stay
+ * together: 0 when the first is too long. */
 size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n);
 
-/* Forward and backward. The examples must fit. */
+/* Runs forward and backward. The examples must fit. */
 void dg_pass_run(struct dg_pass *pass, const struct dg_pass_batch *batch, float *gradient,
                  struct dg_pass_sums *sums);
 
-/* How many things are asked of an encoder alone by a batch's example whose first token is number
- * `row` of the batch. */
+/* How many predictions an encoder alone makes for an example whose first token is number `row` of
+ * the batch. */
 size_t dg_pass_n_asked(const struct dg_blueprint *bp, const struct dg_pass_batch *batch,
                        const struct dg_example *example, uint64_t row);
 
-/* Whether its word at `t` is asked by the rule of masked words; *id is what stands in its place, or
- * the word itself. */
+/* Whether the rule of masked words draws the example's word at `t`; *id is then its replacement,
+ * which may be the word itself. */
 bool dg_pass_draw_mask(const struct dg_blueprint *bp, const struct dg_pass_batch *batch,
                        const struct dg_example *example, size_t t, uint64_t row, int32_t *id);
 
-/* What an encoder alone said of example `i` of the last run, one for each thing that was asked; of
- * spans two, first and last token; of labels of which any number may be right (DG_LABELS_EACH) one
- * for each label, 1 where it is. Borrowed until the next run. */
+/* A prediction of an encoder alone, and the truth. dg_pass_said gives those for example `i` of the
+ * last run: for spans two, first and last token; for DG_LABELS_EACH one for each label, 1 if the
+ * text has it. Borrowed until the next run. */
 struct dg_pass_said {
     int32_t said, truth;
     float number, wanted; /* DG_LABELS_NUMBER */
@@ -133,10 +134,10 @@ struct dg_pass_said {
 
 const struct dg_pass_said *dg_pass_said(const struct dg_pass *pass, size_t i, size_t *n);
 
-/* Whether what is said of a text is of each label by itself: right or wrong. */
+/* Whether the network predicts each label of a text separately. */
 bool dg_pass_gives_each(const struct dg_blueprint *bp);
 
-/* Forward alone, without dropout: for validation. */
+/* Runs forward only, without dropout: for validation. */
 void dg_pass_measure(struct dg_pass *pass, const struct dg_pass_batch *batch,
                      struct dg_pass_sums *sums);
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the files of a pass share: everything that the way forward keeps for the way back.
+/* What the files of a pass share: everything that the forward pass keeps for the backward pass.
  *
  * The stream is a chain of matrices [M, D], each kept: the embedding, then the output of each
  * sub-layer. A sub-layer f keeps two, whatever the place of the norm:
  *
  *     post-norm    mid = x + drop(f(x))      out = norm(mid)
  *     pre-norm     mid = norm(x)             out = x + drop(f(mid))
- *
- * The way back carries the gradient of the stream in `dx`, in place. Ms, Mt: tokens of all sources
- * and of all targets of a run. */
+ * The backward pass updates the gradient of the stream in `dx`, in place. Ms, Mt: tokens of all
+ * sources and of all targets of a run. */
 #ifndef DG_TRAIN_PASS_PASS_INT_H
 #define DG_TRAIN_PASS_PASS_INT_H
 
@@ -36,7 +35,7 @@ struct pass_attention {
 struct pass_ffn {
     struct pass_sub sub;
     float *hidden; /* [M, F] after activation and dropout */
-    float *pre;    /* [M, F] before; NULL with RELU, whose output says enough */
+    float *pre;    /* [M, F] before the activation; NULL with RELU, whose output is enough */
 };
 
 struct pass_encoder_layer {
@@ -44,20 +43,20 @@ struct pass_encoder_layer {
     struct pass_ffn ffn;
 };
 
-/* What stands in some decoders in place of self-attention (docs/MODEL.md). */
+/* What some decoders have in place of self-attention (docs/MODEL.md). */
 struct pass_cell {
     struct pass_sub sub;
-    float *wide; /* SSRU: candidates [M, D], then forget gates [M, D]; AAN: the gates' two, where it
-                    has them */
+    float *wide; /* SSRU: candidates [M, D], then forget gates [M, D]; AAN: its two gates, if it has
+                    them */
     float *state;  /* [M, D] SSRU: c; AAN: the mean */
-    float *y;      /* AAN: [M, D] what its feed-forward layers make of it */
-    float *hidden; /* AAN: [depth - 1] of [M, aan_F] behind the activation */
-    float *pre;    /* ... and before it; NULL with RELU, whose output says enough */
+    float *y;      /* AAN: [M, D] the output of its feed-forward layers */
+    float *hidden; /* AAN: [depth - 1] of [M, aan_F] after the activation */
+    float *pre;    /* likewise before the activation; NULL with RELU, whose output is enough */
 };
 
 struct pass_decoder_layer {
     struct pass_attention self;
-    struct pass_cell cell; /* one of the two */
+    struct pass_cell cell; /* either this or `self` is used */
     struct pass_attention cross;
     struct pass_ffn ffn;
 };
@@ -103,10 +102,10 @@ struct dg_pass {
     struct pass_encoder_layer *encoder; /* [encoder.n_layers] */
     struct pass_decoder_layer *decoder;
 
-    struct seq_pass *seq; /* of a plain recurrent network, in place of all that stands here but
-                             logits and scratch */
+    struct seq_pass *seq; /* of a plain recurrent network, which uses nothing else here but logits
+                             and scratch */
     struct enc_pass *enc; /* of an encoder alone, in place of what belongs to the target */
-    struct lm_pass *lm;   /* what a language model has beside the target's side */
+    struct lm_pass *lm;   /* of a language model, besides the target's side */
 
     float *dx;       /* [max(Ms, Mt), D] gradient of the stream */
     float *dmid;     /* the same: of a sub-layer's output or input */
@@ -118,13 +117,13 @@ struct dg_pass {
     float *guide;    /* [scores] a head's attention over one sentence */
     float *logits;   /* [logits_rows, V] */
     size_t logits_rows;
-    float *weights; /* [Mt] of rivals: what scales an example's gradient */
+    float *weights; /* [Mt] of candidates: the scale of an example's gradient */
 
     void *block;
     size_t bytes;
 };
 
-/* Where the gradient of a parameter goes. */
+/* The gradient of a parameter. */
 static inline float *pass_gradient(const struct dg_pass *pass, const struct dg_tensor *tensor)
 {
     return pass->gradient + ((const float *)tensor->data - pass->params->w);
@@ -135,8 +134,7 @@ static inline const float *pass_weight(const struct dg_tensor *tensor)
     return tensor->data;
 }
 
-/* ---- Products, as the pass computes them (tensor/gradient/products.h)
- * ------------------------------------- */
+/* ---- Products, as the pass computes them (tensor/gradient/products.h) ------------------------ */
 
 static inline void pass_nt(const struct dg_pass *pass, float *c, size_t ld_c, const float *a,
                            size_t ld_a, const float *b, size_t ld_b, size_t M, size_t N, size_t K,
@@ -159,23 +157,22 @@ static inline void pass_tn(const struct dg_pass *pass, float *c, size_t ld_c, co
     pass->products->tn(c, ld_c, a, ld_a, b, ld_b, M, N, K, beta, pass->product_scratch);
 }
 
-/* ---- The frame of sub-layers (pass_linear_norm.c)
- * ---------------------------------------------------------- */
+/* ---- The frame of sub-layers (pass_linear_norm.c) -------------------------------------------- */
 
-/* What f reads. */
+/* Returns the input of f. */
 const float *dg_pass_enter(struct dg_pass *pass, struct pass_sub *sub,
                            const struct dg_norm_weights *w, const float *x, size_t M);
 
-/* f's output [M, D] lies in pass->dmid, which the way forward has no other use for. */
+/* The output [M, D] of f is in pass->dmid, which the forward pass does not use otherwise. */
 float *dg_pass_leave(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w,
                      const float *x, const struct pass_side *side, uint64_t site);
 
-/* dx of the sub-layer's output becomes, in pass->dmid, the gradient of f's output; what goes past f
- * stays in dx. */
+/* Turns dx of the sub-layer's output into the gradient of f's output, in pass->dmid; the gradient
+ * of the residual stays in dx. */
 void dg_pass_leave_back(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w,
                         const struct pass_side *side, uint64_t site);
 
-/* Where the gradient of f's input goes: with post-norm it is added to dx, with pre-norm it stands
+/* Where the gradient of f's input belongs: with post-norm it is added to dx, with pre-norm it stays
  * in dmid until enter_back. */
 float *dg_pass_input_gradient(struct dg_pass *pass, float *beta);
 void dg_pass_enter_back(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w,
@@ -193,8 +190,8 @@ void dg_pass_linear_back(const struct dg_pass *pass, float *dx, float beta, cons
                          const float *x, const struct dg_linear_weights *w, size_t M, size_t N,
                          size_t K);
 
-/* ---- Sub-layers (pass_sub.c, pass_cell.c): forward returns the stream behind it; back turns dx
- * into what is before. */
+/* ---- Sub-layers (pass_sub.c, pass_cell.c): forward returns the stream after the sub-layer; back
+ * turns dx into the gradient of the stream before it. */
 
 float *dg_pass_self(struct dg_pass *pass, struct pass_attention *kept,
                     const struct dg_attention_weights *w, const float *x, bool is_target,
@@ -220,8 +217,8 @@ float *dg_pass_cell(struct dg_pass *pass, struct pass_cell *kept, const struct d
 void dg_pass_cell_back(struct dg_pass *pass, struct pass_cell *kept,
                        const struct dg_decoder_layer *w, const float *x, uint64_t site);
 
-/* Attention with vectors for distances (pass_relative.c), as the kernels attend and attend_back do
- * it without; gradients of the vectors +=. */
+/* Attention with vectors for distances (pass_relative.c), otherwise like the kernels attend and
+ * attend_back; adds to the gradients of the vectors. */
 void dg_pass_attend_relative(const struct dg_pass *pass, float *z, float *p,
                              const struct dg_grad_attention *a,
                              const struct dg_attention_weights *w);
@@ -229,7 +226,7 @@ void dg_pass_attend_relative_back(const struct dg_pass *pass, float *dq, float *
                                   const float *dz, float *p, const struct dg_grad_attention *a,
                                   const struct dg_attention_weights *w);
 
-/* A norm of a whole stream by its weights, and its way back (dx may be dy). */
+/* A norm of a whole stream by its weights, and its backward pass (dx may be dy). */
 void dg_pass_norm(const struct dg_pass *pass, float *y, float *stats, const float *x,
                   const struct dg_norm_weights *w, size_t M);
 void dg_pass_norm_back(const struct dg_pass *pass, float *dx, bool add, const float *dy,
@@ -238,60 +235,55 @@ void dg_pass_norm_back(const struct dg_pass *pass, float *dx, bool add, const fl
 
 struct dg_grad_drop dg_pass_drop(const struct dg_pass *pass, float p, uint64_t site, uint64_t row);
 
-/* ---- Guided attention (pass_guide.c)
- * ---------------------------------------------------------------- */
+/* ---- Guided attention (pass_guide.c) --------------------------------------------------------- */
 
-/* Whether this attention is the one that links guide or judge. */
+/* Whether this attention is the one that is guided by, or compared with, the links. */
 bool dg_pass_is_guided(const struct dg_pass *pass, const struct pass_attention *kept);
 
-/* Counts, after the way forward, how far a sentence's attention p [H, T, S] and its links agree. */
+/* After the forward pass: counts how far a sentence's attention p [H, T, S] and its links agree. */
 void dg_pass_guide_count(struct dg_pass *pass, const struct dg_example *example, const float *p,
                          const struct dg_grad_attention *a);
 
-/* Around the way back of a sentence, which uses p up: keeps the head's attention, then adds what
- * the links say to the gradients dq [T, ld_q] and dk [S, ld_kv]. */
+/* Called before and after the backward pass of a sentence, which overwrites p: `keep` saves the
+ * head's attention, `back` adds the gradient of the links' loss to dq [T, ld_q] and dk [S, ld_kv].
+ */
 void dg_pass_guide_keep(struct dg_pass *pass, const float *p, const struct dg_grad_attention *a);
 void dg_pass_guide_back(struct dg_pass *pass, const struct dg_example *example, float *dq,
                         float *dk, const struct dg_grad_attention *a);
 
-/* ---- Rivals (pass_risk.c)
- * ---------------------------------------------------------------------------- */
+/* ---- Minimum risk (pass_risk.c) -------------------------------------------------------------- */
 
-/* Turns the -log p of the batch's examples [n], of which only the rivals' count, into what their
- * gradient is to be scaled by; adds their part of the loss. */
+/* Turns the -log p of the batch's examples [n], of which only the candidates' count, into the
+ * scales of their gradients; adds their part of the loss. */
 void dg_pass_risk_weigh(struct dg_pass *pass, float *nll, struct dg_pass_sums *sums);
 
-/* ---- Plain recurrent networks (pass_seq.c)
- * ------------------------------------------------------------ */
+/* ---- Plain recurrent networks (pass_seq.c) --------------------------------------------------- */
 
 enum dg_err dg_pass_seq_new(struct seq_pass **seq, const struct dg_blueprint *bp) DG_MUST_CHECK;
 void dg_pass_seq_free(struct seq_pass *seq); /* NULL is fine */
 void dg_pass_seq_carve(struct dg_pass *pass, struct dg_pass_carve *c);
 void dg_pass_seq_run(struct dg_pass *pass, struct dg_pass_sums *sums);
 
-/* ---- Encoders alone (pass_enc.c)
- * ---------------------------------------------------------------------- */
+/* ---- Encoders alone (pass_enc.c) ------------------------------------------------------------- */
 
 enum dg_err dg_pass_enc_new(struct enc_pass **enc) DG_MUST_CHECK;
 void dg_pass_enc_free(struct enc_pass *enc); /* NULL is fine */
 void dg_pass_enc_carve(struct dg_pass *pass, struct dg_pass_carve *c);
 void dg_pass_enc_run(struct dg_pass *pass, struct dg_pass_sums *sums);
 
-/* The id that stands in row `m` of the run, where words may be masked. */
+/* The id in row `m` of the run; words may be masked. */
 int32_t dg_pass_enc_id(const struct dg_pass *pass, size_t m);
 
-/* ---- The encoder's layers (pass.c)
- * --------------------------------------------------------------------- */
+/* ---- The encoder's layers (pass.c) ----------------------------------------------------------- */
 
-/* From the embedded sources to what leaves the stack; back turns dx of that into dx of the embedded
- * sources. */
+/* From the embedded sources to the output of the stack; back turns dx of the output into dx of the
+ * embedded sources. */
 const float *dg_pass_layers(struct dg_pass *pass, const struct dg_encoder_layer *w,
                             const struct dg_norm_weights *norm);
 void dg_pass_layers_back(struct dg_pass *pass, const struct dg_encoder_layer *w,
                          const struct dg_norm_weights *norm);
 
-/* ---- Language models (pass_lm.c)
- * ------------------------------------------------------------------- */
+/* ---- Language models (pass_lm.c) ------------------------------------------------------------- */
 
 enum dg_err dg_pass_lm_new(struct lm_pass **lm, const struct dg_blueprint *bp) DG_MUST_CHECK;
 void dg_pass_lm_free(struct lm_pass *lm); /* NULL is fine */
@@ -299,8 +291,7 @@ void dg_pass_lm_carve(struct dg_pass *pass, struct dg_pass_carve *c);
 void dg_pass_lm_fill(struct dg_pass *pass); /* the tables, after carving */
 void dg_pass_lm_run(struct dg_pass *pass, struct dg_pass_sums *sums);
 
-/* ---- Both ends (pass_embed_loss.c)
- * ----------------------------------------------------------------------- */
+/* ---- Embedding and loss (pass_embed_loss.c) -------------------------------------------------- */
 
 void dg_pass_embed(struct dg_pass *pass, bool is_target, uint64_t site);
 void dg_pass_embed_back(struct dg_pass *pass, bool is_target, uint64_t site);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Threads that do one thing together, again and again: each member gets the same call with its own
- * number, and the caller, member 0, goes on when all are done.
+/* A team of threads that work together repeatedly: each member gets the same call with its own
+ * number, and the caller, member 0, continues when all are done.
  *
  *     struct dg_team *team;
  *     err = dg_team_new(&team, 4, &error);
  *     dg_team_run(team, add_my_part, &work);            add_my_part(&work, 0 .. 3)
  *     dg_team_free(team);
- *
- * Who does what depends on the numbers alone, never on who was faster, so sums are the same every
- * time. */
+ * Which member does what depends only on the numbers, never on who was faster, so sums are the same
+ * every time. */
 #ifndef DG_TRAIN_PASS_TEAM_H
 #define DG_TRAIN_PASS_TEAM_H
 

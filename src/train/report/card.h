@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A model's card: what it is, what it learned from and with which options, how good it is, what it
- * cannot do. Written for people, in Markdown, as card.md of the model directory.
+/* A model's card: what the model is, what it learned from and with which options, how good it is,
+ * what it cannot do. It is written for people, in Markdown, as card.md of the model directory.
  *
  *     struct dg_card card = {.dir = "models/fr-en", .params = params, ...};
  *     err = dg_card_write(&card, &error);
@@ -23,7 +23,7 @@
 struct dg_card {
     const char *dir; /* its last part is the model's name */
     const struct dg_params *params;
-    const struct dg_corpus *train; /* pairs as ids, repeated ones as often */
+    const struct dg_corpus *train; /* pairs as ids, each as often as it is repeated */
     size_t n_dev;
     const struct dg_trainer_now *now; /* at the end of the run */
     const char *end;                  /* dg_trainer_end_text */
@@ -35,14 +35,14 @@ struct dg_card {
     struct dg_span files;       /* a list of the data's files (training/data.txt) */
     struct dg_span attribution; /* data, licences, thanks */
     struct dg_span recipe;      /* options of the run, as recipe.conf has them */
-    struct dg_span history;     /* lines about options that were changed on the way */
+    struct dg_span history;     /* lines about options that were changed during the run */
 };
 
-/* Appends the card; DG_ERR_IO or DG_ERR_NOT_FOUND when the model's file cannot be looked at. */
+/* Appends the card; DG_ERR_IO or DG_ERR_NOT_FOUND when the model's file cannot be read. */
 enum dg_err dg_card_print(const struct dg_card *card, struct dg_buf *out,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* The same as DIR/card.md. */
+/* Writes the card to DIR/card.md. */
 enum dg_err dg_card_write(const struct dg_card *card, struct dg_error *error) DG_MUST_CHECK;
 
 #endif

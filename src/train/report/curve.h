@@ -21,7 +21,7 @@
 struct dg_curve_point {
     double step, loss;           /* loss NaN: only validated */
     double dev_loss, bleu, chrf; /* NaN: not measured */
-    double task; /* of a classifier, of an encoder alone: what it is judged by (validate.h) */
+    double task; /* of a classifier or an encoder alone: the figure of its task (validate.h) */
 };
 
 struct dg_curve {

@@ -4,10 +4,10 @@
 /* The scores of a run on sets of pairs, before and after: a small table in a file.
  *
  *     struct dg_scores scores;
- *     err = dg_scores_read(&scores, "models/fr-en/training/scores.tsv", &error);      empty where
- * there is none dg_scores_put(&scores, &row);                         in the place of an earlier
- * one of the same name err = dg_scores_write(&scores, path, &error); err = dg_scores_table(&scores,
- * &markdown);
+ *     err = dg_scores_read(&scores, path, &error);     empty if there is no such file
+ *     dg_scores_put(&scores, &row);                    replaces an earlier row of the same name
+ *     err = dg_scores_write(&scores, path, &error);
+ *     err = dg_scores_table(&scores, &markdown);
  *
  * One thread. */
 #ifndef DG_TRAIN_REPORT_SCORES_H
@@ -27,13 +27,13 @@ enum { DG_SCORES_MAX = 32, DG_SCORES_NAME_CAP = 64 };
 struct dg_scores_row {
     char set[DG_SCORES_NAME_CAP]; /* without tabs */
     bool is_before;
-    uint64_t n, n_translated; /* pairs; the loss is of all */
+    uint64_t n, n_translated; /* pairs; the loss is over all of them */
     double loss;
     double bleu, chrf;           /* greedy; negative: not measured */
     double bleu_beam, chrf_beam; /* with beams */
     int beam;
     uint64_t n_endless; /* greedy translations that did not end */
-    char task[16]; /* what else is judged: "accuracy", "F1", "exact", "correlation"; "": nothing */
+    char task[16]; /* the name of `figure`: "accuracy", "F1", "exact", "correlation"; "": none */
     double figure;
 };
 
@@ -47,11 +47,11 @@ enum dg_err dg_scores_read(struct dg_scores *scores, const char *path,
 enum dg_err dg_scores_write(const struct dg_scores *scores, const char *path,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* A row too many is dropped: the callers have fewer sets. */
+/* A row beyond DG_SCORES_MAX is dropped: the callers have fewer sets. */
 void dg_scores_put(struct dg_scores *scores, const struct dg_scores_row *row);
 
-/* The name of a set by its file: what is behind the last slash, cut to fit, tabs and bars made '_'.
- */
+/* The name of a set, from its file: what follows the last slash, cut to fit, with '_' for tabs and
+ * bars. */
 void dg_scores_name(char name[DG_SCORES_NAME_CAP], const char *path);
 
 /* Markdown: a line for each set, and for "before" where there is one. */

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Everything that a run needs to go on as if nothing had happened, in one safetensors file that is
- * there whole or not at all (base/file/file_out.h): weights, both moments, the average, and a list
- * of numbers.
+/* Everything that an interrupted run needs to continue, in one safetensors file that appears whole
+ * or not at all (base/file/file_out.h): weights, both moments, the average, and a list of numbers.
  *
  *     struct dg_checkpoint point = {.params = &params, .state = dg_optimiser_state(optimiser),
  *                                   .numbers = numbers, .n_numbers = n};
  *     err = dg_checkpoint_save(&point, "run/checkpoint.safetensors", &error);
- *     err = dg_checkpoint_load(&point, "run/checkpoint.safetensors", &error);      writes into all
- * of them
+ *     err = dg_checkpoint_load(&point, "run/checkpoint.safetensors", &error);    fills all of them
  *
- * Loading refuses, before it touches anything, a file of another network. */
+ * Loading refuses the file of another network before it changes anything. */
 #ifndef DG_TRAIN_RUN_CHECKPOINT_H
 #define DG_TRAIN_RUN_CHECKPOINT_H
 
@@ -35,8 +33,8 @@ enum dg_err dg_checkpoint_save(const struct dg_checkpoint *point, const char *pa
 enum dg_err dg_checkpoint_load(const struct dg_checkpoint *point, const char *path,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Removes what writers that were killed have left beside `path`: files named `path` and a dot and
- * six characters. */
+/* Removes what killed writers have left: files named `path` with a dot and six characters after it.
+ */
 void dg_checkpoint_sweep(const char *path);
 
 #endif

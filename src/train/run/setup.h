@@ -10,17 +10,18 @@
  *     dg_setup_close(&setup);
  *
  * What is made:
+ *     config.json, source.spm, maybe target.spm    the blueprint and the vocabulary; together with
+ *                                                  model.safetensors, which the training writes, a
+ *                                                  model directory that the daemon serves
+ *     training/pairs.bin, dev.bin                  pairs as ids (corpus.h)
+ *     training/links.bin, dev-links.bin            word alignments, on request
+ *     training/rivals.bin, rivals-costs.bin        minimum-risk candidates, if there are files of
+ *                                                  them
+ *     training/dev.tsv                             held-out pairs as text
+ *     training/data.txt                            the files, and how many lines of each were used
  *
- *     config.json, source.spm, maybe target.spm    the network's blueprint and vocabulary: with
- * model.safetensors, which the training writes, a model directory that the daemon serves
- *     training/pairs.bin, dev.bin     pairs as ids (corpus.h)
- *     training/links.bin, dev-links.bin  which words translate each other, when that was asked for
- *     training/rivals.bin, rivals-costs.bin  answers that compete, when there are files of them
- *     training/dev.tsv                held-out pairs as text
- *     training/data.txt               which files, and how many of their lines were taken
- *
- * Of a language model the pairs are texts, a line each, or (with a form in its blueprint's lm.ask)
- * prompts and answers; texts.h has them as ids.
+ * For a language model the pairs are texts, a line each, or (with a form in its blueprint's lm.ask)
+ * prompts and answers; texts.h turns them into ids.
  *
  * One thread. */
 #ifndef DG_TRAIN_RUN_SETUP_H
@@ -50,21 +51,21 @@ struct dg_setup_opts {
     const char *vocab; /* a SentencePiece model, borrowed; NULL or "": learned from the pairs */
     struct dg_spm_train_opts spm;
     size_t len_max; /* tokens of a side */
-    bool aligns;    /* the pairs' words are linked (aligner.h): training/links.bin, dev-links.bin */
+    bool aligns;    /* align the pairs' words (aligner.h): training/links.bin, dev-links.bin */
     struct dg_blueprint bp;                /* vocabulary sizes and token ids are filled in */
-    const char *source_file, *target_file; /* two files of lines beside the others; NULL or "": none
-                                            */
+    const char *source_file, *target_file; /* two more files, of the lines of each side; NULL or
+                                            * "": none */
     const char *const *mix; /* [n_mix] files of old pairs, mixed in against forgetting */
     size_t n_mix;
-    const char *const *candidates; /* [n_rivals] files of answers that compete (risk_candidates.h)
-                                    */
+    const char *const *candidates; /* [n_candidates] files of minimum-risk candidates
+                                    * (risk_candidates.h) */
     size_t n_candidates;
-    double mix_ratio;             /* so many of them for each new pair, drawn by the seed */
-    struct dg_select_opts select; /* nothing in it: all pairs */
-    bool lowers;    /* an encoder's learned vocabulary knows small letters without accents alone */
-    bool is_packed; /* of a language model's lines: no example for each, but stretches of all, end
-                       to end */
-    const char *init; /* a model directory whose blueprint and vocabulary are taken; NULL or "":
+    double mix_ratio;             /* old pairs for each new pair, drawn by the seed */
+    struct dg_select_opts select; /* all zeros: all pairs */
+    bool lowers;      /* an encoder's learned vocabulary has only small letters without accents */
+    bool is_packed;   /* for a language model's lines: examples are stretches of all lines, end to
+                         end, rather than single lines */
+    const char *init; /* a model directory that gives the blueprint and the vocabulary; NULL or "":
                          none */
 };
 
@@ -74,8 +75,8 @@ void dg_setup_blueprint(struct dg_blueprint *bp);
 /* The textbook's recurrent one: a layer of width 256 on each side, a vocabulary a side. */
 void dg_setup_blueprint_seq(struct dg_blueprint *bp);
 
-/* An encoder alone, small: 4 layers of width 256, learned positions. Its head is the caller's to
- * choose, and says what the files hold (labelled_data.h). */
+/* An encoder alone, small: 4 layers of width 256, learned positions. The caller chooses its head,
+ * which decides what the files contain (labelled_data.h). */
 void dg_setup_blueprint_enc(struct dg_blueprint *bp);
 
 /* A language model of 4 layers of width 256. */
@@ -98,23 +99,21 @@ struct dg_setup {
     struct dg_corpus train, dev;
     struct dg_risk_candidates candidates; /* n is 0: none */
     struct dg_pairs dev_pairs;
-    size_t n_dev_cut; /* of a language model: held-out ones that are longer than its context and end
-                         there */
-    const struct dg_pair *dev_texts; /* [dev.n]; NULL of an encoder alone */
+    size_t n_dev_cut; /* for a language model: held-out texts cut at the end of its context */
+    const struct dg_pair *dev_texts; /* [dev.n]; NULL for an encoder alone */
     struct dg_tokenizer *tokenizer;
-    struct dg_labels *labels; /* of a classifier, of an encoder alone that has some, owned; else
-                                 NULL */
+    struct dg_labels *labels; /* owned; of a classifier or an encoder alone with labels; else NULL
+                               */
     int32_t mask_id;          /* of an encoder alone; negative: none */
-    size_t len_max; /* tokens of its examples in other sets; the caller may lower what opening says
-                     */
+    size_t len_max;           /* tokens of its examples in other sets; the caller may lower it */
 };
 
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir,
                           struct dg_error *error) DG_MUST_CHECK;
 void dg_setup_close(struct dg_setup *setup);
 
-/* Pairs to be judged by, beside the held-out ones: as ids (in a file `ids_path`, made anew) and as
- * text. */
+/* Further pairs to score on, besides the held-out ones: as ids (in the file `ids_path`, which is
+ * written anew) and as text. */
 struct dg_setup_set {
     struct dg_pairs pairs;
     struct dg_corpus corpus;
@@ -123,6 +122,6 @@ struct dg_setup_set {
 enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *setup,
                               const char *path, bool swap, const char *ids_path,
                               struct dg_error *error) DG_MUST_CHECK;
-void dg_setup_close_set(struct dg_setup_set *set); /* mirror; zeroed is fine */
+void dg_setup_close_set(struct dg_setup_set *set); /* mirror; all zeros is fine */
 
 #endif

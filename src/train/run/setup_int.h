@@ -13,14 +13,14 @@
 
 enum { DG_SETUP_PATH_CAP = 4096 };
 
-/* A line for whoever waits; `say` may be NULL. */
+/* Reports a line; `say` may be NULL. */
 void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...) DG_PRINTF(3, 4);
 
-/* A line for every reason that something was left out for. */
+/* Reports a line for each reason for which something was left out. */
 void dg_setup_say_drops(dg_setup_say_fn say, void *ctx, const uint64_t dropped[DG_N_DROPS]);
 
-/* A line of training/data.txt, for the card: how much was read from a file, and how many of `what`
- * were kept. */
+/* Appends a line of training/data.txt, for the card: how much was read from a file, and how many of
+ * `what` were kept. */
 enum dg_err dg_setup_list_file(struct dg_buf *list, const char *path, uint64_t n_lines,
                                size_t n_kept, const char *what, uint32_t repeat) DG_MUST_CHECK;
 
@@ -33,10 +33,10 @@ static inline bool dg_setup_is_given(const char *text)
 enum dg_err dg_setup_path(const char *dir, const char *name, char path[DG_SETUP_PATH_CAP],
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* The directory and its training/. */
+/* Makes the directory and its training/. */
 enum dg_err dg_setup_make_dirs(const char *dir, struct dg_error *error) DG_MUST_CHECK;
 
-/* Of the files `names` [n] those that are there, from one directory into another. */
+/* Copies those of the files `names` [n] that exist from one directory to another. */
 enum dg_err dg_setup_copy(const char *from, const char *to, const char *const *names, size_t n,
                           struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_setup_copy_file(const char *from, const char *to,
@@ -45,14 +45,15 @@ enum dg_err dg_setup_copy_file(const char *from, const char *to,
 enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
                                  struct dg_error *error) DG_MUST_CHECK;
 
-/* ---- Encoders alone (setup_enc.c): what dg_setup_make, dg_setup_open and dg_setup_open_set do of
- * them. ---- */
+/* ---- Encoders alone (setup_enc.c): their parts of dg_setup_make, dg_setup_open, dg_setup_open_set
+ * ---
+ */
 
 enum dg_err dg_setup_make_enc(const char *dir, const char *const *files, size_t n_files,
                               const struct dg_setup_opts *opts, dg_setup_say_fn say, void *ctx,
                               struct dg_error *error) DG_MUST_CHECK;
 
-/* Behind config.json and the tokenizer: labels, examples, the mask. */
+/* Opens labels, examples and the mask, after config.json and the tokenizer. */
 enum dg_err dg_setup_open_enc(struct dg_setup *setup, const char *dir,
                               struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_setup_open_set_enc(struct dg_setup_set *set, const struct dg_setup *setup,

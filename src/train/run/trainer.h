@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A run of training: steps, validations, checkpoints, until an end is reached or somebody asks to
- * stop.
+/* A run of training: steps, validations and checkpoints, until an end is reached or the caller
+ * stops it.
  *
  *     struct dg_trainer_opts opts = DG_TRAINER_OPTS_DEFAULT;
- *     err = dg_trainer_new(&trainer, &opts, &bp, &corpus, &dev, &error);
- *     err = dg_trainer_resume(trainer, &error);                     where there is a checkpoint
+ *     err = dg_trainer_new(&trainer, &opts, &bp, &data, NULL, &error);
+ *     err = dg_trainer_resume(trainer, &error);                     if there is a checkpoint
  *     err = dg_trainer_run(trainer, &events, ctx, &end, &error);
  *     dg_trainer_free(trainer);
  *
  * It writes four files of a model directory: training/checkpoint.safetensors, training/log.tsv,
  * training/samples.tsv (step, source, translation, reference, at each validation), and, at each
- * validation that is the best so far, model.safetensors (F16) with the averaged weights. What else
- * the directory needs (config.json, vocabulary) is there before (train/run/setup.h).
+ * validation that is the best so far, model.safetensors (F16) with the averaged weights. The other
+ * files of the directory (config.json, vocabulary) exist before (train/run/setup.h).
  *
- * A run that is interrupted and resumed gives, bit for bit, the weights of one that was not: given
- * the same options, number of threads and processor. One thread; it brings its own team. */
+ * With the same options, number of threads and processor, a run that is interrupted and resumed
+ * gives the same weights, bit for bit, as one that is not. One thread; it makes its own team. */
 #ifndef DG_TRAIN_RUN_TRAINER_H
 #define DG_TRAIN_RUN_TRAINER_H
 
@@ -34,7 +34,7 @@ enum dg_trainer_metric {
     DG_TRAINER_LOSS,
     DG_TRAINER_BLEU,
     DG_TRAINER_CHRF,
-    DG_TRAINER_TASK, /* of classifiers and encoders alone what their task is judged by
+    DG_TRAINER_TASK, /* for classifiers and encoders alone the figure of their task
                         (dg_validate_task); else the loss */
 };
 
@@ -42,29 +42,29 @@ struct dg_trainer_opts {
     const char *dir; /* the model directory */
     struct dg_optimiser_opts optimiser;
     size_t threads;
-    size_t batch_tokens; /* of a step, but one pair at least: larger of source and target. More than
-                            fits at once is done in parts */
+    size_t batch_tokens; /* of a step, at least one pair: the larger of source and target tokens; a
+                            large step is done in parts */
     size_t part_tokens;  /* of one pass of one thread */
     enum dg_products_kind products;
     size_t len_max; /* tokens of a side */
     float smoothing, dropout, dropout_ffn;
-    float guide;          /* weight of the links in the loss, for pairs that have some; 0: none */
-    size_t guide_head;    /* of the last decoder layer, from 1 */
-    float risk;           /* weight of the expected cost of what is said, where there are rivals */
-    float sharpness;      /* of the belief that they are weighed by (pass.h) */
-    size_t rivals_tokens; /* of a step beside batch_tokens: sources with rivals are drawn until so
-                             many target tokens are there */
-    float teacher;        /* these two are of recurrent networks (pass.h) */
+    float guide;       /* weight of the word links in the loss, for pairs that have some; 0: none */
+    size_t guide_head; /* of the last decoder layer, from 1 */
+    float risk;        /* weight of the expected cost of the candidates, if there are any */
+    float sharpness;   /* of the probabilities that weigh the candidates (pass.h) */
+    size_t rivals_tokens; /* of a step, besides batch_tokens: sources with candidates are drawn
+                             until they have so many target tokens */
+    float teacher;        /* this and `loss`: for recurrent networks (pass.h) */
     enum dg_pass_loss loss;
     struct dg_pass_mask mask; /* an encoder's head for words */
     uint64_t seed;
 
-    uint64_t steps;       /* the run ends after so many; 0: never */
-    uint64_t epochs;      /* ... and after so many passes over the pairs; 0: never */
-    uint64_t time_ms;     /* ... and after so long, earlier parts of the run included; 0: never */
+    uint64_t steps;       /* the run ends after so many; 0: no limit */
+    uint64_t epochs;      /* the run ends after so many passes over the pairs; 0: no limit */
+    uint64_t time_ms;     /* the run ends after this time, counted over resumes; 0: no limit */
     uint64_t valid_every; /* steps */
-    size_t patience;      /* validations without a better one that end the run; 0: any number */
-    enum dg_trainer_metric metric; /* what better means */
+    size_t patience; /* the run ends after so many validations without a new best; 0: no limit */
+    enum dg_trainer_metric metric; /* by which validations are compared */
     size_t n_translate;            /* dev sentences to translate at a validation */
     int beam;
     uint64_t save_ms;   /* between checkpoints */
@@ -80,20 +80,20 @@ struct dg_trainer_opts {
         .save_ms = 300000, .log_every = 50                                                         \
     }
 
-/* Where a run stands. */
+/* The progress of a run. */
 struct dg_trainer_now {
     uint64_t step, epoch; /* steps done; epochs begun, from 1 */
-    uint64_t position, n; /* pairs of this epoch done, and in all */
-    double seconds;       /* of the whole run, earlier parts included */
-    double loss; /* -log p for each target token since the last line of the log, smoothing left out
-                  */
-    double objective; /* the same of what is minimised, the risk with it */
+    uint64_t position, n; /* pairs of this epoch that are done, and all of them */
+    double seconds;       /* of the whole run, including the time before a resume */
+    double loss;          /* -log p per target token since the last line of the log, without
+                             smoothing */
+    double objective;     /* likewise, of what is minimised, including the risk */
     double norm, rate;
     double tokens_per_second; /* target tokens, since the last line */
     uint64_t n_skipped;       /* steps whose gradient was not finite */
     double best;              /* of the metric */
     uint64_t best_step;
-    size_t n_worse; /* validations since */
+    size_t n_worse; /* validations since the best one */
 };
 
 struct dg_trainer_events {
@@ -117,17 +117,17 @@ const char *dg_trainer_end_text(enum dg_trainer_end end);
 
 struct dg_trainer; /* opaque */
 
-/* What it is to learn and to be judged by; all borrowed. */
+/* The data of training and of validation; all borrowed. */
 struct dg_trainer_data {
     const struct dg_corpus *train, *dev; /* dev may have no pairs: then nothing is validated */
     const struct dg_pair *dev_texts;     /* [dev->n] */
     const struct dg_tokenizer *tokenizer;
-    const struct dg_labels *labels; /* of words that an encoder alone labels; else NULL is fine */
+    const struct dg_labels *labels; /* for an encoder alone that labels words; else NULL is fine */
     const struct dg_risk_candidates *candidates; /* NULL: none */
 };
 
-/* Start values from the seed, or from `init` (a model's weights of the same blueprint; NULL: none).
- */
+/* The weights start from the seed, or from `init` (a model's weights of the same blueprint), unless
+ * that is NULL. */
 enum dg_err dg_trainer_new(struct dg_trainer **trainer, const struct dg_trainer_opts *opts,
                            const struct dg_blueprint *bp, const struct dg_trainer_data *data,
                            const struct dg_weights *init, struct dg_error *error) DG_MUST_CHECK;
@@ -145,15 +145,15 @@ enum dg_err dg_trainer_run(struct dg_trainer *trainer, const struct dg_trainer_e
 const struct dg_trainer_now *dg_trainer_now(const struct dg_trainer *trainer);
 const struct dg_params *dg_trainer_params(const struct dg_trainer *trainer);
 
-/* Judges, between runs, the weights that would be served now on any pairs as ids and as text: the
+/* Between runs: scores the weights that would be served now on pairs, given as ids and as text: the
  * loss of all, and BLEU and chrF of the first `n_translate`. */
 enum dg_err dg_trainer_judge(struct dg_trainer *trainer, const struct dg_corpus *pairs,
                              const struct dg_pair *texts, size_t n_translate, int beam,
                              struct dg_validate_report *report,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Puts the model that was published last (DIR/model.safetensors) in the place of the weights, to
- * judge it. Only after a run: there is no going on from here but by resuming. */
+/* Replaces the weights by the model that was published last (DIR/model.safetensors), to score it.
+ * Only after a run: training can continue only after dg_trainer_resume. */
 enum dg_err dg_trainer_take_best(struct dg_trainer *trainer, struct dg_error *error) DG_MUST_CHECK;
 
 /* Bytes of memory of weights, optimiser and passes. */
