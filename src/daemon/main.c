@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragomand: start-up told as a story, the loop, and the way back.
+/* dragomand: start-up step by step, the loop, and the shutdown.
  *
- *     options -> log -> process limits -> loop and signals -> Redis, if any -> keys -> models ->
- * api -> bind
- *             -> drop privileges -> ready
+ *     options -> log -> process limits -> loop and signals -> Redis, if any -> keys -> models
+ *             -> api -> bind -> drop privileges -> ready
  *     the loop runs
  *     drain   <- first SIGTERM or SIGINT; the second closes everything at once
  *
- * Each step that acquires something has its mirror in wind_down, in reverse order; wind_down knows
- * by NULL or a flag what was reached. Exit codes: 0 asked to stop and did, or --help and its like;
- * 1 could not do it; 2 used wrongly, which includes any mistake in the configuration. */
+ * Each step that acquires something has its mirror in wind_down, in reverse order; wind_down
+ * knows by NULL or a flag which steps were reached. Exit codes: 0 stopped on request, or --help and
+ * the like; 1 failure; 2 wrong usage, which includes any mistake in the configuration. */
 #include "api/compat/documents.h"
 #include "api/http/api.h"
 #include "api/jobs/bulk.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The engine's life, its poll, which moves news from workers to requests, and its figures. What is
- * asked of it comes in elsewhere: engine_submit.c (translations), engine_tasks.c (prompts,
- * readings), engine_judge.c (their quality), engine_models.c (the models, and which of them is
- * meant). */
+/* Making and freeing the engine, its poll, which passes news from workers to requests, and its
+ * figures. Requests come in elsewhere: engine_submit.c (translations), engine_tasks.c (generations
+ * and readings), engine_judge.c (quality estimates), engine_models.c (the models, and which of them
+ * a request means). */
 #include "engine/engine.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"

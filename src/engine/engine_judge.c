@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Translations whose quality was asked for: when all is translated, source and translation of each
- * sentence go to the estimator (quality_estimate.h) as a reading of the same engine, and the
- * request ends when that has ended. */
+/* Quality estimates of requests: when all is translated, the source and translation of each
+ * sentence go to the estimator (quality_estimate.h) as a reading of the same engine; the request
+ * ends when the reading has ended. */
 #include "engine/engine_int.h"
 #include "engine/read/quality_estimate.h"
 #include "engine/request/request.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The models of an engine: which there are, how they come and go (registry.h), what can be said of
- * them, and which of them a request means (routing.h). engine.h is the manual; engine_submit.c asks
- * here. */
+/* The models of an engine: which there are, how they come and go (registry.h), what is known of
+ * them, and which of them a request means (routing.h). The functions are those of engine.h, and
+ * some for engine_submit.c. */
 #include "engine/engine_int.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Requests for translations until they have begun: whether there is room, whose models are not at
- * hand waits (waiting.h) and begins when they are, as if it had just come; and how all kinds are
- * cancelled. From then on they are engine.c's. */
+/* Requests for translations until they have begun. Checks that there is room; a request whose
+ * models are not loaded waits (waiting.h) and, when they are, begins as if it had just come. After
+ * that engine.c handles it. Also cancels requests of all kinds. */
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "engine/engine_int.h"

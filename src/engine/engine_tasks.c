@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What an engine is asked besides translations: language models go on with prompts (generation.h),
- * models that read say something of texts (reading.h). Here they are found, counted and moved on by
- * the poll. */
+/* The engine's requests other than translations: generations (generation.h) and readings
+ * (reading.h). This file finds their models, counts them, and continues them in the poll. */
 #include "base/memory/utf8.h"
 #include "engine/engine_int.h"
 #include "engine/generate/generation.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* POST /translate: half a dozen programs call this path their own. The fields tell whose words
- * these are:
+/* POST /translate: several APIs share this path. The fields show which API a request belongs to:
  *
- *     q                            LibreTranslate, and whatever fits nobody
+ *     q                            LibreTranslate, and anything else
  *     text_list                    Immersive Translate
  *     text, destination            hcfy
  *     texts, to                    Kiss Translator

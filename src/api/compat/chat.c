@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Chats, for tools that speak nothing else: POST /v1/chat/completions as OpenAI has it, POST
- * /api/chat and /api/generate as Ollama has them. What the last message of the user asks for is
- * told by prompt.h. The languages are, in this order: `source` and `target`, which are our own, and
+ * /api/chat and /api/generate as Ollama has them. chat_prompt.h reads what the user's last
+ * message asks for. The languages are, in this order: `source` and `target`, which are our own, and
  * then the message is the text; those that the messages name; the model's name ("fr-en"); the only
  * language there is. A stream has each piece as it is made where the answer is one text, and the
  * whole in one piece where it is put together. Other members (temperature, max_tokens, ...) are

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The relay lives in its job's arena. A text's language is looked for when its turn comes, not at
- * the start: a thousand texts do not hold the loop. */
+/* A compat request lives in its job's arena. The language of a text is detected when its turn
+ * comes, not at the start, so that a thousand texts do not hold the loop. */
 #include "api/compat/compat.h"
 #include "api/http/api_int.h"
 #include "api/http/json_offload.h"

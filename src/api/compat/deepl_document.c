@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* DeepL's documents: sent, asked after, fetched once.
+/* DeepL's documents: uploaded, polled, and fetched once.
  *
  *     POST /v2/document              a form with file, target_lang, ...
- * {"document_id":...,"document_key":...} POST /v2/document/ID           document_key
- * {"status":"translating",...} POST /v2/document/ID/result    document_key the file; then it is
- * gone
+ *                                    -> {"document_id":...,"document_key":...}
+ *     POST /v2/document/ID           document_key -> {"status":"translating",...}
+ *     POST /v2/document/ID/result    document_key -> the file, which is then removed
  *
- * The translation goes on while nobody waits for it. */
+ * The translation continues without a waiting client. */
 #include "api/compat/deepl.h"
 #include "api/http/api_int.h"
 #include "base/memory/utf8.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* DeepL's glossaries, version 2: one dictionary each, private to a key, kept as our own are
+/* DeepL's glossaries, version 2: one dictionary each, private to a key, stored as our own are
  * (glossaries.h); and what version 3 (deepl_glossary_v3.c) shares with it.
  *
- *     POST /v2/glossaries               name, source_lang, target_lang, entries, entries_format 201
+ *     POST /v2/glossaries               name, source_lang, target_lang, entries, entries_format
  *     GET /v2/glossaries                {"glossaries": [...]}
  *     GET, DELETE /v2/glossaries/ID
  *     GET /v2/glossaries/ID/entries     as text/tab-separated-values

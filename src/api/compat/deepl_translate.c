@@ -2,9 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* POST /v2/translate:
- *
- *     {"text":["Bonjour"],"target_lang":"EN","source_lang":"FR", ...}      or a form with text=
- * repeated
+ *     {"text":["Bonjour"],"target_lang":"EN","source_lang":"FR", ...}    or a form, text= repeated
  *     {"translations":[{"detected_source_language":"FR","text":"Hello","billed_characters":7}]}
  *
  * The official library for Python always asks for billed_characters and fails without them.

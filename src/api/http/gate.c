@@ -2,9 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A key is looked for in Authorization (Bearer, or DeepL-Auth-Key), then X-API-Key, then the query
- * (where the dialect has a name for it there), then the body; the first that is there counts, and a
- * wrong one is refused even where none is needed: whoever sends a key wants to be told that it does
- * not work. Another scheme of Authorization is a proxy's affair. */
+ * (where the dialect has a name for it there), then the body; the first one found counts. A
+ * wrong key is refused even where no key is needed, so that its sender learns that it does not
+ * work. Other schemes of Authorization are left to proxies. */
 #include "api/http/gate.h"
 #include "api/http/api_int.h"
 #include "api/ops/admin.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* GET /healthz: the loop turns, nothing more; a supervisor restarts what does not answer it.
- * GET /readyz: may a balancer send work here? Not while draining, not while a worker hangs, not
- * while the queue is full, and not without a model: one that is there (each has translated
- * something by then), or can be loaded when asked for. */
+/* GET /healthz: says only that the loop turns; a supervisor restarts a server that does not answer.
+ * GET /readyz: says whether a load balancer may send work here: not while draining, while a worker
+ * hangs or while the queue is full, and not without a model that is loaded (and so has passed its
+ * trial translation) or can be loaded on demand. */
 #include "api/http/api_int.h"
 #include "engine/engine.h"
 

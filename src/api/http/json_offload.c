@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The bytes are copied for the thread: a request's own go with its connection. What there is no
- * room for is refused: to read it on the loop would make everybody wait just when there is most to
- * do. */
+/* The bytes are copied for the thread, since a request's own are freed with its connection. If
+ * there is no room for the copy, the request is refused: reading it on the loop would delay all
+ * clients when the server is busiest. */
 #include "api/http/json_offload.h"
 #include "api/http/api_int.h"
 #include "base/memory/mem.h"

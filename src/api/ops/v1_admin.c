@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Administration, for whom admin.h lets through. What it does is the daemon's (struct
+/* The routes of administration, for callers that admin.h allows. The daemon does the work (struct
  * dg_admin_ops).
  *
  *     GET    /v1/admin/status                what the server is doing, in numbers
- *     POST   /v1/admin/models {"name":"fr-en","path":"/...","source":"fr","target":"en"} POST
- * /v1/admin/models/NAME/reload    anew from where it is DELETE /v1/admin/models/NAME POST
- * /v1/admin/log-level             {"level":"debug"}, until the next reload POST   /v1/admin/reload
- * as SIGHUP POST   /v1/admin/drain                 as SIGTERM: finishes what runs, then ends */
+ *     POST   /v1/admin/models                {"name":"fr-en","path":"/...","source":"fr",
+ *                                            "target":"en"}
+ *     POST   /v1/admin/models/NAME/reload    from its present path
+ *     DELETE /v1/admin/models/NAME
+ *     POST   /v1/admin/log-level             {"level":"debug"}, until the next reload
+ *     POST   /v1/admin/reload                as SIGHUP
+ *     POST   /v1/admin/drain                 as SIGTERM: finishes what runs, then ends */
 #include "api/http/api_int.h"
 #include "api/v1/translate_options.h"
 #include "base/json/json_out.h"

@@ -2,16 +2,16 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* GET /v1/admin/live: what the server is doing, second by second, as server-sent events:
+ *     event: history    once: {"version":...,"started":...,"columns":[...],"rows":[[...],...],
+ *                       "log":[...]}
+ *     event: now        each second: {"time":...,"row":[...],"models":[...],"refusals":{...},
+ *                       "log":[...]}
+ *     event: over       the server stops; nothing follows
  *
- *     event: history    once:
- * {"version":...,"started":...,"columns":[...],"rows":[[...],...],"log":[...]} event: now each
- * second: {"time":...,"row":[...],"models":[...],"refusals":{...},"log":[...]} event: over the
- * server stops; nothing follows
- *
- * A second's text is made once and written to everybody who looks. There is room for a few; one
- * that does not read is left behind. GET /ops is the page that draws it (clients/web/ops.html): the
- * page itself says nothing and is open, what it shows is behind the administrators' gate (admin.h).
- */
+ * A second's text is made once and written to all viewers. Their number is limited, and a viewer
+ * that does not read is dropped. GET /ops is the page that draws the figures
+ * (clients/web/ops.html): the page itself contains no figures and is open to all; the figures are
+ * behind admin.h. */
 #include "api/http/api_int.h"
 #include "base/json/json_out.h"
 #include "base/memory/mem.h"

@@ -8,9 +8,9 @@
  *
  * When the engine has no room, the job gets in line and its turn comes after a poll. One that is
  * refused once more goes to the end of the line, because what it lacks (memory for a long text,
- * say) need not be what the next one lacks. Where one of a client's jobs was refused, its others
- * are not offered in that turn: the room that a client may have is no other's, and nobody waits for
- * it behind him. */
+ * say) need not be what the next one lacks. If one of a client's jobs was refused, the
+ * client's other jobs are not offered in that turn: a client that has used up its share must not
+ * delay the others. */
 #include "api/v1/job.h"
 #include "base/json/json_out.h"
 #include "base/memory/mem.h"
@@ -574,7 +574,7 @@ static enum dg_err pump(struct dg_job *job, struct dg_error *error, uint64_t *re
     return DG_OK;
 }
 
-/* Goes on with a job; what it fails of becomes its own failure. True: it is in line. */
+/* Continues a job; an error becomes the failure of the job. True: the job waits for room. */
 static bool go_on(struct dg_job *job)
 {
     struct dg_error error = DG_ERROR_NONE;

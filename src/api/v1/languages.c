@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The list is made when models have come or gone, and copied for whoever asks: one model may have
- * two hundred languages, and forty thousand pairs are not looked for one by one. Pairs of different
- * languages depend on nothing but the languages (dg_langtag_compare), so that they are a matrix of
- * bits:
+/* The list is made when models have come or gone, and copied for each caller: one model may have
+ * two hundred languages, too many for looking up forty thousand pairs one by one. Whether one
+ * language leads to another depends only on the two (dg_langtag_compare), so the pairs are a matrix
+ * of bits:
  *
  *     direct[from]  |= what a model says that reads `from`
  *     leads[from]    = direct[from] | direct[between] for every `between` in direct[from]

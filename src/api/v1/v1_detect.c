@@ -8,8 +8,8 @@
  *     {"detections":[{"language":"fr","confidence":0.98,
  *                     "candidates":[{"language":"fr","confidence":0.98}, ...]}]}
  *
- * "language" is null for a text without letters. Much text is looked at on a thread beside the
- * loop. */
+ * "language" is null for a text without letters. Another thread handles
+ * long texts. */
 #include "api/http/api_int.h"
 #include "api/http/json_offload.h"
 #include "api/v1/translate_options.h"

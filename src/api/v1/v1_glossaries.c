@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Our own routes for glossaries that are kept.
+/* Our own routes for stored glossaries.
  *
- *     POST /v1/glossaries          {"name", "source", "target", "terms": [...]}, or a table:
- *                                  Content-Type text/tab-separated-values or text/csv, the rest in
- * the query GET /v1/glossaries           {"glossaries": [{"id", "name", ...}]} GET
- * /v1/glossaries/ID        the same with "terms"; by Accept a table PUT /v1/glossaries/ID another
- * in its place DELETE /v1/glossaries/ID     204 */
+ *     POST /v1/glossaries          {"name", "source", "target", "terms": [...]}, or a table with
+ *                                  Content-Type text/tab-separated-values or text/csv, and the
+ *                                  other members in the query
+ *     GET /v1/glossaries           {"glossaries": [{"id", "name", ...}]}
+ *     GET /v1/glossaries/ID        the same with "terms", or a table, by Accept
+ *     PUT /v1/glossaries/ID        replaces it
+ *     DELETE /v1/glossaries/ID     204 */
 #include "api/http/api_int.h"
 #include "api/http/fields.h"
 #include "api/v1/glossary_json.h"

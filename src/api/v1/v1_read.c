@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* POST /v1/fill, /v1/classify, /v1/tag, /v1/answer, /v1/embed: what models that read have to say of
- * texts.
+/* POST /v1/fill, /v1/classify, /v1/tag, /v1/answer, /v1/embed: readings of texts
+ * (engine/read/read.h).
  *
  *     {"text": "Paris is in [MASK].", "top": 3}
  *     {"results":[{"masks":[{"start":12,"length":6,"words":[{"word":"france","piece":"france","id":9,"score":0.61},
  * ...]}]}],
  *      "model":"bert","usage":{"characters":19,"input_tokens":8},"timing":{"queue_ms":0.1,"total_ms":4.2}}
- *
- * All five are one thing: texts in, an array of results in their order; the tables below say what
- * differs. Results are written as the engine tells them, a few at a time, so that no turn of the
- * loop is long. */
+ * All five take texts and answer an array of results in their order; the tables below say where
+ * they differ. Results are written as the engine reports them, a few at a time, so that no turn of
+ * the loop is long. */
 #include "api/http/api_int.h"
 #include "api/http/json_offload.h"
 #include "api/v1/translate_option_rows.h"

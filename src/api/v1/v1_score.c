@@ -6,11 +6,9 @@
  *     {"text": "Le chat dort.", "translation": "The cat sleeps.", "source": "fr", "target": "en"}
  *     {"scores":[{"logprob":-1.94,"score":-0.32,"tokens":[...] when asked for}],"model":"fr-en",
  *      "usage":{"characters":13,"input_tokens":6,"output_tokens":6},"timing":{"total_ms":4.1}}
- *
- * With "attention" each score also has what every token of the translation looked at: the picture
- * of the textbooks, as numbers. Arrays of the same length score many pairs. The work is done by a
- * thread of its own (dg_api_set_threads), one request after the other; a client that leaves ends
- * its request after the pair under way. */
+ * With "attention" each score also has the attention of every token of the translation. Arrays of
+ * the same length score many pairs. The work is done by a thread of its own (dg_api_set_threads),
+ * one request after the other; a client that leaves ends its request after the pair under way. */
 #include "api/http/api_int.h"
 #include "api/http/json_offload.h"
 #include "api/v1/translate_options.h"

@@ -15,8 +15,7 @@
  * engine. Where a sentence ends depends on what follows it, so one counts as unchanged only when
  * the whole word after it is unchanged too. An update starts the text of the id anew: its first
  * token is what was kept.
- *
- * A long message is read beside the loop; those behind it wait on the socket. */
+ * A long message is read on another thread; later messages wait on the socket. */
 #include "api/http/api_int.h"
 #include "api/http/json_offload.h"
 #include "api/v1/generation_job.h"

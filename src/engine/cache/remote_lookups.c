@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Everybody waits equally long, so the list of those asked is in the order of their ends. */
+/* All lookups wait equally long, so the list `asked` is in the order of their deadlines. */
 #include "engine/cache/remote_lookups.h"
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A prompt becomes ids and a ticket; tokens become text; text is searched for what ends it. */
+/* A prompt becomes ids and a ticket; tokens become text, which is searched for stop texts. */
 #include "engine/generate/generation.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"

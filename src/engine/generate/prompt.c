@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The work is tokenize/prompt_template.h's. */
+/* Thin wrappers around tokenize/prompt_template.h. */
 #include "engine/generate/prompt.h"
 #include "engine/generate/translation_prompt.h"
 #include "tokenize/prompt_template.h"

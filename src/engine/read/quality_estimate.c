@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sentences are gathered as they are told, put to the estimator as one reading, and its numbers
- * made qualities by its calibration. */
+/* Sentences are gathered as they are translated and given to the estimator as one reading; its
+ * calibration turns its numbers into qualities. */
 #include "engine/read/quality_estimate.h"
 #include "base/memory/mem.h"
 

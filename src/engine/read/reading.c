@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Items become tokens, tokens windows, windows tickets, some of each at a time; what the tickets
- * bring goes to reading_result.c, which knows what numbers mean. Here: how long texts are divided,
- * what a pair shares, and the order in which things are told. The worker's side is decode/reader.h.
- */
+/* Items become tokens, tokens become windows, and windows become tickets, some at a time; the
+ * output of the tickets goes to reading_result.c, which interprets it. This file divides long
+ * texts, shares the texts of pairs, and reports results in order. The worker's side is
+ * decode/reader.h. */
 #include "engine/read/reading.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"

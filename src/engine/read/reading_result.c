@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* One part of this file for each task: words for a masked place, labels of a text, entities,
- * answers, a vector. Each takes what a window's numbers say, keeps the best that is known of every
- * token or span, and makes of it, at the end, what a person reads. */
+ * answers, a vector. Each takes the numbers of a window, keeps the best for every
+ * token or span, and at the end turns it into the result. */
 #include "engine/read/reading_result.h"
 #include "base/memory/mem.h"
 #include "model/labels.h"

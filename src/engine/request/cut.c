@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Stretches, and their parts: the segmenter (text/sentence/segment.h) says where sentences are,
- * this file how much of the text it is given at a time, and what of that is certain already. */
+/* Stretches and their parts: the segmenter (text/sentence/segment.h) finds the sentences; this file
+ * decides how much of the text it gets at a time, and which of its sentences are certain. */
 #include "engine/request/cut.h"
 #include "base/memory/mem.h"
 #include "engine/request/prepare.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Demanded text is encoded by the target side's pieces, without the end token. */
+/* Forced text is encoded with the target side's pieces, without the end token. */
 #include "engine/request/forced_tokens.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"

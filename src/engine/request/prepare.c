@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Three steps, each of which leaves the text alone where there is nothing to do: flatten, lower,
- * dress (what is carried). A buffer belongs to each, so that the spans of the one before stay
- * valid. */
+/* Three steps, each of which leaves the text as it is where there is nothing to do: flatten line
+ * ends, lower capitals, put in placeholders. Each has a buffer of its own, so that spans into the
+ * result of the previous step stay valid. */
 #include "engine/request/prepare.h"
 #include "text/sentence/segment.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A sentence's life, part by part of this file: made ready (its text prepared, tokenised, what must
- * come through carried), launched (an answer of the cache, a flight that is under way, or a ticket
- * of its own), collected (tokens become text as they come), sent on to the next hop or piece,
- * answered. The header draws the states; request.c decides when. */
+/* The steps of a sentence, in the order of this file: it is made ready (prepared, tokenised, with
+ * placeholders), launched (as an answer of the cache, a flight under way, or a ticket of its own),
+ * collected (tokens become text as they come), sent on to the next hop or piece, and answered. The
+ * header shows the states; request.c decides when. */
 #include "engine/request/sentence.h"
 #include "base/memory/mem.h"
 #include "engine/cache/remote_value.h"

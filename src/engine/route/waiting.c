@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A deep copy of what was asked. Whoever gives struct dg_engine_request another pointer copies it
- * here, unless what it points to lives until on_done. */
+/* A deep copy of the request. A new pointer in struct dg_engine_request must be copied here, unless
+ * what it points to lives until on_done. */
 #include "engine/route/waiting.h"
 #include "base/memory/mem.h"
 

@@ -2,11 +2,11 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* dragoman quantize DIR OUT: a model directory in a smaller type, and what that costs.
- *
- *     convert    every parameter in memory: its error
- *     calibrate  what each product alone costs in loss; with --keep-loss the dearest stay in F16
- * until all together cost no more than that write      the directory, by way of the importer (whole
- * or not at all) judge      the written model beside the old one: loss, BLEU and chrF
+ *     convert    every parameter in memory, with its error
+ *     calibrate  what each product alone costs in loss; with --keep-loss the costliest stay in F16
+ *                until all together cost no more than that
+ *     write      the directory, through the importer (whole or not at all)
+ *     judge      the written model and the old one: loss, BLEU and chrF
  *
  * Results go to stdout, one line of key=value pairs each; the last line on stderr is a summary. */
 #include "base/file/folder.h"

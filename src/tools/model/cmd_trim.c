@@ -3,10 +3,10 @@
 
 /* dragoman trim DIR OUT TEXT...: the model without the pieces that the texts do not use, and
  * without their rows of the embeddings, the output and its bias.
- *
  *     mark      ids of all texts, as source and as target; special ones, single characters, steps
- * of BPE merges renumber  what is left closes up, in its order write     vocabulary, config.json,
- * weights in the types they had
+ *               of BPE merges
+ *     renumber  the remaining ids, in their order
+ *     write     vocabulary, config.json, weights in their original types
  *
  * Both sides must share one list of ids: a single SentencePiece file, or one vocab.json. */
 #include "base/file/file_out.h"

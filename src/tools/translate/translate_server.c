@@ -3,9 +3,9 @@
 
 /* dragoman translate --server: the lines go to a running daemon. The client library (clients/c)
  * lives on a thread with its event loop; lines and answers cross in two lists under one lock.
- *
- *     main thread:  start -> [asked] -> wake the loop       poll <- [answered] <- wake the main
- * thread loop thread:  take from [asked], dragoman_translate_n, on_event ... into [answered] */
+ *     main thread:  start -> [asked] -> wake the loop
+ *     loop thread:  takes from [asked], dragoman_translate_n, on_event ... into [answered]
+ *     main thread:  poll <- [answered], woken by the loop */
 #include "base/json/json.h"
 #include "base/memory/mem.h"
 #include "clients/c/dragoman.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Lines are read as lessons of two texts and a number (labelled_data.h), which also drops what is
- * like a held-out pair; those that follow one another with the same source are a group. */
+/* Lines are read as labelled texts of two texts and a number (labelled_data.h), which also drops
+ * those like a held-out pair; consecutive lines with the same source are a group. */
 #include "train/data/risk_candidates.h"
 #include "base/file/file_out.h"
 #include "base/memory/mem.h"

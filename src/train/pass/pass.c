@@ -2,14 +2,14 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The order of a pass, and its memory. Recipe:
+ *     source -> embedding -> encoder layers: self-attention, feed-forward -> (norm)
+ *                                                                             encoded [Ms, D]
+ *     target, one to the right -> embedding -> decoder layers: self-attention under the look-ahead
+ *         mask, attention over encoded, feed-forward -> (norm)                h [Mt, D]
+ *     loss of h against the target
  *
- *     source -> embedding -> encoder layers: self-attention, feed-forward -> (norm)    encoded [Ms,
- * D] target, one to the right -> embedding -> decoder layers: self-attention under the look-ahead
- * mask, attention over encoded, feed-forward -> (norm)                               h [Mt, D] loss
- * of h against the target
- *
- * and then the same backwards. Memory is one block: a first walk over `carve_all` counts, a second
- * hands out. */
+ * and then the same backwards. Memory is one block: a first walk over `carve_all` counts its size,
+ * a second divides it. */
 #include "base/memory/mem.h"
 #include "network/net.h"
 #include "tensor/gradient/gemm.h"

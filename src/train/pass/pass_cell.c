@@ -3,13 +3,13 @@
 
 /* The cells that some decoders have in place of self-attention, forward and backward side by side.
  * Over the rows t of a sentence, c before the first being 0:
+ *     SSRU   v = W in_t      f = sigmoid(Wf in_t + bf)
+ *            c_t = f c_{t-1} + (1 - f) v      z = relu(c_t)
+ *     AAN    c_t = mean(x_0 .. x_t)      y = feed-forward(c_t)
+ *            z = sigmoid(Wi x_t + bi) x_t + sigmoid(Wf y + bf) y, or y alone
  *
- *     SSRU   v = W in_t      f = sigmoid(Wf in_t + bf)      c_t = f c_{t-1} + (1 - f) v      z =
- * relu(c_t) AAN    c_t = mean(x_0 .. x_t)      y = feed-forward(c_t) z = sigmoid(Wi x_t + bi) x_t +
- * sigmoid(Wf y + bf) y, or y alone
- *
- * The SSRU reads what the frame's `enter` gives; the AAN averages the stream itself, and pre-norm
- * norms the mean. */
+ * The SSRU reads the output of the frame's `enter`; the AAN averages the stream itself, and
+ * pre-norm norms the mean. */
 #include "tensor/gradient/gemm.h"
 #include "train/pass/pass_int.h"
 

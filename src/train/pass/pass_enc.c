@@ -8,10 +8,11 @@
  *     logits = top W^T + b, their loss, and back
  *
  *     WORDS    the masked words; W is the embedding where they are tied
- *     POOLED   first tokens; of a number the loss is the square of the difference, of labels of
- * which any number may be right the mean of their binary cross entropies TOKENS   tokens that have
- * a label SPANS    the tokens between which an answer may lie, and the first one for "there is
- * none": two softmaxes a text, whose losses' mean counts
+ *     POOLED   first tokens; for a number the loss is the squared difference, for labels of which
+ *              any number may be right the mean of their binary cross entropies
+ *     TOKENS   tokens that have a label
+ *     SPANS    the tokens of the context, and the first one for "no answer": the mean loss of two
+ *              softmaxes per text
  *
  * Gradients of asked rows are added to a dx of zeros. dmid and dz of the pass serve as the head's
  * scratch. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Minimum risk (Shen et al., 2016): what is lowered is the expected cost of the answers to a
- * source, of which the network says each as often as it believes in it among its rivals,
+/* Minimum risk (Shen et al., 2016): training lowers the expected cost R of the candidates of a
+ * source, with costs c_i, each weighted by its probability among them:
  *
- *     R = sum of q_i c_i        q_i = softmax over the rivals of s log p_i        log p_i = sum
- * over the tokens of answer i
+ *     R = sum of q_i c_i        q_i = softmax over the candidates of s log p_i
+ *     log p_i = sum over the tokens of candidate i
  *
- * whose gradient is that of the answers' own -log p, each times  s q_i (R - c_i):  what is better
- * than expected becomes likelier, what is worse less likely, and nothing happens where all are
- * equally good. */
+ * The gradient of R is that of the candidates' own -log p, each times  s q_i (R - c_i):  a
+ * candidate that is better than expected becomes likelier, a worse one less likely, and nothing
+ * changes where all are equally good. */
 #include "train/pass/pass_int.h"
 
 #include <math.h>

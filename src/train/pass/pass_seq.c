@@ -2,14 +2,12 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The frame of a pass through a plain recurrent network: memory, orders, the loss. Recipe:
+ *     source -> words -> layers, each in one or both directions       encoded [Ms, D], last states
+ *     target -> for each time: word, attention over encoded, layers   tops [Mt, D]
+ *     loss of the tops against the target
  *
- *     source -> words -> layers, each in one or both directions           encoded [Ms, D] and last
- * states target -> for each time: word, attention over encoded, layers       tops [Mt, D] loss of
- * the tops against the target
- *
- * and the same backwards, time after time from the last. What the decoder reads is the target
- * (teacher forcing) or, for sentences that the draw sends their own way, what the network itself
- * says, until it ends too early. */
+ * and the same backwards, time by time from the last. The decoder reads the target (teacher
+ * forcing) or, for sentences drawn for that, the network's own output, until it ends too early. */
 #include "train/pass/pass_seq.h"
 #include "base/memory/mem.h"
 #include "train/data/random.h"

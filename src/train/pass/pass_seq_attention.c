@@ -8,8 +8,8 @@
  *     location   dscores go to [w, h] and Wa (dg_seq_ask_back, dg_seq_keys_back)
  *     dot        dh += dscore_s k_s;  dk_s += dscore_s h          with k_s = e_s
  *     general    the same with k_s = W e_s
- *     additive   u = tanh(k_s + q);  dv += dscore_s u;  du = dscore_s v (1 - u^2);  dk_s += du;  dq
- * += du */
+ *     additive   u = tanh(k_s + q);  dv += dscore_s u;  du = dscore_s v (1 - u^2);
+ *                dk_s += du;  dq += du */
 #include "train/pass/pass_seq.h"
 
 #include <string.h>

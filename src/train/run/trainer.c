@@ -718,7 +718,8 @@ static enum dg_err take_step(struct dg_trainer *t, struct dg_error *error)
 /* ---- Validation
  * ------------------------------------------------------------------------------------ */
 
-/* Weights and average change places: the network is judged as it will be served. Twice is never. */
+/* Swaps weights and average, so that the network is scored as it will be served. A second call
+ * undoes the first. */
 static void swap_average(struct dg_trainer *t)
 {
     float *w = t->params.w, *average = dg_optimiser_state(t->optimiser).average;
