@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Models by the options: listed, opened (all of them, before any is published), published. Start
- * and reload take the same way; at start the list is opened on the spot, at a reload by a libuv
- * worker, so that the loop goes on serving. What there is no room for beside the models in memory
- * is only offered: at a reload under a tight memory-limit that is also what serves, which then
- * comes back in its new version when asked for. */
+/* The models that the options name are listed, opened (all of them, before any is published) and
+ * published, at start and at a reload alike; at start the list is opened at once, at a reload by a
+ * libuv worker, so that the loop can serve meanwhile. A model that does not fit besides those in
+ * memory is only offered: at a reload under a tight memory-limit this may be a new version of a
+ * model that serves, which is then loaded on demand. */
 #include "daemon/service.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
@@ -170,8 +170,8 @@ static bool is_same_folder(const char *a, const char *b)
            one.st_ino == other.st_ino;
 }
 
-/* Two models of one name cannot both serve. Of those in folders the first counts; which of a folder
- * and a section is meant nobody can know. */
+/* Two models of one name cannot both serve. Of two in folders the first counts; a folder and a
+ * section with the same name are an error, because it is unclear which is meant. */
 static enum dg_err add_found(void *ctx, const char *name, const char *path, struct dg_error *error)
 {
     struct list *list = ctx;
@@ -425,7 +425,7 @@ static void watch_workers(struct dg_service *service)
     service->n_stalled = stats.n_stalled;
 }
 
-/* A few times a second: for what nobody rings the bell. */
+/* Called a few times a second, for work without a wake-up. */
 static void on_tick(uv_timer_t *tick)
 {
     struct dg_service *service = tick->data;
@@ -446,7 +446,7 @@ static enum dg_err open_tick(struct dg_service *service)
     return dg_err_from_errno(-uv_timer_start(service->tick, on_tick, TICK_MS, TICK_MS));
 }
 
-/* A server without the data serves; who then asks for a language to be found out is refused. */
+/* A server without the data serves, but refuses requests that need a language detected. */
 static void warn_of_langid(const struct dg_service *service)
 {
     struct dg_error error = DG_ERROR_NONE;
@@ -627,7 +627,7 @@ static void on_worked(uv_work_t *work, int status)
         reload_again(service);
 }
 
-/* Opens the list beside the loop. Takes it, also on failure. */
+/* Opens the list on a libuv worker. Takes it, also on failure. */
 static enum dg_err begin(struct dg_service *service, struct list *list)
 {
     list->work.data = list;

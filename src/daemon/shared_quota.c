@@ -81,7 +81,7 @@ static const char script[] =
 
 enum { N_ANSWERS = 11 };
 
-/* A question under way, or one whose answer nobody waits for. */
+/* A question under way, also one whose answer is no longer wanted. */
 struct dg_quota_ticket {
     struct dg_shared_quota *shared;
     struct dg_redis_ask *redis_ask;

@@ -60,7 +60,8 @@ static struct dg_decoder_limits limits_of(const struct dg_engine_opts *opts)
     return limits;
 }
 
-/* Without its data a server still translates; whoever needs a language detected is told why not. */
+/* Without the data a server still translates; a request that needs detection is refused with the
+ * reason. */
 static void open_langid(struct dg_engine *engine, const char *path)
 {
     if (!path || !*path)
@@ -154,7 +155,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
     return DG_OK;
 }
 
-/* The end of a ticket that nobody is told of. All but its own sentence have let go of it. */
+/* The unreported end of a ticket; only its own sentence still refers to it. */
 static void land(struct dg_engine *engine, struct dg_ticket *ticket)
 {
     if (ticket->kind == DG_TICKET_READING) {
@@ -212,7 +213,7 @@ static void drain_readings(struct dg_engine *engine)
     }
 }
 
-/* Cancels what is open and waits for the workers to let go. */
+/* Cancels open tickets and waits until the workers have returned them. */
 static void drain(struct dg_engine *engine)
 {
     for (struct dg_list *at = engine->requests.next; at != &engine->requests; at = at->next)
@@ -266,7 +267,7 @@ void dg_engine_free(struct dg_engine *engine)
 /* ---- The poll -----------------------------------------------------------------------------------
  */
 
-/* The one who asked hears of the end, once. */
+/* Reports the end of a request, once. */
 static void tell_end(struct dg_engine *engine, struct dg_request *request)
 {
     request->is_told = true;
@@ -274,7 +275,7 @@ static void tell_end(struct dg_engine *engine, struct dg_request *request)
     dg_request_finish(request, &engine->tools);
 }
 
-/* The next poll goes on with the request at `at`. */
+/* The next poll continues with the request at `at`. */
 static void leave_off(struct dg_engine *engine, struct dg_list *at)
 {
     if (at != &engine->requests) {
@@ -284,10 +285,10 @@ static void leave_off(struct dg_engine *engine, struct dg_list *at)
     dg_engine_wake(engine);
 }
 
-/* Moves every request on: more sentences into the window, and the end where it is reached. It stops
- * early, to be called again, when the poll took POLL_NS: texts to be cut are many, ends may begin
- * others that end at once, since the cache has them, and the thread has more to do. Each call moves
- * one request at least, in turn. */
+/* Continues every request: takes more sentences into the window, and reports its end if it is
+ * reached. Stops early, to be called again, when the poll took POLL_NS: there may be many texts to
+ * cut, an end may begin requests that the cache answers at once, and the thread has other work.
+ * Each call continues at least one request, in turn. */
 static void move_on(struct dg_engine *engine, uint64_t began)
 {
     for (struct dg_list *at = engine->requests.next, *next; at != &engine->requests; at = next) {

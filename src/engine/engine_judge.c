@@ -8,7 +8,7 @@
 #include "engine/read/quality_estimate.h"
 #include "engine/request/request.h"
 
-/* All is translated: source and translation of each sentence go to the estimator. */
+/* Gives the source and translation of each sentence to the estimator, when all is translated. */
 static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *request)
 {
     struct dg_quality_estimate *estimate = request->estimate;
@@ -51,8 +51,8 @@ static void count_qualities(const struct dg_engine *engine,
     }
 }
 
-/* True while a request whose text is translated waits to be judged; what goes wrong with that
- * becomes its error. */
+/* True while a translated request waits for its quality estimate; an error of the estimate becomes
+ * the request's error. */
 bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *request)
 {
     struct dg_quality_estimate *estimate = request->estimate;
@@ -72,7 +72,7 @@ bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *requ
     return !request->err && !estimate->is_done;
 }
 
-/* Nobody wants to know it any more. */
+/* Gives the estimate up: its result is no longer wanted. */
 void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *request)
 {
     const struct dg_quality_estimate *estimate = request->estimate;

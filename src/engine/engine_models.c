@@ -98,7 +98,7 @@ static unsigned tasks_of(const struct dg_blueprint *bp)
     return can;
 }
 
-/* As the API calls it. */
+/* The name in the API. */
 static const char *labels_of(const struct dg_blueprint *bp)
 {
     if (!dg_reading_fits(bp, DG_TASK_CLASSIFY))
@@ -158,8 +158,8 @@ enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text
 /* ---- Which of them is meant
  * ---------------------------------------------------------------------- */
 
-/* The models that translate: all, but for those that read and language models without a template.
- * `kept` has room for all. */
+/* The models that translate: all but readers and language models without a template. `kept` has
+ * room for all models. */
 static void list_translators(const struct dg_engine *engine, struct dg_served_model **kept,
                              struct dg_routing_map *map)
 {
@@ -182,7 +182,7 @@ const struct dg_served_model *dg_engine_find_named(const struct dg_engine *engin
     return NULL;
 }
 
-/* The estimator of what goes this way; NULL: there is none. */
+/* The estimator for translations by this routing; NULL: there is none. */
 const struct dg_served_model *dg_engine_find_estimator(const struct dg_engine *engine,
                                                        const char *name)
 {
@@ -196,7 +196,7 @@ const struct dg_served_model *dg_engine_find_estimator(const struct dg_engine *e
     return NULL;
 }
 
-/* Nothing is judged of a text that is copied. */
+/* A copied text gets no quality estimate. */
 static enum dg_err check_estimator(const struct dg_engine *engine, const struct dg_routing *routing,
                                    struct dg_error *error)
 {
@@ -211,7 +211,7 @@ static enum dg_err check_estimator(const struct dg_engine *engine, const struct 
                      "no quality estimator judges what %s translates: ask without 'quality'", name);
 }
 
-/* `langid` NULL: whatever the text is in, its source must be named or be the only one. */
+/* `langid` NULL: the source must be named or be the only one. */
 static enum dg_err find_way(const struct dg_engine *engine, const struct dg_langid *langid,
                             const struct dg_engine_request *asked, struct dg_error *error,
                             struct dg_routing *routing)

@@ -24,8 +24,8 @@ static const uint64_t NEVER_LOOKED = UINT64_MAX; /* no version of the registry *
 /* ---- Beginning ---------------------------------------------------------------------------------
  */
 
-/* The beam of a request that names none: the model's makers' habit, and room for all answers
- * wanted. */
+/* The beam of a request that names none: the model's own, but wide enough for all answers wanted.
+ */
 static void choose_beam(const struct dg_engine *engine, const struct dg_served_model *model,
                         struct dg_search_opts *search)
 {
@@ -39,7 +39,7 @@ static void choose_beam(const struct dg_engine *engine, const struct dg_served_m
     search->beam = beam < 1 ? 1 : beam > DG_BEAM_MAX ? DG_BEAM_MAX : (int)beam;
 }
 
-/* The first of the way's models that is not at hand; NULL: all are. */
+/* The first of the routing's models that is not loaded; NULL: all are. */
 static struct dg_served_model *missing_of(const struct dg_routing *routing)
 {
     for (size_t i = 0; i < routing->n_hops; i++)
@@ -48,7 +48,7 @@ static struct dg_served_model *missing_of(const struct dg_routing *routing)
     return NULL;
 }
 
-/* Says to the registry that the way's models are used, or to be loaded. */
+/* Tells the registry that the routing's models are used, or must be loaded. */
 static enum dg_err want(struct dg_engine *engine, const struct dg_routing *routing,
                         struct dg_error *error)
 {
@@ -82,7 +82,7 @@ static enum dg_err want_estimator(struct dg_engine *engine, const struct dg_rout
                                      */
 }
 
-/* Begins a request whose models are at hand. `id` 0: a new one. */
+/* Begins a request whose models are loaded. `id` 0: a new one. */
 static enum dg_err begin(struct dg_engine *engine, const struct dg_routing *routing,
                          const struct dg_engine_request *asked,
                          const struct dg_engine_events *events, void *ctx, struct dg_error *error,
@@ -113,7 +113,7 @@ static enum dg_err begin(struct dg_engine *engine, const struct dg_routing *rout
     return DG_OK;
 }
 
-/* What could be said at once is said at once, not when the model is there. */
+/* Reports errors that can be found at once, before the model is loaded. */
 static enum dg_err check(const struct dg_routing *routing, const struct dg_engine_request *asked,
                          struct dg_error *error)
 {
@@ -304,9 +304,9 @@ static void give_up(struct dg_engine *engine, struct dg_waiting *waiting, enum d
     dg_waiting_free(waiting);
 }
 
-/* Of a way through two models, the one that came first must still be there when the other one is.
- * The request that has waited longest holds on to it, also when it has had to make room for others;
- * only that one, so that those who wait cannot fill the memory with what they do not use yet. */
+/* When a request needs two models, the one loaded first must still be there when the other one is.
+ * Only the request that has waited longest keeps such a model, even if that was to make room for
+ * others: otherwise waiting requests could fill the memory with models that they do not use yet. */
 static void hold_on(struct dg_engine *engine, struct dg_waiting *waiting,
                     struct dg_routing *routing)
 {
@@ -364,9 +364,9 @@ static bool is_late(const struct dg_engine *engine, const struct dg_waiting *wai
                                             waiting->asked.timeout_ms * DG_CLOCK_MS;
 }
 
-/* Looks at all that wait, in order, when a model has come or gone; else only for who is late. Not
- * too many begin in one poll, because the consumer has others to serve; they, and those whom the
- * scheduler has no room for, are looked at again in the next. */
+/* Looks at all waiting requests, in order, when a model has come or gone; otherwise only at late
+ * ones. Only a few begin in one poll, because the consumer has other work; the rest, and those for
+ * which the scheduler has no room, are looked at again in the next poll. */
 void dg_engine_begin_waiting(struct dg_engine *engine)
 {
     bool is_new = engine->waited_version != dg_registry_version(engine->registry), is_full = false;

@@ -33,7 +33,7 @@ static enum dg_err find_lm(const struct dg_engine *engine, const struct dg_gener
     return err;
 }
 
-/* Begins it when its model is at hand. DG_ERR_BUSY without a sentence: it waits for that. */
+/* Begins it if its model is loaded. DG_ERR_BUSY without a sentence: it waits for the model. */
 static enum dg_err begin_generation(struct dg_engine *engine, struct dg_generation *generation,
                                     struct dg_error *error, uint64_t *retry_ms)
 {
@@ -90,7 +90,7 @@ enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generat
     return DG_OK;
 }
 
-/* Those that wait begin when their models are there, or are too late. */
+/* Begins a waiting generation when its model is loaded, or ends it when it is late. */
 static void tend_generation(struct dg_engine *engine, struct dg_generation *generation)
 {
     if (generation->is_over || generation->is_open)

@@ -303,7 +303,7 @@ static enum dg_err copy_models(const struct dg_key *key, const struct dg_gate_wi
     return DG_OK;
 }
 
-/* The request gets what its sender may have, and no more. */
+/* Limits the request to what its sender may use. */
 static enum dg_err restrain(const struct dg_charge *charge, const struct dg_gate_wish *wish)
 {
     const struct dg_who *who = &charge->who;

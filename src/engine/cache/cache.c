@@ -203,7 +203,7 @@ static size_t bytes_of(const struct dg_flight *flight)
     return bytes;
 }
 
-/* Makes room; what is still under way is passed over. */
+/* Makes room; flights still under way are skipped. */
 static void evict(struct dg_cache *cache)
 {
     struct dg_list *at = cache->kept.next;

@@ -107,8 +107,9 @@ void dg_generation_free(struct dg_generation *g)
 /* ---- Beginning ----------------------------------------------------------------------------------
  */
 
-/* A prompt far longer than its model reads is refused for its beginning: 4 MB would take the thread
- * a second. Where that has few tokens, blanks say, all of it is read. */
+/* A prompt far longer than the model's context is refused after its beginning was tokenised: 4 MB
+ * would take the thread a second. If the beginning has few tokens (blanks, for instance), all is
+ * read. */
 static bool begins_too_long(struct dg_prompt_reading *reading, struct dg_tokenizer_work *work)
 {
     const size_t most = reading->model->limits.source_max, len = most * BYTES_A_TOKEN + MUCH_PROMPT;
@@ -155,7 +156,7 @@ bool dg_generation_is_being_read(const struct dg_generation *g)
     return g->reading && !dg_background_is_done(&g->reading->task);
 }
 
-/* Has the prompt read by its model: here, or, a long one, beside this thread. */
+/* Tokenises the prompt: here, or, a long one, on the background thread. */
 static enum dg_err need_reading(struct dg_generation *g, struct dg_request_tools *tools,
                                 struct dg_error *error)
 {
@@ -180,7 +181,7 @@ static enum dg_err need_reading(struct dg_generation *g, struct dg_request_tools
     return DG_OK;
 }
 
-/* What was read, as ids; no longer than the model reads. */
+/* The prompt's ids; no more than the model reads. */
 static enum dg_err take_ids(const struct dg_generation *g, struct dg_error *error, int32_t **ids)
 {
     const struct dg_prompt_reading *reading = g->reading;
@@ -269,7 +270,7 @@ static void show(struct dg_generation *g, bool is_last)
     g->n_told = upto;
 }
 
-/* Appends text and looks whether it ends something. */
+/* Appends text and looks for a stop text. */
 static enum dg_err hear(struct dg_generation *g, struct dg_span delta)
 {
     const size_t before = g->text.len, reach = DG_GENERATE_STOP_BYTES;

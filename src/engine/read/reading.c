@@ -140,7 +140,7 @@ static void free_reading(struct dg_reading *r)
     dg_free(r);
 }
 
-/* Of texts that are read whole, however many windows that takes. */
+/* The characters of a text that is read whole, in as many windows as it takes. */
 static enum dg_err check_size(const struct dg_reading *r, size_t i, size_t n_characters,
                               size_t n_all, struct dg_error *error)
 {
@@ -356,7 +356,7 @@ static enum dg_err tokenise(struct dg_reading *r, struct dg_reading_result_token
     return err;
 }
 
-/* What is to be tokenised of a text at all. */
+/* How much of a text is tokenised at all. */
 static struct dg_span looked_at(const struct dg_reading *r, struct dg_span text)
 {
     size_t most = capacity(r) * BYTES_PER_TOKEN;
@@ -405,7 +405,7 @@ static size_t put(int32_t *ids, size_t n, const struct dg_reading_result_token *
     return n;
 }
 
-/* What belongs around one text, or around two. */
+/* The special tokens around one text, or around two. */
 static size_t n_around(const struct dg_reading *r, bool has_pair)
 {
     return is_recurrent(r) ? 0 : 2 + (has_pair ? r->model->blueprint.enc.separators : 0);
@@ -562,7 +562,8 @@ static enum dg_err make_only(struct dg_reading *r, struct item *item, struct dg_
     return make_window(r, item, what, n_text, error);
 }
 
-/* An item's only window, or its next one: no more, so that the time is looked at between. */
+/* Makes an item's only window, or its next one: one at a time, so that the clock is checked in
+ * between. */
 static enum dg_err make_some(struct dg_reading *r, struct item *item, struct dg_error *error)
 {
     struct dg_gathering *g = &item->gathering;
@@ -648,7 +649,8 @@ static enum dg_err send(struct dg_reading *r, uint64_t *retry_ms)
     return DG_OK;
 }
 
-/* Tokenises, makes and sends until then, some at least. DG_ERR_BUSY: the scheduler is full. */
+/* Tokenises, makes windows and submits them until then, at least some. DG_ERR_BUSY: the scheduler
+ * is full. */
 static enum dg_err go_on(struct dg_reading *r, uint64_t until_ns, uint64_t *retry_ms, bool *more,
                          struct dg_error *error)
 {
@@ -676,8 +678,8 @@ static enum dg_err go_on(struct dg_reading *r, uint64_t until_ns, uint64_t *retr
     return err;
 }
 
-/* Begins, or goes on, when its model is at hand. DG_ERR_BUSY without a sentence: it waits for that.
- */
+/* Begins or continues if its model is loaded. DG_ERR_BUSY without a sentence: it waits for the
+ * model. */
 static enum dg_err begin(struct dg_reading *r, uint64_t until_ns, struct dg_error *error,
                          uint64_t *retry_ms, bool *more)
 {
@@ -865,7 +867,7 @@ static void tell_some(struct dg_reading *r)
     r->n_told_entities = part.has_more ? part.n_before + part.n_entities : 0;
 }
 
-/* Tells items that are finished, in their order, until then, a part at least. */
+/* Reports finished items, in their order, until then, at least one part. */
 static void tell_items(struct dg_reading *r, uint64_t until_ns, bool *more)
 {
     while (!r->err && r->n_told < r->asked.n_items && r->items[r->n_told].is_finished) {

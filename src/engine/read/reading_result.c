@@ -140,7 +140,8 @@ static bool tells_replaced(const struct dg_gathering *g)
     return g->model->blueprint.enc.head == DG_HEAD_REPLACED;
 }
 
-/* Of each token what the window says that has most around it; of equals the first. */
+/* For each token, takes the label of the window in which it has most context; of equals the first.
+ */
 static enum dg_err take_tags(struct dg_gathering *g, const struct dg_reading_result_window *w,
                              const float *values)
 {
@@ -165,7 +166,7 @@ static enum dg_err take_tags(struct dg_gathering *g, const struct dg_reading_res
     return DG_OK;
 }
 
-/* Every word, and how likely it stands in another's place: as its most suspicious token does. */
+/* Every word, and the probability that it replaces another: that of its most suspicious token. */
 static enum dg_err make_replaced(struct dg_gathering *g, struct dg_arena *arena,
                                  struct dg_reading_result *said)
 {
@@ -199,7 +200,7 @@ static size_t drop_doubtful(struct dg_reading_result_entity *entities, size_t n,
     return kept;
 }
 
-/* Words have the label of their first token, as taggers are taught. */
+/* Words have the label of their first token, as taggers are trained. */
 static enum dg_err make_entities(struct dg_gathering *g, struct dg_arena *arena,
                                  struct dg_reading_result *said)
 {
@@ -311,7 +312,7 @@ static enum dg_err take_spans(struct dg_gathering *g, const struct dg_reading_re
     return DG_OK;
 }
 
-/* Whole words; what then is the same counts once. */
+/* Extends answers to whole words; those that then are equal count once. */
 static enum dg_err make_answers(struct dg_gathering *g, struct dg_arena *arena,
                                 struct dg_reading_result *said)
 {

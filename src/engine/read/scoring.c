@@ -184,7 +184,7 @@ static enum dg_err target_ids(struct dg_scoring *scoring, struct dg_span text, s
     return DG_OK;
 }
 
-/* Room for what the network will say. */
+/* Makes room for the network's output. */
 static enum dg_err make_room(struct dg_scoring *scoring, size_t n_source, size_t n_target)
 {
     scoring->logprobs = dg_try_calloc(n_target, sizeof *scoring->logprobs);

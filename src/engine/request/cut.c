@@ -122,7 +122,7 @@ static enum dg_err pass_through(struct dg_request *request, struct dg_request_to
     return err;
 }
 
-/* What of the markup belongs to each part. */
+/* The markup that belongs to each part. */
 static void list_doc_parts(struct dg_request *request, size_t from)
 {
     for (size_t i = from; i < request->n_parts; i++) {
@@ -231,7 +231,7 @@ static size_t word_border(struct dg_span text, size_t max)
     return max;
 }
 
-/* A sentence that ends where its stretch had to says so. */
+/* Marks a sentence that was cut because its stretch had to end. */
 static void mark_cut(struct dg_request *request)
 {
     struct dg_segment *last = request->n_parts ? &request->parts[request->n_parts - 1] : NULL;

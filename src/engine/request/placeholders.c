@@ -42,7 +42,7 @@ static enum dg_err reads(const struct dg_tokenizer *tokenizer, struct dg_tokeniz
     return DG_OK;
 }
 
-/* The word as target tokens; n_ids 0: it cannot be said in a few. */
+/* The word as target tokens; n_ids 0: it would take too many. */
 static enum dg_err says(const struct dg_tokenizer *tokenizer, struct dg_spm_work *work,
                         const char *word, struct dg_placeholders_word *out)
 {
@@ -131,8 +131,8 @@ void dg_placeholders_deinit(struct dg_placeholders *placeholders)
     dg_placeholders_init(placeholders);
 }
 
-/* A stretch of the text that is carried, and whether it may stay outside at an end of the sentence.
- */
+/* A stretch of the text that gets a placeholder, and whether it may stay outside at an end of the
+ * sentence. */
 struct stretch {
     size_t at, end;
     bool is_loose;
@@ -180,7 +180,7 @@ static uint32_t character_before(struct dg_span text, size_t at)
     return character_at(text, at);
 }
 
-/* A letter or digit of any script, roughly: what a word would grow together with. */
+/* A letter or digit of any script, roughly: a word next to it would merge with it. */
 static bool is_wordy(uint32_t cp)
 {
     if (cp < 0x80)

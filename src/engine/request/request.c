@@ -46,7 +46,7 @@ static void run_markup(struct dg_background_task *task)
         dg_doc_new(markup->text, markup->format, &markup->opts, &markup->doc, &markup->error);
 }
 
-/* With a copy of what the options borrow. NULL: no memory. */
+/* Copies what the options borrow. NULL: no memory. */
 static struct dg_request_markup *new_markup(const struct dg_request *request,
                                             const struct dg_doc_opts *opts)
 {
@@ -87,7 +87,8 @@ void dg_request_take_markup(struct dg_request *request)
     request->asked.text = dg_doc_plain(request->doc);
 }
 
-/* A text with markup: what is cut and translated is its plain text. A copy is copied as it is. */
+/* For a text with markup, its plain text is cut and translated. A text that is not translated is
+ * copied with its markup. */
 static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools *tools,
                             struct dg_error *error)
 {
@@ -253,8 +254,9 @@ static enum dg_err begin(struct dg_request *request, struct dg_request_tools *to
     return launch(request, tools, part, error, retry_ms);
 }
 
-/* Launches what is ready: the next hop of a sentence, and what waited for a ticket that ended
- * without an answer. What was shown of that stays: the same sentence gives the same tokens. */
+/* Launches ready sentences: those with a next hop, and those that waited for a ticket that ended
+ * without an answer. What was shown of these stays valid: the same sentence gives the same tokens.
+ */
 static enum dg_err launch_ready(struct dg_request *request, struct dg_request_tools *tools,
                                 struct dg_error *error, uint64_t *retry_ms)
 {
@@ -327,7 +329,7 @@ void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools,
 /* ---- Showing ------------------------------------------------------------------------------------
  */
 
-/* Tells what was put behind the result from `from` on. */
+/* Reports what was appended to the result from `from` on. */
 static enum dg_err tell_delta(struct dg_request *request, size_t from)
 {
     if (request->events->on_delta && request->result.len > from)
@@ -336,7 +338,7 @@ static enum dg_err tell_delta(struct dg_request *request, size_t from)
     return DG_OK;
 }
 
-/* Puts text behind the result and tells it. */
+/* Appends text to the result and reports it. */
 static enum dg_err show(struct dg_request *request, struct dg_span text)
 {
     size_t from = request->result.len;
@@ -431,8 +433,8 @@ static enum dg_err show_end(struct dg_request *request)
     return err ? err : tell_delta(request, from);
 }
 
-/* Where a term stands in the text: what its tokens are of, without the blanks before a word that a
- * token may have. */
+/* The place of a term in the text: the bytes of its tokens, without the blanks that a token may
+ * have before a word. */
 static void find_term(const struct dg_request *request, const struct dg_sentence *sentence,
                       const struct dg_terms_item *item, size_t *begin, size_t *end)
 {
@@ -448,7 +450,7 @@ static void find_term(const struct dg_request *request, const struct dg_sentence
         (*begin)++;
 }
 
-/* What became of the terms of a sentence that was shown whole. */
+/* Records the terms of a sentence that was shown whole. */
 static enum dg_err note_terms(struct dg_request *request, const struct dg_sentence *sentence)
 {
     const struct dg_terms *terms = &sentence->terms;
@@ -482,8 +484,8 @@ static enum dg_err note_terms(struct dg_request *request, const struct dg_senten
     return DG_OK;
 }
 
-/* What is judged is the sentence without markup, and the text as it was given, by way of whatever
- * language it went. */
+/* The quality estimate compares the sentence without markup with the original text, also when the
+ * translation went through a third language. */
 static enum dg_err note_quality(struct dg_request *request, const struct dg_sentence *sentence)
 {
     const struct dg_segment *part = &request->parts[sentence->part];
@@ -492,14 +494,15 @@ static enum dg_err note_quality(struct dg_request *request, const struct dg_sent
         dg_buf_span(&sentence->text), sentence->sum.logprob, sentence->n_said);
 }
 
-/* Markup is placed when all is said: its sentence is shown at its end. */
+/* Markup is placed when the whole sentence is translated, so such a sentence is shown at its end.
+ */
 static bool is_showable(const struct dg_request *request, const struct dg_sentence *sentence)
 {
     bool waits = request->doc && request->doc_parts[sentence->part].has_markup;
     return dg_sentence_is_showable(sentence) && (!waits || sentence->is_over);
 }
 
-/* Shows everything that is now in order. Sentences told are let go. */
+/* Shows all parts that are ready, in order. Sentences that were shown whole are freed. */
 static enum dg_err show_in_order(struct dg_request *request)
 {
     enum dg_err err = DG_OK;
@@ -572,7 +575,7 @@ static void take(struct dg_sentence *sentence, struct dg_request_tools *tools, b
         dg_request_stop(request, tools, err);
 }
 
-/* Tells the remote cache what it did not know. */
+/* Puts a new answer into the remote cache. */
 static void put_remote(struct dg_request_tools *tools, const struct dg_flight *flight)
 {
     struct dg_buf value;

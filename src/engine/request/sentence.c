@@ -52,7 +52,7 @@ static enum dg_err encode(const struct dg_sentence *sentence, struct dg_request_
     return err;
 }
 
-/* What the present hop's model gets. */
+/* The input of the present hop's model. */
 static enum dg_err set_ids(struct dg_sentence *sentence, const struct dg_token *tokens, size_t n,
                            struct dg_error *error)
 {
@@ -66,7 +66,7 @@ static enum dg_err set_ids(struct dg_sentence *sentence, const struct dg_token *
     return DG_OK;
 }
 
-/* Ties what is carried to the tokens [n] that stand for it. */
+/* Anchors the placeholders to the tokens [n] that stand for them. */
 static enum dg_err constrain(struct dg_sentence *sentence, const struct dg_token *tokens, size_t n)
 {
     if (!sentence->placeholders || sentence->placeholders->n == 0)
@@ -82,8 +82,8 @@ static enum dg_err constrain(struct dg_sentence *sentence, const struct dg_token
     return DG_OK;
 }
 
-/* Copies the tokens, with offsets into the request's text. Where what the model gets is not laid
- * out like the original, offsets point at the part as a whole. */
+/* Copies the tokens, with offsets into the request's text. If the model's input has another layout
+ * than the original, the offsets are those of the whole part. */
 static enum dg_err keep_tokens(struct dg_sentence *sentence, const struct dg_prepared *prepared,
                                const struct dg_token *tokens, size_t n, struct dg_error *error)
 {
@@ -106,8 +106,8 @@ static enum dg_err keep_tokens(struct dg_sentence *sentence, const struct dg_pre
     return set_ids(sentence, tokens, n, error);
 }
 
-/* What the sentence carries is looked for, unless the beginning of its translation is given: that
- * has it. */
+/* Looks for protected spans, unless the beginning of the translation is given, which already has
+ * them. */
 static enum dg_err new_carry(struct dg_sentence *sentence)
 {
     const struct dg_engine_request *asked = &sentence->request->asked;
@@ -141,8 +141,7 @@ static bool is_worth_protecting(struct dg_span text)
     return text.len >= 4 || (text.len > 1 && has_sign);
 }
 
-/* Of a text with markup what is frozen in this part: protected besides what protects itself and
- * what the request names. */
+/* In a text with markup, the frozen stretches of this part are protected, too. */
 static enum dg_err list_frozen(const struct dg_request *request, const struct dg_sentence *sentence,
                                struct dg_phrase_set *frozen)
 {
@@ -183,8 +182,8 @@ static void drop_frozen(struct dg_sentence *sentence)
     }
 }
 
-/* The terms of glossaries that the sentence has. Where two models are needed they are only checked:
- * the second does not see the words that they were. */
+/* The glossary terms of the sentence. With two hops they are only checked, not forced: the second
+ * model does not see the original words. */
 static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_tools *tools,
                               const struct dg_prepared *prepared, const struct dg_token *tokens,
                               size_t n)
@@ -318,7 +317,7 @@ void dg_sentence_free(struct dg_sentence *sentence)
 /* ---- Legs ---------------------------------------------------------------------------------------
  */
 
-/* Cuts what the hop before said, for the model of this one. */
+/* Cuts the output of the previous hop for the model of this one. */
 static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     const struct dg_served_model *model = model_of(sentence);
@@ -396,7 +395,7 @@ static enum dg_err restore_case(const struct dg_sentence *sentence, struct dg_bu
     return err;
 }
 
-/* Text between two pieces: marks in it are said here as well. */
+/* Adds the text between two pieces, and puts back the spans whose marks are in it. */
 static enum dg_err put_between(struct dg_sentence *sentence, struct dg_span text)
 {
     struct dg_placeholders_out out = {.keeps_marks = !is_last_leg(sentence)};
@@ -419,8 +418,7 @@ static enum dg_err note_lost(struct dg_sentence *sentence, struct dg_span bytes)
     return dg_request_note_lost(sentence->request, bytes);
 }
 
-/* Spans beyond those that were carried went to the model as they are; what became of them is looked
- * up. */
+/* Checks the spans beyond DG_PLACEHOLDERS_MAX, which went to the model as they are. */
 static enum dg_err check_left(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     const struct dg_placeholders *placeholders = sentence->placeholders;
@@ -439,7 +437,7 @@ static enum dg_err check_left(struct dg_sentence *sentence, struct dg_request_to
     return err;
 }
 
-/* The last bytes, and what has not come back. */
+/* Undresses the last bytes, and notes the spans that the translation lacks. */
 static enum dg_err end_text(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     struct dg_placeholders *placeholders = sentence->placeholders;
@@ -500,7 +498,7 @@ int dg_finish_badness(enum dg_finish finish)
     return rank[finish];
 }
 
-/* Of what a language model said the translation, as far as it is certain. */
+/* The part of a language model's output that is certainly its translation. */
 static enum dg_err emit_heard(struct dg_sentence *sentence, bool is_over)
 {
     const struct dg_span said = dg_buf_span(&sentence->raw);
@@ -512,8 +510,8 @@ static enum dg_err emit_heard(struct dg_sentence *sentence, bool is_over)
                               dg_span_sub(said, sentence->heard_from + told, len - told));
 }
 
-/* Puts what the model said into the text, as it is shown. Where letters change at the end, nothing
- * before. */
+/* Puts the model's output into the text as it will be shown; nothing before the end if the case
+ * must be restored. */
 static enum dg_err emit(struct dg_sentence *sentence, bool is_over)
 {
     struct dg_placeholders_out *out = &sentence->out;
@@ -581,8 +579,8 @@ static void add_up(struct dg_sentence *sentence)
         request->finish = best->finish;
 }
 
-/* A search that could not end with all that it had to say: again, without demanding what is
- * carried. The words for it come all the same as a rule, and what does not is told. */
+/* Repeats a search that could not finish with all forced words, now without forcing the
+ * placeholders. Their words usually come anyway; those that do not are reported as lost. */
 static bool gives_way(struct dg_sentence *sentence)
 {
     const struct dg_ticket *ticket = sentence->flight->ticket;
@@ -654,7 +652,7 @@ static void wait_for(struct dg_sentence *sentence)
     sentence->request->n_open++;
 }
 
-/* True when nobody is shown what the ticket says before its end. */
+/* True when no output of the ticket is shown before its end. */
 static bool is_quiet(const struct dg_sentence *sentence)
 {
     return !sentence->request->events->on_delta || !is_last_leg(sentence) ||
@@ -685,7 +683,7 @@ static enum dg_err make_flight(struct dg_sentence *sentence, const struct dg_sea
     return DG_OK;
 }
 
-/* Asks the remote cache, where there is one and the answer is the same for all who ask. */
+/* Asks the remote cache, if there is one and the answer does not depend on the request. */
 static bool ask_remote(struct dg_sentence *sentence, struct dg_request_tools *tools,
                        struct dg_span local)
 {
@@ -734,7 +732,7 @@ static bool needs_alignment(const struct dg_sentence *sentence)
            request->doc_parts[sentence->part].has_markup;
 }
 
-/* Demands what is carried and the terms of glossaries, besides what `search` demands already. */
+/* Adds the placeholders and the glossary terms to the forced words of `search`. */
 static enum dg_err demand_more(struct dg_sentence *sentence, struct dg_search_opts *search)
 {
     size_t n = sentence->n_carried, n_placed = is_last_leg(sentence) ? sentence->terms.n : 0;
@@ -758,8 +756,8 @@ static enum dg_err demand_more(struct dg_sentence *sentence, struct dg_search_op
     return DG_OK;
 }
 
-/* The options of its search: on the way to another language plain, at the end as they were asked
- * for. */
+/* The options of its search: the plain ones for a first hop of two, the request's for the last hop.
+ */
 static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts *out)
 {
     const struct dg_request *request = sentence->request;
@@ -807,7 +805,7 @@ static void join(struct dg_sentence *sentence, struct dg_request_tools *tools,
     wait_for(sentence);
 }
 
-/* Finds the answer in the cache, or somebody who is at it, or else makes a ticket. */
+/* Finds the answer in the cache, or a flight under way, or else makes a ticket. */
 static enum dg_err launch_once(struct dg_sentence *sentence, struct dg_request_tools *tools,
                                struct dg_buf *key, struct dg_error *error, uint64_t *retry_ms)
 {

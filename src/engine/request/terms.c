@@ -45,7 +45,8 @@ static bool is_there(const struct dg_phrase *phrases, size_t n, const int32_t *i
     return false;
 }
 
-/* The phrase of a text, if the model can say it and it is not among those from `first` on. */
+/* The phrase of a text, if the model has tokens for it and it is not among those from `first` on.
+ */
 static enum dg_err add_phrase(struct maker *maker, size_t first, struct dg_span text,
                               enum dg_phrase_where where)
 {
@@ -81,9 +82,9 @@ static enum dg_err add_way(struct maker *maker, size_t first, struct dg_span for
     return err;
 }
 
-/* A form is written as the glossary has it. Where its source begins a sentence behind the text's
- * first, it may be written as that is; and what begins a translation begins with a capital where
- * the text does. */
+/* A form is written as the glossary has it. If its source begins a sentence after the first, the
+ * form may also be written in that source's case; and a form that begins the translation begins
+ * with a capital if the text does. */
 static enum dg_err add_form(struct maker *maker, size_t first, struct dg_span form,
                             const struct dg_glossary_match *match)
 {

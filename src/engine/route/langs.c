@@ -45,7 +45,7 @@ static struct dg_span language_of_name(const char *name, int from_end)
     }
 }
 
-/* Codes of vocabularies that are no ISO 639 code, or another language's. */
+/* Vocabulary codes that are not an ISO 639 code, or that are another language's. */
 static const char *iso_of(struct dg_span code)
 {
     static const struct {
@@ -126,8 +126,8 @@ static enum dg_err add_all(struct side *side, const struct side *all, struct dg_
     return err;
 }
 
-/* A language that nothing tells the network. One that is no language tag is reached by the model's
- * name. */
+/* A language that has no word in the vocabulary. If it is not a language tag, requests must name
+ * the model. */
 static enum dg_err add_plain(struct side *side, struct dg_span code, struct dg_error *error)
 {
     struct dg_lang lang = {.source_id = -1, .target_id = -1};
@@ -241,7 +241,7 @@ static enum dg_err pick(struct side *side, const struct making *m, const struct 
     return err;
 }
 
-/* Sources that nothing tells the network: those configured, or the name's. */
+/* Sources without words in the vocabulary: those configured, or those of the name. */
 static enum dg_err plain_sources(struct side *side, const struct making *m, struct dg_error *error)
 {
     struct dg_span list = dg_span_cstr(m->opts->source), code, word;
@@ -329,7 +329,7 @@ static enum dg_err make_opus(struct dg_langs *langs, const struct making *m, str
     return err;
 }
 
-/* A template's: whatever is configured, else what the name says. */
+/* The languages for a template: those configured, else those of the name. */
 static enum dg_err make_told(struct dg_langs *langs, const struct making *m, struct side sides[2],
                              struct dg_error *error)
 {
@@ -390,8 +390,7 @@ static struct dg_manner *slot_of(struct dg_lang *lang, bool is_informal)
     return is_informal ? &lang->informal : &lang->formal;
 }
 
-/* The words of a manner: one for all targets, and those of single ones, wherever in the list they
- * stand. */
+/* The words of a formality: one for all targets, and those of single targets, in any order. */
 static enum dg_err set_manner(const struct dg_langs_opts *opts, const char *text, bool is_informal,
                               struct side *targets, struct dg_error *error)
 {

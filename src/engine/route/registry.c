@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Models by name. A thread of our own opens what is wanted and frees what has left; what it has
- * finished lies in `landed` until the next tend. Memory is promised by the ledger before anything
- * is read into it. */
+/* Models by name. The registry's thread opens models that are wanted and frees those that have
+ * left; finished loads wait in `landed` until the next dg_registry_tend. The ledger promises memory
+ * before anything is read into it. */
 #include "engine/route/registry.h"
 #include "base/memory/mem.h"
 #include "base/thread/pool.h"
@@ -137,7 +137,7 @@ static void wake(const struct dg_registry *registry)
         registry->opts.wake(registry->opts.wake_arg);
 }
 
-/* Tells what became of the model at `at`. */
+/* Reports the state of the model at `at`. */
 static void tell(const struct dg_registry *registry, size_t at)
 {
     const struct entry *entry = registry->entries[at];
@@ -172,7 +172,7 @@ static void bury(void *arg, struct dg_served_model *served)
         dg_served_model_free(served);
 }
 
-/* No new request gets `loaded`; its memory is expected back. */
+/* No new request gets `served`; its memory is expected back. */
 static void retire(struct dg_registry *registry, struct dg_served_model *served)
 {
     enum dg_err err = need_pool(registry);
@@ -211,8 +211,8 @@ static size_t find_name(const struct dg_registry *registry, const char *name)
     return i;
 }
 
-/* What one model should take: with several, so that some find place beside each other; with one, so
- * that a reload's new version does. */
+/* How much memory one model should take: if there are several, so that some fit together; if there
+ * is one, so that a new version fits besides it at a reload. */
 static size_t share_of_one(struct dg_registry *registry)
 {
     size_t n = atomic_load(&registry->n_expected);
@@ -399,7 +399,7 @@ static void begin(struct dg_registry *registry, size_t at)
     entry->state = DG_ENGINE_MODEL_LOADING;
 }
 
-/* What has been loaded takes its place, unless that has become another's meanwhile. */
+/* Publishes a loaded model in its place, unless another has taken that place meanwhile. */
 static void land(struct dg_registry *registry)
 {
     pthread_mutex_lock(&registry->lock);
@@ -430,8 +430,9 @@ static void land(struct dg_registry *registry)
     free_load(load);
 }
 
-/* True when model `a` should rather make room than `b`: one that nobody uses before one that
- * somebody does; of those the least recently used, of these the one that has served longest. */
+/* True when model `a` should make room rather than `b`: unused models come first, the least
+ * recently used before others, then models in use, the one that has served longest before others.
+ */
 static bool goes_before(const struct dg_registry *registry, size_t a, size_t b)
 {
     const struct entry *one = registry->entries[a], *two = registry->entries[b];
@@ -495,7 +496,8 @@ static void let_idle_go(struct dg_registry *registry)
     }
 }
 
-/* What has landed comes last: those who waited for it begin before it can be asked to make room. */
+/* Landed models are published last, so that the requests that waited for one begin before it may
+ * have to make room. */
 void dg_registry_tend(struct dg_registry *registry)
 {
     let_idle_go(registry);

@@ -15,7 +15,7 @@ enum { SAMPLE_BYTES = 16 * 1024 /* of a text whose language is looked for */ };
  * best guess's the second has to have to be as good. */
 static const float IS_SURE = 0.8f, MAY_BE = 0.2f;
 
-/* What a request wants; a side that is not named fits everything. */
+/* The languages that a request names; a side that is not named fits everything. */
 struct want {
     const struct dg_routing_map *map;
     struct dg_langtag source, target;
@@ -96,7 +96,8 @@ static void narrow(const struct dg_langtag *wanted, bool by_target, struct choic
     *n = kept;
 }
 
-/* The word of a manner; NULL: the default is asked for, or the model has none for that language. */
+/* The word of the formality; NULL: the default is requested, or the model has none for the
+ * language. */
 static const struct dg_manner *manner_of(const struct dg_lang *target, enum dg_formality formality)
 {
     const bool is_informal =
@@ -150,8 +151,8 @@ static bool is_same(const struct dg_langtag *a, const struct dg_langtag *b)
     return strcmp(a->language, b->language) == 0;
 }
 
-/* How well two languages between go together, English if it can be chosen; 0: not at all. A way
- * never returns to a language that it comes from. */
+/* How well the target of the first hop and the source of the second match, preferring English; 0:
+ * not at all. A routing never returns to the language that it started from. */
 static unsigned rate_between(const struct relay *relay, size_t out, size_t in)
 {
     const struct dg_langtag *said = &relay->first->langs->targets[out].tag,
@@ -163,8 +164,8 @@ static unsigned rate_between(const struct relay *relay, size_t out, size_t in)
     return (unsigned)fit << 4 | (strcmp(read->language, "en") == 0 ? 2 : 1);
 }
 
-/* Chooses the language between the source and the target of a relay; how well that goes, 0: not at
- * all. */
+/* Chooses the language between the source and the target of two hops; returns how well it fits, 0:
+ * not at all. */
 static unsigned rate(struct relay *relay)
 {
     const struct dg_langs *first = relay->first->langs, *last = relay->last->langs;
@@ -224,8 +225,8 @@ static void take(const struct relay *relay, struct dg_routing *routing)
     routing->n_hops = 2;
 }
 
-/* The best way through a third language; of equals that of the models loaded first. False: there is
- * none. */
+/* The best routing through a third language; of equals, that of the models loaded first. False:
+ * there is none. */
 static bool find_pivot(const struct want *want, struct dg_routing *routing)
 {
     unsigned best = 0;
@@ -247,7 +248,7 @@ static bool find_pivot(const struct want *want, struct dg_routing *routing)
 /* ---- Reach --------------------------------------------------------------------------------------
  */
 
-/* What of a model's sources can become the target. */
+/* The sources of a model that can be translated to the target. */
 struct reach {
     bool direct; /* all that make a pair with it */
     bool pivot;  /* all but those of the language `only`, where there is no other between */
@@ -638,7 +639,7 @@ static enum dg_err find_allowed(const struct dg_routing_map *map,
     return err;
 }
 
-/* The answer's language is said by the last hop. */
+/* The last hop has the language of the answer. */
 static enum dg_err say_manner(const struct dg_engine_request *request, struct dg_error *error,
                               struct dg_routing *routing)
 {

@@ -62,8 +62,8 @@ static enum dg_err check_tokenizer(const struct dg_served_model *served, const c
     return DG_OK;
 }
 
-/* A few rows of the output that no word goes with (M2M100 and NLLB fill their matrix up) are never
- * said: said, they would be no text. */
+/* A few rows of the output have no word (M2M100 and NLLB pad their matrix); they are never chosen,
+ * since they stand for no text. */
 static void silence_rest(struct dg_served_model *served)
 {
     struct dg_blueprint *bp = &served->blueprint;
@@ -332,7 +332,7 @@ static double mib(size_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-/* What it takes besides decoders goes to *fixed. */
+/* *fixed is the memory that it takes besides decoders. */
 static enum dg_err choose_limits(struct dg_served_model *served,
                                  const struct dg_served_model_opts *opts,
                                  const struct dg_net *hollow, struct dg_error *error)
