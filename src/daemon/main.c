@@ -43,9 +43,9 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 enum {
     SECOND_MS = 1000,
     MINUTE_MS = 60 * 1000,
-    WAITING_MAX = 64,    /* requests that wait for the thread beside the loop, */
-    READINGS_MAX = 1024, /* and for those that read and write what is large, */
-    READERS = 2          /* of which one slow thing does not hold up everything */
+    WAITING_MAX = 64,    /* requests that wait for the offload thread */
+    READINGS_MAX = 1024, /* requests that wait for the threads that read and write large ones */
+    READERS = 2          /* these threads: two, so that one slow request does not block all */
 };
 
 /* Everything that the process holds; one, on main's stack. The loop's thread. */

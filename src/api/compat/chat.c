@@ -22,7 +22,7 @@ enum { VALUES_MAX = 200 * 1000, TEXT_MAX = 64 << 20, NAME_MAX_BYTES = 100 };
 
 enum form { OPENAI, OLLAMA_CHAT, OLLAMA_GENERATE };
 
-/* What a chat asks for. Texts live in the relay's arena. */
+/* What a chat asks for. Texts live in the compat request's arena. */
 struct chat {
     enum form form;
     const struct dg_langnames *names;

@@ -53,7 +53,7 @@ struct dg_compat *dg_compat_new(struct dg_call *call)
 
 void dg_compat_drop(struct dg_compat *compat)
 {
-    dg_job_drop(compat->job); /* with all that is in its arena, the relay too */
+    dg_job_drop(compat->job); /* frees its arena, which `compat` is in */
 }
 
 void dg_compat_fail(struct dg_compat *compat, int status, const char *code, const char *message)
@@ -318,7 +318,7 @@ static void on_gone_unanswered(void *work)
     compat->call = NULL;
 }
 
-/* Drops the relay, in the end. */
+/* Drops the compat request at its end. */
 static void answer(struct dg_compat *compat)
 {
     const struct dg_api *api = compat->call->api;
@@ -382,7 +382,7 @@ static enum dg_err hand_over(struct dg_compat *compat)
     return DG_OK;
 }
 
-/* A failure before the end, in whichever way the relay tells it. */
+/* Reports a failure before the end, to on_end or as the answer. */
 static void tell_failure(struct dg_compat *compat, const struct dg_failure *failure)
 {
     if (compat->on_end)

@@ -270,7 +270,7 @@ static void put_targets(struct dg_json_out *out, const struct dg_languages *lang
     }
 }
 
-/* A relay whose key is known; NULL when the call was answered. */
+/* A compat request whose key is known; NULL when the call was answered. */
 static struct dg_compat *open_short(struct dg_call *call)
 {
     struct dg_compat *compat = dg_compat_open_short(call);

@@ -235,7 +235,7 @@ static void read_dictionaries(const struct dg_compat *compat, struct draft *draf
         draft->wrong = "Value for 'dictionaries' not supported.";
 }
 
-/* Takes the draft and the relay, and asks for the change; `name` "": as it was. */
+/* Takes the draft and the compat request, and starts the change; `name` "": unchanged. */
 static void change(struct dg_compat *compat, struct draft *draft,
                    const struct dg_glossaries_entry *amended, struct dg_span name,
                    void (*answer)(struct dg_call *call, struct dg_glossaries_change *change))

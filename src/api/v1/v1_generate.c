@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* POST /v1/generate: a language model goes on with a prompt. The whole answer as JSON or, with
+/* POST /v1/generate: a language model continues a prompt. The whole answer as JSON or, with
  * "stream": true, server-sent events:
  *
  *     event: token      {"text":" wor"}              joined, these are the text

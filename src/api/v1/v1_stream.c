@@ -84,7 +84,7 @@ struct stream {
     struct dg_list stream_items; /* oldest first */
     size_t n_strands, n_running;
     size_t n_held;           /* bytes of idle stream items */
-    struct message *reading; /* the one that is read beside the loop; NULL: none */
+    struct message *reading; /* the one that another thread reads; NULL: none */
 };
 
 /* ---- Messages out -------------------------------------------------------------------------------
@@ -804,7 +804,7 @@ static void act(struct stream *stream, const struct request *request, struct dg_
         on_cancel(stream, request->id);
 }
 
-/* Its JSON; maybe beside the loop. */
+/* Writes its JSON, possibly on another thread. */
 static enum dg_err parse(void *work, const struct dg_api *api, struct dg_span text,
                          struct dg_failure *failure)
 {

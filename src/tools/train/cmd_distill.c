@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman distill: what a large model makes of the sources of sentence pairs, as pairs for a small
- * one to learn from (Kim and Rush, 2016). Of the beam's answers the one nearest to the given
- * translation is taken (their sequence-level interpolation, by chrF), or the most probable one; or
- * all of them with their scores, for a model to learn which to believe in
+/* dragoman distill: translates the sources of sentence pairs with a large model, and prints pairs
+ * for a small one to learn from (Kim and Rush, 2016). Of the beam's answers the one nearest to the
+ * given translation is taken (their sequence-level interpolation, by chrF), or the most probable
+ * one; or all of them with their scores, for a model to learn which to believe in
  * (train/data/risk_candidates.h).
  *
  * Pairs are taken by the block; the members of a team translate every n-th of it, then the block is

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman generate: a language model goes on with a text. Standard input is one prompt, whose
- * continuation appears as it is said; with --lines every line is one, many of them run at once, and
- * each gives a line of JSON. */
+/* dragoman generate: a language model continues a text. Standard input is one prompt, whose
+ * continuation appears as it is generated; with --lines every line is one, many of them run at
+ * once, and each gives a line of JSON. */
 #include "base/json/json_out.h"
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"

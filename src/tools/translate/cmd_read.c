@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman classify, fill, tag, answer, embed: what a model that reads has to say of each line of
- * standard input. One frame for the five: lines go to the engine as the daemon's requests would,
- * many at once, and are answered in order. Two texts of a line (a pair, a question and its context)
- * have a tab between them. */
+/* dragoman classify, fill, tag, answer, embed: readings of each line of standard input. One frame
+ * for the five: lines go to the engine as the daemon's requests would, many at once, and are
+ * answered in order. Two texts of a line (a pair, a question and its context) have a tab between
+ * them. */
 #include "base/json/json_out.h"
 #include "base/memory/list.h"
 #include "base/memory/mem.h"

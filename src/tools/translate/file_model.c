@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman file with a model of one's own: one request to an engine in this process. */
+/* dragoman file with a local model: one request to an engine in this process. */
 #include "engine/engine.h"
 #include "tools/bell.h"
 #include "tools/translate/file.h"

@@ -4,8 +4,8 @@
 /* A table of one direction is a hash from (given word, other word) to a probability and a count,
  * with open addressing. It is filled with the pairs of words that stand together in sentences, then
  * each iteration counts by the probabilities of the last one and makes probabilities of the counts,
- * with the digamma function for the prior (variational Bayes). The word that stands for nothing has
- * the number n_given. */
+ * with the digamma function for the prior (variational Bayes). The empty word, which stands for no
+ * word, has the number n_given. */
 #include "train/data/aligner.h"
 #include "base/memory/mem.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Ids are gathered in memory first, as their number stands in front of them. */
+/* Ids are gathered in memory first, because their number comes before them in the file. */
 #include "train/data/corpus.h"
 #include "base/file/file_out.h"
 #include "base/memory/mem.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Texts come from the list in the header, in its order. */
+/* The report's texts come from the list in the header, in its order. */
 #include "train/data/drops.h"
 
 const char *dg_drop_text(enum dg_drop drop)

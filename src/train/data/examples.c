@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Texts become tokens as in engine/read/reading.c, tokens [cls] text [sep] pair [sep] as there, and
- * what is to be said of them follows where they went. */
+/* Texts become tokens as in engine/read/reading.c, and tokens become [cls] text [sep] pair [sep] as
+ * there; the labels follow their tokens. */
 #include "train/data/examples.h"
 #include "base/memory/mem.h"
 #include "tokenize/pair_truncate.h"

@@ -65,7 +65,7 @@ static bool is_long(const struct dg_labelled_data *labelled_data, struct dg_span
     return labelled_data->opts.len_max && dg_utf8_count(text) > labelled_data->opts.len_max;
 }
 
-/* The reason against a lesson, or DG_N_DROPS. */
+/* The reason to drop a text, or DG_N_DROPS. */
 static enum dg_drop judge(const struct dg_labelled_data *labelled_data,
                           const struct dg_labelled_text *labelled_text)
 {
@@ -128,7 +128,7 @@ static enum dg_err append(struct dg_labelled_data *labelled_data,
     return DG_OK;
 }
 
-/* Keeps a lesson whose text is in the arena, or counts why not. */
+/* Keeps a labelled text that is in the arena, or counts the reason why not. */
 static enum dg_err take(struct dg_labelled_data *labelled_data,
                         struct dg_labelled_text *labelled_text)
 {
@@ -186,7 +186,7 @@ static int by_text(const void *a, const void *b)
     return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-/* A lesson's labels as its tags, each once and in one order, so that equal sets are equal lessons.
+/* A text's labels as its tags, each once and in a fixed order, so that equal sets compare as equal.
  * `list` is in the arena. */
 static void set_labels(struct dg_labelled_text *labelled_text, struct dg_span *list, size_t n)
 {
@@ -596,7 +596,7 @@ enum dg_err dg_labelled_data_read(struct dg_labelled_data *labelled_data, const 
  * -----------------------------------------------------------------------------------------------------------
  */
 
-/* What lessons that belong together have in common. */
+/* What labelled texts that belong together have in common. */
 static struct dg_span group_of(const struct dg_labelled_text *labelled_text,
                                enum dg_labelled_text_kind kind)
 {
@@ -626,8 +626,8 @@ enum dg_err dg_labelled_data_forbid(struct dg_labelled_data *labelled_data,
 
 enum { CHOSEN = 1 };
 
-/* Groups, drawn until there are about n lessons in them: `groups` has the size of each, times two,
- * and CHOSEN. */
+/* Draws groups until they have about n texts: `groups` has the size of each, times two, and the
+ * flag CHOSEN. */
 static enum dg_err choose(const struct dg_labelled_data *labelled_data, size_t n, uint64_t seed,
                           struct dg_map *groups, size_t *order)
 {

@@ -123,7 +123,7 @@ static enum dg_err put_group(struct writer *w, const struct dg_token *tokens, si
     return err;
 }
 
-/* The lessons [n] of one source. */
+/* The answers [n] of one source. */
 static enum dg_err take_group(struct writer *w, const struct dg_labelled_text *labelled_data,
                               size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Words are what stands between spaces behind the normaliser. */
+/* Words are what stands between spaces in the normalised text. */
 #include "train/data/select.h"
 #include "tokenize/spm/normalise.h"
 #include "vocabulary/charsmap_build.h"

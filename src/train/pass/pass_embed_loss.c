@@ -191,8 +191,8 @@ static size_t rows_at(const struct dg_pass *pass, size_t first, size_t M)
     return M - first < pass->logits_rows ? M - first : pass->logits_rows;
 }
 
-/* How good a rival is decides which way its gradient goes, so all of its group must have been said
- * first: their logits are made twice. Rivals stand behind the pairs. */
+/* The sign of a candidate's gradient depends on its whole group, so all of the group must be
+ * measured first, and their logits are computed twice. Candidates come after the pairs. */
 static void weigh_rivals(struct dg_pass *pass, const struct dg_linear_weights *w, const float *h,
                          size_t M, struct dg_pass_sums *sums)
 {
@@ -218,7 +218,7 @@ static void weigh_rivals(struct dg_pass *pass, const struct dg_linear_weights *w
     dg_pass_risk_weigh(pass, pass->weights, sums);
 }
 
-/* One row: a pair's token is surprising, a rival's is wanted as far as its answer is. */
+/* One row: the gradient of a pair's token, or of a candidate's, which is scaled with its answer. */
 static void row_loss(struct dg_pass *pass, float *logits, size_t V, struct cursor *at,
                      struct dg_pass_sums *sums)
 {

@@ -94,7 +94,7 @@ struct dg_pass {
     struct dg_pass_limits limits;
     enum dg_op_act act;
     const struct dg_pass_batch *batch; /* of the run under way */
-    bool is_training;                  /* dropout and the way back */
+    bool is_training;                  /* with dropout and a backward pass */
     struct dg_pass_sums *sums;         /* of the run under way */
     float *gradient;                   /* [params.n] of the run under way */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What all sub-layers of a pass have in common: norms, dropout, the way in and out, and linear
+/* What all sub-layers of a pass have in common: norms, dropout, beginning and end, and linear
  * layers. For a linear layer y = x W^T + b:
  *
  *     dx = dy W        dW += dy^T x        db += column sums of dy
  *
- * Every sub-layer f begins at `enter` and ends at `leave`; on the way back they are met in the
+ * Every sub-layer f begins at `enter` and ends at `leave`; the backward pass meets them in the
  * other order. pass_int.h says what is kept. */
 #include "train/data/random.h"
 #include "train/pass/pass_int.h"

@@ -15,7 +15,7 @@
  *         x = x + drop(drop(h) Wd^T + b)
  *     the loss of norm(x), where something is asked
  *
- * with A = H * head, K = kv_heads * head. The way back of what only these networks have:
+ * with A = H * head, K = kv_heads * head. The backward pass of what only these networks have:
  *
  *     turning by an angle: turning by the opposite one
  *     shared keys and values: what all queries of a group say, added up

@@ -358,7 +358,7 @@ static void count(const struct dg_pass *pass, struct dg_pass_sums *sums)
 /* ---- The pass
  * --------------------------------------------------------------------------------------- */
 
-/* A classifier's top is the last state, in the target's order; the way back is its mirror. */
+/* A classifier's top is the last state, in the target's order; the backward pass is its mirror. */
 static void move_start(struct dg_pass *pass, float *tops, float *start, bool is_back)
 {
     const struct seq_pass *seq = pass->seq;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Attention of a plain recurrent decoder, row by row, and its way back. With a the weights, e_s
- * what the encoder gave, c = sum of a_s e_s:
+/* Attention of a plain recurrent decoder, row by row, forward and backward. With a the weights,
+ * e_s the encoder's outputs, c = sum of a_s e_s:
  *
  *     da_s = dc . e_s;  de_s += a_s dc;  dscore_s = a_s (da_s - sum of a da)
  *     location   dscores go to [w, h] and Wa (dg_seq_ask_back, dg_seq_keys_back)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One mutex, one condition to begin, one to end. A call takes milliseconds, so that waking costs
- * nothing by comparison. */
+/* One mutex, one condition to begin, one to end. A call takes milliseconds, so the cost of waking
+ * does not matter. */
 #include "train/pass/team.h"
 #include "base/memory/mem.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Section by section. Lengths of sentences are read off the pairs as ids: they say best what the
- * network has never seen. */
+/* Section by section. Lengths of sentences are counted in ids, which say best what the network has
+ * never seen. */
 #include "train/report/card.h"
 #include "base/file/file_out.h"
 #include "base/memory/mem.h"

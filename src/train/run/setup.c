@@ -873,7 +873,7 @@ static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct d
     return err;
 }
 
-/* What a network that translates, or a recurrent classifier, has beside its configuration. */
+/* The other files of a network that translates, or of a recurrent classifier. */
 static enum dg_err open_pairs(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {
     char path[PATH_CAP];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The directory of an encoder's run. Beside what setup.h lists it holds vocab.txt and
- * tokenizer_config.json, or the tokenizer that --init had, and labels.txt where there are labels.
- * Held-out lessons are kept as examples alone. */
+/* The directory of an encoder's run. Besides the files that setup.h lists it has vocab.txt and
+ * tokenizer_config.json, or the tokenizer of --init, and labels.txt if there are labels. Held-out
+ * texts are kept only as examples. */
 #include "base/file/file_out.h"
 #include "base/memory/mem.h"
 #include "model/config.h"

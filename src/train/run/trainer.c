@@ -540,8 +540,8 @@ static enum dg_err gather(struct dg_trainer *t, size_t n)
     return err;
 }
 
-/* Behind the step's *n examples, the rivals of sources drawn by the step's number: a run that goes
- * on draws the same. */
+/* After the step's *n examples come the candidates of sources drawn by the step's number: a resumed
+ * run draws the same. */
 static enum dg_err gather_rivals(struct dg_trainer *t, size_t *n, size_t *n_sources)
 {
     const struct dg_risk_candidates *candidates = t->data.candidates;
