@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* memory-limit: its shares never add up to more than there is, and what cannot be is refused. */
+/* memory-limit: its shares never add up to more than the limit, and an impossible limit is refused.
+ */
 #include "daemon/memory.h"
 #include "unit.h"
 

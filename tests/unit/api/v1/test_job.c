@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Jobs over an engine that takes one sentence at a time, whose worker can be held: others are busy
- * when the test says so. */
+/* Jobs with an engine that takes one sentence at a time and whose worker can be held, so that the
+ * test decides when the engine is busy. */
 #include "api/v1/job.h"
 #include "files.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A remote cache that is a table in this process: asked, answered, late, wrong. */
+/* A remote cache, played by a table in this process: hits, misses, late answers and wrong ones. */
 #include "base/memory/buf.h"
 #include "engine/cache/remote.h"
 #include "engine/cache/remote_value.h"

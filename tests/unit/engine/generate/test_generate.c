@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Generation by a tiny random model (tests/data/lm): what it says is nonsense, and always the same.
+/* Generation by a tiny random model (tests/data/lm), whose output is nonsense, but always the same.
  */
 #include "engine/generate/generate.h"
 #include "import/format/import.h"

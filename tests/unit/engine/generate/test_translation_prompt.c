@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Language models that are asked to translate: the prompt that is made, what of the answer is the
- * translation, and that both go through the engine as a generation with the same prompt does. */
+/* Language models that translate: the prompt, the part of the answer that is the translation, and
+ * that the engine gives the same as a generation with the same prompt. */
 #include "engine/generate/generate.h"
 #include "engine/generate/translation_prompt.h"
 #include "import/format/import.h"

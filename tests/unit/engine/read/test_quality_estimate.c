@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The quality of translations by a tiny random estimator (tests/data/estimator), of a small trained
- * model's words (tests/models): what it says is nonsense, and what its number and the curve make it
- * by hand. */
+/* Quality estimates by a tiny random estimator (tests/data/estimator) for a small trained model
+ * (tests/models): the qualities are nonsense, but they equal those that the test computes from the
+ * estimator's number and the curve. */
 #include "base/file/file_out.h"
 #include "base/memory/mem.h"
 #include "engine/engine.h"

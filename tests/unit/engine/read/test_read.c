@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Readings by tiny random models (tests/data/enc): what they say is nonsense, and always the same.
+/* Readings by tiny random models (tests/data/enc), whose output is nonsense, but always the same.
  */
 #include "base/memory/mem.h"
 #include "engine/read/read.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Long texts are cut a stretch at a time: into the same sentences, and without holding anybody up.
- */
+/* Long texts are cut a stretch at a time: into the same sentences, and without delaying others. */
 #include "base/memory/buf.h"
 #include "engine/engine.h"
 #include "engine/engine_int.h"

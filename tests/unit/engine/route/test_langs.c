@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One model, many languages: which pair a request gets, and that the network is told it as its
- * family wants: compared with a slow network that is given the ids by hand. */
+/* One model, many languages: which pair a request gets, and that the network is told the pair in
+ * the form of its family, compared with a slow network that gets the ids from the test. */
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"
 #include "engine/engine.h"

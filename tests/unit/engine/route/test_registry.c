@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Many models and little memory, with the embedded model under many names: what is asked for comes,
- * what nobody asks for leaves, and nothing that was accepted is lost. */
+/* Many models and little memory, with the embedded model under many names: requested models are
+ * loaded, idle ones are unloaded, and no accepted request is lost. */
 #include "base/memory/buf.h"
 #include "engine/engine.h"
 #include "engine/route/registry.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The toy language, whose words are turned round, is aligned nearly without error; one iteration of
- * model 1 is what a pencil gives; full tables forget and still find what is frequent; both
- * directions become one set as defined. */
+/* The toy language, whose word order is reversed, is aligned almost without errors; one iteration
+ * of model 1 gives the numbers computed by hand; full tables forget rare pairs and keep frequent
+ * ones; both directions become one set as defined. */
 #include "train/data/aligner.h"
 #include "train/data/bitext.h"
 #include "train/data/random.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Lessons as ids: what stands around texts, where texts are cut, which token has which label, where
- * an answer goes. And how what is said of them is tallied. */
+/* Labelled texts as ids: the tokens around texts, where texts are cut, which token has which label,
+ * where an answer is. And the metrics of a task. */
 #include "base/file/file_out.h"
 #include "base/memory/mem.h"
 #include "train/data/examples.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What is taken for a pair and what is left out, and why; nothing held out leaks. The reader of
- * texts, plain and gzip, is tried along. */
+/* Which lines become pairs, which are dropped, and for what reason; nothing held out leaks. The
+ * reader of texts, plain and gzip, is tested as well. */
 #include "base/file/file_out.h"
 #include "train/data/pairs.h"
 #include "tmpdir.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Answers that compete: what is read and what is left out, damaged files, and runs that learn from
- * them. */
+/* Minimum-risk candidates: what is read and what is left out, damaged files, and runs that learn
+ * from them. */
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
 #include "train/data/risk_candidates.h"

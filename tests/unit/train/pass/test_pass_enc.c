@@ -3,7 +3,7 @@
 
 /* Encoders alone with every head: the loss agrees with the slow twin in doubles
  * (tests/support/ref_net.c), the gradient of every parameter with finite differences of that twin.
- * Which words are masked the twin is told by what the pass asked. */
+ * The pass tells the twin which words are masked. */
 #include "pass_check.h"
 #include "ref_net.h"
 #include "model/labels.h"

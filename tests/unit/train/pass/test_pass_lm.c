@@ -3,7 +3,7 @@
 
 /* Small language models of every shape: the loss agrees with the slow twin in doubles
  * (tests/support/ref_lm.c), the gradient of every parameter with finite differences of that twin;
- * and that neither the cut of a batch nor company changes anything. */
+ * dividing a batch differently, or adding other examples, changes nothing. */
 #include "pass_check.h"
 #include "ref_lm.h"
 

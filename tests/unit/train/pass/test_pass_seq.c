@@ -3,7 +3,7 @@
 
 /* Plain recurrent networks of every kind: the loss agrees with the slow twin in doubles
  * (tests/support/ref_seq.c), the gradient of every parameter with finite differences of that twin;
- * forced and on their own way. */
+ * with the target as input and with their own output. */
 #include "pass_check.h"
 #include "ref_seq.h"
 
