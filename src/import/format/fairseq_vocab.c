@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* fairseq counts its own words first and the pieces of a SentencePiece model, whose first three are
- * <unk>, <s> and </s>, behind:
+/* fairseq numbers its own tokens first. The pieces of the SentencePiece model follow; the model's
+ * first three are <unk>, <s> and </s>:
  *
- *     XLM-RoBERTa   <s> <pad> </s> <unk>                               then pieces 3, 4, ... (their
- * number plus 1), <mask> CamemBERT     <s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED    then
- * pieces 1, 2, ... (plus 4: <s> is 5), <mask>
+ *     XLM-RoBERTa   <s> <pad> </s> <unk>
+ *                   then pieces 3, 4, ... (their number plus 1), <mask>
+ *     CamemBERT     <s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED
+ *                   then pieces 1, 2, ... (their number plus 4: <s> is 5), <mask>
  *
- * A fast tokenizer then does with text what the model says, in its own way: the table of
+ * The tokenizer.json describes the model's normalisation by steps of its own: the table of
  * replacements, no space at the end, runs of spaces squeezed, a mark before each word. */
 #include "import/format/fairseq_vocab.h"
 #include "base/json/json_file.h"
@@ -23,7 +24,7 @@ enum { CONFIG_MAX = 4 << 20, OUT_MAX = 64 << 20, PIECES_MAX = 1 << 20 };
 static const char spm_name[] = "sentencepiece.bpe.model";
 #define SPACE_MARK "\xE2\x96\x81"
 
-/* What differs between the two. */
+/* The differences between the two. */
 struct layout {
     const char *const *before; /* [n_before] words that the model has not, or not as these */
     size_t n_before;
@@ -80,7 +81,7 @@ static void put_added(struct dg_json_out *out, struct dg_span content, size_t id
     dg_json_out_close(out, '}');
 }
 
-/* Words that are never cut: fairseq's, what the model has of its own, and the mask, which takes the
+/* Tokens that are never cut: fairseq's own, the model's special ones, and the mask, which takes the
  * space before it. */
 static void put_all_added(struct dg_json_out *out, const struct dg_spm *spm,
                           const struct layout *layout, size_t mask)

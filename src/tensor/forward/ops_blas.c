@@ -3,14 +3,14 @@
 
 /* F32 products by OpenBLAS, everything else from the best other table of this CPU.
  *
- * A BLAS chooses its loops by the shape of the whole call, so a row's bits could depend on how many
- * rows come with it, and a word's on which words a shortlist puts beside it. Here every call has
- * the same number of rows, missing ones are zeros, and of columns, one panel of packed.h. Inside a
- * call bits may still depend on the place, because the last rows and columns go through other loops
- * than the first: how many rows leave none over differs from CPU to CPU, so it is tried out once,
- * with one row and one column in all places. Where no number serves, each row is a call of its own.
- * One thread a worker: the workers are the parallelism. It is the fast path where no hand-written
- * table fits the CPU; docs/speed-log.md compares them. */
+ * A BLAS chooses its loops by the shape of the whole call, so a row's bits could depend on the
+ * number of rows, and a word's bits on the other words of a shortlist. So here every call has the
+ * same number of rows (missing rows are zeros) and of columns (one panel of packed.h). Bits may
+ * still depend on the place within a call, because the last rows and columns may go through other
+ * loops than the first. Which number of rows avoids this differs from CPU to CPU, so it is found by
+ * a trial, with the same row and the same column in all places. If no number works, each row is a
+ * call of its own. Each worker uses one thread; the workers run in parallel. This is the fast path
+ * where no hand-written table fits the CPU; docs/speed-log.md compares them. */
 #include "base/memory/mem.h"
 #include "tensor/forward/ops.h"
 
@@ -24,7 +24,7 @@ enum { ROWS_MAX = DG_OPS_BLAS_ROWS_MAX, BLAS_COLUMNS = 96 };
 
 static const struct dg_kernels *others;
 static struct dg_kernels table;
-static size_t call_rows; /* of every call */
+static size_t call_rows; /* rows of every call */
 
 /* act(sums + bias) + residual for one row of `n` columns. */
 static void finish_row(float *out, float *sums, size_t n, const float *bias, enum dg_op_act act,
