@@ -8,8 +8,8 @@
 
 enum { TEXT_MAX = 1 << 20, TOKENS_MAX = 256 };
 
-/* A document put together again, each line of its plain text being a sentence that is said word by
- * word: as it is, or with its words in reverse order. */
+/* Puts a document together again. Each line of its plain text is a sentence that is "translated"
+ * word by word: unchanged, or with its words in reverse order. */
 static void weave_line(const struct dg_doc *doc, const struct dg_doc_part *part, bool is_reversed,
                        struct dg_buf *out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Files of texts: WebVTT, JSON, PO, XLIFF. What dg_doc_original has is checked against what is
- * expected of a file whose translations are the texts themselves; what is to be translated, by the
- * plain text's lines. */
+/* Files of texts: WebVTT, JSON, PO, XLIFF. dg_doc_original is compared with the expected file whose
+ * translations are the texts themselves, and the lines of the plain text with the texts to
+ * translate. */
 #include "base/memory/buf.h"
 #include "base/memory/utf8.h"
 #include "markup/doc.h"

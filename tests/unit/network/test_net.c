@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The network against the slow one of tests/support/ref_net.c over every kind of blueprint; and
- * what it promises: bits that depend on nothing but the sentence, cached equal to uncached, lanes
- * that swap, poison that changes nothing, no allocation after creation. */
+/* The network against the slow one of tests/support/ref_net.c over every kind of blueprint, and its
+ * promises: bits depend only on the sentence, cached equals uncached, lanes may swap, poison
+ * changes nothing, and nothing is allocated after creation. */
 #include "network/net.h"
 
 #include "base/memory/mem.h"

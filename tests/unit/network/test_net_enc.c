@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Encoders alone, of fifteen kinds (tests/data/enc), against an independent implementation that
- * pads and masks (tests/golden/enc.py), with every table of kernels; and that neither company nor
- * rounds change a bit. */
+/* Encoder-only networks of fifteen kinds (tests/data/enc) against an independent implementation
+ * that pads and masks (tests/golden/enc.py), with every table of kernels. Neither other sentences
+ * nor the number of rounds change a bit. */
 #include "net_golden.h"
 #include "model/config_enc.h"
 

@@ -4,11 +4,12 @@
 /* The network with the French-English model of this tree, three ways:
  *  - against the slow network of tests/support/ref_net.c, to 1e-4;
  *  - against slices of an independent implementation's values (tests/golden/fr-en.json, by
- * tests/golden/reference.py from the same file), to 1e-4: the network computes in F32, whatever
- * type the weights are stored in;
- *  - where the shared folder is (DRAGOMAN_SHARED, or ../shared beside the source tree), against all
- * of the values with the F32 model, to 1e-4. Every table of kernels that this machine runs is
- * tried. */
+ *    tests/golden/reference.py from the same file), to 1e-4: the network computes in F32, whatever
+ *    type the weights are stored in;
+ *  - if there is a shared folder (DRAGOMAN_SHARED, or ../shared beside the source tree), against
+ * all of the values with the F32 model, to 1e-4.
+ *
+ * All three run with every table of kernels that this machine supports. */
 #include "base/file/map_file.h"
 #include "base/json/json.h"
 #include "model/file/safetensors.h"

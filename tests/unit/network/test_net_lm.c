@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Language models of three shapes (tests/data/lm) against the logits of an independent
- * implementation (tests/golden/lm.py), with every table of kernels; and that nothing depends on
- * company or on how a text is divided. */
+ * implementation (tests/golden/lm.py), with every table of kernels. Results depend neither on other
+ * rows nor on how a text is divided. */
 #include "net_golden.h"
 
 enum { N_MODELS = 3, LEN_MAX = 64 };

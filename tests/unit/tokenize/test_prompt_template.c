@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Forms: what is refused, how places are filled, and that prompts become ids with the right
- * beginning (tests/unit/engine/generate/test_translation_prompt.c has the rest, through the
- * engine). */
+/* Prompt templates: invalid ones are refused, placeholders are filled, and prompts become ids with
+ * the right beginning (tests/unit/engine/generate/test_translation_prompt.c tests the rest through
+ * the engine). */
 #include "base/memory/mem.h"
 #include "tokenize/prompt_template.h"
 #include "unit.h"

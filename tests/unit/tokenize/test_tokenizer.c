@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The tokenizer over directories of both layouts, which each test writes for itself. */
+/* The tokenizer over directories in the Marian and the plain layout; each test writes its own. */
 #include "tokenize/tokenizer.h"
 
 #include "unit.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* XLM-RoBERTa's and CamemBERT's words out of a SentencePiece model: what the tokenizer.json that is
- * made of it gives for a text is what SentencePiece gives, counted as fairseq counts. The pieces,
- * scores and replacements are those of models/fr-en. */
+/* The vocabularies of XLM-RoBERTa and CamemBERT from a SentencePiece model: the tokenizer.json made
+ * from the model gives the same pieces as SentencePiece, with fairseq's ids. The pieces, scores and
+ * replacements are those of models/fr-en. */
 #include "base/file/text_in.h"
 #include "import/format/fairseq_vocab.h"
 #include "files.h"

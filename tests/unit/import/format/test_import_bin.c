@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Marian .bin packages (tests/support/marian_fixture.py wrote them) are imported and compared
- * number by number, measured by the format's own law of sizes, and damaged. */
+ * number by number, checked by the format's own rule of sizes, and damaged. */
 #include "import_check.h"
 #include "import/container/marian_bin.h"
 #include "model/lex.h"

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Every kernel of every table that this machine runs, against the plain C that defines it: sizes
- * with tails of every length, unaligned rows, wide strides, extreme values; and the promise that a
- * row's bits depend on nothing but the row. */
+ * with tails of every length, unaligned rows, wide strides, extreme values. A row's bits depend
+ * only on the row. */
 #include "base/memory/mem.h"
 #include "tensor/convert.h"
 #include "tensor/forward/ops.h"

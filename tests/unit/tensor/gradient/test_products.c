@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* BF16 products are what plain loops over rounded factors give, whatever the shape, and touch
- * nothing beside their result. */
+/* BF16 products equal those of plain loops over rounded factors, for any shape, and write nothing
+ * besides their result. */
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
 #include "tensor/gradient/gemm.h"

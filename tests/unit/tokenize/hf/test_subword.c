@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Byte pair encoding and WordPiece against another implementation (tests/golden/tokenizers.mjs),
- * and what is refused. */
+/* Byte pair encoding and WordPiece give what another implementation gives
+ * (tests/golden/tokenizers.mjs); unsupported files are refused. */
 #include "base/file/map_file.h"
 #include "base/json/json.h"
 #include "tokenize/hf/subword.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Building the lattice and the pass over it. The rules of scores and ties are those of
- * spm_unigram.c, with one difference that the original has as well: here a user-defined piece
- * scores its length in characters, there in bytes. */
+/* Builds the lattice and searches it. The rules of scores and ties are those of spm_unigram.c, with
+ * one difference that the original has as well: here a user-defined piece scores by its length in
+ * characters, there in bytes. */
 #include "spm_lattice.h"
 
 #include "base/memory/mem.h"

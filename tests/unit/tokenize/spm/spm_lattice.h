@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* All ways to split a text into the pieces of a unigram model, as an explicit lattice; the
- * plain version of the search in spm_unigram.c, which a test holds to it.
+/* All segmentations of a text into the pieces of a unigram model, as an explicit lattice: the plain
+ * version of the search in spm_unigram.c. A test compares the two.
  *
  *     err = dg_spm_lattice_build(spm, normalised, len, &lattice);
  *     dg_spm_lattice_viterbi(&lattice);
  *     for (uint32_t at = lattice.n_nodes - 1; (at = lattice.nodes[at].best) != 0;)
- *         ... lattice.nodes[at] is a piece of the best way, the last one first ...
+ *         ... lattice.nodes[at] is a piece of the best segmentation, the last one first ...
  *
- * Node 0 stands before the text, the last node behind it. Nodes are ordered by where they begin,
- * then by length; `ending` lists for each position the nodes that end there, in the order of their
- * begins. */
+ * Node 0 is before the text, the last node behind it. Nodes are ordered by their beginning, then by
+ * length; `ending` lists for each position the nodes that end there, in the order of their
+ * beginnings. */
 #ifndef SPM_LATTICE_H
 #define SPM_LATTICE_H
 

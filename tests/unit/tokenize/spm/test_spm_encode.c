@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Encoding: each kind of model on texts small enough to work out by hand; the fast unigram search
- * and short BPE chunks against plain ones on random vocabularies; offsets. Whether
- * ids are the library's is tests/scripts/spm_exact.sh's business. */
+ * and short BPE chunks against plain ones on random vocabularies; offsets.
+ * tests/scripts/spm_exact.sh checks that ids are those of the library. */
 #include "base/memory/mem.h"
 #include "tokenize/spm/spm_encode.h"
 #include "tokenize/spm/spm_int.h"
