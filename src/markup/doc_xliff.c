@@ -5,8 +5,8 @@
  *
  *     <trans-unit id="1"><source>Open <x id="1"/></source></trans-unit>
  *     <trans-unit id="1"><source>Open <x id="1"/></source>
- *         <target state="needs-review-translation" state-qualifier="leveraged-mt">Open <x
- * id="1"/></target></trans-unit>
+ *         <target state="needs-review-translation"
+ *                 state-qualifier="leveraged-mt">Open <x id="1"/></target></trans-unit>
  *
  * This takes two steps: the file is rewritten, with a copy of each untranslated source as its
  * target and all other bytes as they were; then these copies are read as text. A target counts as a

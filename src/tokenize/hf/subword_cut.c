@@ -9,8 +9,8 @@
  *
  * Llama 3's, and with single digits Qwen2's:
  *
- *     (?i:'s|'t|'re|'ve|'m|'ll|'d)  |  [^\r\n\p{L}\p{N}]?\p{L}+  |  \p{N}{1,3}  |
- * ?[^\s\p{L}\p{N}]+[\r\n]*  | \s*[\r\n]+  |  \s+(?!\S)  |  \s+
+ *     (?i:'s|'t|'re|'ve|'m|'ll|'d)  |  [^\r\n\p{L}\p{N}]?\p{L}+  |  \p{N}{1,3}
+ *     |   ?[^\s\p{L}\p{N}]+[\r\n]*  |  \s*[\r\n]+  |  \s+(?!\S)  |  \s+
  *
  * BERT cuts at white space, and every punctuation character is a word of its own; all of ASCII that
  * is neither letter nor digit counts as punctuation. */

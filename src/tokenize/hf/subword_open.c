@@ -501,9 +501,8 @@ static enum dg_err read_named(const struct dg_json *step, const char *name, stru
     return err ? err : dg_json_at_string(pair, name, 0, error, sign);
 }
 
-/* BERT's:    [CLS] A [SEP]    [CLS] A [SEP] B [SEP]            the second text and what is behind
- * it being segment 1; RoBERTa's: <s> A </s>       <s> A </s> </s> B </s>           all of one
- * segment. */
+/* BERT's:    [CLS] A [SEP]    [CLS] A [SEP] B [SEP]     B and the token behind it are segment 1
+ * RoBERTa's: <s> A </s>       <s> A </s> </s> B </s>    everything is segment 0 */
 static enum dg_err put_encoder(struct dg_subword *subword, struct dg_span cls, struct dg_span sep,
                                bool is_roberta, struct dg_error *error)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a model file says besides its pieces. The file is one message of these fields:
+/* Reads a model file, except its pieces. The file is one message with these fields:
  *
- *     1 pieces (pieces.c)   2 trainer_spec   3 normalizer_spec   4 self_test_data   5
- * denormalizer_spec
+ *     1 pieces (pieces.c)   2 trainer_spec   3 normalizer_spec
+ *     4 self_test_data      5 denormalizer_spec
  *
  * Of the trainer's settings only those that matter when text is encoded and decoded are read.
  * Absent fields keep the format's defaults; a field of an unexpected wire type is refused by name.
