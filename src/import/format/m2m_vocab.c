@@ -18,7 +18,7 @@ static const char spm_name[] = "sentencepiece.bpe.model";
 struct words {
     struct dg_import *import;
     struct dg_json_out out;
-    struct dg_map seen; /* keys borrowed; a word that is there already keeps its id */
+    struct dg_map seen; /* keys borrowed; a word that occurs again keeps its first id */
     size_t next;        /* the first id behind the pieces */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Configuration: keys are collected with Marian's own defaults, then judged. Names: one table. */
+/* The configuration's keys are collected with Marian's own defaults, then checked. The names of
+ * parameters are in one table. */
 #include "import/format/marian.h"
 #include "base/memory/mem.h"
 #include "import/container/yaml_in.h"
@@ -15,7 +16,7 @@ enum { VALUE_CAP = 64 };
 
 /* ---- Configuration --------------------------------------------------------------------------- */
 
-/* The keys that decide something, with Marian's defaults. */
+/* The keys that matter, with Marian's defaults. */
 enum key {
     TYPE,
     DIM_EMB,
@@ -188,7 +189,7 @@ static bool is_recurrent(const struct config *config)
     return is(config, TYPE, "s2s") || is(config, TYPE, "amun") || is(config, TYPE, "nematus");
 }
 
-/* Keys that change the network in ways the blueprint cannot say. */
+/* Keys that change the network in ways that a blueprint cannot describe. */
 static enum dg_err check_switches(const struct config *config)
 {
     static const enum key off[] = {NO_PROJECTION, RNN_PROJECTION, LAYER_NORMALIZATION,
@@ -281,7 +282,7 @@ static enum dg_err read_decoder(const struct config *config, struct dg_blueprint
     return err ? err : read_size(config, AAN_DEPTH, &bp->aan_depth);
 }
 
-/* Cells; without norms nematus's GRU is the ordinary one. */
+/* Reads the kind of cell; without norms, nematus's GRU is the ordinary one. */
 static enum dg_err read_cells(const struct config *config, struct dg_blueprint *bp)
 {
     const bool has_nematus_norms =
@@ -466,7 +467,7 @@ static bool translate_aan(const char *rest, char *ours, size_t cap)
     return true;
 }
 
-/* The part behind the layer's number; norms before a sublayer carry "_pre". */
+/* The part behind the layer's number; norms before a sublayer have "_pre". */
 static bool translate_rest(const char *rest, char *ours, size_t cap)
 {
     char base[64];
@@ -485,7 +486,7 @@ static bool translate_rest(const char *rest, char *ours, size_t cap)
     return translate_aan(rest, ours, cap);
 }
 
-/* encoder_l3_REST: layers count from 1 there, from 0 here. */
+/* encoder_l3_REST: Marian counts layers from 1, we count from 0. */
 static bool translate_layer(const char *name, char *ours, size_t cap)
 {
     bool encoder = strncmp(name, "encoder_l", 9) == 0;

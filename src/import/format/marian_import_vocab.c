@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Marian's vocabularies. decoder.yml lists them; without it the usual names beside the model are
- * tried. A .yml maps tokens to ids and needs SentencePiece models beside it to split text; a .spm
- * is both at once, its piece numbers being the ids. Either way vocab.json is what the directory
- * gets. */
+/* Marian's vocabularies. decoder.yml lists them; without it, the usual names in the model's folder
+ * are tried. A .yml maps tokens to ids and needs SentencePiece models in the same folder to split
+ * text; a .spm does both, because its piece numbers are the ids. In both cases the import writes a
+ * vocab.json. */
 #include "base/file/folder.h"
 #include "base/file/map_file.h"
 #include "base/json/json_out.h"
@@ -32,7 +32,7 @@ struct finding {
 
 /* ---- decoder.yml ----------------------------------------------------------------------------- */
 
-/* Files are looked for under the folder of the model, by the given path and by its last part. */
+/* Looks for a file in the model's folder, by the given path and by the last part of that path. */
 static bool resolve(const struct finding *f, struct dg_span given, char *path)
 {
     char name[PATH_CAP / 2];
@@ -97,7 +97,8 @@ static bool is_vocabulary(const char *name)
            (dg_span_starts(span, DG_SPAN("vocab.")) && dg_span_ends(span, DG_SPAN(".yml")));
 }
 
-/* One vocabulary serves both sides; of two, the one that calls itself source is. */
+/* A single vocabulary serves both sides; of two, the one whose name begins with "src" or "source"
+ * is the source's. */
 static enum dg_err scan(struct finding *f, struct dg_error *error)
 {
     DIR *dir = dg_folder_open(f->dir);

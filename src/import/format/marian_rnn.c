@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Names of recurrent networks. Those of s2s say stack, layer, cell and parameter, in that order:
+/* Names of recurrent networks. Those of s2s give stack, layer, cell and parameter, in that order:
  *
- *     encoder_bi_W          forward stack, layer 1, cell 1        encoder_bi_r_...    the backward
- * stack encoder_bi_cell2_U    layer 1, cell 2                       encoder_l2_cell1_W  a layer on
- * top of both encoder_bi_l3_cell1_W layer 3, cell 1                       decoder_cell2_W decoder,
- * layer 1, cell 2
+ *     encoder_bi_W           forward stack, layer 1, cell 1
+ *     encoder_bi_cell2_U     forward stack, layer 1, cell 2
+ *     encoder_bi_l3_cell1_W  forward stack, layer 3, cell 1
+ *     encoder_bi_r_...       the backward stack
+ *     encoder_l2_cell1_W     a layer on top of both stacks
+ *     decoder_cell2_W        decoder, layer 1, cell 2
  *
- * Those of amun and nematus are older and say less; they mean a network of one layer on each side.
- * Nematus counts its deep transitions, the cells that read their state alone, from 1:
+ * The names of amun and nematus are older and give less; their networks have one layer on each
+ * side. Nematus counts its deep transitions, the cells that read only their state, from 1:
  * encoder_U_drt_1, encoder_r_U_drt_1, decoder_U_nl_drt_1. */
 #include "import/format/marian.h"
 
@@ -29,7 +31,7 @@ static const struct {
 /* Whole names. */
 static const struct {
     const char *marian, *ours;
-    bool is_straight; /* [out, in] there as well */
+    bool is_straight; /* the file has [out, in], as we do */
 } outside[] = {
     {"decoder_ff_state_W", "model.decoder.initial.weight", false},
     {"decoder_ff_state_b", "model.decoder.initial.bias", false},
@@ -88,8 +90,8 @@ static bool take(const char **name, const char *begin)
     return true;
 }
 
-/* Takes "<letters><number>_" off the front: numbers count from 1 there. Absent: leaves `value` as
- * it is. */
+/* Takes "<letters><number>_" off the front; the numbers of the file count from 1. If it is absent,
+ * `value` stays as it is. */
 static bool take_number(const char **name, const char *letters, unsigned long *value)
 {
     const char *at = *name;

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The definition of every kernel: plain C, loops only, one element after the other. The panel is
- * one column wide, so packed weights are row-major here. Everything faster is measured against
- * this. */
+ * one column wide, so packed weights are row-major here. Faster kernels are tested against these.
+ */
 #include "tensor/forward/ops.h"
 
 #include "tensor/convert.h"
