@@ -39,7 +39,7 @@ static enum dg_err use_metadata(struct dg_import *import, const struct dg_json *
                            type.len > 40 ? 40 : DG_SPAN_FMT(type));
     if (err || prefix.len == 0)
         return err;
-    import->bp.lang_rule = DG_LANG_NONE; /* the source's is not told */
+    import->bp.lang_rule = DG_LANG_NONE; /* the source has no language token */
     err = dg_ct2_force_first(import, prefix, error);
     return err ? dg_error_wrap(error, err, "field 'target_prefix'") : DG_OK;
 }

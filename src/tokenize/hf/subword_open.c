@@ -481,8 +481,8 @@ static enum dg_err read_list(const struct dg_subword *subword, const struct dg_j
     return err;
 }
 
-/* Reads the template of a pair if the file has a usable one: some files have nonsense there,
- * because nobody ever uses their pairs. */
+/* Reads both templates. That of a pair may be missing or empty, as in files of models that are
+ * never given pairs. */
 static enum dg_err read_template(struct dg_subword *subword, const struct dg_json *step,
                                  struct dg_error *error)
 {
