@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A build folder is known by its config.status; the source tree is it or up to two folders above
- * (build/, build/all/), known by its configure.ac. */
+/* A build folder is known by its config.status; the source tree is it or up to three folders above
+ * (build/, build/all/asan/), known by its configure.ac. */
 #include "engine/route/model_folders.h"
 
 #include "base/file/folder.h"
@@ -50,7 +50,7 @@ static void cut_last(char *path)
 /* The source tree of a program that has not been installed. */
 static bool find_tree(char tree[DG_MODEL_FOLDERS_PATH])
 {
-    enum { ABOVE = 2 };
+    enum { ABOVE = 3 };
     const ssize_t n = readlink("/proc/self/exe", tree, DG_MODEL_FOLDERS_PATH - 1);
     if (n <= 0)
         return false;

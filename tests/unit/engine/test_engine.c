@@ -20,6 +20,7 @@ struct outcome {
     enum dg_err err;
     enum dg_finish finish;
     struct dg_engine_result result;
+    char source[32], target[32]; /* result's own end with the request */
     char model[256];
     size_t n_lost;
 };
@@ -86,6 +87,8 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
     outcome->err = result->err;
     outcome->finish = result->finish;
     outcome->result = *result;
+    snprintf(outcome->source, sizeof outcome->source, "%s", result->source ? result->source : "");
+    snprintf(outcome->target, sizeof outcome->target, "%s", result->target ? result->target : "");
     outcome->n_lost = result->n_lost;
     snprintf(outcome->model, sizeof outcome->model, "%s", result->model ? result->model : "");
     ck_assert_int_eq(dg_buf_append_span(&outcome->text, result->text), DG_OK);
@@ -391,11 +394,10 @@ static void check_spoken(const char *text, struct dg_engine_request how, const c
     struct outcome outcome;
     translate(dg_span_cstr(text), &how, &outcome);
     ck_assert_int_eq(outcome.err, DG_OK);
-    ck_assert_msg(strcmp(outcome.result.source, source) == 0, "%s: %s", text,
-                  outcome.result.source);
+    ck_assert_msg(strcmp(outcome.source, source) == 0, "%s: %s", text, outcome.source);
     ck_assert_msg(outcome.result.is_copy == is_copy && outcome.result.is_foreign == is_foreign,
                   "%s", text);
-    ck_assert(!is_copy || strcmp(outcome.text.ptr, text) == 0);
+    ck_assert(!is_copy || dg_span_eq(dg_buf_span(&outcome.text), dg_span_cstr(text)));
     deinit(&outcome);
 }
 
@@ -458,8 +460,8 @@ START_TEST(two_models_make_a_way_through_a_third_language)
               &outcome);
     ck_assert_int_eq(outcome.err, DG_OK);
     ck_assert_str_eq(outcome.model, "fr-en+en to de");
-    ck_assert_str_eq(outcome.result.source, "fr");
-    ck_assert_str_eq(outcome.result.target, "de");
+    ck_assert_str_eq(outcome.source, "fr");
+    ck_assert_str_eq(outcome.target, "de");
     ck_assert_uint_eq(outcome.n_sentences, 2);
     ck_assert_uint_gt(outcome.result.n_tokens_out, 0);
     ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "{0}"));

@@ -130,8 +130,8 @@ START_TEST(the_same_words_give_the_same_document)
         "",
         "<br>",
         "<!doctype html><title>un &amp; deux</title>",
-        "<p><span class=\"h-card\" translate=\"no\"><a "
-        "href=\"https://m.org/@G\">@<span>G</span></a></span> un</p>",
+        ("<p><span class=\"h-card\" translate=\"no\"><a "
+         "href=\"https://m.org/@G\">@<span>G</span></a></span> un</p>"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct dg_buf out;

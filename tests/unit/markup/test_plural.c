@@ -52,8 +52,9 @@ START_TEST(what_is_no_rule_is_refused)
         "nplurals=2; plural=-1;",
         "plural=0;",
         "nplurals=2",
-        "nplurals=2; "
-        "plural=((((((((((((((((((((((((((((((((((((((((0))))))))))))))))))))))))))))))))))))))));",
+        ("nplurals=2; "
+         "plural=((((((((((((((((((((((((((((((((((((((((0))))))))))))))))))))))))))))))))))))))))"
+         ";"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct dg_plural plural;
