@@ -224,7 +224,7 @@ static enum dg_err open_file(struct dg_usage *usage, struct dg_error *error)
         open(usage->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     if (usage->fd < 0)
         return failed("open", usage->path, error);
-    err = dg_map_file_open(&file, usage->path, FILE_MAX, error);
+    err = dg_map_file_read(&file, usage->path, FILE_MAX, error);
     if (err)
         return err;
     struct dg_span text = dg_span_make((const char *)file.bytes, file.len);

@@ -16,6 +16,7 @@
 #include "api/jobs/bulk.h"
 #include "api/ops/admin.h"
 #include "api/v1/glossaries.h"
+#include "base/file/map_file.h"
 #include "base/log/log.h"
 #include "daemon/keys.h"
 #include "daemon/memory.h"
@@ -560,6 +561,7 @@ int main(int argc, char **argv)
     int exit_code = EXIT_OK;
     dg_memory_tune();
     dg_signals_hold();
+    dg_map_file_guard(DG_MAP_FILE_GOES_ON);
     enum dg_err err = dg_options_read(argc, argv, environ, &error, &d.start);
     d.live = d.start;
     if (err) {

@@ -101,7 +101,7 @@ static enum dg_err read_password(const char *path, char password[PASSWORD_MAX],
                                  struct dg_error *error)
 {
     struct dg_map_file file;
-    enum dg_err err = dg_map_file_open(&file, path, PASSWORD_MAX - 1, error);
+    enum dg_err err = dg_map_file_read(&file, path, PASSWORD_MAX - 1, error);
     if (err)
         return dg_error_wrap(error, err, "redis-password-file");
     size_t len = 0;

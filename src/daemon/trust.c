@@ -11,7 +11,7 @@ static enum dg_err read_key(struct dg_minisign_public *key, const char *path,
                             struct dg_error *error)
 {
     struct dg_map_file file;
-    enum dg_err err = dg_map_file_open(&file, path, DG_MINISIGN_FILE_MAX, error);
+    enum dg_err err = dg_map_file_read(&file, path, DG_MINISIGN_FILE_MAX, error);
     if (err)
         return err;
     err = dg_minisign_public_parse(key, dg_span_make((const char *)file.bytes, file.len), error);

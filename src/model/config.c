@@ -379,14 +379,14 @@ enum dg_err dg_config_parse(struct dg_blueprint *bp, struct dg_span config,
     return err ? dg_error_wrap(error, err, "%s", about) : DG_OK;
 }
 
-/* Maps DIR/name; an absent file is empty. */
+/* Reads DIR/name; an absent file is empty. */
 static enum dg_err map(struct dg_map_file *file, const char *dir, const char *name,
                        struct dg_error *error)
 {
     char path[4096];
     if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, name) >= sizeof path)
         return dg_error_set(error, DG_ERR_LIMIT, "the path of %s is too long", name);
-    return dg_map_file_open(file, path, CONFIG_MAX_BYTES, error);
+    return dg_map_file_read(file, path, CONFIG_MAX_BYTES, error);
 }
 
 enum dg_err dg_config_read(struct dg_blueprint *bp, const char *dir, struct dg_error *error)

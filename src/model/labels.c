@@ -86,7 +86,7 @@ enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_
     struct dg_map_file file;
     enum dg_err err = path_in(dir, path, error);
     if (!err)
-        err = dg_map_file_open(&file, path, FILE_MAX, error);
+        err = dg_map_file_read(&file, path, FILE_MAX, error);
     if (err)
         return err;
     dg_labels_init(labels);

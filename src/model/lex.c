@@ -153,7 +153,7 @@ enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,
 
 struct opened {
     struct dg_lex lex; /* first, so that a pointer to it is one to all */
-    struct dg_map_file map;
+    struct dg_map_file file;
 };
 
 enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, size_t n_target,
@@ -166,7 +166,7 @@ enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, s
     struct opened *opened = dg_try_calloc(1, sizeof *opened);
     if (!opened)
         return DG_ERR_NOMEM;
-    enum dg_err err = dg_map_file_open(&opened->map, path, DG_LEX_MAX, &fault);
+    enum dg_err err = dg_map_file_read(&opened->file, path, DG_LEX_MAX, &fault);
     if (err) {
         dg_free(opened);
         if (err == DG_ERR_NOT_FOUND)
@@ -174,10 +174,10 @@ enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, s
         return err == DG_ERR_NOT_FOUND ? DG_OK
                                        : dg_error_set(error, err, "%s", dg_error_text(&fault, err));
     }
-    err = dg_lex_parse(&opened->lex, opened->map.bytes, opened->map.len, path, n_source, n_target,
+    err = dg_lex_parse(&opened->lex, opened->file.bytes, opened->file.len, path, n_source, n_target,
                        error);
     if (err) {
-        dg_map_file_close(&opened->map);
+        dg_map_file_close(&opened->file);
         dg_free(opened);
         return err;
     }
@@ -190,8 +190,13 @@ void dg_lex_close(struct dg_lex *lex)
     if (!lex)
         return;
     struct opened *opened = (struct opened *)(void *)lex;
-    dg_map_file_close(&opened->map);
+    dg_map_file_close(&opened->file);
     dg_free(opened);
+}
+
+size_t dg_lex_memory(const struct dg_lex *lex)
+{
+    return lex ? sizeof(struct opened) + ((const struct opened *)(const void *)lex)->file.len : 0;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */

@@ -50,6 +50,9 @@ enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, s
                         struct dg_error *error) DG_MUST_CHECK;
 void dg_lex_close(struct dg_lex *lex); /* mirror; NULL is fine */
 
+/* Bytes of memory of an opened one; 0 for NULL. */
+size_t dg_lex_memory(const struct dg_lex *lex);
+
 /* Writes a shortlist file. The list of source id i is targets[offsets[i] .. offsets[i + 1]); there
  * are n_words + 1 offsets. */
 enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,

@@ -88,6 +88,13 @@ const char *dg_model_path(const struct dg_model *model)
     return model->path;
 }
 
+enum dg_err dg_model_check(const struct dg_model *model, struct dg_error *error)
+{
+    char path[4096 + 32];
+    snprintf(path, sizeof path, "%s/model.safetensors", model->path);
+    return dg_map_file_check(&model->file.file, path, error);
+}
+
 void dg_model_forget(const struct dg_model *model)
 {
     dg_map_file_forget(&model->file.file);

@@ -37,6 +37,10 @@ const struct dg_blueprint *dg_model_blueprint(const struct dg_model *model);
 const struct dg_weights *dg_model_weights(const struct dg_model *model);
 const char *dg_model_path(const struct dg_model *model);
 
+/* DG_ERR_INTEGRITY when the file was written to or cut since it was opened: what was read of the
+ * weights is not what there was. Asked after reading them (base/file/map_file.h). */
+enum dg_err dg_model_check(const struct dg_model *model, struct dg_error *error) DG_MUST_CHECK;
+
 /* Gives the file's pages back to the system, which reads them again when they are used. */
 void dg_model_forget(const struct dg_model *model);
 

@@ -91,7 +91,7 @@ const struct dg_spm *dg_tokenizer_target_spm(const struct dg_tokenizer *tokenize
 /* NULL in any other layout. */
 const struct dg_subword *dg_tokenizer_subword(const struct dg_tokenizer *tokenizer);
 
-/* Bytes of memory besides the mapped files. */
+/* Bytes of memory. */
 size_t dg_tokenizer_memory(const struct dg_tokenizer *tokenizer);
 
 /* ---- Encoding -------------------------------------------------------------------------------- */

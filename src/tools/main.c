@@ -4,6 +4,7 @@
 /* The dragoman command: finds the sub-command in a table and runs it. To add one: its function in
  * tools.h, its row here, its file in Makefile.inc, its page docs/man/dragoman-NAME.1.in. */
 #include "config.h"
+#include "base/file/map_file.h"
 #include "base/option/opt.h"
 #include "tools/tools.h"
 
@@ -113,6 +114,7 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    dg_map_file_guard(DG_MAP_FILE_ENDS);
     signal(SIGPIPE, SIG_DFL); /* a filter ends quietly when its reader does */
     if (argc < 2) {
         print_help(stderr);

@@ -115,7 +115,7 @@ int main(int argc, char **argv)
     double taken = best_of(spm, work, text, rounds, &n_tokens);
     printf("%s model of %u pieces, loaded in %.1f ms, memory with the file %.2f times the file\n",
            dg_spm_kind_name(dg_spm_kind(spm)), dg_spm_size(spm), 1e3 * (loaded - start),
-           1 + (double)dg_spm_memory(spm) / (double)dg_spm_file_len(spm));
+           (double)dg_spm_memory(spm) / (double)dg_spm_file_len(spm));
     printf("encode: %.3f s for %.1f MB and %zu tokens, %.1f MB/s\n", taken, (double)text.len / 1e6,
            n_tokens, (double)text.len / 1e6 / taken);
     measure_linearity(spm, text, rounds);

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
+from harness import write_lex
+
 SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
 PROGRAM = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MODEL = os.path.join(SOURCES, "models", "fr-en")
@@ -27,19 +29,6 @@ def translate(text, *args, check=True):
 
 
 SENTENCES = ["Bonjour.", "Je ne sais pas.", "Où est la gare ?", "Il fait beau aujourd'hui.", "Merci beaucoup."]
-
-
-def write_lex(path, n_words, targets):
-    """A shortlist by which every source word but the end may become any of `targets`; no word is always allowed."""
-    offsets = [0] + [k * len(targets) for k in range(n_words)]
-    body = struct.pack("<4Q", 0, len(targets), n_words + 1, offsets[-1])
-    body += struct.pack(f"<{n_words + 1}Q", *offsets)
-    body += struct.pack(f"<{len(targets)}I", *targets) * (n_words - 1)
-    checksum = 0
-    for word in struct.unpack(f"<{len(body) // 8}Q", body[:len(body) // 8 * 8]):
-        checksum ^= (word + 0x9e3779b9 + (checksum << 6) + (checksum >> 2)) & (2**64 - 1)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<2Q", 0xf11a48d5013417f5, checksum) + body)
 
 
 class Commands(unittest.TestCase):

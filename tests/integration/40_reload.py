@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for, write_lex
 
 MODEL = os.path.join(SOURCES, "models", "fr-en")
 KEYS = os.path.join(SOURCES, "tests", "data", "minisign")
@@ -110,6 +110,36 @@ class Reload(IntegrationTest):
         self.reload(server, f"[model fr-en]\npath = {broken}\n", "the old models stay in use")
         self.assertEqual(translate(server, "Merci.", target="en")[0], 200)
         self.assertIn("model.safetensors", server.log())
+
+    def test_files_that_are_truncated_in_place_hurt_nobody(self):
+        cut, twin = (os.path.join(self.directory, name) for name in ("cut", "twin"))
+        for model in (cut, twin):
+            shutil.copytree(MODEL, model)
+            write_lex(os.path.join(model, "lex.bin"), 5500, list(range(0, 600, 3)))
+        sections = "".join(f"[model {target}]\npath = {path}\nsource = fr\ntarget = {target}\n"
+                           for target, path in (("xx", cut), ("yy", twin)))
+        server = self.start(conf=sections)
+        names = os.listdir(cut)
+        for name in names:
+            os.truncate(os.path.join(cut, name), 0)
+
+        def both_agree(first):
+            for n in range(first, first + 8):
+                answers = [translate(server, f"Il y a {n} chats et {n + 1} chiens dans la maison.", target=target)
+                           for target in ("xx", "yy")]
+                self.assertEqual([status for status, _ in answers], [200, 200], answers)
+                texts = [[one["text"] for one in answer["translations"]] for _, answer in answers]
+                self.assertTrue(texts[0][0])
+                self.assertEqual(texts[0], texts[1])
+
+        both_agree(10)
+        self.reload(server, sections, "the old models stay in use")
+        self.assertIn(cut, server.log().split("the old models stay in use")[1])
+        both_agree(30)
+        for name in names:
+            shutil.copyfile(os.path.join(twin, name), os.path.join(cut, name))  # as cp does
+        self.reload(server, sections, "models reloaded")
+        both_agree(50)
 
     def sign(self, model, key="open.key"):
         tool = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))

@@ -25,6 +25,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -249,6 +250,19 @@ class Server:
         if code not in self.expected_codes:
             return f"it ended with code {code}, expected {self.expected_codes}"
         return ""
+
+
+def write_lex(path, n_words, targets):
+    """A shortlist by which every source word but the end may become any of `targets`; no word is always allowed."""
+    offsets = [0] + [k * len(targets) for k in range(n_words)]
+    body = struct.pack("<4Q", 0, len(targets), n_words + 1, offsets[-1])
+    body += struct.pack(f"<{n_words + 1}Q", *offsets)
+    body += struct.pack(f"<{len(targets)}I", *targets) * (n_words - 1)
+    checksum = 0
+    for word in struct.unpack(f"<{len(body) // 8}Q", body[:len(body) // 8 * 8]):
+        checksum ^= (word + 0x9e3779b9 + (checksum << 6) + (checksum >> 2)) & (2**64 - 1)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<2Q", 0xf11a48d5013417f5, checksum) + body)
 
 
 class IntegrationTest(unittest.TestCase):

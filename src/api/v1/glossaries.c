@@ -190,7 +190,7 @@ static enum dg_err load(struct dg_glossaries *store, const char *name, struct dg
     if (!entry)
         return DG_ERR_NOMEM;
     snprintf(path, sizeof path, "%s/%s", store->dir, name);
-    enum dg_err err = dg_map_file_open(&file, path, FILE_MAX, error);
+    enum dg_err err = dg_map_file_read(&file, path, FILE_MAX, error);
     if (!err)
         err = read_entry(entry, dg_span_make((const char *)file.bytes, file.len), error);
     dg_map_file_close(&file);

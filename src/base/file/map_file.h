@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A whole file mapped read-only, shared by all threads and processes that map it.
+/* A whole file as bytes: mapped read-only, or read into memory.
  *
  *     struct dg_map_file file;
- *     err = dg_map_file_open(&file, "models/fr-en/source.spm", 1 << 30, &error);
+ *     err = dg_map_file_open(&file, "models/fr-en/model.safetensors", SIZE_MAX / 2, &error);
  *     ... file.bytes[0 .. file.len) ...
+ *     err = dg_map_file_check(&file, "models/fr-en/model.safetensors", &error);
  *     dg_map_file_close(&file);
  *
- * The mapping outlives renames and deletions of the file. A file that somebody truncates while it
- * is mapped raises SIGBUS when read: model files are replaced by rename, never written in place. */
+ * dg_map_file_read makes a copy: nothing that happens to the file later changes it. It is for what
+ * the daemon keeps (vocabularies, shortlists) and for what is small.
+ *
+ * dg_map_file_open maps: it takes no memory of its own, and outlives renames and deletions of the
+ * file. It is for large files that are passed over once, as weights are at a load. Who writes into
+ * the file changes the bytes, and a read past the end of one that became shorter raises SIGBUS.
+ * After dg_map_file_guard such a read either ends the program with a sentence, or gives zeros, in
+ * place of the whole file, from then on; dg_map_file_check tells whether what was read is what
+ * there was at the opening. A SIGBUS that concerns none of these mappings takes its usual way. */
 #ifndef DG_BASE_FILE_MAP_FILE_H
 #define DG_BASE_FILE_MAP_FILE_H
 
@@ -19,18 +27,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct dg_mapping; /* opaque: one of those that are open now */
+
 struct dg_map_file {
     const uint8_t *bytes; /* borrowed until close; never NULL after open, even for an empty file */
     size_t len;
+    struct dg_mapping *mapping; /* NULL: the bytes are a copy, or there are none */
 };
+
+enum { DG_MAP_FILES_MAX = 256 }; /* mappings at a time, of the whole process */
 
 /* Maps a regular file of at most `max` bytes; anything else is refused with a sentence. */
 enum dg_err dg_map_file_open(struct dg_map_file *file, const char *path, size_t max,
                              struct dg_error *error) DG_MUST_CHECK;
-void dg_map_file_close(struct dg_map_file *file);
 
-/* Gives the pages back to the system, which reads them again when they are used. This keeps one
- * pass over a large file from counting as this process's memory. */
+/* The same, but its bytes are a copy. */
+enum dg_err dg_map_file_read(struct dg_map_file *file, const char *path, size_t max,
+                             struct dg_error *error) DG_MUST_CHECK;
+
+void dg_map_file_close(struct dg_map_file *file); /* mirror of either */
+
+/* DG_ERR_INTEGRITY when the file behind the mapping was written to or cut since it was opened, or
+ * could not be read; `path` is for the sentence. Always DG_OK for a copy. */
+enum dg_err dg_map_file_check(const struct dg_map_file *file, const char *path,
+                              struct dg_error *error) DG_MUST_CHECK;
+
+/* Gives the pages of a mapping back to the system, which reads them again when they are used. This
+ * keeps one pass over a large file from counting as this process's memory. */
 void dg_map_file_forget(const struct dg_map_file *file);
+
+/* What a read past the end of a file that became shorter does. */
+enum dg_map_file_guard {
+    DG_MAP_FILE_ENDS,    /* one line on stderr, and exit with 1: for commands */
+    DG_MAP_FILE_GOES_ON, /* zeros: for the daemon, which checks what it has mapped */
+};
+
+/* Takes over SIGBUS, for the whole process; once, at its start. */
+void dg_map_file_guard(enum dg_map_file_guard guard);
 
 #endif

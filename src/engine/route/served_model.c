@@ -340,7 +340,8 @@ static enum dg_err choose_limits(struct dg_served_model *served,
     const struct dg_blueprint *bp = &served->blueprint;
     struct dg_decoder_limits wanted = opts->limits;
     wanted.lex = served->lex;
-    size_t fixed = dg_net_bytes(hollow) + dg_tokenizer_memory(served->tokenizer);
+    size_t fixed =
+        dg_net_bytes(hollow) + dg_tokenizer_memory(served->tokenizer) + dg_lex_memory(served->lex);
     size_t n_workers = dg_sched_n_workers(opts->sched), max = opts->ledger->max, per_worker = 0;
     size_t n_beams = bp->n_beams < 1 ? 1 : bp->n_beams > wanted.rows ? wanted.rows : bp->n_beams;
     if ((bp->family == DG_FAMILY_LM || dg_blueprint_is_reader(bp)) && wanted.prompt_max)
@@ -473,6 +474,8 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
     if (!err)
         err =
             dg_net_new(&served->net, &served->blueprint, dg_model_weights(model), &net_opts, error);
+    if (!err)
+        err = dg_model_check(model, error);
     if (!err)
         err = reads ? read_test(served, path, error) : self_test(served, path, error);
     if (!err)

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 /* The one directory that all members of an archive lie in; "" when there is no such. */
@@ -93,11 +94,10 @@ enum dg_err dg_pack_read(const struct dg_pack *pack, const char *name, size_t ma
 
 void dg_pack_data_forget(const struct dg_pack_data *data)
 {
-    const struct dg_map_file spilt = {data->zip.owned, data->len};
     if (data->map.bytes)
         dg_map_file_forget(&data->map);
     else if (data->zip.mapped)
-        dg_map_file_forget(&spilt);
+        (void)madvise(data->zip.owned, data->len, MADV_DONTNEED);
 }
 
 void dg_pack_data_free(struct dg_pack_data *data)

@@ -337,7 +337,7 @@ static enum dg_err parse(struct dg_torch *file, const char *name, struct dg_erro
 enum dg_err dg_torch_parse(struct dg_torch *file, const uint8_t *bytes, size_t len,
                            const char *name, struct dg_error *error)
 {
-    struct dg_torch parsed = {.file = {bytes, len}, .borrowed = true};
+    struct dg_torch parsed = {.file = {.bytes = bytes, .len = len}, .borrowed = true};
     enum dg_err err = parse(&parsed, name, error);
     if (err)
         dg_torch_close(&parsed);

@@ -79,9 +79,10 @@ static enum dg_err hash_file(const char *dir, const char *name, char hex[2 * HAS
         crypto_generichash_update(&state, file.bytes + at,
                                   file.len - at < PART_BYTES ? file.len - at : PART_BYTES);
     crypto_generichash_final(&state, hash, HASH_BYTES);
+    err = dg_map_file_check(&file, path, error);
     dg_map_file_close(&file);
     sodium_bin2hex(hex, 2 * HASH_BYTES + 1, hash, HASH_BYTES);
-    return DG_OK;
+    return err;
 }
 
 enum dg_err dg_manifest_print(const char *dir, struct dg_buf *out, struct dg_error *error)
@@ -198,7 +199,7 @@ static enum dg_err check_signature(const char *dir, const struct dg_minisign_pub
     char path[PATH_CAP + NAME_CAP];
     struct dg_map_file signature;
     snprintf(path, sizeof path, "%s/%s", dir, DG_MANIFEST_SIGNATURE);
-    enum dg_err err = dg_map_file_open(&signature, path, DG_MINISIGN_FILE_MAX, error);
+    enum dg_err err = dg_map_file_read(&signature, path, DG_MINISIGN_FILE_MAX, error);
     if (err)
         return err;
     err =
@@ -217,7 +218,7 @@ enum dg_err dg_manifest_verify(const char *dir, const struct dg_minisign_public 
     if (strlen(dir) >= PATH_CAP)
         return dg_error_set(error, DG_ERR_LIMIT, "the path is too long");
     snprintf(path, sizeof path, "%s/%s", dir, DG_MANIFEST_NAME);
-    enum dg_err err = dg_map_file_open(&manifest, path, DG_MANIFEST_MAX, error);
+    enum dg_err err = dg_map_file_read(&manifest, path, DG_MANIFEST_MAX, error);
     if (err)
         return err;
     dg_buf_init(&found, DG_MANIFEST_MAX);

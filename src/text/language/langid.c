@@ -213,7 +213,7 @@ enum dg_err dg_langid_open_bytes(struct dg_langid **out, const uint8_t *bytes, s
 enum dg_err dg_langid_open(struct dg_langid **out, const char *path, struct dg_error *error)
 {
     struct dg_map_file file;
-    enum dg_err err = dg_map_file_open(&file, path, MODEL_MAX, error);
+    enum dg_err err = dg_map_file_read(&file, path, MODEL_MAX, error);
     if (err)
         return err;
     err = dg_langid_open_bytes(out, file.bytes, file.len, error);

@@ -789,7 +789,7 @@ static enum dg_err map(struct dg_map_file *file, const char *dir, const char *na
     char path[PATH_CAP];
     if ((size_t)snprintf(path, PATH_CAP, "%s/%s", dir, name) >= PATH_CAP)
         return dg_error_set(error, DG_ERR_LIMIT, "the path of %s is too long", name);
-    enum dg_err err = dg_map_file_open(file, path, FILE_MAX, error);
+    enum dg_err err = dg_map_file_read(file, path, FILE_MAX, error);
     if (err)
         return err;
     *text = dg_span_make((const char *)file->bytes, file->len);

@@ -3,8 +3,8 @@
 
 /* The table of a model's pieces: id to string, score and type, in 4.5 bytes of memory a piece.
  *
- * Strings and types are not copied: the table points into the `pieces` fields of the mapped model
- * file, which every known writer lays out as  0A len string 15 score [18 type].  For a file with
+ * Strings and types are not copied: the table points into the `pieces` fields of the model file in
+ * memory, which every known writer lays out as  0A len string 15 score [18 type].  For a file with
  * another legal layout, the table keeps a copy in this layout. Scores, which the segmenters need at
  * every step, lie together in an array.
  *

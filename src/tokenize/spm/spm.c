@@ -277,7 +277,7 @@ enum dg_err dg_spm_new(const uint8_t *bytes, size_t len, struct dg_error *error,
 enum dg_err dg_spm_open(const char *path, struct dg_error *error, struct dg_spm **out)
 {
     struct dg_map_file file;
-    enum dg_err err = dg_map_file_open(&file, path, FILE_MAX, error);
+    enum dg_err err = dg_map_file_read(&file, path, FILE_MAX, error);
     if (err)
         return err;
     struct dg_spm *spm;
@@ -395,7 +395,8 @@ size_t dg_spm_memory(const struct dg_spm *spm)
 {
     size_t n_nodes =
         spm->trie.n_nodes + spm->reserved.n_nodes + spm->user.n_nodes + spm->unused.n_nodes;
-    return sizeof *spm + dg_pieces_memory(&spm->pieces) + n_nodes * sizeof *spm->trie.nodes +
+    return sizeof *spm + spm->file.len + dg_pieces_memory(&spm->pieces) +
+           n_nodes * sizeof *spm->trie.nodes +
            (spm->ranks ? spm->pieces.n * sizeof *spm->ranks : 0);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A SentencePiece model (.model, .spm): unigram, BPE, word or character. The file is mapped
- * read-only and used in place; memory besides the mapping is about a third of the file.
+/* A SentencePiece model (.model, .spm): unigram, BPE, word or character. The file is read
+ * into memory and used in place there; what else is kept is about a third as large.
  *
  *     struct dg_spm *spm;
  *     struct dg_error error = DG_ERROR_NONE;
@@ -37,7 +37,7 @@ enum dg_spm_kind {
     DG_SPM_CHAR = 4,
 };
 
-/* Maps the file and checks it; a model whose built-in self-test fails is refused. */
+/* Reads the file and checks it; a model whose built-in self-test fails is refused. */
 enum dg_err dg_spm_open(const char *path, struct dg_error *error,
                         struct dg_spm **spm) DG_MUST_CHECK;
 
@@ -75,7 +75,7 @@ struct dg_span dg_spm_charsmap(const struct dg_spm *spm);
 /* True when the model puts a space before a text. */
 bool dg_spm_adds_space(const struct dg_spm *spm);
 
-/* Bytes of memory besides the mapping, and the bytes of the model file. */
+/* Bytes of memory, those of the file included if it was opened; and the bytes of the file. */
 size_t dg_spm_memory(const struct dg_spm *spm);
 size_t dg_spm_file_len(const struct dg_spm *spm);
 

@@ -13,7 +13,7 @@
 #include "tokenize/spm/spm_encode.h"
 
 struct dg_spm {
-    struct dg_map_file file; /* bytes NULL: the model lives in borrowed memory */
+    struct dg_map_file file; /* a copy; bytes NULL: the model lives in borrowed memory */
     const uint8_t *bytes;
     size_t len;
 

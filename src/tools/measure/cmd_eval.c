@@ -344,7 +344,7 @@ static enum dg_err run_eval(const struct dg_opt_set *set, struct dg_error *error
     const bool has_references = dg_opt_n_args(set) > 1;
     const char *paths[N_FILES] = {dg_opt_arg(set, 0), has_references ? dg_opt_arg(set, 1) : "",
                                   flags->compare};
-    struct dg_map_file files[N_FILES] = {{NULL, 0}};
+    struct dg_map_file files[N_FILES] = {{.bytes = NULL}};
     struct lines lines[N_FILES];
     bool is_open[N_FILES] = {false};
     enum dg_err err = DG_OK;

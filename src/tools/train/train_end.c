@@ -106,7 +106,7 @@ enum dg_err train_end_score(const struct train_end *end, bool is_before, struct 
 /* ---- The end
  * --------------------------------------------------------------------------------------- */
 
-/* A file that may be missing; mapped empty then. */
+/* A file that may be missing; empty then. */
 static enum dg_err read_text(const char *dir, const char *name, struct dg_map_file *file,
                              struct dg_span *text, struct dg_error *error)
 {
@@ -114,7 +114,7 @@ static enum dg_err read_text(const char *dir, const char *name, struct dg_map_fi
     enum dg_err err = path_in(dir, name, path, error);
     if (err || access(path, F_OK) != 0)
         return err;
-    err = dg_map_file_open(file, path, TEXT_MAX, error);
+    err = dg_map_file_read(file, path, TEXT_MAX, error);
     if (!err)
         *text = dg_span_make((const char *)file->bytes, file->len);
     while (text->len && (text->ptr[text->len - 1] == '\n' || text->ptr[text->len - 1] == ' '))
@@ -142,7 +142,7 @@ static enum dg_err write_card(const struct train_end *end, const char *how,
     struct dg_span *const texts[] = {&card.note, &card.attribution, &card.recipe, &card.history,
                                      &card.files};
     enum { N = sizeof names / sizeof *names };
-    struct dg_map_file files[N] = {{NULL, 0}};
+    struct dg_map_file files[N] = {{.bytes = NULL}};
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < N && !err; i++)
         err = read_text(end->dir, names[i], &files[i], texts[i], error);
@@ -187,7 +187,7 @@ enum dg_err train_end_keep(const char *dir, const char *name, const char *text,
         return err;
     if (*text != '@')
         return dg_file_out_save(path, 0644, text, strlen(text), error);
-    err = dg_map_file_open(&file, text + 1, TEXT_MAX, error);
+    err = dg_map_file_read(&file, text + 1, TEXT_MAX, error);
     if (err)
         return err;
     err = dg_file_out_save(path, 0644, file.bytes, file.len, error);

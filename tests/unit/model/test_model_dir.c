@@ -151,6 +151,28 @@ START_TEST(what_is_missing_is_named)
 }
 END_TEST
 
+START_TEST(weights_that_changed_while_they_were_read_are_refused)
+{
+    dg_tmpdir_make(root);
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_model *model = NULL;
+    char path[DG_TMPDIR_CAP + 64];
+    dg_map_file_guard(DG_MAP_FILE_GOES_ON);
+    const char *dir = make(&options, "cut");
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    ck_assert_int_eq(dg_model_open(&model, dir, &error), DG_OK);
+    ck_assert_int_eq(dg_model_check(model, &error), DG_OK);
+    ck_assert_int_eq(truncate(path, 0), 0);
+    const volatile uint8_t *weights = dg_model_weights(model)->transformer.source_embedding.data;
+    ck_assert_int_eq(weights[0], 0);
+    ck_assert_int_eq(dg_model_check(model, &error), DG_ERR_INTEGRITY);
+    ck_assert_ptr_nonnull(strstr(error.text, path));
+    dg_model_unref(model);
+    dg_tmpdir_remove(root);
+}
+END_TEST
+
 DG_UNIT(opens_every_family_in_every_type, i8_is_the_float_model_rounded,
         the_same_seed_gives_the_same_bytes, opens_m2m100_and_imports_it_as_it_is,
-        what_is_missing_is_named)
+        what_is_missing_is_named, weights_that_changed_while_they_were_read_are_refused)

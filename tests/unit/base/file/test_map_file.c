@@ -4,8 +4,12 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char path[] = "/tmp/dragoman-map-XXXXXX";
@@ -75,5 +79,188 @@ START_TEST(does_not_wait_for_a_fifo)
 }
 END_TEST
 
+/* Some pages, of whatever size they are. */
+enum { LARGE = 4 * 65536 };
+
+static void put_large_file(void)
+{
+    static char bytes[LARGE];
+    memset(bytes, 'a', sizeof bytes);
+    put_file(bytes, sizeof bytes);
+}
+
+START_TEST(a_copy_has_nothing_to_do_with_its_file)
+{
+    struct dg_map_file file;
+    put_large_file();
+    if (dg_map_file_read(&file, path, LARGE, NULL) == DG_OK) {
+        ck_assert_int_eq(truncate(path, 0), 0);
+        ck_assert_uint_eq(file.len, LARGE);
+        ck_assert_int_eq(file.bytes[0], 'a');
+        ck_assert_int_eq(file.bytes[LARGE - 1], 'a');
+        dg_map_file_forget(&file); /* there is nothing to forget */
+        ck_assert_int_eq(file.bytes[LARGE - 1], 'a');
+        ck_assert_int_eq(dg_map_file_check(&file, path, NULL), DG_OK);
+        dg_map_file_close(&file);
+        ck_assert_int_eq(dg_map_file_read(&file, path, 0, NULL), DG_OK);
+        ck_assert_uint_eq(file.len, 0);
+        ck_assert_ptr_nonnull(file.bytes);
+        dg_map_file_close(&file);
+    }
+    unlink(path);
+}
+END_TEST
+
+static void expect_changed(const struct dg_map_file *file)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_int_eq(dg_map_file_check(file, path, &error), DG_ERR_INTEGRITY);
+    ck_assert_ptr_nonnull(strstr(error.text, path));
+    ck_assert_ptr_nonnull(strstr(error.text, "changed while it was read"));
+}
+
+START_TEST(a_guarded_mapping_that_is_cut_gives_zeros_and_tells)
+{
+    struct dg_map_file file, other;
+    dg_map_file_guard(DG_MAP_FILE_GOES_ON);
+    put_large_file();
+    ck_assert_int_eq(dg_map_file_open(&file, path, LARGE, NULL), DG_OK);
+    ck_assert_int_eq(dg_map_file_open(&other, "/proc/self/exe", SIZE_MAX / 2, NULL), DG_OK);
+    ck_assert_int_eq(dg_map_file_check(&file, path, NULL), DG_OK);
+    ck_assert_int_eq(truncate(path, 0), 0);
+    const volatile uint8_t *bytes = file.bytes;
+    ck_assert_int_eq(bytes[LARGE - 1], 0);
+    ck_assert_int_eq(bytes[0], 0);
+    expect_changed(&file);
+    ck_assert_int_eq(dg_map_file_check(&other, "", NULL), DG_OK);
+    ck_assert(memcmp(other.bytes, "\177ELF", 4) == 0);
+    dg_map_file_close(&file);
+
+    /* The place in the table is a new mapping's, and as good as any. */
+    unlink(path);
+    put_large_file();
+    ck_assert_int_eq(dg_map_file_open(&file, path, LARGE, NULL), DG_OK);
+    ck_assert_int_eq(dg_map_file_check(&file, path, NULL), DG_OK);
+    ck_assert_int_eq(file.bytes[LARGE - 1], 'a');
+    dg_map_file_close(&file);
+    dg_map_file_close(&other);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(a_mapping_that_was_written_to_or_filled_again_tells)
+{
+    struct dg_map_file file;
+    struct stat st;
+    put_large_file();
+    ck_assert_int_eq(dg_map_file_open(&file, path, LARGE, NULL), DG_OK);
+    ck_assert_int_eq(stat(path, &st), 0);
+    const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = st.st_mtim.tv_sec + 1}};
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0); /* as a write would */
+    expect_changed(&file);
+    dg_map_file_close(&file);
+    ck_assert_int_eq(dg_map_file_open(&file, path, LARGE, NULL), DG_OK);
+    ck_assert_int_eq(truncate(path, LARGE - 1), 0);
+    expect_changed(&file);
+    dg_map_file_close(&file);
+    unlink(path);
+}
+END_TEST
+
+/* What a child does that the function is called in. */
+static int status_of(void (*function)(void))
+{
+    int status = 0;
+    fflush(NULL);
+    const pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        const struct rlimit no_core = {0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
+        function();
+        _exit(77);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void read_cut_file(void)
+{
+    struct dg_map_file file;
+    put_large_file();
+    if (dg_map_file_open(&file, path, LARGE, NULL) || truncate(path, 0) || unlink(path))
+        _exit(78);
+    (void)*(const volatile uint8_t *)(file.bytes + LARGE - 1);
+}
+
+static void a_command(void)
+{
+    dg_map_file_guard(DG_MAP_FILE_ENDS);
+    read_cut_file();
+}
+
+START_TEST(a_command_whose_input_is_cut_ends)
+{
+    const int status = status_of(a_command);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 1);
+}
+END_TEST
+
+static void fault_elsewhere(void)
+{
+    signal(SIGBUS, SIG_DFL); /* a sanitizer's own would report it */
+    dg_map_file_guard(DG_MAP_FILE_GOES_ON);
+    put_large_file();
+    int fd = open(path, O_RDWR);
+    unlink(path);
+    const volatile char *bytes = mmap(NULL, LARGE, PROT_READ, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED || ftruncate(fd, 0) != 0)
+        _exit(78);
+    (void)bytes[0];
+}
+
+static void sent_by_somebody(void)
+{
+    signal(SIGBUS, SIG_DFL);
+    dg_map_file_guard(DG_MAP_FILE_GOES_ON);
+    raise(SIGBUS);
+}
+
+START_TEST(any_other_sigbus_takes_its_usual_way)
+{
+    void (*const all[])(void) = {fault_elsewhere, sent_by_somebody};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const int status = status_of(all[i]);
+        ck_assert(WIFSIGNALED(status));
+        ck_assert_int_eq(WTERMSIG(status), SIGBUS);
+    }
+}
+END_TEST
+
+START_TEST(a_mapping_too_many_is_refused)
+{
+    static struct dg_map_file files[DG_MAP_FILES_MAX];
+    struct dg_map_file more = {0};
+    struct dg_error error = DG_ERROR_NONE;
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_cur < 1024 ? limit.rlim_max : limit.rlim_cur;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    put_file("abc", 3);
+    for (size_t i = 0; i < DG_MAP_FILES_MAX; i++)
+        ck_assert_int_eq(dg_map_file_open(&files[i], path, 3, NULL), DG_OK);
+    ck_assert_int_eq(dg_map_file_open(&more, path, 3, &error), DG_ERR_LIMIT);
+    ck_assert_ptr_nonnull(strstr(error.text, "256 files are mapped already"));
+    ck_assert_ptr_null(more.bytes);
+    for (size_t i = 0; i < DG_MAP_FILES_MAX; i++)
+        dg_map_file_close(&files[i]);
+    unlink(path);
+}
+END_TEST
+
 DG_UNIT(maps_the_whole_file_and_outlives_its_name, maps_an_empty_file, says_why_it_refuses,
-        does_not_wait_for_a_fifo)
+        does_not_wait_for_a_fifo, a_copy_has_nothing_to_do_with_its_file,
+        a_guarded_mapping_that_is_cut_gives_zeros_and_tells,
+        a_mapping_that_was_written_to_or_filled_again_tells, a_command_whose_input_is_cut_ends,
+        any_other_sigbus_takes_its_usual_way, a_mapping_too_many_is_refused)
