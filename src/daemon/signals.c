@@ -29,6 +29,7 @@ void dg_signals_hold(void)
         sigaction(numbers[i], &action, NULL);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 /* Raises again what came before libuv listened. */

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import signal
 import time
 
@@ -109,6 +110,35 @@ class Jobs(IntegrationTest):
         none = self.start(MODELS)
         self.ask(none, "POST", "/v1/jobs?target=en", b"a", TEXT, status=501)
         self.ask(none, "GET", "/v1/jobs", status=501)
+
+    def limit_files(self, server, n_bytes):
+        """No file of the server grows past so many bytes, as if the disk were full."""
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
+
+    def test_a_full_disk_is_said_and_no_path_is_told(self):
+        server = self.start(MODELS, self.folder, f"--glossaries-dir={self.directory}")
+        glossary = {"name": "words", "source": "fr", "target": "en", "terms": [{"source": "chat", "target": "cat"}]}
+        form = (b"--b\r\nContent-Disposition: form-data; name=\"source\"\r\n\r\nfr\r\n"
+                b"--b\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nen\r\n"
+                b"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nLe chat dort.\r\n--b--\r\n")
+        asked = (("/v1/jobs?target=en", b"Le chat dort.", TEXT), ("/v1/glossaries", json.dumps(glossary), "application/json"),
+                 ("/translate_file", form, "multipart/form-data; boundary=b"))
+        self.limit_files(server, 1)
+        for path, body, kind in asked:
+            status, _, answer = server.request("POST", path, body=body, headers={"Content-Type": kind})
+            self.assertEqual(status, 507, (path, answer))
+            self.assertNotIn(self.directory.encode(), answer)
+        self.assertEqual(self.ask(server, "GET", "/v1/jobs")["jobs"], [])
+        self.assertEqual(os.listdir(os.path.join(self.directory, "jobs")), ["lock"])
+        self.limit_files(server, resource.RLIM_INFINITY)
+        for path, body, kind in asked:
+            status, _, answer = server.request("POST", path, body=body, headers={"Content-Type": kind})
+            self.assertEqual(status // 100, 2, (path, answer))
+        # Nor is a folder named that is gone.
+        os.rename(os.path.join(self.directory, "jobs"), os.path.join(self.directory, "away"))
+        status, _, answer = server.request("POST", asked[0][0], body=b"Le chat dort.", headers={"Content-Type": TEXT})
+        self.assertEqual((status, json.loads(answer)["error"]["code"]), (500, "internal"))
+        self.assertNotIn(self.directory.encode(), answer)
 
     def test_a_result_is_whole_or_asked_for_in_part(self):
         server = self.start(MODELS, self.folder, "--threads=1", "--cache-size=0")

@@ -53,6 +53,10 @@ static void free_answer(struct answer *answer)
 
 static void refuse(struct dg_call *call, enum dg_err err)
 {
+    if (err == DG_ERR_NO_SPACE) {
+        dg_call_fail(call, dg_translate_options_file_failure(err));
+        return;
+    }
     dg_call_fail(call, (struct dg_failure){
                            .status = 503,
                            .code = "overloaded",

@@ -169,8 +169,10 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_erro
 {
     job->err = err;
     job->error = (struct dg_error)DG_ERROR_NONE;
-    if (error)
-        job->error = *error;
+    if (error) /* it names a file, which is nothing for clients */
+        dg_log_event(job->bulk->log, DG_LOG_ERROR, "bulk",
+                     DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_err(err)),
+                     "a job cannot go on: %s", dg_error_text(error, err));
     else if (err == DG_ERR_LIMIT)
         dg_error_set(&job->error, err,
                      "the files of all jobs take more than the %" PRIu64
@@ -249,6 +251,9 @@ static void on_created(struct dg_task *task)
     job->is_removed = chore->err != DG_OK; /* then the chore's end is its end */
     bulk->bytes -= job->in_bytes; /* counted since it was asked for; now as any other job's */
     bulk->n_jobs--;
+    if (chore->err)
+        dg_log_event(bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_err(chore->err)),
+                     "a job could not be taken: %s", dg_error_text(&chore->error, chore->err));
     if (!chore->err) {
         link_job(job);
         dg_log_event(bulk->log, DG_LOG_NOTICE, "bulk",

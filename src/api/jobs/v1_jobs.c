@@ -224,8 +224,9 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
 {
     struct adding *adding = owner;
     struct dg_call *call = adding->call;
+    (void)error; /* it names a file; the log has it */
     if (call && !job) {
-        fail(adding, dg_translate_options_failure(call->req->arena, err, error, NULL));
+        fail(adding, dg_translate_options_file_failure(err));
         return;
     }
     if (call) {

@@ -379,6 +379,8 @@ static void run_glossary_work(struct dg_task *task)
         change->err = print_entry(change->entry, &file);
         if (!change->err)
             change->err = dg_file_out_save(path, 0640, file.ptr, file.len, &change->error);
+        if (change->err && change->err != DG_ERR_NO_SPACE && change->err != DG_ERR_NOMEM)
+            change->err = DG_ERR_IO; /* whatever it was, what was asked is not to blame */
     }
     dg_buf_deinit(&file);
 }

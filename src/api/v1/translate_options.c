@@ -74,6 +74,8 @@ static int status_of(enum dg_err err)
     case DG_ERR_INTERNAL:
     case DG_ERR_INTEGRITY:
         return 500;
+    case DG_ERR_NO_SPACE:
+        return 507;
     default:
         return 400;
     }
@@ -109,6 +111,8 @@ static const char *code_of(enum dg_err err)
     case DG_ERR_INTEGRITY:
     case DG_ERR_IO:
         return "internal";
+    case DG_ERR_NO_SPACE:
+        return "no_space";
     default:
         return "invalid_value";
     }
@@ -117,7 +121,9 @@ static const char *code_of(enum dg_err err)
 struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_err err,
                                                const struct dg_error *error, const char *field)
 {
-    struct dg_span text = dg_arena_copy(arena, dg_span_cstr(dg_error_text(error, err)));
+    struct dg_span text = {NULL, 0};
+    if (error && err != DG_ERR_IO && err != DG_ERR_NO_SPACE) /* whose sentences name files */
+        text = dg_arena_copy(arena, dg_span_cstr(dg_error_text(error, err)));
     return (struct dg_failure){
         .status = status_of(err),
         .code = code_of(err),
@@ -125,6 +131,16 @@ struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_e
         .field = field,
         .retry_after_s = err == DG_ERR_BUSY || err == DG_ERR_NOMEM ? 1 : 0,
     };
+}
+
+struct dg_failure dg_translate_options_file_failure(enum dg_err err)
+{
+    struct dg_failure failure = dg_translate_options_failure(NULL, err, NULL, NULL);
+    if (failure.status < 500) { /* of a file of the server, not of what was asked */
+        failure.status = 500;
+        failure.code = "internal";
+    }
+    return failure;
 }
 
 struct dg_failure dg_translate_options_start_failure(struct dg_arena *arena, enum dg_err err,

@@ -56,6 +56,10 @@ enum dg_err dg_err_from_errno(int errno_value)
     case EMFILE:
     case ENFILE:
         return DG_ERR_LIMIT;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return DG_ERR_NO_SPACE;
     default:
         return DG_ERR_IO;
     }
