@@ -7,6 +7,7 @@ import random
 import resource
 import signal
 import time
+import unittest
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
@@ -139,6 +140,27 @@ class Jobs(IntegrationTest):
         status, _, answer = server.request("POST", asked[0][0], body=b"Le chat dort.", headers={"Content-Type": TEXT})
         self.assertEqual((status, json.loads(answer)["error"]["code"]), (500, "internal"))
         self.assertNotIn(self.directory.encode(), answer)
+
+    def open_files(self, server):
+        """Of the jobs' folder, that the server has open."""
+        folder = f"/proc/{server.process.pid}/fd"
+        paths = []
+        for fd in os.listdir(folder):
+            try:
+                paths.append(os.readlink(os.path.join(folder, fd)))
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return [os.path.basename(path) for path in paths if os.path.dirname(path) == os.path.join(self.directory, "jobs")]
+
+    @unittest.skipUnless(os.path.isdir("/proc/self/fd"), "needs /proc")
+    def test_jobs_that_are_over_keep_no_file_open(self):
+        server = self.start(MODELS, self.folder, "--cache-size=0")
+        for _ in range(5):
+            self.wait_over(server, self.add(server, b"Le chat dort."))
+        job = self.add(server, b"Le chat dort.\n" * 100000)
+        wait_for(lambda: self.state(server, job)["done"] > 0, "progress")
+        self.ask(server, "POST", f"/v1/jobs/{job['id']}/cancel")
+        wait_for(lambda: self.open_files(server) == ["lock"], "the closing of the files")
 
     def test_a_result_is_whole_or_asked_for_in_part(self):
         server = self.start(MODELS, self.folder, "--threads=1", "--cache-size=0")

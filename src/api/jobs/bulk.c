@@ -58,10 +58,6 @@ static void free_job(struct dg_bulk_job *job)
 {
     dg_bulk_halt(job);
     dg_list_unlink(&job->link);
-    if (job->in_fd >= 0)
-        close(job->in_fd);
-    if (job->out_fd >= 0)
-        close(job->out_fd);
     dg_arena_deinit(&job->arena);
     dg_free(job);
 }

@@ -281,7 +281,9 @@ static void on_read(struct dg_task *task)
     struct dg_bulk_read_task *reading = (struct dg_bulk_read_task *)task;
     struct dg_bulk_job *job = reading->job;
     reading->is_busy = false;
-    if (job->state == DG_BULK_RUNNING && !job->bulk->is_closing) {
+    if (dg_bulk_is_over(job)) {
+        dg_bulk_halt(job);
+    } else if (job->state == DG_BULK_RUNNING && !job->bulk->is_closing) {
         enum dg_err err = reading->err;
         if (!err)
             err = dg_buf_append(&job->input, reading->bytes, reading->n);
@@ -375,7 +377,9 @@ static void on_written(struct dg_task *task)
         bulk->n_failed += writing->n_failed;
     }
     dg_buf_deinit(&writing->lines);
-    if (job->state == DG_BULK_RUNNING && !bulk->is_closing) {
+    if (dg_bulk_is_over(job)) {
+        dg_bulk_halt(job);
+    } else if (job->state == DG_BULK_RUNNING && !bulk->is_closing) {
         if (writing->err)
             dg_bulk_fail(job, writing->err, &writing->error);
         else if (writing->is_last)
@@ -444,6 +448,14 @@ void dg_bulk_run(struct dg_bulk_job *job)
         write_lines(job);
 }
 
+static void close_file(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* What a task is still at is let go when that comes back. */
 void dg_bulk_halt(struct dg_bulk_job *job)
 {
     while (!dg_list_is_empty(&job->lines))
@@ -452,7 +464,10 @@ void dg_bulk_halt(struct dg_bulk_job *job)
     if (!job->reading.is_busy) {
         dg_free(job->reading.bytes);
         job->reading.bytes = NULL;
+        close_file(&job->in_fd);
     }
-    if (!job->writing.is_busy)
+    if (!job->writing.is_busy) {
         dg_buf_deinit(&job->writing.lines);
+        close_file(&job->out_fd);
+    }
 }
