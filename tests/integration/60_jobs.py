@@ -162,6 +162,49 @@ class Jobs(IntegrationTest):
         self.ask(server, "POST", f"/v1/jobs/{job['id']}/cancel")
         wait_for(lambda: self.open_files(server) == ["lock"], "the closing of the files")
 
+    def test_a_job_waits_for_its_model(self):
+        model = os.path.join(SOURCES, "models", "fr-en")
+        conf = lambda name: f"[model {name}]\npath = {model}\n"
+        n = 3000
+        server = self.start(self.folder, "--cache-size=0", "--max-body=4KiB", conf=conf("one"))
+        long = "a" * 5000
+        texts = [long if i % 500 == 3 else f"Le chat dort {i}." for i in range(n)]
+        text = self.add(server, "\n".join(texts).encode(), TEXT, "model=one")
+        lines = self.add(server, "\n".join(json.dumps({"text": one, "id": str(i)}) for i, one in enumerate(texts)).encode(),
+                         LINES, "model=one")
+        wait_for(lambda: min(self.state(server, job)["done"] for job in (text, lines)) > 0, "progress")
+        over = lambda: all(self.state(server, job)["state"] == "done" for job in (text, lines))
+        for i in range(2):
+            if i > 0 and over():  # on a machine that is fast beyond measure
+                break
+            server.write_conf(conf("two"))
+            server.signal(signal.SIGHUP)
+            wait_for(lambda: all(self.state(server, job).get("waits_for") == "model" or self.state(server, job)["state"] == "done"
+                                 for job in (text, lines)), "jobs that wait")
+            self.assertEqual(self.ask(server, "POST", "/v1/translate", json.dumps({"text": "Bonjour.", "model": "two"}))["model"],
+                             "two")
+            self.assertIn("a job waits: no model is called one", server.log())
+            # Nor does a restart without it end them.
+            self.assertEqual(server.stop(), 0)
+            server = self.start(self.folder, "--cache-size=0", "--max-body=4KiB", conf=conf("two"))
+            other = self.wait_over(server, self.add(server, b"Le chat dort.", TEXT, "model=two"))
+            self.assertEqual((other["state"], other["failed"]), ("done", 0))
+            self.assertLessEqual({self.state(server, job)["state"] for job in (text, lines)}, {"done", "waiting"})
+            before = [self.state(server, job)["done"] for job in (text, lines)]
+            server.write_conf(conf("one"))
+            server.signal(signal.SIGHUP)
+            wait_for(lambda: over() or any(self.state(server, job)["done"] > n_before
+                                           for job, n_before in zip((text, lines), before)), "jobs that go on")
+        for job in (text, lines):
+            over = self.wait_over(server, job)
+            self.assertEqual((over["state"], over["done"], over["failed"]), ("done", n, 6))
+            self.assertNotIn("waits_for", over)
+        expected = [self.result(server, text).split("\n")[i] for i in range(n)]
+        self.assertEqual([i for i in range(n) if not expected[i]], [i for i in range(n) if i % 500 == 3])
+        found = [json.loads(line) for line in self.result(server, lines).splitlines()]
+        self.assertEqual([line["line"] for line in found], list(range(1, n + 1)))
+        self.assertEqual([line.get("text", "") for line in found], expected)
+
     def test_a_result_is_whole_or_asked_for_in_part(self):
         server = self.start(MODELS, self.folder, "--threads=1", "--cache-size=0")
         n = 100000  # more than anybody translates while we look; short ones, so that the first are soon done

@@ -161,6 +161,16 @@ void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
     save(job);
 }
 
+void dg_bulk_wait(struct dg_bulk_job *job, enum dg_bulk_wait waits_for,
+                  const struct dg_error *error)
+{
+    if (job->waits_for != waits_for)
+        dg_log_event(job->bulk->log, DG_LOG_WARNING, "bulk",
+                     DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_done)),
+                     "a job waits: %s", dg_error_text(error, DG_ERR_MODEL));
+    job->waits_for = waits_for;
+}
+
 void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_error *error)
 {
     job->err = err;
@@ -395,14 +405,19 @@ enum dg_bulk_format dg_bulk_format(const struct dg_bulk_job *job)
     return job->format;
 }
 
+static bool is_kept_waiting(const struct dg_bulk_job *job)
+{
+    return !dg_bulk_is_over(job) && job->waits_for != DG_BULK_NO_WAIT;
+}
+
 void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
 {
     *stats = (struct dg_bulk_stats){
         .n_lines = bulk->n_lines, .n_failed = bulk->n_failed, .bytes = bulk->bytes};
     for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
         const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
-        stats->n_waiting += job->state == DG_BULK_WAITING;
-        stats->n_running += job->state == DG_BULK_RUNNING;
+        stats->n_waiting += job->state == DG_BULK_WAITING || is_kept_waiting(job);
+        stats->n_running += job->state == DG_BULK_RUNNING && !is_kept_waiting(job);
         stats->n_over += dg_bulk_is_over(job);
     }
 }
@@ -410,19 +425,37 @@ void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
 /* ---- Turns --------------------------------------------------------------------------------------
  */
 
-void dg_bulk_turn(struct dg_bulk *bulk)
+/* Whether a job that waits may try to go on: its model is served again. */
+static bool can_try(struct dg_bulk_job *job)
+{
+    return job->waits_for != DG_BULK_WAITS_FOR_MODEL ||
+           dg_engine_can(job->bulk->engine, &job->options.request, NULL) == DG_OK;
+}
+
+/* Moves jobs on; those that wait only when they are to try again. */
+static void move_on(struct dg_bulk *bulk, bool tries_again)
 {
     size_t n_running = 0;
     for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs && n_running < RUNNING;
          at = next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         next = at->next;
-        if (dg_bulk_is_over(job))
+        if (dg_bulk_is_over(job) || (job->waits_for && !(tries_again && can_try(job))))
             continue;
         job->state = DG_BULK_RUNNING;
         dg_bulk_run(job);
         n_running += job->state == DG_BULK_RUNNING;
     }
+}
+
+void dg_bulk_turn(struct dg_bulk *bulk)
+{
+    move_on(bulk, false);
+}
+
+void dg_bulk_retry(struct dg_bulk *bulk)
+{
+    move_on(bulk, true);
 }
 
 void dg_bulk_tick(struct dg_bulk *bulk)
@@ -449,9 +482,9 @@ static enum dg_err resume(struct dg_bulk_job *job, struct dg_error *error)
                                           &found, error);
     if (err)
         return err;
-    job->n_done = job->n_begun = found.n_done;
+    job->n_done = job->n_begun = job->n_gathered = found.n_done;
     job->n_failed = found.n_failed;
-    job->in_at = found.in_at;
+    job->in_at = job->gathered_at = found.in_at;
     job->out_bytes = found.out_bytes;
     return DG_OK;
 }

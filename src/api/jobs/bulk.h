@@ -83,6 +83,7 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
 
 void dg_bulk_turn(struct dg_bulk *bulk);
 void dg_bulk_tick(struct dg_bulk *bulk);
+void dg_bulk_retry(struct dg_bulk *bulk); /* once a second: jobs that wait may go on */
 
 /* NULL when there is none. */
 struct dg_bulk_job *dg_bulk_find(struct dg_bulk *bulk, struct dg_span id);

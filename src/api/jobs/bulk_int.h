@@ -34,6 +34,8 @@ struct dg_bulk_line {
     struct dg_bulk_job *job;
     struct dg_job *work;  /* NULL when it is answered, or was dropped */
     size_t number, bytes; /* from 1; of the input */
+    uint64_t next_at;     /* where the input goes on behind it */
+    bool is_refused;      /* too long: there the rest of it is thrown away first */
     bool is_answered, has_failed;
     struct dg_buf answer; /* without a newline */
 };
@@ -60,6 +62,9 @@ struct dg_bulk_write_task {
     struct dg_error error;
     bool is_busy;
 };
+
+/* What keeps a job from going on. It tries again once a second, until lines of it are written. */
+enum dg_bulk_wait { DG_BULK_NO_WAIT, DG_BULK_WAITS_FOR_MODEL };
 
 struct dg_bulk_job {
     struct dg_list link;
@@ -89,6 +94,11 @@ struct dg_bulk_job {
     struct dg_buf input;  /* read, not begun */
     bool is_skipping;     /* the rest of a line that was too long */
     size_t n_begun;       /* lines */
+    size_t n_gathered;    /* lines: written, or handed over to be */
+    uint64_t gathered_at; /* where the input goes on behind them, */
+    bool gathered_cut;    /* with the rest of a line that was too long */
+    enum dg_bulk_wait waits_for;
+    size_t n_rewinds;
     struct dg_list lines; /* of struct dg_bulk_line, in order */
     size_t n_open, open_bytes;
     struct dg_bulk_read_task reading;
@@ -119,6 +129,10 @@ void dg_bulk_release(struct dg_bulk_job *job);
 
 /* Its state changed for good: writes that down. */
 void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state);
+
+/* It cannot go on now; `error` says why. */
+void dg_bulk_wait(struct dg_bulk_job *job, enum dg_bulk_wait waits_for,
+                  const struct dg_error *error);
 
 /* It cannot go on. */
 void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_error *error);

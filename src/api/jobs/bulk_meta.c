@@ -16,6 +16,7 @@ enum { MODELS_MAX = 1000, OPTIONS_VALUES_MAX = 2000 };
 const char *const dg_bulk_state_words[] = {
     [DG_BULK_WAITING] = "waiting",     [DG_BULK_RUNNING] = "running", [DG_BULK_DONE] = "done",
     [DG_BULK_CANCELLED] = "cancelled", [DG_BULK_FAILED] = "failed",   NULL};
+static const char *const wait_words[] = {[DG_BULK_WAITS_FOR_MODEL] = "model"};
 static const char *const format_words[] = {
     [DG_BULK_TEXT] = "text", [DG_BULK_JSONL] = "jsonl", NULL};
 
@@ -85,6 +86,8 @@ static void put_members(const struct dg_bulk_job *job, enum dg_bulk_state state,
     dg_json_out_put_cstr(out, "id", job->id);
     dg_json_out_put_cstr(out, "state", dg_bulk_state_words[state]);
     dg_json_out_put_cstr(out, "format", format_words[job->format]);
+    if (!dg_bulk_is_over(job) && job->waits_for)
+        dg_json_out_put_cstr(out, "waits_for", wait_words[job->waits_for]);
     put_numbers(job, out);
     dg_json_out_key(out, "options");
     dg_json_out_raw(out, job->options_json);
@@ -95,7 +98,8 @@ static void put_members(const struct dg_bulk_job *job, enum dg_bulk_state state,
 void dg_bulk_put_state(const struct dg_bulk_job *job, struct dg_json_out *out)
 {
     dg_json_out_open(out, '{');
-    put_members(job, job->state, out);
+    const bool waits = !dg_bulk_is_over(job) && job->waits_for;
+    put_members(job, waits ? DG_BULK_WAITING : job->state, out);
     dg_json_out_close(out, '}');
 }
 

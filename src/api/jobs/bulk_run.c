@@ -8,7 +8,9 @@
  *
  * A window bounds what is under way; a turn begins few lines, because beginning one means cutting
  * it into sentences on the loop. A line that cannot be translated is answered by its error, so that
- * lines stay in step; what a stop or a cancellation ends is not answered at all. */
+ * lines stay in step; what a stop or a cancellation ends is not answered at all. Where the model of
+ * the whole job is missing, no line is at fault: the job goes back to the first line that is not
+ * answered, and waits. */
 #include "api/jobs/bulk_int.h"
 #include "api/v1/glossaries.h"
 #include "base/memory/mem.h"
@@ -91,6 +93,50 @@ static enum dg_err put_text(struct dg_bulk_line *line, struct dg_span text)
     return err;
 }
 
+/* Whether the job's model is missing, and not one that only this line asks for. */
+static bool is_model_missing(struct dg_bulk_job *job, enum dg_err err)
+{
+    if (err == DG_ERR_MODEL)
+        return true;
+    if (err != DG_ERR_NOT_FOUND && err != DG_ERR_DENIED)
+        return false;
+    err = dg_engine_can(job->bulk->engine, &job->options.request, NULL);
+    return err == DG_ERR_NOT_FOUND || err == DG_ERR_DENIED;
+}
+
+static void close_file(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* The next chunk opens the input again. */
+static void release_reading(struct dg_bulk_job *job)
+{
+    if (job->reading.is_busy)
+        return;
+    dg_free(job->reading.bytes);
+    job->reading.bytes = NULL;
+    close_file(&job->in_fd);
+}
+
+/* Back to behind the lines that were handed over to be written, with nothing under way. A chunk
+ * that is being read is thrown away when it comes. */
+static void rewind_job(struct dg_bulk_job *job)
+{
+    while (!dg_list_is_empty(&job->lines))
+        free_line(DG_LIST_ITEM(job->lines.next, struct dg_bulk_line, link));
+    dg_buf_deinit(&job->input);
+    dg_buf_init(&job->input, job->bulk->opts.line_max + 2 * DG_BULK_CHUNK);
+    release_reading(job);
+    job->in_at = job->gathered_at;
+    job->is_skipping = job->gathered_cut;
+    job->in_ended = false;
+    job->n_begun = job->n_gathered;
+    job->n_rewinds++;
+}
+
 static void on_over(void *owner, struct dg_job *work)
 {
     struct dg_bulk_line *line = owner;
@@ -104,7 +150,10 @@ static void on_over(void *owner, struct dg_job *work)
         line->is_answered = !err;
     }
     line->work = NULL;
-    if (err && err != DG_ERR_CANCELLED && err != DG_ERR_CLOSED) {
+    if (err && is_model_missing(job, err)) {
+        dg_bulk_wait(job, DG_BULK_WAITS_FOR_MODEL, &error);
+        rewind_job(job); /* the line is gone then */
+    } else if (err && err != DG_ERR_CANCELLED && err != DG_ERR_CLOSED) {
         struct dg_failure failure = dg_translate_options_failure(&work->arena, err, &error, NULL);
         if (put_error(line, &failure) != DG_OK)
             dg_bulk_fail(job, DG_ERR_NOMEM, NULL); /* the line is gone then */
@@ -213,8 +262,9 @@ static struct dg_bulk_line *add_line(struct dg_bulk_job *job, size_t bytes)
     return line;
 }
 
-/* DG_ERR_BUSY, DG_ERR_NOMEM: not now; then nothing has begun. */
-static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text)
+/* DG_ERR_BUSY, DG_ERR_NOMEM, DG_ERR_MODEL: not now; then nothing has begun. `next_at` is where the
+ * input goes on behind the line. */
+static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint64_t next_at)
 {
     struct dg_bulk *bulk = job->bulk;
     struct dg_failure failure = {.code = "overloaded", .message = "There is no memory."};
@@ -226,8 +276,20 @@ static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text)
     if (!err)
         err = job->format == DG_BULK_TEXT ? read_text(line, text, &failure)
                                           : read_json(line, text, &failure);
+    const size_t n_rewinds = job->n_rewinds;
+    line->next_at = next_at;
+    bool has_started = !err;
     if (!err)
         err = start(line, &failure);
+    if (job->n_rewinds != n_rewinds || job->state != DG_BULK_RUNNING)
+        return DG_ERR_MODEL; /* it was over at once, and the line is gone */
+    if (has_started && err && is_model_missing(job, err)) {
+        struct dg_error error;
+        dg_error_set(&error, err, "%s", failure.message);
+        free_line(line);
+        dg_bulk_wait(job, DG_BULK_WAITS_FOR_MODEL, &error);
+        return DG_ERR_MODEL;
+    }
     if (err == DG_ERR_BUSY || err == DG_ERR_NOMEM) {
         free_line(line);
         return err;
@@ -256,6 +318,8 @@ static enum dg_err refuse_line(struct dg_bulk_job *job)
     struct dg_bulk_line *line = add_line(job, 0);
     if (!line)
         return DG_ERR_NOMEM;
+    line->next_at = job->in_at - job->input.len; /* its beginning */
+    line->is_refused = true;
     if (put_error(line, &failure) != DG_OK) {
         free_line(line);
         return DG_ERR_NOMEM;
@@ -283,6 +347,8 @@ static void on_read(struct dg_task *task)
     reading->is_busy = false;
     if (dg_bulk_is_over(job)) {
         dg_bulk_halt(job);
+    } else if (reading->at != job->in_at) {
+        release_reading(job); /* the job has gone back meanwhile */
     } else if (job->state == DG_BULK_RUNNING && !job->bulk->is_closing) {
         enum dg_err err = reading->err;
         if (!err)
@@ -339,8 +405,13 @@ static void begin_lines(struct dg_bulk_job *job)
             at = 0;
             err = refuse_line(job);
         } else if (end || (job->in_ended && rest.len > 0)) {
-            err = begin_line(job, dg_span_sub(rest, 0, len));
-            at += err ? 0 : len + (end != NULL);
+            const size_t taken = len + (end != NULL);
+            const size_t n_rewinds = job->n_rewinds;
+            err = begin_line(job, dg_span_sub(rest, 0, len),
+                             job->in_at - (job->input.len - at - taken));
+            if (job->n_rewinds != n_rewinds || job->state != DG_BULK_RUNNING)
+                return; /* the input is gone */
+            at += err ? 0 : taken;
         } else {
             break;
         }
@@ -376,6 +447,8 @@ static void on_written(struct dg_task *task)
         bulk->n_lines += writing->n_lines;
         bulk->n_failed += writing->n_failed;
     }
+    if (!writing->err && writing->n_lines > 0)
+        job->waits_for = DG_BULK_NO_WAIT;
     dg_buf_deinit(&writing->lines);
     if (dg_bulk_is_over(job)) {
         dg_bulk_halt(job);
@@ -410,6 +483,9 @@ static enum dg_err gather(struct dg_bulk_job *job)
         }
         writing->n_lines++;
         writing->n_failed += line->has_failed;
+        job->n_gathered = line->number;
+        job->gathered_at = line->next_at;
+        job->gathered_cut = line->is_refused;
         free_line(line);
     }
     return DG_OK;
@@ -448,24 +524,13 @@ void dg_bulk_run(struct dg_bulk_job *job)
         write_lines(job);
 }
 
-static void close_file(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 /* What a task is still at is let go when that comes back. */
 void dg_bulk_halt(struct dg_bulk_job *job)
 {
     while (!dg_list_is_empty(&job->lines))
         free_line(DG_LIST_ITEM(job->lines.next, struct dg_bulk_line, link));
     dg_buf_deinit(&job->input);
-    if (!job->reading.is_busy) {
-        dg_free(job->reading.bytes);
-        job->reading.bytes = NULL;
-        close_file(&job->in_fd);
-    }
+    release_reading(job);
     if (!job->writing.is_busy) {
         dg_buf_deinit(&job->writing.lines);
         close_file(&job->out_fd);

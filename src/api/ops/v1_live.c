@@ -219,6 +219,8 @@ static void tell(struct dg_api *api, struct dg_span text)
 void dg_api_second(struct dg_api *api)
 {
     struct dg_buf text;
+    if (api->bulk)
+        dg_bulk_retry(api->bulk);
     dg_live_take(&api->live, api, dg_clock_now(&api->clock), dg_clock_wall(&api->clock));
     if (api->live.n_viewers == 0)
         return;
