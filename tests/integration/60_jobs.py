@@ -205,6 +205,32 @@ class Jobs(IntegrationTest):
         self.assertEqual([line["line"] for line in found], list(range(1, n + 1)))
         self.assertEqual([line.get("text", "") for line in found], expected)
 
+    def test_a_full_disk_holds_a_job_up(self):
+        server = self.start(MODELS, self.folder)
+        texts = [f"Le chat dort {i}." for i in range(500)]
+        body = "\n".join(json.dumps({"text": one}) for one in texts).encode()
+        self.limit_files(server, len(body))  # the answers are longer
+        job = self.add(server, body, LINES)
+        wait_for(lambda: self.state(server, job).get("waits_for") == "space", "the job to wait")
+        state = self.state(server, job)
+        self.assertEqual(state["state"], "waiting")
+        self.assertLess(state["done"], len(texts))
+        self.assertNotIn("error", state)
+
+        def out_is_whole():  # but for the moment of another try
+            with open(os.path.join(self.directory, "jobs", job["id"] + ".out"), "rb") as file:
+                out = file.read()
+            return (len(out), out.count(b"\n")) == (state["output_bytes"], state["done"])
+
+        wait_for(out_is_whole, "a result of whole lines")
+        self.limit_files(server, resource.RLIM_INFINITY)
+        over = self.wait_over(server, job)
+        self.assertEqual((over["state"], over["done"], over["failed"]), ("done", len(texts), 0))
+        self.assertNotIn("waits_for", over)
+        found = [json.loads(line) for line in self.result(server, job).splitlines()]
+        self.assertEqual([line["line"] for line in found], list(range(1, len(texts) + 1)))
+        self.assertEqual([line["text"] for line in found], self.translate(server, texts))
+
     def test_a_result_is_whole_or_asked_for_in_part(self):
         server = self.start(MODELS, self.folder, "--threads=1", "--cache-size=0")
         n = 100000  # more than anybody translates while we look; short ones, so that the first are soon done

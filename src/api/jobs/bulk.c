@@ -440,8 +440,12 @@ static void move_on(struct dg_bulk *bulk, bool tries_again)
          at = next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         next = at->next;
-        if (dg_bulk_is_over(job) || (job->waits_for && !(tries_again && can_try(job))))
+        if (dg_bulk_is_over(job))
             continue;
+        if (job->waits_for && !(tries_again && can_try(job))) {
+            n_running += job->waits_for == DG_BULK_WAITS_FOR_SPACE; /* it keeps its lines */
+            continue;
+        }
         job->state = DG_BULK_RUNNING;
         dg_bulk_run(job);
         n_running += job->state == DG_BULK_RUNNING;

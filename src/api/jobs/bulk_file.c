@@ -101,10 +101,10 @@ enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines,
     if (err)
         return err;
     err = write_all(*fd, lines, path, error);
-    if (err && ftruncate(*fd, before.st_size) != 0)
-        dg_error_wrap(error, err, "a part of a line is left behind");
     if (!err && sync && fdatasync(*fd) != 0)
         err = failed("sync", path, error);
+    if (err && ftruncate(*fd, before.st_size) != 0)
+        err = dg_error_wrap(error, DG_ERR_IO, "a part of the lines is left behind");
     return err;
 }
 

@@ -41,8 +41,9 @@ enum dg_err dg_bulk_file_create(const char *path, struct dg_span body,
 enum dg_err dg_bulk_file_read(int *fd, const char *path, uint64_t at, char *bytes, size_t cap,
                               size_t *n, struct dg_error *error) DG_MUST_CHECK;
 
-/* Whole lines to the end of the file, which is made when it is not there. What a failure left of
- * them is cut off again. `sync`: wait until all of the file is on the disk. */
+/* Whole lines to the end of the file, which is made when it is not there. `sync`: wait until all of
+ * the file is on the disk. What a failure left of the lines is cut off again. DG_ERR_NO_SPACE: so
+ * it was, and they may be appended later. */
 enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines, bool sync,
                                 struct dg_error *error) DG_MUST_CHECK;
 

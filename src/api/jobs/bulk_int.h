@@ -64,7 +64,7 @@ struct dg_bulk_write_task {
 };
 
 /* What keeps a job from going on. It tries again once a second, until lines of it are written. */
-enum dg_bulk_wait { DG_BULK_NO_WAIT, DG_BULK_WAITS_FOR_MODEL };
+enum dg_bulk_wait { DG_BULK_NO_WAIT, DG_BULK_WAITS_FOR_MODEL, DG_BULK_WAITS_FOR_SPACE };
 
 struct dg_bulk_job {
     struct dg_list link;

@@ -16,7 +16,8 @@ enum { MODELS_MAX = 1000, OPTIONS_VALUES_MAX = 2000 };
 const char *const dg_bulk_state_words[] = {
     [DG_BULK_WAITING] = "waiting",     [DG_BULK_RUNNING] = "running", [DG_BULK_DONE] = "done",
     [DG_BULK_CANCELLED] = "cancelled", [DG_BULK_FAILED] = "failed",   NULL};
-static const char *const wait_words[] = {[DG_BULK_WAITS_FOR_MODEL] = "model"};
+static const char *const wait_words[] = {
+    [DG_BULK_WAITS_FOR_MODEL] = "model", [DG_BULK_WAITS_FOR_SPACE] = "space"};
 static const char *const format_words[] = {
     [DG_BULK_TEXT] = "text", [DG_BULK_JSONL] = "jsonl", NULL};
 

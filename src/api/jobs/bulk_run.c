@@ -449,11 +449,15 @@ static void on_written(struct dg_task *task)
     }
     if (!writing->err && writing->n_lines > 0)
         job->waits_for = DG_BULK_NO_WAIT;
-    dg_buf_deinit(&writing->lines);
+    const bool goes_on = job->state == DG_BULK_RUNNING && !bulk->is_closing;
+    if (!goes_on || writing->err != DG_ERR_NO_SPACE)
+        dg_buf_deinit(&writing->lines); /* else they are written when there is room */
     if (dg_bulk_is_over(job)) {
         dg_bulk_halt(job);
-    } else if (job->state == DG_BULK_RUNNING && !bulk->is_closing) {
-        if (writing->err)
+    } else if (goes_on) {
+        if (writing->err == DG_ERR_NO_SPACE)
+            dg_bulk_wait(job, DG_BULK_WAITS_FOR_SPACE, &writing->error);
+        else if (writing->err)
             dg_bulk_fail(job, writing->err, &writing->error);
         else if (writing->is_last)
             dg_bulk_finish(job, DG_BULK_DONE);

@@ -6,7 +6,9 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -122,6 +124,39 @@ START_TEST(failures_in_json_are_recognised_by_their_second_member)
 }
 END_TEST
 
+/* A limit on the size of files is a full disk that needs no rights. */
+START_TEST(what_finds_no_room_is_undone_and_can_be_appended_later)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    struct rlimit limit;
+    struct place place;
+    char bytes[32];
+    size_t n = 0;
+    int fd = -1, in_fd = -1;
+    open_place(&place);
+    write_out(&place, "eins\n");
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit small = {.rlim_cur = 8, .rlim_max = limit.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const enum dg_err err = dg_bulk_file_append(&fd, place.out, DG_SPAN("zwei\n"), true, &error);
+    const enum dg_err in_err = dg_bulk_file_create(place.in, DG_SPAN("0123456789"), &error);
+    setrlimit(RLIMIT_FSIZE, &limit); /* before anything is said, which may be into a file */
+    ck_assert_int_eq(err, DG_ERR_NO_SPACE);
+    ck_assert_int_eq(in_err, DG_ERR_NO_SPACE);
+    ck_assert_int_eq(size_of(place.in), -1);
+    ck_assert_int_eq(size_of(place.out), 5);
+    ck_assert_int_eq(dg_bulk_file_append(&fd, place.out, DG_SPAN("zwei\n"), true, &error), DG_OK);
+    ck_assert_int_eq(dg_bulk_file_read(&in_fd, place.out, 0, bytes, sizeof bytes, &n, &error),
+                     DG_OK);
+    ck_assert_int_eq(n, 10);
+    ck_assert_int_eq(memcmp(bytes, "eins\nzwei\n", 10), 0);
+    close(fd);
+    close(in_fd);
+    close_place(&place);
+}
+END_TEST
+
 START_TEST(files_that_do_not_belong_together_are_refused)
 {
     struct dg_error error = DG_ERROR_NONE;
@@ -148,4 +183,5 @@ DG_UNIT(lines_are_counted_with_a_last_one_that_has_no_newline,
         what_is_written_is_read_and_nothing_is_overwritten,
         a_job_resumes_after_its_last_whole_line_wherever_it_was_cut,
         failures_in_json_are_recognised_by_their_second_member,
+        what_finds_no_room_is_undone_and_can_be_appended_later,
         files_that_do_not_belong_together_are_refused)
