@@ -35,6 +35,8 @@ static const char *const auto_words[] = {"auto", NULL};
 static const char *const priority_words[] = {
     [DG_KEY_INTERACTIVE] = "interactive", [DG_KEY_NORMAL] = "normal", [DG_KEY_BULK] = "bulk", NULL};
 
+static const char *const scope_words[] = {
+    [DG_CACHE_SCOPE_ALL] = "all", [DG_CACHE_SCOPE_KEY] = "key", NULL};
 static const char *const whose_words[] = {[DG_GLOSSARIES_NOBODY] = "nobody",
                                           [DG_GLOSSARIES_ADMINS] = "admins",
                                           [DG_GLOSSARIES_KEYS] = "keys",
@@ -156,6 +158,9 @@ static const struct dg_opt_row rows[] = {
      .help = "how long an idle worker waits for company before it starts"},
     {DG_OPT_SIZE(T, cache_size), "cache-size", .min = 0, .max = 65536ull * MIB, .def = "32MiB",
      .help = "memory for sentences that were translated; 0 for no cache"},
+    {DG_OPT_ENUM(T, cache_scope), "cache-scope", .words = scope_words, .def = "all",
+     .help = "who is answered from it: all, or only the key (without one, the address) that asked before; the "
+             "cache in redis is then not used"},
     {DG_OPT_SIZE(T, memory_limit), "memory-limit", .min = 0, .max = 1024ull * 1024 * MIB, .def = "0",
      .help = "memory of the whole server, models included; models that do not fit beside each other take turns; "
              "0 for no limit"},

@@ -14,6 +14,8 @@
 #include "base/option/opt.h"
 #include "net/loop/server.h"
 
+enum dg_cache_scope { DG_CACHE_SCOPE_ALL, DG_CACHE_SCOPE_KEY };
+
 struct dg_options {
     /* What the program is to do; flags only. */
     int help;
@@ -53,6 +55,7 @@ struct dg_options {
     int64_t model_idle_ms, stall_limit_ms;
     bool preload;
     uint64_t cache_size;
+    int cache_scope; /* enum dg_cache_scope */
 
     /* Shared between servers. */
     const char *redis, *redis_user, *redis_password_file;

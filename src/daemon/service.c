@@ -500,6 +500,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         .batch_delay_ns = (uint64_t)options->batch_delay_ms * DG_CLOCK_MS,
         .whole_vocabulary = !options->shortlist,
         .cache_bytes = plan.cache,
+        .cache_per_client = options->cache_scope == DG_CACHE_SCOPE_KEY,
         .models_bytes = plan.models,
         .texts_bytes = plan.texts_bytes,
         .max_tokens = plan.queue_tokens,

@@ -151,6 +151,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
     open_langid(engine, opts->langid_path);
     if (opts->cache_bytes)
         engine->tools.cache = dg_cache_new(opts->cache_bytes);
+    engine->tools.cache_per_client = opts->cache_per_client;
     *out = engine;
     return DG_OK;
 }

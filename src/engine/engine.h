@@ -67,7 +67,9 @@ struct dg_engine_opts {
                            limit */
     size_t kv_tokens;   /* cached positions in each worker; 0: 256 for each slot */
     uint64_t batch_delay_ns;
-    size_t cache_bytes;  /* of the sentence cache; 0: none */
+    size_t cache_bytes; /* of the sentence cache; 0: none */
+    /* An answer is for the client that asked first, and the remote cache is not asked. */
+    bool cache_per_client;
     size_t models_bytes; /* of all models together, with the memory of their workers; 0: no limit.
                           * Slots, rows and kv_tokens are then upper bounds */
     size_t texts_bytes;  /* of the texts of all requests together, and so of one; 0: no limit */

@@ -90,8 +90,8 @@ static enum dg_err put_constraints(struct dg_buf *key, const struct dg_search_op
     return err;
 }
 
-enum dg_err dg_cache_key(uint64_t version, const struct dg_search_opts *s, const int32_t *ids,
-                         size_t n_ids, struct dg_buf *key)
+enum dg_err dg_cache_key(uint64_t version, uint64_t client, const struct dg_search_opts *s,
+                         const int32_t *ids, size_t n_ids, struct dg_buf *key)
 {
     const uint64_t numbers[] = {
         s->sample,       s->sample ? s->seed : 0, s->early_stop,
@@ -111,6 +111,8 @@ enum dg_err dg_cache_key(uint64_t version, const struct dg_search_opts *s, const
         s->repetition_penalty,
     };
     enum dg_err err = put(key, &version, DG_CACHE_KEY_VERSION);
+    if (!err)
+        err = put(key, &client, sizeof client);
     if (!err)
         err = put(key, numbers, sizeof numbers);
     if (!err)

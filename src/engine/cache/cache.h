@@ -4,7 +4,7 @@
 /* Sentences that were translated or are being translated, by everything that decides the answer:
  * the version of the model, every option of the search, the ids of the source.
  *
- *     err = dg_cache_key(version, &search, ids, n_ids, &key);
+ *     err = dg_cache_key(version, client, &search, ids, n_ids, &key);
  *     flight = dg_cache_find(cache, span_of_key);
  *     if (!flight) {                           else: is_over, an answer; or wait for it as well
  *         flight = dg_flight_new(ticket, version);
@@ -44,11 +44,11 @@ struct dg_flight *dg_flight_new(struct dg_ticket *ticket, uint64_t version);
 struct dg_flight *dg_flight_ref(struct dg_flight *flight);
 void dg_flight_unref(struct dg_flight *flight); /* NULL is fine */
 
-/* Appends everything that decides the answer, the version first. Options of sampling count only
- * when the search samples. */
+/* Appends everything that decides the answer, the version first, and whose it is: `client` is 0
+ * where answers are for all. Options of sampling count only when the search samples. */
 enum { DG_CACHE_KEY_VERSION = sizeof(uint64_t) }; /* bytes of the version */
-enum dg_err dg_cache_key(uint64_t version, const struct dg_search_opts *search, const int32_t *ids,
-                         size_t n_ids, struct dg_buf *key) DG_MUST_CHECK;
+enum dg_err dg_cache_key(uint64_t version, uint64_t client, const struct dg_search_opts *search,
+                         const int32_t *ids, size_t n_ids, struct dg_buf *key) DG_MUST_CHECK;
 
 struct dg_cache;
 

@@ -92,6 +92,7 @@ struct dg_request_tools {
     struct dg_glossary_scan scan;
     struct dg_clock *clock;
     struct dg_cache *cache;           /* NULL: none */
+    bool cache_per_client;            /* each client has answers of its own */
     struct dg_remote_lookups lookups; /* of the remote cache, if there is one */
     struct dg_background background;  /* for what takes long */
 };

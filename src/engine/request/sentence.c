@@ -689,7 +689,7 @@ static bool ask_remote(struct dg_sentence *sentence, struct dg_request_tools *to
 {
     char key[DG_REMOTE_KEY_MAX];
     const struct dg_served_model *model = model_of(sentence);
-    if (!tools->lookups.remote.get || !model->has_fingerprint ||
+    if (!tools->lookups.remote.get || tools->cache_per_client || !model->has_fingerprint ||
         sentence->request->asked.no_cache || sentence->flight->ticket->opts.want_alignment)
         return false;
     dg_remote_key(model->fingerprint, model->limits.target_max,
@@ -812,12 +812,13 @@ static enum dg_err launch_once(struct dg_sentence *sentence, struct dg_request_t
     struct dg_cache *cache = sentence->request->asked.no_cache ? NULL : tools->cache;
     struct dg_search_opts search;
     struct dg_flight *found = NULL;
+    const uint64_t client = tools->cache_per_client ? sentence->request->asked.client : 0;
     enum dg_err err = search_of(sentence, &search);
     if (err)
         return err;
     if (cache || tools->lookups.remote.get)
-        err =
-            dg_cache_key(model_of(sentence)->version, &search, sentence->ids, sentence->n_ids, key);
+        err = dg_cache_key(model_of(sentence)->version, client, &search, sentence->ids,
+                           sentence->n_ids, key);
     if (!err && cache)
         found = dg_cache_find(cache, dg_buf_span(key));
     if (found && found->is_over)

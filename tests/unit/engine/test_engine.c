@@ -35,6 +35,7 @@ static void wake(void *arg)
 
 static struct dg_engine *engine;
 static size_t cache_bytes = 1 << 20;
+static bool cache_per_client;
 static bool (*on_turn)(void *arg, size_t index);
 
 static void set_up(void)
@@ -45,6 +46,7 @@ static void set_up(void)
     char langid[DG_TEST_PATH];
     struct dg_engine_opts opts = {
         .n_threads = 2, .slots = 8, .wake = wake, .cache_bytes = cache_bytes, .on_turn = on_turn};
+    opts.cache_per_client = cache_per_client;
     opts.langid_path = dg_test_source(langid, "data/langid/langid.bin");
     ck_assert_msg(dg_engine_new(&opts, &error, &engine) == DG_OK, "%s", error.text);
     dg_test_source(path, "models/fr-en");
@@ -782,6 +784,26 @@ START_TEST(options_seeds_and_reloads_have_answers_of_their_own)
 }
 END_TEST
 
+START_TEST(a_cache_is_shared_by_all_or_by_those_of_one_client)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome outcome;
+    for (int scope = 0; scope < 2; scope++) {
+        static const uint64_t clients[] = {1, 2, 1, 2};
+        cache_per_client = scope;
+        set_up();
+        for (size_t i = 0; i < sizeof clients / sizeof *clients; i++) {
+            how.client = clients[i];
+            translate(DG_SPAN("Je suis content."), &how, &outcome);
+            ck_assert_uint_eq(outcome.result.n_cached, i >= (scope ? 2 : 1));
+            deinit(&outcome);
+        }
+        tear_down();
+    }
+    cache_per_client = false;
+}
+END_TEST
+
 START_TEST(the_cache_keeps_to_its_bytes)
 {
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
@@ -948,7 +970,8 @@ DG_UNIT_SLOW(a_request_whose_worker_hangs_times_out, long_texts_take_turns,
              without_data_the_source_must_be_named, one_pair_does_not_make_every_text_its_source,
              terms_of_a_glossary_are_said_told_and_kept,
              what_has_nothing_to_translate_passes_through, a_sentence_is_translated_once,
-             options_seeds_and_reloads_have_answers_of_their_own, the_cache_keeps_to_its_bytes,
+             options_seeds_and_reloads_have_answers_of_their_own,
+             a_cache_is_shared_by_all_or_by_those_of_one_client, the_cache_keeps_to_its_bytes,
              who_waits_for_a_cancelled_request_begins_again,
              capitals_are_translated_in_ordinary_case_and_restored,
              what_cannot_be_is_refused_with_a_reason)
