@@ -545,7 +545,7 @@ static void rouse(struct dg_sched *sched)
         pthread_cond_signal(&sched->work);
 }
 
-/* Makes the worker the crew's leader, unless another one is, if one of the first n models that it
+/* Makes the worker the helpers' leader, unless another one is, if one of the first n models that it
  * has work for gains by it; wakes who could help. The lock is held. */
 static void lead(struct worker *worker, size_t n)
 {

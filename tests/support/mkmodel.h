@@ -25,8 +25,8 @@ struct dg_mkmodel {
     enum dg_dtype dtype;           /* F32, F16, BF16 or I8 */
     struct dg_blueprint blueprint; /* token ids are filled in; zero sizes mean small defaults */
     const char *languages;         /* "fr,en,zho_Hans": words for them in the vocabulary, spelled as
-                                    * blueprint.lang_rule's family         does (">>fr<<", "__fr__",
-                                    * "zho_Hans"),         before the last word; NULL: none */
+                                    * blueprint.lang_rule's family does (">>fr<<", "__fr__",
+                                    * "zho_Hans"), before the last word; NULL: none */
 };
 
 #define DG_MKMODEL_DEFAULT                                                                         \

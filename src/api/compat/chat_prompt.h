@@ -5,9 +5,8 @@
  * into a prompt, each in its own words. This tells the instruction from the text by structure, and
  * finds the languages that are named:
  *
- *     "Translate from French to English, without comments:\n\nLe chat dort."    instruction and
- * text "You are a translator. Translate to English." / "Le chat dort."           system message,
- * text
+ *     "Translate from French to English:\n\nLe chat dort."                      instruction, text
+ *     "You are a translator. Translate to English." / "Le chat dort."          system message, text
  *     ... enclosed in triple quotes, backticks, <text>, 🔤 ...                  text in delimiters
  *     "Source Text: Le chat dort.\n\nTranslated Text:"                          text after a label
  *     {"greeting":"Bonjour"}, "1. Bonjour\n2. Merci", "Bonjour\n\n%%\n\nMerci"  text in parts

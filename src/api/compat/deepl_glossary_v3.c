@@ -4,13 +4,14 @@
 /* DeepL's glossaries, version 3: several dictionaries each, which can be changed. They are the same
  * glossaries as those of version 2 and of our own API; one that has a dictionary for any language
  * is not shown here.
+ *
  *     POST /v3/glossaries                           name, dictionaries: [{source_lang, target_lang,
  *                                                   entries, entries_format}]
  *     GET /v3/glossaries                            {"glossaries": [...]}
  *     GET, PATCH, DELETE /v3/glossaries/ID          PATCH: another name, more entries, more
  *                                                   dictionaries
- *     GET /v3/glossaries/ID/entries                 source_lang, target_lang: entries as TSV in
- * JSON PUT, DELETE /v3/glossaries/ID/dictionaries    one whole dictionary
+ *     GET /v3/glossaries/ID/entries                 source_lang, target_lang: TSV inside JSON
+ *     PUT, DELETE /v3/glossaries/ID/dictionaries    one whole dictionary
  *
  * In forms the members of a dictionary are named "dictionaries[0].source_lang" and so on, which is
  * how fields.h names those of JSON, too. */

@@ -7,10 +7,9 @@
  *     err = dg_bulk_open(&bulk, &opts, loop, engine, &jobs, log, &error);      goes on where it was
  *     err = dg_bulk_add(bulk, &order, on_added, owner, &error, &retry_ms);
  *     job = dg_bulk_find(bulk, id);  dg_bulk_put_state(job, &json_out);
- *     dg_bulk_turn(bulk);                after every dg_engine_poll: gives the engine more, writes
- * what came dg_bulk_tick(bulk);                now and then: forgets jobs that are old
- *     dg_bulk_close(bulk);               while the loop still runs; what is under way stays to be
- * done
+ *     dg_bulk_turn(bulk);       after every dg_engine_poll: gives the engine more, writes answers
+ *     dg_bulk_tick(bulk);       now and then: forgets jobs that are old
+ *     dg_bulk_close(bulk);      while the loop still runs; jobs under way go on at the next start
  *
  * A job's lines are given to the engine in order, a window of them at a time, at the lowest
  * priority; their answers are appended to the result in order, whole lines at a time. So the number

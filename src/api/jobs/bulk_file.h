@@ -7,9 +7,9 @@
  *
  *     dg_bulk_path(path, dir, id, "in");
  *     err = dg_bulk_file_create(path, body, &n_lines, &error);
- *     err = dg_bulk_file_read(&fd, path, at, bytes, sizeof bytes, &n, &error);     opens fd when it
- * is -1 err = dg_bulk_file_append(&fd, path, lines, sync, &error); err =
- * dg_bulk_file_resume(in_path, out_path, how, &resume, &error);          cuts off half a line
+ *     err = dg_bulk_file_read(&fd, path, at, bytes, sizeof bytes, &n, &error);    opens fd if -1
+ *     err = dg_bulk_file_append(&fd, path, lines, sync, &error);
+ *     err = dg_bulk_file_resume(in_path, out_path, how, &resume, &error);         cuts half a line
  *
  * They wait for the disk, so that the loop does not call them. Any thread; one at a time for each
  * file. */

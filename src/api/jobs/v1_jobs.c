@@ -5,10 +5,13 @@
  *
  *     POST   /v1/jobs?target=en&beam=4    the body's lines are texts (text/plain) or JSON objects
  *                                         (application/x-ndjson: what POST /v1/translate takes);
- * 201, the job GET    /v1/jobs                     {"jobs":[...]} GET    /v1/jobs/ID
- * {"id":...,"state":"running","lines":1000,"done":412,...} GET    /v1/jobs/ID/result           a
- * line for each line; 409 before the end unless ?partial=true POST   /v1/jobs/ID/cancel what is
- * done stays DELETE /v1/jobs/ID                  forgets it
+ *                                         201, the job
+ *     GET    /v1/jobs                     {"jobs":[...]}
+ *     GET    /v1/jobs/ID                  {"id":...,"state":"running","lines":1000,"done":412,...}
+ *     GET    /v1/jobs/ID/result           a line for each line; 409 before the end unless
+ *                                         ?partial=true
+ *     POST   /v1/jobs/ID/cancel           what is done stays
+ *     DELETE /v1/jobs/ID                  forgets it
  *
  * Options stand in the query, because the body is the lines. A job is shown to its owner
  * (dg_call_owner) and to administrators. */

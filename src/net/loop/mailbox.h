@@ -7,8 +7,7 @@
  *     struct job { struct dg_mail mail; ... };
  *     dg_mailbox_post(mailbox, &job->mail, on_job_done);     any thread
  *     static void on_job_done(struct dg_mail *mail) ...      later, on the loop's thread
- *     dg_mailbox_close(mailbox);                             loop's thread; nothing may be posted
- * after it
+ *     dg_mailbox_close(mailbox);                             loop's thread; no post may follow
  *
  * Mails are delivered in the order in which they were posted. A mail belongs to the mailbox from
  * post until its function is called; dg_mailbox_close first delivers all remaining mails. */

@@ -191,9 +191,9 @@ bool dg_examples_goes_on(const struct dg_labels *labels, struct dg_span label, s
     return dg_labels_find(labels, dg_span_cstr(room), number);
 }
 
-/* What is to be said of the text's token `i`; `word` walks along the lesson's words. A token may
- * have the space before it, or be nothing else: it belongs to the word behind the space, as when it
- * is served. */
+/* What is to be said of the text's token `i`; `word` walks along the labelled text's words. A token
+ * may have the space before it, or be nothing else: it belongs to the word behind the space, as
+ * when it is served. */
 static enum dg_err tag_of(const struct making *m, const struct dg_labelled_text *labelled_text,
                           size_t i, size_t *word, size_t *last, int32_t *tag,
                           struct dg_error *error)

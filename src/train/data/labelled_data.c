@@ -43,7 +43,7 @@ void dg_labelled_data_deinit(struct dg_labelled_data *labelled_data)
     *labelled_data = (struct dg_labelled_data){0};
 }
 
-/* ---- One lesson
+/* ---- One labelled text
  * ------------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)

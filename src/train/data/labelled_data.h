@@ -18,8 +18,7 @@
  *
  *     dg_labelled_data_init(&data, &opts);
  *     err = dg_labelled_data_read(&data, "reviews.tsv", &error);        any number of files
- *     err = dg_labelled_data_hold_out(&data, 100, seed, &n_held);       the first n_held of the
- * list
+ *     err = dg_labelled_data_hold_out(&data, 100, seed, &n_held);       the list's first n_held
  *     ... data.list[i].text ...                                         borrowed until deinit
  *     dg_labelled_data_deinit(&data);
  *

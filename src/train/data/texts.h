@@ -5,8 +5,7 @@
  *
  *     lines     source: the token that texts begin with        target: the line and the end token
  *     packed    the same texts end to end, cut wherever a stretch is full
- *     prompts   source: a form with one side of a pair in it   target: the other side, the end
- * token
+ *     prompts   source: a template with one side of a pair     target: the other side, end token
  *
  * The source is only read, not learned. A line that is longer than the network's context continues
  * in the next example, after its last token; a prompt and answer that are together too long are
