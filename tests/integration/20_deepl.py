@@ -145,6 +145,15 @@ class DeepL(IntegrationTest):
         answer = self.ask(f"{path}/entries?source_lang={source}&target_lang={target}", method="GET", **options)
         return {**answer["dictionaries"][0]} if "dictionaries" in answer else answer
 
+    def test_each_of_three_dictionaries_has_its_own_entries(self):
+        models = "".join(f"[model {source}-en]\npath = {os.path.join(SOURCES, 'models', 'fr-en')}\nsource = {source}\ntarget = en\n"
+                         for source in ("fr", "de", "es"))
+        self.server = self.start(conf=models.encode())
+        made = self.make([("FR", "EN", "chat\thound\n"), ("DE", "EN", "Katze\thound\n"), ("ES", "EN", "gato\thound\n")], status=201)
+        path = f"/v3/glossaries/{made['glossary_id']}"
+        for source, word in (("FR", "chat"), ("DE", "Katze"), ("ES", "gato")):
+            self.assertEqual(self.entries(path, source)["entries"], f"{word}\thound\n")
+
     def test_multilingual_glossaries(self):
         kept = os.path.join(self.directory, "glossaries")
         flags = (LANGUAGES, f"--models-dir={self.both_ways()}", f"--glossaries-dir={kept}")

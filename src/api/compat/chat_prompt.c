@@ -13,8 +13,9 @@
 
 enum {
     INSTRUCTION_MAX = 16 * 1024, /* bytes of instructions that are read */
-    HEAD_MAX = 4096,             /* of the user's message, in which one must end */
-    REACH = 6,                   /* words between "into" and the language */
+    READ_MAX = 256 * 1024, /* of one message, in all tries to find where an instruction ends */
+    HEAD_MAX = 4096,       /* of the user's message, in which one must end */
+    REACH = 6,             /* words between "into" and the language */
     TRIES_MAX = 40, /* places where a cut is tried, so that a message of colons takes no time */
 };
 
@@ -285,12 +286,17 @@ struct reading {
     struct said said; /* by the user's message */
     struct dg_span text;
     bool is_whole; /* the user's message is the text, blanks and all */
+    size_t n_read; /* bytes that were read as an instruction, READ_MAX at most */
 };
 
 /* True where this part of the user's message asks for a translation, in a way that could not be
  * text. */
 static bool instructs(struct reading *reading, struct dg_span part)
 {
+    const size_t len = part.len < INSTRUCTION_MAX ? part.len : INSTRUCTION_MAX;
+    if (reading->n_read + len > READ_MAX)
+        return false;
+    reading->n_read += len;
     const struct said said = read_instruction(reading->names, part);
     const bool does = said.translates &&
                       (said.target || (said.is_imperative && (said.has_text_word || said.source)));

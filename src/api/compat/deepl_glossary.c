@@ -154,9 +154,8 @@ static enum dg_err read_part(struct dg_glossaries_change *change,
 {
     struct dg_span text = dg_buf_span(&change->text);
     size_t n_before = dg_glossary_n_terms(into);
-    enum dg_err err =
-        dg_glossary_read(into, part->format, COLUMNS,
-                         dg_span_sub(text, part->at, part->at + part->len), &change->error);
+    enum dg_err err = dg_glossary_read(into, part->format, COLUMNS,
+                                       dg_span_sub(text, part->at, part->len), &change->error);
     if (!err && dg_glossary_n_terms(into) == n_before)
         err = dg_error_set(&change->error, DG_ERR_INVALID,
                            "there are no terms, expected one or more");
@@ -249,6 +248,8 @@ void dg_deepl_glossary_failed(struct dg_call *call, const struct dg_glossaries_c
     if (change->err == DG_ERR_NOT_FOUND)
         dg_deepl_glossary_fail(call, 404, "Glossary not found",
                                dg_error_text(&change->error, change->err));
+    else if (change->err == DG_ERR_DENIED)
+        dg_deepl_glossary_fail(call, 403, "Forbidden", dg_error_text(&change->error, change->err));
     else if (change->is_bad && change->entry->glossary)
         dg_deepl_glossary_fail(call, 400, "Invalid glossary entries provided",
                                dg_error_text(&change->error, change->err));

@@ -37,6 +37,7 @@ struct dg_bulk_line {
     uint64_t next_at;     /* where the input goes on behind it */
     bool is_refused;      /* too long: there the rest of it is thrown away first */
     bool is_answered, has_failed;
+    bool has_own_model;   /* it names another model, or other languages, than the job does */
     struct dg_buf answer; /* without a newline */
 };
 

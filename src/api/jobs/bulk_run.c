@@ -94,8 +94,11 @@ static enum dg_err put_text(struct dg_bulk_line *line, struct dg_span text)
 }
 
 /* Whether the job's model is missing, and not one that only this line asks for. */
-static bool is_model_missing(struct dg_bulk_job *job, enum dg_err err)
+static bool is_model_missing(const struct dg_bulk_line *line, enum dg_err err)
 {
+    const struct dg_bulk_job *job = line->job;
+    if (line->has_own_model)
+        return false;
     if (err == DG_ERR_MODEL)
         return true;
     if (err != DG_ERR_NOT_FOUND && err != DG_ERR_DENIED)
@@ -150,7 +153,7 @@ static void on_over(void *owner, struct dg_job *work)
         line->is_answered = !err;
     }
     line->work = NULL;
-    if (err && is_model_missing(job, err)) {
+    if (err && is_model_missing(line, err)) {
         dg_bulk_wait(job, DG_BULK_WAITS_FOR_MODEL, &error);
         rewind_job(job); /* the line is gone then */
     } else if (err && err != DG_ERR_CANCELLED && err != DG_ERR_CLOSED) {
@@ -167,6 +170,11 @@ static const struct dg_job_listener listener = {.on_over = on_over};
  */
 
 /* A line of JSON: the job's options, and what the line says otherwise. */
+static bool is_same(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 static enum dg_err read_json(struct dg_bulk_line *line, struct dg_span text,
                              struct dg_failure *failure)
 {
@@ -179,6 +187,11 @@ static enum dg_err read_json(struct dg_bulk_line *line, struct dg_span text,
         return err;
     err = dg_translate_options_read(json, &work->arena, &limits, failure, &work->options);
     dg_json_free(json);
+    const struct dg_engine_request *own = &work->options.request,
+                                   *usual = &line->job->options.request;
+    line->has_own_model =
+        !err && !(is_same(own->model, usual->model) && is_same(own->source, usual->source) &&
+                  is_same(own->target, usual->target));
     return err;
 }
 
@@ -283,7 +296,7 @@ static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint
         err = start(line, &failure);
     if (job->n_rewinds != n_rewinds || job->state != DG_BULK_RUNNING)
         return DG_ERR_MODEL; /* it was over at once, and the line is gone */
-    if (has_started && err && is_model_missing(job, err)) {
+    if (has_started && err && is_model_missing(line, err)) {
         struct dg_error error;
         dg_error_set(&error, err, "%s", failure.message);
         free_line(line);
@@ -443,7 +456,8 @@ static void on_written(struct dg_task *task)
         job->n_done += writing->n_lines;
         job->n_failed += writing->n_failed;
         job->out_bytes += writing->lines.len;
-        bulk->bytes += writing->lines.len;
+        if (!job->is_removed)
+            bulk->bytes += writing->lines.len;
         bulk->n_lines += writing->n_lines;
         bulk->n_failed += writing->n_failed;
     }

@@ -488,6 +488,9 @@ static enum dg_err prepare(struct dg_glossaries_change *change)
     struct dg_glossaries *store = &change->api->glossaries;
     const struct dg_glossaries_entry *replaced = find(store, dg_span_cstr(change->entry->id));
     change->freed = replaced ? dg_glossary_bytes(replaced->glossary) : 0;
+    if (change->amends && replaced && replaced->is_shared && !change->may_share)
+        return dg_error_set(&change->error, DG_ERR_DENIED,
+                            "only administrators may change what is shared");
     if (change->amends && !replaced)
         return dg_error_set(&change->error, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
     if (change->amends) {

@@ -53,11 +53,13 @@ static void *run(void *arg)
     }
 }
 
-/* Starts the threads with all signals blocked; n_threads counts those that run. */
+/* Starts the threads with all signals blocked but SIGBUS, whose handler guards mapped files and
+ * which ends the process where it is blocked; n_threads counts those that run. */
 static enum dg_err start(struct dg_pool *pool, size_t n_threads, const char *name)
 {
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = 0;
     while (!failed && pool->n_threads < n_threads) {

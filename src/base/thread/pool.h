@@ -10,8 +10,9 @@
  *     dg_pool_free(pool);                       runs the waiting jobs, then ends the threads
  *
  * Each accepted job runs exactly once, in the order of submission, on one of the threads. Jobs may
- * submit jobs but may not wait for the pool or free it. The pool's threads block all signals, so
- * the thread that made the pool gets them. Any thread may submit. */
+ * submit jobs but may not wait for the pool or free it. The pool's threads block all signals
+ * but SIGBUS (base/file/map_file.h), so the thread that made the pool gets them. Any thread may
+ * submit. */
 #ifndef DG_BASE_THREAD_POOL_H
 #define DG_BASE_THREAD_POOL_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 #include "base/file/map_file.h"
+#include "base/thread/pool.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -199,6 +200,33 @@ static void a_command(void)
     read_cut_file();
 }
 
+static void read_in_a_pool(void *arg)
+{
+    const struct dg_map_file *file = arg;
+    const volatile uint8_t *bytes = file->bytes;
+    ck_assert_int_eq(bytes[LARGE - 1], 0);
+}
+
+/* Models are loaded on threads of a pool, which block other signals. */
+START_TEST(threads_of_a_pool_are_guarded)
+{
+    struct dg_pool_opts opts = {.n_threads = 1, .max_jobs = 1};
+    struct dg_pool *pool;
+    struct dg_map_file file;
+    dg_map_file_guard(DG_MAP_FILE_GOES_ON);
+    put_large_file();
+    ck_assert_int_eq(dg_map_file_open(&file, path, LARGE, NULL), DG_OK);
+    ck_assert_int_eq(truncate(path, 0), 0);
+    ck_assert_int_eq(dg_pool_new(&opts, &pool), DG_OK);
+    ck_assert_int_eq(dg_pool_submit(pool, read_in_a_pool, &file), DG_OK);
+    dg_pool_wait(pool);
+    dg_pool_free(pool);
+    expect_changed(&file);
+    dg_map_file_close(&file);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(a_command_whose_input_is_cut_ends)
 {
     const int status = status_of(a_command);
@@ -261,6 +289,6 @@ END_TEST
 
 DG_UNIT(maps_the_whole_file_and_outlives_its_name, maps_an_empty_file, says_why_it_refuses,
         does_not_wait_for_a_fifo, a_copy_has_nothing_to_do_with_its_file,
-        a_guarded_mapping_that_is_cut_gives_zeros_and_tells,
+        a_guarded_mapping_that_is_cut_gives_zeros_and_tells, threads_of_a_pool_are_guarded,
         a_mapping_that_was_written_to_or_filled_again_tells, a_command_whose_input_is_cut_ends,
         any_other_sigbus_takes_its_usual_way, a_mapping_too_many_is_refused)
