@@ -319,7 +319,8 @@ static void hold_on(struct dg_engine *engine, struct dg_waiting *waiting,
             waiting->held = dg_served_model_ref(routing->hops[i]);
 }
 
-/* Begins a request that has waited, if its models are there. DG_ERR_BUSY: not yet. */
+/* Begins a request that has waited, if its models are there. DG_ERR_NOT_YET: they are not;
+ * DG_ERR_BUSY: the scheduler has no room. */
 static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waiting,
                              struct dg_error *error)
 {
@@ -333,7 +334,7 @@ static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waitin
         return dg_error_set(error, DG_ERR_TIMEOUT,
                             "the time allowed ran out while the model was being loaded");
     if (dg_registry_is_coming(engine->registry, waiting->model))
-        return DG_ERR_BUSY;
+        return DG_ERR_NOT_YET;
     enum dg_err err = dg_engine_find_way(engine, &asked, error, &routing);
     if (!err)
         hold_on(engine, waiting, &routing);
@@ -345,7 +346,7 @@ static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waitin
     if (missing) { /* the next one, or what it waited for was replaced */
         dg_served_model_unref(waiting->model);
         waiting->model = dg_served_model_ref(missing);
-        return DG_ERR_BUSY;
+        return DG_ERR_NOT_YET;
     }
     if (asked.timeout_ms)
         asked.timeout_ms -= waited_ms;
@@ -377,12 +378,12 @@ void dg_engine_begin_waiting(struct dg_engine *engine)
     while ((at = dg_list_pop_first(&engine->looked_at))) {
         struct dg_waiting *waiting = DG_LIST_ITEM(at, struct dg_waiting, link);
         struct dg_error error = DG_ERROR_NONE;
-        enum dg_err err = DG_ERR_BUSY;
+        enum dg_err err = DG_ERR_NOT_YET;
         dg_list_link_last(&engine->waiting, at);
         if ((is_new || is_late(engine, waiting)) && n_begun < BEGUN_PER_POLL)
             err = try_again(engine, waiting, &error);
-        is_full |= err == DG_ERR_BUSY && *error.text;
-        if (err == DG_ERR_BUSY)
+        is_full |= err == DG_ERR_BUSY;
+        if (err == DG_ERR_BUSY || err == DG_ERR_NOT_YET)
             continue;
         dg_list_unlink(at);
         engine->n_waiting--;

@@ -33,14 +33,15 @@ static enum dg_err find_lm(const struct dg_engine *engine, const struct dg_gener
     return err;
 }
 
-/* Begins it if its model is loaded. DG_ERR_BUSY without a sentence: it waits for the model. */
+/* Begins it if its model is loaded. DG_ERR_NOT_YET: it waits for the model, or its prompt
+ * is being read. */
 static enum dg_err begin_generation(struct dg_engine *engine, struct dg_generation *generation,
                                     struct dg_error *error, uint64_t *retry_ms)
 {
     struct dg_served_model *model = NULL;
     if (dg_registry_is_coming(engine->registry, generation->model) ||
         dg_generation_is_being_read(generation))
-        return DG_ERR_BUSY;
+        return DG_ERR_NOT_YET;
     enum dg_err err = find_lm(engine, &generation->asked, error, &model);
     if (!err)
         err = dg_registry_await(engine->registry, model, error, &generation->model);
@@ -74,9 +75,10 @@ enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generat
     generation->events = events;
     generation->ctx = ctx;
     err = begin_generation(engine, generation, &reason, retry_ms);
-    if (err == DG_ERR_BUSY && !*reason.text &&
-        (dg_generation_is_being_read(generation) || engine->n_waiting < engine->waiting_max))
-        err = DG_OK; /* its prompt is being read, or its model comes */
+    if (err == DG_ERR_NOT_YET)
+        err = dg_generation_is_being_read(generation) || engine->n_waiting < engine->waiting_max
+                  ? DG_OK
+                  : DG_ERR_BUSY;
     if (err) {
         dg_generation_free(generation);
         return dg_error_set(error, err, "%s", dg_error_text(&reason, err));
@@ -101,10 +103,11 @@ static void tend_generation(struct dg_engine *engine, struct dg_generation *gene
         return;
     }
     enum dg_err err = begin_generation(engine, generation, &reason, NULL);
-    if (err == DG_ERR_BUSY && generation->deadline_ns &&
+    const bool waits = err == DG_ERR_BUSY || err == DG_ERR_NOT_YET;
+    if (waits && generation->deadline_ns &&
         dg_clock_now(engine->tools.clock) >= generation->deadline_ns)
         err = dg_error_set(&reason, DG_ERR_TIMEOUT, "the time allowed ran out before it began");
-    if (!err || err == DG_ERR_BUSY)
+    else if (!err || waits)
         return;
     generation->error = reason;
     dg_generation_stop(generation, engine->tools.sched, err);

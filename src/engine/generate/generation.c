@@ -217,14 +217,14 @@ static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size
     return DG_OK;
 }
 
-/* Makes the ticket. DG_ERR_BUSY: the prompt is being read. */
+/* Makes the ticket. DG_ERR_NOT_YET: the prompt is being read. */
 static enum dg_err prepare(struct dg_generation *g, struct dg_request_tools *tools,
                            struct dg_error *error)
 {
     int32_t *ids = NULL;
     enum dg_err err = need_reading(g, tools, error);
     if (!err && dg_generation_is_being_read(g))
-        return DG_ERR_BUSY;
+        return DG_ERR_NOT_YET;
     if (!err)
         err = take_ids(g, error, &ids);
     if (!err)

@@ -50,8 +50,8 @@ enum dg_err dg_generation_new(struct dg_generation **generation, const struct dg
 void dg_generation_free(struct dg_generation *generation); /* not while it is open or its prompt
                                                                is being read; NULL is fine */
 
-/* Gives the generation to the scheduler; its model must be loaded. DG_ERR_BUSY: no room, or,
- * without a sentence, its prompt is being read. */
+/* Gives the generation to the scheduler; its model must be loaded. DG_ERR_BUSY: no room;
+ * DG_ERR_NOT_YET: its prompt is being read. */
 enum dg_err dg_generation_begin(struct dg_generation *generation, struct dg_request_tools *tools,
                                 struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 

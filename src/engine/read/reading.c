@@ -678,8 +678,7 @@ static enum dg_err go_on(struct dg_reading *r, uint64_t until_ns, uint64_t *retr
     return err;
 }
 
-/* Begins or continues if its model is loaded. DG_ERR_BUSY without a sentence: it waits for the
- * model. */
+/* Begins or continues if its model is loaded. DG_ERR_NOT_YET: it waits for the model. */
 static enum dg_err begin(struct dg_reading *r, uint64_t until_ns, struct dg_error *error,
                          uint64_t *retry_ms, bool *more)
 {
@@ -688,7 +687,7 @@ static enum dg_err begin(struct dg_reading *r, uint64_t until_ns, struct dg_erro
     enum dg_err err = DG_OK;
     if (!r->has_begun) {
         if (r->model && dg_registry_is_coming(all->registry, r->model))
-            return DG_ERR_BUSY;
+            return DG_ERR_NOT_YET;
         err = find_model(all, &r->asked, error, &model);
         if (!err)
             err = dg_registry_await(all->registry, model, error, &r->model);
@@ -805,8 +804,8 @@ enum dg_err dg_readings_add(struct dg_readings *readings, const struct dg_engine
     r->events = events;
     r->ctx = ctx;
     err = begin(r, dg_clock_now(readings->tools->clock) + TURN_NS, &reason, retry_ms, more);
-    if (err == DG_ERR_BUSY && !*reason.text && (may_wait || ask->waits))
-        err = DG_OK;            /* its model comes */
+    if (err == DG_ERR_NOT_YET) /* its model comes */
+        err = may_wait || ask->waits ? DG_OK : DG_ERR_BUSY;
     if (err && r->n_open > 0) { /* a later item cannot be read: it ends when the workers have let go
                                  */
         if (ask->n_items > 1)
@@ -884,7 +883,7 @@ static void move(struct dg_reading *r, uint64_t until_ns, bool *more)
     struct dg_error reason = DG_ERROR_NONE;
     enum dg_err err = r->err ? DG_OK : begin(r, until_ns, &reason, NULL, more);
     const bool is_late = r->deadline_ns && dg_clock_now(r->all->tools->clock) >= r->deadline_ns;
-    if (err && err != DG_ERR_BUSY) {
+    if (err && err != DG_ERR_BUSY && err != DG_ERR_NOT_YET) {
         if (r->asked.n_items > 1)
             dg_error_wrap(&reason, err, "item %zu", r->failed);
         fail(r, err, &reason, r->failed);

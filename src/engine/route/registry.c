@@ -344,7 +344,7 @@ enum dg_err dg_registry_await(struct dg_registry *registry, struct dg_served_mod
         dg_served_model_unref(*kept);
         *kept = dg_served_model_ref(model);
     }
-    return dg_served_model_is_at_hand(model) ? DG_OK : DG_ERR_BUSY;
+    return dg_served_model_is_at_hand(model) ? DG_OK : DG_ERR_NOT_YET;
 }
 
 /* On the registry's thread. */

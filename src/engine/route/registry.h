@@ -107,7 +107,7 @@ enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_serve
                              struct dg_error *error) DG_MUST_CHECK;
 
 /* The same for a request that waits for `model`: it keeps a reference to it in `*kept` until it is
- * loaded. DG_ERR_BUSY without a sentence: it is not loaded yet. */
+ * loaded. DG_ERR_NOT_YET: it is not loaded yet. */
 enum dg_err dg_registry_await(struct dg_registry *registry, struct dg_served_model *model,
                               struct dg_error *error, struct dg_served_model **kept) DG_MUST_CHECK;
 
