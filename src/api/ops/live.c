@@ -78,14 +78,12 @@ static size_t slots_of(const struct dg_engine *engine, size_t n_workers)
     return slots;
 }
 
-static void take_engine(struct dg_live *live, float *row, struct dg_engine *engine, double seconds)
+static void take_engine(struct dg_live *live, float *row, struct dg_engine *engine,
+                        const struct dg_counters *counters, double seconds)
 {
-    struct dg_sched_stats now;
-    struct dg_engine_cache_stats cache;
-    const struct dg_sched_stats *before = &live->sched;
+    const struct dg_sched_stats now = counters->sched, *before = &live->counters.sched;
+    const struct dg_engine_cache_stats cache = counters->cache;
     uint64_t sums[DG_HISTOGRAM];
-    dg_engine_read_stats(engine, &now);
-    dg_engine_read_cache_stats(engine, &cache);
     row[DG_LIVE_WAITING] = (float)now.n_waiting;
     row[DG_LIVE_RUNNING] = (float)now.n_running;
     row[DG_LIVE_SLOTS] = (float)slots_of(engine, now.n_workers);
@@ -101,21 +99,17 @@ static void take_engine(struct dg_live *live, float *row, struct dg_engine *engi
     row[DG_LIVE_BATCH_ROWS] = ratio(now.n_rows - before->n_rows, now.n_steps - before->n_steps);
     row[DG_LIVE_ENCODE_SENTENCES] =
         ratio(now.n_encoded - before->n_encoded, now.n_encodes - before->n_encodes);
-    uint64_t hits = cache.n_hits + cache.n_joined - live->cache.n_hits - live->cache.n_joined;
-    row[DG_LIVE_CACHE_HITS] = ratio(hits, hits + cache.n_misses - live->cache.n_misses);
-    live->sched = now;
-    live->cache = cache;
+    uint64_t hits =
+        cache.n_hits + cache.n_joined - live->counters.cache.n_hits - live->counters.cache.n_joined;
+    row[DG_LIVE_CACHE_HITS] = ratio(hits, hits + cache.n_misses - live->counters.cache.n_misses);
 }
 
-static void take_server(struct dg_live *live, float *row, const struct dg_server *server,
+static void take_server(const struct dg_live *live, float *row, const struct dg_server_stats *now,
                         uint64_t elapsed_ns)
 {
-    struct dg_server_stats now;
-    dg_server_stats(server, &now);
-    row[DG_LIVE_CONNECTIONS] = (float)now.connections;
-    row[DG_LIVE_WEBSOCKETS] = (float)now.websockets;
-    row[DG_LIVE_BUSY] = ratio(now.busy_ns - live->server.busy_ns, elapsed_ns);
-    live->server = now;
+    row[DG_LIVE_CONNECTIONS] = (float)now->connections;
+    row[DG_LIVE_WEBSOCKETS] = (float)now->websockets;
+    row[DG_LIVE_BUSY] = ratio(now->busy_ns - live->counters.server.busy_ns, elapsed_ns);
 }
 
 static void take_requests(struct dg_live *live, float *row, const struct dg_metrics *metrics,
@@ -139,15 +133,18 @@ void dg_live_take(struct dg_live *live, struct dg_api *api, uint64_t now_ns, uin
     float *row = live->rows[live->next];
     uint64_t elapsed_ns = now_ns - (live->taken_ns ? live->taken_ns : api->started_ns);
     double seconds = (double)elapsed_ns / 1e9;
+    struct dg_counters counters;
+    dg_counters_read(&counters, api);
     for (size_t c = 0; c < DG_LIVE_N_COLUMNS; c++)
         row[c] = 0;
     if (api->engine)
-        take_engine(live, row, api->engine, seconds);
+        take_engine(live, row, api->engine, &counters, seconds);
     if (api->server)
-        take_server(live, row, api->server, elapsed_ns);
+        take_server(live, row, &counters.server, elapsed_ns);
     take_requests(live, row, &api->metrics, seconds);
     row[DG_LIVE_LAG] =
         live->n && elapsed_ns > DG_CLOCK_S ? (float)((double)(elapsed_ns - DG_CLOCK_S) / 1e6) : 0;
+    live->counters = counters;
     live->taken_ns = now_ns;
     live->wall_ns = wall_ns;
     live->next = (live->next + 1) % DG_LIVE_ROWS;

@@ -13,9 +13,8 @@
 #ifndef DG_API_OPS_LIVE_H
 #define DG_API_OPS_LIVE_H
 
+#include "api/ops/counters.h"
 #include "base/memory/list.h"
-#include "engine/engine.h"
-#include "net/loop/server.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,9 +60,7 @@ struct dg_live {
     uint64_t taken_ns, wall_ns;                  /* of the last one; 0: none yet */
 
     /* The counters when the last row was taken, and its histograms in the last seconds. */
-    struct dg_sched_stats sched;
-    struct dg_engine_cache_stats cache;
-    struct dg_server_stats server;
+    struct dg_counters counters;
     uint64_t requests[3]; /* all, 4xx, 5xx */
     uint64_t wait_ms[DG_LIVE_WINDOW][DG_HISTOGRAM], first_ms[DG_LIVE_WINDOW][DG_HISTOGRAM];
 

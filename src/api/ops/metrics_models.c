@@ -5,8 +5,8 @@
  * label is the model's name, which the operator chose. Tables of columns, so that each family
  * stands together as the format wants it. */
 #include "api/ops/metrics_models.h"
+#include "api/ops/counters.h"
 #include "base/memory/mem.h"
-#include "engine/engine.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -15,32 +15,6 @@
 enum { LABEL_MAX = 256 };
 
 #define AT(field) offsetof(struct dg_sched_stats, field)
-
-struct column {
-    const char *name, *kind, *help;
-    size_t offset;
-};
-
-static const struct column counters[] = {
-    {"sentences_accepted_total", "counter", "Sentences taken into the queue.", AT(n_accepted)},
-    {"sentences_refused_total", "counter", "Sentences refused by a full queue.", AT(n_refused)},
-    {"sentences_done_total", "counter", "Sentences translated.", AT(n_done)},
-    {"sentences_cancelled_total", "counter", "Sentences cancelled.", AT(n_cancelled)},
-    {"sentences_timed_out_total", "counter", "Sentences whose time ran out.", AT(n_timed_out)},
-    {"sentences_failed_total", "counter", "Sentences that failed.", AT(n_failed)},
-    {"input_tokens_total", "counter", "Tokens read.", AT(n_tokens_in)},
-    {"output_tokens_total", "counter", "Tokens written.", AT(n_tokens_out)},
-    {"encoded_batches_total", "counter", "Encoder batches.", AT(n_encodes)},
-    {"decoder_steps_total", "counter", "Decoder steps.", AT(n_steps)},
-    {"decoder_rows_total", "counter", "Rows of all decoder steps.", AT(n_rows)},
-};
-
-/* Gauges are size_t, counters uint64_t; both are read as the type they have. */
-static const struct column gauges[] = {
-    {"sentences_waiting", "gauge", "Sentences in the queue.", AT(n_waiting)},
-    {"sentences_running", "gauge", "Sentences being translated, each in a slot.", AT(n_running)},
-    {"tokens_waiting", "gauge", "Source tokens in the queue.", AT(n_tokens_waiting)},
-};
 
 /* `first` is the upper end of the first bucket, each further one twice that. `sum`: where the sum
  * is, in units of `sum_scale`. */
@@ -84,7 +58,7 @@ static const void *field(const struct dg_sched_stats *stats, size_t offset)
 struct model {
     char label[LABEL_MAX];
     struct dg_engine_model_info info;
-    struct dg_sched_stats stats;
+    struct dg_counters counters;
 };
 
 static enum dg_err put_head(struct dg_buf *buf, const char *name, const char *kind,
@@ -94,19 +68,20 @@ static enum dg_err put_head(struct dg_buf *buf, const char *name, const char *ki
                          help, name, kind);
 }
 
-static enum dg_err put_columns(struct dg_buf *buf, const struct model *models, size_t n,
-                               const struct column *columns, size_t n_columns, bool is_gauge)
+/* The counters, or the gauges, of a group. */
+static enum dg_err put_counters(struct dg_buf *buf, const struct model *models, size_t n,
+                                enum dg_counter_group group, const char *kind)
 {
     enum dg_err err = DG_OK;
-    for (size_t c = 0; c < n_columns && !err; c++) {
-        const struct column *column = &columns[c];
-        err = put_head(buf, column->name, column->kind, column->help);
-        for (size_t i = 0; i < n && !err; i++) {
-            const void *at = field(&models[i].stats, column->offset);
-            uint64_t value = is_gauge ? *(const size_t *)at : *(const uint64_t *)at;
-            err = dg_buf_printf(buf, "dragoman_model_%s{model=\"%s\"} %" PRIu64 "\n", column->name,
-                                models[i].label, value);
-        }
+    for (size_t c = 0; c < DG_N_COUNTERS && !err; c++) {
+        const struct dg_counter_info *info = dg_counter_info(c);
+        if (info->group != group || !(info->whom & DG_COUNTER_FOR_MODELS) ||
+            strcmp(dg_counter_kind(c), kind) != 0)
+            continue;
+        err = put_head(buf, info->name, kind, info->help);
+        for (size_t i = 0; i < n && !err; i++)
+            err = dg_buf_printf(buf, "dragoman_model_%s{model=\"%s\"} %" PRIu64 "\n", info->name,
+                                models[i].label, dg_counter_value(&models[i].counters, c));
     }
     return err;
 }
@@ -114,7 +89,7 @@ static enum dg_err put_columns(struct dg_buf *buf, const struct model *models, s
 static enum dg_err put_histogram(struct dg_buf *buf, const struct model *model,
                                  const struct histogram *h)
 {
-    const uint64_t *buckets = field(&model->stats, h->offset);
+    const uint64_t *buckets = field(&model->counters.sched, h->offset);
     uint64_t count = 0;
     double le = h->first;
     enum dg_err err = DG_OK;
@@ -125,7 +100,7 @@ static enum dg_err put_histogram(struct dg_buf *buf, const struct model *model,
                 dg_buf_printf(buf, "dragoman_model_%s_bucket{model=\"%s\",le=\"%g\"} %" PRIu64 "\n",
                               h->name, model->label, le, count);
     }
-    double sum = (double)*(const uint64_t *)field(&model->stats, h->sum) * h->sum_scale;
+    double sum = (double)*(const uint64_t *)field(&model->counters.sched, h->sum) * h->sum_scale;
     if (!err)
         err = dg_buf_printf(buf, "dragoman_model_%s_bucket{model=\"%s\",le=\"+Inf\"} %" PRIu64 "\n",
                             h->name, model->label, count);
@@ -155,36 +130,6 @@ static enum dg_err put_states(struct dg_buf *buf, const struct model *models, si
     for (size_t i = 0; i < n && !err; i++)
         err = dg_buf_printf(buf, "dragoman_model_bytes{model=\"%s\"} %zu\n", models[i].label,
                             models[i].info.bytes);
-    return err;
-}
-
-static const struct {
-    const char *name, *help;
-    size_t offset;
-} cache_columns[] = {
-    {"cache_hits_total", "Sentences answered from the cache.",
-     offsetof(struct dg_engine_cache_stats, n_hits)},
-    {"cache_joined_total", "Sentences that waited for the same one.",
-     offsetof(struct dg_engine_cache_stats, n_joined)},
-    {"cache_misses_total", "Sentences that the cache did not have.",
-     offsetof(struct dg_engine_cache_stats, n_misses)},
-};
-
-static enum dg_err put_cache(struct dg_buf *buf, struct dg_engine *engine,
-                             const struct model *models, size_t n)
-{
-    enum dg_err err = DG_OK;
-    for (size_t c = 0; c < sizeof cache_columns / sizeof *cache_columns && !err; c++) {
-        err = put_head(buf, cache_columns[c].name, "counter", cache_columns[c].help);
-        for (size_t i = 0; i < n && !err; i++) {
-            struct dg_engine_cache_stats stats;
-            dg_engine_read_model_cache_stats(engine, i, &stats);
-            const char *at = (const char *)&stats + cache_columns[c].offset;
-            err = dg_buf_printf(buf, "dragoman_model_%s{model=\"%s\"} %" PRIu64 "\n",
-                                cache_columns[c].name, models[i].label,
-                                *(const uint64_t *)(const void *)at);
-        }
-    }
     return err;
 }
 
@@ -230,15 +175,17 @@ enum dg_err dg_metrics_put_models(struct dg_buf *buf, struct dg_engine *engine)
     for (size_t i = 0; i < n; i++) {
         models[i].info = dg_engine_model_info(engine, i);
         put_label(models[i].label, models[i].info.name);
-        dg_engine_read_model_stats(engine, i, &models[i].stats);
+        dg_counters_read_model(&models[i].counters, engine, i);
     }
     enum dg_err err = put_states(buf, models, n);
     if (!err)
-        err = put_columns(buf, models, n, counters, sizeof counters / sizeof *counters, false);
+        err = put_counters(buf, models, n, DG_COUNTERS_OF_ENGINE, "counter");
     if (!err)
-        err = put_columns(buf, models, n, gauges, sizeof gauges / sizeof *gauges, true);
+        err = put_counters(buf, models, n, DG_COUNTERS_OF_WORK, "counter");
     if (!err)
-        err = put_cache(buf, engine, models, n);
+        err = put_counters(buf, models, n, DG_COUNTERS_OF_ENGINE, "gauge");
+    if (!err)
+        err = put_counters(buf, models, n, DG_COUNTERS_OF_CACHE, "counter");
     if (!err)
         err = put_qualities(buf, engine, models, n);
     for (size_t h = 0; h < sizeof histograms / sizeof *histograms && !err; h++) {

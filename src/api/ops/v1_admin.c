@@ -13,10 +13,10 @@
  *     POST   /v1/admin/reload                as SIGHUP
  *     POST   /v1/admin/drain                 as SIGTERM: finishes what runs, then ends */
 #include "api/http/api_int.h"
+#include "api/ops/counters.h"
 #include "api/v1/translate_options.h"
 #include "base/json/json_out.h"
 #include "base/memory/mem.h"
-#include "engine/engine.h"
 
 enum { ANSWER_MAX = 1 << 20, VALUES_MAX = 100 };
 
@@ -59,42 +59,43 @@ static void answer(struct dg_call *call, int status, const char *text)
 /* ---- Looking ------------------------------------------------------------------------------------
  */
 
-static void put_engine(struct dg_json_out *out, struct dg_engine *engine)
-{
-    struct dg_sched_stats stats;
-    dg_engine_read_stats(engine, &stats);
-    dg_json_out_put_uint(out, "models", dg_engine_n_models(engine));
-    dg_json_out_put_open(out, "sentences", '{');
-    dg_json_out_put_uint(out, "waiting", stats.n_waiting);
-    dg_json_out_put_uint(out, "running", stats.n_running);
-    dg_json_out_put_uint(out, "done", stats.n_done);
-    dg_json_out_put_uint(out, "refused", stats.n_refused);
-    dg_json_out_put_uint(out, "cancelled", stats.n_cancelled);
-    dg_json_out_put_uint(out, "timed_out", stats.n_timed_out);
-    dg_json_out_put_uint(out, "failed", stats.n_failed);
-    dg_json_out_close(out, '}');
-}
+static const struct dg_counter_key connections[] = {
+    {DG_COUNTER_CONNECTIONS, "connections"},
+    {DG_COUNTER_WEBSOCKETS, "websockets"},
+};
 
-static void put_server(struct dg_json_out *out, const struct dg_server *server)
-{
-    struct dg_server_stats stats;
-    dg_server_stats(server, &stats);
-    dg_json_out_put_uint(out, "connections", stats.connections);
-    dg_json_out_put_uint(out, "websockets", stats.websockets);
-    dg_json_out_put_bool(out, "draining", dg_server_is_draining(server));
-}
+static const struct dg_counter_key sentences[] = {
+    {DG_COUNTER_WAITING, "waiting"},     {DG_COUNTER_RUNNING, "running"},
+    {DG_COUNTER_DONE, "done"},           {DG_COUNTER_REFUSED, "refused"},
+    {DG_COUNTER_CANCELLED, "cancelled"}, {DG_COUNTER_TIMED_OUT, "timed_out"},
+    {DG_COUNTER_FAILED, "failed"},
+};
 
-static void put_jobs(struct dg_json_out *out, const struct dg_bulk *bulk)
+static const struct dg_counter_key jobs[] = {
+    {DG_COUNTER_JOBS_WAITING, "waiting"}, {DG_COUNTER_JOBS_RUNNING, "running"},
+    {DG_COUNTER_JOBS_OVER, "over"},       {DG_COUNTER_JOBS_LINES, "lines"},
+    {DG_COUNTER_JOBS_BYTES, "bytes"},
+};
+
+static void put_counters(struct dg_json_out *out, const struct dg_api *api)
 {
-    struct dg_bulk_stats stats;
-    dg_bulk_read_stats(bulk, &stats);
-    dg_json_out_put_open(out, "jobs", '{');
-    dg_json_out_put_uint(out, "waiting", stats.n_waiting);
-    dg_json_out_put_uint(out, "running", stats.n_running);
-    dg_json_out_put_uint(out, "over", stats.n_over);
-    dg_json_out_put_uint(out, "lines", stats.n_lines);
-    dg_json_out_put_uint(out, "bytes", stats.bytes);
-    dg_json_out_close(out, '}');
+    struct dg_counters counters;
+    dg_counters_read(&counters, api);
+    if (api->server) {
+        DG_COUNTERS_PUT_JSON(out, &counters, connections);
+        dg_json_out_put_bool(out, "draining", dg_server_is_draining(api->server));
+    }
+    if (api->engine) {
+        dg_json_out_put_uint(out, "models", counters.n_models);
+        dg_json_out_put_open(out, "sentences", '{');
+        DG_COUNTERS_PUT_JSON(out, &counters, sentences);
+        dg_json_out_close(out, '}');
+    }
+    if (api->bulk) {
+        dg_json_out_put_open(out, "jobs", '{');
+        DG_COUNTERS_PUT_JSON(out, &counters, jobs);
+        dg_json_out_close(out, '}');
+    }
 }
 
 void dg_api_v1_admin_status(struct dg_call *call)
@@ -111,12 +112,7 @@ void dg_api_v1_admin_status(struct dg_call *call)
     if (api->admin)
         dg_json_out_put_cstr(&out, "log_level",
                              dg_log_level_name(api->admin->log_level(api->admin_user)));
-    if (api->server)
-        put_server(&out, api->server);
-    if (api->engine)
-        put_engine(&out, api->engine);
-    if (api->bulk)
-        put_jobs(&out, api->bulk);
+    put_counters(&out, api);
     dg_json_out_close(&out, '}');
     dg_call_json_out(call, 200, &out);
 }

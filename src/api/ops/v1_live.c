@@ -58,13 +58,42 @@ static uint64_t put_log(struct dg_json_out *out, struct dg_log *log, uint64_t af
     return after;
 }
 
-static void put_models(struct dg_json_out *out, struct dg_engine *engine)
+static const struct dg_counter_key of_model[] = {
+    {DG_COUNTER_WAITING, "waiting"},
+    {DG_COUNTER_RUNNING, "running"},
+    {DG_COUNTER_DONE, "done"},
+    {DG_COUNTER_TOKENS_OUT, "tokens_out"},
+};
+
+static const struct dg_counter_key memory[] = {
+    {DG_COUNTER_MODEL_BYTES, "models"},        {DG_COUNTER_MODEL_BYTES_MAX, "models_max"},
+    {DG_COUNTER_TEXT_BYTES, "texts"},          {DG_COUNTER_CACHE_BYTES, "cache"},
+    {DG_COUNTER_CACHE_BYTES_MAX, "cache_max"}, {DG_COUNTER_WAITING_FOR_MODEL, "waiting_for_model"},
+};
+
+static const struct dg_counter_key refusals[] = {
+    {DG_COUNTER_REFUSED, "queue_full"},
+    {DG_COUNTER_CONNECTIONS_REFUSED, "connection_limit"},
+};
+
+static const struct dg_counter_key failures[] = {
+    {DG_COUNTER_FAILED, "sentences_failed"},
+    {DG_COUNTER_TIMED_OUT, "sentences_timed_out"},
+    {DG_COUNTER_CANCELLED, "sentences_cancelled"},
+    {DG_COUNTER_CONNECTIONS_EXPIRED, "connections_expired"},
+    {DG_COUNTER_CONNECTIONS_STALLED, "connections_stalled"},
+    {DG_COUNTER_TURNS_SLOW, "loop_slow_turns"},
+    {DG_COUNTER_WORKERS_STALLED, "workers_stalled"},
+};
+
+static void put_models(struct dg_json_out *out, struct dg_engine *engine,
+                       const struct dg_live *live)
 {
     dg_json_out_put_open(out, "models", '[');
     for (size_t i = 0; i < dg_engine_n_models(engine); i++) {
         struct dg_engine_model_info info = dg_engine_model_info(engine, i);
-        struct dg_sched_stats stats;
-        dg_engine_read_model_stats(engine, i, &stats);
+        struct dg_counters counters;
+        dg_counters_read_model(&counters, engine, i);
         dg_json_out_open(out, '{');
         dg_json_out_put_cstr(out, "name", info.name);
         dg_json_out_put_cstr(out, "source", info.source);
@@ -73,24 +102,12 @@ static void put_models(struct dg_json_out *out, struct dg_engine *engine)
         if (*info.failure)
             dg_json_out_put_cstr(out, "failure", info.failure);
         dg_json_out_put_uint(out, "bytes", info.bytes);
-        dg_json_out_put_uint(out, "waiting", stats.n_waiting);
-        dg_json_out_put_uint(out, "running", stats.n_running);
-        dg_json_out_put_uint(out, "done", stats.n_done);
-        dg_json_out_put_uint(out, "tokens_out", stats.n_tokens_out);
+        DG_COUNTERS_PUT_JSON(out, &counters, of_model);
         dg_json_out_close(out, '}');
     }
     dg_json_out_close(out, ']');
-    struct dg_engine_memory memory;
-    struct dg_engine_cache_stats cache;
-    dg_engine_read_memory(engine, &memory);
-    dg_engine_read_cache_stats(engine, &cache);
     dg_json_out_put_open(out, "memory", '{');
-    dg_json_out_put_uint(out, "models", memory.models);
-    dg_json_out_put_uint(out, "models_max", memory.models_max);
-    dg_json_out_put_uint(out, "texts", memory.texts);
-    dg_json_out_put_uint(out, "cache", cache.bytes);
-    dg_json_out_put_uint(out, "cache_max", cache.bytes_max);
-    dg_json_out_put_uint(out, "waiting_for_model", memory.n_waiting);
+    DG_COUNTERS_PUT_JSON(out, &live->counters, memory);
     dg_json_out_close(out, '}');
 }
 
@@ -101,17 +118,10 @@ static void put_refusals(struct dg_json_out *out, const struct dg_api *api)
     dg_json_out_put_open(out, "refusals", '{');
     for (size_t i = 0; i < DG_N_REFUSALS; i++)
         dg_json_out_put_uint(out, dg_gate_refusal_name(i), api->refusals[i]);
-    dg_json_out_put_uint(out, "queue_full", live->sched.n_refused);
-    dg_json_out_put_uint(out, "connection_limit", live->server.refused);
+    DG_COUNTERS_PUT_JSON(out, &live->counters, refusals);
     dg_json_out_close(out, '}');
     dg_json_out_put_open(out, "failures", '{');
-    dg_json_out_put_uint(out, "sentences_failed", live->sched.n_failed);
-    dg_json_out_put_uint(out, "sentences_timed_out", live->sched.n_timed_out);
-    dg_json_out_put_uint(out, "sentences_cancelled", live->sched.n_cancelled);
-    dg_json_out_put_uint(out, "connections_expired", live->server.expired);
-    dg_json_out_put_uint(out, "connections_stalled", live->server.stalled);
-    dg_json_out_put_uint(out, "loop_slow_turns", live->server.turns_slow);
-    dg_json_out_put_uint(out, "workers_stalled", live->sched.n_stalled);
+    DG_COUNTERS_PUT_JSON(out, &live->counters, failures);
     dg_json_out_put_uint(out, "log_lines_lost", dg_log_lost(api->log));
     dg_json_out_close(out, '}');
 }
@@ -166,7 +176,7 @@ static enum dg_err put_now(struct dg_api *api, struct dg_buf *text)
     dg_json_out_key(&out, "row");
     put_row(&out, dg_live_row(live, live->n - 1));
     if (api->engine)
-        put_models(&out, api->engine);
+        put_models(&out, api->engine, live);
     put_refusals(&out, api);
     live->log_number = put_log(&out, api->log, live->log_number);
     enum dg_err err = finish(&out, &json, "now", text);
