@@ -41,6 +41,21 @@ for file in usr/sbin/dragomand usr/bin/dragoman usr/share/dragoman/langid.bin \
     usr/share/man/man8/dragomand.8.gz usr/share/man/man5/dragomand.conf.5.gz usr/share/man/man1/dragoman.1.gz; do
     [ -s "$root/$file" ] || fail "the package has no /$file"
 done
+
+# Every link between the documents leads to a file of the package.
+doc=$root/usr/share/doc/dragoman
+for file in README.md ARCHITECTURE.md HACKING.md docs/models.md docs/api/openapi.yaml docs/deploy/systemd.md; do
+    [ -f "$doc/$file" ] || fail "the package has no /usr/share/doc/dragoman/$file"
+done
+[ ! -e "$doc/docs/man" ] || fail "sources of manual pages are among the documents"
+(cd "$doc" && find . -name '*.md' -exec "$scripts/../../scripts/markdown-links" {} +) >"$scratch/links"
+[ -s "$scratch/links" ] || fail "no links were found in the documents of the package"
+while IFS=: read -r page line target; do
+    target=${target%%#*}
+    [ -z "$target" ] || [ -e "$doc/$(dirname "$page")/$target" ] ||
+        fail "/usr/share/doc/dragoman/${page#./}:$line: the link to '$target' leads nowhere"
+done <"$scratch/links"
+
 grep -q '^ExecStart=/usr/sbin/dragomand$' "$root/lib/systemd/system/dragomand.service" ||
     fail "the service does not start /usr/sbin/dragomand"
 env -i "$root/usr/sbin/dragomand" --check-config --config="$root/etc/dragoman/dragomand.conf"
