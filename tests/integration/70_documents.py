@@ -177,7 +177,7 @@ class Manifests(unittest.TestCase):
         self.assertEqual({m["name"] for m in container["volumeMounts"]}, {v["name"] for v in pod["spec"]["volumes"]})
         self.check_environment({entry["name"]: entry["value"] for entry in container["env"]})
         metric = kinds["HorizontalPodAutoscaler"]["spec"]["metrics"][0]["pods"]["metric"]["name"]
-        with open(os.path.join(SOURCES, "src", "api", "ops", "metrics.c"), encoding="utf-8") as file:
+        with open(os.path.join(SOURCES, "src", "api", "ops", "counters.h"), encoding="utf-8") as file:
             self.assertIn(f'"{metric.removeprefix("dragoman_")}"', file.read())
 
     def check_environment(self, variables):
