@@ -22,26 +22,28 @@ AC_DEFUN([DG_NEED], [
   ])
 ])
 
-# DG_FIND_LLHTTP: by pkg-config, or as the C sources that Debian 12's node-llhttp installs. Those are
-# compiled from where the package put them (in strict mode), never copied into this tree.
+# DG_FIND_LLHTTP: by pkg-config, or as the C sources in LLHTTP_SRC, which is where Debian 12's node-llhttp installs
+# them unless somebody says otherwise (quickstart does). Those are compiled from where they lie (in strict mode), never copied into this tree.
 AC_DEFUN([DG_FIND_LLHTTP], [
+  AC_ARG_VAR([LLHTTP_SRC], [folder of llhttp.c, api.c, http.c and llhttp.h, where there is no libllhttp])
   dg_llhttp=no
-  LLHTTP_SRC=""
-  PKG_CHECK_MODULES([LLHTTP], [libllhttp], [dg_llhttp="pkg-config"], [
-    AC_MSG_CHECKING([for llhttp sources from the package node-llhttp])
-    AS_IF([test -r /usr/share/llhttp/llhttp.c && test -r /usr/share/include/llhttp/llhttp.h], [
-      dg_llhttp="sources in /usr/share/llhttp"
-      LLHTTP_SRC=/usr/share/llhttp
-      LLHTTP_CFLAGS="-I/usr/share/include/llhttp"
+  PKG_CHECK_MODULES([LLHTTP], [libllhttp], [dg_llhttp="pkg-config"; LLHTTP_SRC=""], [
+    AS_IF([test "x$LLHTTP_SRC" = x], [LLHTTP_SRC=/usr/share/llhttp])
+    dg_llhttp_include="$LLHTTP_SRC"
+    AS_IF([test ! -r "$LLHTTP_SRC/llhttp.h"], [dg_llhttp_include=/usr/share/include/llhttp])
+    AC_MSG_CHECKING([for llhttp's sources in $LLHTTP_SRC])
+    AS_IF([test -r "$LLHTTP_SRC/llhttp.c" && test -r "$dg_llhttp_include/llhttp.h"], [
+      dg_llhttp="sources in $LLHTTP_SRC"
+      LLHTTP_CFLAGS="-I$dg_llhttp_include"
       LLHTTP_LIBS=""
       AC_MSG_RESULT([yes])
     ], [
       AC_MSG_RESULT([no])
+      LLHTTP_SRC=""
       dg_missing="$dg_missing llhttp"
       dg_missing_debs="$dg_missing_debs node-llhttp"
     ])
   ])
-  AC_SUBST([LLHTTP_SRC])
   AM_CONDITIONAL([DG_LLHTTP_SRC], [test "x$LLHTTP_SRC" != x])
 ])
 

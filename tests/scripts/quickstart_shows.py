@@ -117,6 +117,33 @@ class Quickstart(unittest.TestCase):
         self.assertIn("\r\033[Ktests: 20 of 20, 0 failed, tests/test_20\r\033[K", text)
         self.assertIn("20 passed, 0 failed, 0 skipped", text)
 
+    def test_llhttp_without_node(self):
+        """Where only Debian 12's node-llhttp has it, its files are unpacked, nothing is installed, and make gets them."""
+        self.write("configure", CONFIGURE + "echo $LLHTTP_SRC >given\n")
+        tools = os.path.join(self.folder, "tools")
+        os.mkdir(tools)
+        for name, text in {
+                "dpkg-query": "printf installed",
+                "pkg-config": "exit 1",
+                "apt-cache": "exit 100",
+                "apt-get": 'echo "$*" >>"$LOG"; case $* in *download*) touch node-llhttp_8_all.deb ;; esac',
+                "dpkg-deb": "mkdir -p usr/share/llhttp usr/share/include/llhttp\n"
+                            "touch usr/share/llhttp/llhttp.c usr/share/include/llhttp/llhttp.h"}.items():
+            self.write(os.path.join("tools", name), "#!/bin/sh\n" + text + "\n")
+        log = os.path.join(self.folder, "log")
+        here = os.path.realpath(self.folder)
+        for _ in range(2):
+            done = self.quickstart("test", DRAGOMAN_SKIP_PACKAGES="", DRAGOMAN_LLHTTP="/nowhere", LOG=log,
+                                   PATH=tools + os.pathsep + os.environ["PATH"])
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertTrue(os.path.exists(os.path.join(here, "build", "llhttp", "llhttp.h")))
+            with open(os.path.join(here, "build", "given"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), os.path.join(here, "build", "llhttp") + "\n")
+        with open(log, encoding="utf-8") as file:
+            asked = file.read().splitlines()
+        self.assertEqual(len([line for line in asked if "download" in line]), 1, asked)
+        self.assertFalse([line for line in asked if "install" in line], asked)
+
 
 if __name__ == "__main__":
     unittest.main()
