@@ -105,6 +105,9 @@ struct dg_engine_answer {
     const float *logprobs; /* [n_ids] */
     size_t n_ids;
     const float *alignment; /* [n_ids, n_source] or NULL */
+    const size_t *ends;     /* [n_ids] how long `text` was after each token: of the best answer of a
+                               text without markup, if the request wanted an alignment and tokens have
+                               places; else NULL */
 };
 
 /* One sentence of a request. Everything is borrowed until the event returns. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The libraries of OpenAI, Ollama and Google for Node, as they are published, against the daemon."""
+"""The libraries of OpenAI, Ollama, Google and Azure for Node, as they are published, against the daemon."""
 import json
 import os
 import shutil
@@ -25,9 +25,9 @@ class CloudsNode(IntegrationTest):
                                   f"--cache={os.path.join(folder, 'cache')}"], cwd=folder,
                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
         except subprocess.TimeoutExpired:
-            self.skipTest("needs npm's openai, ollama and @google-cloud/translate, and npm took too long to get them")
+            self.skipTest("needs npm's openai, ollama, @google-cloud/translate and @azure-rest/ai-translation-text, and npm took too long to get them")
         if got.returncode != 0:
-            self.skipTest("needs npm's openai, ollama and @google-cloud/translate, which npm could not get")
+            self.skipTest("needs npm's openai, ollama, @google-cloud/translate and @azure-rest/ai-translation-text, which npm could not get")
         server = self.start(MODELS, LANGUAGES)
         done = subprocess.run(["node", "client.js", f"http://127.0.0.1:{server.port()}"], cwd=folder, capture_output=True,
                               timeout=2 * PATIENCE_S, encoding="utf-8")
@@ -44,6 +44,10 @@ class CloudsNode(IntegrationTest):
         self.assertEqual((found["googleDetect"], found["googleDetectMany"]), ("fr", ["fr", "en"]))
         self.assertEqual([one["code"] for one in found["googleLanguages"]], ["en", "fr"])
         self.assertEqual([one["name"] for one in found["googleLanguagesInFrench"]], ["anglais", "français"])
+        self.assertEqual([(one["to"], one["text"]) for one in found["azure"]], [("en", SAID), ("fr", "Le chat dort.")])
+        self.assertIn("8:11-11:18", found["azure"][0]["alignment"]["proj"].split())  # dort, sleeping
+        self.assertEqual((found["azureDetect"], found["azureSentences"], found["azureLanguages"], found["azureRefused"]),
+                         ("fr", [13], ["en", "fr"], 400036))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 /* POST /translate: several APIs share this path. The fields show which API a request belongs to:
  *
+ *     api-version in the query     Azure Translator
  *     q                            LibreTranslate, and anything else
  *     text_list                    Immersive Translate
  *     text, destination            hcfy
@@ -10,6 +11,7 @@
  *     text, target_lang            DeepLX
  *     text, to                     MTranServer and Kiss Translator
  *     source, src_lang or tgt_lang nllb-serve */
+#include "api/compat/azure.h"
 #include "api/compat/compat_routes.h"
 #include "api/compat/lt.h"
 #include "api/http/api_int.h"
@@ -39,5 +41,8 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
 
 void dg_api_any_translate(struct dg_call *call)
 {
-    dg_compat_open(call, on_open);
+    if (call->dialect == &dg_azure_dialect)
+        dg_azure_translate(call);
+    else
+        dg_compat_open(call, on_open);
 }

@@ -7,6 +7,7 @@
 #include "api/http/api_int.h"
 #include "api/http/json_offload.h"
 #include "base/memory/utf8.h"
+#include "text/language/langid.h"
 
 enum { SHORT_BYTES = 16 * 1024, ARENA_MORE = 4 << 20 };
 
@@ -103,7 +104,9 @@ static void drop_unread(void *work)
 /* What the thread needs beside the body, copied: the request may be gone by then. */
 static bool set_source(struct dg_compat *compat, const struct dg_http_req *req)
 {
+    const struct dg_dialect *dialect = compat->call->dialect;
     compat->source = dg_fields_source(req);
+    compat->source.takes_array = dialect && dialect->takes_array;
     compat->source.type = dg_arena_copy(compat->arena, compat->source.type);
     compat->source.query = dg_arena_copy(compat->arena, compat->source.query);
     return compat->source.type.ptr && compat->source.query.ptr;
@@ -176,6 +179,26 @@ struct dg_span dg_compat_alternative(const struct dg_compat *compat, size_t i, i
     return dg_buf_span(&compat->job->items[i].alternatives[k]);
 }
 
+enum dg_err dg_compat_detect(const struct dg_compat *compat, struct dg_span text,
+                             struct dg_error *error, const char **code, double *confidence)
+{
+    struct dg_langid_guess guess = {.tag = NULL};
+    size_t n = 0;
+    const char **tags = dg_arena_calloc(compat->arena, compat->langs.n + 1, sizeof *tags);
+    if (!tags)
+        return DG_ERR_NOMEM;
+    for (size_t i = 0; i < compat->langs.n; i++)
+        tags[i] = compat->langs.items[i].tag.text;
+    const struct dg_engine_languages among = {tags, compat->langs.n};
+    const enum dg_err err =
+        dg_engine_detect(compat->job->engine, text, &among, &guess, 1, error, &n);
+    const struct dg_language *known =
+        n ? dg_languages_find(&compat->langs, dg_span_cstr(guess.tag), DG_LANGUAGE_ANY) : NULL;
+    *code = known ? known->code : n ? guess.tag : NULL;
+    *confidence = n ? (double)guess.confidence : 0.0;
+    return err;
+}
+
 size_t dg_compat_characters(const struct dg_compat *compat)
 {
     size_t n = 0;
@@ -190,13 +213,14 @@ size_t dg_compat_characters(const struct dg_compat *compat)
 static void on_begin(void *owner, struct dg_job_item *job_item, struct dg_engine_request *request)
 {
     struct dg_compat *compat = owner;
-    (void)job_item;
+    const struct dg_compat_item *item = &compat->items[job_item->index];
+    const struct dg_language *to = item->to ? item->to : compat->to;
     if (!compat->from)
         request->source = "auto";
     else if (!request->model)
         request->source = compat->from->tag.text;
     if (!request->model)
-        request->target = compat->to ? compat->to->tag.text : NULL;
+        request->target = to ? to->tag.text : NULL;
 }
 
 /* What the text was in: as the request says, as was detected, or what the model reads. */
@@ -240,8 +264,9 @@ static enum dg_err keep_lost(struct dg_compat *compat, struct dg_compat_item *it
 void dg_compat_put_notes(struct dg_json_out *out, const struct dg_compat *compat,
                          const struct dg_compat_item *item)
 {
+    const struct dg_language *to = item->to ? item->to : compat->to;
     if (item->is_foreign)
-        dg_job_put_foreign(out, item->detected, compat->to ? compat->to->code : NULL);
+        dg_job_put_foreign(out, item->detected, to ? to->code : NULL);
     const struct {
         const char *key;
         const struct dg_span *items;
@@ -269,12 +294,23 @@ static enum dg_err on_item(void *owner, struct dg_job_item *job_item,
 {
     struct dg_compat *compat = owner;
     struct dg_compat_item *item = &compat->items[job_item->index];
+    if (item->err)
+        return item->err;
     item->n_characters = result->n_characters;
     keep_source(compat, item, result);
     if (result->n_lost + result->n_terms > 0 && keep_lost(compat, item, result) != DG_OK)
         return DG_ERR_NOMEM;
     return dg_buf_append_span(&job_item->json, result->text); /* where our own API would have put
                                                                  JSON */
+}
+
+static void on_sentence(void *owner, struct dg_job_item *job_item,
+                        const struct dg_engine_sentence *sentence)
+{
+    struct dg_compat *compat = owner;
+    struct dg_compat_item *item = &compat->items[job_item->index];
+    if (compat->on_sentence && !item->err)
+        item->err = compat->on_sentence(compat, job_item->index, sentence);
 }
 
 static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
@@ -364,7 +400,7 @@ static void on_gone(void *work)
 }
 
 static const struct dg_job_listener whole_listener = {
-    .on_begin = on_begin, .on_item = on_item, .on_over = on_over};
+    .on_begin = on_begin, .on_sentence = on_sentence, .on_item = on_item, .on_over = on_over};
 static const struct dg_job_listener stream_listener = {
     .on_begin = on_begin, .on_delta = on_delta, .on_item = on_item, .on_over = on_over};
 

@@ -31,6 +31,7 @@
 
 struct dg_compat_item {
     struct dg_span text;
+    const struct dg_language *to;   /* its target; NULL: the request's */
     const struct dg_language *from; /* its language, named or detected; NULL: not known */
     const char *detected;           /* the detected tag, which this server may not translate; or
                                        NULL */
@@ -43,6 +44,7 @@ struct dg_compat_item {
     size_t n_lost;
     struct dg_span *missed; /* [n_missed] glossary terms that the translation does not use */
     size_t n_missed;
+    enum dg_err err; /* of on_sentence: the item fails with it */
 };
 
 struct dg_compat {
@@ -62,6 +64,9 @@ struct dg_compat {
                       */
     void *user;      /* for on_whole */
     void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out);
+    /* A sentence of text `i` is done; may be NULL. DG_ERR_NOMEM fails the request. */
+    enum dg_err (*on_sentence)(struct dg_compat *compat, size_t i,
+                               const struct dg_engine_sentence *sentence);
     /* For one text whose answer is a stream; else NULL. */
     void (*on_delta)(struct dg_compat *compat, struct dg_span text);
     /* The end of a stream, or of a compat request without a call; failure NULL: it is complete. */
@@ -122,6 +127,11 @@ void dg_compat_put_notes(struct dg_json_out *out, const struct dg_compat *compat
 /* True when a model leads from the source to the target; without a source, text that is already in
  * the target language counts, too. */
 bool dg_compat_leads(const struct dg_compat *compat);
+
+/* The likeliest language of a text among those of the server; *code NULL: it is in none. */
+enum dg_err dg_compat_detect(const struct dg_compat *compat, struct dg_span text,
+                             struct dg_error *error, const char **code,
+                             double *confidence) DG_MUST_CHECK;
 
 /* Code points of all texts. */
 size_t dg_compat_characters(const struct dg_compat *compat);

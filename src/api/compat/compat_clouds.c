@@ -107,27 +107,6 @@ void dg_compat_google_v3_languages(struct dg_call *call)
 /* ---- Detection
  * ----------------------------------------------------------------------------------- */
 
-/* The best guess among the server's languages; NULL: there is none. */
-static enum dg_err guess_of(const struct dg_compat *compat, struct dg_span text,
-                            struct dg_error *error, const char **code, double *confidence)
-{
-    struct dg_langid_guess guess = {.tag = NULL};
-    size_t n = 0;
-    const char **tags = dg_arena_calloc(compat->arena, compat->langs.n + 1, sizeof *tags);
-    if (!tags)
-        return DG_ERR_NOMEM;
-    for (size_t i = 0; i < compat->langs.n; i++)
-        tags[i] = compat->langs.items[i].tag.text;
-    const struct dg_engine_languages among = {tags, compat->langs.n};
-    const enum dg_err err =
-        dg_engine_detect(compat->job->engine, text, &among, &guess, 1, error, &n);
-    const struct dg_language *known =
-        n ? dg_languages_find(&compat->langs, dg_span_cstr(guess.tag), DG_LANGUAGE_ANY) : NULL;
-    *code = known ? known->code : n ? guess.tag : NULL;
-    *confidence = n ? (double)guess.confidence : 0.0;
-    return err;
-}
-
 /* Google's word for a language that it cannot tell. */
 static void put_detections(const struct dg_compat *compat, struct dg_json_out *out, bool is_v3,
                            enum dg_err *err, struct dg_error *error)
@@ -139,7 +118,7 @@ static void put_detections(const struct dg_compat *compat, struct dg_json_out *o
     for (size_t i = 0; i < compat->n && !*err; i++) {
         const char *code = NULL;
         double confidence = 0;
-        *err = guess_of(compat, compat->items[i].text, error, &code, &confidence);
+        *err = dg_compat_detect(compat, compat->items[i].text, error, &code, &confidence);
         if (!is_v3)
             dg_json_out_open(out, '[');
         dg_json_out_open(out, '{');
@@ -424,7 +403,7 @@ void dg_compat_hcfy(struct dg_call *call, struct dg_compat *compat)
     }
     compat->items[0].text = text->value;
     compat->from = source.len ? named(compat, source) : NULL;
-    if (!compat->from && guess_of(compat, text->value, &error, &code, &confidence) != DG_OK)
+    if (!compat->from && dg_compat_detect(compat, text->value, &error, &code, &confidence) != DG_OK)
         code = NULL; /* nothing detects languages here */
     if (compat->from)
         code = compat->from->code;

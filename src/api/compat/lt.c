@@ -5,6 +5,7 @@
  * their own are in lt_translate.c and lt_file.c. What is said here is what its clients read, quirks
  * included (docs/api/compatible.md). */
 #include "api/compat/lt.h"
+#include "api/compat/azure.h"
 #include "api/compat/compat_routes.h"
 #include "api/http/api_int.h"
 #include "net/proto/target.h"
@@ -158,6 +159,10 @@ static bool speaks_mtran(const struct dg_call *call)
 
 void dg_lt_languages(struct dg_call *call)
 {
+    if (call->dialect == &dg_azure_dialect) {
+        dg_azure_languages(call);
+        return;
+    }
     if (speaks_mtran(call)) {
         dg_compat_mtran_languages(call);
         return;
@@ -306,7 +311,10 @@ static void on_detect_open(struct dg_call *call, struct dg_compat *compat)
 
 void dg_lt_detect(struct dg_call *call)
 {
-    dg_compat_open(call, on_detect_open);
+    if (call->dialect == &dg_azure_dialect)
+        dg_azure_detect(call);
+    else
+        dg_compat_open(call, on_detect_open);
 }
 
 /* ---- Small things

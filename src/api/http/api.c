@@ -4,6 +4,8 @@
 /* Dispatch: finds the route of a request and calls it; answers OPTIONS, 404 and 405 itself; turns
  * what the HTTP machine refuses into the api's error shape; writes the access log. */
 #include "api/http/api.h"
+#include "api/compat/azure.h"
+#include "api/compat/lt.h"
 #include "api/http/api_int.h"
 #include "api/ops/admin.h"
 #include "api/v1/generation_job.h"
@@ -52,6 +54,7 @@ void dg_api_free(struct dg_api *api)
     dg_languages_cache_deinit(&api->languages);
     dg_glossaries_deinit(&api->glossaries);
     dg_langnames_free(api->langnames);
+    dg_segmenter_free(api->segmenter);
     dg_free(api);
 }
 
@@ -263,6 +266,8 @@ static void on_head(void *user, struct dg_http_req *req)
     const struct dg_route *other;
     call->route = find_route(req, &call->arg, &other);
     call->dialect = call->route ? call->route->dialect : other ? other->dialect : NULL;
+    if (call->dialect == &dg_lt_dialect && dg_azure_asks(call))
+        call->dialect = &dg_azure_dialect;
     if (call->route && !dg_gate_head(call)) {
         return; /* answered */
     } else if (call->route && call->route->is_admin && !dg_admin_allows(call)) {

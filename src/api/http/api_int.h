@@ -17,6 +17,7 @@
 #include "api/v1/job.h"
 #include "api/v1/languages.h"
 #include "text/language/langnames.h"
+#include "text/sentence/segment.h"
 
 #include "base/memory/clock.h"
 #include "base/memory/list.h"
@@ -45,6 +46,7 @@ struct dg_api {
     struct dg_metrics metrics;
     struct dg_access *access; /* NULL until set: everybody may do everything */
     struct dg_languages_cache languages;
+    struct dg_segmenter *segmenter; /* for APIs that ask for sentences; NULL until the first */
     struct dg_langnames *langnames; /* of all languages, for chats; NULL until the first */
     uint64_t refusals[DG_N_REFUSALS];
     struct dg_live live;        /* for the viewers of /ops */

@@ -39,6 +39,7 @@ struct dg_dialect {
     void (*fail)(struct dg_call *call, const struct dg_failure *failure);
     void (*add_headers)(struct dg_call *call); /* besides the common ones */
     const char *key_name; /* of the API key in a query string; NULL: it is not sent there */
+    bool takes_array;     /* a body may be a JSON array (fields.h) */
 };
 
 enum { DG_CALL_ID_MAX = 64 };

@@ -142,7 +142,8 @@ static enum dg_err add_member(struct reader *reader, struct dg_span key,
     return err;
 }
 
-static enum dg_err read_json(struct reader *reader, struct dg_span body, struct dg_error *error)
+static enum dg_err read_json(struct reader *reader, struct dg_span body, bool takes_array,
+                             struct dg_error *error)
 {
     const struct dg_json_limits limits = {
         .max_bytes = body.len + 1, .max_depth = 16, .max_values = VALUES_MAX};
@@ -152,7 +153,9 @@ static enum dg_err read_json(struct reader *reader, struct dg_span body, struct 
     enum dg_err err = dg_json_parse(body, &limits, error, &json);
     if (err)
         return err;
-    if (dg_json_type(json) != DG_JSON_OBJECT)
+    if (takes_array && dg_json_type(json) == DG_JSON_ARRAY)
+        err = add_member(reader, DG_SPAN(""), json);
+    else if (dg_json_type(json) != DG_JSON_OBJECT)
         err = dg_error_set(error, DG_ERR_INVALID, "read %s, expected a JSON object",
                            dg_json_type_name(dg_json_type(json)));
     struct dg_json_iter iter = dg_json_iter(json);
@@ -238,10 +241,11 @@ static enum dg_err read_body(struct reader *reader, const struct dg_fields_sourc
     if (dg_multipart_is(source->type) && source->body.len)
         return read_multipart(reader, source->type, source->body, error);
     bool says_json = is_type(source->type, "application/json") && !source->is_get;
-    if (says_json || (body.len && body.ptr[0] == '{')) { /* whoever writes forms writes %7B for that
-                                                          */
+    /* whoever writes forms writes %7B for a brace */
+    if (says_json ||
+        (body.len && (body.ptr[0] == '{' || (source->takes_array && body.ptr[0] == '[')))) {
         reader->fields->is_json = true;
-        return read_json(reader, source->body, error);
+        return read_json(reader, source->body, source->takes_array, error);
     }
     return read_pairs(reader, source->body, false);
 }

@@ -51,6 +51,8 @@ struct dg_fields {
 struct dg_fields_source {
     struct dg_span type, query, body; /* type: of the body */
     bool is_get;
+    bool takes_array; /* the body may be a JSON array, whose objects give fields such as "[0].text"
+                         and whose elements are fields without a name */
 };
 
 struct dg_fields_source dg_fields_source(const struct dg_http_req *req); /* borrowed */

@@ -59,8 +59,10 @@ static struct dg_span key_of_headers(const struct dg_http_req *req)
     }
     if (value.len && !memchr(value.ptr, ' ', value.len))
         return value; /* a bare token, as clients of MTranServer send it */
-    key = dg_http_header(req, "x-api-key");
-    return key.len ? key : dg_http_header(req, "x-api-token");
+    static const char *const names[] = {"x-api-key", "x-api-token", "ocp-apim-subscription-key"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && key.len == 0; i++)
+        key = dg_http_header(req, names[i]);
+    return key;
 }
 
 /* The key in the query, in dialects that send it there. */

@@ -3,6 +3,7 @@
 
 /* The route table. To add an endpoint: a row here with its gate (api/http/gate.h), its handler in a
  * file of its own, its paragraph in docs/api/openapi.yaml. */
+#include "api/compat/azure.h"
 #include "api/compat/compat_routes.h"
 #include "api/compat/deepl.h"
 #include "api/compat/lt.h"
@@ -82,6 +83,12 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/spec", "lt_spec", dg_lt_spec, LT, .gate = DG_GATE_OPEN},
     {DG_HTTP_POST, "/suggest", "lt_suggest", dg_lt_suggest, LT},
     {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT, .gate = DG_GATE_OPEN},
+
+    /* Azure Translator's. It has /translate, /detect and /languages besides, told by the query
+     * (azure.h).
+     */
+    {DG_HTTP_POST, "/breaksentence", "azure_sentences", dg_azure_sentences,
+     .dialect = &dg_azure_dialect, .gate = DG_GATE_TEXT},
 
     /* Of those who share that path (compat_routes.h), what they have besides. */
     {DG_HTTP_GET, "/translate", "translate_get", dg_compat_get_translate, LT, .gate = DG_GATE_TEXT},

@@ -355,9 +355,13 @@ static enum dg_err tell_sentence(struct dg_request *request, struct dg_sentence 
     struct dg_engine_answer answers[DG_BEAM_MAX];
     size_t n_answers;
     struct dg_buf texts;
+    size_t *ends = NULL;
     dg_buf_init(&texts, (size_t)DG_SENTENCE_MAX * DG_BEAM_MAX);
     enum dg_err err = dg_sentence_answers(sentence, &texts, answers, &n_answers);
+    if (!err && request->asked.search.want_alignment && !request->doc)
+        err = dg_sentence_ends(sentence, &ends);
     if (!err) {
+        answers[0].ends = ends;
         struct dg_engine_sentence told = {
             .index = request->n_told,
             .at = part->at,
@@ -379,6 +383,7 @@ static enum dg_err tell_sentence(struct dg_request *request, struct dg_sentence 
         }
         request->events->on_sentence(request->ctx, &told);
     }
+    dg_free(ends);
     dg_buf_deinit(&texts);
     return err;
 }

@@ -1016,6 +1016,23 @@ static enum dg_err find_ends(const struct dg_sentence *sentence,
     return DG_OK;
 }
 
+enum dg_err dg_sentence_ends(const struct dg_sentence *sentence, size_t **ends)
+{
+    const struct dg_ticket *ticket = sentence->flight ? sentence->flight->ticket : NULL;
+    const struct dg_ticket_answer *best = ticket && ticket->n_answers ? &ticket->answers[0] : NULL;
+    *ends = NULL;
+    if (!best || !best->alignment || sentence->request->n_hops != 1 || sentence->n_tickets != 1 ||
+        !sentence->in_place)
+        return DG_OK;
+    size_t *found = dg_try_calloc(best->n_ids + 1, sizeof *found);
+    const enum dg_err err = found ? find_ends(sentence, best, found) : DG_ERR_NOMEM;
+    if (err)
+        dg_free(found);
+    else
+        *ends = found;
+    return err;
+}
+
 enum dg_err dg_sentence_weave(const struct dg_sentence *sentence, const struct dg_doc *doc,
                               const struct dg_doc_part *part, struct dg_buf *out)
 {
@@ -1025,10 +1042,9 @@ enum dg_err dg_sentence_weave(const struct dg_sentence *sentence, const struct d
     struct dg_tag_placement_target said = {.text = dg_buf_span(&sentence->text)};
     size_t *ends = NULL;
     enum dg_err err = DG_OK;
-    if (best && best->alignment && needs_alignment(sentence) && sentence->n_tickets == 1 &&
-        sentence->in_place) {
-        ends = dg_try_calloc(best->n_ids + 1, sizeof *ends);
-        err = ends ? find_ends(sentence, best, ends) : DG_ERR_NOMEM;
+    if (needs_alignment(sentence))
+        err = dg_sentence_ends(sentence, &ends);
+    if (ends) {
         said.ends = ends;
         said.n = best->n_ids;
         said.alignment = best->alignment;

@@ -111,6 +111,10 @@ bool dg_sentence_is_showable(const struct dg_sentence *sentence);
 enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_buf *texts,
                                 struct dg_engine_answer *answers, size_t *n) DG_MUST_CHECK;
 
+/* Where the tokens of the best answer end in the sentence's text: *ends [n_ids of that answer] is
+ * to be freed; NULL: it has no alignment, or none that is more exact than the whole sentence. */
+enum dg_err dg_sentence_ends(const struct dg_sentence *sentence, size_t **ends) DG_MUST_CHECK;
+
 /* Appends a finished sentence with its markup in place, and what stands before it. */
 enum dg_err dg_sentence_weave(const struct dg_sentence *sentence, const struct dg_doc *doc,
                               const struct dg_doc_part *part, struct dg_buf *out) DG_MUST_CHECK;

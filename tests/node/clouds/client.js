@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: ISC
-// The libraries of OpenAI, Ollama and Google, against the address given; what they made of the answers goes to standard
+// The libraries of OpenAI, Ollama, Google and Azure, against the address given; what they made of the answers goes to standard
 // output as JSON.
+import azureClient, { isUnexpected } from "@azure-rest/ai-translation-text";
 import OpenAI from "openai";
 import { Ollama } from "ollama";
 
@@ -50,5 +51,16 @@ found.googleDetect = (await google.detect(TEXT))[0].language;
 found.googleDetectMany = (await google.detect([TEXT, "The dog eats its food in the garden."]))[0].map((one) => one.language);
 found.googleLanguages = (await google.getLanguages())[0];
 found.googleLanguagesInFrench = (await google.getLanguages("fr"))[0];
+
+const azure = azureClient(address, { key: "none", region: "westeurope" }, { allowInsecureConnection: true });
+const body = [{ text: TEXT }];
+const queryParameters = { to: "en,fr", from: "fr", includeAlignment: true, includeSentenceLength: true };
+const translated = await azure.path("/translate").post({ body, queryParameters });
+found.azure = isUnexpected(translated) ? translated.body.error : translated.body[0].translations;
+found.azureDetect = (await azure.path("/detect").post({ body })).body[0].language;
+found.azureSentences = (await azure.path("/breaksentence").post({ body })).body[0].sentLen;
+found.azureLanguages = Object.keys((await azure.path("/languages").get()).body.translation);
+const refused = await azure.path("/translate").post({ body, queryParameters: { to: "xx" } });
+found.azureRefused = isUnexpected(refused) ? refused.body.error.code : 0;
 
 console.log(JSON.stringify(found));
