@@ -2,9 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Making and freeing the engine, its poll, which passes news from workers to requests, and its
- * figures. Requests come in elsewhere: engine_submit.c (translations), engine_tasks.c (generations
- * and readings), engine_judge.c (quality estimates), engine_models.c (the models, and which of them
- * a request means). */
+ * figures. Requests come in elsewhere: engine_submit.c (translations), generation.c, reading.c;
+ * other files of the engine are engine_judge.c (quality estimates), engine_models.c (the models,
+ * and which of them a request means). */
 #include "engine/engine.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
@@ -12,6 +12,7 @@
 #include "engine/engine_int.h"
 #include "engine/generate/generation.h"
 #include "engine/read/quality_estimate.h"
+#include "engine/read/reading.h"
 #include "engine/request/request.h"
 #include "engine/route/waiting.h"
 
@@ -28,6 +29,12 @@ enum {
 
 _Static_assert((int)DG_CPU_CORES_MAX <= (int)DG_SCHED_WORKERS_MAX,
                "a worker for each core has room");
+
+/* By the kind of their tickets. */
+static const struct dg_task_ops *const kinds[] = {
+    [DG_TICKET_GENERATION] = &dg_generation_ops,
+    [DG_TICKET_READING] = &dg_reading_ops,
+};
 
 /* ---- Life ---------------------------------------------------------------------------------------
  */
@@ -83,8 +90,8 @@ static enum dg_err open_registry(struct dg_engine *engine, const struct dg_engin
                                  struct dg_error *error)
 {
     const struct dg_registry_opts how = {
-        .sched = engine->tools.sched,
-        .clock = engine->tools.clock,
+        .sched = engine->tasks.sched,
+        .clock = engine->tasks.clock,
         .limits = limits_of(opts),
         .bytes_max = opts->models_bytes,
         .idle_ns = opts->model_idle_ns,
@@ -103,25 +110,25 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
                           struct dg_engine **out)
 {
     struct dg_engine *engine = dg_xcalloc(1, sizeof *engine);
+    dg_tasks_init(&engine->tasks);
+    engine->tools.tasks = &engine->tasks;
     dg_list_init(&engine->requests);
     dg_list_init(&engine->waiting);
-    dg_list_init(&engine->generations);
     dg_list_init(&engine->judgements);
-    dg_readings_init(&engine->readings, &engine->tools);
     dg_list_init(&engine->looked_at);
     dg_protect_list_init(&engine->tools.protected);
     dg_glossary_scan_init(&engine->tools.scan);
     dg_remote_lookups_init(&engine->tools.lookups);
     engine->own_clock = (struct dg_clock)DG_CLOCK_REAL;
-    engine->wake = opts->wake;
-    engine->wake_arg = opts->wake_arg;
-    engine->tools.background =
+    engine->tasks.wake = opts->wake;
+    engine->tasks.wake_arg = opts->wake_arg;
+    engine->tasks.background =
         (struct dg_background){.wake = opts->wake, .wake_arg = opts->wake_arg};
-    engine->texts_bytes_max = opts->texts_bytes;
-    engine->beam_max = opts->beam_max;
-    engine->min_len_max = opts->min_len_max;
-    engine->waiting_max = or_default(opts->max_sentences, SENTENCES);
-    engine->tools.clock = opts->clock ? opts->clock : &engine->own_clock;
+    engine->tasks.bytes_max = opts->texts_bytes;
+    engine->tasks.beam_max = opts->beam_max;
+    engine->tasks.min_len_max = opts->min_len_max;
+    engine->tasks.waiting_max = or_default(opts->max_sentences, SENTENCES);
+    engine->tasks.clock = opts->clock ? opts->clock : &engine->own_clock;
     struct dg_sched_opts sched = {
         .n_workers = or_default(opts->n_threads, dg_cpu_cores()),
         .max_tickets = or_default(opts->max_sentences, SENTENCES),
@@ -132,17 +139,17 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
         .on_turn = opts->on_turn,
         .on_turn_arg = opts->on_turn_arg,
         .batch_delay_ns = opts->batch_delay_ns,
-        .clock = engine->tools.clock,
+        .clock = engine->tasks.clock,
         .wake = opts->wake,
         .wake_arg = opts->wake_arg,
     };
-    enum dg_err err = dg_sched_new(&sched, error, &engine->tools.sched);
+    enum dg_err err = dg_sched_new(&sched, error, &engine->tasks.sched);
     if (!err)
         err = open_registry(engine, opts, error);
-    engine->readings.registry = engine->registry;
+    engine->tasks.registry = engine->registry;
     if (!err)
         err = dg_segmenter_new(&engine->tools.segmenter, error);
-    if (!err && !(engine->tools.work = dg_tokenizer_work_new()))
+    if (!err && !(engine->tasks.work = dg_tokenizer_work_new()))
         err = dg_error_set(error, DG_ERR_NOMEM, "no memory for the engine");
     if (err) {
         dg_engine_free(engine);
@@ -156,15 +163,11 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
     return DG_OK;
 }
 
-/* The unreported end of a ticket; only its own sentence still refers to it. */
+/* Takes the unreported end of a ticket; only its own sentence still refers to it. */
 static void land(struct dg_engine *engine, struct dg_ticket *ticket)
 {
-    if (ticket->kind == DG_TICKET_READING) {
-        dg_readings_take(ticket);
-        return;
-    }
-    if (ticket->kind == DG_TICKET_GENERATION) {
-        ((struct dg_generation *)ticket->ctx)->is_open = false;
+    if (ticket->kind != DG_TICKET_SENTENCE) {
+        kinds[ticket->kind]->take(&engine->tasks, ticket, true);
         return;
     }
     struct dg_flight *flight = ticket->ctx;
@@ -178,40 +181,15 @@ static void land(struct dg_engine *engine, struct dg_ticket *ticket)
         dg_cache_settle(engine->tools.cache, flight);
 }
 
-/* The same of generations. */
-static void drain_generations(struct dg_engine *engine)
+static void land_all(void *arg)
 {
-    for (struct dg_list *at = engine->generations.next; at != &engine->generations; at = at->next)
-        dg_generation_stop(DG_LIST_ITEM(at, struct dg_generation, link), engine->tools.sched,
-                           DG_ERR_CLOSED);
-    while (!dg_list_is_empty(&engine->generations)) {
-        struct dg_generation *first =
-            DG_LIST_ITEM(engine->generations.next, struct dg_generation, link);
-        struct dg_ticket *ticket;
-        bool is_over;
-        dg_sched_listen(engine->tools.sched);
-        while (first->is_open && dg_sched_next(engine->tools.sched, &ticket, &is_over))
-            if (is_over)
-                land(engine, ticket);
-        if (!first->is_open) {
-            dg_list_unlink(&first->link);
-            dg_generation_free(first);
-        }
-    }
-}
-
-/* And of readings. */
-static void drain_readings(struct dg_engine *engine)
-{
+    struct dg_engine *engine = arg;
     struct dg_ticket *ticket;
     bool is_over;
-    dg_readings_close(&engine->readings);
-    while (dg_readings_sweep(&engine->readings)) {
-        dg_sched_listen(engine->tools.sched);
-        while (dg_sched_next(engine->tools.sched, &ticket, &is_over))
-            if (is_over)
-                land(engine, ticket);
-    }
+    dg_sched_listen(engine->tasks.sched);
+    while (dg_sched_next(engine->tasks.sched, &ticket, &is_over))
+        if (is_over)
+            land(engine, ticket);
 }
 
 /* Cancels open tickets and waits until the workers have returned them. */
@@ -222,13 +200,8 @@ static void drain(struct dg_engine *engine)
     struct dg_list *at = engine->requests.next;
     while (at != &engine->requests) {
         struct dg_request *request = DG_LIST_ITEM(at, struct dg_request, link);
-        struct dg_ticket *ticket;
-        bool is_over;
-        dg_sched_listen(engine->tools.sched);
-        while (dg_sched_next(engine->tools.sched, &ticket, &is_over))
-            if (is_over)
-                land(engine, ticket);
         struct dg_span value;
+        land_all(engine);
         for (struct dg_flight *flight;
              (flight = dg_remote_lookups_next(&engine->tools.lookups, 0, &value));)
             land(engine, flight->ticket);
@@ -244,22 +217,21 @@ void dg_engine_free(struct dg_engine *engine)
 {
     if (!engine)
         return;
-    dg_background_close(&engine->tools.background);
+    dg_background_close(&engine->tasks.background);
     drain(engine);
-    drain_generations(engine);
-    drain_readings(engine);
-    dg_readings_deinit(&engine->readings);
+    dg_tasks_drain(&engine->tasks, land_all, engine);
+    dg_subword_work_free(engine->tasks.subword);
     while (!dg_list_is_empty(&engine->judgements)) /* nobody will tell their ends */
         dg_quality_estimate_free(
             DG_LIST_ITEM(engine->judgements.next, struct dg_quality_estimate, link));
     while (!dg_list_is_empty(&engine->waiting))
         dg_waiting_free(DG_LIST_ITEM(engine->waiting.next, struct dg_waiting, link));
     dg_registry_free(engine->registry);
-    dg_sched_free(engine->tools.sched);
+    dg_sched_free(engine->tasks.sched);
     dg_cache_free(engine->tools.cache);
     dg_langid_close(engine->langid);
     dg_segmenter_free(engine->tools.segmenter);
-    dg_tokenizer_work_free(engine->tools.work);
+    dg_tokenizer_work_free(engine->tasks.work);
     dg_protect_list_deinit(&engine->tools.protected);
     dg_glossary_scan_deinit(&engine->tools.scan);
     dg_free(engine);
@@ -312,7 +284,7 @@ static void move_on(struct dg_engine *engine, uint64_t began)
             }
             dg_request_free(request);
         }
-        if (dg_clock_now(engine->tools.clock) - began > POLL_NS) {
+        if (dg_clock_now(engine->tasks.clock) - began > POLL_NS) {
             leave_off(engine, next);
             return;
         }
@@ -322,7 +294,7 @@ static void move_on(struct dg_engine *engine, uint64_t began)
 static void take_remote(struct dg_engine *engine)
 {
     struct dg_span value;
-    uint64_t now = dg_clock_now(engine->tools.clock);
+    uint64_t now = dg_clock_now(engine->tasks.clock);
     for (struct dg_flight *flight;
          (flight = dg_remote_lookups_next(&engine->tools.lookups, now, &value));)
         dg_request_take_remote(&engine->tools, flight, value);
@@ -332,16 +304,14 @@ size_t dg_engine_poll(struct dg_engine *engine)
 {
     struct dg_ticket *ticket;
     bool is_over;
-    const uint64_t began = dg_clock_now(engine->tools.clock);
-    dg_sched_listen(engine->tools.sched);
-    while (dg_sched_next(engine->tools.sched, &ticket, &is_over)) {
-        if (ticket->kind == DG_TICKET_READING && is_over)
-            dg_readings_take(ticket);
-        else if (ticket->kind == DG_TICKET_GENERATION)
-            dg_generation_take(ticket->ctx, engine->tools.sched, is_over);
-        else if (ticket->kind == DG_TICKET_SENTENCE)
+    const uint64_t began = dg_clock_now(engine->tasks.clock);
+    dg_sched_listen(engine->tasks.sched);
+    while (dg_sched_next(engine->tasks.sched, &ticket, &is_over)) {
+        if (ticket->kind == DG_TICKET_SENTENCE)
             dg_request_take(&engine->tools, ticket, is_over);
-        if (dg_clock_now(engine->tools.clock) - began > POLL_NS) {
+        else
+            kinds[ticket->kind]->take(&engine->tasks, ticket, is_over);
+        if (dg_clock_now(engine->tasks.clock) - began > POLL_NS) {
             dg_engine_wake(engine); /* there may be more */
             break;
         }
@@ -350,16 +320,29 @@ size_t dg_engine_poll(struct dg_engine *engine)
     dg_registry_tend(engine->registry);
     dg_engine_begin_waiting(engine);
     move_on(engine, began);
-    dg_engine_move_generations(engine);
-    dg_engine_move_readings(engine, began + POLL_NS);
+    dg_tasks_move(&engine->tasks, began + POLL_NS);
     if (!dg_list_is_empty(&engine->tools.lookups.answered))
         dg_engine_wake(engine); /* dropped or answered meanwhile */
-    return engine->n_requests;
+    return engine->tasks.n;
+}
+
+enum dg_err dg_engine_generate(struct dg_engine *engine, const struct dg_generate *ask,
+                               const struct dg_generate_events *events, void *ctx,
+                               struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
+{
+    return dg_generation_submit(&engine->tasks, ask, events, ctx, error, retry_ms, id);
+}
+
+enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read *ask,
+                           const struct dg_engine_read_events *events, void *ctx,
+                           struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
+{
+    return dg_reading_submit(&engine->tasks, ask, events, ctx, error, retry_ms, id);
 }
 
 void dg_engine_read_stats(struct dg_engine *engine, struct dg_sched_stats *stats)
 {
-    dg_sched_read_stats(engine->tools.sched, stats);
+    dg_sched_read_stats(engine->tasks.sched, stats);
 }
 
 void dg_engine_read_memory(const struct dg_engine *engine, struct dg_engine_memory *memory)
@@ -368,8 +351,8 @@ void dg_engine_read_memory(const struct dg_engine *engine, struct dg_engine_memo
     *memory = (struct dg_engine_memory){
         .models = atomic_load(&ledger->used),
         .models_max = ledger->max,
-        .texts = engine->texts_bytes,
-        .n_waiting = engine->n_waiting,
+        .texts = engine->tasks.n_bytes,
+        .n_waiting = engine->n_waiting + engine->tasks.n_waiting,
     };
 }
 

@@ -34,30 +34,22 @@ enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_req
 
 struct dg_engine {
     struct dg_clock own_clock;
-    void (*wake)(void *arg);
-    void *wake_arg;
+    struct dg_tasks tasks; /* all requests under way, and what they share */
     struct dg_request_tools tools;
     struct dg_registry *registry;
     struct dg_langid *langid;     /* NULL: languages are not detected */
     struct dg_error langid_error; /* why `langid` is NULL */
     struct dg_list requests;
-    struct dg_list waiting;   /* requests that wait for their models, in the order of arrival */
-    struct dg_list looked_at; /* while `waiting` is gone through: those still to be looked at */
-    struct dg_list generations;
-    struct dg_readings readings;
+    struct dg_list waiting;    /* requests that wait for their models, in the order of arrival */
+    struct dg_list looked_at;  /* while `waiting` is gone through: those still to be looked at */
     struct dg_list judgements; /* quality estimates under way; dropped ones are only here */
-    size_t n_requests;         /* of all kinds together */
-    size_t n_waiting, waiting_max;
-    size_t beam_max, min_len_max;        /* of a request; 0: no limit here */
-    uint64_t waited_version;             /* of the registry, when `waiting` was last gone through */
-    size_t texts_bytes, texts_bytes_max; /* of all requests; max 0: no limit */
-    uint64_t last_id;
+    size_t n_waiting;
+    uint64_t waited_version; /* of the registry, when `waiting` was last gone through */
 };
 
 static inline void dg_engine_wake(const struct dg_engine *engine)
 {
-    if (engine->wake)
-        engine->wake(engine->wake_arg);
+    dg_tasks_wake(&engine->tasks);
 }
 
 static inline bool dg_engine_is_lm(const struct dg_served_model *model)
@@ -75,22 +67,10 @@ enum dg_err dg_engine_find_way(const struct dg_engine *engine,
                                const struct dg_engine_request *asked, struct dg_error *error,
                                struct dg_routing *routing) DG_MUST_CHECK;
 
-/* DG_ERR_RANGE: the search asks for more than a request may (engine_submit.c). */
-enum dg_err dg_engine_check_search(const struct dg_engine *engine,
-                                   const struct dg_search_opts *search,
-                                   struct dg_error *error) DG_MUST_CHECK;
-
-/* Checks that there is room for a request's texts besides those under way (engine_submit.c); call
- * dg_engine_uncount when the request has ended. */
-enum dg_err dg_engine_check_room(const struct dg_engine *engine, size_t bytes,
-                                 struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 void dg_engine_uncount(struct dg_engine *engine, size_t text_len);
 
-/* Parts of the poll: requests that wait for a model (engine_submit.c), generations and readings
- * (engine_tasks.c; these stop soon after until_ns). */
+/* Parts of the poll: requests that wait for a model (engine_submit.c). */
 void dg_engine_begin_waiting(struct dg_engine *engine);
-void dg_engine_move_generations(struct dg_engine *engine);
-void dg_engine_move_readings(struct dg_engine *engine, uint64_t until_ns);
 
 /* True while a translated request waits for its quality estimate; an error of the estimate becomes
  * the request's error. */

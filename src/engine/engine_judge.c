@@ -12,8 +12,8 @@
 static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *request)
 {
     struct dg_quality_estimate *estimate = request->estimate;
-    const uint64_t now = dg_clock_now(engine->tools.clock);
-    struct dg_quality_estimate_how how = {.engine = engine,
+    const uint64_t now = dg_clock_now(engine->tasks.clock);
+    struct dg_quality_estimate_how how = {.tasks = &engine->tasks,
                                           .estimator =
                                               dg_engine_find_estimator(engine, request->name),
                                           .priority = request->asked.priority,
@@ -27,8 +27,8 @@ static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *re
         how.timeout_ms = request->deadline_ns > now + DG_CLOCK_MS
                              ? (request->deadline_ns - now) / DG_CLOCK_MS
                              : 1;
-    estimate->wake = engine->wake;
-    estimate->wake_arg = engine->wake_arg;
+    estimate->wake = engine->tasks.wake;
+    estimate->wake_arg = engine->tasks.wake_arg;
     dg_list_link_last(&engine->judgements, &estimate->link);
     return dg_quality_estimate_ask(estimate, &how, &request->error);
 }
@@ -61,7 +61,7 @@ bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *requ
     if (!estimate->is_asked)
         request->err = ask_judgement(engine, request);
     else if (request->deadline_ns && !estimate->is_done &&
-             dg_clock_now(engine->tools.clock) >= request->deadline_ns + DG_CLOCK_S)
+             dg_clock_now(engine->tasks.clock) >= request->deadline_ns + DG_CLOCK_S)
         request->err = DG_ERR_TIMEOUT; /* its worker hangs */
     if (estimate->is_done && estimate->err) {
         request->err = estimate->err;
@@ -77,5 +77,5 @@ void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *r
 {
     const struct dg_quality_estimate *estimate = request->estimate;
     if (estimate && estimate->is_asked && !estimate->is_done)
-        dg_readings_cancel(&engine->readings, estimate->id);
+        dg_tasks_cancel(&engine->tasks, estimate->id);
 }

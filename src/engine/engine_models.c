@@ -39,7 +39,7 @@ enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_served_model *
                               struct dg_error *error)
 {
     enum dg_err err = dg_registry_publish(engine->registry, served, error);
-    if (!err && engine->n_waiting > 0)
+    if (!err && engine->n_waiting + engine->tasks.n_waiting > 0)
         dg_engine_wake(engine);
     return err;
 }
@@ -259,7 +259,7 @@ enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_reque
                           struct dg_error *error)
 {
     struct dg_routing routing;
-    enum dg_err err = dg_engine_check_search(engine, &request->search, error);
+    enum dg_err err = dg_tasks_check_search(&engine->tasks, &request->search, error);
     return err ? err : dg_engine_find_way(engine, request, error, &routing);
 }
 

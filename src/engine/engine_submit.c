@@ -7,7 +7,6 @@
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "engine/engine_int.h"
-#include "engine/generate/generation.h"
 #include "engine/read/quality_estimate.h"
 #include "engine/request/request.h"
 #include "engine/route/waiting.h"
@@ -32,8 +31,8 @@ static void choose_beam(const struct dg_engine *engine, const struct dg_served_m
     if (search->sample)
         return;
     size_t beam = model->blueprint.n_beams;
-    if (engine->beam_max && beam > engine->beam_max)
-        beam = engine->beam_max;
+    if (engine->tasks.beam_max && beam > engine->tasks.beam_max)
+        beam = engine->tasks.beam_max;
     if (beam < (size_t)search->n_best)
         beam = (size_t)search->n_best;
     search->beam = beam < 1 ? 1 : beam > DG_BEAM_MAX ? DG_BEAM_MAX : (int)beam;
@@ -104,7 +103,7 @@ static enum dg_err begin(struct dg_engine *engine, const struct dg_routing *rout
         dg_request_free(request);
         return err;
     }
-    request->id = id ? id : ++engine->last_id;
+    request->id = id ? id : ++engine->tasks.last_id;
     dg_list_link_last(&engine->requests, &request->link);
     if (request->n_open == 0 || request->n_cached > 0 || request->n_ready > 0 ||
         dg_request_wants_turn(request))
@@ -131,7 +130,7 @@ static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_rout
                                   struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
 {
     struct dg_waiting *waiting;
-    if (engine->n_waiting >= engine->waiting_max) {
+    if (engine->n_waiting >= engine->tasks.waiting_max) {
         if (retry_ms)
             *retry_ms = RETRY_MS;
         return dg_error_set(error, DG_ERR_BUSY,
@@ -144,48 +143,12 @@ static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_rout
         return err;
     waiting->events = events;
     waiting->ctx = ctx;
-    waiting->began_ns = dg_clock_now(engine->tools.clock);
-    *id = waiting->id = ++engine->last_id;
+    waiting->began_ns = dg_clock_now(engine->tasks.clock);
+    *id = waiting->id = ++engine->tasks.last_id;
     dg_list_link_last(dg_list_is_empty(&engine->looked_at) ? &engine->waiting : &engine->looked_at,
                       &waiting->link);
     engine->n_waiting++;
     return DG_OK;
-}
-
-enum dg_err dg_engine_check_search(const struct dg_engine *engine,
-                                   const struct dg_search_opts *search, struct dg_error *error)
-{
-    const int width = search->beam > search->n_best ? search->beam : search->n_best;
-    if (engine->beam_max && width > (int)engine->beam_max)
-        return dg_error_set(error, DG_ERR_RANGE,
-                            "a beam or alternatives of %d are asked for, expected at most %zu",
-                            width, engine->beam_max);
-    if (engine->min_len_max && search->min_len > (int)engine->min_len_max)
-        return dg_error_set(error, DG_ERR_RANGE,
-                            "a least length of %d tokens is demanded, expected at most %zu",
-                            search->min_len, engine->min_len_max);
-    return DG_OK;
-}
-
-/* Room for a request's texts beside those under way. */
-enum dg_err dg_engine_check_room(const struct dg_engine *engine, size_t bytes,
-                                 struct dg_error *error, uint64_t *retry_ms)
-{
-    const size_t most = engine->texts_bytes_max;
-    if (!most)
-        return DG_OK;
-    if (bytes > most)
-        return dg_error_set(
-            error, DG_ERR_LIMIT,
-            "the request has %zu bytes of text, expected at most %zu, all that memory-limit "
-            "leaves for texts",
-            bytes, most);
-    if (bytes == 0 || (engine->texts_bytes < most && bytes <= most - engine->texts_bytes))
-        return DG_OK;
-    if (retry_ms)
-        *retry_ms = RETRY_MS;
-    return dg_error_set(error, DG_ERR_BUSY,
-                        "the texts under way take as much memory as they may; try again later");
 }
 
 enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *asked,
@@ -195,9 +158,9 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
     struct dg_routing routing;
     struct dg_request *request;
     uint64_t given = 0;
-    enum dg_err err = dg_engine_check_search(engine, &asked->search, error);
+    enum dg_err err = dg_tasks_check_search(&engine->tasks, &asked->search, error);
     if (!err)
-        err = dg_engine_check_room(engine, asked->text.len, error, retry_ms);
+        err = dg_tasks_check_room(&engine->tasks, asked->text.len, error, retry_ms);
     if (!err)
         err = dg_engine_find_way(engine, asked, error, &routing);
     if (!err)
@@ -215,8 +178,8 @@ enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_re
         return err;
     if (id)
         *id = given;
-    engine->n_requests++;
-    engine->texts_bytes += asked->text.len;
+    engine->tasks.n++;
+    engine->tasks.n_bytes += asked->text.len;
     return DG_OK;
 }
 
@@ -258,26 +221,16 @@ bool dg_engine_cancel(struct dg_engine *engine, uint64_t id)
         dg_engine_wake(engine); /* for what waits for no worker */
         return true;
     }
-    for (struct dg_list *at = engine->generations.next; at != &engine->generations; at = at->next) {
-        struct dg_generation *generation = DG_LIST_ITEM(at, struct dg_generation, link);
-        if (generation->id != id)
-            continue;
-        dg_generation_stop(generation, engine->tools.sched, DG_ERR_CANCELLED);
-        dg_engine_wake(engine);
+    if (dg_tasks_cancel(&engine->tasks, id))
         return true;
-    }
-    if (dg_readings_cancel(&engine->readings, id)) {
-        dg_engine_wake(engine);
-        return true;
-    }
     return cancel_waiting(engine, &engine->waiting, id) ||
            cancel_waiting(engine, &engine->looked_at, id);
 }
 
 void dg_engine_uncount(struct dg_engine *engine, size_t text_len)
 {
-    engine->n_requests--;
-    engine->texts_bytes -= text_len;
+    engine->tasks.n--;
+    engine->tasks.n_bytes -= text_len;
 }
 
 /* ---- Waiting for models -------------------------------------------------------------------------
@@ -287,7 +240,7 @@ void dg_engine_uncount(struct dg_engine *engine, size_t text_len)
 static void give_up(struct dg_engine *engine, struct dg_waiting *waiting, enum dg_err err,
                     const struct dg_error *error)
 {
-    uint64_t waited_ns = dg_clock_now(engine->tools.clock) - waiting->began_ns;
+    uint64_t waited_ns = dg_clock_now(engine->tasks.clock) - waiting->began_ns;
     const struct dg_engine_result result = {
         .err = err,
         .error = dg_error_text(error, err),
@@ -327,7 +280,7 @@ static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waitin
     struct dg_engine_request asked = waiting->asked;
     struct dg_request *request;
     struct dg_routing routing;
-    uint64_t waited_ms = (dg_clock_now(engine->tools.clock) - waiting->began_ns) / DG_CLOCK_MS;
+    uint64_t waited_ms = (dg_clock_now(engine->tasks.clock) - waiting->began_ns) / DG_CLOCK_MS;
     if (waiting->is_unwanted)
         return DG_ERR_CANCELLED;
     if (asked.timeout_ms && waited_ms >= asked.timeout_ms)
@@ -353,7 +306,7 @@ static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waitin
     err = begin(engine, &routing, &asked, waiting->events, waiting->ctx, error, NULL, waiting->id,
                 &request);
     if (!err) {
-        request->queue_ns = dg_clock_now(engine->tools.clock) - waiting->began_ns;
+        request->queue_ns = dg_clock_now(engine->tasks.clock) - waiting->began_ns;
         request->began_ns = waiting->began_ns;
     }
     return err;
@@ -361,7 +314,7 @@ static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waitin
 
 static bool is_late(const struct dg_engine *engine, const struct dg_waiting *waiting)
 {
-    return waiting->asked.timeout_ms && dg_clock_now(engine->tools.clock) - waiting->began_ns >=
+    return waiting->asked.timeout_ms && dg_clock_now(engine->tasks.clock) - waiting->began_ns >=
                                             waiting->asked.timeout_ms * DG_CLOCK_MS;
 }
 

@@ -3,11 +3,13 @@
 
 /* A prompt becomes ids and a ticket; tokens become text, which is searched for stop texts. */
 #include "engine/generate/generation.h"
+#include "base/memory/arena.h"
+#include "base/memory/buf.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "engine/generate/prompt.h"
 #include "engine/generate/stops.h"
-#include "engine/request/request.h"
+#include "tokenize/tokenizer.h"
 
 #include <string.h>
 
@@ -30,6 +32,31 @@ struct dg_prompt_reading {
     enum dg_err err;
     struct dg_error error;
 };
+
+struct dg_generation {
+    struct dg_task task; /* n_open counts its ticket, and its prompt while that is read */
+    struct dg_arena arena;
+    struct dg_generate asked; /* texts are in the arena */
+    const struct dg_generate_events *events;
+    void *ctx;
+    struct dg_flow flow;
+    struct dg_prompt_reading *reading; /* owned; or NULL */
+    bool is_being_read;                /* by the background thread, as long prompts are */
+    struct dg_ticket *ticket;          /* owned; NULL before it is made */
+    bool is_sent;                      /* the scheduler has or had the ticket */
+    struct dg_tokenizer_stream stream;
+    bool has_stream;
+    struct dg_buf text; /* the answer so far */
+    size_t n_told;      /* bytes of `text` that were shown */
+    size_t n_fed;       /* tokens of the ticket detokenised */
+    bool is_ended;      /* by a stop text or token: later output is ignored */
+    bool was_stopped;   /* by a stop text */
+};
+
+static struct dg_generation *generation_of(struct dg_task *task)
+{
+    return DG_LIST_ITEM(task, struct dg_generation, task);
+}
 
 /* ---- Life ---------------------------------------------------------------------------------------
  */
@@ -56,31 +83,6 @@ static enum dg_err copy_stops(struct dg_generation *g, const struct dg_generate 
     return DG_OK;
 }
 
-enum dg_err dg_generation_new(struct dg_generation **out, const struct dg_generate *ask,
-                              struct dg_served_model *model, uint64_t now_ns,
-                              struct dg_error *error)
-{
-    struct dg_generation *g = dg_try_calloc(1, sizeof *g);
-    if (!g)
-        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a generation");
-    dg_arena_init(&g->arena, ask->prompt.len + ARENA_SPARE);
-    dg_buf_init(&g->text, TEXT_MAX);
-    g->asked = *ask;
-    g->asked.prompt = dg_arena_copy(&g->arena, ask->prompt);
-    g->asked.search.max_ratio = 0;
-    g->began_ns = now_ns;
-    g->deadline_ns = ask->timeout_ms ? now_ns + ask->timeout_ms * DG_CLOCK_MS : 0;
-    dg_flow_init(&g->flow, ask->priority, ask->client);
-    enum dg_err err = g->asked.prompt.ptr ? copy_stops(g, ask, error) : DG_ERR_NOMEM;
-    if (err) {
-        dg_generation_free(g);
-        return err == DG_ERR_NOMEM ? dg_error_set(error, err, "no memory for a generation") : err;
-    }
-    g->model = dg_served_model_ref(model);
-    *out = g;
-    return DG_OK;
-}
-
 static void free_reading(struct dg_prompt_reading *reading)
 {
     if (!reading)
@@ -90,18 +92,61 @@ static void free_reading(struct dg_prompt_reading *reading)
     dg_free(reading);
 }
 
-void dg_generation_free(struct dg_generation *g)
+static void free_generation(struct dg_generation *g)
 {
-    if (!g)
-        return;
     free_reading(g->reading);
     if (g->has_stream)
         dg_tokenizer_stream_deinit(&g->stream);
     dg_ticket_free(g->ticket);
-    dg_served_model_unref(g->model);
     dg_buf_deinit(&g->text);
+    dg_task_deinit(&g->task);
     dg_arena_deinit(&g->arena);
     dg_free(g);
+}
+
+static enum dg_err new_generation(struct dg_tasks *tasks, const struct dg_generate *ask,
+                                  struct dg_error *error, struct dg_generation **out)
+{
+    struct dg_generation *g = dg_try_calloc(1, sizeof *g);
+    if (!g)
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a generation");
+    dg_task_init(&g->task, tasks, &dg_generation_ops, ask->prompt.len, ask->timeout_ms);
+    dg_arena_init(&g->arena, ask->prompt.len + ARENA_SPARE);
+    dg_buf_init(&g->text, TEXT_MAX);
+    g->asked = *ask;
+    g->asked.prompt = dg_arena_copy(&g->arena, ask->prompt);
+    g->asked.search.max_ratio = 0;
+    dg_flow_init(&g->flow, ask->priority, ask->client);
+    enum dg_err err = g->asked.prompt.ptr ? copy_stops(g, ask, error) : DG_ERR_NOMEM;
+    if (err) {
+        free_generation(g);
+        return err == DG_ERR_NOMEM ? dg_error_set(error, err, "no memory for a generation") : err;
+    }
+    *out = g;
+    return DG_OK;
+}
+
+static bool fits(const struct dg_served_model *model, const void *arg)
+{
+    (void)arg;
+    return model->blueprint.family == DG_FAMILY_LM;
+}
+
+/* The language model that is meant. */
+static enum dg_err find_model(const struct dg_tasks *tasks, const struct dg_generate *ask,
+                              struct dg_error *error, struct dg_served_model **found)
+{
+    const struct dg_registry_wish wish = {.name = ask->model,
+                                          .only = ask->only,
+                                          .n_only = ask->n_only,
+                                          .fits = fits,
+                                          .one = "language model",
+                                          .several = "language models"};
+    enum dg_err err = dg_registry_choose(tasks->registry, &wish, error, found);
+    if (!err && !fits(*found, NULL))
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED, "%s translates; expected a language model",
+                           (*found)->name);
+    return err;
 }
 
 /* ---- Beginning ----------------------------------------------------------------------------------
@@ -151,16 +196,19 @@ static void run_reading(struct dg_background_task *task)
     dg_tokenizer_work_free(work);
 }
 
-bool dg_generation_is_being_read(const struct dg_generation *g)
+/* Takes the prompt back from the background thread when that is done with it. */
+static void take_prompt(struct dg_generation *g)
 {
-    return g->reading && !dg_background_is_done(&g->reading->task);
+    if (!g->is_being_read || !dg_background_is_done(&g->reading->task))
+        return;
+    g->is_being_read = false;
+    g->task.n_open--;
 }
 
 /* Tokenises the prompt: here, or, a long one, on the background thread. */
-static enum dg_err need_reading(struct dg_generation *g, struct dg_request_tools *tools,
-                                struct dg_error *error)
+static enum dg_err need_reading(struct dg_generation *g, struct dg_error *error)
 {
-    if (g->reading && g->reading->model != g->model) { /* there is another version since */
+    if (g->reading && g->reading->model != g->task.model) { /* there is another version since */
         free_reading(g->reading);
         g->reading = NULL;
     }
@@ -169,15 +217,17 @@ static enum dg_err need_reading(struct dg_generation *g, struct dg_request_tools
     struct dg_prompt_reading *reading = dg_try_calloc(1, sizeof *reading);
     if (!reading)
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a prompt");
-    reading->model = dg_served_model_ref(g->model);
+    reading->model = dg_served_model_ref(g->task.model);
     reading->prompt = g->asked.prompt;
     reading->reads_special = g->asked.reads_special;
     g->reading = reading;
     if (reading->prompt.len >= MUCH_PROMPT &&
-        dg_background_begin(&tools->background, &reading->task, run_reading) == DG_OK)
+        dg_background_begin(&g->task.tasks->background, &reading->task, run_reading) == DG_OK) {
+        g->is_being_read = true;
+        g->task.n_open++;
         return DG_OK;
-    atomic_init(&reading->task.is_done, true);
-    read_prompt(reading, tools->work);
+    }
+    read_prompt(reading, g->task.tasks->work);
     return DG_OK;
 }
 
@@ -188,9 +238,9 @@ static enum dg_err take_ids(const struct dg_generation *g, struct dg_error *erro
     if (reading->err)
         return dg_error_set(error, reading->err, "%s",
                             dg_error_text(&reading->error, reading->err));
-    if (reading->n > g->model->limits.source_max)
+    if (reading->n > g->task.model->limits.source_max)
         return dg_error_set(error, DG_ERR_RANGE, "the prompt has %zu tokens, expected at most %zu",
-                            reading->n, g->model->limits.source_max);
+                            reading->n, g->task.model->limits.source_max);
     *ids = dg_try_calloc(reading->n + 1, sizeof **ids);
     for (size_t i = 0; *ids && i < reading->n; i++)
         (*ids)[i] = reading->tokens[i].id;
@@ -200,7 +250,7 @@ static enum dg_err take_ids(const struct dg_generation *g, struct dg_error *erro
 static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size_t n,
                                struct dg_error *error)
 {
-    const struct dg_served_model *model = g->model;
+    const struct dg_served_model *model = g->task.model;
     enum dg_err err = dg_sched_check(model->place, ids, n, &g->asked.search, error);
     if (err)
         return err;
@@ -211,22 +261,25 @@ static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a ticket");
     g->ticket->ctx = g;
     g->ticket->kind = DG_TICKET_GENERATION;
-    g->ticket->deadline_ns = g->deadline_ns;
+    g->ticket->deadline_ns = g->task.deadline_ns;
     g->ticket->is_quiet =
         !g->events->on_delta && g->asked.n_stops == 0 && model->blueprint.lm.n_stop == 0;
     return DG_OK;
 }
 
-/* Makes the ticket. DG_ERR_NOT_YET: the prompt is being read. */
-static enum dg_err prepare(struct dg_generation *g, struct dg_request_tools *tools,
-                           struct dg_error *error)
+/* Finds the model and makes the ticket, unless the prompt is being read first. */
+static enum dg_err prepare(struct dg_generation *g, struct dg_error *error)
 {
+    struct dg_served_model *model = NULL;
     int32_t *ids = NULL;
-    enum dg_err err = need_reading(g, tools, error);
-    if (!err && dg_generation_is_being_read(g))
-        return DG_ERR_NOT_YET;
+    enum dg_err err = find_model(g->task.tasks, &g->asked, error, &model);
     if (!err)
-        err = take_ids(g, error, &ids);
+        err = dg_task_await(&g->task, model, error);
+    if (!err)
+        err = need_reading(g, error);
+    if (err || g->is_being_read)
+        return err;
+    err = take_ids(g, error, &ids);
     if (!err)
         err = make_ticket(g, ids, g->reading->n, error);
     dg_free(ids);
@@ -235,24 +288,38 @@ static enum dg_err prepare(struct dg_generation *g, struct dg_request_tools *too
     return err;
 }
 
-enum dg_err dg_generation_begin(struct dg_generation *g, struct dg_request_tools *tools,
-                                struct dg_error *error, uint64_t *retry_ms)
+static enum dg_err send(struct dg_generation *g, uint64_t *retry_ms, struct dg_error *error)
 {
-    enum dg_err err = g->ticket ? DG_OK : prepare(g, tools, error);
-    if (err)
-        return err;
     if (!g->has_stream) {
-        dg_tokenizer_stream_init(&g->stream, g->model->tokenizer, TEXT_MAX);
+        dg_tokenizer_stream_init(&g->stream, g->task.model->tokenizer, TEXT_MAX);
         dg_tokenizer_stream_goes_on(&g->stream);
         g->has_stream = true;
     }
-    err = dg_sched_submit(tools->sched, &g->flow, g->ticket, retry_ms);
+    enum dg_err err = dg_sched_submit(g->task.tasks->sched, &g->flow, g->ticket, retry_ms);
     if (err)
         return dg_error_set(error, err, "%s",
                             err == DG_ERR_BUSY ? "the server is busy; try again later"
                                                : dg_err_sentence(err));
-    g->is_open = true;
+    g->is_sent = true;
+    g->task.n_open++;
     return DG_OK;
+}
+
+static enum dg_err begin(struct dg_task *task, struct dg_task_turn *turn, struct dg_error *error)
+{
+    struct dg_generation *g = generation_of(task);
+    enum dg_err err = DG_OK;
+    take_prompt(g);
+    if (task->err || g->is_sent)
+        return DG_OK;
+    if (!g->is_being_read && !g->ticket)
+        err = prepare(g, error);
+    if (!err && g->ticket)
+        err = send(g, &turn->retry_ms, error);
+    if ((!err || err == DG_ERR_BUSY || err == DG_ERR_NOT_YET) && !g->is_sent && turn->may_tell &&
+        dg_task_is_late(task))
+        err = dg_error_set(error, DG_ERR_TIMEOUT, "the time allowed ran out before it began");
+    return err;
 }
 
 /* ---- Text
@@ -265,7 +332,7 @@ static void show(struct dg_generation *g, bool is_last)
         text.len - (is_last ? 0 : dg_stops_doubtful(g->asked.stops, g->asked.n_stops, text));
     if (upto <= g->n_told)
         return;
-    if (g->events->on_delta && !g->err)
+    if (g->events->on_delta && !g->task.err)
         g->events->on_delta(g->ctx, dg_span_sub(text, g->n_told, upto - g->n_told));
     g->n_told = upto;
 }
@@ -289,7 +356,7 @@ static enum dg_err hear(struct dg_generation *g, struct dg_span delta)
 
 static bool is_stop_token(const struct dg_generation *g, int32_t id)
 {
-    const struct dg_lm *lm = &g->model->blueprint.lm;
+    const struct dg_lm *lm = &g->task.model->blueprint.lm;
     for (size_t i = 0; i < lm->n_stop; i++)
         if (lm->stop[i] == id)
             return true;
@@ -306,7 +373,7 @@ static enum dg_err feed(struct dg_generation *g, const int32_t *ids, size_t n)
             g->is_ended = true;
             break;
         }
-        if (ids[g->n_fed] == g->model->blueprint.eos_id)
+        if (ids[g->n_fed] == g->task.model->blueprint.eos_id)
             continue;
         err = dg_tokenizer_stream_push(&g->stream, ids[g->n_fed], &delta);
         if (err == DG_ERR_RANGE) { /* an output row behind the vocabulary's end: it says nothing */
@@ -328,22 +395,16 @@ static enum dg_err end_text(struct dg_generation *g)
     return err ? err : hear(g, delta);
 }
 
-static void fail(struct dg_generation *g, enum dg_err err)
+static void take(struct dg_tasks *tasks, struct dg_ticket *ticket, bool is_over)
 {
-    if (!g->err)
-        g->err = err;
-}
-
-void dg_generation_take(struct dg_generation *g, struct dg_sched *sched, bool is_over)
-{
-    struct dg_ticket *ticket = g->ticket;
+    struct dg_generation *g = ticket->ctx;
     const bool was_ended = g->is_ended;
     enum dg_err err = DG_OK;
-    if (!g->err)
+    if (!g->task.err)
         err = feed(g, ticket->shown_ids, dg_ticket_shown(ticket));
     if (is_over) {
-        g->is_open = false;
-        g->is_over = true;
+        g->task.n_open--;
+        g->task.is_done = true;
         if (!err && ticket->err && !(ticket->err == DG_ERR_CANCELLED && g->is_ended))
             err = ticket->err;
         if (!err && !g->is_ended && ticket->n_answers > 0)
@@ -353,25 +414,23 @@ void dg_generation_take(struct dg_generation *g, struct dg_sched *sched, bool is
         if (!err && !g->is_ended && ticket->n_answers > 0 &&
             ticket->answers[0].finish == DG_FINISH_FAILED)
             err =
-                dg_error_set(&g->error, DG_ERR_INTEGRITY,
+                dg_error_set(&g->task.error, DG_ERR_INTEGRITY,
                              "the model gave scores that are not finite; its weights are damaged");
     }
-    if (err)
-        fail(g, err);
+    if (err && !g->task.err)
+        g->task.err = err;
     show(g, is_over || g->is_ended);
     if (!is_over && ((g->is_ended && !was_ended) || err))
-        dg_sched_cancel(sched, ticket);
+        dg_sched_cancel(tasks->sched, ticket);
 }
 
-void dg_generation_stop(struct dg_generation *g, struct dg_sched *sched, enum dg_err err)
+static void cancel(struct dg_task *task)
 {
-    fail(g, err);
-    if (dg_generation_is_being_read(g))
+    struct dg_generation *g = generation_of(task);
+    if (g->is_being_read)
         dg_background_leave(&g->reading->task);
-    if (g->is_open)
-        dg_sched_cancel(sched, g->ticket);
-    else
-        g->is_over = !dg_generation_is_being_read(g);
+    if (g->is_sent && task->n_open > 0)
+        dg_sched_cancel(task->tasks->sched, g->ticket);
 }
 
 /* ---- The end
@@ -403,25 +462,27 @@ static enum dg_err gather_others(struct dg_generation *g, struct dg_buf *bytes,
     return err;
 }
 
-void dg_generation_finish(struct dg_generation *g, uint64_t now_ns)
+static void tell_end(struct dg_generation *g)
 {
+    const uint64_t now_ns = dg_task_now(&g->task);
     const struct dg_ticket *ticket = g->ticket;
     struct dg_span others[DG_BEAM_MAX];
     struct dg_buf best, rest;
-    struct dg_generated result = {.err = g->err,
-                                  .model = g->model->name,
+    struct dg_generated result = {.err = g->task.err,
+                                  .model = g->task.model ? g->task.model->name : "",
                                   .others = others,
                                   .finish = DG_FINISH_CANCELLED,
                                   .was_stopped = g->was_stopped,
-                                  .total_ns = now_ns - g->began_ns,
-                                  .queue_ns = now_ns - g->began_ns};
+                                  .total_ns = now_ns - g->task.began_ns,
+                                  .queue_ns = now_ns - g->task.began_ns};
     dg_buf_init(&best, TEXT_MAX);
     dg_buf_init(&rest, (size_t)TEXT_MAX * DG_BEAM_MAX);
     if (ticket && ticket->started_ns) {
         result.n_tokens_in = ticket->n_src;
         result.n_tokens_out = dg_ticket_shown(ticket);
-        result.queue_ns = ticket->started_ns - g->began_ns;
-        result.first_ns = ticket->first_ns > g->began_ns ? ticket->first_ns - g->began_ns : 0;
+        result.queue_ns = ticket->started_ns - g->task.began_ns;
+        result.first_ns =
+            ticket->first_ns > g->task.began_ns ? ticket->first_ns - g->task.began_ns : 0;
     }
     if (ticket && ticket->n_answers > 0) {
         result.n_tokens_out = 0;
@@ -431,7 +492,7 @@ void dg_generation_finish(struct dg_generation *g, uint64_t now_ns)
         result.logprob = ticket->answers[0].logprob;
         result.repaired = ticket->answers[0].repaired;
     }
-    if (g->is_ended && !g->err)
+    if (g->is_ended && !g->task.err)
         result.finish = DG_FINISH_EOS;
     if (!result.err)
         result.err = dg_buf_append_span(&best, dg_buf_span(&g->text));
@@ -439,8 +500,47 @@ void dg_generation_finish(struct dg_generation *g, uint64_t now_ns)
         result.err = gather_others(g, &rest, others, &result.n_others);
     result.text = dg_buf_span(&best);
     if (result.err)
-        result.error = g->error.text[0] ? g->error.text : NULL;
+        result.error = g->task.error.text[0] ? g->task.error.text : NULL;
     g->events->on_done(g->ctx, &result);
     dg_buf_deinit(&best);
     dg_buf_deinit(&rest);
+}
+
+static void finish(struct dg_task *task)
+{
+    struct dg_generation *g = generation_of(task);
+    if (dg_task_ends(task))
+        tell_end(g);
+    if (task->n_open == 0)
+        free_generation(g);
+}
+
+const struct dg_task_ops dg_generation_ops = {begin, take, cancel, finish};
+
+enum dg_err dg_generation_submit(struct dg_tasks *tasks, const struct dg_generate *ask,
+                                 const struct dg_generate_events *events, void *ctx,
+                                 struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
+{
+    struct dg_generation *g = NULL;
+    struct dg_served_model *model = NULL;
+    struct dg_search_opts search = ask->search;
+    size_t bad_at;
+    if (!dg_utf8_valid(ask->prompt, &bad_at))
+        return dg_error_set(error, DG_ERR_UTF8, "the prompt is not valid UTF-8 at byte %zu",
+                            bad_at);
+    search.min_len = 0; /* what may be long may also have to be */
+    enum dg_err err = dg_tasks_check_search(tasks, &search, error);
+    if (!err)
+        err = dg_tasks_check_room(tasks, ask->prompt.len, error, retry_ms);
+    if (!err)
+        err = find_model(tasks, ask, error, &model);
+    if (!err)
+        err = dg_search_opts_check(&ask->search, model->blueprint.decoder.V, error);
+    if (!err)
+        err = new_generation(tasks, ask, error, &g);
+    if (err)
+        return err;
+    g->events = events;
+    g->ctx = ctx;
+    return dg_tasks_submit(tasks, &g->task, error, retry_ms, id);
 }

@@ -5,6 +5,7 @@
  * calibration turns its numbers into qualities. */
 #include "engine/read/quality_estimate.h"
 #include "base/memory/mem.h"
+#include "engine/read/reading.h"
 
 #include <string.h>
 
@@ -128,7 +129,7 @@ enum dg_err dg_quality_estimate_ask(struct dg_quality_estimate *estimate,
                                            .client = how->client,
                                            .timeout_ms = how->timeout_ms,
                                            .waits = true};
-        err = dg_engine_read(how->engine, &ask, &events, estimate, error, NULL, &estimate->id);
+        err = dg_reading_submit(how->tasks, &ask, &events, estimate, error, NULL, &estimate->id);
         estimate->is_asked = !err;
     } else {
         dg_error_set(error, err, "no memory to judge %zu sentences", estimate->n);

@@ -18,6 +18,7 @@
 #include "base/memory/list.h"
 #include "engine/read/read.h"
 #include "engine/route/served_model.h"
+#include "engine/task/task.h"
 
 struct dg_judged; /* a sentence */
 
@@ -54,7 +55,7 @@ enum dg_err dg_quality_estimate_note(struct dg_quality_estimate *estimate, struc
 
 /* How the engine is asked for the estimate. */
 struct dg_quality_estimate_how {
-    struct dg_engine *engine;
+    struct dg_tasks *tasks;
     const struct dg_served_model *estimator;
     enum dg_priority priority;
     uint64_t client;

@@ -50,14 +50,11 @@ struct item {
 };
 
 struct dg_reading {
-    struct dg_list link;
-    uint64_t id;
-    struct dg_readings *all;
+    struct dg_task task; /* n_open counts windows */
     struct dg_arena arena;
     struct dg_engine_read asked; /* items and texts are in the arena */
     const struct dg_engine_read_events *events;
     void *ctx;
-    struct dg_served_model *model; /* a reference; while it waits, the stand-in that it waits for */
     struct dg_flow flow;
     struct item *items;             /* owned; [n_items] */
     struct dg_reading_result *said; /* in the arena; [n_items] */
@@ -65,13 +62,11 @@ struct dg_reading {
     size_t n_prepared;              /* items before this are made into windows */
     size_t n_told;                  /* items before this are told, */
     size_t n_told_entities;         /* and so many entities of this */
-    size_t n_unsent, n_open;        /* windows */
-    size_t n_bytes, n_characters, n_tokens;
-    bool has_begun, is_over;
-    enum dg_err err;
-    struct dg_error error;
-    size_t failed; /* the item of err */
-    uint64_t began_ns, deadline_ns, started_ns;
+    size_t n_unsent;                /* windows */
+    size_t n_characters, n_tokens;
+    bool has_begun; /* it keeps to its model */
+    size_t failed;  /* the item of the error */
+    uint64_t started_ns;
 };
 
 const char *dg_read_task_name(enum dg_read_task task)
@@ -97,7 +92,8 @@ bool dg_read_shares_pair(const struct dg_engine_item *items, size_t i)
            items[i].pair.ptr == items[i - 1].pair.ptr && items[i].pair.len == items[i - 1].pair.len;
 }
 
-size_t dg_readings_bytes(const struct dg_engine_read *ask)
+/* Of a request's texts. */
+static size_t bytes_of(const struct dg_engine_read *ask)
 {
     size_t n = 0;
     for (size_t i = 0; i < ask->n_items; i++)
@@ -105,6 +101,11 @@ size_t dg_readings_bytes(const struct dg_engine_read *ask)
                                            ? ask->items[i].pair.len
                                            : 0);
     return n;
+}
+
+static struct dg_reading *reading_of(struct dg_task *task)
+{
+    return DG_LIST_ITEM(task, struct dg_reading, task);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------
@@ -134,9 +135,8 @@ static void free_reading(struct dg_reading *r)
     for (size_t i = 0; r->items && i < r->asked.n_items; i++)
         free_item(&r->items[i]);
     dg_free(r->items);
-    dg_served_model_unref(r->model);
+    dg_task_deinit(&r->task);
     dg_arena_deinit(&r->arena);
-    dg_list_unlink(&r->link);
     dg_free(r);
 }
 
@@ -163,7 +163,6 @@ static enum dg_err copy_items(struct dg_reading *r, const struct dg_engine_read 
                               struct dg_error *error)
 {
     size_t n_pair = 0, n_all = 0;
-    r->n_bytes = dg_readings_bytes(ask);
     r->items = dg_try_calloc(ask->n_items + 1, sizeof *r->items);
     r->said = dg_arena_calloc(&r->arena, ask->n_items + 1, sizeof *r->said);
     if (!r->items || !r->said)
@@ -196,21 +195,20 @@ static enum dg_err copy_items(struct dg_reading *r, const struct dg_engine_read 
     return DG_OK;
 }
 
-static enum dg_err new_reading(struct dg_readings *all, const struct dg_engine_read *ask,
+static enum dg_err new_reading(struct dg_tasks *tasks, const struct dg_engine_read *ask,
                                struct dg_error *error, struct dg_reading **out)
 {
     struct dg_reading *r = dg_try_calloc(1, sizeof *r);
+    const size_t n_bytes = bytes_of(ask);
     if (!r)
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a reading");
-    dg_arena_init(&r->arena, (size_t)ANSWER_BYTES_MAX + dg_readings_bytes(ask) + ARENA_SPARE);
-    dg_list_init(&r->link);
+    dg_task_init(&r->task, tasks, &dg_reading_ops, n_bytes, ask->timeout_ms);
+    r->task.waits = ask->waits;
+    dg_arena_init(&r->arena, (size_t)ANSWER_BYTES_MAX + n_bytes + ARENA_SPARE);
     dg_list_init(&r->windows);
     dg_flow_init(&r->flow, ask->priority, ask->client);
-    r->all = all;
     r->asked = *ask;
     r->asked.items = NULL;
-    r->began_ns = dg_clock_now(all->tools->clock);
-    r->deadline_ns = ask->timeout_ms ? r->began_ns + ask->timeout_ms * DG_CLOCK_MS : 0;
     enum dg_err err = copy_items(r, ask, error);
     if (err) {
         free_reading(r);
@@ -229,7 +227,7 @@ static bool fits_task(const struct dg_served_model *model, const void *arg)
     return dg_reading_fits(&model->blueprint, ask->task);
 }
 
-static enum dg_err find_model(const struct dg_readings *all, const struct dg_engine_read *ask,
+static enum dg_err find_model(const struct dg_tasks *tasks, const struct dg_engine_read *ask,
                               struct dg_error *error, struct dg_served_model **found)
 {
     static const char *const needs[DG_N_TASKS + 1] = {
@@ -245,7 +243,7 @@ static enum dg_err find_model(const struct dg_readings *all, const struct dg_eng
                                           .arg = ask,
                                           .one = one,
                                           .several = several};
-    enum dg_err err = dg_registry_choose(all->registry, &wish, error, found);
+    enum dg_err err = dg_registry_choose(tasks->registry, &wish, error, found);
     if (!err && !fits_task(*found, ask))
         err = dg_error_set(error, DG_ERR_UNSUPPORTED, "%s cannot %s: expected a model with %s",
                            (*found)->name, dg_read_task_name(ask->task), needs[ask->task]);
@@ -257,7 +255,7 @@ static enum dg_err find_model(const struct dg_readings *all, const struct dg_eng
 
 static bool is_recurrent(const struct dg_reading *r)
 {
-    return r->model->blueprint.family != DG_FAMILY_ENC;
+    return r->task.model->blueprint.family != DG_FAMILY_ENC;
 }
 
 /* Whether only the beginning of a text counts. */
@@ -268,7 +266,7 @@ static bool is_cut_short(const struct dg_reading *r)
 
 static size_t capacity(const struct dg_reading *r)
 {
-    return r->model->limits.source_max;
+    return r->task.model->limits.source_max;
 }
 
 /* How much of the rest is tokenised next: up to a space, which goes with what follows; all where
@@ -311,7 +309,7 @@ static enum dg_err tokenise_recurrent(struct dg_reading *r, struct dg_reading_re
     const struct dg_tokenizer_opts how = DG_TOKENIZER_OPTS_DEFAULT;
     const struct dg_token *tokens;
     size_t n;
-    enum dg_err err = dg_tokenizer_encode(r->model->tokenizer, r->all->tools->work, text, &how,
+    enum dg_err err = dg_tokenizer_encode(r->task.model->tokenizer, r->task.tasks->work, text, &how,
                                           error, &tokens, &n);
     if (!err)
         err = reserve(to, n);
@@ -330,8 +328,8 @@ static enum dg_err tokenise_stretch(struct dg_reading *r, struct dg_reading_resu
     const struct dg_subword_token *tokens;
     uint32_t word = to->n ? to->list[to->n - 1].word : 0;
     size_t n;
-    enum dg_err err = dg_subword_encode(dg_tokenizer_subword(r->model->tokenizer), r->all->work,
-                                        text, how, error, &tokens, &n);
+    enum dg_err err = dg_subword_encode(dg_tokenizer_subword(r->task.model->tokenizer),
+                                        r->task.tasks->subword, text, how, error, &tokens, &n);
     if (!err)
         err = reserve(to, n);
     for (size_t i = 0; i < n && !err; i++) {
@@ -408,7 +406,7 @@ static size_t put(int32_t *ids, size_t n, const struct dg_reading_result_token *
 /* The special tokens around one text, or around two. */
 static size_t n_around(const struct dg_reading *r, bool has_pair)
 {
-    return is_recurrent(r) ? 0 : 2 + (has_pair ? r->model->blueprint.enc.separators : 0);
+    return is_recurrent(r) ? 0 : 2 + (has_pair ? r->task.model->blueprint.enc.separators : 0);
 }
 
 /* [cls] text [sep], or [cls] text [sep]... pair [sep]; *at is where the pair begins, or the text.
@@ -417,8 +415,8 @@ static size_t lay_out(const struct dg_reading *r, const struct dg_reading_result
                       size_t n_text, const struct dg_reading_result_token *pair, size_t n_pair,
                       bool has_pair, int32_t *ids, size_t *second, size_t *at)
 {
-    const struct dg_marks *marks = &r->model->marks;
-    const struct dg_enc *enc = &r->model->blueprint.enc;
+    const struct dg_marks *marks = &r->task.model->marks;
+    const struct dg_enc *enc = &r->task.model->blueprint.enc;
     size_t n = 0;
     *second = *at = 0;
     if (is_recurrent(r))
@@ -466,20 +464,21 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item,
                                  .n_at = g->n_places,
                                  .n_best = r->asked.n_best};
         read->probabilities =
-            (r->asked.task == DG_TASK_TAG && r->model->blueprint.enc.head != DG_HEAD_REPLACED) ||
+            (r->asked.task == DG_TASK_TAG &&
+             r->task.model->blueprint.enc.head != DG_HEAD_REPLACED) ||
             (r->asked.task == DG_TASK_CLASSIFY &&
-             (is_recurrent(r) || r->model->blueprint.enc.rule == DG_LABELS_ONE));
+             (is_recurrent(r) || r->task.model->blueprint.enc.rule == DG_LABELS_ONE));
         const size_t n =
             lay_out(r, text, n_text, pair, what.n, has_pair, ids, &read->second, &what.at);
         window->what = what;
-        const size_t n_values = dg_read_size(&r->model->blueprint, read, n);
+        const size_t n_values = dg_read_size(&r->task.model->blueprint, read, n);
         read->values = dg_try_calloc(n_values + 1, sizeof *read->values);
         read->ids =
             read->kind == DG_READ_WORDS ? dg_try_calloc(n_values + 1, sizeof *read->ids) : NULL;
-        window->ticket = dg_ticket_new(r->model->place, ids, n, &opts, 1);
+        window->ticket = dg_ticket_new(r->task.model->place, ids, n, &opts, 1);
         err = !read->values || (read->kind == DG_READ_WORDS && !read->ids) || !window->ticket
                   ? DG_ERR_NOMEM
-                  : dg_sched_check(r->model->place, ids, n, &opts, error);
+                  : dg_sched_check(r->task.model->place, ids, n, &opts, error);
     }
     dg_free(ids);
     if (err) {
@@ -490,7 +489,7 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item,
     window->ticket->ctx = window;
     window->ticket->kind = DG_TICKET_READING;
     window->ticket->read = &window->read;
-    window->ticket->deadline_ns = r->deadline_ns;
+    window->ticket->deadline_ns = r->task.deadline_ns;
     window->ticket->is_quiet = true;
     dg_list_link_last(&r->windows, &window->link);
     item->n_windows++;
@@ -523,7 +522,7 @@ static enum dg_err make_next(struct dg_reading *r, struct item *item, size_t n, 
 static enum dg_err find_places(struct dg_reading *r, struct item *item, struct dg_error *error)
 {
     struct dg_gathering *g = &item->gathering;
-    const int32_t mask = r->model->marks.mask;
+    const int32_t mask = r->task.model->marks.mask;
     item->at = dg_try_calloc(g->text.n + 1, sizeof *item->at);
     if (!item->at)
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a reading");
@@ -539,7 +538,7 @@ static enum dg_err find_places(struct dg_reading *r, struct item *item, struct d
             DG_READING_RESULT_WORDS_MAX);
     if (g->n_places)
         return DG_OK;
-    const struct dg_span sign = dg_tokenizer_target_piece(r->model->tokenizer, mask);
+    const struct dg_span sign = dg_tokenizer_target_piece(r->task.model->tokenizer, mask);
     return dg_error_set(error, DG_ERR_INVALID,
                         "the text has no masked word: expected %.*s in its place",
                         DG_SPAN_FMT(sign));
@@ -574,7 +573,7 @@ static enum dg_err make_some(struct dg_reading *r, struct item *item, struct dg_
                             "the model may read %zu tokens, of which %zu stand around a text: "
                             "there is no room for one",
                             capacity(r), around);
-    g->model = r->model;
+    g->model = r->task.model;
     if (r->asked.task == DG_TASK_TAG) {
         err = make_next(r, item, g->text.n, capacity(r) - around, error);
     } else if (r->asked.task == DG_TASK_ANSWER) {
@@ -598,24 +597,11 @@ static enum dg_err make_some(struct dg_reading *r, struct item *item, struct dg_
 /* ---- Going on
  * ------------------------------------------------------------------------------------------- */
 
-static void cancel_open(struct dg_reading *r)
-{
-    for (struct dg_list *at = r->windows.next; at != &r->windows; at = at->next) {
-        struct window *window = DG_LIST_ITEM(at, struct window, link);
-        if (window->is_open)
-            dg_sched_cancel(r->all->tools->sched, window->ticket);
-    }
-}
-
 static void fail(struct dg_reading *r, enum dg_err err, const struct dg_error *error, size_t item)
 {
-    if (!r->err) {
-        r->err = err;
-        if (error)
-            r->error = *error;
+    if (!r->task.err)
         r->failed = item;
-    }
-    cancel_open(r);
+    dg_task_fail(&r->task, err, error);
 }
 
 /* All of an item's windows are over. */
@@ -623,7 +609,7 @@ static void finish_item(struct dg_reading *r, struct item *item)
 {
     const size_t index = (size_t)(item - r->items);
     enum dg_err err =
-        r->err ? DG_OK : dg_reading_result_make(&item->gathering, &r->arena, &r->said[index]);
+        r->task.err ? DG_OK : dg_reading_result_make(&item->gathering, &r->arena, &r->said[index]);
     item->is_finished = true;
     free_item(item);
     if (err)
@@ -634,29 +620,28 @@ static void finish_item(struct dg_reading *r, struct item *item)
 static enum dg_err send(struct dg_reading *r, uint64_t *retry_ms)
 {
     for (struct dg_list *at = r->windows.next;
-         at != &r->windows && r->n_unsent > 0 && r->n_open < OPEN_MAX; at = at->next) {
+         at != &r->windows && r->n_unsent > 0 && r->task.n_open < OPEN_MAX; at = at->next) {
         struct window *window = DG_LIST_ITEM(at, struct window, link);
         if (window->is_open)
             continue;
         const enum dg_err err =
-            dg_sched_submit(r->all->tools->sched, &r->flow, window->ticket, retry_ms);
+            dg_sched_submit(r->task.tasks->sched, &r->flow, window->ticket, retry_ms);
         if (err)
             return err;
         window->is_open = true;
         r->n_unsent--;
-        r->n_open++;
+        r->task.n_open++;
     }
     return DG_OK;
 }
 
 /* Tokenises, makes windows and submits them until then, at least some. DG_ERR_BUSY: the scheduler
  * is full. */
-static enum dg_err go_on(struct dg_reading *r, uint64_t until_ns, uint64_t *retry_ms, bool *more,
-                         struct dg_error *error)
+static enum dg_err go_on(struct dg_reading *r, struct dg_task_turn *turn, struct dg_error *error)
 {
-    struct dg_clock *clock = r->all->tools->clock;
-    enum dg_err err = send(r, retry_ms);
-    while (!err && r->n_prepared < r->asked.n_items && r->n_unsent == 0 && r->n_open < OPEN_MAX) {
+    enum dg_err err = send(r, &turn->retry_ms);
+    while (!err && r->n_prepared < r->asked.n_items && r->n_unsent == 0 &&
+           r->task.n_open < OPEN_MAX) {
         struct item *item = &r->items[r->n_prepared];
         if (!item->is_tokenised)
             err = tokenise_some(r, item, error, &item->is_tokenised);
@@ -669,54 +654,123 @@ static enum dg_err go_on(struct dg_reading *r, uint64_t until_ns, uint64_t *retr
         if (err)
             r->failed = r->n_prepared;
         if (!err)
-            err = send(r, retry_ms);
-        if (!err && dg_clock_now(clock) > until_ns) {
-            *more = true;
+            err = send(r, &turn->retry_ms);
+        if (!err && dg_task_now(&r->task) > turn->until_ns) {
+            turn->wants_more = true;
             break;
         }
     }
     return err;
 }
 
-/* Begins or continues if its model is loaded. DG_ERR_NOT_YET: it waits for the model. */
-static enum dg_err begin(struct dg_reading *r, uint64_t until_ns, struct dg_error *error,
-                         uint64_t *retry_ms, bool *more)
+/* Finds the model and makes windows. */
+static enum dg_err prepare(struct dg_reading *r, struct dg_task_turn *turn, struct dg_error *error)
 {
-    struct dg_readings *all = r->all;
     struct dg_served_model *model = NULL;
     enum dg_err err = DG_OK;
-    if (!r->has_begun) {
-        if (r->model && dg_registry_is_coming(all->registry, r->model))
-            return DG_ERR_NOT_YET;
-        err = find_model(all, &r->asked, error, &model);
+    const bool is_first = !r->has_begun;
+    if (is_first) {
+        err = find_model(r->task.tasks, &r->asked, error, &model);
         if (!err)
-            err = dg_registry_await(all->registry, model, error, &r->model);
+            err = dg_task_await(&r->task, model, error);
         if (err)
             return err;
     }
-    const bool is_first = !r->has_begun;
     r->has_begun = true; /* from here on it keeps to this model */
-    err = go_on(r, until_ns, retry_ms, more, error);
+    err = go_on(r, turn, error);
     if (err != DG_ERR_BUSY)
         return err;
-    return r->n_open > 0 || !is_first || r->asked.waits
+    return r->task.n_open > 0 || !is_first || r->asked.waits
                ? DG_OK /* what is left waits for room */
                : dg_error_set(error, err, "the server is busy; try again later");
 }
 
-static void take(struct dg_reading *r, struct window *window)
+/* ---- Telling
+ * ----------------------------------------------------------------------------------------- */
+
+/* The next item, or its next part. */
+static void tell_some(struct dg_reading *r)
 {
+    struct dg_reading_result part = r->said[r->n_told];
+    const size_t n_left = part.n_entities - r->n_told_entities;
+    part.has_more = n_left > DG_READING_RESULT_PART;
+    part.n_entities = part.has_more ? DG_READING_RESULT_PART : n_left;
+    part.n_before = r->n_told_entities;
+    if (part.n_before)
+        part.entities += part.n_before;
+    r->events->on_said(r->ctx, r->n_told, &part);
+    r->n_told += !part.has_more;
+    r->n_told_entities = part.has_more ? part.n_before + part.n_entities : 0;
+}
+
+/* Reports finished items, in their order, until the turn ends, at least one part. */
+static void tell_items(struct dg_reading *r, struct dg_task_turn *turn)
+{
+    while (!r->task.err && r->n_told < r->asked.n_items && r->items[r->n_told].is_finished) {
+        tell_some(r);
+        if (dg_task_now(&r->task) > turn->until_ns) {
+            turn->wants_more = true;
+            return;
+        }
+    }
+}
+
+static void tell_end(struct dg_reading *r)
+{
+    const struct dg_task *task = &r->task;
+    const uint64_t now = dg_task_now(task);
+    const struct dg_engine_read_result result = {
+        .err = task->err,
+        .error = task->err && *task->error.text ? task->error.text : NULL,
+        .item = r->failed,
+        .model = task->model ? task->model->name : "",
+        .n_tokens = r->n_tokens,
+        .n_characters = r->n_characters,
+        .queue_ns = (r->started_ns ? r->started_ns : now) - task->began_ns,
+        .total_ns = now - task->began_ns,
+    };
+    r->events->on_done(r->ctx, &result);
+}
+
+/* ---- Its operations
+ * ---------------------------------------------------------------------------------- */
+
+static enum dg_err begin(struct dg_task *task, struct dg_task_turn *turn, struct dg_error *error)
+{
+    struct dg_reading *r = reading_of(task);
+    if (task->err)
+        return DG_OK;
+    enum dg_err err = prepare(r, turn, error);
+    if (err && err != DG_ERR_BUSY && r->asked.n_items > 1 && r->has_begun)
+        dg_error_wrap(error, err, "item %zu", r->failed);
+    if (err)
+        return err;
+    if (turn->may_tell)
+        tell_items(r, turn);
+    else
+        turn->wants_more |= task->err || task->n_open == 0;
+    task->is_done = r->n_told == r->asked.n_items;
+    r->failed = task->err ? r->failed : r->n_prepared;
+    return task->is_done || task->err ? DG_OK : dg_task_check_late(task, error);
+}
+
+static void take(struct dg_tasks *tasks, struct dg_ticket *ticket, bool is_over)
+{
+    struct window *window = ticket->ctx;
+    struct dg_reading *r = window->reading;
     struct item *item = window->item;
-    const struct dg_ticket *ticket = window->ticket;
     const size_t index = (size_t)(item - r->items);
     enum dg_err err = ticket->err;
-    r->n_open--;
+    (void)tasks;
+    if (!is_over)
+        return;
+    r->task.n_open--;
     if (ticket->started_ns && (!r->started_ns || ticket->started_ns < r->started_ns))
         r->started_ns = ticket->started_ns;
-    if (!err && !r->err) {
+    if (!err && !r->task.err) {
         err = dg_reading_result_window(
             &item->gathering, &window->what, window->read.values, window->read.ids,
-            dg_read_size(&r->model->blueprint, &window->read, ticket->n_src));
+            dg_read_size(&r->task.model->blueprint, &window->read, ticket->n_src));
         window->read.values = NULL;
         window->read.ids = NULL;
     }
@@ -732,21 +786,28 @@ static void take(struct dg_reading *r, struct window *window)
         finish_item(r, item);
 }
 
-void dg_readings_take(struct dg_ticket *ticket)
+static void cancel(struct dg_task *task)
 {
-    struct window *window = ticket->ctx;
-    take(window->reading, window);
+    struct dg_reading *r = reading_of(task);
+    for (struct dg_list *at = r->windows.next; at != &r->windows; at = at->next) {
+        struct window *window = DG_LIST_ITEM(at, struct window, link);
+        if (window->is_open)
+            dg_sched_cancel(task->tasks->sched, window->ticket);
+    }
 }
 
-/* ---- All of them
- * --------------------------------------------------------------------------------------- */
-
-void dg_readings_init(struct dg_readings *readings, struct dg_request_tools *tools)
+static void finish(struct dg_task *task)
 {
-    dg_list_init(&readings->all);
-    readings->tools = tools;
-    readings->work = NULL;
+    if (dg_task_ends(task))
+        tell_end(reading_of(task));
+    if (task->n_open == 0)
+        free_reading(reading_of(task));
 }
+
+const struct dg_task_ops dg_reading_ops = {begin, take, cancel, finish};
+
+/* ---- Coming
+ * ------------------------------------------------------------------------------------------ */
 
 static enum dg_err check_ask(const struct dg_engine_read *ask, struct dg_error *error)
 {
@@ -782,165 +843,27 @@ static enum dg_err check_pairs(const struct dg_engine_read *ask,
     return DG_OK;
 }
 
-enum dg_err dg_readings_add(struct dg_readings *readings, const struct dg_engine_read *ask,
-                            const struct dg_engine_read_events *events, void *ctx, uint64_t id,
-                            bool may_wait, struct dg_error *error, uint64_t *retry_ms, bool *more)
+enum dg_err dg_reading_submit(struct dg_tasks *tasks, const struct dg_engine_read *ask,
+                              const struct dg_engine_read_events *events, void *ctx,
+                              struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
 {
     struct dg_reading *r = NULL;
     struct dg_served_model *model = NULL;
-    struct dg_error reason = DG_ERROR_NONE;
-    enum dg_err err = check_ask(ask, error);
+    enum dg_err err =
+        ask->waits ? DG_OK : dg_tasks_check_room(tasks, bytes_of(ask), error, retry_ms);
     if (!err)
-        err = find_model(readings, ask, error, &model);
+        err = check_ask(ask, error);
+    if (!err)
+        err = find_model(tasks, ask, error, &model);
     if (!err)
         err = check_pairs(ask, model, error);
-    if (!err && !readings->work)
-        readings->work = dg_subword_work_new();
+    if (!err && !tasks->subword)
+        tasks->subword = dg_subword_work_new();
     if (!err)
-        err = new_reading(readings, ask, error, &r);
+        err = new_reading(tasks, ask, error, &r);
     if (err)
         return err;
-    r->id = id;
     r->events = events;
     r->ctx = ctx;
-    err = begin(r, dg_clock_now(readings->tools->clock) + TURN_NS, &reason, retry_ms, more);
-    if (err == DG_ERR_NOT_YET) /* its model comes */
-        err = may_wait || ask->waits ? DG_OK : DG_ERR_BUSY;
-    if (err && r->n_open > 0) { /* a later item cannot be read: it ends when the workers have let go
-                                 */
-        if (ask->n_items > 1)
-            dg_error_wrap(&reason, err, "item %zu", r->failed);
-        fail(r, err, &reason, r->failed);
-        err = DG_OK;
-    } else if (err) {
-        if (ask->n_items > 1 && r->model && err != DG_ERR_BUSY)
-            dg_error_wrap(&reason, err, "item %zu", r->failed);
-        free_reading(r);
-        return dg_error_set(error, err, "%s", dg_error_text(&reason, err));
-    }
-    dg_list_link_last(&readings->all, &r->link);
-    *more = *more || r->err || (r->has_begun && r->n_open == 0);
-    return err;
-}
-
-bool dg_readings_cancel(struct dg_readings *readings, uint64_t id)
-{
-    for (struct dg_list *at = readings->all.next; at != &readings->all; at = at->next) {
-        struct dg_reading *r = DG_LIST_ITEM(at, struct dg_reading, link);
-        if (r->id != id)
-            continue;
-        fail(r, DG_ERR_CANCELLED, NULL, 0);
-        return true;
-    }
-    return false;
-}
-
-static void tell(struct dg_reading *r)
-{
-    const uint64_t now = dg_clock_now(r->all->tools->clock);
-    const struct dg_engine_read_result result = {
-        .err = r->err,
-        .error = r->err && *r->error.text ? r->error.text : NULL,
-        .item = r->failed,
-        .model = r->model ? r->model->name : "",
-        .n_tokens = r->n_tokens,
-        .n_characters = r->n_characters,
-        .queue_ns = (r->started_ns ? r->started_ns : now) - r->began_ns,
-        .total_ns = now - r->began_ns,
-    };
-    r->events->on_done(r->ctx, &result);
-}
-
-/* The next item, or its next part. */
-static void tell_some(struct dg_reading *r)
-{
-    struct dg_reading_result part = r->said[r->n_told];
-    const size_t n_left = part.n_entities - r->n_told_entities;
-    part.has_more = n_left > DG_READING_RESULT_PART;
-    part.n_entities = part.has_more ? DG_READING_RESULT_PART : n_left;
-    part.n_before = r->n_told_entities;
-    if (part.n_before)
-        part.entities += part.n_before;
-    r->events->on_said(r->ctx, r->n_told, &part);
-    r->n_told += !part.has_more;
-    r->n_told_entities = part.has_more ? part.n_before + part.n_entities : 0;
-}
-
-/* Reports finished items, in their order, until then, at least one part. */
-static void tell_items(struct dg_reading *r, uint64_t until_ns, bool *more)
-{
-    while (!r->err && r->n_told < r->asked.n_items && r->items[r->n_told].is_finished) {
-        tell_some(r);
-        if (dg_clock_now(r->all->tools->clock) > until_ns) {
-            *more = true;
-            return;
-        }
-    }
-}
-
-static void move(struct dg_reading *r, uint64_t until_ns, bool *more)
-{
-    struct dg_error reason = DG_ERROR_NONE;
-    enum dg_err err = r->err ? DG_OK : begin(r, until_ns, &reason, NULL, more);
-    const bool is_late = r->deadline_ns && dg_clock_now(r->all->tools->clock) >= r->deadline_ns;
-    if (err && err != DG_ERR_BUSY && err != DG_ERR_NOT_YET) {
-        if (r->asked.n_items > 1)
-            dg_error_wrap(&reason, err, "item %zu", r->failed);
-        fail(r, err, &reason, r->failed);
-    }
-    tell_items(r, until_ns, more);
-    r->is_over = r->n_open == 0 && (r->err || (r->has_begun && r->n_told == r->asked.n_items));
-    if (r->is_over || !is_late || r->n_open > 0)
-        return;
-    err = dg_error_set(&reason, DG_ERR_TIMEOUT, "the time allowed ran out while it waited");
-    fail(r, err, &reason, r->n_prepared);
-    r->is_over = true;
-}
-
-size_t dg_readings_move(struct dg_readings *readings, uint64_t until_ns, size_t *bytes, bool *more)
-{
-    size_t n = 0;
-    *bytes = 0;
-    for (struct dg_list *at = readings->all.next, *next; at != &readings->all; at = next) {
-        struct dg_reading *r = DG_LIST_ITEM(at, struct dg_reading, link);
-        move(r, until_ns, more);
-        next = at->next;
-        if (r->is_over) {
-            dg_list_unlink(&r->link);
-            n++;
-            *bytes += r->n_bytes;
-            tell(r); /* which may begin others, at the list's end, and stop others, which stay in it
-                      */
-            free_reading(r);
-        }
-        if (next != &readings->all && dg_clock_now(readings->tools->clock) > until_ns) {
-            dg_list_unlink(&readings->all); /* the next move goes on with the next one */
-            dg_list_link_before(next, &readings->all);
-            *more = true;
-            break;
-        }
-    }
-    return n;
-}
-
-void dg_readings_close(struct dg_readings *readings)
-{
-    for (struct dg_list *at = readings->all.next; at != &readings->all; at = at->next)
-        fail(DG_LIST_ITEM(at, struct dg_reading, link), DG_ERR_CLOSED, NULL, 0);
-}
-
-void dg_readings_deinit(struct dg_readings *readings)
-{
-    dg_subword_work_free(readings->work);
-}
-
-bool dg_readings_sweep(struct dg_readings *readings)
-{
-    for (struct dg_list *at = readings->all.next, *next; at != &readings->all; at = next) {
-        struct dg_reading *r = DG_LIST_ITEM(at, struct dg_reading, link);
-        next = at->next;
-        if (r->n_open == 0)
-            free_reading(r);
-    }
-    return !dg_list_is_empty(&readings->all);
+    return dg_tasks_submit(tasks, &r->task, error, retry_ms, id);
 }

@@ -35,8 +35,8 @@ static size_t measure(void *ctx, struct dg_span text)
     size_t n = 0;
     enum dg_err err = dg_prepare(&prepared, text, &prepare);
     if (!err)
-        err = dg_tokenizer_encode(how->model->tokenizer, how->tools->work, prepared.text, &opts,
-                                  NULL, &tokens, &n);
+        err = dg_tokenizer_encode(how->model->tokenizer, how->tools->tasks->work, prepared.text,
+                                  &opts, NULL, &tokens, &n);
     dg_prepared_deinit(&prepared);
     return err ? dg_segment_estimate(text) : n;
 }

@@ -99,7 +99,8 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools 
         opts.target = dg_span_cstr(request->pairs[request->n_hops - 1].target->code);
     request->asked.join_lines = false; /* in markup lines are joined already where they may be */
     if (request->asked.text.len >= MUCH_MARKUP && (request->markup = new_markup(request, &opts)) &&
-        dg_background_begin(&tools->background, &request->markup->task, run_markup) == DG_OK) {
+        dg_background_begin(&tools->tasks->background, &request->markup->task, run_markup) ==
+            DG_OK) {
         request->is_reading = true;
         request->n_open++;
         return DG_OK;
@@ -165,7 +166,7 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
     for (size_t i = 0; i < DG_ROUTING_HOPS_MAX; i++)
         dg_flow_init(&request->flows[i], asked->priority, asked->client);
     dg_buf_init(&request->result, RESULT_MAX);
-    request->began_ns = dg_clock_now(tools->clock);
+    request->began_ns = dg_clock_now(tools->tasks->clock);
     if (asked->timeout_ms)
         request->deadline_ns = request->began_ns + asked->timeout_ms * DG_CLOCK_MS;
     err = open_glossaries(request, asked, error);
@@ -282,7 +283,7 @@ bool dg_request_wants_turn(const struct dg_request *request)
 static bool is_late(const struct dg_request *request, struct dg_request_tools *tools)
 {
     return request->deadline_ns && !request->err && !dg_request_is_over(request) &&
-           dg_clock_now(tools->clock) >= request->deadline_ns;
+           dg_clock_now(tools->tasks->clock) >= request->deadline_ns;
 }
 
 enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools *tools,
@@ -640,7 +641,8 @@ void dg_request_take_remote(struct dg_request_tools *tools, struct dg_flight *fl
     tools->lookups.stats.n_misses += !asking->is_hit && !asking->is_dropped;
     tools->lookups.stats.n_bad += err == DG_ERR_INTEGRITY;
     if (!asking->is_hit && !asking->is_dropped) {
-        err = dg_sched_submit(tools->sched, &asker->flows[flight->leader->hop], ticket, NULL);
+        err =
+            dg_sched_submit(tools->tasks->sched, &asker->flows[flight->leader->hop], ticket, NULL);
         if (!err)
             return; /* its news come as always; what stands in it is the worker's now */
         ticket->err = err;
@@ -659,7 +661,7 @@ bool dg_request_is_stuck(const struct dg_request *request, const struct dg_reque
 {
     return request->deadline_ns && request->err && !request->is_told &&
            !dg_request_is_over(request) &&
-           dg_clock_now(tools->clock) >= request->deadline_ns + STUCK_NS;
+           dg_clock_now(tools->tasks->clock) >= request->deadline_ns + STUCK_NS;
 }
 
 bool dg_request_is_over(const struct dg_request *request)
@@ -685,7 +687,7 @@ static size_t count_shown(const struct dg_request *request)
 
 void dg_request_finish(struct dg_request *request, struct dg_request_tools *tools)
 {
-    uint64_t now = dg_clock_now(tools->clock);
+    uint64_t now = dg_clock_now(tools->tasks->clock);
     const struct dg_request_markup *markup = request->is_reading ? NULL : request->markup;
     struct dg_engine_result result = {
         .err = request->err,

@@ -14,7 +14,7 @@
 #include "engine/cache/cache.h"
 #include "engine/engine.h"
 #include "engine/read/quality_estimate.h"
-#include "engine/request/background.h"
+#include "engine/task/task.h"
 #include "engine/request/forced_tokens.h"
 #include "engine/request/sentence.h"
 #include "engine/route/routing.h"
@@ -85,16 +85,13 @@ struct dg_request {
 
 /* What requests share: scratch of the consumer thread. */
 struct dg_request_tools {
-    struct dg_sched *sched;
+    struct dg_tasks *tasks;
     struct dg_segmenter *segmenter;
-    struct dg_tokenizer_work *work;
     struct dg_protect_list protected;
     struct dg_glossary_scan scan;
-    struct dg_clock *clock;
     struct dg_cache *cache;           /* NULL: none */
     bool cache_per_client;            /* each client has answers of its own */
     struct dg_remote_lookups lookups; /* of the remote cache, if there is one */
-    struct dg_background background;  /* for what takes long */
 };
 
 /* Cuts the beginning of the text or, if that has much markup, begins to read it. Takes references

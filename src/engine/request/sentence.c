@@ -46,8 +46,10 @@ static enum dg_err encode(const struct dg_sentence *sentence, struct dg_request_
     const struct dg_tokenizer_opts opts = dg_lang_pair_tokenizer_opts(pair_of(sentence));
     *owned = NULL;
     if (!model->template)
-        return dg_tokenizer_encode(model->tokenizer, tools->work, text, &opts, error, tokens, n);
-    enum dg_err err = dg_prompt_ask(model, pair_of(sentence), tools->work, text, error, owned, n);
+        return dg_tokenizer_encode(model->tokenizer, tools->tasks->work, text, &opts, error, tokens,
+                                   n);
+    enum dg_err err =
+        dg_prompt_ask(model, pair_of(sentence), tools->tasks->work, text, error, owned, n);
     *tokens = *owned;
     return err;
 }
@@ -617,7 +619,7 @@ static void note_first(struct dg_sentence *sentence, struct dg_request_tools *to
 {
     if (sentence->request->first_ns == 0 && is_last_leg(sentence) &&
         dg_ticket_shown(sentence->flight->ticket) > 0)
-        sentence->request->first_ns = dg_clock_now(tools->clock);
+        sentence->request->first_ns = dg_clock_now(tools->tasks->clock);
 }
 
 enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_tools *tools,
@@ -694,14 +696,14 @@ static bool ask_remote(struct dg_sentence *sentence, struct dg_request_tools *to
         return false;
     dg_remote_key(model->fingerprint, model->limits.target_max,
                   dg_span_sub(local, DG_CACHE_KEY_VERSION, local.len), key);
-    return dg_remote_lookups_begin(&tools->lookups, dg_clock_now(tools->clock), sentence->flight,
-                                   key);
+    return dg_remote_lookups_begin(&tools->lookups, dg_clock_now(tools->tasks->clock),
+                                   sentence->flight, key);
 }
 
 static enum dg_err submit(struct dg_sentence *sentence, struct dg_request_tools *tools,
                           struct dg_error *error, uint64_t *retry_ms)
 {
-    enum dg_err err = dg_sched_submit(tools->sched, &sentence->request->flows[sentence->hop],
+    enum dg_err err = dg_sched_submit(tools->tasks->sched, &sentence->request->flows[sentence->hop],
                                       sentence->flight->ticket, retry_ms);
     if (err) {
         dg_flight_unref(sentence->flight);
@@ -865,7 +867,7 @@ void dg_sentence_stop(struct dg_sentence *sentence, struct dg_request_tools *too
         if (flight->asking && !dg_list_is_empty(&flight->asking->link))
             dg_remote_lookups_drop(&tools->lookups, flight);
         else
-            dg_sched_cancel(tools->sched, flight->ticket);
+            dg_sched_cancel(tools->tasks->sched, flight->ticket);
         return;
     }
     dg_list_unlink(&sentence->link);

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A pool of one thread, and a flag for each task. */
-#include "engine/request/background.h"
+#include "engine/task/background.h"
 #include "base/thread/pool.h"
 
 enum { WAITING_MAX = 64 };

@@ -14,8 +14,8 @@
  *
  * From begin until it is done, a task and what it points to belong to the background thread. The
  * functions here are called on the consumer's thread only. */
-#ifndef DG_ENGINE_REQUEST_BACKGROUND_H
-#define DG_ENGINE_REQUEST_BACKGROUND_H
+#ifndef DG_ENGINE_TASK_BACKGROUND_H
+#define DG_ENGINE_TASK_BACKGROUND_H
 
 #include "base/memory/err.h"
 
