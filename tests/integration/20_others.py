@@ -137,6 +137,39 @@ class Others(IntegrationTest):
         for wrong in ({"destination": ["德语"], "text": CAT}, {"destination": [5], "text": CAT}, {"destination": ["英语"], "text": 5}):
             self.assertIsInstance(self.ask("/translate", wrong, status=400)["error"], str)
 
+    def test_lingva(self):
+        quoted = urllib.parse.quote(CAT)
+        self.assertEqual(self.ask(f"/api/v1/auto/en/{quoted}", method="GET"), {"translation": SAID, "info": {"detectedSource": "fr"}})
+        self.assertEqual(self.ask(f"/api/v1/fr/en/{quoted}", method="GET"), {"translation": SAID, "info": {}})
+        for slash in ("%2F", "/"):
+            said = self.ask(f"/api/v1/fr/en/1{slash}2{slash}{quoted}", method="GET")["translation"]
+            self.assertIn("1/2/", said)
+            self.assertIn("sleep", said)
+        both = [{"code": "en", "name": "English"}, {"code": "fr", "name": "French"}]
+        detect = {"code": "auto", "name": "Detect"}
+        for path, wanted in (("", [detect] + both), ("/source", [detect, both[1]]), ("/target", both[:1])):
+            self.assertEqual(self.ask(f"/api/v1/languages{path}", method="GET"), {"languages": wanted})
+        self.assertIsInstance(self.ask(f"/api/v1/fr/xx/{quoted}", method="GET", status=400)["error"], str)
+        for path in ("/api/v1/fr/en/", "/api/v1/fr/en", "/api/v1//en/x"):
+            self.ask(path, method="GET", status=404)
+
+    def test_simplytranslate_and_mozhi(self):
+        query = f"/translate?engine=google&from=auto&to=en&text={urllib.parse.quote(CAT)}"
+        for path in (f"/api{query}", f"/api{query}".replace("?", "/?"), f"/simplytranslate/api{query}"):
+            answer = self.ask(path, method="GET")
+            self.assertEqual((answer["translated-text"], answer["translated_text"]), (SAID, SAID))
+            self.assertEqual((answer["detected"], answer["source_language"], answer["target_language"]), ("fr", "fr", "en"))
+        form = urllib.parse.urlencode({"engine": "google", "from": "fr", "to": "en", "text": CAT}).encode()
+        answer = self.ask("/api/translate", form, headers={"Content-Type": "application/x-www-form-urlencoded"})
+        self.assertEqual((answer["translated-text"], answer["detected"]), (SAID, ""))
+        for slash in ("", "/"):
+            self.assertEqual(self.ask(f"/api/target_languages{slash}?engine=google", method="GET"), [{"Id": "en", "Name": "English"}])
+            self.assertEqual(self.ask(f"/simplytranslate/api/target_languages{slash}", method="GET"), {"en": "English"})
+        self.assertEqual([one["Id"] for one in self.ask("/api/source_languages", method="GET")], ["auto", "fr"])
+        self.assertEqual(list(self.ask("/simplytranslate/api/source_languages", method="GET")), ["auto", "fr"])
+        for path in ("/api/translate?from=fr&to=en", "/api/translate?from=fr&to=xx&text=a"):
+            self.assertIsInstance(self.ask(path, method="GET", status=400)["error"], str)
+
     def chat(self, *messages, status=200, **members):
         return self.ask("/v1/chat/completions", {"model": "any", "messages": [
             {"role": role, "content": content} for role, content in messages], **members}, status=status)
@@ -231,6 +264,7 @@ class Others(IntegrationTest):
                            ("/translate", {"source": CAT, "src_lang": "fra_Latn", "tgt_lang": "eng_Latn"}),
                            ("/language/translate/v2", {"q": CAT, "source": "fr", "target": "en", "format": "text"}),
                            ("/api/translate", {"source": CAT, "from": "fr", "to": "en"}),
+                           ("/api/translate", {"text": CAT, "from": "fr", "to": "en", "engine": "google"}),
                            ("/api/generate", {"model": "fr-en", "prompt": CAT, "system": "Translate to English.", "format": "",
                                              "stream": False}),
                            ("/v1/chat/completions", {"model": "fr-en", "messages": [{"role": "user", "content": CAT}], "stream": False})):

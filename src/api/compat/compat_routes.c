@@ -580,8 +580,9 @@ static void answer_opus(struct dg_compat *compat, struct dg_json_out *out)
 static void on_opus(struct dg_call *call, struct dg_compat *compat)
 {
     struct dg_error error = DG_ERROR_NONE;
-    (void)call;
-    if (!is_one_text(compat, "source")) {
+    if (!dg_fields_get(&compat->fields, "source") && dg_fields_get(&compat->fields, "text")) {
+        dg_compat_frontend(call, compat);
+    } else if (!is_one_text(compat, "source")) {
         dg_compat_fail(compat, 400, "invalid_value", "source: expected a text");
     } else if (!dg_compat_pair(compat, "from", "to", &error)) {
         char text[128];

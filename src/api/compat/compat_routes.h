@@ -2,10 +2,10 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Smaller APIs that clients speak: DeepLX, MTranServer, Kiss Translator, Immersive Translate,
- * nllb-serve, nllb-api, hcfy, Google's versions 2 and 3, Amazon Translate, OPUS-MT, marian-server,
- * and the chats of OpenAI and Ollama. Several share POST /translate; those functions take a compat
- * request whose fields are read (any_translate.c decides which API they belong to). One thread: the
- * loop's. */
+ * nllb-serve, nllb-api, hcfy, Lingva, SimplyTranslate, Mozhi, Google's versions 2 and 3, Amazon
+ * Translate, OPUS-MT, marian-server, and the chats of OpenAI and Ollama. Several share POST
+ * /translate; those functions take a compat request whose fields are read (any_translate.c decides
+ * which API they belong to). One thread: the loop's. */
 #ifndef DG_API_COMPAT_COMPAT_ROUTES_H
 #define DG_API_COMPAT_COMPAT_ROUTES_H
 
@@ -36,7 +36,9 @@ void dg_compat_mtran(struct dg_call *call, struct dg_compat *compat); /* one tex
 void dg_compat_kiss(struct dg_call *call, struct dg_compat *compat);  /* `texts` */
 void dg_compat_immersive(struct dg_call *call, struct dg_compat *compat); /* `text_list` */
 void dg_compat_nllb(struct dg_call *call, struct dg_compat *compat);
-void dg_compat_hcfy(struct dg_call *call, struct dg_compat *compat); /* `destination` */
+void dg_compat_hcfy(struct dg_call *call, struct dg_compat *compat);     /* `destination` */
+void dg_compat_frontend(struct dg_call *call, struct dg_compat *compat); /* SimplyTranslate, Mozhi
+                                                                          */
 
 /* Routes of their own. */
 void dg_compat_mtran_batch(struct dg_call *call);
@@ -52,7 +54,12 @@ void dg_compat_google_v3_languages(struct dg_call *call);
 void dg_compat_amazon(struct dg_call *call);
 void dg_compat_nllb_api(struct dg_call *call);        /* one text, by POST or GET */
 void dg_compat_nllb_api_stream(struct dg_call *call); /* the same as an event */
-void dg_compat_opus(struct dg_call *call);
+void dg_compat_lingva(struct dg_call *call);
+void dg_compat_lingva_languages(struct dg_call *call);
+void dg_compat_frontend_get(struct dg_call *call);
+void dg_compat_mozhi_languages(struct dg_call *call);
+void dg_compat_simply_languages(struct dg_call *call);
+void dg_compat_opus(struct dg_call *call); /* SimplyTranslate and Mozhi, too */
 void dg_compat_opus_languages(struct dg_call *call);
 void dg_compat_opus_ready(struct dg_call *call);
 void dg_compat_get_translate(struct dg_call *call); /* marian-server's WebSocket, or nllb-serve's

@@ -57,7 +57,7 @@ struct dg_api {
 
 struct dg_route {
     enum dg_http_method method; /* GET answers HEAD too */
-    const char *path;           /* one segment may be "*": call->arg is what it matches */
+    const char *path;           /* segments may be "*": call->arg is what the first matches */
     const char *name;           /* for metrics and the log */
     void (*handle)(struct dg_call *call);
     bool is_admin;                         /* for administrators only (admin.h) */

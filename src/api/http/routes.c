@@ -114,6 +114,39 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/api/v4/translator/stream", "nllb_api_stream", dg_compat_nllb_api_stream, PLAIN,
      .gate = DG_GATE_TEXT},
 
+    /* Lingva, and SimplyTranslate and Mozhi, which put slashes behind their paths or not. */
+    {DG_HTTP_GET, "/api/v1/languages", "lingva_languages", dg_compat_lingva_languages, PLAIN,
+     .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/api/v1/languages/source", "lingva_sources", dg_compat_lingva_languages, PLAIN,
+     .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/api/v1/languages/target", "lingva_targets", dg_compat_lingva_languages, PLAIN,
+     .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/api/v1/*/*/**", "lingva", dg_compat_lingva, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/api/translate", "mozhi_translate", dg_compat_frontend_get, PLAIN,
+     .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/api/source_languages", "mozhi_sources", dg_compat_mozhi_languages, PLAIN,
+     .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/api/target_languages", "mozhi_targets", dg_compat_mozhi_languages, PLAIN,
+     .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/api/translate/", "mozhi_translate_slash", dg_compat_frontend_get, PLAIN,
+     .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/api/source_languages/", "mozhi_sources_slash", dg_compat_mozhi_languages, PLAIN,
+     .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/api/target_languages/", "mozhi_targets_slash", dg_compat_mozhi_languages, PLAIN,
+     .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/simplytranslate/api/translate", "simply_translate", dg_compat_frontend_get,
+     PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/simplytranslate/api/source_languages", "simply_sources",
+     dg_compat_simply_languages, PLAIN, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/simplytranslate/api/target_languages", "simply_targets",
+     dg_compat_simply_languages, PLAIN, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/simplytranslate/api/translate/", "simply_translate_slash",
+     dg_compat_frontend_get, PLAIN, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/simplytranslate/api/source_languages/", "simply_sources_slash",
+     dg_compat_simply_languages, PLAIN, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/simplytranslate/api/target_languages/", "simply_targets_slash",
+     dg_compat_simply_languages, PLAIN, .gate = DG_GATE_OPEN},
+
     /* Google's versions 2 and 3, Amazon Translate's, OPUS-MT's, and the chats of OpenAI and Ollama.
      */
     {DG_HTTP_POST, "/language/translate/v2", "google", dg_compat_google,
@@ -231,6 +264,7 @@ _Static_assert(sizeof routes / sizeof *routes <= DG_METRICS_ROUTES,
                "metrics have no room for a route");
 
 /* Each star stands for what has no slash; the last one of a route for as much as its tail leaves.
+ * Two stars, at the end, stand for anything.
  */
 static bool matches(const char *pattern, struct dg_span path, struct dg_span *arg)
 {
@@ -241,6 +275,10 @@ static bool matches(const char *pattern, struct dg_span path, struct dg_span *ar
     if (!dg_span_starts(path, head))
         return false;
     const struct dg_span rest = dg_span_sub(path, head.len, path.len);
+    if (star[1] == '*') {
+        *arg = rest;
+        return rest.len > 0;
+    }
     const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
     const size_t len_max = slash ? (size_t)(slash - rest.ptr) : rest.len;
     struct dg_span later;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-    DG_METRICS_ROUTES = 128,
+    DG_METRICS_ROUTES = 192,
     DG_METRICS_NO_ROUTE = DG_METRICS_ROUTES, /* requests that no route took */
     DG_METRICS_CLASSES = 6,                  /* 1xx to 5xx; 0: none */
     DG_METRICS_BUCKETS = 12,
