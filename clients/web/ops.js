@@ -185,7 +185,8 @@ function showModels(data) {
     if (!memory) return;
     const of = (value, max) => (max ? words.say("of", { value: bytes(value), max: bytes(max) }) : bytes(value));
     const text = [words.say("memory_text", { models: of(memory.models, memory.models_max),
-                                             cache: of(memory.cache, memory.cache_max), texts: bytes(memory.texts) })];
+                                             cache: of(memory.cache, memory.cache_max), texts: bytes(memory.texts),
+                                             buffers: of(memory.buffers, memory.buffers_max), bodies: bytes(memory.bodies) })];
     if (memory.waiting_for_model) text.push(words.say("memory_wait", { n: memory.waiting_for_model }));
     $("memory").textContent = text.join(" ");
 }

@@ -66,8 +66,9 @@ struct daemon {
     struct dg_shared *shared; /* NULL: nothing is */
     struct dg_service *service;
     struct dg_keys *keys;
-    struct dg_offload *threads; /* for what would hold the loop for long, */
-    struct dg_offload *readers; /* and for what takes milliseconds */
+    struct dg_offload *threads;  /* for what would hold the loop for long, */
+    struct dg_offload *readers;  /* and for what takes milliseconds */
+    struct dg_allowance buffers; /* of connections, jobs and scores */
     struct dg_api *api;
     struct dg_server *server;
 };
@@ -365,6 +366,7 @@ static enum dg_err open_bulk(struct daemon *d, struct dg_error *error)
         .jobs_max = (size_t)options->jobs_max,
         .retention_s = (uint64_t)options->jobs_retention_ms / 1000,
         .line_max = options->max_body,
+        .buffers = &d->buffers,
     };
     if (!*options->jobs_dir)
         return DG_OK;
@@ -405,6 +407,8 @@ static enum dg_err open_api(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     struct dg_api_opts opts = DG_API_OPTS_DEFAULT;
+    d->buffers.max = dg_service_buffers(d->service);
+    opts.buffers = &d->buffers;
     opts.version = dg_version();
     opts.access_log = options->access_log;
     opts.cors_origin = options->cors_origin;
@@ -448,6 +452,8 @@ static enum dg_err bind_listeners(struct daemon *d, struct dg_error *error)
     const struct dg_options *options = options_of(d->start);
     struct dg_server_opts opts;
     enum dg_err err = dg_options_server(options, d->networks, error, &opts);
+    if (!err)
+        opts.buffers = &d->buffers;
     if (!err)
         err = dg_server_new(&d->loop, &opts, dg_api_handler(), d->api, d->log, error, &d->server);
     if (err)

@@ -18,6 +18,7 @@ enum {
                           allocator's own */
     QUEUE_BYTES_PER_TOKEN = 64,
     REQUEST_BYTES_PER_TEXT_BYTE = 16,
+    BUFFERS_LEAST = 4 * MIB, /* two bodies of the default max-body, one of each client */
 };
 
 void dg_memory_tune(void)
@@ -59,14 +60,15 @@ enum dg_err dg_memory_plan(size_t limit, size_t resident, size_t cache_wanted,
     plan.cache = cache_wanted < limit / 8 ? cache_wanted : limit / 8;
     plan.texts_bytes = limit / 8 / REQUEST_BYTES_PER_TEXT_BYTE;
     plan.queue_tokens = limit / 16 / QUEUE_BYTES_PER_TOKEN;
-    size_t taken = plan.process + plan.cache + limit / 8 + limit / 16;
+    plan.buffers = limit / 16 > BUFFERS_LEAST ? limit / 16 : BUFFERS_LEAST;
+    const size_t requests = limit / 8 + limit / 16 + plan.buffers;
+    size_t taken = plan.process + plan.cache + requests;
     if (taken >= limit)
         return dg_error_set(error, DG_ERR_LIMIT,
                             "memory-limit: read %.1f MiB, of which the process takes %.1f, the "
                             "cache of sentences %.1f and "
-                            "requests and queue %.1f; nothing is left for models",
-                            mib(limit), mib(plan.process), mib(plan.cache),
-                            mib(limit / 8 + limit / 16));
+                            "requests, queue and buffers %.1f; nothing is left for models",
+                            mib(limit), mib(plan.process), mib(plan.cache), mib(requests));
     plan.models = limit - taken;
     *out = plan;
     return DG_OK;

@@ -5,9 +5,10 @@
  *
  *     err = dg_memory_plan(limit, dg_memory_resident(), cache_wanted, &error, &plan);
  * The process gets what it takes at start, and a margin; requests and their texts get an eighth,
- * the queue a sixteenth, the cache of sentences at most an eighth, and models the rest: for their
- * weights, and the slots, workspaces and caches of their workers. Every share is enforced as a
- * bound. Plain values. */
+ * the queue a sixteenth, buffers (of connections, above all their bodies, of jobs and scores) a
+ * sixteenth and at least 4 MiB, the cache of sentences at most an eighth, and models the rest: for
+ * their weights, and the slots, workspaces and caches of their workers. Every share is enforced as
+ * a bound. Plain values. */
 #ifndef DG_DAEMON_MEMORY_H
 #define DG_DAEMON_MEMORY_H
 
@@ -21,6 +22,7 @@ struct dg_memory_plan {
     size_t cache;
     size_t texts_bytes;  /* of all requests under way; 0: no limit */
     size_t queue_tokens; /* of all sentences waiting; 0: no limit */
+    size_t buffers;      /* of connections, jobs and scores; 0: no limit */
     size_t models;       /* 0: no limit */
 };
 

@@ -70,6 +70,7 @@ struct list {
 struct dg_service {
     uv_loop_t *loop;
     struct dg_log *log;
+    size_t buffers; /* their share of memory-limit */
     struct dg_engine *engine;
     pthread_mutex_t lock;
     struct dg_waker *waker; /* guarded: workers ring it, and it closes before they end */
@@ -483,6 +484,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         *out = service;
         return err;
     }
+    service->buffers = plan.buffers;
     err = dg_waker_open(loop, on_wake, service, error, &service->waker);
     if (!err)
         err = open_tick(service);
@@ -548,6 +550,11 @@ void dg_service_on_turn(struct dg_service *service, void (*on_turn)(void *user),
 struct dg_engine *dg_service_engine(const struct dg_service *service)
 {
     return service->engine;
+}
+
+size_t dg_service_buffers(const struct dg_service *service)
+{
+    return service->buffers;
 }
 
 uint64_t dg_service_stalled_ns(const struct dg_service *service)

@@ -37,6 +37,9 @@ enum dg_err dg_service_open(struct dg_service **service, uv_loop_t *loop,
 
 struct dg_engine *dg_service_engine(const struct dg_service *service);
 
+/* The share of memory-limit for buffers (memory.h); 0: no limit. */
+size_t dg_service_buffers(const struct dg_service *service);
+
 /* The longest time that a worker has spent on its present step. */
 uint64_t dg_service_stalled_ns(const struct dg_service *service);
 

@@ -42,9 +42,9 @@ class ManyModels(IntegrationTest):
             server = self.start("--threads=1", "--slots=1", "--preload=no", "--cache-size=0", "--memory-limit=400MiB",
                                 conf=sections(1))
             ManyModels.sizes = (models(server)["m0"]["bytes"],
-                                400 * 2**20 * 13 / 16 - number(server, "dragoman_models_bytes_max"))
+                                400 * 2**20 * 12 / 16 - number(server, "dragoman_models_bytes_max"))
         model, process = ManyModels.sizes
-        return math.ceil(((n + 0.5) * model + process) / (13 / 16 - cache) / 2**20)
+        return math.ceil(((n + 0.5) * model + process) / (12 / 16 - cache) / 2**20)
 
     def test_a_score_waits_for_its_model(self):
         server = self.start("--threads=1", "--slots=1", "--preload=no", "--memory-limit=400MiB", conf=sections(2))

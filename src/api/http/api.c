@@ -7,6 +7,7 @@
 #include "api/compat/azure.h"
 #include "api/compat/lt.h"
 #include "api/http/api_int.h"
+#include "api/http/bodies.h"
 #include "api/ops/admin.h"
 #include "api/v1/generation_job.h"
 #include "api/v1/job.h"
@@ -33,6 +34,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     dg_glossaries_init(&made->glossaries);
     dg_list_init(&made->scorings);
     dg_list_init(&made->uploads);
+    dg_list_init(&made->bodies);
     dg_live_init(&made->live);
     made->random_used = sizeof made->random;
     made->started_ns = dg_clock_now(&made->clock);
@@ -133,6 +135,7 @@ static void log_call(struct dg_call *call, int status)
 {
     struct dg_api *api = call->api;
     dg_list_unlink(&call->upload);
+    dg_bodies_end(call);
     dg_metrics_count(&api->metrics,
                      call->route ? (size_t)(call->route - dg_routes(NULL)) : DG_METRICS_NO_ROUTE,
                      status, dg_clock_now(&api->clock) - call->started_ns);
@@ -275,6 +278,8 @@ static void on_head(void *user, struct dg_http_req *req)
     } else if (call->route) {
         if (call->route->prepare)
             call->route->prepare(call);
+        if (!dg_http_reply_begun(req))
+            (void)dg_bodies_open(call);
     } else if (req->method == DG_HTTP_OPTIONS && (other || dg_span_eq(req->path, DG_SPAN("*")))) {
         answer_options(call);
     } else if (other) {
@@ -287,6 +292,12 @@ static void on_head(void *user, struct dg_http_req *req)
                                                .code = "not_found",
                                                .message = "There is nothing at this path."});
     }
+}
+
+static bool on_body(void *user, struct dg_http_req *req, size_t bytes)
+{
+    (void)user;
+    return dg_bodies_admit(req->owner, bytes);
 }
 
 static void on_request(void *user, struct dg_http_req *req)
@@ -332,12 +343,13 @@ static void on_refused(void *user, struct dg_http_req *req, int status, const ch
                                            .code = code_of_status(status),
                                            .message = message,
                                            .limit = (int64_t)req->body_max,
-                                           .has_limit = status == 413});
+                                           .has_limit = status == 413,
+                                           .retry_after_s = status == 503});
 }
 
 const struct dg_server_handler *dg_api_handler(void)
 {
     static const struct dg_server_handler handler = {
-        .on_head = on_head, .on_request = on_request, .on_refused = on_refused};
+        .on_head = on_head, .on_body = on_body, .on_request = on_request, .on_refused = on_refused};
     return &handler;
 }

@@ -20,6 +20,7 @@
 #include "net/loop/server.h"
 
 struct dg_access;
+struct dg_allowance;
 struct dg_api;
 struct dg_engine;
 struct dg_offload;
@@ -31,6 +32,8 @@ struct dg_api_opts {
     size_t texts_max;                /* texts of one request */
     size_t characters_max;           /* of one text, where an API has such a limit; 0: none */
     size_t beam_max, min_length_max; /* that a request may ask for; 0: no further limit */
+    struct dg_allowance *buffers;    /* borrowed; the memory of connections, jobs and scores that
+                                        servers and jobs count too; NULL: no limit */
     bool ops_loopback;               /* clients on this machine may look without a key (admin.h) */
 };
 

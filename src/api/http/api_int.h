@@ -19,6 +19,7 @@
 #include "text/language/langnames.h"
 #include "text/sentence/segment.h"
 
+#include "base/memory/allowance.h"
 #include "base/memory/clock.h"
 #include "base/memory/list.h"
 #include "net/loop/offload.h"
@@ -31,9 +32,11 @@ struct dg_api {
     struct dg_offload *threads, *readers; /* NULL until set */
     const struct dg_admin_ops *admin;     /* NULL until set */
     void *admin_user;
-    struct dg_bulk *bulk;       /* NULL: there are no bulk jobs */
-    size_t bulk_bytes_max;      /* of one upload */
-    struct dg_list uploads;     /* calls whose bodies may be large */
+    struct dg_bulk *bulk;   /* NULL: there are no bulk jobs */
+    size_t bulk_bytes_max;  /* of one upload */
+    struct dg_list uploads; /* calls whose bodies may be large */
+    struct dg_list bodies;  /* calls with a body, where their memory is bounded (bodies.h) */
+    uint64_t n_bodies_refused;
     struct dg_list scorings;    /* requests to score, waiting and under way */
     struct dg_list generations; /* of struct dg_generation_job, likewise */
     struct dg_list readings;    /* of v1_read.c, likewise */
@@ -78,6 +81,9 @@ void dg_api_free_readings(struct dg_list *all);
 
 /* Makes scoring requests end after the pair under way. */
 void dg_api_stop_scoring(struct dg_api *api);
+
+/* Counts the memory of scoring requests (opts.buffers). */
+void dg_api_count_scorings(struct dg_api *api);
 
 void dg_api_healthz(struct dg_call *call);
 void dg_api_readyz(struct dg_call *call);

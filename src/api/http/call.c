@@ -70,6 +70,7 @@ struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req)
     call->req = req;
     call->started_ns = dg_clock_now(&api->clock);
     dg_list_init(&call->upload);
+    dg_list_init(&call->body);
     choose_id(call);
     return call;
 }

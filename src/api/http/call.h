@@ -63,6 +63,9 @@ struct dg_call {
     uint64_t started_ns;
     bool has_headers;      /* the common headers are in the answer */
     struct dg_list upload; /* in api->uploads, if the body may be large */
+    struct dg_list body;   /* in api->bodies, with `body_bytes` of the memory for bodies */
+    size_t body_bytes;
+    uint64_t client; /* whose they are (dg_gate_client); set by dg_bodies_open */
 
     /* For the access log. */
     uint64_t tokens_in, tokens_out;

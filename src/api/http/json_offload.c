@@ -27,6 +27,7 @@ struct reading {
     void *work;
     struct dg_failure failure;
     enum dg_err err;
+    size_t held; /* of the api's buffers */
     size_t len;
     char bytes[]; /* [len] */
 };
@@ -41,6 +42,7 @@ static void run_json_work(struct dg_task *task)
 static void on_json_work_done(struct dg_task *task)
 {
     struct reading *reading = (struct reading *)task;
+    dg_allowance_hold(reading->api->opts.buffers, &reading->held, 0);
     reading->done(reading->work, reading->err, &reading->failure);
     dg_free(reading);
 }
@@ -64,6 +66,8 @@ static enum dg_err put_aside(const struct dg_api *api, struct dg_span bytes,
                                               run_json_work, on_json_work_done);
     if (err)
         dg_free(reading);
+    else
+        dg_allowance_hold(api->opts.buffers, &reading->held, bytes.len);
     return err;
 }
 

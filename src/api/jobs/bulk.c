@@ -89,6 +89,7 @@ struct chore {
     struct dg_bulk_job *job; /* held */
     struct dg_buf meta;
     struct dg_buf body;
+    size_t held; /* of the buffers, by the body */
     enum dg_err err;
     struct dg_error error;
     dg_bulk_added_fn on_added;
@@ -112,6 +113,8 @@ static void free_chore(struct chore *chore)
     struct dg_bulk_job *job = chore->job;
     dg_buf_deinit(&chore->meta);
     dg_buf_deinit(&chore->body);
+    if (job->bulk)
+        dg_allowance_hold(job->bulk->opts.buffers, &chore->held, 0);
     dg_free(chore);
     dg_bulk_release(job);
 }
@@ -358,6 +361,7 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     struct dg_buf none = chore->body;
     chore->body = *order->body;
     *order->body = none;
+    dg_allowance_hold(bulk->opts.buffers, &chore->held, chore->body.cap);
     err = dg_offload_submit(bulk->files, &chore->task, run_create, on_created);
     if (err) {
         free_chore(chore);

@@ -102,6 +102,7 @@ struct dg_bulk_job {
     size_t n_rewinds;
     struct dg_list lines; /* of struct dg_bulk_line, in order */
     size_t n_open, open_bytes;
+    size_t held; /* of the buffers, by what it has read and not written */
     struct dg_bulk_read_task reading;
     struct dg_bulk_write_task writing;
 };

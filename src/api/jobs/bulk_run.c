@@ -107,6 +107,18 @@ static bool is_model_missing(const struct dg_bulk_line *line, enum dg_err err)
     return err == DG_ERR_NOT_FOUND || err == DG_ERR_DENIED;
 }
 
+/* Counts what the job has in memory now. */
+static void count_buffers(struct dg_bulk_job *job)
+{
+    if (!job->bulk)
+        return; /* it is closed, and counts nothing any more */
+    size_t bytes = job->input.cap + job->writing.lines.cap;
+    bytes += job->reading.bytes ? DG_BULK_CHUNK : 0;
+    for (const struct dg_list *at = job->lines.next; at != &job->lines; at = at->next)
+        bytes += DG_LIST_ITEM(at, struct dg_bulk_line, link)->answer.cap;
+    dg_allowance_hold(job->bulk->opts.buffers, &job->held, bytes);
+}
+
 static void close_file(int *fd)
 {
     if (*fd >= 0)
@@ -400,14 +412,16 @@ static void skip(struct dg_bulk_job *job)
     job->is_skipping = !end && !job->in_ended;
 }
 
-/* Begins lines while the window and this turn have room. */
+/* Begins lines while the window, this turn and the memory for buffers have room; one at a time is
+ * always begun, so that the job goes on. */
 static void begin_lines(struct dg_bulk_job *job)
 {
     size_t at = 0, n = 0;
     const size_t line_max = job->bulk->opts.line_max;
     enum dg_err err = DG_OK;
     while (!err && n < TURN_LINES && (at < TURN_BYTES || n == 0) && job->n_open < WINDOW_LINES &&
-           job->open_bytes < WINDOW_BYTES) {
+           job->open_bytes < WINDOW_BYTES &&
+           (job->n_open == 0 || dg_allowance_left(job->bulk->opts.buffers) > 0)) {
         if (job->is_skipping)
             skip(job);
         struct dg_span rest = dg_span_sub(dg_buf_span(&job->input), at, job->input.len);
@@ -540,6 +554,7 @@ void dg_bulk_run(struct dg_bulk_job *job)
     begin_lines(job);
     if (job->state == DG_BULK_RUNNING)
         write_lines(job);
+    count_buffers(job);
 }
 
 /* What a task is still at is let go when that comes back. */
@@ -553,4 +568,5 @@ void dg_bulk_halt(struct dg_bulk_job *job)
         dg_buf_deinit(&job->writing.lines);
         close_file(&job->out_fd);
     }
+    count_buffers(job);
 }

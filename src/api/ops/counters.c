@@ -46,7 +46,11 @@ uint64_t dg_counter_value(const struct dg_counters *counters, enum dg_counter co
 
 void dg_counters_read(struct dg_counters *counters, const struct dg_api *api)
 {
-    *counters = (struct dg_counters){.n_models = 0};
+    *counters = (struct dg_counters){.n_bodies_refused = api->n_bodies_refused};
+    if (api->opts.buffers) {
+        counters->buffers = api->opts.buffers->used;
+        counters->buffers_max = api->opts.buffers->max;
+    }
     if (api->server)
         dg_server_stats(api->server, &counters->server);
     if (api->engine) {

@@ -34,6 +34,8 @@ struct dg_counters {
     struct dg_engine_remote_stats shared;
     struct dg_bulk_stats jobs;
     size_t n_models;
+    size_t buffers, buffers_max; /* dg_api_opts.buffers */
+    uint64_t n_bodies_refused;
 };
 
 void dg_counters_read(struct dg_counters *counters, const struct dg_api *api);
@@ -74,6 +76,14 @@ enum {
       "Connections cut off because they did not read.")                                            \
     X(BYTES_IN, SERVER, ALL, server.bytes_in, "received_bytes_total", "Bytes received.")           \
     X(BYTES_OUT, SERVER, ALL, server.bytes_out, "sent_bytes_total", "Bytes sent.")                 \
+    X(BUFFERS, SERVER, ALL, buffers, "buffers_bytes",                                              \
+      "Memory of connections' input and output, of bulk jobs' lines and of scores.")               \
+    X(BUFFERS_MAX, SERVER, ALL, buffers_max, "buffers_bytes_max",                                  \
+      "Memory for these; 0: no limit.")                                                            \
+    X(BODIES, SERVER, ALL, server.body_bytes, "bodies_bytes",                                      \
+      "Of these, bodies of requests and messages of WebSockets.")                                  \
+    X(BODIES_REFUSED, SERVER, ALL, n_bodies_refused, "bodies_refused_total",                       \
+      "Requests refused because that memory was used up.")                                         \
     X(TURNS, SERVER, ALL, server.turns, "loop_turns_total", "Turns of the event loop.")            \
     X(TURNS_SLOW, SERVER, ALL, server.turns_slow, "loop_slow_turns_total",                         \
       "Turns of the event loop that took more than 5 ms.")                                         \

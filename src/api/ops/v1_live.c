@@ -66,14 +66,21 @@ static const struct dg_counter_key of_model[] = {
 };
 
 static const struct dg_counter_key memory[] = {
-    {DG_COUNTER_MODEL_BYTES, "models"},        {DG_COUNTER_MODEL_BYTES_MAX, "models_max"},
-    {DG_COUNTER_TEXT_BYTES, "texts"},          {DG_COUNTER_CACHE_BYTES, "cache"},
-    {DG_COUNTER_CACHE_BYTES_MAX, "cache_max"}, {DG_COUNTER_WAITING_FOR_MODEL, "waiting_for_model"},
+    {DG_COUNTER_MODEL_BYTES, "models"},
+    {DG_COUNTER_MODEL_BYTES_MAX, "models_max"},
+    {DG_COUNTER_TEXT_BYTES, "texts"},
+    {DG_COUNTER_CACHE_BYTES, "cache"},
+    {DG_COUNTER_CACHE_BYTES_MAX, "cache_max"},
+    {DG_COUNTER_WAITING_FOR_MODEL, "waiting_for_model"},
+    {DG_COUNTER_BUFFERS, "buffers"},
+    {DG_COUNTER_BUFFERS_MAX, "buffers_max"},
+    {DG_COUNTER_BODIES, "bodies"},
 };
 
 static const struct dg_counter_key refusals[] = {
     {DG_COUNTER_REFUSED, "queue_full"},
     {DG_COUNTER_CONNECTIONS_REFUSED, "connection_limit"},
+    {DG_COUNTER_BODIES_REFUSED, "memory_for_bodies"},
 };
 
 static const struct dg_counter_key failures[] = {
@@ -231,6 +238,7 @@ void dg_api_second(struct dg_api *api)
     struct dg_buf text;
     if (api->bulk)
         dg_bulk_retry(api->bulk);
+    dg_api_count_scorings(api);
     dg_live_take(&api->live, api, dg_clock_now(&api->clock), dg_clock_wall(&api->clock));
     if (api->live.n_viewers == 0)
         return;

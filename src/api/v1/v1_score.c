@@ -20,7 +20,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-enum { ANSWER_MAX = 256 << 20, JSON_VALUES_MAX = 200 * 1000 };
+enum { ANSWER_MAX = 256 << 20, ANSWER_LEAST = 64 << 10, JSON_VALUES_MAX = 200 * 1000 };
 
 struct score_work {
     struct dg_task task;
@@ -38,6 +38,9 @@ struct score_work {
     struct dg_scoring *scoring;
     uint64_t waits; /* the engine's number of what waits for the model; 0: nothing does */
     atomic_bool is_cancelled;
+    atomic_size_t answer_bytes; /* memory of `json`, told by the thread after each pair */
+    size_t texts_bytes;         /* of the arena, once they are read */
+    size_t held;                /* of the api's buffers */
     /* What came of it. */
     struct dg_buf json;
     struct dg_json_out out;
@@ -51,6 +54,7 @@ static void free_work(struct score_work *work)
     if (!work)
         return;
     dg_list_unlink(&work->link);
+    dg_allowance_hold(work->api->opts.buffers, &work->held, 0);
     dg_scoring_close(work->scoring);
     dg_buf_deinit(&work->json);
     dg_arena_deinit(&work->arena);
@@ -132,6 +136,12 @@ static void run_scoring(struct dg_task *task)
     dg_json_out_put_open(&work->out, "scores", '[');
     for (size_t i = 0; i < work->n && !work->err; i++) {
         work->err = atomic_load(&work->is_cancelled) ? DG_ERR_CANCELLED : score_pair(work, i);
+        atomic_store(&work->answer_bytes, work->json.cap);
+        if (work->err == DG_ERR_LIMIT && work->json.max < ANSWER_MAX)
+            work->err = dg_error_set(&work->error, DG_ERR_BUSY,
+                                     "the answer takes more than the %zu bytes of memory that are "
+                                     "left (memory-limit); ask for fewer pairs, or later",
+                                     work->json.max);
         if (work->err && work->n > 1)
             dg_error_wrap(&work->error, work->err, "pair %zu", i);
     }
@@ -184,6 +194,19 @@ static void on_scoring_done(struct dg_task *task)
             dg_call_json_give(call, &work->json);
     }
     free_work(work);
+}
+
+/* Counts the texts and the answers of all that wait or are under way. */
+static void count_buffers(struct score_work *work)
+{
+    dg_allowance_hold(work->api->opts.buffers, &work->held,
+                      work->texts_bytes + atomic_load(&work->answer_bytes));
+}
+
+void dg_api_count_scorings(struct dg_api *api)
+{
+    for (struct dg_list *at = api->scorings.next; at != &api->scorings; at = at->next)
+        count_buffers(DG_LIST_ITEM(at, struct score_work, link));
 }
 
 static void on_gone(void *owner)
@@ -341,6 +364,12 @@ static enum dg_err start(struct score_work *work, struct dg_failure *failure)
 {
     struct dg_call *call = work->call;
     struct dg_error error = DG_ERROR_NONE;
+    work->texts_bytes = work->arena.used;
+    count_buffers(work);
+    /* One answer is made at a time: it leaves memory for others. */
+    const size_t left = dg_allowance_left(work->api->opts.buffers) / 2;
+    if (left < ANSWER_MAX)
+        work->json.max = left > ANSWER_LEAST ? left : ANSWER_LEAST;
     work->request.text = work->texts[0];
     enum dg_err err = dg_scoring_open(&work->scoring, work->api->engine, &work->request, &error);
     const char *field = NULL;

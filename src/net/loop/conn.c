@@ -69,6 +69,21 @@ static uint64_t machine_deadline(const struct dg_conn *conn)
     return conn->http ? dg_http_deadline(conn->http) : dg_ws_deadline(conn->ws);
 }
 
+/* Counts what the connection's buffers take now. */
+static void count_buffers(struct dg_conn *conn)
+{
+    struct dg_server *server = conn->server;
+    size_t body = 0, of_ws = 0, bytes = conn->writing.cap;
+    if (conn->http)
+        bytes += dg_http_buffers(conn->http, &body);
+    if (conn->ws)
+        bytes += dg_ws_buffers(conn->ws, &of_ws);
+    body += of_ws;
+    dg_allowance_hold(server->opts.buffers, &conn->held, bytes);
+    server->stats.body_bytes = server->stats.body_bytes - conn->held_body + body;
+    conn->held_body = body;
+}
+
 /* The WebSocket takes over after the handshake, when HTTP has passed on its answer and all earlier
  * output; it gets the bytes that HTTP has not read. */
 static void switch_machines(struct dg_conn *conn)
@@ -109,6 +124,8 @@ static void on_closed(uv_handle_t *handle)
     }
     dg_http_free(conn->http);
     dg_ws_free(conn->ws);
+    dg_allowance_hold(server->opts.buffers, &conn->held, 0);
+    server->stats.body_bytes -= conn->held_body;
     *conn->link = conn->next;
     if (conn->next)
         conn->next->link = conn->link;
@@ -273,6 +290,7 @@ void dg_conn_flush(struct dg_conn *conn)
     if (conn->closing)
         return;
     set_reading(conn);
+    count_buffers(conn);
     dg_wheel_file(conn, deadline_of(conn));
 }
 
@@ -384,6 +402,15 @@ static void on_head(void *user, struct dg_http_req *req)
         server->handler->on_head(server->user, req);
 }
 
+/* What the connection holds already is counted before it is asked for more. */
+static bool on_body(void *user, struct dg_http_req *req, size_t bytes)
+{
+    struct dg_conn *conn = user;
+    const struct dg_server_handler *handler = conn->server->handler;
+    count_buffers(conn);
+    return !handler->on_body || handler->on_body(conn->server->user, req, bytes);
+}
+
 static void on_request(void *user, struct dg_http_req *req)
 {
     struct dg_conn *conn = user;
@@ -413,6 +440,7 @@ static void on_output(void *user)
 
 static const struct dg_http_events machine_events = {
     .on_head = on_head,
+    .on_body = on_body,
     .on_request = on_request,
     .on_refused = on_refused,
     .on_output = on_output,
@@ -426,7 +454,18 @@ static void on_ws_message(void *user, struct dg_ws *ws, bool is_text, struct dg_
     conn->socket->on_message(conn->socket_owner, ws, is_text, message);
 }
 
-static const struct dg_ws_events ws_events = {.on_message = on_ws_message, .on_output = on_output};
+/* A message gets at most half of what is left, so that something is always left for others. */
+static bool on_ws_room(void *user, struct dg_ws *ws, size_t bytes)
+{
+    struct dg_conn *conn = user;
+    (void)ws;
+    count_buffers(conn);
+    const size_t more = bytes - conn->held_body;
+    return bytes <= conn->held_body || more <= dg_allowance_left(conn->server->opts.buffers) / 2;
+}
+
+static const struct dg_ws_events ws_events = {
+    .on_message = on_ws_message, .on_room = on_ws_room, .on_output = on_output};
 
 int dg_server_websocket(struct dg_http_req *req, const char *const *protocols,
                         const struct dg_ws_limits *limits, const struct dg_server_socket *handler,

@@ -19,6 +19,7 @@
 #define DG_NET_LOOP_SERVER_H
 
 #include "base/log/log.h"
+#include "base/memory/allowance.h"
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "net/loop/address.h"
@@ -38,7 +39,9 @@ struct dg_server_opts {
     unsigned connections_max;
     unsigned connections_per_client_max; /* 0: no such limit */
     unsigned backlog;
-    unsigned unix_mode; /* permissions of Unix sockets that we make */
+    unsigned unix_mode;           /* permissions of Unix sockets that we make */
+    struct dg_allowance *buffers; /* borrowed; counts the buffers of connections. NULL: nobody does
+                                   */
 };
 
 #define DG_SERVER_OPTS_DEFAULT                                                                     \
@@ -51,6 +54,7 @@ struct dg_server_opts {
 struct dg_server_handler {
     void (*on_head)(void *user, struct dg_http_req *req); /* may be NULL */
     void (*on_request)(void *user, struct dg_http_req *req);
+    bool (*on_body)(void *user, struct dg_http_req *req, size_t bytes); /* may be NULL */
     void (*on_refused)(void *user, struct dg_http_req *req, int status, const char *reason); /* or
                                                                                                 NULL
                                                                                               */
@@ -117,6 +121,7 @@ struct dg_server_stats {
     uint64_t expired;     /* cut off by a timeout */
     uint64_t stalled;     /* cut off because they did not read */
     uint64_t bytes_in, bytes_out;
+    size_t body_bytes; /* memory of bodies and messages that are coming or being answered */
     /* Turns of the loop, from one sleep to the next. While a turn serves one connection, all others
      * wait. */
     uint64_t turns, turns_slow; /* slow: more than DG_SERVER_SLOW_MS */

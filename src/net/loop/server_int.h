@@ -78,10 +78,11 @@ struct dg_conn {
     const struct dg_server_socket *socket;    /* borrowed */
     void *socket_owner;
     uv_write_t write;
-    struct dg_buf writing; /* owned; in flight while write_busy */
-    uint64_t write_since;  /* time of the last progress in writing */
-    size_t write_left;     /* bytes that the peer had not taken then */
-    uint64_t linger_until; /* until when we read from the peer after our last byte */
+    struct dg_buf writing;  /* owned; in flight while write_busy */
+    size_t held, held_body; /* of the server's buffers; of its stats.body_bytes */
+    uint64_t write_since;   /* time of the last progress in writing */
+    size_t write_left;      /* bytes that the peer had not taken then */
+    uint64_t linger_until;  /* until when we read from the peer after our last byte */
     bool write_busy, dirty, closing, shut, reading, is_unix, is_private;
     char client[INET6_ADDRSTRLEN]; /* the peer's address; "unix:" */
 };

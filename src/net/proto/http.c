@@ -25,7 +25,8 @@ enum {
     ARENA_SPARE = 1024 * 1024, /* the arena's maximum beyond a multiple of the body's */
     ARENA_PER_BODY_BYTE = 8,
     DISCARD_MAX = 64 * 1024, /* a body this small is read and thrown away to keep the connection */
-    BODY_KEPT_BYTES = 16 * 1024 /* body memory that is kept for the next request */
+    BODY_KEPT_BYTES = 16 * 1024, /* body memory that is kept for the next request */
+    BODY_STEP = 16 * 1024        /* the least that is asked for, for a body of unknown length */
 };
 
 const char *dg_http_method_name(enum dg_http_method method)
@@ -158,13 +159,38 @@ static int on_headers_complete(llhttp_t *parser)
     return 0;
 }
 
+/* Whether the body may take `bytes` in all. */
+static bool has_room(struct dg_http *http, size_t bytes)
+{
+    if (bytes <= http->body_room)
+        return true;
+    if (http->events->on_body && !http->events->on_body(http->user, &http->req, bytes)) {
+        http->lacks_room = true;
+        return false;
+    }
+    http->body_room = bytes;
+    return true;
+}
+
+/* The same for a body that grows: by doubling, as its buffer does. */
+static bool has_room_to_grow(struct dg_http *http, size_t len)
+{
+    const size_t needed = http->body.len + len;
+    if (needed <= http->body_room || needed > http->req.body_max)
+        return true; /* what is too large is refused as that */
+    size_t bytes = http->body_room ? http->body_room : BODY_STEP;
+    while (bytes < needed && bytes < SIZE_MAX / 2)
+        bytes *= 2;
+    return has_room(http, bytes < http->req.body_max ? bytes : http->req.body_max);
+}
+
 static int on_body(llhttp_t *parser, const char *at, size_t len)
 {
     struct dg_http *http = parser->data;
     http->body_seen += len;
     if (http->discard)
         return 0;
-    return dg_buf_append(&http->body, at, len) == DG_OK ? 0 : -1;
+    return has_room_to_grow(http, len) && dg_buf_append(&http->body, at, len) == DG_OK ? 0 : -1;
 }
 
 static int on_message_complete(llhttp_t *parser)
@@ -261,7 +287,7 @@ static void begin_request(struct dg_http *http)
     http->head_scanned = 0;
     http->body_left = http->body_seen = http->sent_bytes = 0;
     http->message_complete = http->chunked_in = http->expects_continue = http->discard = false;
-    http->skipped_line = false;
+    http->skipped_line = http->lacks_room = false;
     http->begun = http->finished = http->chunked_out = http->bodiless = http->has_req = false;
     http->keep = true;
     http->status = 0;
@@ -278,6 +304,7 @@ static void forget_request(struct dg_http *http)
         dg_buf_deinit(&http->body);
     else
         dg_buf_clear(&http->body);
+    http->body_room = 0;
     dg_arena_reset(&http->arena);
 }
 
@@ -506,6 +533,9 @@ static bool parse_head(struct dg_http *http, const char *bytes, size_t len)
     return true;
 }
 
+static const char no_room[] =
+    "the memory for the bodies of requests (memory-limit) is used up just now; try again later";
+
 /* The head is good: shows it to the owner and prepares for the body. */
 static void start_body(struct dg_http *http)
 {
@@ -521,7 +551,10 @@ static void start_body(struct dg_http *http)
         refuse(http, 413, "the body is larger than the limit");
         return;
     }
-    http->body.max = http->req.body_max;
+    /* A body of known length gets no more memory than that. */
+    http->body.max = http->chunked_in ? http->req.body_max : (size_t)http->body_left;
+    if (!http->chunked_in && !has_room(http, (size_t)http->body_left))
+        refuse(http, 503, no_room);
 }
 
 /* One step of HEAD: consumes a whole head or nothing. */
@@ -592,9 +625,11 @@ static size_t read_body(struct dg_http *http, const char *bytes, size_t len)
     if (parsed == HPE_PAUSED && http->message_complete)
         parsed = HPE_OK;
     if (parsed == HPE_USER) {
-        refuse(http, http->body_seen > http->req.body_max ? 413 : 503,
-               http->body_seen > http->req.body_max ? "the body is larger than the limit"
-                                                    : "there is no memory for this body");
+        const bool is_large = http->body_seen > http->req.body_max;
+        refuse(http, is_large ? 413 : 503,
+               is_large           ? "the body is larger than the limit"
+               : http->lacks_room ? no_room
+                                  : "there is no memory for this body");
         return len;
     }
     /* The guard, or our own count, and llhttp must agree on where the message ends. */
@@ -777,6 +812,12 @@ void dg_http_written(struct dg_http *http, size_t len)
         http->req.on_room(http->req.owner);
 }
 
+size_t dg_http_buffers(const struct dg_http *http, size_t *body)
+{
+    *body = http->body.cap > http->body_room ? http->body.cap : http->body_room;
+    return http->in.cap + http->extra.cap + dg_out_memory(&http->out) + *body;
+}
+
 void dg_http_take_output(struct dg_http *http, struct dg_buf *into)
 {
     dg_out_take(&http->out, into);
@@ -787,6 +828,7 @@ void dg_http_take_body(struct dg_http_req *req, struct dg_buf *into)
     struct dg_http *http = req->http;
     struct dg_buf spare = *into;
     *into = http->body;
+    http->body_room = 0;
     http->body = spare;
     http->body.max = into->max;
     req->body = (struct dg_span){NULL, 0};

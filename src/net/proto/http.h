@@ -155,6 +155,10 @@ struct dg_http_events {
     void (*on_head)(void *user, struct dg_http_req *req);
     /* The request is complete and waits for its answer. */
     void (*on_request)(void *user, struct dg_http_req *req);
+    /* The body will take `bytes` in all, as far as is known. False: there is no memory for it just
+     * now, and the machine refuses the request with 503. Called once for a body whose length the
+     * headers say, again and again for one that grows. NULL is fine. */
+    bool (*on_body)(void *user, struct dg_http_req *req, size_t bytes);
     /* The machine itself has refused a request; `reason` is a sentence. This function may answer
      * with dg_http_reply, after which the connection ends; otherwise the machine sends a plain
      * text answer. NULL is fine. */
@@ -186,6 +190,10 @@ bool dg_http_wants_input(const struct dg_http *http);
 struct dg_span dg_http_output(const struct dg_http *http);
 /* Reports that `len` bytes of the output were written. */
 void dg_http_written(struct dg_http *http, size_t len);
+
+/* The memory of the buffers of input and output, and of the body, counted from when it is
+ * announced. */
+size_t dg_http_buffers(const struct dg_http *http, size_t *body);
 
 /* Moves the output to `into`, for writes that complete later and are then reported by
  * dg_http_written. `into` is the caller's initialised, empty buffer, whose memory the machine takes

@@ -34,6 +34,7 @@ struct dg_http {
     bool chunked_in;       /* the body comes in chunks */
     bool message_complete; /* llhttp has seen the end of the message */
     bool discard;          /* answered before the body was read: discard the rest of the body */
+    bool lacks_room;       /* the body was refused by on_body */
     bool skipped_line;     /* the empty line that may precede a request was skipped */
 
     /* The answer. */
@@ -50,6 +51,7 @@ struct dg_http {
     struct dg_guard_chunks chunk_guard;
     size_t head_scanned;  /* bytes of `in` that the head guard has seen */
     uint64_t body_left;   /* of a body with Content-Length */
+    size_t body_room;     /* bytes that the body may take (on_body) */
     uint64_t body_seen;   /* bytes of body received, chunk data only */
     uint64_t phase_since; /* shared->now_ms when the phase began */
     uint64_t deadline;    /* of the phase; UINT64_MAX for none */

@@ -64,6 +64,11 @@ size_t dg_out_unwritten(const struct dg_out *out)
     return dg_out_left(out) + out->taken;
 }
 
+size_t dg_out_memory(const struct dg_out *out)
+{
+    return out->first.cap + out->rest.cap;
+}
+
 struct dg_span dg_out_span(const struct dg_out *out)
 {
     if (out->first.len)

@@ -38,6 +38,9 @@ enum dg_err dg_out_give(struct dg_out *out, struct dg_buf *buf) DG_MUST_CHECK;
 size_t dg_out_unwritten(const struct dg_out *out);
 size_t dg_out_left(const struct dg_out *out);
 
+/* The memory of what is not taken. */
+size_t dg_out_memory(const struct dg_out *out);
+
 struct dg_span dg_out_span(const struct dg_out *out);
 void dg_out_written(struct dg_out *out, size_t len);
 

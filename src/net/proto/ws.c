@@ -35,6 +35,7 @@ struct dg_ws {
     /* The message being read. */
     bool in_message, is_text;
     struct dg_buf message;
+    size_t message_room;   /* bytes that it may take (on_room) */
     size_t n_valid;        /* bytes of a text that are known to be UTF-8 */
     struct dg_buf control; /* payload of a control frame; they may come between fragments */
     uint64_t message_since;
@@ -260,6 +261,7 @@ static void on_message_complete(struct dg_ws *ws)
     else if (!ws->close_sent)
         ws->events->on_message(ws->user, ws, ws->is_text, message);
     dg_buf_deinit(&ws->message);
+    ws->message_room = 0;
 }
 
 static void on_frame_complete(struct dg_ws *ws)
@@ -316,6 +318,13 @@ static bool begin_frame(struct dg_ws *ws, const struct wslay_frame_iocb *iocb)
         fail(ws, DG_WS_TOO_BIG, "the message is larger than the limit");
         return false;
     }
+    const size_t message_bytes = ws->message.len + (is_control ? 0 : (size_t)iocb->payload_length);
+    if (message_bytes > ws->message_room && ws->events->on_room &&
+        !ws->events->on_room(ws->user, ws, message_bytes)) {
+        fail(ws, DG_WS_TRY_AGAIN, "the memory for messages (memory-limit) is used up just now");
+        return false;
+    }
+    ws->message_room = message_bytes > ws->message_room ? message_bytes : ws->message_room;
     unsigned length_bytes = iocb->payload_length < 126           ? 0
                             : iocb->payload_length <= UINT16_MAX ? 2
                                                                  : 8;
@@ -445,6 +454,12 @@ void dg_ws_written(struct dg_ws *ws, size_t len)
 void dg_ws_take_output(struct dg_ws *ws, struct dg_buf *into)
 {
     dg_out_take(&ws->out, into);
+}
+
+size_t dg_ws_buffers(const struct dg_ws *ws, size_t *body)
+{
+    *body = ws->message.cap > ws->message_room ? ws->message.cap : ws->message_room;
+    return ws->kept.cap + ws->control.cap + dg_out_memory(&ws->out) + *body;
 }
 
 bool dg_ws_wants_input(const struct dg_ws *ws)

@@ -49,12 +49,16 @@ enum {
     DG_WS_POLICY = 1008,
     DG_WS_TOO_BIG = 1009,
     DG_WS_INTERNAL = 1011,
+    DG_WS_TRY_AGAIN = 1013,
 };
 
 struct dg_ws_events {
     /* A whole message, borrowed for the call. A text is valid UTF-8; a binary message is any bytes.
      */
     void (*on_message)(void *user, struct dg_ws *ws, bool is_text, struct dg_span message);
+    /* The message being read will take `bytes`, as far as its frames say. False: there is no memory
+     * for it just now, and the connection closes with 1013. NULL is fine. */
+    bool (*on_room)(void *user, struct dg_ws *ws, size_t bytes);
     /* The closing handshake has begun, from either side; no message will follow. `code` is 1005
      * when the peer gave none. NULL is fine. */
     void (*on_closing)(void *user, struct dg_ws *ws, int code);
@@ -92,6 +96,7 @@ void dg_ws_prepend(struct dg_ws *ws, struct dg_buf *output);
 struct dg_span dg_ws_output(const struct dg_ws *ws);
 void dg_ws_written(struct dg_ws *ws, size_t len);
 void dg_ws_take_output(struct dg_ws *ws, struct dg_buf *into);
+size_t dg_ws_buffers(const struct dg_ws *ws, size_t *body); /* `body`: the message's */
 bool dg_ws_wants_input(const struct dg_ws *ws);
 bool dg_ws_wants_close(const struct dg_ws *ws, bool *at_once);
 uint64_t dg_ws_deadline(const struct dg_ws *ws);

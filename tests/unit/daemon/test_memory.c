@@ -16,6 +16,7 @@ START_TEST(without_a_limit_nothing_is_bounded)
     ck_assert_uint_eq(plan.models, 0);
     ck_assert_uint_eq(plan.texts_bytes, 0);
     ck_assert_uint_eq(plan.queue_tokens, 0);
+    ck_assert_uint_eq(plan.buffers, 0);
 }
 END_TEST
 
@@ -36,8 +37,9 @@ START_TEST(the_shares_add_up_to_no_more_than_the_limit)
         ck_assert_uint_gt(plan.models, 0);
         ck_assert_uint_gt(plan.texts_bytes, 0);
         ck_assert_uint_gt(plan.queue_tokens, 0);
-        ck_assert_uint_le(plan.process + plan.cache + plan.models + plan.texts_bytes * 16 +
-                              plan.queue_tokens * 64,
+        ck_assert_uint_ge(plan.buffers, 4 * MIB);
+        ck_assert_uint_le(plan.process + plan.cache + plan.models + plan.buffers +
+                              plan.texts_bytes * 16 + plan.queue_tokens * 64,
                           limit * MIB);
     }
 }

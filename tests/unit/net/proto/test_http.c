@@ -16,6 +16,7 @@ struct bench {
     bool answer_at_head;
     struct dg_http_req *held;
     int n_requests, n_done, n_gone, n_output;
+    size_t room, asked; /* what on_body allows, and was asked for at last */
     char seen[4096];
 };
 
@@ -68,14 +69,23 @@ static void on_output(void *user)
     ((struct bench *)user)->n_output++;
 }
 
+static bool on_body(void *user, struct dg_http_req *req, size_t bytes)
+{
+    struct bench *bench = user;
+    ck_assert_ptr_eq(req->owner, bench);
+    bench->asked = bytes;
+    return bytes <= bench->room;
+}
+
 static const struct dg_http_events events = {
-    .on_head = on_head, .on_request = on_request, .on_output = on_output};
+    .on_head = on_head, .on_body = on_body, .on_request = on_request, .on_output = on_output};
 
 static struct bench *start(void)
 {
     struct bench *bench = dg_xcalloc(1, sizeof *bench);
     bench->shared.limits = (struct dg_http_limits)DG_HTTP_LIMITS_DEFAULT;
     bench->shared.now_ms = 1000;
+    bench->room = SIZE_MAX;
     bench->http = dg_http_new(&bench->shared, &events, bench);
     ck_assert_ptr_nonnull(bench->http);
     return bench;
@@ -372,6 +382,54 @@ START_TEST(bodies_past_the_limit_are_refused_by_length_and_by_count)
 }
 END_TEST
 
+START_TEST(a_body_is_asked_for_when_it_is_announced_and_when_it_grows)
+{
+    struct bench *bench = start();
+    size_t body;
+    bench->room = 100 * 1000;
+    feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n");
+    ck_assert_uint_eq(bench->asked, 100000);
+    ck_assert_uint_ge(dg_http_buffers(bench->http, &body), 100000);
+    ck_assert_uint_eq(body, 100000);
+    stop(bench);
+
+    bench = start();
+    bench->room = 99999;
+    feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n");
+    ck_assert_ptr_nonnull(strstr(output(bench), "HTTP/1.1 503 "));
+    ck_assert(wants_close(bench));
+    stop(bench);
+
+    bench = start();
+    bench->room = 40000;
+    char chunk[4001];
+    memset(chunk, 'x', sizeof chunk - 1);
+    chunk[sizeof chunk - 1] = '\0';
+    feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (size_t sent = 0; sent < 32000; sent += 4000) {
+        feed(bench, "fa0\r\n");
+        feed(bench, chunk);
+        feed(bench, "\r\n");
+        ck_assert(!wants_close(bench));
+        dg_http_buffers(bench->http, &body);
+        ck_assert_uint_ge(body, sent + 4000);
+    }
+    feed(bench, "fa0\r\n");
+    feed(bench, chunk);
+    ck_assert_uint_eq(bench->asked, 65536);
+    ck_assert_ptr_nonnull(strstr(output(bench), "HTTP/1.1 503 "));
+    dg_http_buffers(bench->http, &body);
+    ck_assert_uint_le(body, 16 * 1024); /* it has been given back */
+    stop(bench);
+
+    bench = start(); /* what is too large is refused as that */
+    feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 10000000\r\n\r\n");
+    ck_assert_ptr_nonnull(strstr(output(bench), "HTTP/1.1 413 "));
+    ck_assert_uint_eq(bench->asked, 0);
+    stop(bench);
+}
+END_TEST
+
 START_TEST(memory_that_is_gone_ends_in_503_or_a_closed_connection)
 {
     for (uint64_t nth = 1; nth < 12; nth++) {
@@ -396,4 +454,5 @@ DG_UNIT(answers_and_keeps_the_connection, pipelined_requests_wait_for_the_answer
         answers_to_http_1_0_end_with_the_connection_unless_asked,
         answers_are_compressed_when_asked_and_worth_it, header_values_cannot_split_the_answer,
         bodies_past_the_limit_are_refused_by_length_and_by_count,
+        a_body_is_asked_for_when_it_is_announced_and_when_it_grows,
         memory_that_is_gone_ends_in_503_or_a_closed_connection)

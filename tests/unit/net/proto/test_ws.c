@@ -10,6 +10,7 @@ struct bench {
     struct dg_ws *ws;
     char told[TOLD_MAX][16]; /* messages, in their order */
     size_t n_told, n_outputs;
+    size_t room;           /* what a message may take */
     char bytes[BYTES_MAX]; /* of a client */
     size_t len;
 };
@@ -34,11 +35,19 @@ static void on_output(void *user)
 }
 
 static const struct dg_ws_limits limits = DG_WS_LIMITS_DEFAULT;
-static const struct dg_ws_events events = {.on_message = on_message, .on_output = on_output};
+static bool on_room(void *user, struct dg_ws *ws, size_t bytes)
+{
+    struct bench *bench = user;
+    ck_assert_ptr_eq(ws, bench->ws);
+    return bytes <= bench->room;
+}
+
+static const struct dg_ws_events events = {
+    .on_message = on_message, .on_room = on_room, .on_output = on_output};
 
 static void start(struct bench *bench)
 {
-    *bench = (struct bench){.n_told = 0};
+    *bench = (struct bench){.room = SIZE_MAX};
     bench->ws = dg_ws_new(&bench->shared, &limits, &events, bench);
     ck_assert_ptr_nonnull(bench->ws);
 }
@@ -147,5 +156,34 @@ START_TEST(texts_are_checked_as_they_come)
 }
 END_TEST
 
+START_TEST(a_message_without_room_closes_with_1013)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+    ck_assert_ptr_nonnull(bench);
+    size_t body;
+    start(bench);
+    bench->room = 10;
+    put(bench, "0123456789");
+    dg_ws_feed(bench->ws, bench->bytes, bench->len - 1);
+    ck_assert_uint_ge(dg_ws_buffers(bench->ws, &body), 10);
+    ck_assert_uint_ge(body, 10);
+    dg_ws_feed(bench->ws, bench->bytes + bench->len - 1, 1);
+    ck_assert_uint_eq(bench->n_told, 1);
+    dg_ws_buffers(bench->ws, &body);
+    ck_assert_uint_eq(body, 0);
+    bench->len = 0;
+    put(bench, "01234567890");
+    dg_ws_feed(bench->ws, bench->bytes, bench->len);
+    ck_assert_uint_eq(bench->n_told, 1);
+    ck_assert(dg_ws_is_closing(bench->ws));
+    struct dg_span out = dg_ws_output(bench->ws);
+    ck_assert_uint_ge(out.len, 4);
+    ck_assert_int_eq((uint8_t)out.ptr[2] << 8 | (uint8_t)out.ptr[3], DG_WS_TRY_AGAIN);
+    dg_ws_free(bench->ws);
+    free(bench);
+}
+END_TEST
+
 DG_UNIT(while_a_message_is_held_no_other_is_told,
-        what_is_closed_while_it_is_held_tells_nothing_more, texts_are_checked_as_they_come)
+        what_is_closed_while_it_is_held_tells_nothing_more, texts_are_checked_as_they_come,
+        a_message_without_room_closes_with_1013)

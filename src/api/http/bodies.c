@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A call with a body is in api->bodies from the time at which its body is admitted. That list is
+ * gone through only where half of the memory is taken: below that every client has room, whoever
+ * has taken it. */
+#include "api/http/bodies.h"
+#include "api/http/api_int.h"
+#include "api/http/client_share.h"
+
+static const struct dg_allowance *buffers_of(const struct dg_call *call)
+{
+    const struct dg_allowance *buffers = call->api->opts.buffers;
+    return buffers && buffers->max ? buffers : NULL;
+}
+
+bool dg_bodies_open(struct dg_call *call)
+{
+    const struct dg_allowance *buffers = buffers_of(call);
+    if (!buffers)
+        return true;
+    call->client = dg_gate_client(call);
+    const size_t most = call->client ? dg_client_share_of(buffers->max, 0, 0) : buffers->max;
+    if (call->req->body_max > most)
+        call->req->body_max = most;
+    if (!call->client || call->route->gate == DG_GATE_OPEN || dg_allowance_left(buffers) > 0)
+        return true;
+    call->api->n_bodies_refused++;
+    dg_call_fail(call,
+                 (struct dg_failure){.status = 503,
+                                     .code = "overloaded",
+                                     .retry_after_s = 1,
+                                     .message = "The memory for requests and answers on their way "
+                                                "(memory-limit) is used up just now."});
+    return false;
+}
+
+/* What the bodies of the call's client take. */
+static uint64_t count_own(const struct dg_call *call)
+{
+    uint64_t bytes = 0;
+    const struct dg_list *all = &call->api->bodies;
+    for (const struct dg_list *at = all->next; at != all; at = at->next) {
+        const struct dg_call *other = DG_LIST_ITEM(at, struct dg_call, body);
+        bytes += other->client == call->client ? other->body_bytes : 0;
+    }
+    return bytes;
+}
+
+static bool has_room(const struct dg_call *call, const struct dg_allowance *buffers, size_t more)
+{
+    if (more <= buffers->max / 2 && buffers->used <= buffers->max / 2 - more)
+        return true;
+    return dg_client_share_has_room(call->client, buffers->max, buffers->used, count_own(call),
+                                    more);
+}
+
+bool dg_bodies_admit(struct dg_call *call, size_t bytes)
+{
+    const struct dg_allowance *buffers = buffers_of(call);
+    if (!buffers)
+        return true;
+    const size_t more = bytes > call->body_bytes ? bytes - call->body_bytes : 0;
+    if (!has_room(call, buffers, more)) {
+        call->api->n_bodies_refused++;
+        return false;
+    }
+    if (call->body_bytes == 0)
+        dg_list_link_last(&call->api->bodies, &call->body);
+    call->body_bytes += more;
+    return true;
+}
+
+void dg_bodies_end(struct dg_call *call)
+{
+    dg_list_unlink(&call->body);
+    call->body_bytes = 0;
+}
