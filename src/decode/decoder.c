@@ -231,7 +231,7 @@ static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decod
     size_t cap = (size_t)dg_search_opts_cap(job->opts, job->n_src), n_lead = job->opts->n_lead;
     size_t most = decoder->limits.target_max > n_lead ? decoder->limits.target_max - n_lead : 0;
     cap = cap < most ? cap : most;
-    if (decoder->bp->family != DG_FAMILY_LM)
+    if (!dg_blueprint_family(decoder->bp)->has_prompt)
         return cap;
     size_t left = decoder->bp->lm.context + 1 - job->n_src; /* the last of the prompt is the
                                                                answer's first place */
@@ -268,7 +268,7 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
         return dg_error_set(error, DG_ERR_RANGE,
                             "%zu tokens lead, expected fewer than the longest target, %zu",
                             job->opts->n_lead, decoder->limits.target_max);
-    if (decoder->bp->family == DG_FAMILY_LM) {
+    if (dg_blueprint_family(decoder->bp)->has_prompt) {
         if (job->opts->n_lead > 0)
             return dg_error_set(
                 error, DG_ERR_UNSUPPORTED,
@@ -413,7 +413,7 @@ static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
     slot->n_told = 0;
     slot->n_turn = 0;
     slot->n_arrival = ++decoder->n_arrivals;
-    slot->is_reading = bp->family == DG_FAMILY_LM;
+    slot->is_reading = dg_blueprint_family(bp)->has_prompt;
     slot->width = width;
     slot->has_ties = dg_attention_anchor_any(job->opts);
     decoder->n_sentences++;
@@ -473,7 +473,7 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
         if (handles)
             handles[n_taken] = (uint32_t)slot->generation << 16 | (uint32_t)sources[n_taken].slot;
     }
-    const bool reads = decoder->bp->family == DG_FAMILY_LM; /* steps go on with it */
+    const bool reads = dg_blueprint_family(decoder->bp)->has_prompt; /* steps go on with it */
     for (size_t i = 0; reads && i < n && !err; i++)
         err = dg_net_begin(decoder->state, &sources[i]);
     if (!err && n && !reads)
@@ -674,7 +674,8 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
                                                            : decoder->bp->decoder.n_layers - 1,
         .attention_head = (int32_t)decoder->limits.alignment_head - 1,
     };
-    const size_t n_prompt = decoder->bp->family == DG_FAMILY_LM ? read_prompts(decoder) : 0;
+    const size_t n_prompt =
+        dg_blueprint_family(decoder->bp)->has_prompt ? read_prompts(decoder) : 0;
     gather(decoder, &step);
     step.shortlist =
         step.shortlist && step.n_rows && dg_shortlist_ready(&decoder->shortlist, decoder->state);

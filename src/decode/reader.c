@@ -45,7 +45,7 @@ struct dg_reader {
 
 size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, size_t n_src)
 {
-    const bool is_whole = bp->family != DG_FAMILY_ENC || bp->enc.head == DG_HEAD_POOLED;
+    const bool is_whole = !dg_blueprint_family(bp)->has_head || bp->enc.head == DG_HEAD_POOLED;
     switch (read->kind) {
     case DG_READ_LABELS:
         return is_whole ? bp->decoder.V : n_src * bp->decoder.V;
@@ -62,8 +62,8 @@ size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, s
 static struct dg_net_limits net_limits(const struct dg_net *net,
                                        const struct dg_decoder_limits *limits)
 {
-    const bool is_enc = dg_net_blueprint(net)->family == DG_FAMILY_ENC; /* it keeps nothing of a
-                                                                           token */
+    const bool is_enc = dg_blueprint_family(dg_net_blueprint(net))->has_head; /* it keeps nothing of
+                                                                           a token */
     return (struct dg_net_limits){.slots = limits->sentences,
                                   .lanes = 1,
                                   .rows = HEAD_ROWS,
@@ -134,7 +134,7 @@ static size_t need(const struct dg_reader *reader, const struct dg_decode_job *j
 static enum dg_err check_kind(const struct dg_blueprint *bp, const struct dg_read *read,
                               struct dg_error *error)
 {
-    const bool is_enc = bp->family == DG_FAMILY_ENC;
+    const bool is_enc = dg_blueprint_family(bp)->has_head;
     const enum dg_head head = is_enc ? bp->enc.head : DG_HEAD_POOLED;
     const bool fits = read->kind == DG_READ_WORDS   ? head == DG_HEAD_WORDS
                       : read->kind == DG_READ_STATE ? is_enc
@@ -294,7 +294,7 @@ static const struct dg_decode_job *job_of(const struct dg_reader *reader, size_t
 static bool is_whole(const struct dg_reader *reader, const struct dg_read *read)
 {
     return read->kind == DG_READ_LABELS &&
-           (reader->bp->family != DG_FAMILY_ENC || reader->bp->enc.head == DG_HEAD_POOLED);
+           (!dg_blueprint_family(reader->bp)->has_head || reader->bp->enc.head == DG_HEAD_POOLED);
 }
 
 /* Writes row `row` of the last product as labels. */
@@ -327,7 +327,7 @@ static void take_words(struct dg_reader *reader, const struct dg_read *read, siz
 /* Computes labels of whole texts, for all texts that want them. */
 static enum dg_err read_wholes(struct dg_reader *reader)
 {
-    const bool is_enc = reader->bp->family == DG_FAMILY_ENC;
+    const bool is_enc = dg_blueprint_family(reader->bp)->has_head;
     enum dg_err err = DG_OK;
     for (size_t first = 0, next; first < reader->n_batch && !err; first = next) {
         struct dg_net_place places[HEAD_ROWS];
@@ -411,7 +411,7 @@ static enum dg_err begin_batch(struct dg_reader *reader)
         sources[i] = (struct dg_net_source){reader->batch[i], job_of(reader, i)->src,
                                             job_of(reader, i)->read->second};
     reader->n_said = reader->n_places = 0;
-    reader->is_encoded = reader->bp->family != DG_FAMILY_ENC;
+    reader->is_encoded = !dg_blueprint_family(reader->bp)->has_head;
     return reader->n_batch == 0 ? DG_OK
            : reader->is_encoded ? dg_net_encode(reader->state, sources, reader->n_batch)
                                 : dg_net_encode_begin(reader->state, sources, reader->n_batch);

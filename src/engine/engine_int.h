@@ -54,7 +54,7 @@ static inline void dg_engine_wake(const struct dg_engine *engine)
 
 static inline bool dg_engine_is_lm(const struct dg_served_model *model)
 {
-    return model->blueprint.family == DG_FAMILY_LM;
+    return dg_blueprint_family(&model->blueprint)->has_prompt;
 }
 
 /* Models (engine_models.c). find_estimator gives the estimator that judges the translations of

@@ -103,9 +103,9 @@ static const char *labels_of(const struct dg_blueprint *bp)
 {
     if (!dg_reading_fits(bp, DG_TASK_CLASSIFY))
         return NULL;
-    return bp->family != DG_FAMILY_ENC || bp->enc.rule == DG_LABELS_ONE ? "one"
-           : bp->enc.rule == DG_LABELS_EACH                             ? "any"
-                                                                        : "number";
+    return !dg_blueprint_family(bp)->has_head || bp->enc.rule == DG_LABELS_ONE ? "one"
+           : bp->enc.rule == DG_LABELS_EACH                                    ? "any"
+                                                                               : "number";
 }
 
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index)
@@ -129,8 +129,8 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
         .source_max = served->limits.source_max,
         .target_max = served->limits.target_max,
         .slots = served->limits.sentences,
-        .is_language_model =
-            served->blueprint.family == DG_FAMILY_LM && !dg_served_model_translates(served),
+        .is_language_model = dg_blueprint_family(&served->blueprint)->has_prompt &&
+                             !dg_served_model_translates(served),
         .is_reader = dg_blueprint_is_reader(&served->blueprint),
         .can = tasks_of(&served->blueprint),
         .labels = labels_of(&served->blueprint),

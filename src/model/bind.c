@@ -102,7 +102,7 @@ static bool is_redundant(const struct dg_blueprint *bp, const char *name)
             return true;
     if (bp->tie_output && strcmp(name, "lm_head.weight") == 0)
         return true;
-    if (bp->family == DG_FAMILY_LM && len >= 20 &&
+    if (dg_blueprint_family(bp)->has_prompt && len >= 20 &&
         strcmp(name + len - 20, ".rotary_emb.inv_freq") == 0)
         return true; /* computed, not learned */
     return bp->positions != DG_POS_LEARNED &&

@@ -20,6 +20,21 @@ enum {
 };
 #define SCALE_MAX 1e6
 
+enum {
+    NO_CELLS = 1u << DG_DECODER_ATTENTION | 1u << DG_DECODER_SSRU | 1u << DG_DECODER_AAN,
+    GATED_CELLS = 1u << DG_DECODER_GRU | 1u << DG_DECODER_LSTM,
+};
+
+const struct dg_family_facts dg_families[] = {
+    [DG_FAMILY_TRANSFORMER] = {.name = "transformer", .kinds = NO_CELLS, .has_cross_heads = true},
+    [DG_FAMILY_RNN] = {.name = "rnn", .kinds = GATED_CELLS, .is_recurrent = true},
+    [DG_FAMILY_LM] = {.name = "language-model", .kinds = NO_CELLS, .has_prompt = true},
+    [DG_FAMILY_SEQ] = {.name = "seq",
+                       .kinds = GATED_CELLS | 1u << DG_DECODER_TANH,
+                       .is_recurrent = true},
+    [DG_FAMILY_ENC] = {.name = "encoder", .kinds = NO_CELLS, .has_head = true},
+};
+
 /* Collects every fault into one sentence; what does not fit is left out. */
 static void fault(struct dg_buf *faults, const char *fmt, ...) DG_PRINTF(2, 3);
 
@@ -69,8 +84,15 @@ static void check_stack(struct dg_buf *faults, const char *name, const struct dg
               stack->H, D);
 }
 
+static void check_transformer(struct dg_buf *faults, const struct dg_blueprint *bp)
+{
+    check_stack(faults, "encoder", &bp->encoder, bp->D);
+    check_stack(faults, "decoder", &bp->decoder, bp->D);
+}
+
 static void check_rnn(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
+    check_transformer(faults, bp);
     check_range(faults, "width of states", bp->rnn.width, 1, WIDTH_MAX / 4);
     check_range(faults, "number of an encoder layer's cells", bp->rnn.encoder_cells, 1,
                 DG_RNN_CELLS_MAX);
@@ -82,14 +104,10 @@ static void check_rnn(struct dg_buf *faults, const struct dg_blueprint *bp)
         fault(faults, "a recurrent network has no positions");
 }
 
-static bool is_cell(enum dg_decoder_kind kind)
-{
-    return kind == DG_DECODER_GRU || kind == DG_DECODER_LSTM || kind == DG_DECODER_TANH;
-}
-
 static void check_seq(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
     const bool has_places = bp->seq.attention == DG_SEQ_LOCATION;
+    check_transformer(faults, bp);
     check_range(faults, "number of places", bp->seq.places, has_places,
                 has_places ? DG_SEQ_PLACES_MAX : 0);
     check_range(faults, "model width", bp->D, 1, WIDTH_MAX / 4);
@@ -98,17 +116,6 @@ static void check_seq(struct dg_buf *faults, const struct dg_blueprint *bp)
     if (bp->seq.is_classifier &&
         (bp->seq.attention != DG_SEQ_NONE || bp->tie_source_target || bp->tie_output))
         fault(faults, "a classifier has neither attention nor tied matrices");
-}
-
-/* The cells that each family has. */
-static void check_kind(struct dg_buf *faults, const struct dg_blueprint *bp)
-{
-    const bool fits = bp->family == DG_FAMILY_SEQ ? is_cell(bp->decoder_kind)
-                      : bp->family == DG_FAMILY_RNN
-                          ? is_cell(bp->decoder_kind) && bp->decoder_kind != DG_DECODER_TANH
-                          : !is_cell(bp->decoder_kind);
-    if (!fits)
-        fault(faults, "the decoder's kind is of another family of networks");
 }
 
 static void check_lm(struct dg_buf *faults, const struct dg_blueprint *bp)
@@ -182,30 +189,27 @@ static void check_enc(struct dg_buf *faults, const struct dg_blueprint *bp)
         fault(faults, "an encoder alone has attention without relative positions");
 }
 
+static void (*const checks[])(struct dg_buf *faults, const struct dg_blueprint *bp) = {
+#define CHECK_ROW(NAME, name) [DG_FAMILY_##NAME] = check_##name,
+    DG_FAMILIES(CHECK_ROW)
+#undef CHECK_ROW
+};
+
 static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
+    const struct dg_family_facts *family = dg_blueprint_family(bp);
     check_range(faults, "model width", bp->D, 1, WIDTH_MAX);
-    if (bp->family == DG_FAMILY_LM) {
-        check_lm(faults, bp);
-    } else if (bp->family == DG_FAMILY_ENC) {
-        check_enc(faults, bp);
-    } else {
-        check_stack(faults, "encoder", &bp->encoder, bp->D);
-        check_stack(faults, "decoder", &bp->decoder, bp->D);
-    }
-    if ((bp->family == DG_FAMILY_LM) != (bp->start == DG_START_PROMPT))
+    checks[bp->family](faults, bp);
+    if (family->has_prompt != (bp->start == DG_START_PROMPT))
         fault(faults, "only and all language models begin with a prompt");
-    if (bp->positions == DG_POS_ROTARY && bp->family != DG_FAMILY_LM)
+    if (bp->positions == DG_POS_ROTARY && !family->has_prompt)
         fault(faults, "rotary positions are for language models only");
     if (bp->decoder_kind == DG_DECODER_AAN) {
         check_range(faults, "aan depth", bp->aan_depth, 1, DG_AAN_DEPTH_MAX);
         check_range(faults, "aan width", bp->aan_F, 1, WIDTH_MAX);
     }
-    if (bp->family == DG_FAMILY_RNN)
-        check_rnn(faults, bp);
-    if (bp->family == DG_FAMILY_SEQ)
-        check_seq(faults, bp);
-    check_kind(faults, bp);
+    if (!(family->kinds & 1u << bp->decoder_kind))
+        fault(faults, "the decoder's kind is of another family of networks");
     if (dg_blueprint_has_sinusoids(bp) && bp->D % 2)
         fault(faults, "model width is %zu, expected an even number for sinusoidal positions",
               bp->D);
@@ -394,7 +398,7 @@ size_t dg_blueprint_paired_layers(const struct dg_blueprint *bp)
 
 size_t dg_blueprint_context(const struct dg_blueprint *bp)
 {
-    if (bp->family != DG_FAMILY_RNN)
+    if (!bp->rnn.width)
         return bp->D;
     return dg_blueprint_paired_layers(bp) < bp->encoder.n_layers ? bp->rnn.width
                                                                  : 2 * bp->rnn.width;

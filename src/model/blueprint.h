@@ -28,6 +28,9 @@ enum dg_family {
     DG_FAMILY_ENC, /* an encoder alone, which analyses its input; struct dg_enc_weights */
 };
 
+/* The same as a list, X(NAME, name), for tables of what is done with each. */
+#define DG_FAMILIES(X) X(TRANSFORMER, transformer) X(RNN, rnn) X(LM, lm) X(SEQ, seq) X(ENC, enc)
+
 /* What the decoder has in place of masked self-attention, or the kind of a recurrent cell. */
 enum dg_decoder_kind {
     DG_DECODER_ATTENTION,
@@ -82,14 +85,14 @@ enum dg_positions {
     DG_POS_HALVES_CLOSED, /* freq_k = 10000^(-k / (D/2 - 1)): Marian itself, M2M100, NLLB */
     DG_POS_INTERLEAVED,   /* freq_k = 10000^(-k / (D/2)), sine and cosine alternating: the paper */
     DG_POS_LEARNED,       /* rows of a stored table; past its end the last row is used */
-    DG_POS_ROTARY,        /* queries and keys are rotated by their positions; DG_FAMILY_LM only */
+    DG_POS_ROTARY, /* queries and keys are rotated by their positions; language models only */
 };
 
 /* What the decoder reads at step 0. */
 enum dg_start {
     DG_START_TOKEN, /* the embedding of `start_id` */
     DG_START_ZERO,  /* a zero vector in place of an embedding (Marian); position 0 is still added */
-    DG_START_PROMPT, /* the last token of the source, which is a prompt; DG_FAMILY_LM */
+    DG_START_PROMPT, /* the last token of the source, which is a prompt */
 };
 
 /* How the languages of a multilingual model are named in its input. */
@@ -277,6 +280,25 @@ struct dg_blueprint {
     float length_penalty; /* score = log-probability / length^penalty */
 };
 
+/* What is so of every network of a family. Whoever treats families differently asks for the reason
+ * here, not for the family. */
+struct dg_family_facts {
+    const char *name; /* "transformer", ...; for people and programs */
+    unsigned kinds;   /* bit k: the decoder may be of the enum dg_decoder_kind k */
+    bool has_prompt;  /* a decoder alone: the source is a prompt, and the answer goes on from it;
+                         `lm` is used */
+    bool has_head;    /* an encoder alone: a head answers from its states; `enc` is used */
+    bool has_cross_heads; /* a decoder whose layers attend to the encoder's states with heads */
+    bool is_recurrent;    /* cells in place of layers of attention; H and F are 1 */
+};
+
+extern const struct dg_family_facts dg_families[];
+
+static inline const struct dg_family_facts *dg_blueprint_family(const struct dg_blueprint *bp)
+{
+    return &dg_families[bp->family];
+}
+
 /* The width of the encoder's output per token: D; for a recurrent encoder, the joint width of its
  * top layers. */
 size_t dg_blueprint_context(const struct dg_blueprint *bp);
@@ -292,7 +314,7 @@ static inline bool dg_blueprint_has_sinusoids(const struct dg_blueprint *bp)
  */
 static inline bool dg_blueprint_is_reader(const struct dg_blueprint *bp)
 {
-    return bp->family == DG_FAMILY_ENC || (bp->family == DG_FAMILY_SEQ && bp->seq.is_classifier);
+    return dg_blueprint_family(bp)->has_head || bp->seq.is_classifier;
 }
 
 /* The number of blocks of D rows in a plain recurrent cell's matrices: GRU 3, LSTM 4, tanh 1. */

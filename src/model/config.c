@@ -323,13 +323,13 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
         *about = "generation_config.json";
         f.object = generation;
         read_generation(&f, bp);
-        if (!f.err && bp->family == DG_FAMILY_LM)
+        if (!f.err && dg_blueprint_family(bp)->has_prompt)
             f.err = dg_config_lm_read_stops(bp, generation, error);
     }
     read_source_len(tokenizer, bp);
-    if (bp->family == DG_FAMILY_LM)
+    if (dg_blueprint_family(bp)->has_prompt)
         dg_config_lm_clamp(bp);
-    if (bp->family == DG_FAMILY_ENC)
+    if (dg_blueprint_family(bp)->has_head)
         dg_config_enc_clamp(bp);
     /* The converter gives pad a zero row and a zero bias: left in, it would hold much of the mass.
      */
@@ -432,7 +432,7 @@ static enum dg_err print_sizes(const struct dg_blueprint *bp, struct dg_buf *out
         "{\n  \"model_type\": \"dragoman\",\n  \"decoder_kind\": \"%s\",\n  \"d_model\": %zu,\n"
         "  \"encoder_layers\": %zu,\n  \"decoder_layers\": %zu,\n",
         decoder_names[bp->decoder_kind], bp->D, bp->encoder.n_layers, bp->decoder.n_layers);
-    if (!err && bp->family == DG_FAMILY_TRANSFORMER)
+    if (!err && dg_blueprint_family(bp)->has_cross_heads)
         err = dg_buf_printf(
             out,
             "  \"encoder_attention_heads\": %zu,\n  \"decoder_attention_heads\": %zu,\n"
@@ -453,24 +453,32 @@ static enum dg_err print_ties(const struct dg_blueprint *bp, struct dg_buf *out)
 static enum dg_err print_rnn(const struct dg_blueprint *bp, struct dg_buf *out)
 {
     const struct dg_rnn *rnn = &bp->rnn;
-    return dg_buf_printf(
-        out,
-        "  \"rnn_encoder\": \"%s\",\n  \"rnn_width\": %zu,\n  \"rnn_encoder_cells\": %zu,\n"
-        "  \"rnn_base_cells\": %zu,\n  \"rnn_high_cells\": %zu,\n  \"rnn_skip\": %s,\n"
-        "  \"rnn_norm\": %s,\n  \"norm_epsilon\": %.9g,\n  \"embedding_scale\": %.9g,\n",
-        rnn_encoder_names[rnn->encoder], rnn->width, rnn->encoder_cells, rnn->base_cells,
-        rnn->high_cells, dg_config_truth(rnn->skip), dg_config_truth(rnn->norm),
-        (double)bp->norm_epsilon, (double)bp->embedding_scale);
+    const enum dg_err err = print_sizes(bp, out);
+    return err ? err
+               : dg_buf_printf(
+                     out,
+                     "  \"rnn_encoder\": \"%s\",\n  \"rnn_width\": %zu,\n  \"rnn_encoder_cells\": "
+                     "%zu,\n"
+                     "  \"rnn_base_cells\": %zu,\n  \"rnn_high_cells\": %zu,\n  \"rnn_skip\": %s,\n"
+                     "  \"rnn_norm\": %s,\n  \"norm_epsilon\": %.9g,\n  \"embedding_scale\": "
+                     "%.9g,\n",
+                     rnn_encoder_names[rnn->encoder], rnn->width, rnn->encoder_cells,
+                     rnn->base_cells, rnn->high_cells, dg_config_truth(rnn->skip),
+                     dg_config_truth(rnn->norm), (double)bp->norm_epsilon,
+                     (double)bp->embedding_scale);
 }
 
 static enum dg_err print_seq(const struct dg_blueprint *bp, struct dg_buf *out)
 {
-    return dg_buf_printf(
-        out,
-        "  \"seq_attention\": \"%s\",\n  \"seq_places\": %zu,\n  \"seq_bidirectional\": %s,\n"
-        "  \"classifier\": %s,\n",
-        seq_attention_names[bp->seq.attention], bp->seq.places,
-        dg_config_truth(bp->seq.is_bidirectional), dg_config_truth(bp->seq.is_classifier));
+    const enum dg_err err = print_sizes(bp, out);
+    return err ? err
+               : dg_buf_printf(out,
+                               "  \"seq_attention\": \"%s\",\n  \"seq_places\": %zu,\n  "
+                               "\"seq_bidirectional\": %s,\n"
+                               "  \"classifier\": %s,\n",
+                               seq_attention_names[bp->seq.attention], bp->seq.places,
+                               dg_config_truth(bp->seq.is_bidirectional),
+                               dg_config_truth(bp->seq.is_classifier));
 }
 
 static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_buf *out)
@@ -518,16 +526,23 @@ static enum dg_err print_tokens(const struct dg_blueprint *bp, struct dg_buf *ou
     return err ? err : dg_buf_append_cstr(out, "],\n");
 }
 
+static enum dg_err print_transformer(const struct dg_blueprint *bp, struct dg_buf *out)
+{
+    const enum dg_err err = print_sizes(bp, out);
+    return err ? err : print_mathematics(bp, out);
+}
+
+static enum dg_err (*const printers[])(const struct dg_blueprint *bp, struct dg_buf *out) = {
+    [DG_FAMILY_TRANSFORMER] = print_transformer, [DG_FAMILY_RNN] = print_rnn,
+    [DG_FAMILY_LM] = dg_config_lm_print,         [DG_FAMILY_SEQ] = print_seq,
+    [DG_FAMILY_ENC] = dg_config_enc_print,
+};
+
 enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
 {
-    const bool is_half = bp->family == DG_FAMILY_LM || bp->family == DG_FAMILY_ENC;
-    enum dg_err err = bp->family == DG_FAMILY_LM    ? dg_config_lm_print(bp, out)
-                      : bp->family == DG_FAMILY_ENC ? dg_config_enc_print(bp, out)
-                                                    : print_sizes(bp, out);
-    if (!err && !is_half)
-        err = bp->family == DG_FAMILY_RNN   ? print_rnn(bp, out)
-              : bp->family == DG_FAMILY_SEQ ? print_seq(bp, out)
-                                            : print_mathematics(bp, out);
+    const struct dg_family_facts *family = dg_blueprint_family(bp);
+    const bool is_half = family->has_prompt || family->has_head;
+    enum dg_err err = printers[bp->family](bp, out);
     if (!err && (bp->alignment_layer || bp->alignment_head)) /* nothing is said of what is usual */
         err = dg_buf_printf(out, "  \"alignment_layer\": %zu,\n  \"alignment_head\": %zu,\n",
                             bp->alignment_layer, bp->alignment_head);

@@ -17,6 +17,11 @@ struct walk {
     enum dg_err err; /* the first one; later calls do nothing */
 };
 
+/* The matrices of words, which may be tied. `source` NULL: there is only one side. */
+struct words {
+    struct dg_tensor *source, *target, *output;
+};
+
 enum kind { MATRIX, EMBEDDING, GAIN, BIAS };
 
 /* One parameter: [rows, cols], or [rows] when cols is 0. */
@@ -201,6 +206,40 @@ static void visit_embeddings(struct walk *w, const struct dg_blueprint *bp,
     }
 }
 
+static void visit_transformer(struct walk *w, const struct dg_blueprint *bp,
+                              struct dg_weights *weights)
+{
+    struct dg_transformer_weights *t = &weights->transformer;
+    visit_embeddings(w, bp, t);
+    visit_encoder(w, bp, t->encoder_layers, &t->encoder_norm);
+    visit_decoder(w, bp, t);
+    visit_output(w, bp, &t->output, &t->output_bias);
+}
+
+static enum dg_err init_transformer(struct dg_weights *weights, const struct dg_blueprint *bp)
+{
+    struct dg_transformer_weights t = {0};
+    t.encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *t.encoder_layers);
+    t.decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *t.decoder_layers);
+    *weights = (struct dg_weights){.transformer = t};
+    if (t.encoder_layers && t.decoder_layers)
+        return DG_OK;
+    dg_layout_weights_deinit(weights);
+    return DG_ERR_NOMEM;
+}
+
+static void deinit_transformer(struct dg_weights *weights)
+{
+    dg_free(weights->transformer.encoder_layers);
+    dg_free(weights->transformer.decoder_layers);
+}
+
+static struct words words_of_transformer(struct dg_weights *weights)
+{
+    struct dg_transformer_weights *t = &weights->transformer;
+    return (struct words){&t->source_embedding, &t->target_embedding, &t->output};
+}
+
 /* ---- Recurrent networks ---------------------------------------------------------------------- */
 
 /* A cell that reads `in` numbers, or with 0 its state alone. */
@@ -247,8 +286,9 @@ static void visit_normed(struct walk *w, struct dg_normed_weights *normed,
         visit(w, GAIN, &normed->gain, out, 0, "model.decoder.%s_norm.weight", name);
 }
 
-static void visit_rnn(struct walk *w, const struct dg_blueprint *bp, struct dg_rnn_weights *r)
+static void visit_rnn(struct walk *w, const struct dg_blueprint *bp, struct dg_weights *weights)
 {
+    struct dg_rnn_weights *r = &weights->rnn;
     const size_t D = bp->D, d = bp->rnn.width, C = dg_blueprint_context(bp);
     const size_t paired = dg_blueprint_paired_layers(bp), cells = bp->rnn.encoder_cells;
     visit_words(w, bp, &r->source_embedding, &r->target_embedding);
@@ -284,6 +324,20 @@ static enum dg_err init_rnn(struct dg_weights *weights, const struct dg_blueprin
         return DG_OK;
     dg_layout_weights_deinit(weights);
     return DG_ERR_NOMEM;
+}
+
+static void deinit_rnn(struct dg_weights *weights)
+{
+    dg_free(weights->rnn.forward);
+    dg_free(weights->rnn.backward);
+    dg_free(weights->rnn.top);
+    dg_free(weights->rnn.decoder);
+}
+
+static struct words words_of_rnn(struct dg_weights *weights)
+{
+    struct dg_rnn_weights *r = &weights->rnn;
+    return (struct words){&r->source_embedding, &r->target_embedding, &r->output};
 }
 
 /* ---- Plain recurrent networks ---------------------------------------------------------------- */
@@ -325,8 +379,9 @@ static void visit_seq_attention(struct walk *w, const struct dg_blueprint *bp,
     visit_linear(w, &s->combine, D, 2 * D, true, "model.decoder.", "combine");
 }
 
-static void visit_seq(struct walk *w, const struct dg_blueprint *bp, struct dg_seq_weights *s)
+static void visit_seq(struct walk *w, const struct dg_blueprint *bp, struct dg_weights *weights)
 {
+    struct dg_seq_weights *s = &weights->seq;
     if (bp->seq.is_classifier)
         visit(w, EMBEDDING, &s->source_embedding, bp->encoder.V, bp->D,
               "model.encoder.embed_tokens.weight");
@@ -355,10 +410,23 @@ static enum dg_err init_seq(struct dg_weights *weights, const struct dg_blueprin
     return DG_ERR_NOMEM;
 }
 
+static void deinit_seq(struct dg_weights *weights)
+{
+    dg_free(weights->seq.encoder);
+    dg_free(weights->seq.decoder);
+}
+
+static struct words words_of_seq(struct dg_weights *weights)
+{
+    struct dg_seq_weights *s = &weights->seq;
+    return (struct words){&s->source_embedding, &s->target_embedding, &s->output};
+}
+
 /* ---- Language models ------------------------------------------------------------------------- */
 
-static void visit_lm(struct walk *w, const struct dg_blueprint *bp, struct dg_lm_weights *m)
+static void visit_lm(struct walk *w, const struct dg_blueprint *bp, struct dg_weights *weights)
 {
+    struct dg_lm_weights *m = &weights->lm;
     const struct dg_lm *lm = &bp->lm;
     const size_t D = bp->D, F = bp->decoder.F, A = bp->decoder.H * lm->head,
                  K = lm->kv_heads * lm->head;
@@ -392,6 +460,17 @@ static enum dg_err init_lm(struct dg_weights *weights, const struct dg_blueprint
     return weights->lm.layers ? DG_OK : DG_ERR_NOMEM;
 }
 
+static void deinit_lm(struct dg_weights *weights)
+{
+    dg_free(weights->lm.layers);
+}
+
+static struct words words_of_lm(struct dg_weights *weights)
+{
+    struct dg_lm_weights *m = &weights->lm;
+    return (struct words){NULL, &m->embedding, &m->output};
+}
+
 /* ---- Encoders alone -------------------------------------------------------------------------- */
 
 static void visit_head(struct walk *w, const struct dg_blueprint *bp, struct dg_enc_weights *e)
@@ -408,8 +487,9 @@ static void visit_head(struct walk *w, const struct dg_blueprint *bp, struct dg_
     }
 }
 
-static void visit_enc(struct walk *w, const struct dg_blueprint *bp, struct dg_enc_weights *e)
+static void visit_enc(struct walk *w, const struct dg_blueprint *bp, struct dg_weights *weights)
 {
+    struct dg_enc_weights *e = &weights->enc;
     visit(w, EMBEDDING, &e->embedding, bp->encoder.V, bp->D, "model.encoder.embed_tokens.weight");
     if (bp->positions == DG_POS_LEARNED)
         visit(w, EMBEDDING, &e->positions, bp->n_positions, bp->D,
@@ -429,102 +509,55 @@ static enum dg_err init_enc(struct dg_weights *weights, const struct dg_blueprin
     return weights->enc.layers ? DG_OK : DG_ERR_NOMEM;
 }
 
+static void deinit_enc(struct dg_weights *weights)
+{
+    dg_free(weights->enc.layers);
+}
+
+static struct words words_of_enc(struct dg_weights *weights)
+{
+    struct dg_enc_weights *e = &weights->enc;
+    return (struct words){NULL, &e->embedding, &e->output};
+}
+
 /* ---- All ------------------------------------------------------------------------------------- */
+
+static const struct {
+    void (*visit)(struct walk *w, const struct dg_blueprint *bp, struct dg_weights *weights);
+    enum dg_err (*init)(struct dg_weights *weights, const struct dg_blueprint *bp);
+    void (*deinit)(struct dg_weights *weights);
+    struct words (*words)(struct dg_weights *weights);
+} layouts[] = {
+#define LAYOUT_ROW(NAME, name)                                                                     \
+    [DG_FAMILY_##NAME] = {visit_##name, init_##name, deinit_##name, words_of_##name},
+    DG_FAMILIES(LAYOUT_ROW)
+#undef LAYOUT_ROW
+};
 
 enum dg_err dg_layout_visit(const struct dg_blueprint *bp, struct dg_weights *weights,
                             dg_layout_fn fn, void *ctx)
 {
     struct walk w = {.fn = fn, .ctx = ctx, .D = bp->D};
-    if (bp->family == DG_FAMILY_RNN) {
-        visit_rnn(&w, bp, &weights->rnn);
-        return w.err;
-    }
-    if (bp->family == DG_FAMILY_LM) {
-        visit_lm(&w, bp, &weights->lm);
-        return w.err;
-    }
-    if (bp->family == DG_FAMILY_SEQ) {
-        visit_seq(&w, bp, &weights->seq);
-        return w.err;
-    }
-    if (bp->family == DG_FAMILY_ENC) {
-        visit_enc(&w, bp, &weights->enc);
-        return w.err;
-    }
-    struct dg_transformer_weights *t = &weights->transformer;
-    visit_embeddings(&w, bp, t);
-    visit_encoder(&w, bp, t->encoder_layers, &t->encoder_norm);
-    visit_decoder(&w, bp, t);
-    visit_output(&w, bp, &t->output, &t->output_bias);
+    layouts[bp->family].visit(&w, bp, weights);
     return w.err;
 }
 
 enum dg_err dg_layout_weights_init(struct dg_weights *weights, const struct dg_blueprint *bp)
 {
-    if (bp->family == DG_FAMILY_RNN)
-        return init_rnn(weights, bp);
-    if (bp->family == DG_FAMILY_LM)
-        return init_lm(weights, bp);
-    if (bp->family == DG_FAMILY_SEQ)
-        return init_seq(weights, bp);
-    if (bp->family == DG_FAMILY_ENC)
-        return init_enc(weights, bp);
-    struct dg_transformer_weights t = {0};
-    t.encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *t.encoder_layers);
-    t.decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *t.decoder_layers);
-    *weights = (struct dg_weights){.transformer = t};
-    if (t.encoder_layers && t.decoder_layers)
-        return DG_OK;
-    dg_layout_weights_deinit(weights);
-    return DG_ERR_NOMEM;
+    return layouts[bp->family].init(weights, bp);
 }
 
 void dg_layout_weights_deinit(struct dg_weights *weights)
 {
-    if (weights->family == DG_FAMILY_RNN) {
-        dg_free(weights->rnn.forward);
-        dg_free(weights->rnn.backward);
-        dg_free(weights->rnn.top);
-        dg_free(weights->rnn.decoder);
-    } else if (weights->family == DG_FAMILY_LM) {
-        dg_free(weights->lm.layers);
-    } else if (weights->family == DG_FAMILY_SEQ) {
-        dg_free(weights->seq.encoder);
-        dg_free(weights->seq.decoder);
-    } else if (weights->family == DG_FAMILY_ENC) {
-        dg_free(weights->enc.layers);
-    } else {
-        dg_free(weights->transformer.encoder_layers);
-        dg_free(weights->transformer.decoder_layers);
-    }
+    layouts[weights->family].deinit(weights);
     *weights = (struct dg_weights){0};
 }
 
 void dg_layout_tie(const struct dg_blueprint *bp, struct dg_weights *weights)
 {
-    if (bp->family == DG_FAMILY_LM) {
-        if (bp->tie_output)
-            weights->lm.output = weights->lm.embedding;
-        return;
-    }
-    if (bp->family == DG_FAMILY_ENC) {
-        if (bp->tie_output)
-            weights->enc.output = weights->enc.embedding;
-        return;
-    }
-    struct dg_transformer_weights *t = &weights->transformer;
-    struct dg_rnn_weights *r = &weights->rnn;
-    struct dg_seq_weights *s = &weights->seq;
-    const bool is_rnn = bp->family == DG_FAMILY_RNN, is_seq = bp->family == DG_FAMILY_SEQ;
-    const struct dg_tensor *source = is_rnn   ? &r->source_embedding
-                                     : is_seq ? &s->source_embedding
-                                              : &t->source_embedding;
-    struct dg_tensor *target = is_rnn   ? &r->target_embedding
-                               : is_seq ? &s->target_embedding
-                                        : &t->target_embedding;
-    struct dg_tensor *output = is_rnn ? &r->output : is_seq ? &s->output : &t->output;
-    if (bp->tie_source_target)
-        *target = *source;
+    const struct words words = layouts[bp->family].words(weights);
+    if (bp->tie_source_target && words.source)
+        *words.target = *words.source;
     if (bp->tie_output)
-        *output = *target;
+        *words.output = *words.target;
 }

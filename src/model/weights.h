@@ -74,7 +74,7 @@ struct dg_decoder_layer {
     struct dg_ffn_weights ffn;
 };
 
-/* DG_FAMILY_TRANSFORMER. Tied matrices appear in each of their roles with the same `data`. */
+/* Of a Transformer. Tied matrices appear in each of their roles with the same `data`. */
 struct dg_transformer_weights {
     struct dg_tensor source_embedding; /* [Vs, D] model.shared.weight,
                                           model.encoder.embed_tokens.weight */
@@ -121,8 +121,8 @@ struct dg_normed_weights {
     struct dg_tensor gain;           /* NAME_norm.weight */
 };
 
-/* DG_FAMILY_RNN; d is the width of states, C that of the context. The first four tensors have the
- * Transformer's names. */
+/* Of the family RNN; d is the width of states, C that of the context. The first four tensors have
+ * the Transformer's names. */
 struct dg_rnn_weights {
     struct dg_tensor source_embedding, target_embedding; /* [V, D] */
     struct dg_tensor output;                             /* [Vt, D] */
@@ -155,7 +155,7 @@ struct dg_seq_layer {
     struct dg_seq_cell backward; /* absent unless the encoder is bidirectional */
 };
 
-/* DG_FAMILY_SEQ. A classifier has only the source embedding, the encoder and the output. */
+/* Of the family SEQ. A classifier has only the source embedding, the encoder and the output. */
 struct dg_seq_weights {
     struct dg_tensor source_embedding, target_embedding; /* [V, D] */
     struct dg_tensor output;                             /* [Vt, D] */
@@ -182,7 +182,7 @@ struct dg_lm_layer {
     struct dg_linear_weights up, down;     /* [F, D], [D, F] L mlp.up_proj, mlp.down_proj */
 };
 
-/* DG_FAMILY_LM. */
+/* Of a language model. */
 struct dg_lm_weights {
     struct dg_tensor embedding;  /* [V, D] model.embed_tokens.weight */
     struct dg_tensor positions;  /* [N, D] learned only: model.embed_positions.weight */
@@ -191,7 +191,7 @@ struct dg_lm_weights {
     struct dg_tensor output;     /* [V, D] lm_head.weight, or the embedding */
 };
 
-/* DG_FAMILY_ENC. Tensors that a head does not use are absent. */
+/* Of an encoder alone. Tensors that a head does not use are absent. */
 struct dg_enc_weights {
     struct dg_tensor embedding; /* [V, D] model.encoder.embed_tokens.weight */
     struct dg_tensor positions; /* [N, D] learned only: model.encoder.embed_positions.weight */

@@ -374,8 +374,9 @@ static void pack_score(struct packer *packer, struct dg_packed *packed,
     pack_as(packer, packed, DG_PACKED_F32, (const struct dg_linear_weights *[]){&row}, 1);
 }
 
-static void pack_rnn(struct packer *packer, const struct dg_rnn_weights *w)
+static void pack_rnn(struct packer *packer, const struct dg_weights *weights)
 {
+    const struct dg_rnn_weights *w = &weights->rnn;
     struct dg_net *net = packer->net;
     const struct dg_blueprint *bp = &net->bp;
     const size_t paired = dg_blueprint_paired_layers(bp);
@@ -428,8 +429,9 @@ static void pack_seq_attention(struct packer *packer, const struct dg_seq_weight
         pack_score(packer, &seq->score, &w->score);
 }
 
-static void pack_seq(struct packer *packer, const struct dg_seq_weights *w)
+static void pack_seq(struct packer *packer, const struct dg_weights *weights)
 {
+    const struct dg_seq_weights *w = &weights->seq;
     struct dg_net *net = packer->net;
     const struct dg_blueprint *bp = &net->bp;
     if (bp->seq.is_classifier) {
@@ -450,8 +452,9 @@ static void pack_seq(struct packer *packer, const struct dg_seq_weights *w)
     pack_seq_attention(packer, w);
 }
 
-static void pack_lm(struct packer *packer, const struct dg_lm_weights *w)
+static void pack_lm(struct packer *packer, const struct dg_weights *weights)
 {
+    const struct dg_lm_weights *w = &weights->lm;
     struct dg_net *net = packer->net;
     pack_words(packer, &w->embedding, &w->embedding, &w->output, &(struct dg_tensor){.data = NULL});
     net->target.positions = place_vector(packer, &w->positions, 0.0f);
@@ -473,8 +476,9 @@ static void pack_lm(struct packer *packer, const struct dg_lm_weights *w)
     place_norm(packer, &net->decoder_norm, &w->norm);
 }
 
-static void pack_enc(struct packer *packer, const struct dg_enc_weights *w)
+static void pack_enc(struct packer *packer, const struct dg_weights *weights)
 {
+    const struct dg_enc_weights *w = &weights->enc;
     struct dg_net *net = packer->net;
     const struct dg_enc *enc = &net->bp.enc;
     if (enc->head == DG_HEAD_WORDS) {
@@ -504,8 +508,8 @@ static void size_caches(struct dg_net *net)
     const struct dg_blueprint *bp = &net->bp;
     const bool is_rnn = bp->family == DG_FAMILY_RNN, is_seq = bp->family == DG_FAMILY_SEQ;
     net->kv_layers = is_rnn || is_seq ? 1 : bp->decoder.n_layers;
-    net->kv_width =
-        bp->family == DG_FAMILY_LM ? bp->lm.kv_heads * bp->lm.head : dg_blueprint_context(bp);
+    net->kv_width = dg_blueprint_family(bp)->has_prompt ? bp->lm.kv_heads * bp->lm.head
+                                                        : dg_blueprint_context(bp);
     if (is_seq)
         net->cell_width = bp->decoder_kind == DG_DECODER_LSTM ? 2 * bp->D : bp->D;
     else if (bp->decoder_kind == DG_DECODER_LSTM)
@@ -518,61 +522,24 @@ static void size_caches(struct dg_net *net)
 
 /* ---- All ------------------------------------------------------------------------------------- */
 
-static void walk(struct packer *packer, const struct dg_weights *w)
+static void pack_transformer(struct packer *packer, const struct dg_weights *w)
 {
-    struct dg_net *net = packer->net;
-    const struct dg_blueprint *bp = &net->bp;
-    size_t widest = bp->D > bp->encoder.F ? bp->D : bp->encoder.F;
-    widest = widest > bp->decoder.F ? widest : bp->decoder.F;
-    widest = widest > bp->aan_F ? widest : bp->aan_F;
-    widest = widest > 2 * bp->rnn.width ? widest : 2 * bp->rnn.width;
-    widest = bp->family == DG_FAMILY_SEQ && widest < 2 * bp->D ? 2 * bp->D : widest;
-    widest = widest > bp->decoder.H * bp->lm.head ? widest : bp->decoder.H * bp->lm.head;
-    packer->scratch = dg_net_carve(&packer->carve, widest, 2 * sizeof(float));
-    if (bp->family == DG_FAMILY_SEQ) {
-        pack_seq(packer, &w->seq);
-        return;
-    }
-    if (bp->family == DG_FAMILY_RNN) {
-        pack_rnn(packer, &w->rnn);
-        return;
-    }
-    if (bp->family == DG_FAMILY_LM) {
-        pack_lm(packer, &w->lm);
-        return;
-    }
-    if (bp->family == DG_FAMILY_ENC) {
-        pack_enc(packer, &w->enc);
-        return;
-    }
     pack_embeddings(packer, &w->transformer);
     pack_encoder(packer, w->transformer.encoder_layers, &w->transformer.encoder_norm);
     pack_decoder(packer, &w->transformer);
     place_frequencies(packer);
 }
 
-/* The arrays of layers, which the walk fills. */
-static bool allocate_layers(struct dg_net *net)
+static bool allocate_transformer(struct dg_net *net)
+{
+    net->encoder_layers = dg_try_calloc(net->bp.encoder.n_layers, sizeof *net->encoder_layers);
+    net->decoder_layers = dg_try_calloc(net->bp.decoder.n_layers, sizeof *net->decoder_layers);
+    return net->encoder_layers && net->decoder_layers;
+}
+
+static bool allocate_rnn(struct dg_net *net)
 {
     const struct dg_blueprint *bp = &net->bp;
-    if (bp->family == DG_FAMILY_TRANSFORMER) {
-        net->encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *net->encoder_layers);
-        net->decoder_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *net->decoder_layers);
-        return net->encoder_layers && net->decoder_layers;
-    }
-    if (bp->family == DG_FAMILY_ENC) {
-        net->encoder_layers = dg_try_calloc(bp->encoder.n_layers, sizeof *net->encoder_layers);
-        return net->encoder_layers != NULL;
-    }
-    if (bp->family == DG_FAMILY_SEQ) {
-        net->seq.encoder = dg_try_calloc(bp->encoder.n_layers, sizeof *net->seq.encoder);
-        net->seq.decoder = dg_try_calloc(bp->decoder.n_layers, sizeof *net->seq.decoder);
-        return net->seq.encoder && net->seq.decoder;
-    }
-    if (bp->family == DG_FAMILY_LM) {
-        net->lm_layers = dg_try_calloc(bp->decoder.n_layers, sizeof *net->lm_layers);
-        return net->lm_layers != NULL;
-    }
     const size_t paired = dg_blueprint_paired_layers(bp);
     struct net_rnn *rnn = &net->rnn;
     rnn->forward = dg_try_calloc(paired, sizeof *rnn->forward);
@@ -580,6 +547,48 @@ static bool allocate_layers(struct dg_net *net)
     rnn->top = dg_try_calloc(bp->encoder.n_layers - paired + 1, sizeof *rnn->top);
     rnn->decoder = dg_try_calloc(bp->decoder.n_layers, sizeof *rnn->decoder);
     return rnn->forward && rnn->backward && rnn->top && rnn->decoder;
+}
+
+static bool allocate_lm(struct dg_net *net)
+{
+    net->lm_layers = dg_try_calloc(net->bp.decoder.n_layers, sizeof *net->lm_layers);
+    return net->lm_layers != NULL;
+}
+
+static bool allocate_seq(struct dg_net *net)
+{
+    net->seq.encoder = dg_try_calloc(net->bp.encoder.n_layers, sizeof *net->seq.encoder);
+    net->seq.decoder = dg_try_calloc(net->bp.decoder.n_layers, sizeof *net->seq.decoder);
+    return net->seq.encoder && net->seq.decoder;
+}
+
+static bool allocate_enc(struct dg_net *net)
+{
+    net->encoder_layers = dg_try_calloc(net->bp.encoder.n_layers, sizeof *net->encoder_layers);
+    return net->encoder_layers != NULL;
+}
+
+/* `allocate` makes the arrays of layers, which `pack` fills. */
+static const struct {
+    bool (*allocate)(struct dg_net *net);
+    void (*pack)(struct packer *packer, const struct dg_weights *w);
+} packings[] = {
+#define PACKING_ROW(NAME, name) [DG_FAMILY_##NAME] = {allocate_##name, pack_##name},
+    DG_FAMILIES(PACKING_ROW)
+#undef PACKING_ROW
+};
+
+static void walk(struct packer *packer, const struct dg_weights *w)
+{
+    const struct dg_blueprint *bp = &packer->net->bp;
+    size_t widest = bp->D > bp->encoder.F ? bp->D : bp->encoder.F;
+    widest = widest > bp->decoder.F ? widest : bp->decoder.F;
+    widest = widest > bp->aan_F ? widest : bp->aan_F;
+    widest = widest > 2 * bp->rnn.width ? widest : 2 * bp->rnn.width;
+    widest = bp->family == DG_FAMILY_SEQ && widest < 2 * bp->D ? 2 * bp->D : widest;
+    widest = widest > bp->decoder.H * bp->lm.head ? widest : bp->decoder.H * bp->lm.head;
+    packer->scratch = dg_net_carve(&packer->carve, widest, 2 * sizeof(float));
+    packings[bp->family].pack(packer, w);
 }
 
 /* ---- The object ------------------------------------------------------------------------------ */
@@ -640,7 +649,7 @@ enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp,
     net->type = DG_PACKED_F32; /* until a matrix is of another */
     net->act = dg_net_act(bp->activation);
     size_caches(net);
-    if (!allocate_layers(net))
+    if (!packings[net->bp.family].allocate(net))
         goto out;
     const enum dg_net_type type = opts ? opts->type : DG_NET_AUTO;
     const struct dg_model *model = opts ? opts->model : NULL;

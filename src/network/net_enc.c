@@ -33,7 +33,7 @@ enum dg_err dg_net_head(struct dg_net_state *state, const struct dg_net_place *p
 {
     const struct dg_net *net = state->net;
     const size_t D = net->bp.D;
-    if (net->bp.family != DG_FAMILY_ENC || net->bp.enc.head == DG_HEAD_NONE)
+    if (!dg_blueprint_family(&net->bp)->has_head || net->bp.enc.head == DG_HEAD_NONE)
         return DG_ERR_INVALID;
     if (n > state->limits.logits_rows)
         return DG_ERR_RANGE;

@@ -99,6 +99,7 @@ static size_t embed(struct dg_net_state *state, const struct dg_net_source *sour
                     size_t n_sources)
 {
     const struct dg_net *net = state->net;
+    const bool has_head = dg_blueprint_family(&net->bp)->has_head;
     size_t M = 0;
     for (size_t i = 0; i < n_sources; i++) {
         struct net_slot *slot = &state->slots[sources[i].slot];
@@ -106,7 +107,7 @@ static size_t embed(struct dg_net_state *state, const struct dg_net_source *sour
         state->encoded_len[i] = slot->n_source;
         const size_t second = sources[i].second ? sources[i].second : slot->n_source;
         for (size_t s = 0; s < slot->n_source; s++, M++)
-            if (net->bp.family == DG_FAMILY_ENC)
+            if (has_head)
                 dg_net_enc_embed(state, state->x + M * net->bp.D, sources[i].ids[s], s,
                                  s >= second);
             else
@@ -116,20 +117,10 @@ static size_t embed(struct dg_net_state *state, const struct dg_net_source *sour
     return M;
 }
 
-/* The number of sentences that fit into the workspace together. */
-static void encode_round(struct dg_net_state *state, const struct dg_net_source *sources,
-                         size_t n_sources)
+void dg_net_layers_encode(struct dg_net_state *state, const struct dg_net_source *sources,
+                          size_t n_sources, size_t M)
 {
     const struct dg_net *net = state->net;
-    const size_t M = embed(state, sources, n_sources);
-    if (net->bp.family == DG_FAMILY_RNN) {
-        dg_net_rnn_encode(state, sources, n_sources, M);
-        return;
-    }
-    if (net->bp.family == DG_FAMILY_SEQ) {
-        dg_net_seq_encode(state, sources, n_sources, M);
-        return;
-    }
     for (size_t layer = 0; layer < net->bp.encoder.n_layers; layer++)
         for (enum stage stage = QUERIES; stage < N_STAGES; stage++)
             run_stage(state, &net->encoder_layers[layer], stage, n_sources, 0, M);
@@ -137,6 +128,14 @@ static void encode_round(struct dg_net_state *state, const struct dg_net_source 
         dg_net_norm(state, &net->encoder_norm, state->x, state->x, M);
     for (size_t layer = 0; layer < net->bp.decoder.n_layers; layer++)
         keep_cross(state, layer, M, sources, n_sources);
+}
+
+/* Encodes sentences that fit into the workspace together. */
+static void encode_round(struct dg_net_state *state, const struct dg_net_source *sources,
+                         size_t n_sources)
+{
+    const size_t M = embed(state, sources, n_sources);
+    dg_net_families[state->net->bp.family].encode(state, sources, n_sources, M);
 }
 
 /* Checks that every slot is open, not encoded and named once, and every id is in the vocabulary. */
@@ -170,7 +169,7 @@ enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source
     if (err)
         return err;
     state->n_encoded = 0;
-    if (state->net->bp.family == DG_FAMILY_LM) {
+    if (dg_blueprint_family(&state->net->bp)->has_prompt) {
         dg_net_lm_prefill(state, sources, n_sources, SIZE_MAX);
         return DG_OK;
     }
@@ -194,7 +193,7 @@ enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source
 enum dg_err dg_net_encode_begin(struct dg_net_state *state, const struct dg_net_source *sources,
                                 size_t n_sources)
 {
-    enum dg_err err = state->net->bp.family == DG_FAMILY_ENC
+    enum dg_err err = dg_blueprint_family(&state->net->bp)->has_head
                           ? check_sources(state, sources, n_sources)
                           : DG_ERR_INVALID;
     size_t tokens = 0;
@@ -263,7 +262,7 @@ bool dg_net_encode_more(struct dg_net_state *state, uint64_t *work)
 const float *dg_net_encoded(const struct dg_net_state *state, size_t i)
 {
     const struct dg_blueprint *bp = &state->net->bp;
-    const float *all = bp->family == DG_FAMILY_RNN ? state->rnn.context : state->x;
+    const float *all = bp->rnn.width ? state->rnn.context : state->x;
     return i < state->n_encoded ? all + state->encoded_first[i] * dg_blueprint_context(bp) : NULL;
 }
 
@@ -271,8 +270,9 @@ const float *dg_net_encoded(const struct dg_net_state *state, size_t i)
 
 enum dg_err dg_net_begin(struct dg_net_state *state, const struct dg_net_source *source)
 {
-    enum dg_err err =
-        state->net->bp.family == DG_FAMILY_LM ? check_sources(state, source, 1) : DG_ERR_INVALID;
+    enum dg_err err = dg_blueprint_family(&state->net->bp)->has_prompt
+                          ? check_sources(state, source, 1)
+                          : DG_ERR_INVALID;
     if (err)
         return err;
     state->slots[source->slot].is_shared = true;

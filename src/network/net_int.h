@@ -339,6 +339,27 @@ void dg_net_cell(struct dg_net_state *state, const struct net_decoder_layer *lay
 float *dg_net_cell_of(struct dg_net_state *state, unsigned turn, size_t layer, size_t slot,
                       size_t lane);
 
+/* ---- What each family does (net_family.c) ---------------------------------------------------- */
+
+struct net_family {
+    void (*carve)(struct dg_net_state *state, struct net_carve *carve); /* memory of its own, or
+                                                                         * NULL
+                                                                         */
+    /* From the embeddings [M, D] in state->x: states, and what the slots keep. NULL: prompts are
+     * computed by dg_net_lm_prefill. */
+    void (*encode)(struct dg_net_state *state, const struct dg_net_source *sources,
+                   size_t n_sources, size_t M);
+    /* All rows of a checked step; leaves the input of the output matrix in state->x. NULL: there
+     * is no decoder. */
+    void (*step)(struct dg_net_state *state, const struct dg_net_step *step);
+};
+extern const struct net_family dg_net_families[]; /* by enum dg_family */
+
+/* Of a Transformer (net_encode.c, net_step.c); an encoder alone encodes like it. */
+void dg_net_layers_encode(struct dg_net_state *state, const struct dg_net_source *sources,
+                          size_t n_sources, size_t M);
+void dg_net_layers_step(struct dg_net_state *state, const struct dg_net_step *step);
+
 /* ---- Recurrent networks (net_rnn.c) ---------------------------------------------------------- */
 
 void dg_net_rnn_carve(struct dg_net_state *state, struct net_carve *carve);
@@ -366,7 +387,7 @@ void dg_net_seq_step(struct dg_net_state *state, const struct dg_net_step *step)
 
 /* ---- Language models (net_lm.c) -------------------------------------------------------------- */
 
-void dg_net_lm_carve(struct dg_net_state *state, struct net_carve *carve);
+void dg_net_lm_carve(struct dg_net_state *state, struct net_carve *carve); /* prefixes too */
 void dg_net_lm_fill(struct dg_net_state *state); /* the tables, after carving */
 
 /* Computes the keys and values of all prompt tokens but the last of each prompt, into the slots'

@@ -54,6 +54,7 @@ void dg_net_lm_carve(struct dg_net_state *state, struct net_carve *carve)
     work->rows = dg_net_carve(carve, state->work_rows, sizeof *work->rows);
     work->lists =
         dg_net_carve(carve, l->rows, (l->source_len + l->target_len) * sizeof *work->lists);
+    dg_net_prefix_carve(state, carve);
 }
 
 void dg_net_lm_fill(struct dg_net_state *state)

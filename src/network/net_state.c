@@ -48,12 +48,11 @@ static enum dg_err fill_limits(struct dg_net_limits *l, const struct dg_net *net
         return dg_error_set(error, DG_ERR_RANGE, "%zu cached positions are too many for one worker",
                             l->kv_tokens);
     l->encode_tokens = l->encode_tokens ? l->encode_tokens : ENCODE_TOKENS;
-    if (net->bp.family != DG_FAMILY_LM) /* a prompt may go through in parts, a sentence not */
+    if (!dg_blueprint_family(&net->bp)->has_prompt) /* a prompt may go through in parts, a sentence
+                                                       not */
         l->encode_tokens = most(l->encode_tokens, l->source_len);
-    if (net->bp.family != DG_FAMILY_TRANSFORMER && net->bp.family != DG_FAMILY_LM) /* one record a
-                                                                                      token: there
-                                                                                      is nothing to
-                                                                                      save */
+    const struct dg_family_facts *family = dg_blueprint_family(&net->bp);
+    if (family->is_recurrent || family->has_head) /* one record a token: there is nothing to save */
         l->kv = DG_NET_KV_F32;
     else if (l->kv == DG_NET_KV_AUTO)
         l->kv = net->type == DG_PACKED_I8 ? DG_NET_KV_F16 : DG_NET_KV_F32;
@@ -101,7 +100,7 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     const struct dg_net_limits *l = &state->limits;
     const size_t D = bp->D, H = most(bp->encoder.H, bp->decoder.H);
     const size_t F = most(most(bp->encoder.F, bp->decoder.F), bp->aan_F);
-    const bool is_lm = bp->family == DG_FAMILY_LM;
+    const bool is_lm = dg_blueprint_family(bp)->has_prompt;
     const size_t A = is_lm ? bp->decoder.H * bp->lm.head : D; /* the width of attention */
     const size_t longest =
         is_lm ? l->source_len + l->target_len : most(l->source_len, l->target_len);
@@ -124,17 +123,9 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     state->row_at = dg_net_carve(carve, l->rows, sizeof *state->row_at);
     state->encoded_first = dg_net_carve(carve, l->slots, sizeof *state->encoded_first);
     state->encoded_len = dg_net_carve(carve, l->slots, sizeof *state->encoded_len);
-    if (bp->family == DG_FAMILY_RNN)
-        dg_net_rnn_carve(state, carve);
-    if (is_lm)
-        dg_net_lm_carve(state, carve);
-    if (is_lm)
-        dg_net_prefix_carve(state, carve);
-    if (bp->family == DG_FAMILY_SEQ)
-        dg_net_seq_carve(state, carve);
-    const size_t inner = most(F, bp->family == DG_FAMILY_RNN   ? most(2 * bp->rnn.width, D)
-                                 : bp->family == DG_FAMILY_SEQ ? 2 * D
-                                                               : D);
+    if (dg_net_families[bp->family].carve)
+        dg_net_families[bp->family].carve(state, carve);
+    const size_t inner = most(F, most(2 * bp->rnn.width, bp->family == DG_FAMILY_SEQ ? 2 * D : D));
     const struct dg_packed exact = {.type = DG_PACKED_F32, .K = most(D, inner)};
     const struct dg_packed widest = {.type = state->net->type, .K = most(most(D, A), inner)};
     state->scratch = dg_net_carve(carve,
@@ -225,7 +216,7 @@ enum dg_err dg_net_state_new(struct dg_net_state **out, const struct dg_net *net
     err = fill_limits(&state->limits, net, error); /* passed in dg_net_state_size */
     carve_all(state, &carve);
     fill_positions(state);
-    if (net->bp.family == DG_FAMILY_LM)
+    if (dg_blueprint_family(&net->bp)->has_prompt)
         dg_net_lm_fill(state);
     for (size_t i = 0; i < state->limits.kv_tokens; i++) /* low indices first: memory is touched in
                                                             order */
@@ -265,7 +256,7 @@ size_t dg_net_need(const struct dg_net_state *state, size_t n_source, size_t n_l
 {
     const struct dg_blueprint *bp = &state->net->bp;
     const bool caches_target =
-        bp->decoder_kind == DG_DECODER_ATTENTION && bp->family != DG_FAMILY_ENC;
+        bp->decoder_kind == DG_DECODER_ATTENTION && !dg_blueprint_family(bp)->has_head;
     return n_source + (caches_target ? n_lanes * target_len : 0);
 }
 
@@ -282,7 +273,7 @@ enum dg_err dg_net_open(struct dg_net_state *state, size_t slot_at, size_t n_sou
         n_source > l->source_len || n_lanes < 1 || n_lanes > l->lanes || target_len < 1 ||
         target_len > l->target_len)
         return DG_ERR_RANGE;
-    if (state->net->bp.family == DG_FAMILY_LM &&
+    if (dg_blueprint_family(&state->net->bp)->has_prompt &&
         n_source - 1 + target_len > state->net->bp.lm.context)
         return DG_ERR_RANGE;
     const size_t need = dg_net_need(state, n_source, n_lanes, target_len);

@@ -91,7 +91,7 @@ static enum dg_err check_step(struct dg_net_state *state, const struct dg_net_st
     }
     if (n_logits > state->limits.logits_rows || (step->shortlist && state->shortlist.N == 0))
         return DG_ERR_RANGE;
-    if (step->attention && state->net->bp.family == DG_FAMILY_LM)
+    if (step->attention && dg_blueprint_family(&state->net->bp)->has_prompt)
         return DG_ERR_UNSUPPORTED; /* there is no source apart from the text */
     if (step->attention &&
         (step->attention_layer >= state->net->bp.decoder.n_layers || step->attention_head < -1 ||
@@ -220,7 +220,7 @@ static void project(struct dg_net_state *state, const struct dg_net_step *step)
 }
 
 /* Computes the input of the output matrix from the rows' tokens. */
-static void run_layers(struct dg_net_state *state, const struct dg_net_step *step)
+void dg_net_layers_step(struct dg_net_state *state, const struct dg_net_step *step)
 {
     const struct dg_net *net = state->net;
     const size_t M = step->n_rows;
@@ -244,18 +244,12 @@ enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *st
 {
     const struct dg_net *net = state->net;
     const size_t M = step->n_rows;
-    enum dg_err err = net->bp.family == DG_FAMILY_ENC ? DG_ERR_INVALID : check_step(state, step);
+    enum dg_err err =
+        dg_net_families[net->bp.family].step ? check_step(state, step) : DG_ERR_INVALID;
     if (err || M == 0)
         return err;
     settle(state, step);
-    if (net->bp.family == DG_FAMILY_RNN)
-        dg_net_rnn_step(state, step);
-    else if (net->bp.family == DG_FAMILY_LM)
-        dg_net_lm_step(state, step);
-    else if (net->bp.family == DG_FAMILY_SEQ)
-        dg_net_seq_step(state, step);
-    else
-        run_layers(state, step);
+    dg_net_families[net->bp.family].step(state, step);
     project(state, step);
     state->n_rows = M;
     state->n_encoded = 0;

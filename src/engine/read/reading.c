@@ -79,7 +79,7 @@ bool dg_reading_fits(const struct dg_blueprint *bp, enum dg_read_task task)
 {
     static const enum dg_head heads[] = {DG_HEAD_WORDS, DG_HEAD_POOLED, DG_HEAD_TOKENS,
                                          DG_HEAD_SPANS};
-    if (bp->family != DG_FAMILY_ENC)
+    if (!dg_blueprint_family(bp)->has_head)
         return dg_blueprint_is_reader(bp) && task == DG_TASK_CLASSIFY;
     if (bp->enc.head == DG_HEAD_REPLACED && task == DG_TASK_TAG)
         return true;
@@ -255,7 +255,7 @@ static enum dg_err find_model(const struct dg_tasks *tasks, const struct dg_engi
 
 static bool is_recurrent(const struct dg_reading *r)
 {
-    return r->task.model->blueprint.family != DG_FAMILY_ENC;
+    return !dg_blueprint_family(&r->task.model->blueprint)->has_head;
 }
 
 /* Whether only the beginning of a text counts. */
@@ -834,7 +834,7 @@ static enum dg_err check_ask(const struct dg_engine_read *ask, struct dg_error *
 static enum dg_err check_pairs(const struct dg_engine_read *ask,
                                const struct dg_served_model *model, struct dg_error *error)
 {
-    for (size_t i = 0; i < ask->n_items && model->blueprint.family != DG_FAMILY_ENC; i++)
+    for (size_t i = 0; i < ask->n_items && !dg_blueprint_family(&model->blueprint)->has_head; i++)
         if (ask->items[i].has_pair)
             return dg_error_set(
                 error, DG_ERR_UNSUPPORTED,

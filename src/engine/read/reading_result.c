@@ -114,7 +114,7 @@ static enum dg_err make_labels(struct dg_gathering *g, struct dg_arena *arena,
                                struct dg_reading_result *said)
 {
     const struct dg_blueprint *bp = &g->model->blueprint;
-    const bool each = bp->family == DG_FAMILY_ENC && bp->enc.rule == DG_LABELS_EACH;
+    const bool each = dg_blueprint_family(bp)->has_head && bp->enc.rule == DG_LABELS_EACH;
     struct dg_reading_result_label *labels =
         dg_arena_calloc(arena, g->n_values + 1, sizeof *labels);
     if (!labels)

@@ -114,7 +114,7 @@ static enum dg_err find_marks(struct dg_served_model *served, const char *path,
 
 static bool tells_labels(const struct dg_blueprint *bp)
 {
-    return bp->family != DG_FAMILY_ENC || bp->enc.head == DG_HEAD_POOLED ||
+    return !dg_blueprint_family(bp)->has_head || bp->enc.head == DG_HEAD_POOLED ||
            bp->enc.head == DG_HEAD_TOKENS;
 }
 
@@ -122,7 +122,7 @@ static enum dg_err open_reader(struct dg_served_model *served, const char *path,
                                struct dg_error *error)
 {
     const struct dg_blueprint *bp = &served->blueprint;
-    enum dg_err err = bp->family == DG_FAMILY_ENC ? find_marks(served, path, error) : DG_OK;
+    enum dg_err err = dg_blueprint_family(bp)->has_head ? find_marks(served, path, error) : DG_OK;
     if (err || !tells_labels(bp))
         return err;
     struct dg_labels *labels = dg_try_malloc(sizeof *labels);
@@ -179,7 +179,8 @@ static void replace(char **text, const char *with)
 static void take_own_template(struct dg_served_model *served)
 {
     const struct dg_lm_ask *ask = &served->blueprint.lm.ask;
-    if (served->blueprint.family != DG_FAMILY_LM || *served->prompt || *served->stop || !*ask->form)
+    if (!dg_blueprint_family(&served->blueprint)->has_prompt || *served->prompt || *served->stop ||
+        !*ask->form)
         return;
     served->is_told_by_files = true;
     replace(&served->prompt, ask->form);
@@ -204,7 +205,7 @@ static enum dg_err open_template(struct dg_served_model *served, struct dg_error
         return *served->stop
                    ? dg_error_set(error, DG_ERR_INVALID, "template-stop without a template")
                    : DG_OK;
-    if (served->blueprint.family != DG_FAMILY_LM)
+    if (!dg_blueprint_family(&served->blueprint)->has_prompt)
         return dg_error_set(error, DG_ERR_INVALID,
                             "a template is for language models; this one translates by itself");
     enum dg_err err = dg_translation_prompt_new(&served->template, &opts, error);
@@ -245,7 +246,7 @@ static enum dg_err read_test(const struct dg_served_model *served, const char *p
     const struct dg_blueprint *bp = &served->blueprint;
     const struct dg_decoder_limits small = {
         .sentences = 1, .rows = 1, .source_max = 4, .target_max = 1, .batch_tokens = 4};
-    const bool is_enc = bp->family == DG_FAMILY_ENC;
+    const bool is_enc = dg_blueprint_family(bp)->has_head;
     const int32_t ids[] = {is_enc ? served->marks.cls : 0, is_enc ? served->marks.sep : 0};
     struct dg_read read = {.kind = !is_enc                         ? DG_READ_LABELS
                                    : bp->enc.head == DG_HEAD_NONE  ? DG_READ_STATE
@@ -344,13 +345,13 @@ static enum dg_err choose_limits(struct dg_served_model *served,
         dg_net_bytes(hollow) + dg_tokenizer_memory(served->tokenizer) + dg_lex_memory(served->lex);
     size_t n_workers = dg_sched_n_workers(opts->sched), max = opts->ledger->max, per_worker = 0;
     size_t n_beams = bp->n_beams < 1 ? 1 : bp->n_beams > wanted.rows ? wanted.rows : bp->n_beams;
-    if ((bp->family == DG_FAMILY_LM || dg_blueprint_is_reader(bp)) && wanted.prompt_max)
+    if ((dg_blueprint_family(bp)->has_prompt || dg_blueprint_is_reader(bp)) && wanted.prompt_max)
         wanted.source_max = wanted.prompt_max;
     if (wanted.source_max > bp->source_len_max)
         wanted.source_max = bp->source_len_max;
     if (wanted.target_max > bp->target_len_max)
         wanted.target_max = bp->target_len_max;
-    if (bp->family == DG_FAMILY_LM) {
+    if (dg_blueprint_family(bp)->has_prompt) {
         const size_t largest = DG_BEAM_MAX * wanted.target_max + wanted.source_max;
         wanted.kv_tokens = wanted.kv_tokens > largest ? wanted.kv_tokens : largest;
         wanted.batch_tokens =
@@ -424,7 +425,7 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
     const bool reads = dg_blueprint_is_reader(&served->blueprint);
     if (!err)
         err = check_tokenizer(served, path, error);
-    if (!err && served->blueprint.family != DG_FAMILY_LM && !reads)
+    if (!err && !dg_blueprint_family(&served->blueprint)->has_prompt && !reads)
         silence_rest(served);
     if (!err && reads)
         err = open_reader(served, path, error);
@@ -443,7 +444,8 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
         err = measure(served, opts, model, error);
     const size_t least = 2 + served->blueprint.enc.separators + 2; /* what stands around two texts,
                                                                       and a token of each */
-    if (!err && served->blueprint.family == DG_FAMILY_ENC && served->limits.source_max < least)
+    if (!err && dg_blueprint_family(&served->blueprint)->has_head &&
+        served->limits.source_max < least)
         err = dg_error_set(
             error, DG_ERR_RANGE,
             "it would read %zu tokens at a time, expected at least %zu, so that there is room "
@@ -464,7 +466,7 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
     served->has_fingerprint = has_name && !err;
     if (!err)
         err = take_memory(served, error);
-    const bool carries = served->blueprint.family != DG_FAMILY_LM && !reads;
+    const bool carries = !dg_blueprint_family(&served->blueprint)->has_prompt && !reads;
     if (!err && carries)
         err = dg_placeholders_words_init(&served->carry_words, served->tokenizer);
     if (!err && carries)

@@ -124,13 +124,13 @@ static inline struct dg_engine_model dg_served_model_describe(const struct dg_se
 static inline bool dg_served_model_translates(const struct dg_served_model *served)
 {
     return !dg_blueprint_is_reader(&served->blueprint) &&
-           (served->blueprint.family != DG_FAMILY_LM || *served->prompt);
+           (!dg_blueprint_family(&served->blueprint)->has_prompt || *served->prompt);
 }
 
 /* True for an encoder that scores two texts with one number. */
 static inline bool dg_served_model_says_number(const struct dg_blueprint *bp)
 {
-    return bp->family == DG_FAMILY_ENC && bp->enc.head == DG_HEAD_POOLED &&
+    return dg_blueprint_family(bp)->has_head && bp->enc.head == DG_HEAD_POOLED &&
            bp->enc.rule == DG_LABELS_NUMBER && bp->decoder.V == 1;
 }
 

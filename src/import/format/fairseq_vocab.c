@@ -239,7 +239,7 @@ enum dg_err dg_fairseq_vocab_kind(struct dg_import *import, const char *dir,
     struct dg_json *json = NULL;
     struct dg_span type = DG_SPAN("");
     *kind = DG_FAIRSEQ_NONE;
-    if (import->bp.family != DG_FAMILY_ENC || !dg_import_has(dir, spm_name) ||
+    if (!dg_blueprint_family(&import->bp)->has_head || !dg_import_has(dir, spm_name) ||
         dg_import_has(dir, "tokenizer.json"))
         return DG_OK;
     const char *path = dg_import_path(import, dir, "config.json");

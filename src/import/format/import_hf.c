@@ -275,7 +275,7 @@ static bool is_other_vocab(const struct dg_import *import, const char *name)
     static const char *const names[] = {"source.spm",   "target.spm", "sentencepiece.bpe.model",
                                         "spiece.model", "spm.model",  "tokenizer.model"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (import->bp.family == DG_FAMILY_ENC && strcmp(name, names[i]) == 0)
+        if (dg_blueprint_family(&import->bp)->has_head && strcmp(name, names[i]) == 0)
             return true;
     return false;
 }
@@ -346,11 +346,11 @@ static enum dg_err open_hf(struct dg_import *import, const char *path, struct dg
     enum dg_err err = hf->blobs ? dg_config_read(&import->bp, path, error) : DG_ERR_NOMEM;
     if (!err)
         err = add_weights(import, path, error);
-    if (!err && import->bp.family == DG_FAMILY_LM) {
+    if (!err && dg_blueprint_family(&import->bp)->has_prompt) {
         import->own_config = true;
         err = import->bp.norm_kind == DG_NORM_LAYER ? dg_import_gpt2(import) : DG_OK;
     }
-    if (!err && import->bp.family == DG_FAMILY_ENC && !import->own_config) {
+    if (!err && dg_blueprint_family(&import->bp)->has_head && !import->own_config) {
         import->own_config = true;
         err = dg_import_enc(import, path, error);
     }

@@ -559,7 +559,7 @@ enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dt
 {
     char ours[DG_LAYOUT_NAME_CAP];
     bool transposed = false;
-    if (import->bp.family == DG_FAMILY_RNN) {
+    if (dg_blueprint_family(&import->bp)->is_recurrent) {
         if (dg_marian_rnn_is_remainder(name))
             return DG_OK;
         bool is_known =

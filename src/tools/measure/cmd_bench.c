@@ -267,7 +267,7 @@ static enum dg_err measure(struct runner *runner)
                                                         : what->batch * (size_t)what->beam};
     struct dg_decoder *decoder = NULL;
     struct dg_decode_job jobs[BATCH_MAX];
-    const bool is_enc = dg_net_blueprint(what->net)->family == DG_FAMILY_ENC;
+    const bool is_enc = dg_blueprint_family(dg_net_blueprint(what->net))->has_head;
     struct dg_read read = {.kind = is_enc ? DG_READ_STATE : DG_READ_LABELS}; /* all write to one
                                                                                 place, where nobody
                                                                                 looks */
@@ -504,7 +504,7 @@ struct work {
 static struct work work_of_token(const struct bench_case *what)
 {
     const struct dg_blueprint *bp = dg_net_blueprint(what->net);
-    if (bp->family == DG_FAMILY_LM) {
+    if (dg_blueprint_family(bp)->has_prompt) {
         const double D = (double)bp->D, A = (double)(bp->decoder.H * bp->lm.head),
                      K = (double)(bp->lm.kv_heads * bp->lm.head);
         const double layers =
@@ -516,9 +516,9 @@ static struct work work_of_token(const struct bench_case *what)
     }
     const double D = (double)bp->D, Fe = (double)bp->encoder.F, Fd = (double)bp->decoder.F;
     const double encoder = (double)bp->encoder.n_layers * (4 * D * D + 2 * D * Fe);
-    if (bp->family == DG_FAMILY_ENC)
+    if (dg_blueprint_family(bp)->has_head)
         return (struct work){encoder, 0};
-    if (bp->family != DG_FAMILY_TRANSFORMER ||
+    if (!dg_blueprint_family(bp)->has_cross_heads ||
         (bp->decoder_kind != DG_DECODER_ATTENTION && bp->decoder_kind != DG_DECODER_SSRU))
         return (struct work){0, 0};
     const double source = (double)what->flags->source_len / (double)what->flags->target_len;

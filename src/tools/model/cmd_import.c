@@ -69,7 +69,7 @@ static void catch_signals(void)
 static void print_summary(const struct dg_import_summary *s, const char *out, double seconds)
 {
     const struct dg_blueprint *bp = &s->blueprint;
-    const bool is_encoder = bp->family == DG_FAMILY_ENC;
+    const bool is_encoder = dg_blueprint_family(bp)->has_head;
     if (s->note[0])
         fprintf(stderr, "dragoman import: note: %s\n", s->note);
     fprintf(stderr,

@@ -159,7 +159,7 @@ static const enum dg_dtype served[] = {DG_DTYPE_F32, DG_DTYPE_F16, DG_DTYPE_I8};
 /* ---- For people --------------------------------------------------------------------------------
  */
 
-static void print_recurrent(const struct dg_blueprint *bp)
+static void print_rnn(const struct dg_blueprint *bp)
 {
     const struct dg_rnn *rnn = &bp->rnn;
     printf("family       recurrent encoder-decoder with attention, %s, %s encoder%s%s\n",
@@ -185,7 +185,7 @@ static void print_seq(const struct dg_blueprint *bp)
            bp->seq.is_classifier ? 0 : bp->decoder.n_layers);
 }
 
-static void print_language_model(const struct dg_blueprint *bp)
+static void print_lm(const struct dg_blueprint *bp)
 {
     const struct dg_lm *lm = &bp->lm;
     printf("family       language model (a decoder alone), pre-norm (%s, eps %g), %s%s\n",
@@ -199,7 +199,7 @@ static void print_language_model(const struct dg_blueprint *bp)
     printf(", context %zu\n", lm->context);
 }
 
-static void print_encoder(const struct dg_blueprint *bp)
+static void print_enc(const struct dg_blueprint *bp)
 {
     printf("family       encoder alone, %s-norm (%s, eps %g), %s, head: %s",
            bp->norm_place == DG_NORM_PRE ? "pre" : "post",
@@ -212,24 +212,8 @@ static void print_encoder(const struct dg_blueprint *bp)
     printf("positions    %s, %zu segments\n", dg_positions_name(bp->positions), bp->enc.n_types);
 }
 
-static void print_family(const struct dg_blueprint *bp)
+static void print_transformer(const struct dg_blueprint *bp)
 {
-    if (bp->family == DG_FAMILY_ENC) {
-        print_encoder(bp);
-        return;
-    }
-    if (bp->family == DG_FAMILY_LM) {
-        print_language_model(bp);
-        return;
-    }
-    if (bp->family == DG_FAMILY_SEQ) {
-        print_seq(bp);
-        return;
-    }
-    if (bp->family == DG_FAMILY_RNN) {
-        print_recurrent(bp);
-        return;
-    }
     printf("family       Transformer encoder-decoder, %s-norm (%s, eps %g), %s decoder, %s\n",
            bp->norm_place == DG_NORM_PRE ? "pre" : "post",
            bp->norm_kind == DG_NORM_RMS ? "RMS" : "layer", (double)bp->norm_epsilon,
@@ -242,6 +226,12 @@ static void print_family(const struct dg_blueprint *bp)
         printf(", relative up to %zu", bp->relative_reach);
     printf(", embedding scale %g\n", (double)bp->embedding_scale);
 }
+
+static void (*const families[])(const struct dg_blueprint *bp) = {
+#define FAMILY_ROW(NAME, name) [DG_FAMILY_##NAME] = print_##name,
+    DG_FAMILIES(FAMILY_ROW)
+#undef FAMILY_ROW
+};
 
 static void print_side(const char *label, const struct dg_lang *langs, size_t n)
 {
@@ -278,12 +268,12 @@ static void print_network(const struct card *card)
 {
     const struct dg_blueprint *bp = card->bp;
     printf("model        %s\n", card->dir);
-    print_family(bp);
+    families[bp->family](bp);
     const char *output =
         bp->tie_output ? ", the output tied to it" : ", an output matrix of its own";
-    if (bp->family == DG_FAMILY_LM)
+    if (dg_blueprint_family(bp)->has_prompt)
         printf("vocabulary   %zu, one embedding%s\n", bp->decoder.V, output);
-    else if (bp->family == DG_FAMILY_ENC)
+    else if (dg_blueprint_family(bp)->has_head)
         printf("vocabulary   %zu, one embedding\n", bp->encoder.V);
     else
         printf("vocabulary   %zu/%zu, %s%s\n", bp->encoder.V, bp->decoder.V,
@@ -397,17 +387,6 @@ static void put_tensors(struct dg_json_out *out, const struct card *card)
     dg_json_out_close(out, ']');
 }
 
-static const char *family_name(const struct dg_blueprint *bp)
-{
-    if (bp->family == DG_FAMILY_LM)
-        return "language-model";
-    if (bp->family == DG_FAMILY_ENC)
-        return "encoder";
-    if (bp->family == DG_FAMILY_SEQ)
-        return bp->seq.is_classifier ? "classifier" : "seq";
-    return bp->family == DG_FAMILY_RNN ? "rnn" : "transformer";
-}
-
 static enum dg_err print_json(const struct card *card)
 {
     struct dg_buf text;
@@ -417,10 +396,10 @@ static enum dg_err print_json(const struct card *card)
     dg_json_out_init(&out, &text);
     dg_json_out_open(&out, '{');
     put_text(&out, "model", card->dir);
-    put_text(&out, "family", family_name(bp));
+    put_text(&out, "family", bp->seq.is_classifier ? "classifier" : dg_blueprint_family(bp)->name);
     if (bp->family == DG_FAMILY_SEQ)
         put_text(&out, "attention", dg_seq_attention_name(bp->seq.attention));
-    if (bp->family == DG_FAMILY_ENC)
+    if (dg_blueprint_family(bp)->has_head)
         put_text(&out, "head", dg_head_name(bp->enc.head));
     else
         put_text(&out, "decoder", dg_decoder_kind_name(bp->decoder_kind));

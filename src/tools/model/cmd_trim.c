@@ -383,7 +383,7 @@ static enum dg_err open_all(struct work *work, struct dg_error *error)
     if (err)
         return err;
     work->bp = *dg_model_blueprint(work->model);
-    if (work->bp.family != DG_FAMILY_TRANSFORMER)
+    if (!dg_blueprint_family(&work->bp)->has_cross_heads)
         return dg_error_set(error, DG_ERR_UNSUPPORTED, "%s: only Transformers can be trimmed",
                             work->dir);
     work->V = work->bp.encoder.V;

@@ -792,7 +792,7 @@ static enum dg_err find_encoder(struct train *flags, struct dg_error *error)
     if (flags->is_encoder || !*flags->init)
         return DG_OK;
     const enum dg_err err = dg_config_read(&bp, flags->init, error);
-    if (err || bp.family != DG_FAMILY_ENC)
+    if (err || !dg_blueprint_family(&bp)->has_head)
         return err;
     flags->is_encoder = flags->task == CLASSIFY;
     return flags->is_encoder

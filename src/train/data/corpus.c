@@ -254,7 +254,7 @@ static enum dg_err check_said(const int32_t *target, uint64_t n_target, uint64_t
 static enum dg_err check_target(const struct dg_corpus *corpus, const uint64_t *at, uint64_t n_ids,
                                 const struct dg_blueprint *bp)
 {
-    if (bp->family != DG_FAMILY_ENC)
+    if (!dg_blueprint_family(bp)->has_head)
         return check_sentence(corpus->ids, at[1], at[2], n_ids, bp->decoder.V);
     if (at[2] <= at[1] || at[2] > n_ids || at[2] - at[1] > UINT32_MAX)
         return DG_ERR_FORMAT;

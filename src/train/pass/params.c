@@ -65,13 +65,13 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
 {
     struct dg_params made = {.bp = *bp};
     enum dg_err err = dg_blueprint_check(bp, error);
-    if (!err && bp->family == DG_FAMILY_ENC &&
+    if (!err && dg_blueprint_family(bp)->has_head &&
         (bp->enc.head == DG_HEAD_NONE || bp->enc.head == DG_HEAD_REPLACED))
         err = dg_error_set(
             error, DG_ERR_UNSUPPORTED,
             "an encoder is trained for masked words, labels of texts, a number, labels of "
             "words or answers: expected a head for one of them");
-    if (!err && bp->family == DG_FAMILY_ENC && bp->enc.rule == DG_LABELS_EACH &&
+    if (!err && dg_blueprint_family(bp)->has_head && bp->enc.rule == DG_LABELS_EACH &&
         bp->decoder.V > DG_LABELS_MAX)
         err = dg_error_set(error, DG_ERR_LIMIT, "%zu labels, expected at most %d", bp->decoder.V,
                            DG_LABELS_MAX);
@@ -138,7 +138,7 @@ void dg_params_randomise(struct dg_params *params, uint64_t seed)
         float *w = params->w + param->at;
         const float bound = sqrtf(6.0f / (float)(param->shape[0] + param->shape[1]));
         const float deviation = 1.0f / sqrtf((float)params->bp.D);
-        if (params->bp.family == DG_FAMILY_SEQ) {
+        if (dg_blueprint_family(&params->bp)->is_recurrent) {
             randomise_seq(params, param, &random);
             continue;
         }
@@ -160,7 +160,7 @@ struct loading {
 
 static bool is_head(const struct dg_params *params, const struct dg_param *param)
 {
-    return params->bp.family == DG_FAMILY_ENC &&
+    return dg_blueprint_family(&params->bp)->has_head &&
            (strncmp(param->name, "head.", 5) == 0 || strcmp(param->name, "final_logits_bias") == 0);
 }
 

@@ -152,10 +152,11 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
 static enum dg_err make_family(struct dg_pass *pass)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
-    return bp->family == DG_FAMILY_SEQ   ? dg_pass_seq_new(&pass->seq, bp)
-           : bp->family == DG_FAMILY_ENC ? dg_pass_enc_new(&pass->enc)
-           : bp->family == DG_FAMILY_LM  ? dg_pass_lm_new(&pass->lm, bp)
-                                         : DG_OK;
+    const struct dg_family_facts *family = dg_blueprint_family(bp);
+    return family->is_recurrent ? dg_pass_seq_new(&pass->seq, bp)
+           : family->has_head   ? dg_pass_enc_new(&pass->enc)
+           : family->has_prompt ? dg_pass_lm_new(&pass->lm, bp)
+                                : DG_OK;
 }
 
 enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
@@ -222,10 +223,11 @@ size_t dg_pass_bytes(const struct dg_pass *pass)
 static void count_rows(const struct dg_blueprint *bp, const struct dg_example *example,
                        size_t *n_source, size_t *n_target)
 {
-    const bool is_lm = bp->family == DG_FAMILY_LM;
+    const bool is_lm = dg_blueprint_family(bp)->has_prompt;
     *n_source = is_lm ? 0 : example->n_source;
-    *n_target =
-        bp->family == DG_FAMILY_ENC ? 0 : example->n_target + (is_lm ? example->n_source - 1 : 0);
+    *n_target = dg_blueprint_family(bp)->has_head
+                    ? 0
+                    : example->n_target + (is_lm ? example->n_source - 1 : 0);
 }
 
 size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *example)

@@ -172,9 +172,8 @@ static size_t next_target(const struct dg_pass *pass, struct cursor *at)
 static struct dg_linear_weights output_of(const struct dg_pass *pass)
 {
     const struct dg_weights *w = &pass->params->weights;
-    return w->family == DG_FAMILY_LM
-               ? (struct dg_linear_weights){.weight = w->lm.output}
-               : (struct dg_linear_weights){w->transformer.output, w->transformer.output_bias};
+    return pass->lm ? (struct dg_linear_weights){.weight = w->lm.output}
+                    : (struct dg_linear_weights){w->transformer.output, w->transformer.output_bias};
 }
 
 static void make_logits(struct dg_pass *pass, const struct dg_linear_weights *w, const float *h,

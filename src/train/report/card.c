@@ -70,7 +70,7 @@ static struct dg_span name_of(const char *dir)
 
 static bool is_lm(const struct dg_card *card)
 {
-    return card->params->bp.family == DG_FAMILY_LM;
+    return dg_blueprint_family(&card->params->bp)->has_prompt;
 }
 
 /* A language model that learned from lines of text, and nothing else. */
@@ -174,10 +174,10 @@ static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out, stru
     if (!err)
         err = dg_buf_append_cstr(out, "| | |\n|---|---|\n");
     if (!err)
-        err = is_lm(card)                   ? put_network_lm(bp, out)
-              : bp->family == DG_FAMILY_ENC ? put_encoder(bp, out)
-              : bp->family == DG_FAMILY_SEQ ? put_recurrent(bp, out)
-                                            : put_translator(bp, out);
+        err = is_lm(card)                             ? put_network_lm(bp, out)
+              : dg_blueprint_family(bp)->has_head     ? put_encoder(bp, out)
+              : dg_blueprint_family(bp)->is_recurrent ? put_recurrent(bp, out)
+                                                      : put_translator(bp, out);
     return err ? err
                : dg_buf_printf(out,
                                "| parameters | %zu |\n| file | model.safetensors, %" PRIu64
@@ -188,7 +188,7 @@ static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out, stru
 static enum dg_err put_data(const struct dg_card *card, struct dg_buf *out)
 {
     const struct dg_corpus *train = card->train;
-    const bool is_enc = card->params->bp.family == DG_FAMILY_ENC;
+    const bool is_enc = dg_blueprint_family(&card->params->bp)->has_head;
     enum dg_err err =
         is_enc ? dg_buf_printf(out,
                                "\n## Data\n\n%zu examples of %" PRIu64
@@ -286,7 +286,7 @@ static enum dg_err put_scores(const struct dg_card *card, struct dg_buf *out)
         return dg_buf_append_cstr(out, "None: no pairs were held out.\n");
     if (!err)
         err = dg_scores_table(card->scores, out);
-    if (!err && card->params->bp.family == DG_FAMILY_ENC)
+    if (!err && dg_blueprint_family(&card->params->bp)->has_head)
         return dg_buf_append_cstr(
             out,
             "\nThe loss is -log p for each thing that is asked, of numbers the mean square of the "
@@ -315,7 +315,7 @@ static enum dg_err put_limits_of_lines(const struct dg_card *card, struct dg_buf
 static enum dg_err put_limits(const struct dg_card *card, struct dg_buf *out)
 {
     const struct lengths lengths = lengths_of(card->train);
-    if (card->params->bp.family == DG_FAMILY_ENC)
+    if (dg_blueprint_family(&card->params->bp)->has_head)
         return dg_buf_printf(out,
                              "\n## What it cannot do\n\n"
                              "- Anything unlike its %zu examples: of other texts it says something "

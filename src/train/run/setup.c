@@ -129,7 +129,7 @@ void dg_setup_blueprint_lm(struct dg_blueprint *bp, enum dg_setup_shape shape)
 /* What is asked for is a language model; one that learns from lines of text. */
 static bool is_lm(const struct make *make)
 {
-    return make->opts->bp.family == DG_FAMILY_LM;
+    return dg_blueprint_family(&make->opts->bp)->has_prompt;
 }
 
 static bool has_lines(const struct make *make)
@@ -280,7 +280,7 @@ static enum dg_err write_rivals(struct make *make, struct dg_error *error)
     struct dg_risk_candidates_stats stats;
     if (opts->n_candidates == 0)
         return DG_OK;
-    if (make->bp.family != DG_FAMILY_TRANSFORMER)
+    if (!dg_blueprint_family(&make->bp)->has_cross_heads)
         return dg_error_set(error, DG_ERR_USAGE, "--rivals is for a Transformer that translates");
     candidates.held = held(make, &candidates.n_held);
     const enum dg_err err = dg_risk_candidates_write(
@@ -455,7 +455,7 @@ static void complete_lm(struct dg_blueprint *bp, size_t len_max)
 static enum dg_err take_lm_of(struct make *make, struct dg_error *error)
 {
     struct dg_blueprint *bp = &make->bp;
-    if ((bp->family == DG_FAMILY_LM) != is_lm(make))
+    if (dg_blueprint_family(bp)->has_prompt != is_lm(make))
         return dg_error_set(
             error, DG_ERR_USAGE,
             "%s is %s language model; expected --task next-word for those, and for nothing else",
@@ -502,7 +502,7 @@ static enum dg_err take_blueprint_of(struct make *make, struct dg_error *error)
     if (err || !make->opts->aligns)
         return err;
     const size_t head = make->opts->bp.alignment_head;
-    if (make->bp.family != DG_FAMILY_TRANSFORMER || head > make->bp.decoder.H)
+    if (!dg_blueprint_family(&make->bp)->has_cross_heads || head > make->bp.decoder.H)
         return dg_error_set(error, DG_ERR_USAGE,
                             "%s: head %zu cannot be guided, expected a Transformer's, 1 to %zu",
                             make->opts->init, head, make->bp.decoder.H);
@@ -528,7 +528,7 @@ static enum dg_err take_blueprint(struct make *make, struct dg_error *error)
                             make->opts->vocab);
     if (make->bp.embedding_scale > 1.0f)
         make->bp.embedding_scale = sqrtf((float)make->bp.D);
-    if (make->bp.family == DG_FAMILY_SEQ)
+    if (dg_blueprint_family(&make->bp)->is_recurrent)
         complete_seq(&make->bp);
     if (is_lm(make))
         complete_lm(&make->bp, make->opts->len_max);
@@ -570,7 +570,7 @@ static enum dg_err write_set(const char *path, const struct dg_tokenizer *tokeni
                                         .len_max = len_max,
                                         .is_packed = is_packed,
                                         .is_one_each = is_dev};
-    if (bp->family == DG_FAMILY_LM)
+    if (dg_blueprint_family(bp)->has_prompt)
         return dg_texts_write(path, &texts, pairs, n, stats, error);
     return labels
                ? dg_corpus_write_labelled(path, tokenizer, labels, pairs, n, len_max, stats, error)
@@ -752,7 +752,7 @@ enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_fi
                           const struct dg_setup_opts *opts, dg_setup_say_fn say_fn, void *ctx,
                           struct dg_error *error)
 {
-    if (opts->bp.family == DG_FAMILY_ENC)
+    if (dg_blueprint_family(&opts->bp)->has_head)
         return dg_setup_make_enc(dir, files, n_files, opts, say_fn, ctx, error);
     struct make make = {.dir = dir, .opts = opts, .say = say_fn, .ctx = ctx};
     struct dg_pairs_opts dev_opts = opts->pairs;
@@ -778,7 +778,7 @@ enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_fi
 
 static bool learns_lines(const struct dg_blueprint *bp)
 {
-    return bp->family == DG_FAMILY_LM && !*bp->lm.ask.form;
+    return dg_blueprint_family(bp)->has_prompt && !*bp->lm.ask.form;
 }
 
 /* Ids are made anew each time: the text is what counts. */
@@ -814,7 +814,7 @@ enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *s
     *set = (struct dg_setup_set){.corpus = {.n = 0}};
     dg_pairs_init(&set->pairs, &opts);
     const enum dg_err err =
-        setup->bp.family == DG_FAMILY_ENC
+        dg_blueprint_family(&setup->bp)->has_head
             ? dg_setup_open_set_enc(set, setup, path, ids_path, error)
             : open_set(setup, path, ids_path, &set->pairs, &set->corpus, &n_cut, error);
     if (err)
@@ -904,8 +904,8 @@ enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_err
     if (!err)
         err = dg_tokenizer_open(dir, error, &opened.tokenizer);
     if (!err)
-        err = opened.bp.family == DG_FAMILY_ENC ? dg_setup_open_enc(&opened, dir, error)
-                                                : open_pairs(&opened, dir, error);
+        err = dg_blueprint_family(&opened.bp)->has_head ? dg_setup_open_enc(&opened, dir, error)
+                                                        : open_pairs(&opened, dir, error);
     if (err)
         dg_setup_close(&opened);
     else

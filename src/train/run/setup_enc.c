@@ -274,7 +274,7 @@ static enum dg_err take_blueprint(struct make *make, struct dg_error *error)
     make->bp = *wanted;
     if (dg_setup_is_given(make->opts->init)) {
         err = dg_config_read(&make->bp, make->opts->init, error);
-        if (!err && make->bp.family != DG_FAMILY_ENC)
+        if (!err && !dg_blueprint_family(&make->bp)->has_head)
             err = dg_error_set(error, DG_ERR_UNSUPPORTED,
                                "%s is no encoder alone, which this task begins with",
                                make->opts->init);

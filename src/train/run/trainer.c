@@ -67,7 +67,7 @@ struct dg_trainer {
 
 static size_t n_kept(const struct dg_trainer *t)
 {
-    const bool is_enc = t->params.bp.family == DG_FAMILY_ENC;
+    const bool is_enc = dg_blueprint_family(&t->params.bp)->has_head;
     return t->opts.loss == DG_PASS_LOSS_SENTENCE || is_enc ? N_KEPT : N_KEPT - 1;
 }
 
@@ -610,7 +610,8 @@ static void run_share(void *ctx, size_t member)
  * that the pair does not have: to walk over all of them would cost more than the pass. */
 static float *direct(const struct dg_trainer *t)
 {
-    const bool is_one = t->params.bp.family == DG_FAMILY_SEQ && t->opts.batch_tokens == 1;
+    const bool is_one =
+        dg_blueprint_family(&t->params.bp)->is_recurrent && t->opts.batch_tokens == 1;
     return is_one ? dg_optimiser_direct(t->optimiser) : NULL;
 }
 
@@ -646,7 +647,7 @@ static enum dg_err learn(struct dg_trainer *t, struct dg_optimiser_report *repor
 static uint64_t n_losses(const struct dg_trainer *t, size_t n, uint64_t target)
 {
     uint64_t asked = 0, row = 0;
-    if (t->params.bp.family != DG_FAMILY_ENC)
+    if (!dg_blueprint_family(&t->params.bp)->has_head)
         return t->opts.loss == DG_PASS_LOSS_SENTENCE ? n : target;
     for (size_t i = 0; i < n; row += t->examples[i++].n_source)
         asked += dg_pass_n_asked(&t->params.bp, &t->batch, &t->examples[i], row);

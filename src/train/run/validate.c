@@ -65,7 +65,7 @@ static void measure(void *ctx, size_t member)
                                             .source_row = row};
         if (turn % dg_team_size(what->team) == member) {
             dg_pass_measure(what->passes[member], &batch, &losing->sums[member]);
-            if (what->params->bp.family == DG_FAMILY_ENC)
+            if (dg_blueprint_family(&what->params->bp)->has_head)
                 metrics(losing, member, fitting);
         }
         for (size_t j = 0; j < fitting; j++)
@@ -95,12 +95,11 @@ static enum dg_err measure_loss(const struct dg_validate *what, struct dg_valida
         all.n_agreed += sums[i].n_agreed;
         dg_task_metrics_merge(&tallies[n], &tallies[i]);
     }
-    const bool counts =
-        what->params->bp.family == DG_FAMILY_SEQ && what->params->bp.seq.is_classifier;
+    const bool counts = what->params->bp.seq.is_classifier;
     report->loss = all.n_losses > 0.0 ? all.plain / all.n_losses : 0.0;
     report->accuracy =
         counts && all.n_losses > 0.0 ? 100.0 * (double)all.n_right / all.n_losses : -1.0;
-    if (what->params->bp.family == DG_FAMILY_ENC)
+    if (dg_blueprint_family(&what->params->bp)->has_head)
         dg_task_metrics_report(&tallies[n], &what->params->bp, report);
     dg_free(sums);
     dg_free(tallies);
@@ -144,7 +143,7 @@ static const struct dg_decode_events events = {.on_done = on_translation_done};
 /* A language model that learns from lines goes on with them. */
 static bool goes_on(const struct dg_validate *what)
 {
-    return what->params->bp.family == DG_FAMILY_LM && !*what->params->bp.lm.ask.form;
+    return dg_blueprint_family(&what->params->bp)->has_prompt && !*what->params->bp.lm.ask.form;
 }
 
 /* Tokens that the network is given: the source, or a line's first half, which lies behind its
