@@ -113,14 +113,17 @@ static enum dg_err begin(struct dg_engine *engine, const struct dg_routing *rout
 }
 
 /* Reports errors that can be found at once, before the model is loaded. */
-static enum dg_err check(const struct dg_routing *routing, const struct dg_engine_request *asked,
-                         struct dg_error *error)
+static enum dg_err check(const struct dg_engine *engine, const struct dg_routing *routing,
+                         const struct dg_engine_request *asked, struct dg_error *error)
 {
+    const struct dg_served_model *model = routing->hops[routing->n_hops - 1];
+    struct dg_search_opts search = asked->search;
     size_t bad_at;
+    if (asked->usual_beam)
+        choose_beam(engine, model, &search);
     if (!dg_utf8_valid(asked->text, &bad_at))
         return dg_error_set(error, DG_ERR_UTF8, "the text is not valid UTF-8 at byte %zu", bad_at);
-    return dg_search_opts_check(&asked->search,
-                                routing->hops[routing->n_hops - 1]->blueprint.decoder.V, error);
+    return dg_search_opts_check(&search, model->blueprint.decoder.V, error);
 }
 
 /* Puts a request aside until its models are there. */
@@ -136,7 +139,7 @@ static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_rout
         return dg_error_set(error, DG_ERR_BUSY,
                             "as many requests wait for their models as may; try again later");
     }
-    enum dg_err err = check(routing, asked, error);
+    enum dg_err err = check(engine, routing, asked, error);
     if (!err)
         err = dg_waiting_new(&waiting, missing_of(routing), asked, error);
     if (err)

@@ -54,6 +54,13 @@ class ManyModels(IntegrationTest):
         self.assertEqual((status, json.loads(body)["model"]), (200, "m1"))
         self.assertLess(json.loads(body)["scores"][0]["logprob"], 0)
 
+    def test_alternatives_are_given_by_a_model_that_is_not_loaded_yet(self):
+        server = self.start("--preload=no", "--memory-limit=400MiB", conf=sections(2))
+        for name in "m0", "m1":
+            status, answer = translate(server, model=name, alternatives=3)
+            self.assertEqual(status, 200, answer)
+            self.assertEqual(len(answer["translations"][0]["alternatives"]), 3)
+
     def test_twenty_models_take_turns_in_the_memory_of_three(self):
         limit = self.limit_for(3)
         server = self.start("--threads=1", "--slots=1", "--cache-size=0", f"--memory-limit={limit}MiB", conf=sections(20))
