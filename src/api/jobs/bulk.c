@@ -247,8 +247,10 @@ static void run_create(struct dg_task *task)
         chore->err = dg_bulk_file_create(job->in_path, body, &chore->error);
     if (!chore->err) {
         run_save(task);
-        if (chore->err)
+        if (chore->err) {
+            unlink(job->meta_path); /* it may be in place, though not for good */
             unlink(job->in_path);
+        }
     }
 }
 

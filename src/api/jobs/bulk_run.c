@@ -354,6 +354,12 @@ static enum dg_err refuse_line(struct dg_bulk_job *job)
     return DG_OK;
 }
 
+/* Room on the disk, for open files or in memory: it is there again when others are done. */
+static bool passes_by(enum dg_err err)
+{
+    return err == DG_ERR_NO_SPACE || err == DG_ERR_LIMIT || err == DG_ERR_NOMEM;
+}
+
 /* ---- The input ----------------------------------------------------------------------------------
  */
 
@@ -378,9 +384,14 @@ static void on_read(struct dg_task *task)
         enum dg_err err = reading->err;
         if (!err)
             err = dg_buf_append(&job->input, reading->bytes, reading->n);
-        job->in_at += reading->n;
+        if (!err)
+            job->in_at += reading->n;
+        if (!err && job->waits_for == DG_BULK_WAITS_FOR_SPACE && job->writing.lines.len == 0)
+            job->waits_for = DG_BULK_NO_WAIT;
         job->in_ended = !err && reading->n == 0;
-        if (err)
+        if (passes_by(reading->err))
+            dg_bulk_wait(job, DG_BULK_WAITS_FOR_SPACE, &reading->error);
+        else if (err)
             dg_bulk_fail(job, err, &reading->error);
         else
             dg_bulk_run(job);
@@ -478,12 +489,12 @@ static void on_written(struct dg_task *task)
     if (!writing->err && writing->n_lines > 0)
         job->waits_for = DG_BULK_NO_WAIT;
     const bool goes_on = job->state == DG_BULK_RUNNING && !bulk->is_closing;
-    if (!goes_on || writing->err != DG_ERR_NO_SPACE)
+    if (!goes_on || !passes_by(writing->err))
         dg_buf_deinit(&writing->lines); /* else they are written when there is room */
     if (dg_bulk_is_over(job)) {
         dg_bulk_halt(job);
     } else if (goes_on) {
-        if (writing->err == DG_ERR_NO_SPACE)
+        if (passes_by(writing->err))
             dg_bulk_wait(job, DG_BULK_WAITS_FOR_SPACE, &writing->error);
         else if (writing->err)
             dg_bulk_fail(job, writing->err, &writing->error);

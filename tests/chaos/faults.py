@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: ISC
+"""The other end of faults.c: which system calls of a running daemon fail, and how.
+
+    plan = Plan(os.path.join(directory, "faults"))
+    server = self.start(..., env=plan.environment())
+    plan.arm("fsync", errno.EIO, nth=3)       # the third from now, once
+    plan.rest()                               # nothing fails any more
+    plan.hits()                               # how many did
+"""
+import mmap
+import os
+import struct
+
+LIBRARY = os.path.abspath(os.path.join("tests", "chaos", "faults.so"))
+KINDS = ("file-read", "file-write", "socket-read", "socket-write", "open", "rename", "fsync", "mmap", "accept", "malloc")
+CALLS, AT, TIMES, ERROR, HITS = range(5)
+SIZE = (5 * len(KINDS) + 1) * 8
+FOR_EVER = 1 << 40
+
+
+class Plan:
+    def __init__(self, path):
+        self.path = path
+        with open(path, "w+b") as file:
+            file.truncate(SIZE)
+            self.page = mmap.mmap(file.fileno(), SIZE)
+
+    def environment(self):
+        # gcc's AddressSanitizer is a library that wants to be first; here it may be second.
+        options = ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0")))
+        return {"LD_PRELOAD": LIBRARY, "DRAGOMAN_FAULTS": self.path, "ASAN_OPTIONS": options}
+
+    def get(self, kind, field):
+        return struct.unpack_from("<q", self.page, 8 * (5 * KINDS.index(kind) + field))[0]
+
+    def set(self, kind, field, value):
+        struct.pack_into("<q", self.page, 8 * (5 * KINDS.index(kind) + field), value)
+
+    def arm(self, kind, error, nth=1, times=1):
+        """From the nth call of this kind from now, so many fail with this error (0: do less)."""
+        self.set(kind, AT, 0)
+        self.set(kind, ERROR, error)
+        self.set(kind, TIMES, times)
+        self.set(kind, AT, self.get(kind, CALLS) + nth)
+
+    def rest(self):
+        for kind in KINDS:
+            self.set(kind, AT, 0)
+
+    def hits(self):
+        return sum(self.get(kind, HITS) for kind in KINDS)
+
+    def jump(self, seconds):
+        """The time of day goes so far from the true one."""
+        struct.pack_into("<q", self.page, 8 * 5 * len(KINDS), seconds)

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: ISC
+"""System calls fail at random while glossaries, jobs, keys and quotas are written: the daemon goes on, and what it has
+acknowledged is there after a restart. Which calls fail is decided by a seed that every failure prints; the library that
+makes them fail is tests/chaos/faults.c.
+
+DRAGOMAN_CHAOS_RUNS says how often (40), DRAGOMAN_CHAOS_SEED with which number it begins (1)."""
+import errno
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+from harness import MODELS_DIR, SOURCES, IntegrationTest, environment, main, wait_for
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "chaos"))
+from faults import FOR_EVER, LIBRARY, Plan  # noqa: E402
+
+TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+RUNS = int(os.environ.get("DRAGOMAN_CHAOS_RUNS", "40"))
+FIRST = int(os.environ.get("DRAGOMAN_CHAOS_SEED", "1"))
+ERRORS = {
+    "file-read": (errno.EIO, errno.EINTR, 0),
+    "file-write": (errno.ENOSPC, errno.EIO, errno.EINTR, 0),
+    "socket-read": (errno.ECONNRESET, errno.EINTR, 0),
+    "socket-write": (errno.ECONNRESET, errno.EPIPE, errno.EINTR, 0),
+    "open": (errno.EMFILE, errno.ENFILE, errno.EIO),
+    "rename": (errno.EIO, errno.ENOSPC),
+    "fsync": (errno.EIO, errno.ENOSPC),
+    "mmap": (errno.ENOMEM,),
+    "accept": (errno.EMFILE, errno.ECONNABORTED, errno.EINTR),
+    "malloc": (errno.ENOMEM,),
+}
+SENTENCES = ("Le chat dort.", "La maison est grande.", "Je vois un chien dans le jardin.", "Comment allez-vous ?",
+             "Il fait beau aujourd'hui.", "Nous avons trouvé la gare.")
+NOT_ANSWERED = (OSError, http.client.HTTPException)
+MOST = 8  # jobs and glossaries at a time
+ABSENT = "absent"
+
+
+@unittest.skipUnless(os.path.exists(LIBRARY), "needs tests/chaos/faults.so, which make check builds")
+class Kept(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        self.plan = Plan(os.path.join(self.directory, "plan"))
+        self.keys = os.path.join(self.directory, "keys")
+        self.flags = (f"--models-dir={MODELS_DIR}", f"--jobs-dir={self.directory}/jobs", "--require-key=yes",
+                      f"--glossaries-dir={self.directory}/glossaries", f"--keys-file={self.keys}", "--threads=1")
+        self.secrets = {}  # by name, those that the tool has acknowledged
+        self.glossaries = {}  # by id: the contents that may be, ABSENT among them where it may be gone
+        self.jobs = {}  # by id: its lines, or ABSENT where it may be gone
+        self.characters = [0, 0]  # charged at least, and at most
+        self.n = 0
+        self.add_key(faulty=False)
+        self.server = self.begin()
+        self.oracle = {}
+        for text in SENTENCES:
+            self.oracle[text] = self.translate(text)
+
+    def begin(self):
+        return self.start(*self.flags, env=self.plan.environment())
+
+    # ---- What is asked for. Each returns None where nothing was acknowledged.
+
+    def ask(self, method, path, body=None, kind="application/json"):
+        """The status and the answer; (None, None) where the connection did not bring one."""
+        headers = {"Authorization": f"Bearer {self.secrets['key1']}", "Content-Type": kind}
+        try:
+            status, _, answer = self.server.request(method, path, body, headers)
+        except NOT_ANSWERED:
+            return None, None
+        return status, answer
+
+    def translate(self, text):
+        self.characters[1] += len(text)
+        status, answer = self.ask("POST", "/v1/translate", json.dumps({"text": text, "target": "en"}))
+        if status != 200:
+            return None
+        self.characters[0] += len(text)
+        return json.loads(answer)["translations"][0]["text"]
+
+    def a_translation(self):
+        text = self.chance.choice(SENTENCES)
+        got = self.translate(text)
+        self.assertIn(got, (None, self.oracle[text]))
+
+    def words(self):
+        self.n += 1
+        return [[f"mot{self.n}", f"word{self.n}"], ["chat", self.chance.choice(("hound", "moggy"))]]
+
+    def a_glossary(self):
+        if len(self.glossaries) >= MOST:
+            return
+        terms = self.words()
+        status, answer = self.ask("POST", "/v1/glossaries", json.dumps(
+            {"name": f"g{self.n}", "source": "fr", "target": "en", "terms": terms}))
+        if status == 201:
+            self.glossaries[json.loads(answer)["id"]] = [terms]
+
+    def a_glossary_replaced(self):
+        if self.glossaries:
+            one = self.chance.choice(sorted(self.glossaries))
+            terms = self.words()
+            status, _ = self.ask("PUT", f"/v1/glossaries/{one}", json.dumps(
+                {"name": f"g{self.n}", "source": "fr", "target": "en", "terms": terms}))
+            if status == 200 and ABSENT not in self.glossaries[one]:
+                self.glossaries[one] = [terms]
+            else:
+                self.glossaries[one].append(terms)
+
+    def a_glossary_deleted(self):
+        if self.glossaries:
+            one = self.chance.choice(sorted(self.glossaries))
+            status, _ = self.ask("DELETE", f"/v1/glossaries/{one}")
+            if status == 204:
+                self.glossaries[one] = [ABSENT]
+            elif status != 404:
+                self.glossaries[one].append(ABSENT)
+
+    def a_job(self):
+        if len(self.jobs) >= MOST:
+            return
+        lines = self.chance.choices(SENTENCES, k=self.chance.randint(1, 12))
+        body = "\n".join(lines)
+        self.characters[1] += len(body)
+        status, answer = self.ask("POST", "/v1/jobs?target=en", body.encode(), "text/plain; charset=utf-8")
+        if status == 201:
+            self.characters[0] += len(body)
+            self.jobs[json.loads(answer)["id"]] = (lines, False)
+
+    def a_job_deleted(self):
+        if self.jobs:
+            one = self.chance.choice(sorted(self.jobs))
+            status, _ = self.ask("DELETE", f"/v1/jobs/{one}")
+            if status == 204:
+                self.jobs[one] = (None, True)
+            elif status != 404:
+                self.jobs[one] = (self.jobs[one][0], True)
+
+    def add_key(self, faulty=True):
+        """By the tool, which fails now and then as the daemon does."""
+        name = f"key{len(self.secrets) + 1}" if not faulty else f"key{self.chance.randrange(10**9)}"
+        plan = Plan(os.path.join(self.directory, "tools-plan"))
+        if faulty and self.kind not in ("socket-read", "socket-write", "accept"):
+            plan.arm(self.kind, self.error, self.chance.randint(1, 400 if self.kind == "malloc" else 6))
+        done = subprocess.run([TOOL, "keys", "add", name, f"--file={self.keys}"], env=environment(plan.environment()),
+                              capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            self.secrets[name] = next(word for word in done.stdout.split() if word.startswith("dgk_"))
+        else:
+            aborted = done.returncode == -signal.SIGABRT and "out of memory" in done.stderr
+            self.assertTrue(done.returncode == 1 and done.stderr or aborted, done)
+
+    def a_reload(self):
+        self.server.signal(signal.SIGHUP)
+
+    # ---- What is to be there.
+
+    def look_at(self, method, path, wanted):
+        status, answer = self.ask(method, path)
+        self.assertIn(status, wanted, (path, answer))
+        return status, answer
+
+    def check_glossaries(self):
+        for one, allowed in list(self.glossaries.items()):
+            status, answer = self.look_at("GET", f"/v1/glossaries/{one}", (200, 404))
+            found = ABSENT if status == 404 else [[t["source"], t["target"]] for t in json.loads(answer)["terms"]]
+            self.assertIn(found, allowed, one)
+            if found == ABSENT:
+                del self.glossaries[one]
+            else:
+                self.glossaries[one] = [found]
+
+    def job(self, one):
+        return json.loads(self.look_at("GET", f"/v1/jobs/{one}", (200,))[1])
+
+    def check_jobs(self):
+        for one, (lines, may_be_gone) in list(self.jobs.items()):
+            status, _ = self.look_at("GET", f"/v1/jobs/{one}", (200, 404))
+            if status == 404:
+                self.assertTrue(may_be_gone, one)
+                del self.jobs[one]
+                continue
+            self.assertIsNotNone(lines, f"{one} was deleted")
+            wait_for(lambda one=one: self.job(one)["state"] not in ("waiting", "running"), "the end of the job")
+            state = self.job(one)
+            if state["state"] == "failed" and state.get("error") and self.error == errno.EIO:
+                continue  # the disk is broken, and the client is told so
+            self.assertEqual((state["state"], state["lines"], state["done"], state["failed"]),
+                             ("done", len(lines), len(lines), 0), state)
+            result = self.look_at("GET", f"/v1/jobs/{one}/result", (200,))[1].decode()
+            self.assertEqual(result.splitlines(), [self.oracle[line] for line in lines])
+            self.jobs[one] = (lines, may_be_gone)
+
+    def usage(self):
+        return json.loads(self.look_at("GET", "/v1/usage", (200,))[1])["month"]
+
+    def check_usage(self):
+        used = self.usage()["characters"]
+        self.assertTrue(self.characters[0] <= used <= self.characters[1], (used, self.characters))
+        return used
+
+    def check_keys(self):
+        """The latest: each run would otherwise ask for more than the one before."""
+        for name, secret in [*self.secrets.items()][-8:]:
+            status, _, answer = self.server.request("GET", "/v1/usage", headers={"Authorization": f"Bearer {secret}"})
+            self.assertEqual(status, 200, (name, answer))
+
+    def written(self, used):
+        with open(self.keys + ".usage", encoding="ascii") as file:
+            return any(line.split()[1:2] == ["key1"] and line.split()[3:4] == [str(used)] for line in file)
+
+    def one_run(self, seed):
+        self.chance = random.Random(seed)
+        self.kind = self.chance.choice(sorted(ERRORS))
+        self.error = self.chance.choice(ERRORS[self.kind])
+        times = self.chance.choice((1, 1, 3, FOR_EVER))
+        if self.error in (errno.EINTR, 0):
+            times = min(times, 3)  # a caller that tries again has to come to an end
+        far = {"malloc": 3000, "file-write": 8, "open": 12}.get(self.kind, 6)
+        nth = 1 + int(self.chance.random() ** 2 * far)
+        hits, before = self.plan.hits(), self.characters[0]
+        self.plan.arm(self.kind, self.error, nth, times)
+        actions = (self.a_translation, self.a_glossary, self.a_glossary_replaced, self.a_glossary_deleted, self.a_job,
+                   self.a_job_deleted, self.add_key, self.a_reload, self.a_job, self.a_glossary)
+        for action in self.chance.choices(actions, k=8):
+            action()
+            if self.server.process.poll() is not None:
+                break
+        self.plan.rest()
+        self.hit += self.plan.hits() > hits
+        if self.server.process.poll() is None:
+            self.assertEqual(self.ask("GET", "/healthz")[0], 200)
+            # A second later what was not written is written.
+            wait_for(lambda: self.written(self.check_usage()), "the usage file")
+            if self.chance.random() < 0.5:
+                self.server.process.kill()
+                self.server.expected_codes = (-signal.SIGKILL,)
+                self.server.wait()
+            else:
+                self.assertEqual(self.server.stop(), 0)
+        else:
+            # Without memory for a few bytes it ends, and says so.
+            self.assertTrue(self.kind == "malloc" and self.server.wait() == -signal.SIGABRT, self.server.process.returncode)
+            self.server.expected_codes = (-signal.SIGABRT,)
+            self.ends += 1
+            self.characters[0] = before  # what the last second counted was not written
+        self.assertEqual(self.server.complaints(), "")
+        self.servers.remove(self.server)  # its log would only fill the page
+        shutil.rmtree(self.server.directory)
+        self.server = self.begin()
+        self.assertNotIn("left alone", self.server.log())
+        self.check_keys()
+        self.check_glossaries()
+        self.check_jobs()
+        self.characters = [self.check_usage()] * 2
+
+    def test_a_job_waits_until_files_can_be_opened(self):
+        waited = 0
+        for nth in range(1, 10):  # one of them is the first that the job opens after it was taken
+            self.plan.arm("open", errno.EMFILE, nth, FOR_EVER)
+            status, answer = self.ask("POST", "/v1/jobs?target=en", SENTENCES[0].encode(), "text/plain; charset=utf-8")
+            if status == 201:
+                one = json.loads(answer)["id"]
+                wait_for(lambda one=one: self.job(one)["state"] == "done" or "waits_for" in self.job(one), "the job to wait")
+                waited += self.job(one).get("waits_for") == "space"
+                self.plan.rest()
+                wait_for(lambda one=one: self.job(one)["state"] == "done", "the end of the job")
+            self.plan.rest()
+        self.assertGreater(waited, 0)
+
+    def test_a_job_that_was_not_taken_leaves_nothing(self):
+        for kind in "rename", "fsync":
+            for nth in range(1, 5):
+                self.plan.arm(kind, errno.EIO, nth)
+                status, answer = self.ask("POST", "/v1/jobs?target=en", SENTENCES[0].encode(), "text/plain; charset=utf-8")
+                self.plan.rest()
+                if status == 201:
+                    wait_for(lambda one=json.loads(answer)["id"]: self.job(one)["state"] not in ("waiting", "running"), "its end")
+        self.assertEqual(self.server.stop(), 0)
+        self.server = self.begin()
+        self.assertNotIn("left alone", self.server.log())
+
+    def test_what_was_acknowledged_is_there_after_a_restart(self):
+        self.hit = self.ends = 0
+        for seed in range(FIRST, FIRST + RUNS):
+            try:
+                self.one_run(seed)
+            except Exception as error:
+                raise AssertionError(f"DRAGOMAN_CHAOS_SEED={seed}: {self.kind}, {os.strerror(self.error)}") from error
+        sys.stderr.write(f"{RUNS} runs, {self.hit} in which calls failed, {self.ends} ended for want of memory\n")
+
+
+if __name__ == "__main__":
+    main()
