@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # A classifier that tells which collection a French or an English text is of, so that requests can be sent to the model that knows
-# such texts ("Routing by what a text is about" in docs/TRAINING.md):
+# such texts ("Routing by what a text is about" in docs/training/reference.md):
 #
 #     models/recipe/collections.sh DATA OUT [DRAGOMAN]
 #

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# How the quality estimator of models/fr-en was made whose figures docs/TRAINING.md has:
+# How the quality estimator of models/fr-en was made whose figures docs/training/reference.md has:
 #
 #     models/recipe/quality-fr-en.sh DATA OUT [DRAGOMAN [MODEL]]
 #

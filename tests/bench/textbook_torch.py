@@ -3,7 +3,7 @@
 
     textbook_torch.py RUN-DIRECTORY STEPS [WINDOW] [--own] [--keep=FILE]
 
-RUN-DIRECTORY holds training/pairs.bin and config.json of the run that docs/TRAINING.md describes. The program is the one
+RUN-DIRECTORY holds training/pairs.bin and config.json of the run that docs/training/reference.md describes. The program is the one
 that the tutorial on sequence-to-sequence translation makes famous: an embedding and a GRU; a decoder with attention by a
 linear layer over word and state, dropout 0.1, a combining layer, relu, a GRU, log-softmax; one pair an iteration, teacher
 forcing for half of them, NLL summed until the end or a wrong one, two optimisers SGD 0.01.

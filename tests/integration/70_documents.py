@@ -6,17 +6,23 @@ In README.md and docs/ the first word of a fenced block says what it is, the sec
     ```sh run           run with bash, in the page's order, in a directory with models/, data/ and build/ as in the
                         source tree, dragoman and dragomand in the PATH, and a server on http://127.0.0.1:8090, or
                         where the page's last "listen = 127.0.0.1:PORT" says (another port, really)
+    ```sh run train     the same, but `dragoman train` does 4 steps and judges 4 pairs unless DRAGOMAN_SLOW is set
+    ```sh run download  the same, with git, curl and unzip that give small files of ours for those that the page names
+    ```sh serve         the daemon that the page has the reader start; from here on it is the server of the page
     ```text output      what the block before it printed; "..." stands for anything
     ```sh file=NAME     written to NAME for later blocks to use
     ```sh               not run (it needs root, or another machine); its syntax is checked
     ```ini, conf file   a configuration: dragomand --check-config accepts it
     ```yaml, ```json, ```python     parse
-"""
+
+Commands stand in such blocks only: an indented one, which nobody would try, is refused outside of docs/internals and
+the log of experiments."""
 import ast
 import gzip
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import unittest
@@ -27,8 +33,8 @@ from harness import PROGRAM, SOURCES, IntegrationTest, environment, main
 BUILD = os.path.dirname(PROGRAM)
 FENCE = re.compile(r"^```([a-z]*)[ ]*([^\n]*)\n(.*?)^```$", re.S | re.M)
 # Small models of the formats that can be downloaded, under such names.
-DOWNLOADS = {"opus-mt-fr-en": "legacy", "marian-fr-en": "stored", "firefox-fren": "bin-bergamot",
-             "translate-fr_en.argosmodel": "tiny.argosmodel", "ct2-fr-en": "ct2-v6"}
+DOWNLOADS = {"translate-fr_en.argosmodel": "tiny.argosmodel", "ct2-fr-en": "ct2-v6"}
+COMMAND = re.compile(r"^    (\$ )?(dragomand? |\./|build/|sudo |curl |python3 |systemctl |podman |docker |mkdir |make\b)", re.M)
 TOOLS = {"parallel": "parallel", "curl": "curl", "openssl": "openssl", "jq": "jq"}
 
 
@@ -67,7 +73,11 @@ class Documents(IntegrationTest):
         for name, sample in DOWNLOADS.items():
             os.symlink(os.path.join(SOURCES, "tests", "data", "import", sample),
                        os.path.join(work, "downloads", name))
-        self.write_everyday(os.path.join(work, "downloads", "fra.txt"))
+        self.write_everyday(os.path.join(work, "downloads", "fra-eng.zip"))
+        os.mkdir(os.path.join(work, ".downloads"))
+        for name in "git", "curl", "unzip":
+            os.symlink(os.path.join(SOURCES, "tests", "integration", "downloads.py"),
+                       os.path.join(work, ".downloads", name))
         with zipfile.ZipFile(os.path.join(SOURCES, "tests", "data", "import", "tiny.argosmodel")) as package:
             package.extractall(os.path.join(work, ".local", "share", "argos-translate", "packages"))
         self.server = self.start(f"--models-dir={os.path.join(SOURCES, 'models')}",
@@ -75,19 +85,34 @@ class Documents(IntegrationTest):
         return work
 
     def write_everyday(self, path):
-        """Pairs of ours in the form of the collection that docs/tutorial-train.md names."""
+        """Pairs of ours in the form of the collection that docs/tutorial-train.md has the reader download."""
         pairs = os.path.join(SOURCES, "models", "recipe", "written", "written-daily.fr-en.tsv.gz")
-        with gzip.open(pairs, "rt", encoding="utf-8") as file, open(path, "w", encoding="utf-8") as out:
-            for line in file:
-                french, english = line.rstrip("\n").split("\t")
-                out.write(f"{english}\t{french}\tCC-BY\n")
+        with gzip.open(pairs, "rt", encoding="utf-8") as file, zipfile.ZipFile(path, "w") as package:
+            sides = [line.rstrip("\n").split("\t") for line in file][::3]
+            package.writestr("fra.txt", "".join(f"{english}\t{french}\tCC-BY\n" for french, english in sides))
+
+    def serve(self, block, work):
+        """The daemon of the block's command, at an address of the test's own."""
+        program, *arguments = shlex.split(block.text.replace("$PWD", work))
+        self.assertEqual(program, "dragomand", block.place)
+        at = arguments.index("--listen")
+        del arguments[at:at + 2]
+        self.server = self.start(f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}", *arguments)
 
     def run_block(self, block, work, address):
         text = block.text.replace(address, f"127.0.0.1:{self.server.port()}")
-        env = environment({"PATH": BUILD + os.pathsep + os.environ["PATH"], "HOME": work, "LC_ALL": "C.UTF-8",
+        if "train" in block.use.split() and not os.environ.get("DRAGOMAN_SLOW"):
+            text = re.sub(r"--(steps|valid-every|valid-pairs|time|epochs) \S+", "", text)
+            text = re.sub(r"dragoman train( --resume)?",
+                          lambda m: f"dragoman train --steps {6 if m[1] else 4} --valid-every 4 --valid-pairs 4 "
+                                    f"--test-pairs 4{m[1] or ''}", text)
+        path = [BUILD, os.environ["PATH"]]
+        if "download" in block.use.split():
+            path.insert(0, os.path.join(work, ".downloads"))
+        env = environment({"PATH": os.pathsep.join(path), "HOME": work, "LC_ALL": "C.UTF-8",
                            "PARALLEL_HOME": os.path.join(work, ".parallel")})
         done = subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", text], cwd=work, env=env,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=300, encoding="utf-8",
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=1200, encoding="utf-8",
                               errors="replace", check=False)
         self.assertEqual(done.returncode, 0, f"{block.place}\n{block.text}\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -118,11 +143,19 @@ class Documents(IntegrationTest):
                 self.skipTest(f"{block.place}: needs a build --with-{left_out[1]}")
             self.assertEqual(done.returncode, 0, f"{block.place}: {done.stderr}")
 
+    def check_indented(self, page):
+        if page.startswith("docs/internals") or page == "docs/speed-log.md":
+            return
+        with open(os.path.join(SOURCES, page), encoding="utf-8") as file:
+            text = FENCE.sub("", file.read())
+        self.assertIsNone(COMMAND.search(text), f"{page}: a command outside of a fenced block")
+
     def check_page(self, page):
         found = blocks(page)
+        self.check_indented(page)
         for block in found:
             self.check_syntax(block)
-        runnable = [block for block in found if block.use == "run"]
+        runnable = [block for block in found if block.use.split()[:1] == ["run"]]
         if not runnable:
             return
         missing = [package for program, package in TOOLS.items()
@@ -133,7 +166,9 @@ class Documents(IntegrationTest):
         for block in found:
             if block.language == "ini":
                 address = (re.findall(r"^listen = (127\.0\.0\.1:\d+)$", block.text, re.M) or [address])[-1]
-            elif block.use == "run":
+            elif block.use == "serve":
+                self.serve(block, work)
+            elif block.use.split()[:1] == ["run"]:
                 printed = self.run_block(block, work, address)
             elif block.use == "output":
                 self.check_output(block, printed)
@@ -222,8 +257,7 @@ class Figures(unittest.TestCase):
 
 
 for name in pages():
-    if any(True for _ in blocks(name)):
-        add_test(name)
+    add_test(name)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 /* Candidates of minimum-risk training: several translations of a source by a model, each with its
  * score (lines source<TAB>answer<TAB>score from 0 to 100, those of a source one after the other, as
  * `dragoman distill --pick all` prints them). Training then lowers the expected cost of the model's
- * translations, and not only the loss on the reference (pass_risk.c, docs/TRAINING.md).
+ * translations, and not only the loss on the reference (pass_risk.c, docs/training/reference.md).
  *
  *     err = dg_risk_candidates_write(dir, files, n_files, &opts, &stats, &error);   once, into a
  *                                                                                   run's training/

@@ -3,7 +3,7 @@
 
 /* One forward and one backward pass through a network, for several sentence pairs at once: the loss
  * of the given targets (teacher forcing under the look-ahead mask) and its gradient with respect to
- * every parameter. docs/TRAINING.md has the mathematics.
+ * every parameter. docs/training/reference.md has the mathematics.
  *
  *     struct dg_pass_limits limits = {.source_rows = 1024, .target_rows = 1024, .scores = 1 << 20};
  *     err = dg_pass_new(&pass, &params, &limits, &error);
