@@ -412,6 +412,9 @@ static enum dg_err open_api(struct daemon *d, struct dg_error *error)
     opts.version = dg_version();
     opts.access_log = options->access_log;
     opts.cors_origin = options->cors_origin;
+    opts.texts_max = (size_t)options->max_texts;
+    opts.alternatives_max = (int)options->max_alternatives;
+    opts.suggestions = options->suggestions;
     opts.characters_max = (size_t)options->max_characters;
     opts.beam_max = (size_t)options->max_beam;
     opts.min_length_max = (size_t)options->max_min_length;

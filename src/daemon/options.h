@@ -31,12 +31,12 @@ struct dg_options {
     struct dg_opt_list trusted_proxies;
     int64_t max_connections, max_connections_per_client;
     uint64_t max_head, max_url, max_body;
-    int64_t max_headers, max_characters;
+    int64_t max_headers, max_characters, max_texts, max_alternatives;
     int64_t idle_timeout_ms, head_timeout_ms, body_timeout_ms, body_limit_ms, write_timeout_ms;
     int64_t drain_timeout_ms;
 
     /* Access. */
-    const char *keys_file, *usage_file;
+    const char *keys_file, *usage_file, *suggestions;
     bool require_key;
     int64_t anonymous_requests, anonymous_characters;
     int anonymous_priority; /* enum dg_key_priority */

@@ -195,6 +195,8 @@ class Translate(unittest.TestCase):
         lines = translate(text, "--ids").stdout.decode().splitlines()
         self.assertEqual([list(map(int, line.split())) for line in lines],
                          [item["greedy_ids"] for item in golden])
+        bare = "".join(" ".join(map(str, item["src_ids"][:-1])) + "\n" for item in golden)  # as dragoman tokenize prints them
+        self.assertEqual(translate(bare, "--ids").stdout.decode().splitlines(), lines)
         done = translate("5 x 0\n99999 0\n\n", "--ids", check=False)
         self.assertEqual(done.stdout, b"\n\n\n")
         self.assertIn(b"column 3: read 'x', expected a token id", done.stderr)

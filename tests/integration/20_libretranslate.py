@@ -189,5 +189,44 @@ class LibreTranslate(IntegrationTest):
         self.ask(f"/download_file/{'0' * 32}.a.txt", method="GET", status=404)
 
 
+class Suggestions(IntegrationTest):
+    def ask(self, server, path, **body):
+        status, _, answer = server.request("POST", path, body=json.dumps(body), headers={"Content-Type": "application/json"})
+        return status, json.loads(answer)
+
+    def test_suggestions_are_kept_where_a_file_is_named(self):
+        good = {"q": "Le chat dort.", "s": "The cat\nsleeps.", "source": "fr", "target": "en"}
+        server = self.start(MODELS)
+        self.assertEqual(self.ask(server, "/suggest", **good), (403, {"error": "Suggestions are disabled on this server."}))
+        path = os.path.join(self.directory, "suggestions")
+        server = self.start(MODELS, f"--suggestions={path}")
+        self.assertTrue(json.loads(server.request("GET", "/frontend/settings")[2])["suggestions"])
+        for _ in range(2):
+            self.assertEqual(self.ask(server, "/suggest", **good, api_key=""), (200, {"success": True}))
+        for name in good:
+            self.assertEqual(self.ask(server, "/suggest", **{**good, name: ""}), (400, {"error": f"Invalid request: missing {name} parameter"}))
+        self.assertEqual(self.ask(server, "/suggest", **{**good, "target": "zz"}), (400, {"error": "zz is not supported"}))
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual([json.loads(line) for line in file], [good, good])
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        os.truncate(path, 64 << 20)
+        self.assertEqual(self.ask(server, "/suggest", **good)[0], 507)
+        os.remove(path)
+        os.mkdir(path)
+        self.assertEqual(self.ask(server, "/suggest", **good)[0], 500)
+        self.assertNotIn("sleeps", server.log())
+
+    def test_limits_of_texts_and_alternatives(self):
+        server = self.start(MODELS, "--max-texts=2", "--max-alternatives=1")
+        good = {"q": ["Un.", "Deux."], "source": "fr", "target": "en", "alternatives": 1}
+        self.assertEqual(self.ask(server, "/translate", **good)[0], 200)
+        self.assertEqual(self.ask(server, "/translate", **{**good, "q": ["Un."] * 3}),
+                         (400, {"error": "Invalid request: request (3) exceeds text limit (2)"}))
+        self.assertEqual(self.ask(server, "/translate", **{**good, "alternatives": 2}),
+                         (400, {"error": "Invalid request: alternatives parameter must be <= 1"}))
+        status, answer = self.ask(server, "/v1/translate", text=["Un."] * 3, source="fr", target="en")
+        self.assertEqual((status, answer["error"]["limit"]), (400, 2))
+
+
 if __name__ == "__main__":
     main()

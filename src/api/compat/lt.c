@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* LibreTranslate's errors, headers and language codes, and its small routes; the two with work of
- * their own are in lt_translate.c and lt_file.c. What is said here is what its clients read, quirks
- * included (docs/api/compatible.md). */
+/* LibreTranslate's errors, headers and language codes, and its small routes; those with work of
+ * their own are in lt_translate.c, lt_file.c and lt_suggest.c. What is said here is what its
+ * clients read, quirks included (docs/api/compatible.md). */
 #include "api/compat/lt.h"
 #include "api/compat/azure.h"
 #include "api/compat/compat_routes.h"
@@ -358,7 +358,7 @@ void dg_lt_settings(struct dg_call *call)
     put_pair(&out, "source", "auto", "Auto Detect");
     put_pair(&out, "target", target ? target->code : "en", target ? target->name : "English");
     dg_json_out_close(&out, '}');
-    dg_json_out_put_bool(&out, "suggestions", false);
+    dg_json_out_put_bool(&out, "suggestions", opts->suggestions && *opts->suggestions);
     dg_json_out_put_open(&out, "supportedFilesFormat", '[');
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         dg_json_out_cstr(&out, endings[i]);
@@ -372,14 +372,6 @@ void dg_lt_settings(struct dg_call *call)
 void dg_lt_health(struct dg_call *call)
 {
     dg_call_json(call, 200, DG_SPAN("{\"status\":\"ok\"}"));
-}
-
-/* Suggestions would be somebody's text kept by us: there are none. */
-void dg_lt_suggest(struct dg_call *call)
-{
-    dg_call_fail(call, (struct dg_failure){.status = 403,
-                                           .code = "unsupported",
-                                           .message = "Suggestions are disabled on this server."});
 }
 
 /* Swagger 2, as programs read it that make clients: paths, their parameters, where they go. */

@@ -19,8 +19,6 @@
 
 #include <stdio.h>
 
-enum { ALTERNATIVES_MAX = DG_BEAM_MAX - 1 };
-
 /* ---- The answer
  * ---------------------------------------------------------------------------------- */
 
@@ -173,6 +171,7 @@ static bool read_texts(struct dg_compat *compat, struct dg_error *error)
 static bool read_alternatives(struct dg_compat *compat, struct dg_error *error)
 {
     const struct dg_field *field = dg_fields_get(&compat->fields, "alternatives");
+    const int max = compat->call->api->opts.alternatives_max;
     int64_t n = 0;
     if (!field || (field->kind == DG_FIELD_TEXT && field->value.len == 0))
         return true;
@@ -181,9 +180,9 @@ static bool read_alternatives(struct dg_compat *compat, struct dg_error *error)
                      "Invalid request: alternatives parameter is not a number");
         return false;
     }
-    if (n > ALTERNATIVES_MAX) {
+    if (n > max) {
         dg_error_set(error, DG_ERR_RANGE, "Invalid request: alternatives parameter must be <= %d",
-                     ALTERNATIVES_MAX);
+                     max);
         return false;
     }
     compat->job->options.alternatives = (int)n;

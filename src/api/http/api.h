@@ -30,6 +30,9 @@ struct dg_api_opts {
     bool access_log;                 /* one line at level info for each request */
     const char *cors_origin;         /* "*", one origin, or "" for no CORS headers; borrowed */
     size_t texts_max;                /* texts of one request */
+    int alternatives_max;            /* that LibreTranslate's clients may ask for */
+    const char *suggestions;         /* the file for their suggestions; NULL or "": none; borrowed
+                                      */
     size_t characters_max;           /* of one text, where an API has such a limit; 0: none */
     size_t beam_max, min_length_max; /* that a request may ask for; 0: no further limit */
     struct dg_allowance *buffers;    /* borrowed; the memory of connections, jobs and scores that
@@ -39,7 +42,8 @@ struct dg_api_opts {
 
 #define DG_API_OPTS_DEFAULT                                                                        \
     {                                                                                              \
-        .version = "", .access_log = true, .cors_origin = "*", .texts_max = 1000                   \
+        .version = "", .access_log = true, .cors_origin = "*", .texts_max = 1000,                  \
+        .alternatives_max = 15                                                                     \
     }
 
 /* `opts` is copied; `log` is borrowed and may be NULL. */

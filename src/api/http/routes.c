@@ -81,7 +81,7 @@ static const struct dg_route routes[] = {
      .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_lt_settings, LT, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/spec", "lt_spec", dg_lt_spec, LT, .gate = DG_GATE_OPEN},
-    {DG_HTTP_POST, "/suggest", "lt_suggest", dg_lt_suggest, LT},
+    {DG_HTTP_POST, "/suggest", "lt_suggest", dg_lt_suggest, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT, .gate = DG_GATE_OPEN},
 
     /* Azure Translator's. It has /translate, /detect and /languages besides, told by the query

@@ -5,7 +5,7 @@
  * keeps a 4 KB buffer per context, so a context exists only while a frame is incomplete: the
  * machine counts the bytes that it fed and the bytes of the frames that came out; when the two are
  * equal, the context holds nothing and is freed. The headers of our own frames (never masked, never
- * fragmented) are four to ten bytes and written by hand, for the same reason. */
+ * fragmented) are two to ten bytes and written by hand, for the same reason. */
 #include "net/proto/ws.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -13,7 +13,7 @@
 
 #include <wslay/wslay.h>
 
-enum { CONTROL_MAX = 125, MASK_BYTES = 4 };
+enum { CONTROL_MAX = 125, MASK_BYTES = 4, HEAD_MAX = 14 };
 
 struct dg_ws {
     const struct dg_http_shared *shared;
@@ -24,7 +24,9 @@ struct dg_ws {
     wslay_frame_context_ptr frames; /* NULL while nothing is half read */
     const char *feed;               /* what wslay may still take of the current input */
     size_t feed_len;
-    uint64_t unaccounted; /* bytes that wslay took and that no complete frame has explained yet */
+    uint64_t unaccounted;   /* bytes that wslay took and that no complete frame has explained yet */
+    uint8_t last[HEAD_MAX]; /* [n_last] the last bytes that it took */
+    size_t n_last;
 
     /* The frame being read. */
     uint64_t frame_left;
@@ -203,6 +205,16 @@ static void fail(struct dg_ws *ws, int code, const char *reason)
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
 
+/* Keeps the last bytes that wslay took. */
+static void keep_last(struct dg_ws *ws, const uint8_t *bytes, size_t n)
+{
+    const size_t n_new = n < HEAD_MAX ? n : HEAD_MAX,
+                 n_old = ws->n_last < HEAD_MAX - n_new ? ws->n_last : HEAD_MAX - n_new;
+    memmove(ws->last, ws->last + (ws->n_last - n_old), n_old);
+    memcpy(ws->last + n_old, bytes + (n - n_new), n_new);
+    ws->n_last = n_old + n_new;
+}
+
 static ssize_t on_recv(uint8_t *buf, size_t len, int flags, void *user_data)
 {
     struct dg_ws *ws = user_data;
@@ -213,6 +225,7 @@ static ssize_t on_recv(uint8_t *buf, size_t len, int flags, void *user_data)
     ws->feed += n;
     ws->feed_len -= n;
     ws->unaccounted += n;
+    keep_last(ws, buf, n);
     return (ssize_t)n;
 }
 
@@ -336,14 +349,39 @@ static bool begin_frame(struct dg_ws *ws, const struct wslay_frame_iocb *iocb)
     return true;
 }
 
+/* wslay tells of a frame when its payload begins. What a frame announces is known before: when
+ * wslay holds its header and nothing more, the frame begins here, so that one that is too large is
+ * refused although nothing of it comes. */
+static void look_at_header(struct dg_ws *ws)
+{
+    const uint64_t n = ws->unaccounted;
+    if (ws->in_frame || n < 2 || n > ws->n_last)
+        return;
+    const uint8_t *head = ws->last + (ws->n_last - n);
+    const unsigned small = head[1] & 127;
+    const size_t n_length = small < 126 ? 0 : small == 126 ? 2 : 8;
+    struct wslay_frame_iocb iocb = {.fin = head[0] >> 7,
+                                    .rsv = head[0] >> 4 & 7,
+                                    .opcode = head[0] & 15,
+                                    .payload_length = n_length ? 0 : small,
+                                    .mask = head[1] >> 7};
+    if (n != 2 + n_length + (iocb.mask ? MASK_BYTES : 0))
+        return;
+    for (size_t i = 0; i < n_length; i++)
+        iocb.payload_length = iocb.payload_length << 8 | head[2 + i];
+    (void)begin_frame(ws, &iocb);
+}
+
 /* Takes one piece of a frame from wslay; false when there is none, or after a failure. */
 static bool read_piece(struct dg_ws *ws)
 {
     struct wslay_frame_iocb iocb;
     memset(&iocb, 0, sizeof iocb);
     ssize_t n = wslay_frame_recv(ws->frames, &iocb);
-    if (n == WSLAY_ERR_WANT_READ)
+    if (n == WSLAY_ERR_WANT_READ) {
+        look_at_header(ws);
         return false;
+    }
     if (n < 0) {
         fail(ws, DG_WS_PROTOCOL_ERROR, "a frame's header is malformed");
         return false;

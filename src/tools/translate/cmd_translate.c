@@ -41,7 +41,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(struct translate, shortlist), "shortlist", .def = "yes",
      .help = "consider only the words of the model's lexical shortlist, where it has one"},
     {DG_OPT_BOOL(struct translate, ids), "ids", .def = "no", .heading = "Text",
-     .help = "lines are token ids with spaces between, in and out; no text layer"},
+     .help = "lines are token ids, in and out; no text layer, but a missing end token is added"},
     {DG_OPT_BOOL(struct translate, whole_lines), "whole-lines", .def = "no",
      .help = "a line is one sentence; do not look for several"},
     {DG_OPT_ENUM(struct translate, format), "format", .words = dg_doc_format_words, .def = "text",

@@ -2,13 +2,15 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* dragoman translate --ids: straight through the scheduler, without text. Source ids are taken as
- * they are (the end token included, if the model wants one); all ids that were generated are
+ * they are; only the end token that the model's tokenizer would put behind a text is added where it
+ * is missing, since a model without it says everything twice. All ids that were generated are
  * printed, the end token too. */
 #include "base/log/progress.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
 #include "model/model_dir.h"
 #include "sched/sched.h"
+#include "tokenize/tokenizer.h"
 #include "tools/ids.h"
 #include "tools/line_pipe.h"
 #include "tools/translate/translate.h"
@@ -26,6 +28,7 @@ struct work {
     struct dg_flow flow;
     struct dg_progress *progress;
     struct translate_totals *totals;
+    int32_t end_id; /* behind every source; -1: none */
 };
 
 static enum dg_err print_answer(const struct work *work, const struct line *line,
@@ -115,6 +118,19 @@ static void poll_sched(void *ctx)
             finish(work, ticket);
 }
 
+/* Adds the end token to a source that lacks it. */
+static enum dg_err end_source(const struct work *work, int32_t **ids, size_t *n)
+{
+    if (work->end_id < 0 || (*ids)[*n - 1] == work->end_id)
+        return DG_OK;
+    int32_t *grown = dg_try_realloc(*ids, (*n + 1) * sizeof *grown);
+    if (!grown)
+        return DG_ERR_NOMEM;
+    *ids = grown;
+    grown[(*n)++] = work->end_id;
+    return DG_OK;
+}
+
 static enum dg_err start(void *ctx, struct line *line)
 {
     struct work *work = ctx;
@@ -129,6 +145,8 @@ static enum dg_err start(void *ctx, struct line *line)
         dg_free(ids);
         return err;
     }
+    if (!err)
+        err = end_source(work, &ids, &n);
     if (!err)
         err = dg_sched_check(work->model, ids, n, &work->search, &error);
     if (!err) {
@@ -220,6 +238,26 @@ static enum dg_err read_demands(struct forced *forced, const struct translate *f
     return err;
 }
 
+/* What the model's tokenizer puts behind a text, if that is the end token; -1: nothing, or the
+ * directory has no tokenizer. */
+static int32_t find_end_id(const char *path, const struct dg_blueprint *bp)
+{
+    const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_tokenizer *tokenizer = NULL;
+    struct dg_tokenizer_work *work = NULL;
+    const struct dg_token *tokens;
+    size_t n = 0;
+    int32_t end_id = -1;
+    if (dg_tokenizer_open(path, &error, &tokenizer) == DG_OK && (work = dg_tokenizer_work_new()) &&
+        dg_tokenizer_encode(tokenizer, work, DG_SPAN(""), &opts, &error, &tokens, &n) == DG_OK &&
+        n > 0 && tokens[n - 1].id == bp->eos_id)
+        end_id = bp->eos_id;
+    dg_tokenizer_work_free(work);
+    dg_tokenizer_close(tokenizer);
+    return end_id;
+}
+
 enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,
                           bool usual_length, struct translate_totals *totals,
                           struct dg_error *error)
@@ -247,8 +285,10 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
             dg_search_usual_length_penalty(bp, work.search.n_constraints > 0);
     if (!err && flags->shortlist)
         err = dg_lex_open(&lex, flags->model, bp->encoder.V, bp->decoder.V, error);
-    if (!err)
+    if (!err) {
+        work.end_id = find_end_id(flags->model, bp);
         err = run_ids(&work, &pipe, net, bp, lex, error);
+    }
     dg_progress_stop(&progress);
     dg_net_free(net);
     dg_lex_close(lex);
