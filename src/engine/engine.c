@@ -14,7 +14,6 @@
 #include "engine/read/quality_estimate.h"
 #include "engine/read/reading.h"
 #include "engine/request/request.h"
-#include "engine/route/waiting.h"
 
 enum {
     SENTENCES = 10000,
@@ -32,6 +31,7 @@ _Static_assert((int)DG_CPU_CORES_MAX <= (int)DG_SCHED_WORKERS_MAX,
 
 /* By the kind of their tickets. */
 static const struct dg_task_ops *const kinds[] = {
+    [DG_TICKET_SENTENCE] = &dg_engine_request_ops,
     [DG_TICKET_GENERATION] = &dg_generation_ops,
     [DG_TICKET_READING] = &dg_reading_ops,
 };
@@ -112,10 +112,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
     struct dg_engine *engine = dg_xcalloc(1, sizeof *engine);
     dg_tasks_init(&engine->tasks);
     engine->tools.tasks = &engine->tasks;
-    dg_list_init(&engine->requests);
-    dg_list_init(&engine->waiting);
     dg_list_init(&engine->judgements);
-    dg_list_init(&engine->looked_at);
     dg_protect_list_init(&engine->tools.protected);
     dg_glossary_scan_init(&engine->tools.scan);
     dg_remote_lookups_init(&engine->tools.lookups);
@@ -163,54 +160,33 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
     return DG_OK;
 }
 
-/* Takes the unreported end of a ticket; only its own sentence still refers to it. */
-static void land(struct dg_engine *engine, struct dg_ticket *ticket)
+static void take_remote(struct dg_engine *engine)
 {
-    if (ticket->kind != DG_TICKET_SENTENCE) {
-        kinds[ticket->kind]->take(&engine->tasks, ticket, true);
-        return;
-    }
-    struct dg_flight *flight = ticket->ctx;
-    flight->leader->is_over = true;
-    flight->leader->request->n_open--;
-    flight->leader = NULL;
-    flight->is_over = true;
-    if (!flight->ticket->err)
-        flight->ticket->err = DG_ERR_CLOSED; /* nothing to keep */
-    if (engine->tools.cache)
-        dg_cache_settle(engine->tools.cache, flight);
+    struct dg_span value;
+    uint64_t now = dg_clock_now(engine->tasks.clock);
+    for (struct dg_flight *flight;
+         (flight = dg_remote_lookups_next(&engine->tools.lookups, now, &value));)
+        dg_request_take_remote(&engine->tools, flight, value);
 }
 
-static void land_all(void *arg)
+static void take_news(struct dg_engine *engine, uint64_t until_ns)
 {
-    struct dg_engine *engine = arg;
     struct dg_ticket *ticket;
     bool is_over;
     dg_sched_listen(engine->tasks.sched);
-    while (dg_sched_next(engine->tasks.sched, &ticket, &is_over))
-        if (is_over)
-            land(engine, ticket);
-}
-
-/* Cancels open tickets and waits until the workers have returned them. */
-static void drain(struct dg_engine *engine)
-{
-    for (struct dg_list *at = engine->requests.next; at != &engine->requests; at = at->next)
-        dg_request_stop(DG_LIST_ITEM(at, struct dg_request, link), &engine->tools, DG_ERR_CLOSED);
-    struct dg_list *at = engine->requests.next;
-    while (at != &engine->requests) {
-        struct dg_request *request = DG_LIST_ITEM(at, struct dg_request, link);
-        struct dg_span value;
-        land_all(engine);
-        for (struct dg_flight *flight;
-             (flight = dg_remote_lookups_next(&engine->tools.lookups, 0, &value));)
-            land(engine, flight->ticket);
-        dg_request_take_markup(request);
-        if (request->n_open == 0) {
-            at = at->next;
-            dg_request_free(request);
+    while (dg_sched_next(engine->tasks.sched, &ticket, &is_over)) {
+        kinds[ticket->kind]->take(&engine->tasks, ticket, is_over);
+        if (dg_clock_now(engine->tasks.clock) > until_ns) {
+            dg_engine_wake(engine); /* there may be more */
+            break;
         }
     }
+    take_remote(engine);
+}
+
+static void take_last_news(void *engine)
+{
+    take_news(engine, UINT64_MAX);
 }
 
 void dg_engine_free(struct dg_engine *engine)
@@ -218,14 +194,12 @@ void dg_engine_free(struct dg_engine *engine)
     if (!engine)
         return;
     dg_background_close(&engine->tasks.background);
-    drain(engine);
-    dg_tasks_drain(&engine->tasks, land_all, engine);
+    engine->tools.lookups.remote = (struct dg_remote){.get = NULL};
+    dg_tasks_drain(&engine->tasks, take_last_news, engine);
     dg_subword_work_free(engine->tasks.subword);
     while (!dg_list_is_empty(&engine->judgements)) /* nobody will tell their ends */
         dg_quality_estimate_free(
             DG_LIST_ITEM(engine->judgements.next, struct dg_quality_estimate, link));
-    while (!dg_list_is_empty(&engine->waiting))
-        dg_waiting_free(DG_LIST_ITEM(engine->waiting.next, struct dg_waiting, link));
     dg_registry_free(engine->registry);
     dg_sched_free(engine->tasks.sched);
     dg_cache_free(engine->tools.cache);
@@ -240,87 +214,12 @@ void dg_engine_free(struct dg_engine *engine)
 /* ---- The poll -----------------------------------------------------------------------------------
  */
 
-/* Reports the end of a request, once. */
-static void tell_end(struct dg_engine *engine, struct dg_request *request)
-{
-    request->is_told = true;
-    dg_engine_uncount(engine, request->text_len); /* what was counted: with its markup */
-    dg_request_finish(request, &engine->tools);
-}
-
-/* The next poll continues with the request at `at`. */
-static void leave_off(struct dg_engine *engine, struct dg_list *at)
-{
-    if (at != &engine->requests) {
-        dg_list_unlink(&engine->requests);
-        dg_list_link_last(at, &engine->requests);
-    }
-    dg_engine_wake(engine);
-}
-
-/* Continues every request: takes more sentences into the window, and reports its end if it is
- * reached. Stops early, to be called again, when the poll took POLL_NS: there may be many texts to
- * cut, an end may begin requests that the cache answers at once, and the thread has other work.
- * Each call continues at least one request, in turn. */
-static void move_on(struct dg_engine *engine, uint64_t began)
-{
-    for (struct dg_list *at = engine->requests.next, *next; at != &engine->requests; at = next) {
-        next = at->next;
-        struct dg_request *request = DG_LIST_ITEM(at, struct dg_request, link);
-        enum dg_err err = dg_request_pump(request, &engine->tools, NULL, NULL);
-        dg_request_show(request, &engine->tools);
-        if (!dg_request_is_over(request)) {
-            if ((request->n_open == 0 || dg_request_wants_turn(request)) && err != DG_ERR_BUSY)
-                dg_engine_wake(engine); /* no worker need call; when busy, the others' news will */
-            if (dg_request_is_stuck(request, &engine->tools)) {
-                tell_end(engine, request); /* it stays in the list until its worker lets go */
-                next = request->link.next;
-            }
-        } else if (!dg_engine_is_being_judged(engine, request)) {
-            dg_engine_stop_judging(engine, request);
-            if (!request->is_told) {
-                tell_end(engine, request);
-                next = request->link.next; /* events may have submitted or cancelled */
-            }
-            dg_request_free(request);
-        }
-        if (dg_clock_now(engine->tasks.clock) - began > POLL_NS) {
-            leave_off(engine, next);
-            return;
-        }
-    }
-}
-
-static void take_remote(struct dg_engine *engine)
-{
-    struct dg_span value;
-    uint64_t now = dg_clock_now(engine->tasks.clock);
-    for (struct dg_flight *flight;
-         (flight = dg_remote_lookups_next(&engine->tools.lookups, now, &value));)
-        dg_request_take_remote(&engine->tools, flight, value);
-}
-
 size_t dg_engine_poll(struct dg_engine *engine)
 {
-    struct dg_ticket *ticket;
-    bool is_over;
-    const uint64_t began = dg_clock_now(engine->tasks.clock);
-    dg_sched_listen(engine->tasks.sched);
-    while (dg_sched_next(engine->tasks.sched, &ticket, &is_over)) {
-        if (ticket->kind == DG_TICKET_SENTENCE)
-            dg_request_take(&engine->tools, ticket, is_over);
-        else
-            kinds[ticket->kind]->take(&engine->tasks, ticket, is_over);
-        if (dg_clock_now(engine->tasks.clock) - began > POLL_NS) {
-            dg_engine_wake(engine); /* there may be more */
-            break;
-        }
-    }
-    take_remote(engine);
+    const uint64_t until_ns = dg_clock_now(engine->tasks.clock) + POLL_NS;
+    take_news(engine, until_ns);
     dg_registry_tend(engine->registry);
-    dg_engine_begin_waiting(engine);
-    move_on(engine, began);
-    dg_tasks_move(&engine->tasks, began + POLL_NS);
+    dg_tasks_move(&engine->tasks, until_ns);
     if (!dg_list_is_empty(&engine->tools.lookups.answered))
         dg_engine_wake(engine); /* dropped or answered meanwhile */
     return engine->tasks.n;
@@ -352,7 +251,7 @@ void dg_engine_read_memory(const struct dg_engine *engine, struct dg_engine_memo
         .models = atomic_load(&ledger->used),
         .models_max = ledger->max,
         .texts = engine->tasks.n_bytes,
-        .n_waiting = engine->n_waiting + engine->tasks.n_waiting,
+        .n_waiting = engine->tasks.n_waiting,
     };
 }
 

@@ -39,12 +39,7 @@ struct dg_engine {
     struct dg_registry *registry;
     struct dg_langid *langid;     /* NULL: languages are not detected */
     struct dg_error langid_error; /* why `langid` is NULL */
-    struct dg_list requests;
-    struct dg_list waiting;    /* requests that wait for their models, in the order of arrival */
-    struct dg_list looked_at;  /* while `waiting` is gone through: those still to be looked at */
-    struct dg_list judgements; /* quality estimates under way; dropped ones are only here */
-    size_t n_waiting;
-    uint64_t waited_version; /* of the registry, when `waiting` was last gone through */
+    struct dg_list judgements;    /* quality estimates under way; dropped ones are only here */
 };
 
 static inline void dg_engine_wake(const struct dg_engine *engine)
@@ -67,10 +62,9 @@ enum dg_err dg_engine_find_way(const struct dg_engine *engine,
                                const struct dg_engine_request *asked, struct dg_error *error,
                                struct dg_routing *routing) DG_MUST_CHECK;
 
-void dg_engine_uncount(struct dg_engine *engine, size_t text_len);
-
-/* Parts of the poll: requests that wait for a model (engine_submit.c). */
-void dg_engine_begin_waiting(struct dg_engine *engine);
+/* How translations begin and end; their tickets are of kind DG_TICKET_SENTENCE (engine_submit.c).
+ */
+extern const struct dg_task_ops dg_engine_request_ops;
 
 /* True while a translated request waits for its quality estimate; an error of the estimate becomes
  * the request's error. */

@@ -19,18 +19,18 @@ static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *re
                                           .priority = request->asked.priority,
                                           .client = request->asked.client};
     if (estimate->n == 0)
-        return dg_quality_estimate_ask(estimate, &how, &request->error);
+        return dg_quality_estimate_ask(estimate, &how, &request->task.error);
     if (!how.estimator)
-        return dg_error_set(&request->error, DG_ERR_UNSUPPORTED,
+        return dg_error_set(&request->task.error, DG_ERR_UNSUPPORTED,
                             "the quality estimator of what %s translates has left", request->name);
-    if (request->deadline_ns)
-        how.timeout_ms = request->deadline_ns > now + DG_CLOCK_MS
-                             ? (request->deadline_ns - now) / DG_CLOCK_MS
+    if (request->task.deadline_ns)
+        how.timeout_ms = request->task.deadline_ns > now + DG_CLOCK_MS
+                             ? (request->task.deadline_ns - now) / DG_CLOCK_MS
                              : 1;
     estimate->wake = engine->tasks.wake;
     estimate->wake_arg = engine->tasks.wake_arg;
     dg_list_link_last(&engine->judgements, &estimate->link);
-    return dg_quality_estimate_ask(estimate, &how, &request->error);
+    return dg_quality_estimate_ask(estimate, &how, &request->task.error);
 }
 
 /* Under the estimator's name, if it is still there. */
@@ -56,20 +56,20 @@ static void count_qualities(const struct dg_engine *engine,
 bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *request)
 {
     struct dg_quality_estimate *estimate = request->estimate;
-    if (!estimate || request->err || request->is_told || request->is_copy)
+    if (!estimate || request->task.err || request->task.is_told || request->is_copy)
         return false;
     if (!estimate->is_asked)
-        request->err = ask_judgement(engine, request);
-    else if (request->deadline_ns && !estimate->is_done &&
-             dg_clock_now(engine->tasks.clock) >= request->deadline_ns + DG_CLOCK_S)
-        request->err = DG_ERR_TIMEOUT; /* its worker hangs */
+        request->task.err = ask_judgement(engine, request);
+    else if (request->task.deadline_ns && !estimate->is_done &&
+             dg_clock_now(engine->tasks.clock) >= request->task.deadline_ns + DG_CLOCK_S)
+        request->task.err = DG_ERR_TIMEOUT; /* its worker hangs */
     if (estimate->is_done && estimate->err) {
-        request->err = estimate->err;
-        request->error = estimate->error;
+        request->task.err = estimate->err;
+        request->task.error = estimate->error;
     }
     if (estimate->is_done && !estimate->err)
         count_qualities(engine, estimate);
-    return !request->err && !estimate->is_done;
+    return !request->task.err && !estimate->is_done;
 }
 
 /* Gives the estimate up: its result is no longer wanted. */

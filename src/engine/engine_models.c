@@ -39,7 +39,7 @@ enum dg_err dg_engine_publish(struct dg_engine *engine, struct dg_served_model *
                               struct dg_error *error)
 {
     enum dg_err err = dg_registry_publish(engine->registry, served, error);
-    if (!err && engine->n_waiting + engine->tasks.n_waiting > 0)
+    if (!err && engine->tasks.n_waiting > 0)
         dg_engine_wake(engine);
     return err;
 }

@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Requests for translations until they have begun. Checks that there is room; a request whose
- * models are not loaded waits (waiting.h) and, when they are, begins as if it had just come. After
- * that engine.c handles it. Also cancels requests of all kinds. */
-#include "base/memory/mem.h"
+/* Requests for translations as tasks (task.h): finds the models of a request, keeps a request whose
+ * models are not loaded (waiting.h), sets it up when they are, and ties the request (request.h) to
+ * the operations of its task. */
 #include "base/memory/utf8.h"
 #include "engine/engine_int.h"
 #include "engine/read/quality_estimate.h"
 #include "engine/request/request.h"
-#include "engine/route/waiting.h"
 
 #include <string.h>
-
-enum {
-    RETRY_MS = 1000,
-    BEGUN_PER_POLL = 16, /* of those that waited for a model */
-};
-
-static const uint64_t NEVER_LOOKED = UINT64_MAX; /* no version of the registry */
 
 /* ---- Beginning ---------------------------------------------------------------------------------
  */
@@ -65,7 +56,8 @@ static enum dg_err want(struct dg_engine *engine, const struct dg_routing *routi
     return err;
 }
 
-/* The same of the estimator, which is needed when all is translated. */
+/* The same of the estimator, which is needed when all is translated; dg_engine_find_way has found
+ * that there is one. */
 static enum dg_err want_estimator(struct dg_engine *engine, const struct dg_routing *routing,
                                   struct dg_error *error)
 {
@@ -73,43 +65,7 @@ static enum dg_err want_estimator(struct dg_engine *engine, const struct dg_rout
     if (routing->is_copy)
         return DG_OK;
     dg_routing_name(routing, name);
-    return dg_registry_want(engine->registry, dg_engine_find_estimator(engine, name),
-                            error); /* find_way
-                                       has
-                                       found
-                                       it
-                                     */
-}
-
-/* Begins a request whose models are loaded. `id` 0: a new one. */
-static enum dg_err begin(struct dg_engine *engine, const struct dg_routing *routing,
-                         const struct dg_engine_request *asked,
-                         const struct dg_engine_events *events, void *ctx, struct dg_error *error,
-                         uint64_t *retry_ms, uint64_t id, struct dg_request **out)
-{
-    struct dg_request *request;
-    struct dg_engine_request whole = *asked;
-    if (asked->usual_beam)
-        choose_beam(engine, routing->hops[routing->n_hops - 1], &whole.search);
-    enum dg_err err = dg_request_new(&request, &engine->tools, routing, &whole, error);
-    if (err)
-        return err;
-    request->events = events;
-    request->ctx = ctx;
-    err = dg_request_pump(request, &engine->tools, error, retry_ms);
-    if (err == DG_ERR_BUSY && request->has_begun)
-        err = DG_OK; /* it has begun; the rest follows as room comes */
-    if (err && request->n_open == 0) {
-        dg_request_free(request);
-        return err;
-    }
-    request->id = id ? id : ++engine->tasks.last_id;
-    dg_list_link_last(&engine->requests, &request->link);
-    if (request->n_open == 0 || request->n_cached > 0 || request->n_ready > 0 ||
-        dg_request_wants_turn(request))
-        dg_engine_wake(engine); /* there is something to show, and maybe no worker will call */
-    *out = request;
-    return DG_OK;
+    return dg_registry_want(engine->registry, dg_engine_find_estimator(engine, name), error);
 }
 
 /* Reports errors that can be found at once, before the model is loaded. */
@@ -126,64 +82,152 @@ static enum dg_err check(const struct dg_engine *engine, const struct dg_routing
     return dg_search_opts_check(&search, model->blueprint.decoder.V, error);
 }
 
-/* Puts a request aside until its models are there. */
-static enum dg_err wait_for_model(struct dg_engine *engine, const struct dg_routing *routing,
-                                  const struct dg_engine_request *asked,
-                                  const struct dg_engine_events *events, void *ctx,
-                                  struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
+/* The request waits for `missing`, with copies of all that it was given. */
+static enum dg_err wait_for(const struct dg_engine *engine, struct dg_request *request,
+                            const struct dg_routing *routing, struct dg_served_model *missing,
+                            struct dg_error *error)
 {
-    struct dg_waiting *waiting;
-    if (engine->n_waiting >= engine->tasks.waiting_max) {
-        if (retry_ms)
-            *retry_ms = RETRY_MS;
-        return dg_error_set(error, DG_ERR_BUSY,
-                            "as many requests wait for their models as may; try again later");
-    }
-    enum dg_err err = check(engine, routing, asked, error);
-    if (!err)
-        err = dg_waiting_new(&waiting, missing_of(routing), asked, error);
+    enum dg_err err = DG_OK;
+    if (!request->waiting)
+        err = check(engine, routing, &request->asked, error);
+    if (!err && !request->waiting)
+        err = dg_waiting_new(&request->waiting, &request->asked, error);
     if (err)
         return err;
-    waiting->events = events;
-    waiting->ctx = ctx;
-    waiting->began_ns = dg_clock_now(engine->tasks.clock);
-    *id = waiting->id = ++engine->tasks.last_id;
-    dg_list_link_last(dg_list_is_empty(&engine->looked_at) ? &engine->waiting : &engine->looked_at,
-                      &waiting->link);
-    engine->n_waiting++;
+    dg_served_model_unref(request->task.model);
+    request->task.model = dg_served_model_ref(missing);
+    return DG_ERR_NOT_YET;
+}
+
+/* When a request needs two models, the one loaded first must still be there when the other one is.
+ * Only the request that has waited longest keeps such a model, even if that was to make room for
+ * others: otherwise waiting requests could fill the memory with models that they do not use yet. */
+static void hold_on(const struct dg_engine *engine, struct dg_request *request,
+                    struct dg_routing *routing)
+{
+    struct dg_waiting *waiting = request->waiting;
+    for (size_t i = 0; i < routing->n_hops; i++)
+        if (waiting->held && !dg_served_model_is_at_hand(routing->hops[i]) &&
+            strcmp(waiting->held->name, routing->hops[i]->name) == 0)
+            dg_routing_replace(routing, i, waiting->held);
+    for (size_t i = 0; i < routing->n_hops && !waiting->held; i++)
+        if (engine->tasks.waiting.next == &request->task.link &&
+            dg_served_model_is_at_hand(routing->hops[i]))
+            waiting->held = dg_served_model_ref(routing->hops[i]);
+}
+
+/* Finds the models of a request and sets it up. DG_ERR_NOT_YET: they are not loaded. */
+static enum dg_err set_up(struct dg_engine *engine, struct dg_request *request,
+                          struct dg_error *error)
+{
+    struct dg_engine_request *asked = &request->asked;
+    struct dg_routing routing;
+    enum dg_err err = dg_engine_find_way(engine, asked, error, &routing);
+    if (!err && request->waiting)
+        hold_on(engine, request, &routing);
+    if (!err)
+        err = want(engine, &routing, error);
+    if (!err && asked->quality && !request->waiting)
+        err = want_estimator(engine, &routing, error);
+    if (err)
+        return err;
+    struct dg_served_model *missing = missing_of(&routing);
+    if (missing)
+        return wait_for(engine, request, &routing, missing, error);
+    if (asked->usual_beam)
+        choose_beam(engine, routing.hops[routing.n_hops - 1], &asked->search);
+    err = dg_request_set_up(request, &engine->tools, &routing, error);
+    if (err || !request->waiting)
+        return err;
+    request->queue_ns = dg_task_now(&request->task) - request->task.began_ns;
+    dg_served_model_unref(request->task.model);
+    request->task.model = NULL;
+    dg_waiting_free(request->waiting);
+    request->waiting = NULL;
     return DG_OK;
 }
+
+/* ---- The operations of its task -----------------------------------------------------------------
+ */
+
+static struct dg_engine *engine_of(struct dg_tasks *tasks)
+{
+    return DG_LIST_ITEM(tasks, struct dg_engine, tasks);
+}
+
+/* Sets the request up and submits its first sentences. */
+static enum dg_err open_request(struct dg_engine *engine, struct dg_request *request,
+                                struct dg_task_turn *turn, struct dg_error *error)
+{
+    enum dg_err err = request->n_hops == 0 ? set_up(engine, request, error) : DG_OK;
+    if (!err)
+        err = dg_request_pump(request, &engine->tools, error, &turn->retry_ms);
+    if (err == DG_ERR_BUSY && request->has_begun)
+        err = DG_OK; /* it has begun; the rest follows as room comes */
+    if (err && request->task.n_open == 0)
+        return err;
+    request->is_open = true;
+    turn->wants_more = request->task.n_open == 0 || request->n_cached > 0 || request->n_ready > 0 ||
+                       dg_request_wants_turn(request);
+    return DG_OK;
+}
+
+static enum dg_err begin(struct dg_task *task, struct dg_task_turn *turn, struct dg_error *error)
+{
+    struct dg_engine *engine = engine_of(task->tasks);
+    struct dg_request *request = dg_request_of(task);
+    if (!request->is_open)
+        return task->err ? DG_OK : open_request(engine, request, turn, error);
+    const enum dg_err err = dg_request_pump(request, &engine->tools, NULL, NULL);
+    dg_request_show(request, &engine->tools);
+    if (dg_request_is_over(request)) {
+        task->is_done = !dg_engine_is_being_judged(engine, request);
+        return DG_OK;
+    }
+    turn->wants_more = (task->n_open == 0 || dg_request_wants_turn(request)) && err != DG_ERR_BUSY;
+    if (dg_request_is_stuck(request))
+        task->ops->finish(task); /* it stays in the list until its worker lets go */
+    return DG_OK;
+}
+
+static void take(struct dg_tasks *tasks, struct dg_ticket *ticket, bool is_over)
+{
+    dg_request_take(&engine_of(tasks)->tools, ticket, is_over);
+}
+
+static void cancel(struct dg_task *task)
+{
+    dg_request_stop(dg_request_of(task), &engine_of(task->tasks)->tools, task->err);
+}
+
+static void finish(struct dg_task *task)
+{
+    struct dg_request *request = dg_request_of(task);
+    dg_engine_stop_judging(engine_of(task->tasks), request);
+    if (dg_task_ends(task))
+        dg_request_tell_end(request);
+    if (task->n_open == 0)
+        dg_request_free(request);
+}
+
+const struct dg_task_ops dg_engine_request_ops = {begin, take, cancel, finish};
+
+/* ---- Submitting --------------------------------------------------------------------------------
+ */
 
 enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *asked,
                              const struct dg_engine_events *events, void *ctx,
                              struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
 {
-    struct dg_routing routing;
-    struct dg_request *request;
-    uint64_t given = 0;
-    enum dg_err err = dg_tasks_check_search(&engine->tasks, &asked->search, error);
+    struct dg_tasks *tasks = &engine->tasks;
+    enum dg_err err = dg_tasks_check_search(tasks, &asked->search, error);
     if (!err)
-        err = dg_tasks_check_room(&engine->tasks, asked->text.len, error, retry_ms);
-    if (!err)
-        err = dg_engine_find_way(engine, asked, error, &routing);
-    if (!err)
-        err = want(engine, &routing, error);
-    if (!err && asked->quality)
-        err = want_estimator(engine, &routing, error);
-    if (!err && missing_of(&routing)) {
-        err = wait_for_model(engine, &routing, asked, events, ctx, error, retry_ms, &given);
-    } else if (!err) {
-        err = begin(engine, &routing, asked, events, ctx, error, retry_ms, 0, &request);
-        if (!err)
-            given = request->id;
-    }
+        err = dg_tasks_check_room(tasks, asked->text.len, error, retry_ms);
     if (err)
         return err;
-    if (id)
-        *id = given;
-    engine->tasks.n++;
-    engine->tasks.n_bytes += asked->text.len;
-    return DG_OK;
+    struct dg_request *request = dg_request_new(tasks, &dg_engine_request_ops, asked, events, ctx);
+    return request ? dg_tasks_submit(tasks, &request->task, error, retry_ms, id)
+                   : dg_error_set(error, DG_ERR_NOMEM, "no memory for a request");
 }
 
 enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_request *request,
@@ -200,157 +244,7 @@ enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_req
     return dg_engine_submit(engine, &knock, events, ctx, error, NULL, id);
 }
 
-static bool cancel_waiting(struct dg_engine *engine, struct dg_list *list, uint64_t id)
-{
-    for (struct dg_list *at = list->next; at != list; at = at->next) {
-        struct dg_waiting *waiting = DG_LIST_ITEM(at, struct dg_waiting, link);
-        if (waiting->id != id)
-            continue;
-        waiting->is_unwanted = true;
-        engine->waited_version = NEVER_LOOKED;
-        dg_engine_wake(engine);
-        return true;
-    }
-    return false;
-}
-
 bool dg_engine_cancel(struct dg_engine *engine, uint64_t id)
 {
-    for (struct dg_list *at = engine->requests.next; at != &engine->requests; at = at->next) {
-        struct dg_request *request = DG_LIST_ITEM(at, struct dg_request, link);
-        if (request->id != id || request->is_told)
-            continue;
-        dg_request_stop(request, &engine->tools, DG_ERR_CANCELLED);
-        dg_engine_wake(engine); /* for what waits for no worker */
-        return true;
-    }
-    if (dg_tasks_cancel(&engine->tasks, id))
-        return true;
-    return cancel_waiting(engine, &engine->waiting, id) ||
-           cancel_waiting(engine, &engine->looked_at, id);
-}
-
-void dg_engine_uncount(struct dg_engine *engine, size_t text_len)
-{
-    engine->tasks.n--;
-    engine->tasks.n_bytes -= text_len;
-}
-
-/* ---- Waiting for models -------------------------------------------------------------------------
- */
-
-/* The end of a request that never began. */
-static void give_up(struct dg_engine *engine, struct dg_waiting *waiting, enum dg_err err,
-                    const struct dg_error *error)
-{
-    uint64_t waited_ns = dg_clock_now(engine->tasks.clock) - waiting->began_ns;
-    const struct dg_engine_result result = {
-        .err = err,
-        .error = dg_error_text(error, err),
-        .finish = err == DG_ERR_CANCELLED ? DG_FINISH_CANCELLED : DG_FINISH_FAILED,
-        .model = "",
-        .source = "",
-        .target = "",
-        .n_characters = dg_utf8_count(waiting->asked.text),
-        .queue_ns = waited_ns,
-        .total_ns = waited_ns,
-    };
-    dg_engine_uncount(engine, waiting->asked.text.len);
-    waiting->events->on_done(waiting->ctx, &result);
-    dg_waiting_free(waiting);
-}
-
-/* When a request needs two models, the one loaded first must still be there when the other one is.
- * Only the request that has waited longest keeps such a model, even if that was to make room for
- * others: otherwise waiting requests could fill the memory with models that they do not use yet. */
-static void hold_on(struct dg_engine *engine, struct dg_waiting *waiting,
-                    struct dg_routing *routing)
-{
-    for (size_t i = 0; i < routing->n_hops; i++)
-        if (waiting->held && !dg_served_model_is_at_hand(routing->hops[i]) &&
-            strcmp(waiting->held->name, routing->hops[i]->name) == 0)
-            dg_routing_replace(routing, i, waiting->held);
-    for (size_t i = 0; i < routing->n_hops && !waiting->held; i++)
-        if (engine->waiting.next == &waiting->link && dg_served_model_is_at_hand(routing->hops[i]))
-            waiting->held = dg_served_model_ref(routing->hops[i]);
-}
-
-/* Begins a request that has waited, if its models are there. DG_ERR_NOT_YET: they are not;
- * DG_ERR_BUSY: the scheduler has no room. */
-static enum dg_err try_again(struct dg_engine *engine, struct dg_waiting *waiting,
-                             struct dg_error *error)
-{
-    struct dg_engine_request asked = waiting->asked;
-    struct dg_request *request;
-    struct dg_routing routing;
-    uint64_t waited_ms = (dg_clock_now(engine->tasks.clock) - waiting->began_ns) / DG_CLOCK_MS;
-    if (waiting->is_unwanted)
-        return DG_ERR_CANCELLED;
-    if (asked.timeout_ms && waited_ms >= asked.timeout_ms)
-        return dg_error_set(error, DG_ERR_TIMEOUT,
-                            "the time allowed ran out while the model was being loaded");
-    if (dg_registry_is_coming(engine->registry, waiting->model))
-        return DG_ERR_NOT_YET;
-    enum dg_err err = dg_engine_find_way(engine, &asked, error, &routing);
-    if (!err)
-        hold_on(engine, waiting, &routing);
-    if (!err)
-        err = want(engine, &routing, error);
-    if (err)
-        return err;
-    struct dg_served_model *missing = missing_of(&routing);
-    if (missing) { /* the next one, or what it waited for was replaced */
-        dg_served_model_unref(waiting->model);
-        waiting->model = dg_served_model_ref(missing);
-        return DG_ERR_NOT_YET;
-    }
-    if (asked.timeout_ms)
-        asked.timeout_ms -= waited_ms;
-    err = begin(engine, &routing, &asked, waiting->events, waiting->ctx, error, NULL, waiting->id,
-                &request);
-    if (!err) {
-        request->queue_ns = dg_clock_now(engine->tasks.clock) - waiting->began_ns;
-        request->began_ns = waiting->began_ns;
-    }
-    return err;
-}
-
-static bool is_late(const struct dg_engine *engine, const struct dg_waiting *waiting)
-{
-    return waiting->asked.timeout_ms && dg_clock_now(engine->tasks.clock) - waiting->began_ns >=
-                                            waiting->asked.timeout_ms * DG_CLOCK_MS;
-}
-
-/* Looks at all waiting requests, in order, when a model has come or gone; otherwise only at late
- * ones. Only a few begin in one poll, because the consumer has other work; the rest, and those for
- * which the scheduler has no room, are looked at again in the next poll. */
-void dg_engine_begin_waiting(struct dg_engine *engine)
-{
-    bool is_new = engine->waited_version != dg_registry_version(engine->registry), is_full = false;
-    struct dg_list *at;
-    int n_begun = 0;
-    engine->waited_version = dg_registry_version(engine->registry);
-    dg_list_splice_last(&engine->looked_at, &engine->waiting);
-    while ((at = dg_list_pop_first(&engine->looked_at))) {
-        struct dg_waiting *waiting = DG_LIST_ITEM(at, struct dg_waiting, link);
-        struct dg_error error = DG_ERROR_NONE;
-        enum dg_err err = DG_ERR_NOT_YET;
-        dg_list_link_last(&engine->waiting, at);
-        if ((is_new || is_late(engine, waiting)) && n_begun < BEGUN_PER_POLL)
-            err = try_again(engine, waiting, &error);
-        is_full |= err == DG_ERR_BUSY;
-        if (err == DG_ERR_BUSY || err == DG_ERR_NOT_YET)
-            continue;
-        dg_list_unlink(at);
-        engine->n_waiting--;
-        n_begun++;
-        if (err)
-            give_up(engine, waiting, err, &error);
-        else
-            dg_waiting_free(waiting);
-    }
-    if (is_full || n_begun == BEGUN_PER_POLL)
-        engine->waited_version = NEVER_LOOKED;
-    if (n_begun == BEGUN_PER_POLL)
-        dg_engine_wake(engine); /* when the scheduler is full, its news will */
+    return dg_tasks_cancel(&engine->tasks, id);
 }

@@ -129,7 +129,7 @@ static enum dg_err new_generation(struct dg_tasks *tasks, const struct dg_genera
 static bool fits(const struct dg_served_model *model, const void *arg)
 {
     (void)arg;
-    return model->blueprint.family == DG_FAMILY_LM;
+    return dg_blueprint_family(&model->blueprint)->has_prompt;
 }
 
 /* The language model that is meant. */

@@ -71,15 +71,15 @@ static struct dg_request_markup *new_markup(const struct dg_request *request,
     return markup;
 }
 
-void dg_request_take_markup(struct dg_request *request)
+static void take_markup(struct dg_request *request)
 {
     struct dg_request_markup *markup = request->markup;
     if (!request->is_reading || !dg_background_is_done(&markup->task))
         return;
     request->is_reading = false;
-    request->n_open--;
-    if (!request->err)
-        request->err = markup->err;
+    request->task.n_open--;
+    if (!request->task.err)
+        request->task.err = markup->err;
     if (markup->err)
         return;
     request->doc = markup->doc;
@@ -102,7 +102,7 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools 
         dg_background_begin(&tools->tasks->background, &request->markup->task, run_markup) ==
             DG_OK) {
         request->is_reading = true;
-        request->n_open++;
+        request->task.n_open++;
         return DG_OK;
     }
     enum dg_err err =
@@ -135,21 +135,25 @@ static enum dg_err open_glossaries(struct dg_request *request,
     return DG_OK;
 }
 
-enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *tools,
-                           const struct dg_routing *routing, const struct dg_engine_request *asked,
-                           struct dg_error *error)
+struct dg_request *dg_request_new(struct dg_tasks *tasks, const struct dg_task_ops *ops,
+                                  const struct dg_engine_request *asked,
+                                  const struct dg_engine_events *events, void *ctx)
 {
-    size_t bad_at;
-    if (!dg_utf8_valid(asked->text, &bad_at))
-        return dg_error_set(error, DG_ERR_UTF8, "the text is not valid UTF-8 at byte %zu", bad_at);
-    const struct dg_served_model *last = routing->hops[routing->n_hops - 1];
-    enum dg_err err = dg_search_opts_check(&asked->search, last->blueprint.decoder.V, error);
-    if (err)
-        return err;
     struct dg_request *request = dg_try_calloc(1, sizeof *request);
     if (!request)
-        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a request");
-    dg_list_init(&request->link);
+        return NULL;
+    dg_task_init(&request->task, tasks, ops, asked->text.len, asked->timeout_ms);
+    dg_buf_init(&request->result, RESULT_MAX);
+    for (size_t i = 0; i < DG_ROUTING_HOPS_MAX; i++)
+        dg_flow_init(&request->flows[i], asked->priority, asked->client);
+    request->asked = *asked;
+    request->events = events;
+    request->ctx = ctx;
+    return request;
+}
+
+static void set_routing(struct dg_request *request, const struct dg_routing *routing)
+{
     for (; request->n_hops < routing->n_hops; request->n_hops++) {
         request->hops[request->n_hops] = dg_served_model_ref(routing->hops[request->n_hops]);
         request->pairs[request->n_hops] = routing->pairs[request->n_hops];
@@ -161,43 +165,50 @@ enum dg_err dg_request_new(struct dg_request **out, struct dg_request_tools *too
     request->is_foreign = routing->is_foreign;
     request->source = routing->source;
     request->target = routing->target;
-    request->asked = *asked;
-    request->asked.keep_case |= asked->prefix.len > 0 || asked->n_must > 0; /* it says its case */
-    for (size_t i = 0; i < DG_ROUTING_HOPS_MAX; i++)
-        dg_flow_init(&request->flows[i], asked->priority, asked->client);
-    dg_buf_init(&request->result, RESULT_MAX);
-    request->began_ns = dg_clock_now(tools->tasks->clock);
-    if (asked->timeout_ms)
-        request->deadline_ns = request->began_ns + asked->timeout_ms * DG_CLOCK_MS;
+}
+
+static enum dg_err copy_text(struct dg_request *request, struct dg_error *error)
+{
+    const struct dg_span text = request->asked.text;
+    request->text = dg_try_malloc(text.len + 1);
+    if (!request->text)
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a text of %zu bytes", text.len);
+    if (text.len)
+        memcpy(request->text, text.ptr, text.len);
+    request->text_len = text.len;
+    request->asked.text = dg_span_make(request->text, request->text_len);
+    return DG_OK;
+}
+
+enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tools *tools,
+                              const struct dg_routing *routing, struct dg_error *error)
+{
+    struct dg_engine_request *asked = &request->asked;
+    const struct dg_served_model *last = routing->hops[routing->n_hops - 1];
+    size_t bad_at;
+    if (!dg_utf8_valid(asked->text, &bad_at))
+        return dg_error_set(error, DG_ERR_UTF8, "the text is not valid UTF-8 at byte %zu", bad_at);
+    enum dg_err err = dg_search_opts_check(&asked->search, last->blueprint.decoder.V, error);
+    if (err)
+        return err;
+    set_routing(request, routing);
+    asked->keep_case |= asked->prefix.len > 0 || asked->n_must > 0; /* it says its case */
     err = open_glossaries(request, asked, error);
     if (!err && asked->quality && !(request->estimate = dg_quality_estimate_new()))
         err = dg_error_set(error, DG_ERR_NOMEM, "no memory for a request");
     if (!err)
-        request->text = dg_try_malloc(asked->text.len + 1);
-    if (!err && !request->text) {
-        err =
-            dg_error_set(error, DG_ERR_NOMEM, "no memory for a text of %zu bytes", asked->text.len);
-    } else if (!err) {
-        if (asked->text.len)
-            memcpy(request->text, asked->text.ptr, asked->text.len);
-        request->text_len = asked->text.len;
-        request->asked.text = dg_span_make(request->text, request->text_len);
+        err = copy_text(request, error);
+    if (!err) {
         err = dg_phrase_set_init(&request->protect, asked->protect, asked->n_protect);
         if (err)
-            dg_error_set(error, err, "no memory for a request");
-        else
-            err = dg_forced_tokens_init(&request->forced, last->tokenizer, asked, error);
-        if (!err)
-            err = read_doc(request, tools, error);
-        if (!err && !request->is_reading)
-            err = dg_cut_more(request, tools, error);
+            return dg_error_set(error, err, "no memory for a request");
+        err = dg_forced_tokens_init(&request->forced, last->tokenizer, asked, error);
     }
-    if (err) {
-        dg_request_free(request);
-        return err;
-    }
-    *out = request;
-    return DG_OK;
+    if (!err)
+        err = read_doc(request, tools, error);
+    if (!err && !request->is_reading)
+        err = dg_cut_more(request, tools, error);
+    return err;
 }
 
 void dg_request_free(struct dg_request *request)
@@ -206,7 +217,8 @@ void dg_request_free(struct dg_request *request)
         return;
     for (size_t i = 0; request->sentences && i < request->n_parts; i++)
         dg_sentence_free(request->sentences[i]);
-    dg_list_unlink(&request->link);
+    dg_task_deinit(&request->task);
+    dg_waiting_free(request->waiting);
     dg_free(request->sentences);
     for (size_t i = 0; i < request->n_lost; i++)
         dg_free((char *)(uintptr_t)request->lost[i].ptr);
@@ -277,29 +289,29 @@ static bool has_more(const struct dg_request *request)
 
 bool dg_request_wants_turn(const struct dg_request *request)
 {
-    return !request->err && !request->is_reading && request->n_open < WINDOW && has_more(request);
+    return !request->task.err && !request->is_reading && request->task.n_open < WINDOW &&
+           has_more(request);
 }
 
-static bool is_late(const struct dg_request *request, struct dg_request_tools *tools)
+static bool is_late(const struct dg_request *request)
 {
-    return request->deadline_ns && !request->err && !dg_request_is_over(request) &&
-           dg_clock_now(tools->tasks->clock) >= request->deadline_ns;
+    return !request->task.err && !dg_request_is_over(request) && dg_task_is_late(&request->task);
 }
 
 enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools *tools,
                             struct dg_error *error, uint64_t *retry_ms)
 {
     size_t n_bytes = 0;
-    if (is_late(request, tools))
+    if (is_late(request))
         dg_request_stop(request, tools, DG_ERR_TIMEOUT);
-    dg_request_take_markup(request);
+    take_markup(request);
     if (request->is_reading)
         return DG_OK;
-    enum dg_err err = request->err ? DG_OK : launch_ready(request, tools, error, retry_ms);
+    enum dg_err err = request->task.err ? DG_OK : launch_ready(request, tools, error, retry_ms);
     if (!err && dg_request_wants_turn(request) && request->n_begun == request->n_parts)
         err = dg_cut_more(request, tools, error);
-    while (!err && !request->err && request->n_begun < request->n_parts &&
-           request->n_open < WINDOW && n_bytes < TURN_BYTES) {
+    while (!err && !request->task.err && request->n_begun < request->n_parts &&
+           request->task.n_open < WINDOW && n_bytes < TURN_BYTES) {
         if (request->parts[request->n_begun].kind == DG_SEGMENT_SENTENCE) {
             n_bytes += request->parts[request->n_begun].len;
             err = begin(request, tools, request->n_begun, error, retry_ms);
@@ -314,8 +326,8 @@ enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools 
 
 void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools, enum dg_err err)
 {
-    if (!request->err)
-        request->err = err;
+    if (!request->task.err)
+        request->task.err = err;
     if (request->is_reading)
         dg_background_leave(&request->markup->task);
     for (size_t i = request->n_shown; i < request->n_begun; i++) {
@@ -512,7 +524,7 @@ static bool is_showable(const struct dg_request *request, const struct dg_senten
 static enum dg_err show_in_order(struct dg_request *request)
 {
     enum dg_err err = DG_OK;
-    while (!err && request->n_shown < request->n_parts && !request->err) {
+    while (!err && request->n_shown < request->n_parts && !request->task.err) {
         const struct dg_segment *part = &request->parts[request->n_shown];
         if (part->kind == DG_SEGMENT_SEPARATOR) {
             err = show_copy(request, part);
@@ -537,7 +549,7 @@ static enum dg_err show_in_order(struct dg_request *request)
         request->sentences[request->n_shown++] = NULL;
         dg_sentence_free(sentence);
     }
-    if (!err && request->is_cut && request->n_shown == request->n_parts && !request->err)
+    if (!err && request->is_cut && request->n_shown == request->n_parts && !request->task.err)
         err = show_end(request);
     return err;
 }
@@ -570,7 +582,7 @@ static void take(struct dg_sentence *sentence, struct dg_request_tools *tools, b
     enum dg_err err = dg_sentence_take(sentence, tools, is_over, is_leader);
     if (dg_sentence_is_ready(sentence)) {
         request->n_ready++;
-        if (request->err || err) { /* too late for that */
+        if (request->task.err || err) { /* too late for that */
             request->n_ready--;
             dg_sentence_stop(sentence, tools);
         }
@@ -657,17 +669,17 @@ void dg_request_show(struct dg_request *request, struct dg_request_tools *tools)
         dg_request_stop(request, tools, err);
 }
 
-bool dg_request_is_stuck(const struct dg_request *request, const struct dg_request_tools *tools)
+bool dg_request_is_stuck(const struct dg_request *request)
 {
-    return request->deadline_ns && request->err && !request->is_told &&
-           !dg_request_is_over(request) &&
-           dg_clock_now(tools->tasks->clock) >= request->deadline_ns + STUCK_NS;
+    const struct dg_task *task = &request->task;
+    return task->deadline_ns && task->err && !task->is_told && !dg_request_is_over(request) &&
+           dg_task_now(task) >= task->deadline_ns + STUCK_NS;
 }
 
 bool dg_request_is_over(const struct dg_request *request)
 {
-    return request->n_open == 0 &&
-           (request->err || (request->is_cut && request->n_shown == request->n_parts));
+    return request->task.n_open == 0 &&
+           (request->task.err || (request->is_cut && request->n_shown == request->n_parts));
 }
 
 /* Characters of the text, up to the end of the last sentence of which anything was shown. */
@@ -678,23 +690,43 @@ static size_t count_shown(const struct dg_request *request)
                                          : NULL;
     const size_t n = request->n_shown + (next && next->n_told > 0);
     size_t end = n > 0 ? request->parts[n - 1].at + request->parts[n - 1].len : 0;
-    if (!request->err)
+    if (!request->task.err)
         end = request->text_len;
     else if (request->doc)
         end = dg_doc_origin(request->doc, end);
     return dg_utf8_count(dg_span_sub(dg_span_make(request->text, request->text_len), 0, end));
 }
 
-void dg_request_finish(struct dg_request *request, struct dg_request_tools *tools)
+/* The end of a request that never began. */
+static void give_up(const struct dg_request *request)
 {
-    uint64_t now = dg_clock_now(tools->tasks->clock);
+    const struct dg_task *task = &request->task;
+    const uint64_t waited_ns = dg_task_now(task) - task->began_ns;
+    const struct dg_engine_result result = {
+        .err = task->err,
+        .error = dg_error_text(&task->error, task->err),
+        .finish = task->err == DG_ERR_CANCELLED ? DG_FINISH_CANCELLED : DG_FINISH_FAILED,
+        .model = "",
+        .source = "",
+        .target = "",
+        .n_characters = dg_utf8_count(request->asked.text),
+        .queue_ns = waited_ns,
+        .total_ns = waited_ns,
+    };
+    request->events->on_done(request->ctx, &result);
+}
+
+static void tell_result(struct dg_request *request)
+{
+    uint64_t now = dg_task_now(&request->task);
     const struct dg_request_markup *markup = request->is_reading ? NULL : request->markup;
     struct dg_engine_result result = {
-        .err = request->err,
-        .error = markup && request->err == markup->err && *markup->error.text ? markup->error.text
-                                                                              : NULL,
+        .err = request->task.err,
+        .error = markup && request->task.err == markup->err && *markup->error.text
+                     ? markup->error.text
+                     : NULL,
         .text = dg_buf_span(&request->result),
-        .finish = request->err == DG_ERR_CANCELLED ? DG_FINISH_CANCELLED : request->finish,
+        .finish = request->task.err == DG_ERR_CANCELLED ? DG_FINISH_CANCELLED : request->finish,
         .repaired = request->repaired,
         .n_sentences = request->n_sentences,
         .n_cuts = request->n_cuts,
@@ -716,16 +748,24 @@ void dg_request_finish(struct dg_request *request, struct dg_request_tools *tool
         .n_characters = dg_utf8_count(request->asked.text),
         .n_shown = count_shown(request),
         .queue_ns = request->queue_ns,
-        .first_ns = request->first_ns ? request->first_ns - request->began_ns : 0,
-        .total_ns = now - request->began_ns,
+        .first_ns = request->first_ns ? request->first_ns - request->task.began_ns : 0,
+        .total_ns = now - request->task.began_ns,
     };
-    const struct dg_quality_estimate *estimate = request->err ? NULL : request->estimate;
+    const struct dg_quality_estimate *estimate = request->task.err ? NULL : request->estimate;
     if (estimate && estimate->is_done && estimate->n > 0) {
         result.has_quality = true;
         result.quality = dg_quality_estimate_quality(estimate);
         result.qualities = estimate->qualities;
     }
-    if (request->err && *request->error.text)
-        result.error = request->error.text;
+    if (request->task.err && *request->task.error.text)
+        result.error = request->task.error.text;
     request->events->on_done(request->ctx, &result);
+}
+
+void dg_request_tell_end(struct dg_request *request)
+{
+    if (request->is_open)
+        tell_result(request);
+    else
+        give_up(request);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the engine: one request on its way. Its text is cut into parts; the sentences among them
- * become tickets, a window of them at a time; answers take their places and are shown in order.
+/* Inside the engine: one translation on its way, a kind of task (task.h). Its text is cut into
+ * parts; the sentences among them become tickets, a window of them at a time; answers take their
+ * places and are shown in order.
  *
  *     begun ->  1 2 3 4 5 6 | 7 8 ...      parts; 1-6 have tickets, 7 waits for the window
  *     shown ->  1 2 3_                     3 streams, 4-6 collect behind it */
@@ -17,6 +18,7 @@
 #include "engine/task/task.h"
 #include "engine/request/forced_tokens.h"
 #include "engine/request/sentence.h"
+#include "engine/request/waiting.h"
 #include "engine/route/routing.h"
 #include "engine/route/served_model.h"
 #include "text/sentence/segment.h"
@@ -25,17 +27,20 @@
 struct dg_request_markup;
 
 struct dg_request {
-    struct dg_list link; /* in the engine's list */
-    uint64_t id;
-    struct dg_engine_request asked; /* `text` is our own copy; strings are not kept */
+    struct dg_task task; /* n_open counts sentences that wait for a ticket, their own or another's,
+                            and a text whose markup is being read */
+    struct dg_engine_request asked; /* once it is set up, `text` is our own copy, and strings are
+                                       not kept */
+    struct dg_waiting *waiting; /* owned; what it keeps while it waits for its models; or NULL */
+    bool is_open;               /* it has begun */
     const struct dg_engine_events *events;
     void *ctx;
     struct dg_served_model *hops[DG_ROUTING_HOPS_MAX]; /* [n_hops] a reference each */
     struct dg_lang_pair pairs[DG_ROUTING_HOPS_MAX]; /* [n_hops] their languages; borrowed from them
                                                      */
-    size_t n_hops;
-    char name[DG_ROUTING_NAME]; /* of the models */
-    const char *detected;       /* borrowed from the engine; NULL: not detected */
+    size_t n_hops;                                  /* 0 until it is set up */
+    char name[DG_ROUTING_NAME];                     /* of the models */
+    const char *detected; /* borrowed from the engine; NULL: not detected */
     float confidence;
     bool is_copy, is_foreign;                  /* as in the routing */
     struct dg_langtag source, target;          /* of a copy */
@@ -62,7 +67,6 @@ struct dg_request {
     size_t n_begun; /* parts before this are begun */
     size_t n_shown; /* parts before this are shown whole */
     size_t n_told;  /* sentences told */
-    size_t n_open;  /* sentences that wait for a ticket, their own or another's */
     size_t n_ready; /* begun sentences that wait to be launched, for the first time or again */
     size_t n_cached;
     struct dg_span *lost; /* owned; [n_lost], copies */
@@ -74,13 +78,10 @@ struct dg_request {
     size_t n_terms, terms_cap;
     struct dg_quality_estimate *estimate; /* owned; NULL: the quality is not asked for */
     struct dg_buf result;
-    enum dg_err err;
-    struct dg_error error; /* "": the standard text of `err` says enough */
-    bool is_told;          /* on_done was called */
     enum dg_finish finish;
     bool repaired;
     size_t n_tokens_in, n_tokens_out;
-    uint64_t began_ns, deadline_ns, first_ns, queue_ns;
+    uint64_t first_ns, queue_ns;
 };
 
 /* What requests share: scratch of the consumer thread. */
@@ -94,12 +95,23 @@ struct dg_request_tools {
     struct dg_remote_lookups lookups; /* of the remote cache, if there is one */
 };
 
-/* Cuts the beginning of the text or, if that has much markup, begins to read it. Takes references
- * to the routing's models. */
-enum dg_err dg_request_new(struct dg_request **request, struct dg_request_tools *tools,
-                           const struct dg_routing *routing, const struct dg_engine_request *asked,
-                           struct dg_error *error) DG_MUST_CHECK;
-void dg_request_free(struct dg_request *request); /* no ticket may be open */
+/* A request that is not set up: what `asked` points to is still the caller's. `ops` are those of
+ * its task. NULL: no memory. */
+struct dg_request *dg_request_new(struct dg_tasks *tasks, const struct dg_task_ops *ops,
+                                  const struct dg_engine_request *asked,
+                                  const struct dg_engine_events *events, void *ctx);
+void dg_request_free(struct dg_request *request); /* nothing may be open */
+
+static inline struct dg_request *dg_request_of(struct dg_task *task)
+{
+    return DG_LIST_ITEM(task, struct dg_request, task);
+}
+
+/* Sets the request up for the routing's models, to which it takes references: copies the text and
+ * cuts its beginning or, if it has much markup, begins to read it. */
+enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tools *tools,
+                              const struct dg_routing *routing,
+                              struct dg_error *error) DG_MUST_CHECK;
 
 /* Cuts the next stretch of the text when it is needed and begins sentences up to the window, but no
  * more than one turn may take (dg_request_wants_turn says whether more are left). DG_ERR_BUSY when
@@ -107,10 +119,6 @@ void dg_request_free(struct dg_request *request); /* no ticket may be open */
  * then only waits for its open tickets. */
 enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools *tools,
                             struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
-
-/* Takes the result of the background thread, if it is there. dg_request_pump does so; a caller that
- * only drains requests must call this itself. */
-void dg_request_take_markup(struct dg_request *request);
 
 bool dg_request_wants_turn(const struct dg_request *request);
 
@@ -135,10 +143,12 @@ void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools,
 /* True when the request is late and the worker that has its ticket hangs, so that no news comes.
  * The end is then reported, and nothing after it; the request is kept until the ticket comes back.
  */
-bool dg_request_is_stuck(const struct dg_request *request, const struct dg_request_tools *tools);
+bool dg_request_is_stuck(const struct dg_request *request);
 
-/* True when nothing is left to do; then dg_request_finish calls on_done. */
+/* True when nothing is left to do, but for the quality estimate. */
 bool dg_request_is_over(const struct dg_request *request);
-void dg_request_finish(struct dg_request *request, struct dg_request_tools *tools);
+
+/* Calls on_done. */
+void dg_request_tell_end(struct dg_request *request);
 
 #endif

@@ -600,11 +600,11 @@ static enum dg_err conclude(struct dg_sentence *sentence, struct dg_request_tool
 {
     struct dg_request *request = sentence->request;
     const struct dg_ticket *ticket = sentence->flight->ticket;
-    if (!request->err && gives_way(sentence))
+    if (!request->task.err && gives_way(sentence))
         return DG_OK; /* ready once more */
     add_up(sentence);
-    if (ticket->err || request->err) {
-        sentence->err = ticket->err ? ticket->err : request->err;
+    if (ticket->err || request->task.err) {
+        sentence->err = ticket->err ? ticket->err : request->task.err;
         sentence->is_over = true;
         return ticket->err;
     }
@@ -630,9 +630,9 @@ enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_too
     const struct dg_ticket *ticket = flight->ticket;
     note_first(sentence, tools);
     if (!is_over)
-        return request->err ? DG_OK : feed(sentence, false);
+        return request->task.err ? DG_OK : feed(sentence, false);
     dg_list_unlink(&sentence->link);
-    request->n_open--;
+    request->task.n_open--;
     if (ticket->err && (!is_leader || ticket->err == DG_ERR_BUSY)) { /* not its own end: ready again
                                                                       */
         dg_flight_unref(sentence->flight);
@@ -651,7 +651,7 @@ enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_too
 static void wait_for(struct dg_sentence *sentence)
 {
     dg_list_link_last(&sentence->flight->sentences, &sentence->link);
-    sentence->request->n_open++;
+    sentence->request->task.n_open++;
 }
 
 /* True when no output of the ticket is shown before its end. */
@@ -680,7 +680,7 @@ static enum dg_err make_flight(struct dg_sentence *sentence, const struct dg_sea
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a ticket");
     }
     sentence->flight->leader = sentence;
-    ticket->deadline_ns = sentence->request->deadline_ns;
+    ticket->deadline_ns = sentence->request->task.deadline_ns;
     ticket->is_quiet = is_quiet(sentence);
     return DG_OK;
 }
@@ -719,10 +719,10 @@ static enum dg_err submit(struct dg_sentence *sentence, struct dg_request_tools 
  * limit of either can end it early, and it does not stand in another client's line. */
 static bool can_join(const struct dg_request *request, const struct dg_flight *flight)
 {
-    if (request->deadline_ns || flight->ticket->deadline_ns || !flight->leader)
+    if (request->task.deadline_ns || flight->ticket->deadline_ns || !flight->leader)
         return false;
     const struct dg_request *leader = flight->leader->request;
-    return leader->asked.priority <= request->asked.priority && leader->err == DG_OK &&
+    return leader->asked.priority <= request->asked.priority && leader->task.err == DG_OK &&
            (leader->asked.client == request->asked.client || dg_ticket_shown(flight->ticket) > 0);
 }
 
@@ -873,7 +873,7 @@ void dg_sentence_stop(struct dg_sentence *sentence, struct dg_request_tools *too
     dg_list_unlink(&sentence->link);
     sentence->is_over = true;
     if (flight)
-        sentence->request->n_open--;
+        sentence->request->task.n_open--;
 }
 
 /* ---- Answers ------------------------------------------------------------------------------------

@@ -55,11 +55,10 @@ enum dg_err dg_task_await(struct dg_task *task, struct dg_served_model *model,
 
 void dg_task_fail(struct dg_task *task, enum dg_err err, const struct dg_error *error)
 {
-    if (!task->err) {
+    if (!task->err)
         task->err = err;
-        if (error)
-            task->error = *error;
-    }
+    if (error && task->err == err && !*task->error.text)
+        task->error = *error;
     task->ops->cancel(task);
 }
 

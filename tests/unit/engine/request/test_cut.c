@@ -228,8 +228,9 @@ START_TEST(a_line_without_an_end_is_cut_a_little_at_a_time)
             dg_buf_init(&seen.text, 1 << 24);
             ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &seen, NULL, NULL, &id),
                              DG_OK);
-            ck_assert_uint_le(DG_LIST_ITEM(engine->requests.next, struct dg_request, link)->cut_at,
-                              LITTLE);
+            ck_assert_uint_le(
+                DG_LIST_ITEM(engine->tasks.going.next, struct dg_request, task.link)->cut_at,
+                LITTLE);
             ck_assert(dg_engine_cancel(engine, id));
             while (dg_engine_poll(engine), !seen.is_done)
                 sem_wait(&woken);

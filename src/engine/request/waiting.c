@@ -3,7 +3,7 @@
 
 /* A deep copy of the request. A new pointer in struct dg_engine_request must be copied here, unless
  * what it points to lives until on_done. */
-#include "engine/route/waiting.h"
+#include "engine/request/waiting.h"
 #include "base/memory/mem.h"
 
 enum { ROOM = 1 << 16 }; /* for names and the table of phrases, besides the texts */
@@ -52,25 +52,24 @@ static size_t bytes_of(const struct dg_engine_request *asked)
     return bytes;
 }
 
-enum dg_err dg_waiting_new(struct dg_waiting **out, struct dg_served_model *model,
-                           const struct dg_engine_request *asked, struct dg_error *error)
+enum dg_err dg_waiting_new(struct dg_waiting **out, struct dg_engine_request *asked,
+                           struct dg_error *error)
 {
     struct dg_waiting *waiting = dg_try_calloc(1, sizeof *waiting);
+    struct dg_engine_request copy = *asked;
     if (!waiting)
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a request");
-    dg_list_init(&waiting->link);
-    dg_arena_init(&waiting->arena, bytes_of(asked));
-    waiting->model = dg_served_model_ref(model);
-    waiting->asked = *asked;
-    struct dg_engine_request *copy = &waiting->asked;
-    if (!copy_text(&waiting->arena, &copy->text) || !copy_text(&waiting->arena, &copy->prefix) ||
-        !copy_name(&waiting->arena, &copy->model) || !copy_name(&waiting->arena, &copy->source) ||
-        !copy_name(&waiting->arena, &copy->target) || !copy_phrases(&waiting->arena, copy) ||
-        !copy_doc(&waiting->arena, &copy->doc)) {
+    struct dg_arena *arena = &waiting->arena;
+    dg_arena_init(arena, bytes_of(asked));
+    if (!copy_text(arena, &copy.text) || !copy_text(arena, &copy.prefix) ||
+        !copy_name(arena, &copy.model) || !copy_name(arena, &copy.source) ||
+        !copy_name(arena, &copy.target) || !copy_phrases(arena, &copy) ||
+        !copy_doc(arena, &copy.doc)) {
         dg_waiting_free(waiting);
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a text of %zu bytes",
                             asked->text.len);
     }
+    *asked = copy;
     *out = waiting;
     return DG_OK;
 }
@@ -79,8 +78,6 @@ void dg_waiting_free(struct dg_waiting *waiting)
 {
     if (!waiting)
         return;
-    dg_list_unlink(&waiting->link);
-    dg_served_model_unref(waiting->model);
     dg_served_model_unref(waiting->held);
     dg_arena_deinit(&waiting->arena);
     dg_free(waiting);

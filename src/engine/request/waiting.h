@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Inside the engine: what a request keeps while its models are not loaded.
+ *
+ *     err = dg_waiting_new(&waiting, &request->asked, &error);   its texts are now copies
+ *     dg_waiting_free(waiting); */
+#ifndef DG_ENGINE_REQUEST_WAITING_H
+#define DG_ENGINE_REQUEST_WAITING_H
+
+#include "base/memory/arena.h"
+#include "engine/engine.h"
+#include "engine/route/served_model.h"
+
+struct dg_waiting {
+    struct dg_arena arena;
+    struct dg_served_model *held; /* a reference: another model that the request will need and that
+                                     is loaded; or NULL */
+};
+
+/* Copies what `asked` points to, unless it lives until on_done anyway. DG_ERR_NOMEM, with a
+ * sentence; `asked` is then as it was. */
+enum dg_err dg_waiting_new(struct dg_waiting **waiting, struct dg_engine_request *asked,
+                           struct dg_error *error) DG_MUST_CHECK;
+void dg_waiting_free(struct dg_waiting *waiting); /* NULL is fine */
+
+#endif
