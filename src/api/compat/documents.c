@@ -168,7 +168,7 @@ struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t n
  * ------------------------------------------------------------------------------------- */
 
 struct errand {
-    struct dg_task task;
+    struct dg_offload_task task;
     struct dg_documents *documents;
     char id[DG_DOCUMENT_ID + 1];
     int fd;     /* owned; -1 for none */
@@ -206,7 +206,7 @@ static void free_errand(struct errand *errand)
     dg_free(errand);
 }
 
-static void run_keep(struct dg_task *task)
+static void run_keep(struct dg_offload_task *task)
 {
     struct errand *errand = (struct errand *)task;
     errand->err = dg_tmp_file_open(errand->documents->opts.dir, &errand->fd, &errand->error);
@@ -225,7 +225,7 @@ static void set_failed(struct dg_documents *documents, struct dg_document *docum
     snprintf(document->error, sizeof document->error, "%s", reason);
 }
 
-static void on_kept(struct dg_task *task)
+static void on_kept(struct dg_offload_task *task)
 {
     struct errand *errand = (struct errand *)task;
     struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
@@ -243,8 +243,8 @@ static void on_kept(struct dg_task *task)
 
 /* On its way, or done at once: where there is no thread, and what has been worked out when the
  * thread has as much to do as it takes. Takes the errand; frees it on failure. */
-static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg_task_fn run,
-                           dg_task_fn done)
+static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg_offload_fn run,
+                           dg_offload_fn done)
 {
     enum dg_err err = offload ? dg_offload_submit(offload, &errand->task, run, done) : DG_OK;
     if (!offload || (err == DG_ERR_LIMIT && !errand->call)) {
@@ -306,13 +306,13 @@ enum dg_err dg_document_read(const struct dg_document *document, char **out, str
     return err;
 }
 
-static void run_read(struct dg_task *task)
+static void run_read(struct dg_offload_task *task)
 {
     struct errand *errand = (struct errand *)task;
     errand->err = dg_tmp_file_read(errand->fd, errand->text, errand->len, &errand->error);
 }
 
-static void on_read(struct dg_task *task)
+static void on_read(struct dg_offload_task *task)
 {
     struct errand *errand = (struct errand *)task;
     struct dg_call *call = errand->call;

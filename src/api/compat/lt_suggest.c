@@ -17,7 +17,7 @@
 enum { FILE_MAX = 64 << 20, LINE_MAX_BYTES = 16 << 20 };
 
 struct suggestion {
-    struct dg_task task;
+    struct dg_offload_task task;
     struct dg_compat *compat; /* of the call; NULL when the client has left */
     const char *path;         /* the api's */
     struct dg_buf line;
@@ -55,13 +55,13 @@ static enum dg_err append(const char *path, struct dg_span line)
     return err;
 }
 
-static void run(struct dg_task *task)
+static void run(struct dg_offload_task *task)
 {
     struct suggestion *suggestion = (struct suggestion *)task;
     suggestion->err = append(suggestion->path, dg_buf_span(&suggestion->line));
 }
 
-static void on_done(struct dg_task *task)
+static void on_done(struct dg_offload_task *task)
 {
     struct suggestion *suggestion = (struct suggestion *)task;
     struct dg_call *call = suggestion->compat ? suggestion->compat->call : NULL;

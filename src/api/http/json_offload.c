@@ -20,7 +20,7 @@ enum {
 };
 
 struct reading {
-    struct dg_task task;
+    struct dg_offload_task task;
     const struct dg_api *api;
     dg_json_offload_read_fn read;
     dg_json_offload_done_fn done;
@@ -32,14 +32,14 @@ struct reading {
     char bytes[]; /* [len] */
 };
 
-static void run_json_work(struct dg_task *task)
+static void run_json_work(struct dg_offload_task *task)
 {
     struct reading *reading = (struct reading *)task;
     reading->err = reading->read(reading->work, reading->api,
                                  dg_span_make(reading->bytes, reading->len), &reading->failure);
 }
 
-static void on_json_work_done(struct dg_task *task)
+static void on_json_work_done(struct dg_offload_task *task)
 {
     struct reading *reading = (struct reading *)task;
     dg_allowance_hold(reading->api->opts.buffers, &reading->held, 0);
@@ -95,7 +95,7 @@ bool dg_json_offload_bytes(const struct dg_api *api, struct dg_span bytes,
  * ------------------------------------------------------------------------------------- */
 
 struct writing {
-    struct dg_task task;
+    struct dg_offload_task task;
     dg_json_offload_write_fn write;
     dg_json_offload_wrote_fn wrote;
     void *work;
@@ -103,13 +103,13 @@ struct writing {
     struct dg_buf answer;
 };
 
-static void run_write(struct dg_task *task)
+static void run_write(struct dg_offload_task *task)
 {
     struct writing *writing = (struct writing *)task;
     writing->err = writing->write(writing->work, &writing->answer);
 }
 
-static void on_written(struct dg_task *task)
+static void on_written(struct dg_offload_task *task)
 {
     struct writing *writing = (struct writing *)task;
     writing->wrote(writing->work, writing->err, &writing->answer);

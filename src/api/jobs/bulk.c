@@ -85,7 +85,7 @@ static void link_job(struct dg_bulk_job *job)
 
 /* A piece of work for the files' thread that belongs to nobody. */
 struct chore {
-    struct dg_task task;
+    struct dg_offload_task task;
     struct dg_bulk_job *job; /* held */
     struct dg_buf meta;
     struct dg_buf body;
@@ -119,14 +119,14 @@ static void free_chore(struct chore *chore)
     dg_bulk_release(job);
 }
 
-static void run_save(struct dg_task *task)
+static void run_save(struct dg_offload_task *task)
 {
     struct chore *chore = (struct chore *)task;
     chore->err = dg_file_out_save(chore->job->meta_path, FILE_MODE, chore->meta.ptr,
                                   chore->meta.len, &chore->error);
 }
 
-static void on_saved(struct dg_task *task)
+static void on_saved(struct dg_offload_task *task)
 {
     struct chore *chore = (struct chore *)task;
     if (chore->err)
@@ -196,7 +196,7 @@ void dg_bulk_cancel(struct dg_bulk_job *job)
         dg_bulk_finish(job, DG_BULK_CANCELLED);
 }
 
-static void run_unlink(struct dg_task *task)
+static void run_unlink(struct dg_offload_task *task)
 {
     const struct dg_bulk_job *job = ((struct chore *)task)->job;
     unlink(job->meta_path); /* first: without it the others are litter that the next start removes
@@ -205,7 +205,7 @@ static void run_unlink(struct dg_task *task)
     unlink(job->out_path);
 }
 
-static void on_chore_done(struct dg_task *task)
+static void on_chore_done(struct dg_offload_task *task)
 {
     free_chore((struct chore *)task);
 }
@@ -236,7 +236,7 @@ void dg_bulk_remove(struct dg_bulk_job *job)
 /* ---- Coming -------------------------------------------------------------------------------------
  */
 
-static void run_create(struct dg_task *task)
+static void run_create(struct dg_offload_task *task)
 {
     struct chore *chore = (struct chore *)task;
     struct dg_bulk_job *job = chore->job;
@@ -254,7 +254,7 @@ static void run_create(struct dg_task *task)
     }
 }
 
-static void on_created(struct dg_task *task)
+static void on_created(struct dg_offload_task *task)
 {
     struct chore *chore = (struct chore *)task;
     struct dg_bulk_job *job = chore->job;

@@ -43,7 +43,7 @@ struct dg_bulk_line {
 
 /* What the files' thread does for a job; one of a kind at a time. */
 struct dg_bulk_read_task {
-    struct dg_task task;
+    struct dg_offload_task task;
     struct dg_bulk_job *job;
     char *bytes; /* owned; [DG_BULK_CHUNK] */
     size_t n;
@@ -54,7 +54,7 @@ struct dg_bulk_read_task {
 };
 
 struct dg_bulk_write_task {
-    struct dg_task task;
+    struct dg_offload_task task;
     struct dg_bulk_job *job;
     struct dg_buf lines;
     size_t n_lines, n_failed;

@@ -10,7 +10,7 @@
 enum { PIECE = 64 * 1024 };
 
 struct dg_bulk_reader {
-    struct dg_task task;
+    struct dg_offload_task task;
     struct dg_bulk_job *job;
     dg_bulk_piece_fn on_piece;
     void *owner;
@@ -58,7 +58,7 @@ void dg_bulk_reader_close(struct dg_bulk_reader *reader)
         free_reader(reader);
 }
 
-static void run_bulk_read(struct dg_task *task)
+static void run_bulk_read(struct dg_offload_task *task)
 {
     struct dg_bulk_reader *reader = (struct dg_bulk_reader *)task;
     struct dg_error error = DG_ERROR_NONE;
@@ -72,7 +72,7 @@ static void run_bulk_read(struct dg_task *task)
         reader->err = DG_ERR_TRUNCATED; /* somebody else cut it */
 }
 
-static void on_bulk_read_done(struct dg_task *task)
+static void on_bulk_read_done(struct dg_offload_task *task)
 {
     struct dg_bulk_reader *reader = (struct dg_bulk_reader *)task;
     reader->at += reader->n;

@@ -363,7 +363,7 @@ static bool passes_by(enum dg_err err)
 /* ---- The input ----------------------------------------------------------------------------------
  */
 
-static void run_read(struct dg_task *task)
+static void run_read(struct dg_offload_task *task)
 {
     struct dg_bulk_read_task *reading = (struct dg_bulk_read_task *)task;
     struct dg_bulk_job *job = reading->job;
@@ -371,7 +371,7 @@ static void run_read(struct dg_task *task)
                                      DG_BULK_CHUNK, &reading->n, &reading->error);
 }
 
-static void on_read(struct dg_task *task)
+static void on_read(struct dg_offload_task *task)
 {
     struct dg_bulk_read_task *reading = (struct dg_bulk_read_task *)task;
     struct dg_bulk_job *job = reading->job;
@@ -463,7 +463,7 @@ static void begin_lines(struct dg_bulk_job *job)
 /* ---- The result ---------------------------------------------------------------------------------
  */
 
-static void run_write(struct dg_task *task)
+static void run_write(struct dg_offload_task *task)
 {
     struct dg_bulk_write_task *writing = (struct dg_bulk_write_task *)task;
     struct dg_bulk_job *job = writing->job;
@@ -471,7 +471,7 @@ static void run_write(struct dg_task *task)
                                        writing->is_last, &writing->error);
 }
 
-static void on_written(struct dg_task *task)
+static void on_written(struct dg_offload_task *task)
 {
     struct dg_bulk_write_task *writing = (struct dg_bulk_write_task *)task;
     struct dg_bulk_job *job = writing->job;

@@ -356,7 +356,7 @@ static void reserve(struct dg_glossaries *store, struct dg_glossaries_change *ch
 }
 
 /* Any thread: read, then written. */
-static void run_glossary_work(struct dg_task *task)
+static void run_glossary_work(struct dg_offload_task *task)
 {
     struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
     struct dg_glossaries *store = &change->api->glossaries; /* only its room, and its folder, which
@@ -448,7 +448,7 @@ static void end(struct dg_glossaries_change *change)
     start(next);
 }
 
-static void done(struct dg_task *task)
+static void done(struct dg_offload_task *task)
 {
     end((struct dg_glossaries_change *)task);
 }
@@ -549,13 +549,13 @@ void dg_glossaries_change(struct dg_glossaries_change *change)
 
 /* A file on its way out. */
 struct removal {
-    struct dg_task task;
+    struct dg_offload_task task;
     struct dg_call *call; /* NULL when the client has left */
     char path[PATH_MAX_BYTES + 256];
     char dir[4096];
 };
 
-static void run_removal(struct dg_task *task)
+static void run_removal(struct dg_offload_task *task)
 {
     struct removal *removal = (struct removal *)task;
     unlink(removal->path);
@@ -567,7 +567,7 @@ static void answer_removal(struct dg_call *call)
     dg_call_reply(call, 204, NULL, (struct dg_span){NULL, 0});
 }
 
-static void on_removed(struct dg_task *task)
+static void on_removed(struct dg_offload_task *task)
 {
     struct removal *removal = (struct removal *)task;
     if (removal->call) {

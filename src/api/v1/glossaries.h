@@ -92,7 +92,7 @@ struct dg_glossaries_part {
 /* A change on its way: made by dg_glossaries_change_new, filled, and given to dg_glossaries_change.
  * Changes of one glossary happen one after the other. */
 struct dg_glossaries_change {
-    struct dg_task task;
+    struct dg_offload_task task;
     struct dg_list link; /* in `running`, or in `waiting` for an earlier change */
     struct dg_api *api;
     struct dg_call *call;              /* NULL when the client has left */

@@ -60,7 +60,7 @@ static enum dg_err put_detection(struct dg_json_out *out, const struct dg_engine
 
 /* A request on its way through the gate. */
 struct detect_work {
-    struct dg_task task;
+    struct dg_offload_task task;
     const struct dg_engine *engine;
     struct dg_call *call; /* NULL when the client has left */
     struct dg_arena arena;
@@ -89,7 +89,7 @@ static void on_gone(void *owner)
 /* ---- The answer ---------------------------------------------------------------------------------
  */
 
-static void run_detection(struct dg_task *task)
+static void run_detection(struct dg_offload_task *task)
 {
     struct detect_work *work = (struct detect_work *)task;
     struct dg_json_out out;
@@ -104,7 +104,7 @@ static void run_detection(struct dg_task *task)
         work->err = dg_json_out_end(&out);
 }
 
-static void on_detection_done(struct dg_task *task)
+static void on_detection_done(struct dg_offload_task *task)
 {
     struct detect_work *work = (struct detect_work *)task;
     struct dg_call *call = work->call;

@@ -23,7 +23,7 @@
 enum { ANSWER_MAX = 256 << 20, ANSWER_LEAST = 64 << 10, JSON_VALUES_MAX = 200 * 1000 };
 
 struct score_work {
-    struct dg_task task;
+    struct dg_offload_task task;
     struct dg_list link;
     struct dg_api *api;
     struct dg_call *call; /* NULL when the client has left */
@@ -128,7 +128,7 @@ static enum dg_err score_pair(struct score_work *work, size_t i)
     return work->out.err;
 }
 
-static void run_scoring(struct dg_task *task)
+static void run_scoring(struct dg_offload_task *task)
 {
     struct score_work *work = (struct score_work *)task;
     dg_json_out_init(&work->out, &work->json);
@@ -172,7 +172,7 @@ static void put_totals(struct score_work *work, uint64_t ns)
     dg_json_out_close(out, '}');
 }
 
-static void on_scoring_done(struct dg_task *task)
+static void on_scoring_done(struct dg_offload_task *task)
 {
     struct score_work *work = (struct score_work *)task;
     struct dg_call *call = work->call;

@@ -42,7 +42,7 @@ enum dg_err dg_offload_open(uv_loop_t *loop, const struct dg_pool_opts *opts,
 
 /* ---- The line -------------------------------------------------------------------------------- */
 
-static void get_in_line(struct dg_offload *offload, struct dg_task *task)
+static void get_in_line(struct dg_offload *offload, struct dg_offload_task *task)
 {
     dg_list_init(&task->link);
     dg_list_link_last(&offload->line, &task->link);
@@ -51,13 +51,13 @@ static void get_in_line(struct dg_offload *offload, struct dg_task *task)
 }
 
 /* Takes the next task from the line; NULL when it is empty. */
-static struct dg_task *pick(struct dg_offload *offload)
+static struct dg_offload_task *pick(struct dg_offload *offload)
 {
-    struct dg_task *best = NULL;
+    struct dg_offload_task *best = NULL;
     const bool takes_oldest = ++offload->n_picked % OLDEST_EVERY == 0;
     for (struct dg_list *at = offload->line.next; at != &offload->line && !(best && takes_oldest);
          at = at->next) {
-        struct dg_task *task = DG_LIST_ITEM(at, struct dg_task, link);
+        struct dg_offload_task *task = DG_LIST_ITEM(at, struct dg_offload_task, link);
         if (!best || task->size < best->size)
             best = task;
     }
@@ -73,7 +73,7 @@ static void deliver(struct dg_mail *mail);
 
 static void run(void *arg)
 {
-    struct dg_task *task = arg;
+    struct dg_offload_task *task = arg;
     struct dg_mailbox *mailbox = task->home->mailbox;
     task->run(task);
     dg_mailbox_post(mailbox, &task->mail, deliver);
@@ -84,7 +84,7 @@ static void run(void *arg)
 static void serve_line(struct dg_offload *offload)
 {
     while (offload->n_out < offload->n_threads && offload->n_line > 0) {
-        struct dg_task *task = pick(offload);
+        struct dg_offload_task *task = pick(offload);
         if (dg_pool_submit(offload->pool, run, task) != DG_OK) {
             get_in_line(offload, task);
             return;
@@ -95,7 +95,8 @@ static void serve_line(struct dg_offload *offload)
 
 static void deliver(struct dg_mail *mail)
 {
-    struct dg_task *task = (struct dg_task *)((char *)mail - offsetof(struct dg_task, mail));
+    struct dg_offload_task *task =
+        (struct dg_offload_task *)((char *)mail - offsetof(struct dg_offload_task, mail));
     struct dg_offload *offload = task->home;
     offload->n_out -= task->size > 0;
     serve_line(offload);
@@ -115,7 +116,7 @@ void dg_offload_close(struct dg_offload *offload)
         return;
     struct dg_pool *pool = offload->pool;
     offload->pool = NULL;
-    for (struct dg_task *task; (task = pick(offload));) {
+    for (struct dg_offload_task *task; (task = pick(offload));) {
         while (dg_pool_submit(pool, run, task) != DG_OK)
             dg_pool_wait(pool);
         offload->n_out++;
@@ -125,8 +126,8 @@ void dg_offload_close(struct dg_offload *offload)
     dg_free(offload);
 }
 
-static enum dg_err take(struct dg_offload *offload, struct dg_task *task, size_t size,
-                        dg_task_fn run_task, dg_task_fn done)
+static enum dg_err take(struct dg_offload *offload, struct dg_offload_task *task, size_t size,
+                        dg_offload_fn run_task, dg_offload_fn done)
 {
     if (!offload->pool)
         return DG_ERR_CLOSED;
@@ -137,15 +138,15 @@ static enum dg_err take(struct dg_offload *offload, struct dg_task *task, size_t
     return DG_OK;
 }
 
-enum dg_err dg_offload_submit(struct dg_offload *offload, struct dg_task *task, dg_task_fn run_task,
-                              dg_task_fn done)
+enum dg_err dg_offload_submit(struct dg_offload *offload, struct dg_offload_task *task,
+                              dg_offload_fn run_task, dg_offload_fn done)
 {
     enum dg_err err = take(offload, task, 0, run_task, done);
     return err ? err : dg_pool_submit(offload->pool, run, task);
 }
 
-enum dg_err dg_offload_submit_sized(struct dg_offload *offload, struct dg_task *task, size_t size,
-                                    dg_task_fn run_task, dg_task_fn done)
+enum dg_err dg_offload_submit_sized(struct dg_offload *offload, struct dg_offload_task *task,
+                                    size_t size, dg_offload_fn run_task, dg_offload_fn done)
 {
     enum dg_err err = take(offload, task, size, run_task, done);
     if (!err && offload->n_line >= offload->line_max)

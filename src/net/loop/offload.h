@@ -6,11 +6,12 @@
  *
  *     err = dg_offload_open(loop, &(struct dg_pool_opts){.n_threads = 1, .max_jobs = 64},
  *                           &error, &offload);
- *     struct copy { struct dg_task task; ... };
+ *     struct copy { struct dg_offload_task task; ... };
  *     err = dg_offload_submit(offload, &copy->task, run_copy, on_copied);     loop's thread
- *     static void run_copy(struct dg_task *task) ...            later, on one of the threads
- *     static void on_copied(struct dg_task *task) ...           after that, on the loop's thread
- *     dg_offload_close(offload);                                loop's thread; runs waiting tasks
+ *     static void run_copy(struct dg_offload_task *task) ...            later, on one of the
+ * threads static void on_copied(struct dg_offload_task *task) ...           after that, on the
+ * loop's thread dg_offload_close(offload);                                loop's thread; runs
+ * waiting tasks
  *
  * With one thread, tasks run and end in the order of submission. A task belongs to the offload from
  * submit until its second function is called, which always happens.
@@ -28,13 +29,13 @@
 #include "net/loop/mailbox.h"
 
 struct dg_offload;
-struct dg_task;
-typedef void (*dg_task_fn)(struct dg_task *task);
+struct dg_offload_task;
+typedef void (*dg_offload_fn)(struct dg_offload_task *task);
 
-struct dg_task {
+struct dg_offload_task {
     struct dg_mail mail;
     struct dg_offload *home;
-    dg_task_fn run, done;
+    dg_offload_fn run, done;
     struct dg_list link; /* in the line of sized tasks */
     size_t size;         /* 0: not sized */
 };
@@ -47,13 +48,14 @@ enum dg_err dg_offload_open(uv_loop_t *loop, const struct dg_pool_opts *opts,
 void dg_offload_close(struct dg_offload *offload);
 
 /* DG_ERR_LIMIT: max_jobs tasks are waiting. */
-enum dg_err dg_offload_submit(struct dg_offload *offload, struct dg_task *task, dg_task_fn run,
-                              dg_task_fn done) DG_MUST_CHECK;
+enum dg_err dg_offload_submit(struct dg_offload *offload, struct dg_offload_task *task,
+                              dg_offload_fn run, dg_offload_fn done) DG_MUST_CHECK;
 
 /* The same for the line of sized tasks; `size`, above 0, is a measure of the task's duration.
  * DG_ERR_LIMIT: max_jobs sized tasks are waiting. */
-enum dg_err dg_offload_submit_sized(struct dg_offload *offload, struct dg_task *task, size_t size,
-                                    dg_task_fn run, dg_task_fn done) DG_MUST_CHECK;
+enum dg_err dg_offload_submit_sized(struct dg_offload *offload, struct dg_offload_task *task,
+                                    size_t size, dg_offload_fn run,
+                                    dg_offload_fn done) DG_MUST_CHECK;
 
 /* The sum of the sizes of all tasks in the line. */
 size_t dg_offload_in_line(const struct dg_offload *offload);

@@ -173,18 +173,18 @@ END_TEST
 
 /* Keeps the thread busy until the end of the test. */
 struct stop {
-    struct dg_task task;
+    struct dg_offload_task task;
     uv_sem_t begun, goes_on;
 };
 
-static void run_stop(struct dg_task *task)
+static void run_stop(struct dg_offload_task *task)
 {
     struct stop *stop = (struct stop *)task;
     uv_sem_post(&stop->begun);
     uv_sem_wait(&stop->goes_on);
 }
 
-static void on_nothing(struct dg_task *task)
+static void on_nothing(struct dg_offload_task *task)
 {
     (void)task;
 }

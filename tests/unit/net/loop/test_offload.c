@@ -13,14 +13,14 @@ struct bench {
     int n_run, n_done;
     enum dg_err late; /* what submitting from an end at close gave */
     struct step {
-        struct dg_task task;
+        struct dg_offload_task task;
         struct bench *bench;
         int nth, run_as, done_as;
         bool was_elsewhere, submits_at_end;
     } steps[N + 1];
 };
 
-static void run(struct dg_task *task)
+static void run(struct dg_offload_task *task)
 {
     struct step *step = (struct step *)task;
     uv_thread_t self = uv_thread_self();
@@ -28,7 +28,7 @@ static void run(struct dg_task *task)
     step->run_as = step->bench->n_run++;
 }
 
-static void on_done(struct dg_task *task)
+static void on_done(struct dg_offload_task *task)
 {
     struct step *step = (struct step *)task;
     struct bench *bench = step->bench;
@@ -94,7 +94,7 @@ END_TEST
  * others stand in line. */
 static uv_sem_t stands;
 
-static void run_late(struct dg_task *task)
+static void run_late(struct dg_offload_task *task)
 {
     uv_sem_wait(&stands);
     run(task);
