@@ -10,7 +10,7 @@
 #include "api/v1/glossaries.h"
 #include "base/log/log.h"
 #include "daemon/trust.h"
-#include "engine/generate/translation_prompt.h"
+#include "engine/route/translation_prompt.h"
 #include "engine/route/langs.h"
 #include "model/calibration.h"
 #include "net/loop/address.h"

@@ -31,25 +31,13 @@
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
-#include "decode/opts.h"
-#include "markup/doc.h"
+#include "engine/interface/engine_model.h"
+#include "engine/interface/engine_request.h"
 #include "sched/sched.h"
-#include "text/terms/glossary.h"
-#include "tokenize/tokenizer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum { DG_ENGINE_GLOSSARIES = 8 };
-
-enum dg_engine_model_state {
-    DG_ENGINE_MODEL_KNOWN,  /* not in memory; the next request has it loaded */
-    DG_ENGINE_MODEL_WANTED, /* waits for its turn, or for memory */
-    DG_ENGINE_MODEL_LOADING,
-    DG_ENGINE_MODEL_READY,
-    DG_ENGINE_MODEL_FAILED, /* a later request tries again, but not an immediate one */
-};
 
 struct dg_engine_opts {
     size_t n_threads;  /* workers; 0: one for each core we may use */
@@ -95,148 +83,6 @@ struct dg_engine_opts {
     void *model_arg; /* for admit and on_model */
 };
 
-/* One answer for one sentence, as text. */
-struct dg_engine_answer {
-    struct dg_span text;
-    double logprob, score;
-    enum dg_finish finish;
-    bool repaired;         /* the loop guard had to restart the search */
-    const int32_t *ids;    /* [n_ids] */
-    const float *logprobs; /* [n_ids] */
-    size_t n_ids;
-    const float *alignment; /* [n_ids, n_source] or NULL */
-    const size_t *ends;     /* [n_ids] how long `text` was after each token: of the best answer of a
-                               text without markup, if the request wanted an alignment and tokens have
-                               places; else NULL */
-};
-
-/* One sentence of a request. Everything is borrowed until the event returns. */
-struct dg_engine_sentence {
-    size_t index;                  /* among the sentences, from 0 */
-    size_t at, len;                /* bytes of the original text */
-    size_t n_lost;                 /* protected spans that the translation lacks */
-    bool was_cut;                  /* part of a sentence that was too long for the model */
-    const struct dg_token *source; /* [n_source] its tokens, with offsets into the original text */
-    size_t n_source;
-    const struct dg_engine_answer *answers; /* best first */
-    size_t n_answers;
-    enum dg_err err; /* TIMEOUT, CANCELLED, ...: the answer is partial or missing */
-};
-
-/* A glossary term that the text contains, and whether the translation uses it. */
-struct dg_engine_term {
-    const struct dg_glossary_term *term;
-    size_t at, len;           /* bytes of the original text */
-    bool is_used;             /* the translation has the glossary's wording */
-    bool has_place;           /* said_at and said_len are known */
-    size_t said_at, said_len; /* where that wording stands: bytes of the translation */
-};
-
-struct dg_engine_result {
-    enum dg_err err;   /* OK, or why the text is incomplete */
-    const char *error; /* a sentence about it; NULL: only the standard text of `err` applies */
-    struct dg_span text;
-    enum dg_finish finish; /* the worst of all sentences: eos < loop < length < cancelled, failed */
-    bool repaired;
-    size_t n_sentences, n_cuts;
-    size_t n_cached;            /* sentences answered from the cache */
-    const struct dg_span *lost; /* [n_lost] protected spans that the translation lacks
-                                   (text/terms/protect.h) */
-    size_t n_lost;
-    const struct dg_engine_term *terms; /* [n_terms] glossary terms, in the order of the text */
-    size_t n_terms;
-    const char *model, *source, *target;
-    bool is_copy;           /* the text is unchanged: it is in the target language or has nothing to
-                                         translate, or is_foreign */
-    bool is_foreign;        /* the text is surely in `detected`, from which no model leads to the
-                               target */
-    bool has_quality;       /* the request asked for a quality, and the text has sentences */
-    double quality;         /* the chrF to expect, 0 to 1: the mean over the sentences, each
-                               weighted by the bytes of its source */
-    const float *qualities; /* [n_sentences] the quality of each sentence, in order */
-    const char *detected;   /* the text's language if it had to be detected; else NULL */
-    float confidence;       /* of the detection, 0 to 1; 0 also if it recognised no language of the
-                               models */
-    size_t n_tokens_in, n_tokens_out, n_characters;
-    size_t n_shown; /* characters of the original text, up to the end of the last sentence of which
-                       anything was shown */
-    uint64_t queue_ns;           /* the longest time that a sentence waited */
-    uint64_t first_ns, total_ns; /* until the first token; until the end */
-};
-
-/* on_done is called exactly once for every accepted request; the others may be NULL. */
-struct dg_engine_events {
-    void (*on_delta)(void *ctx, struct dg_span text);
-    void (*on_sentence)(void *ctx, const struct dg_engine_sentence *sentence);
-    void (*on_done)(void *ctx, const struct dg_engine_result *result);
-};
-
-/* The formality of the translation, for models that have a choice. */
-enum dg_formality {
-    DG_FORMALITY_DEFAULT,
-    DG_FORMALITY_FORMAL, /* DG_ERR_UNSUPPORTED if the model has no choice */
-    DG_FORMALITY_INFORMAL,
-    DG_FORMALITY_PREFER_FORMAL, /* the default if the model has no choice */
-    DG_FORMALITY_PREFER_INFORMAL,
-};
-
-struct dg_engine_request {
-    struct dg_span text;         /* valid UTF-8; copied */
-    enum dg_doc_format format;   /* of the text; markup is placed around the translation of what it
-                                    enclosed */
-    struct dg_doc_opts doc;      /* options of the format; needed until submit returns */
-    const char *model;           /* its name; NULL: `source` and `target` choose the model */
-    const char *source, *target; /* language tags in any spelling. Source NULL, "" or "auto": the
-                                  * language is detected among those that lead to the target. With a
-                                  * model's name, NULL or "" means the model's only source language
-                                  */
-    struct dg_span whole;        /* if the text is the end of a longer one: that longer text, for
-                                  * language detection; lives until on_done. Empty: the text is all
-                                  * there is */
-    enum dg_formality formality;
-    struct dg_search_opts search; /* what it points to lives until on_done */
-    enum dg_priority priority;
-    uint64_t client; /* clients share the workers fairly (sched/ticket.h); 0: no particular one */
-    uint64_t timeout_ms;           /* 0: none */
-    bool keep_lines_whole;         /* every line is one sentence */
-    bool join_lines;               /* hard-wrapped lines of a paragraph are one text */
-    bool usual_beam, usual_length; /* use the model's own beam, or length penalty, in place of
-                                    * search.beam, search.length_penalty; with forced words the
-                                    * penalty is at most 1 */
-    bool no_cache;                 /* the cache is neither read nor written */
-    bool quality;                  /* estimate the quality of the translation; DG_ERR_UNSUPPORTED
-                                    * if no estimator (struct dg_engine_model) judges the model */
-    bool keep_case;                /* ALL CAPS and Title Case go to the model as they are, as they
-                                    * always do when text is forced */
-
-    const char *const *only; /* [n_only] names of the models that may be used; not copied: they live
-                              * until on_done; n_only 0: all */
-    size_t n_only;
-
-    /* Text that the translation is forced to contain; copied. It replaces the corresponding options
-     * of `search`. */
-    struct dg_span prefix;      /* the first sentence begins with this, however unlikely it is */
-    const struct dg_span *must; /* [n_must] each sentence contains these phrases */
-    size_t n_must;              /* at most DG_CONSTRAINTS_MAX */
-
-    /* Addresses, placeholders, tags and the like come through unchanged (text/terms/protect.h), and
-     * so do these texts wherever they occur. */
-    const struct dg_span *protect; /* [n_protect] lives until on_done */
-    size_t n_protect;
-    bool no_protect; /* nothing is protected */
-
-    /* How terms are translated (text/terms/glossary.h), for each language pair of the glossaries.
-     * The first glossary that has a term decides. They live until on_done. */
-    struct dg_glossary *const *glossaries; /* [n_glossaries] at most DG_ENGINE_GLOSSARIES */
-    size_t n_glossaries;
-    bool glossaries_fit; /* refuse a glossary that lacks the request's language pair */
-};
-
-#define DG_ENGINE_REQUEST_DEFAULT                                                                  \
-    {                                                                                              \
-        .search = DG_SEARCH_OPTS_DEFAULT, .priority = DG_PRIORITY_NORMAL                           \
-    }
-
 struct dg_engine;
 
 enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *error,
@@ -244,19 +90,6 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
 
 /* Unfinished requests end without events. NULL is fine. */
 void dg_engine_free(struct dg_engine *engine);
-
-/* The configuration of a model. */
-struct dg_engine_model {
-    const char *name, *path;
-    const char *source, *target; /* languages (langs.h); NULL or "": those of the vocabulary or the
-                                  * name */
-    const char *formal, *informal; /* words that set the formality (langs.h); NULL or "": none */
-    const char *template, *stop;   /* how a language model is asked to translate
-                                    * (translation_prompt.h); NULL or "": it does not translate */
-    const char *judges;            /* of a quality estimator (model/calibration.h): the models whose
-                                    * translations it judges, separated by commas, as answers name
-                                    * them; NULL or "": as its directory says */
-};
 
 /* Loads a model directory under `name`, after a trial translation has shown that the model works.
  * A model that had the name finishes what it has begun. `source` and `target` NULL: from the name.
@@ -369,24 +202,12 @@ enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text
                              struct dg_langid_guess *guesses, size_t max, struct dg_error *error,
                              size_t *n) DG_MUST_CHECK;
 
-/* Counters of the sentence cache; all zero when there is none. */
-struct dg_engine_cache_stats {
-    uint64_t n_hits, n_joined, n_misses, n_evicted; /* joined: another request was translating
-                                                       the sentence already */
-    size_t n_entries, bytes, bytes_max;
-};
 /* Of one model, since the start: only hits, joined and misses. */
 void dg_engine_read_model_cache_stats(const struct dg_engine *engine, size_t index,
                                       struct dg_engine_cache_stats *stats);
 void dg_engine_read_cache_stats(const struct dg_engine *engine,
                                 struct dg_engine_cache_stats *stats);
 
-/* The qualities that an estimator has given since the start. */
-enum { DG_QUALITY_BUCKETS = 10 };
-struct dg_engine_quality_stats {
-    uint64_t buckets[DG_QUALITY_BUCKETS]; /* sentences of a quality up to 0.1, 0.2, ... 1 */
-    double sum;
-};
 void dg_engine_read_quality_stats(const struct dg_engine *engine, size_t index,
                                   struct dg_engine_quality_stats *stats);
 

@@ -18,6 +18,7 @@
 #include "base/json/json_out.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
+#include "engine/engine.h"
 #include "engine/read/read.h"
 #include "engine/read/reading_json.h"
 

@@ -15,7 +15,7 @@
 #include "base/json/json_out.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
-#include "engine/read/scoring.h"
+#include "engine/scoring.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -21,7 +21,7 @@
 
 #include "base/memory/buf.h"
 #include "base/memory/list.h"
-#include "engine/engine.h"
+#include "engine/interface/engine_model.h"
 #include "sched/ticket.h"
 
 struct dg_flight {

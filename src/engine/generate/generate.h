@@ -19,7 +19,9 @@
 #ifndef DG_ENGINE_GENERATE_GENERATE_H
 #define DG_ENGINE_GENERATE_GENERATE_H
 
-#include "engine/engine.h"
+#include "engine/interface/engine_request.h"
+
+struct dg_engine;
 
 enum { DG_GENERATE_STOPS_MAX = 16, DG_GENERATE_STOP_BYTES = 256 };
 

@@ -7,8 +7,8 @@
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
-#include "engine/generate/prompt.h"
-#include "engine/generate/stops.h"
+#include "engine/route/prompt.h"
+#include "engine/route/stops.h"
 #include "tokenize/tokenizer.h"
 
 #include <string.h>

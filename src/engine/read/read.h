@@ -23,7 +23,9 @@
 #ifndef DG_ENGINE_READ_READ_H
 #define DG_ENGINE_READ_READ_H
 
-#include "engine/engine.h"
+#include "engine/interface/engine_request.h"
+
+struct dg_engine;
 
 enum dg_read_task {
     DG_TASK_FILL,

@@ -5,7 +5,7 @@
  * decides how much of the text it gets at a time, and which of its sentences are certain. */
 #include "engine/request/cut.h"
 #include "base/memory/mem.h"
-#include "engine/request/prepare.h"
+#include "engine/words/prepare.h"
 
 #include <string.h>
 

@@ -8,10 +8,10 @@
 #include "engine/request/sentence.h"
 #include "base/memory/mem.h"
 #include "engine/cache/remote_value.h"
-#include "engine/generate/prompt.h"
-#include "engine/generate/translation_prompt.h"
+#include "engine/route/prompt.h"
+#include "engine/route/translation_prompt.h"
 #include "engine/request/cut.h"
-#include "engine/request/prepare.h"
+#include "engine/words/prepare.h"
 #include "engine/request/request.h"
 #include "markup/tag_placement.h"
 

@@ -3,7 +3,7 @@
 
 /* The terms of an answer, and those of a dictionary, in JSON. */
 #include "engine/request/terms_json.h"
-#include "engine/engine.h"
+#include "engine/interface/engine_request.h"
 #include "text/terms/glossary.h"
 
 void dg_engine_put_terms(struct dg_json_out *out, const struct dg_engine_result *result)

@@ -9,7 +9,7 @@
 #define DG_ENGINE_REQUEST_WAITING_H
 
 #include "base/memory/arena.h"
-#include "engine/engine.h"
+#include "engine/interface/engine_request.h"
 #include "engine/route/served_model.h"
 
 struct dg_waiting {

@@ -28,7 +28,7 @@
 #define DG_ENGINE_ROUTE_REGISTRY_H
 
 #include "base/memory/clock.h"
-#include "engine/engine.h"
+#include "engine/interface/engine_model.h"
 #include "engine/route/served_model.h"
 
 struct dg_registry;

@@ -18,7 +18,7 @@
 #ifndef DG_ENGINE_ROUTE_ROUTING_H
 #define DG_ENGINE_ROUTE_ROUTING_H
 
-#include "engine/engine.h"
+#include "engine/interface/engine_request.h"
 #include "engine/route/served_model.h"
 #include "text/language/langid.h"
 

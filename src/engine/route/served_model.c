@@ -6,8 +6,8 @@
 #include "engine/route/served_model.h"
 #include "base/memory/mem.h"
 #include "engine/cache/remote_value.h"
-#include "engine/generate/prompt.h"
-#include "engine/generate/translation_prompt.h"
+#include "engine/route/prompt.h"
+#include "engine/route/translation_prompt.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
+#include "engine/engine.h"
 #include "engine/generate/generate.h"
 #include "tools/command.h"
 #include "tools/lines.h"

@@ -9,6 +9,7 @@
 #include "base/memory/list.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
+#include "engine/engine.h"
 #include "engine/read/read.h"
 #include "engine/read/reading_json.h"
 #include "tools/command.h"

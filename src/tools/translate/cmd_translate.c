@@ -8,7 +8,7 @@
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
 #include "engine/engine.h"
-#include "engine/generate/translation_prompt.h"
+#include "engine/route/translation_prompt.h"
 #include "engine/request/terms_json.h"
 #include "engine/route/langs.h"
 #include "tools/ids.h"

@@ -3,6 +3,7 @@
 
 /* Generation by a tiny random model (tests/data/lm), whose output is nonsense, but always the same.
  */
+#include "engine/engine.h"
 #include "engine/generate/generate.h"
 #include "import/format/import.h"
 #include "tokenize/hf/subword.h"

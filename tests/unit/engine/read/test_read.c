@@ -4,6 +4,7 @@
 /* Readings by tiny random models (tests/data/enc), whose output is nonsense, but always the same.
  */
 #include "base/memory/mem.h"
+#include "engine/engine.h"
 #include "engine/read/read.h"
 #include "engine/read/reading_result.h"
 #include "import/format/import.h"

@@ -6,7 +6,7 @@
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"
 #include "engine/engine.h"
-#include "engine/read/scoring.h"
+#include "engine/scoring.h"
 #include "engine/route/langs.h"
 #include "files.h"
 #include "mkmodel.h"

@@ -17,8 +17,8 @@
  * before the stop text, without white space at its ends, is the translation.
  *
  * Immutable; any thread. */
-#ifndef DG_ENGINE_GENERATE_TRANSLATION_PROMPT_H
-#define DG_ENGINE_GENERATE_TRANSLATION_PROMPT_H
+#ifndef DG_ENGINE_ROUTE_TRANSLATION_PROMPT_H
+#define DG_ENGINE_ROUTE_TRANSLATION_PROMPT_H
 
 #include "base/memory/buf.h"
 #include "base/memory/err.h"

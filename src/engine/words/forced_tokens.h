@@ -9,11 +9,11 @@
  *     dg_forced_tokens_deinit(&forced);                          when no search uses them any more
  *
  * All zeros means that nothing is forced. */
-#ifndef DG_ENGINE_REQUEST_FORCED_TOKENS_H
-#define DG_ENGINE_REQUEST_FORCED_TOKENS_H
+#ifndef DG_ENGINE_WORDS_FORCED_TOKENS_H
+#define DG_ENGINE_WORDS_FORCED_TOKENS_H
 
 #include "decode/opts.h"
-#include "engine/engine.h"
+#include "engine/interface/engine_request.h"
 #include "tokenize/tokenizer.h"
 
 struct dg_forced_tokens {

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Each form of a term becomes one phrase for each way to write it. */
-#include "engine/request/terms.h"
+#include "engine/words/terms.h"
 #include "base/memory/mem.h"
 #include "decode/term_placement.h"
 #include "tokenize/target_ids.h"

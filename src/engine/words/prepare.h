@@ -9,13 +9,13 @@
  *     err = dg_prepare(&prepared, text, &opts);
  *     ... tokenise prepared.text; prepared.casing goes to dg_casing_restore with the answer ...
  *     dg_prepared_deinit(&prepared);                    also after a failure */
-#ifndef DG_ENGINE_REQUEST_PREPARE_H
-#define DG_ENGINE_REQUEST_PREPARE_H
+#ifndef DG_ENGINE_WORDS_PREPARE_H
+#define DG_ENGINE_WORDS_PREPARE_H
 
 #include "base/memory/buf.h"
 #include "base/memory/err.h"
 #include "base/memory/span.h"
-#include "engine/request/placeholders.h"
+#include "engine/words/placeholders.h"
 #include "text/terms/casing.h"
 
 #include <stdbool.h>

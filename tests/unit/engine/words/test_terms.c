@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
-#include "engine/request/terms.h"
+#include "engine/words/terms.h"
 #include "files.h"
 #include "unit.h"
 

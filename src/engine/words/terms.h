@@ -14,11 +14,11 @@
  * translation it gets a capital if the text begins with one; and if its source begins a later
  * sentence of the text, it gets a capital, or capitals, as the source has them. The search is
  * forced to use up to DG_PLACED_MAX terms of a sentence; all terms are checked. */
-#ifndef DG_ENGINE_REQUEST_TERMS_H
-#define DG_ENGINE_REQUEST_TERMS_H
+#ifndef DG_ENGINE_WORDS_TERMS_H
+#define DG_ENGINE_WORDS_TERMS_H
 
 #include "decode/opts.h"
-#include "engine/request/placeholders.h"
+#include "engine/words/placeholders.h"
 #include "text/terms/glossary.h"
 #include "tokenize/tokenizer.h"
 

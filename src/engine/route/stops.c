@@ -3,7 +3,7 @@
 
 /* Looked for byte by byte: texts and stop texts are short, and callers begin where they left off.
  */
-#include "engine/generate/stops.h"
+#include "engine/route/stops.h"
 
 size_t dg_stops_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from)
 {

@@ -19,8 +19,8 @@
  * Adjoining spans share one word. Emoji at either end of the sentence stay outside of it
  * altogether. Undressed text, even as it streams, never shows a word that stands for a span. Any
  * thread, one at a time. */
-#ifndef DG_ENGINE_REQUEST_PLACEHOLDERS_H
-#define DG_ENGINE_REQUEST_PLACEHOLDERS_H
+#ifndef DG_ENGINE_WORDS_PLACEHOLDERS_H
+#define DG_ENGINE_WORDS_PLACEHOLDERS_H
 
 #include "base/memory/buf.h"
 #include "decode/opts.h"

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Forced text is encoded with the target side's pieces, without the end token. */
-#include "engine/request/forced_tokens.h"
+#include "engine/words/forced_tokens.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "tokenize/target_ids.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
-#include "engine/request/placeholders.h"
+#include "engine/words/placeholders.h"
 #include "files.h"
 #include "unit.h"
 

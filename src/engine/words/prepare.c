@@ -4,7 +4,7 @@
 /* Three steps, each of which leaves the text as it is where there is nothing to do: flatten line
  * ends, lower capitals, put in placeholders. Each has a buffer of its own, so that spans into the
  * result of the previous step stay valid. */
-#include "engine/request/prepare.h"
+#include "engine/words/prepare.h"
 #include "text/sentence/segment.h"
 
 /* True when every character of one text stands where one stands in the other. */

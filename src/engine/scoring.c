@@ -3,7 +3,7 @@
 
 /* A reference to a model, and what one thread needs to ask it: made at the first run, on that
  * thread. */
-#include "engine/read/scoring.h"
+#include "engine/scoring.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "decode/opts.h"

@@ -2,9 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The prompt is a form (tokenize/prompt_template.h), kept as written. */
-#include "engine/generate/translation_prompt.h"
+#include "engine/route/translation_prompt.h"
 #include "base/memory/mem.h"
-#include "engine/generate/stops.h"
+#include "engine/route/stops.h"
 
 #include <string.h>
 

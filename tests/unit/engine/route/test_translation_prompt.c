@@ -3,8 +3,9 @@
 
 /* Language models that translate: the prompt, the part of the answer that is the translation, and
  * that the engine gives the same as a generation with the same prompt. */
+#include "engine/engine.h"
 #include "engine/generate/generate.h"
-#include "engine/generate/translation_prompt.h"
+#include "engine/route/translation_prompt.h"
 #include "import/format/import.h"
 #include "tmpdir.h"
 #include "unit.h"

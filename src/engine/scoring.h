@@ -11,8 +11,8 @@
  *
  * Each side of a pair is one sequence: nothing is cut, and a text that does not fit into the model
  * is refused. A run takes long, so it belongs on a thread that nobody waits for. */
-#ifndef DG_ENGINE_READ_SCORING_H
-#define DG_ENGINE_READ_SCORING_H
+#ifndef DG_ENGINE_SCORING_H
+#define DG_ENGINE_SCORING_H
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"
