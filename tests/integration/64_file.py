@@ -175,6 +175,30 @@ class File(IntegrationTest):
 
     # ---- Kind by kind ------------------------------------------------------------------------------------------
 
+    def installed(self, text, *flags, code=0):
+        """Without --model, and nothing but the models of the build tree installed."""
+        before, after = self.path("film.srt", text), os.path.join(self.directory, "film.out.srt")
+        done = subprocess.run([TOOL, "file", "--threads=1", *flags, before, after], capture_output=True, encoding="utf-8",
+                              env={**os.environ, "XDG_DATA_HOME": self.directory}, timeout=120, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(os.path.exists(after), code == 0)
+        return self.read(after) if code == 0 else "", done.stderr
+
+    def test_the_installed_models_serve_where_none_is_named(self):
+        cue = "1\n00:00:01,000 --> 00:00:02,500\n%s\n"
+        self.assertEqual(self.installed(cue % "Où est la gare ?", "--to=en")[0], cue % "Where's the station?")
+        self.assertIn("gare", self.installed(cue % "Where is the station?", "--from=en", "--to=fr")[0])
+        # What no installed model reads stays as it is, and that is said.
+        german = cue % "Wo ist denn hier der Bahnhof, bitte?"
+        text, said = self.installed(german, "--to=en")
+        self.assertEqual(text, german)
+        self.assertIn("the text stays as it is: it is in de, and no installed model leads from there to en", said)
+        os.unlink(os.path.join(self.directory, "film.out.srt"))
+        for flags, code in ((), 2), (("--to=de",), 1), (("--from=fr", "--to=ko"), 1):
+            said = self.installed(cue % "Merci.", *flags, code=code)[1]
+            self.assertIn("installed: ", said)
+            self.assertIn("fr-en (fr to en)", said)
+
     def test_without_a_model_what_holds_no_second_text_comes_back_byte_for_byte(self):
         for name, text in (("a.srt", SRT), ("a.vtt", VTT), ("a.json", JSON), ("a.html", HTML), ("a.md", MD),
                            ("a.txt", "Un.\r\nDeux."), ("empty.srt", ""), ("bom.vtt", "\ufeff" + VTT)):

@@ -27,7 +27,8 @@ _Static_assert(sizeof kind_words / sizeof *kind_words == DG_DOC_XLIFF + 3,
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct file_flags, help),
     {DG_OPT_PATH(struct file_flags, model), "model", .letter = 'm',
-     .help = "the model directory; with --server a model's name there, or nothing"},
+     .help = "the model directory (default: the installed model of these languages); with --server "
+             "a model's name there, or nothing"},
     {DG_OPT_INT(struct file_flags, threads), "threads", .letter = 't', .def = "0", .min = 0,
      .max = 256, .help = "workers; 0: one for each core"},
     {DG_OPT_INT(struct file_flags, beam), "beam", .letter = 'b', .def = "0", .min = 0, .max = 32,
@@ -111,10 +112,6 @@ static enum dg_err check_flags(const struct dg_opt_set *set, const struct file_f
 {
     static const char *const own[] = {"threads", "dry-run"};
     bool is_remote = *flags->remote.server;
-    if (!is_remote && !*flags->model && !flags->dry_run)
-        return dg_error_set(
-            error, DG_ERR_USAGE,
-            "expected --model DIR, --server URL for a running daemon, or --dry-run");
     for (size_t i = 0; is_remote && i < sizeof own / sizeof *own; i++)
         if (dg_opt_given(set, own[i]))
             return dg_error_set(error, DG_ERR_USAGE, "--%s is not for --server", own[i]);
@@ -195,5 +192,5 @@ int dg_cmd_file(int argc, char **argv)
     dg_buf_deinit(&text);
     dg_buf_deinit(&work.result);
     dg_opt_set_free(set);
-    return is_misused ? 2 : err ? 1 : 0;
+    return is_misused || err == DG_ERR_USAGE ? 2 : err ? 1 : 0;
 }

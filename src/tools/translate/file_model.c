@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman file with a local model: one request to an engine in this process. */
+/* dragoman file with a model of --model, or with those that are installed: one request to an engine
+ * in this process. */
 #include "engine/engine.h"
 #include "tools/bell.h"
+#include "tools/installed_models.h"
 #include "tools/translate/file.h"
 
 #include <stdio.h>
@@ -36,6 +38,12 @@ static void on_document_done(void *ctx, const struct dg_engine_result *result)
         local->err = dg_buf_append_span(&work->result, result->text);
     work->n_sentences = result->n_sentences;
     work->n_lost = result->n_lost;
+    if (!result->err && result->is_foreign)
+        fprintf(stderr,
+                "dragoman file: the text stays as it is: it is in %s, and no installed model leads "
+                "from there to %s\n",
+                result->detected ? result->detected : "another language",
+                work->flags->remote.target);
 }
 
 /* The last part of the model's path: "fr-en" says its languages. */
@@ -49,39 +57,58 @@ static void name_of(const char *path, char *name, size_t cap)
     snprintf(name, cap, "%.*s", (int)(end - from < cap ? end - from : cap - 1), path + from);
 }
 
+static enum dg_err load(struct dg_engine *engine, const struct file_flags *flags, const char *name,
+                        const struct dg_model_folders *places, struct dg_error *error)
+{
+    if (*flags->model)
+        return dg_engine_load(engine, name, flags->model, NULL, NULL, error);
+    enum dg_err err = installed_offer(places, engine, error);
+    return err ? err : installed_check_target(engine, flags->remote.target, error);
+}
+
 enum dg_err file_by_model(struct file_work *work, struct dg_error *error)
 {
     static const struct dg_engine_events events = {.on_sentence = on_sentence,
                                                    .on_done = on_document_done};
     const struct file_flags *flags = work->flags;
     struct local local = {.work = work, .bell = BELL};
-    const struct dg_engine_opts opts = {
-        .n_threads = (size_t)flags->threads, .wake = bell_ring, .wake_arg = &local.bell};
+    struct dg_model_folders places;
+    dg_model_folders_find(&places);
+    const struct dg_engine_opts opts = {.n_threads = (size_t)flags->threads,
+                                        .langid_path = *flags->model ? NULL : places.langid,
+                                        .wake = bell_ring,
+                                        .wake_arg = &local.bell};
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
     struct dg_engine *engine = NULL;
     char name[64];
     name_of(flags->model, name, sizeof name);
     enum dg_err err = dg_engine_new(&opts, error, &engine);
+    if (!*name)
+        snprintf(name, sizeof name, "model");
     if (!err)
-        err = dg_engine_load(engine, *name ? name : "model", flags->model, NULL, NULL, error);
-    request.text = work->text;
-    request.format = work->format;
-    request.doc = work->opts;
-    request.model = *name ? name : "model";
+        err = load(engine, flags, name, &places, error);
+    request.model = *flags->model ? name : NULL;
     request.source = *flags->remote.source ? flags->remote.source : NULL;
     request.target = *flags->remote.target ? flags->remote.target : NULL;
     request.usual_beam = flags->beam == 0;
     request.usual_length = true;
     if (flags->beam)
         request.search.beam = (size_t)flags->beam;
+    if (!err) /* asked without the text, whose language may be guessed wrongly */
+        err = dg_engine_can(engine, &request, error);
+    request.text = work->text;
+    request.format = work->format;
+    request.doc = work->opts;
     if (!err)
         err = dg_engine_submit(engine, &request, &events, &local, error, NULL, NULL);
     while (!err && !local.is_over) {
         bell_wait(&local.bell);
         dg_engine_poll(engine);
     }
-    dg_engine_free(engine);
     if (!err && local.err)
         err = dg_error_set(error, local.err, "%s", dg_error_text(&local.error, local.err));
+    if (err && engine && !*flags->model)
+        err = installed_explain(engine, err, error);
+    dg_engine_free(engine);
     return err;
 }
