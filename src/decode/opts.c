@@ -13,6 +13,29 @@ float dg_search_usual_length_penalty(const struct dg_blueprint *bp, bool is_dema
     return makers < 0 ? 0 : makers > most ? most : makers;
 }
 
+static int usual_beam(const struct dg_blueprint *bp, const struct dg_search_opts *opts,
+                      size_t beam_max)
+{
+    size_t beam = bp->n_beams;
+    if (opts->sample)
+        return 1;
+    if (beam_max && beam > beam_max)
+        beam = beam_max;
+    if (beam < (size_t)opts->n_best)
+        beam = (size_t)opts->n_best;
+    return beam < 1 ? 1 : beam > DG_BEAM_MAX ? DG_BEAM_MAX : (int)beam;
+}
+
+void dg_search_opts_complete(struct dg_search_opts *opts, const struct dg_blueprint *bp,
+                             struct dg_search_usual usual, size_t beam_max)
+{
+    opts->beam_rule = bp->beam_rule;
+    if (usual.beam)
+        opts->beam = usual_beam(bp, opts, beam_max);
+    if (usual.length_penalty)
+        opts->length_penalty = dg_search_usual_length_penalty(bp, opts->n_constraints > 0);
+}
+
 static enum dg_err check_int(const char *name, long value, long least, long most,
                              struct dg_error *error)
 {

@@ -53,12 +53,14 @@ struct dg_constraint {
 
 struct dg_search_opts {
     /* Beam search; a beam of 1 is greedy search. */
-    int beam;               /* hypotheses kept; 1 to DG_BEAM_MAX */
-    int n_best;             /* answers wanted; 1 to beam, or when sampling to DG_BEAM_MAX */
-    float length_penalty;   /* score = sum of log-probabilities / length^this; 0 to 10 */
-    float coverage_penalty; /* GNMT's beta on source words left out; 0 (off) to 10 */
-    float patience;         /* the search ends with beam * patience finished; 0.1 to 16 */
-    bool early_stop;        /* false: go on while a live hypothesis could still win */
+    int beam;                    /* hypotheses kept; 1 to DG_BEAM_MAX */
+    int n_best;                  /* answers wanted; 1 to beam, or when sampling to DG_BEAM_MAX */
+    float length_penalty;        /* score = sum of log-probabilities / length^this; 0 to 10 */
+    float coverage_penalty;      /* GNMT's beta on source words left out; 0 (off) to 10 */
+    enum dg_beam_rule beam_rule; /* model/blueprint.h says what each means */
+    float patience;  /* the search ends with beam * patience finished; 0.1 to 16. More than beam
+                      * never live at once */
+    bool early_stop; /* false: go on while a live hypothesis could still win */
 
     /* Sampling instead of beam search; needs beam 1. */
     bool sample;
@@ -117,6 +119,18 @@ struct dg_search_opts {
  * freely chosen ones, so a penalty above 1 would reward adding any words after them: with
  * `is_demanding` it is at most 1. */
 float dg_search_usual_length_penalty(const struct dg_blueprint *bp, bool is_demanding);
+
+/* Which options nobody has asked for, so that they are the model's own. */
+struct dg_search_usual {
+    bool beam, length_penalty;
+};
+
+/* Makes those options the model's own, and the rule of the beam, which always is. This decides the
+ * search of every program, tool and API. The beam becomes 1 for sampling; otherwise it is at least
+ * n_best wide and, that granted, at most `beam_max` (0: no such limit). Constraints are set before.
+ */
+void dg_search_opts_complete(struct dg_search_opts *opts, const struct dg_blueprint *bp,
+                             struct dg_search_usual usual, size_t beam_max);
 
 /* Refuses options that are out of range or contradict each other; ids must be below `n_vocab`. */
 enum dg_err dg_search_opts_check(const struct dg_search_opts *opts, size_t n_vocab,

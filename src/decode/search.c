@@ -114,6 +114,7 @@ enum dg_err dg_search_start(struct dg_search *search, const struct dg_search_opt
     if (search->cap > target_cap)
         search->cap = target_cap;
     search->width = dg_search_width(opts);
+    search->narrows = !opts->sample && opts->beam_rule == DG_BEAM_NARROWS;
     search->n_keep = opts->n_best;
     size_t width = (size_t)search->width, n_hyps = 2 * width + (size_t)search->n_keep + 1;
     dg_term_placement_start(&search->place, opts, width);
@@ -290,9 +291,15 @@ static void repair(struct dg_search *search)
 
 /* ---- Settle ---------------------------------------------------------------------------------- */
 
-/* Turns live hypotheses into answers that were cut short, best first. */
+/* Turns live hypotheses into answers that were cut short: where the beam narrows each competes with
+ * those that ended; otherwise they come behind them, best first. */
 static void keep_live(struct dg_search *search, enum dg_finish finish)
 {
+    if (search->narrows) {
+        for (int i = 0; i < search->n_live; i++)
+            keep(search, &search->live[i], finish);
+        return;
+    }
     int n_room = search->n_keep - search->n_kept;
     bool is_taken[DG_BEAM_MAX] = {false};
     for (; n_room > 0; n_room--) {
@@ -324,15 +331,20 @@ static bool could_improve(const struct dg_search *search)
     return false;
 }
 
+int dg_search_n_wanted(const struct dg_search *search)
+{
+    const double wanted = (double)search->width * (double)search->opts->patience;
+    return wanted < 1 ? 1 : (int)(wanted + 0.5);
+}
+
 static bool is_enough(const struct dg_search *search)
 {
     if (search->opts->sample)
         return search->n_live == 0;
-    double wanted = (double)search->width * (double)search->opts->patience;
-    int n_wanted = wanted < 1 ? 1 : (int)(wanted + 0.5);
-    if (search->opts->early_stop)
-        return search->n_finished >= n_wanted;
-    return search->n_finished >= n_wanted && !could_improve(search);
+    const bool has_wanted = search->n_finished >= dg_search_n_wanted(search);
+    if (search->narrows)
+        return (has_wanted && search->opts->early_stop) || !could_improve(search);
+    return has_wanted && (search->opts->early_stop || !could_improve(search));
 }
 
 /* The number of first tokens that all possible answers share. */

@@ -5,8 +5,8 @@
  *
  *     propose   every live hypothesis offers candidates: the likeliest words and the words that
  *               continue a constraint, or its one forced word, or one drawn word
- *     choose    best candidates first: those that end are kept as finished, and the first `width`
- *               others live on
+ *     choose    best candidates first: those that end are kept as finished, the others live on,
+ *               until the places of the beam are taken
  *
  * When sampling, every hypothesis draws for itself. */
 #include "base/memory/mem.h"
@@ -283,6 +283,17 @@ static struct candidate *best_candidate(struct dg_search *search, int bank)
     return best;
 }
 
+/* The number of hypotheses that may still be added to those that live on. Where the beam narrows,
+ * each finished hypothesis, of this step or an earlier one, keeps its place, of which there are as
+ * many as the beam is wide, or with `patience` more. */
+static int n_places(const struct dg_search *search)
+{
+    const int n_wanted = dg_search_n_wanted(search), width = search->width;
+    const int n_most =
+        n_wanted > width ? n_wanted - search->n_finished : width - search->n_finished;
+    return (search->narrows && n_most < width ? n_most : width) - search->n_next;
+}
+
 static void take(struct dg_search *search, struct candidate *candidate,
                  const float *const *attention)
 {
@@ -311,10 +322,10 @@ static void choose_by_bank(struct dg_search *search, const float *const *attenti
         if (bank > most)
             most = bank;
     }
-    int share = n_banks > 0 && search->width / n_banks > 0 ? search->width / n_banks : 1;
+    int n = n_places(search), share = n_banks > 0 && n / n_banks > 0 ? n / n_banks : 1;
     for (int bank = most; bank >= 0; bank--) {
-        int end = search->n_next + share < search->width ? search->n_next + share : search->width;
-        while (is_there[bank] && search->n_next < end) {
+        int end = n_places(search) > share ? n_places(search) - share : 0;
+        while (is_there[bank] && n_places(search) > end) {
             struct candidate *candidate = best_candidate(search, bank);
             if (!candidate)
                 break;
@@ -327,7 +338,7 @@ static void choose(struct dg_search *search, const float *const *attention)
 {
     if (search->opts->n_constraints && search->width > 1)
         choose_by_bank(search, attention);
-    while (search->n_next < search->width) {
+    while (n_places(search) > 0) {
         struct candidate *candidate = best_candidate(search, -1);
         if (!candidate)
             break;

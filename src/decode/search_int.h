@@ -46,6 +46,7 @@ struct dg_search {
     size_t cap;    /* most tokens, the end token included */
     size_t n_step; /* tokens of each live hypothesis */
     int width;
+    bool narrows; /* every finished hypothesis keeps its place: DG_BEAM_NARROWS */
     int n_keep;
     enum dg_search_state state;
 
@@ -92,6 +93,9 @@ struct dg_search_scratch {
  * counts both. */
 void dg_search_choose(struct dg_search *search, float *const *logits,
                       const float *const *attention);
+
+/* The number of finished hypotheses after which the search may end. */
+int dg_search_n_wanted(const struct dg_search *search);
 
 /* Candidate `id` of live hypothesis `from` becomes a live or a finished hypothesis. */
 void dg_search_follow(struct dg_search *search, int from, int32_t id, float logprob,

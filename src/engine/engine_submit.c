@@ -14,21 +14,6 @@
 /* ---- Beginning ---------------------------------------------------------------------------------
  */
 
-/* The beam of a request that names none: the model's own, but wide enough for all answers wanted.
- */
-static void choose_beam(const struct dg_engine *engine, const struct dg_served_model *model,
-                        struct dg_search_opts *search)
-{
-    if (search->sample)
-        return;
-    size_t beam = model->blueprint.n_beams;
-    if (engine->tasks.beam_max && beam > engine->tasks.beam_max)
-        beam = engine->tasks.beam_max;
-    if (beam < (size_t)search->n_best)
-        beam = (size_t)search->n_best;
-    search->beam = beam < 1 ? 1 : beam > DG_BEAM_MAX ? DG_BEAM_MAX : (int)beam;
-}
-
 /* The first of the routing's models that is not loaded; NULL: all are. */
 static struct dg_served_model *missing_of(const struct dg_routing *routing)
 {
@@ -74,9 +59,9 @@ static enum dg_err check(const struct dg_engine *engine, const struct dg_routing
 {
     const struct dg_served_model *model = routing->hops[routing->n_hops - 1];
     struct dg_search_opts search = asked->search;
+    const struct dg_search_usual usual = {.beam = asked->usual_beam};
     size_t bad_at;
-    if (asked->usual_beam)
-        choose_beam(engine, model, &search);
+    dg_search_opts_complete(&search, &model->blueprint, usual, engine->tasks.beam_max);
     if (!dg_utf8_valid(asked->text, &bad_at))
         return dg_error_set(error, DG_ERR_UTF8, "the text is not valid UTF-8 at byte %zu", bad_at);
     return dg_search_opts_check(&search, model->blueprint.decoder.V, error);
@@ -134,8 +119,9 @@ static enum dg_err set_up(struct dg_engine *engine, struct dg_request *request,
     struct dg_served_model *missing = missing_of(&routing);
     if (missing)
         return wait_for(engine, request, &routing, missing, error);
-    if (asked->usual_beam)
-        choose_beam(engine, routing.hops[routing.n_hops - 1], &asked->search);
+    const struct dg_search_usual usual = {.beam = asked->usual_beam};
+    dg_search_opts_complete(&asked->search, &routing.hops[routing.n_hops - 1]->blueprint, usual,
+                            engine->tasks.beam_max);
     err = dg_request_set_up(request, &engine->tools, &routing, error);
     if (err || !request->waiting)
         return err;

@@ -104,6 +104,14 @@ enum dg_lang_rule {
                            */
 };
 
+/* What becomes of a finished hypothesis's place in the beam. */
+enum dg_beam_rule {
+    DG_BEAM_NARROWS, /* it keeps the place: fewer go on, until none lives. A hypothesis that is cut
+                      * at the length limit competes with the finished ones. Marian's rule */
+    DG_BEAM_REFILLS, /* the next best takes it: `beam` hypotheses go on until as many have finished.
+                      * Those that are cut come behind the finished ones */
+};
+
 enum { DG_ID_NONE = -1 }; /* "there is no such token" */
 
 enum { DG_BLUEPRINT_SUPPRESS_MAX = 8, DG_RNN_CELLS_MAX = 8 };
@@ -277,6 +285,7 @@ struct dg_blueprint {
     size_t source_len_max; /* tokens with eos; longer input is split before it comes here */
     size_t target_len_max; /* generated tokens with eos */
     size_t n_beams;
+    enum dg_beam_rule beam_rule;
     float length_penalty; /* score = log-probability / length^penalty */
 };
 

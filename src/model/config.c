@@ -110,6 +110,8 @@ static void read_tokens(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->forced_eos_id = id_of(f, "forced_eos_token_id", bp->forced_eos_id);
 }
 
+static const char *const beam_rule_names[] = {"narrows", "refills", NULL};
+
 /* Fields of config.json that generation_config.json may override. */
 static void read_generation(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
@@ -119,6 +121,8 @@ static void read_generation(struct dg_config_fields *f, struct dg_blueprint *bp)
     size_t max_length = dg_config_size(f, "max_length", bp->target_len_max + 1);
     bp->target_len_max = max_length ? max_length - 1 : 0;
     bp->n_beams = dg_config_size(f, "num_beams", bp->n_beams);
+    bp->beam_rule =
+        (enum dg_beam_rule)dg_config_choice(f, "beam_rule", beam_rule_names, (int)bp->beam_rule);
     bp->length_penalty = (float)dg_config_real(f, "length_penalty", bp->length_penalty);
 }
 
@@ -553,6 +557,8 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
     if (!err && !is_half)
         err = dg_buf_printf(out, "  \"decoder_start\": \"%s\",\n  \"language_rule\": \"%s\",\n",
                             start_names[bp->start], lang_names[bp->lang_rule]);
+    if (!err && bp->beam_rule != DG_BEAM_NARROWS)
+        err = dg_buf_printf(out, "  \"beam_rule\": \"%s\",\n", beam_rule_names[bp->beam_rule]);
     if (!err)
         err = dg_buf_printf(out,
                             "  \"max_source_length\": %zu,\n  \"max_length\": %zu,\n"

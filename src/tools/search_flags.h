@@ -6,7 +6,8 @@
  *     struct values { int help; struct search_flags search; };
  *     static const struct dg_opt_row rows[] = {DG_OPT_HELP(struct values, help),
  *                                              SEARCH_FLAGS(struct values, search)};
- *     struct dg_search_opts opts = search_flags_opts(&values->search); */
+ *     struct dg_search_opts opts = search_flags_opts(&values->search);
+ *     dg_search_opts_complete(&opts, bp, search_flags_usual(set), 0);         the model's own */
 #ifndef DG_TOOLS_SEARCH_FLAGS_H
 #define DG_TOOLS_SEARCH_FLAGS_H
 
@@ -24,11 +25,11 @@ struct search_flags {
     {DG_OPT_INT(T, f.beam),                                                                        \
      "beam",                                                                                       \
      .letter = 'b',                                                                                \
-     .def = "1",                                                                                   \
      .min = 1,                                                                                     \
      .max = DG_BEAM_MAX,                                                                           \
      .heading = "Search",                                                                          \
-     .help = "hypotheses kept for each sentence; 1 is greedy search"},                             \
+     .help = "hypotheses kept for each sentence; 1 is greedy search (default: as the model's "     \
+             "makers have it)"},                                                                   \
         {DG_OPT_INT(T, f.nbest),                                                                   \
          "nbest",                                                                                  \
          .letter = 'n',                                                                            \
@@ -114,10 +115,18 @@ struct search_flags {
             .def = "yes", .help = "stop, repair once and mark a translation that goes in circles"  \
     }
 
+/* The options that are to be the model's own. */
+static inline struct dg_search_usual search_flags_usual(const struct dg_opt_set *set)
+{
+    return (struct dg_search_usual){.beam = !dg_opt_given(set, "beam"),
+                                    .length_penalty = !dg_opt_given(set, "length-penalty")};
+}
+
+/* Until the model is known, a beam that nobody has named is as wide as the answers wanted. */
 static inline struct dg_search_opts search_flags_opts(const struct search_flags *flags)
 {
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
-    opts.beam = (int)flags->beam;
+    opts.beam = flags->beam ? (int)flags->beam : flags->sample ? 1 : (int)flags->nbest;
     opts.n_best = (int)flags->nbest;
     opts.length_penalty = (float)flags->length_penalty;
     opts.coverage_penalty = (float)flags->coverage_penalty;

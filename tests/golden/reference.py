@@ -362,9 +362,11 @@ def score(network, source, target):
     return [float(log_softmax(row)[token]) for row, token in zip(logits, target)]
 
 
-def search(network, source, width):
+def search(network, source, width, rule="narrows"):
     """Every hypothesis proposes its 2 * width best continuations; those that end are set aside with
-    score = sum / length; the best `width` others live on, until `width` have ended or at the length cap."""
+    score = sum / length. "narrows": a hypothesis that ended keeps its place, until none lives; those that live at
+    the length cap count as if they had ended. "refills": the best `width` others live on, until `width` have ended or
+    at the length cap."""
     memory, end = network.encode(source), network.config["eos_token_id"]
     live, finished = [(0.0, [])], []
     for _ in range(2 * len(source) + 10):
@@ -375,16 +377,16 @@ def search(network, source, width):
                           for i in np.argsort(-row, kind="stable")[:2 * width] if row[i] > -np.inf]
         live = []
         for total, ids in sorted(proposals, key=lambda item: -item[0]):
+            if len(live) + (len(finished) if rule == "narrows" else 0) == width:
+                break
             if ids[-1] == end:
                 finished.append((total / len(ids), total, ids))
             else:
                 live.append((total, ids))
-            if len(live) == width:
-                break
-        if len(finished) >= width or not live:
+        if not live or (rule == "refills" and len(finished) >= width):
             break
-    if not finished:
-        finished = [(total / len(ids), total, ids) for total, ids in live]
+    if not finished or rule == "narrows":
+        finished += [(total / len(ids), total, ids) for total, ids in live]
     best = max(finished, key=lambda item: item[0])
     return {"ids": best[2], "logprob": best[1], "score": best[0]}
 
@@ -422,7 +424,7 @@ def check(network, directory, tool, n):
         worst = max(worst, max(abs(a - b) for a, b in zip(ours, theirs)))
     plain = [tool, "translate", "--ids", "-q", "--scores", "--loop-guard=no", "-m", directory]
     differing = below = 0
-    for line, source in zip(run_tool(plain, lines), sources):
+    for line, source in zip(run_tool(plain + ["-b", "1"], lines), sources):
         ids = numbers(line.split("|||")[0])
         differing += ids != search(network, source, 1)["ids"]
     for line, source in zip(run_tool(plain + ["-b", "4", "--length-penalty", "1"], lines), sources):
@@ -493,7 +495,9 @@ def tree(directory, sources):
         greedy = search(network, source, 1)["ids"]
         if len(searched) == 40 or not is_clear(network, source, greedy):
             continue
-        searched.append({"src_ids": source, "greedy_ids": greedy, "beam4_norm": search(network, source, 4)["score"]})
+        searched.append({"src_ids": source, "greedy_ids": greedy,
+                         "beam4_norm": search(network, source, 4, "refills")["score"],
+                         "beam4_narrows": search(network, source, 4)["score"]})
         if len(sentences) < 3:
             encoder, logits = network.encode(source), network.decode(network.encode(source), greedy[:-1])
             sentences.append({"src_ids": source, "greedy_ids": greedy,

@@ -192,7 +192,7 @@ class Translate(unittest.TestCase):
             golden = json.load(file)
         self.assertGreater(len(golden), 5)
         text = "".join(" ".join(map(str, item["src_ids"])) + "\n" for item in golden)
-        lines = translate(text, "--ids").stdout.decode().splitlines()
+        lines = translate(text, "--ids", "--beam", "1").stdout.decode().splitlines()
         self.assertEqual([list(map(int, line.split())) for line in lines],
                          [item["greedy_ids"] for item in golden])
         bare = "".join(" ".join(map(str, item["src_ids"][:-1])) + "\n" for item in golden)  # as dragoman tokenize prints them
@@ -201,6 +201,16 @@ class Translate(unittest.TestCase):
         self.assertEqual(done.stdout, b"\n\n\n")
         self.assertIn(b"column 3: read 'x', expected a token id", done.stderr)
         self.assertIn(b"source id 0 is 99999, expected 0 to 5499", done.stderr)
+
+    def test_the_beam_is_the_models_unless_somebody_says_another(self):
+        text = "\n".join([*SENTENCES, "Elle a vendu sa vieille voiture à un voisin qui en avait besoin pour son travail.",
+                          "Le directeur de l'usine a annoncé que les ouvriers seraient payés plus tard."]) + "\n"
+        ids = run("tokenize", "--model", MODEL, "--format", "ids", "--eos", text=text).stdout.decode()
+        for given, more in ((text, ()), (ids, ("--ids",))):
+            said = translate(given, "--scores", *more).stdout
+            self.assertEqual(translate(given, "--scores", "--beam", "4", *more).stdout, said)
+            self.assertNotEqual(translate(given, "--scores", "--beam", "1", *more).stdout, said)
+            self.assertEqual(len(translate(given, "--nbest", "5", *more).stdout.splitlines()), 5 * 7)
 
     def test_the_length_penalty_is_the_models_unless_somebody_says_another(self):
         with tempfile.TemporaryDirectory() as directory:

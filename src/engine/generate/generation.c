@@ -251,6 +251,7 @@ static enum dg_err make_ticket(struct dg_generation *g, const int32_t *ids, size
                                struct dg_error *error)
 {
     const struct dg_served_model *model = g->task.model;
+    dg_search_opts_complete(&g->asked.search, &model->blueprint, (struct dg_search_usual){0}, 0);
     enum dg_err err = dg_sched_check(model->place, ids, n, &g->asked.search, error);
     if (err)
         return err;

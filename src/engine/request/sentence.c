@@ -764,12 +764,12 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
 {
     const struct dg_request *request = sentence->request;
     struct dg_search_opts search = request->asked.search;
-    bool has_usual_length = request->asked.usual_length;
+    struct dg_search_usual usual = {.length_penalty = request->asked.usual_length};
     if (!is_last_leg(sentence)) {
         const struct dg_search_opts plain = DG_SEARCH_OPTS_DEFAULT;
         search = plain;
         search.beam = request->asked.search.sample ? 1 : request->asked.search.beam;
-        has_usual_length = true;
+        usual.length_penalty = true;
     } else if (sentence->n_tickets == 0) { /* of several pieces the first one's */
         dg_forced_tokens_apply(&request->forced, sentence->is_first, &search);
     }
@@ -778,9 +778,7 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
     if (model_of(sentence)->template)
         search.ends = dg_translation_prompt_ends(model_of(sentence)->template);
     enum dg_err err = demand_more(sentence, &search);
-    if (has_usual_length)
-        search.length_penalty = dg_search_usual_length_penalty(&model_of(sentence)->blueprint,
-                                                               search.n_constraints > 0);
+    dg_search_opts_complete(&search, &model_of(sentence)->blueprint, usual, 0);
     *out = search;
     return err;
 }

@@ -257,7 +257,8 @@ enum dg_err judge_translate(const struct drift *drift, const struct dg_net *net,
         sentences[i].tokenizer = drift->tokenizer;
     }
     opts.beam = beam;
-    opts.length_penalty = dg_search_usual_length_penalty(dg_net_blueprint(net), false);
+    dg_search_opts_complete(&opts, dg_net_blueprint(net),
+                            (struct dg_search_usual){.length_penalty = true}, 0);
     dg_pair_lead(&drift->pair, &opts);
     const struct dg_decoder_limits limits = {.sentences = SENTENCES,
                                              .rows = SENTENCES * (size_t)beam,

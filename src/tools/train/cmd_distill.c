@@ -314,8 +314,8 @@ static enum dg_err open_all(struct work *work, struct dg_error *error)
     enum dg_err err =
         work->block ? dg_model_open(&work->model, work->flags->model, error) : DG_ERR_NOMEM;
     if (!err)
-        work->opts.length_penalty =
-            dg_search_usual_length_penalty(dg_model_blueprint(work->model), false);
+        dg_search_opts_complete(&work->opts, dg_model_blueprint(work->model),
+                                (struct dg_search_usual){.length_penalty = true}, 0);
     if (!err)
         err = dg_tokenizer_open(work->flags->model, error, &work->tokenizer);
     if (!err)

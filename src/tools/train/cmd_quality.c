@@ -91,7 +91,7 @@ struct work {
     struct dg_scoring *scoring; /* NULL: not needed */
     struct dg_metric *metric;
     struct dg_search_opts search;
-    bool usual_length; /* its penalty is the model's */
+    struct dg_search_usual usual;
     struct dg_calibration calibration;
     bool keeps;           /* for --fit and --test */
     struct dg_list items; /* under way */
@@ -348,7 +348,8 @@ static enum dg_err translate(struct item *item, struct dg_error *error)
     request.source = work->flags->source;
     request.target = work->flags->target;
     request.search = work->search;
-    request.usual_length = work->usual_length;
+    request.usual_beam = work->usual.beam;
+    request.usual_length = work->usual.length_penalty;
     request.keep_lines_whole = true;
     return dg_engine_submit(work->engine, &request, &translation_events, item, error, NULL, NULL);
 }
@@ -567,7 +568,7 @@ static enum dg_err run_quality(const struct dg_opt_set *set, struct dg_error *er
     if (err)
         return err;
     work.search = search_flags_opts(&flags->search);
-    work.usual_length = !dg_opt_given(set, "length-penalty");
+    work.usual = search_flags_usual(set);
     work.keeps = flags->fit || flags->test;
     err = dg_search_opts_check(&work.search, INT32_MAX, error);
     if (err)

@@ -112,8 +112,8 @@ static const struct dg_opt_table table = {
 struct work {
     const struct translate *flags;
     struct dg_search_opts search;
-    bool usual_length; /* its penalty is the model's */
-    char name[128];    /* of the model: its directory's; "": the installed ones, by languages */
+    struct dg_search_usual usual;
+    char name[128]; /* of the model: its directory's; "": the installed ones, by languages */
     struct dg_engine *engine;
     struct line_pipe *pipe;
     struct dg_progress *progress;
@@ -348,7 +348,8 @@ static enum dg_err start(void *ctx, struct line *line)
     request.target = work->flags->remote.target;
     request.formality = (enum dg_formality)work->flags->formality;
     request.search = work->search;
-    request.usual_length = work->usual_length;
+    request.usual_beam = work->usual.beam;
+    request.usual_length = work->usual.length_penalty;
     request.quality = *work->flags->quality != '\0';
     request.keep_lines_whole = work->flags->whole_lines || work->flags->must.n;
     request.prefix = dg_span_cstr(work->flags->prefix);
@@ -459,16 +460,13 @@ static size_t target_max(const struct translate *flags)
 }
 
 static enum dg_err run_translate(const struct translate *flags, const struct dg_search_opts *search,
-                                 bool usual_length, struct translate_totals *totals,
+                                 struct dg_search_usual usual, struct translate_totals *totals,
                                  struct dg_error *error)
 {
     struct dg_clock clock = DG_CLOCK_REAL;
     struct dg_progress progress;
-    struct work work = {.flags = flags,
-                        .search = *search,
-                        .usual_length = usual_length,
-                        .progress = &progress,
-                        .totals = totals};
+    struct work work = {
+        .flags = flags, .search = *search, .usual = usual, .progress = &progress, .totals = totals};
     struct line_pipe pipe = {.start = start,
                              .poll = poll_engine,
                              .ctx = &work,
@@ -482,7 +480,9 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
     dg_model_folders_find(&places);
     struct dg_engine_opts opts = {.n_threads = (size_t)flags->threads,
                                   .slots = (size_t)flags->slots,
-                                  .rows = (size_t)(flags->slots * dg_search_width(&work.search)),
+                                  .rows = usual.beam && !search->sample
+                                              ? 0
+                                              : (size_t)(flags->slots * dg_search_width(search)),
                                   .target_max = target_max(flags),
                                   .alignment_layer = (size_t)flags->alignment_layer,
                                   .alignment_head = (size_t)flags->alignment_head,
@@ -500,7 +500,8 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
     if (err || flags->format != DG_DOC_TEXT) {
         struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
         request.search = *search;
-        request.usual_length = usual_length;
+        request.usual_beam = usual.beam;
+        request.usual_length = usual.length_penalty;
         request.glossaries = &work.glossary;
         request.n_glossaries = work.glossary != NULL;
         request.model = *work.name ? work.name : NULL;
@@ -594,7 +595,7 @@ int dg_cmd_translate(int argc, char **argv)
     struct dg_error error = DG_ERROR_NONE;
     struct dg_search_opts search = search_flags_opts(&flags->search);
     int32_t *suppress = NULL;
-    const bool usual_length = !dg_opt_given(set, "length-penalty");
+    const struct dg_search_usual usual = search_flags_usual(set);
     search.want_alignment = flags->alignment;
     enum dg_err err =
         ids_parse(dg_span_cstr(flags->suppress), &suppress, &search.n_suppress, &error);
@@ -610,8 +611,8 @@ int dg_cmd_translate(int argc, char **argv)
         err = typed_arguments(set, &error);
     if (!err)
         err = *flags->remote.server ? translate_server(set, flags, &totals, &error)
-              : flags->ids          ? translate_ids(flags, &search, usual_length, &totals, &error)
-                                    : run_translate(flags, &search, usual_length, &totals, &error);
+              : flags->ids          ? translate_ids(flags, &search, usual, &totals, &error)
+                                    : run_translate(flags, &search, usual, &totals, &error);
     if (err)
         fprintf(stderr, "dragoman translate: %s\n", dg_error_text(&error, err));
     else if (!flags->quiet && dg_opt_n_args(set) == 0)

@@ -75,10 +75,10 @@ enum dg_err translate_document(const struct translate *flags, const struct dg_en
                                struct translate_totals *totals,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Translates lines of ids to lines of ids. Fills in the forced words of `search` and, with
- * `usual_length`, the model's own length penalty. */
+/* Translates lines of ids to lines of ids. Fills in the forced words of `search` and the options
+ * that are to be the model's own. */
 enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,
-                          bool usual_length, struct translate_totals *totals,
+                          struct dg_search_usual usual, struct translate_totals *totals,
                           struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -259,7 +259,7 @@ static int32_t find_end_id(const char *path, const struct dg_blueprint *bp)
 }
 
 enum dg_err translate_ids(const struct translate *flags, const struct dg_search_opts *search,
-                          bool usual_length, struct translate_totals *totals,
+                          struct dg_search_usual usual, struct translate_totals *totals,
                           struct dg_error *error)
 {
     struct dg_clock clock = DG_CLOCK_REAL;
@@ -280,9 +280,8 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
     if (!err)
         err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, error);
     const struct dg_blueprint *bp = err ? NULL : dg_model_blueprint(model);
-    if (!err && usual_length)
-        work.search.length_penalty =
-            dg_search_usual_length_penalty(bp, work.search.n_constraints > 0);
+    if (!err)
+        dg_search_opts_complete(&work.search, bp, usual, 0);
     if (!err && flags->shortlist)
         err = dg_lex_open(&lex, flags->model, bp->encoder.V, bp->decoder.V, error);
     if (!err) {

@@ -305,7 +305,8 @@ static enum dg_err translate_all(const struct dg_validate *what, struct dg_valid
     struct translating t = {.what = what, .opts = DG_SEARCH_OPTS_DEFAULT};
     struct dg_net *net = NULL;
     t.opts.beam = what->beam;
-    t.opts.length_penalty = dg_search_usual_length_penalty(&what->params->bp, false);
+    dg_search_opts_complete(&t.opts, &what->params->bp,
+                            (struct dg_search_usual){.length_penalty = true}, 0);
     t.opts.max_len = 256;
     t.sentences = dg_try_calloc(what->n_translate, sizeof *t.sentences);
     if (!t.sentences)

@@ -16,7 +16,7 @@ enum { N_MAX = 256, LEN_MAX = 128 };
 struct sentence {
     int32_t src[LEN_MAX], greedy[LEN_MAX];
     size_t n_src, n_greedy;
-    double beam_score;
+    double beam_score, narrowing_score; /* the latter 0 where it is not told */
 };
 
 struct outcome {
@@ -72,6 +72,10 @@ static void load_sentences(const char *path)
         sentence->n_greedy = read_ids(item, "greedy_ids", sentence->greedy);
         ck_assert_int_eq(dg_json_get_real(item, "beam4_norm", DG_JSON_REQUIRED, -100, 0, NULL,
                                           &sentence->beam_score),
+                         DG_OK);
+        sentence->narrowing_score = 0;
+        ck_assert_int_eq(dg_json_get_real(item, "beam4_narrows", DG_JSON_OPTIONAL, -100, 0, NULL,
+                                          &sentence->narrowing_score),
                          DG_OK);
     }
     dg_json_free(json);
@@ -223,11 +227,18 @@ START_TEST(a_beam_scores_as_well_as_an_independent_one)
     set_up_as(DG_NET_F32);
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     opts.beam = 4;
+    opts.beam_rule = DG_BEAM_REFILLS;
     translate_all(&opts, 16, NULL);
     size_t n_good = 0;
     for (size_t i = 0; i < n_sentences; i++)
         n_good += outcomes[i].score >= sentences[i].beam_score - 1e-4;
     ck_assert_uint_ge(n_good * 100, n_sentences * 99);
+
+    opts.beam_rule = DG_BEAM_NARROWS;
+    translate_all(&opts, 16, NULL);
+    for (size_t i = 0; i < n_sentences; i++)
+        if (sentences[i].narrowing_score < 0)
+            ck_assert_double_eq_tol(outcomes[i].score, sentences[i].narrowing_score, 1e-4);
     tear_down();
 }
 END_TEST

@@ -37,6 +37,33 @@ START_TEST(the_makers_length_penalty_is_taken_as_far_as_a_search_can)
 }
 END_TEST
 
+START_TEST(what_nobody_asks_for_is_the_models_own)
+{
+    const struct dg_blueprint bp = {
+        .n_beams = 6, .length_penalty = 1.5f, .beam_rule = DG_BEAM_REFILLS};
+    const struct dg_search_usual all = {true, true}, none = {false, false};
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    opts.beam = 3;
+    dg_search_opts_complete(&opts, &bp, none, 0);
+    ck_assert_int_eq(opts.beam, 3);
+    ck_assert_float_eq(opts.length_penalty, 1);
+    ck_assert_int_eq(opts.beam_rule, DG_BEAM_REFILLS);
+    dg_search_opts_complete(&opts, &bp, all, 0);
+    ck_assert_int_eq(opts.beam, 6);
+    ck_assert_float_eq(opts.length_penalty, 1.5f);
+    dg_search_opts_complete(&opts, &bp, all, 4);
+    ck_assert_int_eq(opts.beam, 4);
+    opts.n_best = 8;
+    dg_search_opts_complete(&opts, &bp, all, 4);
+    ck_assert_int_eq(opts.beam, 8);
+    opts.sample = true;
+    opts.n_constraints = 1;
+    dg_search_opts_complete(&opts, &bp, all, 0);
+    ck_assert_int_eq(opts.beam, 1);
+    ck_assert_float_eq(opts.length_penalty, 1);
+}
+END_TEST
+
 START_TEST(numbers_out_of_range_are_refused_by_name)
 {
     REFUSES(beam, 0);
@@ -101,5 +128,6 @@ START_TEST(the_cap_is_the_smaller_of_both)
 END_TEST
 
 DG_UNIT(the_default_is_accepted, the_makers_length_penalty_is_taken_as_far_as_a_search_can,
-        numbers_out_of_range_are_refused_by_name, ids_outside_the_vocabulary_are_refused,
-        contradictions_are_refused, the_cap_is_the_smaller_of_both)
+        what_nobody_asks_for_is_the_models_own, numbers_out_of_range_are_refused_by_name,
+        ids_outside_the_vocabulary_are_refused, contradictions_are_refused,
+        the_cap_is_the_smaller_of_both)

@@ -34,10 +34,17 @@ static void plain_logprobs(uint64_t seed, const struct plain_hyp *hyp, double *l
         logprobs[v] = (double)logits[v] - log(sum);
 }
 
-/* Every live hypothesis proposes every word; the best `beam` that do not end live on; those that
- * end before them are finished; stops when `beam` have finished. Returns the best normalised one.
- */
-static struct plain_hyp plain_beam(uint64_t seed, int beam, size_t cap)
+static void plain_keep(struct plain_hyp *best, const struct plain_hyp *hyp)
+{
+    if (best->n == 0 || hyp->sum / (double)hyp->n > best->sum / (double)best->n)
+        *best = *hyp;
+}
+
+/* Every live hypothesis proposes every word; the best that do not end live on; those that end
+ * before them are finished. REFILLS: `beam` live on, until as many have finished. NARROWS: `beam`
+ * less those that have finished live on; those that are cut count as finished. Returns the best
+ * normalised one. */
+static struct plain_hyp plain_beam(uint64_t seed, int beam, enum dg_beam_rule rule, size_t cap)
 {
     static struct plain_hyp live[DG_BEAM_MAX], next[DG_BEAM_MAX];
     struct plain_hyp best = {.n = 0};
@@ -51,7 +58,7 @@ static struct plain_hyp plain_beam(uint64_t seed, int beam, size_t cap)
                 sums[h][v] += live[h].sum;
         }
         int n_next = 0;
-        while (n_next < beam) {
+        while (n_next + (rule == DG_BEAM_NARROWS ? n_finished : 0) < beam) {
             int from = -1, word = -1;
             for (int h = 0; h < n_live; h++)
                 for (int v = 0; v < TOY_V; v++)
@@ -67,35 +74,96 @@ static struct plain_hyp plain_beam(uint64_t seed, int beam, size_t cap)
                 next[n_next++] = child;
             } else {
                 n_finished++;
-                if (best.n == 0 || child.sum / (double)child.n > best.sum / (double)best.n)
-                    best = child;
+                plain_keep(&best, &child);
             }
         }
         memcpy(live, next, sizeof live);
         n_live = n_next;
     }
+    for (int h = 0; h < n_live && rule == DG_BEAM_NARROWS && n_finished < beam; h++)
+        plain_keep(&best, &live[h]);
     return best;
 }
 
 START_TEST(a_beam_finds_what_a_plain_beam_finds)
 {
-    int n_ended = 0;
+    static const enum dg_beam_rule rules[] = {DG_BEAM_NARROWS, DG_BEAM_REFILLS};
+    int n_ended[2] = {0}, n_differ = 0;
     for (uint64_t seed = 0; seed < 300; seed++)
         for (int beam = 1; beam <= 5; beam += 2) {
+            struct plain_hyp plain[2];
+            for (int r = 0; r < 2; r++) {
+                struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+                opts.beam = beam;
+                opts.beam_rule = rules[r];
+                opts.max_len = 40;
+                opts.max_ratio = 0;
+                struct toy_run run = toy_search(toy_scattered, seed, &opts, all_columns);
+                struct dg_answer answer = dg_search_answer(run.search, 0);
+                plain[r] = plain_beam(seed, beam, rules[r], 40);
+                ck_assert_uint_eq(answer.n_ids, plain[r].n);
+                ck_assert_mem_eq(answer.ids, plain[r].ids, plain[r].n * sizeof *plain[r].ids);
+                ck_assert_double_eq_tol(answer.score, plain[r].sum / (double)plain[r].n, 1e-5);
+                n_ended[r] += answer.finish == DG_FINISH_EOS;
+                toy_end(&run);
+            }
+            n_differ += plain[0].n != plain[1].n ||
+                        memcmp(plain[0].ids, plain[1].ids, plain[0].n * sizeof *plain[0].ids) != 0;
+        }
+    ck_assert_int_eq(n_ended[0], 900);
+    ck_assert_int_eq(n_ended[1], 900);
+    ck_assert_int_gt(n_differ, 30);
+}
+END_TEST
+
+/* At the length limit: where the beam narrows what is cut may win over what has ended; otherwise it
+ * comes behind. */
+START_TEST(what_is_cut_competes_with_what_has_ended_where_the_beam_narrows)
+{
+    int n_cut = 0;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+        opts.beam = opts.n_best = 4;
+        opts.max_len = 4;
+        struct toy_run run = toy_search(toy_scattered, seed, &opts, all_columns);
+        struct dg_answer answer = dg_search_answer(run.search, 0);
+        struct plain_hyp plain = plain_beam(seed, 4, DG_BEAM_NARROWS, 4);
+        ck_assert_uint_eq(answer.n_ids, plain.n);
+        ck_assert_mem_eq(answer.ids, plain.ids, plain.n * sizeof *plain.ids);
+        ck_assert_uint_eq(dg_search_n_answers(run.search), 4);
+        bool has_ended = false;
+        for (size_t i = 0; i < 4; i++)
+            has_ended |= dg_search_answer(run.search, i).finish == DG_FINISH_EOS;
+        n_cut += has_ended && answer.finish == DG_FINISH_LENGTH;
+        toy_end(&run);
+
+        opts.beam_rule = DG_BEAM_REFILLS;
+        run = toy_search(toy_scattered, seed, &opts, all_columns);
+        for (size_t i = 1; i < dg_search_n_answers(run.search); i++)
+            ck_assert(dg_search_answer(run.search, i).finish != DG_FINISH_EOS ||
+                      dg_search_answer(run.search, i - 1).finish == DG_FINISH_EOS);
+        toy_end(&run);
+    }
+    ck_assert_int_gt(n_cut, 10);
+}
+END_TEST
+
+START_TEST(patience_lets_more_hypotheses_finish)
+{
+    size_t n_steps[3] = {0};
+    static const float patience[] = {0.5f, 1, 3};
+    for (uint64_t seed = 0; seed < 100; seed++)
+        for (int i = 0; i < 3; i++) {
             struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
-            opts.beam = beam;
-            opts.max_len = 40;
+            opts.beam = opts.n_best = 4;
+            opts.patience = patience[i];
             opts.max_ratio = 0;
             struct toy_run run = toy_search(toy_scattered, seed, &opts, all_columns);
-            struct dg_answer answer = dg_search_answer(run.search, 0);
-            struct plain_hyp plain = plain_beam(seed, beam, 40);
-            ck_assert_uint_eq(answer.n_ids, plain.n);
-            ck_assert_mem_eq(answer.ids, plain.ids, plain.n * sizeof *plain.ids);
-            ck_assert_double_eq_tol(answer.score, plain.sum / (double)plain.n, 1e-5);
-            n_ended += answer.finish == DG_FINISH_EOS;
+            n_steps[i] += run.n_steps;
             toy_end(&run);
         }
-    ck_assert_int_eq(n_ended, 900);
+    ck_assert_uint_lt(n_steps[0], n_steps[1]);
+    ck_assert_uint_lt(n_steps[1], n_steps[2]);
 }
 END_TEST
 
@@ -108,6 +176,7 @@ START_TEST(what_is_shown_is_never_taken_back_and_ends_as_the_answer)
             opts.beam = beam;
             opts.n_best = beam > 2 ? 2 : 1;
             opts.early_stop = seed % 2 == 0;
+            opts.beam_rule = seed % 5 < 3 ? DG_BEAM_NARROWS : DG_BEAM_REFILLS;
             opts.patience = seed % 3 == 0 ? 2.0f : 1.0f;
             struct toy_run run = toy_search(toy_scattered, seed, &opts, all_columns);
             struct dg_answer answer = dg_search_answer(run.search, 0);
@@ -369,6 +438,8 @@ START_TEST(a_beam_wider_than_the_vocabulary_works)
 END_TEST
 
 DG_UNIT_SLOW(a_beam_finds_what_a_plain_beam_finds,
+             what_is_cut_competes_with_what_has_ended_where_the_beam_narrows,
+             patience_lets_more_hypotheses_finish,
              what_is_shown_is_never_taken_back_and_ends_as_the_answer,
              greedy_shows_every_word_at_once, a_circle_is_broken_once_and_marked,
              a_circle_that_returns_is_cut_and_marked, a_forced_beginning_is_kept_and_scored,

@@ -72,6 +72,10 @@ START_TEST(generation_config_has_the_last_word)
     ck_assert_uint_eq(bp.source_len_max, 300);
     ck_assert_int_eq(bp.eos_id, 7);
     ck_assert_float_eq(bp.length_penalty, 0.5f);
+    ck_assert_int_eq(bp.beam_rule, DG_BEAM_NARROWS);
+    ck_assert_int_eq(parse(&bp, marian, "{\"beam_rule\":\"refills\"}", "", NULL), DG_OK);
+    ck_assert_int_eq(bp.beam_rule, DG_BEAM_REFILLS);
+    ck_assert_int_ne(parse(&bp, marian, "{\"beam_rule\":\"grows\"}", "", NULL), DG_OK);
     ck_assert_int_eq(parse(&bp, marian, "", "{\"model_max_length\":1e30}", NULL), DG_OK);
     ck_assert_uint_eq(bp.source_len_max, 512);
 }
