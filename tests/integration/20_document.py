@@ -5,7 +5,7 @@ import json
 import os
 import re
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, openapi
 
 MODELS = f"--models-dir={MODELS_DIR}"
 
@@ -22,6 +22,26 @@ class Document(IntegrationTest):
     def ask(self, server, body):
         status, _, answer = server.request("POST", "/v1/translate", body=json.dumps(body))
         return status, json.loads(answer)
+
+    def test_answers_are_compared_with_it(self):
+        """What server.request does with every answer."""
+        if not openapi.description():
+            self.skipTest("needs python3-yaml")
+
+        def complaint(status, body, path="/healthz", kind="application/json"):
+            return openapi.complaint("GET", path, status, kind, json.dumps(body).encode())
+
+        error = {"error": {"code": "timeout", "message": "x"}, "request_id": "1"}
+        for good in ((200, {"status": "ok"}), (400, error), (503, error), (200, {"status": 5}, "/no/such/path"),
+                     (200, {"glossaries": []}, "/v1/glossaries?a=b")):
+            self.assertIsNone(complaint(*good), good)
+        for wrong, words in (((200, {"status": 5}), "status: 5 is not of type string"), ((200, {}), "lacks 'status'"),
+                             ((200, {"status": "ok", "more": 1}), "'more' is not described"), ((200, []), "is not of type object"),
+                             ((503, {"error": "x"}), "lacks 'request_id'"), ((200, "x", "/healthz", "text/plain"), "text/plain"),
+                             ((400, {**error, "error": {"code": "zz", "message": "x"}}), "is none of")):
+            self.assertIn(words, complaint(*wrong) or "nothing", wrong)
+        with self.assertRaises(AssertionError):
+            openapi.check_keywords({"type": "object", "properties": {"a": {"type": "string", "minLenght": 1}}})
 
     def test_tools_can_read_it(self):
         """What linters and generators of clients stumble over."""

@@ -141,6 +141,12 @@ class LibreTranslate(IntegrationTest):
         self.assertEqual(self.ask("/health", method="GET"), {"status": "ok"})
         spec = self.ask("/spec", method="GET")
         self.assertEqual((spec["swagger"], spec["paths"]["/translate"]["post"]["parameters"][0]["name"]), ("2.0", "q"))
+        for path, methods in spec["paths"].items():  # what Swagger 2 demands
+            for operation in methods.values():
+                kinds = {one["type"] for one in operation["parameters"]}
+                self.assertTrue(path.startswith("/") and operation["responses"]["200"]["description"])
+                self.assertLessEqual(kinds, {"string", "integer", "file"})
+                self.assertEqual("file" in kinds, operation.get("consumes") == ["multipart/form-data"])
         self.ask("/spec", method="POST", status=405)
         self.refuse("Suggestions are disabled on this server.", {"q": "a", "s": "b"}, path="/suggest", status=403)
 

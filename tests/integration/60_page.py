@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,19 @@ class Served(IntegrationTest):
         self.assertEqual(server.request("GET", "/page/")[0], 404)
         self.assertEqual(server.request("DELETE", "/")[0], 405)
 
+    def test_the_description_of_the_api(self):
+        server = self.start(*FLAGS)
+        status, headers, body = server.request("GET", "/docs")
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+        self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+        self.assertNotIn(b"//", body.replace(b"<!--", b"").replace(b"-->", b""))
+        for name in ("docs.js", "docs.css"):
+            self.assertEqual(server.request("GET", f"/page/{name}")[0], 200)
+        with open(os.path.join(SOURCES, "docs", "api", "openapi.yaml"), "rb") as file:
+            self.assertEqual(server.request("GET", "/page/openapi.yaml")[2], file.read())
+        status, headers, _ = server.request("GET", "/docs/")
+        self.assertEqual((status, headers["Location"]), (308, "../docs"))
+
     def test_the_languages_of_the_page_say_the_same_things(self):
         with open(os.path.join(SOURCES, "clients", "web", "words.js"), encoding="utf-8") as file:
             text = file.read()
@@ -104,6 +118,22 @@ class Used(IntegrationTest):
             the_browser.wait_for(LANGUAGES_LISTED, "the languages")
         self.addCleanup(the_browser.open, "about:blank")
         return the_browser
+
+    def test_the_description_of_the_api_is_shown_whole(self):
+        page = self.page()
+        page.run("location.href = 'docs'")
+        page.wait_for("return location.pathname === '/docs' && document.querySelectorAll('#schemas h2').length > 10", "the objects")
+        with open(os.path.join(SOURCES, "docs", "api", "openapi.yaml"), encoding="utf-8") as file:
+            text = file.read()
+        paths = text[text.index("\npaths:"):text.index("\ncomponents:")]
+        wanted = len(re.findall(r"^    (?:get|post|put|patch|delete):$", paths, re.M))
+        self.assertEqual(page.run("return document.querySelectorAll('#operations h2').length"), wanted)
+        self.assertEqual(page.run("return document.querySelectorAll('#contents tr').length"), wanted)
+        self.assertEqual(page.run("return document.querySelector('#get-v1-models').textContent"), "GET /v1/models")
+        self.assertIn("native API", page.run("return document.querySelector('#about').textContent"))
+        self.assertEqual(page.run("return [...document.querySelectorAll('main a')].filter(a => a.hash && "
+                                  "!document.getElementById(a.hash.slice(1))).length"), 0)
+        self.check_quiet(page)
 
     def translate(self, page, text, sentences):
         page.type("#source", text)

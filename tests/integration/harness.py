@@ -33,6 +33,9 @@ import threading
 import time
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import openapi  # noqa: E402  pylint: disable=wrong-import-position
+
 PROGRAM = os.path.abspath(os.environ.get("DRAGOMAND", "./dragomand"))
 SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
 
@@ -203,7 +206,7 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port()), timeout=PATIENCE_S)
 
     def request(self, method, path, body=None, headers=None, connection=None, unix=None):
-        """One request; (status, headers, body). It makes a connection of its own, to the Unix socket `unix` if that
+        """One request; (status, headers, body). The answer is compared with docs/api/openapi.yaml. It makes a connection of its own, to the Unix socket `unix` if that
         is given, unless it gets one."""
         hesitate()
         own = connection
@@ -217,7 +220,11 @@ class Server:
             except (BrokenPipeError, ConnectionResetError):
                 pass  # refused while we still wrote; the answer is there to be read
             response = own.getresponse()
-            return response.status, response.headers, response.read()
+            body = response.read()
+            complaint = openapi.complaint(method, path, response.status, response.headers.get("Content-Type", ""), body)
+            if complaint:
+                raise AssertionError(complaint)
+            return response.status, response.headers, body
         finally:
             if connection is None:
                 own.close()

@@ -388,6 +388,10 @@ void dg_lt_spec(struct dg_call *call)
         {"/detect", "post", "Detect the language of a text", {"!q", "api_key"}},
         {"/languages", "get", "List the languages", {NULL}},
         {"/translate_file", "post", "Translate a file", {"!file", "!source", "!target", "api_key"}},
+        {"/suggest",
+         "post",
+         "Suggest a better translation",
+         {"!q", "!s", "!source", "!target", "api_key"}},
         {"/frontend/settings", "get", "What a web page needs to know", {NULL}},
         {"/health", "get", "Whether the server lives", {NULL}},
     };
@@ -406,6 +410,16 @@ void dg_lt_spec(struct dg_call *call)
         dg_json_out_put_open(&out, rows[i].path, '{');
         dg_json_out_put_open(&out, rows[i].method, '{');
         dg_json_out_put_cstr(&out, "summary", rows[i].summary);
+        if (rows[i].parameters[0]) {
+            dg_json_out_put_open(&out, "consumes", '[');
+            dg_json_out_cstr(&out, "multipart/form-data");
+            if (strcmp(rows[i].parameters[0], "!file") != 0)
+                dg_json_out_cstr(&out, "application/x-www-form-urlencoded");
+            dg_json_out_close(&out, ']');
+        }
+        dg_json_out_put_open(&out, "produces", '[');
+        dg_json_out_cstr(&out, "application/json");
+        dg_json_out_close(&out, ']');
         dg_json_out_put_open(&out, "parameters", '[');
         for (size_t k = 0; k < 6 && rows[i].parameters[k]; k++) {
             const char *name = rows[i].parameters[k];

@@ -91,6 +91,8 @@ void dg_api_metrics(struct dg_call *call);
 void dg_api_page(struct dg_call *call);
 void dg_api_page_file(struct dg_call *call);
 void dg_api_ops(struct dg_call *call);
+void dg_api_docs(struct dg_call *call);
+void dg_api_docs_slash(struct dg_call *call);
 void dg_api_v1_admin_live(struct dg_call *call);
 void dg_api_v1_admin_status(struct dg_call *call);
 void dg_api_v1_admin_load(struct dg_call *call);

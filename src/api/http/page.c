@@ -2,8 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* GET / and GET /page/NAME: the page for people, from the table of page.h; GET /ops: the one for
- * operators. Browsers ask each time whether a file has changed and get 304 when not, so that an
- * upgrade shows at once. The policy lets the page load from this server alone; nobody may frame it.
+ * operators; GET /docs: the description of the API. Browsers ask each time whether a file has
+ * changed and get 304 when not, so that an upgrade shows at once. The policy lets the page load
+ * from this server alone; nobody may frame it.
  */
 #include "api/http/page.h"
 #include "api/http/api_int.h"
@@ -52,4 +53,16 @@ void dg_api_page_file(struct dg_call *call)
 void dg_api_ops(struct dg_call *call)
 {
     answer_name(call, DG_SPAN("ops.html"));
+}
+
+void dg_api_docs(struct dg_call *call)
+{
+    answer_name(call, DG_SPAN("docs.html"));
+}
+
+/* LibreTranslate's address: the page's links are relative to the one without a slash. */
+void dg_api_docs_slash(struct dg_call *call)
+{
+    dg_http_reply_header(call->req, "Location", DG_SPAN("../docs"));
+    dg_call_reply(call, 308, NULL, (struct dg_span){NULL, 0});
 }

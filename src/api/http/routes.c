@@ -29,6 +29,8 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/", "page", dg_api_page, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/ops", "ops", dg_api_ops, .gate = DG_GATE_OPEN}, /* what it shows is behind
                                                                        admin_live */
+    {DG_HTTP_GET, "/docs", "docs", dg_api_docs, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/docs/", "docs_slash", dg_api_docs_slash, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/page/*", "page_file", dg_api_page_file, .gate = DG_GATE_OPEN},
 
     /* Our own. */
