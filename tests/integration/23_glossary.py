@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
 """Glossaries: by the command, in our own API (of a request, kept, of a key), and as DeepL's clients use them."""
+import concurrent.futures
 import json
 import os
 import re
@@ -225,7 +226,7 @@ class Api(IntegrationTest):
 
     def test_limits(self):
         self.server = self.start(MODELS, "--glossaries-max=4", "--trusted-proxies=127.0.0.1")
-        body = {"source": "fr", "target": "en", "terms": {"chat": "hound"}}
+        body = terms = {"source": "fr", "target": "en", "terms": {"chat": "hound"}}
         for _ in range(2):
             kept = self.ask("POST", "/v1/glossaries", body, 201)
         self.assertIn("delete one first", self.ask("POST", "/v1/glossaries", body, 400)["error"]["message"])
@@ -243,8 +244,28 @@ class Api(IntegrationTest):
         self.assertEqual([one["id"] for one in other("GET", "/v1/glossaries")[1]["glossaries"]], [made["id"]])
         self.assertEqual(other("GET", f"/v1/glossaries/{kept['id']}")[0], 200)
         self.assertEqual(other("DELETE", f"/v1/glossaries/{kept['id']}")[0], 204)
+        # What counts is what a glossary takes, not what its text takes, and what comes at the same time counts along.
+        self.server = self.start(MODELS, "--glossaries-space=2MiB", "--trusted-proxies=127.0.0.1")
+        tables = ["".join(f"{n}{i}\t{n}\n" for i in range(3000)) for n in "abcdefgh"]
+        body = {"name": "x", "source_lang": "fr", "target_lang": "en", "entries_format": "tsv"}
+
+        def add(table):
+            return self.server.request("POST", "/v2/glossaries", json.dumps({**body, "entries": table}),
+                                       {"Content-Type": "application/json", "X-Forwarded-For": "192.0.2.3"})
+
+        self.assertLess(max(len(table) for table in tables) * len(tables), 2**20)
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(add, tables))
+        self.assertEqual(sorted(status for status, _, _ in answers), [201] + [456] * 7, answers)
+        for status, _, answer in answers:
+            if status == 456:
+                said = json.loads(answer)
+                self.assertEqual(said["message"], "Quota Exceeded")
+                self.assertIn("delete one first", said["detail"])
+        status, answer = other("POST", "/v1/glossaries", {"source": "fr", "target": "en", "terms": {"chat": "hound"}})
+        self.assertEqual(status, 201, answer)
         server = self.start(MODELS, "--glossaries=nobody")
-        self.ask("POST", "/v1/glossaries", body, 403, server=server)
+        self.ask("POST", "/v1/glossaries", terms, 403, server=server)
 
 
 class Limits(IntegrationTest):

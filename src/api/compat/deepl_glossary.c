@@ -250,11 +250,11 @@ void dg_deepl_glossary_failed(struct dg_call *call, const struct dg_glossaries_c
                                dg_error_text(&change->error, change->err));
     else if (change->err == DG_ERR_DENIED)
         dg_deepl_glossary_fail(call, 403, "Forbidden", dg_error_text(&change->error, change->err));
-    else if (change->is_bad && change->entry->glossary)
-        dg_deepl_glossary_fail(call, 400, "Invalid glossary entries provided",
-                               dg_error_text(&change->error, change->err));
-    else if (change->is_bad && change->err == DG_ERR_LIMIT)
+    else if (change->is_full)
         dg_deepl_glossary_fail(call, 456, "Quota Exceeded",
+                               dg_error_text(&change->error, change->err));
+    else if (change->is_bad)
+        dg_deepl_glossary_fail(call, 400, "Invalid glossary entries provided",
                                dg_error_text(&change->error, change->err));
     else
         dg_deepl_glossary_fail(call, 503, "The glossary cannot be kept just now; try again later.",

@@ -347,12 +347,19 @@ static void reserve(struct dg_glossaries *store, struct dg_glossaries_change *ch
 {
     size_t size = dg_glossary_bytes(change->entry->glossary);
     change->reserved = size;
-    if ((store->reserved += size) + store->bytes <= store->opts.bytes_max + change->freed)
+    const size_t all = (store->reserved += size) + store->bytes;
+    if (size <= change->own_max && all <= store->opts.bytes_max + change->freed)
         return;
     change->err =
-        dg_error_set(&change->error, DG_ERR_LIMIT,
-                     "there is no room for %zu bytes more of glossaries; delete one first", size);
-    change->is_bad = true;
+        size > change->own_max
+            ? dg_error_set(&change->error, DG_ERR_LIMIT,
+                           "the glossary takes %zu bytes, and of what one client may have %zu are "
+                           "left; delete one first",
+                           size, change->own_max)
+            : dg_error_set(&change->error, DG_ERR_LIMIT,
+                           "there is no room for %zu bytes more of glossaries; delete one first",
+                           size);
+    change->is_bad = change->is_full = true;
 }
 
 /* Any thread: read, then written. */
@@ -393,12 +400,41 @@ static void remove_file(const struct dg_glossaries *store, const char *id)
         unlink(path);
 }
 
-/* The first change of the glossary in a list; NULL: none. */
-static struct dg_glossaries_change *find_change(const struct dg_list *list, const char *id)
+/* Whether the entries are of one client. What keys own counts as theirs, from before a restart
+ * too. */
+static bool is_same_client(const struct dg_glossaries_entry *a, const struct dg_glossaries_entry *b)
 {
-    for (struct dg_list *at = list->next; at != list; at = at->next) {
+    return *a->owner ? strcmp(a->owner, b->owner) == 0 : !*b->owner && a->client == b->client;
+}
+
+/* Client 0 (the admin socket, an administrator) may have all. */
+static bool has_all(const struct dg_glossaries_change *change)
+{
+    return change->may_share || change->entry->client == 0;
+}
+
+/* Whether the change has to wait for one before it in the list, up to `end`: of the same glossary,
+ * whose order counts, or of the same client, whose share it changes. */
+static bool is_behind(const struct dg_glossaries_change *change, const struct dg_list *list,
+                      const struct dg_list *end)
+{
+    for (const struct dg_list *at = list->next; at != end; at = at->next) {
+        const struct dg_glossaries_change *other =
+            DG_LIST_ITEM(at, struct dg_glossaries_change, link);
+        if (strcmp(other->entry->id, change->entry->id) == 0 ||
+            (!has_all(change) && !has_all(other) && is_same_client(other->entry, change->entry)))
+            return true;
+    }
+    return false;
+}
+
+/* The first change that waits and need not any more; NULL: none. */
+static struct dg_glossaries_change *next_change(const struct dg_glossaries *store)
+{
+    for (struct dg_list *at = store->waiting.next; at != &store->waiting; at = at->next) {
         struct dg_glossaries_change *change = DG_LIST_ITEM(at, struct dg_glossaries_change, link);
-        if (strcmp(change->entry->id, id) == 0)
+        if (!is_behind(change, &store->running, &store->running) &&
+            !is_behind(change, &store->waiting, at))
             return change;
     }
     return NULL;
@@ -406,14 +442,11 @@ static struct dg_glossaries_change *find_change(const struct dg_list *list, cons
 
 static void start(struct dg_glossaries_change *change);
 
-/* The change takes its place, or is told why not; then the next one of the same glossary has its
- * turn. */
+/* The change takes its place, or is told why not; then those that waited for it have their turn. */
 static void end(struct dg_glossaries_change *change)
 {
     struct dg_glossaries *store = &change->api->glossaries;
     struct dg_glossaries_entry *old = find(store, dg_span_cstr(change->entry->id));
-    char id[DG_GLOSSARIES_ID + 1];
-    memcpy(id, change->entry->id, sizeof id);
     dg_list_unlink(&change->link);
     store->n_changes--;
     store->reserved -= change->reserved;
@@ -427,7 +460,7 @@ static void end(struct dg_glossaries_change *change)
         }
     } else if (!change->err) { /* deleted meanwhile, maybe at once and before this change wrote its
                                   file: that goes, too */
-        remove_file(store, id);
+        remove_file(store, change->entry->id);
         change->err =
             dg_error_set(&change->error, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
     }
@@ -440,12 +473,12 @@ static void end(struct dg_glossaries_change *change)
     if (!change->err)
         change->entry = NULL; /* the store's */
     dg_glossaries_change_free(change);
-    struct dg_glossaries_change *next = find_change(&store->waiting, id);
-    if (!next || find_change(&store->running, id))
-        return;
-    dg_list_unlink(&next->link);
-    store->n_waiting--;
-    start(next);
+    struct dg_glossaries_change *next;
+    while ((next = next_change(store))) {
+        dg_list_unlink(&next->link);
+        store->n_waiting--;
+        start(next);
+    }
 }
 
 static void done(struct dg_offload_task *task)
@@ -459,27 +492,29 @@ static void on_gone(void *work)
     change->call = NULL; /* what was handed over is carried out */
 }
 
-/* Whether the client may keep what the change brings, beside what others do. What keys own counts
- * as theirs, from before a restart too. */
-static bool has_share(const struct dg_glossaries *store, const struct dg_glossaries_change *change,
+/* Whether the client may keep one more, and one so large, beside what others keep. Changes of the
+ * same client that are under way would count; there are none (is_behind). */
+static bool has_share(const struct dg_glossaries *store, struct dg_glossaries_change *change,
                       const struct dg_glossaries_entry *replaced)
 {
     const struct dg_glossaries_entry *entry = change->entry;
     size_t n = 0, bytes = 0;
-    if (change->may_share || entry->client == 0)
+    change->own_max = SIZE_MAX;
+    if (has_all(change))
         return true;
     for (const struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
         const struct dg_glossaries_entry *other =
             DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
-        if (other == replaced || (*entry->owner ? strcmp(other->owner, entry->owner) != 0
-                                                : other->client != entry->client))
+        if (other == replaced || !is_same_client(entry, other))
             continue;
         n++;
         bytes += dg_glossary_bytes(other->glossary);
     }
+    const uint64_t share = dg_client_share_of(
+        store->opts.bytes_max, store->bytes + store->reserved - change->freed, bytes);
+    change->own_max = share > bytes ? (size_t)(share - bytes) : 0;
     return n + 1 <= dg_client_share_of(store->opts.n_max, store->n - (replaced != NULL), n) &&
-           bytes + change->text.len <=
-               dg_client_share_of(store->opts.bytes_max, store->bytes - change->freed, bytes);
+           change->text.len <= change->own_max;
 }
 
 /* What it replaces or amends is what is there now. */
@@ -499,7 +534,8 @@ static enum dg_err prepare(struct dg_glossaries_change *change)
         if (!change->renames)
             memcpy(change->entry->name, replaced->name, sizeof replaced->name);
     }
-    if (change->is_new && store->n + store->n_changes > store->opts.n_max)
+    change->is_full = true;
+    if (change->is_new && store->n + store->n_changes - store->n_waiting > store->opts.n_max)
         return dg_error_set(&change->error, DG_ERR_LIMIT,
                             "there are %zu glossaries already, which is the most; delete one first",
                             store->n);
@@ -510,6 +546,7 @@ static enum dg_err prepare(struct dg_glossaries_change *change)
     if (store->bytes + change->text.len > store->opts.bytes_max + change->freed)
         return dg_error_set(&change->error, DG_ERR_LIMIT,
                             "there is no room for more glossaries; delete one first");
+    change->is_full = false;
     return DG_OK;
 }
 
@@ -535,14 +572,20 @@ void dg_glossaries_change(struct dg_glossaries_change *change)
     store->n_changes++;
     change->call->work = change;
     change->call->on_gone = on_gone;
-    if (!find_change(&store->running, change->entry->id)) {
+    size_t n_own = 0;
+    for (const struct dg_list *at = store->waiting.next; at != &store->waiting; at = at->next)
+        n_own += is_same_client(change->entry,
+                                DG_LIST_ITEM(at, struct dg_glossaries_change, link)->entry);
+    if (!is_behind(change, &store->running, &store->running) &&
+        !is_behind(change, &store->waiting, &store->waiting)) {
         start(change);
-    } else if (store->n_waiting < WAITING_MAX) {
+    } else if (dg_client_share_has_room(change->entry->client, WAITING_MAX, store->n_waiting, n_own,
+                                        1)) {
         dg_list_link_last(&store->waiting, &change->link);
         store->n_waiting++;
     } else {
-        change->err = dg_error_set(&change->error, DG_ERR_BUSY,
-                                   "too many changes of one glossary are waiting");
+        change->err =
+            dg_error_set(&change->error, DG_ERR_BUSY, "too many changes of glossaries are waiting");
         end(change);
     }
 }

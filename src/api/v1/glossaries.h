@@ -90,10 +90,11 @@ struct dg_glossaries_part {
 };
 
 /* A change on its way: made by dg_glossaries_change_new, filled, and given to dg_glossaries_change.
- * Changes of one glossary happen one after the other. */
+ * Changes of one glossary, and those of one client, happen one after the other. */
 struct dg_glossaries_change {
     struct dg_offload_task task;
-    struct dg_list link; /* in `running`, or in `waiting` for an earlier change */
+    struct dg_list link; /* in `running`, or in `waiting` for earlier ones of its glossary or client
+                          */
     struct dg_api *api;
     struct dg_call *call;              /* NULL when the client has left */
     struct dg_glossaries_entry *entry; /* owned: the new one */
@@ -107,6 +108,8 @@ struct dg_glossaries_change {
     bool may_be_empty;
     bool is_new, may_share;
     size_t freed, reserved; /* bytes of what it replaces, of what it stores */
+    size_t own_max;         /* bytes that it may store by its client's share */
+    bool is_full;           /* it failed for want of room */
     char source[DG_LANGTAG_TEXT], target[DG_LANGTAG_TEXT]; /* used only by `read` */
     /* Makes entry->glossary of `text`; any thread. */
     enum dg_err (*read)(struct dg_glossaries_change *change);
