@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 """Bulk jobs: lines in, lines out, in order, once each, whatever happens to the server on the way."""
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -307,6 +308,30 @@ class Jobs(IntegrationTest):
         # Files are shared likewise.
         status, answer = ask(mine, "POST", "/v1/jobs?target=en", b"a" * (600 << 10))
         self.assertEqual((status, answer["error"]["code"]), (507, "no_space"))
+
+    def test_what_is_being_written_down_counts_for_its_client(self):
+        server = self.start(MODELS, self.folder, "--jobs-max=4", "--trusted-proxies=127.0.0.1")
+        headers = {"X-Forwarded-For": "192.0.2.1", "Content-Type": TEXT}
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:  # as many uploads as one client may have
+            answers = list(pool.map(lambda _: server.request("POST", "/v1/jobs?target=en", b"Merci.", headers)[0], range(4)))
+        self.assertEqual(sorted(answers), [201] * 2 + [429] * 2)
+
+    def test_a_job_keeps_the_room_that_it_had_when_it_came(self):
+        server = self.start(MODELS, self.folder, "--jobs-space=1MiB", "--trusted-proxies=127.0.0.1", "--threads=1")
+        # Lines that take a while, and then many that are answered at once.
+        slow = "".join(f"Le chat numéro {i} dort sur la chaise numéro {i + 1}.\n" for i in range(300))
+        mine = (slow + "Le chat dort sur la chaise.\n" * 6500).encode()
+        made = []
+        for address, body in (("192.0.2.1", mine), ("192.0.2.2", b"Merci.\n" * 45000)):
+            status, _, answer = server.request("POST", "/v1/jobs?target=en", body,
+                                               {"X-Forwarded-For": address, "Content-Type": TEXT})
+            self.assertEqual(status, 201, answer)
+            made.append(json.loads(answer))
+        self.assertEqual(server.request("POST", f"/v1/jobs/{made[1]['id']}/cancel")[0] // 100, 2)
+        job = self.wait_over(server, made[0])
+        self.assertEqual(job["state"], "done", job)
+        share = (2**20 - 7 * 45000) / 2  # what it would have now
+        self.assertGreater(len(mine) + len(self.result(server, job)), share)
 
     def test_one_client_does_not_take_all_uploads(self):
         server = self.start(MODELS, self.folder, "--trusted-proxies=127.0.0.1")

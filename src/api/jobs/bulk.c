@@ -260,6 +260,7 @@ static void on_created(struct dg_offload_task *task)
     struct dg_bulk_job *job = chore->job;
     struct dg_bulk *bulk = job->bulk;
     job->is_removed = chore->err != DG_OK; /* then the chore's end is its end */
+    dg_list_unlink(&job->link);
     bulk->bytes -= job->in_bytes; /* counted since it was asked for; now as any other job's */
     bulk->n_jobs--;
     if (chore->err)
@@ -277,26 +278,31 @@ static void on_created(struct dg_offload_task *task)
         dg_bulk_turn(bulk);
 }
 
-/* What a client has. */
+/* What a client has, with what is being written down of it. */
 static void count_own(const struct dg_bulk *bulk, uint64_t client, size_t *n, uint64_t *bytes)
 {
     *n = 0;
     *bytes = 0;
-    for (const struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
-        const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
-        if (job->client != client)
-            continue;
-        ++*n;
-        *bytes += job->in_bytes + job->out_bytes;
-    }
+    const struct dg_list *const lists[] = {&bulk->jobs, &bulk->coming};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const struct dg_list *at = lists[i]->next; at != lists[i]; at = at->next) {
+            const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+            if (job->client != client)
+                continue;
+            ++*n;
+            *bytes += job->in_bytes + job->out_bytes;
+        }
 }
 
-bool dg_bulk_has_space(const struct dg_bulk *bulk, uint64_t client, uint64_t more)
+bool dg_bulk_may_grow(const struct dg_bulk_job *job)
 {
+    const struct dg_bulk *bulk = job->bulk;
     size_t n;
     uint64_t own;
-    count_own(bulk, client, &n, &own);
-    return dg_client_share_has_room(client, bulk->opts.space_max, bulk->bytes, own, more);
+    count_own(bulk, job->client, &n, &own);
+    const uint64_t share = dg_client_share_of(bulk->opts.space_max, bulk->bytes, own);
+    return bulk->bytes <= bulk->opts.space_max &&
+           (job->client == 0 || own <= (share > job->share ? share : job->share));
 }
 
 static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_order *order,
@@ -320,7 +326,8 @@ static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_o
                             "the files of all jobs would take %" PRIu64
                             " bytes, expected at most %" PRIu64 "; remove some jobs",
                             bulk->bytes + order->body->len, bulk->opts.space_max);
-    if (!dg_bulk_has_space(bulk, order->client, order->body->len))
+    if (!dg_client_share_has_room(order->client, bulk->opts.space_max, bulk->bytes, own,
+                                  order->body->len))
         return dg_error_set(error, DG_ERR_RANGE,
                             "the files of your jobs take %" PRIu64
                             " bytes, and the rest is for others; remove some",
@@ -348,6 +355,10 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     memcpy(job->address, order->address.ptr ? order->address.ptr : "",
            order->address.len < DG_BULK_OWNER ? order->address.len : DG_BULK_OWNER);
     job->in_bytes = order->body->len;
+    size_t n_own;
+    uint64_t own;
+    count_own(bulk, order->client, &n_own, &own);
+    job->share = dg_client_share_of(bulk->opts.space_max, bulk->bytes, own);
     memcpy(job->owner, order->owner.ptr ? order->owner.ptr : "",
            order->owner.len < DG_BULK_OWNER ? order->owner.len : DG_BULK_OWNER);
     err = dg_bulk_read_options(job, order->options_json, error);
@@ -369,6 +380,7 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
         free_chore(chore);
         return err == DG_ERR_LIMIT ? DG_ERR_BUSY : err;
     }
+    dg_list_link_last(&bulk->coming, &job->link);
     bulk->bytes += job->in_bytes;
     bulk->n_jobs++;
     return DG_OK;
@@ -616,6 +628,7 @@ enum dg_err dg_bulk_open(struct dg_bulk **out, const struct dg_bulk_opts *opts, 
     bulk->clock = (struct dg_clock)DG_CLOCK_REAL;
     bulk->lock_fd = -1;
     dg_list_init(&bulk->jobs);
+    dg_list_init(&bulk->coming);
     enum dg_err err = sodium_init() < 0 ? DG_ERR_IO : lock(bulk, error);
     if (!err)
         err = scan(bulk, error);

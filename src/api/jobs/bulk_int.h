@@ -22,7 +22,8 @@ struct dg_bulk {
     const struct dg_glossaries *glossaries; /* that lines may name */
     int lock_fd;
     bool is_closing;
-    struct dg_list jobs; /* of struct dg_bulk_job, oldest first */
+    struct dg_list jobs;   /* of struct dg_bulk_job, oldest first */
+    struct dg_list coming; /* of those that are being written; counted, and not seen yet */
     size_t n_jobs;
     uint64_t bytes;             /* of all files, about */
     uint64_t n_lines, n_failed; /* done since the start */
@@ -85,7 +86,9 @@ struct dg_bulk_job {
     uint64_t in_bytes, out_bytes;
     enum dg_err err; /* why it failed */
     struct dg_error error;
-    size_t n_held; /* tasks and readers that still need it */
+    uint64_t share; /* bytes that its client could have when it came: while it runs, others do not
+                       lower that */
+    size_t n_held;  /* tasks and readers that still need it */
     bool is_removed;
 
     /* While it runs. */
@@ -143,7 +146,8 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_erro
 void dg_bulk_run(struct dg_bulk_job *job);
 void dg_bulk_halt(struct dg_bulk_job *job);
 
-/* Whether the client that has sent the job may keep so many bytes more in files. */
-bool dg_bulk_has_space(const struct dg_bulk *bulk, uint64_t client, uint64_t more) DG_MUST_CHECK;
+/* Whether the files of a running job, with what it has written, have the room that they may take.
+ */
+bool dg_bulk_may_grow(const struct dg_bulk_job *job) DG_MUST_CHECK;
 
 #endif

@@ -500,7 +500,7 @@ static void on_written(struct dg_offload_task *task)
             dg_bulk_fail(job, writing->err, &writing->error);
         else if (writing->is_last)
             dg_bulk_finish(job, DG_BULK_DONE);
-        else if (!dg_bulk_has_space(bulk, job->client, 0))
+        else if (!dg_bulk_may_grow(job))
             dg_bulk_fail(job, DG_ERR_LIMIT, NULL);
         else
             dg_bulk_run(job);
