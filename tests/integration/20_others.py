@@ -100,6 +100,8 @@ class Others(IntegrationTest):
         self.assertEqual([one["name"] for one in answer["data"]["languages"]], ["Englisch", "Französisch"])
         for wrong in ({}, {"q": 5}, {"q": [{}]}):
             self.assertEqual(self.ask("/language/translate/v2/detect", wrong, status=400)["error"]["code"], 400)
+        many = self.ask("/language/translate/v2/detect", {"q": [CAT, "Where is the station?"] * 500})["data"]["detections"]
+        self.assertEqual([one[0]["language"] for one in many], ["fr", "en"] * 500)
         for project in ("/v3/projects/any", "/v3/projects/any/locations/global"):
             asked = {"contents": [CAT], "mimeType": "text/plain", "targetLanguageCode": "en"}
             self.assertEqual(self.ask(f"{project}:translateText", asked),
