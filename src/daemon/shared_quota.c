@@ -3,7 +3,9 @@
 
 /* A charge goes to Redis; its answer decides, and the local quota is charged along without being
  * asked. When there is no answer the local quota decides. A month is named by us, so that Redis
- * need not know calendars. */
+ * need not know calendars. Servers' clocks differ: at a month's end, what one of them has begun as
+ * the next month stays that for those that are behind, up to a day. A month further in the future
+ * came of a wrong clock, and its count goes on in the present one. */
 #include "daemon/shared_quota.h"
 #include "access/when.h"
 #include "base/memory/mem.h"
@@ -28,7 +30,15 @@ static const char script[] =
     "'requests', 'characters')\n"
     "local full = {tonumber(kept[1]) or 0, tonumber(kept[2]) or 0}\n"
     "local requests, characters = 0, 0\n"
-    "if month ~= '' and (tonumber(kept[3]) or 0) >= tonumber(month) then\n"
+    "local kept_month, of, live = tonumber(kept[3]) or 0, month, 60\n"
+    "if month ~= '' then\n"
+    "  local mine = tonumber(month)\n"
+    "  local following = mine % 100 == 12 and mine + 89 or mine + 1\n"
+    "  if kept_month == following and left <= 86400 then\n"
+    "    of, live = kept[3], math.max(redis.call('TTL', KEYS[1]), 86400)\n"
+    "  end\n"
+    "end\n"
+    "if month ~= '' and kept_month >= tonumber(month) then\n"
     "  requests, characters = tonumber(kept[4]) or 0, tonumber(kept[5]) or 0\n"
     "end\n"
     "local function price(w) return math.floor(math.min(cost[w], 1e8) * minute / limit[w]) end\n"
@@ -61,8 +71,8 @@ static const char script[] =
     "  local function text(n) return string.format('%.0f', n) end\n"
     "  redis.call('HSET', KEYS[1], 'requests_full', text(full[1]), 'characters_full', "
     "text(full[2]),\n"
-    "    'month', month, 'requests', text(requests), 'characters', text(characters))\n"
-    "  local live = math.max(missing(1), missing(2)) / 1e6 + 60\n"
+    "    'month', of, 'requests', text(requests), 'characters', text(characters))\n"
+    "  live = math.max(math.max(missing(1), missing(2)) / 1e6 + 60, live)\n"
     "  if month ~= '' then live = math.max(live, left + 86400) end\n"
     "  redis.call('EXPIRE', KEYS[1], math.ceil(live))\n"
     "end\n"

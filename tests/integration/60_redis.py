@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Several servers over one Redis: what one translated the others know; Redis away, standing still or new fails
 no request."""
+import ast
 import json
 import os
 import re
@@ -90,6 +91,34 @@ class SharedCache(IntegrationTest):
         for server in servers:
             server.wait_for_log("Redis is away")
         self.assertIn(servers[0].request("POST", "/v1/translate", body)[0], (200, 429))
+
+    def test_a_month_that_has_begun_does_not_end_for_a_clock_that_is_behind(self):
+        self.redis.start()
+        with open(os.path.join(SOURCES, "src", "daemon", "shared_quota.c"), encoding="utf-8") as file:
+            text = file.read().partition("static const char script[] =")[2].partition(";\n\n")[0]
+        script = ast.literal_eval("(" + text + ")")
+
+        def take(month, left, characters):
+            """The month's characters after that, in the answer."""
+            answer = self.redis.command("EVAL", script, "1", "key", "0", "0", "1000", "1", str(characters), "take", str(month), str(left))
+            numbers = [int(number) for number in re.findall(rb":(-?\d+)\r\n", answer)]
+            self.assertEqual(len(numbers), 11, answer)
+            return numbers[10]
+
+        for month, following in ((202611, 202612), (202612, 202701)):
+            self.redis.command("DEL", "key")
+            self.assertEqual(take(month, 5, 100), 100)
+            self.assertEqual(take(following, 2600000, 10), 10)  # a server whose clock is ahead
+            self.assertEqual(take(month, 3, 20), 30)  # one that is behind counts along,
+            self.assertEqual(take(following, 2600000, 40), 70)  # and begins nothing anew
+            self.assertEqual(self.redis.command("HGET", "key", "month"), b"$6\r\n%d\r\n" % following)
+            self.assertGreater(int(self.redis.command("TTL", "key")[1:]), 2000000)
+        # What a wrong clock has named is mended: a later month, or the next one long before it.
+        for month, left, wrong in ((202611, 5, 203001), (202611, 900000, 202612)):
+            self.redis.command("DEL", "key")
+            self.assertEqual(take(wrong, 2600000, 10), 10)
+            self.assertEqual(take(month, left, 20), 30)
+            self.assertEqual(self.redis.command("HGET", "key", "month"), b"$6\r\n%d\r\n" % month)
 
     def test_no_request_fails_whatever_redis_does(self):
         server = self.start_one()  # before there is a Redis
