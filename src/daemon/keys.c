@@ -11,8 +11,9 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { ADDRESSES_MAX = 65536, PATH_CAP = 4096, TURN_MS = 1000, SOON_MS = 1 };
+enum { ADDRESSES_MAX = 65536, PATH_CAP = 4096, TURN_MS = 1000, SOON_MS = 1, SMALL_FILE = 4096 };
 
 /* Reading the file, by a worker. */
 struct reading {
@@ -56,6 +57,18 @@ static enum dg_err read_ring(const char *path, struct dg_error *error, struct dg
     return err ? dg_error_wrap(error, err, "keys-file") : DG_OK;
 }
 
+/* A file without keys locks everybody out where keys are required: it was emptied by mistake. */
+static enum dg_err check_ring(const char *path, bool require_key, const struct dg_keyring *ring,
+                              struct dg_error *error)
+{
+    if (!require_key || dg_keyring_len(ring) > 0)
+        return DG_OK;
+    return dg_error_set(error, DG_ERR_INVALID,
+                        "require-key: %s has no key, so that everybody would be locked out; "
+                        "expected one that 'dragoman keys add' wrote",
+                        path);
+}
+
 static void use_ring(struct dg_keys *keys, struct dg_keyring *ring)
 {
     dg_access_set_ring(keys->access, ring);
@@ -76,6 +89,9 @@ static void on_have_read(uv_work_t *work, int status)
     struct reading *reading = work->data;
     struct dg_keys *keys = reading->keys;
     keys->reading = NULL;
+    if (!reading->err && status == 0 && dg_access_n_keys(keys->access) > 0)
+        reading->err = check_ring(reading->path, dg_access_rules(keys->access)->require_key,
+                                  reading->ring, &reading->error);
     if (status != 0 || keys->is_closed || strcmp(reading->path, keys->path) != 0) { /* another file
                                                                                        counts by now
                                                                                      */
@@ -83,6 +99,7 @@ static void on_have_read(uv_work_t *work, int status)
     } else if (reading->err) {
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(reading->err)),
                      "the old keys stay in use: %s", dg_error_text(&reading->error, reading->err));
+        dg_keyring_free(reading->ring);
     } else {
         use_ring(keys, reading->ring);
     }
@@ -265,25 +282,30 @@ enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_accoun
     return *keys->usage_path ? dg_process_hand_over(keys->usage_path, account, error) : DG_OK;
 }
 
+/* Whether reading the file takes no time; false, too, if it cannot be looked at. */
+static bool is_small(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && info.st_size <= SMALL_FILE;
+}
+
 enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_opt_set *fresh,
                                  struct dg_error *error)
 {
     const struct dg_options *was = dg_opt_values(live), *now = dg_opt_values(fresh);
     const bool is_other = strcmp(was->keys_file, now->keys_file) != 0;
     struct dg_keyring *ring = NULL;
-    if (!*now->keys_file || (!is_other && (was->require_key || !now->require_key)))
+    if (!*now->keys_file || (!is_other && !now->require_key))
         return DG_OK;
+    if (!is_other && was->require_key && !is_small(now->keys_file))
+        return DG_OK; /* it has keys; they are read on another thread (begin_reading) */
     if (strlen(now->keys_file) >= PATH_CAP)
         return dg_error_set(error, DG_ERR_RANGE,
                             "keys-file: the path is too long, expected less than %d bytes",
                             PATH_CAP);
     enum dg_err err = read_ring(now->keys_file, error, &ring);
-    if (!err && now->require_key && dg_keyring_len(ring) == 0)
-        err = dg_error_set(
-            error, DG_ERR_INVALID,
-            "require-key: %s has no key, so that everybody would be locked out; expected one "
-            "that 'dragoman keys add' wrote",
-            now->keys_file);
+    if (!err)
+        err = check_ring(now->keys_file, now->require_key, ring, error);
     dg_keyring_free(ring);
     return err;
 }

@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 
-from harness import MODELS_DIR, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 from ws_client import Socket
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
@@ -251,6 +251,46 @@ class Keys(IntegrationTest):
             self.assertGreaterEqual(month["characters"], max(delivered, 1))
             self.assertLessEqual(month["characters"], delivered + len(" Le chat numéro 4000 dort. "))
 
+    def test_a_frame_or_a_document_that_fails_costs_no_characters(self):
+        conf = "".join(f"[model {name}]\npath = {os.path.join(SOURCES, 'models', name)}\n" for name in ("fr-en", "en-fr"))
+        self.write_keys(key("alice", ALICE))
+        server = self.start("--documents-space=400", conf=f"keys-file = {self.keys}\n{conf}")
+        form = (b"--x\r\nContent-Disposition: form-data; name=\"target_lang\"\r\n\r\nEN\r\n--x\r\nContent-Disposition: form-data; "
+                b"name=\"file\"; filename=\"a.json\"\r\n\r\n%s\r\n--x--\r\n")
+        headers = {**bearer(ALICE), "Content-Type": "multipart/form-data; boundary=x"}
+
+        def document(content):
+            status, _, answer = server.request("POST", "/v2/document", form % content, headers)
+            self.assertEqual(status, 200, answer)
+            made = json.loads(answer)
+            body = json.dumps({"document_key": made["document_key"]})
+
+            def state():
+                return json.loads(server.request("POST", f"/v2/document/{made['document_id']}", body, bearer(ALICE))[2])["status"]
+
+            wait_for(lambda: state() in ("done", "error"), "the end of the document")
+            return state()
+
+        fine = b'{"a": "Le chat dort."}'
+        self.assertEqual(document(fine), "done")
+        self.assertEqual(self.usage(server, ALICE)["month"]["characters"], len(fine))
+        self.assertEqual(document(b'{"a": "%s"}' % b" ".join([b"Le chat dort."] * 30)), "error")  # it would have no room
+        wait_for(lambda: self.usage(server, ALICE)["month"]["characters"] == len(fine), "the refund")
+
+        # A socket of marian-server's whose model goes.
+        socket = Socket(server, protocol=None, path="/translate?source=fr&target=en", headers=[f"Authorization: Bearer {ALICE}"])
+        socket.send("Merci.".encode())
+        opcode, lines = socket.frame()
+        self.assertEqual((opcode, lines.count(b"\n")), (1, 1))
+        server.write_conf(f"keys-file = {self.keys}\n[model en-fr]{conf.partition('[model en-fr]')[2]}")
+        server.signal(signal.SIGHUP)
+        server.wait_for_log("models reloaded")
+        socket.send("Merci beaucoup.".encode())
+        opcode, reason = socket.frame()
+        self.assertEqual((opcode, int.from_bytes(reason[:2], "big")), (8, 1011), reason)
+        wait_for(lambda: self.usage(server, ALICE)["month"]["characters"] == len(fine) + len("Merci."), "the refund")
+        socket.close()
+
     def test_addresses_without_a_key(self):
         server = self.serve(key("alice", ALICE), flags=["--anonymous-requests=1", "--trusted-proxies=127.0.0.1"])
 
@@ -340,6 +380,22 @@ class Keys(IntegrationTest):
         server.write_conf("")
         self.reload(server, 2)
         self.assertEqual(self.ask(server)[0], 200)
+
+    def test_a_key_file_that_was_emptied_locks_nobody_out(self):
+        server = self.serve(key("alice", ALICE), flags=["--require-key"])
+        # A small file is looked at before the reload, which says what is wrong; any other when it is read.
+        for n, content in enumerate(("", "# nothing\n" * 1000), 1):
+            self.write_keys(content)
+            server.signal(signal.SIGHUP)
+            server.wait_for_log("has no key, so that everybody would be locked out", n)
+            self.assertEqual(self.ask(server, bearer(ALICE))[0], 200)
+            self.refused(server, 401, "key_required")
+        self.assertIn("the old configuration stays in use: require-key: ", server.log())
+        self.assertIn("the old keys stay in use: require-key: ", server.log())
+        self.write_keys(key("bob", BOB))
+        self.reload(server, 2)
+        self.assertEqual(self.ask(server, bearer(BOB))[0], 200)
+        self.refused(server, 401, "key_invalid", bearer(ALICE))
 
     def test_revoked_and_rotated_keys_end_at_the_reload(self):
         server = self.serve(key("alice", ALICE), key("bob", BOB), flags=["--require-key"])

@@ -11,14 +11,16 @@ from harness import hesitate
 class Socket:
     """A WebSocket client, as small as RFC 6455 allows."""
 
-    def __init__(self, server, protocol="dragoman.v1", headers=()):
-        """`headers` are whole lines."""
+    def __init__(self, server, protocol="dragoman.v1", headers=(), path="/v1/stream"):
+        """`headers` are whole lines; without a protocol none is offered."""
+        if protocol:
+            headers = (f"Sec-WebSocket-Protocol: {protocol}", *headers)
         self.connection = server.connect()
         key = base64.b64encode(os.urandom(16)).decode()
         self.connection.sendall(
-            f"GET /v1/stream HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"GET {path} HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
-            f"Sec-WebSocket-Protocol: {protocol}\r\n{''.join(line + chr(13) + chr(10) for line in headers)}\r\n".encode())
+            f"{''.join(line + chr(13) + chr(10) for line in headers)}\r\n".encode())
         self.rest = b""
         while b"\r\n\r\n" not in self.rest:
             part = self.connection.recv(65536)

@@ -511,6 +511,7 @@ static void fail_stream(struct dg_compat *compat, const struct dg_failure *failu
     const struct chat *chat = compat->user;
     struct dg_buf buf;
     struct dg_json_out out;
+    dg_gate_refund(compat->call, failure->status, compat->job->n_shown);
     if (chat->form == OPENAI) {
         dg_call_event_failure(compat->call, NULL, failure);
         return;

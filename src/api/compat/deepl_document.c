@@ -11,6 +11,7 @@
  * The translation continues without a waiting client. */
 #include "api/compat/deepl.h"
 #include "api/http/api_int.h"
+#include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ enum { SECONDS_MORE = 5 /* what is said of one that is under way: when to ask ag
 struct upload {
     struct dg_api *api;
     char id[DG_DOCUMENT_ID + 1];
+    struct dg_charge charge; /* what it cost: given back when the document fails */
 };
 
 static struct dg_document *find(struct dg_api *api, struct dg_span id)
@@ -31,20 +33,42 @@ static struct dg_document *find(struct dg_api *api, struct dg_span id)
     return dg_documents_find(&api->documents, dg_clock_now(&api->clock), id);
 }
 
+/* A translation that is not kept costs nothing. */
+static void on_kept(void *ctx, enum dg_err err)
+{
+    struct dg_charge *charge = ctx;
+    if (err)
+        dg_charge_refund(charge, 507, 0);
+    dg_free(charge);
+}
+
 static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
 {
-    const struct upload *upload = compat->user;
+    struct upload *upload = compat->user;
     struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
-    if (!document)
+    struct dg_charge *charge = dg_try_malloc(sizeof *charge); /* longer than the upload */
+    if (failure || !document || !charge)
+        dg_charge_refund(&upload->charge, failure ? failure->status : 503, 0);
+    if (!document || (!failure && !charge)) {
+        if (document)
+            dg_documents_remove(&upload->api->documents, document);
+        dg_free(charge);
         return;
+    }
     if (failure) {
+        dg_free(charge);
         document->state = DG_DOCUMENT_FAILED;
         snprintf(document->error, sizeof document->error, "%s", failure->message);
         return;
     }
     size_t n_characters = document->n_characters = compat->items[0].n_characters;
-    if (dg_documents_keep(&upload->api->documents, upload->api->readers, document,
-                          dg_compat_result(compat, 0), NULL, NULL) == DG_OK)
+    *charge = upload->charge;
+    const enum dg_err err =
+        dg_documents_keep(&upload->api->documents, upload->api->readers, document,
+                          dg_compat_result(compat, 0), on_kept, charge);
+    if (err)
+        on_kept(charge, err);
+    else
         upload->api->deepl_characters += n_characters;
 }
 
@@ -52,7 +76,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
 {
     struct dg_compat *compat = work;
     struct dg_call *call = compat->call;
-    const struct upload *upload = compat->user;
+    struct upload *upload = compat->user;
     struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
     struct dg_buf buf;
     struct dg_json_out out;
@@ -82,6 +106,8 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     dg_json_out_put_cstr(&out, "document_id", document->id);
     dg_json_out_put_cstr(&out, "document_key", document->key);
     dg_json_out_close(&out, '}');
+    upload->charge = call->charge;
+    upload->charge.call = NULL;
     dg_call_json_out(call, 200, &out);
     compat->call = NULL; /* from here on nobody waits */
     compat->on_end = on_end;

@@ -54,6 +54,8 @@ static void send_lines(struct socket *socket, struct dg_compat *compat)
             err = dg_buf_append_byte(&buf, '\n');
     }
     if (err)
+        dg_charge_refund(&socket->charge, 503, 0);
+    if (err)
         dg_ws_close(socket->ws, DG_WS_INTERNAL, DG_SPAN("there is no memory"));
     else
         (void)!dg_ws_send(socket->ws, dg_buf_span(&buf)); /* who has left is told by on_gone */
@@ -64,6 +66,8 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
 {
     struct socket *socket = compat->user;
     socket->compat = NULL;
+    if (failure) /* no line of the frame is delivered */
+        dg_charge_refund(&socket->charge, failure->status, 0);
     if (failure)
         dg_ws_close(socket->ws, DG_WS_INTERNAL, dg_span_cstr(failure->message));
     else
