@@ -34,8 +34,10 @@ static const struct command commands[] = {
     {"fill", "which words could stand in masked places", dg_cmd_fill, NULL, NULL},
     {"tag", "which entities each line names, and where", dg_cmd_tag, NULL, NULL},
 
-    {"import", "turn a model of another program into a model directory", dg_cmd_import, "Models",
-     "dragoman import opus-mt-fr-en ~/.local/share/dragoman/models/fr-en"},
+    {"get", "fetch a model and install it", dg_cmd_get, "Models", "dragoman get de-en"},
+    {"models", "list what is installed, or what can be had", dg_cmd_models, NULL, NULL},
+    {"remove", "remove an installed model", dg_cmd_remove, NULL, NULL},
+    {"import", "turn a model of another program into a model directory", dg_cmd_import, NULL, NULL},
     {"inspect", "what a model directory holds", dg_cmd_inspect, NULL, NULL},
     {"quantize", "store a model in a smaller type, and say what that costs", dg_cmd_quantize, NULL,
      NULL},

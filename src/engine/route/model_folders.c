@@ -64,11 +64,11 @@ static bool find_tree(char tree[DG_MODEL_FOLDERS_PATH])
     return false;
 }
 
-static void find_own(char own[DG_MODEL_FOLDERS_PATH])
+static void find_own(char own[DG_MODEL_FOLDERS_PATH], bool is_built)
 {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     own[0] = '\0';
-    if (geteuid() == 0)
+    if (geteuid() == 0 && !is_built)
         snprintf(own, DG_MODEL_FOLDERS_PATH, "%s", SERVER_MODELS);
     else if (data && data[0] == '/')
         join(own, data, "dragoman/models");
@@ -91,13 +91,15 @@ void dg_model_folders_find(struct dg_model_folders *places)
     char tree[DG_MODEL_FOLDERS_PATH], models[DG_MODEL_FOLDERS_PATH];
     const bool is_built = find_tree(tree);
     places->n = 0;
-    find_own(places->own);
+    find_own(places->own, is_built);
     add(places, places->own);
     add(places, SERVER_MODELS);
     join(models, is_built ? tree : DG_PKGDATADIR, "models");
     add(places, models);
     join(places->langid, is_built ? tree : DG_PKGDATADIR,
          is_built ? "data/langid/langid.bin" : "langid.bin");
+    join(places->catalogue, is_built ? tree : DG_PKGDATADIR,
+         is_built ? "data/catalogue/catalogue.json" : "catalogue.json");
 }
 
 enum dg_err dg_model_folders_each_in(const char *path, dg_model_folders_fn *on_model, void *ctx,

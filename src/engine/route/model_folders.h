@@ -11,9 +11,9 @@
  *     err = dg_model_folders_each(&places, on_model, ctx, &error);
  *
  * An account's own folder is $XDG_DATA_HOME/dragoman/models (~/.local/share/dragoman/models);
- * root's is the server's, /var/lib/dragoman/models. After it come the server's folder and the one
- * installed with the program; a program in its build folder uses the source tree's. Relative paths
- * in the environment are ignored. Any thread. */
+ * that of root, where the program is installed, is the server's, /var/lib/dragoman/models. After it
+ * come the server's folder and the one installed with the program; a program in its build folder
+ * uses the source tree's. Relative paths in the environment are ignored. Any thread. */
 #ifndef DG_ENGINE_ROUTE_MODEL_FOLDERS_H
 #define DG_ENGINE_ROUTE_MODEL_FOLDERS_H
 
@@ -29,6 +29,7 @@ struct dg_model_folders {
     char dirs[DG_MODEL_FOLDERS_MAX][DG_MODEL_FOLDERS_PATH];
     size_t n;
     char langid[DG_MODEL_FOLDERS_PATH];
+    char catalogue[DG_MODEL_FOLDERS_PATH]; /* of what `dragoman get` can fetch */
 };
 
 void dg_model_folders_find(struct dg_model_folders *places);

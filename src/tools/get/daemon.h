@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What a running daemon of this machine is asked: to load a model, to let one go, what it serves.
+ * It is reached by its socket for administrators: --admin-socket, else /run/dragoman/admin.sock,
+ * else the one of `./quickstart run` in the build folder. */
+#ifndef DG_TOOLS_GET_DAEMON_H
+#define DG_TOOLS_GET_DAEMON_H
+
+#include "base/json/json.h"
+#include "tools/get/get_flags.h"
+
+/* The socket; false when there is none. */
+bool daemon_socket(const struct get_flags *flags, char path[DG_MODEL_FOLDERS_PATH]);
+
+/* Has the daemon load the model in `dir`. DG_ERR_NOT_FOUND: no daemon. */
+enum dg_err daemon_load(const struct get_flags *flags, const char *name, const char *dir,
+                        const char *source, const char *target,
+                        struct dg_error *error) DG_MUST_CHECK;
+enum dg_err daemon_unload(const struct get_flags *flags, const char *name,
+                          struct dg_error *error) DG_MUST_CHECK;
+
+/* The answer of GET /v1/models, to be freed; DG_ERR_NOT_FOUND: no daemon. */
+enum dg_err daemon_models(const struct get_flags *flags, struct dg_json **json,
+                          struct dg_error *error) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Options that get, models and remove share. They may stand in a file, too: /etc/dragoman/get.conf,
+ * or dragoman/get.conf in $XDG_CONFIG_HOME (~/.config); a flag beats the environment
+ * (DRAGOMAN_GET_MIRROR, ...), which beats the files, of which the account's own is read first.
+ *
+ *     if (!get_command(&table, argc, argv, &set, &exit_code))
+ *         return exit_code;
+ *     err = get_open_catalogue(&flags, transfer, &catalogue, &error); */
+#ifndef DG_TOOLS_GET_GET_FLAGS_H
+#define DG_TOOLS_GET_GET_FLAGS_H
+
+#include "base/option/opt.h"
+#include "engine/route/model_folders.h"
+#include "fetch/catalogue.h"
+#include "fetch/transfer.h"
+
+struct get_flags {
+    const char *catalogue, *ca_file, *mirror, *offline, *models_dir, *admin_socket;
+    int64_t retries, retry_wait, stall;
+};
+
+#define GET_FLAGS(T, f)                                                                            \
+    {DG_OPT_STRING(T, f.catalogue), "catalogue", .heading = "Where from", .unit = "FILE|URL",      \
+     .help = "what can be had, instead of the list that is installed"},                            \
+        {DG_OPT_STRING(T, f.mirror), "mirror", .unit = "URL",                                      \
+         .help = "a copy of your own, with the same paths, for all hosts"},                        \
+        {DG_OPT_PATH(T, f.offline), "offline", .unit = "DIR",                                      \
+         .help = "files that were fetched elsewhere (--print-urls), instead of the network"},      \
+        {DG_OPT_PATH(T, f.ca_file), "ca-file",                                                     \
+         .help = "trust the certificates in this file instead of the system's"},                   \
+        {DG_OPT_INT(T, f.retries),                                                                 \
+         "retries",                                                                                \
+         .def = "5",                                                                               \
+         .min = 0,                                                                                 \
+         .max = 100,                                                                               \
+         .help = "tries again so often in a row when nothing arrives"},                            \
+        {DG_OPT_DURATION(T, f.retry_wait),                                                         \
+         "retry-wait",                                                                             \
+         .def = "1s",                                                                              \
+         .min = 1,                                                                                 \
+         .max = 600000,                                                                            \
+         .help = "pause before the first of these; each is twice the one before"},                 \
+        {DG_OPT_DURATION(T, f.stall),                                                              \
+         "stall-limit",                                                                            \
+         .def = "30s",                                                                             \
+         .min = 1000,                                                                              \
+         .max = 3600000,                                                                           \
+         .help = "gives a connection up when nothing arrives for so long"},                        \
+        {DG_OPT_PATH(T, f.models_dir), "models-dir", .heading = "Where to", .unit = "DIR",         \
+         .help = "the folder of models, instead of this account's"},                               \
+    {                                                                                              \
+        DG_OPT_PATH(T, f.admin_socket), "admin-socket",                                            \
+            .help = "the daemon's socket for administrators (default: looks for it)"               \
+    }
+
+/* As dg_opt_command, with the files. */
+bool get_command(const struct dg_opt_table *table, int argc, char *const *argv,
+                 struct dg_opt_set **set, int *exit_code) DG_MUST_CHECK;
+
+/* The catalogue that counts: --catalogue; else the newer one of what --update-catalogue wrote and
+ * what is installed. */
+enum dg_err get_open_catalogue(const struct get_flags *flags, struct dg_transfer *transfer,
+                               struct dg_catalogue *catalogue,
+                               struct dg_error *error) DG_MUST_CHECK;
+
+/* Where --update-catalogue writes: beside the folder of models. */
+enum dg_err get_own_catalogue(const struct get_flags *flags, char path[DG_MODEL_FOLDERS_PATH],
+                              struct dg_error *error) DG_MUST_CHECK;
+
+/* The folder that models go to. */
+enum dg_err get_models_dir(const struct get_flags *flags, char path[DG_MODEL_FOLDERS_PATH],
+                           struct dg_error *error) DG_MUST_CHECK;
+
+/* The options of a transfer; the caller adds stop, progress and say. */
+struct dg_transfer_opts get_transfer_opts(const struct get_flags *flags);
+
+/* "25 MB" into `text`; returns `text`. */
+enum { GET_SIZE = 24 };
+const char *get_size(uint64_t bytes, char text[GET_SIZE]);
+
+/* Asks on the terminal; true for yes, and where there is no terminal. */
+bool get_confirm(const char *question);
+
+#endif

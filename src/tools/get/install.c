@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* See install.h for the way of a model. The trial is a process of its own: what a model does to
+ * whoever loads it, it does not do to this one. */
+#define _GNU_SOURCE 1
+#include "config.h"
+#include "tools/get/install.h"
+
+#include "base/file/file_out.h"
+#include "base/file/folder.h"
+#include "base/memory/mem.h"
+#include "import/format/import.h"
+#include "text/language/langtag.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATH_CAP = DG_MODEL_FOLDERS_PATH, KEPT_S = 7 * 24 * 3600, HASHES_MAX = 4 << 20 };
+
+struct install {
+    char dir[PATH_CAP];  /* of the models */
+    char work[PATH_CAP]; /* DIR/.get */
+    int lock;
+    const struct install_opts *opts; /* of the package under way */
+    uint64_t before;                 /* bytes of its files before the present one */
+};
+
+static enum dg_err failed(struct dg_error *error, const char *what, const char *path)
+{
+    const int number = errno;
+    return dg_error_set(error, dg_err_from_errno(number), "cannot %s %s: %s", what, path,
+                        strerror(number));
+}
+
+static enum dg_err join(char out[PATH_CAP], const char *dir, const char *name,
+                        struct dg_error *error)
+{
+    const int n = snprintf(out, PATH_CAP, "%s/%s", dir, name);
+    return n >= 0 && n < PATH_CAP
+               ? DG_OK
+               : dg_error_set(error, DG_ERR_LIMIT, "the path is too long: %s", dir);
+}
+
+/* ---- Folders --------------------------------------------------------------------------------- */
+
+/* mkdir -p */
+static enum dg_err make_folder(const char *path, struct dg_error *error)
+{
+    char part[PATH_CAP];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *at = part + 1; *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        if (mkdir(part, 0755) != 0 && errno != EEXIST && errno != EISDIR)
+            return failed(error, "make", part);
+        *at = '/';
+    }
+    return mkdir(part, 0755) == 0 || errno == EEXIST ? DG_OK : failed(error, "make", part);
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    enum { OPEN_MAX_DIRS = 8 };
+    nftw(path, remove_entry, OPEN_MAX_DIRS, FTW_DEPTH | FTW_PHYS);
+}
+
+/* What other models left that nobody has asked for again within a week. */
+static void remove_old(const struct install *install)
+{
+    char path[PATH_CAP];
+    struct stat st;
+    DIR *dir = dg_folder_open(install->work);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.' && join(path, install->work, entry->d_name, NULL) == DG_OK &&
+            lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_mtime + KEPT_S < time(NULL))
+            remove_tree(path);
+    if (dir)
+        closedir(dir);
+}
+
+enum dg_err install_begin(struct install **install, const char *dir, struct dg_error *error)
+{
+    char lock[PATH_CAP];
+    struct install *made = dg_try_calloc(1, sizeof *made);
+    if (!made)
+        return DG_ERR_NOMEM;
+    made->lock = -1;
+    snprintf(made->dir, sizeof made->dir, "%s", dir);
+    enum dg_err err = join(made->work, dir, ".get", error);
+    if (!err)
+        err = make_folder(made->work, error);
+    if (!err)
+        err = join(lock, made->work, "lock", error);
+    if (!err) {
+        made->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (made->lock < 0)
+            err = failed(error, "create", lock);
+        else if (flock(made->lock, LOCK_EX | LOCK_NB) != 0)
+            err = dg_error_set(error, DG_ERR_BUSY,
+                               "another 'dragoman get' or 'remove' works in %s; try again when it "
+                               "has ended",
+                               dir);
+    }
+    if (err) {
+        install_end(made);
+        return err;
+    }
+    remove_old(made);
+    *install = made;
+    return DG_OK;
+}
+
+void install_end(struct install *install)
+{
+    if (!install)
+        return;
+    if (install->lock >= 0)
+        close(install->lock);
+    dg_free(install);
+}
+
+/* ---- Hashes that nobody published ------------------------------------------------------------ */
+
+/* "HASH  URL" lines, of everything that was fetched without a published hash. */
+static enum dg_err hashes_path(const struct install *install, char path[PATH_CAP],
+                               struct dg_error *error)
+{
+    return join(path, install->work, "hashes", error);
+}
+
+static enum dg_err read_hashes(const char *path, struct dg_buf *text, struct dg_error *error)
+{
+    char piece[4096];
+    size_t n = 0;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT ? DG_OK : failed(error, "read", path);
+    enum dg_err err = DG_OK;
+    while (!err && (n = fread(piece, 1, sizeof piece, file)) > 0)
+        err = dg_buf_append(text, piece, n);
+    fclose(file);
+    return err ? dg_error_set(error, err, "cannot read %s", path) : DG_OK;
+}
+
+/* Compares a file with what its address gave before, or notes it in `text`. */
+static enum dg_err check_hash(const struct dg_package_file *file, const char *path,
+                              struct dg_buf *text, struct dg_error *error)
+{
+    const char *at = text->ptr ? text->ptr : "";
+    const size_t len = strlen(file->url);
+    while (*at) {
+        const char *end = strchr(at, '\n');
+        const size_t line = end ? (size_t)(end - at) : strlen(at);
+        if (line == 66 + len && strncmp(at + 66, file->url, len) == 0)
+            return strncmp(at, file->got, 64) == 0
+                       ? DG_OK
+                       : dg_error_set(error, DG_ERR_INTEGRITY,
+                                      "%s is no longer the file that it was: its SHA-256 is %s, "
+                                      "was %.64s; nothing is installed. If the change is right, "
+                                      "remove that line from %s",
+                                      file->url, file->got, at, path);
+        at += line + (end ? 1 : 0);
+    }
+    return dg_buf_printf(text, "%s  %s\n", file->got, file->url);
+}
+
+static enum dg_err check_hashes(const struct install *install, const struct dg_package *package,
+                                struct dg_error *error)
+{
+    char path[PATH_CAP];
+    struct dg_buf text;
+    dg_buf_init(&text, HASHES_MAX);
+    enum dg_err err = hashes_path(install, path, error);
+    if (!err)
+        err = read_hashes(path, &text, error);
+    const size_t len = text.len;
+    for (size_t i = 0; i < package->n_files && !err; i++)
+        if (!*package->files[i].sha256 && !*package->files[i].git_sha1)
+            err = check_hash(&package->files[i], path, &text, error);
+    if (!err && text.len > len)
+        err = dg_file_out_save(path, 0644, text.ptr, text.len, error);
+    dg_buf_deinit(&text);
+    return err;
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+void install_on_file_bytes(struct install *install, uint64_t n_bytes)
+{
+    if (install->opts && install->opts->on_bytes)
+        install->opts->on_bytes(install->opts->ctx, install->before + n_bytes);
+}
+
+static void step(const struct install *install, const char *what, uint64_t total)
+{
+    if (install->opts->on_step)
+        install->opts->on_step(install->opts->ctx, what, total);
+}
+
+static enum dg_err fetch_all(struct install *install, struct dg_package *package, const char *files,
+                             struct dg_error *error)
+{
+    enum dg_err err = DG_OK;
+    step(install, "fetching", dg_package_bytes(package));
+    install->before = 0;
+    for (size_t i = 0; i < package->n_files && !err; i++) {
+        err = dg_package_fetch(package, i, install->opts->transfer, files, install->opts->stop,
+                               error);
+        install->before += package->files[i].size;
+    }
+    return err;
+}
+
+static void on_import(void *ctx, uint64_t done, uint64_t total)
+{
+    const struct install *install = ctx;
+    (void)total;
+    if (install->opts->on_bytes)
+        install->opts->on_bytes(install->opts->ctx, done);
+}
+
+/* An Argos package is one file; everything else is imported as the folder that it is. */
+static enum dg_err import(struct install *install, const struct dg_package *package,
+                          const char *files, const char *out, struct install_result *result,
+                          struct dg_error *error)
+{
+    static const enum dg_dtype dtypes[] = {DG_DTYPE_F32, DG_DTYPE_F32, DG_DTYPE_F16, DG_DTYPE_BF16,
+                                           DG_DTYPE_I8};
+    struct dg_import_opts opts = DG_IMPORT_OPTS_DEFAULT;
+    struct dg_import_summary summary;
+    char path[PATH_CAP];
+    opts.as_type = install->opts->type != 0;
+    opts.type = dtypes[install->opts->type];
+    opts.stop = install->opts->stop;
+    opts.progress = on_import;
+    opts.progress_ctx = install;
+    step(install, "importing", dg_package_raw(package));
+    const bool is_package =
+        package->n_files == 1 &&
+        dg_span_ends(dg_span_cstr(package->files[0].name), DG_SPAN(".argosmodel"));
+    enum dg_err err = is_package ? join(path, files, package->files[0].name, error) : DG_OK;
+    remove_tree(out);
+    if (!err)
+        err = dg_import(is_package ? path : files, out, &opts, &summary, error);
+    if (!err)
+        snprintf(result->note, sizeof result->note, "%s", summary.note);
+    return err;
+}
+
+static enum dg_err write_text(const char *dir, const char *name, const struct dg_buf *text,
+                              struct dg_error *error)
+{
+    char path[PATH_CAP];
+    enum dg_err err = join(path, dir, name, error);
+    return err ? err : dg_file_out_save(path, 0644, text->ptr, text->len, error);
+}
+
+static enum dg_err describe(const struct dg_package *package, const char *dir,
+                            struct dg_error *error)
+{
+    struct dg_buf text;
+    dg_buf_init(&text, 1 << 20);
+    enum dg_err err = dg_package_print(package, &text);
+    if (!err)
+        err = write_text(dir, DG_PACKAGE_ORIGIN, &text, error);
+    dg_buf_clear(&text);
+    if (!err)
+        err = dg_package_print_card(package, &text);
+    if (!err)
+        err = write_text(dir, "card.md", &text, error);
+    dg_buf_deinit(&text);
+    return err;
+}
+
+/* ---- The trial ------------------------------------------------------------------------------- */
+
+static const char *const sentences[][2] = {
+    {"ar", "صباح الخير."},    {"az", "Sabahınız xeyir."}, {"be", "Добрай раніцы."},
+    {"bg", "Добро утро."},    {"bn", "সুপ্রভাত।"},          {"bs", "Dobro jutro."},
+    {"ca", "Bon dia."},       {"cs", "Dobré ráno."},      {"da", "God morgen."},
+    {"de", "Guten Morgen."},  {"el", "Καλημέρα."},        {"en", "Good morning."},
+    {"eo", "Bonan matenon."}, {"es", "Buenos días."},     {"et", "Tere hommikust."},
+    {"eu", "Egun on."},       {"fa", "صبح بخیر."},        {"fi", "Hyvää huomenta."},
+    {"fr", "Bonjour."},       {"ga", "Maidin mhaith."},   {"gl", "Bos días."},
+    {"gu", "સુપ્રભાત."},        {"he", "בוקר טוב."},        {"hi", "सुप्रभात।"},
+    {"hr", "Dobro jutro."},   {"hu", "Jó reggelt."},      {"id", "Selamat pagi."},
+    {"is", "Góðan daginn."},  {"it", "Buongiorno."},      {"ja", "おはようございます。"},
+    {"ko", "안녕하세요."},    {"lt", "Labas rytas."},     {"lv", "Labrīt."},
+    {"ms", "Selamat pagi."},  {"mt", "Bonġu."},           {"nb", "God morgen."},
+    {"nl", "Goedemorgen."},   {"nn", "God morgon."},      {"pl", "Dzień dobry."},
+    {"pt", "Bom dia."},       {"ro", "Bună dimineața."},  {"ru", "Доброе утро."},
+    {"sk", "Dobré ráno."},    {"sl", "Dobro jutro."},     {"sq", "Mirëmëngjes."},
+    {"sr", "Добро јутро."},   {"sv", "God morgon."},      {"ta", "காலை வணக்கம்."},
+    {"th", "สวัสดี"},           {"tr", "Günaydın."},        {"uk", "Доброго ранку."},
+    {"ur", "صبح بخیر۔"},      {"vi", "Chào buổi sáng."},  {"zh", "早上好。"},
+};
+
+/* A sentence of the language; else the language's own name. */
+static void find_sentence(const char *language, char text[128])
+{
+    struct dg_langtag tag;
+    struct dg_buf name;
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
+        if (strncasecmp(language, sentences[i][0], 2) == 0 &&
+            (language[2] == '\0' || language[2] == '-')) {
+            snprintf(text, 128, "%s", sentences[i][1]);
+            return;
+        }
+    snprintf(text, 128, "1 2 3");
+    dg_buf_init(&name, 128);
+    if (*language && dg_langtag_parse(dg_span_cstr(language), &tag, NULL) == DG_OK &&
+        dg_langtag_name(&tag, tag.text, &name) == DG_OK && name.len)
+        snprintf(text, 128, "%s", name.ptr);
+    dg_buf_deinit(&name);
+}
+
+/* Runs this program, and gives what it writes to standard output and standard error. */
+static enum dg_err run_self(char *const argv[], char *out, size_t cap, struct dg_error *error)
+{
+    int ends[2], status = 0;
+    size_t len = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return failed(error, "make", "a pipe");
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const int null = open("/dev/null", O_RDONLY);
+        dup2(null, STDIN_FILENO);
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        execv("/proc/self/exe", argv);
+        _exit(127);
+    }
+    close(ends[1]);
+    while (pid > 0) {
+        char rest[256];
+        const ssize_t n = len + 1 < cap ? read(ends[0], out + len, cap - 1 - len)
+                                        : read(ends[0], rest, sizeof rest);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            break;
+        if (n > 0 && len + 1 < cap)
+            len += (size_t)n;
+    }
+    out[len] = '\0';
+    close(ends[0]);
+    if (pid < 0)
+        return failed(error, "start", "a process");
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? DG_OK : DG_ERR_MODEL;
+}
+
+static enum dg_err try_model(struct install *install, const struct dg_package *package,
+                             const char *dir, struct install_result *result, struct dg_error *error)
+{
+    char name[] = "dragoman", command[] = "translate", quiet[] = "--quiet", threads[] = "--threads",
+         one[] = "1", model[] = "--model", from[] = "--source", to[] = "--target", end[] = "--",
+         path[PATH_CAP], source[32], target[32];
+    snprintf(path, sizeof path, "%s", dir);
+    snprintf(source, sizeof source, "%s", package->source);
+    snprintf(target, sizeof target, "%s", package->target);
+    find_sentence(package->source, result->sentence);
+    char pair[80];
+    snprintf(pair, sizeof pair, "%s-%s", source, target);
+    const bool is_named = strcmp(pair, package->name) == 0; /* else it says languages of its own */
+    char *argv[16] = {name, command, quiet, threads, one, model, path};
+    size_t n = 7;
+    if (is_named) {
+        argv[n++] = from;
+        argv[n++] = source;
+        argv[n++] = to;
+        argv[n++] = target;
+    }
+    argv[n++] = end;
+    argv[n++] = result->sentence;
+    step(install, "trying", 0);
+    enum dg_err err = run_self(argv, result->translation, sizeof result->translation, error);
+    result->translation[strcspn(result->translation, "\n")] = '\0';
+    return err ? dg_error_set(error, DG_ERR_MODEL,
+                              "the model was fetched, but does not translate: %s",
+                              *result->translation ? result->translation : "no answer")
+               : DG_OK;
+}
+
+/* ---- The place ------------------------------------------------------------------------------- */
+
+/* Into its place in one step; what was there before goes. */
+static enum dg_err move_in(const struct install *install, const char *model, const char *name,
+                           struct install_result *result, struct dg_error *error)
+{
+    enum dg_err err = join(result->path, install->dir, name, error);
+    if (err)
+        return err;
+    if (renameat2(AT_FDCWD, model, AT_FDCWD, result->path, RENAME_NOREPLACE) == 0)
+        return dg_file_out_sync_dir(install->dir, error);
+    if (errno == EEXIST && renameat2(AT_FDCWD, model, AT_FDCWD, result->path, RENAME_EXCHANGE) == 0)
+        return dg_file_out_sync_dir(install->dir, error);
+    if (errno == EINVAL || errno == ENOSYS) { /* a file system that cannot exchange */
+        char old[PATH_CAP];
+        const int n = snprintf(old, sizeof old, "%s.before", model);
+        remove_tree(old);
+        if (n < PATH_CAP && (rename(result->path, old) == 0 || errno == ENOENT) &&
+            rename(model, result->path) == 0)
+            return dg_file_out_sync_dir(install->dir, error);
+    }
+    return failed(error, "move the model to", result->path);
+}
+
+static void set_date(struct dg_package *package)
+{
+    char text[16];
+    struct tm tm;
+    const time_t now = time(NULL);
+    gmtime_r(&now, &tm);
+    strftime(text, sizeof text, "%Y-%m-%d", &tm);
+    const char *copy = dg_arena_copy(&package->arena, dg_span_cstr(text)).ptr;
+    package->fetched = copy ? copy : "";
+}
+
+enum dg_err install_package(struct install *install, struct dg_package *package,
+                            const struct install_opts *opts, struct install_result *result,
+                            struct dg_error *error)
+{
+    char work[PATH_CAP], files[PATH_CAP], made[PATH_CAP], model[PATH_CAP];
+    *result = (struct install_result){.note = ""};
+    install->opts = opts;
+    enum dg_err err = join(work, install->work, package->name, error);
+    if (!err)
+        err = join(files, work, "files", error);
+    if (!err)
+        err = join(made, work, "made", error);
+    if (!err) /* its own name already, which says the languages */
+        err = join(model, made, package->name, error);
+    if (!err)
+        err = make_folder(files, error);
+    if (!err)
+        err = make_folder(made, error);
+    if (!err)
+        err = fetch_all(install, package, files, error);
+    if (!err)
+        err = check_hashes(install, package, error);
+    if (err == DG_ERR_INTEGRITY || err == DG_ERR_LIMIT || err == DG_ERR_FORMAT)
+        remove_tree(work);
+    if (!err) {
+        set_date(package);
+        err = import(install, package, files, model, result, error);
+        if (!err)
+            err = describe(package, model, error);
+        if (!err)
+            err = try_model(install, package, model, result, error);
+        if (!err)
+            err = move_in(install, model, package->name, result, error);
+        if (err)
+            remove_tree(made);
+        if (!err || (err != DG_ERR_CANCELLED && err != DG_ERR_NO_SPACE))
+            remove_tree(work);
+    }
+    install->opts = NULL;
+    return err;
+}
+
+/* ---- Away ------------------------------------------------------------------------------------ */
+
+enum dg_err install_remove(struct install *install, const char *name, struct dg_error *error)
+{
+    char path[PATH_CAP], work[PATH_CAP], gone[PATH_CAP];
+    enum dg_err err = join(path, install->dir, name, error);
+    if (!err)
+        err = join(work, install->work, name, error);
+    if (!err)
+        err = join(gone, work, "removed", error);
+    if (err)
+        return err;
+    const bool had_work = access(work, F_OK) == 0;
+    remove_tree(gone);
+    if (access(path, F_OK) == 0) {
+        err = make_folder(work, error);
+        if (!err && rename(path, gone) != 0)
+            err = failed(error, "remove", path);
+    } else if (!had_work) {
+        err = dg_error_set(error, DG_ERR_NOT_FOUND, "%s has no model %s", install->dir, name);
+    }
+    if (!err)
+        remove_tree(work);
+    return err;
+}

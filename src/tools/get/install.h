@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Fetches one model and puts it into the folder of models.
+ *
+ *     err = install_begin(&install, dir, &error);                one at a time on a folder
+ *     err = install_package(install, &package, &opts, &error);
+ *     install_end(install);
+ *
+ * All work is done in DIR/.get/NAME: files are fetched there, checked, unpacked, imported, tried
+ * with a translation; then the directory takes its place in DIR in one step. What was fetched of a
+ * model stays there when it fails, and the next attempt goes on with it; it goes with the success,
+ * with `dragoman remove`, and after a week. */
+#ifndef DG_TOOLS_GET_INSTALL_H
+#define DG_TOOLS_GET_INSTALL_H
+
+#include "fetch/package.h"
+#include "tools/get/get_flags.h"
+
+#include <signal.h>
+
+struct install;
+
+struct install_opts {
+    struct dg_transfer *transfer;
+    int type; /* as in `dragoman import --type`; 0: as stored */
+    const volatile sig_atomic_t *stop;
+    /* What is done now, for a progress line: "fetching", "importing"; `total` bytes, 0: unknown. */
+    void (*on_step)(void *ctx, const char *step, uint64_t total);
+    void (*on_bytes)(void *ctx, uint64_t n_bytes);
+    void *ctx;
+};
+
+struct install_result {
+    char path[DG_MODEL_FOLDERS_PATH];
+    char sentence[128]; /* what was translated as a trial; "": nothing */
+    char translation[512];
+    char note[256]; /* the import's note; "": none */
+};
+
+/* Makes the folder. DG_ERR_BUSY: another `dragoman get` works in it. */
+enum dg_err install_begin(struct install **install, const char *dir,
+                          struct dg_error *error) DG_MUST_CHECK;
+void install_end(struct install *install);
+
+enum dg_err install_package(struct install *install, struct dg_package *package,
+                            const struct install_opts *opts, struct install_result *result,
+                            struct dg_error *error) DG_MUST_CHECK;
+
+/* The bytes of the files before the present one, so that on_bytes can be of the whole package. */
+void install_on_file_bytes(struct install *install, uint64_t n_bytes);
+
+/* Removes the model and what was fetched for it. DG_ERR_NOT_FOUND: there is neither. */
+enum dg_err install_remove(struct install *install, const char *name,
+                           struct dg_error *error) DG_MUST_CHECK;
+
+#endif

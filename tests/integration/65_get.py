@@ -1,0 +1,666 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: ISC
+"""dragoman get, models and remove against servers of this machine that imitate those where models lie: what is fetched,
+what is refused, what an interruption leaves. The models are those of tests/data/import and models/fr-en."""
+import gzip
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from harness import PATIENCE_S, PROGRAM, SOURCES, FOLDERS, IntegrationTest, environment, main, wait_for
+from model_hosts import ModelHosts, cut, flip, git_sha1, other, redirect, sha256, status, whole, zstd
+
+TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+IMPORTS = os.path.join(SOURCES, "tests", "data", "import")
+FIREFOX = os.path.join(IMPORTS, "bin-bergamot")
+PLACE = "main-workspace/translations-models-v2/"
+
+
+def read(*path):
+    with open(os.path.join(*path), "rb") as file:
+        return file.read()
+
+
+def setUpModule():
+    global FOLDER, HOSTS
+    if not shutil.which("openssl"):
+        raise unittest.SkipTest("needs openssl")
+    FOLDER = tempfile.mkdtemp(prefix="dragoman-hosts-", dir=FOLDERS)
+    HOSTS = ModelHosts(FOLDER)
+
+
+def tearDownModule():
+    HOSTS.close()
+    shutil.rmtree(FOLDER)
+
+
+class Get(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        HOSTS.files.clear()
+        HOSTS.types.clear()
+        HOSTS.faults.clear()
+        HOSTS.log.clear()
+        self.models = os.path.join(self.directory, "data", "dragoman", "models")
+        self.catalogue = {"format": 1, "date": "2026-01-02", "sources": [
+            {"name": "firefox", "base": HOSTS.url("/"), "list": HOSTS.url("/v1/records"), "licence": "none is stated",
+             "scores_by": "Mozilla"},
+            {"name": "firefox-archive", "base": HOSTS.url("/media/"), "licence": "MPL-2.0", "scores_by": "Mozilla"},
+            {"name": "argos", "base": HOSTS.url("/argos/"), "licence": "CC0"}], "models": []}
+
+    # ---- What the servers have
+
+    def publish(self, source, target, kind="tiny", version="3.0", folder=FIREFOX, **more):
+        """A model as Firefox has it, in Zstandard; its record in the catalogue."""
+        files = []
+        for name in sorted(os.listdir(folder)):
+            raw = read(folder, name)
+            packed = zstd(raw)
+            place = PLACE + sha256(packed)[:20] + source + target + kind + ".zst"
+            HOSTS.files["/" + place] = packed
+            files.append({"name": name, "place": place, "size": len(packed), "sha256": sha256(packed),
+                          "raw_size": len(raw), "raw_sha256": sha256(raw)})
+        model = {"source": source, "target": target, "from": "firefox", "kind": kind, "version": version,
+                 "files": files, **more}
+        self.catalogue["models"].append(model)
+        return model
+
+    def publish_archive(self, source, target, kind="tiny", version="1.0", **more):
+        """A model of the older repository, in gzip."""
+        files = []
+        for name in sorted(os.listdir(FIREFOX)):
+            packed = gzip.compress(read(FIREFOX, name), mtime=0)
+            place = f"models/{kind}/{source}{target}/{name}.gz"
+            HOSTS.files["/media/" + place] = packed
+            files.append({"name": name, "place": place, "size": len(packed), "sha256": sha256(packed)})
+        model = {"source": source, "target": target, "from": "firefox-archive", "kind": kind, "version": version,
+                 "bleu": 30.5, "comet": 0.81, "files": files, **more}
+        self.catalogue["models"].append(model)
+        return model
+
+    def publish_hf(self, owner, name, folder, revision="main", commit="5" * 40, files=None):
+        """A repository of Hugging Face, as its API lists it, by way of the mirror's paths."""
+        siblings = []
+        for file in sorted(files or os.listdir(folder)):
+            data = read(folder, file)
+            sibling = {"rfilename": file, "size": len(data), "blobId": git_sha1(data)}
+            if file.endswith((".bin", ".safetensors", ".spm")):
+                sibling["lfs"] = {"sha256": sha256(data), "size": len(data), "pointerSize": 134}
+            siblings.append(sibling)
+            HOSTS.files[f"/{owner}/{name}/resolve/{commit}/{file}"] = data
+        siblings.append({"rfilename": "../../evil", "size": 3})
+        answer = {"id": f"{owner}/{name}", "sha": commit, "tags": ["marian", "license:cc-by-4.0"], "siblings": siblings}
+        HOSTS.files[f"/api/models/{owner}/{name}/revision/{revision}?blobs=true"] = json.dumps(answer).encode()
+        return f"/{owner}/{name}/resolve/{commit}/"
+
+    # ---- What is called
+
+    def environment(self, **more):
+        return environment({"XDG_DATA_HOME": os.path.join(self.directory, "data"), "HOME": self.directory,
+                            "XDG_CONFIG_HOME": os.path.join(self.directory, "config"), **more})
+
+    def command(self, *arguments):
+        path = os.path.join(self.directory, "catalogue.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.catalogue, file)
+        return [TOOL, *arguments, f"--catalogue={path}", f"--ca-file={HOSTS.ca}",
+                f"--models-dir={self.models}", *([] if any("--retry-wait" in a for a in arguments) else ["--retry-wait=1ms"])]
+
+    def run_tool(self, *arguments, code=0, **popen):
+        done = subprocess.run(self.command(*arguments), stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+                              errors="replace", timeout=2 * PATIENCE_S, env=self.environment(), cwd=self.directory, **popen)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertNotRegex(done.stderr, "Sanitizer|runtime error")
+        return done
+
+    def get(self, *arguments, **more):
+        return self.run_tool("get", *arguments, **more)
+
+    def installed(self):
+        if not os.path.isdir(self.models):
+            return []
+        return sorted(name for name in os.listdir(self.models) if not name.startswith("."))
+
+    def leftovers(self):
+        """What lies in the work folder beside its lock and notes."""
+        work = os.path.join(self.models, ".get")
+        return sorted(set(os.listdir(work)) - {"lock", "hashes", "catalogue.json"}) if os.path.isdir(work) else []
+
+    def refused(self, sentence, *arguments, code=1, leftovers=(), **more):
+        done = self.get(*arguments, code=code, **more)
+        self.assertRegex(done.stderr, sentence)
+        self.assertEqual(self.installed(), [])
+        self.assertEqual(self.leftovers(), list(leftovers))
+        return done
+
+
+class Plain(Get):
+    def test_fetches_checks_imports_tries_and_says_so(self):
+        model = self.publish("fr", "en")
+        done = self.get("fr-en")
+        self.assertIn("firefox tiny 3.0", done.stderr)
+        self.assertIn("licence: none is stated", done.stderr)
+        self.assertRegex(done.stderr, r"1 model, 3 files, \S+ kB to fetch")
+        self.assertIn("fr-en is installed in", done.stderr)
+        self.assertIn("dragoman translate --from fr --to en", done.stderr)
+        self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+        folder = os.path.join(self.models, "fr-en")
+        self.assertEqual(os.stat(folder).st_mode & 0o777, 0o755)
+        self.assertIn("lex.bin", os.listdir(folder))
+        card = read(folder, "card.md").decode()
+        for file in model["files"]:
+            self.assertIn(file["sha256"], card)
+        self.assertIn("firefox, tiny, version 3.0", card)
+        origin = json.loads(read(folder, "origin.json"))
+        self.assertEqual((origin["source"], origin["target"], origin["from"]), ("fr", "en", "firefox"))
+        translated = subprocess.run([TOOL, "translate", "--from", "fr", "--to", "en", "--quiet", "abc"], check=True,
+                                    capture_output=True, env=self.environment(), encoding="utf-8")
+        again = subprocess.run([TOOL, "translate", "--model", folder, "--quiet", "abc"], check=True, capture_output=True,
+                               encoding="utf-8")
+        self.assertEqual(translated.stdout, again.stdout)
+
+    def test_does_not_fetch_what_is_installed(self):
+        self.publish("fr", "en")
+        self.get("fr-en")
+        HOSTS.log.clear()
+        self.assertIn("installed already", self.get("fr-en").stderr)
+        self.assertEqual(HOSTS.log, [])
+        self.get("fr-en", "--again")
+        self.assertEqual(len(HOSTS.log), 3)
+
+    def test_a_newer_version_takes_the_place_of_the_old_one(self):
+        self.publish("fr", "en")
+        self.get("fr-en")
+        self.catalogue["models"].clear()
+        self.publish("fr", "en", version="3.1", folder=os.path.join(IMPORTS, "bin-f32"))
+        self.assertIn("takes the place of", self.get("fr-en").stderr)
+        self.assertEqual(json.loads(read(self.models, "fr-en", "origin.json"))["version"], "3.1")
+        self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+
+    def test_two_models_by_way_of_english(self):
+        self.publish("fr", "en")
+        self.publish("en", "de")
+        done = self.get("fr-de")
+        self.assertIn("needs two models, by way of English: fr-en and en-de", done.stderr)
+        self.assertEqual(self.installed(), ["en-de", "fr-en"])
+
+    def test_all_with_a_language(self):
+        self.publish("fr", "en")
+        self.publish("en", "fr")
+        self.publish("de", "en")
+        self.get("--all-with", "fr")
+        self.assertEqual(self.installed(), ["en-fr", "fr-en"])
+
+    def test_the_older_repository_and_its_scores(self):
+        self.publish_archive("fr", "en")
+        done = self.get("fr-en")
+        self.assertIn("BLEU 30.5, COMET 0.81", done.stderr)
+        listed = self.run_tool("models").stdout
+        self.assertRegex(listed, r"fr-en +tiny .*firefox-archive 1.0, \d{4}-\d\d-\d\d +BLEU 30.5, COMET 0.81; MPL-2.0")
+        self.assertIn("claimed by Mozilla", read(self.models, "fr-en", "card.md").decode())
+
+    def test_choices(self):
+        self.publish("fr", "en", kind="tiny", version="3.0")
+        self.publish("fr", "en", kind="base", version="3.0", folder=os.path.join(IMPORTS, "bin-f32"))
+        self.publish("fr", "en", kind="base-memory", version="3.1", filter="env.appinfo.OS == 'Android'")
+        self.publish("fr", "en", kind="base", version="4.0a1")
+        self.publish_archive("fr", "en", kind="tiny")
+        wanted = {(): "tiny", ("--kind=tiny",): "tiny", ("--kind=base", "--version=3.0"): "base",
+                  ("--source=firefox-archive",): "firefox-archive", ("--version=3.1",): "base-memory",
+                  ("--version=4.0a1",): "a trial version"}
+        wanted[()] = "firefox base 3.0" if self.size("base") > self.size("tiny") else "firefox tiny 3.0"
+        for flags, text in wanted.items():
+            with self.subTest(flags=flags):
+                done = self.get("fr-en", "--print-urls", *flags)
+                self.assertEqual(self.installed(), [])
+                urls = done.stdout.split()
+                self.assertTrue(all(url.startswith(HOSTS.url("/")) for url in urls))
+        self.assertEqual(len(HOSTS.log), 0)
+        self.assertIn(wanted[()], self.get("fr-en").stderr)
+        self.assertIn("there is no fr-en with this", self.get("fr-en", "--kind=huge", code=1).stderr)
+
+    def size(self, kind):
+        return sum(file["size"] for model in self.catalogue["models"] if model["kind"] == kind and model["version"] == "3.0"
+                   for file in model["files"])
+
+    def test_lists_what_can_be_had(self):
+        self.publish("fr", "en")
+        self.publish_archive("fr", "en")
+        self.publish("de", "en", version="3.0a1")
+        listed = self.run_tool("models", "--available", "fr").stdout
+        self.assertRegex(listed, r"\* fr-en +firefox +tiny +3.0 .*~30.5 +~0.810")
+        self.assertNotIn("de-en", listed)
+        self.assertIn("a trial version", self.run_tool("models", "--available").stdout)
+        self.assertIn("no model with tlh", self.run_tool("models", "--available", "tlh", code=1).stderr)
+
+    def test_removes(self):
+        self.publish("fr", "en")
+        self.get("fr-en")
+        self.run_tool("remove", "fr-en")
+        self.assertEqual((self.installed(), self.leftovers()), ([], []))
+        self.assertIn("has no model fr-en", self.run_tool("remove", "fr-en", code=1).stderr)
+        self.run_tool("remove", "../../etc", code=2)
+
+    def test_the_installed_catalogue_is_sound(self):
+        done = subprocess.run([TOOL, "models", "--available"], capture_output=True, encoding="utf-8", check=True,
+                              env=self.environment())
+        self.assertGreater(done.stdout.count("\n* "), 100)
+        done = subprocess.run([TOOL, "get", "--print-urls", "de-en", "en-de"], capture_output=True, encoding="utf-8",
+                              check=True, env=self.environment())
+        self.assertEqual(done.stdout.count("https://firefox-settings-attachments.cdn.mozilla.net/main-workspace/"), 6)
+
+    def test_what_nobody_has(self):
+        self.publish("fr", "en")
+        self.refused("has no fr-tlh", "fr-tlh")
+        self.refused("no pair of languages", "french", code=2)
+        self.refused("which model", code=2)
+
+    def test_the_daemon_links_neither_library(self):
+        needed = subprocess.run(["readelf", "-d", PROGRAM], capture_output=True, encoding="utf-8", check=False)
+        if needed.returncode:
+            self.skipTest("needs readelf")
+        self.assertNotRegex(needed.stdout, r"NEEDED.*lib(curl|zstd)")
+
+
+class Robust(Get):
+    """A model with one file of some hundred KiB, so that there is something to interrupt."""
+
+    def setUp(self):
+        super().setUp()
+        self.api = self.publish_hf("us", "ours-fr-en", os.path.join(SOURCES, "models", "fr-en"),
+                                   files=["config.json", "model.safetensors", "source.spm"])
+        self.weights = self.api + "model.safetensors"
+
+    def get_hf(self, *more, **kinds):
+        return self.get("hf:us/ours-fr-en", f"--mirror={HOSTS.url()}", *more, **kinds)
+
+    def refused_hf(self, sentence, *more, **kinds):
+        return self.refused(sentence, "hf:us/ours-fr-en", f"--mirror={HOSTS.url()}", *more, **kinds)
+
+    def test_an_interruption_every_64_kib(self):
+        data = HOSTS.files[self.weights]
+        HOSTS.faults[self.weights] = [cut(64 * 1024)] * (len(data) // (64 * 1024))
+        self.get_hf("--retries=1")
+        self.assertEqual(self.installed(), ["fr-en"])
+        asked = HOSTS.asked(self.weights)
+        self.assertGreater(len(asked), len(data) // (64 * 1024) // 2)
+        self.assertGreater(len(set(asked)), len(asked) // 2)  # it goes on, and does not begin again
+
+    def test_killed_in_between_the_next_one_goes_on(self):
+        data = HOSTS.files[self.weights]
+        n = 0
+        while (n + 1) * 1000 * 1000 < len(data):
+            n += 1
+            HOSTS.faults[self.weights] = [cut(1000 * 1000)] + [status(404)]
+            done = self.get_hf(code=1)
+            self.assertEqual(self.installed(), [])
+            self.assertEqual(self.leftovers(), ["fr-en"])
+            self.assertIn("gone", done.stderr)
+        HOSTS.faults.clear()
+        self.get_hf()
+        ranges = [int(asked[6:-1]) for asked in HOSTS.asked(self.weights) if asked]
+        self.assertEqual(ranges, sorted(ranges))
+        self.assertGreater(ranges[-1], len(data) // 2)
+        self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+
+    def test_ctrl_c_and_a_kill_leave_no_model(self):
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
+            with self.subTest(signal=number):
+                HOSTS.log.clear()
+                HOSTS.faults[self.weights] = [cut(200 * 1000)] + [status(503)] * 1000
+                process = subprocess.Popen(
+                    self.command("get", "hf:us/ours-fr-en", f"--mirror={HOSTS.url()}", "--retries=100", "--retry-wait=10min"),
+                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.environment(), encoding="utf-8")
+                try:
+                    wait_for(lambda: HOSTS.asked(self.weights), "the request")
+                    process.send_signal(number)
+                    _, said = process.communicate(timeout=PATIENCE_S)
+                finally:
+                    process.kill()
+                if number == signal.SIGKILL:
+                    self.assertEqual(process.returncode, -number)
+                else:
+                    self.assertEqual(process.returncode, 1, said)
+                    self.assertIn("goes on where this one ended", said)
+                self.assertEqual(self.installed(), [])
+        HOSTS.faults.clear()
+        self.get_hf()
+        self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+
+    def test_a_flipped_byte(self):
+        HOSTS.faults[self.weights] = [flip(100 * 1000)]
+        self.refused_hf("is not what was published: its SHA-256")
+        self.get_hf()
+        self.assertEqual(self.installed(), ["fr-en"])
+
+    def test_a_flipped_byte_of_a_file_with_only_a_git_hash(self):
+        HOSTS.faults[self.api + "config.json"] = [flip(3)]
+        self.refused_hf("is not what was published: git would call it")
+
+    def test_a_file_that_changed_between_two_attempts_is_fetched_whole(self):
+        HOSTS.faults[self.weights] = [other(bytes(1000 * 1000))] + [status(404)]
+        self.get_hf("--retries=0", code=1)
+        HOSTS.faults.clear()
+        self.get_hf()
+        self.assertEqual(self.installed(), ["fr-en"])
+
+    def test_a_server_without_ranges(self):
+        HOSTS.faults[self.weights] = [cut(300 * 1000), whole]
+        self.get_hf()
+        self.assertEqual(self.installed(), ["fr-en"])
+
+    def test_answers_that_are_worth_another_try(self):
+        for code in 500, 502, 503, 429:
+            with self.subTest(code=code):
+                HOSTS.faults[self.weights] = [status(code)] * 3
+                done = self.get_hf("--again")
+                self.assertIn(f"answers {code}; trying again in", done.stderr)
+        HOSTS.faults[self.weights] = [status(429, Retry_After="1")]
+        self.assertIn("trying again in 1.0 s", self.get_hf("--again").stderr)
+
+    def test_answers_that_are_not(self):
+        self.publish("de", "en")
+        place = "/" + self.catalogue["models"][0]["files"][0]["place"]
+        for code, sentence in {404: "is gone .*--update-catalogue", 410: "is gone", 403: "refuses it", 400: "answers 400",
+                               500: "answers 500"}.items():
+            with self.subTest(code=code):
+                HOSTS.faults[place] = [status(code)] * 10
+                HOSTS.log.clear()
+                self.refused(sentence, "de-en", "--retries=2", leftovers=["de-en"])
+                self.assertEqual(len(HOSTS.asked(place)), 3 if code == 500 else 1)
+
+    def test_redirects(self):
+        second = "/cdn/x"
+        HOSTS.files[second] = HOSTS.files[self.weights]
+        HOSTS.faults[self.weights] = [redirect(HOSTS.other(second))]
+        self.get_hf()
+        self.assertEqual(HOSTS.asked(second), [None])
+        HOSTS.faults[self.weights] = [redirect("http://localhost:9/x")]
+        done = self.get_hf("--again", code=1)
+        self.assertIn("not https", done.stderr)
+        HOSTS.faults[self.weights] = [redirect("file:///etc/passwd")]
+        self.assertIn("not https", self.get_hf("--again", code=1).stderr)
+        HOSTS.faults[self.weights] = [redirect(HOSTS.url(self.weights))] * 50
+        self.assertRegex(self.get_hf("--again", code=1).stderr, "[Rr]edirects")
+
+    def test_certificates(self):
+        done = self.get("hf:us/ours-fr-en", f"--mirror={HOSTS.misnamed()}", code=1)
+        self.assertIn("certificate cannot be trusted", done.stderr)
+        plain = [argument for argument in self.command("get", "hf:us/ours-fr-en", f"--mirror={HOSTS.url()}")
+                 if not argument.startswith("--ca-file")]
+        done = subprocess.run(plain, capture_output=True, encoding="utf-8", env=self.environment(), check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("certificate cannot be trusted", done.stderr)
+        self.assertEqual(self.installed(), [])
+
+    def test_more_and_less_than_stated(self):
+        data = HOSTS.files[self.weights]
+        HOSTS.faults[self.weights] = [other(data + b"x" * 100)]
+        self.refused_hf("larger than the")
+        HOSTS.faults[self.weights] = [other(data[:-1])] * 10
+        self.refused_hf("ends after|there is no more of it", "--retries=2", leftovers=["fr-en"])
+
+    def test_no_room_on_the_disk(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000 * 1000, 1000 * 1000))
+        self.refused_hf("cannot write", preexec_fn=limit, leftovers=["fr-en"])
+        self.get_hf()
+        self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+
+    def test_two_at_a_time(self):
+        HOSTS.faults[self.weights] = [status(503)] * 10000
+        first = subprocess.Popen(self.command("get", "hf:us/ours-fr-en", f"--mirror={HOSTS.url()}", "--retries=100"),
+                                 stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment())
+        try:
+            wait_for(lambda: HOSTS.asked(self.weights), "the request")
+            self.assertIn("another 'dragoman get'", self.get_hf(code=1).stderr)
+        finally:
+            first.kill()
+            first.wait()
+
+    def test_memory_does_not_depend_on_the_size(self):
+        HOSTS.files[self.weights + "x"] = bytes(200 << 20)
+        self.catalogue["models"].append({
+            "source": "fr", "target": "en", "from": "firefox", "kind": "tiny", "version": "1", "files": [
+                {"name": "model.bin", "place": (self.weights + "x")[1:], "size": 200 << 20,
+                 "sha256": sha256(HOSTS.files[self.weights + "x"])}]})
+        if "Sanitizer" in read(TOOL).decode("latin-1"):
+            self.skipTest("a sanitizer's memory is its own")
+        script = ("import resource, subprocess, sys\n"
+                  "subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL, check=False)\n"
+                  "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n")
+        done = subprocess.run([sys.executable, "-c", script, *self.command("get", "fr-en")], capture_output=True, check=True,
+                              env=self.environment(), timeout=2 * PATIENCE_S)
+        self.assertLess(int(done.stdout), 64 * 1024)
+        self.assertIn(self.weights + "x", [path for path, *_ in HOSTS.log])
+
+
+class Hostile(Get):
+    def test_names_that_lead_outside(self):
+        for key, value in (("name", "../../x"), ("name", "a/b"), ("name", ".hidden"), ("name", ""), ("place", "../x"),
+                           ("place", "a//b"), ("place", "a?b#c"), ("sha256", "0"), ("size", -1), ("size", 1 << 60)):
+            with self.subTest(key=key, value=value):
+                self.catalogue["models"].clear()
+                model = self.publish("fr", "en")
+                model["files"][0][key] = value
+                self.refused(r"models\[0\]", "fr-en")
+        for key, value in (("source", "../en"), ("kind", "../x"), ("from", "nobody")):
+            with self.subTest(key=key):
+                self.catalogue["models"].clear()
+                self.publish("fr", "en")[key] = value
+                self.refused(r"models\[0\]", "fr-en")
+        self.assertEqual(HOSTS.log, [])
+
+    def test_sources_that_are_not_https(self):
+        self.publish("fr", "en")
+        for base in "http://localhost/", "file:///etc/", "https://user@host/", "https:///":
+            with self.subTest(base=base):
+                self.catalogue["sources"][0]["base"] = base
+                self.refused(r"sources\[0\]", "fr-en")
+        self.refused("expected an https address", "fr-en", "--mirror=http://localhost/", code=2)
+
+    def test_streams_that_are_not_what_they_say(self):
+        model = self.publish("fr", "en")
+        raw = read(FIREFOX, model["files"][1]["name"])
+        for what, packed, sentence in (
+                ("a bomb", zstd(raw + bytes(1 << 24)), "more than the .* bytes that are stated"),
+                ("cut", zstd(raw)[:-20], "ends too early"),
+                ("damaged", b"\0" * 4 + zstd(raw)[4:], "stream is damaged"),
+                ("more behind", zstd(raw) + b"more", "more behind its end|damaged"),
+                ("shorter", zstd(raw[:-1]), "expected"),
+                ("another", zstd(raw[:-1] + b"\x55"), "unpacks to something else")):
+            with self.subTest(what):
+                file = model["files"][1]
+                file["size"], file["sha256"] = len(packed), sha256(packed)
+                HOSTS.files["/" + file["place"]] = packed
+                self.refused(sentence, "fr-en")
+
+    def test_gzip_that_is_cut_short(self):
+        model = self.publish_archive("fr", "en")
+        file = model["files"][1]
+        packed = HOSTS.files["/media/" + file["place"]][:-30]
+        file["size"], file["sha256"] = len(packed), sha256(packed)
+        HOSTS.files["/media/" + file["place"]] = packed
+        done = self.get("fr-en", code=1)
+        self.assertRegex(done.stderr, "ends too early|more than the")
+        self.assertEqual(self.installed(), [])
+
+    def test_a_model_that_cannot_be_imported(self):
+        model = self.publish("fr", "en")
+        file = model["files"][1]
+        packed = zstd(b"no model at all")
+        file.update(size=len(packed), sha256=sha256(packed), raw_size=15, raw_sha256=sha256(b"no model at all"))
+        HOSTS.files["/" + file["place"]] = packed
+        self.refused("fr-en: .*is not|fr-en: ", "fr-en")
+
+    def test_catalogues_that_are_none(self):
+        path = os.path.join(self.directory, "bad.json")
+        for text in "", "{", '{"format":2}', '{"format":1,"sources":[],"models":[{}]}':
+            with self.subTest(text=text):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                done = subprocess.run([TOOL, "get", "fr-en", f"--catalogue={path}"], capture_output=True, encoding="utf-8",
+                                      env=self.environment(), check=False)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("bad.json", done.stderr)
+
+
+class Sources(Get):
+    def test_without_a_hash_only_when_it_is_accepted(self):
+        package = os.path.join(self.directory, "x.argosmodel")
+        shutil.copy(os.path.join(IMPORTS, "tiny.argosmodel"), package)
+        with zipfile.ZipFile(package, "a") as archive:
+            root = archive.namelist()[0].partition("/")[0]
+            archive.write(os.path.join(FIREFOX, "vocab.fren.spm"), f"{root}/sentencepiece.model")
+        data = read(package)
+        HOSTS.files["/argos/x.argosmodel"] = data
+        self.catalogue["models"].append({"source": "fr", "target": "en", "from": "argos", "kind": "argos", "version": "1.9",
+                                         "files": [{"name": "x.argosmodel", "place": "x.argosmodel"}]})
+        self.refused("--accept-unpinned", "fr-en")
+        self.assertEqual(HOSTS.log, [])
+        self.get("fr-en", "--accept-unpinned")
+        self.assertEqual(self.installed(), ["fr-en"])
+        self.assertIn("states no hash", read(self.models, "fr-en", "card.md").decode())
+        self.assertIn(sha256(data) + "  " + HOSTS.url("/argos/x.argosmodel"), read(self.models, ".get", "hashes").decode())
+        HOSTS.files["/argos/x.argosmodel"] = data + b"x"
+        done = self.get("fr-en", "--accept-unpinned", "--again", code=1)
+        self.assertIn("no longer the file that it was", done.stderr)
+
+    def test_opus_by_name(self):
+        commit = "1234567890" * 4
+        folder = os.path.join(self.directory, "opus")
+        shutil.copytree(os.path.join(IMPORTS, "zip"), folder)
+        for name in "source.spm", "target.spm":
+            shutil.copy(os.path.join(FIREFOX, "vocab.fren.spm"), os.path.join(folder, name))
+        with open(os.path.join(folder, "vocab.json"), "w", encoding="utf-8") as file:
+            json.dump({piece: i for i, piece in enumerate(["</s>", "<unk>", "\u2581", *"abcdefghijklmnopq"])}, file)
+        self.publish_hf("Helsinki-NLP", "opus-mt-fr-en", folder, commit=commit)
+        done = self.get("opus:fr-en", f"--mirror={HOSTS.url()}")
+        self.assertIn("licence: cc-by-4.0", done.stderr)
+        self.assertEqual(self.installed(), ["fr-en"])
+        origin = json.loads(read(self.models, "fr-en", "origin.json"))
+        self.assertEqual((origin["from"], origin["version"]), ("hf:Helsinki-NLP/opus-mt-fr-en", commit))
+        self.assertNotIn("evil", json.dumps(HOSTS.log))
+        again = self.get("fr-en", "--source=opus", f"--mirror={HOSTS.url()}")
+        self.assertIn("installed already", again.stderr)
+
+    def test_a_revision_and_another_name(self):
+        commit = "ab" * 20
+        self.publish_hf("me", "mine", os.path.join(SOURCES, "models", "fr-en"), revision=commit, commit=commit)
+        self.get(f"hf:me/mine@{commit}", f"--mirror={HOSTS.url()}", "--as=fr-en", "--type=i8")
+        self.assertEqual(self.installed(), ["fr-en"])
+        path = f"/api/models/me/mine/revision/{'cd' * 20}?blobs=true"
+        HOSTS.files[path] = HOSTS.files[f"/api/models/me/mine/revision/{commit}?blobs=true"]
+        done = self.get(f"hf:me/mine@{'cd' * 20}", f"--mirror={HOSTS.url()}", code=1)
+        self.assertIn("asked for revision", done.stderr)
+        self.assertIn("no model me/other at revision main", self.get("hf:me/other", f"--mirror={HOSTS.url()}", code=1).stderr)
+        self.get("hf:me", f"--mirror={HOSTS.url()}", code=2)
+
+    def test_without_a_network(self):
+        self.publish("fr", "en")
+        urls = self.get("fr-en", "--print-urls").stdout.split()
+        self.assertEqual(len(urls), 3)
+        folder = os.path.join(self.directory, "carried")
+        os.mkdir(folder)
+        for url in urls[1:]:
+            with open(os.path.join(folder, url.rpartition("/")[2]), "wb") as file:
+                file.write(HOSTS.files[url.removeprefix(HOSTS.url())])
+        self.refused("has no .*--print-urls", "fr-en", f"--offline={folder}", leftovers=["fr-en"])
+        path = os.path.join(folder, urls[0].removeprefix("https://"))
+        os.makedirs(os.path.dirname(path))
+        with open(path, "wb") as file:
+            file.write(HOSTS.files[urls[0].removeprefix(HOSTS.url())])
+        self.get("fr-en", f"--offline={folder}")
+        self.assertEqual((self.installed(), HOSTS.log), (["fr-en"], []))
+
+    def records(self, *models):
+        """Models of the catalogue as Mozilla's server lists them."""
+        out = []
+        for model in models:
+            for file in model["files"]:
+                out.append({"id": file["sha256"][:8], "schema": 1, "name": file["name"], "sourceLanguage": model["source"],
+                            "targetLanguage": model["target"], "architecture": model["kind"], "version": model["version"],
+                            "fileType": "model", "filter_expression": model.get("filter", ""),
+                            "decompressedSize": file["raw_size"], "decompressedHash": file["raw_sha256"],
+                            "last_modified": 1758911496123,
+                            "attachment": {"location": file["place"], "size": file["size"], "hash": file["sha256"],
+                                           "filename": file["name"] + ".zst", "mimetype": "application/zstd"}})
+        return out
+
+    def test_a_newer_catalogue(self):
+        old, new = self.publish("fr", "en"), self.publish("de", "en", version="3.2")
+        self.publish_archive("it", "en")
+        records = self.records(new)
+        HOSTS.files["/v1/records"] = json.dumps({"data": records[:2]}).encode()
+        HOSTS.types["/v1/records"] = {"Next-Page": HOSTS.url("/v1/records?_token=2")}
+        HOSTS.files["/v1/records?_token=2"] = json.dumps({"data": records[2:]}).encode()
+        self.catalogue["models"].remove(new)
+        done = self.get("--update-catalogue")
+        self.assertEqual(done.stdout.splitlines(), ["new: de-en, tiny 3.2", f"gone: fr-en, tiny {old['version']}"])
+        written = json.loads(read(self.models, ".get", "catalogue.json"))
+        self.assertEqual([(m["source"], m["from"]) for m in written["models"]],
+                         [("it", "firefox-archive"), ("de", "firefox")])
+        self.assertEqual(written["models"][1]["files"], new["files"])
+        self.assertEqual(written["models"][1]["changed"], 1758911496)
+        plain = [argument for argument in self.command("get", "de-en") if not argument.startswith("--catalogue")]
+        done = subprocess.run(plain, capture_output=True, encoding="utf-8", env=self.environment(), check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.installed(), ["de-en"])
+
+    def test_lists_that_are_none(self):
+        self.publish("fr", "en")
+        for text in b"", b"{}", b'{"data":[{}]}', b'{"data":[]}'[:-1]:
+            with self.subTest(text):
+                HOSTS.files["/v1/records"] = text
+                self.assertIn("/v1/records", self.get("--update-catalogue", code=1).stderr)
+        HOSTS.files["/v1/records"] = b'{"data":[]}'
+        HOSTS.types["/v1/records"] = {"Next-Page": "http://localhost/v1/records"}
+        self.assertIn("no https address", self.get("--update-catalogue", code=1).stderr)
+        HOSTS.types["/v1/records"] = {"Next-Page": HOSTS.url("/v1/records")}
+        self.assertIn("more than 100 pages", self.get("--update-catalogue", code=1).stderr)
+
+    def test_a_catalogue_from_a_server_and_a_file_of_options(self):
+        self.publish("fr", "en")
+        HOSTS.files["/our/catalogue.json"] = json.dumps(self.catalogue).encode()
+        folder = os.path.join(self.directory, "config", "dragoman")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "get.conf"), "w", encoding="utf-8") as file:
+            file.write(f"catalogue = {HOSTS.url('/our/catalogue.json')}\nca-file = {HOSTS.ca}\n")
+        done = subprocess.run([TOOL, "get", "fr-en"], capture_output=True, encoding="utf-8", stdin=subprocess.DEVNULL,
+                              env=self.environment(), check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(os.path.isdir(os.path.join(self.directory, "data", "dragoman", "models", "fr-en")), done.stderr)
+
+
+class Served(Get):
+    def test_a_running_daemon_serves_it_at_once(self):
+        socket = os.path.join(self.directory, "admin.sock")
+        server = self.start(f"--admin-socket={socket}", env={"XDG_DATA_HOME": os.path.join(self.directory, "data")})
+        self.publish_hf("us", "ours-fr-en", os.path.join(SOURCES, "models", "fr-en"))
+        done = self.get("hf:us/ours-fr-en", "--as=xx-yy", f"--mirror={HOSTS.url()}", "--reload", f"--admin-socket={socket}")
+        self.assertIn("the daemon serves xx-yy now", done.stderr)
+        body = json.dumps({"text": "Où est la gare ?", "model": "xx-yy"})
+        code, _, answer = server.request("POST", "/v1/translate", body)
+        self.assertEqual((code, "station" in answer.decode()), (200, True))
+        self.assertRegex(self.run_tool("models", f"--admin-socket={socket}").stdout, r"xx-yy .* yes ")
+        self.run_tool("remove", "xx-yy", "--reload", f"--admin-socket={socket}")
+        code, _, answer = server.request("POST", "/v1/translate", body)
+        self.assertEqual(code, 404)
+
+    def test_without_a_daemon(self):
+        self.publish("fr", "en")
+        done = self.get("fr-en", "--reload", f"--admin-socket={self.directory}/none", code=1)
+        self.assertIn("fr-en is installed, but not served yet", done.stderr)
+        self.assertEqual(self.installed(), ["fr-en"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: ISC
+"""Imitates the servers that models come from, over HTTPS on free ports of this machine.
+
+    hosts = ModelHosts(folder)                 # certificates of a throw-away authority, made by openssl
+    hosts.files["/a/b.bin"] = b"..."           # what there is; ETag, Range and If-Range work
+    hosts.types["/a/b.bin"] = {...}            # more headers of that answer
+    hosts.faults["/a/b.bin"] = [status(500), cut(70), ...]    # what its next requests get instead, in turn
+    hosts.url("/a/b.bin"), hosts.other("/a/b.bin")            # the same files on two hosts
+    hosts.asked("/a/b.bin")                    # the Range headers of its requests so far; None for one without
+    hosts.ca                                   # for --ca-file
+    hosts.close()
+
+Standard library only; Zstandard by the library that dragoman uses.
+"""
+import ctypes
+import ctypes.util
+import hashlib
+import http.server
+import os
+import re
+import ssl
+import subprocess
+import threading
+
+
+def zstd(data):
+    """The bytes, compressed."""
+    library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    library.ZSTD_compressBound.restype = library.ZSTD_compress.restype = ctypes.c_size_t
+    library.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
+    library.ZSTD_compress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
+    room = ctypes.create_string_buffer(library.ZSTD_compressBound(len(data)))
+    n = library.ZSTD_compress(room, len(room), data, len(data), 3)
+    return room.raw[:n]
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def git_sha1(data):
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+# ---- Faults: each is called with the handler in place of the answer ------------------------------------------------
+
+def status(code, **headers):
+    def answer(handler, data):
+        handler.reply(code, b"sorry", {name.replace("_", "-"): value for name, value in headers.items()})
+    return answer
+
+
+def redirect(url):
+    return status(302, Location=url)
+
+
+def cut(n):
+    """The answer as it should be, but the connection breaks after n bytes of it."""
+    def answer(handler, data):
+        handler.serve(data, n)
+    return answer
+
+
+def flip(at):
+    """One byte is another."""
+    def answer(handler, data):
+        handler.serve(data[:at] + bytes([data[at] ^ 1]) + data[at + 1:])
+    return answer
+
+
+def other(data):
+    """Other bytes altogether."""
+    def answer(handler, _):
+        handler.serve(data)
+    return answer
+
+
+def whole(handler, data):
+    """All of it, whatever part was asked for."""
+    handler.reply(200, data, {"ETag": f'"{sha256(data)[:16]}"'})
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    hosts = None
+
+    def log_message(self, *_):
+        pass
+
+    def reply(self, code, data, headers, end=None):
+        self.send_response(code)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data if end is None else data[:end])
+        if end is not None and end < len(data):
+            self.close_connection = True
+
+    def serve(self, data, end=None):
+        etag = f'"{sha256(data)[:16]}"'
+        headers = {"ETag": etag, "Accept-Ranges": "bytes", **self.hosts.types.get(self.path, {})}
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
+        if asked and self.headers.get("If-Range", etag) == etag:
+            begin = int(asked.group(1))
+            if begin >= len(data):
+                self.reply(416, b"", {"Content-Range": f"bytes */{len(data)}"})
+                return
+            headers["Content-Range"] = f"bytes {begin}-{len(data) - 1}/{len(data)}"
+            self.reply(206, data[begin:], headers, end)
+        else:
+            self.reply(200, data, headers, end)
+
+    def do_GET(self):
+        hosts = self.hosts
+        hosts.log.append((self.path, self.headers.get("Range"), self.headers.get("If-Range")))
+        data = hosts.files.get(self.path)
+        faults = hosts.faults.get(self.path)
+        if faults:
+            faults.pop(0)(self, data)
+        elif data is None:
+            self.reply(404, b"no such file", {})
+        else:
+            self.serve(data)
+
+
+def openssl(folder, *arguments):
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+class ModelHosts:
+    def __init__(self, folder):
+        self.folder = folder
+        self.files, self.types, self.faults, self.log, self.servers = {}, {}, {}, [], []
+        openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
+                "-subj", "/CN=An authority of tests")
+        self.ca = os.path.join(folder, "ca.pem")
+        self.ports = [self.listen("localhost"), self.listen("localhost"), self.listen("elsewhere.invalid")]
+
+    def listen(self, name):
+        """A port of 127.0.0.1 whose certificate is for `name`."""
+        n = str(len(self.servers))
+        with open(os.path.join(self.folder, f"{n}.ext"), "w", encoding="ascii") as file:
+            file.write(f"subjectAltName=DNS:{name}\n")
+        openssl(self.folder, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{n}.key", "-out", f"{n}.csr",
+                "-subj", f"/CN={name}")
+        openssl(self.folder, "x509", "-req", "-in", f"{n}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                "-days", "2", "-out", f"{n}.pem", "-extfile", f"{n}.ext")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(os.path.join(self.folder, f"{n}.pem"), os.path.join(self.folder, f"{n}.key"))
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), {"hosts": self}))
+        server.daemon_threads = True
+        server.handle_error = lambda *_: None
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.servers.append(server)
+        return server.server_address[1]
+
+    def url(self, path=""):
+        return f"https://localhost:{self.ports[0]}{path}"
+
+    def other(self, path=""):
+        return f"https://localhost:{self.ports[1]}{path}"
+
+    def misnamed(self, path=""):
+        """A host whose certificate is for another name."""
+        return f"https://localhost:{self.ports[2]}{path}"
+
+    def asked(self, path):
+        return [the_range for asked, the_range, _ in self.log if asked == path]
+
+    def close(self):
+        for server in self.servers:
+            server.shutdown()
+            server.server_close()
