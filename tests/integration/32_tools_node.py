@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: ISC
+"""Libraries for Node with which programs translate (translate, libretranslate, Vercel's ai, LangChain, Amazon's), as they are
+published and with only an address set, against the daemon."""
+import json
+import os
+import shutil
+import subprocess
+
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
+
+MODELS = f"--models-dir={MODELS_DIR}"
+LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
+SAID = "The cat is sleeping."
+INSTALL_S = 30  # nobody waits longer for a registry
+
+
+class ToolsNode(IntegrationTest):
+    def test_unmodified(self):
+        if not shutil.which("node") or not shutil.which("npm"):
+            self.skipTest("needs node and npm")
+        version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+        if int(version[1:].split(".")[0]) < 20:
+            self.skipTest("needs node 20, as these libraries do")
+        folder = os.path.join(self.directory, "node")
+        os.mkdir(folder)
+        for name in ("package.json", "package-lock.json", "client.js"):
+            shutil.copy(os.path.join(SOURCES, "tests", "node", "tools", name), folder)
+        try:
+            got = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts",
+                                  f"--cache={os.path.join(folder, 'cache')}"], cwd=folder,
+                                 stdin=subprocess.DEVNULL, capture_output=True, timeout=INSTALL_S)
+        except subprocess.TimeoutExpired:
+            self.skipTest("needs npm's ai, @langchain/openai and others, and npm took too long to get them")
+        if got.returncode != 0:
+            self.skipTest("needs npm's ai, @langchain/openai and others, which npm could not get")
+        server = self.start(MODELS, LANGUAGES)
+        done = subprocess.run(["node", "client.js", f"http://127.0.0.1:{server.port()}"], cwd=folder, capture_output=True,
+                              timeout=2 * PATIENCE_S, encoding="utf-8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        for name in ("translate", "libretranslate", "ai", "aiStream", "langchain", "langchainStream"):
+            self.assertEqual(found[name], SAID, name)
+        self.assertEqual(found["aiObject"], {"translation": SAID})
+        self.assertEqual(found["amazon"], [SAID, "fr", "en"])
+        self.assertEqual((found["amazonLanguages"], found["amazonRefused"]), (["en", "fr"], "UnsupportedLanguagePairException"))
+
+
+if __name__ == "__main__":
+    main()
