@@ -142,6 +142,37 @@ struct dg_opt_table {
     enum dg_err (*check)(const void *values, const char *name, struct dg_error *error);
 };
 
+/* Options that do not go together: a rule refuses when all of its columns say so; those that are
+ * not set say nothing. Names are separated by commas; an option is given when its value is not its
+ * default. The bits of `when` and `unless` are the caller's own, such as "a run goes on".
+ *
+ *     {.given = "source", .needs = "target", .text = "expected --source and --target together"},
+ *     {.given = "template", .excludes = "packed", .text = "expected no --packed"},
+ *     {.left = "cooldown", .relation = DG_OPT_AT_MOST, .right = "steps",
+ *      .text = "--cooldown is {cooldown}, expected at most --steps, {steps}"}, */
+enum dg_opt_relation {
+    DG_OPT_UNRELATED,
+    DG_OPT_AT_MOST,
+    DG_OPT_MORE_THAN,
+    DG_OPT_MULTIPLE_OF,
+};
+
+struct dg_opt_rule {
+    const char *given;             /* one of these is given, */
+    const char *needs;             /* none of these is, */
+    const char *excludes;          /* one of these is as well, */
+    unsigned when, unless;         /* all of these bits hold, and none of these, */
+    const char *left;              /* and `left` is not to `right`, two whole numbers, as */
+    enum dg_opt_relation relation; /* the relation has it */
+    const char *right;
+    const char *text; /* the sentence; {name} stands for the value of an option */
+};
+
+/* The first rule that refuses: DG_ERR_USAGE with its sentence. For a table's `check`. */
+enum dg_err dg_opt_check_rules(const struct dg_opt_table *table, const void *values,
+                               const struct dg_opt_rule *rules, size_t n, unsigned facts,
+                               struct dg_error *error) DG_MUST_CHECK;
+
 #define DG_OPT_COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
 /* The row of --help (-h): the field is an int, an index in dg_opt_help_words. */

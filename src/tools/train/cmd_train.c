@@ -38,44 +38,64 @@
 
 enum { PATH_CAP = 4096, RECIPE_MAX = 1 << 16, FILES_MAX = 64, LEN_CHARS = 500 };
 
+/* The pairs and the vocabulary, for dg_setup_make. */
+struct data_options {
+    int task, labels, vocab_kind, normaliser;
+    const char *form, *from, *to; /* of the template */
+    const char *source, *target, *dev, *vocab, *init;
+    const char *source_script, *target_script;
+    struct dg_opt_list repeat, begins, mix, candidates;
+    int64_t dev_pairs, len_chars, vocab_size, words_max;
+    double len_ratio, coverage, mix_ratio;
+    bool packed, swap, lowers, byte_fallback;
+};
+
+/* The blueprint. */
+struct network_options {
+    int family, shape, decoder, cell, attention, activation, norm;
+    int64_t width, heads, kv_heads, encoder_layers, decoder_layers, ffn, aan_depth, reach, places;
+    bool aan_gate, bidirectional, share_vocab;
+};
+
+/* The optimiser and the loss. */
+struct learning_options {
+    int optimiser, loss, schedule, products;
+    int64_t batch_tokens, part_tokens, len_max, warmup, average_last, guide_head, rivals_tokens,
+        seed, threads;
+    double teacher, rate, rate_min, beta1, beta2, epsilon, weight_decay, clip, average, smoothing,
+        dropout, dropout_ffn, guide, risk, sharpness, mask_share;
+    struct dg_opt_list freeze;
+};
+
+struct ending_options {
+    int64_t steps, cooldown, epochs, time_ms, patience;
+};
+
+/* Validations, checkpoints, lines of the log. */
+struct watching_options {
+    int metric;
+    int64_t valid_every, valid_pairs, beam, save_ms, log_every;
+};
+
+/* The scores and the card. */
+struct report_options {
+    struct dg_opt_list test;
+    int64_t test_pairs, test_beam;
+    const char *note, *attribution;
+};
+
 struct train {
     int help;
     const char *resume, *out;
-    const char *dev, *vocab, *init, *source, *target;
-    const char *source_script, *target_script;
-    const char *note, *attribution;
-    struct dg_opt_list repeat, mix, candidates, freeze, test;
-    double risk, sharpness;
-    int64_t rivals_tokens;
-    double mix_ratio;
-    int64_t test_pairs, test_beam;
-    int64_t dev_pairs, len_chars, vocab_size;
-    double len_ratio, coverage;
-    bool swap, byte_fallback, lowers;
+    struct data_options data;
+    struct network_options network;
+    struct learning_options learning;
+    struct ending_options ending;
+    struct watching_options watching;
+    struct report_options report;
     bool is_encoder; /* made of the others: an encoder alone is trained */
-    int vocab_kind, normaliser, task, labels;
-    int64_t words_max;
-    struct dg_opt_list begins;
-    const char *form, *from, *to;
-    bool packed;
-    int shape;
-    int64_t kv_heads;
-    int64_t width, heads, encoder_layers, decoder_layers, ffn, places, reach, aan_depth;
-    int activation, norm, family, cell, attention, decoder;
-    bool bidirectional, aan_gate, share_vocab;
-    int64_t batch_tokens, part_tokens, len_max;
-    double rate, rate_min, beta1, beta2, epsilon, weight_decay, clip, average;
-    double teacher;
-    int64_t warmup, average_last;
-    int schedule, optimiser, loss;
-    double smoothing, dropout, dropout_ffn, guide, mask_share;
-    int64_t guide_head;
-    int64_t steps, cooldown, epochs, time_ms, valid_every, patience, valid_pairs, beam, save_ms,
-        log_every, threads, seed;
-    int metric, products;
 };
 
-#define MASK_SHARE 0.15 /* the default of --mask-share */
 enum task { TRANSLATE, CLASSIFY, MASKED, TAG, ANSWER, SCORE, NEXT_WORD };
 enum family { TRANSFORMER, RECURRENT, ENCODER };
 
@@ -115,7 +135,7 @@ static const struct dg_opt_row rows[] = {
      .help =
          "go on with the run of this directory; of the other options only some may be given again"},
 
-    {DG_OPT_ENUM(struct train, task), "task", .words = task_words, .def = "translate",
+    {DG_OPT_ENUM(struct train, data.task), "task", .words = task_words, .def = "translate",
      .heading = "Data",
      .help = "what is learned: to translate; to tell labels of texts (lines label<TAB>text: by the "
              "encoder of --family rnn; with "
@@ -126,247 +146,255 @@ static const struct dg_opt_row rows[] = {
              "text<TAB>text<TAB>number): by an encoder alone; to go on with a text (lines are "
              "texts, or pairs with --template): by a "
              "decoder alone. Files *.jsonl hold the same as JSON"},
-    {DG_OPT_ENUM(struct train, labels), "labels", .words = labels_words, .def = "one",
+    {DG_OPT_ENUM(struct train, data.labels), "labels", .words = labels_words, .def = "one",
      .help = "classify, by an encoder alone: one label of each text is right; or any number of "
              "them, each by itself (lines "
              "label|label<TAB>text, nothing before the tab where none is; JSON: labels, a list)"},
-    {DG_OPT_STRING(struct train, form), "template", .def = "", .max = DG_LM_FORM_TEXT,
+    {DG_OPT_STRING(struct train, data.form), "template", .def = "", .max = DG_LM_FORM_TEXT,
      .unit = "TEXT",
      .help = "next-word: lines are pairs, and what is learned is to say the target behind this "
              "text with the source in it, as "
              "template of a configured model; the model keeps it"},
-    {DG_OPT_STRING(struct train, from), "from", .def = "", .max = DG_LM_LANGS_TEXT, .unit = "LANG",
-     .help = "the language of the sources, for --template"},
-    {DG_OPT_STRING(struct train, to), "to", .def = "", .max = DG_LM_LANGS_TEXT, .unit = "LANG",
+    {DG_OPT_STRING(struct train, data.from), "from", .def = "", .max = DG_LM_LANGS_TEXT,
+     .unit = "LANG", .help = "the language of the sources, for --template"},
+    {DG_OPT_STRING(struct train, data.to), "to", .def = "", .max = DG_LM_LANGS_TEXT, .unit = "LANG",
      .help = "the language of the targets, likewise"},
-    {DG_OPT_BOOL(struct train, packed), "packed", .def = "no",
+    {DG_OPT_BOOL(struct train, data.packed), "packed", .def = "no",
      .help = "next-word: lines one behind the other, cut wherever --len-max tokens are full, in "
              "place of one at a time"},
-    {DG_OPT_PATH(struct train, source), "source", .unit = "FILE",
+    {DG_OPT_PATH(struct train, data.source), "source", .unit = "FILE",
      .help = "lines in the source language, beside or in place of PAIRS; wants --target"},
-    {DG_OPT_PATH(struct train, target), "target", .unit = "FILE",
+    {DG_OPT_PATH(struct train, data.target), "target", .unit = "FILE",
      .help = "their translations, line for line"},
-    {DG_OPT_PATH(struct train, dev), "dev", .unit = "FILE",
+    {DG_OPT_PATH(struct train, data.dev), "dev", .unit = "FILE",
      .help = "held-out pairs (default: drawn from the others)"},
-    {DG_OPT_STRINGS(struct train, repeat), "repeat", .unit = "N,N,...", .max = FILES_MAX,
+    {DG_OPT_STRINGS(struct train, data.repeat), "repeat", .unit = "N,N,...", .max = FILES_MAX,
      .help = "how often each file's pairs count in an epoch, in the order of the files (default: "
              "once)"},
-    {DG_OPT_INT(struct train, dev_pairs), "dev-pairs", .def = "1000", .max = 100000,
+    {DG_OPT_INT(struct train, data.dev_pairs), "dev-pairs", .def = "1000", .max = 100000,
      .help = "how many are drawn; nothing is validated with 0"},
-    {DG_OPT_BOOL(struct train, swap), "swap", .def = "no", .help = "lines are target<TAB>source"},
-    {DG_OPT_INT(struct train, len_chars), "len-chars", .def = "0", .max = 100000000,
+    {DG_OPT_BOOL(struct train, data.swap), "swap", .def = "no",
+     .help = "lines are target<TAB>source"},
+    {DG_OPT_INT(struct train, data.len_chars), "len-chars", .def = "0", .max = 100000000,
      .help = "longest side of a pair in characters; longer ones are left out; 0: 500, for encoders "
              "any"},
-    {DG_OPT_REAL(struct train, len_ratio), "len-ratio", .def = "2.5", .real_min = 0,
+    {DG_OPT_REAL(struct train, data.len_ratio), "len-ratio", .def = "2.5", .real_min = 0,
      .real_max = 1000,
      .help = "most that one side may be longer, as (longer + 10) / (shorter + 10); 0: any"},
-    {DG_OPT_STRING(struct train, source_script), "source-script", .unit = "SCRIPT",
+    {DG_OPT_STRING(struct train, data.source_script), "source-script", .unit = "SCRIPT",
      .help = "leave out pairs whose source has most letters in another script (Latn, Cyrl, Hang, "
              "Jpan, ...)"},
-    {DG_OPT_STRING(struct train, target_script), "target-script", .unit = "SCRIPT",
+    {DG_OPT_STRING(struct train, data.target_script), "target-script", .unit = "SCRIPT",
      .help = "the same for the target"},
-    {DG_OPT_PATH(struct train, vocab), "vocab", .unit = "FILE",
+    {DG_OPT_PATH(struct train, data.vocab), "vocab", .unit = "FILE",
      .help = "a SentencePiece model for both sides, of an encoder a vocab.txt (default: learned "
              "from the pairs)"},
-    {DG_OPT_INT(struct train, vocab_size), "vocab-size", .def = "8000", .min = 16,
+    {DG_OPT_INT(struct train, data.vocab_size), "vocab-size", .def = "8000", .min = 16,
      .max = DG_SPM_TRAIN_SIZE_MAX, .help = "pieces of a learned vocabulary; of words at most"},
-    {DG_OPT_ENUM(struct train, vocab_kind), "vocab-kind", .words = vocab_words, .def = "bpe",
+    {DG_OPT_ENUM(struct train, data.vocab_kind), "vocab-kind", .words = vocab_words, .def = "bpe",
      .help = "what a learned vocabulary is made of: parts of words, or whole ones as they stand "
              "between spaces"},
-    {DG_OPT_ENUM(struct train, normaliser), "normaliser", .words = normaliser_words, .def = "nfkc",
+    {DG_OPT_ENUM(struct train, data.normaliser), "normaliser", .words = normaliser_words,
+     .def = "nfkc",
      .help = "what text goes through first: Unicode's NFKC, or the textbook's for Latin text, "
              "which leaves only a to z, spaces "
              "and . ! ?"},
-    {DG_OPT_BOOL(struct train, lowers), "lowercase", .def = "no",
+    {DG_OPT_BOOL(struct train, data.lowers), "lowercase", .def = "no",
      .help = "an encoder's learned vocabulary has small letters without accents alone"},
-    {DG_OPT_INT(struct train, words_max), "words-max", .def = "0", .max = 100000,
+    {DG_OPT_INT(struct train, data.words_max), "words-max", .def = "0", .max = 100000,
      .help =
          "leave out pairs with more words on a side, counted behind the normaliser; 0: any number"},
-    {DG_OPT_STRINGS(struct train, begins), "target-begins", .unit = "WORDS,...", .max = FILES_MAX,
+    {DG_OPT_STRINGS(struct train, data.begins), "target-begins", .unit = "WORDS,...",
+     .max = FILES_MAX,
      .help = "leave out pairs whose target begins, behind the normaliser, with none of these"},
-    {DG_OPT_REAL(struct train, coverage), "coverage", .def = "0.9998", .real_min = 0.51,
+    {DG_OPT_REAL(struct train, data.coverage), "coverage", .def = "0.9998", .real_min = 0.51,
      .real_max = 1, .help = "share of the characters that a learned vocabulary knows"},
-    {DG_OPT_BOOL(struct train, byte_fallback), "byte-fallback", .def = "no",
+    {DG_OPT_BOOL(struct train, data.byte_fallback), "byte-fallback", .def = "no",
      .help = "a learned vocabulary spells other characters in bytes"},
-    {DG_OPT_PATH(struct train, init), "init", .unit = "DIR",
+    {DG_OPT_PATH(struct train, data.init), "init", .unit = "DIR",
      .help = "begin with this model's weights, network and vocabulary (fine-tuning)"},
-    {DG_OPT_PATHS(struct train, mix), "mix", .unit = "FILE,...", .max = FILES_MAX,
+    {DG_OPT_PATHS(struct train, data.mix), "mix", .unit = "FILE,...", .max = FILES_MAX,
      .help = "old pairs to mix in, so that the model does not forget them"},
-    {DG_OPT_REAL(struct train, mix_ratio), "mix-ratio", .def = "1", .real_min = 0, .real_max = 1000,
-     .help = "how many of them for each new pair; drawn once"},
-    {DG_OPT_PATHS(struct train, candidates), "rivals", .unit = "FILE,...", .max = FILES_MAX,
+    {DG_OPT_REAL(struct train, data.mix_ratio), "mix-ratio", .def = "1", .real_min = 0,
+     .real_max = 1000, .help = "how many of them for each new pair; drawn once"},
+    {DG_OPT_PATHS(struct train, data.candidates), "rivals", .unit = "FILE,...", .max = FILES_MAX,
      .help = "lines source<TAB>answer<TAB>score from 0 to 100, the answers to a source together "
              "(dragoman distill --pick all makes "
              "them): beside the pairs it learns to believe in the better ones (minimum risk)"},
 
-    {DG_OPT_ENUM(struct train, family), "family", .words = family_words, .def = "transformer",
-     .heading = "Network",
+    {DG_OPT_ENUM(struct train, network.family), "family", .words = family_words,
+     .def = "transformer", .heading = "Network",
      .help = "a Transformer, a recurrent encoder-decoder, or (with --task classify; the others "
              "need not say it) a Transformer's "
              "encoder alone"},
-    {DG_OPT_ENUM(struct train, shape), "shape", .words = shape_words, .def = "gpt",
+    {DG_OPT_ENUM(struct train, network.shape), "shape", .words = shape_words, .def = "gpt",
      .help = "of a language model, its norms and activation with it: GPT-2's (learned positions, "
              "layer norms, GELU), or Llama's "
              "(rotary positions, RMS norms, gated SiLU)"},
-    {DG_OPT_INT(struct train, kv_heads), "kv-heads", .def = "0", .max = 128,
+    {DG_OPT_INT(struct train, network.kv_heads), "kv-heads", .def = "0", .max = 128,
      .help = "heads of keys and values of a language model, each for as many queries; 0: one for "
              "each of --heads"},
-    {DG_OPT_INT(struct train, width), "width", .def = "256", .min = 8, .max = 4096,
+    {DG_OPT_INT(struct train, network.width), "width", .def = "256", .min = 8, .max = 4096,
      .help = "width of the model"},
-    {DG_OPT_INT(struct train, heads), "heads", .def = "8", .min = 1, .max = 128,
+    {DG_OPT_INT(struct train, network.heads), "heads", .def = "8", .min = 1, .max = 128,
      .help = "attention heads"},
-    {DG_OPT_INT(struct train, encoder_layers), "encoder-layers", .def = "0", .min = 0, .max = 64,
-     .help = "layers of the encoder; 0: 4, of a recurrent one 1"},
-    {DG_OPT_INT(struct train, decoder_layers), "decoder-layers", .def = "0", .min = 0, .max = 64,
-     .help = "layers of the decoder; 0: 2, of a recurrent one 1, of a language model 4"},
-    {DG_OPT_ENUM(struct train, decoder), "decoder", .words = decoder_words, .def = "attention",
+    {DG_OPT_INT(struct train, network.encoder_layers), "encoder-layers", .def = "0", .min = 0,
+     .max = 64, .help = "layers of the encoder; 0: 4, of a recurrent one 1"},
+    {DG_OPT_INT(struct train, network.decoder_layers), "decoder-layers", .def = "0", .min = 0,
+     .max = 64, .help = "layers of the decoder; 0: 2, of a recurrent one 1, of a language model 4"},
+    {DG_OPT_ENUM(struct train, network.decoder), "decoder", .words = decoder_words,
+     .def = "attention",
      .help = "what a Transformer's decoder remembers its own words by: self-attention, or a cell "
              "that makes the step cheaper: "
              "SSRU, average attention"},
-    {DG_OPT_INT(struct train, aan_depth), "aan-depth", .def = "2", .min = 1,
+    {DG_OPT_INT(struct train, network.aan_depth), "aan-depth", .def = "2", .min = 1,
      .max = DG_AAN_DEPTH_MAX,
      .help = "layers behind the average, of --ffn's width but for the last"},
-    {DG_OPT_BOOL(struct train, aan_gate), "aan-gate", .def = "yes",
+    {DG_OPT_BOOL(struct train, network.aan_gate), "aan-gate", .def = "yes",
      .help = "gates choose between what average attention says and what it reads"},
-    {DG_OPT_INT(struct train, reach), "relative", .def = "0", .max = 1024,
+    {DG_OPT_INT(struct train, network.reach), "relative", .def = "0", .max = 1024,
      .help = "self-attention learns a vector for each distance up to this one, in place of "
              "positions; 0: it does not"},
-    {DG_OPT_ENUM(struct train, cell), "cell", .words = cell_words, .def = "gru",
+    {DG_OPT_ENUM(struct train, network.cell), "cell", .words = cell_words, .def = "gru",
      .help = "what a recurrent network is made of; rnn is the plain one, a single tanh"},
-    {DG_OPT_BOOL(struct train, bidirectional), "bidirectional", .def = "no",
+    {DG_OPT_BOOL(struct train, network.bidirectional), "bidirectional", .def = "no",
      .help = "a recurrent encoder reads from both ends"},
-    {DG_OPT_ENUM(struct train, attention), "attention", .words = attention_words, .def = "additive",
+    {DG_OPT_ENUM(struct train, network.attention), "attention", .words = attention_words,
+     .def = "additive",
      .help = "how a recurrent decoder looks at the source; none: the encoder's last state is all "
              "it gets"},
-    {DG_OPT_INT(struct train, places), "places", .def = "10", .min = 1, .max = 1024,
+    {DG_OPT_INT(struct train, network.places), "places", .def = "10", .min = 1, .max = 1024,
      .help = "source tokens that attention by location knows; longer sources are cut"},
-    {DG_OPT_BOOL(struct train, share_vocab), "share-vocab", .def = "no",
+    {DG_OPT_BOOL(struct train, network.share_vocab), "share-vocab", .def = "no",
      .help = "a recurrent network has one vocabulary and embedding for both sides, as a "
              "Transformer always has"},
-    {DG_OPT_INT(struct train, ffn), "ffn", .def = "1024", .min = 8, .max = 65536,
+    {DG_OPT_INT(struct train, network.ffn), "ffn", .def = "1024", .min = 8, .max = 65536,
      .help = "width of the feed-forward layers"},
-    {DG_OPT_ENUM(struct train, activation), "activation", .words = activation_words, .def = "auto",
-     .help = "of the feed-forward layers; auto: relu, of an encoder alone gelu"},
-    {DG_OPT_ENUM(struct train, norm), "norm", .words = norm_words, .def = "post",
+    {DG_OPT_ENUM(struct train, network.activation), "activation", .words = activation_words,
+     .def = "auto", .help = "of the feed-forward layers; auto: relu, of an encoder alone gelu"},
+    {DG_OPT_ENUM(struct train, network.norm), "norm", .words = norm_words, .def = "post",
      .help = "where the norms are: behind each sub-layer (the paper) or before"},
 
-    {DG_OPT_INT(struct train, batch_tokens), "batch-tokens", .def = "4096", .min = 1,
+    {DG_OPT_INT(struct train, learning.batch_tokens), "batch-tokens", .def = "4096", .min = 1,
      .max = 10000000, .heading = "Training",
      .help = "tokens of a step; what does not fit at once is accumulated"},
-    {DG_OPT_INT(struct train, part_tokens), "part-tokens", .def = "1024", .min = 16, .max = 1000000,
-     .help = "tokens that a thread computes at once: memory, not mathematics"},
-    {DG_OPT_INT(struct train, len_max), "len-max", .def = "128", .min = 2, .max = 4096,
+    {DG_OPT_INT(struct train, learning.part_tokens), "part-tokens", .def = "1024", .min = 16,
+     .max = 1000000, .help = "tokens that a thread computes at once: memory, not mathematics"},
+    {DG_OPT_INT(struct train, learning.len_max), "len-max", .def = "128", .min = 2, .max = 4096,
      .help = "longest side of a pair in tokens; longer ones are left out. A language model reads "
              "as many at once"},
-    {DG_OPT_ENUM(struct train, optimiser), "optimiser", .words = optimiser_words, .def = "adam",
-     .help = "Adam, or plain stochastic gradient descent"},
-    {DG_OPT_ENUM(struct train, loss), "loss", .words = loss_words, .def = "token",
+    {DG_OPT_ENUM(struct train, learning.optimiser), "optimiser", .words = optimiser_words,
+     .def = "adam", .help = "Adam, or plain stochastic gradient descent"},
+    {DG_OPT_ENUM(struct train, learning.loss), "loss", .words = loss_words, .def = "token",
      .help = "the mean over target tokens, or (recurrent networks) the textbook's: the sum over a "
              "sentence until its end or a "
              "wrong one, reported divided by its length"},
-    {DG_OPT_REAL(struct train, teacher), "teacher-forcing", .def = "1", .real_min = 0,
+    {DG_OPT_REAL(struct train, learning.teacher), "teacher-forcing", .def = "1", .real_min = 0,
      .real_max = 1,
      .help = "share of the sentences of which a recurrent decoder reads the target, not what it "
              "says itself"},
-    {DG_OPT_REAL(struct train, rate), "rate", .def = "0", .real_min = 0, .real_max = 10,
+    {DG_OPT_REAL(struct train, learning.rate), "rate", .def = "0", .real_min = 0, .real_max = 10,
      .help = "highest learning rate; 0: the paper's, 1/sqrt(width * warmup)"},
-    {DG_OPT_INT(struct train, warmup), "warmup", .def = "4000", .max = 10000000,
+    {DG_OPT_INT(struct train, learning.warmup), "warmup", .def = "4000", .max = 10000000,
      .help = "steps in which the rate rises"},
-    {DG_OPT_ENUM(struct train, schedule), "schedule", .words = schedule_words,
+    {DG_OPT_ENUM(struct train, learning.schedule), "schedule", .words = schedule_words,
      .def = "inverse-sqrt",
      .help = "how the rate falls afterwards; cosine and linear end at --steps"},
-    {DG_OPT_REAL(struct train, rate_min), "rate-min", .def = "0", .real_min = 0, .real_max = 10,
-     .help = "where cosine, linear and --cooldown end"},
-    {DG_OPT_REAL(struct train, beta1), "beta1", .def = "0.9", .real_min = 0, .real_max = 0.99999,
-     .help = "Adam's memory of gradients"},
-    {DG_OPT_REAL(struct train, beta2), "beta2", .def = "0.98", .real_min = 0, .real_max = 0.999999,
-     .help = "Adam's memory of their squares"},
-    {DG_OPT_REAL(struct train, epsilon), "epsilon", .def = "1e-9", .real_min = 1e-12, .real_max = 1,
-     .help = "Adam's least denominator"},
-    {DG_OPT_REAL(struct train, weight_decay), "weight-decay", .def = "0", .real_min = 0,
+    {DG_OPT_REAL(struct train, learning.rate_min), "rate-min", .def = "0", .real_min = 0,
+     .real_max = 10, .help = "where cosine, linear and --cooldown end"},
+    {DG_OPT_REAL(struct train, learning.beta1), "beta1", .def = "0.9", .real_min = 0,
+     .real_max = 0.99999, .help = "Adam's memory of gradients"},
+    {DG_OPT_REAL(struct train, learning.beta2), "beta2", .def = "0.98", .real_min = 0,
+     .real_max = 0.999999, .help = "Adam's memory of their squares"},
+    {DG_OPT_REAL(struct train, learning.epsilon), "epsilon", .def = "1e-9", .real_min = 1e-12,
+     .real_max = 1, .help = "Adam's least denominator"},
+    {DG_OPT_REAL(struct train, learning.weight_decay), "weight-decay", .def = "0", .real_min = 0,
      .real_max = 1, .help = "AdamW's decay of matrices"},
-    {DG_OPT_REAL(struct train, clip), "clip", .def = "1", .real_min = 0, .real_max = 1e9,
+    {DG_OPT_REAL(struct train, learning.clip), "clip", .def = "1", .real_min = 0, .real_max = 1e9,
      .help = "largest norm of a step's gradient; 0: any"},
-    {DG_OPT_REAL(struct train, average), "average", .def = "0.9995", .real_min = 0,
+    {DG_OPT_REAL(struct train, learning.average), "average", .def = "0.9995", .real_min = 0,
      .real_max = 0.999999,
      .help = "decay of the moving average of the weights, which is what is served; 0: none"},
-    {DG_OPT_INT(struct train, average_last), "average-last", .def = "0", .max = DG_SNAPSHOTS_MAX,
+    {DG_OPT_INT(struct train, learning.average_last), "average-last", .def = "0",
+     .max = DG_SNAPSHOTS_MAX,
      .help = "serve the mean of the weights at the last so many validations in place of the moving "
              "average; 0: do not"},
-    {DG_OPT_REAL(struct train, smoothing), "smoothing", .def = "0.1", .real_min = 0,
+    {DG_OPT_REAL(struct train, learning.smoothing), "smoothing", .def = "0.1", .real_min = 0,
      .real_max = 0.9, .help = "label smoothing"},
-    {DG_OPT_REAL(struct train, dropout), "dropout", .def = "0.1", .real_min = 0, .real_max = 0.9,
-     .help = "of embeddings and sub-layers"},
-    {DG_OPT_REAL(struct train, dropout_ffn), "dropout-ffn", .def = "0", .real_min = 0,
+    {DG_OPT_REAL(struct train, learning.dropout), "dropout", .def = "0.1", .real_min = 0,
+     .real_max = 0.9, .help = "of embeddings and sub-layers"},
+    {DG_OPT_REAL(struct train, learning.dropout_ffn), "dropout-ffn", .def = "0", .real_min = 0,
      .real_max = 0.9, .help = "inside the feed-forward layers"},
-    {DG_OPT_REAL(struct train, guide), "guided-attention", .def = "0", .real_min = 0,
+    {DG_OPT_REAL(struct train, learning.guide), "guided-attention", .def = "0", .real_min = 0,
      .real_max = 100,
      .help = "weight in the loss of word alignments, which one head learns; 0: none are made"},
-    {DG_OPT_INT(struct train, guide_head), "guided-head", .def = "1", .min = 1, .max = 128,
+    {DG_OPT_INT(struct train, learning.guide_head), "guided-head", .def = "1", .min = 1, .max = 128,
      .help = "that head, of the decoder's last layer; the model says that it is the one for "
              "alignments"},
-    {DG_OPT_REAL(struct train, risk), "risk", .def = "1", .real_min = 0, .real_max = 1000,
+    {DG_OPT_REAL(struct train, learning.risk), "risk", .def = "1", .real_min = 0, .real_max = 1000,
      .help = "weight in the loss of how bad, of the answers of --rivals, those are that the "
              "network believes in"},
-    {DG_OPT_REAL(struct train, sharpness), "risk-sharpness", .def = "1", .real_min = 0.001,
+    {DG_OPT_REAL(struct train, learning.sharpness), "risk-sharpness", .def = "1", .real_min = 0.001,
      .real_max = 1000, .help = "1: it believes in them as it would say them; less: more evenly"},
-    {DG_OPT_INT(struct train, rivals_tokens), "rivals-tokens", .def = "1024", .min = 1,
+    {DG_OPT_INT(struct train, learning.rivals_tokens), "rivals-tokens", .def = "1024", .min = 1,
      .max = 10000000, .help = "tokens of such answers in a step, beside --batch-tokens"},
-    {DG_OPT_REAL(struct train, mask_share), "mask-share", .def = "0.15", .real_min = 0.01,
+    {DG_OPT_REAL(struct train, learning.mask_share), "mask-share", .def = "0.15", .real_min = 0.01,
      .real_max = 0.9,
      .help = "share of the words that --task masked asks: of these 8 in 10 are masked, one is "
              "another word, one as it is"},
-    {DG_OPT_STRINGS(struct train, freeze), "freeze", .unit = "PART,...", .max = 5,
+    {DG_OPT_STRINGS(struct train, learning.freeze), "freeze", .unit = "PART,...", .max = 5,
      .help = "leave these as they are: embeddings, encoder, decoder, cross (the decoder's "
              "attention over the source), norms"},
-    {DG_OPT_INT(struct train, seed), "seed", .def = "1", .max = INT64_MAX,
+    {DG_OPT_INT(struct train, learning.seed), "seed", .def = "1", .max = INT64_MAX,
      .help = "start of all random numbers"},
-    {DG_OPT_INT(struct train, threads), "threads", .letter = 't', .def = "0", .max = DG_TEAM_MAX,
-     .flags = LATER, .help = "threads; 0: one for each core. The result depends on the number"},
+    {DG_OPT_INT(struct train, learning.threads), "threads", .letter = 't', .def = "0",
+     .max = DG_TEAM_MAX, .flags = LATER,
+     .help = "threads; 0: one for each core. The result depends on the number"},
 
-    {DG_OPT_ENUM(struct train, products), "products", .words = products_words, .def = "f32",
-     .flags = LATER,
+    {DG_OPT_ENUM(struct train, learning.products), "products", .words = products_words,
+     .def = "f32", .flags = LATER,
      .help = "what is multiplied: numbers of F32; or rounded to BF16 and summed in F32, about "
              "three times as fast where the "
              "processor can (AVX512_BF16), and F32 where not"},
-    {DG_OPT_INT(struct train, steps), "steps", .def = "0", .max = INT64_MAX, .flags = LATER,
+    {DG_OPT_INT(struct train, ending.steps), "steps", .def = "0", .max = INT64_MAX, .flags = LATER,
      .heading = "When it ends", .help = "after so many steps; 0: no such end"},
-    {DG_OPT_INT(struct train, cooldown), "cooldown", .def = "0", .max = INT64_MAX, .flags = LATER,
+    {DG_OPT_INT(struct train, ending.cooldown), "cooldown", .def = "0", .max = INT64_MAX,
+     .flags = LATER,
      .help = "the last of --steps, in which the rate falls to --rate-min in a straight line: may "
              "be chosen when the run is "
              "under way"},
-    {DG_OPT_INT(struct train, epochs), "epochs", .def = "0", .max = INT64_MAX, .flags = LATER,
-     .help = "after so many passes over the pairs; 0: no such end"},
-    {DG_OPT_DURATION(struct train, time_ms), "time", .def = "0", .max = INT64_MAX, .flags = LATER,
-     .help = "after so long, all parts of the run together; 0: no such end"},
-    {DG_OPT_INT(struct train, patience), "patience", .def = "10", .max = 1000000, .flags = LATER,
-     .help = "after so many validations that were not the best; 0: no such end"},
+    {DG_OPT_INT(struct train, ending.epochs), "epochs", .def = "0", .max = INT64_MAX,
+     .flags = LATER, .help = "after so many passes over the pairs; 0: no such end"},
+    {DG_OPT_DURATION(struct train, ending.time_ms), "time", .def = "0", .max = INT64_MAX,
+     .flags = LATER, .help = "after so long, all parts of the run together; 0: no such end"},
+    {DG_OPT_INT(struct train, ending.patience), "patience", .def = "10", .max = 1000000,
+     .flags = LATER, .help = "after so many validations that were not the best; 0: no such end"},
 
-    {DG_OPT_INT(struct train, valid_every), "valid-every", .def = "1000", .min = 1,
+    {DG_OPT_INT(struct train, watching.valid_every), "valid-every", .def = "1000", .min = 1,
      .max = INT64_MAX, .flags = LATER, .heading = "Watching", .help = "steps between validations"},
-    {DG_OPT_INT(struct train, valid_pairs), "valid-pairs", .def = "200", .max = 100000,
+    {DG_OPT_INT(struct train, watching.valid_pairs), "valid-pairs", .def = "200", .max = 100000,
      .flags = LATER, .help = "held-out sentences that a validation translates; the loss is of all"},
-    {DG_OPT_INT(struct train, beam), "beam", .letter = 'b', .def = "1", .min = 1,
+    {DG_OPT_INT(struct train, watching.beam), "beam", .letter = 'b', .def = "1", .min = 1,
      .max = DG_BEAM_MAX, .flags = LATER, .help = "width of that search"},
-    {DG_OPT_ENUM(struct train, metric), "metric", .words = metric_words, .def = "loss",
+    {DG_OPT_ENUM(struct train, watching.metric), "metric", .words = metric_words, .def = "loss",
      .help = "what the best model is the best in; task: what the held-out lines' labels, words, "
              "entities (F1), answers (exact) or "
              "numbers (correlation) say"},
-    {DG_OPT_DURATION(struct train, save_ms), "save-every", .def = "5min", .min = 1, .max = 86400000,
-     .flags = LATER, .help = "time between checkpoints"},
-    {DG_OPT_INT(struct train, log_every), "log-every", .def = "50", .min = 1, .max = 1000000,
-     .flags = LATER, .help = "steps between lines of the log"},
-    {DG_OPT_PATHS(struct train, test), "test", .unit = "FILE,...", .max = 16, .flags = LATER,
+    {DG_OPT_DURATION(struct train, watching.save_ms), "save-every", .def = "5min", .min = 1,
+     .max = 86400000, .flags = LATER, .help = "time between checkpoints"},
+    {DG_OPT_INT(struct train, watching.log_every), "log-every", .def = "50", .min = 1,
+     .max = 1000000, .flags = LATER, .help = "steps between lines of the log"},
+    {DG_OPT_PATHS(struct train, report.test), "test", .unit = "FILE,...", .max = 16, .flags = LATER,
      .heading = "At the end",
      .help = "more pairs to score the model on, with --init also before the first step"},
-    {DG_OPT_INT(struct train, test_pairs), "test-pairs", .def = "500", .max = 100000,
+    {DG_OPT_INT(struct train, report.test_pairs), "test-pairs", .def = "500", .max = 100000,
      .flags = LATER,
      .help = "sentences of each set, and of the held-out pairs, that are translated for it"},
-    {DG_OPT_INT(struct train, test_beam), "test-beam", .def = "4", .min = 1, .max = DG_BEAM_MAX,
-     .flags = LATER, .help = "width of the second search; the first is greedy"},
-    {DG_OPT_STRING(struct train, note), "note", .unit = "TEXT", .flags = DG_OPT_COMMAND_LINE,
+    {DG_OPT_INT(struct train, report.test_beam), "test-beam", .def = "4", .min = 1,
+     .max = DG_BEAM_MAX, .flags = LATER, .help = "width of the second search; the first is greedy"},
+    {DG_OPT_STRING(struct train, report.note), "note", .unit = "TEXT", .flags = DG_OPT_COMMAND_LINE,
      .help = "for the card: what the model is for; @FILE has the text"},
-    {DG_OPT_STRING(struct train, attribution), "attribution", .unit = "TEXT",
+    {DG_OPT_STRING(struct train, report.attribution), "attribution", .unit = "TEXT",
      .flags = DG_OPT_COMMAND_LINE,
      .help = "for the card: where the data come from, their licences, whom to thank; @FILE has the "
              "text"},
@@ -423,141 +451,182 @@ static enum dg_err read_script(const char *option, const char *name, int *script
                : DG_OK;
 }
 
-/* What is for language models, and what is not. */
-static enum dg_err check_next_word(const struct train *flags, struct dg_error *error)
+/* What the options say together; the bits of `when` and `unless` below. */
+enum {
+    RESUMED = 1, /* the recipe says what the options are for */
+    BEGINS_WITH_MODEL = 2,
+    TRANSLATES = 4,
+    CLASSIFIES = 8,
+    MASKS = 16,
+    NEXT_WORDS = 32,
+    READS = 64, /* a task of an encoder alone and of nothing else */
+    IS_TRANSFORMER = 128,
+    IS_RECURRENT = 256,
+    IS_ENCODER = 512,     /* --family encoder */
+    ENCODER_ALONE = 1024, /* that, or the task says so */
+    HAS_HEADS = 2048,
+    PAIRS_TRANSFORMER = 4096, /* a Transformer that translates */
+    FALLS = 8192,             /* the schedule ends at --steps */
+};
+
+static unsigned facts_of(const struct train *flags)
 {
-    const bool is_asked = *flags->form || *flags->from || *flags->to || flags->packed ||
-                          flags->shape || flags->kv_heads;
-    if (*flags->resume) /* the recipe says what it is for */
-        return DG_OK;
-    if (flags->task != NEXT_WORD)
-        return is_asked ? dg_error_set(
-                              error, DG_ERR_USAGE,
-                              "--template, --from, --to, --packed, --shape and --kv-heads are for "
-                              "--task next-word")
-                        : DG_OK;
-    if (flags->family != TRANSFORMER)
-        return dg_error_set(error, DG_ERR_USAGE, "--task next-word is for --family transformer");
-    if (flags->decoder != DG_DECODER_ATTENTION || flags->reach || flags->guide > 0.0)
-        return dg_error_set(
-            error, DG_ERR_USAGE,
-            "--decoder, --relative and --guided-attention are not for --task next-word");
-    if (flags->kv_heads && flags->heads % flags->kv_heads)
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--kv-heads is %" PRId64 ", expected a divisor of --heads, %" PRId64,
-                            flags->kv_heads, flags->heads);
-    if (flags->shape == DG_SETUP_LLAMA && flags->width / flags->heads % 2)
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--width / --heads is %" PRId64
-                            ", expected an even number for rotary positions",
-                            flags->width / flags->heads);
-    if (!*flags->form && (*flags->from || *flags->to || *flags->source))
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--from, --to and --source are for pairs, expected --template too");
-    if (*flags->form && flags->packed)
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--packed is for lines of text, expected no --template");
-    return DG_OK;
+    const int task = flags->data.task, family = flags->network.family;
+    const int schedule = flags->learning.schedule;
+    const bool is_encoder = family == ENCODER || is_reading(task);
+    const struct {
+        bool is_so;
+        unsigned bit;
+    } facts[] = {
+        {*flags->resume, RESUMED},
+        {*flags->data.init, BEGINS_WITH_MODEL},
+        {task == TRANSLATE, TRANSLATES},
+        {task == CLASSIFY, CLASSIFIES},
+        {task == MASKED, MASKS},
+        {task == NEXT_WORD, NEXT_WORDS},
+        {is_reading(task), READS},
+        {family == TRANSFORMER, IS_TRANSFORMER},
+        {family == RECURRENT, IS_RECURRENT},
+        {family == ENCODER, IS_ENCODER},
+        {is_encoder, ENCODER_ALONE},
+        {is_encoder || (family == TRANSFORMER && (task == TRANSLATE || task == NEXT_WORD)),
+         HAS_HEADS},
+        {family == TRANSFORMER && task == TRANSLATE, PAIRS_TRANSFORMER},
+        {schedule == DG_SCHEDULE_COSINE || schedule == DG_SCHEDULE_LINEAR, FALLS},
+    };
+    unsigned bits = 0;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        bits |= facts[i].is_so ? facts[i].bit : 0;
+    return bits;
 }
 
 /* What an encoder alone would ignore. */
-static enum dg_err check_encoder(const struct train *flags, struct dg_error *error)
-{
-    if (flags->swap || flags->mix.n || *flags->source || flags->guide > 0.0 || flags->optimiser)
-        return dg_error_set(
-            error, DG_ERR_USAGE,
-            "--swap, --mix, --source, --guided-attention and --optimiser sgd are not for encoders "
-            "alone");
-    if (*flags->source_script || *flags->target_script || flags->vocab_kind || flags->normaliser ||
-        flags->words_max || flags->begins.n)
-        return dg_error_set(
-            error, DG_ERR_USAGE,
-            "--source-script, --target-script, --vocab-kind, --normaliser, --words-max and "
-            "--target-begins are not for encoders alone");
-    return DG_OK;
-}
+static const struct dg_opt_rule encoder_rules[] = {
+    {.given = "swap,mix,source,guided-attention,optimiser",
+     .when = ENCODER_ALONE,
+     .text = "--swap, --mix, --source, --guided-attention and --optimiser sgd are not for encoders "
+             "alone"},
+    {.given = "source-script,target-script,vocab-kind,normaliser,words-max,target-begins",
+     .when = ENCODER_ALONE,
+     .text = "--source-script, --target-script, --vocab-kind, --normaliser, --words-max and "
+             "--target-begins are not for encoders alone"},
+};
+
+static const struct dg_opt_rule family_rules[] = {
+    {.when = IS_RECURRENT | READS,
+     .text = "--task {task} is for an encoder alone, expected no --family rnn"},
+    {.when = IS_ENCODER | TRANSLATES,
+     .text = "--family encoder translates nothing: expected --task classify, masked, tag, answer "
+             "or score"},
+};
+
+static const struct dg_opt_rule rules[] = {
+    {.given = "labels",
+     .unless = CLASSIFIES | RESUMED,
+     .text = "--labels any is for --task classify"},
+    {.given = "labels",
+     .unless = ENCODER_ALONE | BEGINS_WITH_MODEL | RESUMED,
+     .text = "--labels any is for encoders alone: expected --family encoder too"},
+    {.given = "mask-share", .unless = MASKS | RESUMED, .text = "--mask-share is for --task masked"},
+    {.given = "lowercase",
+     .unless = ENCODER_ALONE | BEGINS_WITH_MODEL | RESUMED,
+     .text = "--lowercase is for encoders alone"},
+    {.when = HAS_HEADS,
+     .left = "width",
+     .relation = DG_OPT_MULTIPLE_OF,
+     .right = "heads",
+     .text = "--width is {width}, expected a multiple of --heads, {heads}"},
+    {.when = FALLS,
+     .left = "steps",
+     .relation = DG_OPT_MORE_THAN,
+     .right = "warmup",
+     .text = "--schedule {schedule} ends at --steps, expected more of them than --warmup"},
+    {.given = "cooldown",
+     .when = FALLS,
+     .text = "--schedule {schedule} falls by itself, expected no --cooldown"},
+    {.left = "cooldown",
+     .relation = DG_OPT_AT_MOST,
+     .right = "steps",
+     .text = "--cooldown is {cooldown}, expected at most --steps, {steps}"},
+    {.given = "guided-attention",
+     .unless = BEGINS_WITH_MODEL,
+     .left = "guided-head",
+     .relation = DG_OPT_AT_MOST,
+     .right = "heads",
+     .text = "--guided-head is {guided-head}, expected one of the {heads} --heads"},
+    {.given = "source", .needs = "target", .text = "expected --source and --target together"},
+    {.given = "target", .needs = "source", .text = "expected --source and --target together"},
+    {.given = "template,from,to,packed,shape,kv-heads",
+     .unless = NEXT_WORDS | RESUMED,
+     .text = "--template, --from, --to, --packed, --shape and --kv-heads are for --task next-word"},
+    {.when = NEXT_WORDS,
+     .unless = IS_TRANSFORMER | RESUMED,
+     .text = "--task next-word is for --family transformer"},
+    {.given = "decoder,relative,guided-attention",
+     .when = NEXT_WORDS,
+     .unless = RESUMED,
+     .text = "--decoder, --relative and --guided-attention are not for --task next-word"},
+    {.given = "kv-heads",
+     .when = NEXT_WORDS,
+     .unless = RESUMED,
+     .left = "heads",
+     .relation = DG_OPT_MULTIPLE_OF,
+     .right = "kv-heads",
+     .text = "--kv-heads is {kv-heads}, expected a divisor of --heads, {heads}"},
+    {.given = "from,to,source",
+     .needs = "template",
+     .when = NEXT_WORDS,
+     .unless = RESUMED,
+     .text = "--from, --to and --source are for pairs, expected --template too"},
+    {.given = "template",
+     .excludes = "packed",
+     .when = NEXT_WORDS,
+     .unless = RESUMED,
+     .text = "--packed is for lines of text, expected no --template"},
+    {.given = "loss,teacher-forcing",
+     .unless = IS_RECURRENT,
+     .text = "--loss sentence and --teacher-forcing below 1 are for --family rnn"},
+    {.given = "decoder,relative",
+     .unless = PAIRS_TRANSFORMER,
+     .text = "--decoder and --relative are for --family transformer"},
+    {.given = "guided-attention",
+     .unless = PAIRS_TRANSFORMER,
+     .text = "--guided-attention is for --family transformer"},
+    {.given = "rivals",
+     .unless = PAIRS_TRANSFORMER,
+     .text = "--rivals is for --family transformer that translates"},
+};
+
+static const struct dg_opt_table table;
+
+#define CHECK_RULES(values, rules, facts, error)                                                   \
+    dg_opt_check_rules(&table, values, rules, DG_OPT_COUNT(rules), facts, error)
 
 static enum dg_err check(const void *values, const char *name, struct dg_error *error)
 {
     const struct train *flags = values;
-    (void)name;
-    if (flags->family == RECURRENT && is_reading(flags->task))
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--task %s is for an encoder alone, expected no --family rnn",
-                            task_words[flags->task]);
-    if (flags->family == ENCODER && flags->task == TRANSLATE)
-        return dg_error_set(
-            error, DG_ERR_USAGE,
-            "--family encoder translates nothing: expected --task classify, masked, tag, answer "
-            "or score");
-    const bool is_encoder = flags->family == ENCODER || is_reading(flags->task);
-    if (is_encoder) {
-        const enum dg_err wrong = check_encoder(flags, error);
-        if (wrong)
-            return wrong;
-    }
-    if (flags->labels && flags->task != CLASSIFY && !*flags->resume)
-        return dg_error_set(error, DG_ERR_USAGE, "--labels any is for --task classify");
-    if (flags->labels && !is_encoder && !*flags->init && !*flags->resume)
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--labels any is for encoders alone: expected --family encoder too");
-    if (flags->mask_share != MASK_SHARE && flags->task != MASKED && !*flags->resume) /* the recipe
-                                                                                        says what
-                                                                                        that is for
-                                                                                      */
-        return dg_error_set(error, DG_ERR_USAGE, "--mask-share is for --task masked");
-    if (!is_encoder && flags->lowers && !*flags->resume && !*flags->init)
-        return dg_error_set(error, DG_ERR_USAGE, "--lowercase is for encoders alone");
-    const bool is_transformer =
-        flags->family == TRANSFORMER && (flags->task == TRANSLATE || flags->task == NEXT_WORD);
-    if ((is_encoder || is_transformer) && flags->width % flags->heads != 0)
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--width is %" PRId64 ", expected a multiple of --heads, %" PRId64,
-                            flags->width, flags->heads);
-    if ((flags->schedule == DG_SCHEDULE_COSINE || flags->schedule == DG_SCHEDULE_LINEAR) &&
-        flags->steps <= flags->warmup)
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--schedule %s ends at --steps, expected more of them than --warmup",
-                            schedule_words[flags->schedule]);
-    if (flags->cooldown &&
-        (flags->schedule == DG_SCHEDULE_COSINE || flags->schedule == DG_SCHEDULE_LINEAR))
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--schedule %s falls by itself, expected no --cooldown",
-                            schedule_words[flags->schedule]);
-    if (flags->cooldown > flags->steps)
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--cooldown is %" PRId64 ", expected at most --steps, %" PRId64,
-                            flags->cooldown, flags->steps);
-    if (flags->guide > 0.0 && !*flags->init && flags->guide_head > flags->heads)
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--guided-head is %" PRId64 ", expected one of the %" PRId64 " --heads",
-                            flags->guide_head, flags->heads);
-    if (!*flags->source != !*flags->target)
-        return dg_error_set(error, DG_ERR_USAGE, "expected --source and --target together");
-    const enum dg_err wrong = check_next_word(flags, error);
-    if (wrong)
-        return wrong;
-    if (flags->family != RECURRENT &&
-        (flags->loss == DG_PASS_LOSS_SENTENCE || flags->teacher < 1.0))
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--loss sentence and --teacher-forcing below 1 are for --family rnn");
-    if ((flags->decoder != DG_DECODER_ATTENTION || flags->reach) &&
-        (flags->family != TRANSFORMER || flags->task != TRANSLATE))
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--decoder and --relative are for --family transformer");
-    if (flags->guide > 0.0 && (flags->family != TRANSFORMER || flags->task != TRANSLATE))
-        return dg_error_set(error, DG_ERR_USAGE, "--guided-attention is for --family transformer");
-    if (flags->candidates.n && (flags->family != TRANSFORMER || flags->task != TRANSLATE))
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--rivals is for --family transformer that translates");
+    const unsigned facts = facts_of(flags);
+    const int64_t head = flags->network.width / flags->network.heads;
     unsigned freeze;
     int script;
-    enum dg_err err = read_freeze(&flags->freeze, &freeze, error);
+    (void)name;
+    enum dg_err err = CHECK_RULES(values, family_rules, facts, error);
     if (!err)
-        err = read_script("source-script", flags->source_script, &script, error);
+        err = CHECK_RULES(values, encoder_rules, facts, error);
     if (!err)
-        err = read_script("target-script", flags->target_script, &script, error);
-    return err ? err : read_repeat(&flags->repeat, NULL, error);
+        err = CHECK_RULES(values, rules, facts, error);
+    if (!err && facts & NEXT_WORDS && !(facts & RESUMED) &&
+        flags->network.shape == DG_SETUP_LLAMA && head % 2)
+        err = dg_error_set(
+            error, DG_ERR_USAGE,
+            "--width / --heads is %" PRId64 ", expected an even number for rotary positions", head);
+    if (!err)
+        err = read_freeze(&flags->learning.freeze, &freeze, error);
+    if (!err)
+        err = read_script("source-script", flags->data.source_script, &script, error);
+    if (!err)
+        err = read_script("target-script", flags->data.target_script, &script, error);
+    return err ? err : read_repeat(&flags->data.repeat, NULL, error);
 }
 
 static const struct dg_opt_table table = {
@@ -581,18 +650,19 @@ static struct dg_blueprint recurrent(const struct train *flags)
     static const enum dg_decoder_kind cells[] = {DG_DECODER_GRU, DG_DECODER_LSTM, DG_DECODER_TANH};
     struct dg_blueprint bp;
     dg_setup_blueprint_seq(&bp);
-    bp.D = (size_t)flags->width;
-    bp.decoder_kind = cells[flags->cell];
-    if (flags->encoder_layers)
-        bp.encoder.n_layers = (size_t)flags->encoder_layers;
-    if (flags->decoder_layers)
-        bp.decoder.n_layers = (size_t)flags->decoder_layers;
-    bp.seq.attention = (enum dg_seq_attention)flags->attention;
-    bp.seq.places = bp.seq.attention == DG_SEQ_LOCATION ? (size_t)flags->places : 0;
-    bp.seq.is_bidirectional = flags->bidirectional;
-    bp.tie_source_target = flags->share_vocab || *flags->vocab;
-    if (flags->task == CLASSIFY) {
-        bp.seq = (struct dg_seq){.is_bidirectional = flags->bidirectional, .is_classifier = true};
+    bp.D = (size_t)flags->network.width;
+    bp.decoder_kind = cells[flags->network.cell];
+    if (flags->network.encoder_layers)
+        bp.encoder.n_layers = (size_t)flags->network.encoder_layers;
+    if (flags->network.decoder_layers)
+        bp.decoder.n_layers = (size_t)flags->network.decoder_layers;
+    bp.seq.attention = (enum dg_seq_attention)flags->network.attention;
+    bp.seq.places = bp.seq.attention == DG_SEQ_LOCATION ? (size_t)flags->network.places : 0;
+    bp.seq.is_bidirectional = flags->network.bidirectional;
+    bp.tie_source_target = flags->network.share_vocab || *flags->data.vocab;
+    if (flags->data.task == CLASSIFY) {
+        bp.seq = (struct dg_seq){.is_bidirectional = flags->network.bidirectional,
+                                 .is_classifier = true};
         bp.decoder.n_layers = 1;
         bp.start = DG_START_ZERO;
         bp.start_id = DG_ID_NONE;
@@ -605,9 +675,9 @@ static enum dg_activation activation_of(const struct train *flags)
 {
     static const enum dg_activation known[] = {DG_ACT_RELU, DG_ACT_RELU, DG_ACT_SILU,
                                                DG_ACT_GELU_TANH};
-    if (flags->is_encoder && (flags->activation == 0 || flags->activation == 3))
+    if (flags->is_encoder && (flags->network.activation == 0 || flags->network.activation == 3))
         return DG_ACT_GELU_ERF; /* BERT's */
-    return known[flags->activation];
+    return known[flags->network.activation];
 }
 
 static struct dg_blueprint encoder_alone(const struct train *flags)
@@ -616,119 +686,121 @@ static struct dg_blueprint encoder_alone(const struct train *flags)
                                          DG_HEAD_TOKENS, DG_HEAD_SPANS,  DG_HEAD_POOLED};
     struct dg_blueprint bp;
     dg_setup_blueprint_enc(&bp);
-    bp.D = (size_t)flags->width;
-    if (flags->encoder_layers)
-        bp.encoder.n_layers = (size_t)flags->encoder_layers;
-    bp.encoder.H = bp.decoder.H = (size_t)flags->heads;
-    bp.encoder.F = bp.decoder.F = (size_t)flags->ffn;
+    bp.D = (size_t)flags->network.width;
+    if (flags->network.encoder_layers)
+        bp.encoder.n_layers = (size_t)flags->network.encoder_layers;
+    bp.encoder.H = bp.decoder.H = (size_t)flags->network.heads;
+    bp.encoder.F = bp.decoder.F = (size_t)flags->network.ffn;
     bp.activation = activation_of(flags);
-    bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
+    bp.norm_place = flags->network.norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
     bp.final_norm = bp.norm_place == DG_NORM_PRE;
-    bp.enc.head = heads[flags->task];
-    bp.enc.rule = flags->task == SCORE ? DG_LABELS_NUMBER
-                  : flags->labels      ? DG_LABELS_EACH
-                                       : DG_LABELS_ONE;
+    bp.enc.head = heads[flags->data.task];
+    bp.enc.rule = flags->data.task == SCORE ? DG_LABELS_NUMBER
+                  : flags->data.labels      ? DG_LABELS_EACH
+                                            : DG_LABELS_ONE;
     return bp;
 }
 
 static struct dg_blueprint language_model(const struct train *flags)
 {
     struct dg_blueprint bp;
-    dg_setup_blueprint_lm(&bp, (enum dg_setup_shape)flags->shape);
-    bp.D = (size_t)flags->width;
-    bp.decoder.H = (size_t)flags->heads;
-    bp.decoder.F = (size_t)flags->ffn;
-    if (flags->decoder_layers)
-        bp.decoder.n_layers = (size_t)flags->decoder_layers;
+    dg_setup_blueprint_lm(&bp, (enum dg_setup_shape)flags->network.shape);
+    bp.D = (size_t)flags->network.width;
+    bp.decoder.H = (size_t)flags->network.heads;
+    bp.decoder.F = (size_t)flags->network.ffn;
+    if (flags->network.decoder_layers)
+        bp.decoder.n_layers = (size_t)flags->network.decoder_layers;
     bp.encoder = bp.decoder;
     bp.encoder.n_layers = 0;
     bp.lm.head = bp.D / bp.decoder.H;
-    bp.lm.kv_heads = (size_t)(flags->kv_heads ? flags->kv_heads : flags->heads);
+    bp.lm.kv_heads =
+        (size_t)(flags->network.kv_heads ? flags->network.kv_heads : flags->network.heads);
     /* The table has seen to their lengths. */
-    snprintf(bp.lm.ask.form, sizeof bp.lm.ask.form, "%s", flags->form);
-    snprintf(bp.lm.ask.source, sizeof bp.lm.ask.source, "%s", flags->from);
-    snprintf(bp.lm.ask.target, sizeof bp.lm.ask.target, "%s", flags->to);
+    snprintf(bp.lm.ask.form, sizeof bp.lm.ask.form, "%s", flags->data.form);
+    snprintf(bp.lm.ask.source, sizeof bp.lm.ask.source, "%s", flags->data.from);
+    snprintf(bp.lm.ask.target, sizeof bp.lm.ask.target, "%s", flags->data.to);
     return bp;
 }
 
 static struct dg_setup_opts setup_opts(const struct train *flags)
 {
     struct dg_setup_opts opts = {
-        .pairs = {.len_max =
-                      flags->len_chars || flags->is_encoder ? (size_t)flags->len_chars : LEN_CHARS,
-                  .ratio_max = flags->len_ratio,
-                  .swap = flags->swap},
-        .source_file = flags->source,
-        .target_file = flags->target,
-        .mix = flags->mix.items,
-        .n_mix = flags->mix.n,
-        .mix_ratio = flags->mix_ratio,
-        .candidates = flags->candidates.items,
-        .n_candidates = flags->candidates.n,
-        .dev = flags->dev,
-        .n_dev = (size_t)flags->dev_pairs,
-        .seed = (uint64_t)flags->seed,
-        .vocab = flags->vocab,
+        .pairs = {.len_max = flags->data.len_chars || flags->is_encoder
+                                 ? (size_t)flags->data.len_chars
+                                 : LEN_CHARS,
+                  .ratio_max = flags->data.len_ratio,
+                  .swap = flags->data.swap},
+        .source_file = flags->data.source,
+        .target_file = flags->data.target,
+        .mix = flags->data.mix.items,
+        .n_mix = flags->data.mix.n,
+        .mix_ratio = flags->data.mix_ratio,
+        .candidates = flags->data.candidates.items,
+        .n_candidates = flags->data.candidates.n,
+        .dev = flags->data.dev,
+        .n_dev = (size_t)flags->data.dev_pairs,
+        .seed = (uint64_t)flags->learning.seed,
+        .vocab = flags->data.vocab,
         .spm = DG_SPM_TRAIN_OPTS_DEFAULT,
-        .len_max = (size_t)flags->len_max,
-        .init = flags->init,
+        .len_max = (size_t)flags->learning.len_max,
+        .init = flags->data.init,
     };
     /* Both were checked. */
-    (void)!read_script("", flags->source_script, &opts.pairs.source_script, NULL);
-    (void)!read_script("", flags->target_script, &opts.pairs.target_script, NULL);
-    opts.aligns = flags->guide > 0.0;
-    opts.spm.size = (uint32_t)flags->vocab_size;
-    opts.spm.coverage = flags->coverage;
-    opts.spm.byte_fallback = flags->byte_fallback;
-    opts.spm.kind = vocab_kinds[flags->vocab_kind];
-    opts.spm.ascii = flags->normaliser == 1;
-    opts.select = (struct dg_select_opts){.words_max = (size_t)flags->words_max,
-                                          .begins = flags->begins.items,
-                                          .n_begins = flags->begins.n,
+    (void)!read_script("", flags->data.source_script, &opts.pairs.source_script, NULL);
+    (void)!read_script("", flags->data.target_script, &opts.pairs.target_script, NULL);
+    opts.aligns = flags->learning.guide > 0.0;
+    opts.spm.size = (uint32_t)flags->data.vocab_size;
+    opts.spm.coverage = flags->data.coverage;
+    opts.spm.byte_fallback = flags->data.byte_fallback;
+    opts.spm.kind = vocab_kinds[flags->data.vocab_kind];
+    opts.spm.ascii = flags->data.normaliser == 1;
+    opts.select = (struct dg_select_opts){.words_max = (size_t)flags->data.words_max,
+                                          .begins = flags->data.begins.items,
+                                          .n_begins = flags->data.begins.n,
                                           .ascii = opts.spm.ascii};
-    opts.lowers = flags->lowers;
+    opts.lowers = flags->data.lowers;
     if (flags->is_encoder) {
         opts.bp = encoder_alone(flags);
         return opts;
     }
-    if (flags->task == CLASSIFY) {
-        opts.pairs.swap = !flags->swap;
+    if (flags->data.task == CLASSIFY) {
+        opts.pairs.swap = !flags->data.swap;
         opts.pairs.labels = true;
     }
-    if (flags->family == RECURRENT || flags->task == CLASSIFY) {
+    if (flags->network.family == RECURRENT || flags->data.task == CLASSIFY) {
         opts.bp = recurrent(flags);
         return opts;
     }
-    if (flags->task == NEXT_WORD) {
+    if (flags->data.task == NEXT_WORD) {
         opts.bp = language_model(flags);
-        opts.pairs.lines = !*flags->form;
-        opts.is_packed = flags->packed;
+        opts.pairs.lines = !*flags->data.form;
+        opts.is_packed = flags->data.packed;
         return opts;
     }
     dg_setup_blueprint(&opts.bp);
-    const size_t heads = (size_t)flags->heads, ffn = (size_t)flags->ffn;
-    opts.bp.D = (size_t)flags->width;
-    if (flags->encoder_layers)
-        opts.bp.encoder.n_layers = (size_t)flags->encoder_layers;
-    if (flags->decoder_layers)
-        opts.bp.decoder.n_layers = (size_t)flags->decoder_layers;
+    const size_t heads = (size_t)flags->network.heads, ffn = (size_t)flags->network.ffn;
+    opts.bp.D = (size_t)flags->network.width;
+    if (flags->network.encoder_layers)
+        opts.bp.encoder.n_layers = (size_t)flags->network.encoder_layers;
+    if (flags->network.decoder_layers)
+        opts.bp.decoder.n_layers = (size_t)flags->network.decoder_layers;
     opts.bp.encoder.H = opts.bp.decoder.H = heads;
     opts.bp.encoder.F = opts.bp.decoder.F = ffn;
-    opts.bp.decoder_kind = (enum dg_decoder_kind)flags->decoder;
+    opts.bp.decoder_kind = (enum dg_decoder_kind)flags->network.decoder;
     if (opts.bp.decoder_kind == DG_DECODER_AAN) {
-        opts.bp.aan_depth = (size_t)flags->aan_depth;
+        opts.bp.aan_depth = (size_t)flags->network.aan_depth;
         opts.bp.aan_F = ffn;
-        opts.bp.aan_gate = flags->aan_gate;
+        opts.bp.aan_gate = flags->network.aan_gate;
     }
-    opts.bp.relative_reach = (size_t)flags->reach;
+    opts.bp.relative_reach = (size_t)flags->network.reach;
     if (opts.bp.relative_reach)
         opts.bp.positions = DG_POS_NONE;
     opts.bp.activation = activation_of(flags);
-    opts.bp.norm_place = flags->norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
+    opts.bp.norm_place = flags->network.norm == 0 ? DG_NORM_POST : DG_NORM_PRE;
     opts.bp.final_norm = opts.bp.norm_place == DG_NORM_PRE;
     if (opts.aligns) {
         opts.bp.alignment_layer = opts.bp.decoder.n_layers;
-        opts.bp.alignment_head = (size_t)flags->guide_head;
+        opts.bp.alignment_head = (size_t)flags->learning.guide_head;
     }
     return opts;
 }
@@ -736,50 +808,50 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
 static struct dg_trainer_opts trainer_opts(const struct train *flags, const char *dir)
 {
     unsigned freeze;
-    (void)!read_freeze(&flags->freeze, &freeze, NULL); /* was checked */
+    (void)!read_freeze(&flags->learning.freeze, &freeze, NULL); /* was checked */
     return (struct dg_trainer_opts){
         .dir = dir,
-        .optimiser = {.kind = (enum dg_optimiser_kind)flags->optimiser,
-                      .schedule = (enum dg_schedule)flags->schedule,
-                      .rate = flags->rate,
-                      .rate_min = flags->rate_min,
-                      .warmup = (uint64_t)flags->warmup,
-                      .steps = (uint64_t)flags->steps,
-                      .cooldown = (uint64_t)flags->cooldown,
-                      .beta1 = flags->beta1,
-                      .beta2 = flags->beta2,
-                      .epsilon = flags->epsilon,
-                      .weight_decay = flags->weight_decay,
-                      .clip = flags->clip,
-                      .average = flags->average_last ? 0.0 : flags->average,
-                      .average_last = (size_t)flags->average_last,
+        .optimiser = {.kind = (enum dg_optimiser_kind)flags->learning.optimiser,
+                      .schedule = (enum dg_schedule)flags->learning.schedule,
+                      .rate = flags->learning.rate,
+                      .rate_min = flags->learning.rate_min,
+                      .warmup = (uint64_t)flags->learning.warmup,
+                      .steps = (uint64_t)flags->ending.steps,
+                      .cooldown = (uint64_t)flags->ending.cooldown,
+                      .beta1 = flags->learning.beta1,
+                      .beta2 = flags->learning.beta2,
+                      .epsilon = flags->learning.epsilon,
+                      .weight_decay = flags->learning.weight_decay,
+                      .clip = flags->learning.clip,
+                      .average = flags->learning.average_last ? 0.0 : flags->learning.average,
+                      .average_last = (size_t)flags->learning.average_last,
                       .freeze = freeze},
-        .threads = flags->threads ? (size_t)flags->threads : dg_cpu_cores(),
-        .batch_tokens = (size_t)flags->batch_tokens,
-        .part_tokens = (size_t)flags->part_tokens,
-        .products = (enum dg_products_kind)flags->products,
-        .len_max = (size_t)flags->len_max,
-        .smoothing = (float)flags->smoothing,
-        .dropout = (float)flags->dropout,
-        .dropout_ffn = (float)flags->dropout_ffn,
-        .guide = (float)flags->guide,
-        .guide_head = (size_t)flags->guide_head,
-        .risk = (float)flags->risk,
-        .sharpness = (float)flags->sharpness,
-        .rivals_tokens = (size_t)flags->rivals_tokens,
-        .teacher = (float)flags->teacher,
-        .loss = (enum dg_pass_loss)flags->loss,
-        .seed = (uint64_t)flags->seed,
-        .steps = (uint64_t)flags->steps,
-        .epochs = (uint64_t)flags->epochs,
-        .time_ms = (uint64_t)flags->time_ms,
-        .valid_every = (uint64_t)flags->valid_every,
-        .patience = (size_t)flags->patience,
-        .metric = (enum dg_trainer_metric)flags->metric,
-        .n_translate = (size_t)flags->valid_pairs,
-        .beam = (int)flags->beam,
-        .save_ms = (uint64_t)flags->save_ms,
-        .log_every = (uint64_t)flags->log_every,
+        .threads = flags->learning.threads ? (size_t)flags->learning.threads : dg_cpu_cores(),
+        .batch_tokens = (size_t)flags->learning.batch_tokens,
+        .part_tokens = (size_t)flags->learning.part_tokens,
+        .products = (enum dg_products_kind)flags->learning.products,
+        .len_max = (size_t)flags->learning.len_max,
+        .smoothing = (float)flags->learning.smoothing,
+        .dropout = (float)flags->learning.dropout,
+        .dropout_ffn = (float)flags->learning.dropout_ffn,
+        .guide = (float)flags->learning.guide,
+        .guide_head = (size_t)flags->learning.guide_head,
+        .risk = (float)flags->learning.risk,
+        .sharpness = (float)flags->learning.sharpness,
+        .rivals_tokens = (size_t)flags->learning.rivals_tokens,
+        .teacher = (float)flags->learning.teacher,
+        .loss = (enum dg_pass_loss)flags->learning.loss,
+        .seed = (uint64_t)flags->learning.seed,
+        .steps = (uint64_t)flags->ending.steps,
+        .epochs = (uint64_t)flags->ending.epochs,
+        .time_ms = (uint64_t)flags->ending.time_ms,
+        .valid_every = (uint64_t)flags->watching.valid_every,
+        .patience = (size_t)flags->ending.patience,
+        .metric = (enum dg_trainer_metric)flags->watching.metric,
+        .n_translate = (size_t)flags->watching.valid_pairs,
+        .beam = (int)flags->watching.beam,
+        .save_ms = (uint64_t)flags->watching.save_ms,
+        .log_every = (uint64_t)flags->watching.log_every,
     };
 }
 
@@ -788,19 +860,19 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
 static enum dg_err find_encoder(struct train *flags, struct dg_error *error)
 {
     struct dg_blueprint bp;
-    flags->is_encoder = is_reading(flags->task) || flags->family == ENCODER;
-    if (flags->is_encoder || !*flags->init)
+    flags->is_encoder = is_reading(flags->data.task) || flags->network.family == ENCODER;
+    if (flags->is_encoder || !*flags->data.init)
         return DG_OK;
-    const enum dg_err err = dg_config_read(&bp, flags->init, error);
+    const enum dg_err err = dg_config_read(&bp, flags->data.init, error);
     if (err || !dg_blueprint_family(&bp)->has_head)
         return err;
-    flags->is_encoder = flags->task == CLASSIFY;
+    flags->is_encoder = flags->data.task == CLASSIFY;
     return flags->is_encoder
-               ? check_encoder(flags, error)
+               ? CHECK_RULES(flags, encoder_rules, ENCODER_ALONE, error)
                : dg_error_set(error, DG_ERR_USAGE,
                               "%s is an encoder alone: expected --task classify, masked, tag, "
                               "answer or score",
-                              flags->init);
+                              flags->data.init);
 }
 
 /* ---- The recipe
@@ -932,13 +1004,13 @@ static double share_done(const struct show *show, const struct dg_trainer_now *n
 {
     const struct train *flags = show->flags;
     double share = -1.0;
-    if (flags->steps)
-        share = fmax(share, (double)now->step / (double)flags->steps);
-    if (flags->epochs && now->n)
+    if (flags->ending.steps)
+        share = fmax(share, (double)now->step / (double)flags->ending.steps);
+    if (flags->ending.epochs && now->n)
         share = fmax(share, ((double)now->epoch - 1.0 + (double)now->position / (double)now->n) /
-                                (double)flags->epochs);
-    if (flags->time_ms)
-        share = fmax(share, now->seconds * 1000.0 / (double)flags->time_ms);
+                                (double)flags->ending.epochs);
+    if (flags->ending.time_ms)
+        share = fmax(share, now->seconds * 1000.0 / (double)flags->ending.time_ms);
     return share < 1.0 ? share : 1.0;
 }
 
@@ -1004,9 +1076,9 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now,
         fprintf(stderr, " (perplexity %.2f)", exp(report->loss));
     if (report->accuracy >= 0.0)
         fprintf(stderr, ", %.2f %% of the %s right", report->accuracy,
-                show->flags->task == MASKED ? "masked words"
-                : report->macro_f1 >= 0.0   ? "texts with all labels"
-                                            : "labels");
+                show->flags->data.task == MASKED ? "masked words"
+                : report->macro_f1 >= 0.0        ? "texts with all labels"
+                                                 : "labels");
     if (report->exact >= 0.0)
         fprintf(stderr, ", %.2f %% of the answers right", report->exact);
     if (report->f1 >= 0.0)
@@ -1022,7 +1094,8 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now,
         fprintf(stderr, ", attention on %.1f %% of the linked words", 100.0 * report->agreement);
     fprintf(stderr, is_best ? ": the best so far\n" : "; the best was at step %" PRIu64 "\n",
             now->best_step);
-    const int64_t parts = show->flags->part_tokens, longest = show->flags->len_max;
+    const int64_t parts = show->flags->learning.part_tokens,
+                  longest = show->flags->learning.len_max;
     if (report->n_left_out)
         fprintf(stderr,
                 "    without %zu of the held-out examples, which are longer than %" PRId64
@@ -1098,17 +1171,17 @@ static enum dg_err run_trainer(const struct train *flags, const char *dir,
         .dir = dir,
         .setup = setup,
         .trainer = trainer,
-        .tests = &flags->test,
-        .swap = flags->swap,
-        .n_translate = (size_t)flags->test_pairs,
-        .beam = (int)flags->test_beam,
+        .tests = &flags->report.test,
+        .swap = flags->data.swap,
+        .n_translate = (size_t)flags->report.test_pairs,
+        .beam = (int)flags->report.test_beam,
         .threads = threads,
     };
     struct show show = {.flags = flags, .dir = dir, .is_terminal = isatty(STDERR_FILENO) == 1};
     const struct dg_trainer_now *now = dg_trainer_now(trainer);
     char time[48];
     enum dg_err err =
-        *flags->init && now->step == 0 ? train_end_score(&ending, true, error) : DG_OK;
+        *flags->data.init && now->step == 0 ? train_end_score(&ending, true, error) : DG_OK;
     if (!err)
         err = dg_trainer_run(trainer, &events, &show, &end, error);
     wipe(&show);
@@ -1131,15 +1204,15 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
     struct dg_setup setup;
     struct dg_model *init = NULL;
     struct dg_trainer *trainer = NULL;
-    enum dg_err err = train_end_keep(dir, "note.md", flags->note, error);
+    enum dg_err err = train_end_keep(dir, "note.md", flags->report.note, error);
     if (!err)
-        err = train_end_keep(dir, "attribution.md", flags->attribution, error);
+        err = train_end_keep(dir, "attribution.md", flags->report.attribution, error);
     if (!err)
         err = dg_setup_open(&setup, dir, error);
     if (err)
         return err;
     struct dg_trainer_opts opts = trainer_opts(flags, dir);
-    opts.mask = (struct dg_pass_mask){(float)flags->mask_share, setup.mask_id};
+    opts.mask = (struct dg_pass_mask){(float)flags->learning.mask_share, setup.mask_id};
     setup.len_max = opts.len_max;
     if (setup.n_dev_cut)
         fprintf(stderr,
@@ -1149,8 +1222,8 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
     const struct dg_trainer_data data = {
         &setup.train,    &setup.dev,   setup.dev_texts,
         setup.tokenizer, setup.labels, setup.candidates.n ? &setup.candidates : NULL};
-    if (*flags->init && !has_checkpoint(dir)) /* later on the checkpoint has all of it */
-        err = dg_model_open(&init, flags->init, error);
+    if (*flags->data.init && !has_checkpoint(dir)) /* later on the checkpoint has all of it */
+        err = dg_model_open(&init, flags->data.init, error);
     if (!err)
         err = dg_trainer_new(&trainer, &opts, &setup.bp, &data,
                              init ? dg_model_weights(init) : NULL, error);
@@ -1196,13 +1269,13 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_error *error)
                             flags->out, flags->out);
     for (size_t i = 0; i < dg_opt_n_args(set); i++)
         files[i] = dg_opt_arg(set, i);
-    if (!err && flags->repeat.n && flags->repeat.n != dg_opt_n_args(set))
+    if (!err && flags->data.repeat.n && flags->data.repeat.n != dg_opt_n_args(set))
         return dg_error_set(error, DG_ERR_USAGE,
                             "--repeat has %zu numbers for %zu files, expected one each",
-                            flags->repeat.n, dg_opt_n_args(set));
+                            flags->data.repeat.n, dg_opt_n_args(set));
     if (!err)
-        err = read_repeat(&flags->repeat, repeat, error);
-    if (flags->repeat.n)
+        err = read_repeat(&flags->data.repeat, repeat, error);
+    if (flags->data.repeat.n)
         opts.repeat = repeat;
     if (!err && ((mkdir(flags->out, 0777) != 0 && errno != EEXIST) ||
                  (mkdir(folder, 0777) != 0 && errno != EEXIST)))
@@ -1247,7 +1320,7 @@ static enum dg_err check_usage(const struct dg_opt_set *set, struct dg_error *er
         return dg_error_set(
             error, DG_ERR_USAGE,
             "--resume knows its pairs and its directory; expected neither --out nor PAIRS");
-    if (!*flags->resume && (!*flags->out || (!dg_opt_n_args(set) && !*flags->source)))
+    if (!*flags->resume && (!*flags->out || (!dg_opt_n_args(set) && !*flags->data.source)))
         return dg_error_set(error, DG_ERR_USAGE,
                             "expected --out DIR and files of pairs, or --resume DIR");
     return DG_OK;
