@@ -13,12 +13,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import unittest
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, environment, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "chaos"))
-from faults import FOR_EVER, LIBRARY, Plan  # noqa: E402
+from faults import FOR_EVER, Plan, why_not  # noqa: E402
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 RUNS = int(os.environ.get("DRAGOMAN_CHAOS_RUNS", "40"))
@@ -42,10 +41,12 @@ MOST = 8  # jobs and glossaries at a time
 ABSENT = "absent"
 
 
-@unittest.skipUnless(os.path.exists(LIBRARY), "needs tests/chaos/faults.so, which make check builds")
 class Kept(IntegrationTest):
     def setUp(self):
         super().setUp()
+        reason = why_not(self.run_program)
+        if reason:
+            self.skipTest(reason)
         self.plan = Plan(os.path.join(self.directory, "plan"))
         self.keys = os.path.join(self.directory, "keys")
         self.flags = (f"--models-dir={MODELS_DIR}", f"--jobs-dir={self.directory}/jobs", "--require-key=yes",
