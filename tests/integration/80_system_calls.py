@@ -54,6 +54,7 @@ class Kept(IntegrationTest):
         self.secrets = {}  # by name, those that the tool has acknowledged
         self.glossaries = {}  # by id: the contents that may be, ABSENT among them where it may be gone
         self.jobs = {}  # by id: its lines, or ABSENT where it may be gone
+        self.failed = set()  # jobs
         self.characters = [0, 0]  # charged at least, and at most
         self.n = 0
         self.add_key(faulty=False)
@@ -189,8 +190,9 @@ class Kept(IntegrationTest):
             self.assertIsNotNone(lines, f"{one} was deleted")
             wait_for(lambda one=one: self.job(one)["state"] not in ("waiting", "running"), "the end of the job")
             state = self.job(one)
-            if state["state"] == "failed" and state.get("error") and self.error == errno.EIO:
-                continue  # the disk is broken, and the client is told so
+            if state["state"] == "failed" and state.get("error") and (self.error == errno.EIO or one in self.failed):
+                self.failed.add(one)  # the disk was broken, and the client is told so
+                continue
             self.assertEqual((state["state"], state["lines"], state["done"], state["failed"]),
                              ("done", len(lines), len(lines), 0), state)
             result = self.look_at("GET", f"/v1/jobs/{one}/result", (200,))[1].decode()
