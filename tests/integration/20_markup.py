@@ -6,6 +6,7 @@ import collections
 import html.parser
 import json
 import random
+import re
 
 from harness import MODELS_DIR, IntegrationTest, main
 
@@ -139,6 +140,15 @@ class Markup(IntegrationTest):
         marked = [one for one in said if one[2] in one[1].lower().partition("<b>")[2].partition("</b>")[0]]
         self.assertGreater(len(said), len(texts) / 2)
         self.assertGreaterEqual(len(marked), 0.9 * len(said), [one for one in said if one not in marked])
+
+    def test_spaces_of_pre_are_kept(self):
+        self.server = self.start(MODELS)
+        text = "<p>Le  chat  dort.</p><pre>Le  chat   dort.\n  <b>Le  chien</b> dort  <code>a  b</code></pre>"
+        answer, plain = self.translate([text, "<p>Le&nbsp; chat <code>a  b</code>  dort.</p>"])
+        before, after = (re.findall(r"  +|\n", one.partition("<pre>")[2]) for one in (text, answer))
+        self.assertEqual(before, after, answer)
+        self.assertNotIn("  ", answer.partition("<pre>")[0])
+        self.assertEqual(re.findall("  +", plain), ["  "], plain)  # of the frozen code
 
     def test_what_is_frozen_is_said_once(self):
         self.server = self.start(MODELS)

@@ -51,6 +51,7 @@ enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_served_m
     opts.language = how->pair->source->code;
     opts.keep_lines_whole = how->keep_lines_whole;
     opts.join_lines = how->join_lines;
+    opts.keep_spaces = how->keep_spaces;
     opts.tokens_max = model->limits.source_max - model->n_prompt - (model->template ? SEAMS : 0);
     opts.measure = measure;
     opts.measure_ctx = &ctx;
@@ -247,7 +248,10 @@ enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *too
     const struct dg_cut_opts opts = {.pair = &request->pairs[0],
                                      .keep_lines_whole = request->asked.keep_lines_whole,
                                      .join_lines = request->asked.join_lines,
-                                     .keep_case = request->asked.keep_case};
+                                     .keep_case = request->asked.keep_case,
+                                     /* HTML has two in a row only where they are kept: <pre> */
+                                     .keep_spaces =
+                                         request->doc && request->asked.format == DG_DOC_HTML};
     struct dg_span rest = dg_span_sub(request->asked.text, request->cut_at, SIZE_MAX);
     for (size_t max = STRETCH;; max *= 2) {
         bool is_rest = rest.len <= max;

@@ -15,7 +15,7 @@
 
 struct dg_cut_opts {
     const struct dg_lang_pair *pair; /* the model's languages */
-    bool keep_lines_whole, join_lines, keep_case;
+    bool keep_lines_whole, join_lines, keep_case, keep_spaces;
 };
 
 /* Cuts any text for a model; the segments are borrowed from the tools until the next cut. */

@@ -363,7 +363,8 @@ static size_t lead_len(const struct dg_abbrev *abbrev, struct dg_span text)
 /* The length of what separates cells at `at`: a tab, control character, or bad byte; a run of
  * spaces of a column, unless it stands for a line end of `paragraph`. 0 inside a cell. `*n` is how
  * far to go on inside. */
-static size_t cell_gap(struct dg_span paragraph, struct dg_span text, size_t at, size_t *n)
+static size_t cell_gap(struct dg_span paragraph, struct dg_span text, size_t at, bool keep_spaces,
+                       size_t *n)
 {
     unsigned char c = (unsigned char)text.ptr[at];
     uint32_t cp = c;
@@ -376,13 +377,15 @@ static size_t cell_gap(struct dg_span paragraph, struct dg_span text, size_t at,
         return 1;
     if (!is_space(cp))
         return 0;
-    size_t end = at, count = 0, len;
+    size_t end = at, count = 0, plain = 0, len;
     while ((len = dg_utf8_decode(text, end, &cp)) > 0 && is_space(cp) && cp != '\t') {
         end += len;
         count++;
+        plain += cp == ' ';
     }
     *n = end - at;
-    return count >= SPACES_OF_COLUMN && !has_line_end(dg_span_sub(paragraph, at, *n)) ? *n : 0;
+    const bool is_wide = count >= SPACES_OF_COLUMN || (keep_spaces && plain == 2);
+    return is_wide && !has_line_end(dg_span_sub(paragraph, at, *n)) ? *n : 0;
 }
 
 /* `paragraph` is a part of the original, `shown` the same with line ends made spaces. */
@@ -392,7 +395,8 @@ static enum dg_err add_paragraph(struct dg_segmenter *segmenter, struct dg_span 
     size_t start = lead_len(segmenter->abbrev, shown), at = start;
     while (at <= shown.len) {
         size_t n = 0;
-        size_t gap = at < shown.len ? cell_gap(paragraph, shown, at, &n) : 1;
+        const bool keep_spaces = segmenter->opts->keep_spaces;
+        size_t gap = at < shown.len ? cell_gap(paragraph, shown, at, keep_spaces, &n) : 1;
         if (gap == 0) {
             at += n;
             continue;

@@ -74,6 +74,7 @@ typedef size_t (*dg_segment_measure_fn)(void *ctx, struct dg_span text);
 struct dg_segment_opts {
     const char *language;  /* BCP-47 tag of the text in any spelling; NULL or "" when unknown */
     bool keep_lines_whole; /* do not look for sentences: each line is one segment */
+    bool keep_spaces;      /* two spaces separate like three, so that they stay as they are */
     bool join_lines;       /* lines of one paragraph are one text (hard-wrapped mail, PDF) */
     size_t tokens_max;     /* longer sentences are cut; 0: never */
     dg_segment_measure_fn measure; /* NULL: dg_segment_estimate */

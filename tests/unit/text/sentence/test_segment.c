@@ -302,6 +302,22 @@ static size_t count_bytes(void *ctx, struct dg_span text)
     return text.len;
 }
 
+START_TEST(keeps_two_spaces_when_asked)
+{
+    const struct dg_span text = DG_SPAN("One  two three.\n  Four five   six.");
+    struct dg_segment_opts opts = DG_SEGMENT_OPTS_DEFAULT;
+    ck_assert_uint_eq(split(text, &opts).n_sentences, 3);
+    opts.keep_spaces = true;
+    const struct dg_segments s = split(text, &opts);
+    ck_assert_uint_eq(s.n_sentences, 4);
+    ck_assert_uint_eq(s.items[0].len, 3);
+    ck_assert(s.items[1].kind == DG_SEGMENT_SEPARATOR && s.items[1].len == 2);
+    check_invariants(text, &opts);
+    opts.join_lines = true; /* a line end is no column */
+    check_invariants(text, &opts);
+}
+END_TEST
+
 START_TEST(cuts_long_sentences_and_says_so)
 {
     size_t n_calls = 0;
@@ -534,6 +550,7 @@ DG_UNIT(ends_english_sentences, ends_french_sentences, ends_german_sentences,
         ends_chinese_sentences, keeps_what_stands_around_sentences,
         sets_bytes_that_are_not_text_aside, joins_hard_wrapped_lines,
         joins_chinese_lines_without_a_space, keeps_lines_whole_when_asked,
-        cuts_long_sentences_and_says_so, cuts_words_between_graphemes_only,
-        goes_on_even_when_nothing_fits, gives_back_a_thousand_random_documents_byte_for_byte,
-        takes_time_linear_in_the_text, works_when_memory_runs_out)
+        keeps_two_spaces_when_asked, cuts_long_sentences_and_says_so,
+        cuts_words_between_graphemes_only, goes_on_even_when_nothing_fits,
+        gives_back_a_thousand_random_documents_byte_for_byte, takes_time_linear_in_the_text,
+        works_when_memory_runs_out)
