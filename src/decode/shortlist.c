@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { MULTIPLE = 8 };
+
 static const uint32_t HOMELESS = UINT32_MAX;
 
 size_t dg_shortlist_columns(const struct dg_lex *lex, const struct dg_blueprint *bp)
@@ -29,7 +31,9 @@ enum dg_err dg_shortlist_init(struct dg_shortlist *shortlist, const struct dg_le
                               const struct dg_blueprint *bp)
 {
     const size_t V = bp->decoder.V;
-    *shortlist = (struct dg_shortlist){.lex = lex, .is_shared = bp->tie_source_target, .V = V};
+    const bool has_source = bp->source_words == DG_SOURCE_WORDS_LISTED ||
+                            (bp->source_words == DG_SOURCE_WORDS_TIED && bp->tie_source_target);
+    *shortlist = (struct dg_shortlist){.lex = lex, .has_source = has_source, .V = V};
     if (!lex)
         return DG_OK;
     shortlist->cap = dg_shortlist_columns(lex, bp);
@@ -59,31 +63,36 @@ size_t dg_shortlist_bound(const struct dg_shortlist *shortlist, const int32_t *s
     const struct dg_lex *lex = shortlist->lex;
     if (!lex)
         return 0;
-    size_t n = (size_t)lex->n_frequent + n_src;
+    size_t n = (size_t)lex->n_frequent + n_src + MULTIPLE - 1;
     for (size_t i = 0; i < n_src; i++)
         n += dg_lex_list(lex, (size_t)src[i]).n;
     return n < shortlist->V ? n : shortlist->V;
 }
 
-static void mark(struct dg_shortlist *shortlist, size_t id)
+/* Returns 1 if the word is new. */
+static size_t mark(struct dg_shortlist *shortlist, size_t id)
 {
-    shortlist->marks[id / 64] |= (uint64_t)1 << id % 64;
+    const uint64_t bit = (uint64_t)1 << id % 64, had = shortlist->marks[id / 64] & bit;
+    shortlist->marks[id / 64] |= bit;
+    return !had;
 }
 
 size_t dg_shortlist_words(struct dg_shortlist *shortlist, const int32_t *src, size_t n_src,
                           int32_t *ids)
 {
     const struct dg_lex *lex = shortlist->lex;
-    size_t n = 0;
+    size_t n_marked = 0, n = 0;
     for (size_t id = 0; id < lex->n_frequent; id++)
-        mark(shortlist, id);
+        n_marked += mark(shortlist, id);
     for (size_t i = 0; i < n_src; i++) {
         const struct dg_lex_list list = dg_lex_list(lex, (size_t)src[i]);
         for (size_t k = 0; k < list.n; k++)
-            mark(shortlist, dg_lex_target(lex, list.first + k));
-        if (shortlist->is_shared)
-            mark(shortlist, (size_t)src[i]);
+            n_marked += mark(shortlist, dg_lex_target(lex, list.first + k));
+        if (shortlist->has_source && (size_t)src[i] < shortlist->V)
+            n_marked += mark(shortlist, (size_t)src[i]);
     }
+    for (size_t id = lex->n_frequent; n_marked % MULTIPLE && id < shortlist->V; id++)
+        n_marked += mark(shortlist, id);
     for (size_t at = 0; at <= shortlist->V / 64; at++) {
         uint64_t left = shortlist->marks[at];
         for (; left; left &= left - 1)

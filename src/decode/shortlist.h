@@ -4,7 +4,8 @@
 /* Output products over fewer words. A model's lexical shortlist (model/lex.h) names the target
  * words that each source word may become. A sentence's list is the union over its source words,
  * plus the words that are always allowed and, where both sides share a vocabulary, the source words
- * themselves.
+ * themselves. As in Marian it is filled up to a multiple of eight, with the first words behind
+ * those that are always allowed.
  *
  * Each sentence searches over its own list only, so its answer does not depend on other sentences.
  * One matrix product serves all sentences under way: its columns are the union of their lists.
@@ -29,7 +30,7 @@ enum { DG_SHORTLIST_COLUMNS = 8192 }; /* most columns of one decoder */
 
 struct dg_shortlist {
     const struct dg_lex *lex; /* borrowed; NULL: only sentences that bring a list have one */
-    bool is_shared;           /* both sides share a vocabulary: source words are listed */
+    bool has_source;          /* both sides share a vocabulary: source words are listed */
     size_t V;
     size_t cap;          /* most columns; 0: off */
     uint64_t *marks;     /* [V / 64 + 1] zero between calls */

@@ -222,6 +222,9 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
     check_range(faults, "alignment layer", bp->alignment_layer, 0, bp->decoder.n_layers);
     check_range(faults, "alignment head", bp->alignment_head, 0, bp->decoder.H);
     check_range(faults, "relative reach", bp->relative_reach, 0, DG_RELATIVE_REACH_MAX);
+    if (bp->norm_queries_only &&
+        (bp->norm_place != DG_NORM_PRE || bp->family != DG_FAMILY_TRANSFORMER))
+        fault(faults, "norm_queries_only is for pre-norm translation networks");
     if (bp->relative_reach && bp->decoder_kind != DG_DECODER_ATTENTION)
         fault(faults, "relative positions are there, but the decoder has no self-attention");
 }

@@ -104,6 +104,14 @@ enum dg_lang_rule {
                            */
 };
 
+/* Whether a sentence's shortlist has its source words: Marian lists them when both vocabularies are
+ * one file. */
+enum dg_source_words {
+    DG_SOURCE_WORDS_TIED, /* when both sides have one embedding */
+    DG_SOURCE_WORDS_LISTED,
+    DG_SOURCE_WORDS_UNLISTED,
+};
+
 /* What becomes of a finished hypothesis's place in the beam. */
 enum dg_beam_rule {
     DG_BEAM_NARROWS, /* it keeps the place: fewer go on, until none lives. A hypothesis that is cut
@@ -250,6 +258,8 @@ struct dg_blueprint {
     /* Mathematics */
     enum dg_activation activation;
     enum dg_norm_place norm_place;
+    bool norm_queries_only; /* pre-norm: self-attention's keys and values are made of x, not of
+                             * norm(x), as in Marian */
     enum dg_norm_kind norm_kind;
     float norm_epsilon;
     bool embedding_norm; /* a norm after embedding + position, on both sides */
@@ -267,6 +277,7 @@ struct dg_blueprint {
     bool tie_source_target; /* one embedding matrix for both sides */
     bool tie_output;        /* the output matrix is the target embedding */
     bool output_bias;
+    enum dg_source_words source_words;
 
     /* Tokens; DG_ID_NONE where there is none */
     int32_t pad_id;

@@ -110,6 +110,7 @@ static void read_tokens(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->forced_eos_id = id_of(f, "forced_eos_token_id", bp->forced_eos_id);
 }
 
+static const char *const source_words_names[] = {"tied", "listed", "unlisted", NULL};
 static const char *const beam_rule_names[] = {"narrows", "refills", NULL};
 
 /* Fields of config.json that generation_config.json may override. */
@@ -121,6 +122,8 @@ static void read_generation(struct dg_config_fields *f, struct dg_blueprint *bp)
     size_t max_length = dg_config_size(f, "max_length", bp->target_len_max + 1);
     bp->target_len_max = max_length ? max_length - 1 : 0;
     bp->n_beams = dg_config_size(f, "num_beams", bp->n_beams);
+    bp->source_words = (enum dg_source_words)dg_config_choice(f, "source_words", source_words_names,
+                                                              (int)bp->source_words);
     bp->beam_rule =
         (enum dg_beam_rule)dg_config_choice(f, "beam_rule", beam_rule_names, (int)bp->beam_rule);
     bp->length_penalty = (float)dg_config_real(f, "length_penalty", bp->length_penalty);
@@ -236,6 +239,7 @@ static void read_transformer(struct dg_config_fields *f, struct dg_blueprint *bp
     read_stacks(f, bp);
     bp->norm_place =
         (enum dg_norm_place)dg_config_choice(f, "norm_place", dg_config_norm_places, 0);
+    bp->norm_queries_only = dg_config_flag(f, "norm_queries_only", false);
     bp->norm_kind = (enum dg_norm_kind)dg_config_choice(f, "norm_kind", dg_config_norm_kinds, 0);
     bp->norm_epsilon = (float)dg_config_real(f, "norm_epsilon", bp->norm_epsilon);
     bp->embedding_norm = dg_config_flag(f, "embedding_norm", false);
@@ -492,6 +496,8 @@ static enum dg_err print_mathematics(const struct dg_blueprint *bp, struct dg_bu
         err = dg_buf_printf(out,
                             "  \"aan_depth\": %zu,\n  \"aan_ffn_dim\": %zu,\n  \"aan_gate\": %s,\n",
                             bp->aan_depth, bp->aan_F, dg_config_truth(bp->aan_gate));
+    if (!err && bp->norm_queries_only)
+        err = dg_buf_append_cstr(out, "  \"norm_queries_only\": true,\n");
     if (err)
         return err;
     return dg_buf_printf(
@@ -557,6 +563,9 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
     if (!err && !is_half)
         err = dg_buf_printf(out, "  \"decoder_start\": \"%s\",\n  \"language_rule\": \"%s\",\n",
                             start_names[bp->start], lang_names[bp->lang_rule]);
+    if (!err && bp->source_words != DG_SOURCE_WORDS_TIED)
+        err = dg_buf_printf(out, "  \"source_words\": \"%s\",\n",
+                            source_words_names[bp->source_words]);
     if (!err && bp->beam_rule != DG_BEAM_NARROWS)
         err = dg_buf_printf(out, "  \"beam_rule\": \"%s\",\n", beam_rule_names[bp->beam_rule]);
     if (!err)

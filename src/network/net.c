@@ -174,6 +174,19 @@ static void place_norm(struct packer *packer, struct net_norm *norm,
     norm->bias = place_vector(packer, &w->bias, 0.0f);
 }
 
+/* The matrices of self-attention that make queries, keys and values. */
+static void pack_qkv(struct packer *packer, struct dg_packed *qkv, struct dg_packed *kv,
+                     const struct dg_attention_weights *w)
+{
+    const struct dg_linear_weights *parts[] = {&w->q, &w->k, &w->v};
+    if (!packer->net->bp.norm_queries_only) {
+        pack_fused(packer, qkv, parts, 3);
+        return;
+    }
+    pack_fused(packer, qkv, parts, 1);
+    pack_fused(packer, kv, parts + 1, 2);
+}
+
 static void pack_ffn(struct packer *packer, struct net_ffn *ffn, const struct dg_ffn_weights *w)
 {
     pack(packer, &ffn->fc1, &w->fc1);
@@ -196,8 +209,7 @@ static void pack_encoder(struct packer *packer, const struct dg_encoder_layer *l
     for (size_t i = 0; i < net->bp.encoder.n_layers; i++) {
         const struct dg_attention_weights *self = &layers[i].self;
         struct net_encoder_layer *layer = &net->encoder_layers[i];
-        pack_fused(packer, &layer->qkv,
-                   (const struct dg_linear_weights *[]){&self->q, &self->k, &self->v}, 3);
+        pack_qkv(packer, &layer->qkv, &layer->kv, self);
         pack(packer, &layer->o, &self->o);
         place_relative(packer, &layer->relative, self);
         place_norm(packer, &layer->self_norm, &self->norm);
@@ -212,8 +224,7 @@ static void pack_autoregression(struct packer *packer, struct net_decoder_layer 
     const struct dg_blueprint *bp = &packer->net->bp;
     switch (bp->decoder_kind) {
     case DG_DECODER_ATTENTION:
-        pack_fused(packer, &layer->qkv,
-                   (const struct dg_linear_weights *[]){&w->self.q, &w->self.k, &w->self.v}, 3);
+        pack_qkv(packer, &layer->qkv, &layer->kv, &w->self);
         pack(packer, &layer->o, &w->self.o);
         place_relative(packer, &layer->relative, &w->self);
         place_norm(packer, &layer->self_norm, &w->self.norm);

@@ -148,6 +148,17 @@ void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedd
         dg_net_norm(state, &embedding->norm, x, x, 1);
 }
 
+void dg_net_qkv(struct dg_net_state *state, const struct net_norm *norm,
+                const struct dg_packed *qkv, const struct dg_packed *kv, size_t first, size_t n)
+{
+    const size_t D = state->net->bp.D;
+    float *out = state->wide + first * 3 * D;
+    dg_net_linear(state, out, 3 * D, dg_net_enter_rows(state, norm, first, n), D, n, qkv,
+                  DG_OP_NONE, NULL);
+    if (state->net->bp.norm_queries_only)
+        dg_net_linear(state, out + D, 3 * D, state->x + first * D, D, n, kv, DG_OP_NONE, NULL);
+}
+
 /* ---- Cached keys and values ------------------------------------------------------------------ */
 
 static void *kv_at(const struct dg_net_state *state, size_t layer, size_t at)

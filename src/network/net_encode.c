@@ -8,6 +8,7 @@
  *     x = embedding(id) * scale + position                        [M, D]
  *     for each layer:
  *         q, k, v = in * Wqkv^T + b                               [M, 3D]  in: x; pre-norm: norm(x)
+ *                                                                 (norm_queries_only: for q only)
  *         z = attention of each row over its own sentence         [M, D]
  *         x = x + z * Wo^T + b                                    [M, D]   post-norm: x = norm(x)
  *         x = x + act(in * W1^T + b1) * W2^T + b2                 [M, D]   through [M, F]; likewise
@@ -61,9 +62,7 @@ static void run_stage(struct dg_net_state *state, const struct net_encoder_layer
     const size_t D = state->net->bp.D;
     switch (stage) {
     case QUERIES:
-        dg_net_linear(state, state->wide + first * 3 * D, 3 * D,
-                      dg_net_enter_rows(state, &layer->self_norm, first, n), D, n, &layer->qkv,
-                      DG_OP_NONE, NULL);
+        dg_net_qkv(state, &layer->self_norm, &layer->qkv, &layer->kv, first, n);
         return;
     case ATTENTION:
         attend_rows(state, &layer->relative, n_sources, first, first + n);

@@ -38,6 +38,7 @@ struct net_ffn {
 
 struct net_encoder_layer {
     struct dg_packed qkv;        /* [3D, D]: queries, keys, values fused */
+    struct dg_packed kv;         /* norm_queries_only: [2D, D], and qkv is [D, D], the queries */
     struct dg_packed o;          /* [D, D] */
     struct dg_relative relative; /* reach 0: none */
     struct net_norm self_norm;
@@ -46,6 +47,7 @@ struct net_encoder_layer {
 
 struct net_decoder_layer {
     struct dg_packed qkv;        /* attention: [3D, D]; SSRU: [2D, D] candidate and forget gate */
+    struct dg_packed kv;         /* attention, norm_queries_only: as in the encoder */
     struct dg_packed o;          /* attention: [D, D] */
     struct dg_relative relative; /* attention; reach 0: none */
     struct dg_packed aan_fc[DG_AAN_DEPTH_MAX];
@@ -304,6 +306,11 @@ void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedd
                   int32_t id, size_t position);
 
 /* Returns the input of a sub-layer: x itself (post-norm), or norm(x), written to y. */
+/* Queries, keys and values [n, 3D] of self-attention for rows [first, first + n) of state->x, to
+ * the same rows of state->wide. */
+void dg_net_qkv(struct dg_net_state *state, const struct net_norm *norm,
+                const struct dg_packed *qkv, const struct dg_packed *kv, size_t first, size_t n);
+
 const float *dg_net_enter(struct dg_net_state *state, const struct net_norm *norm, size_t M);
 const float *dg_net_enter_rows(struct dg_net_state *state, const struct net_norm *norm,
                                size_t first, size_t n);

@@ -153,8 +153,7 @@ static void self_attention(struct dg_net_state *state, const struct net_decoder_
                            const struct dg_net_step *step, size_t at_layer)
 {
     const size_t D = state->net->bp.D, M = step->n_rows;
-    const float *in = dg_net_enter(state, &layer->self_norm, M);
-    dg_net_linear(state, state->wide, 3 * D, in, D, M, &layer->qkv, DG_OP_NONE, NULL);
+    dg_net_qkv(state, &layer->self_norm, &layer->qkv, &layer->kv, 0, M);
     for (size_t m = 0; m < M; m++)
         dg_net_keep(state, at_layer, state->row_at[m][step->rows[m].position],
                     state->wide + m * 3 * D + D);

@@ -219,7 +219,8 @@ static void layers(const struct ref *ref, const struct dg_encoder_layer *list,
     for (size_t l = 0; l < ref->bp->encoder.n_layers; l++) {
         const struct dg_encoder_layer *layer = &list[l];
         double *in = enter(ref, x, S, &layer->self.norm);
-        leave(ref, x, attention(ref, in, S, in, S, &layer->self, ref->bp->encoder.H, false), S,
+        const double *kv = ref->bp->norm_queries_only ? x : in;
+        leave(ref, x, attention(ref, in, S, kv, S, &layer->self, ref->bp->encoder.H, false), S,
               &layer->self.norm);
         ffn(ref, x, S, &layer->ffn);
         free(in);
@@ -326,7 +327,8 @@ static void autoregression(const struct ref *ref, double *x, size_t T,
     double *in = enter(ref, x, T, w), *f = NULL;
     switch (ref->bp->decoder_kind) {
     case DG_DECODER_ATTENTION:
-        f = attention(ref, in, T, in, T, &layer->self, ref->bp->decoder.H, true);
+        f = attention(ref, in, T, ref->bp->norm_queries_only ? x : in, T, &layer->self,
+                      ref->bp->decoder.H, true);
         break;
     case DG_DECODER_SSRU:
         f = ssru(ref, in, T, &layer->ssru);

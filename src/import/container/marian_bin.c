@@ -119,8 +119,8 @@ static enum dg_err read_shape(struct cursor *c, struct dg_marian_item *item)
         if (err)
             return err;
         uint64_t dim = number_at(c->bytes + c->at, 4);
-        if (dim < 1 || dim > INT32_MAX)
-            return refuse(c, c->at, "dimension", dim, "1 to 2147483647");
+        if (dim > INT32_MAX)
+            return refuse(c, c->at, "dimension", dim, "0 to 2147483647");
         item->shape[i] = dim;
     }
     return DG_OK;

@@ -48,6 +48,7 @@ static size_t find(const char *dir, enum kind kind, char *found)
     for (struct dirent *entry; handle && (entry = readdir(handle));) {
         char path[2 * PATH_CAP];
         if (!dg_span_ends(dg_span_cstr(entry->d_name), DG_SPAN(".bin")) ||
+            dg_marian_is_spare(entry->d_name) ||
             (size_t)snprintf(path, sizeof path, "%s/%s", dir, entry->d_name) >= PATH_CAP ||
             kind_of(path) != kind)
             continue;
@@ -111,6 +112,9 @@ static enum dg_err add_item(struct dg_import *import, const struct bin *bin, siz
     if (strcmp(item->name, config_name) == 0 ||
         dg_span_ends(dg_span_cstr(item->name), DG_SPAN("_QuantMultA")))
         return DG_OK;
+    for (size_t d = 0; d < item->rank; d++)
+        if (item->shape[d] == 0) /* amun's records of its training */
+            return DG_OK;
     if (item->dtype == DG_DTYPE_I8 && !item->is_intgemm)
         return dg_error_set(error, DG_ERR_UNSUPPORTED, "item %s holds bytes without a multiplier",
                             item->name);
@@ -138,7 +142,7 @@ static enum dg_err read_items(struct dg_import *import, const struct bin *bin,
         return dg_error_set(error, DG_ERR_NOT_FOUND, "there is no item special:model.yml of bytes");
     enum dg_err err =
         dg_marian_config(&import->bp, dg_span_make((const char *)config->bytes, config->len),
-                         is_bergamot(&bin->file), config_name, &import->note, error);
+                         is_bergamot(&bin->file), config_name, error);
     for (size_t i = 0; i < bin->file.n_items && !err; i++)
         err = add_item(import, bin, i, error);
     return err;

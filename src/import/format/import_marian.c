@@ -25,7 +25,8 @@ struct marian {
 
 /* ---- Detection ------------------------------------------------------------------------------- */
 
-/* The only .npz in a directory, or the path itself; false when there is not exactly one. */
+/* The only .npz in a directory that is a model's, or the path itself; false when there is not
+ * exactly one. */
 static bool find_npz(const char *path, bool is_dir, char *npz)
 {
     if (!is_dir)
@@ -33,7 +34,8 @@ static bool find_npz(const char *path, bool is_dir, char *npz)
     DIR *dir = dg_folder_open(path);
     size_t n = 0;
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        if (!dg_span_ends(dg_span_cstr(entry->d_name), DG_SPAN(".npz")))
+        if (!dg_span_ends(dg_span_cstr(entry->d_name), DG_SPAN(".npz")) ||
+            dg_marian_is_spare(entry->d_name))
             continue;
         n++;
         if ((size_t)snprintf(npz, PATH_CAP, "%s/%s", path, entry->d_name) >= PATH_CAP)
@@ -153,7 +155,7 @@ static enum dg_err read_config(struct dg_import *import, struct dg_error *error)
     if (!err)
         err = dg_marian_config(&import->bp,
                                dg_span_make((const char *)data.bytes + npy.offset, npy.len), false,
-                               config_name, &import->note, error);
+                               config_name, error);
     dg_zip_data_free(&data);
     return err;
 }

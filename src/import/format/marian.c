@@ -60,6 +60,9 @@ enum key {
     ULR,
     LEMMA,
     ALIBI,
+    FACTORS,
+    GUIDED_LAYER,
+    VERSION,
     N_KEYS
 };
 
@@ -108,6 +111,9 @@ static const struct {
     [ULR] = {"ulr", "false"},
     [LEMMA] = {"lemma-dim-emb", "0"},
     [ALIBI] = {"transformer-alibi-decoder", "false"},
+    [FACTORS] = {"factors-dim-emb", "0"},
+    [GUIDED_LAYER] = {"transformer-guided-alignment-layer", "last"},
+    [VERSION] = {"version", ""},
 };
 
 struct config {
@@ -195,6 +201,10 @@ static enum dg_err check_switches(const struct config *config)
     static const enum key off[] = {NO_PROJECTION, RNN_PROJECTION, LAYER_NORMALIZATION,
                                    RIGHT_LEFT,    NO_BIAS,        NO_AFFINE,
                                    ULR,           ALIBI};
+    if (!is(config, LEMMA, "0"))
+        return refuse(config, LEMMA, "0 (factored vocabularies are not supported)");
+    if (!is(config, FACTORS, "0"))
+        return refuse(config, FACTORS, "0 (factored vocabularies are not supported)");
     if (is_recurrent(config))
         return is(config, RIGHT_LEFT, "true") ? refuse(config, RIGHT_LEFT, "false") : DG_OK;
     if (!is(config, TYPE, "transformer"))
@@ -202,12 +212,25 @@ static enum dg_err check_switches(const struct config *config)
     for (size_t i = 0; i < sizeof off / sizeof *off; i++)
         if (is(config, off[i], "true"))
             return refuse(config, off[i], "false");
-    if (!is(config, LEMMA, "0"))
-        return refuse(config, LEMMA, "0 (factored vocabularies are not supported)");
     return DG_OK;
 }
 
-static enum dg_err read_activation(const struct config *config, enum key key, bool old_gelu,
+/* Up to version 1.12.0 Marian's "gelu" is x * sigmoid(1.702 x). A version is "v1.9.56 2781d73 ...";
+ * without one it is as old as any. */
+static bool has_quick_gelu(const struct config *config)
+{
+    const char *at = config->values[VERSION];
+    unsigned long parts[3] = {0};
+    at += *at == 'v';
+    for (size_t i = 0; i < 3 && *at >= '0' && *at <= '9'; i++) {
+        char *end;
+        parts[i] = strtoul(at, &end, 10);
+        at = end + (*end == '.');
+    }
+    return parts[0] < 1 || (parts[0] == 1 && (parts[1] < 12 || (parts[1] == 12 && parts[2] == 0)));
+}
+
+static enum dg_err read_activation(const struct config *config, enum key key, bool is_bergamot,
                                    enum dg_activation *activation)
 {
     if (is(config, key, "relu"))
@@ -215,7 +238,7 @@ static enum dg_err read_activation(const struct config *config, enum key key, bo
     else if (is(config, key, "swish"))
         *activation = DG_ACT_SILU;
     else if (is(config, key, "gelu"))
-        *activation = old_gelu ? DG_ACT_GELU_QUICK : DG_ACT_GELU_ERF;
+        *activation = is_bergamot || has_quick_gelu(config) ? DG_ACT_GELU_QUICK : DG_ACT_GELU_ERF;
     else
         return refuse(config, key, "relu, swish or gelu");
     return DG_OK;
@@ -231,7 +254,7 @@ static void strip_dropout(char *ops)
     *to = '\0';
 }
 
-static enum dg_err read_norms(struct config *config, struct dg_blueprint *bp, const char **note)
+static enum dg_err read_norms(struct config *config, struct dg_blueprint *bp)
 {
     for (enum key key = PREPROCESS; key <= POSTPROCESS_TOP; key++)
         strip_dropout(config->values[key]);
@@ -242,9 +265,7 @@ static enum dg_err read_norms(struct config *config, struct dg_blueprint *bp, co
         bp->norm_place = DG_NORM_POST;
     } else if (pre && is(config, POSTPROCESS, "a")) {
         bp->norm_place = DG_NORM_PRE;
-        *note =
-            "pre-norm Marian models differ between Marian's own releases in what keys and values "
-            "see; this one is served as ordinary pre-norm: compare some output with your Marian";
+        bp->norm_queries_only = true;
     } else if (pre || post || !is(config, PREPROCESS, "")) {
         return refuse(config, PREPROCESS,
                       "'' with postprocess 'dan', or 'n' with postprocess 'da'");
@@ -331,23 +352,38 @@ static enum dg_err read_rnn(const struct config *config, struct dg_blueprint *bp
     return err ? err : read_cells(config, bp);
 }
 
-static enum dg_err read_transformer(struct config *config, struct dg_blueprint *bp, bool old_gelu,
-                                    const char **note)
+/* Marian takes alignments of the first head of one layer. */
+static enum dg_err read_alignment(const struct config *config, struct dg_blueprint *bp)
+{
+    bp->alignment_layer = bp->decoder.n_layers;
+    bp->alignment_head = 1;
+    if (is(config, GUIDED_LAYER, "last"))
+        return DG_OK;
+    enum dg_err err = read_size(config, GUIDED_LAYER, &bp->alignment_layer);
+    if (!err && (bp->alignment_layer < 1 || bp->alignment_layer > bp->decoder.n_layers))
+        return refuse(config, GUIDED_LAYER, "last or the number of a layer of the decoder");
+    return err;
+}
+
+static enum dg_err read_transformer(struct config *config, struct dg_blueprint *bp,
+                                    bool is_bergamot)
 {
     enum dg_err err = read_sizes(config, bp);
     if (!err)
-        err = read_activation(config, FFN_ACTIVATION, old_gelu, &bp->activation);
+        err = read_activation(config, FFN_ACTIVATION, is_bergamot, &bp->activation);
     if (!err)
-        err = read_norms(config, bp, note);
+        err = read_norms(config, bp);
     if (!err)
         err = read_decoder(config, bp);
+    if (!err)
+        err = read_alignment(config, bp);
     if (is(config, NO_POSITIONS, "true"))
         bp->positions = DG_POS_NONE;
     return err;
 }
 
-enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool old_gelu,
-                             const char *name, const char **note, struct dg_error *error)
+enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool is_bergamot,
+                             const char *name, struct dg_error *error)
 {
     struct config config = {.name = name, .error = error};
     for (size_t i = 0; i < N_KEYS; i++)
@@ -372,12 +408,17 @@ enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool 
                                 .target_len_max = 511,
                                 .n_beams = 4,
                                 .length_penalty = 1};
-    err = is_recurrent(&config) ? read_rnn(&config, bp)
-                                : read_transformer(&config, bp, old_gelu, note);
+    err =
+        is_recurrent(&config) ? read_rnn(&config, bp) : read_transformer(&config, bp, is_bergamot);
     bp->tie_source_target = is(&config, TIED_SRC, "true") || is(&config, TIED_ALL, "true");
     bp->tie_output = is(&config, TIED, "true") || is(&config, TIED_ALL, "true");
     bp->output_bias = is(&config, OMIT_BIAS, "false");
     return err;
+}
+
+bool dg_marian_is_spare(const char *name)
+{
+    return strstr(name, ".optimizer.") || strstr(name, ".best-") || strstr(name, ".orig.");
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */

@@ -13,11 +13,10 @@
 #include "import/format/import_int.h"
 
 /* Fills the blueprint from special:model.yml (text up to the first NUL). Vocabulary sizes, tokens
- * and habits of search are left to the caller. `old_gelu` says whether "gelu" means x *
- * sigmoid(1.702 x), as in the Bergamot fork. `note` may be set to a sentence for the user. */
-enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool old_gelu,
-                             const char *name, const char **note,
-                             struct dg_error *error) DG_MUST_CHECK;
+ * and habits of search are left to the caller. `is_bergamot`: the file is of that fork, whose
+ * "gelu" is always the older one. */
+enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool is_bergamot,
+                             const char *name, struct dg_error *error) DG_MUST_CHECK;
 
 /* Adds the parameter `name` under its canonical name, transposed if necessary; `shape` has
  * DG_TENSOR_RANK_MAX numbers. The parameter's numbers are those of the blob from element `offset`
@@ -25,6 +24,10 @@ enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool 
 enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dtype dtype,
                           unsigned rank, const size_t *shape, size_t blob, size_t offset,
                           struct dg_error *error) DG_MUST_CHECK;
+
+/* True for files that Marian's trainer leaves beside a model: model.npz.optimizer.npz, and
+ * model.npz.best-bleu.npz and the like. Such a model is imported when its own path is given. */
+bool dg_marian_is_spare(const char *name);
 
 /* Finds the vocabularies of the model file `path` (through its decoder.yml, or beside it), adds
  * them to the files of the import as source.spm, target.spm, vocab.json (target_vocab.json when

@@ -68,6 +68,10 @@ static enum dg_err on_decoder(void *ctx, struct dg_span key, long index, struct 
         double normalize = strtod(text, NULL);
         if (normalize >= 0 && normalize <= 10)
             f->import->bp.length_penalty = (float)normalize;
+    } else if (dg_span_eq(key, DG_SPAN("word-penalty")) && index == DG_YAML_SCALAR &&
+               strtod(text, NULL) != 0) {
+        f->import->note = "decoder.yml has a word-penalty, which the search here does not know: "
+                          "answers may be longer or shorter than Marian's";
     }
     return DG_OK;
 }
@@ -310,6 +314,8 @@ enum dg_err dg_marian_vocabulary(struct dg_import *import, const char *path, str
                            (int)source_eos, f->source, (int)bp->eos_id, f->target);
     if (!err)
         err = add_spm(f, error);
+    if (same != bp->tie_source_target)
+        bp->source_words = same ? DG_SOURCE_WORDS_LISTED : DG_SOURCE_WORDS_UNLISTED;
     if (!err && bp->unk_id != DG_ID_NONE) {
         bp->suppress[0] = bp->unk_id;
         bp->n_suppress = 1;

@@ -65,6 +65,10 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
 {
     struct dg_params made = {.bp = *bp};
     enum dg_err err = dg_blueprint_check(bp, error);
+    if (!err && bp->norm_queries_only)
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED,
+                           "training knows no networks whose keys and values are not normed "
+                           "(norm_queries_only), as Marian's pre-norm networks are");
     if (!err && dg_blueprint_family(bp)->has_head &&
         (bp->enc.head == DG_HEAD_NONE || bp->enc.head == DG_HEAD_REPLACED))
         err = dg_error_set(

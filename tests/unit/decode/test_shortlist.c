@@ -62,14 +62,46 @@ START_TEST(a_sentence_has_the_words_of_its_words_in_order)
     ck_assert_int_eq(dg_shortlist_init(&shortlist, &lex, &bp), DG_OK);
     size_t n = dg_shortlist_words(&shortlist, src, 4, ids);
     ck_assert_uint_le(n, dg_shortlist_bound(&shortlist, src, 4));
-    const int32_t expected[] = {0, 1, 2, 3, 7, 14, 21, 100, 200};
-    ck_assert_uint_eq(n, 9);
+    /* 4, 5, 6, 8, 9, 10 and 11 fill it up to a multiple of eight */
+    const int32_t expected[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14, 21, 100, 200};
+    ck_assert_uint_eq(n, 16);
     ck_assert_mem_eq(ids, expected, sizeof expected);
-    shortlist.is_shared = false;
+    n = dg_shortlist_words(&shortlist, (const int32_t[]){0}, 1, ids);
+    ck_assert_uint_eq(n, 8);
     n = dg_shortlist_words(&shortlist, (const int32_t[]){299}, 1, ids);
-    ck_assert_uint_eq(n, 7);
-    ck_assert_int_eq(ids[6], 299);
+    ck_assert_uint_le(n, dg_shortlist_bound(&shortlist, (const int32_t[]){299}, 1));
+    ck_assert_uint_eq(n, 8);
+    ck_assert_int_eq(ids[7], 299);
     dg_shortlist_deinit(&shortlist);
+}
+END_TEST
+
+START_TEST(source_words_are_listed_where_the_model_says_so)
+{
+    static const struct {
+        bool tied;
+        enum dg_source_words words;
+        bool listed;
+    } cases[] = {{true, DG_SOURCE_WORDS_TIED, true},
+                 {false, DG_SOURCE_WORDS_TIED, false},
+                 {false, DG_SOURCE_WORDS_LISTED, true},
+                 {true, DG_SOURCE_WORDS_UNLISTED, false}};
+    struct dg_lex lex = make_lex();
+    for (size_t s = 0; s < V; s++) /* every word becomes 0 */
+        for (size_t k = 0; k < 3; k++)
+            put(targets + 4 * (3 * s + k), 0, 4);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dg_blueprint bp = small();
+        struct dg_shortlist shortlist;
+        int32_t ids[V];
+        bp.tie_source_target = cases[i].tied;
+        bp.source_words = cases[i].words;
+        ck_assert_int_eq(dg_shortlist_init(&shortlist, &lex, &bp), DG_OK);
+        size_t n = dg_shortlist_words(&shortlist, (const int32_t[]){250}, 1, ids);
+        ck_assert_uint_eq(n, 8);
+        ck_assert_int_eq(ids[7] == 250, cases[i].listed);
+        dg_shortlist_deinit(&shortlist);
+    }
 }
 END_TEST
 
@@ -158,5 +190,6 @@ START_TEST(without_a_lex_everything_is_off)
 }
 END_TEST
 
-DG_UNIT(a_sentence_has_the_words_of_its_words_in_order, the_union_follows_who_comes_and_goes,
+DG_UNIT(a_sentence_has_the_words_of_its_words_in_order,
+        source_words_are_listed_where_the_model_says_so, the_union_follows_who_comes_and_goes,
         without_a_lex_everything_is_off)

@@ -3,6 +3,7 @@
 
 /* Marian .bin packages (tests/support/marian_fixture.py wrote them) are imported and compared
  * number by number, checked by the format's own rule of sizes, and damaged. */
+#include "import/format/marian.h"
 #include "import_check.h"
 #include "import/container/marian_bin.h"
 #include "model/lex.h"
@@ -213,7 +214,96 @@ START_TEST(damage_is_called_what_it_is)
 }
 END_TEST
 
-DG_UNIT_SLOW(packages_of_both_forks_are_imported_bit_for_bit, int8_values_are_kept_as_they_are,
+static struct dg_blueprint configured(const char *lines, bool is_bergamot)
+{
+    char text[600];
+    struct dg_blueprint bp;
+    struct dg_error error = DG_ERROR_NONE;
+    snprintf(text, sizeof text, "type: transformer\ndec-depth: 3\n%s", lines);
+    ck_assert_msg(dg_marian_config(&bp, dg_span_cstr(text), is_bergamot, "test", &error) == DG_OK,
+                  "%s", error.text);
+    return bp;
+}
+
+START_TEST(gelu_is_the_older_one_up_to_version_1_12_0)
+{
+    static const struct {
+        const char *version;
+        bool is_bergamot, is_quick;
+    } cases[] = {{"", false, true},
+                 {"version: v1.9.56 2781d73 2021-05-06 12:00:00 +0100\n", false, true},
+                 {"version: v1.12.0 65bf82f\n", false, true},
+                 {"version: v1.12.1\n", false, false},
+                 {"version: v1.13.0\n", false, false},
+                 {"version: v1.13.0\n", true, true},
+                 {"version: v2.0.0\n", false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char lines[200];
+        snprintf(lines, sizeof lines, "transformer-ffn-activation: gelu\n%s", cases[i].version);
+        ck_assert_int_eq(configured(lines, cases[i].is_bergamot).activation,
+                         cases[i].is_quick ? DG_ACT_GELU_QUICK : DG_ACT_GELU_ERF);
+    }
+}
+END_TEST
+
+START_TEST(alignments_are_those_of_the_first_head_of_the_guided_layer)
+{
+    struct dg_blueprint bp = configured("", false);
+    ck_assert_uint_eq(bp.alignment_layer, 3);
+    ck_assert_uint_eq(bp.alignment_head, 1);
+    bp = configured("transformer-guided-alignment-layer: 2\n", false);
+    ck_assert_uint_eq(bp.alignment_layer, 2);
+    ck_assert_uint_eq(bp.alignment_head, 1);
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_int_eq(
+        dg_marian_config(&bp, DG_SPAN("type: transformer\ntransformer-guided-alignment-layer: 9\n"),
+                         false, "test", &error),
+        DG_ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(error.text, "transformer-guided-alignment-layer"));
+}
+END_TEST
+
+START_TEST(pre_norm_is_of_queries_only)
+{
+    const struct dg_blueprint pre =
+        configured("transformer-preprocess: n\ntransformer-postprocess: da\n"
+                   "transformer-postprocess-top: n\n",
+                   false);
+    ck_assert_int_eq(pre.norm_place, DG_NORM_PRE);
+    ck_assert(pre.norm_queries_only && !configured("", false).norm_queries_only);
+}
+END_TEST
+
+START_TEST(factored_vocabularies_are_refused_by_name)
+{
+    static const char *const keys[] = {"lemma-dim-emb", "factors-dim-emb"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[100];
+        struct dg_blueprint bp;
+        struct dg_error error = DG_ERROR_NONE;
+        snprintf(text, sizeof text, "type: s2s\n%s: 8\n", keys[i]);
+        ck_assert_int_eq(dg_marian_config(&bp, dg_span_cstr(text), false, "test", &error),
+                         DG_ERR_UNSUPPORTED);
+        ck_assert_ptr_nonnull(strstr(error.text, "factored vocabularies are not supported"));
+        ck_assert_ptr_nonnull(strstr(error.text, keys[i]));
+    }
+}
+END_TEST
+
+START_TEST(what_a_training_leaves_beside_a_model_is_known)
+{
+    ck_assert(dg_marian_is_spare("model.npz.optimizer.npz"));
+    ck_assert(dg_marian_is_spare("model.npz.best-bleu-detok.npz"));
+    ck_assert(!dg_marian_is_spare("model.npz"));
+    ck_assert(!dg_marian_is_spare("model.intgemm8.bin"));
+}
+END_TEST
+
+DG_UNIT_SLOW(gelu_is_the_older_one_up_to_version_1_12_0,
+             alignments_are_those_of_the_first_head_of_the_guided_layer,
+             pre_norm_is_of_queries_only, factored_vocabularies_are_refused_by_name,
+             what_a_training_leaves_beside_a_model_is_known,
+             packages_of_both_forks_are_imported_bit_for_bit, int8_values_are_kept_as_they_are,
              the_law_of_sizes_holds, the_shortlist_is_copied_and_can_be_asked,
              every_truncation_is_refused_with_an_offset,
              a_damaged_shortlist_is_refused_with_an_offset, damage_is_called_what_it_is)
